@@ -1,0 +1,150 @@
+# Stook is built by this one file.
+#
+#   make              build/stook, with the system's shared libraries
+#   make static       build/static/stook, which needs nothing on the host that it profiles
+#   make check        the tests that need no root; check-live: those that do
+#   make bench        stook beside its peers, as root
+#   make format lint  clang-format in place; the layer rules, clang-tidy, shellcheck
+#   make install      PREFIX=/usr/local, DESTDIR=
+#   make bless        take what the golden tests print now for right
+#
+#   V=1 shows the commands. DEV=1 turns warnings into errors. SAN=address,undefined builds with
+#   sanitizers, in a folder of its own.
+
+B       := build$(if $(SAN),/san)$(if $(STATIC),/static)
+PREFIX  ?= /usr/local
+CC      ?= cc
+CLANG   ?= clang
+BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
+PKGCONF ?= pkg-config
+VERSION := 0.1
+
+ARCH := $(shell $(CC) -dumpmachine | sed -e 's/^x86_64.*/x86/' -e 's/^aarch64.*/arm64/')
+
+ifeq ($(V),)
+  Q := @
+  say = @printf '  %-7s %s\n' '$(1)' '$(2)';
+endif
+
+# --- flags ---------------------------------------------------------------------------------------
+
+WARN := -Wall -Wextra -Wno-unused-parameter
+ifneq ($(DEV),)
+  WARN += -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	  -Wpointer-arith -Wcast-align -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wnull-dereference \
+	  -Wimplicit-fallthrough -Wdouble-promotion
+endif
+
+LIBS     := libbpf libelf zlib
+CFLAGS   ?= -O2 -g
+CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' \
+	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty
+CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong $(WARN) \
+	    $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
+LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty
+LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN)) $(if $(STATIC),-static)
+
+BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unused-function \
+	      -Wno-compare-distinct-pointer-types $(if $(DEV),-Werror) -I. -Ibpf
+
+# --- what is built -------------------------------------------------------------------------------
+
+# A skeleton is made of BPF objects that are linked together; its header is named after it.
+SKELETONS    := sampler kernel_ask
+sampler_BPF  := sample record unwind follow
+kernel_ask_BPF := kernel_ask
+SKELETON_HEADERS := $(SKELETONS:%=$(B)/skel/%.skel.h)
+
+SOURCES := $(sort $(wildcard src/*/*.c))
+OBJECTS := $(SOURCES:src/%.c=$(B)/%.o)
+MAIN    := $(B)/cmd/main.o
+LIBRARY := $(B)/libstook.a
+
+UNIT_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/test_*.c)))
+PROGRAMS   := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/live/programs/*.c)))
+
+.PHONY: all static check check-live unit programs bench install format lint layers bless clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: layers $(B)/stook
+
+static:
+	$(Q)+$(MAKE) --no-print-directory STATIC=1 all
+
+$(B)/stook: $(MAIN) $(LIBRARY)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LDLIBS)
+
+$(LIBRARY): $(filter-out $(MAIN),$(OBJECTS))
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/%.o: src/%.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Only the session sees skeletons; they must stand before it is compiled for the first time.
+$(patsubst src/%.c,$(B)/%.o,$(wildcard src/session/*.c)): | $(SKELETON_HEADERS)
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call say,BPF,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+define skeleton_rule
+$(B)/bpf/$(1).linked.o: $$($(1)_BPF:%=$(B)/bpf/%.bpf.o)
+	$$(call say,LINK,$$@)$$(BPFTOOL) gen object $$@ $$^
+$(B)/skel/$(1).skel.h: $(B)/bpf/$(1).linked.o
+	$$(call say,SKEL,$$@)mkdir -p $$(@D) && $$(BPFTOOL) gen skeleton $$< name $(1)_bpf > $$@
+endef
+$(foreach s,$(SKELETONS),$(eval $(call skeleton_rule,$(s))))
+
+# --- tests ---------------------------------------------------------------------------------------
+
+# Allocation is wrapped, so that a test can let the n-th one fail.
+TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+$(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/test.o $(LIBRARY)
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP $(LDFLAGS) \
+		$(TEST_LDFLAGS) -o $@ $(filter-out %.h,$^) $(LDLIBS)
+
+$(B)/tests/unit/test.o: tests/unit/test.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Loads for the live tests: ordinary programs with frame pointers, so that every walker agrees.
+$(B)/tests/live/programs/%: tests/live/programs/%.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -fno-omit-frame-pointer \
+		-fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN) -MMD -MP -o $@ $< -pthread -lm
+
+unit: $(UNIT_TESTS)
+programs: $(PROGRAMS)
+
+check: all
+	$(Q)+$(MAKE) --no-print-directory SAN=address,undefined unit
+	$(Q)tests/run unit
+
+check-live: all programs
+	$(Q)tests/run live
+
+bench: all programs
+	$(Q)tools/bench
+
+bless: all
+	$(Q)tests/run bless
+
+# --- the rest ------------------------------------------------------------------------------------
+
+layers:
+	$(Q)tools/layers
+
+lint: layers $(SKELETON_HEADERS)
+	$(Q)tools/lint
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
+
+install: all
+	install -Dm755 $(B)/stook $(DESTDIR)$(PREFIX)/bin/stook
+	install -Dm644 docs/stook-profile.1 $(DESTDIR)$(PREFIX)/share/man/man1/stook-profile.1
+	install -Dm644 docs/stook.1 $(DESTDIR)$(PREFIX)/share/man/man1/stook.1
+
+clean:
+	$(Q)rm -rf build
+
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(PROGRAMS:=.d) $(wildcard $(B)/bpf/*.d)

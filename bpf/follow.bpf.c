@@ -1,0 +1,108 @@
+/*
+ * Which tasks are wanted: by pid, thread or cgroup. The children of wanted processes become wanted
+ * the moment they are forked, and a process that ended is forgotten before its number can be used
+ * again.
+ *
+ * Numbers are those of the profiler's own pid namespace, which is what its user typed.
+ */
+#include "follow.bpf.h"
+#include <bpf/bpf_core_read.h>
+
+const volatile __u32 pidns_inum; /* the profiler's pid namespace; 0: the initial one */
+const volatile bool filter_pids, filter_tids, filter_cgroup;
+
+#define MAX_PIDNS_LEVELS 33 /* as the kernel has it, and the initial one */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, __u8);
+} wanted_pids SEC(".maps"), wanted_tids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} wanted_cgroup SEC(".maps");
+
+volatile __u64 nr_not_followed; /* children for which there was no room */
+
+__hidden __u32 visible_pid(struct task_struct *task)
+{
+	struct upid *numbers;
+	struct pid *pid;
+	__u32 level, i;
+
+	if (!pidns_inum)
+		return BPF_CORE_READ(task, pid);
+	pid = BPF_CORE_READ(task, thread_pid);
+	numbers = __builtin_preserve_access_index(&pid->numbers[0]);
+	level = BPF_CORE_READ(pid, level);
+	for (i = 0; i < MAX_PIDNS_LEVELS && i <= level; i++) {
+		struct upid *number = (void *)numbers + i * bpf_core_type_size(struct upid);
+
+		if (BPF_CORE_READ(number, ns, ns.inum) == pidns_inum)
+			return BPF_CORE_READ(number, nr);
+	}
+	return 0;
+}
+
+static bool is_wanted_pid(struct task_struct *task)
+{
+	__u32 pid;
+
+	if (!filter_pids)
+		return false;
+	pid = visible_pid(BPF_CORE_READ(task, group_leader));
+	return bpf_map_lookup_elem(&wanted_pids, &pid) != NULL;
+}
+
+static bool is_wanted_tid(struct task_struct *task)
+{
+	__u32 tid;
+
+	if (!filter_tids)
+		return false;
+	tid = visible_pid(task);
+	return bpf_map_lookup_elem(&wanted_tids, &tid) != NULL;
+}
+
+__hidden bool is_wanted(struct task_struct *task)
+{
+	if ((filter_pids || filter_tids) && !is_wanted_pid(task) && !is_wanted_tid(task))
+		return false;
+	return !filter_cgroup || bpf_current_task_under_cgroup(&wanted_cgroup, 0) == 1;
+}
+
+SEC("raw_tracepoint/sched_process_fork")
+int follow_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *parent = (struct task_struct *)ctx->args[0];
+	struct task_struct *child = (struct task_struct *)ctx->args[1];
+	struct task_struct *child_leader = BPF_CORE_READ(child, group_leader);
+	__u32 parent_pid = visible_pid(BPF_CORE_READ(parent, group_leader));
+	__u32 child_pid;
+	__u8 yes = 1;
+
+	if (child_leader != child || !bpf_map_lookup_elem(&wanted_pids, &parent_pid))
+		return 0;
+	child_pid = visible_pid(child);
+	if (bpf_map_update_elem(&wanted_pids, &child_pid, &yes, BPF_ANY))
+		__sync_fetch_and_add(&nr_not_followed, 1);
+	return 0;
+}
+
+SEC("raw_tracepoint/sched_process_exit")
+int forget_exited(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (struct task_struct *)ctx->args[0];
+	__u32 pid;
+
+	if (BPF_CORE_READ(task, signal, live.counter) > 0)
+		return 0; /* other threads go on */
+	pid = visible_pid(BPF_CORE_READ(task, group_leader));
+	bpf_map_delete_elem(&wanted_pids, &pid);
+	return 0;
+}

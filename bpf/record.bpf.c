@@ -1,0 +1,151 @@
+/*
+ * From a stack to user space: "seen this one in this epoch?" No: the whole record goes through the
+ * ring once. Yes: one more in the count map. wire.h tells the protocol; this file owns its maps.
+ *
+ * The record is submitted before its id is inserted, so that every key in a count map at rest has
+ * its record in the ring. If the insert fails, because the map is full or another CPU won the race,
+ * nothing is wrong: the record itself counted.
+ */
+#include "record.bpf.h"
+
+/* Sizes are set by user space before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ring SEC(".maps");
+
+/* clang 14 loses the types of an inner map's key and value: sizes only. */
+struct counts {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u64));
+	__uint(value_size, sizeof(__u64));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, WIRE_EPOCH_SLOTS);
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct counts);
+} counts_by_slot SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, WIRE_EPOCH_SLOTS);
+	__type(key, __u32);
+	__type(value, struct wire_counters);
+} counters_by_slot SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct scratch);
+} scratch_space SEC(".maps");
+
+volatile __u32 epoch; /* written by user space only */
+
+const volatile __u64 hash_seed = 1;
+
+#define IDENTITY_WORDS \
+	((sizeof(struct wire_record) - __builtin_offsetof(struct wire_record, start_time_ns)) / 8)
+
+/* The time is taken before the epoch: a record of epoch n is never younger than n's end. */
+__hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch)
+{
+	struct wire_counters *counters;
+	__u32 slot;
+
+	*ret_time = bpf_ktime_get_ns();
+	*ret_epoch = epoch;
+	slot = *ret_epoch % WIRE_EPOCH_SLOTS;
+	counters = bpf_map_lookup_elem(&counters_by_slot, &slot);
+	if (counters)
+		ADD(counters->entries, 1);
+	return counters;
+}
+
+/* Samples nest like interrupts do, last in, first out, so a plain flag is enough. */
+__hidden struct scratch *record_claim(struct wire_counters *counters)
+{
+	__u32 zero = 0;
+	struct scratch *scratch = bpf_map_lookup_elem(&scratch_space, &zero);
+
+	if (!scratch || scratch->busy) {
+		ADD(counters->lost[LOST_SCRATCH], 1);
+		return NULL;
+	}
+	scratch->busy = 1;
+	return scratch;
+}
+
+static __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0xd6e8feb86659fd93ULL;
+	return hash ^ (hash >> 32);
+}
+
+static __u64 hash_record(const struct wire_record *record)
+{
+	const __u64 *words = (const __u64 *)&record->start_time_ns;
+	__u32 nr = IDENTITY_WORDS + record->nr_user + record->nr_kernel;
+	__u64 hash = hash_seed;
+	__u32 i;
+
+	for (i = 0; i < IDENTITY_WORDS + WIRE_MAX_FRAMES; i++) {
+		if (i >= nr)
+			break;
+		hash = mix(hash, words[i]);
+	}
+	return mix(hash, nr);
+}
+
+/* The two reasons why the ring takes nothing: no room, or (in NMI) its lock not to be had. */
+static enum wire_loss why_refused(__u64 bytes)
+{
+	__u64 used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
+	__u64 size = bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE);
+
+	return used + bytes + 16 > size ? LOST_RING_FULL : LOST_RING_BUSY;
+}
+
+static void send(struct scratch *scratch, struct wire_counters *counters, void *counts)
+{
+	struct wire_record *record = &scratch->record;
+	__u64 frames = (__u64)record->nr_user + record->nr_kernel;
+	__u64 bytes = sizeof(*record) + frames * sizeof(__u64);
+	__u64 none = 0;
+
+	if (bytes > sizeof(*record) + WIRE_MAX_FRAMES * sizeof(__u64))
+		bytes = sizeof(*record) + WIRE_MAX_FRAMES * sizeof(__u64);
+	if (bpf_ringbuf_output(&ring, record, bytes, BPF_RB_NO_WAKEUP)) {
+		if (why_refused(bytes) == LOST_RING_FULL)
+			ADD(counters->lost[LOST_RING_FULL], 1);
+		else
+			ADD(counters->lost[LOST_RING_BUSY], 1);
+		return;
+	}
+	ADD(counters->recorded, 1);
+	if (counts)
+		bpf_map_update_elem(counts, &record->id, &none, BPF_NOEXIST);
+}
+
+__hidden int record_submit(struct scratch *scratch, struct wire_counters *counters)
+{
+	struct wire_record *record = &scratch->record;
+	__u32 slot = record->epoch % WIRE_EPOCH_SLOTS;
+	void *counts = bpf_map_lookup_elem(&counts_by_slot, &slot);
+	__u64 *count = NULL;
+
+	record->id = hash_record(record);
+	if (counts)
+		count = bpf_map_lookup_elem(counts, &record->id);
+	if (count) {
+		ADD(*count, 1);
+		ADD(counters->counted, 1);
+	} else {
+		send(scratch, counters, counts);
+	}
+	scratch->busy = 0;
+	return 0;
+}

@@ -1,0 +1,83 @@
+/*
+ * All that user space and the BPF programs agree on: the record of a stack, the counters, the
+ * reasons for loss. Both sides compile this one header.
+ *
+ * The protocol. Time is cut into epochs. On the first sight of a stack in an epoch its whole
+ * record goes through the ring, and its id into that epoch's count map with the value 0; each later
+ *sight adds one there. So a record is a sample, and a count says how many more like it there were.
+ * Epoch n uses slot n % 2 of the count maps and of the counters; user space begins epoch n + 1 by
+ * writing `epoch`, then replaces the map in n's slot: that returns once no program can use the old
+ * map any more, and then everything of epoch n is at rest, its counters too.
+ *
+ * At rest, for each epoch, in samples and exactly:
+ *	entries = idle + filtered + recorded + counted + the sum of lost[]
+ */
+#ifndef STOOK_BPF_WIRE_H
+#define STOOK_BPF_WIRE_H
+
+#ifndef STOOK_VMLINUX_H
+#include <linux/types.h>
+#endif
+
+#define WIRE_COMM_BYTES	       16
+#define WIRE_MAX_USER_FRAMES   512
+#define WIRE_MAX_KERNEL_FRAMES 256
+#define WIRE_MAX_FRAMES	       (WIRE_MAX_USER_FRAMES + WIRE_MAX_KERNEL_FRAMES)
+#define WIRE_EPOCH_SLOTS       2
+
+/* id, name, and the sentence that the report of a run has for it. */
+#define WIRE_LOSS_REASONS(X)                                                            \
+	X(RING_FULL, "ring_full", "the ring buffer was full: user space came too late") \
+	X(RING_BUSY, "ring_busy", "the ring buffer's lock was held by another CPU")     \
+	X(SCRATCH, "scratch", "no scratch space: the sample hit inside another one")
+
+enum wire_loss {
+#define X(id, name, sentence) LOST_##id,
+	WIRE_LOSS_REASONS(X)
+#undef X
+		WIRE_NR_LOSS_REASONS
+};
+
+/* One per CPU and slot, never cleared: what an epoch brought is the difference to its last reading.
+ */
+struct wire_counters {
+	__u64 entries;
+	__u64 idle;
+	__u64 filtered;
+	__u64 recorded;
+	__u64 counted;
+	__u64 lost[WIRE_NR_LOSS_REASONS];
+	__u64 busy_weight; /* of all entries but the idle ones: the sum of the event's periods */
+};
+
+/* How a stack came to its end. */
+enum wire_end {
+	WIRE_END_NONE,	    /* there is no such stack, or it was not asked for */
+	WIRE_END_UNWOUND,   /* the walker found no further frame */
+	WIRE_END_TRUNCATED, /* the depth limit was reached */
+	WIRE_END_MISSED,    /* there is one, but it could not be read */
+};
+
+/*
+ * A stack and whose it is. Everything from `start_time_ns` to the last frame is what the id is a
+ * hash of: fields that are not to tell samples apart are 0. There is no padding.
+ */
+struct wire_record {
+	__u64 id;
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u32 epoch;
+	__u32 reserved;
+
+	__u64 start_time_ns; /* of the process; tells apart two that had one pid */
+	__u64 exec_id;	     /* grows with every exec, which changes neither pid nor start time */
+	__u64 cgroup;
+	__u32 pid, tid; /* as the profiler's pid namespace has them; 0: not visible there */
+	__u32 cpu;
+	__u16 nr_user, nr_kernel;
+	char comm[WIRE_COMM_BYTES];
+	__u8 user_end, kernel_end; /* enum wire_end */
+	__u8 zero[6];
+	/* __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first */
+};
+
+#endif

@@ -1,0 +1,51 @@
+/* The command line of `stook profile`, parsed and checked. */
+#ifndef STOOK_CMD_PROFILE_OPTIONS_H
+#define STOOK_CMD_PROFILE_OPTIONS_H
+
+#include <regex.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "event/event.h"
+#include "format/format.h"
+#include "session/sampling.h"
+
+#define PROFILE_MAX_OUTPUTS 16
+
+struct profile_options {
+	uint32_t *pids, *tids, *cpus; /* cpus: NULL is all that are online */
+	size_t nr_pids, nr_tids, nr_cpus;
+	const char *cgroup;
+	bool has_comm;
+	regex_t comm;
+	char **command; /* behind `--`, NULL-ended; NULL: none */
+	bool no_follow;
+
+	struct event event;
+	bool event_is_default; /* cycles, or cpu-clock where there is no such counter */
+	struct sampling_rate rate;
+	uint64_t duration_ns, interval_ns; /* 0: none */
+
+	bool no_user, no_kernel, include_idle;
+	unsigned labels; /* enum label bits */
+	uint32_t max_depth;
+
+	const struct format *stdout_format; /* NULL: not asked for */
+	bool delimited, annotate;
+	const char *outputs[PROFILE_MAX_OUTPUTS];
+	size_t nr_outputs;
+	const char *stats_path;
+	size_t ring_bytes, max_counts;
+	bool quiet, verbose;
+};
+
+/*
+ * 0: go on; 1: help was printed, all is done; -EINVAL: a mistake of the user's, in *error. To be
+ * cleared in each case.
+ */
+int profile_options_parse(int argc, char **argv, struct profile_options *ret, struct error *error);
+void profile_options_clear(struct profile_options *options);
+
+#endif

@@ -1,0 +1,220 @@
+/*
+ * What a run says of itself:
+ *
+ *	samples  19,976 fired = 19,962 shown + 14 idle + 0 filtered + 0 lost
+ *	         about 4 ticks never came (0.02 %)
+ *	stacks   user: 61.2 % reach their beginning, 38.8 % break off, 0.0 % cut short, 0.0 %
+ *unreadable broken in redis-check-rdb (31.0 %), libc.so.6 (7.8 %): built without frame pointers?
+ *	cost     BPF 0.041 s, user space 0.031 s (0.15 % of 2 CPUs), memory 13.2 MB, kernel maps 2.1
+ *MB
+ *
+ * Lines that have nothing to say are left out.
+ */
+#include "cmd/run_summary.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "format/columns.h"
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static double seconds(const struct timeval *time)
+{
+	return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+static double megabytes(uint64_t bytes)
+{
+	return (double)bytes / 1e6;
+}
+
+static const struct {
+	const char *name, *sentence;
+} losses[] = {
+#define X(id, name, sentence) [LOST_##id] = {name, sentence},
+	WIRE_LOSS_REASONS(X)
+#undef X
+};
+
+static void print_samples(const struct session_summary *session, FILE *out)
+{
+	const struct wire_counters *sum = &session->accounting.sum;
+	char numbers[5][COLUMNS_NUMBER_BYTES];
+	unsigned reason;
+
+	fprintf(out, "samples  %s fired = %s shown + %s idle + %s filtered + %s lost\n",
+		columns_number(numbers[0], sum->entries),
+		columns_number(numbers[1], session->shown), columns_number(numbers[2], sum->idle),
+		columns_number(numbers[3], sum->filtered + session->hidden),
+		columns_number(numbers[4], accounting_lost(&session->accounting)));
+	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
+		if (sum->lost[reason])
+			fprintf(out, "         lost %s: %s\n",
+				columns_number(numbers[0], sum->lost[reason]),
+				losses[reason].sentence);
+	if (session->has_estimate && session->unseen)
+		fprintf(out, "         about %s ticks never came (%.2f %%)\n",
+			columns_number(numbers[0], session->unseen),
+			percent(session->unseen, sum->entries - sum->idle + session->unseen));
+	if (session->throttled_ns)
+		fprintf(out, "         throttled by the kernel for %.3f CPU seconds\n",
+			(double)session->throttled_ns / 1e9);
+	if (session->running_share < 0.9995)
+		fprintf(out, "         the counter ran %.1f %% of the time (multiplexed)\n",
+			100 * session->running_share);
+	if (session->nr_lost_events)
+		fprintf(out, "         %s process events lost: some user frames may be unnamed\n",
+			columns_number(numbers[0], session->nr_lost_events));
+	if (session->cost.nr_not_followed)
+		fprintf(out, "         %s child processes were not followed: too many at once\n",
+			columns_number(numbers[0], session->cost.nr_not_followed));
+	if (session->accounting.nr_violations || session->nr_mismatches)
+		fprintf(out,
+			"         THIS SUM IS WRONG, please report it: %" PRIu64 " epochs, %" PRIu64
+			" samples astray\n",
+			session->accounting.nr_violations, session->nr_mismatches);
+}
+
+static void print_blamed(const struct quality *quality, const struct profile *profile, FILE *out)
+{
+	size_t i;
+
+	fputs("         broken in ", out);
+	for (i = 0; i < QUALITY_MAX_BLAMED && quality->blamed[i].samples; i++)
+		fprintf(out, "%s%s (%.1f %%)", i ? ", " : "",
+			profile_module_name(profile, quality->blamed[i].module),
+			percent(quality->blamed[i].samples, quality->user));
+	fputs(": built without frame pointers?\n", out);
+}
+
+static void print_stacks(const struct quality *quality, const struct session_summary *session,
+			 const struct profile *profile, FILE *out)
+{
+	char number[COLUMNS_NUMBER_BYTES];
+
+	if (quality->user) {
+		fprintf(out,
+			"stacks   user: %.1f %% reach their beginning, %.1f %% break off, %.1f %% "
+			"cut "
+			"short, %.1f %% unreadable\n",
+			percent(quality->complete, quality->user),
+			percent(quality->broken, quality->user),
+			percent(quality->truncated, quality->user),
+			percent(quality->missed, quality->user));
+		if (quality->broken * 50 > quality->user)
+			print_blamed(quality, profile, out);
+	}
+	if (session->nr_files_gone)
+		fprintf(out,
+			"         %zu files with samples were gone or unreadable when looked for\n",
+			session->nr_files_gone);
+	if (profile_other_count(profile))
+		fprintf(out,
+			"         %s samples of further different stacks are in [other stacks]\n",
+			columns_number(number, profile_other_count(profile)));
+}
+
+static void print_cost(const struct run_summary *run, FILE *out)
+{
+	const struct session_summary *session = &run->session;
+	struct rusage usage;
+	double own;
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	own = seconds(&usage.ru_utime) + seconds(&usage.ru_stime);
+	fputs("cost     ", out);
+	if (session->cost.runs)
+		fprintf(out, "BPF %.3f s (%.0f ns a sample), ", (double)session->cost.run_ns / 1e9,
+			(double)session->cost.run_ns / (double)session->cost.runs);
+	fprintf(out, "user space %.3f s", own);
+	if (session->sampled_ns)
+		fprintf(out, " (%.2f %% of %zu CPUs)",
+			100 * own / ((double)session->sampled_ns / 1e9) / (double)run->nr_cpus,
+			run->nr_cpus);
+	fprintf(out, ", memory %.1f MB, kernel maps %.1f MB\n",
+		megabytes((uint64_t)usage.ru_maxrss * 1024), megabytes(session->cost.map_bytes));
+}
+
+void run_summary_print(const struct run_summary *run, const struct profile_options *options,
+		       const struct profile *profile, FILE *out)
+{
+	char rate[64];
+
+	if (options->rate.frequency)
+		(void)snprintf(rate, sizeof(rate), "at %" PRIu64 " Hz", options->rate.frequency);
+	else
+		(void)snprintf(rate, sizeof(rate), "every %" PRIu64, options->rate.period);
+	fprintf(out, "stook: %s %s on %zu CPU%s for %.1f s\n", options->event.name, rate,
+		run->nr_cpus, run->nr_cpus == 1 ? "" : "s", (double)run->session.sampled_ns / 1e9);
+	print_samples(&run->session, out);
+	print_stacks(&run->quality, &run->session, profile, out);
+	print_cost(run, out);
+}
+
+void run_summary_write_stats(const struct run_summary *run, FILE *out)
+{
+	const struct session_summary *session = &run->session;
+	const struct wire_counters *sum = &session->accounting.sum;
+	uint64_t seen = sum->entries - sum->idle;
+	struct rusage usage;
+	unsigned reason;
+	size_t i;
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
+		fprintf(out, "lost_%s %" PRIu64 "\n", losses[reason].name,
+			(uint64_t)sum->lost[reason]);
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"entries", sum->entries},
+		{"idle", sum->idle},
+		{"filtered", sum->filtered},
+		{"recorded", sum->recorded},
+		{"counted", sum->counted},
+		{"lost_total", accounting_lost(&session->accounting)},
+		{"law_violations", session->accounting.nr_violations},
+		{"mismatches", session->nr_mismatches},
+		{"samples", sum->recorded + sum->counted},
+		{"hidden", session->hidden},
+		{"shown", session->shown},
+		{"expected", seen + session->unseen},
+		{"unseen_estimate", session->unseen},
+		{"unseen_ppm", seen ? session->unseen * 1000000 / (seen + session->unseen) : 0},
+		{"throttled_us", session->throttled_ns / NS_PER_US},
+		{"lost_events", session->nr_lost_events},
+		{"epochs", session->accounting.nr_epochs},
+		{"ring_bytes", session->ring_bytes},
+		{"map_bytes", session->cost.map_bytes},
+		{"bpf_runs", session->cost.runs},
+		{"bpf_ns", session->cost.run_ns},
+		{"user_us", (uint64_t)(seconds(&usage.ru_utime) * 1e6)},
+		{"sys_us", (uint64_t)(seconds(&usage.ru_stime) * 1e6)},
+		{"max_rss_kb", (uint64_t)usage.ru_maxrss},
+		{"profile_bytes", session->profile_bytes},
+		{"first_sample_us", session->first_sample_ns > run->exec_ns
+					    ? (session->first_sample_ns - run->exec_ns) / NS_PER_US
+					    : 0},
+		{"wall_us", (run->now_ns - run->exec_ns) / NS_PER_US},
+		{"sampled_us", session->sampled_ns / NS_PER_US},
+		{"user_complete", run->quality.complete},
+		{"user_broken", run->quality.broken},
+		{"user_truncated", run->quality.truncated},
+		{"user_missed", run->quality.missed},
+		{"unnamed", run->quality.unnamed},
+		{"files", session->nr_files},
+		{"files_gone", session->nr_files_gone},
+		{"processes", session->nr_processes},
+	};
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		fprintf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
+}

@@ -1,0 +1,26 @@
+/* What a run says of itself: a short block on stderr, and the same numbers for programs. */
+#ifndef STOOK_CMD_RUN_SUMMARY_H
+#define STOOK_CMD_RUN_SUMMARY_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "cmd/profile_options.h"
+#include "profile/quality.h"
+#include "session/session.h"
+
+struct run_summary {
+	struct session_summary session;
+	struct quality quality;
+	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
+	uint64_t now_ns;
+	size_t nr_cpus;
+};
+
+void run_summary_print(const struct run_summary *run, const struct profile_options *options,
+		       const struct profile *profile, FILE *out);
+
+/* `name value` a line. */
+void run_summary_write_stats(const struct run_summary *run, FILE *out);
+
+#endif

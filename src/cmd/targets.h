@@ -1,0 +1,27 @@
+/* The processes named by --pid and --tid, watched for their end. */
+#ifndef STOOK_CMD_TARGETS_H
+#define STOOK_CMD_TARGETS_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "cmd/profile_options.h"
+
+struct targets {
+	struct pollfd *fds; /* readable when the process has ended */
+	size_t nr;
+	size_t nr_alive;
+};
+
+/* 0; -ESRCH, with the number in *error, if there is no such process or thread. */
+int targets_open(struct targets *targets, const struct profile_options *options,
+		 struct error *error);
+
+/* Takes note of those that have ended (revents of fds); true if none is left that was. */
+bool targets_all_ended(struct targets *targets);
+
+void targets_clear(struct targets *targets);
+
+#endif

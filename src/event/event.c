@@ -1,0 +1,164 @@
+/* Event names to numbers; see event.h. One table for plain names; cache events are composed. */
+#include "event/event.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/number.h"
+
+struct named {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+};
+
+#define HARDWARE(name, id)                                   \
+	{                                                    \
+		name, PERF_TYPE_HARDWARE, PERF_COUNT_HW_##id \
+	}
+#define SOFTWARE(name, id)                                   \
+	{                                                    \
+		name, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_##id \
+	}
+
+static const struct named plain_events[] = {
+	HARDWARE("cycles", CPU_CYCLES),
+	HARDWARE("cpu-cycles", CPU_CYCLES),
+	HARDWARE("instructions", INSTRUCTIONS),
+	HARDWARE("cache-references", CACHE_REFERENCES),
+	HARDWARE("cache-misses", CACHE_MISSES),
+	HARDWARE("branches", BRANCH_INSTRUCTIONS),
+	HARDWARE("branch-instructions", BRANCH_INSTRUCTIONS),
+	HARDWARE("branch-misses", BRANCH_MISSES),
+	HARDWARE("bus-cycles", BUS_CYCLES),
+	HARDWARE("stalled-cycles-frontend", STALLED_CYCLES_FRONTEND),
+	HARDWARE("idle-cycles-frontend", STALLED_CYCLES_FRONTEND),
+	HARDWARE("stalled-cycles-backend", STALLED_CYCLES_BACKEND),
+	HARDWARE("idle-cycles-backend", STALLED_CYCLES_BACKEND),
+	HARDWARE("ref-cycles", REF_CPU_CYCLES),
+	SOFTWARE("cpu-clock", CPU_CLOCK),
+	SOFTWARE("task-clock", TASK_CLOCK),
+	SOFTWARE("page-faults", PAGE_FAULTS),
+	SOFTWARE("faults", PAGE_FAULTS),
+	SOFTWARE("minor-faults", PAGE_FAULTS_MIN),
+	SOFTWARE("major-faults", PAGE_FAULTS_MAJ),
+	SOFTWARE("context-switches", CONTEXT_SWITCHES),
+	SOFTWARE("cs", CONTEXT_SWITCHES),
+	SOFTWARE("cpu-migrations", CPU_MIGRATIONS),
+	SOFTWARE("migrations", CPU_MIGRATIONS),
+	SOFTWARE("alignment-faults", ALIGNMENT_FAULTS),
+	SOFTWARE("emulation-faults", EMULATION_FAULTS),
+};
+
+/* A cache event is CACHE-OPS[-misses], where OPS alone counts accesses. */
+static const struct named caches[] = {
+	{"L1-dcache", 0, PERF_COUNT_HW_CACHE_L1D}, {"L1-icache", 0, PERF_COUNT_HW_CACHE_L1I},
+	{"LLC", 0, PERF_COUNT_HW_CACHE_LL},	   {"dTLB", 0, PERF_COUNT_HW_CACHE_DTLB},
+	{"iTLB", 0, PERF_COUNT_HW_CACHE_ITLB},	   {"branch", 0, PERF_COUNT_HW_CACHE_BPU},
+	{"node", 0, PERF_COUNT_HW_CACHE_NODE},
+};
+
+#define CACHE_OP(op, result) \
+	((PERF_COUNT_HW_CACHE_OP_##op << 8) | (PERF_COUNT_HW_CACHE_RESULT_##result << 16))
+
+static const struct named cache_operations[] = {
+	{"-loads", 0, CACHE_OP(READ, ACCESS)},
+	{"-load-misses", 0, CACHE_OP(READ, MISS)},
+	{"-stores", 0, CACHE_OP(WRITE, ACCESS)},
+	{"-store-misses", 0, CACHE_OP(WRITE, MISS)},
+	{"-prefetches", 0, CACHE_OP(PREFETCH, ACCESS)},
+	{"-prefetch-misses", 0, CACHE_OP(PREFETCH, MISS)},
+};
+
+static bool find_plain(const char *name, struct event *event)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(plain_events); i++) {
+		if (strcmp(name, plain_events[i].name) != 0)
+			continue;
+		event->type = plain_events[i].type;
+		event->config = plain_events[i].config;
+		return true;
+	}
+	return false;
+}
+
+static bool find_cache(const char *name, struct event *event)
+{
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(caches); i++) {
+		size_t length = strlen(caches[i].name);
+
+		if (strncmp(name, caches[i].name, length) != 0)
+			continue;
+		for (k = 0; k < ARRAY_SIZE(cache_operations); k++) {
+			if (strcmp(name + length, cache_operations[k].name) != 0)
+				continue;
+			event->type = PERF_TYPE_HW_CACHE;
+			event->config = caches[i].config | cache_operations[k].config;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* r and up to 16 hexadecimal digits: the PMU's own number. */
+static bool find_raw(const char *name, struct event *event)
+{
+	char hex[20] = "0x";
+
+	if (name[0] != 'r' || strlen(name) > 17)
+		return false;
+	(void)strcat(hex, name + 1);
+	event->type = PERF_TYPE_RAW;
+	return number_parse(hex, UINT64_MAX, &event->config) == 0;
+}
+
+static int parse_modifiers(const char *text, const char *modifiers, struct event *event,
+			   struct error *error)
+{
+	bool user = strchr(modifiers, 'u'), kernel = strchr(modifiers, 'k');
+
+	if (!*modifiers || modifiers[strspn(modifiers, "uk")])
+		return error_set(error, -EINVAL, "unknown event modifier '%s' in '%s'", modifiers,
+				 text);
+	event->exclude_user = !user;
+	event->exclude_kernel = !kernel;
+	return 0;
+}
+
+int event_parse(const char *text, struct event *ret, struct error *error)
+{
+	struct event event = {0};
+	char name[sizeof(event.name)];
+	char *colon;
+
+	if (strlen(text) >= sizeof(name))
+		return error_set(error, -EINVAL, "event name '%.40s…' is too long", text);
+	(void)strcpy(event.name, text);
+	(void)strcpy(name, text);
+	colon = strchr(name, ':');
+	if (colon) {
+		*colon = '\0';
+		if (parse_modifiers(text, colon + 1, &event, error) < 0)
+			return -EINVAL;
+	}
+	if (!find_plain(name, &event) && !find_cache(name, &event) && !find_raw(name, &event)) {
+		(void)error_set(error, -EINVAL, "unknown event '%s'", text);
+		error_hint(error, "perf's names are known here: cpu-clock, cycles, page-faults, "
+				  "L1-dcache-load-misses, r1c2, …");
+		return -EINVAL;
+	}
+	*ret = event;
+	return 0;
+}
+
+bool event_is_clock(const struct event *event)
+{
+	return event->type == PERF_TYPE_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
+						     event->config == PERF_COUNT_SW_TASK_CLOCK);
+}

@@ -1,0 +1,35 @@
+/*
+ * Folded stacks: one line a stack, as flamegraph.pl reads them; bcc's `profile -f` format.
+ *
+ *	COMM;user root;…;user leaf;[-;]kernel root;…;kernel leaf COUNT
+ *
+ * The thread's name stands first, where scripts look for it: COMM, COMM-PID with LABEL_PID and
+ * COMM-PID/TID with LABEL_TID, as stackcollapse-perf.pl writes them with --pid and --tid. What
+ * else was asked for follows as frames of its own, coarse before fine: `cgroup PATH`, `cpu N`.
+ * Without LABEL_COMM a line begins with `pid PID`, `tid TID`, and so on.
+ *
+ * A frame without a name is `[unknown]`. A stack that should be there and could not be read is
+ * `[Missed User Stack]` or `[Missed Kernel Stack]`. `;` in names becomes `:`, control characters
+ * become `?`; spaces stay. No line comes twice. Lines are sorted by count, heaviest first, then by
+ * text, so equal profiles give equal files.
+ */
+#ifndef STOOK_FORMAT_FOLDED_H
+#define STOOK_FORMAT_FOLDED_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct folded_options {
+	unsigned labels; /* enum label bits: which stand in front of the stack */
+	bool delimited;	 /* a frame "-" between user and kernel parts where both exist */
+	bool annotate;	 /* _[k] behind kernel frames */
+	bool no_user;	 /* user stacks were not asked for: none is "missed" */
+	bool no_kernel;
+};
+
+/* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
+int folded_write(const struct profile *profile, const struct folded_options *options, FILE *out);
+
+#endif

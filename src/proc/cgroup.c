@@ -1,0 +1,95 @@
+/*
+ * A cgroup's id, as BPF programs see it, is the file handle of its directory: the kernel opens
+ * directories by handle, so no walk through the tree is needed to find one's name.
+ */
+#include "proc/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define FILEID_KERNFS 0xfe /* the type of a kernfs file handle: its 64-bit id */
+
+static void cleanup_mounts(FILE **mounts)
+{
+	if (*mounts)
+		(void)endmntent(*mounts);
+}
+
+/* Where the version 2 tree is mounted, to be freed. */
+static char *mount_point(struct error *error)
+{
+	cleanup(cleanup_mounts) FILE *mounts = setmntent("/proc/self/mounts", "re");
+	struct mntent *mount;
+
+	while (mounts && (mount = getmntent(mounts)))
+		if (!strcmp(mount->mnt_type, "cgroup2"))
+			return strdup(mount->mnt_dir);
+	(void)error_set(error, -ENOENT, "no cgroup version 2 tree is mounted");
+	error_hint(error,
+		   "cgroups of version 1 can't be told apart by the kernel's profiler hooks; "
+		   "mount -t cgroup2 none DIR");
+	return NULL;
+}
+
+int cgroup_open_root(struct error *error)
+{
+	cleanup_free char *root = mount_point(error);
+	int fd;
+
+	if (!root)
+		return -ENOENT;
+	fd = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? error_set_errno(error, "cannot open '%s'", root) : fd;
+}
+
+int cgroup_open(const char *path, struct error *error)
+{
+	cleanup_free char *root = mount_point(error);
+	cleanup_free char *below = NULL;
+	int fd = -1;
+
+	if (!root)
+		return -ENOENT;
+	if (asprintf(&below, "%s/%s", root, path) < 0) {
+		below = NULL;
+		return error_set(error, -ENOMEM, "out of memory");
+	}
+	if (!strncmp(path, root, strlen(root)))
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		fd = open(below, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return error_set_errno(error, "no cgroup '%s' below '%s'", path, root);
+	return fd;
+}
+
+char *cgroup_path(int root_fd, uint64_t id)
+{
+	_Alignas(struct file_handle) char space[sizeof(struct file_handle) + sizeof(id)];
+	struct file_handle *handle = (struct file_handle *)space;
+	cleanup_fd int fd = -1;
+	char link[64], root[4096], path[4096];
+	ssize_t root_length, length;
+
+	handle->handle_bytes = sizeof(id);
+	handle->handle_type = FILEID_KERNFS;
+	memcpy(handle->f_handle, &id, sizeof(id));
+	fd = open_by_handle_at(root_fd, handle, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root_fd);
+	root_length = readlink(link, root, sizeof(root) - 1);
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	if (root_length < 0 || length < root_length)
+		return NULL;
+	path[length] = '\0';
+	return strdup(length == root_length ? "/" : path + root_length);
+}

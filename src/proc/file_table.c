@@ -1,0 +1,184 @@
+/* Numbers for files, and their descriptors; see file_table.h. */
+#include "proc/file_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/u64_map.h"
+#include "proc/file_open.h"
+
+#define NO_FILE UINT32_MAX
+
+struct entry {
+	struct file file;
+	char *path;
+	uint32_t older; /* another file with the same hash: mostly the inode's former content */
+};
+
+struct file_table {
+	struct entry *entries;
+	size_t nr, capacity;
+	struct u64_map newest_by_hash; /* hash of device and inode → number */
+	size_t nr_open, max_open;
+	size_t hand; /* where the search for something to close goes on */
+};
+
+struct file_table *file_table_new(size_t max_open)
+{
+	struct file_table *table = calloc(1, sizeof(*table));
+
+	if (table)
+		table->max_open = max_open ? max_open : 1;
+	return table;
+}
+
+void file_table_free(struct file_table *table)
+{
+	size_t i;
+
+	if (!table)
+		return;
+	for (i = 0; i < table->nr; i++) {
+		if (table->entries[i].file.fd >= 0)
+			(void)close(table->entries[i].file.fd);
+		free(table->entries[i].path);
+	}
+	free(table->entries);
+	u64_map_clear(&table->newest_by_hash);
+	free(table);
+}
+
+static uint64_t hash_of(const struct file_id *id)
+{
+	return hash_add(hash_u64((uint64_t)id->major << 32 | id->minor), id->inode);
+}
+
+static bool same_file(const struct file_id *a, const struct file_id *b)
+{
+	return a->major == b->major && a->minor == b->minor && a->inode == b->inode &&
+	       (!a->generation || !b->generation || a->generation == b->generation);
+}
+
+static uint32_t newest(const struct file_table *table, uint64_t hash)
+{
+	const uint64_t *number = u64_map_find(&table->newest_by_hash, hash);
+
+	return number ? (uint32_t)*number : NO_FILE;
+}
+
+static void close_entry(struct file_table *table, struct entry *entry)
+{
+	(void)close(entry->file.fd);
+	entry->file.fd = -1;
+	entry->file.state = FILE_CLOSED;
+	table->nr_open--;
+}
+
+/* Makes room for one more descriptor: files without frames go first, each kind in turn. */
+static void make_room(struct file_table *table)
+{
+	bool sampled_too;
+	size_t tries;
+
+	for (sampled_too = false; table->nr_open >= table->max_open; sampled_too = true) {
+		for (tries = table->nr; tries; tries--) {
+			struct entry *entry = &table->entries[table->hand++ % table->nr];
+
+			if (entry->file.fd < 0 || (entry->file.sampled && !sampled_too))
+				continue;
+			close_entry(table, entry);
+			return;
+		}
+		if (sampled_too)
+			return;
+	}
+}
+
+/* A new entry without a descriptor. */
+static int64_t append(struct file_table *table, const struct file_id *id, const char *path)
+{
+	uint64_t hash = hash_of(id);
+	struct entry entry = {.file = {.id = *id, .fd = -1, .state = FILE_GONE},
+			      .older = newest(table, hash)};
+
+	if (table->nr >= FILE_TABLE_MAX)
+		return -ENOSPC;
+	if (array_reserve(&table->entries, &table->capacity, table->nr + 1, sizeof(entry)) < 0)
+		return -ENOMEM;
+	entry.path = strdup(path);
+	if (!entry.path || u64_map_set(&table->newest_by_hash, hash, table->nr) < 0) {
+		free(entry.path);
+		return -ENOMEM;
+	}
+	entry.file.path = entry.path;
+	table->entries[table->nr] = entry;
+	return (int64_t)table->nr++;
+}
+
+static void set_fd(struct file_table *table, struct file *file, int fd)
+{
+	file->fd = fd;
+	file->state = FILE_OPEN;
+	table->nr_open++;
+}
+
+int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
+		       int32_t pid, uint64_t start, uint64_t end)
+{
+	uint32_t known;
+	int64_t number;
+	int fd;
+
+	for (known = newest(table, hash_of(id)); known != NO_FILE;
+	     known = table->entries[known].older)
+		if (same_file(&table->entries[known].file.id, id))
+			return known;
+	number = append(table, id, path);
+	if (number < 0)
+		return number;
+	make_room(table);
+	fd = file_open_mapped(id, path, pid, start, end);
+	if (fd >= 0)
+		set_fd(table, &table->entries[number].file, fd);
+	else if (fd == -EACCES)
+		table->entries[number].file.state = FILE_REFUSED;
+	return number;
+}
+
+int64_t file_table_add_fd(struct file_table *table, const char *path, int fd)
+{
+	struct file_id id;
+	struct stat st;
+	int64_t number;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	id = (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
+	number = append(table, &id, path);
+	if (number < 0)
+		return number;
+	make_room(table);
+	set_fd(table, &table->entries[number].file, fd);
+	return number;
+}
+
+size_t file_table_nr(const struct file_table *table)
+{
+	return table->nr;
+}
+
+const struct file *file_table_get(const struct file_table *table, uint32_t number)
+{
+	return &table->entries[number].file;
+}
+
+void file_table_mark_sampled(struct file_table *table, uint32_t number)
+{
+	table->entries[number].file.sampled = true;
+}

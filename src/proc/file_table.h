@@ -1,0 +1,62 @@
+/*
+ * The files that code comes from, each known by a small number for the whole run.
+ *
+ * A file is (device, inode, generation), not a path: the path is only its name. It is opened at
+ * first sight, because it may be deleted a moment later, and stays open, within a limit, until its
+ * symbols are read.
+ */
+#ifndef STOOK_PROC_FILE_TABLE_H
+#define STOOK_PROC_FILE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct file_id {
+	uint32_t major, minor;
+	uint64_t inode;
+	uint64_t generation; /* tells apart files that had one inode in turn; 0: not known */
+};
+
+/* Why a file has no descriptor, or that it has one. */
+enum file_state {
+	FILE_OPEN,
+	FILE_CLOSED,  /* was open; closed to stay within the limit */
+	FILE_GONE,    /* it could not be found any more when we first looked */
+	FILE_REFUSED, /* not a regular file, or we may not read it */
+};
+
+struct file {
+	struct file_id id;
+	const char *path; /* as its process saw it when it was mapped */
+	enum file_state state;
+	int fd;	      /* -1 unless FILE_OPEN */
+	bool sampled; /* some frame lies in it */
+};
+
+struct file_table;
+
+/* More different files than this are not told apart any more. */
+#define FILE_TABLE_MAX 262144
+
+/* Keeps at most max_open files open. NULL when out of memory. */
+struct file_table *file_table_new(size_t max_open);
+void file_table_free(struct file_table *table);
+
+/*
+ * The number of the file that process pid has mapped at [start, end), which is opened if it is
+ * new. -ENOMEM, or -ENOSPC past FILE_TABLE_MAX.
+ */
+int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
+		       int32_t pid, uint64_t start, uint64_t end);
+
+/* A file that is open already; takes the descriptor on success. */
+int64_t file_table_add_fd(struct file_table *table, const char *path, int fd);
+
+size_t file_table_nr(const struct file_table *table);
+const struct file *file_table_get(const struct file_table *table, uint32_t number);
+
+/* Files that have frames are closed last when the limit is reached. */
+void file_table_mark_sampled(struct file_table *table, uint32_t number);
+
+#endif

@@ -1,0 +1,93 @@
+/* Answers from /proc and /sys; see process_info.h. */
+#include "proc/process_info.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+
+#define INITIAL_PIDNS 0xeffffffcU /* the kernel's fixed number for it */
+
+uint32_t process_own_pidns(void)
+{
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) < 0 || st.st_ino == INITIAL_PIDNS)
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
+int64_t process_of_thread(int32_t tid)
+{
+	cleanup_file FILE *file = NULL;
+	char path[64], line[256];
+	int32_t pid;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "Tgid: %d", &pid) == 1)
+			return pid;
+	return -ESRCH;
+}
+
+/* The time in each idle state, in microseconds; false where there is no cpuidle driver. */
+static bool read_cpuidle(uint32_t cpu, uint64_t *ret_ns)
+{
+	unsigned state;
+
+	*ret_ns = 0;
+	for (state = 0;; state++) {
+		cleanup_file FILE *file = NULL;
+		unsigned long long us;
+		char path[96];
+
+		(void)snprintf(path, sizeof(path),
+			       "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/time", cpu, state);
+		file = fopen(path, "re");
+		if (!file || fscanf(file, "%llu", &us) != 1)
+			return state > 0;
+		*ret_ns += us * NS_PER_US;
+	}
+}
+
+/* idle and iowait of /proc/stat, in ticks of 10 ms. */
+static uint64_t read_stat_idle(uint32_t cpu)
+{
+	cleanup_file FILE *file = fopen("/proc/stat", "re");
+	unsigned long long idle, iowait;
+	char line[512];
+	unsigned number;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "cpu%u %*u %*u %*u %llu %llu", &number, &idle, &iowait) == 3 &&
+		    number == cpu)
+			return (idle + iowait) * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
+	return 0;
+}
+
+uint64_t process_cpu_idle_ns(uint32_t cpu)
+{
+	uint64_t ns;
+
+	return read_cpuidle(cpu, &ns) ? ns : read_stat_idle(cpu);
+}
+
+uint64_t process_own_fd_memory(int fd)
+{
+	cleanup_file FILE *file = NULL;
+	unsigned long long bytes;
+	char path[64], line[256];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "memlock: %llu", &bytes) == 1)
+			return bytes;
+	return 0;
+}

@@ -1,0 +1,379 @@
+/*
+ * Processes and their mappings over time; see process_table.h for the two passes of an event.
+ *
+ * munmap is told by nobody, so mappings only ever grow or are overlaid; a stale one does no harm,
+ * since no address in it can be sampled.
+ */
+#include "proc/process_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/u64_map.h"
+#include "proc/maps.h"
+
+/* Late records and the remaining threads of an exited leader may still need its mappings. */
+#define KEEP_EXITED_NS (2 * NS_PER_SEC)
+
+struct process {
+	int32_t pid;
+	bool tracked;
+	bool replayed; /* its mappings come from replayed events */
+	struct mappings *mappings;
+	struct mappings *snapshot;
+	uint64_t snapshot_ns;	 /* when the snapshot was taken; 0: never tried */
+	uint64_t snapshot_since; /* the snapshot is not of the program that ran before this */
+	uint64_t exited_ns;	 /* 0: lives */
+};
+
+struct process_table {
+	struct file_table *files;
+	struct u64_map by_pid; /* → struct process * */
+	bool track_all;
+	uint64_t distrust_ns; /* events were lost before this */
+};
+
+struct process_table *process_table_new(struct file_table *files)
+{
+	struct process_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->files = files;
+	table->track_all = true;
+	return table;
+}
+
+static void process_free(struct process *process)
+{
+	mappings_unref(process->mappings);
+	mappings_unref(process->snapshot);
+	free(process);
+}
+
+static struct process *process_of(const struct u64_map_slot *slot)
+{
+	return (struct process *)(uintptr_t)slot->value;
+}
+
+static void forget_all(struct process_table *table)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&table->by_pid, &position)))
+		process_free(process_of(slot));
+	u64_map_clear(&table->by_pid);
+}
+
+void process_table_free(struct process_table *table)
+{
+	if (!table)
+		return;
+	forget_all(table);
+	free(table);
+}
+
+static struct process *find(const struct process_table *table, int32_t pid)
+{
+	const uint64_t *value = u64_map_find(&table->by_pid, (uint32_t)pid);
+
+	return value ? (struct process *)(uintptr_t)*value : NULL;
+}
+
+/* The process, new if need be; NULL when out of memory. */
+static struct process *find_or_add(struct process_table *table, int32_t pid)
+{
+	struct process *process = find(table, pid);
+
+	if (process)
+		return process;
+	if (table->by_pid.nr >= PROCESS_TABLE_MAX && table->track_all)
+		forget_all(table);
+	process = calloc(1, sizeof(*process));
+	if (!process)
+		return NULL;
+	process->pid = pid;
+	process->tracked = table->track_all;
+	if (u64_map_set(&table->by_pid, (uint32_t)pid, (uintptr_t)process) < 0) {
+		free(process);
+		return NULL;
+	}
+	return process;
+}
+
+int process_table_track(struct process_table *table, int32_t pid)
+{
+	struct process *process = find_or_add(table, pid);
+
+	if (!process)
+		return -ENOMEM;
+	table->track_all = false;
+	process->tracked = true;
+	return 0;
+}
+
+/* Fills in what the mapping is of, opening its file if it is a new one. */
+static int classify(struct process_table *table, int32_t pid, const struct file_id *id,
+		    const char *path, struct mapping *mapping)
+{
+	int64_t file;
+
+	mapping->kind = MAPPING_ANON;
+	if (!strcmp(path, "[vdso]"))
+		mapping->kind = MAPPING_VDSO;
+	if (!id->inode || path[0] != '/' || !strcmp(path, "//anon"))
+		return 0;
+	file = file_table_add(table->files, id, path, pid, mapping->start, mapping->end);
+	if (file == -ENOMEM)
+		return -ENOMEM;
+	if (file >= 0) {
+		mapping->kind = MAPPING_FILE;
+		mapping->file = (uint32_t)file;
+	}
+	return 0;
+}
+
+static int read_maps(struct process_table *table, struct process *process,
+		     struct mappings **mappings)
+{
+	struct maps_entry entry;
+	struct maps maps;
+	int err = maps_open(&maps, process->pid);
+
+	while (err == 0 && maps_next(&maps, &entry)) {
+		struct mapping mapping = {
+			.start = entry.start, .end = entry.end, .offset = entry.offset};
+
+		if (!entry.executable)
+			continue;
+		err = classify(table, process->pid, &entry.id, entry.path, &mapping);
+		if (err == 0)
+			err = mappings_add(mappings, &mapping);
+		if (err == -ENOSPC)
+			err = 0;
+	}
+	maps_close(&maps);
+	return err == -ENOMEM ? err : 0; /* gone is no failure: it just leaves nothing */
+}
+
+static void set_mappings(struct process *process, struct mappings *mappings)
+{
+	mappings_unref(process->mappings);
+	process->mappings = mappings;
+}
+
+static int take_snapshot(struct process_table *table, struct process *process)
+{
+	struct mappings *mappings = mappings_new();
+
+	if (!mappings)
+		return -ENOMEM;
+	if (read_maps(table, process, &mappings) < 0) {
+		mappings_unref(mappings);
+		return -ENOMEM;
+	}
+	set_mappings(process, NULL);
+	mappings_unref(process->snapshot);
+	process->snapshot = mappings;
+	process->snapshot_ns = clock_now_ns();
+	process->snapshot_since = 0;
+	return 0;
+}
+
+static bool needs_snapshot(const struct process_table *table, const struct process *process)
+{
+	return !process->replayed && process->snapshot_ns <= table->distrust_ns;
+}
+
+int process_table_meet(struct process_table *table, int32_t pid)
+{
+	struct process *process;
+
+	if (pid <= 0)
+		return 0; /* outside of our pid namespace */
+	process = find_or_add(table, pid);
+	if (!process)
+		return -ENOMEM;
+	return needs_snapshot(table, process) ? take_snapshot(table, process) : 0;
+}
+
+/* A snapshot that was taken after an event of its process is of the program after that event. */
+static void limit_snapshot(struct process *process, uint64_t since_ns)
+{
+	if (process->snapshot && since_ns <= process->snapshot_ns &&
+	    since_ns > process->snapshot_since)
+		process->snapshot_since = since_ns;
+}
+
+static int arrive_fork(struct process_table *table, const struct process_event *event,
+		       bool *ret_wanted)
+{
+	struct process *parent = find(table, event->parent);
+	struct process *child;
+
+	*ret_wanted = table->track_all || (parent && parent->tracked);
+	if (!*ret_wanted)
+		return 0;
+	/* The parent was there before us, and still lives: now is the time to ask what it has. */
+	if (process_table_meet(table, event->parent) < 0)
+		return -ENOMEM;
+	child = find_or_add(table, event->pid);
+	if (!child)
+		return -ENOMEM;
+	child->tracked = true;
+	child->replayed = true; /* will be, before any of its samples */
+	limit_snapshot(child, event->time_ns);
+	return 0;
+}
+
+int process_table_arrive(struct process_table *table, struct process_event *event, const char *path,
+			 bool *ret_wanted)
+{
+	struct process *process;
+
+	if (event->kind == PROCESS_FORK)
+		return arrive_fork(table, event, ret_wanted);
+	process = find(table, event->pid);
+	*ret_wanted = process ? process->tracked : table->track_all;
+	if (!*ret_wanted)
+		return 0;
+	if (event->kind == PROCESS_EXEC) {
+		process = find_or_add(table, event->pid);
+		if (!process)
+			return -ENOMEM;
+		process->replayed = true;
+		limit_snapshot(process, event->time_ns);
+	}
+	if (event->kind == PROCESS_MAP)
+		return classify(table, event->pid, &event->file_id, path, &event->mapping);
+	return 0;
+}
+
+/* What the process has by now: by events, else by the snapshot if it is of this program. */
+static struct mappings *current(const struct process *process, uint64_t time_ns)
+{
+	if (process->mappings)
+		return process->mappings;
+	if (process->snapshot && time_ns >= process->snapshot_since)
+		return process->snapshot;
+	return NULL;
+}
+
+static void drop_snapshot(struct process *process)
+{
+	mappings_unref(process->snapshot);
+	process->snapshot = NULL;
+	process->snapshot_ns = 0;
+}
+
+static int replay_fork(struct process_table *table, const struct process_event *event)
+{
+	struct process *parent = find(table, event->parent);
+	struct process *child = find_or_add(table, event->pid);
+
+	if (!child)
+		return -ENOMEM;
+	child->exited_ns = 0;
+	if (child->snapshot_ns < event->time_ns)
+		drop_snapshot(child); /* it was of an earlier process with this number */
+	set_mappings(child, parent ? mappings_ref(current(parent, event->time_ns)) : NULL);
+	child->replayed = child->mappings != NULL;
+	return 0;
+}
+
+static int replay_exec(struct process_table *table, const struct process_event *event)
+{
+	struct process *process = find_or_add(table, event->pid);
+	struct mappings *none = mappings_new();
+
+	if (!process || !none) {
+		mappings_unref(none);
+		return -ENOMEM;
+	}
+	set_mappings(process, none);
+	process->exited_ns = 0;
+	return 0;
+}
+
+static int replay_map(struct process_table *table, const struct process_event *event)
+{
+	struct process *process = find(table, event->pid);
+	int err;
+
+	/* Of a process that was there before us and has not been met, nothing is kept. */
+	if (!process || !current(process, event->time_ns))
+		return 0;
+	if (!process->mappings) {
+		if (event->time_ns <= process->snapshot_ns)
+			return 0; /* the snapshot knows already, and may know better */
+		process->mappings = mappings_ref(process->snapshot);
+	}
+	err = mappings_add(&process->mappings, &event->mapping);
+	return err == -ENOMEM ? err : 0;
+}
+
+int process_table_replay(struct process_table *table, const struct process_event *event)
+{
+	struct process *process;
+
+	switch (event->kind) {
+	case PROCESS_FORK:
+		return replay_fork(table, event);
+	case PROCESS_EXEC:
+		return replay_exec(table, event);
+	case PROCESS_MAP:
+		return replay_map(table, event);
+	case PROCESS_EXIT:
+		process = find(table, event->pid);
+		if (process)
+			process->exited_ns = event->time_ns;
+		return 0;
+	}
+	return 0;
+}
+
+const struct mappings *process_table_mappings(struct process_table *table, int32_t pid,
+					      uint64_t time_ns)
+{
+	struct process *process = find(table, pid);
+
+	if (!process)
+		return NULL;
+	if (process->exited_ns)
+		process->exited_ns = time_ns; /* a thread that outlives its leader */
+	return current(process, time_ns);
+}
+
+void process_table_distrust(struct process_table *table)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	table->distrust_ns = clock_now_ns();
+	while ((slot = u64_map_next(&table->by_pid, &position)))
+		process_of(slot)->replayed = false;
+}
+
+void process_table_purge(struct process_table *table, uint64_t now_ns)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&table->by_pid, &position))) {
+		struct process *process = process_of(slot);
+
+		if (!process->exited_ns || process->exited_ns + KEEP_EXITED_NS > now_ns)
+			continue;
+		(void)u64_map_remove(&table->by_pid, slot->key);
+		process_free(process);
+		position--; /* removal may have moved another one here */
+	}
+}
+
+size_t process_table_nr(const struct process_table *table)
+{
+	return table->by_pid.nr;
+}

@@ -1,0 +1,66 @@
+/*
+ * A profile's stacks as people read them: by names instead of addresses, root first, with the
+ * labels in front. Each label and each frame is a *word*; stacks whose words are the same are one
+ * stack, however many addresses they had.
+ *
+ * Words are interned, so merging and comparing stacks means comparing numbers. A word that is
+ * needed is never empty; word 0 is no word.
+ */
+#ifndef STOOK_PROFILE_NAMED_STACKS_H
+#define STOOK_PROFILE_NAMED_STACKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strings.h"
+#include "base/u64_map.h"
+#include "profile/profile.h"
+#include "profile/stack_table.h"
+
+struct named_stacks_style {
+	unsigned labels;	   /* enum label bits; see named_stacks_init() for the words */
+	const char *kernel_suffix; /* behind the names of kernel frames; NULL: none */
+	const char *delimiter;	   /* a word between user and kernel part; NULL: none */
+	char separator; /* what stands between words, so ':' replaces it in names; or 0 */
+	bool no_user;	/* user stacks were not asked for: none is "missed" */
+	bool no_kernel;
+	bool show_modules;   /* `[unknown] (libfoo.so)` for what has no name */
+	bool fold_recursion; /* a function that calls itself is one word, not many */
+};
+
+struct named_stacks {
+	struct strings *words;
+	struct stack_table stacks; /* of words, root first */
+	uint64_t *counts;	   /* by the number of the stack */
+	size_t cap_counts;
+	size_t nr_labels; /* so many words of each stack are labels: the first ones */
+	uint64_t total;
+	struct u64_map recursive; /* words that were folded */
+};
+
+/*
+ * Names all samples. The words of labels are, in this order and as far as asked for:
+ *
+ *	COMM-PID/TID	as stackcollapse-perf.pl writes it with --tid; COMM-PID as with --pid;
+ *			without LABEL_COMM `pid PID` and `tid TID`
+ *	cgroup PATH
+ *	cpu NUMBER
+ *
+ * A name that is missing is `[unknown]`, a stack that should be there but could not be read is
+ * `[Missed User Stack]` or `[Missed Kernel Stack]`. Control characters in names become `?`.
+ *
+ * 0 or -ENOMEM. The profile is not needed any more afterwards.
+ */
+int named_stacks_init(struct named_stacks *stacks, const struct profile *profile,
+		      const struct named_stacks_style *style);
+void named_stacks_clear(struct named_stacks *stacks);
+
+size_t named_stacks_nr(const struct named_stacks *stacks);
+const uint32_t *named_stacks_get(const struct named_stacks *stacks, uint32_t stack, size_t *ret_nr);
+const char *named_stacks_word(const struct named_stacks *stacks, uint32_t word);
+
+/* Whether some stack has this function calling itself; known only with fold_recursion. */
+bool named_stacks_is_recursive(const struct named_stacks *stacks, uint32_t word);
+
+#endif

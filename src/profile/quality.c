@@ -1,0 +1,84 @@
+/* Judging stacks by their ends; see quality.h. */
+#include "profile/quality.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+/* Where programs and threads begin, in glibc, musl and Go. */
+static const char *const beginnings[] = {
+	"_start",	"_dl_start_user",    "clone",	       "__clone",
+	"clone3",	"__clone3",	     "runtime.goexit", "runtime.goexit.abi0",
+	"start_thread", "__libc_start_main",
+};
+
+static bool is_beginning(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(beginnings); i++)
+		if (!strcmp(name, beginnings[i]))
+			return true;
+	return false;
+}
+
+static void blame(struct quality *quality, const uint64_t *broken_in, size_t nr_modules)
+{
+	size_t module, place;
+
+	for (module = 0; module < nr_modules; module++) {
+		for (place = QUALITY_MAX_BLAMED; place; place--) {
+			if (quality->blamed[place - 1].samples >= broken_in[module])
+				break;
+			if (place < QUALITY_MAX_BLAMED)
+				quality->blamed[place] = quality->blamed[place - 1];
+			quality->blamed[place - 1].module = (uint32_t)module;
+			quality->blamed[place - 1].samples = broken_in[module];
+		}
+	}
+}
+
+static void judge_sample(const struct profile *profile, const struct sample *sample,
+			 struct quality *quality, uint64_t *broken_in)
+{
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	const struct frame *leaf = sample->nr_frames ? profile_frame(profile, frames[0]) : NULL;
+	const struct frame *root;
+
+	if (leaf && !leaf->function)
+		quality->unnamed += sample->count;
+	if (sample->labels.user_end == STACK_NONE)
+		return;
+	quality->user += sample->count;
+	if (sample->labels.user_end == STACK_MISSED ||
+	    sample->nr_frames == sample->nr_kernel_frames) {
+		quality->missed += sample->count;
+		return;
+	}
+	root = profile_frame(profile, frames[sample->nr_frames - 1]);
+	if (is_beginning(profile_string(profile, root->function))) {
+		quality->complete += sample->count;
+	} else if (sample->labels.user_end == STACK_TRUNCATED) {
+		quality->truncated += sample->count;
+	} else {
+		quality->broken += sample->count;
+		broken_in[root->module] += sample->count;
+	}
+}
+
+int quality_judge(const struct profile *profile, struct quality *ret)
+{
+	size_t nr_modules = profile_nr_modules(profile), i;
+	cleanup_free uint64_t *broken_in = calloc(nr_modules + 1, sizeof(*broken_in));
+
+	if (!broken_in)
+		return -ENOMEM;
+	*ret = (struct quality){0};
+	for (i = 0; i < profile_nr_samples(profile); i++)
+		judge_sample(profile, profile_sample(profile, (uint32_t)i), ret, broken_in);
+	blame(ret, broken_in, nr_modules);
+	return 0;
+}

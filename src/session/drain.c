@@ -1,0 +1,483 @@
+/*
+ * The drain; see drain.h. Records and events wait in two arrays until they are replayed, merged by
+ * time. A record becomes a sample of the profile; its id is remembered for the counts of its epoch.
+ */
+#include "session/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/u64_map.h"
+#include "proc/cgroup.h"
+
+#define NO_MODULE UINT32_MAX
+#define HIDDEN	  UINT64_MAX /* in ids: its samples are not wanted */
+
+struct pending_record {
+	uint64_t time_ns;
+	size_t at; /* in drain->bytes */
+};
+
+struct waiting_count {
+	uint32_t epoch;
+	uint64_t id;
+	uint64_t count;
+};
+
+struct drain {
+	struct drain_options options;
+	struct drain_totals totals;
+
+	char *bytes; /* the records that wait, one after the other */
+	size_t nr_bytes, cap_bytes;
+	struct pending_record *records;
+	size_t nr_records, cap_records;
+	size_t nr_met; /* of them */
+	struct process_event *events;
+	size_t nr_events, cap_events;
+	struct waiting_count *counts;
+	size_t nr_counts, cap_counts;
+
+	struct u64_map ids[WIRE_EPOCH_SLOTS]; /* of an epoch: record id → sample number */
+	uint32_t *module_of_file;	      /* file number → module number in the profile */
+	size_t nr_modules, cap_modules;
+	uint32_t vdso_module, anon_module;
+	struct u64_map cgroup_names; /* id → string number in the profile */
+};
+
+/* --- begin and end ------------------------------------------------------------------------- */
+
+static int add_special_module(struct profile *profile, enum module_kind kind, const char *name,
+			      uint32_t *ret)
+{
+	int64_t string = profile_add_string(profile, name);
+	struct module module = {.kind = kind, .name = (uint32_t)string};
+	int64_t number;
+
+	if (string < 0)
+		return -ENOMEM;
+	number = profile_add_module(profile, &module);
+	if (number < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)number;
+	return 0;
+}
+
+struct drain *drain_new(const struct drain_options *options)
+{
+	struct drain *drain = calloc(1, sizeof(*drain));
+
+	if (!drain)
+		return NULL;
+	drain->options = *options;
+	if (add_special_module(options->profile, MODULE_VDSO, "[vdso]", &drain->vdso_module) < 0 ||
+	    add_special_module(options->profile, MODULE_ANON, "//anon", &drain->anon_module) < 0) {
+		drain_free(drain);
+		return NULL;
+	}
+	return drain;
+}
+
+void drain_free(struct drain *drain)
+{
+	size_t slot;
+
+	if (!drain)
+		return;
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
+		u64_map_clear(&drain->ids[slot]);
+	u64_map_clear(&drain->cgroup_names);
+	free(drain->module_of_file);
+	free(drain->bytes);
+	free(drain->records);
+	free(drain->events);
+	free(drain->counts);
+	free(drain);
+}
+
+const struct drain_totals *drain_totals(const struct drain *drain)
+{
+	return &drain->totals;
+}
+
+uint64_t drain_waiting(const struct drain *drain)
+{
+	return drain->nr_counts;
+}
+
+/* --- taking in ------------------------------------------------------------------------------- */
+
+static const struct wire_record *record_at(const struct drain *drain, size_t i)
+{
+	return (const struct wire_record *)(drain->bytes + drain->records[i].at);
+}
+
+static bool is_sound(const struct wire_record *record, size_t bytes)
+{
+	return bytes >= sizeof(*record) && record->nr_user <= WIRE_MAX_USER_FRAMES &&
+	       record->nr_kernel <= WIRE_MAX_KERNEL_FRAMES &&
+	       bytes == sizeof(*record) +
+				((size_t)record->nr_user + record->nr_kernel) * sizeof(uint64_t);
+}
+
+int drain_add_record(struct drain *drain, const struct wire_record *record, size_t bytes)
+{
+	if (!is_sound(record, bytes)) {
+		drain->totals.bad_records++;
+		return 0;
+	}
+	if (array_reserve(&drain->bytes, &drain->cap_bytes, drain->nr_bytes + bytes, 1) < 0 ||
+	    array_reserve(&drain->records, &drain->cap_records, drain->nr_records + 1,
+			  sizeof(*drain->records)) < 0)
+		return -ENOMEM;
+	memcpy(drain->bytes + drain->nr_bytes, record, bytes);
+	drain->records[drain->nr_records++] =
+		(struct pending_record){.time_ns = record->time_ns, .at = drain->nr_bytes};
+	drain->nr_bytes += bytes;
+	return 0;
+}
+
+int drain_add_event(struct drain *drain, struct process_event *event, const char *path)
+{
+	bool wanted;
+
+	if (array_reserve(&drain->events, &drain->cap_events, drain->nr_events + 1,
+			  sizeof(*drain->events)) < 0)
+		return -ENOMEM;
+	if (process_table_arrive(drain->options.processes, event, path, &wanted) < 0)
+		return -ENOMEM;
+	if (wanted)
+		drain->events[drain->nr_events++] = *event;
+	return 0;
+}
+
+int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id, uint64_t count)
+{
+	if (!count)
+		return 0; /* seen once: its record was all */
+	if (array_reserve(&drain->counts, &drain->cap_counts, drain->nr_counts + 1,
+			  sizeof(*drain->counts)) < 0)
+		return -ENOMEM;
+	drain->counts[drain->nr_counts++] = (struct waiting_count){epoch, id, count};
+	return 0;
+}
+
+int drain_meet(struct drain *drain)
+{
+	for (; drain->nr_met < drain->nr_records; drain->nr_met++) {
+		const struct wire_record *record = record_at(drain, drain->nr_met);
+
+		if (record->nr_user &&
+		    process_table_meet(drain->options.processes, (int32_t)record->pid) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* --- from addresses to frames ---------------------------------------------------------------- */
+
+/* The profile's module for a file; made at the file's first frame. */
+static int64_t module_of_file(struct drain *drain, uint32_t file)
+{
+	struct module module = {.kind = MODULE_FILE, .file = file};
+	int64_t name, number;
+
+	if (file < drain->nr_modules && drain->module_of_file[file] != NO_MODULE)
+		return drain->module_of_file[file];
+	if (array_reserve(&drain->module_of_file, &drain->cap_modules, (size_t)file + 1,
+			  sizeof(*drain->module_of_file)) < 0)
+		return -ENOMEM;
+	while (drain->nr_modules <= file)
+		drain->module_of_file[drain->nr_modules++] = NO_MODULE;
+	name = profile_add_string(drain->options.profile,
+				  file_table_get(drain->options.files, file)->path);
+	if (name < 0)
+		return -ENOMEM;
+	module.name = (uint32_t)name;
+	number = profile_add_module(drain->options.profile, &module);
+	if (number < 0)
+		return -ENOMEM;
+	file_table_mark_sampled(drain->options.files, file);
+	drain->module_of_file[file] = (uint32_t)number;
+	return number;
+}
+
+static int64_t user_frame(struct drain *drain, const struct mappings *mappings, uint64_t address)
+{
+	const struct mapping *mapping = mappings_find(mappings, address);
+	int64_t module = MODULE_NR_UNKNOWN;
+
+	if (mapping && mapping->kind == MAPPING_FILE) {
+		module = module_of_file(drain, mapping->file);
+		address = address - mapping->start + mapping->offset;
+	} else if (mapping && mapping->kind == MAPPING_VDSO) {
+		module = drain->vdso_module;
+		address -= mapping->start;
+	} else if (mapping) {
+		module = drain->anon_module;
+	}
+	if (module < 0)
+		return module;
+	return profile_add_frame(drain->options.profile, FRAME_USER, (uint32_t)module, address);
+}
+
+/*
+ * The frame numbers of a record: kernel part first, as the profile wants it. All but the leaf of
+ * each part are return addresses, so the byte before is looked up.
+ */
+static int resolve(struct drain *drain, const struct wire_record *record, uint32_t *frames)
+{
+	const uint64_t *addresses = (const uint64_t *)(record + 1);
+	const struct mappings *mappings = NULL;
+	int64_t frame;
+	size_t i;
+
+	if (record->nr_user)
+		mappings = process_table_mappings(drain->options.processes, (int32_t)record->pid,
+						  record->time_ns);
+	for (i = 0; i < record->nr_kernel; i++) {
+		frame = profile_add_frame(drain->options.profile, FRAME_KERNEL, MODULE_NR_KERNEL,
+					  addresses[record->nr_user + i] - (i > 0));
+		if (frame < 0)
+			return -ENOMEM;
+		*frames++ = (uint32_t)frame;
+	}
+	for (i = 0; i < record->nr_user; i++) {
+		frame = user_frame(drain, mappings, addresses[i] - (i > 0));
+		if (frame < 0)
+			return -ENOMEM;
+		*frames++ = (uint32_t)frame;
+	}
+	return 0;
+}
+
+/* --- from records to samples ----------------------------------------------------------------- */
+
+/* The string number of a cgroup's path, read once per cgroup, as early as may be. */
+static int64_t cgroup_name(struct drain *drain, uint64_t id)
+{
+	const uint64_t *known = u64_map_find(&drain->cgroup_names, id);
+	cleanup_free char *path = NULL;
+	int64_t string;
+
+	if (known)
+		return (int64_t)*known;
+	path = cgroup_path(drain->options.cgroup_root_fd, id);
+	string = profile_add_string(drain->options.profile, path ? path : "[cgroup gone]");
+	if (string < 0 || u64_map_set(&drain->cgroup_names, id, (uint64_t)string) < 0)
+		return -ENOMEM;
+	return string;
+}
+
+static int label(struct drain *drain, const struct wire_record *record, const char *comm,
+		 struct sample_labels *labels)
+{
+	unsigned wanted = drain->options.labels;
+	int64_t string = 0, cgroup = 0;
+
+	if (wanted & LABEL_COMM)
+		string = profile_add_string(drain->options.profile, comm);
+	if (wanted & LABEL_CGROUP)
+		cgroup = cgroup_name(drain, record->cgroup);
+	if (string < 0 || cgroup < 0)
+		return -ENOMEM;
+	*labels = (struct sample_labels){
+		.comm = (uint32_t)string,
+		.cgroup = (uint32_t)cgroup,
+		.pid = wanted & LABEL_PID ? (int32_t)record->pid : 0,
+		.tid = wanted & LABEL_TID ? (int32_t)record->tid : 0,
+		.cpu = wanted & LABEL_CPU ? (int32_t)record->cpu : 0,
+		.user_end = record->user_end,
+		.kernel_end = record->kernel_end,
+	};
+	return 0;
+}
+
+/* Adds the record's sample; its number, HIDDEN, or -ENOMEM in *ret_err. */
+static uint64_t add_sample(struct drain *drain, const struct wire_record *record, int *ret_err)
+{
+	uint32_t frames[WIRE_MAX_FRAMES];
+	char comm[WIRE_COMM_BYTES + 1] = "";
+	struct sample_labels labels;
+	int64_t sample;
+
+	memcpy(comm, record->comm, WIRE_COMM_BYTES);
+	if (drain->options.comm && regexec(drain->options.comm, comm, 0, NULL, 0) != 0) {
+		drain->totals.hidden++;
+		return HIDDEN;
+	}
+	*ret_err = label(drain, record, comm, &labels);
+	if (!*ret_err)
+		*ret_err = resolve(drain, record, frames);
+	if (*ret_err)
+		return HIDDEN;
+	sample = profile_add_sample(drain->options.profile, &labels, frames,
+				    (size_t)record->nr_user + record->nr_kernel, record->nr_kernel,
+				    1);
+	if (sample < 0)
+		*ret_err = -ENOMEM;
+	return (uint64_t)sample;
+}
+
+static int replay_record(struct drain *drain, const struct wire_record *record)
+{
+	int err = 0;
+	uint64_t sample = add_sample(drain, record, &err);
+
+	if (err < 0)
+		return err;
+	drain->totals.records++;
+	if (!drain->totals.first_ns || record->time_ns < drain->totals.first_ns)
+		drain->totals.first_ns = record->time_ns;
+	return u64_map_set(&drain->ids[record->epoch % WIRE_EPOCH_SLOTS], record->id, sample);
+}
+
+/* --- replay ---------------------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct pending_record *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static int compare_records(const void *a, const void *b)
+{
+	const struct pending_record *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return compare_places(a, b);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct process_event *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (int)x->kind - (int)y->kind; /* a fork before the exec of the same nanosecond */
+}
+
+/* What a replay takes: everything up to a time, and all records of epochs that are over. */
+struct horizon {
+	uint64_t until_ns;
+	bool epoch_over;
+	uint32_t epoch;
+};
+
+static bool is_due(const struct wire_record *record, const struct horizon *horizon)
+{
+	if (horizon->epoch_over)
+		return (int32_t)(record->epoch - horizon->epoch) <= 0;
+	return record->time_ns <= horizon->until_ns;
+}
+
+static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
+{
+	for (; *next < drain->nr_events && drain->events[*next].time_ns <= until_ns; ++*next) {
+		int err = process_table_replay(drain->options.processes, &drain->events[*next]);
+
+		if (err < 0)
+			return err;
+		drain->totals.events++;
+	}
+	return 0;
+}
+
+/* Keeps the first nr of drain->records, moving their bytes to the front. */
+static void keep_records(struct drain *drain, size_t nr)
+{
+	size_t to = 0, i;
+
+	qsort(drain->records, nr, sizeof(*drain->records), compare_places);
+	for (i = 0; i < nr; i++) {
+		const struct wire_record *record = record_at(drain, i);
+		size_t bytes = sizeof(*record) +
+			       ((size_t)record->nr_user + record->nr_kernel) * sizeof(uint64_t);
+
+		memmove(drain->bytes + to, record, bytes);
+		drain->records[i].at = to;
+		to += bytes;
+	}
+	drain->nr_records = nr;
+	drain->nr_bytes = to;
+	drain->nr_met = nr;
+}
+
+static int replay(struct drain *drain, const struct horizon *horizon)
+{
+	size_t next_event = 0, kept = 0, i;
+	int err = drain_meet(drain);
+
+	qsort(drain->records, drain->nr_records, sizeof(*drain->records), compare_records);
+	qsort(drain->events, drain->nr_events, sizeof(*drain->events), compare_events);
+	for (i = 0; i < drain->nr_records && !err; i++) {
+		const struct wire_record *record = record_at(drain, i);
+
+		if (!is_due(record, horizon)) {
+			drain->records[kept++] = drain->records[i];
+			continue;
+		}
+		err = replay_events(drain, &next_event, record->time_ns);
+		if (!err)
+			err = replay_record(drain, record);
+	}
+	if (!err)
+		err = replay_events(drain, &next_event, horizon->until_ns);
+	if (err)
+		return err;
+	keep_records(drain, kept);
+	drain->nr_events -= next_event;
+	if (drain->nr_events)
+		memmove(drain->events, drain->events + next_event,
+			drain->nr_events * sizeof(*drain->events));
+	return 0;
+}
+
+int drain_replay(struct drain *drain, uint64_t until_ns)
+{
+	return replay(drain, &(struct horizon){.until_ns = until_ns});
+}
+
+/* Adds the counts whose samples are known; the others stay. */
+static void add_counts(struct drain *drain)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < drain->nr_counts; i++) {
+		const struct waiting_count *waiting = &drain->counts[i];
+		const uint64_t *sample =
+			u64_map_find(&drain->ids[waiting->epoch % WIRE_EPOCH_SLOTS], waiting->id);
+
+		if (!sample) {
+			drain->counts[kept++] = *waiting;
+			continue;
+		}
+		drain->totals.counted += waiting->count;
+		if (*sample == HIDDEN)
+			drain->totals.hidden += waiting->count;
+		else
+			profile_add_count(drain->options.profile, (uint32_t)*sample,
+					  waiting->count);
+	}
+	drain->nr_counts = kept;
+}
+
+int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
+{
+	struct horizon horizon = {.until_ns = until_ns, .epoch_over = true, .epoch = epoch};
+	int err = replay(drain, &horizon);
+
+	if (err < 0)
+		return err;
+	add_counts(drain);
+	/* The other slot is the next epoch's, unless counts of this one still wait. */
+	if (!drain->nr_counts)
+		u64_map_clear(&drain->ids[epoch % WIRE_EPOCH_SLOTS]);
+	u64_map_clear(&drain->ids[(epoch + 1) % WIRE_EPOCH_SLOTS]);
+	return 0;
+}

@@ -1,0 +1,322 @@
+/*
+ * Loading the sampler and turning its epochs; bpf/wire.h tells the protocol.
+ *
+ * Three count maps take turns: two stand in the slots, one has just been taken out and is read. It
+ * is then thrown away for a fresh one: emptying it entry by entry would cost several times more,
+ * and all of that time its CPU would be blind.
+ */
+#include "session/sampler.h"
+
+#include <errno.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "proc/process_info.h"
+#include "skel/sampler.skel.h"
+
+#define READ_BATCH 256
+
+struct sampler {
+	struct sampler_bpf *bpf;
+	int ended_counts_fd; /* the map of the epoch that was ended last; -1: read already */
+	size_t max_counts;
+	uint64_t counts_bytes; /* kernel memory of one count map */
+	int nr_cpus;	       /* possible ones: that many values has a per-CPU map */
+	struct wire_counters *per_cpu;
+	struct wire_counters before[WIRE_EPOCH_SLOTS]; /* the slots' last readings */
+};
+
+static int print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level != LIBBPF_DEBUG)
+		log_vprint(format, args);
+	return 0;
+}
+
+static int create_counts(size_t max_counts)
+{
+	return bpf_map_create(BPF_MAP_TYPE_HASH, "stook_counts", sizeof(uint64_t), sizeof(uint64_t),
+			      (uint32_t)max_counts, NULL);
+}
+
+static void configure(struct sampler_bpf *bpf, const struct sampler_config *config)
+{
+	bpf->rodata->include_idle = config->include_idle;
+	bpf->rodata->by_tid = config->by_tid;
+	bpf->rodata->by_cpu = config->by_cpu;
+	bpf->rodata->by_cgroup = config->by_cgroup;
+	bpf->rodata->max_user_frames = config->max_user_frames;
+	bpf->rodata->max_kernel_frames = config->max_kernel_frames;
+	bpf->rodata->pidns_inum = config->pidns_inum;
+	bpf->rodata->filter_pids = config->filter_pids;
+	bpf->rodata->filter_tids = config->filter_tids;
+	bpf->rodata->filter_cgroup = config->cgroup_fd >= 0;
+	bpf->rodata->hash_seed = clock_now_ns() | 1;
+	(void)bpf_program__set_autoload(bpf->progs.follow_fork, config->follow);
+	(void)bpf_program__set_autoload(bpf->progs.forget_exited, config->filter_pids);
+	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
+	(void)bpf_map__set_max_entries(bpf->maps.wanted_pids,
+				       config->max_pids ? (uint32_t)config->max_pids : 1);
+	(void)bpf_map__set_max_entries(bpf->maps.wanted_tids,
+				       config->max_tids ? (uint32_t)config->max_tids : 1);
+}
+
+static int explain_load(int err, struct error *error)
+{
+	if (err == -EPERM || err == -EACCES) {
+		(void)error_set(error, err, "the kernel does not let us load BPF programs: %s",
+				strerror(-err));
+		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON");
+	} else if (err == -ENOMEM || err == -E2BIG || err == -ENOSPC) {
+		(void)error_set(error, err, "the kernel has no room for the BPF maps: %s",
+				strerror(-err));
+		error_hint(error,
+			   "make --ring-bytes or --count-entries smaller; before Linux 5.11, "
+			   "also raise ulimit -l");
+	} else {
+		(void)error_set(error, err, "the kernel refuses our BPF programs: %s",
+				strerror(-err));
+		error_hint(error, "Linux 5.10 or newer is needed; -v shows what the kernel says");
+	}
+	return err;
+}
+
+static int fill_slots(struct sampler *sampler, struct error *error)
+{
+	uint32_t slot;
+
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++) {
+		cleanup_fd int fd = create_counts(sampler->max_counts);
+
+		if (fd < 0 || bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot),
+						  &slot, &fd, BPF_ANY) < 0)
+			return explain_load(-errno, error);
+		sampler->counts_bytes = process_own_fd_memory(fd);
+	}
+	return 0;
+}
+
+static int set_cgroup(struct sampler *sampler, int cgroup_fd, struct error *error)
+{
+	uint32_t zero = 0;
+
+	if (cgroup_fd < 0)
+		return 0;
+	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.wanted_cgroup), &zero, &cgroup_fd,
+				BPF_ANY) < 0)
+		return error_set_errno(error, "cannot filter by this cgroup");
+	return 0;
+}
+
+/* Forks and exits are hooked; the sampling program itself is attached to each perf event. */
+static int attach(struct sampler *sampler, const struct sampler_config *config, struct error *error)
+{
+	struct sampler_bpf *bpf = sampler->bpf;
+
+	if (config->follow) {
+		bpf->links.follow_fork = bpf_program__attach(bpf->progs.follow_fork);
+		if (!bpf->links.follow_fork)
+			return error_set_errno(error, "cannot follow forks");
+	}
+	if (config->filter_pids) {
+		bpf->links.forget_exited = bpf_program__attach(bpf->progs.forget_exited);
+		if (!bpf->links.forget_exited)
+			return error_set_errno(error, "cannot follow exits");
+	}
+	return 0;
+}
+
+static int load(struct sampler *sampler, const struct sampler_config *config, struct error *error)
+{
+	int err;
+
+	libbpf_set_print(print);
+	sampler->nr_cpus = libbpf_num_possible_cpus();
+	if (sampler->nr_cpus < 1)
+		return error_set(error, -EIO, "cannot tell how many CPUs there are");
+	sampler->per_cpu = calloc((size_t)sampler->nr_cpus, sizeof(*sampler->per_cpu));
+	sampler->bpf = sampler_bpf__open();
+	if (!sampler->per_cpu || !sampler->bpf)
+		return error_set(error, -ENOMEM, "out of memory");
+	configure(sampler->bpf, config);
+	err = sampler_bpf__load(sampler->bpf);
+	if (err < 0)
+		return explain_load(err, error);
+	err = fill_slots(sampler, error);
+	if (!err)
+		err = set_cgroup(sampler, config->cgroup_fd, error);
+	if (!err)
+		err = attach(sampler, config, error);
+	return err;
+}
+
+struct sampler *sampler_load(const struct sampler_config *config, struct error *error)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+
+	if (!sampler) {
+		(void)error_set(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	sampler->ended_counts_fd = -1;
+	sampler->max_counts = config->max_counts;
+	if (load(sampler, config, error) < 0) {
+		sampler_free(sampler);
+		return NULL;
+	}
+	return sampler;
+}
+
+void sampler_free(struct sampler *sampler)
+{
+	if (!sampler)
+		return;
+	if (sampler->ended_counts_fd >= 0)
+		(void)close(sampler->ended_counts_fd);
+	sampler_bpf__destroy(sampler->bpf);
+	free(sampler->per_cpu);
+	free(sampler);
+}
+
+int sampler_program_fd(const struct sampler *sampler)
+{
+	return bpf_program__fd(sampler->bpf->progs.sample);
+}
+
+int sampler_ring_fd(const struct sampler *sampler)
+{
+	return bpf_map__fd(sampler->bpf->maps.ring);
+}
+
+static int want(const struct bpf_map *map, int32_t number)
+{
+	uint8_t yes = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(map), &number, &yes, BPF_ANY) < 0 ? -errno : 0;
+}
+
+int sampler_want_pid(struct sampler *sampler, int32_t pid)
+{
+	return want(sampler->bpf->maps.wanted_pids, pid);
+}
+
+int sampler_want_tid(struct sampler *sampler, int32_t tid)
+{
+	return want(sampler->bpf->maps.wanted_tids, tid);
+}
+
+uint32_t sampler_epoch(const struct sampler *sampler)
+{
+	return sampler->bpf->bss->epoch;
+}
+
+int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct error *error)
+{
+	uint32_t ended = sampler_epoch(sampler);
+	uint32_t slot = ended % WIRE_EPOCH_SLOTS;
+	int slots_fd = bpf_map__fd(sampler->bpf->maps.counts_by_slot);
+	cleanup_fd int fresh = create_counts(sampler->max_counts);
+	uint32_t ended_id;
+
+	if (fresh < 0)
+		return error_set_errno(error, "cannot make a count map");
+	if (bpf_map_lookup_elem(slots_fd, &slot, &ended_id) < 0)
+		return error_set_errno(error, "cannot find the count map");
+	sampler->ended_counts_fd = bpf_map_get_fd_by_id(ended_id);
+	if (sampler->ended_counts_fd < 0)
+		return error_set_errno(error, "cannot open the count map");
+	__atomic_store_n(&sampler->bpf->bss->epoch, ended + 1, __ATOMIC_SEQ_CST);
+	*ret_ended_ns = clock_now_ns();
+	/* Returns after a grace period. The slot's next use is two epochs on. */
+	if (bpf_map_update_elem(slots_fd, &slot, &fresh, BPF_ANY) < 0)
+		return error_set_errno(error, "cannot exchange the count map");
+	return 0;
+}
+
+/* Wire counters are all 64-bit: they are added and subtracted as the arrays they are. */
+static void add_counters(struct wire_counters *to, const struct wire_counters *from, uint64_t sign)
+{
+	uint64_t *sum = (uint64_t *)to;
+	const uint64_t *add = (const uint64_t *)from;
+	size_t i;
+
+	for (i = 0; i < sizeof(*to) / sizeof(*sum); i++)
+		sum[i] += sign * add[i];
+}
+
+int sampler_read_counters(struct sampler *sampler, struct wire_counters *ret)
+{
+	uint32_t slot = (sampler_epoch(sampler) - 1) % WIRE_EPOCH_SLOTS;
+	struct wire_counters now = {0};
+	int cpu;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters_by_slot), &slot,
+				sampler->per_cpu) < 0)
+		return -errno;
+	for (cpu = 0; cpu < sampler->nr_cpus; cpu++)
+		add_counters(&now, &sampler->per_cpu[cpu], 1);
+	*ret = now;
+	add_counters(ret, &sampler->before[slot], -1ULL);
+	sampler->before[slot] = now;
+	return 0;
+}
+
+static int read_batches(int fd, int (*add)(void *context, uint64_t id, uint64_t count),
+			void *context)
+{
+	uint64_t ids[READ_BATCH], counts[READ_BATCH];
+	uint32_t position = 0;
+	bool first = true, more = true;
+
+	while (more) {
+		uint32_t nr = READ_BATCH, i;
+
+		if (bpf_map_lookup_batch(fd, first ? NULL : &position, &position, ids, counts, &nr,
+					 NULL) < 0) {
+			if (errno != ENOENT)
+				return -errno;
+			more = false; /* the end: nr still says how many came along */
+		}
+		first = false;
+		for (i = 0; i < nr; i++) {
+			int err = add(context, ids[i], counts[i]);
+
+			if (err < 0)
+				return err;
+		}
+	}
+	return 0;
+}
+
+int sampler_read_counts(struct sampler *sampler,
+			int (*add)(void *context, uint64_t id, uint64_t count), void *context)
+{
+	int err = read_batches(sampler->ended_counts_fd, add, context);
+
+	(void)close(sampler->ended_counts_fd);
+	sampler->ended_counts_fd = -1;
+	return err;
+}
+
+void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t info_bytes = sizeof(info);
+	const struct bpf_map *map;
+
+	*ret = (struct sampler_cost){.nr_not_followed = sampler->bpf->bss->nr_not_followed};
+	if (bpf_obj_get_info_by_fd(sampler_program_fd(sampler), &info, &info_bytes) == 0) {
+		ret->runs = info.run_cnt;
+		ret->run_ns = info.run_time_ns;
+	}
+	bpf_object__for_each_map(map, sampler->bpf->obj) ret->map_bytes +=
+		process_own_fd_memory(bpf_map__fd(map));
+	ret->map_bytes += (WIRE_EPOCH_SLOTS + 1) * sampler->counts_bytes;
+}

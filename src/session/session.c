@@ -1,0 +1,556 @@
+/*
+ * The life of a session; see session.h.
+ *
+ * A poll reads what lies in the rings: memory only, no system call that would keep the kernel from
+ * sampling this CPU, ten times a second. New files and processes are looked at there, at once. An
+ * epoch ends when its count map fills up, when something wants the profile whole, or after five
+ * seconds: only then maps are exchanged and read.
+ */
+#include "session/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "base/cleanup.h"
+#include "base/u64_map.h"
+#include "proc/cgroup.h"
+#include "proc/file_table.h"
+#include "proc/process_info.h"
+#include "proc/process_table.h"
+#include "session/drain.h"
+#include "session/ring.h"
+#include "session/sideband.h"
+
+#define POLL_NS		(100 * NS_PER_MS)
+#define BUSY_POLL_NS	(10 * NS_PER_MS) /* while the ring fills quickly */
+#define EPOCH_NS	(5 * NS_PER_SEC)
+#define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for */
+
+#define MAX_OPEN_FILES	  8192
+#define MAX_WANTED_PIDS	  65536
+#define RING_SECONDS	  0.5 /* of records at full rate, each … */
+#define RING_RECORD_BYTES 512
+#define MIN_RING_BYTES	  (256UL << 10)
+#define MAX_RING_BYTES	  (64UL << 20)
+#define MIN_COUNTS	  4096
+#define MAX_COUNTS	  131072
+
+struct session {
+	struct session_options options;
+	struct file_table *files;
+	struct process_table *processes;
+	struct profile *profile;
+	struct drain *drain;
+	struct sampler *sampler;
+	struct sideband *sideband;
+	struct sampling *sampling;
+	struct ring ring;
+	int cgroup_root_fd;
+	int statistics_fd;
+	struct pollfd *pollfds;
+
+	uint64_t polled_ns; /* when the last poll began */
+	uint64_t epoch_began_ns;
+	uint64_t epoch_records; /* that came in this epoch */
+	uint64_t records_read;
+	bool ring_is_busy;
+
+	struct accounting accounting;
+	uint64_t nr_lost_events;
+	struct u64_map throttled_since; /* event id → time */
+	uint64_t throttled_ns;
+	uint64_t started_ns, stopped_ns;
+	uint64_t idle_ns; /* of the sampled CPUs: at the start, and then during the run */
+	struct sampling_reading reading;
+};
+
+/* --- sizes ----------------------------------------------------------------------------------- */
+
+static double expected_rate(const struct session_options *options)
+{
+	double per_cpu = (double)options->rate.frequency;
+
+	if (!options->rate.frequency)
+		per_cpu =
+			event_is_clock(options->event) ? 1e9 / (double)options->rate.period : 10000;
+	return per_cpu * (double)options->nr_cpus;
+}
+
+static size_t power_of_two_at_least(double wanted, size_t least, size_t most)
+{
+	size_t size = least;
+
+	while ((double)size < wanted && size < most)
+		size *= 2;
+	return size;
+}
+
+static void choose_sizes(struct session *session)
+{
+	struct session_options *options = &session->options;
+	double rate = expected_rate(options);
+
+	if (!options->ring_bytes)
+		options->ring_bytes = power_of_two_at_least(rate * RING_SECONDS * RING_RECORD_BYTES,
+							    MIN_RING_BYTES, MAX_RING_BYTES);
+	if (!options->max_counts)
+		options->max_counts = power_of_two_at_least(rate * 4, MIN_COUNTS, MAX_COUNTS);
+}
+
+/* --- beginning and end ----------------------------------------------------------------------- */
+
+static int load_sampler(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	struct sampler_config config = {
+		.include_idle = options->include_idle,
+		.by_tid = options->labels & LABEL_TID,
+		.by_cpu = options->labels & LABEL_CPU,
+		.by_cgroup = options->labels & LABEL_CGROUP,
+		.max_user_frames = options->max_user_frames,
+		.max_kernel_frames = options->max_kernel_frames,
+		.pidns_inum = process_own_pidns(),
+		.filter_pids = options->nr_pids > 0,
+		.filter_tids = options->nr_tids > 0,
+		.follow = options->nr_pids > 0 && options->follow,
+		.max_pids = options->nr_pids ? options->nr_pids + MAX_WANTED_PIDS : 0,
+		.max_tids = options->nr_tids,
+		.cgroup_fd = options->cgroup_fd,
+		.ring_bytes = options->ring_bytes,
+		.max_counts = options->max_counts,
+	};
+
+	session->sampler = sampler_load(&config, error);
+	return session->sampler ? 0 : error->code;
+}
+
+static int no_memory(struct error *error)
+{
+	return error_set(error, -ENOMEM, "out of memory");
+}
+
+static int make_tables(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	struct drain_options drain = {.labels = options->labels, .comm = options->comm};
+
+	session->files = file_table_new(MAX_OPEN_FILES);
+	session->profile = profile_new();
+	if (!session->files || !session->profile)
+		return no_memory(error);
+	profile_set_limit(session->profile, options->max_profile_bytes);
+	session->processes = process_table_new(session->files);
+	if (options->labels & LABEL_CGROUP) {
+		session->cgroup_root_fd = cgroup_open_root(error);
+		if (session->cgroup_root_fd < 0)
+			return session->cgroup_root_fd;
+	}
+	drain.files = session->files;
+	drain.processes = session->processes;
+	drain.profile = session->profile;
+	drain.cgroup_root_fd = session->cgroup_root_fd;
+	if (session->processes)
+		session->drain = drain_new(&drain);
+	session->pollfds =
+		calloc(options->nr_online_cpus + SESSION_MAX_CALLER_FDS, sizeof(*session->pollfds));
+	return session->drain && session->pollfds ? 0 : no_memory(error);
+}
+
+/* The processes that were asked for are known before their first sample. */
+static int want_targets(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < options->nr_pids && !err; i++) {
+		err = sampler_want_pid(session->sampler, (int32_t)options->pids[i]);
+		if (!err)
+			err = process_table_track(session->processes, (int32_t)options->pids[i]);
+		if (!err)
+			err = process_table_meet(session->processes, (int32_t)options->pids[i]);
+	}
+	for (i = 0; i < options->nr_tids && !err; i++) {
+		int64_t pid = process_of_thread((int32_t)options->tids[i]);
+
+		if (pid < 0)
+			return error_set(error, -ESRCH, "no such thread: %u", options->tids[i]);
+		err = sampler_want_tid(session->sampler, (int32_t)options->tids[i]);
+		if (!err)
+			err = process_table_track(session->processes, (int32_t)pid);
+		if (!err)
+			err = process_table_meet(session->processes, (int32_t)pid);
+	}
+	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
+}
+
+/* Files stay open until their symbols are read: take as many descriptors as we may. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int set_up(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	int err;
+
+	raise_file_limit();
+	choose_sizes(session);
+	err = make_tables(session, error);
+	if (!err)
+		err = load_sampler(session, error);
+	if (!err)
+		err = ring_open(&session->ring, sampler_ring_fd(session->sampler),
+				options->ring_bytes, error);
+	if (err)
+		return err;
+	/* Events first, then maps: what happens between is told twice, not missed. */
+	session->sideband = sideband_open(options->online_cpus, options->nr_online_cpus, error);
+	if (!session->sideband)
+		return error->code;
+	err = want_targets(session, error);
+	if (err)
+		return err;
+	session->sampling =
+		sampling_open(options->event, &options->rate, options->cpus, options->nr_cpus,
+			      session->sideband, sampler_program_fd(session->sampler), error);
+	if (!session->sampling)
+		return error->code;
+	if (options->bpf_statistics)
+		session->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return 0;
+}
+
+struct session *session_new(const struct session_options *options, struct error *error)
+{
+	struct session *session = calloc(1, sizeof(*session));
+
+	if (!session) {
+		(void)no_memory(error);
+		return NULL;
+	}
+	session->options = *options;
+	session->cgroup_root_fd = -1;
+	session->statistics_fd = -1;
+	if (set_up(session, error) < 0) {
+		session_free(session);
+		return NULL;
+	}
+	return session;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	sampling_close(session->sampling);
+	sideband_close(session->sideband);
+	ring_close(&session->ring);
+	sampler_free(session->sampler);
+	drain_free(session->drain);
+	profile_free(session->profile);
+	process_table_free(session->processes);
+	file_table_free(session->files);
+	u64_map_clear(&session->throttled_since);
+	if (session->cgroup_root_fd >= 0)
+		(void)close(session->cgroup_root_fd);
+	if (session->statistics_fd >= 0)
+		(void)close(session->statistics_fd);
+	free(session->pollfds);
+	free(session);
+}
+
+static uint64_t idle_of_sampled_cpus(const struct session *session)
+{
+	uint64_t idle_ns = 0;
+	size_t i;
+
+	for (i = 0; i < session->options.nr_cpus; i++)
+		idle_ns += process_cpu_idle_ns(session->options.cpus[i]);
+	return idle_ns;
+}
+
+int session_start(struct session *session, struct error *error)
+{
+	int err;
+
+	session->idle_ns = idle_of_sampled_cpus(session);
+	session->started_ns = clock_now_ns();
+	session->polled_ns = session->epoch_began_ns = session->started_ns;
+	err = sampling_start(session->sampling, error);
+	return err;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+static void note_throttle(struct session *session, const struct sideband_event *event)
+{
+	const uint64_t *since = u64_map_find(&session->throttled_since, event->id);
+
+	if (event->kind == SIDEBAND_THROTTLE) {
+		(void)u64_map_set(&session->throttled_since, event->id, event->time_ns);
+	} else if (since) {
+		session->throttled_ns += event->time_ns - *since;
+		(void)u64_map_remove(&session->throttled_since, event->id);
+	}
+}
+
+static int take_event(void *context, struct sideband_event *event)
+{
+	struct session *session = context;
+
+	switch (event->kind) {
+	case SIDEBAND_PROCESS:
+		return drain_add_event(session->drain, &event->process, event->path);
+	case SIDEBAND_LOST:
+		session->nr_lost_events += event->nr_lost;
+		process_table_distrust(session->processes);
+		return 0;
+	default:
+		note_throttle(session, event);
+		return 0;
+	}
+}
+
+/* Everything in the ring up to a position. */
+static int read_ring(struct session *session, uint64_t end)
+{
+	const struct wire_record *record;
+	uint32_t epoch = sampler_epoch(session->sampler);
+	size_t bytes, read = 0;
+	int err = 0;
+
+	while (!err && (record = ring_next(&session->ring, end, &bytes))) {
+		err = drain_add_record(session->drain, record, bytes);
+		session->epoch_records += record->epoch == epoch;
+		session->records_read++;
+		read += bytes;
+	}
+	session->ring_is_busy = read > session->options.ring_bytes / 8;
+	return err;
+}
+
+/* The ring, then the sideband that tells of its records' processes, then what is still unknown. */
+static int read_all(struct session *session)
+{
+	int err = read_ring(session, ring_producer_position(&session->ring));
+
+	if (!err)
+		err = sideband_read(session->sideband, take_event, session);
+	if (!err)
+		err = drain_meet(session->drain);
+	if (!err) /* an exec while maps were read makes them another program's */
+		err = sideband_read(session->sideband, take_event, session);
+	return err;
+}
+
+static int poll_once(struct session *session)
+{
+	uint64_t until_ns = session->polled_ns;
+	int err;
+
+	session->polled_ns = clock_now_ns();
+	err = read_all(session);
+	return err ? err : drain_replay(session->drain, until_ns);
+}
+
+static int take_count(void *context, uint64_t id, uint64_t count)
+{
+	struct session *session = context;
+
+	return drain_add_count(session->drain, sampler_epoch(session->sampler) - 1, id, count);
+}
+
+/* Ends the epoch and brings all of it into the profile. */
+static int end_epoch(struct session *session, struct error *error)
+{
+	struct wire_counters counters;
+	uint64_t ended_ns;
+	int err = sampler_end_epoch(session->sampler, &ended_ns, error);
+
+	if (err)
+		return err;
+	session->epoch_began_ns = ended_ns;
+	session->epoch_records = 0;
+	err = sampler_read_counters(session->sampler, &counters);
+	if (!err)
+		err = read_all(session);
+	if (!err)
+		err = sampler_read_counts(session->sampler, take_count, session);
+	if (!err)
+		err = drain_close_epoch(session->drain, sampler_epoch(session->sampler) - 1,
+					ended_ns);
+	if (err)
+		return error_set(error, err, "cannot drain the samples: %s", strerror(-err));
+	accounting_close_epoch(&session->accounting, &counters);
+	process_table_purge(session->processes, ended_ns);
+	return 0;
+}
+
+static bool epoch_is_full(const struct session *session, uint64_t now_ns)
+{
+	return session->epoch_records > session->options.max_counts / 4 * 3 ||
+	       now_ns - session->epoch_began_ns > EPOCH_NS;
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
+{
+	uint64_t poll_ns = session->polled_ns + (session->ring_is_busy ? BUSY_POLL_NS : POLL_NS);
+
+	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
+}
+
+static void nap(uint64_t ns)
+{
+	struct timespec time = {.tv_nsec = (long)ns};
+
+	(void)nanosleep(&time, NULL);
+}
+
+/* Waits for the caller's descriptors, the sideband's, or the time; false when the caller's are
+ * ready. */
+static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd *fds, size_t nr_fds)
+{
+	size_t nr_rings = sideband_nr(session->sideband), i;
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	struct timespec left = {(time_t)(left_ns / NS_PER_SEC), (long)(left_ns % NS_PER_SEC)};
+	bool caller_ready = false;
+	int nr_ready;
+
+	for (i = 0; i < nr_rings; i++)
+		session->pollfds[i] =
+			(struct pollfd){.fd = sideband_fd(session->sideband, i), .events = POLLIN};
+	memcpy(&session->pollfds[nr_rings], fds, nr_fds * sizeof(*fds));
+	nr_ready = ppoll(session->pollfds, nr_rings + nr_fds, &left, NULL);
+	for (i = 0; i < nr_fds; i++) {
+		fds[i].revents = nr_ready > 0 ? session->pollfds[nr_rings + i].revents : 0;
+		caller_ready |= fds[i].revents != 0;
+	}
+	if (nr_ready > 0 && !caller_ready)
+		nap(SIDEBAND_NAP_NS);
+	return !caller_ready;
+}
+
+int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *fds, size_t nr_fds,
+		 struct error *error)
+{
+	bool go_on = true;
+
+	while (go_on && clock_now_ns() < deadline_ns) {
+		int err;
+
+		go_on = wait_once(session, next_wakeup(session, deadline_ns), fds, nr_fds);
+		err = poll_once(session);
+		if (err)
+			return error_set(error, err, "cannot read the samples: %s", strerror(-err));
+		if (epoch_is_full(session, session->polled_ns))
+			err = end_epoch(session, error);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int session_flush(struct session *session, struct error *error)
+{
+	return end_epoch(session, error);
+}
+
+int session_stop(struct session *session, struct error *error)
+{
+	sampling_stop(session->sampling);
+	session->stopped_ns = clock_now_ns();
+	sampling_read(session->sampling, &session->reading);
+	session->idle_ns = idle_of_sampled_cpus(session) - session->idle_ns;
+	return end_epoch(session, error);
+}
+
+/* --- what it says of itself ------------------------------------------------------------------ */
+
+struct profile *session_profile(struct session *session)
+{
+	return session->profile;
+}
+
+struct file_table *session_files(struct session *session)
+{
+	return session->files;
+}
+
+uint64_t session_progress(const struct session *session)
+{
+	return session->accounting.sum.recorded + session->accounting.sum.counted +
+	       session->epoch_records;
+}
+
+/* What the event counted while CPUs were busy. A clock runs on idle CPUs too; their time is taken
+ * off. */
+static uint64_t busy_events(const struct session *session)
+{
+	uint64_t events = session->reading.events;
+
+	if (!event_is_clock(session->options.event) || session->options.include_idle)
+		return events;
+	return events > session->idle_ns ? events - session->idle_ns : 0;
+}
+
+static void summarize_files(const struct session *session, struct session_summary *ret)
+{
+	size_t i;
+
+	ret->nr_files = file_table_nr(session->files);
+	for (i = 0; i < ret->nr_files; i++) {
+		const struct file *file = file_table_get(session->files, (uint32_t)i);
+
+		ret->nr_files_gone += file->sampled && file->state != FILE_OPEN;
+	}
+}
+
+void session_summarize(const struct session *session, struct session_summary *ret)
+{
+	const struct drain_totals *totals = drain_totals(session->drain);
+	const struct wire_counters *sum = &session->accounting.sum;
+
+	*ret = (struct session_summary){
+		.accounting = session->accounting,
+		.shown = totals->records + totals->counted - totals->hidden,
+		.hidden = totals->hidden,
+		.unseen = accounting_unseen(&session->accounting, busy_events(session)),
+		.has_estimate = sum->busy_weight > 0,
+		.sampled_ns = session->stopped_ns - session->started_ns,
+		.first_sample_ns = totals->first_ns,
+		.throttled_ns = session->throttled_ns,
+		.running_share = session->reading.enabled_ns
+					 ? (double)session->reading.running_ns /
+						   (double)session->reading.enabled_ns
+					 : 1,
+		.nr_lost_events = session->nr_lost_events,
+		.nr_mismatches =
+			(sum->recorded > totals->records ? sum->recorded - totals->records
+							 : totals->records - sum->recorded) +
+			(sum->counted > totals->counted ? sum->counted - totals->counted
+							: totals->counted - sum->counted),
+		.ring_bytes = session->options.ring_bytes,
+		.nr_processes = process_table_nr(session->processes),
+		.profile_bytes = profile_bytes(session->profile),
+	};
+	summarize_files(session, ret);
+	sampler_read_cost(session->sampler, &ret->cost);
+}

@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# The conservation law, where it is hard to keep: each resource is broken on purpose, and every
+# sample must still be in exactly one place:
+#
+#   entries = idle + filtered + recorded + counted + lost_ring_full + lost_ring_busy + lost_scratch
+#
+# and what is printed adds up to what was kept. ROUNDS (2) runs of each; the table of figures goes
+# to stderr. RATE is the highest frequency to ask for (default: what the host takes, up to 49,999).
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+ROUNDS=${ROUNDS:-2}
+limit=$(cat /proc/sys/kernel/perf_event_max_sample_rate 2>/dev/null || echo 9999)
+RATE=${RATE:-$((limit < 49999 ? limit : 49999))}
+CPUS=$(nproc)
+LOADS=()
+
+header() {
+	note "| scenario | entries | idle | filtered | recorded | counted | ring full | ring busy | scratch | lines | unseen ppm | law |"
+	note "|---|---|---|---|---|---|---|---|---|---|---|---|"
+}
+
+# row NAME LAW: the figures of the last run.
+row() {
+	local cells="" name
+	for name in entries idle filtered recorded counted lost_ring_full lost_ring_busy lost_scratch; do
+		cells+=" $(stat_of $name) |"
+	done
+	note "| $1 |$cells $(wc -l <"$T/out") | $(stat_of unseen_ppm) | $2 |"
+}
+
+# load COMMAND…: in the background for the time of one run.
+load() {
+	"$@" >/dev/null 2>&1 </dev/null &
+	LOADS+=($!)
+	STARTED+=($!)
+}
+end_loads() {
+	stop "${LOADS[@]}"
+	LOADS=()
+}
+
+# run NAME ARG…: one run under whatever load is there; adds to the sums of its scenario.
+run() {
+	local name=$1 law=holds
+	shift
+	profile -f "$@"
+	if [ "$STATUS" -ne 0 ]; then
+		law="status $STATUS"
+	elif [ "$(stat_of entries)" -eq 0 ]; then
+		law="no entries"
+	elif ! law_holds "$T/stats" "$T/out"; then
+		law=BROKEN
+	fi
+	row "$name" "$law"
+	[ "$law" = holds ] || BROKEN+=" $law: $(head -n 1 "$T/err")"
+	FULL=$((FULL + $(stat_of lost_ring_full)))
+	RECORDED=$((RECORDED + $(stat_of recorded)))
+	COUNTED=$((COUNTED + $(stat_of counted)))
+	LINES_SEEN=$(wc -l <"$T/out")
+	end_loads
+}
+
+begin_scenario() {
+	BROKEN="" FULL=0 RECORDED=0 COUNTED=0 LINES_SEEN=0
+}
+end_scenario() {
+	if [ -z "$BROKEN" ]; then
+		pass "law, $1, $ROUNDS runs"
+	else
+		fail "law, $1, $ROUNDS runs" "$BROKEN"
+	fi
+}
+
+# --- scenarios: each loads the machine and runs once ------------------------------------------------
+
+calm() {
+	load "$PROGRAMS/spin" 10 "$CPUS"
+	run calm -a -F 999 -d 2
+}
+tiny_ring() {
+	load "$PROGRAMS/stacks" 10 "$CPUS"
+	run "tiny ring" -a -F 9999 -d 2 --ring-bytes 4096
+}
+tiny_map() {
+	load "$PROGRAMS/spin" 10 "$CPUS"
+	load "$PROGRAMS/stacks" 10 1
+	run "tiny map" -a -F 4999 -d 2 --count-entries 16
+}
+tiny_both() {
+	load "$PROGRAMS/stacks" 10 "$CPUS"
+	load "$PROGRAMS/spin" 10 2
+	run "tiny ring and map" -a -F 9999 -d 2 --ring-bytes 4096 --count-entries 16
+}
+filters() {
+	load "$PROGRAMS/spin" 10 "$CPUS"
+	load "$PROGRAMS/forkstorm" 10 2
+	run "filtered and idle" -a --comm '^forkstorm$' -F 4999 -d 2
+}
+fork_storm() {
+	load "$PROGRAMS/forkstorm" 10 6
+	run "fork storm" -a -F 4999 -d 2
+}
+fork_storm_pid() {
+	load "$PROGRAMS/forkstorm" 10 6
+	run "fork storm, -p" -p "${LOADS[0]}" -F 4999 -d 2
+}
+different_stacks() {
+	load "$PROGRAMS/stacks" 30 "$CPUS"
+	run "100,000 stacks" -a -F "$STACKS_RATE" -d "${STACKS_SECONDS:-6}"
+}
+killed_midway() {
+	load "$PROGRAMS/forkstorm" 10 4
+	load "$PROGRAMS/stacks" 10 1
+	load "$PROGRAMS/spin" 10 2
+	local victims="${LOADS[*]}"
+	# shellcheck disable=SC2086
+	(sleep 1.2 && kill -KILL $victims) &
+	run "killed mid-run" -a -F 4999 -d 2
+}
+killed_targets() {
+	load "$PROGRAMS/stacks" 10 1
+	load "$PROGRAMS/spin" 10 2
+	local victims="${LOADS[*]}"
+	# shellcheck disable=SC2086
+	(sleep 1.2 && kill -KILL $victims) &
+	run "all of -p killed" -p "${victims// /,}" -F 4999 -d 5
+}
+top_rate() {
+	load "$PROGRAMS/stacks" 10 1
+	load "$PROGRAMS/spin" 10 "$CPUS"
+	run "top rate, $RATE Hz" -a -F "$RATE" -d 2
+}
+many_epochs() {
+	load "$PROGRAMS/stacks" 10 "$CPUS"
+	run "an epoch each 0.1 s" -a -F 4999 -d 3 -i 0.1
+}
+
+# 100,000 samples of STACKS_SECONDS on all CPUs need this rate, and a fifth more for good measure.
+STACKS_RATE=${STACKS_RATE:-$((120000 / (${STACKS_SECONDS:-6} * CPUS) + 1))}
+
+header
+for scenario in calm tiny_ring tiny_map tiny_both filters fork_storm fork_storm_pid \
+	different_stacks killed_midway killed_targets top_rate many_epochs; do
+	[[ "${ONLY:-$scenario}" == "$scenario" ]] || continue
+	begin_scenario
+	for ((i = 0; i < ROUNDS; i++)); do
+		$scenario
+	done
+	end_scenario "$scenario"
+
+	# A scenario that did not break what it is for has tested nothing.
+	case $scenario in
+	tiny_ring) check "tiny_ring: the ring was full" test "$FULL" -gt 0 ;;
+	tiny_map) check "tiny_map: records stood in for counts" test "$RECORDED" -gt 1000 ;;
+	calm) check "calm: nothing lost, most samples counted in the kernel" \
+		test "$FULL" -eq 0 -a "$COUNTED" -gt "$RECORDED" ;;
+	different_stacks) check "different_stacks: 100,000 lines at least" \
+		test "$LINES_SEEN" -ge 100000 ;;
+	esac
+done

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# What the live tests share. Sourced by each of them, from any directory:
+#
+#   . "$(dirname "$0")/lib.sh"
+#
+# A test prints one line a check: `PASS name`, `FAIL name: what was seen`, `SKIP name: what it
+# needed`. Everything else goes to stderr. $T is a folder of its own, gone at the end, and so is
+# every process that was started with `start`.
+# shellcheck shell=bash disable=SC2034
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
+ROOT=$PWD
+STOOK=${STOOK:-$ROOT/build/stook}
+PROGRAMS=$ROOT/build/tests/live/programs
+TEST=$(basename "$0" .sh)
+T=$(mktemp -d "${TMPDIR:-/tmp}/stook-test.XXXXXX") || exit 1
+chmod 755 "$T"
+STARTED=()
+
+cleanup() {
+	local pid
+	for pid in "${STARTED[@]}"; do
+		kill -KILL "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	done
+	rm -rf "$T"
+}
+trap cleanup EXIT
+
+pass() { echo "PASS $TEST: $1"; }
+fail() { echo "FAIL $TEST: $1${2:+: $2}"; }
+skip() { echo "SKIP $TEST: $1: needs $2"; }
+note() { echo "$*" >&2; }
+
+# check NAME COMMAND…: passes if the command does; a failure shows what stook said last.
+check() {
+	local name=$1
+	shift
+	if "$@"; then
+		pass "$name"
+	else
+		fail "$name" "[$*] $(tail -n 3 "$T/err" 2>/dev/null | tr '\n' ' ' | cut -c 1-300)"
+	fi
+}
+
+# check_equal NAME GOT WANTED
+check_equal() {
+	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "got '$2', want '$3'"; fi
+}
+
+# Leaves the test when it can't run here at all.
+need_live() {
+	if [ "$(id -u)" -ne 0 ]; then
+		skip "all" "root"
+		exit 0
+	fi
+	if [ ! -r /sys/kernel/btf/vmlinux ]; then
+		skip "all" "a kernel with BTF (/sys/kernel/btf/vmlinux)"
+		exit 0
+	fi
+	if [ ! -x "$STOOK" ] || [ ! -x "$PROGRAMS/spin" ]; then
+		fail "all" "$STOOK and $PROGRAMS must be built: make all programs"
+		exit 1
+	fi
+}
+
+# profile ARG…: runs `stook profile`, and leaves $T/out, $T/err, $T/stats, $STATUS and $WALL_MS.
+# It never hangs a test run: after LIMIT seconds (60) it is killed, and STATUS is 124 or 137.
+profile() {
+	local begin
+	begin=$(now_ms)
+	timeout -k 5 "${LIMIT:-60}" "$STOOK" profile --stats "$T/stats" "$@" \
+		>"$T/out" 2>"$T/err" </dev/null
+	STATUS=$?
+	WALL_MS=$(($(now_ms) - begin))
+	return $STATUS
+}
+
+now_ms() { date +%s%3N; }
+
+# start COMMAND…: in the background; its pid is in $PID, its output in $T/started.
+start() {
+	"$@" >"$T/started" 2>&1 </dev/null &
+	PID=$!
+	STARTED+=("$PID")
+}
+
+# stop PID…: ends what was started, and waits for it.
+stop() {
+	kill -TERM "$@" 2>/dev/null
+	wait "$@" 2>/dev/null
+}
+
+# wait_until SECONDS COMMAND…: true as soon as the command is.
+wait_until() {
+	local end=$(($(now_ms) + $1 * 1000))
+	shift
+	until "$@"; do
+		[ "$(now_ms)" -ge "$end" ] && return 1
+		sleep 0.02
+	done
+}
+
+# stat_of NAME [FILE]: one of the run's own numbers; 0 where it is not there.
+stat_of() { awk -v name="$1" '$1 == name { v = $2 } END { print v + 0 }' "${2:-$T/stats}"; }
+
+# Sums of folded lines on stdin: all, or those that hold the extended regular expression.
+sum_folded() { awk '{ n += $NF } END { printf "%d\n", n }'; }
+sum_matching() { awk -v re="$1" '$0 ~ re { n += $NF } END { printf "%d\n", n }' "${2:-$T/out}"; }
+
+# percent PART WHOLE: as an integer, rounded down; 0 of nothing is 0.
+percent() { echo $((${2:-0} > 0 ? 100 * $1 / $2 : 0)); }
+
+# law_holds [STATS [FOLDED]]: the conservation law, and that the output has all of what was shown.
+# Says what is wrong.
+law_holds() {
+	local stats=${1:-$T/stats} folded=${2:-$T/out}
+	awk -v sum="$(sum_folded <"$folded")" '
+		{ v[$1] = $2 }
+		END {
+			right = v["idle"] + v["filtered"] + v["recorded"] + v["counted"] + v["lost_total"]
+			lost = v["lost_ring_full"] + v["lost_ring_busy"] + v["lost_scratch"]
+			shown = v["recorded"] + v["counted"] - v["hidden"]
+			if (!("entries" in v)) { print "no stats were written"; exit 1 }
+			if (v["entries"] != right)
+				{ printf "entries %d, sum of the parts %d\n", v["entries"], right; exit 1 }
+			if (lost != v["lost_total"])
+				{ printf "lost_total %d, sum of reasons %d\n", v["lost_total"], lost; exit 1 }
+			if (shown != sum || shown != v["shown"])
+				{ printf "recorded + counted - hidden %d, shown %d, sum of the lines %d\n",
+				  shown, v["shown"], sum; exit 1 }
+		}' "$stats" 1>&2
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Pids as the user's own pid namespace has them; files as the target's own mount namespace has them.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+if ! unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
+	skip "all" "the right to make pid and mount namespaces"
+	exit 0
+fi
+export STOOK PROGRAMS T
+
+# inside SCRIPT ARG…: bash in a new pid namespace, where it is pid 1; STATUS is its status. It runs
+# with $T/out and $T/err, and stook in it writes $T/stats.
+inside() {
+	timeout 60 unshare --mount --pid --fork --mount-proc bash -c "$@" >"$T/out" 2>"$T/err"
+	STATUS=$?
+}
+
+# --- pids ------------------------------------------------------------------------------------------
+
+# shellcheck disable=SC2016
+inside '"$PROGRAMS/spin" 20 >"$T/tid" & spin=$!
+	echo "$spin" >"$T/pid"
+	"$STOOK" profile -f -F 499 -d 1 --by pid,comm --stats "$T/stats" -p "$spin"
+	status=$?
+	kill "$spin"
+	exit $status'
+pid=$(cat "$T/pid")
+check_equal "-p with a pid of our own namespace: status 0" "$STATUS" 0
+check "-p with a pid of our own namespace: sees it" test "$(sum_matching spin_inner)" -ge 300
+check "--by pid prints that pid" \
+	test "$(sum_matching "^([^;]*[^0-9;])?$pid([^0-9][^;]*)?;")" -eq "$(sum_folded <"$T/out")"
+check "conservation law in a pid namespace" law_holds
+
+# shellcheck disable=SC2016
+inside '"$STOOK" profile -f -F 499 --stats "$T/stats" -- "$PROGRAMS/spin" 1'
+check "-- CMD in a pid namespace" test "$(sum_matching spin_inner)" -ge 300
+
+# shellcheck disable=SC2016
+inside '"$PROGRAMS/forkstorm" 20 2 >/dev/null & storm=$!
+	"$STOOK" profile -f -F 499 -d 1 --stats "$T/stats" -p "$storm"
+	kill "$storm"'
+check "-p follows children in a pid namespace" test "$(sum_matching storm_inner)" -ge 150
+
+# Seen from outside: another pid namespace's process by its outer pid.
+unshare --mount --pid --fork --mount-proc "$PROGRAMS/spin" 20 >/dev/null 2>&1 &
+outer=$!
+STARTED+=("$outer")
+sleep 0.3
+target=$(awk '{ print $1 }' "/proc/$outer/task/$outer/children" 2>/dev/null)
+profile -f -F 499 -d 1 --by pid -p "${target:-$outer}"
+check "a target in another pid namespace, by the pid that we see" \
+	test "$(sum_matching spin_inner)" -ge 300
+check "--by pid prints the pid that we see" \
+	test "$(sum_matching "^([^;]*[^0-9;])?${target:-0}([^0-9][^;]*)?;")" -ge 300
+kill "${target:-$outer}" 2>/dev/null
+
+# --- files -----------------------------------------------------------------------------------------
+
+# The target's program lies on a tmpfs that only its own mount namespace has. Under the same path we
+# have a decoy: reading that instead would give wrong names or none.
+mkdir "$T/hidden"
+cp "$PROGRAMS/forkstorm" "$T/hidden/program"
+# shellcheck disable=SC2016
+start unshare --mount bash -c 'mount -t tmpfs none "$T/hidden" &&
+	cp "$PROGRAMS/spin" "$T/hidden/program" && exec "$T/hidden/program" 20'
+wait_until 5 grep -q '^[0-9]' "$T/started"
+profile -f -F 499 -d 1 -p "$PID"
+check "a file in the target's mount namespace, not ours of the same path" \
+	test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 300
+stop "$PID"
+
+# The same for a process that lives too short to be asked anything later.
+# shellcheck disable=SC2016
+inside 'mount -t tmpfs none "$T/hidden" && cp "$PROGRAMS/shortlived" "$T/hidden/program" &&
+	"$PROGRAMS/spawn" "$T/hidden/program" 60 5000 50000 2 >/dev/null' &
+spawner=$!
+STARTED+=("$spawner")
+"$STOOK" profile -f -F 999 -d 1 --comm '^program$' --stats "$T/stats" >"$T/short" 2>"$T/err2"
+wait "$spawner"
+named=$(sum_matching ';a_outer' "$T/short")
+all=$(sum_folded <"$T/short")
+note "short-lived in another mount namespace: $named of $all samples named"
+check "short-lived processes in another mount namespace are named" \
+	test "$named" -ge $((all * 85 / 100)) -a "$all" -ge 200
+
+# A changed root. Statically linked programs would hide what this is for, so the libraries come too.
+root=$T/root
+mkdir -p "$root/tmp"
+cp "$PROGRAMS/spin" "$root/tmp/spin"
+ldd "$PROGRAMS/spin" | grep -oE '/[^ ]+' | while read -r library; do
+	mkdir -p "$root$(dirname "$library")" && cp -L "$library" "$root$library"
+done
+start chroot "$root" /tmp/spin 20
+wait_until 5 grep -q '^[0-9]' "$T/started"
+profile -f -F 499 -d 1 -p "$PID"
+check "a target with another root" test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 300
+stop "$PID"
+
+# --- a pid that is used again ------------------------------------------------------------------------
+
+# In a pid namespace of our own the next pid can be chosen: three different programs get the same.
+# shellcheck disable=SC2016
+inside 'cd "$T" || exit 1
+	again() { echo 299 >/proc/sys/kernel/ns_last_pid && "$@" >>"$T/output" & wait $!; echo $! >>"$T/pids"; }
+	(
+		sleep 0.5
+		again "$PROGRAMS/spin" 0.4
+		again "$PROGRAMS/shortlived" 400000
+		again "$PROGRAMS/stacks" 0.4
+	) &
+	"$STOOK" profile -f -F 999 -d 3 --by pid,comm --stats "$T/stats" -a'
+rm -f "$T/tid"
+if [ "$(grep -c '^300$' "$T/output")" -ge 1 ]; then
+	check "pid used again: the first program's names" \
+		test "$(sum_matching 'spin.*;main;spin_outer;spin_inner')" -ge 200
+	check "pid used again: the second's" \
+		test "$(sum_matching 'shortlived.*;main;a_outer;b_middle;c_inner')" -ge 200
+	check "pid used again: the third's" test "$(sum_matching 'stacks.*;main;walk_until;')" -ge 200
+	check "pid used again: no name of one in a stack of another" \
+		test "$(sum_matching 'spin.*(a_outer|walk_until)|shortlived.*(spin_outer|walk_until)|stacks.*(a_outer|spin_outer)')" -eq 0
+else
+	skip "pid used again" "/proc/sys/kernel/ns_last_pid that can be written"
+fi

@@ -1,0 +1,203 @@
+#!/usr/bin/env bash
+# stook profile: each option does what it says, on processes whose stacks are known.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+CHAIN='spin_outer;spin_inner'
+KERNEL_FRAME='(entry_SYSCALL_64_after_hwframe|asm_sysvec|do_syscall_64|el0t?_|ret_from_fork|invoke_syscall)'
+
+folded_lines_are_well_formed() { [ -s "$1" ] && ! grep -qvE '^[^;]+(;[^;]+)* [0-9]+$' "$1"; }
+sorted_by_count() { awk '{ print $NF }' "$1" | sort -C -n -r; }
+no_line_twice() { [ -z "$(sed 's/ [0-9]*$//' "$1" | sort | uniq -d)" ]; }
+sum_with_number() { sum_matching "^([^;]*[^0-9;])?$1([^0-9][^;]*)?;"; }
+about() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ]; }
+
+# --- folded output, -p, -t ------------------------------------------------------------------------
+
+start "$PROGRAMS/spin" 20
+spin=$PID
+
+profile -f -F 499 -d 1 -p "$spin"
+check "-p: exit status 0" test "$STATUS" -eq 0
+check "-f: every line is frames and a count" folded_lines_are_well_formed "$T/out"
+check "-f: sorted by count" sorted_by_count "$T/out"
+check "-f: same lines are merged" no_line_twice "$T/out"
+check "-p: comm first, then from the root to the leaf" \
+	grep -qE "^spin;.*;main;$CHAIN [0-9]+$" "$T/out"
+check "-p: nothing but the target" test "$(sum_matching '^spin;')" -eq "$(sum_folded <"$T/out")"
+check "-p: 499 Hz for 1 s of a busy thread give some 499 samples" \
+	about "$(sum_folded <"$T/out")" 400 520
+check "-p: 95 % in the function that spins" \
+	test "$(percent "$(sum_matching "$CHAIN")" "$(sum_folded <"$T/out")")" -ge 95
+check "conservation law with -p" law_holds
+check "the quality block is on stderr" test -s "$T/err"
+
+profile -f -q -F 99 -d 1 -p "$spin"
+check "-q: silent on stderr" test ! -s "$T/err"
+
+profile -f -F 99 -p "$spin" 1
+check "positional number is the duration" about "$WALL_MS" 1000 2500
+profile -f -F 99 -c 5000000 -d 1 -p "$spin"
+[ "$STATUS" -eq 0 ] || profile -f -c 5000000 -d 1 -p "$spin"
+check "-c: a period of 5 ms gives some 200 samples" about "$(sum_folded <"$T/out")" 160 210
+
+for event in cpu-clock task-clock; do
+	profile -f -F 199 -e $event -d 1 -p "$spin"
+	check "-e $event: the chain is seen" test "$(sum_matching "$CHAIN")" -ge 100
+done
+
+# --- what is left out, what is added ---------------------------------------------------------------
+
+profile -f -F 499 -d 1 -U -p "$spin"
+check "-U: no kernel frames" test "$(sum_matching "$KERNEL_FRAME")" -eq 0
+check "-U: user frames" test "$(sum_matching "$CHAIN")" -ge 300
+profile -f -F 499 -d 1 -K -p "$spin"
+check "-K: no user frames" test "$(sum_matching 'spin_inner|main')" -eq 0
+check "-K: still every sample" test "$(sum_folded <"$T/out")" -ge 400
+profile -f -F 499 -d 1 -U --max-depth 2 -p "$spin"
+check "--max-depth 2: no line has more than comm and 2 frames" \
+	awk -F';' 'NF > 3 { bad = 1 } END { exit bad || NR == 0 }' "$T/out"
+check "--max-depth keeps the leaf's end" test "$(sum_matching "$CHAIN")" -ge 300
+stop "$spin"
+
+"$PROGRAMS/truth" 30 1 >/dev/null &
+truth=$!
+STARTED+=("$truth")
+profile -f --annotate --delimited -F 499 -d 1 -p "$truth"
+check "--annotate: kernel frames end in _[k]" grep -qE ';vfs_read_\[k\]' "$T/out"
+check "--annotate: user frames don't" test "$(sum_matching 'leaf_x_\[k\]')" -eq 0
+check "--delimited: a frame - between user and kernel parts" grep -qE 'in_read;.*;-;.*vfs_read' "$T/out"
+check "--delimited: none where there is one part only" test "$(sum_matching 'leaf_x;- ')" -eq 0
+stop "$truth"
+
+# --- threads, children, cpus, names ----------------------------------------------------------------
+
+start "$PROGRAMS/spin" 20 2
+two=$PID
+wait_until 5 test "$(wc -l <"$T/started")" -ge 2 || sleep 0.5
+tid=$(head -n 1 "$T/started")
+profile -f -F 199 -d 1 -t "$tid"
+check "-t: only that thread" test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | wc -l)" -eq 1
+check "-t: it is seen" test "$(sum_folded <"$T/out")" -ge 50
+profile -f -F 199 -d 1 --comm '^spin-1$' -a
+check "--comm: only names that match" test "$(sum_matching '^spin-1;')" -eq "$(sum_folded <"$T/out")"
+check "--comm: they are seen" test "$(sum_matching '^spin-1;')" -ge 50
+profile -f -F 199 -d 1 -p "$two"
+check "default --by comm: threads are told apart by name" \
+	test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
+profile -f -F 199 -d 1 --by pid -p "$two"
+check "--by pid: it is seen" test "$(sum_with_number "$two")" -ge 50
+check "--by pid: the pid stands in every line" \
+	test "$(sum_with_number "$two")" -eq "$(sum_folded <"$T/out")"
+profile -f -F 199 -d 1 --by tid -p "$two"
+check "--by tid: the first thread's id stands in lines" \
+	test "$(sum_with_number "$(sed -n 1p "$T/started")")" -ge 50
+check "--by tid: and the second's" \
+	test "$(sum_with_number "$(sed -n 2p "$T/started")")" -ge 50
+profile -f -F 199 -d 1 --by cpu -C 0 -a
+check "-C 0: only that CPU" \
+	test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | wc -l)" -eq 1
+check "-C 0: half of the samples at most" test "$(sum_folded <"$T/out")" -le 210
+stop "$two"
+
+start "$PROGRAMS/forkstorm" 20 2
+storm=$PID
+profile -f -F 499 -d 2 -p "$storm"
+check "-p follows children" test "$(sum_matching storm_inner)" -ge 400
+check "conservation law with children" law_holds
+profile -f -F 499 -d 1 --no-follow -p "$storm"
+check "--no-follow does not" test "$(sum_matching storm_inner)" -eq 0
+stop "$storm"
+
+start "$PROGRAMS/spin" 20
+one=$PID
+start "$PROGRAMS/spin" 20
+profile -f -F 199 -d 1 --by pid -p "$one,$PID"
+check "-p PID,PID: the first" test "$(sum_with_number "$one")" -ge 50
+check "-p PID,PID: the second" test "$(sum_with_number "$PID")" -ge 50
+profile -f -F 199 -d 1
+check "no target: the whole machine" test "$(sum_matching "$CHAIN")" -ge 200
+check "no -I: no idle" test "$(sum_matching '^swapper')" -eq 0
+stop "$one" "$PID"
+sleep 0.2
+profile -f -F 199 -d 1 -I -a
+check "-I: idle is shown" test "$(sum_matching '^swapper')" -ge 50
+
+# --- cgroup ----------------------------------------------------------------------------------------
+
+cgroup_root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+cgroup=$cgroup_root/stook-test-$$
+if [ -n "$cgroup_root" ] && mkdir -p "$cgroup/below" 2>/dev/null; then
+	start sh -c "echo \$\$ >'$cgroup/below/cgroup.procs' && exec '$PROGRAMS/spin' 20"
+	inside=$PID
+	start "$PROGRAMS/spin" 20 2
+	sleep 0.3
+	profile -f -F 199 -d 1 --cgroup "$cgroup"
+	check "--cgroup: what runs below it" test "$(sum_matching "^spin;.*$CHAIN")" -ge 50
+	check "--cgroup: nothing else" test "$(sum_matching '^spin;')" -eq "$(sum_folded <"$T/out")"
+	profile -f -F 199 -d 1 --by cgroup -p "$inside"
+	check "--by cgroup: its path stands in the line" grep -q "stook-test-$$/below" "$T/out"
+	stop "$inside" "$PID"
+	rmdir "$cgroup/below" "$cgroup"
+else
+	skip "--cgroup" "a cgroup2 hierarchy that can be written"
+fi
+
+# --- a command -------------------------------------------------------------------------------------
+
+profile -f -F 499 -- "$PROGRAMS/spin" 1
+check_equal "-- CMD: status 0" "$STATUS" 0
+check "-- CMD: is profiled" test "$(sum_matching "^spin;.*$CHAIN")" -ge 350
+check "-- CMD: ends with it" about "$WALL_MS" 1000 2500
+check "-- CMD: its output is not swallowed" grep -qE '^[0-9]+$' "$T/out"
+profile -f -F 99 -- sh -c 'exit 7'
+check_equal "-- CMD: its status passes through" "$STATUS" 7
+profile -f -F 99 -- sh -c 'kill -TERM $$'
+check_equal "-- CMD: death by a signal is 128 + signal" "$STATUS" 143
+profile -f -F 999 -- sh -c "'$PROGRAMS/spin' 1 & wait"
+check "-- CMD: its children too" test "$(sum_matching "$CHAIN")" -ge 500
+profile -f -- /nonexistent/program
+check "-- CMD that is not there: fails and names it" \
+	test "$STATUS" -ge 125 -a -n "$(grep -F /nonexistent/program "$T/err")"
+profile -f -F 99 -d 1 -- sleep 0.2
+check "-- CMD that ends before -d ends the run" about "$WALL_MS" 200 990
+
+start "$PROGRAMS/spin" 1
+profile -f -F 99 -d 20 -p "$PID"
+check "-p: the target's exit ends the run" about "$WALL_MS" 300 5000
+check "-p: and stook says so" grep -qiE 'exit|ended|gone' "$T/err"
+check_equal "-p: with status 0" "$STATUS" 0
+
+# --- intervals -------------------------------------------------------------------------------------
+
+start "$PROGRAMS/spin" 20
+profile -f -F 199 -i 1 -d 3 -p "$PID"
+grep -E ' [0-9]+$' "$T/out" >"$T/lines"
+check "-i: three intervals give three lines of the hot stack" \
+	test "$(grep -cE "^spin;.*;main;$CHAIN [0-9]+$" "$T/out")" -eq 3
+check "-i: the intervals' sums are the run's" \
+	test "$(sum_folded <"$T/lines")" -eq "$(stat_of shown)"
+check "-i: conservation law over all" law_holds "$T/stats" "$T/lines"
+
+# --- outputs ---------------------------------------------------------------------------------------
+
+mkdir "$T/results"
+profile -F 199 -d 1 -p "$PID" -o "$T/results/a.folded"
+check "-o FILE.folded: folded lines" folded_lines_are_well_formed "$T/results/a.folded"
+check "-o: law" law_holds "$T/stats" "$T/results/a.folded"
+check "-o: nothing beside the file is left" test "$(ls -A "$T/results")" = a.folded
+check "-o: stdout stays empty" test ! -s "$T/out"
+echo old >"$T/results/b.txt"
+profile -F 199 -d 1 -p "$PID" -o "$T/results/b.txt" -o "$T/results/c.folded"
+check "-o FILE.txt: the report, in place of what was there" grep -q spin_inner "$T/results/b.txt"
+check "-o twice: both are written" test -s "$T/results/c.folded"
+profile -F 199 -d 1 -p "$PID"
+check "default: a report on stdout, also when it is no terminal" grep -q spin_inner "$T/out"
+check "default: with percentages" grep -qE '[0-9]+(\.[0-9]+)?[ ]*%' "$T/out"
+profile -v -f -F 199 -d 1 -p "$PID"
+check "-v: more is said, and BPF time is measured" test "$(stat_of bpf_ns)" -gt 0
+check_equal "-v: kernel statistics are off again" "$(cat /proc/sys/kernel/bpf_stats_enabled)" 0
+check "first sample within 100 ms of the start" about "$(stat_of first_sample_us)" 1 100000
+stop "$PID"

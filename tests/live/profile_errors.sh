@@ -1,0 +1,192 @@
+#!/usr/bin/env bash
+# stook profile: what can go wrong is said in one sentence, with the right exit status, in time, and
+# leaves nothing behind.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+says() { grep -qiE -- "$1" "$T/err"; }
+
+# refused NAME STATUS WORDS ARG…: fails with STATUS, says WORDS (a regular expression), within 2 s.
+refused() {
+	local name=$1 status=$2 words=$3
+	shift 3
+	LIMIT=10 profile "$@"
+	if [ "$STATUS" -ne "$status" ]; then
+		fail "$name" "status $STATUS, want $status: $(head -n 2 "$T/err" | tr '\n' ' ')"
+	elif ! says "$words"; then
+		fail "$name" "'$words' is not in: $(head -n 3 "$T/err" | tr '\n' ' ')"
+	elif [ "$WALL_MS" -gt 2000 ]; then
+		fail "$name" "took $WALL_MS ms to find out"
+	else
+		pass "$name"
+	fi
+}
+
+# --- usage: status 2, and the value in the message --------------------------------------------------
+
+refused "bad frequency" 2 'many' -F many -d 9
+refused "frequency 0" 2 "'?0'?" -F 0 -d 9
+refused "negative frequency" 2 '-5' -F -5 -d 9
+refused "frequency past all hosts" 2 '999999999999' -F 999999999999 -d 9
+refused "bad period" 2 '12x' -c 12x -d 9
+refused "bad pid" 2 '12,zwei' -p 12,zwei -d 9
+refused "empty pid" 2 'pid' -p '' -d 9
+refused "bad tid" 2 'neun' -t neun -d 9
+refused "bad cpu list" 2 '0-x' -C 0-x -d 9
+refused "bad duration" 2 'soon' -d soon
+refused "bad positional duration" 2 'soon' soon
+refused "bad interval" 2 '1y' -i 1y -d 9
+refused "bad regular expression" 2 '\(\[' --comm '([' -d 9
+refused "bad key" 2 'colour' --by colour -d 9
+refused "bad depth" 2 '-3' --max-depth -3 -d 9
+refused "bad event" 2 'no-such-event' -e no-such-event -d 9
+refused "unknown option" 2 'no-such-option' --no-such-option
+refused "option without its value" 2 'p' -p
+refused "-U with -K" 2 'U.*K|user.*kernel' -U -K -d 9
+"$STOOK" >"$T/out" 2>"$T/err"
+check_equal "no command: status 2" $? 2
+"$STOOK" plough >"$T/out" 2>"$T/err"
+check_equal "unknown command: status 2" $? 2
+check "unknown command: named" says plough
+"$STOOK" profile --help >"$T/out" 2>"$T/err"
+check_equal "--help: status 0" $? 0
+check "--help: on stdout" grep -q -- --no-follow "$T/out"
+
+# --- not there, not allowed: status 1 ---------------------------------------------------------------
+
+refused "no such pid" 1 '4194000' -p 4194000 -d 9
+refused "no such tid" 1 '4194000' -t 4194000 -d 9
+refused "no such cpu" 1 '4000' -C 4000 -d 9
+refused "no such cgroup" 1 '/no/such/cgroup' --cgroup /no/such/cgroup -d 9
+if perf stat -e cycles true 2>&1 | grep -q 'not supported'; then
+	refused "no hardware counter here" 1 'cycles' -e cycles -d 9
+	check "no hardware counter: a hint what to use" says 'hint.*cpu-clock'
+else
+	skip "no hardware counter here" "perf, and a machine without a PMU"
+fi
+refused "output in no folder, found before the run" 1 '/no/such/folder' -o /no/such/folder/a.folded -d 9
+refused "output is a folder" 1 "$T" -o "$T" -d 9
+refused "unknown extension" 2 'xyz' -o "$T/a.xyz" -d 9
+
+refused_to_nobody() {
+	setpriv --reuid=65534 --regid=65534 --clear-groups \
+		"$T/stook" profile -d 9 -f >"$T/out" 2>"$T/err"
+	STATUS=$?
+	[ "$STATUS" -eq 1 ] && says 'root|CAP_|capabilit|permi'
+}
+cp "$STOOK" "$T/stook" && chmod 755 "$T/stook"
+check "without root: status 1, and says what is missing" refused_to_nobody
+check "without root: names the capability" says 'CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN'
+
+# --- output that fails ------------------------------------------------------------------------------
+
+start "$PROGRAMS/spin" 60
+spin=$PID
+
+timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -p "$spin" >/dev/full 2>"$T/err"
+check_equal "/dev/full: status 1" $? 1
+check "/dev/full: said" says 'space|full'
+
+timeout 20 "$STOOK" profile -f -F 99 -d 1 -a 2>"$T/err" | head -n 1 >"$T/out"
+status=${PIPESTATUS[0]}
+check "closed pipe: no crash" test "$status" -le 1 -o "$status" -eq 141
+check "closed pipe: the first line arrived" test -s "$T/out"
+timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -a 2>"$T/err" | true
+status=${PIPESTATUS[0]}
+check "pipe closed from the start: no crash" test "$status" -le 1 -o "$status" -eq 141
+
+disk_full() {
+	# shellcheck disable=SC2016
+	unshare -m bash -c '
+		mount -t tmpfs -o size=16k none "$1" && head -c 12k /dev/zero >"$1/filler"
+		timeout 30 "$2" profile -F 9999 -d 2 -a -o "$1/big.folded" 2>"$3"
+		status=$?
+		ls -A "$1" | tr "\n" " " >"$4"
+		exit $status' - "$T/disk" "$STOOK" "$T/err" "$T/left"
+}
+mkdir "$T/disk"
+start "$PROGRAMS/stacks" 10
+disk_full
+check_equal "disk full: status 1" $? 1
+check "disk full: said" says 'space|full'
+check_equal "disk full: no half file is left" "$(cat "$T/left")" "filler "
+stop "$PID"
+
+# --- signals ----------------------------------------------------------------------------------------
+
+# Runs stook in the background and waits until it samples. Its pid is in $run.
+start_sampling() {
+	: >"$T/out"
+	"$STOOK" profile -f -F 499 --stats "$T/stats" -d 40 -p "$spin" "$@" \
+		>"$T/out" 2>"$T/err" </dev/null &
+	run=$!
+	STARTED+=("$run")
+	sleep 1.5
+}
+
+for signal in INT TERM HUP; do
+	start_sampling
+	kill -$signal "$run"
+	begin=$(now_ms)
+	wait "$run"
+	status=$?
+	check "SIG$signal: ends within 2 s" test $(($(now_ms) - begin)) -le 2000
+	check "SIG$signal: prints what was collected" test "$(sum_matching spin_inner)" -ge 200
+	check_equal "SIG$signal: status 0" $status 0
+	check "SIG$signal: conservation law" law_holds
+done
+
+start_sampling
+kill -INT "$run"
+kill -INT "$run"
+begin=$(now_ms)
+wait "$run"
+status=$?
+check "second SIGINT: ends at once" test $(($(now_ms) - begin)) -le 500
+check "second SIGINT: status is no success, or all was printed" \
+	test $status -ne 0 -o "$(sum_matching spin_inner)" -ge 200
+
+# --- nothing stays behind ----------------------------------------------------------------------------
+
+bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
+bpf_objects() {
+	for kind in prog map link; do
+		"$bpftool" $kind list 2>/dev/null | grep -oE '^[0-9]+: [a-z_0-9]+' | sort
+	done
+}
+same_as_before() { [ "$(bpf_objects)" = "$before" ]; }
+if [ -x "$bpftool" ]; then
+	before=$(bpf_objects)
+	profile -f -F 99 -d 1 -p "$spin"
+	check "after a run: no program, map or link left" wait_until 3 same_as_before
+	start_sampling
+	check "while it runs there are some (or this test sees nothing)" \
+		test "$(bpf_objects)" != "$before"
+	kill -KILL "$run"
+	wait "$run" 2>/dev/null
+	check "after SIGKILL: no program, map or link left" wait_until 3 same_as_before
+	mkdir "$T/results"
+	start_sampling -o "$T/results/a.folded"
+	kill -KILL "$run"
+	wait "$run" 2>/dev/null
+	check "after SIGKILL: no output under its name" test ! -e "$T/results/a.folded"
+else
+	skip "nothing is left attached" "bpftool"
+fi
+
+# The command of a run that is ended by Ctrl-C gets that signal from the terminal itself; one that
+# is ended by SIGTERM must not be left running without anybody who waits for it.
+"$STOOK" profile -f -F 99 --stats "$T/stats" -- "$PROGRAMS/spin" 30 >"$T/out" 2>"$T/err" </dev/null &
+run=$!
+STARTED+=("$run")
+sleep 1.5
+child=$(head -n 1 "$T/out")
+[ -n "$child" ] && STARTED+=("$child")
+kill -TERM "$run"
+wait "$run"
+gone() { ! kill -0 "$1" 2>/dev/null; }
+check "SIGTERM with -- CMD: the command ends too" wait_until 2 gone "${child:-1}"
+check "SIGTERM with -- CMD: what was collected is printed" test "$(sum_matching spin_inner)" -ge 50
+stop "$spin"

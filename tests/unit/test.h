@@ -1,0 +1,50 @@
+/*
+ * A unit test is a file of TEST() blocks; each is found by itself and run in a child of its own,
+ * so that one crash costs one test. Output, one line a test: `PASS name`, `FAIL name`, `SKIP name:
+ * why`.
+ */
+#ifndef STOOK_TESTS_UNIT_TEST_H
+#define STOOK_TESTS_UNIT_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct test {
+	const char *name;
+	void (*run)(void);
+	struct test *next;
+};
+
+void test_register(struct test *test);
+
+#define TEST(test_name)                                                      \
+	static void test_name(void);                                         \
+	static struct test test_name##_test = {#test_name, test_name, NULL}; \
+	__attribute__((constructor)) static void test_name##_register(void)  \
+	{                                                                    \
+		test_register(&test_name##_test);                            \
+	}                                                                    \
+	static void test_name(void)
+
+/* Each ends the test with a message when it does not hold. */
+#define CHECK(condition) test_check((condition), __FILE__, __LINE__, #condition)
+#define CHECK_EQ(a, b)	 test_check_eq((int64_t)(a), (int64_t)(b), __FILE__, __LINE__, #a " == " #b)
+#define CHECK_STR(a, b)	 test_check_str((a), (b), __FILE__, __LINE__, #a " == " #b)
+#define SKIP(why)	 test_skip(why)
+
+void test_check(bool holds, const char *file, int line, const char *what);
+void test_check_eq(int64_t a, int64_t b, const char *file, int line, const char *what);
+void test_check_str(const char *a, const char *b, const char *file, int line, const char *what);
+__attribute__((noreturn)) void test_skip(const char *why);
+
+/*
+ * Lets the nth allocation from now fail (1: the next); 0 turns that off. Returns how many
+ * allocations there were since the last call.
+ */
+size_t test_fail_allocation(size_t nth);
+
+/* Bytes copied so that they end at an unreadable page: reading past the end crashes. */
+void *test_guarded(const void *bytes, size_t nr);
+
+#endif

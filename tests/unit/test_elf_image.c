@@ -1,0 +1,278 @@
+/* elf/elf_image: against readelf, and against files that lie. */
+#include "elf/elf_image.h"
+
+#include <errno.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "unit/test.h"
+#include "unit/tiny_elf.h"
+
+static int memory_file(const void *bytes, size_t nr)
+{
+	int fd = memfd_create("tiny", 0);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(write(fd, bytes, nr), nr);
+	return fd;
+}
+
+static void check_tiny(const struct elf_image *image)
+{
+	uint64_t vaddr = 0;
+	size_t i;
+
+	CHECK_EQ(image->machine, EM_X86_64);
+	CHECK(image->is_64);
+	CHECK_EQ(image->nr_segments, 1);
+	CHECK_EQ(elf_image_offset_to_vaddr(image, 0x400, &vaddr), 0);
+	CHECK_EQ(vaddr, 0x401400);
+	CHECK_EQ(elf_image_offset_to_vaddr(image, 0x7ff, &vaddr), 0);
+	CHECK_EQ(vaddr, 0x4017ff);
+	CHECK_EQ(elf_image_offset_to_vaddr(image, 0x3ff, &vaddr), -ENOENT);
+	CHECK_EQ(elf_image_offset_to_vaddr(image, 0x800, &vaddr), -ENOENT);
+	CHECK_EQ(vaddr, 0x4017ff);
+	CHECK_EQ(image->build_id_bytes, TINY_BUILD_ID_BYTES);
+	for (i = 0; i < TINY_BUILD_ID_BYTES; i++)
+		CHECK_EQ(image->build_id[i], i);
+}
+
+TEST(elf_image_of_bytes)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+	struct elf_image image;
+
+	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, NULL), 0);
+	check_tiny(&image);
+	elf_image_close(&image);
+}
+
+TEST(elf_image_of_file)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+	cleanup_fd int fd = memory_file(bytes, nr);
+	struct elf_image image;
+	char magic[4];
+
+	CHECK_EQ(elf_image_open(&image, fd, NULL), 0);
+	check_tiny(&image);
+	CHECK_EQ(elf_image_read(&image, 0, magic, 4), 0);
+	CHECK(!memcmp(magic, ELFMAG, 4));
+	CHECK_EQ(elf_image_read(&image, nr - 3, magic, 4), -ENOEXEC);
+	CHECK_EQ(elf_image_read(&image, UINT64_MAX, magic, 4), -ENOEXEC);
+	/* It shrinks under our hands. */
+	CHECK_EQ(ftruncate(fd, 100), 0);
+	CHECK_EQ(elf_image_read(&image, nr - 4, magic, 4), -ENOEXEC);
+	elf_image_close(&image);
+}
+
+TEST(elf_image_segments_are_sorted)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+	Elf64_Phdr segments[2] = {{PT_LOAD, PF_X, 0x600, 0x9600, 0, 0x100, 0x100, 0x1000},
+				  {PT_LOAD, PF_X, 0x400, 0x1400, 0, 0x100, 0x100, 0x1000}};
+	struct elf_image image;
+	uint64_t vaddr;
+
+	memcpy(bytes + sizeof(Elf64_Ehdr), segments, sizeof(segments));
+	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, NULL), 0);
+	CHECK_EQ(image.nr_segments, 2);
+	CHECK(image.segments[0].offset < image.segments[1].offset);
+	CHECK_EQ(elf_image_offset_to_vaddr(&image, 0x610, &vaddr), 0);
+	CHECK_EQ(vaddr, 0x9610);
+	/* Without PT_NOTE the build id is found in its section. */
+	CHECK_EQ(image.build_id_bytes, TINY_BUILD_ID_BYTES);
+	elf_image_close(&image);
+}
+
+/* Overwrites nr bytes of a sound file and expects a refusal. */
+static void check_refused(size_t at, const void *change, size_t nr_change)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+	struct elf_image image;
+	struct error error = {0};
+
+	memcpy(bytes + at, change, nr_change);
+	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, &error), -ENOEXEC);
+	CHECK_EQ(error.code, -ENOEXEC);
+	CHECK(error.text[0]);
+	elf_image_close(&image); /* of an image that is closed already: nothing happens */
+}
+
+TEST(elf_image_refuses)
+{
+	const uint16_t none = 0, many = PN_XNUM;
+	const uint64_t far_away = UINT64_MAX - 16;
+	const uint8_t big_endian = ELFDATA2MSB;
+
+	check_refused(0, "\177ELG", 4);
+	check_refused(EI_DATA, &big_endian, 1);
+	check_refused(offsetof(Elf64_Ehdr, e_shnum), &none, 2);
+	check_refused(offsetof(Elf64_Ehdr, e_phnum), &many, 2);
+	check_refused(offsetof(Elf64_Ehdr, e_phoff), &far_away, 8);
+	check_refused(sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_offset), &far_away, 8);
+	check_refused(sizeof(Elf64_Ehdr) + offsetof(Elf64_Phdr, p_vaddr), &far_away, 8);
+}
+
+TEST(elf_image_refuses_what_is_no_file)
+{
+	struct elf_image image;
+	struct error error = {0};
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(elf_image_open(&image, ends[0], &error), -ENOEXEC);
+	CHECK_EQ(elf_image_open(&image, -1, &error), -EBADF);
+	CHECK_EQ(error.code, -EBADF);
+}
+
+/* Opens and uses bytes that may be anything; only crashing, or leaking, is wrong. */
+static void use(const uint8_t *bytes, size_t nr, int fd)
+{
+	struct elf_image image;
+	uint64_t vaddr;
+	size_t i;
+	int err = fd >= 0 ? elf_image_open(&image, fd, NULL)
+			  : elf_image_open_memory(&image, bytes, nr, NULL);
+
+	if (err < 0)
+		return;
+	for (i = 1; i < image.nr_segments; i++)
+		CHECK(image.segments[i - 1].offset <= image.segments[i].offset);
+	CHECK(image.build_id_bytes <= BUILD_ID_MAX_BYTES);
+	(void)elf_image_offset_to_vaddr(&image, TINY_TEXT_OFFSET, &vaddr);
+	elf_image_close(&image);
+}
+
+TEST(elf_image_truncated)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+	cleanup_fd int fd = memory_file(bytes, nr);
+
+	for (; nr > 0; nr--) {
+		uint8_t *guarded = test_guarded(bytes, nr - 1);
+
+		use(guarded, nr - 1, -1);
+		CHECK_EQ(ftruncate(fd, (off_t)nr - 1), 0);
+		use(NULL, 0, fd);
+	}
+}
+
+TEST(elf_image_damaged)
+{
+	uint8_t sound[TINY_ROOM];
+	size_t nr = tiny_elf_build(sound, NULL, 0);
+	uint8_t *guarded = test_guarded(sound, nr);
+	uint64_t state = 1;
+	size_t round;
+
+	for (round = 0; round < 20000; round++) {
+		memcpy(guarded, sound, nr);
+		/* Half of the damage to the headers, where it hurts. */
+		tiny_damage(guarded, round % 2 ? nr : 0x400, &state);
+		if (round % 4 == 0)
+			tiny_damage(guarded + nr - TINY_NR_SECTIONS * sizeof(Elf64_Shdr),
+				    TINY_NR_SECTIONS * sizeof(Elf64_Shdr), &state);
+		use(guarded, nr, -1);
+	}
+}
+
+TEST(elf_image_out_of_memory)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+	struct elf_image image;
+	size_t nth;
+	int err;
+
+	for (nth = 1;; nth++) {
+		test_fail_allocation(nth);
+		err = elf_image_open_memory(&image, bytes, nr, NULL);
+		test_fail_allocation(0);
+		if (err == 0)
+			break;
+		CHECK_EQ(err, -ENOMEM);
+	}
+	CHECK(nth > 1);
+	elf_image_close(&image);
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *ret_path)
+{
+	if (strstr(info->dlpi_name, "/libc.so"))
+		snprintf(ret_path, 256, "%s", info->dlpi_name);
+	return 0;
+}
+
+static bool ask_readelf(const char *path, char *ret_build_id)
+{
+	char line[512];
+	bool found = false;
+	FILE *output;
+
+	snprintf(line, sizeof(line), "readelf -n %s 2>/dev/null", path);
+	output = popen(line, "r");
+	CHECK(output);
+	while (fgets(line, sizeof(line), output))
+		if (!found && sscanf(line, " Build ID: %128s", ret_build_id) == 1)
+			found = true;
+	pclose(output);
+	return found;
+}
+
+TEST(elf_image_build_id_as_readelf_has_it)
+{
+	char path[256] = "", expected[256], hex[2 * BUILD_ID_MAX_BYTES + 1] = "";
+	struct elf_image image;
+	size_t i;
+	FILE *file;
+
+	dl_iterate_phdr(find_libc, path);
+	if (!path[0] || !ask_readelf(path, expected))
+		SKIP("needs readelf, and a libc with a build id");
+	file = fopen(path, "r");
+	CHECK(file);
+	CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
+	for (i = 0; i < image.build_id_bytes; i++)
+		sprintf(hex + 2 * i, "%02x", image.build_id[i]);
+	CHECK_STR(hex, expected);
+	elf_image_close(&image);
+	fclose(file);
+}
+
+static int find_own_code(struct dl_phdr_info *info, size_t size, void *ret_header)
+{
+	size_t i;
+
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
+			*(ElfW(Phdr) *)ret_header = info->dlpi_phdr[i];
+	return 1; /* the program comes first; no more */
+}
+
+TEST(elf_image_segments_as_the_loader_has_them)
+{
+	FILE *file = fopen("/proc/self/exe", "r");
+	ElfW(Phdr) header;
+	struct elf_image image;
+
+	CHECK(file);
+	dl_iterate_phdr(find_own_code, &header);
+	CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
+	CHECK_EQ(image.nr_segments, 1);
+	CHECK_EQ(image.segments[0].offset, header.p_offset);
+	CHECK_EQ(image.segments[0].vaddr, header.p_vaddr);
+	CHECK_EQ(image.segments[0].bytes, header.p_filesz);
+	elf_image_close(&image);
+	fclose(file);
+}

@@ -1,0 +1,390 @@
+/* profile/profile and what it is made of: number_index, stack_table, function_totals. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "profile/function_totals.h"
+#include "profile/profile.h"
+#include "profile/stack_table.h"
+#include "unit/make_profile.h"
+
+TEST(profile_starts_with_two_modules)
+{
+	struct profile *profile = profile_new();
+
+	CHECK_EQ(profile_nr_modules(profile), 2);
+	CHECK_EQ(profile_module(profile, MODULE_NR_UNKNOWN)->kind, MODULE_UNKNOWN);
+	CHECK_EQ(profile_module(profile, MODULE_NR_KERNEL)->kind, MODULE_KERNEL);
+	CHECK_STR(profile_module_name(profile, MODULE_NR_UNKNOWN), "[unknown]");
+	CHECK_STR(profile_module_name(profile, MODULE_NR_KERNEL), "[kernel]");
+	profile_free(profile);
+	profile_free(NULL);
+}
+
+TEST(profile_modules_are_kept_once)
+{
+	struct profile *profile = profile_new();
+	uint32_t name = (uint32_t)profile_add_string(profile, "/usr/lib/libc.so.6");
+	struct module module = {.kind = MODULE_FILE, .file = 3, .name = name};
+	int64_t number = profile_add_module(profile, &module);
+
+	CHECK_EQ(number, 2);
+	CHECK_EQ(profile_add_module(profile, &module), number);
+	CHECK_STR(profile_module_name(profile, (uint32_t)number), "libc.so.6");
+	module.file = 4;
+	CHECK_EQ(profile_add_module(profile, &module), 3);
+	module.kind = MODULE_ANON;
+	CHECK_EQ(profile_add_module(profile, &module), 4);
+	module.name = 0;
+	CHECK_EQ(profile_add_module(profile, &module), 5);
+	CHECK_STR(profile_module_name(profile, 5), "[unknown]");
+	profile_free(profile);
+}
+
+TEST(profile_frames_are_kept_once)
+{
+	struct profile *profile = profile_new();
+	int64_t user = profile_add_frame(profile, FRAME_USER, 0, 0x1234);
+	int64_t kernel = profile_add_frame(profile, FRAME_KERNEL, 0, 0x1234);
+	int64_t other_module = profile_add_frame(profile, FRAME_USER, 1, 0x1234);
+	uint32_t i;
+
+	CHECK(user != kernel && user != other_module && kernel != other_module);
+	for (i = 0; i < 10000; i++)
+		CHECK_EQ(profile_add_frame(profile, FRAME_USER, 1, 0x10000 + i), 3 + i);
+	CHECK_EQ(profile_add_frame(profile, FRAME_USER, 0, 0x1234), user);
+	CHECK_EQ(profile_add_frame(profile, FRAME_KERNEL, 0, 0x1234), kernel);
+	CHECK_EQ(profile_nr_frames(profile), 10003);
+	CHECK_EQ(profile_frame(profile, 3 + 77)->address, 0x10000 + 77);
+	CHECK_EQ(profile_frame(profile, 5)->function, 0);
+	CHECK_EQ(profile_set_function(profile, 5, "main"), 0);
+	CHECK_STR(profile_string(profile, profile_frame(profile, 5)->function), "main");
+	profile_free(profile);
+}
+
+static const struct sample_labels different_labels[] = {
+	{0},
+	{.comm = 1},
+	{.cgroup = 1},
+	{.pid = 1},
+	{.tid = 1},
+	{.cpu = 1},
+	{.user_end = STACK_MISSED},
+	{.kernel_end = STACK_MISSED},
+	{.pid = -1},
+};
+
+#define NR_LABELS (sizeof(different_labels) / sizeof(different_labels[0]))
+
+TEST(profile_labels_tell_samples_apart)
+{
+	struct profile *profile = profile_new();
+	uint32_t frames[] = {0, 1};
+	size_t round, i;
+
+	(void)profile_add_frame(profile, FRAME_KERNEL, 1, 1);
+	(void)profile_add_frame(profile, FRAME_USER, 0, 2);
+	for (round = 0; round < 3; round++)
+		for (i = 0; i < NR_LABELS; i++)
+			CHECK_EQ(profile_add_sample(profile, &different_labels[i], frames, 2, 1,
+						    i + 1),
+				 i);
+	CHECK_EQ(profile_nr_samples(profile), NR_LABELS);
+	for (i = 0; i < NR_LABELS; i++) {
+		const struct sample *sample = profile_sample(profile, (uint32_t)i);
+
+		CHECK_EQ(sample->count, 3 * (i + 1));
+		CHECK_EQ(sample->stack, 0); /* shared */
+		CHECK_EQ(profile_sample_frames(profile, sample)[1], 1);
+	}
+	profile_free(profile);
+}
+
+TEST(profile_stacks_tell_samples_apart)
+{
+	struct profile *profile = profile_new();
+	const struct sample_labels labels = {.comm = 0};
+	uint32_t frames[] = {0, 1, 2};
+	int64_t whole, prefix, none;
+
+	whole = profile_add_sample(profile, &labels, frames, 3, 1, 10);
+	prefix = profile_add_sample(profile, &labels, frames, 2, 1, 20);
+	none = profile_add_sample(profile, &labels, NULL, 0, 0, 30);
+	CHECK(whole != prefix && prefix != none && whole != none);
+	CHECK_EQ(profile_add_sample(profile, &labels, frames, 3, 1, 1), whole);
+	CHECK_EQ(profile_add_sample(profile, &labels, NULL, 0, 0, 1), none);
+	profile_add_count(profile, (uint32_t)prefix, 5);
+	CHECK_EQ(profile_sample(profile, (uint32_t)prefix)->count, 25);
+	CHECK_EQ(profile_sample(profile, (uint32_t)whole)->nr_frames, 3);
+	CHECK_EQ(profile_sample(profile, (uint32_t)whole)->nr_kernel_frames, 1);
+	CHECK_EQ(profile_total(profile), 67);
+	CHECK_EQ(profile_add_sample(profile, &labels, frames, 2, 3, 1), -EINVAL);
+	CHECK_EQ(profile_add_sample(profile, &labels, frames, 70000, 3, 1), -EINVAL);
+	CHECK_EQ(profile_total(profile), 67);
+	profile_free(profile);
+}
+
+TEST(profile_reset_keeps_names)
+{
+	struct profile *profile = profile_new();
+	int64_t frame, first;
+	uint32_t number;
+
+	(void)make_sample(profile, "a;main;work 5");
+	first = make_sample(profile, "b;main;work 5");
+	CHECK_EQ(first, 1);
+	frame = profile_add_frame(profile, FRAME_USER, 0, 99);
+	profile_reset_samples(profile);
+	CHECK_EQ(profile_nr_samples(profile), 0);
+	CHECK_EQ(profile_total(profile), 0);
+	CHECK_EQ(profile_add_frame(profile, FRAME_USER, 0, 99), frame);
+	number = profile_frame(profile, 0)->function;
+	CHECK(number != 0);
+	CHECK_EQ(make_sample(profile, "b;main;work 7"), 0);
+	CHECK_EQ(profile_sample(profile, 0)->count, 7);
+	profile_free(profile);
+}
+
+/* Adds nr different stacks of three frames and returns their count. */
+static uint64_t add_many(struct profile *profile, uint32_t nr, int32_t pid)
+{
+	struct sample_labels labels = {.pid = pid, .user_end = STACK_UNWOUND};
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		uint32_t frames[] = {i, i + 1, i + 2};
+
+		(void)profile_add_frame(profile, FRAME_USER, 0, i);
+		CHECK(profile_add_sample(profile, &labels, frames, 3, 0, 2) >= 0);
+	}
+	return 2 * (uint64_t)nr;
+}
+
+static const char *leaf_name(const struct profile *profile, const struct sample *sample)
+{
+	uint32_t frame = profile_sample_frames(profile, sample)[0];
+
+	return profile_string(profile, profile_frame(profile, frame)->function);
+}
+
+TEST(profile_limit_keeps_totals)
+{
+	struct profile *profile = profile_new();
+	const struct sample *last;
+	uint64_t total;
+	size_t nr;
+
+	profile_set_limit(profile, 10000);
+	CHECK_EQ(profile_other_count(profile), 0);
+	total = add_many(profile, 1000, 1);
+	nr = profile_nr_samples(profile);
+	CHECK(nr > 50 && nr < 200);
+	CHECK_EQ(profile_total(profile), total);
+	CHECK_EQ(profile_other_count(profile), total - 2 * (nr - 1));
+	last = profile_sample(profile, (uint32_t)nr - 1);
+	CHECK_EQ(last->count, profile_other_count(profile));
+	CHECK_EQ(last->labels.pid, 1);
+	CHECK_EQ(last->nr_frames, 1);
+	CHECK_STR(leaf_name(profile, last), "[other stacks]");
+
+	(void)add_many(profile, 10, 1); /* there already: not other ones */
+	CHECK_EQ(profile_other_count(profile), total - 2 * (nr - 1));
+	(void)add_many(profile, 10, 2);
+	CHECK_EQ(profile_nr_samples(profile), nr + 1); /* its own "other", by label */
+	CHECK_EQ(profile_sample(profile, (uint32_t)nr)->labels.pid, 2);
+	profile_free(profile);
+}
+
+TEST(profile_limit_holds_for_labels_too)
+{
+	struct profile *profile = profile_new();
+	int32_t pid;
+
+	profile_set_limit(profile, 10000);
+	for (pid = 1; pid < 5000; pid++)
+		(void)add_many(profile, 1, pid);
+	CHECK(profile_nr_samples(profile) < 500);
+	CHECK_EQ(profile_total(profile), 2 * 4999);
+	profile_reset_samples(profile);
+	CHECK_EQ(profile_other_count(profile), 0);
+	(void)add_many(profile, 10, 1);
+	CHECK_EQ(profile_other_count(profile), 0);
+	profile_free(profile);
+}
+
+TEST(profile_many_stacks)
+{
+	struct profile *profile = profile_new();
+	const struct sample_labels labels = {.comm = 0};
+	uint32_t frames[60];
+	uint32_t i, k;
+
+	for (i = 0; i < 20000; i++) {
+		for (k = 0; k < 60; k++)
+			frames[k] = k < 2 ? i >> k * 8 : k;
+		CHECK_EQ(profile_add_sample(profile, &labels, frames, 60, 0, 1), i);
+	}
+	CHECK_EQ(profile_add_sample(profile, &labels, frames, 60, 0, 1), 19999);
+	CHECK_EQ(profile_sample_frames(profile, profile_sample(profile, 777))[0], 777);
+	CHECK(profile_bytes(profile) < 20000 * (60 * 4 + 100) * 2);
+	profile_free(profile);
+}
+
+TEST(profile_new_without_memory)
+{
+	struct profile *profile = NULL;
+	size_t nth;
+
+	for (nth = 1; !profile; nth++) {
+		(void)test_fail_allocation(nth);
+		profile = profile_new();
+		(void)test_fail_allocation(0);
+	}
+	CHECK(nth > 5);
+	profile_free(profile);
+}
+
+/* One sample of new strings, module, frame and stack; 0 or -ENOMEM. */
+static int add_all(struct profile *profile, int i)
+{
+	struct sample_labels labels = {.pid = i};
+	struct module module = {.kind = MODULE_FILE, .file = (uint32_t)i};
+	char name[32];
+	int64_t number;
+	uint32_t frame;
+
+	(void)snprintf(name, sizeof(name), "name %d", i);
+	number = profile_add_string(profile, name);
+	if (number < 0)
+		return (int)number;
+	module.name = (uint32_t)number;
+	number = profile_add_module(profile, &module);
+	if (number < 0)
+		return (int)number;
+	number = profile_add_frame(profile, FRAME_USER, (uint32_t)number, 1);
+	if (number < 0)
+		return (int)number;
+	frame = (uint32_t)number;
+	if (profile_set_function(profile, frame, name) < 0)
+		return -ENOMEM;
+	number = profile_add_sample(profile, &labels, &frame, 1, 0, 1);
+	return number < 0 ? (int)number : 0;
+}
+
+static void add_without_memory(size_t limit_bytes)
+{
+	struct profile *profile = profile_new();
+	int failures = 0;
+	int i;
+
+	profile_set_limit(profile, limit_bytes);
+	for (i = 0; i < 500; i++) {
+		size_t nth = 1;
+		int result;
+
+		do {
+			(void)test_fail_allocation(nth++);
+			result = add_all(profile, i);
+			(void)test_fail_allocation(0);
+			CHECK(result == 0 || result == -ENOMEM);
+			CHECK_EQ(profile_total(profile), i + (result == 0));
+			failures += result < 0;
+		} while (result < 0);
+	}
+	CHECK(failures > 20);
+	CHECK_EQ(profile_nr_modules(profile), 502);
+	profile_free(profile);
+}
+
+TEST(profile_add_without_memory)
+{
+	add_without_memory(0);
+	add_without_memory(5000);
+}
+
+TEST(stack_table_basics)
+{
+	struct stack_table table = {0};
+	const uint32_t numbers[] = {5, 6, 7};
+	const uint32_t *found;
+	size_t nr;
+
+	CHECK_EQ(stack_table_find(&table, numbers, 3), -ENOENT);
+	CHECK_EQ(stack_table_add(&table, numbers, 3), 0);
+	CHECK_EQ(stack_table_add(&table, numbers, 2), 1);
+	CHECK_EQ(stack_table_add(&table, NULL, 0), 2);
+	CHECK_EQ(stack_table_find(&table, numbers, 3), 0);
+	CHECK_EQ(stack_table_find(&table, NULL, 0), 2);
+	found = stack_table_get(&table, 1, &nr);
+	CHECK(nr == 2 && found[0] == 5 && found[1] == 6);
+	CHECK(stack_table_get(&table, 2, &nr) != NULL && nr == 0);
+	stack_table_reset(&table);
+	CHECK_EQ(stack_table_find(&table, numbers, 3), -ENOENT);
+	CHECK_EQ(stack_table_used_bytes(&table), 0);
+	CHECK_EQ(stack_table_add(&table, numbers, 1), 0);
+	stack_table_clear(&table);
+}
+
+static const struct function_total *find_total(const struct profile *profile,
+					       const struct function_totals *totals,
+					       const char *name, const char *module)
+{
+	size_t i;
+
+	for (i = 0; i < totals->nr; i++) {
+		const struct function_total *total = &totals->functions[i];
+
+		if (!strcmp(profile_string(profile, total->name), name) &&
+		    !strcmp(profile_module_name(profile, total->module), module))
+			return total;
+	}
+	return NULL;
+}
+
+TEST(function_totals_count_recursion_once)
+{
+	struct profile *profile = profile_new();
+	struct function_totals totals;
+	const struct function_total *fib;
+
+	(void)make_sample(profile, "a;main;fib;fib@1;fib@2 10");
+	(void)make_sample(profile, "a;main;fib;liba.so!work;sys_read_[k] 5");
+	(void)make_sample(profile, "a;main;libb.so!work 3");
+	(void)make_sample(profile, "a;main;libb.so!;libb.so!@1 2");
+	(void)make_sample(profile, "a 1");
+	CHECK_EQ(function_totals_init(&totals, profile), 0);
+	fib = find_total(profile, &totals, "fib", "app");
+	CHECK_EQ(fib->self, 10);
+	CHECK_EQ(fib->total, 15);
+	CHECK(fib == totals.functions);
+	CHECK_EQ(find_total(profile, &totals, "main", "app")->self, 0);
+	CHECK_EQ(find_total(profile, &totals, "main", "app")->total, 20);
+	CHECK_EQ(find_total(profile, &totals, "work", "liba.so")->total, 5);
+	CHECK_EQ(find_total(profile, &totals, "work", "libb.so")->total, 3);
+	CHECK_EQ(find_total(profile, &totals, "", "libb.so")->total, 2);
+	CHECK_EQ(find_total(profile, &totals, "", "libb.so")->self, 2);
+	CHECK_EQ(find_total(profile, &totals, "sys_read", "[kernel]")->self, 5);
+	CHECK_EQ(totals.no_frames_count, 1);
+	function_totals_clear(&totals);
+	profile_free(profile);
+}
+
+TEST(function_totals_without_memory)
+{
+	struct profile *profile = profile_new();
+	struct function_totals totals;
+	size_t nth = 1;
+	int result;
+
+	(void)make_sample(profile, "a;main;work 10");
+	do {
+		(void)test_fail_allocation(nth++);
+		result = function_totals_init(&totals, profile);
+		(void)test_fail_allocation(0);
+	} while (result < 0);
+	CHECK(nth > 3);
+	function_totals_clear(&totals);
+	profile_free(profile);
+}

@@ -1,0 +1,433 @@
+/* elf/symbol_table: against nm, on made-up files with known symbols, and on damaged ones. */
+#include "elf/symbol_table.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "unit/test.h"
+#include "unit/tiny_elf.h"
+
+static struct symbol_table *read_tiny(const struct tiny_symbol *symbols, size_t nr)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr_bytes = tiny_elf_build(bytes, symbols, nr);
+	struct symbol_table *table;
+	struct elf_image image;
+
+	CHECK_EQ(elf_image_open_memory(&image, bytes, nr_bytes, NULL), 0);
+	table = symbol_table_read(&image, NULL);
+	CHECK(table);
+	elf_image_close(&image);
+	return table;
+}
+
+/* What is at an offset in .text; "" for nothing. */
+static const char *name_at(const struct symbol_table *table, uint64_t offset)
+{
+	const char *name = symbol_table_find(table, TINY_TEXT_ADDRESS + offset, NULL);
+
+	return name ? name : "";
+}
+
+#define FUNC   STT_FUNC
+#define NOTYPE STT_NOTYPE
+#define GLOBAL STB_GLOBAL
+#define WEAK   STB_WEAK
+#define LOCAL  STB_LOCAL
+
+TEST(symbol_table_covers_sizes_and_gaps)
+{
+	static const struct tiny_symbol symbols[] = {
+		{"second", 0x40, 0x10, GLOBAL, FUNC, false, 0},
+		{"first", 0x10, 0x10, LOCAL, FUNC, false, 0},
+		{"unsized", 0x60, 0, GLOBAL, FUNC, false, 0},
+		{"third", 0x80, 0x20, GLOBAL, STT_GNU_IFUNC, true, 0},
+		{"last", 0x300, 0, GLOBAL, FUNC, false, 0},
+		{"data", 0x110, 8, GLOBAL, STT_OBJECT, false, 0},
+		{"far", 0x400, 8, GLOBAL, FUNC, false, 0},
+		{"elsewhere", 0x410, 8, GLOBAL, FUNC, false, TINY_DATA},
+		{"misnumbered", 0x200, 8, GLOBAL, FUNC, true, TINY_DATA},
+		{"absolute", 0x120, 8, GLOBAL, FUNC, false, SHN_ABS},
+		{"", 0x130, 8, GLOBAL, FUNC, false, 0},
+		{"beyond", 0x3f0, 0x1000, GLOBAL, FUNC, false, 0},
+	};
+	struct symbol_table *table = read_tiny(symbols, ARRAY_SIZE(symbols));
+	uint64_t start;
+
+	CHECK_EQ(symbol_table_nr(table), 7);
+	CHECK_STR(name_at(table, 0), "");
+	CHECK_STR(name_at(table, 0xf), "");
+	CHECK_STR(name_at(table, 0x10), "first");
+	CHECK_STR(name_at(table, 0x1f), "first");
+	CHECK_STR(name_at(table, 0x20), "");
+	CHECK_STR(name_at(table, 0x4f), "second");
+	CHECK_STR(name_at(table, 0x50), "");
+	CHECK_STR(name_at(table, 0x7f), "unsized");
+	CHECK_STR(name_at(table, 0x80), "third");
+	CHECK_STR(name_at(table, 0xa0), "");
+	CHECK_STR(name_at(table, 0x110), "");
+	CHECK_STR(name_at(table, 0x120), "");
+	CHECK_STR(name_at(table, 0x130), "");
+	CHECK_STR(name_at(table, 0x207), "misnumbered");
+	CHECK_STR(name_at(table, 0x3ef), "last");
+	CHECK_STR(name_at(table, 0x3ff), "beyond");
+	CHECK_STR(name_at(table, 0x400), "");
+	CHECK_STR(name_at(table, 0x410), "");
+	CHECK(!symbol_table_find(table, 0, NULL));
+	CHECK(!symbol_table_find(table, UINT64_MAX, NULL));
+	CHECK_STR(symbol_table_find(table, TINY_TEXT_ADDRESS + 0x15, &start), "first");
+	CHECK_EQ(start, TINY_TEXT_ADDRESS + 0x10);
+	CHECK(symbol_table_bytes(table) < 1000);
+	symbol_table_free(table);
+}
+
+TEST(symbol_table_chooses_an_alias)
+{
+	static const struct tiny_symbol symbols[] = {
+		{"unsized_global", 0x00, 0, GLOBAL, FUNC, false, 0},
+		{"sized_weak", 0x00, 8, WEAK, FUNC, false, 0},
+		{"untyped_global", 0x10, 8, GLOBAL, NOTYPE, false, 0},
+		{"typed_local", 0x10, 8, LOCAL, FUNC, false, 0},
+		{"a_weak", 0x20, 8, WEAK, FUNC, false, 0},
+		{"a_local", 0x20, 8, LOCAL, FUNC, false, 0},
+		{"b_local", 0x30, 8, LOCAL, FUNC, false, 0},
+		{"b_global", 0x30, 8, GLOBAL, FUNC, false, 0},
+		{"b_weak", 0x30, 8, WEAK, FUNC, false, 0},
+		{"__underscored", 0x40, 8, GLOBAL, FUNC, false, 0},
+		{"_plain", 0x40, 8, GLOBAL, FUNC, false, 0},
+		{"short", 0x50, 8, GLOBAL, FUNC, false, 0},
+		{"longer", 0x50, 8, GLOBAL, FUNC, true, 0},
+		{"same_b", 0x60, 8, GLOBAL, FUNC, false, 0},
+		{"same_a", 0x60, 8, GLOBAL, FUNC, true, 0},
+	};
+	struct symbol_table *table = read_tiny(symbols, ARRAY_SIZE(symbols));
+
+	CHECK_EQ(symbol_table_nr(table), 7);
+	CHECK_STR(name_at(table, 0x00), "sized_weak");
+	CHECK_STR(name_at(table, 0x10), "typed_local");
+	CHECK_STR(name_at(table, 0x20), "a_local");
+	CHECK_STR(name_at(table, 0x30), "b_global");
+	CHECK_STR(name_at(table, 0x40), "_plain");
+	CHECK_STR(name_at(table, 0x50), "longer");
+	CHECK_STR(name_at(table, 0x60), "same_a");
+	symbol_table_free(table);
+}
+
+TEST(symbol_table_nested_and_untyped)
+{
+	static const struct tiny_symbol symbols[] = {
+		{"outer", 0x00, 0x100, GLOBAL, FUNC, false, 0},
+		{"inner", 0x20, 0x10, GLOBAL, FUNC, false, 0},
+		{"innermost", 0x24, 0x4, GLOBAL, FUNC, false, 0},
+		{"label", 0x40, 0, LOCAL, NOTYPE, false, 0},
+		{"entry", 0xf0, 0, GLOBAL, FUNC, false, 0},
+		{"assembly", 0x180, 0, GLOBAL, NOTYPE, false, 0},
+		{"$x", 0x1a0, 0, LOCAL, NOTYPE, false, 0},
+		{"$d.17", 0x1a4, 0, LOCAL, NOTYPE, false, 0},
+		{"$dollar", 0x200, 0x10, LOCAL, FUNC, false, 0},
+	};
+	struct symbol_table *table = read_tiny(symbols, ARRAY_SIZE(symbols));
+	uint64_t start;
+
+	CHECK_STR(name_at(table, 0x1f), "outer");
+	CHECK_STR(name_at(table, 0x20), "inner");
+	CHECK_STR(name_at(table, 0x24), "innermost");
+	CHECK_STR(name_at(table, 0x28), "inner");
+	CHECK_STR(symbol_table_find(table, TINY_TEXT_ADDRESS + 0x30, &start), "outer");
+	CHECK_EQ(start, TINY_TEXT_ADDRESS);
+	CHECK_STR(name_at(table, 0x40), "outer");
+	CHECK_STR(name_at(table, 0xf0), "entry");
+	CHECK_STR(name_at(table, 0xff), "entry");
+	CHECK_STR(name_at(table, 0x100), "");
+	CHECK_STR(name_at(table, 0x1ff), "assembly");
+	CHECK_STR(name_at(table, 0x200), "$dollar");
+	CHECK_STR(name_at(table, 0x210), "");
+	symbol_table_free(table);
+}
+
+TEST(symbol_table_cuts_versions)
+{
+	static const struct tiny_symbol symbols[] = {
+		{"read@@GLIBC_2.2.5", 0x00, 8, GLOBAL, FUNC, false, 0},
+		{"write@OLD", 0x10, 8, GLOBAL, FUNC, false, 0},
+		{"@odd", 0x20, 8, GLOBAL, FUNC, false, 0},
+		{"plain", 0x30, 8, GLOBAL, FUNC, false, 0},
+	};
+	struct symbol_table *table = read_tiny(symbols, ARRAY_SIZE(symbols));
+
+	CHECK_STR(name_at(table, 0x00), "read");
+	CHECK_STR(name_at(table, 0x10), "write");
+	CHECK_STR(name_at(table, 0x20), "@odd");
+	CHECK_STR(name_at(table, 0x30), "plain");
+	symbol_table_free(table);
+}
+
+TEST(symbol_table_empty)
+{
+	struct symbol_table *table = read_tiny(NULL, 0);
+
+	CHECK_EQ(symbol_table_nr(table), 0);
+	CHECK(!symbol_table_find(table, TINY_TEXT_ADDRESS, NULL));
+	symbol_table_free(table);
+	symbol_table_free(NULL);
+}
+
+/* --- damage -------------------------------------------------------------------------------- */
+
+static const struct tiny_symbol various[] = {
+	{"outer", 0x00, 0x100, GLOBAL, FUNC, false, 0},
+	{"inner", 0x20, 0x10, GLOBAL, FUNC, true, 0},
+	{"alias@@V1", 0x20, 0x10, WEAK, FUNC, false, 0},
+	{"label", 0x40, 0, LOCAL, NOTYPE, false, 0},
+	{"unsized", 0x180, 0, GLOBAL, FUNC, true, 0},
+	{"$x", 0x1a0, 0, LOCAL, NOTYPE, false, 0},
+	{"other", 0x200, 0x10, LOCAL, FUNC, false, 0},
+};
+
+/* Reads symbols of bytes that may be anything and looks around; only crashing is wrong. */
+static void use(const uint8_t *bytes, size_t nr)
+{
+	struct symbol_table *table;
+	struct elf_image image;
+	uint64_t vaddr, start;
+	size_t length = 0;
+
+	if (elf_image_open_memory(&image, bytes, nr, NULL) < 0)
+		return;
+	table = symbol_table_read(&image, NULL);
+	elf_image_close(&image);
+	if (!table)
+		return;
+	for (vaddr = TINY_TEXT_ADDRESS - 4; vaddr < TINY_TEXT_ADDRESS + 0x410; vaddr += 4) {
+		const char *name = symbol_table_find(table, vaddr, &start);
+
+		if (name)
+			length += strlen(name) + (vaddr - start);
+	}
+	CHECK(length < 100000000);
+	CHECK(symbol_table_bytes(table) < 4 * TINY_ROOM);
+	symbol_table_free(table);
+}
+
+TEST(symbol_table_truncated)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, various, ARRAY_SIZE(various));
+
+	for (; nr > 0; nr--)
+		use(test_guarded(bytes, nr - 1), nr - 1);
+}
+
+/* Of a sound file whose sections come first, so that truncation hits symbols and strings. */
+TEST(symbol_table_shrunk_while_open)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, various, ARRAY_SIZE(various));
+	cleanup_file FILE *file = tmpfile();
+	struct symbol_table *table;
+	struct elf_image image;
+	size_t shorter;
+
+	CHECK(file);
+	for (shorter = 0; shorter < nr; shorter += 8) {
+		CHECK_EQ(pwrite(fileno(file), bytes, nr, 0), nr);
+		CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
+		CHECK_EQ(ftruncate(fileno(file), (off_t)shorter), 0);
+		table = symbol_table_read(&image, NULL);
+		CHECK(!table || symbol_table_nr(table) <= ARRAY_SIZE(various));
+		symbol_table_free(table);
+		elf_image_close(&image);
+	}
+}
+
+/* A sparse file of a terabyte, all of which its tables claim: refused, not read. */
+TEST(symbol_table_of_a_sparse_file)
+{
+	static const enum tiny_section liars[] = {TINY_SYMTAB, TINY_STRTAB, TINY_DYNSYM,
+						  TINY_DYNSTR};
+	const uint64_t huge = 1ULL << 39;
+	uint8_t bytes[TINY_ROOM];
+	size_t i, nr = tiny_elf_build(bytes, various, ARRAY_SIZE(various));
+	size_t sections = nr - TINY_NR_SECTIONS * sizeof(Elf64_Shdr);
+	cleanup_file FILE *file = tmpfile();
+	struct elf_image image;
+	struct error error;
+
+	CHECK(file);
+	if (ftruncate(fileno(file), 1LL << 40) < 0)
+		SKIP("needs a file system with sparse files in /tmp");
+	for (i = 0; i < ARRAY_SIZE(liars); i++) {
+		size_t claim =
+			sections + liars[i] * sizeof(Elf64_Shdr) + offsetof(Elf64_Shdr, sh_size);
+
+		CHECK_EQ(pwrite(fileno(file), bytes, nr, 0), nr);
+		CHECK_EQ(pwrite(fileno(file), &huge, sizeof(huge), (off_t)claim), sizeof(huge));
+		CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
+		CHECK(!symbol_table_read(&image, &error));
+		CHECK_EQ(error.code, -ENOEXEC);
+		elf_image_close(&image);
+	}
+}
+
+TEST(symbol_table_damaged)
+{
+	uint8_t sound[TINY_ROOM];
+	size_t nr = tiny_elf_build(sound, various, ARRAY_SIZE(various));
+	uint8_t *guarded = test_guarded(sound, nr);
+	size_t text_end = TINY_TEXT_OFFSET + TINY_TEXT_BYTES;
+	uint64_t state = 2;
+	size_t round;
+
+	for (round = 0; round < 10000; round++) {
+		memcpy(guarded, sound, nr);
+		if (round % 8 == 0)
+			tiny_damage(guarded, nr, &state);
+		else
+			tiny_damage(guarded + text_end, nr - text_end, &state);
+		use(guarded, nr);
+	}
+}
+
+TEST(symbol_table_out_of_memory)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, various, ARRAY_SIZE(various));
+	struct symbol_table *table = NULL;
+	struct elf_image image;
+	struct error error;
+	size_t nth;
+
+	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, NULL), 0);
+	for (nth = 1; !table; nth++) {
+		error = (struct error){0};
+		test_fail_allocation(nth);
+		table = symbol_table_read(&image, &error);
+		test_fail_allocation(0);
+		CHECK(table || error.code == -ENOMEM);
+	}
+	CHECK(nth > 5);
+	elf_image_close(&image);
+	symbol_table_free(table);
+}
+
+/* --- against binutils ---------------------------------------------------------------------- */
+
+static struct symbol_table *read_path(const char *path)
+{
+	cleanup_file FILE *file = fopen(path, "r");
+	struct symbol_table *table;
+	struct elf_image image;
+
+	CHECK(file);
+	CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
+	table = symbol_table_read(&image, NULL);
+	elf_image_close(&image);
+	CHECK(table);
+	return table;
+}
+
+/*
+ * Every function that nm lists with a size must be found at its start, under one of the names
+ * that nm has for that address. Returns how many there were.
+ */
+static size_t check_against_nm(const char *path, const char *options)
+{
+	struct symbol_table *table = read_path(path);
+	uint64_t address, size, start, previous = 0;
+	size_t nr = 0, nr_names = 0, nr_matches = 1;
+	char line[4096], type, name[4001];
+	FILE *nm;
+
+	snprintf(line, sizeof(line), "nm -nS --defined-only %s '%s' 2>/dev/null", options, path);
+	nm = popen(line, "r");
+	CHECK(nm);
+	while (fgets(line, sizeof(line), nm)) {
+		const char *found;
+
+		if (sscanf(line, "%" SCNx64 " %" SCNx64 " %c %4000s", &address, &size, &type,
+			   name) != 4 ||
+		    !strchr("TtWwi", type))
+			continue;
+		name[strcspn(name, "@")] = '\0';
+		if (address != previous) {
+			CHECK(nr_matches > 0);
+			nr_matches = nr_names = 0;
+			previous = address;
+		}
+		found = symbol_table_find(table, address, &start);
+		if (!found)
+			fprintf(stderr, "  %s: nothing at %" PRIx64 "\n", name, address);
+		CHECK(found);
+		CHECK_EQ(start, address);
+		nr_matches += !strcmp(found, name);
+		nr_names++;
+		nr++;
+	}
+	CHECK(nr_matches > 0);
+	pclose(nm);
+	symbol_table_free(table);
+	return nr;
+}
+
+static int find_libc(struct dl_phdr_info *info, size_t size, void *ret_path)
+{
+	if (strstr(info->dlpi_name, "/libc.so"))
+		snprintf(ret_path, 256, "%s", info->dlpi_name);
+	return 0;
+}
+
+TEST(symbol_table_of_this_program_as_nm_has_it)
+{
+	char path[256] = "";
+
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	if (system("nm --version >/dev/null 2>&1"))
+		SKIP("needs nm");
+	CHECK(check_against_nm(path, "") > 30);
+}
+
+TEST(symbol_table_of_libc_as_nm_has_it)
+{
+	char path[256] = "";
+
+	dl_iterate_phdr(find_libc, path);
+	if (!path[0] || system("nm --version >/dev/null 2>&1"))
+		SKIP("needs nm, and a shared libc");
+	CHECK(check_against_nm(path, "-D") > 1000);
+}
+
+/* An object file of 32 bits: assembled for x86, whatever this machine is. */
+TEST(symbol_table_of_32_bits)
+{
+	char path[] = "/tmp/stook-test-XXXXXX";
+	cleanup_fd int fd = mkstemp(path);
+	struct symbol_table *table;
+	char command[256];
+	int status;
+
+	CHECK(fd >= 0);
+	snprintf(command, sizeof(command),
+		 "printf '.globl f\\n.type f,@function\\nf: nop\\nnop\\n.size f,.-f\\nnop\\n"
+		 "label: nop\\n' | as --32 -o %s - 2>/dev/null",
+		 path);
+	status = system(command);
+	if (status) {
+		unlink(path);
+		SKIP("needs an assembler for x86");
+	}
+	table = read_path(path);
+	unlink(path);
+	CHECK_STR(symbol_table_find(table, 1, NULL), "f");
+	CHECK(!symbol_table_find(table, 2, NULL));
+	CHECK_STR(symbol_table_find(table, 3, NULL), "label");
+	CHECK(!symbol_table_find(table, 4, NULL));
+	symbol_table_free(table);
+}

@@ -1,0 +1,14 @@
+/* arm64's part of vmlinux.h: the register file as BPF programs see it. */
+#ifndef STOOK_VMLINUX_ARM64_H
+#define STOOK_VMLINUX_ARM64_H
+
+struct user_pt_regs {
+	__u64 regs[31];
+	__u64 sp;
+	__u64 pc;
+	__u64 pstate;
+};
+
+typedef struct user_pt_regs bpf_user_pt_regs_t;
+
+#endif

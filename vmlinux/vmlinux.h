@@ -1,0 +1,117 @@
+/*
+ * The kernel types that the BPF programs use, and no others: kept by hand, so that building needs
+ * neither BTF nor headers of the kernel that will be profiled. Structs list only the fields that
+ * are read; CO-RE relocates each access against the BTF of the running kernel, so neither order nor
+ * offsets here mean anything. What is part of the kernel's fixed interface (contexts, enums,
+ * flags) is not relocated and must be exact; what of it differs by architecture is in a header of
+ * its own.
+ */
+#ifndef STOOK_VMLINUX_H
+#define STOOK_VMLINUX_H
+
+typedef unsigned char __u8;
+typedef short __s16;
+typedef unsigned short __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long __s64;
+typedef unsigned long long __u64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef _Bool bool;
+
+enum {
+	false = 0,
+	true = 1,
+};
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_CGROUP_ARRAY = 8,
+	BPF_MAP_TYPE_ARRAY_OF_MAPS = 12,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+enum {
+	BPF_ANY = 0,
+	BPF_NOEXIST = 1,
+};
+
+enum {
+	BPF_F_USER_STACK = 1 << 8, /* bpf_get_stack() */
+};
+
+enum {
+	BPF_RB_NO_WAKEUP = 1 << 0, /* bpf_ringbuf_output() */
+	BPF_RB_AVAIL_DATA = 0,	   /* bpf_ringbuf_query() */
+	BPF_RB_RING_SIZE = 1,
+};
+
+#if defined(__TARGET_ARCH_x86)
+#include "vmlinux/x86.h"
+#elif defined(__TARGET_ARCH_arm64)
+#include "vmlinux/arm64.h"
+#else
+#error "stook knows x86-64 and arm64"
+#endif
+
+/* The context of a perf_event program. */
+struct bpf_perf_event_data {
+	bpf_user_pt_regs_t regs;
+	__u64 sample_period;
+	__u64 addr;
+};
+
+/* The context of a raw_tracepoint program. */
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+};
+
+struct mm_struct;
+
+struct task_struct {
+	unsigned int flags;
+	struct mm_struct *mm;
+	int pid;
+	int tgid;
+	struct task_struct *group_leader;
+	struct pid *thread_pid;
+	__u64 start_time;
+	__u64 self_exec_id;
+	struct signal_struct *signal;
+};
+
+#pragma clang attribute pop
+
+#endif
