@@ -10,13 +10,34 @@
 
 #include "base/cleanup.h"
 
-/* mkstemp() makes files that only their owner can read; give what open() would have given. */
-static void apply_umask(int fd)
+/* The folder that the file goes into, to be freed. */
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (!slash)
+		return strdup(".");
+	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+/* A file without a name, of which nothing is left if we are killed; -1 where there is no such. */
+static int open_nameless(const char *path)
+{
+	cleanup_free char *folder = folder_of(path);
+
+	return folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+}
+
+static int open_named(struct out_file *file)
 {
 	mode_t mask = umask(0);
+	int fd;
 
 	(void)umask(mask);
-	(void)fchmod(fd, 0666 & ~mask);
+	fd = mkostemp(file->temporary, O_CLOEXEC);
+	if (fd >= 0)
+		(void)fchmod(fd, 0666 & ~mask); /* what open() would have given */
+	return fd;
 }
 
 static int open_fd(struct out_file *file)
@@ -31,10 +52,28 @@ static int open_fd(struct out_file *file)
 		errno = ENOMEM;
 		return -1;
 	}
+	fd = open_nameless(file->path);
+	file->nameless = fd >= 0;
+	return fd >= 0 ? fd : open_named(file);
+}
+
+/* Gives a nameless file its temporary name: linking can't replace a file, renaming can. */
+static int give_name(struct out_file *file)
+{
+	char self[64];
+	int fd;
+
+	/* mkostemp() finds a free name; the file it makes must go again. */
 	fd = mkostemp(file->temporary, O_CLOEXEC);
-	if (fd >= 0)
-		apply_umask(fd);
-	return fd;
+	if (fd < 0)
+		return -1;
+	(void)close(fd);
+	(void)unlink(file->temporary);
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(file->stream));
+	if (linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) < 0)
+		return -1;
+	file->nameless = false;
+	return 0;
 }
 
 int out_file_open(struct out_file *file, const char *path, struct error *error)
@@ -48,8 +87,7 @@ int out_file_open(struct out_file *file, const char *path, struct error *error)
 	fd = open_fd(file);
 	if (fd < 0) {
 		err = error_set_errno(error, "cannot write '%s'", path);
-		free(file->temporary);
-		file->temporary = NULL;
+		file->nameless = true; /* there is nothing to remove */
 		out_file_abort(file);
 		return err;
 	}
@@ -67,7 +105,8 @@ int out_file_commit(struct out_file *file, struct error *error)
 {
 	int err = 0;
 
-	if (fflush(file->stream) != 0 || ferror(file->stream))
+	if (fflush(file->stream) != 0 || ferror(file->stream) ||
+	    (file->nameless && give_name(file) < 0))
 		err = error_set_errno(error, "cannot write '%s'", file->path);
 	if (fclose(file->stream) != 0 && !err)
 		err = error_set_errno(error, "cannot write '%s'", file->path);
@@ -87,7 +126,7 @@ void out_file_abort(struct out_file *file)
 {
 	if (file->stream)
 		(void)fclose(file->stream);
-	if (file->temporary)
+	if (file->temporary && !file->nameless)
 		(void)unlink(file->temporary);
 	free(file->temporary);
 	free(file->path);

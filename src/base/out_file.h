@@ -1,12 +1,14 @@
 /*
  * A file that is written whole or not at all: under a temporary name in the same folder, renamed
- * when it is complete. Opening it early shows early that it can't be written.
+ * when it is complete. Where the filesystem allows it has no name at all until then, so that
+ * nothing is left behind even by a SIGKILL. Opening it early shows early that it can't be written.
  *
  * What is there already and is no regular file (/dev/stdout, a fifo) is written in place.
  */
 #ifndef STOOK_BASE_OUT_FILE_H
 #define STOOK_BASE_OUT_FILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -15,6 +17,7 @@ struct out_file {
 	FILE *stream;
 	char *path;
 	char *temporary; /* NULL: written in place */
+	bool nameless;	 /* the file has no name yet, not even the temporary one */
 };
 
 /* 0 or a negative errno. */

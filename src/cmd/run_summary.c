@@ -59,13 +59,17 @@ static void print_samples(const struct session_summary *session, FILE *out)
 			fprintf(out, "         lost %s: %s\n",
 				columns_number(numbers[0], sum->lost[reason]),
 				losses[reason].sentence);
-	if (session->has_estimate && session->unseen)
+	if (session->unseen > session->unseen_error)
 		fprintf(out, "         about %s ticks never came (%.2f %%)\n",
 			columns_number(numbers[0], session->unseen),
 			percent(session->unseen, sum->entries - sum->idle + session->unseen));
 	if (session->throttled_ns)
 		fprintf(out, "         throttled by the kernel for %.3f CPU seconds\n",
 			(double)session->throttled_ns / 1e9);
+	if (session->stolen_ns * 100 > session->sampled_ns)
+		fprintf(out,
+			"         stolen by the hypervisor: %.2f CPU seconds, without samples\n",
+			(double)session->stolen_ns / 1e9);
 	if (session->running_share < 0.9995)
 		fprintf(out, "         the counter ran %.1f %% of the time (multiplexed)\n",
 			100 * session->running_share);
@@ -188,8 +192,10 @@ void run_summary_write_stats(const struct run_summary *run, FILE *out)
 		{"shown", session->shown},
 		{"expected", seen + session->unseen},
 		{"unseen_estimate", session->unseen},
+		{"unseen_error", session->unseen_error},
 		{"unseen_ppm", seen ? session->unseen * 1000000 / (seen + session->unseen) : 0},
 		{"throttled_us", session->throttled_ns / NS_PER_US},
+		{"stolen_us", session->stolen_ns / NS_PER_US},
 		{"lost_events", session->nr_lost_events},
 		{"epochs", session->accounting.nr_epochs},
 		{"ring_bytes", session->ring_bytes},

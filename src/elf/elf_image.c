@@ -124,6 +124,19 @@ static int read_segments(struct elf_image *image, struct error *error)
 	return 0;
 }
 
+/* Programs have one, and so an entry point that means something; of libraries only libc does. */
+static bool has_interpreter(const struct elf_image *image)
+{
+	size_t nr_headers = 0, i;
+	GElf_Phdr header;
+
+	(void)elf_getphdrnum(image->elf, &nr_headers);
+	for (i = 0; i < nr_headers; i++)
+		if (gelf_getphdr(image->elf, (int)i, &header) && header.p_type == PT_INTERP)
+			return true;
+	return false;
+}
+
 /* Takes the build id from one block of notes, if it is there. */
 static void find_build_id(struct elf_image *image, uint64_t offset, uint64_t bytes, uint64_t align)
 {
@@ -193,6 +206,8 @@ static int open_image(struct elf_image *image, struct error *error)
 	} else {
 		image->machine = header.e_machine;
 		err = read_segments(image, error);
+		if (!err && (header.e_type == ET_EXEC || has_interpreter(image)))
+			image->entry = header.e_entry;
 	}
 	if (err < 0)
 		elf_image_close(image);

@@ -30,6 +30,7 @@ struct elf_image {
 	uint64_t bytes;		      /* of the whole file, when it was opened */
 	bool is_64;		      /* Elf64_* structures, else Elf32_* */
 	uint16_t machine;	      /* EM_X86_64, … */
+	uint64_t entry;		      /* where the program begins, as linked; 0: nowhere */
 	struct elf_segment *segments; /* executable PT_LOADs, by offset */
 	size_t nr_segments;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];

@@ -18,6 +18,7 @@ struct event {
 	uint32_t type; /* PERF_TYPE_… */
 	uint64_t config;
 	bool exclude_user, exclude_kernel;
+	bool exclude_idle; /* clocks only */
 };
 
 /* 0, or -EINVAL with the rejected text in *error. */

@@ -56,26 +56,34 @@ static bool read_cpuidle(uint32_t cpu, uint64_t *ret_ns)
 	}
 }
 
-/* idle and iowait of /proc/stat, in ticks of 10 ms. */
-static uint64_t read_stat_idle(uint32_t cpu)
+/* What /proc/stat has of the CPU, in ticks of 10 ms; iowait is idle time too. */
+static void read_stat(uint32_t cpu, struct cpu_absence *ret)
 {
 	cleanup_file FILE *file = fopen("/proc/stat", "re");
-	unsigned long long idle, iowait;
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	unsigned long long idle, iowait, steal;
 	char line[512];
 	unsigned number;
 
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "cpu%u %*u %*u %*u %llu %llu", &number, &idle, &iowait) == 3 &&
-		    number == cpu)
-			return (idle + iowait) * (NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK));
-	return 0;
+	*ret = (struct cpu_absence){0};
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "cpu%u %*u %*u %*u %llu %llu %*u %*u %llu", &number, &idle,
+			   &iowait, &steal) != 4 ||
+		    number != cpu)
+			continue;
+		ret->idle_ns = (idle + iowait) * tick_ns;
+		ret->stolen_ns = steal * tick_ns;
+		return;
+	}
 }
 
-uint64_t process_cpu_idle_ns(uint32_t cpu)
+void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret)
 {
-	uint64_t ns;
+	uint64_t idle_ns;
 
-	return read_cpuidle(cpu, &ns) ? ns : read_stat_idle(cpu);
+	read_stat(cpu, ret);
+	if (read_cpuidle(cpu, &idle_ns))
+		ret->idle_ns = idle_ns;
 }
 
 uint64_t process_own_fd_memory(int fd)

@@ -11,8 +11,13 @@ uint32_t process_own_pidns(void);
 /* The pid of the process that a thread belongs to; or -ESRCH. */
 int64_t process_of_thread(int32_t tid);
 
-/* The time that a CPU has spent idle since boot, as precisely as this kernel tells it. */
-uint64_t process_cpu_idle_ns(uint32_t cpu);
+/* Time in which a CPU could not have been sampled, since boot. */
+struct cpu_absence {
+	uint64_t idle_ns;   /* as precisely as this kernel tells it */
+	uint64_t stolen_ns; /* by the hypervisor, which ran something else; in steps of 10 ms */
+};
+
+void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret);
 
 /* Kernel memory that the BPF map behind one of our own descriptors holds; 0 if it can't be told. */
 uint64_t process_own_fd_memory(int fd);

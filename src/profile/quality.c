@@ -41,6 +41,24 @@ static void blame(struct quality *quality, const uint64_t *broken_in, size_t nr_
 	}
 }
 
+/*
+ * The file that a broken stack is to be blamed on: of its outermost frame that lies in one. What a
+ * walk finds beyond, following a register that is no frame pointer, is no code at all.
+ */
+static uint32_t blamed_module(const struct profile *profile, const struct sample *sample)
+{
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	uint32_t module = MODULE_NR_UNKNOWN;
+	size_t i;
+
+	for (i = sample->nr_frames; i > sample->nr_kernel_frames; i--) {
+		module = profile_frame(profile, frames[i - 1])->module;
+		if (module != MODULE_NR_UNKNOWN)
+			break;
+	}
+	return module;
+}
+
 static void judge_sample(const struct profile *profile, const struct sample *sample,
 			 struct quality *quality, uint64_t *broken_in)
 {
@@ -65,7 +83,7 @@ static void judge_sample(const struct profile *profile, const struct sample *sam
 		quality->truncated += sample->count;
 	} else {
 		quality->broken += sample->count;
-		broken_in[root->module] += sample->count;
+		broken_in[blamed_module(profile, sample)] += sample->count;
 	}
 }
 

@@ -39,13 +39,19 @@ uint64_t accounting_lost(const struct accounting *accounting)
 	return lost_of(&accounting->sum);
 }
 
-uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events)
+uint64_t accounting_samples_of(const struct accounting *accounting, uint64_t events)
 {
 	const struct wire_counters *sum = &accounting->sum;
 	uint64_t busy = sum->entries - sum->idle;
 
-	if (!busy || events <= sum->busy_weight)
+	if (!busy || !sum->busy_weight)
 		return 0;
-	return (uint64_t)((double)(events - sum->busy_weight) / (double)sum->busy_weight *
-			  (double)busy);
+	return (uint64_t)((double)events / (double)sum->busy_weight * (double)busy);
+}
+
+uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events)
+{
+	uint64_t seen = accounting->sum.busy_weight;
+
+	return events > seen ? accounting_samples_of(accounting, events - seen) : 0;
 }

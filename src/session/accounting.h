@@ -31,4 +31,7 @@ bool accounting_holds(const struct wire_counters *counters);
  */
 uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events);
 
+/* How many samples so many events (nanoseconds, for a clock) stand for; 0 when nothing was seen. */
+uint64_t accounting_samples_of(const struct accounting *accounting, uint64_t events);
+
 #endif

@@ -27,6 +27,7 @@ static struct perf_event_attr attributes(const struct event *event,
 		.disabled = 1,
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
+		.exclude_idle = event->exclude_idle,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
 		/* For the throttle records, which share the sideband's ring and so its layout. */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,

@@ -45,6 +45,7 @@
 
 struct session {
 	struct session_options options;
+	struct event event;
 	struct file_table *files;
 	struct process_table *processes;
 	struct profile *profile;
@@ -68,7 +69,7 @@ struct session {
 	struct u64_map throttled_since; /* event id → time */
 	uint64_t throttled_ns;
 	uint64_t started_ns, stopped_ns;
-	uint64_t idle_ns; /* of the sampled CPUs: at the start, and then during the run */
+	struct cpu_absence absence; /* of the sampled CPUs: since boot, then during the run */
 	struct sampling_reading reading;
 };
 
@@ -226,7 +227,7 @@ static int set_up(struct session *session, struct error *error)
 	if (err)
 		return err;
 	session->sampling =
-		sampling_open(options->event, &options->rate, options->cpus, options->nr_cpus,
+		sampling_open(&session->event, &options->rate, options->cpus, options->nr_cpus,
 			      session->sideband, sampler_program_fd(session->sampler), error);
 	if (!session->sampling)
 		return error->code;
@@ -244,6 +245,13 @@ struct session *session_new(const struct session_options *options, struct error 
 		return NULL;
 	}
 	session->options = *options;
+	/*
+	 * Ticks on idle CPUs are dropped by the kernel itself: there is no scheduler tick there
+	 * that would reset its throttling, and a CPU throttled in its sleep goes unsampled for a
+	 * while after.
+	 */
+	session->event = *options->event;
+	session->event.exclude_idle = event_is_clock(options->event) && !options->include_idle;
 	session->cgroup_root_fd = -1;
 	session->statistics_fd = -1;
 	if (set_up(session, error) < 0) {
@@ -274,21 +282,30 @@ void session_free(struct session *session)
 	free(session);
 }
 
-static uint64_t idle_of_sampled_cpus(const struct session *session)
+/* Idle time is told in steps of 10 ms a CPU, and not all of an idle task's time is told as such. */
+static uint64_t idle_error_ns(const struct session *session)
 {
-	uint64_t idle_ns = 0;
+	return 2 * 10 * NS_PER_MS * session->options.nr_cpus + session->absence.idle_ns / 50;
+}
+
+static struct cpu_absence absence_of_sampled_cpus(const struct session *session)
+{
+	struct cpu_absence sum = {0}, one;
 	size_t i;
 
-	for (i = 0; i < session->options.nr_cpus; i++)
-		idle_ns += process_cpu_idle_ns(session->options.cpus[i]);
-	return idle_ns;
+	for (i = 0; i < session->options.nr_cpus; i++) {
+		process_cpu_absence(session->options.cpus[i], &one);
+		sum.idle_ns += one.idle_ns;
+		sum.stolen_ns += one.stolen_ns;
+	}
+	return sum;
 }
 
 int session_start(struct session *session, struct error *error)
 {
 	int err;
 
-	session->idle_ns = idle_of_sampled_cpus(session);
+	session->absence = absence_of_sampled_cpus(session);
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
 	err = sampling_start(session->sampling, error);
@@ -475,10 +492,14 @@ int session_flush(struct session *session, struct error *error)
 
 int session_stop(struct session *session, struct error *error)
 {
+	struct cpu_absence now;
+
 	sampling_stop(session->sampling);
 	session->stopped_ns = clock_now_ns();
 	sampling_read(session->sampling, &session->reading);
-	session->idle_ns = idle_of_sampled_cpus(session) - session->idle_ns;
+	now = absence_of_sampled_cpus(session);
+	session->absence.idle_ns = now.idle_ns - session->absence.idle_ns;
+	session->absence.stolen_ns = now.stolen_ns - session->absence.stolen_ns;
 	return end_epoch(session, error);
 }
 
@@ -500,15 +521,20 @@ uint64_t session_progress(const struct session *session)
 	       session->epoch_records;
 }
 
-/* What the event counted while CPUs were busy. A clock runs on idle CPUs too; their time is taken
- * off. */
+/*
+ * What the event counted while CPUs were busy. A clock runs on idle and on stolen CPUs too; that
+ * time is taken off.
+ */
 static uint64_t busy_events(const struct session *session)
 {
 	uint64_t events = session->reading.events;
+	uint64_t absent_ns = session->absence.stolen_ns;
 
-	if (!event_is_clock(session->options.event) || session->options.include_idle)
+	if (!event_is_clock(&session->event))
 		return events;
-	return events > session->idle_ns ? events - session->idle_ns : 0;
+	if (!session->options.include_idle)
+		absent_ns += session->absence.idle_ns;
+	return events > absent_ns ? events - absent_ns : 0;
 }
 
 static void summarize_files(const struct session *session, struct session_summary *ret)
@@ -533,10 +559,14 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.shown = totals->records + totals->counted - totals->hidden,
 		.hidden = totals->hidden,
 		.unseen = accounting_unseen(&session->accounting, busy_events(session)),
-		.has_estimate = sum->busy_weight > 0,
+		.unseen_error = event_is_clock(session->options.event)
+					? accounting_samples_of(&session->accounting,
+								idle_error_ns(session))
+					: 0,
 		.sampled_ns = session->stopped_ns - session->started_ns,
 		.first_sample_ns = totals->first_ns,
 		.throttled_ns = session->throttled_ns,
+		.stolen_ns = session->absence.stolen_ns,
 		.running_share = session->reading.enabled_ns
 					 ? (double)session->reading.running_ns /
 						   (double)session->reading.enabled_ns

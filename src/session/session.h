@@ -51,12 +51,13 @@ struct session_options {
 /* What a session can say of itself; complete after the stop. */
 struct session_summary {
 	struct accounting accounting;
-	uint64_t shown, hidden; /* samples in the profile, and those left out by name */
-	uint64_t unseen;	/* the estimate of ticks that never came */
-	bool has_estimate;
+	uint64_t shown, hidden;	  /* samples in the profile, and those left out by name */
+	uint64_t unseen;	  /* the estimate of ticks that never came */
+	uint64_t unseen_error;	  /* what the estimate may be off by */
 	uint64_t sampled_ns;	  /* from start to stop */
 	uint64_t first_sample_ns; /* time of the first one; 0: none */
 	uint64_t throttled_ns;	  /* summed over the CPUs */
+	uint64_t stolen_ns;	  /* by the hypervisor; likewise */
 	double running_share;	  /* of the time; below 1 when counters are multiplexed */
 	uint64_t nr_lost_events;  /* sideband events that found no room */
 	uint64_t nr_mismatches;	  /* records or counts that the counters tell of and we never saw */

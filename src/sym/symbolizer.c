@@ -22,6 +22,9 @@
 /* Longer names are cut; some C++ templates come near. */
 #define NAME_MAX_BYTES 8191
 
+/* The code at the entry point that sets up and calls main's caller is no longer than this. */
+#define START_BYTES 64
+
 /* The kernel's vdso has two pages of 4 KiB, or one of 64. */
 #define VDSO_MAX_BYTES (256u << 10)
 
@@ -57,6 +60,13 @@ static int name_frame(struct profile *profile, uint32_t frame, const char *name)
 
 /* --- files and the vdso -------------------------------------------------------------------- */
 
+/* Where every stack of a main thread ends. Stripped programs have no name for it, but they have it.
+ */
+static bool is_start(const struct elf_image *image, uint64_t vaddr)
+{
+	return image->entry && vaddr >= image->entry && vaddr - image->entry < START_BYTES;
+}
+
 static int name_from_table(const struct job *job, const struct elf_image *image,
 			   const struct symbol_table *symbols)
 {
@@ -70,6 +80,8 @@ static int name_from_table(const struct job *job, const struct elf_image *image,
 		if (elf_image_offset_to_vaddr(image, job->frames[i].address, &vaddr) < 0)
 			continue;
 		name = symbol_table_find(symbols, vaddr, NULL);
+		if (!name && is_start(image, vaddr))
+			name = "_start";
 		if (name)
 			err = name_frame(job->profile, job->frames[i].frame, name);
 	}

@@ -31,14 +31,18 @@ row() {
 	note "| $1 |$cells $(wc -l <"$T/out") | $(stat_of unseen_ppm) | $2 |"
 }
 
-# load COMMAND…: in the background for the time of one run.
+# load COMMAND…: in the background for the time of one run. Disowned, or the shell would report each
+# one that a scenario kills.
 load() {
 	"$@" >/dev/null 2>&1 </dev/null &
 	LOADS+=($!)
 	STARTED+=($!)
+	disown
 }
+loads_are_gone() { ! kill -0 "${LOADS[@]}" 2>/dev/null; }
 end_loads() {
-	stop "${LOADS[@]}"
+	kill -KILL "${LOADS[@]}" 2>/dev/null
+	wait_until 5 loads_are_gone
 	LOADS=()
 }
 
@@ -138,8 +142,9 @@ many_epochs() {
 	run "an epoch each 0.1 s" -a -F 4999 -d 3 -i 0.1
 }
 
-# 100,000 samples of STACKS_SECONDS on all CPUs need this rate, and a fifth more for good measure.
-STACKS_RATE=${STACKS_RATE:-$((120000 / (${STACKS_SECONDS:-6} * CPUS) + 1))}
+# 100,000 samples in STACKS_SECONDS on all CPUs, and as many again: some are of other processes, and
+# the leaf of a walk is sampled more than once.
+STACKS_RATE=${STACKS_RATE:-$((200000 / (${STACKS_SECONDS:-6} * CPUS) + 1))}
 
 header
 for scenario in calm tiny_ring tiny_map tiny_both filters fork_storm fork_storm_pid \

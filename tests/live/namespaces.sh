@@ -29,20 +29,20 @@ inside '"$PROGRAMS/spin" 20 >"$T/tid" & spin=$!
 	exit $status'
 pid=$(cat "$T/pid")
 check_equal "-p with a pid of our own namespace: status 0" "$STATUS" 0
-check "-p with a pid of our own namespace: sees it" test "$(sum_matching spin_inner)" -ge 300
+check "-p with a pid of our own namespace: sees it" test "$(sum_matching spin_inner)" -ge 120
 check "--by pid prints that pid" \
 	test "$(sum_matching "^([^;]*[^0-9;])?$pid([^0-9][^;]*)?;")" -eq "$(sum_folded <"$T/out")"
 check "conservation law in a pid namespace" law_holds
 
 # shellcheck disable=SC2016
 inside '"$STOOK" profile -f -F 499 --stats "$T/stats" -- "$PROGRAMS/spin" 1'
-check "-- CMD in a pid namespace" test "$(sum_matching spin_inner)" -ge 300
+check "-- CMD in a pid namespace" test "$(sum_matching spin_inner)" -ge 120
 
 # shellcheck disable=SC2016
 inside '"$PROGRAMS/forkstorm" 20 2 >/dev/null & storm=$!
 	"$STOOK" profile -f -F 499 -d 1 --stats "$T/stats" -p "$storm"
 	kill "$storm"'
-check "-p follows children in a pid namespace" test "$(sum_matching storm_inner)" -ge 150
+check "-p follows children in a pid namespace" test "$(sum_matching storm_inner)" -ge 100
 
 # Seen from outside: another pid namespace's process by its outer pid.
 unshare --mount --pid --fork --mount-proc "$PROGRAMS/spin" 20 >/dev/null 2>&1 &
@@ -52,9 +52,9 @@ sleep 0.3
 target=$(awk '{ print $1 }' "/proc/$outer/task/$outer/children" 2>/dev/null)
 profile -f -F 499 -d 1 --by pid -p "${target:-$outer}"
 check "a target in another pid namespace, by the pid that we see" \
-	test "$(sum_matching spin_inner)" -ge 300
+	test "$(sum_matching spin_inner)" -ge 120
 check "--by pid prints the pid that we see" \
-	test "$(sum_matching "^([^;]*[^0-9;])?${target:-0}([^0-9][^;]*)?;")" -ge 300
+	test "$(sum_matching "^([^;]*[^0-9;])?${target:-0}([^0-9][^;]*)?;")" -ge 120
 kill "${target:-$outer}" 2>/dev/null
 
 # --- files -----------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ start unshare --mount bash -c 'mount -t tmpfs none "$T/hidden" &&
 wait_until 5 grep -q '^[0-9]' "$T/started"
 profile -f -F 499 -d 1 -p "$PID"
 check "a file in the target's mount namespace, not ours of the same path" \
-	test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 300
+	test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 120
 stop "$PID"
 
 # The same for a process that lives too short to be asked anything later.
@@ -84,7 +84,7 @@ named=$(sum_matching ';a_outer' "$T/short")
 all=$(sum_folded <"$T/short")
 note "short-lived in another mount namespace: $named of $all samples named"
 check "short-lived processes in another mount namespace are named" \
-	test "$named" -ge $((all * 85 / 100)) -a "$all" -ge 200
+	test "$named" -ge $((all * 85 / 100)) -a "$all" -ge 100
 
 # A changed root. Statically linked programs would hide what this is for, so the libraries come too.
 root=$T/root
@@ -96,7 +96,7 @@ done
 start chroot "$root" /tmp/spin 20
 wait_until 5 grep -q '^[0-9]' "$T/started"
 profile -f -F 499 -d 1 -p "$PID"
-check "a target with another root" test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 300
+check "a target with another root" test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 120
 stop "$PID"
 
 # --- a pid that is used again ------------------------------------------------------------------------
@@ -115,10 +115,10 @@ inside 'cd "$T" || exit 1
 rm -f "$T/tid"
 if [ "$(grep -c '^300$' "$T/output")" -ge 1 ]; then
 	check "pid used again: the first program's names" \
-		test "$(sum_matching 'spin.*;main;spin_outer;spin_inner')" -ge 200
+		test "$(sum_matching 'spin.*;main;spin_outer;spin_inner')" -ge 100
 	check "pid used again: the second's" \
-		test "$(sum_matching 'shortlived.*;main;a_outer;b_middle;c_inner')" -ge 200
-	check "pid used again: the third's" test "$(sum_matching 'stacks.*;main;walk_until;')" -ge 200
+		test "$(sum_matching 'shortlived.*;main;a_outer;b_middle;c_inner')" -ge 100
+	check "pid used again: the third's" test "$(sum_matching 'stacks.*;main;walk_until;')" -ge 100
 	check "pid used again: no name of one in a stack of another" \
 		test "$(sum_matching 'spin.*(a_outer|walk_until)|shortlived.*(spin_outer|walk_until)|stacks.*(a_outer|spin_outer)')" -eq 0
 else
