@@ -20,11 +20,11 @@
 
 #include "base/clock.h"
 #include "base/cleanup.h"
-#include "base/u64_map.h"
 #include "proc/cgroup.h"
 #include "proc/file_table.h"
 #include "proc/process_info.h"
 #include "proc/process_table.h"
+#include "session/absence.h"
 #include "session/drain.h"
 #include "session/ring.h"
 #include "session/sideband.h"
@@ -66,10 +66,8 @@ struct session {
 
 	struct accounting accounting;
 	uint64_t nr_lost_events;
-	struct u64_map throttled_since; /* event id → time */
-	uint64_t throttled_ns;
+	struct absence absence;
 	uint64_t started_ns, stopped_ns;
-	struct cpu_absence absence; /* of the sampled CPUs: since boot, then during the run */
 	struct sampling_reading reading;
 };
 
@@ -273,7 +271,7 @@ void session_free(struct session *session)
 	profile_free(session->profile);
 	process_table_free(session->processes);
 	file_table_free(session->files);
-	u64_map_clear(&session->throttled_since);
+	absence_clear(&session->absence);
 	if (session->cgroup_root_fd >= 0)
 		(void)close(session->cgroup_root_fd);
 	if (session->statistics_fd >= 0)
@@ -282,30 +280,11 @@ void session_free(struct session *session)
 	free(session);
 }
 
-/* Idle time is told in steps of 10 ms a CPU, and not all of an idle task's time is told as such. */
-static uint64_t idle_error_ns(const struct session *session)
-{
-	return 2 * 10 * NS_PER_MS * session->options.nr_cpus + session->absence.idle_ns / 50;
-}
-
-static struct cpu_absence absence_of_sampled_cpus(const struct session *session)
-{
-	struct cpu_absence sum = {0}, one;
-	size_t i;
-
-	for (i = 0; i < session->options.nr_cpus; i++) {
-		process_cpu_absence(session->options.cpus[i], &one);
-		sum.idle_ns += one.idle_ns;
-		sum.stolen_ns += one.stolen_ns;
-	}
-	return sum;
-}
-
 int session_start(struct session *session, struct error *error)
 {
 	int err;
 
-	session->absence = absence_of_sampled_cpus(session);
+	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
 	err = sampling_start(session->sampling, error);
@@ -313,18 +292,6 @@ int session_start(struct session *session, struct error *error)
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
-
-static void note_throttle(struct session *session, const struct sideband_event *event)
-{
-	const uint64_t *since = u64_map_find(&session->throttled_since, event->id);
-
-	if (event->kind == SIDEBAND_THROTTLE) {
-		(void)u64_map_set(&session->throttled_since, event->id, event->time_ns);
-	} else if (since) {
-		session->throttled_ns += event->time_ns - *since;
-		(void)u64_map_remove(&session->throttled_since, event->id);
-	}
-}
 
 static int take_event(void *context, struct sideband_event *event)
 {
@@ -337,8 +304,12 @@ static int take_event(void *context, struct sideband_event *event)
 		session->nr_lost_events += event->nr_lost;
 		process_table_distrust(session->processes);
 		return 0;
+	case SIDEBAND_THROTTLE:
+		return absence_throttle(&session->absence, event->id, event->time_ns);
+	case SIDEBAND_UNTHROTTLE:
+		absence_unthrottle(&session->absence, event->id, event->time_ns);
+		return 0;
 	default:
-		note_throttle(session, event);
 		return 0;
 	}
 }
@@ -492,14 +463,10 @@ int session_flush(struct session *session, struct error *error)
 
 int session_stop(struct session *session, struct error *error)
 {
-	struct cpu_absence now;
-
 	sampling_stop(session->sampling);
 	session->stopped_ns = clock_now_ns();
 	sampling_read(session->sampling, &session->reading);
-	now = absence_of_sampled_cpus(session);
-	session->absence.idle_ns = now.idle_ns - session->absence.idle_ns;
-	session->absence.stolen_ns = now.stolen_ns - session->absence.stolen_ns;
+	absence_end(&session->absence, session->stopped_ns);
 	return end_epoch(session, error);
 }
 
@@ -561,11 +528,11 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.unseen = accounting_unseen(&session->accounting, busy_events(session)),
 		.unseen_error = event_is_clock(session->options.event)
 					? accounting_samples_of(&session->accounting,
-								idle_error_ns(session))
+								absence_error_ns(&session->absence))
 					: 0,
 		.sampled_ns = session->stopped_ns - session->started_ns,
 		.first_sample_ns = totals->first_ns,
-		.throttled_ns = session->throttled_ns,
+		.throttled_ns = session->absence.throttled_ns,
 		.stolen_ns = session->absence.stolen_ns,
 		.running_share = session->reading.enabled_ns
 					 ? (double)session->reading.running_ns /
