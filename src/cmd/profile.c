@@ -353,23 +353,33 @@ static int start(struct run *run, struct error *error)
 	return err;
 }
 
-static int run_session(struct run *run, uint64_t exec_ns, struct error *error)
+/* True if all went well. A reader who closed our pipe has seen enough: nothing to complain of. */
+static bool went_well(int err, const struct error *error)
 {
-	int err = start(run, error);
-	bool reader_left;
+	if (!err || err == -EPIPE)
+		return true;
+	complain_error(error);
+	return false;
+}
 
-	if (!err)
-		err = sample(run, error);
+/* Whatever fails on the way, what was collected before it is shown. */
+static int run_session(struct run *run, uint64_t exec_ns)
+{
+	struct error error = {0};
+	bool well, reader_left;
+	int err = start(run, &error);
+
+	if (!went_well(err, &error))
+		return err;
+	err = sample(run, &error);
 	stop_listening(run);
 	reader_left = err == -EPIPE;
-	if (err && !reader_left)
-		return err;
-	err = session_stop(run->session, error);
-	if (!err && !reader_left)
-		err = show(run, error);
-	if (!err || err == -EPIPE)
-		err = summarize(run, exec_ns, error);
-	return err;
+	well = went_well(err, &error);
+	well &= went_well(session_stop(run->session, &error), &error);
+	if (!reader_left)
+		well &= went_well(show(run, &error), &error);
+	well &= went_well(summarize(run, exec_ns, &error), &error);
+	return well ? 0 : -EIO;
 }
 
 static void clear(struct run *run)
@@ -426,12 +436,12 @@ int cmd_profile(int argc, char **argv)
 	log_to(run.options.verbose ? stderr : NULL);
 	run.shows_progress = !run.options.quiet && isatty(STDERR_FILENO);
 	err = prepare(&run, &error);
-	if (!err)
-		err = run_session(&run, exec_ns, &error);
-	if (err) {
+	if (err)
 		complain_error(&error);
+	else
+		err = run_session(&run, exec_ns);
+	if (err)
 		status = status_of_failure(&run, err);
-	}
 	if (run.child.pid && !err)
 		status = status_of_child(&run);
 	clear(&run);

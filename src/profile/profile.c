@@ -86,6 +86,8 @@ int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_
 		if (frame->address == address && frame->module == module && frame->kind == kind)
 			return number;
 	}
+	if (profile->nr_frames >= PROFILE_MAX_FRAMES && (module != MODULE_NR_UNKNOWN || address))
+		return profile_add_frame(profile, kind, MODULE_NR_UNKNOWN, 0);
 	if (profile->nr_frames >= UINT32_MAX - 1 ||
 	    array_reserve(&profile->frames, &profile->cap_frames, profile->nr_frames + 1,
 			  sizeof(*profile->frames)) < 0 ||
@@ -320,6 +322,11 @@ size_t profile_bytes(const struct profile *profile)
 
 /* --- reading -----------------------------------------------------------------------------------
  */
+
+uint32_t profile_nr_strings(const struct profile *profile)
+{
+	return strings_nr(profile->strings);
+}
 
 const char *profile_string(const struct profile *profile, uint32_t string)
 {

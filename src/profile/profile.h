@@ -86,6 +86,9 @@ enum label {
 	LABEL_CGROUP = 1 << 4,
 };
 
+/* Past so many different frames, further ones are one frame without a name, in no module. */
+#define PROFILE_MAX_FRAMES (1U << 20)
+
 struct profile;
 
 /* NULL when out of memory. */
@@ -122,6 +125,7 @@ int profile_set_function(struct profile *profile, uint32_t frame, const char *na
 /* Sets all counts to zero and forgets the samples; strings, modules and frames stay known. */
 void profile_reset_samples(struct profile *profile);
 
+uint32_t profile_nr_strings(const struct profile *profile);
 const char *profile_string(const struct profile *profile, uint32_t string);
 
 size_t profile_nr_modules(const struct profile *profile);

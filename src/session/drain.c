@@ -13,6 +13,10 @@
 #include "base/u64_map.h"
 #include "proc/cgroup.h"
 
+/* Past so many strings, of which targets can make any number, threads are not told apart by name.
+ */
+#define MAX_STRINGS (1U << 20)
+
 #define NO_MODULE UINT32_MAX
 #define HIDDEN	  UINT64_MAX /* in ids: its samples are not wanted */
 
@@ -218,6 +222,8 @@ static int64_t user_frame(struct drain *drain, const struct mappings *mappings, 
 		address -= mapping->start;
 	} else if (mapping) {
 		module = drain->anon_module;
+	} else {
+		address = 0; /* it says nothing, and there may be very many */
 	}
 	if (module < 0)
 		return module;
@@ -278,6 +284,8 @@ static int label(struct drain *drain, const struct wire_record *record, const ch
 	unsigned wanted = drain->options.labels;
 	int64_t string = 0, cgroup = 0;
 
+	if (profile_nr_strings(drain->options.profile) > MAX_STRINGS)
+		comm = "[other threads]";
 	if (wanted & LABEL_COMM)
 		string = profile_add_string(drain->options.profile, comm);
 	if (wanted & LABEL_CGROUP)
