@@ -3,11 +3,15 @@
  * reasons for loss. Both sides compile this one header.
  *
  * The protocol. Time is cut into epochs. On the first sight of a stack in an epoch its whole
- * record goes through the ring, and its id into that epoch's count map with the value 0; each later
- *sight adds one there. So a record is a sample, and a count says how many more like it there were.
- * Epoch n uses slot n % 2 of the count maps and of the counters; user space begins epoch n + 1 by
- * writing `epoch`, then replaces the map in n's slot: that returns once no program can use the old
- * map any more, and then everything of epoch n is at rest, its counters too.
+ * record goes through the ring, and its id into that epoch's count map with the value 0; each
+ * later sight adds one there. So a record is a sample, and a count says how many more like it
+ * there were.
+ *
+ * Epoch n uses slot n % 3 of the count maps and of the counters. User space begins epoch n + 1 by
+ * writing `epoch`, and then puts a fresh map into the slot of epoch n + 2, which nobody uses. That
+ * update returns only once every program that was running has finished: from then on everything
+ * of epoch n is at rest, its counters too. (With two slots the fresh map would go where a program
+ * that read `epoch` just before still looks for epoch n's.)
  *
  * At rest, for each epoch, in samples and exactly:
  *	entries = idle + filtered + recorded + counted + the sum of lost[]
@@ -23,7 +27,7 @@
 #define WIRE_MAX_USER_FRAMES   512
 #define WIRE_MAX_KERNEL_FRAMES 256
 #define WIRE_MAX_FRAMES	       (WIRE_MAX_USER_FRAMES + WIRE_MAX_KERNEL_FRAMES)
-#define WIRE_EPOCH_SLOTS       2
+#define WIRE_EPOCH_SLOTS       3
 
 /* id, name, and the sentence that the report of a run has for it. */
 #define WIRE_LOSS_REASONS(X)                                                            \

@@ -91,19 +91,19 @@ static int write_stdout(const struct outputs *outputs, const struct format_optio
 		   : 0;
 }
 
-static int write_file(struct out_file *file, const char *path,
-		      const struct format_options *format_options, const struct profile *profile,
-		      struct error *error)
+static int write_file(struct out_file *file, const struct format_options *format_options,
+		      const struct profile *profile, struct error *error)
 {
-	const struct format *format = format_by_path(path);
+	const struct format *format = format_by_path(file->path);
 	int err;
 
 	if (!format)
 		format = format_by_name("folded"); /* /dev/… */
 	err = format->write(profile, format_options, file->stream);
 	if (err) {
+		(void)error_set(error, err, "cannot write '%s': %s", file->path, strerror(-err));
 		out_file_abort(file);
-		return error_set(error, err, "cannot write '%s': %s", path, strerror(-err));
+		return err;
 	}
 	return out_file_commit(file, error);
 }
@@ -126,8 +126,7 @@ int outputs_write(struct outputs *outputs, const struct profile *profile, struct
 	if (!options->nr_outputs || options->stdout_format)
 		err = write_stdout(outputs, &format_options, profile, error);
 	for (i = 0; i < outputs->nr_files && !err; i++)
-		err = write_file(&outputs->files[i], options->outputs[i], &format_options, profile,
-				 error);
+		err = write_file(&outputs->files[i], &format_options, profile, error);
 	outputs->nr_files = 0;
 	outputs->interval++;
 	if (!err && options->interval_ns)

@@ -130,7 +130,7 @@ static void choose_event(struct run *run)
 	if (!options->event_is_default)
 		return;
 	(void)event_parse("cycles", &options->event, NULL);
-	if (sampling_is_supported(&options->event))
+	if (sampling_is_supported(&options->event, run->online_cpus[0]))
 		return;
 	(void)event_parse("cpu-clock", &options->event, NULL);
 	if (!options->quiet)
@@ -292,6 +292,12 @@ static int end_interval(struct run *run, struct error *error)
 	return err;
 }
 
+/* The interval that ends with the run is shown like any run. */
+static bool interval_is_over(const struct run *run, uint64_t now_ns)
+{
+	return now_ns >= run->interval_end_ns && now_ns < run->deadline_ns;
+}
+
 static uint64_t earliest(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -330,7 +336,7 @@ static int sample(struct run *run, struct error *error)
 			run->session,
 			earliest(earliest(tick_ns, run->deadline_ns), run->interval_end_ns),
 			run->fds, FIRST_TARGET_FD + run->targets.nr, error);
-		if (!err && clock_now_ns() >= run->interval_end_ns)
+		if (!err && interval_is_over(run, clock_now_ns()))
 			err = end_interval(run, error);
 		show_progress(run);
 	} while (!err && !is_over(run));
@@ -417,6 +423,15 @@ static int status_of_failure(const struct run *run, int err)
 	return run->session && err == -EACCES ? 126 : EXIT_OWN_FAILURE;
 }
 
+/* Also on a command line that could not be parsed. */
+static bool has_command(char **argv)
+{
+	for (; *argv; argv++)
+		if (!strcmp(*argv, "--"))
+			return true;
+	return false;
+}
+
 int cmd_profile(int argc, char **argv)
 {
 	uint64_t exec_ns = clock_now_ns();
@@ -428,7 +443,7 @@ int cmd_profile(int argc, char **argv)
 	if (err) {
 		if (err < 0) {
 			complain_error(&error);
-			status = run.options.command ? EXIT_OWN_FAILURE : EXIT_USAGE;
+			status = has_command(argv) ? EXIT_OWN_FAILURE : EXIT_USAGE;
 		}
 		profile_options_clear(&run.options);
 		return status;

@@ -10,14 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/number.h"
 #include "bpf/wire.h"
 
-#define MAX_TARGETS 900 /* each is watched by a descriptor of its own */
-#define MAX_CPUS    65536
+#define MAX_TARGETS 500 /* each is watched by a descriptor; twice that is SESSION_MAX_CALLER_FDS \
+			 */
+#define MAX_CPUS 65536
 
 static int bad(struct error *error, const char *option, const char *value, const char *wanted)
 {
@@ -225,8 +227,9 @@ static int take_ring_bytes(struct profile_options *options, const char *value, s
 {
 	uint64_t bytes;
 
-	if (number_parse(value, 1ULL << 30, &bytes) < 0 || bytes < 4096 || (bytes & (bytes - 1)))
-		return bad(error, "--ring-bytes", value, "a power of two from 4096 to 1 GiB");
+	if (number_parse(value, 1ULL << 30, &bytes) < 0 ||
+	    bytes < (uint64_t)sysconf(_SC_PAGESIZE) || (bytes & (bytes - 1)))
+		return bad(error, "--ring-bytes", value, "a power of two from a page to 1 GiB");
 	options->ring_bytes = bytes;
 	return 0;
 }
@@ -392,8 +395,8 @@ static int check(struct profile_options *options, struct error *error)
 		return error_set(error, -EINVAL, "-U and -K together leave no stacks");
 	if (options->command && (options->nr_pids || options->nr_tids))
 		return error_set(error, -EINVAL, "-p or -t together with '-- CMD'");
-	if (options->event.exclude_user && options->no_kernel)
-		return error_set(error, -EINVAL, "-U samples user code, '%s' excludes it",
+	if (options->event.exclude_kernel && options->no_user)
+		return error_set(error, -EINVAL, "-K asks for kernel stacks, '%s' excludes them",
 				 options->event.name);
 	return 0;
 }

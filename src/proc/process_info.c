@@ -36,24 +36,39 @@ int64_t process_of_thread(int32_t tid)
 	return -ESRCH;
 }
 
-/* The time in each idle state, in microseconds; false where there is no cpuidle driver. */
-static bool read_cpuidle(uint32_t cpu, uint64_t *ret_ns)
+/* One number of an idle state of a CPU; false where there is no such. */
+static bool read_idle_state(uint32_t cpu, unsigned state, const char *what, uint64_t *ret)
 {
+	cleanup_file FILE *file = NULL;
+	unsigned long long number;
+	char path[96];
+
+	(void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/%s", cpu,
+		       state, what);
+	file = fopen(path, "re");
+	if (!file || fscanf(file, "%llu", &number) != 1)
+		return false;
+	*ret = number;
+	return true;
+}
+
+/* The time in all idle states, which the kernel keeps in microseconds; false without cpuidle. */
+static bool read_cpuidle(uint32_t cpu, struct cpu_absence *ret)
+{
+	uint64_t us, nr, idle_us = 0, nr_idle = 0;
 	unsigned state;
 
-	*ret_ns = 0;
-	for (state = 0;; state++) {
-		cleanup_file FILE *file = NULL;
-		unsigned long long us;
-		char path[96];
-
-		(void)snprintf(path, sizeof(path),
-			       "/sys/devices/system/cpu/cpu%u/cpuidle/state%u/time", cpu, state);
-		file = fopen(path, "re");
-		if (!file || fscanf(file, "%llu", &us) != 1)
-			return state > 0;
-		*ret_ns += us * NS_PER_US;
+	for (state = 0;
+	     read_idle_state(cpu, state, "time", &us) && read_idle_state(cpu, state, "usage", &nr);
+	     state++) {
+		idle_us += us;
+		nr_idle += nr;
 	}
+	if (!state)
+		return false;
+	ret->idle_ns = idle_us * NS_PER_US;
+	ret->nr_idle = nr_idle;
+	return true;
 }
 
 /* What /proc/stat has of the CPU, in ticks of 10 ms; iowait is idle time too. */
@@ -79,11 +94,19 @@ static void read_stat(uint32_t cpu, struct cpu_absence *ret)
 
 void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret)
 {
-	uint64_t idle_ns;
-
 	read_stat(cpu, ret);
-	if (read_cpuidle(cpu, &idle_ns))
-		ret->idle_ns = idle_ns;
+	(void)read_cpuidle(cpu, ret);
+}
+
+uint64_t process_sysctl(const char *path, uint64_t fallback)
+{
+	cleanup_file FILE *file = NULL;
+	unsigned long long number;
+	char full[128];
+
+	(void)snprintf(full, sizeof(full), "/proc/sys/%s", path);
+	file = fopen(full, "re");
+	return file && fscanf(file, "%llu", &number) == 1 ? number : fallback;
 }
 
 uint64_t process_own_fd_memory(int fd)

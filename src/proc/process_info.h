@@ -14,10 +14,14 @@ int64_t process_of_thread(int32_t tid);
 /* Time in which a CPU could not have been sampled, since boot. */
 struct cpu_absence {
 	uint64_t idle_ns;   /* as precisely as this kernel tells it */
+	uint64_t nr_idle;   /* how often it fell idle; 0 if that is not told */
 	uint64_t stolen_ns; /* by the hypervisor, which ran something else; in steps of 10 ms */
 };
 
 void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret);
+
+/* The number in /proc/sys/PATH; fallback if it can't be read. */
+uint64_t process_sysctl(const char *path, uint64_t fallback);
 
 /* Kernel memory that the BPF map behind one of our own descriptors holds; 0 if it can't be told. */
 uint64_t process_own_fd_memory(int fd);

@@ -19,7 +19,6 @@
 
 struct process {
 	int32_t pid;
-	bool tracked;
 	bool replayed; /* its mappings come from replayed events */
 	struct mappings *mappings;
 	struct mappings *snapshot;
@@ -31,8 +30,7 @@ struct process {
 struct process_table {
 	struct file_table *files;
 	struct u64_map by_pid; /* → struct process * */
-	bool track_all;
-	uint64_t distrust_ns; /* events were lost before this */
+	uint64_t distrust_ns;  /* events were lost before this */
 };
 
 struct process_table *process_table_new(struct file_table *files)
@@ -42,7 +40,6 @@ struct process_table *process_table_new(struct file_table *files)
 	if (!table)
 		return NULL;
 	table->files = files;
-	table->track_all = true;
 	return table;
 }
 
@@ -90,29 +87,17 @@ static struct process *find_or_add(struct process_table *table, int32_t pid)
 
 	if (process)
 		return process;
-	if (table->by_pid.nr >= PROCESS_TABLE_MAX && table->track_all)
+	if (table->by_pid.nr >= PROCESS_TABLE_MAX)
 		forget_all(table);
 	process = calloc(1, sizeof(*process));
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	process->tracked = table->track_all;
 	if (u64_map_set(&table->by_pid, (uint32_t)pid, (uintptr_t)process) < 0) {
 		free(process);
 		return NULL;
 	}
 	return process;
-}
-
-int process_table_track(struct process_table *table, int32_t pid)
-{
-	struct process *process = find_or_add(table, pid);
-
-	if (!process)
-		return -ENOMEM;
-	table->track_all = false;
-	process->tracked = true;
-	return 0;
 }
 
 /* Fills in what the mapping is of, opening its file if it is a new one. */
@@ -208,47 +193,44 @@ static void limit_snapshot(struct process *process, uint64_t since_ns)
 		process->snapshot_since = since_ns;
 }
 
-static int arrive_fork(struct process_table *table, const struct process_event *event,
-		       bool *ret_wanted)
+static int arrive_fork(struct process_table *table, const struct process_event *event)
 {
-	struct process *parent = find(table, event->parent);
 	struct process *child;
 
-	*ret_wanted = table->track_all || (parent && parent->tracked);
-	if (!*ret_wanted)
-		return 0;
 	/* The parent was there before us, and still lives: now is the time to ask what it has. */
 	if (process_table_meet(table, event->parent) < 0)
 		return -ENOMEM;
 	child = find_or_add(table, event->pid);
 	if (!child)
 		return -ENOMEM;
-	child->tracked = true;
 	child->replayed = true; /* will be, before any of its samples */
 	limit_snapshot(child, event->time_ns);
 	return 0;
 }
 
-int process_table_arrive(struct process_table *table, struct process_event *event, const char *path,
-			 bool *ret_wanted)
+static int arrive_exec(struct process_table *table, const struct process_event *event)
 {
-	struct process *process;
+	struct process *process = find_or_add(table, event->pid);
 
-	if (event->kind == PROCESS_FORK)
-		return arrive_fork(table, event, ret_wanted);
-	process = find(table, event->pid);
-	*ret_wanted = process ? process->tracked : table->track_all;
-	if (!*ret_wanted)
-		return 0;
-	if (event->kind == PROCESS_EXEC) {
-		process = find_or_add(table, event->pid);
-		if (!process)
-			return -ENOMEM;
-		process->replayed = true;
-		limit_snapshot(process, event->time_ns);
-	}
-	if (event->kind == PROCESS_MAP)
+	if (!process)
+		return -ENOMEM;
+	process->replayed = true;
+	limit_snapshot(process, event->time_ns);
+	return 0;
+}
+
+int process_table_arrive(struct process_table *table, struct process_event *event, const char *path)
+{
+	switch (event->kind) {
+	case PROCESS_FORK:
+		return arrive_fork(table, event);
+	case PROCESS_EXEC:
+		return arrive_exec(table, event);
+	case PROCESS_MAP:
 		return classify(table, event->pid, &event->file_id, path, &event->mapping);
+	case PROCESS_EXIT:
+		return 0;
+	}
 	return 0;
 }
 

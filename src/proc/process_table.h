@@ -45,16 +45,9 @@ struct process_table;
 struct process_table *process_table_new(struct file_table *files);
 void process_table_free(struct process_table *table);
 
-/*
- * Only these processes and their descendants are of interest; call before the first event. Without
- * a call all are.
- */
-int process_table_track(struct process_table *table, int32_t pid);
-
-/* An event has come; path is PROCESS_MAP's. 0 or -ENOMEM; false in *ret_wanted: it can be
- * forgotten. */
-int process_table_arrive(struct process_table *table, struct process_event *event, const char *path,
-			 bool *ret_wanted);
+/* An event has come; path is PROCESS_MAP's. 0 or -ENOMEM. */
+int process_table_arrive(struct process_table *table, struct process_event *event,
+			 const char *path);
 
 /* A sample of pid has come: if nothing is known of it, read its maps now. 0 or -ENOMEM. */
 int process_table_meet(struct process_table *table, int32_t pid);

@@ -7,6 +7,8 @@
 /* /proc/stat counts in steps of 10 ms. */
 #define STEP_NS (10 * NS_PER_MS)
 
+#define IDLE_ENTRY_NS (50 * NS_PER_US)
+
 static struct cpu_absence since_boot(const struct absence *absence)
 {
 	struct cpu_absence sum = {0}, one;
@@ -15,6 +17,7 @@ static struct cpu_absence since_boot(const struct absence *absence)
 	for (i = 0; i < absence->nr_cpus; i++) {
 		process_cpu_absence(absence->cpus[i], &one);
 		sum.idle_ns += one.idle_ns;
+		sum.nr_idle += one.nr_idle;
 		sum.stolen_ns += one.stolen_ns;
 	}
 	return sum;
@@ -27,6 +30,7 @@ void absence_begin(struct absence *absence, const uint32_t *cpus, size_t nr_cpus
 	*absence = (struct absence){.cpus = cpus, .nr_cpus = nr_cpus};
 	now = since_boot(absence);
 	absence->idle_ns = now.idle_ns;
+	absence->nr_idle = now.nr_idle;
 	absence->stolen_ns = now.stolen_ns;
 }
 
@@ -53,6 +57,7 @@ void absence_end(struct absence *absence, uint64_t now_ns)
 	size_t position = 0;
 
 	absence->idle_ns = now.idle_ns - absence->idle_ns;
+	absence->nr_idle = now.nr_idle - absence->nr_idle;
 	absence->stolen_ns = now.stolen_ns - absence->stolen_ns;
 	while ((slot = u64_map_next(&absence->throttled_since, &position)))
 		if (now_ns > slot->value)
@@ -60,10 +65,13 @@ void absence_end(struct absence *absence, uint64_t now_ns)
 	u64_map_clear(&absence->throttled_since);
 }
 
-/* Not all that an idle task does is told as idle time: two percent of it are allowed for. */
+/*
+ * Going to sleep and waking up is the idle task's doing, but not told as idle time: some
+ * microseconds on hardware, tens of them where each is an exit to a hypervisor.
+ */
 uint64_t absence_error_ns(const struct absence *absence)
 {
-	return 2 * STEP_NS * absence->nr_cpus + absence->idle_ns / 50;
+	return 2 * STEP_NS * absence->nr_cpus + absence->nr_idle * IDLE_ENTRY_NS;
 }
 
 void absence_clear(struct absence *absence)

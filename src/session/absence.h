@@ -14,8 +14,9 @@ struct absence {
 	const uint32_t *cpus;
 	size_t nr_cpus;
 	struct u64_map throttled_since; /* event id → time */
-	/* All summed over the CPUs; idle and stolen are good after the end. */
+	/* All summed over the CPUs; good after the end. */
 	uint64_t idle_ns;
+	uint64_t nr_idle;
 	uint64_t stolen_ns;
 	uint64_t throttled_ns;
 };

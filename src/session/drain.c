@@ -146,15 +146,12 @@ int drain_add_record(struct drain *drain, const struct wire_record *record, size
 
 int drain_add_event(struct drain *drain, struct process_event *event, const char *path)
 {
-	bool wanted;
-
 	if (array_reserve(&drain->events, &drain->cap_events, drain->nr_events + 1,
 			  sizeof(*drain->events)) < 0)
 		return -ENOMEM;
-	if (process_table_arrive(drain->options.processes, event, path, &wanted) < 0)
+	if (process_table_arrive(drain->options.processes, event, path) < 0)
 		return -ENOMEM;
-	if (wanted)
-		drain->events[drain->nr_events++] = *event;
+	drain->events[drain->nr_events++] = *event;
 	return 0;
 }
 
@@ -483,7 +480,7 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 	if (err < 0)
 		return err;
 	add_counts(drain);
-	/* The other slot is the next epoch's, unless counts of this one still wait. */
+	/* What still waits finds its record in this epoch's slot, at the next close. */
 	if (!drain->nr_counts)
 		u64_map_clear(&drain->ids[epoch % WIRE_EPOCH_SLOTS]);
 	u64_map_clear(&drain->ids[(epoch + 1) % WIRE_EPOCH_SLOTS]);

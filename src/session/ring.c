@@ -54,12 +54,13 @@ static uint64_t record_bytes(uint32_t length)
 	return (BPF_RINGBUF_HDR_SZ + (uint64_t)length + 7) & ~7ULL;
 }
 
-/* The record handed out last is given back by moving our position behind it. */
 const void *ring_next(struct ring *ring, uint64_t end, size_t *ret_bytes)
 {
 	unsigned long *consumer = ring->consumer;
-	unsigned long position = *consumer;
+	unsigned long position = *consumer + ring->held_bytes;
 	const void *found = NULL;
+
+	ring->held_bytes = 0;
 
 	while (position < end && !found) {
 		const char *header = data_at(ring, position);
@@ -67,11 +68,13 @@ const void *ring_next(struct ring *ring, uint64_t end, size_t *ret_bytes)
 
 		if (length & BPF_RINGBUF_BUSY_BIT)
 			break;
-		if (!(length & BPF_RINGBUF_DISCARD_BIT)) {
-			found = header + BPF_RINGBUF_HDR_SZ;
-			*ret_bytes = length;
+		if (length & BPF_RINGBUF_DISCARD_BIT) {
+			position += record_bytes(length);
+			continue;
 		}
-		position += record_bytes(length);
+		found = header + BPF_RINGBUF_HDR_SZ;
+		*ret_bytes = length;
+		ring->held_bytes = record_bytes(length);
 	}
 	__atomic_store_n(consumer, position, __ATOMIC_RELEASE);
 	return found;

@@ -1,9 +1,8 @@
 /*
  * Loading the sampler and turning its epochs; bpf/wire.h tells the protocol.
  *
- * Three count maps take turns: two stand in the slots, one has just been taken out and is read. It
- * is then thrown away for a fresh one: emptying it entry by entry would cost several times more,
- * and all of that time its CPU would be blind.
+ * A count map serves one epoch and is then thrown away for a fresh one: emptying it entry by entry
+ * would cost several times more, and all of that time its CPU would be blind.
  */
 #include "session/sampler.h"
 
@@ -217,26 +216,32 @@ uint32_t sampler_epoch(const struct sampler *sampler)
 	return sampler->bpf->bss->epoch;
 }
 
+/* The map that stands in a slot; a descriptor. */
+static int open_slot(const struct sampler *sampler, uint32_t slot)
+{
+	uint32_t id;
+
+	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot), &slot, &id) < 0)
+		return -1;
+	return bpf_map_get_fd_by_id(id);
+}
+
 int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct error *error)
 {
 	uint32_t ended = sampler_epoch(sampler);
-	uint32_t slot = ended % WIRE_EPOCH_SLOTS;
-	int slots_fd = bpf_map__fd(sampler->bpf->maps.counts_by_slot);
-	cleanup_fd int fresh = create_counts(sampler->max_counts);
-	uint32_t ended_id;
+	uint32_t unused = (ended + 2) % WIRE_EPOCH_SLOTS;
+	cleanup_fd int ended_fd = open_slot(sampler, ended % WIRE_EPOCH_SLOTS);
+	cleanup_fd int fresh_fd = create_counts(sampler->max_counts);
 
-	if (fresh < 0)
+	if (ended_fd < 0 || fresh_fd < 0)
 		return error_set_errno(error, "cannot make a count map");
-	if (bpf_map_lookup_elem(slots_fd, &slot, &ended_id) < 0)
-		return error_set_errno(error, "cannot find the count map");
-	sampler->ended_counts_fd = bpf_map_get_fd_by_id(ended_id);
-	if (sampler->ended_counts_fd < 0)
-		return error_set_errno(error, "cannot open the count map");
 	__atomic_store_n(&sampler->bpf->bss->epoch, ended + 1, __ATOMIC_SEQ_CST);
 	*ret_ended_ns = clock_now_ns();
-	/* Returns after a grace period. The slot's next use is two epochs on. */
-	if (bpf_map_update_elem(slots_fd, &slot, &fresh, BPF_ANY) < 0)
-		return error_set_errno(error, "cannot exchange the count map");
+	/* Returns after a grace period. */
+	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot), &unused, &fresh_fd,
+				BPF_ANY) < 0)
+		return error_set_errno(error, "cannot exchange a count map");
+	sampler->ended_counts_fd = take_fd(&ended_fd);
 	return 0;
 }
 
@@ -318,5 +323,5 @@ void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret)
 	}
 	bpf_object__for_each_map(map, sampler->bpf->obj) ret->map_bytes +=
 		process_own_fd_memory(bpf_map__fd(map));
-	ret->map_bytes += (WIRE_EPOCH_SLOTS + 1) * sampler->counts_bytes;
+	ret->map_bytes += WIRE_EPOCH_SLOTS * sampler->counts_bytes;
 }

@@ -45,12 +45,17 @@ static struct perf_event_attr attributes(const struct event *event,
 	return attr;
 }
 
-bool sampling_is_supported(const struct event *event)
+static bool has_no_counter(int code)
+{
+	return code == -ENOENT || code == -EOPNOTSUPP || code == -ENODEV;
+}
+
+bool sampling_is_supported(const struct event *event, uint32_t cpu)
 {
 	struct perf_event_attr attr = attributes(event, &(struct sampling_rate){.period = 1000000});
-	cleanup_fd int fd = perf_open(&attr, 0);
+	cleanup_fd int fd = perf_open(&attr, cpu);
 
-	return fd >= 0;
+	return fd >= 0 || !has_no_counter(-errno);
 }
 
 static int explain_open(const struct event *event, const struct sampling_rate *rate, uint32_t cpu,

@@ -27,8 +27,8 @@ struct sampling *sampling_open(const struct event *event, const struct sampling_
 			       struct error *error);
 void sampling_close(struct sampling *sampling);
 
-/* Whether this host can count the event at all. */
-bool sampling_is_supported(const struct event *event);
+/* Whether this CPU has a counter for the event. */
+bool sampling_is_supported(const struct event *event, uint32_t cpu);
 
 int sampling_start(struct sampling *sampling, struct error *error);
 void sampling_stop(struct sampling *sampling);

@@ -35,7 +35,7 @@
 #define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for */
 
 #define MAX_OPEN_FILES	  8192
-#define MAX_WANTED_PIDS	  65536
+#define MAX_FOLLOWED	  65536
 #define RING_SECONDS	  0.5 /* of records at full rate, each … */
 #define RING_RECORD_BYTES 512
 #define MIN_RING_BYTES	  (256UL << 10)
@@ -106,6 +106,14 @@ static void choose_sizes(struct session *session)
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
+/* bpf_get_stack() gives no more than kernel.perf_event_max_stack, whatever it is asked for. */
+static uint32_t clip_frames(uint32_t wanted)
+{
+	uint64_t most = process_sysctl("kernel/perf_event_max_stack", 127);
+
+	return wanted < most ? wanted : (uint32_t)most;
+}
+
 static int load_sampler(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
@@ -114,13 +122,13 @@ static int load_sampler(struct session *session, struct error *error)
 		.by_tid = options->labels & LABEL_TID,
 		.by_cpu = options->labels & LABEL_CPU,
 		.by_cgroup = options->labels & LABEL_CGROUP,
-		.max_user_frames = options->max_user_frames,
-		.max_kernel_frames = options->max_kernel_frames,
+		.max_user_frames = clip_frames(options->max_user_frames),
+		.max_kernel_frames = clip_frames(options->max_kernel_frames),
 		.pidns_inum = process_own_pidns(),
 		.filter_pids = options->nr_pids > 0,
 		.filter_tids = options->nr_tids > 0,
 		.follow = options->nr_pids > 0 && options->follow,
-		.max_pids = options->nr_pids ? options->nr_pids + MAX_WANTED_PIDS : 0,
+		.max_pids = options->nr_pids + (options->follow ? MAX_FOLLOWED : 0),
 		.max_tids = options->nr_tids,
 		.cgroup_fd = options->cgroup_fd,
 		.ring_bytes = options->ring_bytes,
@@ -136,12 +144,27 @@ static int no_memory(struct error *error)
 	return error_set(error, -ENOMEM, "out of memory");
 }
 
+/*
+ * Files stay open until their symbols are read: takes as many descriptors as we may have, and
+ * leaves half of them for everything else.
+ */
+static size_t max_open_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return MAX_OPEN_FILES;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur / 2 < MAX_OPEN_FILES ? limit.rlim_cur / 2 : MAX_OPEN_FILES;
+}
+
 static int make_tables(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
 	struct drain_options drain = {.labels = options->labels, .comm = options->comm};
 
-	session->files = file_table_new(MAX_OPEN_FILES);
+	session->files = file_table_new(max_open_files());
 	session->profile = profile_new();
 	if (!session->files || !session->profile)
 		return no_memory(error);
@@ -173,8 +196,6 @@ static int want_targets(struct session *session, struct error *error)
 	for (i = 0; i < options->nr_pids && !err; i++) {
 		err = sampler_want_pid(session->sampler, (int32_t)options->pids[i]);
 		if (!err)
-			err = process_table_track(session->processes, (int32_t)options->pids[i]);
-		if (!err)
 			err = process_table_meet(session->processes, (int32_t)options->pids[i]);
 	}
 	for (i = 0; i < options->nr_tids && !err; i++) {
@@ -184,22 +205,9 @@ static int want_targets(struct session *session, struct error *error)
 			return error_set(error, -ESRCH, "no such thread: %u", options->tids[i]);
 		err = sampler_want_tid(session->sampler, (int32_t)options->tids[i]);
 		if (!err)
-			err = process_table_track(session->processes, (int32_t)pid);
-		if (!err)
 			err = process_table_meet(session->processes, (int32_t)pid);
 	}
 	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
-}
-
-/* Files stay open until their symbols are read: take as many descriptors as we may. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 static int set_up(struct session *session, struct error *error)
@@ -207,7 +215,6 @@ static int set_up(struct session *session, struct error *error)
 	const struct session_options *options = &session->options;
 	int err;
 
-	raise_file_limit();
 	choose_sizes(session);
 	err = make_tables(session, error);
 	if (!err)
@@ -441,6 +448,8 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 {
 	bool go_on = true;
 
+	if (nr_fds > SESSION_MAX_CALLER_FDS)
+		return error_set(error, -E2BIG, "too many descriptors to wait for: %zu", nr_fds);
 	while (go_on && clock_now_ns() < deadline_ns) {
 		int err;
 
@@ -526,7 +535,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.shown = totals->records + totals->counted - totals->hidden,
 		.hidden = totals->hidden,
 		.unseen = accounting_unseen(&session->accounting, busy_events(session)),
-		.unseen_error = event_is_clock(session->options.event)
+		.unseen_error = event_is_clock(&session->event)
 					? accounting_samples_of(&session->accounting,
 								absence_error_ns(&session->absence))
 					: 0,

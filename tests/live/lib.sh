@@ -67,6 +67,7 @@ need_live() {
 # It never hangs a test run: after LIMIT seconds (60) it is killed, and STATUS is 124 or 137.
 profile() {
 	local begin
+	rm -f "$T/stats"
 	begin=$(now_ms)
 	timeout -k 5 "${LIMIT:-60}" "$STOOK" profile --stats "$T/stats" "$@" \
 		>"$T/out" 2>"$T/err" </dev/null
@@ -101,7 +102,9 @@ wait_until() {
 }
 
 # stat_of NAME [FILE]: one of the run's own numbers; 0 where it is not there.
-stat_of() { awk -v name="$1" '$1 == name { v = $2 } END { print v + 0 }' "${2:-$T/stats}"; }
+stat_of() {
+	awk -v name="$1" '$1 == name { v = $2 } END { print v + 0 }' "${2:-$T/stats}" 2>/dev/null || echo 0
+}
 
 # Sums of folded lines on stdin: all, or those that hold the extended regular expression.
 sum_folded() { awk '{ n += $NF } END { printf "%d\n", n }'; }

@@ -1,0 +1,69 @@
+#!/bin/sh
+# The manual pages against the code: every option of stook-profile(1) is a row of
+# src/cmd/profile_options.c with the same letter, name and value, every row is in the page; the same
+# for the commands in stook(1); and both pages are free of formatting errors.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+# Both lists have lines `LETTER NAME VALUE`, with - for what there is none of.
+
+# {'p', "pid", "PID,…", take_pids, …   or   {0, "all", NULL, …
+options_in_code() {
+	sed -n '/^} rows\[\] = {$/,/^};$/p' src/cmd/profile_options.c |
+		sed -nE "s/^\t\{(0|'.'), \"([^\"]*)\", (NULL|\"([^\"]*)\").*/\1 \2 \4/p" |
+		sed -e "s/'//g" -e 's/^0 /- /' -e 's/ $/ -/' -e 's/…/.../'
+}
+
+# .It Fl p , Fl -pid Ar PID,...   or   .It Fl -all
+options_in_page() {
+	sed -nE 's/^\.It Fl (([^ -]) , Fl )?-([^ ]+)( Ar (.+))?$/\2 \3 \5/p' docs/stook-profile.1 |
+		sed -e 's/^ /- /' -e 's/ $/ -/'
+}
+
+commands_in_code() {
+	sed -n '/^} commands\[\] = {$/,/^};$/p' src/cmd/main.c | sed -nE 's/^\t\{"([^"]*)".*/\1/p'
+}
+
+commands_in_page() {
+	sed -nE 's/^\.It Cm ([^ ]+)$/\1/p' docs/stook.1
+}
+
+# compare WHAT: the lists $work/code and $work/page, line by line
+compare() {
+	if [ ! -s "$work/code" ]; then
+		echo "FAIL man: found no $1s in the code: has the table changed its form?"
+		return
+	fi
+	sort "$work/code" >"$work/code.sorted"
+	sort "$work/page" >"$work/page.sorted"
+	comm -12 "$work/code.sorted" "$work/page.sorted" | sed "s/^/PASS man: $1 /"
+	comm -23 "$work/code.sorted" "$work/page.sorted" |
+		sed "s/^/FAIL man: only in the code: $1 /"
+	comm -13 "$work/code.sorted" "$work/page.sorted" |
+		sed "s/^/FAIL man: only in the page: $1 /"
+}
+
+# --help has no row of its own: every command has it.
+{
+	options_in_code
+	echo "h help -"
+} >"$work/code"
+[ "$(wc -l <"$work/code")" -gt 1 ] || : >"$work/code"
+options_in_page >"$work/page"
+compare option
+
+commands_in_code >"$work/code"
+commands_in_page >"$work/page"
+compare command
+
+for page in docs/*.1; do
+	if ! command -v groff >/dev/null; then
+		echo "SKIP man: $page is well formed: needs groff"
+	elif words=$(groff -ww -mandoc -Tutf8 "$page" 2>&1 >/dev/null) && [ -z "$words" ]; then
+		echo "PASS man: $page is well formed"
+	else
+		echo "FAIL man: $page: $(echo "$words" | head -n 1)"
+	fi
+done

@@ -1,0 +1,216 @@
+/*
+ * A drain with all that stands around it, events and records made by hand, and its profile as text.
+ * Processes have pids that no kernel gives out, so /proc knows nothing of them.
+ */
+#ifndef STOOK_TESTS_UNIT_DRAIN_FIXTURE_H
+#define STOOK_TESTS_UNIT_DRAIN_FIXTURE_H
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session/drain.h"
+#include "unit/test.h"
+
+#define PID_A 5000001 /* above the greatest pid_max */
+#define PID_B 5000002
+#define PID_C 5000003
+
+struct fixture {
+	struct file_table *files;
+	struct process_table *processes;
+	struct profile *profile;
+	struct drain *drain;
+};
+
+/* False when out of memory; to be closed in each case. */
+static inline bool fixture_try_open(struct fixture *fixture, unsigned labels, const regex_t *comm)
+{
+	struct drain_options options = {.labels = labels, .comm = comm, .cgroup_root_fd = -1};
+
+	*fixture = (struct fixture){.files = file_table_new(16), .profile = profile_new()};
+	if (fixture->files)
+		fixture->processes = process_table_new(fixture->files);
+	if (!fixture->processes || !fixture->profile)
+		return false;
+	options.files = fixture->files;
+	options.processes = fixture->processes;
+	options.profile = fixture->profile;
+	fixture->drain = drain_new(&options);
+	return fixture->drain != NULL;
+}
+
+static inline void fixture_open(struct fixture *fixture, unsigned labels, const regex_t *comm)
+{
+	CHECK(fixture_try_open(fixture, labels, comm));
+}
+
+static inline void fixture_close(struct fixture *fixture)
+{
+	drain_free(fixture->drain);
+	profile_free(fixture->profile);
+	process_table_free(fixture->processes);
+	file_table_free(fixture->files);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+struct made_event {
+	struct process_event event;
+	const char *path;
+};
+
+static inline struct made_event made_fork(uint64_t time_ns, int32_t parent, int32_t pid)
+{
+	return (struct made_event){
+		.event = {.kind = PROCESS_FORK, .time_ns = time_ns, .pid = pid, .parent = parent}};
+}
+
+static inline struct made_event made_exec(uint64_t time_ns, int32_t pid)
+{
+	return (struct made_event){.event = {.kind = PROCESS_EXEC, .time_ns = time_ns, .pid = pid}};
+}
+
+static inline struct made_event made_exit(uint64_t time_ns, int32_t pid)
+{
+	return (struct made_event){.event = {.kind = PROCESS_EXIT, .time_ns = time_ns, .pid = pid}};
+}
+
+/* The same path is the same file. "//anon" and "[vdso]" are none, as in the kernel's records. */
+static inline struct made_event made_map(uint64_t time_ns, int32_t pid, uint64_t start,
+					 uint64_t end, uint64_t offset, const char *path)
+{
+	struct made_event made = {.event = {.kind = PROCESS_MAP, .time_ns = time_ns, .pid = pid},
+				  .path = path};
+	const char *at;
+
+	made.event.mapping = (struct mapping){.start = start, .end = end, .offset = offset};
+	if (path[0] != '/' || !strcmp(path, "//anon"))
+		return made;
+	made.event.file_id = (struct file_id){250, 1, 1, 1};
+	for (at = path; *at; at++)
+		made.event.file_id.inode = made.event.file_id.inode * 31 + (uint64_t)*at;
+	return made;
+}
+
+static inline int give_event(struct fixture *fixture, struct made_event made)
+{
+	return drain_add_event(fixture->drain, &made.event, made.path ? made.path : "");
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+struct made_record {
+	struct wire_record record;
+	uint64_t frames[WIRE_MAX_FRAMES];
+};
+
+/* Of thread "app" in epoch 0, with up to three user addresses: 0 ends them. */
+static inline struct made_record made_record(uint64_t time_ns, int32_t pid, uint64_t id,
+					     uint64_t leaf, uint64_t caller, uint64_t root)
+{
+	uint64_t addresses[] = {leaf, caller, root};
+	struct made_record made;
+
+	memset(&made, 0, sizeof(made));
+	made.record.id = id;
+	made.record.time_ns = time_ns;
+	made.record.pid = made.record.tid = (uint32_t)pid;
+	made.record.user_end = WIRE_END_UNWOUND;
+	memcpy(made.record.comm, "app", 3);
+	while (made.record.nr_user < 3 && addresses[made.record.nr_user]) {
+		made.frames[made.record.nr_user] = addresses[made.record.nr_user];
+		made.record.nr_user++;
+	}
+	return made;
+}
+
+/* A copy that ends at the end of memory: nothing is read past it. */
+static inline int give_record(struct fixture *fixture, const struct made_record *made)
+{
+	size_t nr = (size_t)made->record.nr_user + made->record.nr_kernel;
+	size_t bytes = sizeof(made->record) + nr * sizeof(uint64_t);
+	struct wire_record *copy = malloc(bytes);
+	int err;
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, made, bytes);
+	err = drain_add_record(fixture->drain, copy, bytes);
+	free(copy);
+	return err;
+}
+
+static inline int give_sample(struct fixture *fixture, uint64_t time_ns, int32_t pid, uint64_t id,
+			      uint64_t leaf)
+{
+	struct made_record made = made_record(time_ns, pid, id, leaf, 0, 0);
+
+	return give_record(fixture, &made);
+}
+
+/* --- what came out --------------------------------------------------------------------------- */
+
+#define SAMPLE_TEXT_BYTES 4096
+
+/* `comm:pid:tid:cpu` where asked for, then leaf first `module+hex`, then the count if with_count.
+ */
+static inline void sample_text(const struct profile *profile, const struct sample *sample,
+			       bool with_count, char text[SAMPLE_TEXT_BYTES])
+{
+	const struct sample_labels *labels = &sample->labels;
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	size_t used = 0, i;
+
+#define APPEND(...) (used += (size_t)snprintf(text + used, SAMPLE_TEXT_BYTES - used, __VA_ARGS__))
+
+	text[0] = '\0';
+	if (labels->comm)
+		APPEND("%s:", profile_string(profile, labels->comm));
+	if (labels->pid || labels->tid || labels->cpu)
+		APPEND("%d:%d:%d:", labels->pid, labels->tid, labels->cpu);
+	if (labels->cgroup)
+		APPEND("%s:", profile_string(profile, labels->cgroup));
+	for (i = 0; i < sample->nr_frames; i++) {
+		const struct frame *frame = profile_frame(profile, frames[i]);
+
+		CHECK_EQ(frame->kind == FRAME_KERNEL, i < sample->nr_kernel_frames);
+		APPEND("%s%s+%" PRIx64, i ? " " : "", profile_module_name(profile, frame->module),
+		       frame->address);
+	}
+	if (with_count)
+		APPEND(" %" PRIu64, sample->count);
+#undef APPEND
+	CHECK(used < SAMPLE_TEXT_BYTES);
+}
+
+static inline int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* All samples, sorted, each ended by `;`. Compared with what is expected. */
+static inline void check_profile(const struct profile *profile, const char *expected)
+{
+	size_t nr = profile_nr_samples(profile), used = 0, i;
+	char **lines = calloc(nr + 1, sizeof(*lines));
+	char text[4 * SAMPLE_TEXT_BYTES] = "";
+
+	CHECK(lines != NULL);
+	for (i = 0; i < nr; i++) {
+		lines[i] = malloc(SAMPLE_TEXT_BYTES);
+		CHECK(lines[i] != NULL);
+		sample_text(profile, profile_sample(profile, (uint32_t)i), true, lines[i]);
+	}
+	qsort(lines, nr, sizeof(*lines), compare_texts);
+	for (i = 0; i < nr; i++) {
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s;", lines[i]);
+		CHECK(used < sizeof(text));
+		free(lines[i]);
+	}
+	free(lines);
+	CHECK_STR(text, expected);
+}
+
+#endif

@@ -1,0 +1,88 @@
+/* session/accounting: the conservation law, and the estimate of ticks that never came. */
+#include "unit/test.h"
+
+#include "session/accounting.h"
+
+static struct wire_counters balanced(void)
+{
+	struct wire_counters counters = {.idle = 5, .filtered = 7, .recorded = 11, .counted = 13};
+	unsigned reason;
+
+	counters.entries = 5 + 7 + 11 + 13;
+	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++) {
+		counters.lost[reason] = reason + 1;
+		counters.entries += reason + 1;
+	}
+	counters.busy_weight = (counters.entries - counters.idle) * 1000;
+	return counters;
+}
+
+/* One more or less anywhere breaks it, but in busy_weight, which is of another kind. */
+TEST(accounting_law)
+{
+	struct wire_counters counters = balanced();
+	uint64_t *words = (uint64_t *)&counters;
+	size_t nr = sizeof(counters) / sizeof(*words), i;
+
+	CHECK(accounting_holds(&counters));
+	CHECK(accounting_holds(&(struct wire_counters){0}));
+	for (i = 0; i < nr; i++) {
+		bool is_weight = &words[i] == (uint64_t *)&counters.busy_weight;
+
+		words[i]++;
+		CHECK_EQ(accounting_holds(&counters), is_weight);
+		words[i] -= 2;
+		CHECK_EQ(accounting_holds(&counters), is_weight);
+		words[i]++;
+	}
+}
+
+TEST(accounting_adds_every_field)
+{
+	struct accounting accounting = {0};
+	struct wire_counters counters = balanced();
+	const uint64_t *words = (const uint64_t *)&counters;
+	const uint64_t *sums = (const uint64_t *)&accounting.sum;
+	size_t i;
+
+	accounting_close_epoch(&accounting, &counters);
+	accounting_close_epoch(&accounting, &counters);
+	for (i = 0; i < sizeof(counters) / sizeof(*words); i++)
+		CHECK_EQ(sums[i], 2 * words[i]);
+	CHECK_EQ(accounting.nr_epochs, 2);
+	CHECK_EQ(accounting.nr_violations, 0);
+	CHECK_EQ(accounting_lost(&accounting), WIRE_NR_LOSS_REASONS * (WIRE_NR_LOSS_REASONS + 1));
+}
+
+/* Two epochs that are wrong in opposite ways are two violations, though their sum is right. */
+TEST(accounting_sees_violations_in_each_epoch)
+{
+	struct accounting accounting = {0};
+	struct wire_counters counters = balanced();
+
+	counters.counted++;
+	accounting_close_epoch(&accounting, &counters);
+	counters.counted -= 2;
+	accounting_close_epoch(&accounting, &counters);
+	CHECK(accounting_holds(&accounting.sum));
+	CHECK_EQ(accounting.nr_violations, 2);
+	CHECK_EQ(accounting.nr_epochs, 2);
+}
+
+TEST(accounting_unseen_ticks)
+{
+	struct accounting accounting = {
+		.sum = {.entries = 150, .idle = 50, .busy_weight = 100000}, /* of 1000 each */
+	};
+
+	CHECK_EQ(accounting_unseen(&accounting, 100000), 0);
+	CHECK_EQ(accounting_unseen(&accounting, 99000), 0); /* more than all: none missing */
+	CHECK_EQ(accounting_unseen(&accounting, 101000), 1);
+	CHECK_EQ(accounting_unseen(&accounting, 110000), 10);
+	CHECK_EQ(accounting_unseen(&accounting, 200000), 100);
+	CHECK_EQ(accounting_samples_of(&accounting, 5000), 5);
+	accounting.sum.entries = accounting.sum.idle;
+	CHECK_EQ(accounting_unseen(&accounting, 200000), 0); /* nothing to reckon by */
+	CHECK_EQ(accounting_unseen(&(struct accounting){0}, 1000), 0);
+	CHECK_EQ(accounting_unseen(&(struct accounting){.sum = {.entries = 1}}, 1000), 0);
+}

@@ -1,0 +1,733 @@
+/*
+ * session/drain: interleavings of records, events and counts, without a kernel. What a random
+ * history makes of it is in test_drain_model.c.
+ */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "proc/maps.h"
+#include "unit/drain_fixture.h"
+
+#define LATE UINT64_MAX /* a time after everything */
+
+/* Process A executes /bin/app at 10, which lies at 0x1000, and libc at 0x8000. */
+static void give_app(struct fixture *fixture)
+{
+	CHECK_EQ(give_event(fixture, made_exec(10, PID_A)), 0);
+	CHECK_EQ(give_event(fixture, made_map(11, PID_A, 0x1000, 0x3000, 0x0, "/bin/app")), 0);
+	CHECK_EQ(give_event(fixture, made_map(12, PID_A, 0x8000, 0x9000, 0x500, "/lib/libc")), 0);
+}
+
+/* --- one record ------------------------------------------------------------------------------ */
+
+TEST(drain_resolves_a_record)
+{
+	struct fixture fixture;
+	struct made_record made = made_record(20, PID_A, 1, 0x8010, 0x1021, 0x2fff);
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_record(&fixture, &made), 0);
+	check_profile(fixture.profile, ""); /* taken in, not replayed */
+	CHECK_EQ(drain_replay(fixture.drain, 19), 0);
+	check_profile(fixture.profile, "");
+	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
+	/* Callers are looked up one byte before their return address. */
+	check_profile(fixture.profile, "libc+510 app+20 app+1ffe 1;");
+	CHECK_EQ(drain_totals(fixture.drain)->records, 1);
+	CHECK_EQ(drain_totals(fixture.drain)->events, 3);
+	CHECK_EQ(drain_totals(fixture.drain)->first_ns, 20);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0); /* only once */
+	CHECK_EQ(profile_total(fixture.profile), 1);
+	CHECK(file_table_get(fixture.files, 0)->sampled);
+	fixture_close(&fixture);
+}
+
+TEST(drain_puts_kernel_frames_first)
+{
+	struct fixture fixture;
+	struct made_record made = made_record(20, PID_A, 1, 0x8010, 0x1021, 0);
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	made.frames[2] = 0xffffffff81000010; /* behind the user's two */
+	made.frames[3] = 0xffffffff81000020;
+	made.record.nr_kernel = 2;
+	made.record.kernel_end = WIRE_END_TRUNCATED;
+	CHECK_EQ(give_record(&fixture, &made), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "[kernel]+ffffffff81000010 [kernel]+ffffffff8100001f "
+				       "libc+510 app+20 1;");
+	CHECK_EQ(profile_sample(fixture.profile, 0)->labels.user_end, STACK_UNWOUND);
+	CHECK_EQ(profile_sample(fixture.profile, 0)->labels.kernel_end, STACK_TRUNCATED);
+	fixture_close(&fixture);
+}
+
+/* Unknown addresses are all one frame: they say nothing, and there may be very many. */
+TEST(drain_folds_unknown_addresses)
+{
+	struct fixture fixture;
+	struct made_record made = made_record(20, PID_A, 1, 0x3000, 0x8001, 0x8000);
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_record(&fixture, &made), 0);
+	CHECK_EQ(give_sample(&fixture, 20, PID_B, 2, 0x1000), 0); /* nobody knows this process */
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "[unknown]+0 1;[unknown]+0 libc+500 [unknown]+0 1;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_knows_vdso_and_nameless_code)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_event(&fixture, made_map(13, PID_A, 0x7000, 0x8000, 0, "[vdso]")), 0);
+	CHECK_EQ(give_event(&fixture, made_map(14, PID_A, 0xa000, 0xb000, 0, "//anon")), 0);
+	CHECK_EQ(give_sample(&fixture, 20, PID_A, 1, 0x7123), 0);
+	CHECK_EQ(give_sample(&fixture, 20, PID_A, 2, 0xa123), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "[vdso]+123 1;anon+a123 1;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_takes_the_labels_that_were_asked_for)
+{
+	static const char *const expected[] = {
+		"",	 "7:0:0:",	"0:9:0:",      "7:9:0:",
+		"name:", "name:7:0:0:", "name:0:9:0:", "name:7:9:0:",
+	};
+	unsigned labels;
+
+	for (labels = 0; labels < 2 * LABEL_CPU; labels++) {
+		struct made_record made = made_record(20, 7, 1, 0, 0, 0);
+		struct fixture fixture;
+		char text[64];
+
+		fixture_open(&fixture, labels, NULL);
+		memset(made.record.comm, 0, sizeof(made.record.comm));
+		memcpy(made.record.comm, "name", 4);
+		made.record.tid = 9;
+		made.record.cpu = 0;
+		CHECK_EQ(give_record(&fixture, &made), 0);
+		CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+		(void)snprintf(text, sizeof(text), "%s 1;", expected[labels % LABEL_CPU]);
+		check_profile(fixture.profile, text);
+		fixture_close(&fixture);
+	}
+}
+
+/* A thread's name may fill its 16 bytes, without a NUL. */
+TEST(drain_names_cpus_and_long_threads)
+{
+	struct made_record made = made_record(20, 7, 1, 0, 0, 0);
+	struct fixture fixture;
+
+	fixture_open(&fixture, LABEL_CPU | LABEL_COMM, NULL);
+	memset(made.record.comm, 'x', sizeof(made.record.comm));
+	made.record.cpu = 3;
+	CHECK_EQ(give_record(&fixture, &made), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "xxxxxxxxxxxxxxxx:0:0:3: 1;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_without_the_cgroup_tree)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, LABEL_CGROUP, NULL);
+	CHECK_EQ(give_sample(&fixture, 20, 7, 1, 0), 0);
+	CHECK_EQ(give_sample(&fixture, 21, 7, 1, 0), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "[cgroup gone]: 2;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_refuses_unsound_records)
+{
+	struct made_record made = made_record(20, PID_A, 1, 1, 2, 3);
+	size_t whole = sizeof(made.record) + 3 * sizeof(uint64_t), bytes;
+	struct fixture fixture;
+	uint64_t bad = 0;
+
+	fixture_open(&fixture, 0, NULL);
+	for (bytes = 0; bytes < whole + 64; bytes++) {
+		char *copy = malloc(bytes + 1);
+
+		CHECK(copy != NULL);
+		memcpy(copy, &made, bytes);
+		CHECK_EQ(drain_add_record(fixture.drain, (struct wire_record *)copy, bytes), 0);
+		free(copy);
+		bad += bytes != whole;
+		CHECK_EQ(drain_totals(fixture.drain)->bad_records, bad);
+	}
+	made.record.nr_user = WIRE_MAX_USER_FRAMES + 1;
+	made.record.nr_kernel = WIRE_MAX_KERNEL_FRAMES - 1;
+	CHECK_EQ(drain_add_record(fixture.drain, &made.record, sizeof(made)), 0);
+	made.record.nr_user = WIRE_MAX_USER_FRAMES - 1;
+	made.record.nr_kernel = WIRE_MAX_KERNEL_FRAMES + 1;
+	CHECK_EQ(drain_add_record(fixture.drain, &made.record, sizeof(made)), 0);
+	CHECK_EQ(drain_totals(fixture.drain)->bad_records, bad + 2);
+	made.record.nr_user = WIRE_MAX_USER_FRAMES;
+	made.record.nr_kernel = WIRE_MAX_KERNEL_FRAMES;
+	CHECK_EQ(drain_add_record(fixture.drain, &made.record, sizeof(made)), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(profile_total(fixture.profile), 2);
+	fixture_close(&fixture);
+}
+
+/* --- processes over time --------------------------------------------------------------------- */
+
+/* In whatever order three events and two records are taken in, they give one profile. */
+TEST(drain_order_of_arrival_does_not_matter)
+{
+	int order[5];
+
+	for (order[0] = 0; order[0] < 5 * 5 * 5 * 5 * 5; order[0]++) {
+		unsigned taken = 0, code = (unsigned)order[0], i;
+		struct fixture fixture;
+		unsigned items[5];
+
+		for (i = 0; i < 5; i++, code /= 5)
+			taken |= 1U << (items[i] = code % 5);
+		if (taken != 31)
+			continue; /* no permutation */
+		fixture_open(&fixture, 0, NULL);
+		for (i = 0; i < 5; i++) {
+			struct made_event events[] = {
+				made_exec(10, PID_A),
+				made_map(11, PID_A, 0x1000, 0x2000, 0, "/bin/app"),
+				made_map(15, PID_A, 0x1800, 0x2000, 0, "/lib/libc"),
+			};
+
+			if (items[i] < 3)
+				CHECK_EQ(give_event(&fixture, events[items[i]]), 0);
+			else
+				CHECK_EQ(give_sample(&fixture, 10 + items[i], PID_A, items[i],
+						     0x1900),
+					 0);
+		}
+		CHECK_EQ(give_sample(&fixture, 15, PID_A, 9, 0x1900), 0); /* not before it */
+		CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+		check_profile(fixture.profile, "app+900 2;libc+100 1;");
+		fixture_close(&fixture);
+	}
+}
+
+TEST(drain_fork_copies_and_parts)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, LABEL_PID, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_event(&fixture, made_fork(20, PID_A, PID_B)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(30, PID_B, 0x1000, 0x2000, 0, "/lib/child")), 0);
+	CHECK_EQ(give_event(&fixture, made_map(30, PID_A, 0x5000, 0x6000, 0, "/lib/parent")), 0);
+	CHECK_EQ(give_sample(&fixture, 25, PID_B, 1, 0x1004), 0);
+	CHECK_EQ(give_sample(&fixture, 35, PID_B, 2, 0x1004), 0);
+	CHECK_EQ(give_sample(&fixture, 35, PID_B, 3, 0x5004), 0);
+	CHECK_EQ(give_sample(&fixture, 35, PID_A, 4, 0x1004), 0);
+	CHECK_EQ(give_sample(&fixture, 35, PID_A, 5, 0x5004), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile,
+		      "5000001:0:0:app+4 1;5000001:0:0:parent+4 1;5000002:0:0:[unknown]+0 1;"
+		      "5000002:0:0:app+4 1;5000002:0:0:child+4 1;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_exec_between_two_samples)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_event(&fixture, made_exec(30, PID_A)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(31, PID_A, 0x1000, 0x2000, 0x70, "/bin/next")), 0);
+	CHECK_EQ(give_sample(&fixture, 32, PID_A, 3, 0x8001), 0); /* libc is not there again */
+	CHECK_EQ(give_sample(&fixture, 31, PID_A, 2, 0x1001), 0);
+	CHECK_EQ(give_sample(&fixture, 29, PID_A, 1, 0x1001), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "[unknown]+0 1;app+1 1;next+71 1;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_pid_used_again)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_event(&fixture, made_fork(20, PID_A, PID_B)), 0);
+	CHECK_EQ(give_event(&fixture, made_exec(21, PID_B)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(22, PID_B, 0x1000, 0x2000, 0, "/bin/first")), 0);
+	CHECK_EQ(give_event(&fixture, made_exit(30, PID_B)), 0);
+	CHECK_EQ(give_event(&fixture, made_fork(31, PID_A, PID_B)), 0);
+	CHECK_EQ(give_sample(&fixture, 23, PID_B, 1, 0x1001), 0);
+	CHECK_EQ(give_sample(&fixture, 30, PID_B, 2, 0x1002), 0);
+	CHECK_EQ(give_sample(&fixture, 31, PID_B, 3, 0x1003), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "app+3 1;first+1 1;first+2 1;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_whole_life_in_one_poll)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	/* Another CPU's ring is read first: the grandchild arrives before its parent. */
+	CHECK_EQ(give_event(&fixture, made_fork(40, PID_B, PID_C)), 0);
+	CHECK_EQ(give_event(&fixture, made_exit(50, PID_C)), 0);
+	CHECK_EQ(give_sample(&fixture, 45, PID_C, 1, 0x1001), 0);
+	CHECK_EQ(give_event(&fixture, made_fork(20, PID_A, PID_B)), 0);
+	CHECK_EQ(give_event(&fixture, made_exec(21, PID_B)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(22, PID_B, 0x1000, 0x2000, 0, "/bin/b")), 0);
+	CHECK_EQ(give_event(&fixture, made_exit(41, PID_B)), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "b+1 1;");
+	fixture_close(&fixture);
+}
+
+TEST(drain_tracks_only_what_was_asked_for)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, LABEL_PID, NULL);
+	CHECK_EQ(process_table_track(fixture.processes, PID_A), 0);
+	give_app(&fixture);
+	CHECK_EQ(give_event(&fixture, made_fork(13, PID_B, PID_B + 1000)), 0);
+	CHECK_EQ(give_event(&fixture, made_exec(14, PID_B)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(15, PID_B, 0x1000, 0x2000, 0, "/bin/other")), 0);
+	CHECK_EQ(give_event(&fixture, made_fork(16, PID_A, PID_C)), 0);
+	CHECK_EQ(give_event(&fixture, made_exec(17, PID_C)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(18, PID_C, 0x1000, 0x2000, 0, "/bin/child")), 0);
+	CHECK_EQ(give_sample(&fixture, 20, PID_A, 1, 0x1001), 0);
+	CHECK_EQ(give_sample(&fixture, 20, PID_C, 2, 0x1001), 0);
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "5000001:0:0:app+1 1;5000003:0:0:child+1 1;");
+	CHECK_EQ(process_table_nr(fixture.processes), 2);
+	CHECK_EQ(file_table_nr(fixture.files), 3);
+	CHECK_EQ(drain_totals(fixture.drain)->events, 6);
+	fixture_close(&fixture);
+}
+
+/*
+ * Processes outside of our pid namespace all have the number 0. What one of them has mapped says
+ * nothing of another.
+ */
+TEST(drain_does_not_mix_invisible_processes)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_event(&fixture, made_exec(10, 0)), 0);
+	CHECK_EQ(give_event(&fixture, made_map(11, 0, 0x1000, 0x2000, 0, "/bin/one")), 0);
+	CHECK_EQ(give_sample(&fixture, 20, 0, 1, 0x1001), 0); /* of another one */
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	check_profile(fixture.profile, "[unknown]+0 1;");
+	fixture_close(&fixture);
+}
+
+/* --- epochs and counts ----------------------------------------------------------------------- */
+
+static int give_sample_of(struct fixture *fixture, uint32_t epoch, uint64_t time_ns, uint64_t id,
+			  uint64_t leaf)
+{
+	struct made_record made = made_record(time_ns, PID_A, id, leaf, 0, 0);
+
+	made.record.epoch = epoch;
+	return give_record(fixture, &made);
+}
+
+TEST(drain_adds_counts_to_their_samples)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
+	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
+	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost a race: counts as well */
+	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, 100), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 0), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 1000), 0);
+	CHECK_EQ(drain_waiting(fixture.drain), 2);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	CHECK_EQ(drain_waiting(fixture.drain), 0);
+	check_profile(fixture.profile, "app+1 101;app+2 1002;");
+	CHECK_EQ(drain_totals(fixture.drain)->records, 3);
+	CHECK_EQ(drain_totals(fixture.drain)->counted, 1100);
+	fixture_close(&fixture);
+}
+
+/* The count map was at rest, but the record lies behind somebody's reservation. */
+TEST(drain_count_waits_for_its_record)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, 10), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 100), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	CHECK_EQ(drain_waiting(fixture.drain), 1);
+	check_profile(fixture.profile, "app+1 11;");
+	profile_reset_samples(fixture.profile); /* an interval was printed */
+
+	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
+	CHECK_EQ(give_sample_of(&fixture, 1, 35, 3, 0x1003), 0);
+	CHECK_EQ(give_sample_of(&fixture, 1, 36, 1, 0x1001), 0);
+	CHECK_EQ(drain_replay(fixture.drain, 40), 0);
+	check_profile(fixture.profile, "app+1 1;app+2 1;app+3 1;");
+	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, 1000), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 1, 40), 0);
+	CHECK_EQ(drain_waiting(fixture.drain), 0);
+	check_profile(fixture.profile, "app+1 1001;app+2 101;app+3 1;");
+	CHECK_EQ(drain_totals(fixture.drain)->records, 4);
+	CHECK_EQ(drain_totals(fixture.drain)->counted, 1110);
+	fixture_close(&fixture);
+}
+
+/* Held up over several epochs, by records of any of them. */
+TEST(drain_count_waits_long)
+{
+	struct fixture fixture;
+	uint32_t epoch;
+
+	for (epoch = 1; epoch < 8; epoch++) {
+		uint32_t at;
+
+		fixture_open(&fixture, 0, NULL);
+		give_app(&fixture);
+		CHECK_EQ(drain_add_count(fixture.drain, 0, 7, 100), 0);
+		for (at = 0; at < 8; at++) {
+			CHECK_EQ(give_sample_of(&fixture, at, 20 + at, 1, 0x1001), 0);
+			CHECK_EQ(drain_add_count(fixture.drain, at, 1, 10), 0);
+			if (at == epoch)
+				CHECK_EQ(give_sample_of(&fixture, 0, 20, 7, 0x1007), 0);
+			CHECK_EQ(drain_close_epoch(fixture.drain, at, 20 + at), 0);
+			CHECK_EQ(drain_waiting(fixture.drain), at < epoch);
+		}
+		check_profile(fixture.profile, "app+1 88;app+7 101;");
+		fixture_close(&fixture);
+	}
+}
+
+/* A new epoch has begun while the old one is read: its records are not yet to be replayed. */
+TEST(drain_keeps_records_of_the_next_epoch)
+{
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_sample_of(&fixture, 1, 31, 1, 0x1001), 0);
+	CHECK_EQ(give_sample_of(&fixture, 0, 29, 2, 0x1002), 0);
+	CHECK_EQ(give_sample_of(&fixture, 1, 30, 3, 0x1003), 0);
+	CHECK_EQ(give_event(&fixture, made_exec(33, PID_A)), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 5), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	check_profile(fixture.profile, "app+2 6;");
+	profile_reset_samples(fixture.profile);
+	CHECK_EQ(drain_replay(fixture.drain, 30), 0);
+	check_profile(fixture.profile, "app+3 1;");
+	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, 50), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 1, 3, 500), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 1, 40), 0);
+	check_profile(fixture.profile, "app+1 51;app+3 501;");
+	fixture_close(&fixture);
+}
+
+/* The same stacks in each epoch, and the samples forgotten between: nothing leaks over. */
+TEST(drain_intervals_stand_alone)
+{
+	struct fixture fixture;
+	uint32_t epoch;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	for (epoch = UINT32_MAX - 5; epoch != 5; epoch++) { /* their numbers wrap */
+		uint64_t time_ns = 100 + 10 * (uint64_t)(epoch + 6);
+		uint64_t first = epoch % 3, i;
+
+		for (i = first; i < 5; i++)
+			CHECK_EQ(give_sample_of(&fixture, epoch, time_ns + i, i, 0x1000 + i), 0);
+		for (i = first; i < 5; i++)
+			CHECK_EQ(drain_add_count(fixture.drain, epoch, i, i), 0);
+		CHECK_EQ(drain_close_epoch(fixture.drain, epoch, time_ns + 9), 0);
+		check_profile(fixture.profile, first == 0
+						       ? "app+0 1;app+1 2;app+2 3;app+3 4;app+4 5;"
+					       : first == 1 ? "app+1 2;app+2 3;app+3 4;app+4 5;"
+							    : "app+2 3;app+3 4;app+4 5;");
+		profile_reset_samples(fixture.profile);
+	}
+	fixture_close(&fixture);
+}
+
+TEST(drain_hides_other_threads)
+{
+	struct made_record made = made_record(22, PID_A, 3, 0x1003, 0, 0);
+	struct fixture fixture;
+	regex_t comm;
+
+	CHECK_EQ(regcomp(&comm, "^app$", REG_NOSUB), 0);
+	fixture_open(&fixture, LABEL_COMM, &comm);
+	give_app(&fixture);
+	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
+	memcpy(made.record.comm, "apple", 5);
+	CHECK_EQ(give_record(&fixture, &made), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, 10), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 3, 100), 0);
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	check_profile(fixture.profile, "app:app+1 11;");
+	CHECK_EQ(drain_waiting(fixture.drain), 0);
+	CHECK_EQ(drain_totals(fixture.drain)->hidden, 101);
+	CHECK_EQ(drain_totals(fixture.drain)->records, 2);
+	CHECK_EQ(drain_totals(fixture.drain)->counted, 110);
+	regfree(&comm);
+	fixture_close(&fixture);
+}
+
+TEST(drain_of_a_full_profile)
+{
+	struct fixture fixture;
+	uint64_t i;
+
+	fixture_open(&fixture, 0, NULL);
+	profile_set_limit(fixture.profile, 1);
+	give_app(&fixture);
+	for (i = 0; i < 50; i++) {
+		CHECK_EQ(give_sample_of(&fixture, 0, 20 + i, i, 0x1000 + i), 0);
+		CHECK_EQ(drain_add_count(fixture.drain, 0, i, 2), 0);
+	}
+	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 100), 0);
+	CHECK_EQ(profile_total(fixture.profile), 150);
+	CHECK(profile_nr_samples(fixture.profile) <= 3);
+	fixture_close(&fixture);
+}
+
+/* --- processes that were there before us: this one ------------------------------------------- */
+
+/* What check_profile() should see for an address of ours: from our maps, but not by the table. */
+static void own_frame(uint64_t address, char *text, size_t bytes)
+{
+	struct maps_entry entry;
+	struct maps maps;
+	bool found = false;
+
+	CHECK_EQ(maps_open(&maps, getpid()), 0);
+	while (!found && maps_next(&maps, &entry))
+		found = address >= entry.start && address < entry.end;
+	CHECK(found);
+	if (entry.path[0] == '/')
+		(void)snprintf(text, bytes, "%s+%" PRIx64, strrchr(entry.path, '/') + 1,
+			       address - entry.start + entry.offset);
+	else
+		(void)snprintf(text, bytes, "%s+%" PRIx64, entry.path, address - entry.start);
+	maps_close(&maps);
+}
+
+static uint64_t own_address(void)
+{
+	return (uint64_t)(uintptr_t)&drain_new;
+}
+
+static void check_own_frame(const struct fixture *fixture)
+{
+	char frame[256], text[300];
+
+	own_frame(own_address(), frame, sizeof(frame));
+	(void)snprintf(text, sizeof(text), "%s 1;", frame);
+	check_profile(fixture->profile, text);
+}
+
+TEST(drain_reads_the_maps_of_an_old_process)
+{
+	char frame[256], vdso[256] = "", text[600];
+	uint64_t vdso_start = getauxval(AT_SYSINFO_EHDR);
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_sample(&fixture, clock_now_ns(), getpid(), 1, own_address()), 0);
+	CHECK_EQ(give_sample(&fixture, clock_now_ns(), getpid(), 2, vdso_start + 0x10), 0);
+	CHECK_EQ(drain_meet(fixture.drain), 0);
+	CHECK_EQ(process_table_nr(fixture.processes), 1);
+	CHECK_EQ(drain_replay(fixture.drain, clock_now_ns()), 0);
+	own_frame(own_address(), frame, sizeof(frame));
+	own_frame(vdso_start + 0x10, vdso, sizeof(vdso));
+	(void)snprintf(text, sizeof(text), "%s 1;%s 1;", vdso, frame);
+	check_profile(fixture.profile, text);
+	fixture_close(&fixture);
+}
+
+/* The maps are of the program after the exec: they say nothing of what ran before. */
+TEST(drain_does_not_use_maps_for_an_earlier_program)
+{
+	uint64_t exec_ns = clock_now_ns();
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_sample(&fixture, exec_ns - 5, getpid(), 1, own_address()), 0);
+	CHECK_EQ(drain_meet(fixture.drain), 0); /* reads the maps */
+	CHECK_EQ(give_event(&fixture, made_exec(exec_ns, getpid())), 0);
+	CHECK_EQ(drain_replay(fixture.drain, clock_now_ns()), 0);
+	check_profile(fixture.profile, "[unknown]+0 1;");
+	fixture_close(&fixture);
+}
+
+/* What was mapped before the maps were read is in them; what came later is laid over them. */
+TEST(drain_lays_later_mappings_over_maps)
+{
+	uint64_t page = own_address() & ~0xfffULL;
+	uint64_t before = clock_now_ns();
+	struct fixture fixture;
+	uint64_t after;
+	char text[64];
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(process_table_meet(fixture.processes, getpid()), 0);
+	after = clock_now_ns();
+	CHECK_EQ(give_event(&fixture, made_map(before - NS_PER_SEC, getpid(), page, page + 0x1000,
+					       0, "/lib/earlier")),
+		 0);
+	CHECK_EQ(give_sample(&fixture, after, getpid(), 1, own_address()), 0);
+	CHECK_EQ(drain_replay(fixture.drain, after), 0);
+	check_own_frame(&fixture);
+	profile_reset_samples(fixture.profile);
+	CHECK_EQ(give_event(&fixture,
+			    made_map(after + 1, getpid(), page, page + 0x1000, 0, "/lib/later")),
+		 0);
+	CHECK_EQ(give_sample(&fixture, after + 1, getpid(), 1, own_address()), 0);
+	CHECK_EQ(drain_replay(fixture.drain, after + 1), 0);
+	(void)snprintf(text, sizeof(text), "later+%" PRIx64 " 1;", own_address() & 0xfff);
+	check_profile(fixture.profile, text);
+	fixture_close(&fixture);
+}
+
+TEST(drain_child_of_an_old_process)
+{
+	uint64_t now = clock_now_ns();
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_event(&fixture, made_fork(now, getpid(), PID_B)), 0);
+	CHECK_EQ(give_sample(&fixture, now + 1, PID_B, 1, own_address()), 0);
+	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	check_own_frame(&fixture);
+	fixture_close(&fixture);
+}
+
+/* --- events were lost: the maps are right ---------------------------------------------------- */
+
+/* The mappings that followed the exec are what was lost. */
+TEST(drain_reads_maps_when_an_exec_was_all_that_came)
+{
+	uint64_t now = clock_now_ns();
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_event(&fixture, made_exec(now, getpid())), 0);
+	process_table_distrust(fixture.processes);
+	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
+	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	check_own_frame(&fixture);
+	fixture_close(&fixture);
+}
+
+/* The exec of the child, which is us, is what was lost: the parent's mappings are not its own. */
+TEST(drain_reads_maps_when_a_fork_was_all_that_came)
+{
+	uint64_t now = clock_now_ns();
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	give_app(&fixture);
+	CHECK_EQ(give_event(&fixture, made_fork(now, PID_A, getpid())), 0);
+	process_table_distrust(fixture.processes);
+	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
+	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	check_own_frame(&fixture);
+	fixture_close(&fixture);
+}
+
+TEST(drain_reads_maps_again_after_a_loss)
+{
+	uint64_t now = clock_now_ns();
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	CHECK_EQ(give_event(&fixture, made_exec(now, getpid())), 0);
+	CHECK_EQ(drain_replay(fixture.drain, now), 0);
+	process_table_distrust(fixture.processes);
+	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
+	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	check_own_frame(&fixture);
+	fixture_close(&fixture);
+}
+
+/* --- out of memory --------------------------------------------------------------------------- */
+
+#define TRY(call)                    \
+	do {                         \
+		int err_ = (call);   \
+		if (err_ < 0)        \
+			return err_; \
+	} while (0)
+
+static int whole_run(struct fixture *fixture, const regex_t *comm)
+{
+	uint64_t now = clock_now_ns(), i;
+
+	if (!fixture_try_open(fixture, LABEL_COMM | LABEL_CGROUP, comm))
+		return -ENOMEM;
+	TRY(give_event(fixture, made_exec(10, PID_A)));
+	TRY(give_event(fixture, made_map(11, PID_A, 0x1000, 0x3000, 0, "/bin/app")));
+	TRY(give_event(fixture, made_fork(20, PID_A, PID_B)));
+	TRY(give_event(fixture, made_map(21, PID_B, 0x2000, 0x3000, 0, "/lib/b")));
+	TRY(give_sample(fixture, now, getpid(), 900, own_address()));
+	for (i = 0; i < 100; i++)
+		TRY(give_sample(fixture, 20 + i, i % 2 ? PID_A : PID_B, i, 0x1f80 + 2 * i));
+	TRY(drain_meet(fixture->drain));
+	TRY(drain_replay(fixture->drain, 70));
+	for (i = 0; i < 100; i++)
+		TRY(drain_add_count(fixture->drain, 0, i, i));
+	TRY(drain_close_epoch(fixture->drain, 0, now + 1));
+	profile_reset_samples(fixture->profile);
+	TRY(give_sample_of(fixture, 1, now + 2, 1, 0x1000));
+	TRY(drain_add_count(fixture->drain, 1, 1, 5));
+	return drain_close_epoch(fixture->drain, 1, now + 3);
+}
+
+TEST(drain_without_memory)
+{
+	struct fixture fixture;
+	size_t nth = 0;
+	regex_t comm;
+	int err;
+
+	CHECK_EQ(regcomp(&comm, "a", REG_NOSUB), 0);
+	do {
+		(void)test_fail_allocation(++nth);
+		err = whole_run(&fixture, &comm);
+		(void)test_fail_allocation(0);
+		CHECK(err == 0 || err == -ENOMEM);
+		if (err)
+			fixture_close(&fixture);
+	} while (err);
+	CHECK(nth > 30);
+	check_profile(fixture.profile, "app:[cgroup gone]:app+0 6;");
+	CHECK_EQ(drain_totals(fixture.drain)->records, 102);
+	fixture_close(&fixture);
+	regfree(&comm);
+}

@@ -1,0 +1,148 @@
+/* event/event: perf's names into what perf_event_open() wants. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+
+#include "event/event.h"
+
+static struct event parse(const char *text)
+{
+	struct event event;
+	struct error error = {0};
+
+	CHECK_EQ(event_parse(text, &event, &error), 0);
+	CHECK_STR(event.name, text);
+	return event;
+}
+
+static void check_event(const char *text, uint32_t type, uint64_t config)
+{
+	struct event event = parse(text);
+
+	CHECK_EQ(event.type, type);
+	CHECK_EQ(event.config, config);
+	CHECK(!event.exclude_user && !event.exclude_kernel);
+}
+
+TEST(event_plain_names)
+{
+	check_event("cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	check_event("task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+	check_event("page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS);
+	check_event("cs", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES);
+	check_event("cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+	check_event("instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	check_event("branches", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_INSTRUCTIONS);
+	check_event("branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES);
+}
+
+/* The numbers are perf_event_open(2)'s: cache | operation << 8 | result << 16. */
+TEST(event_cache_names)
+{
+	check_event("L1-dcache-loads", PERF_TYPE_HW_CACHE, 0x00000);
+	check_event("L1-dcache-load-misses", PERF_TYPE_HW_CACHE, 0x10000);
+	check_event("L1-icache-load-misses", PERF_TYPE_HW_CACHE, 0x10001);
+	check_event("LLC-stores", PERF_TYPE_HW_CACHE, 0x00102);
+	check_event("LLC-prefetch-misses", PERF_TYPE_HW_CACHE, 0x10202);
+	check_event("dTLB-store-misses", PERF_TYPE_HW_CACHE, 0x10103);
+	check_event("iTLB-loads", PERF_TYPE_HW_CACHE, 0x00004);
+	check_event("branch-loads", PERF_TYPE_HW_CACHE, 0x00005);
+	check_event("node-load-misses", PERF_TYPE_HW_CACHE, 0x10006);
+}
+
+TEST(event_raw_numbers)
+{
+	check_event("r1c2", PERF_TYPE_RAW, 0x1c2);
+	check_event("r0", PERF_TYPE_RAW, 0);
+	check_event("rABCDEF", PERF_TYPE_RAW, 0xabcdef);
+	check_event("rffffffffffffffff", PERF_TYPE_RAW, UINT64_MAX);
+}
+
+static void check_modifiers(const char *text, bool exclude_user, bool exclude_kernel)
+{
+	struct event event = parse(text);
+
+	CHECK_EQ(event.exclude_user, exclude_user);
+	CHECK_EQ(event.exclude_kernel, exclude_kernel);
+}
+
+TEST(event_modifiers)
+{
+	check_modifiers("cycles:u", false, true);
+	check_modifiers("cycles:k", true, false);
+	check_modifiers("cycles:uk", false, false);
+	check_modifiers("cycles:ku", false, false);
+	check_modifiers("r1c2:u", false, true);
+	check_modifiers("L1-dcache-load-misses:k", true, false);
+}
+
+TEST(event_refuses_and_says_what)
+{
+	static const char *const wrong[] = {
+		"",
+		"cycle",
+		"cyclesx",
+		"CYCLES",
+		"r",
+		"rxyz",
+		"r0x1",
+		"r 1",
+		"r10000000000000000",
+		"cycles:",
+		"cycles:x",
+		"cycles:ux",
+		"cycles:u:",
+		"cycles:u:k",
+		":u",
+		"L1-dcache",
+		"-loads",
+		"LLC-",
+		"L1-dcache-loads ",
+		" cycles",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct event event = {.type = 77};
+		struct error error = {0};
+
+		CHECK_EQ(event_parse(wrong[i], &event, &error), -EINVAL);
+		CHECK_EQ(error.code, -EINVAL);
+		CHECK(strstr(error.text, wrong[i]) != NULL);
+		CHECK_EQ(event.type, 77);
+	}
+}
+
+/* The name has room for 63 characters, whatever they are. */
+TEST(event_of_any_length)
+{
+	char text[300];
+	size_t length;
+
+	for (length = 0; length < sizeof(text); length++) {
+		struct event event;
+		struct error error = {0};
+
+		memset(text, 'r', length);
+		text[length] = '\0';
+		CHECK_EQ(event_parse(text, &event, &error), -EINVAL);
+		memset(text, 'f', length);
+		if (length)
+			text[0] = 'r';
+		CHECK_EQ(event_parse(text, &event, &error),
+			 length >= 2 && length <= 17 ? 0 : -EINVAL);
+	}
+}
+
+TEST(event_clocks)
+{
+	struct event cpu = parse("cpu-clock"), task = parse("task-clock:u");
+	struct event faults = parse("faults"), cycles = parse("cycles");
+
+	CHECK(event_is_clock(&cpu));
+	CHECK(event_is_clock(&task));
+	CHECK(!event_is_clock(&faults));
+	CHECK(!event_is_clock(&cycles)); /* its config is cpu-clock's, its type is not */
+}

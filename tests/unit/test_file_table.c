@@ -1,0 +1,435 @@
+/*
+ * proc/file_table and proc/file_open: real mappings of this process, and the traps that a process
+ * could set for a profiler that opens what it has mapped.
+ */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "proc/file_open.h"
+#include "proc/file_table.h"
+#include "proc/maps.h"
+
+#define NO_PID 2000000000
+
+static char folder[64];
+
+static void enter_folder(void)
+{
+	(void)snprintf(folder, sizeof(folder), "/tmp/stook-test-XXXXXX");
+	CHECK(mkdtemp(folder) != NULL);
+}
+
+static void leave_folder(void)
+{
+	CHECK_EQ(rmdir(folder), 0);
+}
+
+static const char *in_folder(const char *name)
+{
+	static char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	return path;
+}
+
+static void make_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	CHECK(file != NULL);
+	CHECK(fputs(text, file) >= 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
+static struct file_id id_of(const char *path)
+{
+	struct stat st;
+
+	CHECK_EQ(lstat(path, &st), 0);
+	return (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
+}
+
+static void check_content(int fd, const char *expected)
+{
+	char got[64] = "";
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pread(fd, got, sizeof(got) - 1, 0), strlen(expected));
+	CHECK_STR(got, expected);
+}
+
+static int nr_open_fds(void)
+{
+	int nr = 0, fd;
+
+	for (fd = 0; fd < 1024; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+/* Opened by its path alone: nobody has it mapped. */
+static int open_by_path(const struct file_id *id, const char *path)
+{
+	return file_open_mapped(id, path, getpid(), 0x1000, 0x2000);
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+TEST(file_open_by_path)
+{
+	struct file_id id, other;
+	const char *path;
+	int fd;
+
+	enter_folder();
+	path = in_folder("file");
+	make_file(path, "content");
+	id = id_of(path);
+	fd = open_by_path(&id, path);
+	check_content(fd, "content");
+	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	CHECK_EQ(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	(void)close(fd);
+	other = id;
+	other.inode++;
+	CHECK_EQ(open_by_path(&other, path), -ENOENT);
+	other = id;
+	other.minor++;
+	CHECK_EQ(open_by_path(&other, path), -ENOENT);
+	CHECK_EQ(open_by_path(&id, in_folder("nothing")), -ENOENT);
+	CHECK_EQ(open_by_path(&id, ""), -ENOENT);
+	fd = file_open_mapped(&id, in_folder("file"), NO_PID, 0,
+			      0); /* gone, but the path is ours */
+	check_content(fd, "content");
+	(void)close(fd);
+	CHECK_EQ(unlink(in_folder("file")), 0);
+	leave_folder();
+}
+
+/* Opening a fifo would hang, opening a device may do anything: neither is ever opened. */
+TEST(file_open_refuses_what_is_no_regular_file)
+{
+	static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/tty", "/", "/proc"};
+	struct file_id id;
+	size_t i;
+
+	enter_folder();
+	CHECK_EQ(mkfifo(in_folder("fifo"), 0600), 0);
+	id = id_of(in_folder("fifo"));
+	(void)alarm(10);
+	CHECK(open_by_path(&id, in_folder("fifo")) < 0);
+	for (i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		if (access(devices[i], F_OK) < 0)
+			continue;
+		id = id_of(devices[i]);
+		CHECK(open_by_path(&id, devices[i]) < 0);
+	}
+	(void)alarm(0);
+	CHECK_EQ(unlink(in_folder("fifo")), 0);
+	leave_folder();
+}
+
+/* A symlink in the file's place leads to another file, whose content is not to be read for it. */
+TEST(file_open_is_not_led_astray_by_a_symlink)
+{
+	struct file_id id, link_id, secret;
+	int fd;
+
+	enter_folder();
+	make_file(in_folder("library"), "library");
+	make_file(in_folder("secret"), "secret");
+	id = id_of(in_folder("library"));
+	CHECK_EQ(unlink(in_folder("library")), 0);
+	CHECK_EQ(symlink("secret", in_folder("library")), 0);
+	link_id = id_of(in_folder("library"));
+	secret = id_of(in_folder("secret"));
+	/* The inode may have been used again at once, for the link itself. */
+	if (link_id.inode != id.inode)
+		CHECK_EQ(open_by_path(&id, in_folder("library")), -ENOENT);
+	CHECK_EQ(open_by_path(&link_id, in_folder("library")), -ENOENT);
+	fd = open_by_path(&secret, in_folder("library")); /* this is the file that was mapped */
+	check_content(fd, "secret");
+	(void)close(fd);
+	CHECK_EQ(unlink(in_folder("library")), 0);
+	CHECK_EQ(unlink(in_folder("secret")), 0);
+	leave_folder();
+}
+
+/* Path, device and inode are right, but this file is a later one than what was mapped. */
+TEST(file_open_sees_a_reused_inode)
+{
+	struct file_id id;
+	long generation = 0;
+	int fd, kept;
+
+	enter_folder();
+	make_file(in_folder("file"), "content");
+	id = id_of(in_folder("file"));
+	fd = open_by_path(&id, in_folder("file"));
+	kept = ioctl(fd, FS_IOC_GETVERSION, &generation);
+	(void)close(fd);
+	id.generation = (uint32_t)generation;
+	fd = open_by_path(&id, in_folder("file"));
+	check_content(fd, "content");
+	(void)close(fd);
+	id.generation++;
+	fd = open_by_path(&id, in_folder("file"));
+	CHECK_EQ(unlink(in_folder("file")), 0);
+	leave_folder();
+	if (kept < 0 || !(uint32_t)generation)
+		SKIP("the filesystem of /tmp keeps no generations");
+	CHECK_EQ(fd, -ENOENT);
+}
+
+/* --- real mappings --------------------------------------------------------------------------- */
+
+/* The line of our own maps that this address lies in. */
+static bool find_line(const void *address, struct maps_entry *entry, char *path, size_t path_bytes)
+{
+	uint64_t wanted = (uint64_t)(uintptr_t)address;
+	struct maps maps;
+	bool found = false;
+
+	CHECK_EQ(maps_open(&maps, getpid()), 0);
+	while (!found && maps_next(&maps, entry))
+		found = wanted >= entry->start && wanted < entry->end;
+	(void)snprintf(path, path_bytes, "%s", found ? entry->path : "");
+	maps_close(&maps);
+	return found;
+}
+
+TEST(file_table_opens_our_own_program)
+{
+	struct file_table *table = file_table_new(10);
+	struct maps_entry entry;
+	const struct file *file;
+	struct stat ours, its;
+	char path[4096];
+	int64_t number;
+
+	CHECK(find_line((const void *)&file_table_new, &entry, path, sizeof(path)));
+	number = file_table_add(table, &entry.id, path, getpid(), entry.start, entry.end);
+	CHECK_EQ(number, 0);
+	file = file_table_get(table, 0);
+	CHECK_EQ(file->state, FILE_OPEN);
+	CHECK_STR(file->path, path);
+	CHECK_EQ(stat("/proc/self/exe", &ours), 0);
+	CHECK_EQ(fstat(file->fd, &its), 0);
+	CHECK_EQ(ours.st_ino, its.st_ino);
+	CHECK_EQ(ours.st_dev, its.st_dev);
+	CHECK_EQ(file_table_add(table, &entry.id, path, getpid(), entry.start, entry.end), 0);
+	CHECK_EQ(file_table_nr(table), 1);
+	file_table_free(table);
+}
+
+/* Deleted, or replaced by something else: what is mapped can be opened all the same. */
+TEST(file_table_opens_a_deleted_file)
+{
+	struct file_table *table = file_table_new(10);
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct maps_entry entry;
+	char path[4096];
+	void *memory;
+	int fd;
+
+	enter_folder();
+	make_file(in_folder("library"), "mapped");
+	fd = open(in_folder("library"), O_RDONLY | O_CLOEXEC);
+	memory = mmap(NULL, page, PROT_READ, MAP_PRIVATE, fd, 0);
+	CHECK(memory != MAP_FAILED);
+	(void)close(fd);
+	CHECK_EQ(unlink(in_folder("library")), 0);
+	make_file(in_folder("library"), "another");
+	CHECK(find_line(memory, &entry, path, sizeof(path)));
+	CHECK_EQ(file_table_add(table, &entry.id, in_folder("library"), getpid(), entry.start,
+				entry.end),
+		 0);
+	CHECK_EQ(unlink(in_folder("library")), 0);
+	leave_folder();
+	if (file_table_get(table, 0)->state == FILE_REFUSED && geteuid() != 0)
+		SKIP("map_files is not for this user");
+	check_content(file_table_get(table, 0)->fd, "mapped");
+	CHECK_EQ(munmap(memory, page), 0);
+	file_table_free(table);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+static int64_t add(struct file_table *table, uint64_t inode, uint64_t generation, const char *path)
+{
+	struct file_id id = {250, 7, inode, generation};
+
+	return file_table_add(table, &id, path, NO_PID, 0, 0);
+}
+
+TEST(file_table_tells_files_apart)
+{
+	struct file_table *table = file_table_new(10);
+	struct file_id id = {250, 8, 1, 0};
+
+	CHECK_EQ(add(table, 1, 0, "/gone/a"), 0);
+	CHECK_EQ(add(table, 2, 0, "/gone/a"), 1); /* a path is only a name */
+	CHECK_EQ(file_table_add(table, &id, "/gone/a", NO_PID, 0, 0), 2);
+	id.major++;
+	CHECK_EQ(file_table_add(table, &id, "/gone/a", NO_PID, 0, 0), 3);
+	CHECK_EQ(add(table, 1, 0, "/other/name"), 0);
+	CHECK_STR(file_table_get(table, 0)->path, "/gone/a"); /* the first that it had */
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
+	CHECK_EQ(file_table_get(table, 0)->fd, -1);
+	CHECK_EQ(file_table_nr(table), 4);
+	file_table_free(table);
+	file_table_free(NULL);
+}
+
+TEST(file_table_tells_generations_apart)
+{
+	struct file_table *table = file_table_new(10);
+
+	CHECK_EQ(add(table, 1, 100, "/gone/first"), 0);
+	CHECK_EQ(add(table, 1, 200, "/gone/second"), 1);
+	CHECK_EQ(add(table, 1, 300, "/gone/third"), 2);
+	CHECK_EQ(add(table, 1, 100, "/gone/first"), 0);
+	CHECK_EQ(add(table, 1, 200, "/gone/second"), 1);
+	CHECK_EQ(add(table, 1, 0, "/gone/third"), 2); /* not told: the newest */
+	CHECK_EQ(file_table_nr(table), 3);
+	file_table_free(table);
+}
+
+TEST(file_table_of_many)
+{
+	struct file_table *table = file_table_new(10);
+	uint64_t inode;
+
+	for (inode = 0; inode < 3000; inode++)
+		CHECK_EQ(add(table, inode * 4096, 0, ""), inode);
+	for (inode = 0; inode < 3000; inode++)
+		CHECK_EQ(add(table, inode * 4096, 1, ""), inode);
+	file_table_free(table);
+}
+
+static void check_states(const struct file_table *table, const char *expected)
+{
+	char got[64] = "";
+	uint32_t i;
+
+	for (i = 0; i < file_table_nr(table); i++) {
+		const struct file *file = file_table_get(table, i);
+
+		got[i] = "o-gr"[file->state];
+		CHECK_EQ(file->fd >= 0, file->state == FILE_OPEN);
+	}
+	CHECK_STR(got, expected);
+}
+
+static void add_real(struct file_table *table, char letter)
+{
+	char name[] = {letter, '\0'};
+	struct file_id id;
+
+	make_file(in_folder(name), name);
+	id = id_of(in_folder(name));
+	CHECK(file_table_add(table, &id, in_folder(name), NO_PID, 0, 0) >= 0);
+}
+
+/* o: open, -: closed again. */
+TEST(file_table_keeps_its_limit)
+{
+	struct file_table *table = file_table_new(3);
+	int before, i;
+	char letter;
+
+	enter_folder();
+	before = nr_open_fds();
+	add_real(table, 'a');
+	add_real(table, 'b');
+	add_real(table, 'c');
+	check_states(table, "ooo");
+	file_table_mark_sampled(table, 0);
+	file_table_mark_sampled(table, 2);
+	add_real(table, 'd');
+	check_states(table, "o-oo"); /* the one without samples went */
+	file_table_mark_sampled(table, 3);
+	add_real(table, 'e');
+	file_table_mark_sampled(table, 4);
+	add_real(table, 'f');
+	CHECK_EQ(nr_open_fds(), before + 3);
+	check_content(file_table_get(table, 5)->fd, "f"); /* the newest always gets one */
+	for (i = 0; i < 100; i++)
+		CHECK(add(table, 1000 + i, 0, "/gone") >= 0); /* what can't be opened closes one */
+	CHECK(nr_open_fds() >= before + 2);
+	file_table_free(table);
+	CHECK_EQ(nr_open_fds(), before);
+	for (letter = 'a'; letter <= 'f'; letter++) {
+		char name[] = {letter, '\0'};
+
+		CHECK_EQ(unlink(in_folder(name)), 0);
+	}
+	leave_folder();
+}
+
+TEST(file_table_takes_descriptors)
+{
+	struct file_table *table = file_table_new(1);
+	int before = nr_open_fds();
+	int fd;
+
+	CHECK_EQ(file_table_add_fd(table, "/bad", -1), -EBADF);
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	CHECK_EQ(file_table_add_fd(table, "/one", fd), 0);
+	CHECK_EQ(file_table_get(table, 0)->fd, fd);
+	CHECK_EQ(file_table_add_fd(table, "/two", open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 1);
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_CLOSED);
+	CHECK_EQ(nr_open_fds(), before + 1);
+	file_table_free(table);
+	CHECK_EQ(nr_open_fds(), before);
+}
+
+TEST(file_table_has_a_limit)
+{
+	struct file_table *table = file_table_new(1);
+	int64_t number = 0;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	/* Descriptors spare the search for files that are not there. */
+	while (number >= 0)
+		number = file_table_add_fd(table, "", fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	CHECK_EQ(number, -ENOSPC);
+	CHECK_EQ(file_table_nr(table), FILE_TABLE_MAX);
+	CHECK_EQ(add(table, 1, 0, "/gone"), -ENOSPC);
+	CHECK_EQ(file_table_get(table, 5)->state, FILE_CLOSED); /* what is there is there */
+	file_table_free(table);
+	(void)close(fd);
+}
+
+TEST(file_table_without_memory)
+{
+	struct file_table *table;
+	size_t nth = 0;
+	int64_t number;
+
+	(void)test_fail_allocation(1);
+	CHECK(file_table_new(1) == NULL);
+	(void)test_fail_allocation(0);
+	table = file_table_new(1);
+	do {
+		(void)test_fail_allocation(++nth);
+		number = add(table, 1, 0, "/gone");
+		(void)test_fail_allocation(0);
+		CHECK(number == 0 || number == -ENOMEM);
+		CHECK_EQ(file_table_nr(table), number == 0);
+	} while (number < 0);
+	CHECK(nth > 2);
+	file_table_free(table);
+}

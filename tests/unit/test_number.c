@@ -1,0 +1,161 @@
+/* base/number: strict parsing of numbers, durations and lists. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+#define UNTOUCHED 0x5555
+
+static void check_number(const char *text, uint64_t max, int err, uint64_t value)
+{
+	uint64_t got = UNTOUCHED;
+
+	CHECK_EQ(number_parse(text, max, &got), err);
+	CHECK_EQ(got, err ? UNTOUCHED : value);
+}
+
+TEST(number_parses_decimal_and_hex)
+{
+	check_number("0", 0, 0, 0);
+	check_number("42", 42, 0, 42);
+	check_number("007", 10, 0, 7);
+	check_number("0x1F", 31, 0, 31);
+	check_number("0Xff", UINT64_MAX, 0, 255);
+	check_number("18446744073709551615", UINT64_MAX, 0, UINT64_MAX);
+	check_number("0xffffffffffffffff", UINT64_MAX, 0, UINT64_MAX);
+}
+
+TEST(number_refuses_what_is_too_large)
+{
+	check_number("43", 42, -ERANGE, 0);
+	check_number("5", 4, -ERANGE, 0);
+	check_number("1", 0, -ERANGE, 0);
+	check_number("0x20", 31, -ERANGE, 0);
+	check_number("18446744073709551616", UINT64_MAX, -ERANGE, 0);
+	check_number("0x10000000000000000", UINT64_MAX, -ERANGE, 0);
+	check_number("99999999999999999999999999999999", UINT64_MAX, -ERANGE, 0);
+}
+
+TEST(number_refuses_rubbish)
+{
+	static const char *const rubbish[] = {"",   " 1", "1 ", "+1",  "-1",  "0x",  "x1", "1x",
+					      "1.", "a",  "f",	"0xg", "1,2", "0-1", "\n", "1a"};
+	size_t i;
+
+	for (i = 0; i < sizeof(rubbish) / sizeof(rubbish[0]); i++)
+		check_number(rubbish[i], UINT64_MAX, -EINVAL, 0);
+}
+
+/* Every number that is printed comes back, and the one above its own value as a limit does not. */
+TEST(number_comes_back)
+{
+	uint64_t value = 1;
+	char text[32];
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		value = value * 6364136223846793005ULL + 1442695040888963407ULL;
+		value >>= i % 64;
+		(void)snprintf(text, sizeof(text), "%llu", (unsigned long long)value);
+		check_number(text, value, 0, value);
+		if (value)
+			check_number(text, value - 1, -ERANGE, 0);
+		(void)snprintf(text, sizeof(text), "0x%llx", (unsigned long long)value);
+		check_number(text, value, 0, value);
+	}
+}
+
+static void check_seconds(const char *text, int err, uint64_t ns)
+{
+	uint64_t got = UNTOUCHED;
+
+	CHECK_EQ(number_parse_seconds(text, &got), err);
+	CHECK_EQ(got, err ? UNTOUCHED : ns);
+}
+
+TEST(number_parses_seconds)
+{
+	check_seconds("0", 0, 0);
+	check_seconds("2", 0, 2000000000);
+	check_seconds("0.5", 0, 500000000);
+	check_seconds(".25", 0, 250000000);
+	check_seconds("1.000000001", 0, 1000000001);
+	check_seconds("1.0000000019", 0, 1000000001); /* below a nanosecond: dropped */
+	check_seconds("9000000000", 0, 9000000000000000000);
+	check_seconds("9300000000", -ERANGE, 0);
+	check_seconds("99999999999999999999", -ERANGE, 0);
+}
+
+TEST(number_refuses_rubbish_for_seconds)
+{
+	static const char *const rubbish[] = {"",    ".",   "1.",  "1.x", "-1", "1s",
+					      "1e3", "1,5", "0x1", " 1",  "..", "1.2.3"};
+	size_t i;
+
+	for (i = 0; i < sizeof(rubbish) / sizeof(rubbish[0]); i++)
+		check_seconds(rubbish[i], -EINVAL, 0);
+}
+
+/* expected: the list as text again, "1 2 3 "; NULL: it must fail with err. */
+static void check_list(const char *text, bool ranges, int err, const char *expected)
+{
+	char got[256] = "";
+	uint32_t *list = NULL;
+	size_t nr = 0, i;
+
+	CHECK_EQ(number_parse_list(text, ranges, 100, 10, &list, &nr), err);
+	for (i = 0; i < nr; i++)
+		(void)snprintf(got + strlen(got), sizeof(got) - strlen(got), "%u ", list[i]);
+	CHECK_STR(got, expected);
+	free(list);
+}
+
+TEST(number_parses_lists)
+{
+	check_list("3", false, 0, "3 ");
+	check_list("3,1,2", false, 0, "1 2 3 ");
+	check_list("3,3,1,3", false, 0, "1 3 ");
+	check_list("0-3", true, 0, "0 1 2 3 ");
+	check_list("5,0-2,1-3", true, 0, "0 1 2 3 5 ");
+	check_list("100", true, 0, "100 ");
+	check_list("7-7", true, 0, "7 ");
+	check_list("0-9", true, 0, "0 1 2 3 4 5 6 7 8 9 ");
+}
+
+TEST(number_refuses_bad_lists)
+{
+	check_list("", true, -EINVAL, "");
+	check_list(",", true, -EINVAL, "");
+	check_list("1,", true, -EINVAL, "");
+	check_list(",1", true, -EINVAL, "");
+	check_list("1;2", true, -EINVAL, "");
+	check_list("1-", true, -EINVAL, "");
+	check_list("-1", true, -EINVAL, "");
+	check_list("1-2-3", true, -EINVAL, "");
+	check_list("1-2", false, -EINVAL, "");
+	check_list("101", true, -ERANGE, "");
+	check_list("3-1", true, -ERANGE, "");
+	check_list("0-10", true, -ERANGE, ""); /* eleven of at most ten */
+	check_list("0-8,10,11", true, -ERANGE, "");
+}
+
+TEST(number_list_without_memory)
+{
+	uint32_t *list = NULL;
+	size_t nr = 0, nth = 0;
+	int err;
+
+	do {
+		(void)test_fail_allocation(++nth);
+		err = number_parse_list("0-29,40-60", true, 100, 100, &list, &nr);
+		(void)test_fail_allocation(0);
+		CHECK(err == 0 || err == -ENOMEM);
+	} while (err);
+	CHECK(nth > 1);
+	CHECK_EQ(nr, 51);
+	free(list);
+}

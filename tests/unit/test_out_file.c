@@ -1,0 +1,181 @@
+/* base/out_file: a file that appears whole or not at all. */
+#include "unit/test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/out_file.h"
+
+/* Each test works in a folder of its own, which must be empty again at its end. */
+static char folder[64];
+
+static void enter_folder(void)
+{
+	(void)snprintf(folder, sizeof(folder), "/tmp/stook-test-XXXXXX");
+	CHECK(mkdtemp(folder) != NULL);
+	CHECK_EQ(chdir(folder), 0);
+}
+
+static size_t nr_entries(void)
+{
+	DIR *directory = opendir(folder);
+	size_t nr = 0;
+
+	CHECK(directory != NULL);
+	while (readdir(directory))
+		nr++;
+	(void)closedir(directory);
+	return nr - 2; /* . and .. */
+}
+
+static void leave_folder(void)
+{
+	CHECK_EQ(nr_entries(), 0);
+	CHECK_EQ(chdir("/"), 0);
+	CHECK_EQ(rmdir(folder), 0);
+}
+
+static void check_content(const char *path, const char *expected)
+{
+	char text[256] = "";
+	FILE *file = fopen(path, "r");
+
+	CHECK(file != NULL);
+	CHECK_EQ(fread(text, 1, sizeof(text) - 1, file), strlen(expected));
+	CHECK_STR(text, expected);
+	(void)fclose(file);
+}
+
+TEST(out_file_appears_whole)
+{
+	struct out_file file;
+	struct error error = {0};
+	struct stat st;
+
+	enter_folder();
+	(void)umask(027);
+	CHECK_EQ(out_file_open(&file, "result", &error), 0);
+	fprintf(file.stream, "one\n");
+	CHECK_EQ(fflush(file.stream), 0);
+	CHECK_EQ(access("result", F_OK), -1); /* not before it is complete */
+	fprintf(file.stream, "two\n");
+	CHECK_EQ(out_file_commit(&file, &error), 0);
+	check_content("result", "one\ntwo\n");
+	CHECK_EQ(stat("result", &st), 0);
+	CHECK_EQ(st.st_mode & 07777, 0640); /* as open() makes them */
+	CHECK_EQ(nr_entries(), 1);
+	out_file_abort(&file); /* after a commit: nothing */
+	check_content("result", "one\ntwo\n");
+	CHECK_EQ(unlink("result"), 0);
+	leave_folder();
+}
+
+TEST(out_file_replaces_only_at_the_end)
+{
+	struct out_file file;
+	struct error error = {0};
+
+	enter_folder();
+	CHECK_EQ(out_file_open(&file, "result", &error), 0);
+	fprintf(file.stream, "old");
+	CHECK_EQ(out_file_commit(&file, &error), 0);
+	CHECK_EQ(out_file_open(&file, "result", &error), 0);
+	fprintf(file.stream, "new");
+	(void)fflush(file.stream);
+	check_content("result", "old");
+	CHECK_EQ(out_file_commit(&file, &error), 0);
+	check_content("result", "new");
+	CHECK_EQ(unlink("result"), 0);
+	leave_folder();
+}
+
+TEST(out_file_aborted_leaves_nothing)
+{
+	struct out_file file, never = {0};
+	struct error error = {0};
+
+	enter_folder();
+	CHECK_EQ(out_file_open(&file, "result", &error), 0);
+	fprintf(file.stream, "half of it");
+	(void)fflush(file.stream);
+	CHECK_EQ(access("result", F_OK), -1);
+	out_file_abort(&file);
+	out_file_abort(&file);
+	out_file_abort(&never);
+	leave_folder();
+}
+
+TEST(out_file_that_cannot_be_opened)
+{
+	struct out_file file;
+	struct error error = {0};
+
+	enter_folder();
+	CHECK_EQ(out_file_open(&file, "no-such-folder/result", &error), -ENOENT);
+	CHECK_EQ(error.code, -ENOENT);
+	CHECK(strstr(error.text, "no-such-folder/result") != NULL);
+	out_file_abort(&file);
+	CHECK_EQ(out_file_open(&file, folder, &error), -EISDIR);
+	out_file_abort(&file);
+	leave_folder();
+}
+
+/* The path became a folder meanwhile: the failure is told, and no temporary file stays. */
+TEST(out_file_that_cannot_be_renamed)
+{
+	struct out_file file;
+	struct error error = {0};
+
+	enter_folder();
+	CHECK_EQ(out_file_open(&file, "result", &error), 0);
+	fprintf(file.stream, "lost");
+	CHECK_EQ(mkdir("result", 0700), 0);
+	CHECK(out_file_commit(&file, &error) < 0);
+	CHECK(strstr(error.text, "result") != NULL);
+	CHECK_EQ(rmdir("result"), 0);
+	leave_folder();
+}
+
+TEST(out_file_on_a_full_device)
+{
+	struct out_file file;
+	struct error error = {0};
+
+	if (access("/dev/full", W_OK) < 0)
+		SKIP("/dev/full cannot be written");
+	CHECK_EQ(out_file_open(&file, "/dev/full", &error), 0);
+	fprintf(file.stream, "no room");
+	CHECK_EQ(out_file_commit(&file, &error), -ENOSPC);
+	CHECK_EQ(error.code, -ENOSPC);
+	CHECK_EQ(access("/dev/full", F_OK), 0);
+}
+
+TEST(out_file_writes_a_fifo_in_place)
+{
+	struct out_file file;
+	struct error error = {0};
+	char got[16] = "";
+	struct stat st;
+	int fd;
+
+	enter_folder();
+	CHECK_EQ(mkfifo("pipe", 0600), 0);
+	fd = open("pipe", O_RDONLY | O_NONBLOCK);
+	CHECK(fd >= 0);
+	CHECK_EQ(out_file_open(&file, "pipe", &error), 0);
+	CHECK_EQ(nr_entries(), 1);
+	fprintf(file.stream, "through");
+	CHECK_EQ(out_file_commit(&file, &error), 0);
+	CHECK_EQ(read(fd, got, sizeof(got) - 1), 7);
+	CHECK_STR(got, "through");
+	CHECK(stat("pipe", &st) == 0 && S_ISFIFO(st.st_mode));
+	(void)close(fd);
+	CHECK_EQ(unlink("pipe"), 0);
+	leave_folder();
+}

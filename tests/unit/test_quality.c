@@ -1,0 +1,155 @@
+/* profile/quality: which stacks are whole, and which files are to blame for those that are not. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "profile/quality.h"
+#include "unit/make_profile.h"
+
+static struct quality judge(const struct profile *profile)
+{
+	struct quality quality;
+
+	memset(&quality, 0x55, sizeof(quality));
+	CHECK_EQ(quality_judge(profile, &quality), 0);
+	CHECK_EQ(quality.complete + quality.truncated + quality.missed + quality.broken,
+		 quality.user);
+	return quality;
+}
+
+static const char *blamed(const struct profile *profile, const struct quality *quality, size_t i)
+{
+	return profile_module_name(profile, quality->blamed[i].module);
+}
+
+TEST(quality_of_nothing)
+{
+	struct profile *profile = profile_new();
+	struct quality quality = judge(profile);
+
+	CHECK_EQ(quality.user + quality.unnamed, 0);
+	CHECK_EQ(quality.blamed[0].samples, 0);
+	profile_free(profile);
+}
+
+TEST(quality_of_whole_stacks)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;_start;main;work 1");
+	(void)make_sample(profile, "a;libc.so!clone3;libc.so!start_thread;work 2");
+	(void)make_sample(profile, "a;libc.so!__libc_start_main;main;read_[k] 4");
+	(void)make_sample(profile, "go;runtime.goexit.abi0;main.main 8");
+	(void)make_sample(profile, "kworker;worker_thread_[k];work_[k] 16"); /* has none */
+	quality = judge(profile);
+	CHECK_EQ(quality.user, 15);
+	CHECK_EQ(quality.complete, 15);
+	CHECK_EQ(quality.unnamed, 0);
+	CHECK_EQ(quality.blamed[0].samples, 0);
+	profile_free(profile);
+}
+
+TEST(quality_blames_the_file_of_the_root)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;libbad.so!deep;app!work 10");
+	(void)make_sample(profile, "a;libbad.so!other;app!work 10");
+	(void)make_sample(profile, "a;libworse.so!x 30");
+	(void)make_sample(profile, "a;lib1.so!x 1");
+	(void)make_sample(profile, "a;lib2.so!x 2");
+	(void)make_sample(profile, "a;lib3.so!x 3");
+	(void)make_sample(profile, "a;_start;main 99");
+	quality = judge(profile);
+	CHECK_EQ(quality.broken, 56);
+	CHECK_STR(blamed(profile, &quality, 0), "libworse.so");
+	CHECK_EQ(quality.blamed[0].samples, 30);
+	CHECK_STR(blamed(profile, &quality, 1), "libbad.so");
+	CHECK_EQ(quality.blamed[1].samples, 20);
+	CHECK_STR(blamed(profile, &quality, 2), "lib3.so");
+	CHECK_EQ(quality.blamed[2].samples, 3);
+	profile_free(profile);
+}
+
+/* What a walk finds beyond the last file is no code: [unknown] is to blame for itself alone. */
+TEST(quality_blames_the_last_file)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;!;!;libbad.so!deep;app!work 10");
+	(void)make_sample(profile, "a;!;! 3");
+	quality = judge(profile);
+	CHECK_EQ(quality.broken, 13);
+	CHECK_STR(blamed(profile, &quality, 0), "libbad.so");
+	CHECK_EQ(quality.blamed[0].samples, 10);
+	CHECK_EQ(quality.blamed[1].module, MODULE_NR_UNKNOWN);
+	CHECK_EQ(quality.blamed[1].samples, 3);
+	profile_free(profile);
+}
+
+TEST(quality_of_missed_stacks)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;[missed];page_fault_[k] 3");
+	quality = judge(profile);
+	CHECK_EQ(quality.user, 3);
+	CHECK_EQ(quality.missed, 3);
+	CHECK_EQ(quality.blamed[0].samples, 0);
+	profile_free(profile);
+}
+
+/* A stack that was cut at the limit but shows its beginning nevertheless is whole. */
+TEST(quality_of_truncated_stacks)
+{
+	struct profile *profile = profile_new();
+	struct sample_labels labels = {.user_end = STACK_TRUNCATED};
+	uint32_t whole[2], cut[2];
+	struct quality quality;
+
+	whole[0] = cut[0] = (uint32_t)profile_add_frame(profile, FRAME_USER, 0, 1);
+	whole[1] = (uint32_t)profile_add_frame(profile, FRAME_USER, 0, 2);
+	cut[1] = (uint32_t)profile_add_frame(profile, FRAME_USER, 0, 3);
+	CHECK_EQ(profile_set_function(profile, whole[1], "_start"), 0);
+	CHECK(profile_add_sample(profile, &labels, whole, 2, 0, 5) >= 0);
+	CHECK(profile_add_sample(profile, &labels, cut, 2, 0, 7) >= 0);
+	quality = judge(profile);
+	CHECK_EQ(quality.complete, 5);
+	CHECK_EQ(quality.truncated, 7);
+	CHECK_EQ(quality.broken, 0);
+	CHECK_EQ(quality.unnamed, 12); /* their leaf */
+	profile_free(profile);
+}
+
+TEST(quality_counts_leaves_without_a_name)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;_start;libx.so! 2");
+	(void)make_sample(profile, "a;_start;main 3");
+	(void)make_sample(profile, "a;libx.so!;main 5");
+	quality = judge(profile);
+	CHECK_EQ(quality.unnamed, 2);
+	CHECK_EQ(quality.complete, 5);
+	CHECK_EQ(quality.broken, 5);
+	profile_free(profile);
+}
+
+TEST(quality_without_memory)
+{
+	struct profile *profile = profile_new();
+	struct quality quality = {.user = 77};
+
+	(void)make_sample(profile, "a;main 2");
+	(void)test_fail_allocation(1);
+	CHECK_EQ(quality_judge(profile, &quality), -ENOMEM);
+	(void)test_fail_allocation(0);
+	CHECK_EQ(quality.user, 77);
+	profile_free(profile);
+}
