@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -18,9 +19,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/process_info.h"
+#include "session/core_btf.h"
 #include "skel/sampler.skel.h"
 
 #define READ_BATCH 256
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* The structs with a name that vmlinux/vmlinux.h has, those inside of others first. */
+static const char *const structs_read[] = {"ns_common", "pid_namespace", "upid",
+					   "pid",	"signal_struct", "task_struct"};
 
 struct sampler {
 	struct sampler_bpf *bpf;
@@ -132,6 +140,24 @@ static int attach(struct sampler *sampler, const struct sampler_config *config, 
 	return 0;
 }
 
+/* With the few types that the programs need; or, if they can't be taken out, with all of them. */
+static int open_and_load(struct sampler *sampler, const struct sampler_config *config)
+{
+	cleanup_fd int btf_fd =
+		core_btf_extract(KERNEL_BTF, structs_read, ARRAY_SIZE(structs_read), NULL);
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", btf_fd);
+	if (btf_fd >= 0)
+		options.btf_custom_path = path;
+	sampler->bpf = sampler_bpf__open_opts(&options);
+	if (!sampler->bpf)
+		return -errno;
+	configure(sampler->bpf, config);
+	return sampler_bpf__load(sampler->bpf);
+}
+
 static int load(struct sampler *sampler, const struct sampler_config *config, struct error *error)
 {
 	int err;
@@ -141,11 +167,9 @@ static int load(struct sampler *sampler, const struct sampler_config *config, st
 	if (sampler->nr_cpus < 1)
 		return error_set(error, -EIO, "cannot tell how many CPUs there are");
 	sampler->per_cpu = calloc((size_t)sampler->nr_cpus, sizeof(*sampler->per_cpu));
-	sampler->bpf = sampler_bpf__open();
-	if (!sampler->per_cpu || !sampler->bpf)
+	if (!sampler->per_cpu)
 		return error_set(error, -ENOMEM, "out of memory");
-	configure(sampler->bpf, config);
-	err = sampler_bpf__load(sampler->bpf);
+	err = open_and_load(sampler, config);
 	if (err < 0)
 		return explain_load(err, error);
 	err = fill_slots(sampler, error);

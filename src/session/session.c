@@ -117,6 +117,7 @@ static uint32_t clip_frames(uint32_t wanted)
 static int load_sampler(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
+	bool follows = options->nr_pids > 0 && options->follow;
 	struct sampler_config config = {
 		.include_idle = options->include_idle,
 		.by_tid = options->labels & LABEL_TID,
@@ -127,8 +128,8 @@ static int load_sampler(struct session *session, struct error *error)
 		.pidns_inum = process_own_pidns(),
 		.filter_pids = options->nr_pids > 0,
 		.filter_tids = options->nr_tids > 0,
-		.follow = options->nr_pids > 0 && options->follow,
-		.max_pids = options->nr_pids + (options->follow ? MAX_FOLLOWED : 0),
+		.follow = follows,
+		.max_pids = options->nr_pids + (follows ? MAX_FOLLOWED : 0),
 		.max_tids = options->nr_tids,
 		.cgroup_fd = options->cgroup_fd,
 		.ring_bytes = options->ring_bytes,

@@ -298,29 +298,6 @@ TEST(drain_whole_life_in_one_poll)
 	fixture_close(&fixture);
 }
 
-TEST(drain_tracks_only_what_was_asked_for)
-{
-	struct fixture fixture;
-
-	fixture_open(&fixture, LABEL_PID, NULL);
-	CHECK_EQ(process_table_track(fixture.processes, PID_A), 0);
-	give_app(&fixture);
-	CHECK_EQ(give_event(&fixture, made_fork(13, PID_B, PID_B + 1000)), 0);
-	CHECK_EQ(give_event(&fixture, made_exec(14, PID_B)), 0);
-	CHECK_EQ(give_event(&fixture, made_map(15, PID_B, 0x1000, 0x2000, 0, "/bin/other")), 0);
-	CHECK_EQ(give_event(&fixture, made_fork(16, PID_A, PID_C)), 0);
-	CHECK_EQ(give_event(&fixture, made_exec(17, PID_C)), 0);
-	CHECK_EQ(give_event(&fixture, made_map(18, PID_C, 0x1000, 0x2000, 0, "/bin/child")), 0);
-	CHECK_EQ(give_sample(&fixture, 20, PID_A, 1, 0x1001), 0);
-	CHECK_EQ(give_sample(&fixture, 20, PID_C, 2, 0x1001), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
-	check_profile(fixture.profile, "5000001:0:0:app+1 1;5000003:0:0:child+1 1;");
-	CHECK_EQ(process_table_nr(fixture.processes), 2);
-	CHECK_EQ(file_table_nr(fixture.files), 3);
-	CHECK_EQ(drain_totals(fixture.drain)->events, 6);
-	fixture_close(&fixture);
-}
-
 /*
  * Processes outside of our pid namespace all have the number 0. What one of them has mapped says
  * nothing of another.

@@ -637,7 +637,7 @@ static void tell(const struct feeding *feeding)
 	}
 }
 
-static bool play(uint64_t seed, bool tracked)
+static bool play(uint64_t seed)
 {
 	static struct history history;
 	struct counts counts[MAX_POLLS + 1];
@@ -656,8 +656,6 @@ static bool play(uint64_t seed, bool tracked)
 	aggregate(&history, counts);
 	CHECK_EQ(regcomp(&comm, "^a", REG_NOSUB), 0);
 	fixture_open(&feeding.fixture, history.labels, history.has_comm ? &comm : NULL);
-	if (tracked)
-		CHECK_EQ(process_table_track(feeding.fixture.processes, pid_of(0)), 0);
 	feed(&feeding, &schedule, counts);
 	expect(&feeding);
 	right = is_right(&feeding);
@@ -672,25 +670,14 @@ static bool play(uint64_t seed, bool tracked)
 	return right;
 }
 
-static void play_all(bool tracked)
+TEST(drain_gives_every_sample_its_truth)
 {
 	uint64_t seed;
 
 	for (seed = 1; seed <= NR_ROUNDS; seed++) {
-		if (play(seed, tracked))
+		if (play(seed))
 			continue;
 		fprintf(stderr, "  history %" PRIu64 " came out wrong\n", seed);
 		CHECK(false);
 	}
-}
-
-TEST(drain_gives_every_sample_its_truth)
-{
-	play_all(false);
-}
-
-/* All processes descend from the one that was asked for. */
-TEST(drain_gives_every_tracked_sample_its_truth)
-{
-	play_all(true);
 }

@@ -1,0 +1,347 @@
+/*
+ * proc/process_table by itself: what it does with processes that are there, that were there, and
+ * that are too many. How events and records interleave is in test_drain.c.
+ */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proc/process_table.h"
+
+#define PID_A 5000001 /* above the greatest pid_max */
+#define PID_B 5000002
+#define PAGE  0x1000
+
+static struct process_event event_of(enum process_event_kind kind, uint64_t time_ns, int32_t pid)
+{
+	return (struct process_event){.kind = kind, .time_ns = time_ns, .pid = pid};
+}
+
+static int arrive(struct process_table *table, struct process_event *event)
+{
+	return process_table_arrive(table, event, "//anon");
+}
+
+/* Arrives and is replayed at once. */
+static void tell(struct process_table *table, struct process_event event)
+{
+	CHECK_EQ(arrive(table, &event), 0);
+	CHECK_EQ(process_table_replay(table, &event), 0);
+}
+
+static void tell_exec(struct process_table *table, uint64_t time_ns, int32_t pid)
+{
+	tell(table, event_of(PROCESS_EXEC, time_ns, pid));
+}
+
+static void tell_exit(struct process_table *table, uint64_t time_ns, int32_t pid)
+{
+	tell(table, event_of(PROCESS_EXIT, time_ns, pid));
+}
+
+static void tell_map(struct process_table *table, uint64_t time_ns, int32_t pid, uint64_t start)
+{
+	struct process_event event = event_of(PROCESS_MAP, time_ns, pid);
+
+	event.mapping = (struct mapping){.start = start, .end = start + PAGE};
+	tell(table, event);
+}
+
+static bool has(struct process_table *table, int32_t pid, uint64_t time_ns, uint64_t address)
+{
+	return mappings_find(process_table_mappings(table, pid, time_ns), address) != NULL;
+}
+
+struct tables {
+	struct file_table *files;
+	struct process_table *table;
+};
+
+static struct process_table *open_tables(struct tables *tables)
+{
+	tables->files = file_table_new(10);
+	tables->table = process_table_new(tables->files);
+	CHECK(tables->table != NULL);
+	return tables->table;
+}
+
+static void close_tables(struct tables *tables)
+{
+	process_table_free(tables->table);
+	file_table_free(tables->files);
+}
+
+/* --- those that are gone --------------------------------------------------------------------- */
+
+TEST(process_table_forgets_the_dead_after_a_while)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+
+	tell_exec(table, 10, PID_A);
+	tell_exec(table, 10, PID_B);
+	tell_map(table, 11, PID_A, PAGE);
+	tell_exit(table, 20, PID_A);
+	CHECK(has(table, PID_A, 20, PAGE)); /* a late record */
+	process_table_purge(table, NS_PER_SEC);
+	CHECK(has(table, PID_A, NS_PER_SEC, PAGE)); /* a thread that lives on */
+	process_table_purge(table, NS_PER_SEC * 5 / 2);
+	CHECK_EQ(process_table_nr(table), 2);
+	process_table_purge(table, NS_PER_SEC * 4);
+	CHECK_EQ(process_table_nr(table), 1);
+	CHECK(process_table_mappings(table, PID_A, 0) == NULL);
+	CHECK(process_table_mappings(table, PID_B, 0) != NULL);
+	process_table_free(NULL);
+	close_tables(&tables);
+}
+
+TEST(process_table_forgets_each_of_many)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	int32_t i;
+
+	for (i = 0; i < 5000; i++) {
+		tell_exec(table, 10, PID_A + i);
+		if (i % 3)
+			tell_exit(table, 20, PID_A + i);
+	}
+	process_table_purge(table, 100 * NS_PER_SEC);
+	CHECK_EQ(process_table_nr(table), 1667);
+	for (i = 0; i < 5000; i++)
+		CHECK_EQ(process_table_mappings(table, PID_A + i, 0) != NULL, i % 3 == 0);
+	close_tables(&tables);
+}
+
+static void *sleep_on(void *unused)
+{
+	for (;;)
+		(void)pause();
+	return unused;
+}
+
+/* A process whose first thread ends at once, while another goes on. */
+static pid_t start_without_leader(void)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+
+	if (pid != 0)
+		return pid;
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (pthread_create(&thread, NULL, sleep_on, NULL) != 0)
+		_exit(1);
+	pthread_exit(NULL);
+}
+
+static bool leader_has_ended(pid_t pid)
+{
+	char path[64], text[512] = "";
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "r");
+	CHECK(file != NULL);
+	CHECK(fgets(text, sizeof(text), file) != NULL);
+	(void)fclose(file);
+	return strstr(text, ") Z ") != NULL;
+}
+
+/*
+ * Its other threads may run one loop for minutes: a record in the beginning of each epoch, counts
+ * from then on. Its maps can't be read any more, so what is known of it must be kept.
+ */
+TEST(process_table_keeps_a_process_without_its_leader)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	pid_t pid = start_without_leader();
+	int tries;
+	bool kept;
+
+	CHECK(pid > 0);
+	for (tries = 0; tries < 1000 && !leader_has_ended(pid); tries++)
+		(void)usleep(5000);
+	CHECK(leader_has_ended(pid));
+	tell_exec(table, 10, pid);
+	tell_map(table, 11, pid, PAGE);
+	tell_exit(table, 20, pid);
+	process_table_purge(table, 10 * NS_PER_SEC);
+	CHECK_EQ(process_table_meet(table, pid), 0);
+	kept = has(table, pid, 10 * NS_PER_SEC, PAGE);
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	CHECK(kept);
+	process_table_purge(table, 20 * NS_PER_SEC); /* now all of it is gone */
+	CHECK_EQ(process_table_nr(table), 0);
+	close_tables(&tables);
+}
+
+/* --- those that were there before us --------------------------------------------------------- */
+
+TEST(process_table_reads_maps_once)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	uint64_t here = (uint64_t)(uintptr_t)&process_table_new;
+	const struct mappings *mappings;
+	void *memory;
+
+	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	mappings = process_table_mappings(table, getpid(), clock_now_ns());
+	CHECK_EQ(mappings_find(mappings, here)->kind, MAPPING_FILE);
+	CHECK(file_table_nr(tables.files) > 0);
+	memory = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(memory != MAP_FAILED);
+	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK(!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)); /* an event would tell */
+	process_table_distrust(table);
+	CHECK_EQ(process_table_meet(table, getpid()), 0); /* but they may be lost */
+	CHECK(has(table, getpid(), clock_now_ns(), (uintptr_t)memory));
+	close_tables(&tables);
+}
+
+TEST(process_table_meets_those_that_are_not_there)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+
+	CHECK_EQ(process_table_meet(table, PID_A), 0);
+	CHECK_EQ(process_table_meet(table, 0), 0); /* outside of our pid namespace */
+	CHECK_EQ(process_table_meet(table, -1), 0);
+	CHECK(!has(table, PID_A, 1, PAGE));
+	CHECK(!has(table, 0, 1, PAGE));
+	CHECK(process_table_mappings(table, PID_B, 1) == NULL);
+	CHECK_EQ(process_table_nr(table), 1);
+	close_tables(&tables);
+}
+
+struct mapper {
+	pthread_t thread;
+	volatile bool stop;
+	uint64_t before_ns, after_ns; /* around the last mmap() */
+	void *memory;
+};
+
+/*
+ * A mapping that was made while the maps were read, too late to be in them, is told by its event:
+ * which must not be taken for one that the maps have. Many mappings make the reading slow.
+ */
+static void *map_once(void *context)
+{
+	struct mapper *mapper = context;
+
+	(void)usleep(2000);
+	mapper->before_ns = clock_now_ns();
+	/* Low in memory: where the reader has been already. */
+	mapper->memory = mmap((void *)0x10000000, PAGE, PROT_READ | PROT_EXEC,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	mapper->after_ns = clock_now_ns();
+	return NULL;
+}
+
+TEST(process_table_mapping_while_maps_are_read)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	size_t nr = 40000, i;
+	char *many = mmap(NULL, nr * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct mapper mapper = {.memory = NULL};
+	struct process_event event;
+	uint64_t begin_ns, end_ns;
+
+	CHECK(many != MAP_FAILED);
+	for (i = 0; i < nr; i += 2) /* each other page is a mapping of its own */
+		if (mprotect(many + i * PAGE, PAGE, PROT_READ | PROT_EXEC) < 0)
+			SKIP("this host allows too few mappings");
+	CHECK_EQ(pthread_create(&mapper.thread, NULL, map_once, &mapper), 0);
+	begin_ns = clock_now_ns();
+	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	end_ns = clock_now_ns();
+	CHECK_EQ(pthread_join(mapper.thread, NULL), 0);
+	CHECK(mapper.memory == (void *)0x10000000);
+	if (mapper.before_ns < begin_ns || mapper.after_ns > end_ns)
+		SKIP("the mapping was not made while the maps were read");
+	event = event_of(PROCESS_MAP, (mapper.before_ns + mapper.after_ns) / 2, getpid());
+	event.mapping = (struct mapping){.start = 0x10000000, .end = 0x10000000 + PAGE};
+	tell(table, event);
+	CHECK(has(table, getpid(), end_ns, 0x10000000));
+	close_tables(&tables);
+}
+
+/* --- too many -------------------------------------------------------------------------------- */
+
+/* The table begins anew while a fork is replayed: parent and child are both let go. */
+TEST(process_table_fork_at_the_limit)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event fork = event_of(PROCESS_FORK, 20, PID_B);
+	int32_t i;
+
+	tell_exec(table, 10, PID_A);
+	tell_map(table, 11, PID_A, PAGE);
+	for (i = 1; i < PROCESS_TABLE_MAX; i++) {
+		struct process_event event = event_of(PROCESS_EXEC, 12, PID_B + i);
+
+		CHECK_EQ(arrive(table, &event), 0);
+	}
+	CHECK_EQ(process_table_nr(table), PROCESS_TABLE_MAX);
+	fork.parent = PID_A;
+	CHECK_EQ(process_table_replay(table, &fork), 0);
+	CHECK(process_table_nr(table) <= PROCESS_TABLE_MAX);
+	close_tables(&tables);
+}
+
+/* --- out of memory --------------------------------------------------------------------------- */
+
+/* A failed fork or mapping may be replayed again. */
+TEST(process_table_without_memory)
+{
+	struct tables tables;
+	struct process_table *table;
+	struct process_event events[4];
+	size_t nth = 0, done = 0;
+
+	tables.files = file_table_new(1);
+	(void)test_fail_allocation(1);
+	CHECK(process_table_new(tables.files) == NULL);
+	(void)test_fail_allocation(0);
+	tables.table = table = process_table_new(tables.files);
+	events[0] = event_of(PROCESS_EXEC, 10, PID_A);
+	events[1] = event_of(PROCESS_MAP, 11, PID_A);
+	events[1].mapping = (struct mapping){.start = PAGE, .end = 2 * PAGE};
+	events[2] = event_of(PROCESS_FORK, 12, PID_B);
+	events[2].parent = PID_A;
+	events[3] = event_of(PROCESS_MAP, 13, PID_B);
+	events[3].mapping = (struct mapping){.start = 3 * PAGE, .end = 4 * PAGE};
+	while (done < 4) {
+		int err;
+
+		(void)test_fail_allocation(++nth);
+		err = arrive(table, &events[done]);
+		if (!err)
+			err = process_table_replay(table, &events[done]);
+		(void)test_fail_allocation(0);
+		CHECK(err == 0 || err == -ENOMEM);
+		if (!err) {
+			done++;
+			nth = 0;
+		}
+	}
+	CHECK(has(table, PID_A, 20, PAGE));
+	CHECK(!has(table, PID_A, 20, 3 * PAGE));
+	CHECK(has(table, PID_B, 20, PAGE));
+	CHECK(has(table, PID_B, 20, 3 * PAGE));
+	close_tables(&tables);
+}
