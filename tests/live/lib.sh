@@ -89,6 +89,7 @@ start() {
 stop() {
 	kill -TERM "$@" 2>/dev/null
 	wait "$@" 2>/dev/null
+	return 0 # not what they ended with
 }
 
 # wait_until SECONDS COMMAND…: true as soon as the command is.

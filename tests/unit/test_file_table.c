@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -79,6 +80,13 @@ static int nr_open_fds(void)
 	return nr;
 }
 
+/* Some tools that tests are run under don't know it. */
+static void need_openat2(void)
+{
+	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
+		SKIP("there is no openat2()");
+}
+
 /* Opened by its path alone: nobody has it mapped. */
 static int open_by_path(const struct file_id *id, const char *path)
 {
@@ -93,6 +101,7 @@ TEST(file_open_by_path)
 	const char *path;
 	int fd;
 
+	need_openat2();
 	enter_folder();
 	path = in_folder("file");
 	make_file(path, "content");
@@ -147,6 +156,7 @@ TEST(file_open_is_not_led_astray_by_a_symlink)
 	struct file_id id, link_id, secret;
 	int fd;
 
+	need_openat2();
 	enter_folder();
 	make_file(in_folder("library"), "library");
 	make_file(in_folder("secret"), "secret");
@@ -174,6 +184,7 @@ TEST(file_open_sees_a_reused_inode)
 	long generation = 0;
 	int fd, kept;
 
+	need_openat2();
 	enter_folder();
 	make_file(in_folder("file"), "content");
 	id = id_of(in_folder("file"));
@@ -210,6 +221,15 @@ static bool find_line(const void *address, struct maps_entry *entry, char *path,
 	return found;
 }
 
+/* Of the link's end: tools that this runs under don't all show us the file itself. */
+static void stat_ourselves(struct stat *st)
+{
+	char path[4096] = "";
+
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	CHECK_EQ(stat(path, st), 0);
+}
+
 TEST(file_table_opens_our_own_program)
 {
 	struct file_table *table = file_table_new(10);
@@ -225,7 +245,7 @@ TEST(file_table_opens_our_own_program)
 	file = file_table_get(table, 0);
 	CHECK_EQ(file->state, FILE_OPEN);
 	CHECK_STR(file->path, path);
-	CHECK_EQ(stat("/proc/self/exe", &ours), 0);
+	stat_ourselves(&ours);
 	CHECK_EQ(fstat(file->fd, &its), 0);
 	CHECK_EQ(ours.st_ino, its.st_ino);
 	CHECK_EQ(ours.st_dev, its.st_dev);
@@ -350,6 +370,7 @@ TEST(file_table_keeps_its_limit)
 	int before, i;
 	char letter;
 
+	need_openat2();
 	enter_folder();
 	before = nr_open_fds();
 	add_real(table, 'a');

@@ -254,7 +254,7 @@ TEST(process_table_mapping_while_maps_are_read)
 {
 	struct tables tables;
 	struct process_table *table = open_tables(&tables);
-	size_t nr = 40000, i;
+	size_t nr = 16000, i;
 	char *many = mmap(NULL, nr * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	struct mapper mapper = {.memory = NULL};
 	struct process_event event;
@@ -276,6 +276,26 @@ TEST(process_table_mapping_while_maps_are_read)
 	event.mapping = (struct mapping){.start = 0x10000000, .end = 0x10000000 + PAGE};
 	tell(table, event);
 	CHECK(has(table, getpid(), end_ns, 0x10000000));
+	close_tables(&tables);
+}
+
+/* The number was another process' when its maps were read, and nobody knows the new one's parent.
+ */
+TEST(process_table_drops_maps_of_an_earlier_process)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	uint64_t here = (uint64_t)(uintptr_t)&process_table_new;
+	uint64_t now;
+
+	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	now = clock_now_ns();
+	CHECK(has(table, getpid(), now, here));
+	tell_exit(table, now, getpid());
+	tell(table, event_of(PROCESS_FORK, now + 1, getpid()));
+	CHECK(!has(table, getpid(), now + 1, here));
+	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK(has(table, getpid(), clock_now_ns(), here)); /* and reads the new one's */
 	close_tables(&tables);
 }
 
