@@ -81,6 +81,8 @@ int out_file_open(struct out_file *file, const char *path, struct error *error)
 	cleanup_fd int fd = -1;
 	int err;
 
+	if (!*path)
+		return error_set(error, -ENOENT, "cannot write a file without a name");
 	*file = (struct out_file){.path = strdup(path)};
 	if (!file->path)
 		return error_set(error, -ENOMEM, "out of memory");

@@ -17,8 +17,9 @@
 #include "base/number.h"
 #include "bpf/wire.h"
 
-#define MAX_TARGETS 500 /* each is watched by a descriptor; twice that is SESSION_MAX_CALLER_FDS \
-			 */
+#define MAX_TARGETS                                                                  \
+	500 /* each is watched by a descriptor; twice that is SESSION_MAX_CALLER_FDS \
+	     */
 #define MAX_CPUS 65536
 
 static int bad(struct error *error, const char *option, const char *value, const char *wanted)

@@ -47,13 +47,18 @@ static bool is_file(int fd, const struct file_id *id)
 }
 
 /* An inode number is used again; its generation then differs, where the filesystem keeps one. */
-static bool same_generation(int fd, const struct file_id *id)
+uint64_t file_generation(int fd)
 {
 	long generation = 0;
 
-	if (!id->generation || ioctl(fd, FS_IOC_GETVERSION, &generation) < 0)
-		return true;
-	return (uint32_t)generation == (uint32_t)id->generation;
+	return ioctl(fd, FS_IOC_GETVERSION, &generation) < 0 ? 0 : (uint32_t)generation;
+}
+
+static bool same_generation(int fd, const struct file_id *id)
+{
+	uint64_t generation = file_generation(fd);
+
+	return !id->generation || !generation || generation == (uint32_t)id->generation;
 }
 
 /* From a bare handle to a descriptor for reading. */

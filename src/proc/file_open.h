@@ -16,4 +16,7 @@
 int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
 		     uint64_t end);
 
+/* The generation of the inode behind a descriptor; 0 where the filesystem keeps none. */
+uint64_t file_generation(int fd);
+
 #endif

@@ -125,6 +125,8 @@ static void set_fd(struct file_table *table, struct file *file, int fd)
 {
 	file->fd = fd;
 	file->state = FILE_OPEN;
+	if (!file->id.generation)
+		file->id.generation = file_generation(fd); /* maps don't tell it */
 	table->nr_open++;
 }
 

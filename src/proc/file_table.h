@@ -22,8 +22,8 @@ struct file_id {
 enum file_state {
 	FILE_OPEN,
 	FILE_CLOSED,  /* was open; closed to stay within the limit */
-	FILE_GONE,    /* it could not be found any more when we first looked */
-	FILE_REFUSED, /* not a regular file, or we may not read it */
+	FILE_GONE,    /* when we first looked there was no such regular file any more */
+	FILE_REFUSED, /* we may not read it */
 };
 
 struct file {

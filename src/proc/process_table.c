@@ -7,6 +7,7 @@
 #include "proc/process_table.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +23,11 @@ struct process {
 	bool replayed; /* its mappings come from replayed events */
 	struct mappings *mappings;
 	struct mappings *snapshot;
-	uint64_t snapshot_ns;	 /* when the snapshot was taken; 0: never tried */
-	uint64_t snapshot_since; /* the snapshot is not of the program that ran before this */
-	uint64_t exited_ns;	 /* 0: lives */
+	uint64_t snapshot_began_ns; /* when reading it began … */
+	uint64_t snapshot_ns;	    /* … and when it was taken; 0: never tried */
+	uint64_t snapshot_since;    /* the snapshot is not of the program that ran before this */
+	uint64_t program_since;	    /* the latest fork or exec of it that has arrived */
+	uint64_t exited_ns;	    /* 0: lives */
 };
 
 struct process_table {
@@ -153,6 +156,7 @@ static void set_mappings(struct process *process, struct mappings *mappings)
 static int take_snapshot(struct process_table *table, struct process *process)
 {
 	struct mappings *mappings = mappings_new();
+	uint64_t began_ns = clock_now_ns();
 
 	if (!mappings)
 		return -ENOMEM;
@@ -163,8 +167,9 @@ static int take_snapshot(struct process_table *table, struct process *process)
 	set_mappings(process, NULL);
 	mappings_unref(process->snapshot);
 	process->snapshot = mappings;
+	process->snapshot_began_ns = began_ns;
 	process->snapshot_ns = clock_now_ns();
-	process->snapshot_since = 0;
+	process->snapshot_since = process->program_since;
 	return 0;
 }
 
@@ -185,9 +190,17 @@ int process_table_meet(struct process_table *table, int32_t pid)
 	return needs_snapshot(table, process) ? take_snapshot(table, process) : 0;
 }
 
+/* Events from before a loss may be all that is left of what followed them. */
+static bool is_trusted(const struct process_table *table, const struct process_event *event)
+{
+	return event->time_ns > table->distrust_ns;
+}
+
 /* A snapshot that was taken after an event of its process is of the program after that event. */
 static void limit_snapshot(struct process *process, uint64_t since_ns)
 {
+	if (since_ns > process->program_since)
+		process->program_since = since_ns;
 	if (process->snapshot && since_ns <= process->snapshot_ns &&
 	    since_ns > process->snapshot_since)
 		process->snapshot_since = since_ns;
@@ -203,7 +216,7 @@ static int arrive_fork(struct process_table *table, const struct process_event *
 	child = find_or_add(table, event->pid);
 	if (!child)
 		return -ENOMEM;
-	child->replayed = true; /* will be, before any of its samples */
+	child->replayed = is_trusted(table, event); /* will be, before any of its samples */
 	limit_snapshot(child, event->time_ns);
 	return 0;
 }
@@ -214,13 +227,15 @@ static int arrive_exec(struct process_table *table, const struct process_event *
 
 	if (!process)
 		return -ENOMEM;
-	process->replayed = true;
+	process->replayed = is_trusted(table, event);
 	limit_snapshot(process, event->time_ns);
 	return 0;
 }
 
 int process_table_arrive(struct process_table *table, struct process_event *event, const char *path)
 {
+	if (event->pid <= 0)
+		return 0; /* outside of our pid namespace, where all have one number */
 	switch (event->kind) {
 	case PROCESS_FORK:
 		return arrive_fork(table, event);
@@ -251,18 +266,29 @@ static void drop_snapshot(struct process *process)
 	process->snapshot_ns = 0;
 }
 
+/* Whether maps that were read after a loss know better than an event from before it. */
+static bool maps_know_better(const struct process_table *table, const struct process *process,
+			     const struct process_event *event)
+{
+	return process->snapshot && !is_trusted(table, event) &&
+	       process->snapshot_ns > table->distrust_ns;
+}
+
 static int replay_fork(struct process_table *table, const struct process_event *event)
 {
-	struct process *parent = find(table, event->parent);
 	struct process *child = find_or_add(table, event->pid);
+	struct process *parent = find(table, event->parent); /* adding may forget all others */
+	struct mappings *mappings = NULL;
 
 	if (!child)
 		return -ENOMEM;
 	child->exited_ns = 0;
 	if (child->snapshot_ns < event->time_ns)
 		drop_snapshot(child); /* it was of an earlier process with this number */
-	set_mappings(child, parent ? mappings_ref(current(parent, event->time_ns)) : NULL);
-	child->replayed = child->mappings != NULL;
+	if (parent && !maps_know_better(table, child, event))
+		mappings = mappings_ref(current(parent, event->time_ns));
+	set_mappings(child, mappings);
+	child->replayed = mappings && is_trusted(table, event);
 	return 0;
 }
 
@@ -275,8 +301,12 @@ static int replay_exec(struct process_table *table, const struct process_event *
 		mappings_unref(none);
 		return -ENOMEM;
 	}
-	set_mappings(process, none);
 	process->exited_ns = 0;
+	if (maps_know_better(table, process, event)) {
+		mappings_unref(none);
+		none = NULL;
+	}
+	set_mappings(process, none);
 	return 0;
 }
 
@@ -289,7 +319,7 @@ static int replay_map(struct process_table *table, const struct process_event *e
 	if (!process || !current(process, event->time_ns))
 		return 0;
 	if (!process->mappings) {
-		if (event->time_ns <= process->snapshot_ns)
+		if (event->time_ns <= process->snapshot_began_ns)
 			return 0; /* the snapshot knows already, and may know better */
 		process->mappings = mappings_ref(process->snapshot);
 	}
@@ -301,6 +331,8 @@ int process_table_replay(struct process_table *table, const struct process_event
 {
 	struct process *process;
 
+	if (event->pid <= 0)
+		return 0;
 	switch (event->kind) {
 	case PROCESS_FORK:
 		return replay_fork(table, event);
@@ -339,6 +371,12 @@ void process_table_distrust(struct process_table *table)
 		process_of(slot)->replayed = false;
 }
 
+/* Only its leading thread has ended, or nobody has waited for it yet. */
+static bool is_there(int32_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
 void process_table_purge(struct process_table *table, uint64_t now_ns)
 {
 	const struct u64_map_slot *slot;
@@ -347,7 +385,8 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 	while ((slot = u64_map_next(&table->by_pid, &position))) {
 		struct process *process = process_of(slot);
 
-		if (!process->exited_ns || process->exited_ns + KEEP_EXITED_NS > now_ns)
+		if (!process->exited_ns || process->exited_ns + KEEP_EXITED_NS > now_ns ||
+		    is_there(process->pid))
 			continue;
 		(void)u64_map_remove(&table->by_pid, slot->key);
 		process_free(process);

@@ -216,7 +216,7 @@ static int64_t user_frame(struct drain *drain, const struct mappings *mappings, 
 		address = address - mapping->start + mapping->offset;
 	} else if (mapping && mapping->kind == MAPPING_VDSO) {
 		module = drain->vdso_module;
-		address -= mapping->start;
+		address = address - mapping->start + mapping->offset; /* its front may be cut */
 	} else if (mapping) {
 		module = drain->anon_module;
 	} else {
@@ -327,17 +327,22 @@ static uint64_t add_sample(struct drain *drain, const struct wire_record *record
 	return (uint64_t)sample;
 }
 
+/* If it fails nothing was added, and the record can be replayed again. */
 static int replay_record(struct drain *drain, const struct wire_record *record)
 {
+	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
+	uint64_t sample;
 	int err = 0;
-	uint64_t sample = add_sample(drain, record, &err);
 
+	if (u64_map_set(ids, record->id, HIDDEN) < 0)
+		return -ENOMEM;
+	sample = add_sample(drain, record, &err);
 	if (err < 0)
 		return err;
 	drain->totals.records++;
 	if (!drain->totals.first_ns || record->time_ns < drain->totals.first_ns)
 		drain->totals.first_ns = record->time_ns;
-	return u64_map_set(&drain->ids[record->epoch % WIRE_EPOCH_SLOTS], record->id, sample);
+	return u64_map_set(ids, record->id, sample); /* is there: can't fail */
 }
 
 /* --- replay ---------------------------------------------------------------------------------- */
@@ -393,12 +398,20 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 	return 0;
 }
 
+/* qsort() wants an array even for nothing. */
+static void sort(void *items, size_t nr, size_t item_bytes,
+		 int (*compare)(const void *a, const void *b))
+{
+	if (nr)
+		qsort(items, nr, item_bytes, compare);
+}
+
 /* Keeps the first nr of drain->records, moving their bytes to the front. */
 static void keep_records(struct drain *drain, size_t nr)
 {
 	size_t to = 0, i;
 
-	qsort(drain->records, nr, sizeof(*drain->records), compare_places);
+	sort(drain->records, nr, sizeof(*drain->records), compare_places);
 	for (i = 0; i < nr; i++) {
 		const struct wire_record *record = record_at(drain, i);
 		size_t bytes = sizeof(*record) +
@@ -413,34 +426,35 @@ static void keep_records(struct drain *drain, size_t nr)
 	drain->nr_met = nr;
 }
 
+/* After a failure, what was not replayed is kept for another try. */
 static int replay(struct drain *drain, const struct horizon *horizon)
 {
 	size_t next_event = 0, kept = 0, i;
 	int err = drain_meet(drain);
 
-	qsort(drain->records, drain->nr_records, sizeof(*drain->records), compare_records);
-	qsort(drain->events, drain->nr_events, sizeof(*drain->events), compare_events);
-	for (i = 0; i < drain->nr_records && !err; i++) {
+	if (err)
+		return err;
+	sort(drain->records, drain->nr_records, sizeof(*drain->records), compare_records);
+	sort(drain->events, drain->nr_events, sizeof(*drain->events), compare_events);
+	for (i = 0; i < drain->nr_records; i++) {
 		const struct wire_record *record = record_at(drain, i);
+		bool due = !err && is_due(record, horizon);
 
-		if (!is_due(record, horizon)) {
-			drain->records[kept++] = drain->records[i];
-			continue;
-		}
-		err = replay_events(drain, &next_event, record->time_ns);
-		if (!err)
+		if (due)
+			err = replay_events(drain, &next_event, record->time_ns);
+		if (due && !err)
 			err = replay_record(drain, record);
+		if (!due || err)
+			drain->records[kept++] = drain->records[i];
 	}
 	if (!err)
 		err = replay_events(drain, &next_event, horizon->until_ns);
-	if (err)
-		return err;
 	keep_records(drain, kept);
 	drain->nr_events -= next_event;
 	if (drain->nr_events)
 		memmove(drain->events, drain->events + next_event,
 			drain->nr_events * sizeof(*drain->events));
-	return 0;
+	return err;
 }
 
 int drain_replay(struct drain *drain, uint64_t until_ns)
