@@ -210,6 +210,7 @@ void run_summary_write_stats(const struct run_summary *run, FILE *out)
 					    ? (session->first_sample_ns - run->exec_ns) / NS_PER_US
 					    : 0},
 		{"wall_us", (run->now_ns - run->exec_ns) / NS_PER_US},
+		{"sampling_cpu_us", session->sampling_cpu_ns / NS_PER_US},
 		{"sampled_us", session->sampled_ns / NS_PER_US},
 		{"user_complete", run->quality.complete},
 		{"user_broken", run->quality.broken},

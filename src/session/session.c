@@ -68,6 +68,7 @@ struct session {
 	uint64_t nr_lost_events;
 	struct absence absence;
 	uint64_t started_ns, stopped_ns;
+	uint64_t sampling_cpu_ns; /* our own: at the start, then from start to stop */
 	struct sampling_reading reading;
 };
 
@@ -288,11 +289,20 @@ void session_free(struct session *session)
 	free(session);
 }
 
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec used;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	return (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
+}
+
 int session_start(struct session *session, struct error *error)
 {
 	int err;
 
 	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
+	session->sampling_cpu_ns = own_cpu_ns();
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
 	err = sampling_start(session->sampling, error);
@@ -475,6 +485,7 @@ int session_stop(struct session *session, struct error *error)
 {
 	sampling_stop(session->sampling);
 	session->stopped_ns = clock_now_ns();
+	session->sampling_cpu_ns = own_cpu_ns() - session->sampling_cpu_ns;
 	sampling_read(session->sampling, &session->reading);
 	absence_end(&session->absence, session->stopped_ns);
 	return end_epoch(session, error);
@@ -540,6 +551,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 					? accounting_samples_of(&session->accounting,
 								absence_error_ns(&session->absence))
 					: 0,
+		.sampling_cpu_ns = session->sampling_cpu_ns,
 		.sampled_ns = session->stopped_ns - session->started_ns,
 		.first_sample_ns = totals->first_ns,
 		.throttled_ns = session->absence.throttled_ns,

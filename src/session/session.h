@@ -54,6 +54,7 @@ struct session_summary {
 	uint64_t shown, hidden;	  /* samples in the profile, and those left out by name */
 	uint64_t unseen;	  /* the estimate of ticks that never came */
 	uint64_t unseen_error;	  /* what the estimate may be off by */
+	uint64_t sampling_cpu_ns; /* our own CPU time from start to stop */
 	uint64_t sampled_ns;	  /* from start to stop */
 	uint64_t first_sample_ns; /* time of the first one; 0: none */
 	uint64_t throttled_ns;	  /* summed over the CPUs */
