@@ -87,9 +87,16 @@ $(patsubst src/%.c,$(B)/%.o,$(wildcard src/session/*.c)): | $(SKELETON_HEADERS)
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
+# A jump in these is a question for the review. Sections of code are named; .text is what they share.
+count_instructions = readelf -SW $@ | \
+	sed -n 's/^ *\[ *[0-9]*\] \([^ ]*\) *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .* AX .*/\2 \1/p' | \
+	while read -r bytes section; do \
+		printf '  %-7s %s: %d instructions\n' '' "$$section" $$((0x$$bytes / 8)); done
+
 define skeleton_rule
 $(B)/bpf/$(1).linked.o: $$($(1)_BPF:%=$(B)/bpf/%.bpf.o)
 	$$(call say,LINK,$$@)$$(BPFTOOL) gen object $$@ $$^
+	$$(Q)$$(count_instructions)
 $(B)/skel/$(1).skel.h: $(B)/bpf/$(1).linked.o
 	$$(call say,SKEL,$$@)mkdir -p $$(@D) && $$(BPFTOOL) gen skeleton $$< name $(1)_bpf > $$@
 endef
