@@ -28,20 +28,15 @@
 #include "session/drain.h"
 #include "session/ring.h"
 #include "session/sideband.h"
+#include "session/sizes.h"
 
 #define POLL_NS		(100 * NS_PER_MS)
 #define BUSY_POLL_NS	(10 * NS_PER_MS) /* while the ring fills quickly */
 #define EPOCH_NS	(5 * NS_PER_SEC)
 #define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for */
 
-#define MAX_OPEN_FILES	  8192
-#define MAX_FOLLOWED	  65536
-#define RING_SECONDS	  0.5 /* of records at full rate, each … */
-#define RING_RECORD_BYTES 512
-#define MIN_RING_BYTES	  (256UL << 10)
-#define MAX_RING_BYTES	  (64UL << 20)
-#define MIN_COUNTS	  4096
-#define MAX_COUNTS	  131072
+#define MAX_OPEN_FILES 8192
+#define MAX_FOLLOWED   65536
 
 struct session {
 	struct session_options options;
@@ -71,39 +66,6 @@ struct session {
 	uint64_t sampling_cpu_ns; /* our own: at the start, then from start to stop */
 	struct sampling_reading reading;
 };
-
-/* --- sizes ----------------------------------------------------------------------------------- */
-
-static double expected_rate(const struct session_options *options)
-{
-	double per_cpu = (double)options->rate.frequency;
-
-	if (!options->rate.frequency)
-		per_cpu =
-			event_is_clock(options->event) ? 1e9 / (double)options->rate.period : 10000;
-	return per_cpu * (double)options->nr_cpus;
-}
-
-static size_t power_of_two_at_least(double wanted, size_t least, size_t most)
-{
-	size_t size = least;
-
-	while ((double)size < wanted && size < most)
-		size *= 2;
-	return size;
-}
-
-static void choose_sizes(struct session *session)
-{
-	struct session_options *options = &session->options;
-	double rate = expected_rate(options);
-
-	if (!options->ring_bytes)
-		options->ring_bytes = power_of_two_at_least(rate * RING_SECONDS * RING_RECORD_BYTES,
-							    MIN_RING_BYTES, MAX_RING_BYTES);
-	if (!options->max_counts)
-		options->max_counts = power_of_two_at_least(rate * 4, MIN_COUNTS, MAX_COUNTS);
-}
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
@@ -217,7 +179,8 @@ static int set_up(struct session *session, struct error *error)
 	const struct session_options *options = &session->options;
 	int err;
 
-	choose_sizes(session);
+	sizes_choose(options->event, &options->rate, options->nr_cpus, &session->options.ring_bytes,
+		     &session->options.max_counts);
 	err = make_tables(session, error);
 	if (!err)
 		err = load_sampler(session, error);

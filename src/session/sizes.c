@@ -1,0 +1,48 @@
+/*
+ * Sizes by the rate of samples. The ring must take what comes between two polls, also when every
+ * stack is a new one and the poll comes late; the count map, the different stacks of an epoch.
+ * Both only cost memory when they are too large; too small, the ring loses samples, and an epoch
+ * ends early.
+ */
+#include "session/sizes.h"
+
+#define RING_SECONDS	  0.5 /* of records at full rate, each … */
+#define RING_RECORD_BYTES 512
+#define MIN_RING_BYTES	  (256UL << 10)
+#define MAX_RING_BYTES	  (64UL << 20)
+
+#define COUNT_SECONDS 4 /* of samples that are all different */
+#define MIN_COUNTS    4096
+#define MAX_COUNTS    131072
+
+/* Samples a second on a CPU, of an event whose own rate is not known. */
+#define UNKNOWN_RATE 10000
+
+static double expected_rate(const struct event *event, const struct sampling_rate *rate)
+{
+	if (rate->frequency)
+		return (double)rate->frequency;
+	return event_is_clock(event) ? 1e9 / (double)rate->period : UNKNOWN_RATE;
+}
+
+static size_t power_of_two_at_least(double wanted, size_t least, size_t most)
+{
+	size_t size = least;
+
+	while ((double)size < wanted && size < most)
+		size *= 2;
+	return size;
+}
+
+void sizes_choose(const struct event *event, const struct sampling_rate *rate, size_t nr_cpus,
+		  size_t *ring_bytes, size_t *max_counts)
+{
+	double samples = expected_rate(event, rate) * (double)nr_cpus; /* a second */
+
+	if (!*ring_bytes)
+		*ring_bytes = power_of_two_at_least(samples * RING_SECONDS * RING_RECORD_BYTES,
+						    MIN_RING_BYTES, MAX_RING_BYTES);
+	if (!*max_counts)
+		*max_counts =
+			power_of_two_at_least(samples * COUNT_SECONDS, MIN_COUNTS, MAX_COUNTS);
+}

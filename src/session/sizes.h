@@ -1,0 +1,14 @@
+/* How large the ring buffer and the count maps of a session are, by what is expected of it. */
+#ifndef STOOK_SESSION_SIZES_H
+#define STOOK_SESSION_SIZES_H
+
+#include <stddef.h>
+
+#include "event/event.h"
+#include "session/sampling.h"
+
+/* Fills in those of the two that are 0. */
+void sizes_choose(const struct event *event, const struct sampling_rate *rate, size_t nr_cpus,
+		  size_t *ring_bytes, size_t *max_counts);
+
+#endif
