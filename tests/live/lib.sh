@@ -76,6 +76,9 @@ profile() {
 	return $STATUS
 }
 
+# cpu_ticks PID: the CPU time that a process has had, in ticks of 10 ms.
+cpu_ticks() { sed "s/.*) //" "/proc/$1/stat" | awk "{ print \$12 + \$13 }"; }
+
 now_ms() { date +%s%3N; }
 
 # start COMMAND…: in the background; its pid is in $PID, its output in $T/started.
