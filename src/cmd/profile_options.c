@@ -17,7 +17,7 @@
 #include "base/number.h"
 #include "bpf/wire.h"
 
-#define MAX_TARGETS                                                                  \
+#define MAX_TARGETS \
 	500 /* each is watched by a descriptor; twice that is SESSION_MAX_CALLER_FDS \
 	     */
 #define MAX_CPUS 65536

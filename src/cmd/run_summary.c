@@ -3,10 +3,9 @@
  *
  *	samples  19,976 fired = 19,962 shown + 14 idle + 0 filtered + 0 lost
  *	         about 4 ticks never came (0.02 %)
- *	stacks   user: 61.2 % reach their beginning, 38.8 % break off, 0.0 % cut short, 0.0 %
- *unreadable broken in redis-check-rdb (31.0 %), libc.so.6 (7.8 %): built without frame pointers?
- *	cost     BPF 0.041 s, user space 0.031 s (0.15 % of 2 CPUs), memory 13.2 MB, kernel maps 2.1
- *MB
+ *	stacks   user: 61.2 % reach their beginning, 38.8 % break off, 0.0 % cut short, …
+ *	         broken in redis-check-rdb (31.0 %), libc.so.6 (7.8 %): built without …
+ *	cost     BPF 0.041 s (2052 ns a sample), user space 0.031 s (0.15 % of 2 CPUs), …
  *
  * Lines that have nothing to say are left out.
  */

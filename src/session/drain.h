@@ -2,8 +2,8 @@
  * From streams to a profile: records of stacks, sideband events and counts go in, in the order in
  * which they were read; they are replayed in the order in which they happened.
  *
- * No system calls but the process table's reading of maps: interleavings are tested without a
- *kernel.
+ * No system calls but the process table's, for maps and files: interleavings are tested without
+ * a kernel.
  *
  *	drain_add_record(), drain_add_event()	as they are read, ring first, then sideband
  *	drain_meet()				then: looks at processes that are new to us
