@@ -12,6 +12,8 @@ const volatile __u32 pidns_inum; /* the profiler's pid namespace; 0: the initial
 const volatile bool filter_pids, filter_tids, filter_cgroup;
 
 #define MAX_PIDNS_LEVELS 33 /* as the kernel has it, and the initial one */
+#define ENDING_SLOTS	 4096
+#define PF_EXITING	 0x00000004
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -26,6 +28,18 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
 } wanted_cgroup SEC(".maps");
+
+/*
+ * Start times of wanted processes that are ending. Since Linux 6.16 the exit tracepoint comes
+ * before the memory is torn down, which takes a large process long: that is still its own time. A
+ * slot that is overwritten too early only means that the end of an exit is filtered.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, ENDING_SLOTS);
+	__type(key, __u32);
+	__type(value, __u64);
+} ending SEC(".maps");
 
 volatile __u64 nr_not_followed; /* children for which there was no room */
 
@@ -49,14 +63,35 @@ __hidden __u32 visible_pid(struct task_struct *task)
 	return 0;
 }
 
+static __u64 *ending_slot(__u64 start_time)
+{
+	__u32 slot = (start_time * 0x9e3779b97f4a7c15ULL >> 32) % ENDING_SLOTS;
+
+	return bpf_map_lookup_elem(&ending, &slot);
+}
+
+static bool is_ending(struct task_struct *task, __u64 start_time)
+{
+	__u64 *known;
+
+	if (!(BPF_CORE_READ(task, flags) & PF_EXITING))
+		return false;
+	known = ending_slot(start_time);
+	return known && start_time && *known == start_time;
+}
+
 static bool is_wanted_pid(struct task_struct *task)
 {
+	struct task_struct *leader;
 	__u32 pid;
 
 	if (!filter_pids)
 		return false;
-	pid = visible_pid(BPF_CORE_READ(task, group_leader));
-	return bpf_map_lookup_elem(&wanted_pids, &pid) != NULL;
+	leader = BPF_CORE_READ(task, group_leader);
+	pid = visible_pid(leader);
+	if (bpf_map_lookup_elem(&wanted_pids, &pid))
+		return true;
+	return is_ending(task, BPF_CORE_READ(leader, start_time));
 }
 
 static bool is_wanted_tid(struct task_struct *task)
@@ -98,11 +133,18 @@ SEC("raw_tracepoint/sched_process_exit")
 int forget_exited(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
-	__u32 pid;
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	__u32 pid = visible_pid(leader);
+	__u64 start_time, *slot;
 
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0; /* other threads go on */
-	pid = visible_pid(BPF_CORE_READ(task, group_leader));
+	if (!bpf_map_lookup_elem(&wanted_pids, &pid))
+		return 0;
+	start_time = BPF_CORE_READ(leader, start_time);
+	slot = ending_slot(start_time);
+	if (slot)
+		*slot = start_time;
 	bpf_map_delete_elem(&wanted_pids, &pid);
 	return 0;
 }

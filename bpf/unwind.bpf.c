@@ -5,7 +5,8 @@
 #include "unwind.bpf.h"
 #include <bpf/bpf_core_read.h>
 
-/* 0: not wanted, and the code is gone. At most the wire's limits and kernel.perf_event_max_stack.
+/*
+ * 0: not wanted, and the code is gone. At most the wire's limits and kernel.perf_event_max_stack.
  */
 const volatile __u32 max_user_frames = 127;
 const volatile __u32 max_kernel_frames = 127;

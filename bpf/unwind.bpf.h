@@ -4,8 +4,10 @@
 
 #include "record.bpf.h"
 
-/* Fill the user part, then the kernel part, of the record in scratch: frames, their number, the
- * end. */
+/*
+ * Fill the user part, then the kernel part, of the record in scratch: frames, their number, how the
+ * walk ended.
+ */
 __hidden int unwind_user(struct bpf_perf_event_data *ctx, struct scratch *scratch);
 __hidden int unwind_kernel(struct bpf_perf_event_data *ctx, struct scratch *scratch);
 

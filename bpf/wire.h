@@ -42,7 +42,8 @@ enum wire_loss {
 		WIRE_NR_LOSS_REASONS
 };
 
-/* One per CPU and slot, never cleared: what an epoch brought is the difference to its last reading.
+/*
+ * One per CPU and slot, never cleared: what an epoch brought is the difference to its last reading.
  */
 struct wire_counters {
 	__u64 entries;

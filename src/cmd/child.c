@@ -27,6 +27,7 @@ __attribute__((noreturn)) static void become(char **argv, int start_fd, int exec
 	sigset_t none;
 	char go;
 
+	(void)signal(SIGPIPE, SIG_DFL); /* we ignore it, and execve() would hand that down */
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	if (read(start_fd, &go, 1) == 1) {
@@ -66,6 +67,12 @@ int child_prepare(struct child *child, char **argv, struct error *error)
 		return err;
 	}
 	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	if (child->pidfd < 0) {
+		int err = error_set_errno(error, "cannot watch '%s'", argv[0]);
+
+		child_clear(child);
+		return err;
+	}
 	return 0;
 }
 

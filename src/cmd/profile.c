@@ -217,7 +217,7 @@ static int prepare(struct run *run, struct error *error)
 
 /* --- results --------------------------------------------------------------------------------- */
 
-/* What comes last is shown as it is; on failure nothing is lost but the names. */
+/* Functions get their names here, after the last sample. */
 static int name_frames(struct run *run, struct error *error)
 {
 	struct symbolizer_sources sources = {
@@ -231,11 +231,14 @@ static int name_frames(struct run *run, struct error *error)
 	return 0;
 }
 
+/* Where naming fails nothing is lost but the names. */
 static int show(struct run *run, struct error *error)
 {
-	int err = name_frames(run, error);
+	struct error unnamed = {0};
 
-	return err ? err : outputs_write(&run->outputs, session_profile(run->session), error);
+	if (name_frames(run, &unnamed) < 0)
+		complain_error(&unnamed);
+	return outputs_write(&run->outputs, session_profile(run->session), error);
 }
 
 static void clear_progress(const struct run *run)

@@ -4,6 +4,7 @@
  */
 #include "cmd/profile_options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
@@ -17,10 +18,9 @@
 #include "base/number.h"
 #include "bpf/wire.h"
 
-#define MAX_TARGETS \
-	500 /* each is watched by a descriptor; twice that is SESSION_MAX_CALLER_FDS \
-	     */
-#define MAX_CPUS 65536
+/* Each target is watched by a descriptor: of both kinds they fit into SESSION_MAX_CALLER_FDS. */
+#define MAX_TARGETS 500
+#define MAX_CPUS    65536
 
 static int bad(struct error *error, const char *option, const char *value, const char *wanted)
 {
@@ -117,6 +117,16 @@ static int take_seconds(const char *option, const char *value, uint64_t *ret_ns,
 static int take_duration(struct profile_options *options, const char *value, struct error *error)
 {
 	return take_seconds("--duration", value, &options->duration_ns, error);
+}
+
+/* A word that is no option: a number of seconds, if it looks like one. */
+static int take_word(struct profile_options *options, const char *word, struct error *error)
+{
+	if (isdigit((unsigned char)word[0]) || word[0] == '.')
+		return take_duration(options, word, error);
+	(void)error_set(error, -EINVAL, "unexpected word '%s'", word);
+	error_hint(error, "a command to profile goes behind '--': stook profile -- %s", word);
+	return -EINVAL;
 }
 
 static int take_interval(struct profile_options *options, const char *value, struct error *error)
@@ -384,7 +394,7 @@ static int parse_words(int argc, char **argv, struct profile_options *options, s
 		else if (optind >= argc || !strcmp(argv[optind - 1], "--"))
 			return 0;
 		else
-			err = take_duration(options, argv[optind++], error);
+			err = take_word(options, argv[optind++], error);
 		if (err < 0)
 			return err;
 	}

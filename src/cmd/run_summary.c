@@ -90,10 +90,14 @@ static void print_blamed(const struct quality *quality, const struct profile *pr
 	size_t i;
 
 	fputs("         broken in ", out);
-	for (i = 0; i < QUALITY_MAX_BLAMED && quality->blamed[i].samples; i++)
-		fprintf(out, "%s%s (%.1f %%)", i ? ", " : "",
-			profile_module_name(profile, quality->blamed[i].module),
-			percent(quality->blamed[i].samples, quality->user));
+	for (i = 0; i < QUALITY_MAX_BLAMED && quality->blamed[i].samples; i++) {
+		const char *name = profile_module_name(profile, quality->blamed[i].module);
+
+		/* A file's name is somebody else's: no control characters to the terminal. */
+		fputs(i ? ", " : "", out);
+		(void)columns_write(out, name, columns_of(name), "");
+		fprintf(out, " (%.1f %%)", percent(quality->blamed[i].samples, quality->user));
+	}
 	fputs(": built without frame pointers?\n", out);
 }
 

@@ -166,7 +166,7 @@ static int read_strings(struct reader *reader, const GElf_Shdr *symbols, size_t 
 	if (!gelf_getshdr(elf_getscn(reader->image->elf, symbols->sh_link), &header) ||
 	    header.sh_type != SHT_STRTAB)
 		return refuse(reader, "its strings are missing");
-	if (header.sh_size > reader->image->bytes || header.sh_size > STRINGS_MAX_BYTES - base)
+	if (header.sh_size > reader->image->bytes || header.sh_size >= STRINGS_MAX_BYTES - base)
 		return refuse(reader, "its strings are too long");
 	strings = realloc(table->strings, base + header.sh_size + 1);
 	if (!strings)

@@ -142,17 +142,16 @@ int event_parse(const char *text, struct event *ret, struct error *error)
 	(void)strcpy(event.name, text);
 	(void)strcpy(name, text);
 	colon = strchr(name, ':');
-	if (colon) {
+	if (colon)
 		*colon = '\0';
-		if (parse_modifiers(text, colon + 1, &event, error) < 0)
-			return -EINVAL;
-	}
 	if (!find_plain(name, &event) && !find_cache(name, &event) && !find_raw(name, &event)) {
 		(void)error_set(error, -EINVAL, "unknown event '%s'", text);
 		error_hint(error, "perf's names are known here: cpu-clock, cycles, page-faults, "
 				  "L1-dcache-load-misses, r1c2, …");
 		return -EINVAL;
 	}
+	if (colon && parse_modifiers(text, colon + 1, &event, error) < 0)
+		return -EINVAL;
 	*ret = event;
 	return 0;
 }

@@ -15,6 +15,9 @@
 
 #define NO_FILE UINT32_MAX
 
+/* A target can give one inode new content again and again: so many former ones are looked at. */
+#define FORMER_MAX 64
+
 struct entry {
 	struct file file;
 	char *path;
@@ -135,10 +138,11 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 {
 	uint32_t known;
 	int64_t number;
+	unsigned tries;
 	int fd;
 
-	for (known = newest(table, hash_of(id)); known != NO_FILE;
-	     known = table->entries[known].older)
+	for (known = newest(table, hash_of(id)), tries = FORMER_MAX; known != NO_FILE && tries;
+	     known = table->entries[known].older, tries--)
 		if (same_file(&table->entries[known].file.id, id))
 			return known;
 	number = append(table, id, path);

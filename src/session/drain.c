@@ -13,7 +13,8 @@
 #include "base/u64_map.h"
 #include "proc/cgroup.h"
 
-/* Past so many strings, of which targets can make any number, threads are not told apart by name.
+/*
+ * Past so many strings, of which targets can make any number, threads are not told apart by name.
  */
 #define MAX_STRINGS (1U << 20)
 

@@ -26,8 +26,7 @@ uint64_t ring_producer_position(const struct ring *ring);
 
 /*
  * The next record before position `end`, good until the next call: only that gives its place
- * back to the kernel. NULL
- * at the end, or at a record that is reserved and not yet submitted.
+ * back to the kernel. NULL at the end, or at a record that is reserved and not yet submitted.
  */
 const void *ring_next(struct ring *ring, uint64_t end, size_t *ret_bytes);
 

@@ -32,7 +32,7 @@ static const char *const structs_read[] = {"ns_common", "pid_namespace", "upid",
 
 struct sampler {
 	struct sampler_bpf *bpf;
-	int ended_counts_fd; /* the map of the epoch that was ended last; -1: read already */
+	int counts_fds[WIRE_EPOCH_SLOTS]; /* by slot, the map that stands in it; -1: none yet */
 	size_t max_counts;
 	uint64_t counts_bytes; /* kernel memory of one count map */
 	int nr_cpus;	       /* possible ones: that many values has a per-CPU map */
@@ -100,13 +100,14 @@ static int fill_slots(struct sampler *sampler, struct error *error)
 	uint32_t slot;
 
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++) {
-		cleanup_fd int fd = create_counts(sampler->max_counts);
+		int *fd = &sampler->counts_fds[slot];
 
-		if (fd < 0 || bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot),
-						  &slot, &fd, BPF_ANY) < 0)
+		*fd = create_counts(sampler->max_counts);
+		if (*fd < 0 || bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot),
+						   &slot, fd, BPF_ANY) < 0)
 			return explain_load(-errno, error);
-		sampler->counts_bytes = process_own_fd_memory(fd);
 	}
+	sampler->counts_bytes = process_own_fd_memory(sampler->counts_fds[0]);
 	return 0;
 }
 
@@ -183,12 +184,14 @@ static int load(struct sampler *sampler, const struct sampler_config *config, st
 struct sampler *sampler_load(const struct sampler_config *config, struct error *error)
 {
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	size_t slot;
 
 	if (!sampler) {
 		(void)error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	sampler->ended_counts_fd = -1;
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
+		sampler->counts_fds[slot] = -1;
 	sampler->max_counts = config->max_counts;
 	if (load(sampler, config, error) < 0) {
 		sampler_free(sampler);
@@ -199,10 +202,13 @@ struct sampler *sampler_load(const struct sampler_config *config, struct error *
 
 void sampler_free(struct sampler *sampler)
 {
+	size_t slot;
+
 	if (!sampler)
 		return;
-	if (sampler->ended_counts_fd >= 0)
-		(void)close(sampler->ended_counts_fd);
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
+		if (sampler->counts_fds[slot] >= 0)
+			(void)close(sampler->counts_fds[slot]);
 	sampler_bpf__destroy(sampler->bpf);
 	free(sampler->per_cpu);
 	free(sampler);
@@ -240,24 +246,13 @@ uint32_t sampler_epoch(const struct sampler *sampler)
 	return sampler->bpf->bss->epoch;
 }
 
-/* The map that stands in a slot; a descriptor. */
-static int open_slot(const struct sampler *sampler, uint32_t slot)
-{
-	uint32_t id;
-
-	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot), &slot, &id) < 0)
-		return -1;
-	return bpf_map_get_fd_by_id(id);
-}
-
 int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct error *error)
 {
 	uint32_t ended = sampler_epoch(sampler);
 	uint32_t unused = (ended + 2) % WIRE_EPOCH_SLOTS;
-	cleanup_fd int ended_fd = open_slot(sampler, ended % WIRE_EPOCH_SLOTS);
 	cleanup_fd int fresh_fd = create_counts(sampler->max_counts);
 
-	if (ended_fd < 0 || fresh_fd < 0)
+	if (fresh_fd < 0)
 		return error_set_errno(error, "cannot make a count map");
 	__atomic_store_n(&sampler->bpf->bss->epoch, ended + 1, __ATOMIC_SEQ_CST);
 	*ret_ended_ns = clock_now_ns();
@@ -265,7 +260,8 @@ int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct er
 	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot), &unused, &fresh_fd,
 				BPF_ANY) < 0)
 		return error_set_errno(error, "cannot exchange a count map");
-	sampler->ended_counts_fd = take_fd(&ended_fd);
+	(void)close(sampler->counts_fds[unused]);
+	sampler->counts_fds[unused] = take_fd(&fresh_fd);
 	return 0;
 }
 
@@ -327,11 +323,9 @@ static int read_batches(int fd, int (*add)(void *context, uint64_t id, uint64_t 
 int sampler_read_counts(struct sampler *sampler,
 			int (*add)(void *context, uint64_t id, uint64_t count), void *context)
 {
-	int err = read_batches(sampler->ended_counts_fd, add, context);
+	uint32_t ended = sampler_epoch(sampler) - 1;
 
-	(void)close(sampler->ended_counts_fd);
-	sampler->ended_counts_fd = -1;
-	return err;
+	return read_batches(sampler->counts_fds[ended % WIRE_EPOCH_SLOTS], add, context);
 }
 
 void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret)
@@ -345,7 +339,9 @@ void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret)
 		ret->runs = info.run_cnt;
 		ret->run_ns = info.run_time_ns;
 	}
-	bpf_object__for_each_map(map, sampler->bpf->obj) ret->map_bytes +=
-		process_own_fd_memory(bpf_map__fd(map));
+	bpf_object__for_each_map(map, sampler->bpf->obj)
+	{
+		ret->map_bytes += process_own_fd_memory(bpf_map__fd(map));
+	}
 	ret->map_bytes += WIRE_EPOCH_SLOTS * sampler->counts_bytes;
 }

@@ -85,8 +85,8 @@ static int explain_open(const struct event *event, const struct sampling_rate *r
 	case -EACCES:
 	case -EPERM:
 		(void)error_set_errno(error, "not allowed to sample '%s'", event->name);
-		error_hint(error, "run as root, or with CAP_PERFMON and CAP_BPF; or lower sysctl "
-				  "kernel.perf_event_paranoid");
+		error_hint(error, "run as root, or with CAP_PERFMON and CAP_BPF; if you do, a "
+				  "security module or a container forbids perf_event_open()");
 		return code;
 	default:
 		return error_set_errno(error, "cannot sample '%s' on CPU %u", event->name, cpu);

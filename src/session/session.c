@@ -262,14 +262,11 @@ static uint64_t own_cpu_ns(void)
 
 int session_start(struct session *session, struct error *error)
 {
-	int err;
-
 	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
 	session->sampling_cpu_ns = own_cpu_ns();
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
-	err = sampling_start(session->sampling, error);
-	return err;
+	return sampling_start(session->sampling, error);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -392,8 +389,10 @@ static void nap(uint64_t ns)
 	(void)nanosleep(&time, NULL);
 }
 
-/* Waits for the caller's descriptors, the sideband's, or the time; false when the caller's are
- * ready. */
+/*
+ * Waits for the caller's descriptors, the sideband's, or the time; false when the caller's are
+ * ready.
+ */
 static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd *fds, size_t nr_fds)
 {
 	size_t nr_rings = sideband_nr(session->sideband), i;

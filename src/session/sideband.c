@@ -14,7 +14,7 @@
 
 #include "session/perf_open.h"
 
-#define DATA_PAGES 32 /* a power of two */
+#define DATA_BYTES (128UL << 10) /* or a page, if that is more; a power of two */
 
 struct cpu_ring {
 	uint32_t cpu;
@@ -25,7 +25,7 @@ struct cpu_ring {
 struct sideband {
 	struct cpu_ring *rings;
 	size_t nr_rings;
-	size_t page_bytes;
+	size_t page_bytes, data_bytes;
 	char *wrapped; /* room for one record that lies around the end of its ring */
 };
 
@@ -54,8 +54,8 @@ static int open_ring(struct sideband *sideband, struct cpu_ring *ring, uint32_t 
 	ring->fd = perf_open(&attr, cpu);
 	if (ring->fd < 0)
 		return error_set_errno(error, "cannot follow processes on CPU %u", cpu);
-	ring->control = mmap(NULL, (1 + DATA_PAGES) * sideband->page_bytes, PROT_READ | PROT_WRITE,
-			     MAP_SHARED, ring->fd, 0);
+	ring->control = mmap(NULL, sideband->page_bytes + sideband->data_bytes,
+			     PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
 	if (ring->control == MAP_FAILED) {
 		ring->control = NULL;
 		return error_set_errno(error, "cannot map the event buffer of CPU %u", cpu);
@@ -71,6 +71,8 @@ struct sideband *sideband_open(const uint32_t *cpus, size_t nr_cpus, struct erro
 	if (!sideband)
 		goto no_memory;
 	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	sideband->data_bytes =
+		sideband->page_bytes > DATA_BYTES ? sideband->page_bytes : DATA_BYTES;
 	sideband->rings = calloc(nr_cpus, sizeof(*sideband->rings));
 	sideband->wrapped = malloc(UINT16_MAX + 1);
 	if (!sideband->rings || !sideband->wrapped)
@@ -100,7 +102,7 @@ void sideband_close(struct sideband *sideband)
 		struct cpu_ring *ring = &sideband->rings[i];
 
 		if (ring->control)
-			(void)munmap(ring->control, (1 + DATA_PAGES) * sideband->page_bytes);
+			(void)munmap(ring->control, sideband->page_bytes + sideband->data_bytes);
 		if (ring->fd >= 0)
 			(void)close(ring->fd);
 	}
@@ -133,7 +135,7 @@ int sideband_fd_of_cpu(const struct sideband *sideband, uint32_t cpu)
 static const void *record_at(const struct sideband *sideband, const struct cpu_ring *ring,
 			     uint64_t at, uint64_t head, size_t *ret_bytes)
 {
-	size_t data_bytes = DATA_PAGES * sideband->page_bytes;
+	size_t data_bytes = sideband->data_bytes;
 	const char *data = (const char *)ring->control + sideband->page_bytes;
 	const struct perf_event_header *header =
 		(const struct perf_event_header *)(data + at % data_bytes);

@@ -142,9 +142,9 @@ many_epochs() {
 	run "an epoch each 0.1 s" -a -F 4999 -d 3 -i 0.1
 }
 
-# 100,000 samples in STACKS_SECONDS on all CPUs, and as many again: some are of other processes, and
+# 150,000 samples in STACKS_SECONDS on all CPUs, and as many again: some are of other processes, and
 # the leaf of a walk is sampled more than once.
-STACKS_RATE=${STACKS_RATE:-$((200000 / (${STACKS_SECONDS:-6} * CPUS) + 1))}
+STACKS_RATE=${STACKS_RATE:-$((300000 / (${STACKS_SECONDS:-6} * CPUS) + 1))}
 
 header
 for scenario in calm tiny_ring tiny_map tiny_both filters fork_storm fork_storm_pid \

@@ -161,6 +161,16 @@ profile -f -F 99 -- sh -c 'kill -TERM $$'
 check_equal "-- CMD: death by a signal is 128 + signal" "$STATUS" 143
 profile -f -F 999 -- sh -c "'$PROGRAMS/spin' 1 & wait"
 check "-- CMD: its children too" test "$(sum_matching "$CHAIN")" -ge 500
+profile -f -q -F 99 -- sh -c 'yes | head -n 1'
+check "-- CMD: SIGPIPE ends it, though we ignore that" test ! -s "$T/err"
+profile -f -F 999 -- python3 -c '
+import mmap, os
+m = mmap.mmap(-1, 400 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+m.madvise(mmap.MADV_NOHUGEPAGE)
+m[::4096] = bytes(100 << 10)
+os._exit(0)'
+check "-- CMD: tearing down its memory is its own time" \
+	test "$(sum_matching ';(do_exit|exit_mm|exit_mmap|__mmput);')" -ge 15
 profile -f -- /nonexistent/program
 check "-- CMD that is not there: fails and names it" \
 	test "$STATUS" -ge 125 -a -n "$(grep -F /nonexistent/program "$T/err")"

@@ -81,6 +81,16 @@ cp "$STOOK" "$T/stook" && chmod 755 "$T/stook"
 check "without root: status 1, and says what is missing" refused_to_nobody
 check "without root: names the capability" says 'CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN'
 
+with_capabilities() {
+	setpriv --inh-caps -all --bounding-set -all,+bpf,+perfmon,+sys_ptrace,+dac_read_search \
+		"$STOOK" profile -f -F 99 1 >"$T/out" 2>"$T/err"
+}
+check "without CAP_SYS_ADMIN, but CAP_BPF and CAP_PERFMON: runs" with_capabilities
+check "without CAP_SYS_ADMIN: has samples" test -s "$T/out"
+refused "a command without --" 2 'sleep' sleep 10
+check "a command without --: says where it goes" says "hint.*'--'"
+refused "a tracepoint as an event" 2 "unknown event 'sched:sched_switch'" -e sched:sched_switch -d 9
+
 # --- output that fails ------------------------------------------------------------------------------
 
 start "$PROGRAMS/spin" 60
