@@ -134,9 +134,11 @@ int forget_exited(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (struct task_struct *)ctx->args[0];
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-	__u32 pid = visible_pid(leader);
+	__u32 pid = visible_pid(leader), tid = visible_pid(task);
 	__u64 start_time, *slot;
 
+	if (filter_tids)
+		bpf_map_delete_elem(&wanted_tids, &tid);
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0; /* other threads go on */
 	if (!bpf_map_lookup_elem(&wanted_pids, &pid))

@@ -38,11 +38,11 @@ int sample(struct bpf_perf_event_data *ctx)
 	counters = record_enter(&time_ns, &epoch_nr);
 	if (!counters)
 		return 0;
+	ADD(counters->weight, ctx->sample_period);
 	if (!bpf_get_current_pid_tgid() && !include_idle) {
 		ADD(counters->idle, 1);
 		return 0;
 	}
-	ADD(counters->busy_weight, ctx->sample_period);
 	task = (struct task_struct *)bpf_get_current_task();
 	if (!is_wanted(task)) {
 		ADD(counters->filtered, 1);

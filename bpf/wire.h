@@ -52,7 +52,7 @@ struct wire_counters {
 	__u64 recorded;
 	__u64 counted;
 	__u64 lost[WIRE_NR_LOSS_REASONS];
-	__u64 busy_weight; /* of all entries but the idle ones: the sum of the event's periods */
+	__u64 weight; /* of all entries: the sum of the event's periods */
 };
 
 /* How a stack came to its end. */
@@ -84,5 +84,7 @@ struct wire_record {
 	__u8 zero[6];
 	/* __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first */
 };
+
+_Static_assert(sizeof(struct wire_record) == 88, "no padding: the id is a hash over these bytes");
 
 #endif

@@ -1,6 +1,8 @@
 /* stook COMMAND …: finds the command and runs it. A new one is a file of its own and a row here. */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "cmd/commands.h"
@@ -31,11 +33,24 @@ static void print_help(FILE *out)
 	      out);
 }
 
+/* A file that we open must not become standard output because that was closed. */
+static void open_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	size_t i;
 
+	open_standard_streams();
 	if (!name) {
 		print_help(stderr);
 		return EXIT_USAGE;

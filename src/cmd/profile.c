@@ -1,7 +1,7 @@
 /*
  * stook profile: samples stacks and prints where time goes.
  *
- *	$ stook profile -F 999 -p $(pidof redis-server) -f 10 >redis.folded
+ *	$ stook profile -F 999 -p $(pgrep -d, redis-server) -f 10 >redis.folded
  *	stook: cpu-clock at 999 Hz on 2 CPUs for 10.0 s
  *	samples  19,976 fired = 9,812 shown + 14 idle + 10,150 filtered + 0 lost
  *	…
@@ -33,6 +33,7 @@
 #include "cmd/run_summary.h"
 #include "cmd/targets.h"
 #include "proc/cgroup.h"
+#include "proc/process_info.h"
 #include "session/kernel_ask.h"
 #include "session/privileges.h"
 #include "session/session.h"
@@ -60,7 +61,7 @@ struct run {
 	int signal_fd;
 	uint64_t began_ns, deadline_ns, interval_end_ns;
 	struct pollfd *fds;
-	bool interrupted, child_ended;
+	bool interrupted, child_started, child_ended;
 	bool shows_progress;
 };
 
@@ -137,6 +138,20 @@ static void choose_event(struct run *run)
 		complain("no hardware counter here (a virtual machine?): sampling cpu-clock");
 }
 
+/* The kernel fires a clock no more often; it would take this period and not tell. */
+#define MIN_CLOCK_PERIOD_NS 10000
+
+static void check_period(struct profile_options *options)
+{
+	if (options->rate.frequency || !event_is_clock(&options->event) ||
+	    options->rate.period >= MIN_CLOCK_PERIOD_NS)
+		return;
+	options->rate.period = MIN_CLOCK_PERIOD_NS;
+	if (!options->quiet)
+		complain("the kernel samples %s every %d ns at most: taken instead",
+			 options->event.name, MIN_CLOCK_PERIOD_NS);
+}
+
 static uint32_t max_frames(bool not_wanted, uint32_t max_depth, uint32_t most)
 {
 	if (not_wanted)
@@ -175,7 +190,7 @@ static int open_session(struct run *run, struct error *error)
 		.bpf_statistics = options->verbose,
 	};
 
-	if (run->child.pid) {
+	if (run->child.pid && !options->everything) {
 		run->child_pid = (uint32_t)run->child.pid;
 		session.pids = &run->child_pid;
 		session.nr_pids = 1;
@@ -191,6 +206,10 @@ static int prepare(struct run *run, struct error *error)
 
 	if (!err)
 		err = check_cpus(run, error);
+	if (!err && !process_proc_is_ours())
+		err = error_set(error, -EINVAL,
+				"/proc is of another pid namespace than ours: mount our own "
+				"(unshare --mount-proc)");
 	if (!err)
 		err = targets_open(&run->targets, options, error);
 	if (!err)
@@ -208,6 +227,7 @@ static int prepare(struct run *run, struct error *error)
 	if (err)
 		return err;
 	choose_event(run);
+	check_period(&run->options);
 	err = open_session(run, error);
 	run->fds = calloc(FIRST_TARGET_FD + run->targets.nr, sizeof(*run->fds));
 	if (!err && !run->fds)
@@ -251,8 +271,11 @@ static void show_progress(const struct run *run)
 {
 	if (!run->shows_progress)
 		return;
-	fprintf(stderr, "\r\033[K%5.0f s  %" PRIu64 " samples  (Ctrl-C ends and prints)",
-		(double)(clock_now_ns() - run->began_ns) / 1e9, session_progress(run->session));
+	fprintf(stderr, "\r\033[K%5.0f s", (double)(clock_now_ns() - run->began_ns) / 1e9);
+	if (run->options.duration_ns)
+		fprintf(stderr, " of %g", (double)run->options.duration_ns / 1e9);
+	fprintf(stderr, "  %" PRIu64 " samples  (Ctrl-C ends and prints)",
+		session_progress(run->session));
 }
 
 /* The numbers of a whole run; with --interval the stacks are judged by the last interval. */
@@ -357,8 +380,10 @@ static int start(struct run *run, struct error *error)
 		run->deadline_ns = run->began_ns + run->options.duration_ns;
 	if (run->options.interval_ns)
 		run->interval_end_ns = run->began_ns + run->options.interval_ns;
-	if (!err && run->child.pid)
-		err = child_start(&run->child, run->options.command, error);
+	if (err || !run->child.pid)
+		return err;
+	err = child_start(&run->child, run->options.command, error);
+	run->child_started = !err;
 	return err;
 }
 
@@ -410,7 +435,7 @@ static void clear(struct run *run)
 /* CMD's own status; if it goes on after our end, it is waited for. */
 static int status_of_child(struct run *run)
 {
-	if (!run->child_ended && !run->interrupted && !run->options.quiet)
+	if (!run->child_ended && !run->options.quiet)
 		complain("sampling has ended, '%s' goes on: waiting for it",
 			 run->options.command[0]);
 	return child_wait(&run->child);
@@ -460,8 +485,11 @@ int cmd_profile(int argc, char **argv)
 		err = run_session(&run, exec_ns);
 	if (err)
 		status = status_of_failure(&run, err);
-	if (run.child.pid && !err)
-		status = status_of_child(&run);
+	if (run.child_started) {
+		int child_status = status_of_child(&run);
+
+		status = err ? status : child_status;
+	}
 	clear(&run);
 	return status;
 }

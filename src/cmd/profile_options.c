@@ -60,6 +60,8 @@ static int take_cpus(struct profile_options *options, const char *value, struct 
 
 static int take_cgroup(struct profile_options *options, const char *value, struct error *error)
 {
+	if (!*value)
+		return bad(error, "--cgroup", value, "a path");
 	options->cgroup = value;
 	return 0;
 }
@@ -69,6 +71,8 @@ static int take_comm(struct profile_options *options, const char *value, struct 
 	char why[128];
 	int err;
 
+	if (!*value)
+		return bad(error, "--comm", value, "a regular expression");
 	if (options->has_comm)
 		regfree(&options->comm);
 	err = regcomp(&options->comm, value, REG_EXTENDED | REG_NOSUB);
@@ -81,7 +85,8 @@ static int take_comm(struct profile_options *options, const char *value, struct 
 
 static int take_all(struct profile_options *options, const char *value, struct error *error)
 {
-	return 0; /* the default, spelled out as perf's users do */
+	options->everything = true; /* the default, but with a command behind `--` */
+	return 0;
 }
 
 static int take_frequency(struct profile_options *options, const char *value, struct error *error)
@@ -122,10 +127,19 @@ static int take_duration(struct profile_options *options, const char *value, str
 /* A word that is no option: a number of seconds, if it looks like one. */
 static int take_word(struct profile_options *options, const char *word, struct error *error)
 {
-	if (isdigit((unsigned char)word[0]) || word[0] == '.')
+	bool is_number = isdigit((unsigned char)word[0]) || word[0] == '.';
+
+	if (is_number && options->duration_ns)
+		goto second;
+	if (is_number)
 		return take_duration(options, word, error);
 	(void)error_set(error, -EINVAL, "unexpected word '%s'", word);
 	error_hint(error, "a command to profile goes behind '--': stook profile -- %s", word);
+	return -EINVAL;
+
+second:
+	(void)error_set(error, -EINVAL, "a second duration: '%s'", word);
+	error_hint(error, "several processes are separated by commas: -p $(pgrep -d, NAME)");
 	return -EINVAL;
 }
 
@@ -279,7 +293,7 @@ static const struct option_row {
 	{'C', "cpu", "LIST", take_cpus, "only these CPUs: 0,2-5"},
 	{0, "cgroup", "PATH", take_cgroup, "only this cgroup and those below it"},
 	{0, "comm", "REGEX", take_comm, "only threads whose names match"},
-	{'a', "all", NULL, take_all, "everything (the default)"},
+	{'a', "all", NULL, take_all, "everything: the default, but with -- CMD"},
 	{0, "no-follow", NULL, take_no_follow, "not the children of --pid's processes"},
 	{'F', "frequency", "HZ", take_frequency, "samples a second on each CPU (default 99)"},
 	{'c', "count", "PERIOD", take_period, "a sample every so many events"},
@@ -331,7 +345,7 @@ static void print_help(void)
 	}
 	puts("\nexamples:\n"
 	     "  stook profile 10                       the whole machine, for ten seconds\n"
-	     "  stook profile -F 999 -p $(pidof redis-server) -f 30 > redis.folded\n"
+	     "  stook profile -F 999 -p $(pgrep -d, redis-server) -f 30 > redis.folded\n"
 	     "  stook profile -o build.folded -- make -j8");
 }
 
@@ -367,6 +381,14 @@ static const struct option_row *row_of(int value)
 	return NULL;
 }
 
+static int unknown_option(const char *word, struct error *error)
+{
+	(void)error_set(error, -EINVAL, "unknown option '%s'", word);
+	if (!strcmp(word, "-g") || !strcmp(word, "--call-graph"))
+		error_hint(error, "stacks are always taken: leave it out");
+	return -EINVAL;
+}
+
 /* Options and bare numbers, in any order, until `--` or the end. */
 static int parse_words(int argc, char **argv, struct profile_options *options, struct error *error)
 {
@@ -388,7 +410,7 @@ static int parse_words(int argc, char **argv, struct profile_options *options, s
 		if (value == ':')
 			return error_set(error, -EINVAL, "'%s' needs a value", argv[word]);
 		if (value == '?')
-			return error_set(error, -EINVAL, "unknown option '%s'", argv[word]);
+			return unknown_option(argv[word], error);
 		if (value >= 0 && row)
 			err = row->take(options, optarg, error);
 		else if (optind >= argc || !strcmp(argv[optind - 1], "--"))
@@ -404,6 +426,8 @@ static int check(struct profile_options *options, struct error *error)
 {
 	if (options->no_user && options->no_kernel)
 		return error_set(error, -EINVAL, "-U and -K together leave no stacks");
+	if (options->everything && (options->nr_pids || options->nr_tids))
+		return error_set(error, -EINVAL, "-a together with -p or -t");
 	if (options->command && (options->nr_pids || options->nr_tids))
 		return error_set(error, -EINVAL, "-p or -t together with '-- CMD'");
 	if (options->event.exclude_kernel && options->no_user)
@@ -423,6 +447,8 @@ int profile_options_parse(int argc, char **argv, struct profile_options *ret, st
 		return err;
 	if (optind < argc)
 		ret->command = argv + optind;
+	else if (!strcmp(argv[argc - 1], "--"))
+		return error_set(error, -EINVAL, "no command behind '--'");
 	return check(ret, error);
 }
 

@@ -20,7 +20,8 @@ struct profile_options {
 	const char *cgroup;
 	bool has_comm;
 	regex_t comm;
-	char **command; /* behind `--`, NULL-ended; NULL: none */
+	char **command;	 /* behind `--`, NULL-ended; NULL: none */
+	bool everything; /* -a: also with a command */
 	bool no_follow;
 
 	struct event event;

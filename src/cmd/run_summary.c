@@ -3,7 +3,7 @@
  *
  *	samples  19,976 fired = 19,962 shown + 14 idle + 0 filtered + 0 lost
  *	         about 4 ticks never came (0.02 %)
- *	stacks   user: 61.2 % reach their beginning, 38.8 % break off, 0.0 % cut short, …
+ *	stacks   user: 61.2 % reach their beginning, 38.8 % break off
  *	         broken in redis-check-rdb (31.0 %), libc.so.6 (7.8 %): built without …
  *	cost     BPF 0.041 s (2052 ns a sample), user space 0.031 s (0.15 % of 2 CPUs), …
  *
@@ -78,7 +78,9 @@ static void print_samples(const struct session_summary *session, FILE *out)
 	if (session->cost.nr_not_followed)
 		fprintf(out, "         %s child processes were not followed: too many at once\n",
 			columns_number(numbers[0], session->cost.nr_not_followed));
-	if (session->accounting.nr_violations || session->nr_mismatches)
+	if (!session->complete)
+		fputs("         the last samples could not be read\n", out);
+	else if (session->accounting.nr_violations || session->nr_mismatches)
 		fprintf(out,
 			"         THIS SUM IS WRONG, please report it: %" PRIu64 " epochs, %" PRIu64
 			" samples astray\n",
@@ -101,23 +103,49 @@ static void print_blamed(const struct quality *quality, const struct profile *pr
 	fputs(": built without frame pointers?\n", out);
 }
 
+/* "61.2 % reach their beginning, 38.8 % break off": only what there is. */
+static void print_shares(const struct quality *quality, FILE *out)
+{
+	const struct {
+		uint64_t samples;
+		const char *what;
+	} shares[] = {
+		{quality->complete, "reach their beginning"},
+		{quality->broken, "break off"},
+		{quality->truncated, "are cut short"},
+		{quality->missed, "could not be read"},
+	};
+	const char *separator = "";
+	size_t i;
+
+	fputs("stacks   user: ", out);
+	for (i = 0; i < ARRAY_SIZE(shares); i++) {
+		if (!shares[i].samples)
+			continue;
+		fprintf(out, "%s%.1f %% %s", separator, percent(shares[i].samples, quality->user),
+			shares[i].what);
+		separator = ", ";
+	}
+	fputc('\n', out);
+}
+
 static void print_stacks(const struct quality *quality, const struct session_summary *session,
 			 const struct profile *profile, FILE *out)
 {
 	char number[COLUMNS_NUMBER_BYTES];
 
-	if (quality->user) {
+	if (quality->user)
+		print_shares(quality, out);
+	if (quality->broken * 50 > quality->user)
+		print_blamed(quality, profile, out);
+	if (quality->unnamed * 20 > session->shown)
 		fprintf(out,
-			"stacks   user: %.1f %% reach their beginning, %.1f %% break off, %.1f %% "
-			"cut "
-			"short, %.1f %% unreadable\n",
-			percent(quality->complete, quality->user),
-			percent(quality->broken, quality->user),
-			percent(quality->truncated, quality->user),
-			percent(quality->missed, quality->user));
-		if (quality->broken * 50 > quality->user)
-			print_blamed(quality, profile, out);
-	}
+			"names    %.1f %% of samples are in code without a name: %.1f %% made at "
+			"run "
+			"time, %.1f %% stripped\n",
+			percent(quality->unnamed, session->shown),
+			percent(quality->run_time, session->shown),
+			percent(quality->unnamed - quality->run_time, session->shown));
 	if (session->nr_files_gone)
 		fprintf(out,
 			"         %zu files with samples were gone or unreadable when looked for\n",
@@ -141,12 +169,27 @@ static void print_cost(const struct run_summary *run, FILE *out)
 		fprintf(out, "BPF %.3f s (%.0f ns a sample), ", (double)session->cost.run_ns / 1e9,
 			(double)session->cost.run_ns / (double)session->cost.runs);
 	fprintf(out, "user space %.3f s", own);
-	if (session->sampled_ns)
-		fprintf(out, " (%.2f %% of %zu CPUs)",
-			100 * own / ((double)session->sampled_ns / 1e9) / (double)run->nr_cpus,
-			run->nr_cpus);
+	fprintf(out, " (%.2f %% of %zu CPU%s)",
+		100 * own / ((double)(run->now_ns - run->exec_ns) / 1e9) / (double)run->nr_cpus,
+		run->nr_cpus, run->nr_cpus == 1 ? "" : "s");
 	fprintf(out, ", memory %.1f MB, kernel maps %.1f MB\n",
 		megabytes((uint64_t)usage.ru_maxrss * 1024), megabytes(session->cost.map_bytes));
+}
+
+static void print_why_none(const struct session_summary *session, FILE *out)
+{
+	char number[COLUMNS_NUMBER_BYTES];
+
+	if (session->hidden)
+		fprintf(out, "         no thread's name matched: %s samples were of others\n",
+			columns_number(number, session->hidden));
+	else if (session->accounting.sum.filtered)
+		fputs("         what was asked for did not run on a CPU in this time (children "
+		      "that "
+		      "are there already are not included)\n",
+		      out);
+	else
+		fputs("         nothing ran in this time\n", out);
 }
 
 void run_summary_print(const struct run_summary *run, const struct profile_options *options,
@@ -157,10 +200,15 @@ void run_summary_print(const struct run_summary *run, const struct profile_optio
 	if (options->rate.frequency)
 		(void)snprintf(rate, sizeof(rate), "at %" PRIu64 " Hz", options->rate.frequency);
 	else
-		(void)snprintf(rate, sizeof(rate), "every %" PRIu64, options->rate.period);
-	fprintf(out, "stook: %s %s on %zu CPU%s for %.1f s\n", options->event.name, rate,
-		run->nr_cpus, run->nr_cpus == 1 ? "" : "s", (double)run->session.sampled_ns / 1e9);
+		(void)snprintf(rate, sizeof(rate), "every %" PRIu64 "%s", options->rate.period,
+			       event_is_clock(&options->event) ? " ns" : "");
+	fprintf(out, "stook: %s %s on %zu CPU%s for %.*f s\n", options->event.name, rate,
+		run->nr_cpus, run->nr_cpus == 1 ? "" : "s",
+		run->session.sampled_ns < NS_PER_SEC ? 3 : 1,
+		(double)run->session.sampled_ns / 1e9);
 	print_samples(&run->session, out);
+	if (!run->session.shown)
+		print_why_none(&run->session, out);
 	print_stacks(&run->quality, &run->session, profile, out);
 	print_cost(run, out);
 }

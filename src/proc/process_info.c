@@ -22,6 +22,17 @@ uint32_t process_own_pidns(void)
 	return (uint32_t)st.st_ino;
 }
 
+bool process_proc_is_ours(void)
+{
+	char link[32], *end;
+	ssize_t length = readlink("/proc/self", link, sizeof(link) - 1);
+
+	if (length < 0)
+		return true; /* no /proc at all: others will say so */
+	link[length] = '\0';
+	return strtol(link, &end, 10) == (long)getpid() && !*end;
+}
+
 int64_t process_of_thread(int32_t tid)
 {
 	cleanup_file FILE *file = NULL;

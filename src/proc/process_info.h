@@ -8,6 +8,9 @@
 /* The inode number of our own pid namespace; 0 when it is the initial one, or can't be told. */
 uint32_t process_own_pidns(void);
 
+/* Whether /proc shows the pid namespace that we are in: else its numbers mean other processes. */
+bool process_proc_is_ours(void);
+
 /* The pid of the process that a thread belongs to; or -ESRCH. */
 int64_t process_of_thread(int32_t tid);
 

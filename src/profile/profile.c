@@ -349,6 +349,8 @@ const char *profile_module_name(const struct profile *profile, uint32_t module)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
+	if (profile->modules[module].kind == MODULE_ANON)
+		return "[JIT]";
 	return *name ? name : "[unknown]";
 }
 

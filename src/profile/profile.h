@@ -130,7 +130,7 @@ const char *profile_string(const struct profile *profile, uint32_t string);
 
 size_t profile_nr_modules(const struct profile *profile);
 const struct module *profile_module(const struct profile *profile, uint32_t module);
-/* Its name without folders, for showing. */
+/* Its name without folders, for showing; code made at run time is in `[JIT]`. */
 const char *profile_module_name(const struct profile *profile, uint32_t module);
 
 size_t profile_nr_frames(const struct profile *profile);

@@ -10,9 +10,17 @@
 
 /* Where programs and threads begin, in glibc, musl and Go. */
 static const char *const beginnings[] = {
-	"_start",	"_dl_start_user",    "clone",	       "__clone",
-	"clone3",	"__clone3",	     "runtime.goexit", "runtime.goexit.abi0",
-	"start_thread", "__libc_start_main",
+	"main",
+	"_start",
+	"_dl_start_user",
+	"clone",
+	"__clone",
+	"clone3",
+	"__clone3",
+	"runtime.goexit",
+	"runtime.goexit.abi0",
+	"start_thread",
+	"__libc_start_main",
 };
 
 static bool is_beginning(const char *name)
@@ -22,6 +30,24 @@ static bool is_beginning(const char *name)
 	for (i = 0; i < ARRAY_SIZE(beginnings); i++)
 		if (!strcmp(name, beginnings[i]))
 			return true;
+	return false;
+}
+
+/* What a walk finds above main is libc's start code, or what it left in a register. */
+#define FRAMES_ABOVE_MAIN 3
+
+static bool reaches_beginning(const struct profile *profile, const struct sample *sample)
+{
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	size_t i, above = 0;
+
+	for (i = sample->nr_frames; i > sample->nr_kernel_frames && above <= FRAMES_ABOVE_MAIN;
+	     i--, above++) {
+		const struct frame *frame = profile_frame(profile, frames[i - 1]);
+
+		if (is_beginning(profile_string(profile, frame->function)))
+			return true;
+	}
 	return false;
 }
 
@@ -64,10 +90,12 @@ static void judge_sample(const struct profile *profile, const struct sample *sam
 {
 	const uint32_t *frames = profile_sample_frames(profile, sample);
 	const struct frame *leaf = sample->nr_frames ? profile_frame(profile, frames[0]) : NULL;
-	const struct frame *root;
 
-	if (leaf && !leaf->function)
+	if (leaf && !leaf->function) {
 		quality->unnamed += sample->count;
+		if (profile_module(profile, leaf->module)->kind == MODULE_ANON)
+			quality->run_time += sample->count;
+	}
 	if (sample->labels.user_end == STACK_NONE)
 		return;
 	quality->user += sample->count;
@@ -76,8 +104,7 @@ static void judge_sample(const struct profile *profile, const struct sample *sam
 		quality->missed += sample->count;
 		return;
 	}
-	root = profile_frame(profile, frames[sample->nr_frames - 1]);
-	if (is_beginning(profile_string(profile, root->function))) {
+	if (reaches_beginning(profile, sample)) {
 		quality->complete += sample->count;
 	} else if (sample->labels.user_end == STACK_TRUNCATED) {
 		quality->truncated += sample->count;

@@ -27,7 +27,7 @@ void accounting_close_epoch(struct accounting *accounting, const struct wire_cou
 	sum->filtered += counters->filtered;
 	sum->recorded += counters->recorded;
 	sum->counted += counters->counted;
-	sum->busy_weight += counters->busy_weight;
+	sum->weight += counters->weight;
 	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
 		sum->lost[reason] += counters->lost[reason];
 	accounting->nr_epochs++;
@@ -42,16 +42,15 @@ uint64_t accounting_lost(const struct accounting *accounting)
 uint64_t accounting_samples_of(const struct accounting *accounting, uint64_t events)
 {
 	const struct wire_counters *sum = &accounting->sum;
-	uint64_t busy = sum->entries - sum->idle;
 
-	if (!busy || !sum->busy_weight)
+	if (!sum->weight)
 		return 0;
-	return (uint64_t)((double)events / (double)sum->busy_weight * (double)busy);
+	return (uint64_t)((double)events / (double)sum->weight * (double)sum->entries);
 }
 
 uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events)
 {
-	uint64_t seen = accounting->sum.busy_weight;
+	uint64_t seen = accounting->sum.weight;
 
 	return events > seen ? accounting_samples_of(accounting, events - seen) : 0;
 }

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -65,9 +66,11 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->filter_pids = config->filter_pids;
 	bpf->rodata->filter_tids = config->filter_tids;
 	bpf->rodata->filter_cgroup = config->cgroup_fd >= 0;
-	bpf->rodata->hash_seed = clock_now_ns() | 1;
+	if (getrandom(&bpf->rodata->hash_seed, sizeof(bpf->rodata->hash_seed), GRND_NONBLOCK) < 0)
+		bpf->rodata->hash_seed = clock_now_ns(); /* so early after boot */
 	(void)bpf_program__set_autoload(bpf->progs.follow_fork, config->follow);
-	(void)bpf_program__set_autoload(bpf->progs.forget_exited, config->filter_pids);
+	(void)bpf_program__set_autoload(bpf->progs.forget_exited,
+					config->filter_pids || config->filter_tids);
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
 	(void)bpf_map__set_max_entries(bpf->maps.wanted_pids,
 				       config->max_pids ? (uint32_t)config->max_pids : 1);
@@ -87,6 +90,9 @@ static int explain_load(int err, struct error *error)
 		error_hint(error,
 			   "make --ring-bytes or --count-entries smaller; before Linux 5.11, "
 			   "also raise ulimit -l");
+	} else if (err == -EMFILE) {
+		(void)error_set(error, err, "too few open files are allowed");
+		error_hint(error, "raise the limit: ulimit -n; 64 and two for each CPU suffice");
 	} else {
 		(void)error_set(error, err, "the kernel refuses our BPF programs: %s",
 				strerror(-err));
@@ -133,7 +139,7 @@ static int attach(struct sampler *sampler, const struct sampler_config *config, 
 		if (!bpf->links.follow_fork)
 			return error_set_errno(error, "cannot follow forks");
 	}
-	if (config->filter_pids) {
+	if (config->filter_pids || config->filter_tids) {
 		bpf->links.forget_exited = bpf_program__attach(bpf->progs.forget_exited);
 		if (!bpf->links.forget_exited)
 			return error_set_errno(error, "cannot follow exits");
@@ -276,21 +282,43 @@ static void add_counters(struct wire_counters *to, const struct wire_counters *f
 		sum[i] += sign * add[i];
 }
 
-int sampler_read_counters(struct sampler *sampler, struct wire_counters *ret)
+/* What a slot has counted by now, on all CPUs, since the sampler was loaded. */
+static int sum_slot(struct sampler *sampler, uint32_t slot, struct wire_counters *ret)
 {
-	uint32_t slot = (sampler_epoch(sampler) - 1) % WIRE_EPOCH_SLOTS;
-	struct wire_counters now = {0};
 	int cpu;
 
+	*ret = (struct wire_counters){0};
 	if (bpf_map_lookup_elem(bpf_map__fd(sampler->bpf->maps.counters_by_slot), &slot,
 				sampler->per_cpu) < 0)
 		return -errno;
 	for (cpu = 0; cpu < sampler->nr_cpus; cpu++)
-		add_counters(&now, &sampler->per_cpu[cpu], 1);
+		add_counters(ret, &sampler->per_cpu[cpu], 1);
+	return 0;
+}
+
+int sampler_read_counters(struct sampler *sampler, struct wire_counters *ret)
+{
+	uint32_t slot = (sampler_epoch(sampler) - 1) % WIRE_EPOCH_SLOTS;
+	struct wire_counters now;
+	int err = sum_slot(sampler, slot, &now);
+
+	if (err < 0)
+		return err;
 	*ret = now;
 	add_counters(ret, &sampler->before[slot], -1ULL);
 	sampler->before[slot] = now;
 	return 0;
+}
+
+uint64_t sampler_read_progress(struct sampler *sampler)
+{
+	uint32_t slot = sampler_epoch(sampler) % WIRE_EPOCH_SLOTS;
+	const struct wire_counters *before = &sampler->before[slot];
+	struct wire_counters now;
+
+	if (sum_slot(sampler, slot, &now) < 0)
+		return 0;
+	return now.recorded - before->recorded + now.counted - before->counted;
 }
 
 static int read_batches(int fd, int (*add)(void *context, uint64_t id, uint64_t count),

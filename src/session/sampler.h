@@ -50,6 +50,9 @@ int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct er
 /* Of the epoch that was ended last: its counters alone, summed over the CPUs. */
 int sampler_read_counters(struct sampler *sampler, struct wire_counters *ret);
 
+/* Samples of the current epoch so far: those that came through the ring or were counted. */
+uint64_t sampler_read_progress(struct sampler *sampler);
+
 /*
  * Of the epoch that was ended last: hands each id and its count to add(). Read in small batches,
  * because the kernel takes no samples on a CPU that is inside such a call.

@@ -35,8 +35,9 @@
 #define EPOCH_NS	(5 * NS_PER_SEC)
 #define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for */
 
-#define MAX_OPEN_FILES 8192
-#define MAX_FOLLOWED   65536
+#define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; two a CPU come on top */
+#define MAX_OPEN_FILES	  8192
+#define MAX_FOLLOWED	  65536
 
 struct session {
 	struct session_options options;
@@ -60,6 +61,7 @@ struct session {
 	bool ring_is_busy;
 
 	struct accounting accounting;
+	bool complete;
 	uint64_t nr_lost_events;
 	struct absence absence;
 	uint64_t started_ns, stopped_ns;
@@ -112,15 +114,18 @@ static int no_memory(struct error *error)
  * Files stay open until their symbols are read: takes as many descriptors as we may have, and
  * leaves half of them for everything else.
  */
-static size_t max_open_files(void)
+static size_t max_open_files(size_t nr_cpus)
 {
+	size_t others = 2 * nr_cpus + OTHER_DESCRIPTORS;
+	size_t most;
 	struct rlimit limit;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
 		return MAX_OPEN_FILES;
 	limit.rlim_cur = limit.rlim_max;
 	(void)setrlimit(RLIMIT_NOFILE, &limit);
-	return limit.rlim_cur / 2 < MAX_OPEN_FILES ? limit.rlim_cur / 2 : MAX_OPEN_FILES;
+	most = limit.rlim_cur > others ? (limit.rlim_cur - others) / 2 : 0;
+	return most < MAX_OPEN_FILES ? most : MAX_OPEN_FILES;
 }
 
 static int make_tables(struct session *session, struct error *error)
@@ -128,7 +133,7 @@ static int make_tables(struct session *session, struct error *error)
 	const struct session_options *options = &session->options;
 	struct drain_options drain = {.labels = options->labels, .comm = options->comm};
 
-	session->files = file_table_new(max_open_files());
+	session->files = file_table_new(max_open_files(options->nr_online_cpus));
 	session->profile = profile_new();
 	if (!session->files || !session->profile)
 		return no_memory(error);
@@ -445,12 +450,16 @@ int session_flush(struct session *session, struct error *error)
 
 int session_stop(struct session *session, struct error *error)
 {
+	int err;
+
 	sampling_stop(session->sampling);
 	session->stopped_ns = clock_now_ns();
 	session->sampling_cpu_ns = own_cpu_ns() - session->sampling_cpu_ns;
 	sampling_read(session->sampling, &session->reading);
 	absence_end(&session->absence, session->stopped_ns);
-	return end_epoch(session, error);
+	err = end_epoch(session, error);
+	session->complete = !err;
+	return err;
 }
 
 /* --- what it says of itself ------------------------------------------------------------------ */
@@ -468,7 +477,7 @@ struct file_table *session_files(struct session *session)
 uint64_t session_progress(const struct session *session)
 {
 	return session->accounting.sum.recorded + session->accounting.sum.counted +
-	       session->epoch_records;
+	       sampler_read_progress(session->sampler);
 }
 
 /*
@@ -506,6 +515,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 
 	*ret = (struct session_summary){
 		.accounting = session->accounting,
+		.complete = session->complete,
 		.shown = totals->records + totals->counted - totals->hidden,
 		.hidden = totals->hidden,
 		.unseen = accounting_unseen(&session->accounting, busy_events(session)),

@@ -51,9 +51,10 @@ struct session_options {
 /* What a session can say of itself; complete after the stop. */
 struct session_summary {
 	struct accounting accounting;
-	uint64_t shown, hidden;	  /* samples in the profile, and those left out by name */
-	uint64_t unseen;	  /* the estimate of ticks that never came */
-	uint64_t unseen_error;	  /* what the estimate may be off by */
+	bool complete;		/* the last epoch was read too: only then must all numbers agree */
+	uint64_t shown, hidden; /* samples in the profile, and those left out by name */
+	uint64_t unseen;	/* the estimate of ticks that never came */
+	uint64_t unseen_error;	/* what the estimate may be off by */
 	uint64_t sampling_cpu_ns; /* our own CPU time from start to stop */
 	uint64_t sampled_ns;	  /* from start to stop */
 	uint64_t first_sample_ns; /* time of the first one; 0: none */
@@ -93,7 +94,7 @@ struct file_table *session_files(struct session *session);
 
 void session_summarize(const struct session *session, struct session_summary *ret);
 
-/* Samples seen so far, for a progress line; does not disturb. */
+/* Samples taken so far, for a progress line: one call into the kernel. */
 uint64_t session_progress(const struct session *session);
 
 #endif

@@ -179,7 +179,7 @@ static void append_frame(const struct model_process *process, uint64_t address, 
 		(void)snprintf(end, room, "%s[vdso]+%" PRIx64, blank,
 			       page.offset + (address & 0xfff));
 	else if (page.kind == PAGE_ANON)
-		(void)snprintf(end, room, "%sanon+%" PRIx64, blank, address);
+		(void)snprintf(end, room, "%s[JIT]+%" PRIx64, blank, address);
 	else
 		(void)snprintf(end, room, "%s[unknown]+0", blank);
 }

@@ -35,7 +35,7 @@ TEST(profile_modules_are_kept_once)
 	CHECK_STR(profile_module_name(profile, (uint32_t)number), "libc.so.6");
 	module.file = 4;
 	CHECK_EQ(profile_add_module(profile, &module), 3);
-	module.kind = MODULE_ANON;
+	module.kind = MODULE_VDSO;
 	CHECK_EQ(profile_add_module(profile, &module), 4);
 	module.name = 0;
 	CHECK_EQ(profile_add_module(profile, &module), 5);

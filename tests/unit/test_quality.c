@@ -133,11 +133,26 @@ TEST(quality_counts_leaves_without_a_name)
 
 	(void)make_sample(profile, "a;_start;libx.so! 2");
 	(void)make_sample(profile, "a;_start;main 3");
-	(void)make_sample(profile, "a;libx.so!;main 5");
+	(void)make_sample(profile, "a;libx.so!;work 5");
 	quality = judge(profile);
 	CHECK_EQ(quality.unnamed, 2);
 	CHECK_EQ(quality.complete, 5);
 	CHECK_EQ(quality.broken, 5);
+	profile_free(profile);
+}
+
+/* libc's start code has mostly no frame pointers: what lies above main is not to blame the stack for. */
+TEST(quality_takes_main_for_a_beginning)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;libc.so!;main;work 5");
+	(void)make_sample(profile, "a;libc.so!;libc.so!;libc.so!;main;work 7");
+	(void)make_sample(profile, "a;b;c;d;e;main;work 9"); /* some other main, deep inside */
+	quality = judge(profile);
+	CHECK_EQ(quality.complete, 12);
+	CHECK_EQ(quality.broken, 9);
 	profile_free(profile);
 }
 
