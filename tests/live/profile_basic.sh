@@ -171,6 +171,15 @@ m[::4096] = bytes(100 << 10)
 os._exit(0)'
 check "-- CMD: tearing down its memory is its own time" \
 	test "$(sum_matching ';(do_exit|exit_mm|exit_mmap|__mmput);')" -ge 15
+start "$PROGRAMS/spin" 10
+profile -f -F 499 -a -- sleep 0.5
+check "-a -- CMD: the whole machine, for as long as CMD runs" \
+	test "$(sum_matching '^spin;')" -ge 100
+stop "$PID"
+start sleep 10
+profile -f -F 499 -d 0.2 -p "$PID"
+check "no samples: says why" grep -q 'did not run on a CPU' "$T/err"
+stop "$PID"
 profile -f -- /nonexistent/program
 check "-- CMD that is not there: fails and names it" \
 	test "$STATUS" -ge 125 -a -n "$(grep -F /nonexistent/program "$T/err")"

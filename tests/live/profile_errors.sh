@@ -89,6 +89,12 @@ check "without CAP_SYS_ADMIN, but CAP_BPF and CAP_PERFMON: runs" with_capabiliti
 check "without CAP_SYS_ADMIN: has samples" test -s "$T/out"
 refused "a command without --" 2 'sleep' sleep 10
 check "a command without --: says where it goes" says "hint.*'--'"
+refused "two durations" 2 "second duration: '1'" 22881 1
+check "two durations: says how several pids are written" says 'hint.*commas'
+refused "-- without a command" 125 "no command behind '--'" --
+refused "--cgroup without a path" 2 "''" --cgroup '' -d 1
+refused "-g, as perf's users type it" 2 "'-g'" -g -d 1
+check "-g: says that stacks are always taken" says 'hint.*always'
 refused "a tracepoint as an event" 2 "unknown event 'sched:sched_switch'" -e sched:sched_switch -d 9
 
 # --- output that fails ------------------------------------------------------------------------------
