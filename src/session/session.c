@@ -35,6 +35,8 @@
 #define EPOCH_NS	(5 * NS_PER_SEC)
 #define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for */
 
+#define SAMPLING_NICE (-20)
+
 #define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; two a CPU come on top */
 #define MAX_OPEN_FILES	  8192
 #define MAX_FOLLOWED	  65536
@@ -65,6 +67,7 @@ struct session {
 	uint64_t nr_lost_events;
 	struct absence absence;
 	uint64_t started_ns, stopped_ns;
+	int nice;		  /* our own, before the start */
 	uint64_t sampling_cpu_ns; /* our own: at the start, then from start to stop */
 	struct sampling_reading reading;
 };
@@ -265,12 +268,28 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
 }
 
+/*
+ * While it samples, user space needs little, but soon: on an overloaded host the ring would fill up
+ * before an ordinary process gets its turn. Without the right to it, things stay as they are.
+ */
+static void hurry(struct session *session)
+{
+	session->nice = getpriority(PRIO_PROCESS, 0);
+	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
+}
+
+static void hurry_no_more(const struct session *session)
+{
+	(void)setpriority(PRIO_PROCESS, 0, session->nice);
+}
+
 int session_start(struct session *session, struct error *error)
 {
 	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
 	session->sampling_cpu_ns = own_cpu_ns();
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
+	hurry(session);
 	return sampling_start(session->sampling, error);
 }
 
@@ -459,6 +478,7 @@ int session_stop(struct session *session, struct error *error)
 	absence_end(&session->absence, session->stopped_ns);
 	err = end_epoch(session, error);
 	session->complete = !err;
+	hurry_no_more(session);
 	return err;
 }
 
