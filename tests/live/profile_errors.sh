@@ -85,8 +85,10 @@ with_capabilities() {
 	setpriv --inh-caps -all --bounding-set -all,+bpf,+perfmon,+sys_ptrace,+dac_read_search \
 		"$STOOK" profile -f -F 99 1 >"$T/out" 2>"$T/err"
 }
+start "$PROGRAMS/spin" 10
 check "without CAP_SYS_ADMIN, but CAP_BPF and CAP_PERFMON: runs" with_capabilities
 check "without CAP_SYS_ADMIN: has samples" test -s "$T/out"
+stop "$PID"
 refused "a command without --" 2 'sleep' sleep 10
 check "a command without --: says where it goes" says "hint.*'--'"
 refused "two durations" 2 "second duration: '1'" 22881 1
