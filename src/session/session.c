@@ -59,7 +59,6 @@ struct session {
 	uint64_t polled_ns; /* when the last poll began */
 	uint64_t epoch_began_ns;
 	uint64_t epoch_records; /* that came in this epoch */
-	uint64_t records_read;
 	bool ring_is_busy;
 
 	struct accounting accounting;
@@ -327,7 +326,6 @@ static int read_ring(struct session *session, uint64_t end)
 	while (!err && (record = ring_next(&session->ring, end, &bytes))) {
 		err = drain_add_record(session->drain, record, bytes);
 		session->epoch_records += record->epoch == epoch;
-		session->records_read++;
 		read += bytes;
 	}
 	session->ring_is_busy = read > session->options.ring_bytes / 8;
