@@ -3,6 +3,7 @@
 #   make              build/stook, with the system's shared libraries
 #   make static       build/static/stook, which needs nothing on the host that it profiles
 #   make check        the tests that need no root; check-live: those that do
+#   make fuzz         the fuzzers, in build/fuzz
 #   make bench        stook beside its peers, as root
 #   make format lint  clang-format in place; the layer rules, clang-tidy, shellcheck
 #   make install      PREFIX=/usr/local, DESTDIR=
@@ -11,7 +12,6 @@
 #   V=1 shows the commands. DEV=1 turns warnings into errors. SAN=address,undefined builds with
 #   sanitizers, in a folder of its own.
 
-B       := build$(if $(SAN),/san)$(if $(STATIC),/static)
 PREFIX  ?= /usr/local
 CC      ?= cc
 CLANG   ?= clang
@@ -19,7 +19,12 @@ BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 PKGCONF ?= pkg-config
 VERSION := 0.1
 
-ARCH := $(shell $(CC) -dumpmachine | sed -e 's/^x86_64.*/x86/' -e 's/^aarch64.*/arm64/')
+short_name = sed -e 's/^x86_64.*/x86/' -e 's/^aarch64.*/arm64/'
+ARCH := $(shell $(CC) -dumpmachine | $(short_name))
+HOST := $(shell uname -m | $(short_name))
+
+# What a cross compiler makes lies apart.
+B := build$(if $(filter-out $(HOST),$(ARCH)),/$(ARCH))$(if $(SAN),/san)$(if $(STATIC),/static)
 
 ifeq ($(V),)
   Q := @
@@ -41,7 +46,7 @@ CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' 
 	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty
 CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong $(WARN) \
 	    $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty
+LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread
 LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN)) $(if $(STATIC),-static)
 
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unused-function \
@@ -51,7 +56,7 @@ BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unu
 
 # A skeleton is made of BPF objects that are linked together; its header is named after it.
 SKELETONS    := sampler kernel_ask
-sampler_BPF  := sample record unwind follow
+sampler_BPF  := sample record unwind walk follow
 kernel_ask_BPF := kernel_ask
 SKELETON_HEADERS := $(SKELETONS:%=$(B)/skel/%.skel.h)
 
@@ -62,8 +67,12 @@ LIBRARY := $(B)/libstook.a
 
 UNIT_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/test_*.c)))
 PROGRAMS   := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/live/programs/*.c)))
+TOOLS      := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/tools/*.c)))
+FUZZERS    := $(patsubst tests/%.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+VM_PROGRAMS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/vm/programs/*.c)))
 
-.PHONY: all static check check-live unit programs bench install format lint layers bless clean
+.PHONY: all static check check-live unit programs fuzz \
+	bench install format lint layers bless clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -117,10 +126,35 @@ $(B)/tests/unit/test.o: tests/unit/test.c
 # Loads for the live tests: ordinary programs with frame pointers, so that every walker agrees.
 $(B)/tests/live/programs/%: tests/live/programs/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -fno-omit-frame-pointer \
-		-fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN) -MMD -MP -o $@ $< -pthread -lm
+		-mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN) \
+		-MMD -MP $(if $(STATIC),-static) -o $@ $< -pthread -lm
+
+# More for the virtual machines: without frame pointers, whatever the compiler's default.
+$(B)/tests/vm/programs/%: tests/vm/programs/%.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -fomit-frame-pointer \
+		-fno-optimize-sibling-calls -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
+
+# Programs that measure or show a part of stook by itself.
+$(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) \
+		-o $@ $(filter-out %.h,$^) $(LDLIBS)
+
+# Fuzzers are clang's. What they try is compiled once more, with its sanitizers, below build/fuzz.
+FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $(WARN) \
+		-fno-sanitize-recover=undefined
+FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(sort $(wildcard src/base/*.c src/elf/*.c)))
+
+$(B)/fuzz/%.o: src/%.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) \
+		-fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJECTS)
+	$(call say,CC,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -Itests $(FUZZ_CFLAGS) \
+		-fsanitize=fuzzer,address,undefined -MMD -MP -o $@ $(filter-out %.h,$^) $(LDLIBS)
 
 unit: $(UNIT_TESTS)
-programs: $(PROGRAMS)
+programs: $(PROGRAMS) $(TOOLS)
+fuzz: $(FUZZERS)
 
 check: all
 	$(Q)+$(MAKE) --no-print-directory SAN=address,undefined unit
@@ -154,4 +188,5 @@ install: all
 clean:
 	$(Q)rm -rf build
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(PROGRAMS:=.d) $(wildcard $(B)/bpf/*.d)
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(PROGRAMS:=.d) $(VM_PROGRAMS:=.d) $(TOOLS:=.d) \
+	$(FUZZERS:=.d) $(FUZZ_OBJECTS:.o=.d) $(wildcard $(B)/bpf/*.d)

@@ -1,0 +1,14 @@
+/* Reading and writing all of it: short counts and interrupted calls are taken care of. */
+#ifndef STOOK_BASE_FD_IO_H
+#define STOOK_BASE_FD_IO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Reads exactly nr bytes at an offset: 0, -ENODATA if the file ends before that, or -errno. */
+int fd_read_at(int fd, uint64_t offset, void *to, size_t nr);
+
+/* Writes all of them: 0 or -errno. */
+int fd_write_at(int fd, uint64_t offset, const void *from, size_t nr);
+
+#endif

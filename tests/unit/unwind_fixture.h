@@ -1,0 +1,113 @@
+/*
+ * Unwind rows made up: by hand, or by a fixed sequence of numbers. All of their rules come back
+ * from packing byte by byte.
+ */
+#ifndef STOOK_TESTS_UNIT_UNWIND_FIXTURE_H
+#define STOOK_TESTS_UNIT_UNWIND_FIXTURE_H
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "elf/unwind_rows.h"
+#include "unit/test.h"
+
+/* How random rows are to be; the defaults in comments make code as compilers do. */
+struct row_wishes {
+	uint64_t seed;
+	uint64_t start;
+	size_t nr_rows;
+	uint32_t max_step;    /* bytes from row to row (40); now and then far more */
+	uint32_t nr_rules;    /* different ones (200) */
+	uint32_t wide_chance; /* of a rule to be wide: one in so many (16); 0: never */
+	uint32_t gap_chance;  /* of a row to be UNWIND_CFA_NONE: one in so many (20) */
+};
+
+static inline uint32_t fixture_random(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (uint32_t)(*state >> 33) % below;
+}
+
+static inline uint32_t rows_add_rule(struct unwind_rows *rows, struct unwind_rule rule)
+{
+	CHECK_EQ(array_reserve(&rows->rules, &rows->rule_capacity, rows->nr_rules + 1,
+			       sizeof(*rows->rules)),
+		 0);
+	rows->rules[rows->nr_rules] = rule;
+	return (uint32_t)rows->nr_rules++;
+}
+
+static inline void rows_add(struct unwind_rows *rows, uint64_t address, uint32_t rule)
+{
+	CHECK_EQ(array_reserve(&rows->rows, &rows->row_capacity, rows->nr_rows + 1,
+			       sizeof(*rows->rows)),
+		 0);
+	rows->rows[rows->nr_rows++] = (struct unwind_row){address, rule};
+}
+
+static inline void rows_init(struct unwind_rows *rows)
+{
+	*rows = (struct unwind_rows){0};
+	(void)rows_add_rule(rows, (struct unwind_rule){.cfa = UNWIND_CFA_NONE});
+}
+
+static inline void rows_free(struct unwind_rows *rows)
+{
+	free(rows->rows);
+	free(rows->rules);
+}
+
+/* Different for different numbers. */
+static inline struct unwind_rule fixture_packable(uint32_t number)
+{
+	struct unwind_rule rule = {
+		.cfa = UNWIND_CFA_REGISTER,
+		.reg = number % 2 ? 6 : 7,
+		.offset = (int32_t)(number / 4 % 4096 * 8),
+		.ra = {UNWIND_AT_CFA, 0, -8},
+	};
+
+	if (number / 2 % 2)
+		rule.fp = (struct unwind_place){UNWIND_AT_CFA, 0,
+						-8 * (int32_t)(number / 16384 % 127 + 1)};
+	return rule;
+}
+
+static inline struct unwind_rule fixture_wide(uint32_t number)
+{
+	struct unwind_rule rule = {.cfa = UNWIND_CFA_MEMORY, .reg = 10, .offset = -8};
+
+	rule.add = (int32_t)number;
+	rule.ra = (struct unwind_place){UNWIND_AT_CFA, 0, -8};
+	rule.fp = (struct unwind_place){UNWIND_AT_REGISTER, 6, 0};
+	return rule;
+}
+
+static inline void rows_make(struct unwind_rows *rows, const struct row_wishes *wishes)
+{
+	uint64_t state = wishes->seed, address = wishes->start;
+	uint32_t i, rule, previous = 0;
+
+	rows_init(rows);
+	for (i = 1; i < wishes->nr_rules; i++)
+		(void)rows_add_rule(rows, wishes->wide_chance && i % wishes->wide_chance == 0
+						  ? fixture_wide(i)
+						  : fixture_packable(i));
+	while (rows->nr_rows < wishes->nr_rows) {
+		rule = fixture_random(&state, wishes->nr_rules);
+		if (wishes->gap_chance && fixture_random(&state, wishes->gap_chance) == 0)
+			rule = 0;
+		if (rule == previous)
+			continue;
+		rows_add(rows, address, rule);
+		previous = rule;
+		address += 1 + fixture_random(&state, wishes->max_step);
+		if (fixture_random(&state, 1000) == 0)
+			address += fixture_random(&state, 300000);
+	}
+	if (previous)
+		rows_add(rows, address, 0);
+}
+
+#endif
