@@ -36,8 +36,12 @@ struct {
 	__type(value, struct wire_counters);
 } counters_by_slot SEC(".maps");
 
+/*
+ * One for each possible CPU: set before loading. Not a per-CPU map: on older kernels a lookup in an
+ * ordinary array is inlined, in a per-CPU one it is a call.
+ */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct scratch);
@@ -65,11 +69,23 @@ __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch)
 	return counters;
 }
 
+__hidden struct scratch *record_scratch(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&scratch_space, &cpu);
+}
+
+__hidden bool record_has_room(void)
+{
+	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) <
+	       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2;
+}
+
 /* Samples nest like interrupts do, last in, first out, so a plain flag is enough. */
 __hidden struct scratch *record_claim(struct wire_counters *counters)
 {
-	__u32 zero = 0;
-	struct scratch *scratch = bpf_map_lookup_elem(&scratch_space, &zero);
+	struct scratch *scratch = record_scratch();
 
 	if (!scratch || scratch->busy) {
 		ADD(counters->lost[LOST_SCRATCH], 1);
@@ -114,11 +130,14 @@ static void send(struct scratch *scratch, struct wire_counters *counters, void *
 	struct wire_record *record = &scratch->record;
 	__u64 frames = (__u64)record->nr_user + record->nr_kernel;
 	__u64 bytes = sizeof(*record) + frames * sizeof(__u64);
+	bool is_raw = record->user_end == WALK_RAW;
 	__u64 none = 0;
 
-	if (bytes > sizeof(*record) + WIRE_MAX_FRAMES * sizeof(__u64))
-		bytes = sizeof(*record) + WIRE_MAX_FRAMES * sizeof(__u64);
-	if (bpf_ringbuf_output(&ring, record, bytes, BPF_RB_NO_WAKEUP)) {
+	if (bytes > sizeof(*record) + sizeof(scratch->frames))
+		bytes = sizeof(*record) + sizeof(scratch->frames);
+	/* What makes a record raw is for user space to mend, and soon. */
+	if (bpf_ringbuf_output(&ring, record, bytes,
+			       is_raw ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP)) {
 		if (why_refused(bytes) == LOST_RING_FULL)
 			ADD(counters->lost[LOST_RING_FULL], 1);
 		else
@@ -126,7 +145,7 @@ static void send(struct scratch *scratch, struct wire_counters *counters, void *
 		return;
 	}
 	ADD(counters->recorded, 1);
-	if (counts)
+	if (counts && !is_raw)
 		bpf_map_update_elem(counts, &record->id, &none, BPF_NOEXIST);
 }
 
@@ -137,8 +156,8 @@ __hidden int record_submit(struct scratch *scratch, struct wire_counters *counte
 	void *counts = bpf_map_lookup_elem(&counts_by_slot, &slot);
 	__u64 *count = NULL;
 
-	record->id = hash_record(record);
-	if (counts)
+	record->id = record->user_end == WALK_RAW ? 0 : hash_record(record);
+	if (counts && record->id)
 		count = bpf_map_lookup_elem(counts, &record->id);
 	if (count) {
 		ADD(*count, 1);

@@ -23,6 +23,8 @@
 #include <linux/types.h>
 #endif
 
+#include "walk_end.h"
+
 #define WIRE_COMM_BYTES	       16
 #define WIRE_MAX_USER_FRAMES   512
 #define WIRE_MAX_KERNEL_FRAMES 256
@@ -55,13 +57,15 @@ struct wire_counters {
 	__u64 weight; /* of all entries: the sum of the event's periods */
 };
 
-/* How a stack came to its end. */
-enum wire_end {
-	WIRE_END_NONE,	    /* there is no such stack, or it was not asked for */
-	WIRE_END_UNWOUND,   /* the walker found no further frame */
-	WIRE_END_TRUNCATED, /* the depth limit was reached */
-	WIRE_END_MISSED,    /* there is one, but it could not be read */
-};
+/*
+ * A stack that could not be walked in the kernel comes raw (WALK_RAW): its user words are not frames
+ * but registers, by DWARF number and with the program counter last, and then the stack's memory from
+ * the stack pointer on, rounded down to a multiple of 8. Such a record is never counted.
+ */
+#define WIRE_RAW_REGS	     33
+#define WIRE_RAW_PC	     32
+#define WIRE_RAW_STACK_BYTES 16384
+#define WIRE_MAX_RAW_WORDS   (WIRE_RAW_REGS + WIRE_RAW_STACK_BYTES / 8)
 
 /*
  * A stack and whose it is. Everything from `start_time_ns` to the last frame is what the id is a
@@ -80,9 +84,13 @@ struct wire_record {
 	__u32 cpu;
 	__u16 nr_user, nr_kernel;
 	char comm[WIRE_COMM_BYTES];
-	__u8 user_end, kernel_end; /* enum wire_end */
+	__u8 user_end, kernel_end; /* enum walk_end */
 	__u8 zero[6];
-	/* __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first */
+	/*
+	 * __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first. All but the
+	 * first of each are return addresses. Code that a signal interrupted has returned nowhere:
+	 * there it is the address plus one, so that the byte before is the one to look up.
+	 */
 };
 
 _Static_assert(sizeof(struct wire_record) == 88, "no padding: the id is a hash over these bytes");

@@ -41,11 +41,16 @@ enum {
 };
 
 enum {
+	BPF_F_MMAPABLE = 1 << 10, /* of a map: user space can have its memory */
+};
+
+enum {
 	BPF_F_USER_STACK = 1 << 8, /* bpf_get_stack() */
 };
 
 enum {
 	BPF_RB_NO_WAKEUP = 1 << 0, /* bpf_ringbuf_output() */
+	BPF_RB_FORCE_WAKEUP = 1 << 1,
 	BPF_RB_AVAIL_DATA = 0,	   /* bpf_ringbuf_query() */
 	BPF_RB_RING_SIZE = 1,
 };
@@ -101,6 +106,7 @@ struct signal_struct {
 struct mm_struct;
 
 struct task_struct {
+	void *stack;
 	unsigned int flags;
 	struct mm_struct *mm;
 	int pid;

@@ -35,13 +35,16 @@
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "session/kernel_ask.h"
+#include "session/kernel_danger.h"
 #include "session/privileges.h"
 #include "session/session.h"
 #include "sym/kallsyms.h"
 #include "sym/symbolizer.h"
 
 #define MAX_PROFILE_BYTES (128UL << 20) /* of different stacks, on runs of days */
-#define DEFAULT_DEPTH	  127
+#define DEFAULT_DEPTH	  512
+#define MAX_TABLE_BYTES	  (64UL << 20) /* as much as a dozen of the largest programs need */
+#define TABLE_FOLDER	  "/var/cache/stook/unwind"
 #define TICK_NS		  NS_PER_SEC /* how often the progress line moves */
 
 enum { SIGNAL_FD, CHILD_FD, FIRST_TARGET_FD };
@@ -161,6 +164,43 @@ static uint32_t max_frames(bool not_wanted, uint32_t max_depth, uint32_t most)
 	return max_depth < most ? max_depth : most;
 }
 
+static const char *table_folder(const struct profile_options *options)
+{
+	if (!options->table_folder)
+		return TABLE_FOLDER;
+	return strcmp(options->table_folder, "none") != 0 ? options->table_folder : NULL;
+}
+
+/* With tables unless they are not wanted; if that fails and need not be, with frame pointers. */
+static int open_session_somehow(struct run *run, struct session_options *session,
+				struct error *error)
+{
+	struct error why = {0};
+
+	session->by_tables = run->options.unwind != UNWIND_FP;
+	run->session = session_new(session, &why);
+	if (!run->session && run->options.unwind == UNWIND_AUTO) {
+		session->by_tables = false;
+		run->session = session_new(session, error);
+		if (run->session && !run->options.quiet)
+			complain("no unwinding by tables, only by frame pointers: %s", why.text);
+		return run->session ? 0 : error->code;
+	}
+	*error = why;
+	return run->session ? 0 : error->code;
+}
+
+/* Better no user stacks than a host that is down. */
+static bool user_stacks_are_dangerous(const struct run *run)
+{
+	const char *danger = kernel_danger();
+
+	if (!danger || run->options.force || run->options.no_user)
+		return false;
+	complain("no user stacks: %s (--force takes them nevertheless)", danger);
+	return true;
+}
+
 static int open_session(struct run *run, struct error *error)
 {
 	const struct profile_options *options = &run->options;
@@ -180,10 +220,13 @@ static int open_session(struct run *run, struct error *error)
 		.comm = options->has_comm ? &options->comm : NULL,
 		.labels = options->labels,
 		.include_idle = options->include_idle,
-		.max_user_frames =
-			max_frames(options->no_user, options->max_depth, WIRE_MAX_USER_FRAMES),
+		.max_user_frames = max_frames(options->no_user || user_stacks_are_dangerous(run),
+					      options->max_depth, WIRE_MAX_USER_FRAMES),
 		.max_kernel_frames =
 			max_frames(options->no_kernel, options->max_depth, WIRE_MAX_KERNEL_FRAMES),
+		.max_table_bytes =
+			options->max_table_bytes ? options->max_table_bytes : MAX_TABLE_BYTES,
+		.table_folder = table_folder(options),
 		.ring_bytes = options->ring_bytes,
 		.max_counts = options->max_counts,
 		.max_profile_bytes = MAX_PROFILE_BYTES,
@@ -195,8 +238,7 @@ static int open_session(struct run *run, struct error *error)
 		session.pids = &run->child_pid;
 		session.nr_pids = 1;
 	}
-	run->session = session_new(&session, error);
-	return run->session ? 0 : error->code;
+	return open_session_somehow(run, &session, error);
 }
 
 static int prepare(struct run *run, struct error *error)

@@ -236,6 +236,44 @@ static int take_depth(struct profile_options *options, const char *value, struct
 	return 0;
 }
 
+static int take_unwind(struct profile_options *options, const char *value, struct error *error)
+{
+	static const char *const names[] = {"auto", "cfi", "fp"};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(value, names[i]))
+			break;
+	if (i == ARRAY_SIZE(names))
+		return bad(error, "--unwind", value, "auto, cfi or fp");
+	options->unwind = (enum unwind_mode)i;
+	return 0;
+}
+
+static int take_table_bytes(struct profile_options *options, const char *value, struct error *error)
+{
+	uint64_t bytes;
+
+	if (number_parse(value, 1ULL << 30, &bytes) < 0 || bytes < 1ULL << 20)
+		return bad(error, "--table-bytes", value, "1 MiB to 1 GiB, in bytes");
+	options->max_table_bytes = bytes;
+	return 0;
+}
+
+static int take_table_cache(struct profile_options *options, const char *value, struct error *error)
+{
+	if (value[0] != '/' && strcmp(value, "none") != 0)
+		return bad(error, "--table-cache", value, "a folder, from / on, or 'none'");
+	options->table_folder = value;
+	return 0;
+}
+
+static int take_force(struct profile_options *options, const char *value, struct error *error)
+{
+	options->force = true;
+	return 0;
+}
+
 static int take_no_follow(struct profile_options *options, const char *value, struct error *error)
 {
 	options->no_follow = true;
@@ -306,7 +344,9 @@ static const struct option_row {
 	{'K', "kernel", NULL, take_kernel, "kernel stacks only"},
 	{'I', "idle", NULL, take_idle, "idle CPUs too"},
 	{0, "by", "KEY,…", take_by, "tell apart by pid, tid, comm, cpu, cgroup (default comm)"},
-	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 127)"},
+	{0, "unwind", "HOW", take_unwind,
+	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
+	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 512)"},
 	{'f', "folded", NULL, take_folded, "folded stacks on stdout, for flamegraph.pl"},
 	{0, "format", "NAME", take_format, "what to print on stdout: folded, report"},
 	{'o', "output", "FILE", take_output, "write FILE.folded or FILE.txt; may be repeated"},
@@ -317,6 +357,10 @@ static const struct option_row {
 	 "size of the ring buffer (default: by rate and CPUs)"},
 	{0, "count-entries", "N", take_max_counts,
 	 "different stacks counted in the kernel (likewise)"},
+	{0, "table-bytes", "N", take_table_bytes, "memory for unwind tables (default 64 MiB)"},
+	{0, "table-cache", "DIR", take_table_cache,
+	 "where they are kept, or 'none' (default /var/cache/stook/unwind)"},
+	{0, "force", NULL, take_force, "user stacks also on a kernel that is known to freeze"},
 	{'q', "quiet", NULL, take_quiet, "nothing but results and errors"},
 	{'v', "verbose", NULL, take_verbose, "more words; let the kernel measure the BPF program"},
 };

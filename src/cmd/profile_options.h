@@ -14,6 +14,13 @@
 
 #define PROFILE_MAX_OUTPUTS 16
 
+/* What user stacks are walked by. */
+enum unwind_mode {
+	UNWIND_AUTO, /* tables, or frame pointers if the kernel can't be made to use them */
+	UNWIND_CFI,
+	UNWIND_FP,
+};
+
 struct profile_options {
 	uint32_t *pids, *tids, *cpus; /* cpus: NULL is all that are online */
 	size_t nr_pids, nr_tids, nr_cpus;
@@ -31,6 +38,10 @@ struct profile_options {
 
 	bool no_user, no_kernel, include_idle;
 	unsigned labels; /* enum label bits */
+	enum unwind_mode unwind;
+	size_t max_table_bytes;	  /* 0: the default */
+	const char *table_folder; /* NULL: the default; "none" */
+	bool force;
 	uint32_t max_depth;
 
 	const struct format *stdout_format; /* NULL: not asked for */

@@ -87,20 +87,37 @@ static void print_samples(const struct session_summary *session, FILE *out)
 			session->accounting.nr_violations, session->nr_mismatches);
 }
 
+static const struct {
+	const char *name, *words;
+} ends[] = {
+#define X(id, name, words) [WALK_##id] = {name, words},
+	WALK_ENDS(X)
+#undef X
+};
+
+/*
+ * "31.0 % in redis-check-rdb: frame pointers lead no further". Only what is worth a line, and not
+ * twice what the same advice is good for.
+ */
 static void print_blamed(const struct quality *quality, const struct profile *profile, FILE *out)
 {
+	bool by_frame_pointers = false;
 	size_t i;
 
-	fputs("         broken in ", out);
-	for (i = 0; i < QUALITY_MAX_BLAMED && quality->blamed[i].samples; i++) {
-		const char *name = profile_module_name(profile, quality->blamed[i].module);
+	for (i = 0; i < QUALITY_MAX_BLAMED; i++) {
+		const struct quality_blame *blame = &quality->blamed[i];
+		const char *name = profile_module_name(profile, blame->module);
 
+		if (blame->samples * 500 < quality->user || !blame->samples)
+			break;
 		/* A file's name is somebody else's: no control characters to the terminal. */
-		fputs(i ? ", " : "", out);
+		fprintf(out, "         %.1f %% in ", percent(blame->samples, quality->user));
 		(void)columns_write(out, name, columns_of(name), "");
-		fprintf(out, " (%.1f %%)", percent(quality->blamed[i].samples, quality->user));
+		fprintf(out, ": %s\n", ends[blame->end].words);
+		by_frame_pointers |= blame->end == WALK_UNWOUND;
 	}
-	fputs(": built without frame pointers?\n", out);
+	if (by_frame_pointers)
+		fputs("         code without frame pointers needs --unwind cfi\n", out);
 }
 
 /* "61.2 % reach their beginning, 38.8 % break off": only what there is. */
@@ -136,8 +153,12 @@ static void print_stacks(const struct quality *quality, const struct session_sum
 
 	if (quality->user)
 		print_shares(quality, out);
-	if (quality->broken * 50 > quality->user)
-		print_blamed(quality, profile, out);
+	print_blamed(quality, profile, out);
+	if (session->unwinding.nr_evicted)
+		fprintf(out,
+			"         %zu unwind tables made room for others and may be missing: give "
+			"more with --table-bytes\n",
+			session->unwinding.nr_evicted);
 	if (quality->unnamed * 20 > session->shown)
 		fprintf(out,
 			"names    %.1f %% of samples are in code without a name: %.1f %% made at "
@@ -173,7 +194,8 @@ static void print_cost(const struct run_summary *run, FILE *out)
 		100 * own / ((double)(run->now_ns - run->exec_ns) / 1e9) / (double)run->nr_cpus,
 		run->nr_cpus, run->nr_cpus == 1 ? "" : "s");
 	fprintf(out, ", memory %.1f MB, kernel maps %.1f MB\n",
-		megabytes((uint64_t)usage.ru_maxrss * 1024), megabytes(session->cost.map_bytes));
+		megabytes((uint64_t)usage.ru_maxrss * 1024),
+		megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes));
 }
 
 static void print_why_none(const struct session_summary *session, FILE *out)
@@ -268,6 +290,11 @@ void run_summary_write_stats(const struct run_summary *run, FILE *out)
 		{"user_truncated", run->quality.truncated},
 		{"user_missed", run->quality.missed},
 		{"unnamed", run->quality.unnamed},
+		{"tables", session->unwinding.nr_tables},
+		{"tables_cached", session->unwinding.nr_tables_cached},
+		{"tables_evicted", session->unwinding.nr_evicted},
+		{"table_bytes", session->unwinding.bytes},
+		{"walked_late", session->unwinding.nr_walked},
 		{"files", session->nr_files},
 		{"files_gone", session->nr_files_gone},
 		{"processes", session->nr_processes},
@@ -275,4 +302,6 @@ void run_summary_write_stats(const struct run_summary *run, FILE *out)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		fprintf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
+	for (i = WALK_NONE + 1; i < NR_WALK_ENDS; i++)
+		fprintf(out, "user_end_%s %" PRIu64 "\n", ends[i].name, run->quality.ends[i]);
 }

@@ -202,13 +202,13 @@ static void push_stacks(struct builder *builder, const struct sample *sample)
 
 	for (i = nr_kernel + nr_user; i > nr_kernel; i--)
 		push_frame(builder, frames[i - 1], first_frame);
-	if (!nr_user && sample->labels.user_end == STACK_MISSED && !builder->style->no_user)
+	if (!nr_user && sample->labels.user_end == WALK_MISSED && !builder->style->no_user)
 		push_text(builder, "[Missed User Stack]");
 	if (nr_user && nr_kernel && builder->style->delimiter)
 		push_text(builder, builder->style->delimiter);
 	for (i = nr_kernel; i > 0; i--)
 		push_frame(builder, frames[i - 1], first_frame);
-	if (!nr_kernel && sample->labels.kernel_end == STACK_MISSED && !builder->style->no_kernel)
+	if (!nr_kernel && sample->labels.kernel_end == WALK_MISSED && !builder->style->no_kernel)
 		push_text(builder, "[Missed Kernel Stack]");
 }
 

@@ -194,8 +194,8 @@ static int64_t intern_other(struct profile *profile, const struct sample_labels 
 	sample.stack = (uint32_t)stack;
 	if (sample_bytes(profile) / 2 < profile->limit_bytes)
 		sample.labels = *labels;
-	sample.labels.user_end = STACK_UNWOUND;
-	sample.labels.kernel_end = STACK_NONE;
+	sample.labels.user_end = WALK_UNWOUND;
+	sample.labels.kernel_end = WALK_NONE;
 	return intern_sample(profile, &sample);
 }
 

@@ -20,6 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/walk_end.h"
+
 enum frame_kind {
 	FRAME_USER,
 	FRAME_KERNEL,
@@ -50,14 +52,6 @@ struct frame {
 	enum frame_kind kind;
 };
 
-/* How a stack ended: why its last frame is the last one. */
-enum stack_end {
-	STACK_NONE,	 /* there is no such stack: kernel thread, or the CPU was in user mode */
-	STACK_UNWOUND,	 /* walked until the walker found no further frame */
-	STACK_TRUNCATED, /* the depth limit was reached */
-	STACK_MISSED,	 /* there should be one, but it could not be read */
-};
-
 /* What tells samples apart besides their frames. Labels that were not asked for are 0. */
 struct sample_labels {
 	uint32_t comm;	 /* string: the thread's name */
@@ -65,8 +59,8 @@ struct sample_labels {
 	int32_t pid;	 /* as the user's pid namespace has it */
 	int32_t tid;
 	int32_t cpu;
-	uint8_t user_end;   /* enum stack_end */
-	uint8_t kernel_end; /* enum stack_end */
+	uint8_t user_end;   /* enum walk_end: why its last frame is the last one */
+	uint8_t kernel_end; /* likewise */
 };
 
 struct sample {

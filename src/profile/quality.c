@@ -51,20 +51,31 @@ static bool reaches_beginning(const struct profile *profile, const struct sample
 	return false;
 }
 
-static void blame(struct quality *quality, const uint64_t *broken_in, size_t nr_modules)
+/* Keeps the worst ones, sorted. */
+static void blame(struct quality *quality, const struct quality_blame *blame)
 {
-	size_t module, place;
+	size_t place;
 
-	for (module = 0; module < nr_modules; module++) {
-		for (place = QUALITY_MAX_BLAMED; place; place--) {
-			if (quality->blamed[place - 1].samples >= broken_in[module])
-				break;
-			if (place < QUALITY_MAX_BLAMED)
-				quality->blamed[place] = quality->blamed[place - 1];
-			quality->blamed[place - 1].module = (uint32_t)module;
-			quality->blamed[place - 1].samples = broken_in[module];
-		}
+	for (place = QUALITY_MAX_BLAMED; place; place--) {
+		if (quality->blamed[place - 1].samples >= blame->samples)
+			break;
+		if (place < QUALITY_MAX_BLAMED)
+			quality->blamed[place] = quality->blamed[place - 1];
+		quality->blamed[place - 1] = *blame;
 	}
+}
+
+static void blame_all(struct quality *quality, const uint64_t *broken_in, size_t nr_modules)
+{
+	size_t module, end;
+
+	for (module = 0; module < nr_modules; module++)
+		for (end = 0; end < NR_WALK_ENDS; end++)
+			blame(quality, &(struct quality_blame){
+					       .module = (uint32_t)module,
+					       .end = (enum walk_end)end,
+					       .samples = broken_in[module * NR_WALK_ENDS + end],
+				       });
 }
 
 /*
@@ -96,34 +107,37 @@ static void judge_sample(const struct profile *profile, const struct sample *sam
 		if (profile_module(profile, leaf->module)->kind == MODULE_ANON)
 			quality->run_time += sample->count;
 	}
-	if (sample->labels.user_end == STACK_NONE)
+	if (sample->labels.user_end == WALK_NONE)
 		return;
 	quality->user += sample->count;
-	if (sample->labels.user_end == STACK_MISSED ||
+	quality->ends[sample->labels.user_end % NR_WALK_ENDS] += sample->count;
+	if (sample->labels.user_end == WALK_MISSED ||
 	    sample->nr_frames == sample->nr_kernel_frames) {
 		quality->missed += sample->count;
 		return;
 	}
-	if (reaches_beginning(profile, sample)) {
+	if (sample->labels.user_end == WALK_COMPLETE || reaches_beginning(profile, sample)) {
 		quality->complete += sample->count;
-	} else if (sample->labels.user_end == STACK_TRUNCATED) {
+	} else if (sample->labels.user_end == WALK_TRUNCATED) {
 		quality->truncated += sample->count;
 	} else {
 		quality->broken += sample->count;
-		broken_in[blamed_module(profile, sample)] += sample->count;
+		broken_in[blamed_module(profile, sample) * NR_WALK_ENDS +
+			  sample->labels.user_end % NR_WALK_ENDS] += sample->count;
 	}
 }
 
 int quality_judge(const struct profile *profile, struct quality *ret)
 {
 	size_t nr_modules = profile_nr_modules(profile), i;
-	cleanup_free uint64_t *broken_in = calloc(nr_modules + 1, sizeof(*broken_in));
+	cleanup_free uint64_t *broken_in =
+		calloc(nr_modules + 1, NR_WALK_ENDS * sizeof(*broken_in));
 
 	if (!broken_in)
 		return -ENOMEM;
 	*ret = (struct quality){0};
 	for (i = 0; i < profile_nr_samples(profile); i++)
 		judge_sample(profile, profile_sample(profile, (uint32_t)i), ret, broken_in);
-	blame(ret, broken_in, nr_modules);
+	blame_all(ret, broken_in, nr_modules);
 	return 0;
 }

@@ -9,17 +9,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/u64_map.h"
-#include "proc/cgroup.h"
+#include "session/deferred.h"
+#include "session/resolver.h"
 
-/*
- * Past so many strings, of which targets can make any number, threads are not told apart by name.
- */
-#define MAX_STRINGS (1U << 20)
-
-#define NO_MODULE UINT32_MAX
-#define HIDDEN	  UINT64_MAX /* in ids: its samples are not wanted */
+#define HIDDEN UINT64_MAX /* in ids: its samples are not wanted */
 
 struct pending_record {
 	uint64_t time_ns;
@@ -47,29 +41,11 @@ struct drain {
 	size_t nr_counts, cap_counts;
 
 	struct u64_map ids[WIRE_EPOCH_SLOTS]; /* of an epoch: record id → sample number */
-	uint32_t *module_of_file;	      /* file number → module number in the profile */
-	size_t nr_modules, cap_modules;
-	uint32_t vdso_module, anon_module;
-	struct u64_map cgroup_names; /* id → string number in the profile */
+	struct resolver *resolver;
+	struct deferred_list deferred;
 };
 
 /* --- begin and end ------------------------------------------------------------------------- */
-
-static int add_special_module(struct profile *profile, enum module_kind kind, const char *name,
-			      uint32_t *ret)
-{
-	int64_t string = profile_add_string(profile, name);
-	struct module module = {.kind = kind, .name = (uint32_t)string};
-	int64_t number;
-
-	if (string < 0)
-		return -ENOMEM;
-	number = profile_add_module(profile, &module);
-	if (number < 0)
-		return -ENOMEM;
-	*ret = (uint32_t)number;
-	return 0;
-}
 
 struct drain *drain_new(const struct drain_options *options)
 {
@@ -78,8 +54,8 @@ struct drain *drain_new(const struct drain_options *options)
 	if (!drain)
 		return NULL;
 	drain->options = *options;
-	if (add_special_module(options->profile, MODULE_VDSO, "[vdso]", &drain->vdso_module) < 0 ||
-	    add_special_module(options->profile, MODULE_ANON, "//anon", &drain->anon_module) < 0) {
+	drain->resolver = resolver_new(options);
+	if (!drain->resolver) {
 		drain_free(drain);
 		return NULL;
 	}
@@ -94,8 +70,8 @@ void drain_free(struct drain *drain)
 		return;
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
 		u64_map_clear(&drain->ids[slot]);
-	u64_map_clear(&drain->cgroup_names);
-	free(drain->module_of_file);
+	deferred_list_clear(&drain->deferred);
+	resolver_free(drain->resolver);
 	free(drain->bytes);
 	free(drain->records);
 	free(drain->events);
@@ -120,12 +96,17 @@ static const struct wire_record *record_at(const struct drain *drain, size_t i)
 	return (const struct wire_record *)(drain->bytes + drain->records[i].at);
 }
 
+static size_t record_bytes(const struct wire_record *record)
+{
+	return sizeof(*record) + ((size_t)record->nr_user + record->nr_kernel) * sizeof(uint64_t);
+}
+
 static bool is_sound(const struct wire_record *record, size_t bytes)
 {
-	return bytes >= sizeof(*record) && record->nr_user <= WIRE_MAX_USER_FRAMES &&
-	       record->nr_kernel <= WIRE_MAX_KERNEL_FRAMES &&
-	       bytes == sizeof(*record) +
-				((size_t)record->nr_user + record->nr_kernel) * sizeof(uint64_t);
+	return bytes >= sizeof(*record) &&
+	       record->nr_user <=
+		       (record->user_end == WALK_RAW ? WIRE_MAX_RAW_WORDS : WIRE_MAX_USER_FRAMES) &&
+	       record->nr_kernel <= WIRE_MAX_KERNEL_FRAMES && bytes == record_bytes(record);
 }
 
 int drain_add_record(struct drain *drain, const struct wire_record *record, size_t bytes)
@@ -153,6 +134,9 @@ int drain_add_event(struct drain *drain, struct process_event *event, const char
 	if (process_table_arrive(drain->options.processes, event, path) < 0)
 		return -ENOMEM;
 	drain->events[drain->nr_events++] = *event;
+	/* What the kernel knows of it is another program's from now on. */
+	if (event->kind != PROCESS_MAP && drain->options.unwinder)
+		unwinder_forget(drain->options.unwinder, (uint32_t)event->pid);
 	return 0;
 }
 
@@ -179,171 +163,130 @@ int drain_meet(struct drain *drain)
 	return 0;
 }
 
-/* --- from addresses to frames ---------------------------------------------------------------- */
+/* --- from records to samples ----------------------------------------------------------------- */
 
-/* The profile's module for a file; made at the file's first frame. */
-static int64_t module_of_file(struct drain *drain, uint32_t file)
+static void count_record(struct drain *drain, const struct wire_record *record)
 {
-	struct module module = {.kind = MODULE_FILE, .file = file};
-	int64_t name, number;
-
-	if (file < drain->nr_modules && drain->module_of_file[file] != NO_MODULE)
-		return drain->module_of_file[file];
-	if (array_reserve(&drain->module_of_file, &drain->cap_modules, (size_t)file + 1,
-			  sizeof(*drain->module_of_file)) < 0)
-		return -ENOMEM;
-	while (drain->nr_modules <= file)
-		drain->module_of_file[drain->nr_modules++] = NO_MODULE;
-	name = profile_add_string(drain->options.profile,
-				  file_table_get(drain->options.files, file)->path);
-	if (name < 0)
-		return -ENOMEM;
-	module.name = (uint32_t)name;
-	number = profile_add_module(drain->options.profile, &module);
-	if (number < 0)
-		return -ENOMEM;
-	file_table_mark_sampled(drain->options.files, file);
-	drain->module_of_file[file] = (uint32_t)number;
-	return number;
-}
-
-static int64_t user_frame(struct drain *drain, const struct mappings *mappings, uint64_t address)
-{
-	const struct mapping *mapping = mappings_find(mappings, address);
-	int64_t module = MODULE_NR_UNKNOWN;
-
-	if (mapping && mapping->kind == MAPPING_FILE) {
-		module = module_of_file(drain, mapping->file);
-		address = address - mapping->start + mapping->offset;
-	} else if (mapping && mapping->kind == MAPPING_VDSO) {
-		module = drain->vdso_module;
-		address = address - mapping->start + mapping->offset; /* its front may be cut */
-	} else if (mapping) {
-		module = drain->anon_module;
-	} else {
-		address = 0; /* it says nothing, and there may be very many */
-	}
-	if (module < 0)
-		return module;
-	return profile_add_frame(drain->options.profile, FRAME_USER, (uint32_t)module, address);
+	drain->totals.records++;
+	if (!drain->totals.first_ns || record->time_ns < drain->totals.first_ns)
+		drain->totals.first_ns = record->time_ns;
 }
 
 /*
- * The frame numbers of a record: kernel part first, as the profile wants it. All but the leaf of
- * each part are return addresses, so the byte before is looked up.
+ * Adds the record's sample. *ret_sample: its number, or HIDDEN. If it fails nothing was added, and
+ * the record can be replayed again.
  */
-static int resolve(struct drain *drain, const struct wire_record *record, uint32_t *frames)
+static int add_sample(struct drain *drain, const struct wire_record *record,
+		      const struct user_part *user, uint64_t *ret_sample)
 {
-	const uint64_t *addresses = (const uint64_t *)(record + 1);
+	char comm[WIRE_COMM_BYTES + 1] = "";
+	int64_t sample;
+
+	*ret_sample = HIDDEN;
+	memcpy(comm, record->comm, WIRE_COMM_BYTES);
+	if (drain->options.comm && regexec(drain->options.comm, comm, 0, NULL, 0) != 0) {
+		drain->totals.hidden++;
+		count_record(drain, record);
+		return 0;
+	}
+	sample = resolver_add(drain->resolver, record, comm, user);
+	if (sample < 0)
+		return (int)sample;
+	*ret_sample = (uint64_t)sample;
+	count_record(drain, record);
+	return 0;
+}
+
+static int replay_walked(struct drain *drain, const struct wire_record *record,
+			 const struct mappings *mappings)
+{
+	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
+	struct user_part user = {.frames = (const uint64_t *)(record + 1),
+				 .nr = record->nr_user,
+				 .end = record->user_end,
+				 .mappings = mappings};
+	uint64_t sample;
+	int err;
+
+	if (u64_map_set(ids, record->id, HIDDEN) < 0)
+		return -ENOMEM;
+	err = add_sample(drain, record, &user, &sample);
+	return err ? err : u64_map_set(ids, record->id, sample); /* is there: can't fail */
+}
+
+/* Walks a raw record with the mappings of its process. -EAGAIN: not yet. */
+static int walk_raw(struct drain *drain, const struct wire_record *record,
+		    const struct mappings *mappings, bool last)
+{
+	struct user_stack stack = {.end = WALK_NO_TABLE};
+	struct user_part user = {.mappings = mappings, .frames = stack.frames};
+	uint64_t sample;
+
+	if (drain->options.unwinder &&
+	    unwinder_walk(drain->options.unwinder, record, mappings, &stack) == -EAGAIN) {
+		if (!last)
+			return -EAGAIN;
+		stack.end = WALK_NO_TABLE;
+	}
+	user.nr = stack.nr;
+	user.end = (uint8_t)stack.end;
+	return add_sample(drain, record, &user, &sample);
+}
+
+/* The first raw record of a process is the sign that the kernel has to know its mappings. */
+static int replay_raw(struct drain *drain, const struct wire_record *record,
+		      const struct mappings *mappings)
+{
+	struct unwinder *unwinder = drain->options.unwinder;
+	size_t bytes = record_bytes(record);
+	int err = 0;
+
+	if (unwinder && mappings && !unwinder_knows(unwinder, record))
+		err = unwinder_publish(unwinder, record->pid, record->start_time_ns,
+				       record->exec_id, mappings);
+	if (!err)
+		err = walk_raw(drain, record, mappings, false);
+	if (err != -EAGAIN)
+		return err;
+	err = deferred_list_add(&drain->deferred, record, bytes, mappings);
+	return err ? walk_raw(drain, record, mappings, true) : 0;
+}
+
+static int replay_record(struct drain *drain, const struct wire_record *record)
+{
 	const struct mappings *mappings = NULL;
-	int64_t frame;
-	size_t i;
 
 	if (record->nr_user)
 		mappings = process_table_mappings(drain->options.processes, (int32_t)record->pid,
 						  record->time_ns);
-	for (i = 0; i < record->nr_kernel; i++) {
-		frame = profile_add_frame(drain->options.profile, FRAME_KERNEL, MODULE_NR_KERNEL,
-					  addresses[record->nr_user + i] - (i > 0));
-		if (frame < 0)
-			return -ENOMEM;
-		*frames++ = (uint32_t)frame;
-	}
-	for (i = 0; i < record->nr_user; i++) {
-		frame = user_frame(drain, mappings, addresses[i] - (i > 0));
-		if (frame < 0)
-			return -ENOMEM;
-		*frames++ = (uint32_t)frame;
-	}
-	return 0;
+	if (record->user_end == WALK_RAW)
+		return replay_raw(drain, record, mappings);
+	return replay_walked(drain, record, mappings);
 }
 
-/* --- from records to samples ----------------------------------------------------------------- */
+struct retry {
+	struct drain *drain;
+	bool last;
+};
 
-/* The string number of a cgroup's path, read once per cgroup, as early as may be. */
-static int64_t cgroup_name(struct drain *drain, uint64_t id)
+static int retry_one(void *context, const struct wire_record *record,
+		     const struct mappings *mappings)
 {
-	const uint64_t *known = u64_map_find(&drain->cgroup_names, id);
-	cleanup_free char *path = NULL;
-	int64_t string;
+	const struct retry *retry = context;
 
-	if (known)
-		return (int64_t)*known;
-	path = cgroup_path(drain->options.cgroup_root_fd, id);
-	string = profile_add_string(drain->options.profile, path ? path : "[cgroup gone]");
-	if (string < 0 || u64_map_set(&drain->cgroup_names, id, (uint64_t)string) < 0)
-		return -ENOMEM;
-	return string;
+	return walk_raw(retry->drain, record, mappings, retry->last);
 }
 
-static int label(struct drain *drain, const struct wire_record *record, const char *comm,
-		 struct sample_labels *labels)
+int drain_retry(struct drain *drain, bool last)
 {
-	unsigned wanted = drain->options.labels;
-	int64_t string = 0, cgroup = 0;
+	struct retry retry = {drain, last};
 
-	if (profile_nr_strings(drain->options.profile) > MAX_STRINGS)
-		comm = "[other threads]";
-	if (wanted & LABEL_COMM)
-		string = profile_add_string(drain->options.profile, comm);
-	if (wanted & LABEL_CGROUP)
-		cgroup = cgroup_name(drain, record->cgroup);
-	if (string < 0 || cgroup < 0)
-		return -ENOMEM;
-	*labels = (struct sample_labels){
-		.comm = (uint32_t)string,
-		.cgroup = (uint32_t)cgroup,
-		.pid = wanted & LABEL_PID ? (int32_t)record->pid : 0,
-		.tid = wanted & LABEL_TID ? (int32_t)record->tid : 0,
-		.cpu = wanted & LABEL_CPU ? (int32_t)record->cpu : 0,
-		.user_end = record->user_end,
-		.kernel_end = record->kernel_end,
-	};
-	return 0;
+	return deferred_list_retry(&drain->deferred, retry_one, &retry);
 }
 
-/* Adds the record's sample; its number, HIDDEN, or -ENOMEM in *ret_err. */
-static uint64_t add_sample(struct drain *drain, const struct wire_record *record, int *ret_err)
+size_t drain_nr_deferred(const struct drain *drain)
 {
-	uint32_t frames[WIRE_MAX_FRAMES];
-	char comm[WIRE_COMM_BYTES + 1] = "";
-	struct sample_labels labels;
-	int64_t sample;
-
-	memcpy(comm, record->comm, WIRE_COMM_BYTES);
-	if (drain->options.comm && regexec(drain->options.comm, comm, 0, NULL, 0) != 0) {
-		drain->totals.hidden++;
-		return HIDDEN;
-	}
-	*ret_err = label(drain, record, comm, &labels);
-	if (!*ret_err)
-		*ret_err = resolve(drain, record, frames);
-	if (*ret_err)
-		return HIDDEN;
-	sample = profile_add_sample(drain->options.profile, &labels, frames,
-				    (size_t)record->nr_user + record->nr_kernel, record->nr_kernel,
-				    1);
-	if (sample < 0)
-		*ret_err = -ENOMEM;
-	return (uint64_t)sample;
-}
-
-/* If it fails nothing was added, and the record can be replayed again. */
-static int replay_record(struct drain *drain, const struct wire_record *record)
-{
-	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
-	uint64_t sample;
-	int err = 0;
-
-	if (u64_map_set(ids, record->id, HIDDEN) < 0)
-		return -ENOMEM;
-	sample = add_sample(drain, record, &err);
-	if (err < 0)
-		return err;
-	drain->totals.records++;
-	if (!drain->totals.first_ns || record->time_ns < drain->totals.first_ns)
-		drain->totals.first_ns = record->time_ns;
-	return u64_map_set(ids, record->id, sample); /* is there: can't fail */
+	return drain->deferred.nr;
 }
 
 /* --- replay ---------------------------------------------------------------------------------- */
@@ -390,10 +333,13 @@ static bool is_due(const struct wire_record *record, const struct horizon *horiz
 static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 {
 	for (; *next < drain->nr_events && drain->events[*next].time_ns <= until_ns; ++*next) {
-		int err = process_table_replay(drain->options.processes, &drain->events[*next]);
+		const struct process_event *event = &drain->events[*next];
+		int err = process_table_replay(drain->options.processes, event);
 
 		if (err < 0)
 			return err;
+		if (event->kind == PROCESS_MAP && drain->options.unwinder)
+			unwinder_touch(drain->options.unwinder, (uint32_t)event->pid);
 		drain->totals.events++;
 	}
 	return 0;
@@ -415,8 +361,7 @@ static void keep_records(struct drain *drain, size_t nr)
 	sort(drain->records, nr, sizeof(*drain->records), compare_places);
 	for (i = 0; i < nr; i++) {
 		const struct wire_record *record = record_at(drain, i);
-		size_t bytes = sizeof(*record) +
-			       ((size_t)record->nr_user + record->nr_kernel) * sizeof(uint64_t);
+		size_t bytes = record_bytes(record);
 
 		memmove(drain->bytes + to, record, bytes);
 		drain->records[i].at = to;
@@ -425,6 +370,21 @@ static void keep_records(struct drain *drain, size_t nr)
 	drain->nr_records = nr;
 	drain->nr_bytes = to;
 	drain->nr_met = nr;
+}
+
+/* The kernel gets the mappings that have been added to processes that it walks. */
+static int publish_changes(struct drain *drain, uint64_t now_ns)
+{
+	struct unwinder *unwinder = drain->options.unwinder;
+	uint64_t start_time_ns, exec_id;
+	uint32_t pid;
+	int err = 0;
+
+	while (!err && unwinder && (pid = unwinder_next_stale(unwinder, &start_time_ns, &exec_id)))
+		err = unwinder_publish(
+			unwinder, pid, start_time_ns, exec_id,
+			process_table_mappings(drain->options.processes, (int32_t)pid, now_ns));
+	return err;
 }
 
 /* After a failure, what was not replayed is kept for another try. */
@@ -450,6 +410,8 @@ static int replay(struct drain *drain, const struct horizon *horizon)
 	}
 	if (!err)
 		err = replay_events(drain, &next_event, horizon->until_ns);
+	if (!err)
+		err = publish_changes(drain, horizon->until_ns);
 	keep_records(drain, kept);
 	drain->nr_events -= next_event;
 	if (drain->nr_events)

@@ -15,6 +15,7 @@
 #define STOOK_SESSION_DRAIN_H
 
 #include <regex.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,7 @@
 #include "proc/file_table.h"
 #include "proc/process_table.h"
 #include "profile/profile.h"
+#include "session/unwinder.h"
 
 struct drain_options {
 	unsigned labels;     /* enum label bits: what samples are told apart by */
@@ -30,6 +32,7 @@ struct drain_options {
 	struct file_table *files;
 	struct process_table *processes;
 	struct profile *profile;
+	struct unwinder *unwinder; /* for raw records; NULL: there are none */
 };
 
 struct drain_totals {
@@ -55,11 +58,20 @@ int drain_meet(struct drain *drain);
 int drain_replay(struct drain *drain, uint64_t until_ns);
 
 /*
+ * Tries again to walk the raw records that had to wait for an unwind table. last: those that still
+ * would have to wait are taken as they are.
+ */
+int drain_retry(struct drain *drain, bool last);
+
+/*
  * Replays every event up to until_ns and every record of this epoch and older ones, then adds the
  * counts. A count whose record has not come yet, because a newer program holds the ring before
  * it, waits for the next call.
  */
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns);
+
+/* Raw records that wait for a table. */
+size_t drain_nr_deferred(const struct drain *drain);
 
 /* Counts that still wait for their record: 0 except right after a close. */
 uint64_t drain_waiting(const struct drain *drain);

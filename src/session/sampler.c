@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,46 @@ static int create_counts(size_t max_counts)
 			      (uint32_t)max_counts, NULL);
 }
 
-static void configure(struct sampler_bpf *bpf, const struct sampler_config *config)
+/*
+ * Where a task's user registers are on its kernel stack: at the end. bpf_task_pt_regs(), which came
+ * with Linux 5.15, knows; 0 says to ask it. On older kernels the sizes are looked up, in all of
+ * the kernel's types.
+ */
+static int task_registers_at(uint32_t *ret)
+{
+	const struct btf_type *stack, *registers;
+	struct btf *types;
+
+	*ret = 0;
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1)
+		return 0;
+	types = btf__load_vmlinux_btf();
+	if (!types)
+		return -errno;
+	stack = btf__type_by_id(
+		types, (uint32_t)btf__find_by_name_kind(types, "thread_union", BTF_KIND_UNION));
+	registers = btf__type_by_id(
+		types, (uint32_t)btf__find_by_name_kind(types, "pt_regs", BTF_KIND_STRUCT));
+	if (stack && registers)
+		*ret = stack->size - registers->size;
+	btf__free(types);
+	return *ret ? 0 : -ENOENT;
+}
+
+/* The maps of the walk by tables are as small as can be if there is none. */
+static void size_walk(struct sampler_bpf *bpf, bool by_tables, uint32_t nr_cpus)
+{
+	struct bpf_map *const maps[] = {bpf->maps.unwind_processes, bpf->maps.unwind_tables,
+					bpf->maps.pool};
+	size_t i;
+
+	(void)bpf_map__set_max_entries(bpf->maps.walkers, by_tables ? nr_cpus : 1);
+	for (i = 0; i < ARRAY_SIZE(maps) && !by_tables; i++)
+		(void)bpf_map__set_max_entries(maps[i], 1);
+}
+
+static void configure(struct sampler_bpf *bpf, const struct sampler_config *config,
+		      uint32_t nr_cpus)
 {
 	bpf->rodata->include_idle = config->include_idle;
 	bpf->rodata->by_tid = config->by_tid;
@@ -62,6 +102,8 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->by_cgroup = config->by_cgroup;
 	bpf->rodata->max_user_frames = config->max_user_frames;
 	bpf->rodata->max_kernel_frames = config->max_kernel_frames;
+	bpf->rodata->max_walk_frames = config->max_walk_frames;
+	bpf->rodata->by_tables = config->max_walk_frames > 0;
 	bpf->rodata->pidns_inum = config->pidns_inum;
 	bpf->rodata->filter_pids = config->filter_pids;
 	bpf->rodata->filter_tids = config->filter_tids;
@@ -72,6 +114,8 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	(void)bpf_program__set_autoload(bpf->progs.forget_exited,
 					config->filter_pids || config->filter_tids);
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
+	(void)bpf_map__set_max_entries(bpf->maps.scratch_space, nr_cpus);
+	size_walk(bpf, bpf->rodata->by_tables, nr_cpus);
 	(void)bpf_map__set_max_entries(bpf->maps.wanted_pids,
 				       config->max_pids ? (uint32_t)config->max_pids : 1);
 	(void)bpf_map__set_max_entries(bpf->maps.wanted_tids,
@@ -154,6 +198,7 @@ static int open_and_load(struct sampler *sampler, const struct sampler_config *c
 		core_btf_extract(KERNEL_BTF, structs_read, ARRAY_SIZE(structs_read), NULL);
 	LIBBPF_OPTS(bpf_object_open_opts, options);
 	char path[64];
+	int err = 0;
 
 	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", btf_fd);
 	if (btf_fd >= 0)
@@ -161,7 +206,11 @@ static int open_and_load(struct sampler *sampler, const struct sampler_config *c
 	sampler->bpf = sampler_bpf__open_opts(&options);
 	if (!sampler->bpf)
 		return -errno;
-	configure(sampler->bpf, config);
+	configure(sampler->bpf, config, (uint32_t)sampler->nr_cpus);
+	if (config->max_walk_frames)
+		err = task_registers_at((uint32_t *)&sampler->bpf->rodata->task_registers_at);
+	if (err)
+		return err;
 	return sampler_bpf__load(sampler->bpf);
 }
 
@@ -228,6 +277,13 @@ int sampler_program_fd(const struct sampler *sampler)
 int sampler_ring_fd(const struct sampler *sampler)
 {
 	return bpf_map__fd(sampler->bpf->maps.ring);
+}
+
+void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret)
+{
+	ret->processes = bpf_map__fd(sampler->bpf->maps.unwind_processes);
+	ret->tables = bpf_map__fd(sampler->bpf->maps.unwind_tables);
+	ret->chunks = bpf_map__fd(sampler->bpf->maps.pool);
 }
 
 static int want(const struct bpf_map *map, int32_t number)

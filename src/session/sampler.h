@@ -11,11 +11,13 @@
 
 #include "base/error.h"
 #include "bpf/wire.h"
+#include "session/unwind_pool.h"
 
 struct sampler_config {
 	bool include_idle;
 	bool by_tid, by_cpu, by_cgroup;
 	uint32_t max_user_frames, max_kernel_frames; /* 0: no such stack */
+	uint32_t max_walk_frames;		     /* of our own walk by tables; 0: none */
 	uint32_t pidns_inum;			     /* our pid namespace; 0: the initial one */
 	bool filter_pids, filter_tids, follow;
 	size_t max_pids; /* room for wanted processes, followed children included */
@@ -33,6 +35,7 @@ void sampler_free(struct sampler *sampler);
 
 int sampler_program_fd(const struct sampler *sampler);
 int sampler_ring_fd(const struct sampler *sampler);
+void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret);
 
 /* Adds a wanted process or thread; 0 or a negative errno. */
 int sampler_want_pid(struct sampler *sampler, int32_t pid);

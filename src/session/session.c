@@ -35,6 +35,12 @@
 #define EPOCH_NS	(5 * NS_PER_SEC)
 #define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for */
 
+#define PRELOAD_NS     (50 * NS_PER_MS)
+#define SETTLE_NS      (200 * NS_PER_MS) /* at the end of an interval … */
+#define LAST_SETTLE_NS (3 * NS_PER_SEC)	 /* … and of the run, for tables that are being made */
+
+#define NR_OWN_FDS 2 /* to wait for, besides the sideband's */
+
 #define SAMPLING_NICE (-20)
 
 #define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; two a CPU come on top */
@@ -49,6 +55,7 @@ struct session {
 	struct profile *profile;
 	struct drain *drain;
 	struct sampler *sampler;
+	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
 	struct sampling *sampling;
 	struct ring ring;
@@ -60,6 +67,7 @@ struct session {
 	uint64_t epoch_began_ns;
 	uint64_t epoch_records; /* that came in this epoch */
 	bool ring_is_busy;
+	bool has_raw; /* the last read of the ring brought raw records */
 
 	struct accounting accounting;
 	bool complete;
@@ -92,6 +100,7 @@ static int load_sampler(struct session *session, struct error *error)
 		.by_cgroup = options->labels & LABEL_CGROUP,
 		.max_user_frames = clip_frames(options->max_user_frames),
 		.max_kernel_frames = clip_frames(options->max_kernel_frames),
+		.max_walk_frames = options->by_tables ? options->max_user_frames : 0,
 		.pidns_inum = process_own_pidns(),
 		.filter_pids = options->nr_pids > 0,
 		.filter_tids = options->nr_tids > 0,
@@ -133,7 +142,6 @@ static size_t max_open_files(size_t nr_cpus)
 static int make_tables(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
-	struct drain_options drain = {.labels = options->labels, .comm = options->comm};
 
 	session->files = file_table_new(max_open_files(options->nr_online_cpus));
 	session->profile = profile_new();
@@ -146,15 +154,74 @@ static int make_tables(struct session *session, struct error *error)
 		if (session->cgroup_root_fd < 0)
 			return session->cgroup_root_fd;
 	}
-	drain.files = session->files;
-	drain.processes = session->processes;
-	drain.profile = session->profile;
-	drain.cgroup_root_fd = session->cgroup_root_fd;
-	if (session->processes)
-		session->drain = drain_new(&drain);
-	session->pollfds =
-		calloc(options->nr_online_cpus + SESSION_MAX_CALLER_FDS, sizeof(*session->pollfds));
-	return session->drain && session->pollfds ? 0 : no_memory(error);
+	session->pollfds = calloc(options->nr_online_cpus + NR_OWN_FDS + SESSION_MAX_CALLER_FDS,
+				  sizeof(*session->pollfds));
+	return session->processes && session->pollfds ? 0 : no_memory(error);
+}
+
+static int make_unwinder(struct session *session, struct error *error)
+{
+	struct unwind_pool_fds fds;
+	struct unwinder_options options = {
+		.fds = &fds,
+		.files = session->files,
+		.max_bytes = session->options.max_table_bytes,
+		.cache_folder = session->options.table_folder,
+		.max_frames = session->options.max_user_frames,
+	};
+
+	if (!session->options.by_tables || !options.max_frames)
+		return 0;
+	sampler_pool_fds(session->sampler, &fds);
+	session->unwinder = unwinder_new(&options, error);
+	return session->unwinder ? 0 : error->code;
+}
+
+static int make_drain(struct session *session, struct error *error)
+{
+	struct drain_options options = {
+		.labels = session->options.labels,
+		.comm = session->options.comm,
+		.cgroup_root_fd = session->cgroup_root_fd,
+		.files = session->files,
+		.processes = session->processes,
+		.profile = session->profile,
+		.unwinder = session->unwinder,
+	};
+
+	session->drain = drain_new(&options);
+	return session->drain ? 0 : no_memory(error);
+}
+
+/* Looks at a process before its first sample, and makes the kernel ready to walk it. */
+static int meet_target(struct session *session, int32_t pid)
+{
+	const struct mappings *mappings;
+	int err = process_table_meet(session->processes, pid);
+
+	if (err || !session->unwinder)
+		return err;
+	mappings = process_table_mappings(session->processes, pid, clock_now_ns());
+	unwinder_preload(session->unwinder, mappings);
+	return unwinder_publish(session->unwinder, (uint32_t)pid, 0, 0, mappings);
+}
+
+/*
+ * Tables of the targets, mostly out of the cache, are worth a moment; samples that come before the
+ * rest of them are walked later.
+ */
+static void wait_for_tables(struct session *session, uint64_t until_ns)
+{
+	struct pollfd made = {.events = POLLIN};
+	uint64_t now_ns;
+
+	if (!session->unwinder)
+		return;
+	made.fd = unwinder_fd(session->unwinder);
+	while (unwinder_nr_waiting(session->unwinder) && (now_ns = clock_now_ns()) < until_ns) {
+		(void)poll(&made, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+		(void)unwinder_poll(session->unwinder);
+	}
 }
 
 /* The processes that were asked for are known before their first sample. */
@@ -167,7 +234,7 @@ static int want_targets(struct session *session, struct error *error)
 	for (i = 0; i < options->nr_pids && !err; i++) {
 		err = sampler_want_pid(session->sampler, (int32_t)options->pids[i]);
 		if (!err)
-			err = process_table_meet(session->processes, (int32_t)options->pids[i]);
+			err = meet_target(session, (int32_t)options->pids[i]);
 	}
 	for (i = 0; i < options->nr_tids && !err; i++) {
 		int64_t pid = process_of_thread((int32_t)options->tids[i]);
@@ -176,8 +243,9 @@ static int want_targets(struct session *session, struct error *error)
 			return error_set(error, -ESRCH, "no such thread: %u", options->tids[i]);
 		err = sampler_want_tid(session->sampler, (int32_t)options->tids[i]);
 		if (!err)
-			err = process_table_meet(session->processes, (int32_t)pid);
+			err = meet_target(session, (int32_t)pid);
 	}
+	wait_for_tables(session, clock_now_ns() + PRELOAD_NS);
 	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
 }
 
@@ -186,11 +254,15 @@ static int set_up(struct session *session, struct error *error)
 	const struct session_options *options = &session->options;
 	int err;
 
-	sizes_choose(options->event, &options->rate, options->nr_cpus, &session->options.ring_bytes,
-		     &session->options.max_counts);
+	sizes_choose(options->event, &options->rate, options->nr_cpus, options->by_tables,
+		     &session->options.ring_bytes, &session->options.max_counts);
 	err = make_tables(session, error);
 	if (!err)
 		err = load_sampler(session, error);
+	if (!err)
+		err = make_unwinder(session, error);
+	if (!err)
+		err = make_drain(session, error);
 	if (!err)
 		err = ring_open(&session->ring, sampler_ring_fd(session->sampler),
 				options->ring_bytes, error);
@@ -247,6 +319,7 @@ void session_free(struct session *session)
 	ring_close(&session->ring);
 	sampler_free(session->sampler);
 	drain_free(session->drain);
+	unwinder_free(session->unwinder);
 	profile_free(session->profile);
 	process_table_free(session->processes);
 	file_table_free(session->files);
@@ -323,9 +396,11 @@ static int read_ring(struct session *session, uint64_t end)
 	size_t bytes, read = 0;
 	int err = 0;
 
+	session->has_raw = false;
 	while (!err && (record = ring_next(&session->ring, end, &bytes))) {
 		err = drain_add_record(session->drain, record, bytes);
 		session->epoch_records += record->epoch == epoch;
+		session->has_raw |= record->user_end == WALK_RAW;
 		read += bytes;
 	}
 	session->ring_is_busy = read > session->options.ring_bytes / 8;
@@ -353,7 +428,11 @@ static int poll_once(struct session *session)
 
 	session->polled_ns = clock_now_ns();
 	err = read_all(session);
-	return err ? err : drain_replay(session->drain, until_ns);
+	if (!err)
+		err = drain_replay(session->drain, until_ns);
+	if (!err && session->unwinder && unwinder_poll(session->unwinder))
+		err = drain_retry(session->drain, false);
+	return err;
 }
 
 static int take_count(void *context, uint64_t id, uint64_t count)
@@ -372,6 +451,8 @@ static int end_epoch(struct session *session, struct error *error)
 
 	if (err)
 		return err;
+	if (session->unwinder)
+		unwinder_epoch_ended(session->unwinder, sampler_epoch(session->sampler) - 1);
 	session->epoch_began_ns = ended_ns;
 	session->epoch_records = 0;
 	err = sampler_read_counters(session->sampler, &counters);
@@ -401,6 +482,10 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 {
 	uint64_t poll_ns = session->polled_ns + (session->ring_is_busy ? BUSY_POLL_NS : POLL_NS);
 
+	/* A raw record is replayed by the poll after the one that read it. */
+	if (session->has_raw)
+		poll_ns = session->polled_ns + SIDEBAND_NAP_NS;
+
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 
@@ -417,7 +502,7 @@ static void nap(uint64_t ns)
  */
 static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd *fds, size_t nr_fds)
 {
-	size_t nr_rings = sideband_nr(session->sideband), i;
+	size_t nr_rings = sideband_nr(session->sideband), nr_own = nr_rings, i;
 	uint64_t now_ns = clock_now_ns();
 	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	struct timespec left = {(time_t)(left_ns / NS_PER_SEC), (long)(left_ns % NS_PER_SEC)};
@@ -427,10 +512,16 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 	for (i = 0; i < nr_rings; i++)
 		session->pollfds[i] =
 			(struct pollfd){.fd = sideband_fd(session->sideband, i), .events = POLLIN};
-	memcpy(&session->pollfds[nr_rings], fds, nr_fds * sizeof(*fds));
-	nr_ready = ppoll(session->pollfds, nr_rings + nr_fds, &left, NULL);
+	if (session->unwinder) { /* raw records, and tables for them */
+		session->pollfds[nr_own++] =
+			(struct pollfd){.fd = sampler_ring_fd(session->sampler), .events = POLLIN};
+		session->pollfds[nr_own++] =
+			(struct pollfd){.fd = unwinder_fd(session->unwinder), .events = POLLIN};
+	}
+	memcpy(&session->pollfds[nr_own], fds, nr_fds * sizeof(*fds));
+	nr_ready = ppoll(session->pollfds, nr_own + nr_fds, &left, NULL);
 	for (i = 0; i < nr_fds; i++) {
-		fds[i].revents = nr_ready > 0 ? session->pollfds[nr_rings + i].revents : 0;
+		fds[i].revents = nr_ready > 0 ? session->pollfds[nr_own + i].revents : 0;
 		caller_ready |= fds[i].revents != 0;
 	}
 	if (nr_ready > 0 && !caller_ready)
@@ -460,9 +551,26 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 	return 0;
 }
 
+/* Walks what still waits for unwind tables; for some time, and then as far as it goes. */
+static int settle(struct session *session, uint64_t until_ns, bool last, struct error *error)
+{
+	int err = 0;
+
+	while (!err && drain_nr_deferred(session->drain) && clock_now_ns() < until_ns &&
+	       unwinder_nr_waiting(session->unwinder)) {
+		wait_for_tables(session, until_ns);
+		err = drain_retry(session->drain, false);
+	}
+	if (!err)
+		err = drain_retry(session->drain, last);
+	return err ? error_set(error, err, "cannot walk the samples: %s", strerror(-err)) : 0;
+}
+
 int session_flush(struct session *session, struct error *error)
 {
-	return end_epoch(session, error);
+	int err = end_epoch(session, error);
+
+	return err ? err : settle(session, clock_now_ns() + SETTLE_NS, false, error);
 }
 
 int session_stop(struct session *session, struct error *error)
@@ -475,6 +583,8 @@ int session_stop(struct session *session, struct error *error)
 	sampling_read(session->sampling, &session->reading);
 	absence_end(&session->absence, session->stopped_ns);
 	err = end_epoch(session, error);
+	if (!err)
+		err = settle(session, clock_now_ns() + LAST_SETTLE_NS, true, error);
 	session->complete = !err;
 	hurry_no_more(session);
 	return err;
@@ -562,4 +672,6 @@ void session_summarize(const struct session *session, struct session_summary *re
 	};
 	summarize_files(session, ret);
 	sampler_read_cost(session->sampler, &ret->cost);
+	if (session->unwinder)
+		unwinder_read_cost(session->unwinder, &ret->unwinding);
 }

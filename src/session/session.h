@@ -24,6 +24,7 @@
 #include "session/accounting.h"
 #include "session/sampler.h"
 #include "session/sampling.h"
+#include "session/unwinder.h"
 
 struct session_options {
 	const struct event *event;
@@ -42,6 +43,9 @@ struct session_options {
 	unsigned labels; /* enum label bits */
 	bool include_idle;
 	uint32_t max_user_frames, max_kernel_frames;
+	bool by_tables;		  /* user stacks by unwind tables, else by frame pointers */
+	size_t max_table_bytes;	  /* of tables and what else such walks need */
+	const char *table_folder; /* where tables are kept; NULL: nowhere */
 
 	size_t ring_bytes, max_counts; /* 0: chosen by rate and CPUs */
 	size_t max_profile_bytes;
@@ -67,6 +71,7 @@ struct session_summary {
 	size_t nr_files, nr_files_gone, nr_processes;
 	size_t profile_bytes;
 	struct sampler_cost cost;
+	struct unwinder_cost unwinding; /* zeros without tables */
 };
 
 #define SESSION_MAX_CALLER_FDS 1024

@@ -2,13 +2,14 @@
 #ifndef STOOK_SESSION_SIZES_H
 #define STOOK_SESSION_SIZES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "event/event.h"
 #include "session/sampling.h"
 
-/* Fills in those of the two that are 0. */
+/* Fills in those of the two that are 0. has_raw: there may be raw records (bpf/wire.h). */
 void sizes_choose(const struct event *event, const struct sampling_rate *rate, size_t nr_cpus,
-		  size_t *ring_bytes, size_t *max_counts);
+		  bool has_raw, size_t *ring_bytes, size_t *max_counts);
 
 #endif

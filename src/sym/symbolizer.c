@@ -7,16 +7,15 @@
  */
 #include "sym/symbolizer.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 
 #include "base/cleanup.h"
 #include "elf/elf_image.h"
 #include "elf/symbol_table.h"
+#include "elf/vdso.h"
 #include "sym/demangle.h"
 
 /* Longer names are cut; some C++ templates come near. */
@@ -24,9 +23,6 @@
 
 /* The code at the entry point that sets up and calls main's caller is no longer than this. */
 #define START_BYTES 64
-
-/* The kernel's vdso has two pages of 4 KiB, or one of 64. */
-#define VDSO_MAX_BYTES (256u << 10)
 
 struct pending_frame {
 	uint32_t module;
@@ -122,24 +118,14 @@ static int name_in_file(const struct job *job, const struct module *module)
 	return 0;
 }
 
-/* The vdso has no length to ask for: its section headers are what comes last in it. */
-static size_t vdso_bytes(const Elf64_Ehdr *header)
-{
-	uint64_t bytes = header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize;
-
-	if (memcmp(header->e_ident, ELFMAG, SELFMAG) || !header->e_shoff || bytes > VDSO_MAX_BYTES)
-		return 0;
-	return bytes;
-}
-
 static int name_in_vdso(const struct job *job, const struct module *module)
 {
-	const void *vdso = (const void *)getauxval(AT_SYSINFO_EHDR);
-	size_t bytes = vdso ? vdso_bytes(vdso) : 0;
+	size_t bytes;
+	const void *vdso = vdso_find(&bytes);
 	struct elf_image image;
 	int err;
 
-	if (!bytes)
+	if (!vdso)
 		return 0;
 	err = elf_image_open_memory(&image, vdso, bytes, NULL);
 	if (err < 0)

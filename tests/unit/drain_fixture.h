@@ -117,7 +117,7 @@ static inline struct made_record made_record(uint64_t time_ns, int32_t pid, uint
 	made.record.id = id;
 	made.record.time_ns = time_ns;
 	made.record.pid = made.record.tid = (uint32_t)pid;
-	made.record.user_end = WIRE_END_UNWOUND;
+	made.record.user_end = WALK_UNWOUND;
 	memcpy(made.record.comm, "app", 3);
 	while (made.record.nr_user < 3 && addresses[made.record.nr_user]) {
 		made.frames[made.record.nr_user] = addresses[made.record.nr_user];

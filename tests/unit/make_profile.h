@@ -66,20 +66,20 @@ static inline void make_stack_add(struct profile *profile, struct make_stack *st
 	size_t length = strlen(text);
 	bool kernel = length > 4 && !strcmp(text + length - 4, "_[k]");
 
-	if (!strcmp(text, "[missed]") && !stack->nr_user && labels->user_end != STACK_MISSED) {
-		labels->user_end = STACK_MISSED;
+	if (!strcmp(text, "[missed]") && !stack->nr_user && labels->user_end != WALK_MISSED) {
+		labels->user_end = WALK_MISSED;
 		return;
 	}
 	if (!strcmp(text, "[missed]")) {
-		labels->kernel_end = STACK_MISSED;
+		labels->kernel_end = WALK_MISSED;
 		return;
 	}
 	if (kernel) {
 		text[length - 4] = '\0';
-		labels->kernel_end = STACK_UNWOUND;
+		labels->kernel_end = WALK_UNWOUND;
 		stack->kernel[stack->nr_kernel++] = make_frame(profile, text, true);
 	} else {
-		labels->user_end = STACK_UNWOUND;
+		labels->user_end = WALK_UNWOUND;
 		stack->user[stack->nr_user++] = make_frame(profile, text, false);
 	}
 }

@@ -59,13 +59,13 @@ TEST(drain_puts_kernel_frames_first)
 	made.frames[2] = 0xffffffff81000010; /* behind the user's two */
 	made.frames[3] = 0xffffffff81000020;
 	made.record.nr_kernel = 2;
-	made.record.kernel_end = WIRE_END_TRUNCATED;
+	made.record.kernel_end = WALK_TRUNCATED;
 	CHECK_EQ(give_record(&fixture, &made), 0);
 	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
 	check_profile(fixture.profile, "[kernel]+ffffffff81000010 [kernel]+ffffffff8100001f "
 				       "libc+510 app+20 1;");
-	CHECK_EQ(profile_sample(fixture.profile, 0)->labels.user_end, STACK_UNWOUND);
-	CHECK_EQ(profile_sample(fixture.profile, 0)->labels.kernel_end, STACK_TRUNCATED);
+	CHECK_EQ(profile_sample(fixture.profile, 0)->labels.user_end, WALK_UNWOUND);
+	CHECK_EQ(profile_sample(fixture.profile, 0)->labels.kernel_end, WALK_TRUNCATED);
 	fixture_close(&fixture);
 }
 

@@ -198,7 +198,7 @@ static void model_sample(struct history *history, size_t number)
 	record->pid = (uint32_t)pid_of(number);
 	record->tid = labels & LABEL_TID ? record->pid + (uint32_t)random_below(2) : 0;
 	memcpy(record->comm, comms[comm], strlen(comms[comm]));
-	record->user_end = WIRE_END_UNWOUND;
+	record->user_end = WALK_UNWOUND;
 	record->nr_user = (uint16_t)random_below(MAX_DEPTH);
 	if (labels & LABEL_COMM)
 		(void)snprintf(item->truth, sizeof(item->truth), "%s:", comms[comm]);

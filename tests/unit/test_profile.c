@@ -71,8 +71,8 @@ static const struct sample_labels different_labels[] = {
 	{.pid = 1},
 	{.tid = 1},
 	{.cpu = 1},
-	{.user_end = STACK_MISSED},
-	{.kernel_end = STACK_MISSED},
+	{.user_end = WALK_MISSED},
+	{.kernel_end = WALK_MISSED},
 	{.pid = -1},
 };
 
@@ -150,7 +150,7 @@ TEST(profile_reset_keeps_names)
 /* Adds nr different stacks of three frames and returns their count. */
 static uint64_t add_many(struct profile *profile, uint32_t nr, int32_t pid)
 {
-	struct sample_labels labels = {.pid = pid, .user_end = STACK_UNWOUND};
+	struct sample_labels labels = {.pid = pid, .user_end = WALK_UNWOUND};
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {

@@ -108,7 +108,7 @@ TEST(quality_of_missed_stacks)
 TEST(quality_of_truncated_stacks)
 {
 	struct profile *profile = profile_new();
-	struct sample_labels labels = {.user_end = STACK_TRUNCATED};
+	struct sample_labels labels = {.user_end = WALK_TRUNCATED};
 	uint32_t whole[2], cut[2];
 	struct quality quality;
 

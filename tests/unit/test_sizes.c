@@ -15,9 +15,9 @@ TEST(sizes_grow_with_the_rate)
 {
 	size_t small_ring = 0, small_counts = 0, ring = 0, counts = 0;
 
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 99}, 2, &small_ring,
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 99}, 2, false, &small_ring,
 		     &small_counts);
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, &ring, &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false, &ring, &counts);
 	CHECK(ring > small_ring && counts > small_counts);
 	CHECK_EQ(ring & (ring - 1), 0);
 	CHECK(small_ring >= 4096);
@@ -27,7 +27,7 @@ TEST(sizes_have_an_end)
 {
 	size_t ring = 0, counts = 0;
 
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 1000000}, 4096, &ring,
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 1000000}, 4096, false, &ring,
 		     &counts);
 	CHECK_EQ(ring, 64UL << 20);
 	CHECK_EQ(counts, 131072);
@@ -37,8 +37,8 @@ TEST(sizes_of_a_clock_follow_its_period)
 {
 	size_t ring = 0, counts = 0, ring_hz = 0, counts_hz = 0;
 
-	sizes_choose(clock_event(), &(struct sampling_rate){.period = 1000000}, 8, &ring, &counts);
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 1000}, 8, &ring_hz,
+	sizes_choose(clock_event(), &(struct sampling_rate){.period = 1000000}, 8, false, &ring, &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 1000}, 8, false, &ring_hz,
 		     &counts_hz);
 	CHECK_EQ(ring, ring_hz);
 	CHECK_EQ(counts, counts_hz);
@@ -48,7 +48,18 @@ TEST(sizes_leave_what_was_asked_for)
 {
 	size_t ring = 4096, counts = 7;
 
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, &ring, &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false, &ring, &counts);
 	CHECK_EQ(ring, 4096);
 	CHECK_EQ(counts, 7);
+}
+
+TEST(sizes_have_room_for_raw_records)
+{
+	size_t ring = 0, raw_ring = 0, counts = 0;
+
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 999}, 2, false, &ring,
+		     &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 999}, 2, true, &raw_ring,
+		     &counts);
+	CHECK(raw_ring > ring);
 }

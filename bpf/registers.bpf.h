@@ -1,0 +1,63 @@
+/*
+ * The registers that user space had when a sample hit: those of the context if it hit there, else
+ * what the kernel's entry code has put at the end of the task's kernel stack.
+ */
+#ifndef STOOK_BPF_REGISTERS_H
+#define STOOK_BPF_REGISTERS_H
+
+#include "vmlinux/vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "unwind_walk.h"
+
+#if defined(__TARGET_ARCH_x86)
+#include "registers_x86.bpf.h"
+#else
+#include "registers_arm64.bpf.h"
+#endif
+
+/*
+ * Where they are from the lowest address of the kernel stack on, for kernels that have no
+ * bpf_task_pt_regs() (before 5.15); 0: ask the kernel.
+ */
+const volatile __u32 task_registers_at;
+
+static __always_inline __u64 task_registers(void)
+{
+	struct task_struct *task;
+
+	if (!task_registers_at)
+		return bpf_task_pt_regs(bpf_get_current_task_btf());
+	task = (struct task_struct *)bpf_get_current_task();
+	return (__u64)BPF_CORE_READ(task, stack) + task_registers_at;
+}
+
+enum registers {
+	REGISTERS_NONE,
+	REGISTERS_WIDE,
+	REGISTERS_NARROW, /* of a 32-bit program */
+};
+
+static __always_inline enum registers read_registers(struct bpf_perf_event_data *ctx,
+						     struct unwind_walk *walk)
+{
+	user_registers saved;
+	__u64 at;
+
+	walk->known = KNOWN_REGISTERS;
+	walk->is_exact = 1;
+	if (IS_USER_MODE(&ctx->regs)) {
+		COPY_REGISTERS(walk, &ctx->regs);
+		return IS_WIDE_USER(&ctx->regs) ? REGISTERS_WIDE : REGISTERS_NARROW;
+	}
+	at = task_registers();
+	if (ARE_HALF_SAVED(ctx, at) || bpf_probe_read_kernel(&saved, sizeof(saved), (void *)at))
+		return REGISTERS_NONE;
+	COPY_REGISTERS(walk, &saved);
+	if (IS_WIDE_USER(&saved))
+		return REGISTERS_WIDE;
+	return IS_NARROW_USER(&saved) ? REGISTERS_NARROW : REGISTERS_NONE;
+}
+
+#endif

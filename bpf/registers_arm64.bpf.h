@@ -1,0 +1,34 @@
+/* arm64: user registers by their DWARF numbers. See registers.bpf.h. */
+#ifndef STOOK_BPF_REGISTERS_ARM64_H
+#define STOOK_BPF_REGISTERS_ARM64_H
+
+#define PSR_MODE_MASK  0xf
+#define PSR_MODE32_BIT 0x10
+
+#define COPY_4(walk, from, i)                                                                 \
+	(walk)->regs[(i)] = (from)->regs[(i)], (walk)->regs[(i) + 1] = (from)->regs[(i) + 1], \
+	(walk)->regs[(i) + 2] = (from)->regs[(i) + 2],                                        \
+	(walk)->regs[(i) + 3] = (from)->regs[(i) + 3]
+
+/* from: struct user_pt_regs, of the context (whose fields the verifier relocates) or of our own. */
+#define COPY_REGISTERS(walk, from)                                                        \
+	do {                                                                              \
+		COPY_4(walk, from, 0), COPY_4(walk, from, 4), COPY_4(walk, from, 8);      \
+		COPY_4(walk, from, 12), COPY_4(walk, from, 16), COPY_4(walk, from, 20);   \
+		COPY_4(walk, from, 24);                                                   \
+		(walk)->regs[28] = (from)->regs[28], (walk)->regs[29] = (from)->regs[29]; \
+		(walk)->regs[30] = (from)->regs[30], (walk)->regs[31] = (from)->sp;       \
+		(walk)->pc = (from)->pc;                                                  \
+	} while (0)
+
+#define KNOWN_REGISTERS	     0xffffffffU
+#define IS_USER_MODE(regs)   (((regs)->pstate & PSR_MODE_MASK) == 0)
+#define IS_WIDE_USER(regs)   (((regs)->pstate & (PSR_MODE_MASK | PSR_MODE32_BIT)) == 0)
+#define IS_NARROW_USER(regs) (((regs)->pstate & PSR_MODE32_BIT) != 0)
+
+typedef struct user_pt_regs user_registers;
+
+/* Interrupts are off until the entry code has saved them. */
+#define ARE_HALF_SAVED(ctx, at) 0
+
+#endif

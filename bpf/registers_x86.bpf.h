@@ -1,0 +1,36 @@
+/* x86-64: user registers by their DWARF numbers. See registers.bpf.h. */
+#ifndef STOOK_BPF_REGISTERS_X86_H
+#define STOOK_BPF_REGISTERS_X86_H
+
+#define USER_CS	  0x33
+#define USER32_CS 0x23
+
+/* from: struct pt_regs, of the context (whose fields the verifier relocates) or of our own. */
+#define COPY_REGISTERS(walk, from)                                              \
+	do {                                                                    \
+		(walk)->regs[0] = (from)->ax, (walk)->regs[1] = (from)->dx;     \
+		(walk)->regs[2] = (from)->cx, (walk)->regs[3] = (from)->bx;     \
+		(walk)->regs[4] = (from)->si, (walk)->regs[5] = (from)->di;     \
+		(walk)->regs[6] = (from)->bp, (walk)->regs[7] = (from)->sp;     \
+		(walk)->regs[8] = (from)->r8, (walk)->regs[9] = (from)->r9;     \
+		(walk)->regs[10] = (from)->r10, (walk)->regs[11] = (from)->r11; \
+		(walk)->regs[12] = (from)->r12, (walk)->regs[13] = (from)->r13; \
+		(walk)->regs[14] = (from)->r14, (walk)->regs[15] = (from)->r15; \
+		(walk)->pc = (from)->ip;                                        \
+	} while (0)
+
+#define KNOWN_REGISTERS	     0xffffU
+#define IS_USER_MODE(regs)   (((regs)->cs & 3) == 3)
+#define IS_WIDE_USER(regs)   ((regs)->cs == USER_CS)
+#define IS_NARROW_USER(regs) ((regs)->cs == USER32_CS)
+
+typedef struct pt_regs user_registers;
+
+/*
+ * An NMI may hit while the kernel's entry code is still putting the registers where we read them;
+ * its stack pointer is then among them.
+ */
+#define ARE_HALF_SAVED(ctx, at) \
+	((ctx)->regs.sp > (at) && (ctx)->regs.sp <= (at) + sizeof(struct pt_regs))
+
+#endif

@@ -1,0 +1,404 @@
+/*
+ * The walk of a user stack by unwind tables, for code without frame pointers. Tables, mappings and
+ * processes lie in memory that user space fills (unwind_pool.h); what a frame means is in
+ * unwind_step.h.
+ *
+ * What a walk costs is cache lines: after a millisecond of the load's own work nothing of ours is
+ * left in the near caches. So return addresses, which come again and again, have their rules in a
+ * direct-mapped cache, one line for each; only on a miss the mapping, the page's index and the rows
+ * are searched. The stack is read a window at a time, not word by word.
+ *
+ * walk_frame() and find_rule() are global functions: verified once each and not for every turn of
+ * the loop that calls them. They have no arguments, since before Linux 5.12 or so these can't be
+ * pointers: state is in a map, by CPU.
+ */
+#include "walk.bpf.h"
+
+#include "registers.bpf.h"
+#include "unwind_pool.h"
+
+#define WINDOW_BYTES  512
+#define CACHE_ENTRIES 2048
+#define PAGE_BYTES    4096
+
+/* 0: the whole walk is not wanted. */
+const volatile __u32 max_walk_frames;
+
+/*
+ * A return address and the rule of its call, in a quarter of a cache line.
+ *
+ *	tag	the address (48 bits), the low half of the process' sequence number
+ *	rule	packed (24 bits), table (16), the high half of the sequence, the epoch (8)
+ *
+ * The epoch is in there so that each table in use is looked at once an epoch at least, which is how
+ * user space knows that it is (used_epoch).
+ */
+struct cached_rule {
+	__u64 tag;
+	__u64 rule;
+};
+
+#define CACHED_PACKED(rule) ((rule)&0xffffff)
+#define CACHED_TABLE(rule)  ((rule) >> 24 & ((1 << UNWIND_TABLE_BITS) - 1))
+#define CACHED_WHEN(rule)   ((rule) >> (24 + UNWIND_TABLE_BITS))
+
+/* The stack that is being walked, and where its frame's wide rules are. */
+struct unwind_memory {
+	__u64 window_at;
+	__u64 window_bytes; /* 0: nothing is read yet */
+	__u64 window[WINDOW_BYTES / 8];
+	struct unwind_rule wide;
+	__u32 table; /* of the frame */
+	__u32 zero;
+};
+
+struct walker {
+	struct unwind_walk walk;
+	struct unwind_memory memory;
+	__u32 process;	/* place in the pool */
+	__u32 sequence; /* of the process */
+	__u32 epoch;	/* of the sample */
+	__u32 zero;
+	__u32 nr_frames; /* found so far */
+	__u32 packed;	 /* rule of the frame */
+	struct cached_rule cache[CACHE_ENTRIES];
+};
+
+/* One for each possible CPU: set before loading. Per-CPU maps take no values this large. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct walker);
+} walkers SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_PROCESS_SETS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_process_set);
+} unwind_processes SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, UNWIND_MAX_TABLES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct unwind_table_entry);
+} unwind_tables SEC(".maps");
+
+struct chunk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, POOL_CHUNK_BYTES);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, POOL_MAX_CHUNKS);
+	__uint(key_size, sizeof(__u32));
+	__array(values, struct chunk);
+} pool SEC(".maps");
+
+static __always_inline struct walker *walker_of_cpu(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&walkers, &cpu);
+}
+
+/* --- what a step needs ----------------------------------------------------------------------- */
+
+/*
+ * A value as the verifier is to see it: known to be below a power of two, though the compiler may
+ * know that anyway and would leave it out.
+ */
+#define BELOW(value, power)                      \
+	({                                       \
+		__u64 value_ = (value);          \
+		asm volatile("" : "+r"(value_)); \
+		value_ &((power)-1);             \
+	})
+
+static __always_inline char *unwind_chunk(struct unwind_memory *memory, __u32 place)
+{
+	__u32 number = POOL_CHUNK(place), zero = 0;
+	void *chunk = bpf_map_lookup_elem(&pool, &number);
+
+	return chunk ? bpf_map_lookup_elem(chunk, &zero) : NULL;
+}
+
+/* An item of a power of two bytes, aligned to it, in a chunk. */
+#define UNWIND_ITEM(chunk, offset, type) \
+	((type *)((chunk) + (BELOW(offset, POOL_CHUNK_BYTES) & ~(sizeof(type) - 1))))
+
+#include "unwind_lookup.h"
+
+static __always_inline int unwind_read(struct unwind_memory *memory, __u64 address, __u64 *ret)
+{
+	__u64 offset = address - memory->window_at;
+	__u64 bytes;
+
+	if (address & 7)
+		return -1;
+	if (offset >= memory->window_bytes) {
+		bytes = PAGE_BYTES - (address & (PAGE_BYTES - 1));
+		if (bytes > WINDOW_BYTES)
+			bytes = WINDOW_BYTES;
+		memory->window_bytes = 0;
+		if (bpf_probe_read_user(memory->window, bytes, (void *)address))
+			return -1;
+		memory->window_at = address;
+		memory->window_bytes = bytes;
+		offset = 0;
+	}
+	*ret = *(__u64 *)((char *)memory->window + (BELOW(offset, WINDOW_BYTES) & ~7ULL));
+	return 0;
+}
+
+static __always_inline const struct unwind_rule *unwind_wide(struct unwind_memory *memory,
+							     __u32 number)
+{
+	struct unwind_table_entry *table = bpf_map_lookup_elem(&unwind_tables, &memory->table);
+
+	if (!table || table->state != UNWIND_TABLE_READY ||
+	    unwind_read_wide(memory, table, number, &memory->wide))
+		return NULL;
+	return &memory->wide;
+}
+
+#include "unwind_step.h"
+
+/* --- from an address to its rule ------------------------------------------------------------- */
+
+/*
+ * The address to look up: a return address may be the first one of another function, so it is the
+ * byte before.
+ */
+static __always_inline __u64 address_of(const struct unwind_walk *walk)
+{
+	return walk->pc - !walk->is_exact;
+}
+
+/* The mapping of the process that ends behind the address and starts at or before it; or NULL. */
+static __always_inline struct unwind_mapping *find_mapping(struct walker *walker, __u64 address)
+{
+	__u32 place = walker->process, first = 0, nr, turn;
+	struct unwind_process *process;
+	struct unwind_mapping *mapping;
+	char *chunk = unwind_chunk(&walker->memory, place);
+	__u32 offset = POOL_OFFSET(place);
+
+	if (!chunk)
+		return NULL;
+	process = UNWIND_ITEM(chunk, offset, struct unwind_process);
+	nr = process->nr_mappings;
+	offset += sizeof(*process);
+	for (turn = 0; turn < 14 && nr > 1; turn++) {
+		__u32 half = nr / 2;
+
+		mapping = UNWIND_ITEM(chunk, offset + (first + half) * sizeof(*mapping),
+				      struct unwind_mapping);
+		first += half & unwind_not_above(mapping->start, address);
+		nr -= half;
+	}
+	mapping = UNWIND_ITEM(chunk, offset + first * sizeof(*mapping), struct unwind_mapping);
+	return nr && mapping->start <= address && address < mapping->end ? mapping : NULL;
+}
+
+/*
+ * Finds the rule of the frame that the walker is at and leaves it there, with its table. 0 or the
+ * walk's end.
+ */
+__noinline int find_rule(void)
+{
+	struct walker *walker = walker_of_cpu();
+	struct unwind_table_entry *table;
+	struct unwind_mapping *mapping;
+	__u64 address, offset;
+	char *chunk;
+
+	if (!walker)
+		return WALK_MISSED;
+	address = address_of(&walker->walk);
+	mapping = find_mapping(walker, address);
+	if (!mapping) {
+		chunk = unwind_chunk(&walker->memory, walker->process);
+		if (chunk && UNWIND_ITEM(chunk, POOL_OFFSET(walker->process), struct unwind_process)
+				     ->is_final)
+			return WALK_NO_MAPPING;
+		return WALK_RAW;
+	}
+	walker->memory.table = mapping->table;
+	walker->packed = UNWIND_PACKED_NONE;
+	if (mapping->kind == UNWIND_BY_FRAME_POINTER)
+		return 0;
+	offset = address - mapping->start + mapping->offset;
+	table = bpf_map_lookup_elem(&unwind_tables, &mapping->table);
+	if (!table)
+		return WALK_NO_TABLE;
+	if (table->state == UNWIND_TABLE_ABSENT)
+		return 0;
+	if (table->state != UNWIND_TABLE_READY)
+		return WALK_RAW;
+	if (table->used_epoch != walker->epoch)
+		table->used_epoch = walker->epoch;
+	walker->packed = unwind_find_rule(&walker->memory, table, offset);
+	return 0;
+}
+
+static __always_inline struct cached_rule *cached_rule(struct walker *walker)
+{
+	__u64 hash = (walker->walk.pc ^ walker->sequence) * 0x9e3779b97f4a7c15ULL;
+
+	return &walker->cache[hash >> 40 & (CACHE_ENTRIES - 1)];
+}
+
+static __always_inline __u64 cache_tag(const struct walker *walker)
+{
+	return walker->walk.pc | (__u64)walker->sequence << 48;
+}
+
+/* What has to be the same as when the rule was put in, and is not in the tag. */
+static __always_inline __u64 cache_when(const struct walker *walker)
+{
+	return walker->sequence >> 16 | (__u64)(walker->epoch & 0xff) << 16;
+}
+
+/* As find_rule(), but looks into the cache first, for return addresses. */
+static __always_inline int rule_of_frame(struct walker *walker)
+{
+	struct cached_rule *cached = cached_rule(walker);
+	__u64 rule = cached->rule;
+	int end;
+
+	if (walker->walk.is_exact)
+		return find_rule();
+	if (cached->tag == cache_tag(walker) && CACHED_WHEN(rule) == cache_when(walker)) {
+		walker->packed = CACHED_PACKED(rule);
+		walker->memory.table = CACHED_TABLE(rule);
+		return 0;
+	}
+	end = find_rule();
+	if (end)
+		return end;
+	cached->tag = cache_tag(walker);
+	cached->rule = walker->packed | (__u64)walker->memory.table << 24 |
+		       cache_when(walker) << (24 + UNWIND_TABLE_BITS);
+	return 0;
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+
+/* Takes the frame that the walker is at, and goes to its caller. 0 or the walk's end. */
+__noinline int walk_frame(void)
+{
+	struct walker *walker = walker_of_cpu();
+	struct scratch *scratch = record_scratch();
+	__u64 pc;
+	__u32 nr;
+	int end;
+
+	if (!walker || !scratch)
+		return WALK_MISSED;
+	nr = walker->nr_frames;
+	if (nr >= max_walk_frames || nr >= WIRE_MAX_USER_FRAMES)
+		return WALK_TRUNCATED;
+	pc = walker->walk.pc;
+	end = rule_of_frame(walker);
+	if (end && nr)
+		return end; /* what returns there is not known to be code */
+	scratch->frames[nr] = nr && walker->walk.is_exact ? pc + 1 : pc;
+	walker->nr_frames = nr + 1;
+	return end ? end : unwind_step(&walker->memory, &walker->walk, walker->packed);
+}
+
+/* The place of what is known of the record's process; 0: nothing is. */
+static __always_inline __u32 find_process(struct walker *walker, const struct wire_record *record)
+{
+	__u32 set_number = unwind_process_set_of(record->pid), way, place = 0;
+	struct unwind_process_set *set = bpf_map_lookup_elem(&unwind_processes, &set_number);
+	struct unwind_process *process;
+	char *chunk;
+
+	if (!set)
+		return 0;
+	for (way = 0; way < UNWIND_PROCESS_WAYS; way++) {
+		__u64 slot = set->slots[way];
+
+		if (slot >> 32 == record->pid)
+			place = slot;
+	}
+	chunk = unwind_chunk(&walker->memory, place);
+	if (!place || !chunk)
+		return 0;
+	process = UNWIND_ITEM(chunk, POOL_OFFSET(place), struct unwind_process);
+	walker->sequence = process->sequence;
+	if (process->start_time_ns && (process->start_time_ns != record->start_time_ns ||
+				       process->exec_id != record->exec_id))
+		return 0;
+	return place;
+}
+
+__hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+{
+	struct wire_record *record = &scratch->record;
+	struct walker *walker = walker_of_cpu();
+	enum registers registers;
+	__u32 i;
+	int end = WALK_TRUNCATED;
+
+	record->nr_user = 0;
+	if (!walker)
+		return record->user_end = WALK_MISSED;
+	registers = read_registers(ctx, &walker->walk);
+	if (registers != REGISTERS_WIDE)
+		return record->user_end =
+			       registers == REGISTERS_NARROW ? WALK_NO_RULE : WALK_MISSED;
+	walker->process = find_process(walker, record);
+	if (!walker->process)
+		return record->user_end = WALK_RAW;
+	walker->epoch = record->epoch;
+	walker->memory.window_bytes = 0;
+	walker->nr_frames = 0;
+	for (i = 0; i < WIRE_MAX_USER_FRAMES; i++) {
+		end = walk_frame();
+		if (end)
+			break;
+	}
+	record->nr_user = walker->nr_frames;
+	return record->user_end = end;
+}
+
+/* --- for user space to walk ------------------------------------------------------------------ */
+
+__hidden int walk_capture(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+{
+	struct walker *walker = walker_of_cpu();
+	__u64 at, bytes, done = 0;
+	__u32 i;
+
+	if (!walker || read_registers(ctx, &walker->walk) != REGISTERS_WIDE)
+		return -1;
+	for (i = 0; i < UNWIND_NR_REGS; i++)
+		scratch->frames[i] = walker->walk.regs[i];
+	scratch->frames[WIRE_RAW_PC] = walker->walk.pc;
+	at = walker->walk.regs[UNWIND_REG_SP] & ~7ULL;
+	bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
+	/* Page by page: behind the stack's end there may be nothing. */
+	for (i = 0; i < WIRE_RAW_STACK_BYTES / PAGE_BYTES; i++) {
+		char *to =
+			(char *)&scratch->frames[WIRE_RAW_REGS] + BELOW(done, WIRE_RAW_STACK_BYTES);
+
+		if (bytes > PAGE_BYTES || bpf_probe_read_user(to, bytes, (void *)(at + done)))
+			break;
+		done += bytes;
+		bytes = PAGE_BYTES;
+	}
+	scratch->record.nr_user = WIRE_RAW_REGS + done / 8;
+	scratch->record.user_end = WALK_RAW;
+	return 0;
+}

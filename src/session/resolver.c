@@ -1,0 +1,205 @@
+/*
+ * Addresses of a record become frames of the profile, its identity becomes labels; see resolver.h.
+ */
+#include "session/resolver.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/u64_map.h"
+#include "proc/cgroup.h"
+
+/*
+ * Past so many strings, of which targets can make any number, threads are not told apart by name.
+ */
+#define MAX_STRINGS (1U << 20)
+
+#define NO_MODULE UINT32_MAX
+
+struct resolver {
+	struct drain_options options;
+	uint32_t *module_of_file; /* file number → module number in the profile */
+	size_t nr_modules, cap_modules;
+	uint32_t vdso_module, anon_module;
+	struct u64_map cgroup_names; /* id → string number in the profile */
+};
+
+static int add_special_module(struct profile *profile, enum module_kind kind, const char *name,
+			      uint32_t *ret)
+{
+	int64_t string = profile_add_string(profile, name);
+	struct module module = {.kind = kind, .name = (uint32_t)string};
+	int64_t number;
+
+	if (string < 0)
+		return -ENOMEM;
+	number = profile_add_module(profile, &module);
+	if (number < 0)
+		return -ENOMEM;
+	*ret = (uint32_t)number;
+	return 0;
+}
+
+struct resolver *resolver_new(const struct drain_options *options)
+{
+	struct resolver *resolver = calloc(1, sizeof(*resolver));
+
+	if (!resolver)
+		return NULL;
+	resolver->options = *options;
+	if (add_special_module(options->profile, MODULE_VDSO, "[vdso]", &resolver->vdso_module) <
+		    0 ||
+	    add_special_module(options->profile, MODULE_ANON, "//anon", &resolver->anon_module) <
+		    0) {
+		resolver_free(resolver);
+		return NULL;
+	}
+	return resolver;
+}
+
+void resolver_free(struct resolver *resolver)
+{
+	if (!resolver)
+		return;
+	u64_map_clear(&resolver->cgroup_names);
+	free(resolver->module_of_file);
+	free(resolver);
+}
+
+/* --- from addresses to frames ---------------------------------------------------------------- */
+
+/* The profile's module for a file; made at the file's first frame. */
+static int64_t module_of_file(struct resolver *resolver, uint32_t file)
+{
+	struct module module = {.kind = MODULE_FILE, .file = file};
+	int64_t name, number;
+
+	if (file < resolver->nr_modules && resolver->module_of_file[file] != NO_MODULE)
+		return resolver->module_of_file[file];
+	if (array_reserve(&resolver->module_of_file, &resolver->cap_modules, (size_t)file + 1,
+			  sizeof(*resolver->module_of_file)) < 0)
+		return -ENOMEM;
+	while (resolver->nr_modules <= file)
+		resolver->module_of_file[resolver->nr_modules++] = NO_MODULE;
+	name = profile_add_string(resolver->options.profile,
+				  file_table_get(resolver->options.files, file)->path);
+	if (name < 0)
+		return -ENOMEM;
+	module.name = (uint32_t)name;
+	number = profile_add_module(resolver->options.profile, &module);
+	if (number < 0)
+		return -ENOMEM;
+	file_table_mark_sampled(resolver->options.files, file);
+	resolver->module_of_file[file] = (uint32_t)number;
+	return number;
+}
+
+static int64_t user_frame(struct resolver *resolver, const struct mappings *mappings,
+			  uint64_t address)
+{
+	const struct mapping *mapping = mappings_find(mappings, address);
+	int64_t module = MODULE_NR_UNKNOWN;
+
+	if (mapping && mapping->kind == MAPPING_FILE) {
+		module = module_of_file(resolver, mapping->file);
+		address = address - mapping->start + mapping->offset;
+	} else if (mapping && mapping->kind == MAPPING_VDSO) {
+		module = resolver->vdso_module;
+		address = address - mapping->start + mapping->offset; /* its front may be cut */
+	} else if (mapping) {
+		module = resolver->anon_module;
+	} else {
+		address = 0; /* it says nothing, and there may be very many */
+	}
+	if (module < 0)
+		return module;
+	return profile_add_frame(resolver->options.profile, FRAME_USER, (uint32_t)module, address);
+}
+
+/*
+ * The frame numbers of a record: kernel part first, as the profile wants it. All but the leaf of
+ * each part are return addresses, so the byte before is looked up.
+ */
+static int resolve(struct resolver *resolver, const struct wire_record *record,
+		   const struct user_part *user, uint32_t *frames)
+{
+	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
+	int64_t frame;
+	size_t i;
+
+	for (i = 0; i < record->nr_kernel; i++) {
+		frame = profile_add_frame(resolver->options.profile, FRAME_KERNEL, MODULE_NR_KERNEL,
+					  kernel[i] - (i > 0));
+		if (frame < 0)
+			return -ENOMEM;
+		*frames++ = (uint32_t)frame;
+	}
+	for (i = 0; i < user->nr; i++) {
+		frame = user_frame(resolver, user->mappings, user->frames[i] - (i > 0));
+		if (frame < 0)
+			return -ENOMEM;
+		*frames++ = (uint32_t)frame;
+	}
+	return 0;
+}
+
+/* --- from records to samples ----------------------------------------------------------------- */
+
+/* The string number of a cgroup's path, read once per cgroup, as early as may be. */
+static int64_t cgroup_name(struct resolver *resolver, uint64_t id)
+{
+	const uint64_t *known = u64_map_find(&resolver->cgroup_names, id);
+	cleanup_free char *path = NULL;
+	int64_t string;
+
+	if (known)
+		return (int64_t)*known;
+	path = cgroup_path(resolver->options.cgroup_root_fd, id);
+	string = profile_add_string(resolver->options.profile, path ? path : "[cgroup gone]");
+	if (string < 0 || u64_map_set(&resolver->cgroup_names, id, (uint64_t)string) < 0)
+		return -ENOMEM;
+	return string;
+}
+
+static int label(struct resolver *resolver, const struct wire_record *record, const char *comm,
+		 uint8_t user_end, struct sample_labels *labels)
+{
+	unsigned wanted = resolver->options.labels;
+	int64_t string = 0, cgroup = 0;
+
+	if (profile_nr_strings(resolver->options.profile) > MAX_STRINGS)
+		comm = "[other threads]";
+	if (wanted & LABEL_COMM)
+		string = profile_add_string(resolver->options.profile, comm);
+	if (wanted & LABEL_CGROUP)
+		cgroup = cgroup_name(resolver, record->cgroup);
+	if (string < 0 || cgroup < 0)
+		return -ENOMEM;
+	*labels = (struct sample_labels){
+		.comm = (uint32_t)string,
+		.cgroup = (uint32_t)cgroup,
+		.pid = wanted & LABEL_PID ? (int32_t)record->pid : 0,
+		.tid = wanted & LABEL_TID ? (int32_t)record->tid : 0,
+		.cpu = wanted & LABEL_CPU ? (int32_t)record->cpu : 0,
+		.user_end = user_end,
+		.kernel_end = record->kernel_end,
+	};
+	return 0;
+}
+
+int64_t resolver_add(struct resolver *resolver, const struct wire_record *record, const char *comm,
+		     const struct user_part *user)
+{
+	uint32_t frames[WIRE_MAX_FRAMES];
+	struct sample_labels labels;
+	int err = label(resolver, record, comm, user->end, &labels);
+
+	if (!err)
+		err = resolve(resolver, record, user, frames);
+	if (err)
+		return err;
+	return profile_add_sample(resolver->options.profile, &labels, frames,
+				  user->nr + record->nr_kernel, record->nr_kernel, 1);
+}
