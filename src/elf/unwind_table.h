@@ -16,7 +16,7 @@
 
 struct unwind_table {
 	uint16_t machine;  /* whose code it is: EM_X86_64, EM_AARCH64 */
-	uint64_t start;	   /* address as linked of the first page: a multiple of the page size */
+	uint64_t start;	   /* address of the first page: a multiple of the page size */
 	uint32_t nr_pages; /* the last page is the last one with rules */
 	uint32_t *pages;   /* for each: the index of its first word in words[], or UNWIND_NO_PAGE */
 	uint32_t *page_words; /* for each: how many words it has, index and rows; 0: none */

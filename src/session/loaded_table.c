@@ -12,6 +12,8 @@ static int64_t add_piece(struct loaded_table *loaded, struct unwind_pool *pool, 
 {
 	uint32_t place;
 
+	if (bytes > UNWIND_POOL_MAX_PIECE)
+		return -E2BIG;
 	if (array_reserve(&loaded->pieces, &loaded->capacity, loaded->nr_pieces + 1,
 			  sizeof(*loaded->pieces)) < 0)
 		return -ENOMEM;
@@ -58,13 +60,13 @@ static int load_pages(struct loaded_table *loaded, struct unwind_pool *pool,
 static int load(struct loaded_table *loaded, struct unwind_pool *pool,
 		const struct unwind_table *table, struct unwind_table_entry *entry)
 {
-	uint32_t first = (uint32_t)(table->start >> UNWIND_PAGE_SHIFT);
+	uint64_t first = table->start >> UNWIND_PAGE_SHIFT;
 	int64_t directory, wide = 0;
 	uint32_t *places;
 
 	if (!table->nr_pages)
 		return 0;
-	directory = add_piece(loaded, pool, (first + (size_t)table->nr_pages) * sizeof(*places));
+	directory = add_piece(loaded, pool, (first + table->nr_pages) * sizeof(*places));
 	if (directory < 0)
 		return (int)directory;
 	places = unwind_pool_at(pool, (uint32_t)directory);
@@ -74,7 +76,7 @@ static int load(struct loaded_table *loaded, struct unwind_pool *pool,
 	if (wide < 0)
 		return (int)wide;
 	entry->pages = (uint32_t)directory;
-	entry->nr_pages = first + table->nr_pages;
+	entry->nr_pages = (uint32_t)first + table->nr_pages;
 	entry->wide = (uint32_t)wide;
 	entry->nr_wide = (uint32_t)table->nr_wide;
 	return load_pages(loaded, pool, table, places + first);

@@ -23,7 +23,8 @@ struct loaded_table {
 
 /*
  * Copies the table into the pool and makes it UNWIND_TABLE_READY. 0, -ENOSPC when the pool is full,
- * or -ENOMEM; then nothing has changed.
+ * -E2BIG for code so far behind in its file that no pool has room for it, or -ENOMEM; then nothing
+ * has changed.
  */
 int loaded_table_load(struct loaded_table *loaded, struct unwind_pool *pool, uint32_t number,
 		      const struct unwind_table *table);

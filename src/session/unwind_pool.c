@@ -230,7 +230,7 @@ uint32_t unwind_pool_allocate(struct unwind_pool *pool, size_t bytes)
 {
 	uint32_t units = units_of(bytes), place;
 
-	if (!bytes || bytes > POOL_CHUNK_BYTES - PIECE_UNITS * POOL_UNIT_BYTES)
+	if (!bytes || bytes > UNWIND_POOL_MAX_PIECE)
 		return 0;
 	place = take(&pool->free, units);
 	if (!place && add_chunk(pool) == 0)

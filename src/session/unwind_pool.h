@@ -30,8 +30,11 @@ void unwind_pool_free(struct unwind_pool *pool);
 struct unwind_process_set *unwind_pool_processes(struct unwind_pool *pool); /* all sets */
 struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool);    /* all tables */
 
+/* The largest piece: a chunk, without what is place 0 in the first one. */
+#define UNWIND_POOL_MAX_PIECE (POOL_CHUNK_BYTES - 32)
+
 /*
- * A piece of at most POOL_CHUNK_BYTES, aligned to 32 bytes, with anything in it; its place, or 0
+ * A piece of at most UNWIND_POOL_MAX_PIECE bytes, aligned to 32 bytes, with anything in it; its place, or 0
  * when there is no room within max_bytes (or no memory).
  */
 uint32_t unwind_pool_allocate(struct unwind_pool *pool, size_t bytes);

@@ -8,10 +8,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "elf/unwind_compile.h"
 #include "elf/vdso.h"
 #include "session/loaded_table.h"
@@ -219,22 +221,31 @@ static void evict(struct unwinder *unwinder, size_t bytes)
 	}
 }
 
+/* One that has no room beside nothing would only drive out all others, again and again. */
+static bool is_of_use(const struct unwinder *unwinder, const struct made_table *made)
+{
+	return !made->err && made->table.nr_pages &&
+	       unwind_table_bytes(&made->table) <= unwinder->options.max_bytes;
+}
+
 static void take_table(struct unwinder *unwinder, struct made_table *made)
 {
 	struct table *table = &unwinder->tables[made->number];
 	int err;
 
 	table->is_asked = false;
-	if (made->err || !made->table.nr_pages) {
+	if (!is_of_use(unwinder, made)) {
 		set_absent(unwinder, made->number);
 		return;
 	}
 	entry_of(unwinder, made->number)->used_epoch = unwinder->epoch;
 	err = loaded_table_load(&table->loaded, unwinder->pool, made->number, &made->table);
-	if (err < 0) {
+	if (err == -E2BIG)
+		set_absent(unwinder, made->number);
+	else if (err < 0)
 		evict(unwinder, unwind_table_bytes(&made->table));
+	if (err < 0)
 		return;
-	}
 	unwinder->cost.nr_tables++;
 	unwinder->cost.nr_tables_cached += made->from_cache;
 }
@@ -250,6 +261,22 @@ bool unwinder_poll(struct unwinder *unwinder)
 		any = true;
 	}
 	return any;
+}
+
+struct unwind_pool *unwinder_pool(const struct unwinder *unwinder)
+{
+	return unwinder->pool;
+}
+
+void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns)
+{
+	struct pollfd made = {.fd = unwinder_fd(unwinder), .events = POLLIN};
+	uint64_t now_ns;
+
+	while (unwinder_nr_waiting(unwinder) && (now_ns = clock_now_ns()) < until_ns) {
+		(void)poll(&made, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+		(void)unwinder_poll(unwinder);
+	}
 }
 
 int unwinder_fd(const struct unwinder *unwinder)

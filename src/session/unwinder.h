@@ -62,6 +62,9 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 /* Takes in the tables that were made. True if there were any. */
 bool unwinder_poll(struct unwinder *unwinder);
 
+/* Waits until no table is asked for any more, taking them in; not longer than until_ns. */
+void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns);
+
 /* Readable when there are. */
 int unwinder_fd(const struct unwinder *unwinder);
 
@@ -81,5 +84,8 @@ struct unwinder_cost {
 };
 
 void unwinder_read_cost(const struct unwinder *unwinder, struct unwinder_cost *ret);
+
+/* What the kernel sees of it (for tests). */
+struct unwind_pool *unwinder_pool(const struct unwinder *unwinder);
 
 #endif

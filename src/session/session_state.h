@@ -1,0 +1,50 @@
+/*
+ * What a session is made of: for the three files that make, run and sum it up (session_open.c,
+ * session.c, session_summary.c), and for nobody else.
+ */
+#ifndef STOOK_SESSION_SESSION_STATE_H
+#define STOOK_SESSION_SESSION_STATE_H
+
+#include <poll.h>
+
+#include "session/absence.h"
+#include "session/drain.h"
+#include "session/ring.h"
+#include "session/session.h"
+#include "session/sideband.h"
+
+#define SESSION_OWN_FDS 2 /* to wait for, besides the sideband's */
+
+struct session {
+	struct session_options options;
+	struct event event;
+	struct file_table *files;
+	struct process_table *processes;
+	struct profile *profile;
+	struct drain *drain;
+	struct sampler *sampler;
+	struct unwinder *unwinder; /* NULL: frame pointers */
+	struct sideband *sideband;
+	struct sampling *sampling;
+	struct ring ring;
+	int cgroup_root_fd;
+	int statistics_fd;
+	struct pollfd *pollfds;
+
+	uint64_t polled_ns; /* when the last poll began */
+	uint64_t epoch_began_ns;
+	uint64_t epoch_records; /* that came in this epoch */
+	bool ring_is_busy;
+	bool has_raw; /* the last read of the ring brought raw records */
+
+	struct accounting accounting;
+	bool complete;
+	uint64_t nr_lost_events;
+	struct absence absence;
+	uint64_t started_ns, stopped_ns;
+	int nice;		  /* our own, before the start */
+	uint64_t sampling_cpu_ns; /* our own: at the start, then from start to stop */
+	struct sampling_reading reading;
+};
+
+#endif
