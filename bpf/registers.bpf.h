@@ -36,7 +36,8 @@ static __always_inline __u64 task_registers(void)
 enum registers {
 	REGISTERS_NONE,
 	REGISTERS_WIDE,
-	REGISTERS_NARROW, /* of a 32-bit program */
+	REGISTERS_WIDE_IN_KERNEL, /* the sample hit in the kernel */
+	REGISTERS_NARROW,	  /* of a 32-bit program */
 };
 
 static __always_inline enum registers read_registers(struct bpf_perf_event_data *ctx,
@@ -56,7 +57,7 @@ static __always_inline enum registers read_registers(struct bpf_perf_event_data 
 		return REGISTERS_NONE;
 	COPY_REGISTERS(walk, &saved);
 	if (IS_WIDE_USER(&saved))
-		return REGISTERS_WIDE;
+		return REGISTERS_WIDE_IN_KERNEL;
 	return IS_NARROW_USER(&saved) ? REGISTERS_NARROW : REGISTERS_NONE;
 }
 

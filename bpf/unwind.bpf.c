@@ -47,7 +47,7 @@ static int by_unwind_tables(struct bpf_perf_event_data *ctx, struct scratch *scr
 {
 	int end = walk_user(ctx, scratch);
 
-	if (end == WALK_RAW && record_has_room() && !walk_capture(ctx, scratch))
+	if (end == WALK_RAW && record_has_room() && !walk_capture(scratch))
 		return 0;
 	if (end != WALK_RAW && scratch->record.nr_user)
 		return 0;

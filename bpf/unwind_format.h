@@ -15,7 +15,7 @@
  *
  * So a lookup touches two or three cache lines. Equal stretches of rows are there once.
  *
- * A *table* is a file's pages, in the order of addresses as linked, and its wide rules.
+ * A *table* is a file's pages, in the order of file offsets, and its wide rules.
  */
 #ifndef STOOK_BPF_UNWIND_FORMAT_H
 #define STOOK_BPF_UNWIND_FORMAT_H

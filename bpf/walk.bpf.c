@@ -25,9 +25,10 @@
 const volatile __u32 max_walk_frames;
 
 /*
- * A return address and the rule of its call, in a quarter of a cache line.
+ * An address that comes again and again, and the rule there, in a quarter of a cache line. Such are
+ * return addresses and, in samples that hit in the kernel, the places of system calls.
  *
- *	tag	the address (48 bits), the low half of the process' sequence number
+ *	tag	the address that is looked up (48 bits), the low half of the process' sequence number
  *	rule	packed (24 bits), table (16), the high half of the sequence, the epoch (8)
  *
  * The epoch is in there so that each table in use is looked at once an epoch at least, which is how
@@ -54,11 +55,13 @@ struct unwind_memory {
 
 struct walker {
 	struct unwind_walk walk;
+	__u64 first_pc, first_sp, first_fp,
+		first_ra; /* of the innermost frame; steps leave others */
 	struct unwind_memory memory;
-	__u32 process;	/* place in the pool */
-	__u32 sequence; /* of the process */
-	__u32 epoch;	/* of the sample */
-	__u32 zero;
+	__u32 process;	 /* place in the pool */
+	__u32 sequence;	 /* of the process */
+	__u32 epoch;	 /* of the sample */
+	__u32 is_stray;	 /* the frame's address is hardly to come again: not for the cache */
 	__u32 nr_frames; /* found so far */
 	__u32 packed;	 /* rule of the frame */
 	struct cached_rule cache[CACHE_ENTRIES];
@@ -252,14 +255,14 @@ __noinline int find_rule(void)
 
 static __always_inline struct cached_rule *cached_rule(struct walker *walker)
 {
-	__u64 hash = (walker->walk.pc ^ walker->sequence) * 0x9e3779b97f4a7c15ULL;
+	__u64 hash = (address_of(&walker->walk) ^ walker->sequence) * 0x9e3779b97f4a7c15ULL;
 
 	return &walker->cache[hash >> 40 & (CACHE_ENTRIES - 1)];
 }
 
 static __always_inline __u64 cache_tag(const struct walker *walker)
 {
-	return walker->walk.pc | (__u64)walker->sequence << 48;
+	return address_of(&walker->walk) | (__u64)walker->sequence << 48;
 }
 
 /* What has to be the same as when the rule was put in, and is not in the tag. */
@@ -268,14 +271,14 @@ static __always_inline __u64 cache_when(const struct walker *walker)
 	return walker->sequence >> 16 | (__u64)(walker->epoch & 0xff) << 16;
 }
 
-/* As find_rule(), but looks into the cache first, for return addresses. */
+/* As find_rule(), but looks into the cache first. */
 static __always_inline int rule_of_frame(struct walker *walker)
 {
 	struct cached_rule *cached = cached_rule(walker);
 	__u64 rule = cached->rule;
 	int end;
 
-	if (walker->walk.is_exact)
+	if (walker->is_stray)
 		return find_rule();
 	if (cached->tag == cache_tag(walker) && CACHED_WHEN(rule) == cache_when(walker)) {
 		walker->packed = CACHED_PACKED(rule);
@@ -313,7 +316,10 @@ __noinline int walk_frame(void)
 		return end; /* what returns there is not known to be code */
 	scratch->frames[nr] = nr && walker->walk.is_exact ? pc + 1 : pc;
 	walker->nr_frames = nr + 1;
-	return end ? end : unwind_step(&walker->memory, &walker->walk, walker->packed);
+	if (!end)
+		end = unwind_step(&walker->memory, &walker->walk, walker->packed);
+	walker->is_stray = walker->walk.is_exact;
+	return end;
 }
 
 /* The place of what is known of the record's process; 0: nothing is. */
@@ -355,9 +361,14 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 	if (!walker)
 		return record->user_end = WALK_MISSED;
 	registers = read_registers(ctx, &walker->walk);
-	if (registers != REGISTERS_WIDE)
+	if (registers != REGISTERS_WIDE && registers != REGISTERS_WIDE_IN_KERNEL)
 		return record->user_end =
 			       registers == REGISTERS_NARROW ? WALK_NO_RULE : WALK_MISSED;
+	walker->is_stray = registers == REGISTERS_WIDE;
+	walker->first_pc = walker->walk.pc;
+	walker->first_sp = walker->walk.regs[UNWIND_REG_SP];
+	walker->first_fp = walker->walk.regs[UNWIND_REG_FP];
+	walker->first_ra = walker->walk.regs[UNWIND_REG_RA];
 	walker->process = find_process(walker, record);
 	if (!walker->process)
 		return record->user_end = WALK_RAW;
@@ -375,18 +386,21 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 
 /* --- for user space to walk ------------------------------------------------------------------ */
 
-__hidden int walk_capture(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+__hidden int walk_capture(struct scratch *scratch)
 {
 	struct walker *walker = walker_of_cpu();
 	__u64 at, bytes, done = 0;
 	__u32 i;
 
-	if (!walker || read_registers(ctx, &walker->walk) != REGISTERS_WIDE)
+	if (!walker)
 		return -1;
 	for (i = 0; i < UNWIND_NR_REGS; i++)
 		scratch->frames[i] = walker->walk.regs[i];
-	scratch->frames[WIRE_RAW_PC] = walker->walk.pc;
-	at = walker->walk.regs[UNWIND_REG_SP] & ~7ULL;
+	scratch->frames[UNWIND_REG_RA] = walker->first_ra;
+	scratch->frames[UNWIND_REG_FP] = walker->first_fp;
+	scratch->frames[UNWIND_REG_SP] = walker->first_sp;
+	scratch->frames[WIRE_RAW_PC] = walker->first_pc;
+	at = walker->first_sp & ~7ULL;
 	bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
 	/* Page by page: behind the stack's end there may be nothing. */
 	for (i = 0; i < WIRE_RAW_STACK_BYTES / PAGE_BYTES; i++) {

@@ -11,6 +11,6 @@
 __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch);
 
 /* Makes the record a raw one, with the registers that walk_user() began with. */
-__hidden int walk_capture(struct bpf_perf_event_data *ctx, struct scratch *scratch);
+__hidden int walk_capture(struct scratch *scratch);
 
 #endif

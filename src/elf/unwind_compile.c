@@ -98,6 +98,7 @@ static int compile(struct unwind_table *table, const struct elf_image *image,
 
 	if (err < 0)
 		return err;
+	*table = (struct unwind_table){0};
 	if (rows.nr_rows)
 		err = by_offset(&rows, image);
 	if (!err)

@@ -124,7 +124,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 
 static int explain_load(int err, struct error *error)
 {
-	if (err == -EPERM || err == -EACCES) {
+	if (err == -EPERM) {
 		(void)error_set(error, err, "the kernel does not let us load BPF programs: %s",
 				strerror(-err));
 		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON");
