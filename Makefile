@@ -129,12 +129,18 @@ $(B)/tests/live/programs/%: tests/live/programs/%.c
 		-mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN) \
 		-MMD -MP $(if $(STATIC),-static) -o $@ $< -pthread -lm
 
+# Those whose stacks are for the walk by unwind tables: without frame pointers, as distributions do.
+$(B)/tests/live/programs/unwind_%: tests/live/programs/unwind_%.c
+	$(call say,CC,$<)mkdir -p $(@D) && $(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -D_GNU_SOURCE \
+		$(WARN) -MMD -MP -o $@ $< -pthread
+
 # More for the virtual machines: without frame pointers, whatever the compiler's default.
 $(B)/tests/vm/programs/%: tests/vm/programs/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -fomit-frame-pointer \
 		-fno-optimize-sibling-calls -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
 
-# Programs that measure or show a part of stook by itself.
+# Programs that measure or show a part of stook by itself. One asks another unwinder.
+$(B)/tests/tools/differential: LDLIBS += -ldw -lm
 $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) \
 		-o $@ $(filter-out %.h,$^) $(LDLIBS)

@@ -355,7 +355,7 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 	struct walker *walker = walker_of_cpu();
 	enum registers registers;
 	__u32 i;
-	int end = WALK_TRUNCATED;
+	int end = WALK_NONE;
 
 	record->nr_user = 0;
 	if (!walker)
@@ -381,7 +381,7 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 			break;
 	}
 	record->nr_user = walker->nr_frames;
-	return record->user_end = end;
+	return record->user_end = end ? end : WALK_TRUNCATED;
 }
 
 /* --- for user space to walk ------------------------------------------------------------------ */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd_io.h"
 
 /* Executables have one to four code segments and one to three of notes, of some hundred bytes. */
 #define CODE_SEGMENTS_MAX 64
@@ -27,30 +28,15 @@ static bool range_fits(uint64_t start, uint64_t bytes, uint64_t total)
 	return start <= total && bytes <= total - start;
 }
 
-static int read_file(int fd, uint64_t offset, uint8_t *to, size_t nr)
-{
-	while (nr) {
-		ssize_t got = pread(fd, to, nr, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			return -ENOEXEC;
-		to += got;
-		offset += (uint64_t)got;
-		nr -= (size_t)got;
-	}
-	return 0;
-}
-
 int elf_image_read(const struct elf_image *image, uint64_t offset, void *to, size_t nr)
 {
 	if (!range_fits(offset, nr, image->bytes))
 		return -ENOEXEC;
-	if (!image->memory)
-		return read_file(image->fd, offset, to, nr);
+	if (!image->memory) {
+		int err = fd_read_at(image->fd, offset, to, nr);
+
+		return err == -ENODATA ? -ENOEXEC : err; /* it has shrunk */
+	}
 	memcpy(to, image->memory + offset, nr);
 	return 0;
 }

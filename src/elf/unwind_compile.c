@@ -30,27 +30,11 @@ static int append(struct unwind_rows *rows, uint64_t address, uint32_t rule)
 	return 0;
 }
 
-/* The first row above an address. */
-static size_t first_above(const struct unwind_rows *rows, uint64_t address)
-{
-	size_t low = 0, high = rows->nr_rows;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The rows of one segment, by file offset; behind it no rule holds. */
 static int add_segment(struct unwind_rows *to, const struct unwind_rows *from,
 		       const struct elf_segment *segment)
 {
-	size_t i = first_above(from, segment->vaddr);
+	size_t i = unwind_rows_above(from, segment->vaddr);
 	int err = append(to, segment->offset, i ? from->rows[i - 1].rule : 0);
 
 	for (; !err && i < from->nr_rows; i++) {

@@ -393,7 +393,7 @@ void unwind_rows_clear(struct unwind_rows *rows)
 	*rows = (struct unwind_rows){0};
 }
 
-const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows, uint64_t address)
+size_t unwind_rows_above(const struct unwind_rows *rows, uint64_t address)
 {
 	size_t low = 0, high = rows->nr_rows;
 
@@ -405,5 +405,12 @@ const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows, uint6
 		else
 			high = middle;
 	}
-	return &rows->rules[low ? rows->rows[low - 1].rule : 0];
+	return low;
+}
+
+const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows, uint64_t address)
+{
+	size_t above = unwind_rows_above(rows, address);
+
+	return &rows->rules[above ? rows->rows[above - 1].rule : 0];
 }

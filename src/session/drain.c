@@ -330,6 +330,15 @@ static bool is_due(const struct wire_record *record, const struct horizon *horiz
 	return record->time_ns <= horizon->until_ns;
 }
 
+/* The exit was told on arrival, but records from before it may have published the process again. */
+static void tell_unwinder(struct unwinder *unwinder, const struct process_event *event)
+{
+	if (event->kind == PROCESS_MAP)
+		unwinder_touch(unwinder, (uint32_t)event->pid);
+	else if (event->kind == PROCESS_EXIT)
+		unwinder_forget(unwinder, (uint32_t)event->pid);
+}
+
 static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 {
 	for (; *next < drain->nr_events && drain->events[*next].time_ns <= until_ns; ++*next) {
@@ -338,8 +347,8 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 
 		if (err < 0)
 			return err;
-		if (event->kind == PROCESS_MAP && drain->options.unwinder)
-			unwinder_touch(drain->options.unwinder, (uint32_t)event->pid);
+		if (drain->options.unwinder)
+			tell_unwinder(drain->options.unwinder, event);
 		drain->totals.events++;
 	}
 	return 0;
@@ -380,10 +389,16 @@ static int publish_changes(struct drain *drain, uint64_t now_ns)
 	uint32_t pid;
 	int err = 0;
 
-	while (!err && unwinder && (pid = unwinder_next_stale(unwinder, &start_time_ns, &exec_id)))
-		err = unwinder_publish(
-			unwinder, pid, start_time_ns, exec_id,
-			process_table_mappings(drain->options.processes, (int32_t)pid, now_ns));
+	while (!err && unwinder &&
+	       (pid = unwinder_next_stale(unwinder, &start_time_ns, &exec_id))) {
+		const struct mappings *mappings =
+			process_table_mappings(drain->options.processes, (int32_t)pid, now_ns);
+
+		if (mappings)
+			err = unwinder_publish(unwinder, pid, start_time_ns, exec_id, mappings);
+		else /* not known any more: its next sample comes raw */
+			unwinder_forget(unwinder, pid);
+	}
 	return err;
 }
 

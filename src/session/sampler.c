@@ -55,15 +55,21 @@ static int create_counts(size_t max_counts)
 			      (uint32_t)max_counts, NULL);
 }
 
+/* What both architectures give a task, or a page if that is more. */
+#define KERNEL_STACK_BYTES 16384U
+
 /*
  * Where a task's user registers are on its kernel stack: at the end. bpf_task_pt_regs(), which came
- * with Linux 5.15, knows; 0 says to ask it. On older kernels the sizes are looked up, in all of
- * the kernel's types.
+ * with Linux 5.15, knows; 0 says to ask it. On older kernels their size is looked up, in all of
+ * the kernel's types; the stack's is in none of them.
  */
 static int task_registers_at(uint32_t *ret)
 {
-	const struct btf_type *stack, *registers;
+	uint32_t page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
+	uint32_t stack_bytes = page_bytes > KERNEL_STACK_BYTES ? page_bytes : KERNEL_STACK_BYTES;
+	const struct btf_type *registers;
 	struct btf *types;
+	int32_t id;
 
 	*ret = 0;
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_task_pt_regs, NULL) == 1)
@@ -71,12 +77,10 @@ static int task_registers_at(uint32_t *ret)
 	types = btf__load_vmlinux_btf();
 	if (!types)
 		return -errno;
-	stack = btf__type_by_id(
-		types, (uint32_t)btf__find_by_name_kind(types, "thread_union", BTF_KIND_UNION));
-	registers = btf__type_by_id(
-		types, (uint32_t)btf__find_by_name_kind(types, "pt_regs", BTF_KIND_STRUCT));
-	if (stack && registers)
-		*ret = stack->size - registers->size;
+	id = btf__find_by_name_kind(types, "pt_regs", BTF_KIND_STRUCT);
+	registers = id < 0 ? NULL : btf__type_by_id(types, (uint32_t)id);
+	if (registers)
+		*ret = stack_bytes - registers->size;
 	btf__free(types);
 	return *ret ? 0 : -ENOENT;
 }

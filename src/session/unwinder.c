@@ -472,7 +472,7 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		table_worker_hurry(unwinder->worker, ret->wanted_table);
 		return -EAGAIN;
 	}
-	if (ret->end == WALK_NO_MAPPING)
+	if (ret->end == WALK_NO_MAPPING && mappings)
 		note_stray(unwinder, record->pid);
 	unwinder->cost.nr_walked++;
 	return 0;

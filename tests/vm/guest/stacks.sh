@@ -1,0 +1,43 @@
+# shellcheck shell=sh disable=SC2154,SC2016
+# Whole stacks of programs without frame pointers: from where a program or thread begins to the end.
+#
+# Until a program's tables are there, its samples bring only the top of the stack: of deep ones, the
+# first are not whole, and there are many of these first ones where all is slow.
+
+if ! stook profile --help | grep -q -- --unwind; then
+	skip "stacks without frame pointers" "profile --unwind"
+	return 0
+fi
+
+# whole NAME PERCENT REGEX ARGUMENT…: so many samples of `deep ARGUMENT…` have such a stack.
+whole() {
+	shown=$1 least=$2 chain=$3
+	shift 3
+	profile -f --unwind cfi --max-depth 512 -F 199 -- deep "$@"
+	of=$(sum_matching '^deep;.*;deep_burn( |;)')
+	got=$(sum_matching "$chain")
+	figure "stacks: $shown: $got of $of"
+	check "$shown: $least % of the samples are whole" \
+		test "$of" -ge 10 -a "$(percent "$got" "$of")" -ge "$least"
+}
+
+# calls N: the chain of 3 N calls, and what is above and below them in every stack.
+calls() {
+	printf '(deep_a;deep_b;deep_c;){%d}deep_burn( |;)' "$1"
+}
+main='^deep;_start;.*;main'
+thread='^deep;[^;]*(clone|thread_start)[^;]*;start_thread;deep_thread'
+signal='run_signal;signal_outer;signal_victim;([^;]*;)?signal_handler'
+
+whole "30 calls" 98 "$main;deep_begin;$(calls 10)" 2 30
+whole "in a thread" 98 "$thread;deep_begin;$(calls 10)" 2 30 thread
+whole "on a signal stack" 98 "$main;$signal;deep_burn( |;)" 2 signal
+whole "300 calls" 50 "$main;deep_begin;$(calls 100)" 2 300
+
+# 600 calls are more than the 512 frames that a stack may have: the innermost are kept.
+whole "600 calls" 50 "$(calls 170)" 2 600
+check "600 calls: counted as cut" test "$(stat_of user_truncated)" -ge "$((of * 9 / 10))"
+at_512_frames() {
+	awk '/;deep_burn( |;)/ && split($0, frame, ";") >= 512 { n += $NF } END { exit !n }' out
+}
+check "600 calls: at 512 frames" at_512_frames

@@ -1,0 +1,18 @@
+# shellcheck shell=sh disable=SC2154
+# What is asked for, and nothing else.
+
+start spin 60
+spin=$PID
+start stacks 60
+profile -f -F 199 -d 1 -p "$spin"
+check "-p: has it" test "$(sum_matching ';spin_inner')" -ge 10
+check "-p: and nothing else" test "$(sum_matching .)" -eq "$(sum_matching '^spin;')"
+stop "$spin" "$PID"
+
+profile -f -F 199 -- sh -c 'spin 1; exit 7'
+check "-- CMD: its status" test "$STATUS" -eq 7
+check "-- CMD: its child's samples" test "$(sum_matching '^spin;.*;spin_inner')" -ge 10
+
+profile -f -d 1 -p 99999
+check "a pid that is not there: status 1" test "$STATUS" -eq 1
+check "a pid that is not there: told" grep -q 99999 err

@@ -1,0 +1,182 @@
+/*
+ * verified OBJECT [NAME…]: loads the BPF programs of an object file and prints what the verifier
+ * says of each, a line a program:
+ *
+ *   sample 1234 5678      instructions it went through: with the options' defaults, with all on
+ *
+ * An option is a `const volatile bool` of the object; the verifier leaves out what hides behind one
+ * that is off. The NAMEs are other constants of 32 bits that get a 1: what the profiler finds out
+ * of a kernel and without which its program is not taken. The count is from the verifier's log,
+ * because bpf_prog_info has it only since Linux 5.16. Exit status 1, and the kernel's words on
+ * stderr, if a program is refused.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PROGRAMS 32
+#define LOG_BYTES    4096
+#define LOG_STATS    4 /* BPF_LOG_STATS: nothing but the sums at the end */
+
+struct program {
+	const char *name;
+	unsigned long instructions;
+	char log[LOG_BYTES];
+};
+
+static struct program programs[MAX_PROGRAMS];
+static char **asked_for;
+
+static int print_warnings(enum libbpf_print_level level, const char *format, va_list arguments)
+{
+	return level == LIBBPF_WARN ? vfprintf(stderr, format, arguments) : 0;
+}
+
+static bool is_bool(const struct btf *btf, __u32 variable)
+{
+	int type = btf__resolve_type(btf, btf__type_by_id(btf, variable)->type);
+	const struct btf_type *resolved = type < 0 ? NULL : btf__type_by_id(btf, (__u32)type);
+
+	return resolved && btf_is_int(resolved) && btf_int_encoding(resolved) == BTF_INT_BOOL;
+}
+
+static bool is_asked_for(const char *name)
+{
+	for (char **asked = asked_for; *asked; asked++)
+		if (!strcmp(*asked, name))
+			return true;
+	return false;
+}
+
+/* In a copy of the object's initial values. */
+static void set_options(const struct btf *btf, const struct btf_type *section, char *bytes,
+			bool all_on)
+{
+	const __u32 one = 1;
+
+	for (int i = 0; i < btf_vlen(section); i++) {
+		const struct btf_var_secinfo *info = &btf_var_secinfos(section)[i];
+		const struct btf_type *variable = btf__type_by_id(btf, info->type);
+
+		if (all_on && is_bool(btf, info->type))
+			bytes[info->offset] = 1;
+		if (info->size == sizeof(one) &&
+		    is_asked_for(btf__name_by_offset(btf, variable->name_off)))
+			memcpy(bytes + info->offset, &one, sizeof(one));
+	}
+}
+
+static void configure(struct bpf_object *object, bool all_on)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(object, ".rodata");
+	const struct btf *btf = bpf_object__btf(object);
+	int section = btf__find_by_name_kind(btf, ".rodata", BTF_KIND_DATASEC);
+	size_t nr_bytes = 0;
+	const void *initial = map ? bpf_map__initial_value(map, &nr_bytes) : NULL;
+	char *bytes = nr_bytes ? malloc(nr_bytes) : NULL;
+
+	if (initial && bytes && section >= 0) {
+		memcpy(bytes, initial, nr_bytes);
+		set_options(btf, btf__type_by_id(btf, (__u32)section), bytes, all_on);
+		(void)bpf_map__set_initial_value(map, bytes, nr_bytes);
+	}
+	free(bytes);
+}
+
+/* Sizes that the profiler sets when it runs. */
+static void give_maps_a_size(struct bpf_object *object)
+{
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, object) if (!bpf_map__max_entries(map))(void)
+		bpf_map__set_max_entries(map, 1);
+}
+
+static int want_statistics(struct bpf_object *object)
+{
+	struct bpf_program *program;
+	int nr = 0;
+
+	bpf_object__for_each_program(program, object)
+	{
+		if (nr == MAX_PROGRAMS)
+			break;
+		programs[nr].name = bpf_program__name(program);
+		(void)bpf_program__set_autoload(program, true);
+		(void)bpf_program__set_log_level(program, LOG_STATS);
+		(void)bpf_program__set_log_buf(program, programs[nr].log, LOG_BYTES);
+		nr++;
+	}
+	return nr;
+}
+
+static unsigned long instructions_in(const char *log)
+{
+	const char *found = strstr(log, "processed ");
+
+	return found ? strtoul(found + strlen("processed "), NULL, 10) : 0;
+}
+
+/* Fills programs[].instructions; what it returns is how many there are, 0 if one was refused. */
+static int verify(struct bpf_object *object, bool all_on)
+{
+	int nr;
+
+	give_maps_a_size(object);
+	configure(object, all_on);
+	nr = want_statistics(object);
+	if (bpf_object__load(object) < 0)
+		return 0;
+	for (int i = 0; i < nr; i++)
+		programs[i].instructions = instructions_in(programs[i].log);
+	return nr;
+}
+
+/* Once more, without a log of our own: then libbpf asks for the whole one and prints it. */
+static void show_refusal(const char *path, bool all_on)
+{
+	struct bpf_object *object = bpf_object__open_file(path, NULL);
+
+	fprintf(stderr, "verified: '%s' was refused with %s\n", path,
+		all_on ? "all options on" : "the defaults");
+	if (!object)
+		return;
+	give_maps_a_size(object);
+	configure(object, all_on);
+	(void)bpf_object__load(object);
+	bpf_object__close(object);
+}
+
+static int print_object(const char *path)
+{
+	struct bpf_object *plain = bpf_object__open_file(path, NULL);
+	struct bpf_object *full = bpf_object__open_file(path, NULL);
+	unsigned long before[MAX_PROGRAMS];
+	int nr = plain ? verify(plain, false) : 0;
+
+	for (int i = 0; i < nr; i++)
+		before[i] = programs[i].instructions;
+	if (!nr || !full || verify(full, true) != nr) {
+		show_refusal(path, nr > 0);
+		nr = 0;
+	}
+	for (int i = 0; i < nr; i++)
+		printf("%s %lu %lu\n", programs[i].name, before[i], programs[i].instructions);
+	bpf_object__close(plain);
+	bpf_object__close(full);
+	return nr ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return 2;
+	asked_for = argv + 2;
+	libbpf_set_print(print_warnings);
+	return print_object(argv[1]);
+}

@@ -1,0 +1,85 @@
+"""Which processes there were while the tools ran: whose children, for how long, by what names.
+
+One `perf record` of nothing but the kernel's task events runs beside a load, the same for all
+tools. So it needs no tool's word to say which samples are the load's, and other work on the
+machine, be it programs of the same names, stays out.
+"""
+import os
+import re
+import signal
+import subprocess
+import time
+
+FORK = re.compile(r"(\d+\.\d+): PERF_RECORD_FORK\((\d+):(\d+)\):\((\d+):\d+\)")
+EXIT = re.compile(r"(\d+\.\d+): PERF_RECORD_EXIT\((\d+):(\d+)\)")
+COMM = re.compile(r"PERF_RECORD_COMM(?: exec)?: (.*):(\d+)/\d+$")
+
+
+class Watch:
+    """`with Watch(folder) as watch:`, then .processes"""
+
+    def __init__(self, folder):
+        self.path = f"{folder}/watch.data"
+        self.perf = None
+        self.processes = None
+
+    def __enter__(self):
+        self.perf = subprocess.Popen(
+            ["perf", "record", "-q", "-N", "-a", "-e", "dummy", "-k", "CLOCK_MONOTONIC",
+             "-o", self.path], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        return self
+
+    def __exit__(self, *_):
+        self.perf.send_signal(signal.SIGINT)
+        self.perf.wait()
+        script = subprocess.run(
+            ["perf", "script", "-i", self.path, "--show-task-events", "--ns",
+             "-F", "comm,pid,tid,time,event"], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, errors="replace", check=False)
+        os.unlink(self.path)
+        self.processes = Processes(script.stdout.splitlines())
+
+
+class Processes:
+    def __init__(self, lines):
+        self.parents, self.born, self.ended, self.comms = {}, {}, {}, {}
+        for line in lines:
+            self.take(line)
+
+    def take(self, line):
+        if found := FORK.search(line):
+            seconds, pid, tid, parent = found.groups()
+            if pid == tid:
+                self.parents[int(pid)] = int(parent)
+                self.born[int(pid)] = float(seconds)
+        elif found := EXIT.search(line):
+            seconds, pid, tid = found.groups()
+            if pid == tid:
+                self.ended[int(pid)] = float(seconds)
+        elif found := COMM.search(line):
+            self.comms.setdefault(int(found.group(2)), set()).add(found.group(1))
+
+    def descends_from(self, pid, roots):
+        seen = set()
+        while pid and pid not in seen:
+            if pid in roots:
+                return True
+            seen.add(pid)
+            pid = self.parents.get(pid)
+        return False
+
+    def family(self, roots):
+        """These processes and all that came from them."""
+        known = set(self.parents) | set(self.comms)
+        return {pid for pid in known if self.descends_from(pid, roots)} | set(roots)
+
+    def lived(self, pid, least, most):
+        """Whether all of its life was watched, and lasted so many seconds."""
+        if not self.born.get(pid) or pid not in self.ended:
+            return False
+        return least <= self.ended[pid] - self.born[pid] <= most
+
+    def comms_of(self, pids):
+        return set().union(*(self.comms.get(pid, set()) for pid in pids))
