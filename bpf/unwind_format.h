@@ -24,7 +24,7 @@
 #include <linux/types.h>
 #endif
 
-#define UNWIND_FORMAT_VERSION 1
+#define UNWIND_FORMAT_VERSION 2
 
 /* Registers by their DWARF numbers: x86-64 has 0..16 (16: the return address), arm64 0..31. */
 #define UNWIND_NR_REGS 32
@@ -51,6 +51,7 @@ enum unwind_cfa {
 	UNWIND_CFA_MEMORY,   /* *(reg + offset) + add: realigned stacks */
 	UNWIND_CFA_PLT,	     /* sp + 8, or + 16 from byte `add` of each 16 on: lazy binding stubs */
 	UNWIND_CFA_SIGNAL,   /* a signal handler's return: everything is in the frame at sp */
+	UNWIND_CFA_CHAIN,    /* the frame pointer leads on, maybe to another stack: Go */
 };
 
 /* Where a register's value of the caller is. */
@@ -89,7 +90,7 @@ _Static_assert(sizeof(struct unwind_rule) == 24, "no padding: rules are compared
  *	bits 17..23	slot: how far below the CFA things were saved, in units of 8
  */
 enum unwind_base {
-	UNWIND_BASE_SPECIAL, /* bits 2..23: enum unwind_cfa, NONE or END */
+	UNWIND_BASE_SPECIAL, /* bits 2..23: enum unwind_cfa: NONE, END or CHAIN */
 	UNWIND_BASE_SP,
 	UNWIND_BASE_FP,
 	UNWIND_BASE_WIDE, /* bits 2..23: the number of a wide rule */
@@ -117,8 +118,9 @@ enum unwind_saved {
 #define UNWIND_PACKED_OFFSET(packed) (((packed) >> 5 & 0xfff) * 8)
 #define UNWIND_PACKED_SLOT(packed)   (((packed) >> 17 & 0x7f) * 8)
 
-#define UNWIND_PACKED_NONE UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, UNWIND_CFA_NONE)
-#define UNWIND_PACKED_END  UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, UNWIND_CFA_END)
+#define UNWIND_PACKED_NONE  UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, UNWIND_CFA_NONE)
+#define UNWIND_PACKED_END   UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, UNWIND_CFA_END)
+#define UNWIND_PACKED_CHAIN UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, UNWIND_CFA_CHAIN)
 
 #define UNWIND_MAX_WIDE 32768 /* wide rules of a table */
 

@@ -39,6 +39,7 @@
 struct unwind_caller {
 	__u64 pc, sp, fp;
 	__u32 knows_fp;
+	__u32 may_be_below; /* of an older stack, wherever that is */
 	__u32 is_exact;
 };
 
@@ -52,7 +53,7 @@ static __always_inline int unwind_enter(struct unwind_walk *walk,
 		return WALK_COMPLETE; /* who starts threads without a word puts a zero there */
 	if (caller->sp & 7)
 		return WALK_NO_PROGRESS;
-	if (!caller->is_exact && (caller->sp < sp || (caller->sp == sp && !walk->is_exact)))
+	if (!caller->may_be_below && (caller->sp < sp || (caller->sp == sp && !walk->is_exact)))
 		return WALK_NO_PROGRESS;
 	walk->pc = caller->pc & UNWIND_ADDRESS_MASK;
 	walk->regs[UNWIND_REG_SP] = caller->sp;
@@ -63,18 +64,21 @@ static __always_inline int unwind_enter(struct unwind_walk *walk,
 	return WALK_NONE;
 }
 
-/* Along the frame pointer: it points at the caller's, and the return address is right above. */
+/*
+ * Along the frame pointer: it points at the caller's, and the return address is right above. Where
+ * all code keeps frame pointers they may lead from one stack to another one.
+ */
 static __always_inline int unwind_by_frame_pointer(struct unwind_memory *memory,
-						   struct unwind_walk *walk)
+						   struct unwind_walk *walk, __u32 is_kept)
 {
-	struct unwind_caller caller = {.knows_fp = 1};
+	struct unwind_caller caller = {.knows_fp = 1, .may_be_below = is_kept};
 	__u64 fp = walk->regs[UNWIND_REG_FP];
 
 	if (!UNWIND_KNOWS(walk, UNWIND_REG_FP))
 		return WALK_NO_RULE;
 	if (!fp)
 		return WALK_COMPLETE;
-	if ((fp & 7) || fp < walk->regs[UNWIND_REG_SP])
+	if ((fp & 7) || (fp < walk->regs[UNWIND_REG_SP] && !is_kept))
 		return WALK_NO_RULE;
 	if (unwind_read(memory, fp, &caller.fp) || unwind_read(memory, fp + 8, &caller.pc))
 		return WALK_FAULT;
@@ -85,7 +89,7 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_memory *memory,
 /* Out of a signal handler: the kernel has put all registers on the stack. */
 static __always_inline int unwind_signal(struct unwind_memory *memory, struct unwind_walk *walk)
 {
-	struct unwind_caller caller = {.knows_fp = 1, .is_exact = 1};
+	struct unwind_caller caller = {.knows_fp = 1, .is_exact = 1, .may_be_below = 1};
 	__u64 sp = walk->regs[UNWIND_REG_SP];
 	__u64 ra = 0;
 	int end;
@@ -210,7 +214,7 @@ static __always_inline int unwind_by_wide(struct unwind_memory *memory, struct u
 	end = unwind_fetch(memory, walk, rule->ra, UNWIND_REG_RA, caller.sp, &caller.pc);
 	if (end)
 		return end;
-	caller.is_exact = rule->is_signal_frame;
+	caller.is_exact = caller.may_be_below = rule->is_signal_frame;
 	return unwind_enter(walk, &caller);
 }
 
@@ -222,7 +226,8 @@ static __always_inline int unwind_step(struct unwind_memory *memory, struct unwi
 	case UNWIND_BASE_SPECIAL:
 		if (UNWIND_PACKED_NUMBER(packed) == UNWIND_CFA_END)
 			return WALK_COMPLETE;
-		return unwind_by_frame_pointer(memory, walk);
+		return unwind_by_frame_pointer(memory, walk,
+					       UNWIND_PACKED_NUMBER(packed) == UNWIND_CFA_CHAIN);
 	case UNWIND_BASE_WIDE:
 		return unwind_by_wide(memory, walk, UNWIND_PACKED_NUMBER(packed));
 	default:

@@ -32,6 +32,7 @@
 
 struct headers {
 	bool is_eh_frame_there; /* maybe without bytes, as in a file of debug information */
+	bool is_go;
 	GElf_Shdr eh_frame, debug_frame, zdebug_frame; /* sh_size 0 if there is none with bytes */
 	uint64_t text, got;
 };
@@ -48,6 +49,8 @@ static void take_section(struct headers *headers, const char *name, const GElf_S
 		headers->debug_frame = *header;
 	} else if (!strcmp(name, ".zdebug_frame") && has_bytes) {
 		headers->zdebug_frame = *header;
+	} else if (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab")) {
+		headers->is_go = true;
 	} else if (!strcmp(name, ".text")) {
 		headers->text = header->sh_addr;
 	} else if (!strcmp(name, ".got")) {
@@ -273,6 +276,14 @@ int cfi_section_read_debug_frame(struct cfi_section *section, const struct elf_i
 	else if (headers.zdebug_frame.sh_size)
 		err = read_section(section, image, &headers.zdebug_frame, true, error);
 	return settle(section, err, is_broken);
+}
+
+bool cfi_section_is_of_go(const struct elf_image *image)
+{
+	struct headers headers = {0};
+
+	read_headers(image, &headers);
+	return headers.is_go;
 }
 
 void cfi_section_clear(struct cfi_section *section)

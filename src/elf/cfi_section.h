@@ -34,6 +34,9 @@ int cfi_section_read_eh_frame(struct cfi_section *section, const struct elf_imag
 int cfi_section_read_debug_frame(struct cfi_section *section, const struct elf_image *image,
 				 bool *is_broken, struct error *error);
 
+/* Whether the file holds Go: its table of functions, which no stripping removes, is a section. */
+bool cfi_section_is_of_go(const struct elf_image *image);
+
 void cfi_section_clear(struct cfi_section *section);
 
 #endif

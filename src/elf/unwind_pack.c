@@ -103,13 +103,19 @@ bool unwind_pack_knows(uint16_t machine)
 	return machine_of(machine) != NULL;
 }
 
+/* Rules that say all by their kind. */
+static bool is_bare(uint32_t cfa)
+{
+	return cfa == UNWIND_CFA_NONE || cfa == UNWIND_CFA_END || cfa == UNWIND_CFA_CHAIN;
+}
+
 bool unwind_pack_rule(const struct unwind_rule *rule, uint16_t machine, uint32_t *ret_packed)
 {
 	const struct machine *registers = machine_of(machine);
 	struct saved saved = {0};
 	uint32_t base, offset;
 
-	if (rule->cfa == UNWIND_CFA_NONE || rule->cfa == UNWIND_CFA_END) {
+	if (is_bare(rule->cfa)) {
 		*ret_packed = UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, rule->cfa);
 		return true;
 	}
@@ -181,7 +187,7 @@ bool unwind_pack_is_sound(uint32_t packed, uint16_t machine, size_t nr_wide)
 		return false;
 	switch (UNWIND_PACKED_BASE(packed)) {
 	case UNWIND_BASE_SPECIAL:
-		return packed == UNWIND_PACKED_NONE || packed == UNWIND_PACKED_END;
+		return is_bare(UNWIND_PACKED_NUMBER(packed));
 	case UNWIND_BASE_WIDE:
 		return UNWIND_PACKED_NUMBER(packed) < nr_wide;
 	default:

@@ -37,6 +37,7 @@ enum source {
 	NR_SECTIONS,
 	SOURCE_ENTRY = NR_SECTIONS,
 	SOURCE_SIGNAL,
+	SOURCE_GO,
 };
 
 struct compiler {
@@ -213,6 +214,30 @@ static int take_section(struct compiler *compiler, enum source source,
 	return err;
 }
 
+/*
+ * All code that Go's compiler made keeps frame pointers. Its .debug_frame is not used: that does not
+ * tell where the runtime changes from one stack to another, and frame pointers lead through that.
+ */
+static int take_go_code(struct compiler *compiler)
+{
+	struct code_spans code = {0};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < compiler->image->nr_segments && !err; i++) {
+		const struct elf_segment *segment = &compiler->image->segments[i];
+
+		err = code_spans_add(&code,
+				     &(struct code_span){.start = segment->vaddr,
+							 .end = segment->vaddr + segment->bytes,
+							 .source = SOURCE_GO});
+	}
+	code_spans_settle(&code);
+	err = err < 0 ? out_of_memory(compiler) : fill(compiler, &code);
+	code_spans_clear(&code);
+	return err;
+}
+
 static int take_signal_returns(struct compiler *compiler)
 {
 	struct code_spans returns = {0};
@@ -251,16 +276,20 @@ static int take_entry(struct compiler *compiler)
 
 static int list_code(struct compiler *compiler, const struct elf_image *debug)
 {
+	bool is_go = cfi_section_is_of_go(compiler->image);
 	int err = take_section(compiler, SOURCE_EH_FRAME, compiler->image);
 
-	if (err == 0)
+	if (err == 0 && !is_go)
 		err = take_section(compiler, SOURCE_DEBUG_FRAME, compiler->image);
-	if (err == 0 && debug && debug->is_64 && debug->machine == compiler->image->machine)
+	if (err == 0 && debug && !is_go && debug->is_64 &&
+	    debug->machine == compiler->image->machine)
 		err = take_section(compiler, SOURCE_OF_DEBUG_FILE, debug);
 	if (err == 0)
 		err = take_signal_returns(compiler);
 	if (err == 0)
 		err = take_entry(compiler);
+	if (err == 0 && is_go)
+		err = take_go_code(compiler);
 	return err;
 }
 
@@ -316,6 +345,8 @@ static int add_span(struct compiler *compiler, const struct code_span *span)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_END);
 	if (span->source == SOURCE_SIGNAL)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_SIGNAL);
+	if (span->source == SOURCE_GO)
+		return add_bare_row(compiler, span->start, UNWIND_CFA_CHAIN);
 	return add_function(compiler, span);
 }
 

@@ -19,6 +19,13 @@ static const char *const beginnings[] = {
 	"__clone3",
 	"runtime.goexit",
 	"runtime.goexit.abi0",
+	"runtime.mstart", /* of the runtime's own stack of a thread */
+	"runtime.mstart.abi0",
+	"runtime.mcall",
+	"runtime.morestack",
+	"runtime.morestack.abi0",
+	"runtime.rt0_go",
+	"runtime.rt0_go.abi0",
 	"start_thread",
 	"__libc_start_main",
 };

@@ -9,7 +9,7 @@ struct unwind_memory {
 	uint64_t start;
 	const uint64_t *words;
 	size_t nr_words;
-	const struct unwind_table_entry *table;
+	struct unwind_table_entry *table;
 	struct unwind_rule wide;
 };
 

@@ -19,6 +19,7 @@ struct stack_walk_context {
 	int64_t (*table_of)(void *argument, const struct mapping *mapping);
 	void *argument;
 	uint32_t max_frames;
+	uint32_t epoch; /* the current one: when tables were of use */
 };
 
 struct user_stack {

@@ -464,6 +464,7 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		.table_of = table_of_mapping,
 		.argument = unwinder,
 		.max_frames = unwinder->options.max_frames,
+		.epoch = unwinder->epoch,
 	};
 
 	stack_walk(&context, (const uint64_t *)(record + 1), record->nr_user, ret);

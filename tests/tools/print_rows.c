@@ -70,6 +70,9 @@ static void print_rule(uint16_t machine, const struct unwind_rule *rule)
 	case UNWIND_CFA_END:
 		printf("end");
 		return;
+	case UNWIND_CFA_CHAIN:
+		printf("chain");
+		return;
 	case UNWIND_CFA_SIGNAL:
 		printf("signal");
 		return;

@@ -1,0 +1,123 @@
+/* An unwinder over memory that no kernel reads, and files made for it. */
+#ifndef STOOK_TESTS_UNIT_UNWINDER_FIXTURE_H
+#define STOOK_TESTS_UNIT_UNWINDER_FIXTURE_H
+
+#include <poll.h>
+#include <string.h>
+
+#include "session/unwinder.h"
+#include "unit/code_file.h"
+#include "unit/test.h"
+
+struct world {
+	struct file_table *files;
+	struct unwinder *unwinder;
+};
+
+/* False when out of memory; to be closed in each case. */
+static inline bool world_try_open(struct world *world, size_t max_bytes, struct error *error)
+{
+	struct unwinder_options options = {.max_bytes = max_bytes, .max_frames = 127};
+
+	*world = (struct world){.files = file_table_new(64)};
+	options.files = world->files;
+	if (world->files)
+		world->unwinder = unwinder_new(&options, error);
+	return world->unwinder != NULL;
+}
+
+static inline void world_open(struct world *world, size_t max_bytes)
+{
+	CHECK(world_try_open(world, max_bytes, NULL));
+}
+
+static inline void world_close(struct world *world)
+{
+	unwinder_free(world->unwinder);
+	file_table_free(world->files);
+}
+
+/* The number of a new file that has so many pages of rules. */
+static inline uint32_t world_add_file(struct world *world, int fd)
+{
+	int64_t file = file_table_add_fd(world->files, "code", fd);
+
+	CHECK(file >= 0);
+	return (uint32_t)file;
+}
+
+#define MAPPING_BYTES 0x10000000UL
+
+/* Maps something whole behind what is mapped already; the address. */
+static inline uint64_t add_mapping(struct mappings **mappings, enum mapping_kind kind,
+				   uint32_t file)
+{
+	uint64_t start = MAPPING_BYTES * (mappings_nr(*mappings) + 1);
+	const struct mapping mapping = {start, start + MAPPING_BYTES, 0, kind, file};
+
+	CHECK_EQ(mappings_add(mappings, &mapping), 0);
+	return start;
+}
+
+static inline void wait_for_tables(struct world *world)
+{
+	struct pollfd made = {.fd = unwinder_fd(world->unwinder), .events = POLLIN};
+
+	while (unwinder_nr_waiting(world->unwinder)) {
+		CHECK_EQ(poll(&made, 1, 60000), 1);
+		(void)unwinder_poll(world->unwinder);
+	}
+}
+
+/* What the kernel side finds for a pid; NULL: nothing. */
+static inline struct unwind_process *find_process(const struct world *world, uint32_t pid)
+{
+	struct unwind_pool *pool = unwinder_pool(world->unwinder);
+	const struct unwind_process_set *set =
+		&unwind_pool_processes(pool)[unwind_process_set_of(pid)];
+	struct unwind_process *found = NULL;
+	size_t way;
+
+	for (way = 0; way < UNWIND_PROCESS_WAYS; way++)
+		if (set->slots[way] >> 32 == pid && (uint32_t)set->slots[way]) {
+			CHECK(!found);
+			found = unwind_pool_at(pool, (uint32_t)set->slots[way]);
+		}
+	return found;
+}
+
+static inline struct unwind_mapping *mapping_of(struct unwind_process *process, size_t i)
+{
+	return (struct unwind_mapping *)(process + 1) + i;
+}
+
+static inline enum unwind_table_state state_of(const struct world *world, uint32_t table)
+{
+	return (enum unwind_table_state)unwind_pool_tables(unwinder_pool(world->unwinder))[table]
+		.state;
+}
+
+static inline struct unwinder_cost cost_of(const struct world *world)
+{
+	struct unwinder_cost cost;
+
+	unwinder_read_cost(world->unwinder, &cost);
+	return cost;
+}
+
+/* A raw record of one frame at pc, without any stack. */
+struct raw_record {
+	struct wire_record record;
+	uint64_t words[WIRE_MAX_RAW_WORDS];
+};
+
+static inline void make_raw(struct raw_record *raw, uint32_t pid, uint64_t pc)
+{
+	memset(raw, 0, sizeof(*raw));
+	raw->record.pid = raw->record.tid = pid;
+	raw->record.user_end = WALK_RAW;
+	raw->record.nr_user = WIRE_RAW_REGS;
+	raw->words[WIRE_RAW_PC] = pc;
+}
+
+#endif
