@@ -64,7 +64,7 @@ struct wire_counters {
  */
 #define WIRE_RAW_REGS	     33
 #define WIRE_RAW_PC	     32
-#define WIRE_RAW_STACK_BYTES 16384
+#define WIRE_RAW_STACK_BYTES 32768
 #define WIRE_MAX_RAW_WORDS   (WIRE_RAW_REGS + WIRE_RAW_STACK_BYTES / 8)
 
 /*

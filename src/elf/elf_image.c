@@ -22,6 +22,7 @@
 #define CODE_SEGMENTS_MAX 64
 #define NOTES_MAX	  16
 #define NOTES_MAX_BYTES	  65536
+#define DYNAMIC_MAX_BYTES 65536
 
 static bool range_fits(uint64_t start, uint64_t bytes, uint64_t total)
 {
@@ -110,7 +111,7 @@ static int read_segments(struct elf_image *image, struct error *error)
 	return 0;
 }
 
-/* Programs have one, and so an entry point that means something; of libraries only libc does. */
+/* Programs have one, and so an entry point that means something. */
 static bool has_interpreter(const struct elf_image *image)
 {
 	size_t nr_headers = 0, i;
@@ -120,6 +121,40 @@ static bool has_interpreter(const struct elf_image *image)
 	for (i = 0; i < nr_headers; i++)
 		if (gelf_getphdr(image->elf, (int)i, &header) && header.p_type == PT_INTERP)
 			return true;
+	return false;
+}
+
+/* "ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1": where each dynamic program begins. */
+static bool is_loader_name(const char *soname)
+{
+	return !strncmp(soname, "ld-", 3) || !strncmp(soname, "ld.so", 5) ||
+	       !strncmp(soname, "ld64", 4);
+}
+
+/* Whether the file is the dynamic loader: other libraries' entry points mean nothing. */
+static bool is_loader(const struct elf_image *image)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Dyn entry;
+	int i;
+
+	while ((section = elf_nextscn(image->elf, section))) {
+		Elf_Data *entries;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC ||
+		    header.sh_size > DYNAMIC_MAX_BYTES)
+			continue;
+		entries = elf_getdata(section, NULL);
+		for (i = 0; entries && gelf_getdyn(entries, i, &entry); i++) {
+			const char *name = NULL;
+
+			if (entry.d_tag == DT_SONAME)
+				name = elf_strptr(image->elf, header.sh_link, entry.d_un.d_val);
+			if (name)
+				return is_loader_name(name);
+		}
+	}
 	return false;
 }
 
@@ -192,7 +227,8 @@ static int open_image(struct elf_image *image, struct error *error)
 	} else {
 		image->machine = header.e_machine;
 		err = read_segments(image, error);
-		if (!err && (header.e_type == ET_EXEC || has_interpreter(image)))
+		if (!err && header.e_entry &&
+		    (header.e_type == ET_EXEC || has_interpreter(image) || is_loader(image)))
 			image->entry = header.e_entry;
 	}
 	if (err < 0)

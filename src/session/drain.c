@@ -241,9 +241,11 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 	size_t bytes = record_bytes(record);
 	int err = 0;
 
-	if (unwinder && mappings && !unwinder_knows(unwinder, record))
+	if (unwinder && mappings && !unwinder_knows(unwinder, record)) {
 		err = unwinder_publish(unwinder, record->pid, record->start_time_ns,
 				       record->exec_id, mappings);
+		unwinder_foresee(unwinder, record, mappings);
+	}
 	if (!err)
 		err = walk_raw(drain, record, mappings, false);
 	if (err != -EAGAIN)

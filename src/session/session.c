@@ -18,7 +18,8 @@
 #define POLL_NS		(100 * NS_PER_MS)
 #define BUSY_POLL_NS	(10 * NS_PER_MS) /* while the ring fills quickly */
 #define EPOCH_NS	(5 * NS_PER_SEC)
-#define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for */
+#define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for … */
+#define RAW_NAP_NS	NS_PER_MS	/* … and the ring while it brings raw records */
 
 #define SETTLE_NS      (200 * NS_PER_MS) /* at the end of an interval … */
 #define LAST_SETTLE_NS (3 * NS_PER_SEC)	 /* … and of the run, for tables that are being made */
@@ -177,7 +178,7 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 
 	/* A raw record is replayed by the poll after the one that read it. */
 	if (session->has_raw)
-		poll_ns = session->polled_ns + SIDEBAND_NAP_NS;
+		poll_ns = session->polled_ns + RAW_NAP_NS;
 
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
@@ -218,7 +219,7 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 		caller_ready |= fds[i].revents != 0;
 	}
 	if (nr_ready > 0 && !caller_ready)
-		nap(SIDEBAND_NAP_NS);
+		nap(session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS);
 	return !caller_ready;
 }
 

@@ -188,6 +188,25 @@ void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings
 	}
 }
 
+void unwinder_foresee(struct unwinder *unwinder, const struct wire_record *record,
+		      const struct mappings *mappings)
+{
+	const uint64_t *words = (const uint64_t *)(record + 1);
+	const struct mapping *mapping = NULL;
+	size_t i;
+
+	for (i = WIRE_RAW_PC; i < record->nr_user; i++) {
+		int64_t number;
+
+		if (mapping && words[i] >= mapping->start && words[i] < mapping->end)
+			continue; /* as the word before */
+		mapping = mappings_find(mappings, words[i]);
+		number = mapping ? table_of_mapping(unwinder, mapping) : -1;
+		if (number > VDSO_TABLE)
+			ask(unwinder, (uint32_t)number);
+	}
+}
+
 /* The loaded table that was of use the longest time ago; NO_TABLE: all are of this epoch. */
 static uint32_t least_used(const struct unwinder *unwinder)
 {

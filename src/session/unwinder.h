@@ -55,6 +55,13 @@ uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time
 /* Asks for the tables of all these files, before any sample needs them. */
 void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings);
 
+/*
+ * Asks for the tables that a raw record's walk is likely to need: of the files that words of its
+ * stack point into. One after the other, as the walk gets there, would take a poll for each.
+ */
+void unwinder_foresee(struct unwinder *unwinder, const struct wire_record *record,
+		      const struct mappings *mappings);
+
 /* Walks a raw record. 0, or -EAGAIN: a table has to be made first, and is asked for. */
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		  const struct mappings *mappings, struct user_stack *ret);
