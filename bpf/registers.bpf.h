@@ -46,8 +46,10 @@ static __always_inline enum registers read_registers(struct bpf_perf_event_data 
 	user_registers saved;
 	__u64 at;
 
-	walk->known = KNOWN_REGISTERS;
+	walk->known = UNWIND_FIRST_KNOWN;
 	walk->is_exact = 1;
+	walk->is_call = 0;
+	walk->nr_jumps = 0;
 	if (IS_USER_MODE(&ctx->regs)) {
 		COPY_REGISTERS(walk, &ctx->regs);
 		return IS_WIDE_USER(&ctx->regs) ? REGISTERS_WIDE : REGISTERS_NARROW;
@@ -56,6 +58,7 @@ static __always_inline enum registers read_registers(struct bpf_perf_event_data 
 	if (ARE_HALF_SAVED(ctx, at) || bpf_probe_read_kernel(&saved, sizeof(saved), (void *)at))
 		return REGISTERS_NONE;
 	COPY_REGISTERS(walk, &saved);
+	walk->is_call = IS_SYSTEM_CALL(&saved);
 	if (IS_WIDE_USER(&saved))
 		return REGISTERS_WIDE_IN_KERNEL;
 	return IS_NARROW_USER(&saved) ? REGISTERS_NARROW : REGISTERS_NONE;

@@ -21,12 +21,14 @@
 		(walk)->pc = (from)->pc;                                                  \
 	} while (0)
 
-#define KNOWN_REGISTERS	     0xffffffffU
 #define IS_USER_MODE(regs)   (((regs)->pstate & PSR_MODE_MASK) == 0)
 #define IS_WIDE_USER(regs)   (((regs)->pstate & (PSR_MODE_MASK | PSR_MODE32_BIT)) == 0)
 #define IS_NARROW_USER(regs) (((regs)->pstate & PSR_MODE32_BIT) != 0)
 
 typedef struct user_pt_regs user_registers;
+
+/* Not told by what we read; the byte behind a system call is mostly the same function's. */
+#define IS_SYSTEM_CALL(regs) 0
 
 /* Interrupts are off until the entry code has saved them. */
 #define ARE_HALF_SAVED(ctx, at) 0

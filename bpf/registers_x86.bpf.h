@@ -19,18 +19,25 @@
 		(walk)->pc = (from)->ip;                                        \
 	} while (0)
 
-#define KNOWN_REGISTERS	     0xffffU
 #define IS_USER_MODE(regs)   (((regs)->cs & 3) == 3)
 #define IS_WIDE_USER(regs)   ((regs)->cs == USER_CS)
 #define IS_NARROW_USER(regs) ((regs)->cs == USER32_CS)
 
 typedef struct pt_regs user_registers;
 
+/* Interrupts and exceptions put -1 there. */
+#define IS_SYSTEM_CALL(regs) ((regs)->orig_ax != -1UL)
+
 /*
- * An NMI may hit while the kernel's entry code is still putting the registers where we read them;
- * its stack pointer is then among them.
+ * An NMI may hit while the kernel's entry code has not yet put the registers where we read them. Its
+ * stack pointer is then among them, or still the user's, or (while page tables are changed) no
+ * address of a stack, or that of the entry stack in the CPU's own area.
  */
-#define ARE_HALF_SAVED(ctx, at) \
-	((ctx)->regs.sp > (at) && (ctx)->regs.sp <= (at) + sizeof(struct pt_regs))
+#define CPU_ENTRY_AREA	     0xfffffe0000000000UL
+#define CPU_ENTRY_AREA_BYTES (1UL << 39)
+
+#define ARE_HALF_SAVED(ctx, at)                                                                 \
+	((long)(ctx)->regs.sp >= 0 || (ctx)->regs.sp - CPU_ENTRY_AREA < CPU_ENTRY_AREA_BYTES || \
+	 ((ctx)->regs.sp > (at) && (ctx)->regs.sp <= (at) + sizeof(struct pt_regs)))
 
 #endif

@@ -55,12 +55,13 @@ struct unwind_mapping {
 #define UNWIND_MAX_MAPPINGS 8192 /* of a process: the first ones by address */
 
 struct unwind_process {
-	__u64 start_time_ns; /* as in a record; 0: whatever it is */
+	__u64 start_time_ns; /* as in a record */
 	__u64 exec_id;
 	__u32 sequence;	   /* another one for each struct unwind_process there ever was */
 	__u32 nr_mappings; /* by address, without overlaps; they follow */
 	__u32 is_final;	   /* an address in no mapping of it is no code, rather than news */
-	__u32 is_stale;	   /* user space's own note: the mappings have changed since */
+	__u16 is_stale;	   /* user space's own notes: the mappings have changed since … */
+	__u16 nr_strays;   /* … and so many walks ended outside of them */
 };
 
 _Static_assert(sizeof(struct unwind_mapping) == 32 && sizeof(struct unwind_process) == 32,

@@ -1,6 +1,6 @@
 /*
  * One step of a walk: from a frame's registers and the rule that holds there to its caller's
- * registers. Plain C, compiled for the kernel side (unwind.bpf.c), for user space (session/
+ * registers. Plain C, compiled for the kernel side (walk.bpf.c), for user space (session/
  * stack_walk.c) and for tests: the three can't differ.
  *
  * Whoever includes it defines `struct unwind_memory` before, and these two over it:
@@ -27,12 +27,14 @@
 #define UNWIND_SIGNAL_SP 160
 #define UNWIND_SIGNAL_PC 168
 #define UNWIND_SIGNAL_RA 168 /* no such register */
+
 #else
 /* sp is at the siginfo; the ucontext is 128 bytes above, its registers 184 bytes into it. */
 #define UNWIND_SIGNAL_FP (312 + 29 * 8)
 #define UNWIND_SIGNAL_SP (312 + 31 * 8)
 #define UNWIND_SIGNAL_PC (312 + 32 * 8)
 #define UNWIND_SIGNAL_RA (312 + 30 * 8)
+
 #endif
 
 /* What a frame's caller has. */
@@ -53,6 +55,8 @@ static __always_inline int unwind_enter(struct unwind_walk *walk,
 		return WALK_COMPLETE; /* who starts threads without a word puts a zero there */
 	if (caller->sp & 7)
 		return WALK_NO_PROGRESS;
+	if (caller->may_be_below && caller->sp < sp && walk->nr_jumps++ >= UNWIND_MAX_JUMPS)
+		return WALK_NO_PROGRESS;
 	if (!caller->may_be_below && (caller->sp < sp || (caller->sp == sp && !walk->is_exact)))
 		return WALK_NO_PROGRESS;
 	walk->pc = caller->pc & UNWIND_ADDRESS_MASK;
@@ -61,6 +65,7 @@ static __always_inline int unwind_enter(struct unwind_walk *walk,
 	walk->known =
 		UNWIND_BIT(UNWIND_REG_SP) | (caller->knows_fp ? UNWIND_BIT(UNWIND_REG_FP) : 0);
 	walk->is_exact = caller->is_exact;
+	walk->is_call = !caller->is_exact;
 	return WALK_NONE;
 }
 
@@ -76,12 +81,14 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_memory *memory,
 
 	if (!UNWIND_KNOWS(walk, UNWIND_REG_FP))
 		return WALK_NO_RULE;
-	if (!fp)
-		return WALK_COMPLETE;
+	if (!fp) /* in the innermost frame it may be a number like any other */
+		return walk->is_exact && !is_kept ? WALK_NO_RULE : WALK_COMPLETE;
 	if ((fp & 7) || (fp < walk->regs[UNWIND_REG_SP] && !is_kept))
 		return WALK_NO_RULE;
 	if (unwind_read(memory, fp, &caller.fp) || unwind_read(memory, fp + 8, &caller.pc))
 		return WALK_FAULT;
+	if (caller.fp == fp)
+		return WALK_NO_PROGRESS;
 	caller.sp = fp + 16;
 	return unwind_enter(walk, &caller);
 }
@@ -224,10 +231,9 @@ static __always_inline int unwind_step(struct unwind_memory *memory, struct unwi
 {
 	switch (UNWIND_PACKED_BASE(packed)) {
 	case UNWIND_BASE_SPECIAL:
-		if (UNWIND_PACKED_NUMBER(packed) == UNWIND_CFA_END)
+		if (packed == UNWIND_PACKED_END)
 			return WALK_COMPLETE;
-		return unwind_by_frame_pointer(memory, walk,
-					       UNWIND_PACKED_NUMBER(packed) == UNWIND_CFA_CHAIN);
+		return unwind_by_frame_pointer(memory, walk, packed == UNWIND_PACKED_CHAIN);
 	case UNWIND_BASE_WIDE:
 		return unwind_by_wide(memory, walk, UNWIND_PACKED_NUMBER(packed));
 	default:

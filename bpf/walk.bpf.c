@@ -21,6 +21,12 @@
 #define CACHE_ENTRIES 2048
 #define PAGE_BYTES    4096
 
+/*
+ * Raw records of a CPU in an epoch: a limit on what they cost, whatever the reason is that user
+ * space can't mend what makes them.
+ */
+#define MAX_RAW 1024
+
 /* 0: the whole walk is not wanted. */
 const volatile __u32 max_walk_frames;
 
@@ -55,15 +61,16 @@ struct unwind_memory {
 
 struct walker {
 	struct unwind_walk walk;
-	__u64 first_pc, first_sp, first_fp,
-		first_ra; /* of the innermost frame; steps leave others */
+	/* Of the innermost frame, what steps change. */
+	__u64 first_pc, first_sp, first_fp, first_ra, first_is_call;
 	struct unwind_memory memory;
 	__u32 process;	 /* place in the pool */
 	__u32 sequence;	 /* of the process */
 	__u32 epoch;	 /* of the sample */
 	__u32 is_stray;	 /* the frame's address is hardly to come again: not for the cache */
 	__u32 nr_frames; /* found so far */
-	__u32 packed;	 /* rule of the frame */
+	__u32 raw_epoch, nr_raw; /* raw records of an epoch */
+	__u32 packed;		 /* rule of the frame */
 	struct cached_rule cache[CACHE_ENTRIES];
 };
 
@@ -177,15 +184,6 @@ static __always_inline const struct unwind_rule *unwind_wide(struct unwind_memor
 
 /* --- from an address to its rule ------------------------------------------------------------- */
 
-/*
- * The address to look up: a return address may be the first one of another function, so it is the
- * byte before.
- */
-static __always_inline __u64 address_of(const struct unwind_walk *walk)
-{
-	return walk->pc - !walk->is_exact;
-}
-
 /* The mapping of the process that ends behind the address and starts at or before it; or NULL. */
 static __always_inline struct unwind_mapping *find_mapping(struct walker *walker, __u64 address)
 {
@@ -226,7 +224,7 @@ __noinline int find_rule(void)
 
 	if (!walker)
 		return WALK_MISSED;
-	address = address_of(&walker->walk);
+	address = unwind_address(&walker->walk);
 	mapping = find_mapping(walker, address);
 	if (!mapping) {
 		chunk = unwind_chunk(&walker->memory, walker->process);
@@ -255,14 +253,14 @@ __noinline int find_rule(void)
 
 static __always_inline struct cached_rule *cached_rule(struct walker *walker)
 {
-	__u64 hash = (address_of(&walker->walk) ^ walker->sequence) * 0x9e3779b97f4a7c15ULL;
+	__u64 hash = (unwind_address(&walker->walk) ^ walker->sequence) * 0x9e3779b97f4a7c15ULL;
 
 	return &walker->cache[hash >> 40 & (CACHE_ENTRIES - 1)];
 }
 
 static __always_inline __u64 cache_tag(const struct walker *walker)
 {
-	return address_of(&walker->walk) | (__u64)walker->sequence << 48;
+	return unwind_address(&walker->walk) | (__u64)walker->sequence << 48;
 }
 
 /* What has to be the same as when the rule was put in, and is not in the tag. */
@@ -343,8 +341,7 @@ static __always_inline __u32 find_process(struct walker *walker, const struct wi
 		return 0;
 	process = UNWIND_ITEM(chunk, POOL_OFFSET(place), struct unwind_process);
 	walker->sequence = process->sequence;
-	if (process->start_time_ns && (process->start_time_ns != record->start_time_ns ||
-				       process->exec_id != record->exec_id))
+	if (process->start_time_ns != record->start_time_ns || process->exec_id != record->exec_id)
 		return 0;
 	return place;
 }
@@ -360,12 +357,15 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 	record->nr_user = 0;
 	if (!walker)
 		return record->user_end = WALK_MISSED;
+	if (!record->pid) /* not visible to us: nobody will ever tell of its mappings */
+		return record->user_end = WALK_NO_MAPPING;
 	registers = read_registers(ctx, &walker->walk);
 	if (registers != REGISTERS_WIDE && registers != REGISTERS_WIDE_IN_KERNEL)
 		return record->user_end =
 			       registers == REGISTERS_NARROW ? WALK_NO_RULE : WALK_MISSED;
 	walker->is_stray = registers == REGISTERS_WIDE;
 	walker->first_pc = walker->walk.pc;
+	walker->first_is_call = walker->walk.is_call;
 	walker->first_sp = walker->walk.regs[UNWIND_REG_SP];
 	walker->first_fp = walker->walk.regs[UNWIND_REG_FP];
 	walker->first_ra = walker->walk.regs[UNWIND_REG_RA];
@@ -389,30 +389,38 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 __hidden int walk_capture(struct scratch *scratch)
 {
 	struct walker *walker = walker_of_cpu();
+	__u32 epoch = scratch->record.epoch, i;
 	__u64 at, bytes, done = 0;
-	__u32 i;
 
 	if (!walker)
+		return -1;
+	if (walker->raw_epoch != epoch)
+		walker->nr_raw = 0;
+	walker->raw_epoch = epoch;
+	if (walker->nr_raw++ >= MAX_RAW)
 		return -1;
 	for (i = 0; i < UNWIND_NR_REGS; i++)
 		scratch->frames[i] = walker->walk.regs[i];
 	scratch->frames[UNWIND_REG_RA] = walker->first_ra;
 	scratch->frames[UNWIND_REG_FP] = walker->first_fp;
 	scratch->frames[UNWIND_REG_SP] = walker->first_sp;
-	scratch->frames[WIRE_RAW_PC] = walker->first_pc;
+	scratch->frames[WIRE_RAW_PC] = walker->first_pc | walker->first_is_call << 63;
 	at = walker->first_sp & ~7ULL;
+	/* What can't be read is zeros: below a stack there may be nothing. */
+	(void)bpf_probe_read_user(&scratch->frames[WIRE_RAW_REGS], WIRE_RAW_RED_ZONE,
+				  (void *)(at - WIRE_RAW_RED_ZONE));
 	bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
-	/* Page by page: behind the stack's end there may be nothing. */
+	/* Page by page: behind the stack's end there may be nothing either. */
 	for (i = 0; i < WIRE_RAW_STACK_BYTES / PAGE_BYTES; i++) {
-		char *to =
-			(char *)&scratch->frames[WIRE_RAW_REGS] + BELOW(done, WIRE_RAW_STACK_BYTES);
+		char *to = (char *)&scratch->frames[WIRE_RAW_REGS + WIRE_RAW_RED_ZONE / 8] +
+			   BELOW(done, WIRE_RAW_STACK_BYTES);
 
 		if (bytes > PAGE_BYTES || bpf_probe_read_user(to, bytes, (void *)(at + done)))
 			break;
 		done += bytes;
 		bytes = PAGE_BYTES;
 	}
-	scratch->record.nr_user = WIRE_RAW_REGS + done / 8;
+	scratch->record.nr_user = WIRE_RAW_REGS + (WIRE_RAW_RED_ZONE + done) / 8;
 	scratch->record.user_end = WALK_RAW;
 	return 0;
 }

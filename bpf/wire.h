@@ -59,13 +59,18 @@ struct wire_counters {
 
 /*
  * A stack that could not be walked in the kernel comes raw (WALK_RAW): its user words are not frames
- * but registers, by DWARF number and with the program counter last, and then the stack's memory from
- * the stack pointer on, rounded down to a multiple of 8. Such a record is never counted.
+ * but registers, by DWARF number and with the program counter last (its highest bit says that it is
+ * behind a system call that is under way), and then the stack's memory, from
+ * a red zone's length below the stack pointer (rounded down to a multiple of 8) on: functions may
+ * keep things there, and in their last instructions a saved register may still be there. Such a record is never counted.
  */
 #define WIRE_RAW_REGS	     33
 #define WIRE_RAW_PC	     32
 #define WIRE_RAW_STACK_BYTES 32768
-#define WIRE_MAX_RAW_WORDS   (WIRE_RAW_REGS + WIRE_RAW_STACK_BYTES / 8)
+#define WIRE_RAW_IN_CALL     (1ULL << 63)
+#define WIRE_RAW_RED_ZONE    128
+#define WIRE_RAW_STACK	     (WIRE_RAW_REGS + WIRE_RAW_RED_ZONE / 8) /* the word at sp */
+#define WIRE_MAX_RAW_WORDS   (WIRE_RAW_STACK + WIRE_RAW_STACK_BYTES / 8)
 
 /*
  * A stack and whose it is. Everything from `start_time_ns` to the last frame is what the id is a

@@ -51,7 +51,7 @@ enum {
 enum {
 	BPF_RB_NO_WAKEUP = 1 << 0, /* bpf_ringbuf_output() */
 	BPF_RB_FORCE_WAKEUP = 1 << 1,
-	BPF_RB_AVAIL_DATA = 0,	   /* bpf_ringbuf_query() */
+	BPF_RB_AVAIL_DATA = 0, /* bpf_ringbuf_query() */
 	BPF_RB_RING_SIZE = 1,
 };
 

@@ -24,6 +24,8 @@
 #define NOTES_MAX_BYTES	  65536
 #define DYNAMIC_MAX_BYTES 65536
 
+#define LOADER_NAME_BYTES 16 /* of a name, enough to tell a dynamic loader */
+
 static bool range_fits(uint64_t start, uint64_t bytes, uint64_t total)
 {
 	return start <= total && bytes <= total - start;
@@ -131,10 +133,27 @@ static bool is_loader_name(const char *soname)
 	       !strncmp(soname, "ld64", 4);
 }
 
+/* Of a string in a section, its beginning: libelf would read all of the section. */
+static void read_string(const struct elf_image *image, size_t section, uint64_t at, char *to,
+			size_t nr)
+{
+	Elf_Scn *strings = elf_getscn(image->elf, section);
+	GElf_Shdr header;
+
+	memset(to, 0, nr);
+	if (!strings || !gelf_getshdr(strings, &header) || header.sh_type != SHT_STRTAB ||
+	    at >= header.sh_size)
+		return;
+	nr = nr - 1 < header.sh_size - at ? nr - 1 : (size_t)(header.sh_size - at);
+	if (range_fits(header.sh_offset, header.sh_size, image->bytes))
+		(void)elf_image_read(image, header.sh_offset + at, to, nr);
+}
+
 /* Whether the file is the dynamic loader: other libraries' entry points mean nothing. */
 static bool is_loader(const struct elf_image *image)
 {
 	Elf_Scn *section = NULL;
+	char name[LOADER_NAME_BYTES];
 	GElf_Shdr header;
 	GElf_Dyn entry;
 	int i;
@@ -143,16 +162,14 @@ static bool is_loader(const struct elf_image *image)
 		Elf_Data *entries;
 
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC ||
-		    header.sh_size > DYNAMIC_MAX_BYTES)
+		    header.sh_size > DYNAMIC_MAX_BYTES || (header.sh_flags & SHF_COMPRESSED))
 			continue;
 		entries = elf_getdata(section, NULL);
 		for (i = 0; entries && gelf_getdyn(entries, i, &entry); i++) {
-			const char *name = NULL;
-
-			if (entry.d_tag == DT_SONAME)
-				name = elf_strptr(image->elf, header.sh_link, entry.d_un.d_val);
-			if (name)
-				return is_loader_name(name);
+			if (entry.d_tag != DT_SONAME)
+				continue;
+			read_string(image, header.sh_link, entry.d_un.d_val, name, sizeof(name));
+			return is_loader_name(name);
 		}
 	}
 	return false;

@@ -24,6 +24,7 @@
 #define PATTERN_MAX	 9
 #define RETURNS_MAX	 64 /* in one file; one is usual */
 #define SHORTEST_PATTERN 7
+#define CLONE_MAX_BYTES	 10
 
 struct pattern {
 	uint16_t machine;
@@ -111,6 +112,23 @@ static int search_bytes(struct search *search, const uint8_t *bytes, size_t nr, 
 	return err;
 }
 
+/*
+ * glibc's clone() and clone3() end their CFI right before the system call, because it would be wrong
+ * in the child. In the parent, up to the return, nothing but the return address is on the stack.
+ */
+static int add_clone(struct search *search, const uint8_t *bytes, size_t nr, uint64_t address)
+{
+	static const uint8_t call[] = {0x0f, 0x05}, ret = 0xc3;
+	struct code_span span = {.start = address, .source = search->source + 1};
+	const uint8_t *end;
+
+	if (search->image->machine != EM_X86_64 || nr < CLONE_MAX_BYTES ||
+	    memcmp(bytes, call, sizeof(call)) != 0 || !(end = memchr(bytes, ret, CLONE_MAX_BYTES)))
+		return 0;
+	span.end = address + (uint64_t)(end - bytes) + 1;
+	return code_spans_add(search->returns, &span);
+}
+
 /* Pieces overlap by what a pattern cut in two would need; what is found twice is merged later. */
 static int search_gap(struct search *search, const struct elf_segment *segment, uint64_t start,
 		      uint64_t end)
@@ -125,7 +143,10 @@ static int search_gap(struct search *search, const struct elf_segment *segment, 
 
 		if (!bytes)
 			break;
-		err = search_bytes(search, bytes, nr, at, start);
+		if (at == start)
+			err = add_clone(search, bytes, nr, at);
+		if (err == 0)
+			err = search_bytes(search, bytes, nr, at, start);
 		if (at + nr == end)
 			break;
 		at += nr - PATTERN_MAX + 1;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -109,6 +111,19 @@ static int compile_with_debug(struct unwind_table *table, const struct elf_image
 	return err;
 }
 
+/*
+ * A build id is what the file says it is. Only files that root (or we) alone can write are believed, or any
+ * user could put his table in the place of libc's.
+ */
+static bool may_be_cached(int fd, const struct elf_image *image)
+{
+	struct stat status;
+
+	return image->build_id_bytes && fstat(fd, &status) == 0 &&
+	       (status.st_uid == 0 || status.st_uid == geteuid()) &&
+	       !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
 int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cache, bool *ret_cached,
 		   struct error *error)
 {
@@ -118,11 +133,13 @@ int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cach
 
 	if (err < 0)
 		return err;
-	if (cache && image.build_id_bytes)
+	if (!may_be_cached(fd, &image))
+		cache = NULL;
+	if (cache)
 		cached = unwind_cache_load(cache, image.build_id, image.build_id_bytes, table) == 0;
 	if (!cached)
 		err = compile_with_debug(table, &image, error);
-	if (!err && !cached && cache && image.build_id_bytes)
+	if (!err && !cached && cache)
 		(void)unwind_cache_store(cache, image.build_id, image.build_id_bytes, table);
 	if (!err && ret_cached)
 		*ret_cached = cached;

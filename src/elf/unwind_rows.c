@@ -22,6 +22,7 @@
 #include "elf/cfi_entries.h"
 #include "elf/cfi_program.h"
 #include "elf/code_spans.h"
+#include "elf/go_code.h"
 #include "elf/signal_returns.h"
 
 #define RULES_MAX (1U << 20) /* LLVM has some thousands */
@@ -37,6 +38,7 @@ enum source {
 	NR_SECTIONS,
 	SOURCE_ENTRY = NR_SECTIONS,
 	SOURCE_SIGNAL,
+	SOURCE_CLONE, /* right behind: one search finds both */
 	SOURCE_GO,
 };
 
@@ -44,6 +46,7 @@ struct compiler {
 	struct unwind_rows *rows;
 	const struct elf_image *image;
 	const struct cfi_machine *machine;
+	struct go_code *go; /* NULL: the file has none */
 	struct cfi_section sections[NR_SECTIONS];
 	struct cfi_reader readers[NR_SECTIONS];
 	struct cfi_program program;
@@ -214,10 +217,7 @@ static int take_section(struct compiler *compiler, enum source source,
 	return err;
 }
 
-/*
- * All code that Go's compiler made keeps frame pointers. Its .debug_frame is not used: that does not
- * tell where the runtime changes from one stack to another, and frame pointers lead through that.
- */
+/* All code that Go's compiler made keeps frame pointers, also what .debug_frame says nothing of. */
 static int take_go_code(struct compiler *compiler)
 {
 	struct code_spans code = {0};
@@ -276,19 +276,17 @@ static int take_entry(struct compiler *compiler)
 
 static int list_code(struct compiler *compiler, const struct elf_image *debug)
 {
-	bool is_go = cfi_section_is_of_go(compiler->image);
 	int err = take_section(compiler, SOURCE_EH_FRAME, compiler->image);
 
-	if (err == 0 && !is_go)
+	if (err == 0)
 		err = take_section(compiler, SOURCE_DEBUG_FRAME, compiler->image);
-	if (err == 0 && debug && !is_go && debug->is_64 &&
-	    debug->machine == compiler->image->machine)
+	if (err == 0 && debug && debug->is_64 && debug->machine == compiler->image->machine)
 		err = take_section(compiler, SOURCE_OF_DEBUG_FILE, debug);
 	if (err == 0)
 		err = take_signal_returns(compiler);
 	if (err == 0)
 		err = take_entry(compiler);
-	if (err == 0 && is_go)
+	if (err == 0 && compiler->go)
 		err = take_go_code(compiler);
 	return err;
 }
@@ -316,6 +314,8 @@ static int run_function(struct compiler *compiler, const struct code_span *span)
 		if (start >= end)
 			continue;
 		compiler->rows->nr_not_packed += !cfi_program_rule(program, &rule);
+		if (compiler->go && span->source != SOURCE_EH_FRAME)
+			go_code_complete(&rule);
 		err = add_row(compiler, start, &rule);
 		if (err < 0)
 			return err;
@@ -341,10 +341,22 @@ static int add_function(struct compiler *compiler, const struct code_span *span)
 
 static int add_span(struct compiler *compiler, const struct code_span *span)
 {
+	enum unwind_cfa go = UNWIND_CFA_NONE;
+
+	if (compiler->go && span->source != SOURCE_EH_FRAME && span->source < NR_SECTIONS)
+		go = go_code_special(compiler->go, span->start);
+	if (go != UNWIND_CFA_NONE)
+		return add_bare_row(compiler, span->start, go);
 	if (span->source == SOURCE_ENTRY)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_END);
 	if (span->source == SOURCE_SIGNAL)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_SIGNAL);
+	if (span->source == SOURCE_CLONE)
+		return add_row(compiler, span->start,
+			       &(struct unwind_rule){.cfa = UNWIND_CFA_REGISTER,
+						     .reg = compiler->machine->sp,
+						     .offset = 8,
+						     .ra = {UNWIND_AT_CFA, 0, -8}});
 	if (span->source == SOURCE_GO)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_CHAIN);
 	return add_function(compiler, span);
@@ -389,6 +401,7 @@ static void compiler_free(struct compiler *compiler)
 		cfi_section_clear(&compiler->sections[i]);
 	code_spans_clear(&compiler->spans);
 	u64_map_clear(&compiler->numbers);
+	go_code_free(compiler->go);
 	free(compiler);
 }
 
@@ -408,6 +421,8 @@ int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 	compiler->error = error;
 	(void)getrandom(&compiler->seed, sizeof(compiler->seed), GRND_NONBLOCK);
 	err = add_first_rule(compiler);
+	if (err == 0 && go_code_read(&compiler->go, image) < 0)
+		err = out_of_memory(compiler);
 	if (err == 0 && image->is_64 && compiler->machine) {
 		err = list_code(compiler, debug);
 		if (err == 0)

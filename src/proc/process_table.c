@@ -135,7 +135,7 @@ static int read_maps(struct process_table *table, struct process *process,
 		struct mapping mapping = {
 			.start = entry.start, .end = entry.end, .offset = entry.offset};
 
-		if (!entry.executable)
+		if (!entry.executable || entry.start >> 63) /* [vsyscall] is the kernel's */
 			continue;
 		err = classify(table, process->pid, &entry.id, entry.path, &mapping);
 		if (err == 0)

@@ -228,6 +228,12 @@ static int walk_raw(struct drain *drain, const struct wire_record *record,
 			return -EAGAIN;
 		stack.end = WALK_NO_TABLE;
 	}
+	/* An exec has put new memory in place, and not yet new registers: the old program's. */
+	if (stack.end == WALK_NO_MAPPING && record->nr_kernel &&
+	    !mappings_find(mappings, stack.frames[0])) {
+		stack.nr = 0;
+		stack.end = WALK_NONE;
+	}
 	user.nr = stack.nr;
 	user.end = (uint8_t)stack.end;
 	return add_sample(drain, record, &user, &sample);

@@ -71,6 +71,8 @@ static int take_event(void *context, struct sideband_event *event)
 	case SIDEBAND_LOST:
 		session->nr_lost_events += event->nr_lost;
 		process_table_distrust(session->processes);
+		if (session->unwinder)
+			unwinder_forget_all(session->unwinder);
 		return 0;
 	case SIDEBAND_THROTTLE:
 		return absence_throttle(&session->absence, event->id, event->time_ns);

@@ -134,17 +134,18 @@ static int make_drain(struct session *session, struct error *error)
 	return session->drain ? 0 : no_memory(error);
 }
 
-/* Looks at a process before its first sample, and makes the kernel ready to walk it. */
+/*
+ * Looks at a process before its first sample, and asks for its tables. The kernel learns of its
+ * mappings with its first sample, which says what program it then is.
+ */
 static int meet_target(struct session *session, int32_t pid)
 {
-	const struct mappings *mappings;
 	int err = process_table_meet(session->processes, pid);
 
-	if (err || !session->unwinder)
-		return err;
-	mappings = process_table_mappings(session->processes, pid, clock_now_ns());
-	unwinder_preload(session->unwinder, mappings);
-	return unwinder_publish(session->unwinder, (uint32_t)pid, 0, 0, mappings);
+	if (!err && session->unwinder)
+		unwinder_preload(session->unwinder,
+				 process_table_mappings(session->processes, pid, clock_now_ns()));
+	return err;
 }
 
 /* The processes that were asked for are known before their first sample. */

@@ -11,7 +11,7 @@
 #define RING_SECONDS	  0.5 /* of records at full rate, each … */
 #define RING_RECORD_BYTES 512
 #define RAW_SECONDS	  0.03 /* of raw ones, of which half the ring may be full */
-#define RAW_RECORD_BYTES  (2.0 * (WIRE_MAX_RAW_WORDS * 8 + 512))
+#define RAW_RECORD_BYTES  (2 * (WIRE_MAX_RAW_WORDS * 8 + 512))
 #define MIN_RING_BYTES	  (256UL << 10)
 #define MAX_RING_BYTES	  (64UL << 20)
 
@@ -42,8 +42,9 @@ void sizes_choose(const struct event *event, const struct sampling_rate *rate, s
 		  bool has_raw, size_t *ring_bytes, size_t *max_counts)
 {
 	double samples = expected_rate(event, rate) * (double)nr_cpus; /* a second */
+	const size_t raw_bytes = RAW_RECORD_BYTES;
 	double records = samples * RING_SECONDS * RING_RECORD_BYTES;
-	double raw = has_raw ? samples * RAW_SECONDS * RAW_RECORD_BYTES : 0;
+	double raw = has_raw ? samples * RAW_SECONDS * (double)raw_bytes : 0;
 
 	if (!*ring_bytes)
 		*ring_bytes = power_of_two_at_least(records > raw ? records : raw, MIN_RING_BYTES,

@@ -1,6 +1,7 @@
 /* Walking in user space; see stack_walk.h. */
 #include "session/stack_walk.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 /* A record's stack, and where the rules of the frame are. */
@@ -9,16 +10,19 @@ struct unwind_memory {
 	uint64_t start;
 	const uint64_t *words;
 	size_t nr_words;
+	bool is_beyond; /* the read that failed was above all that was captured */
 	struct unwind_table_entry *table;
 	struct unwind_rule wide;
 };
 
-static int unwind_read(const struct unwind_memory *memory, uint64_t address, __u64 *ret)
+static int unwind_read(struct unwind_memory *memory, uint64_t address, __u64 *ret)
 {
 	uint64_t word = (address - memory->start) / sizeof(uint64_t);
 
-	if (address < memory->start || address % sizeof(uint64_t) || word >= memory->nr_words)
+	if (address < memory->start || address % sizeof(uint64_t) || word >= memory->nr_words) {
+		memory->is_beyond = address >= memory->start && address % sizeof(uint64_t) == 0;
 		return -1;
+	}
 	*ret = memory->words[word];
 	return 0;
 }
@@ -81,8 +85,7 @@ static enum walk_end walk_frames(const struct stack_walk_context *context,
 
 		if (ret->nr >= context->max_frames || ret->nr >= WIRE_MAX_USER_FRAMES)
 			return WALK_TRUNCATED;
-		end = find_rule(context, walk->pc - !walk->is_exact, memory, &packed,
-				&ret->wanted_table);
+		end = find_rule(context, unwind_address(walk), memory, &packed, &ret->wanted_table);
 		if (end && ret->nr)
 			return end;
 		ret->frames[ret->nr] = walk->pc + (ret->nr && walk->is_exact);
@@ -97,18 +100,20 @@ void stack_walk(const struct stack_walk_context *context, const uint64_t *words,
 		struct user_stack *ret)
 {
 	struct unwind_memory memory = {.pool = context->pool};
-	struct unwind_walk walk = {.is_exact = 1, .known = ~0U};
+	struct unwind_walk walk = {.is_exact = 1, .known = UNWIND_FIRST_KNOWN};
 
 	ret->nr = 0;
 	ret->end = WALK_MISSED;
 	if (nr < WIRE_RAW_REGS)
 		return;
 	memcpy(walk.regs, words, sizeof(walk.regs));
-	walk.pc = words[WIRE_RAW_PC];
-	memory.start = walk.regs[UNWIND_REG_SP] & ~7ULL;
+	walk.pc = words[WIRE_RAW_PC] & ~WIRE_RAW_IN_CALL;
+	walk.is_call = (words[WIRE_RAW_PC] & WIRE_RAW_IN_CALL) != 0;
+	memory.start = (walk.regs[UNWIND_REG_SP] & ~7ULL) - WIRE_RAW_RED_ZONE;
 	memory.words = words + WIRE_RAW_REGS;
 	memory.nr_words = nr - WIRE_RAW_REGS;
 	ret->end = walk_frames(context, &memory, &walk, ret);
-	if (ret->end == WALK_FAULT && memory.nr_words * 8 > WIRE_RAW_STACK_BYTES - 4096)
+	if (ret->end == WALK_FAULT && memory.is_beyond &&
+	    memory.nr_words * 8 > WIRE_RAW_RED_ZONE + WIRE_RAW_STACK_BYTES - 4096)
 		ret->end = WALK_TRUNCATED; /* more stack than a record has room for */
 }

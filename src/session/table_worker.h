@@ -18,10 +18,10 @@
 
 struct table_worker;
 
-/* cache may be NULL; it is only used by the worker from now on. NULL on failure. */
+/* Takes the cache, which may be NULL, also if it fails. NULL on failure. */
 struct table_worker *table_worker_new(struct unwind_cache *cache, struct error *error);
 
-/* Waits for the table that is being made, if any. */
+/* Waits for the table that is being made, if any, but not for ever: then its memory stays. */
 void table_worker_free(struct table_worker *worker);
 
 /* Asks for the table of the file behind fd, which is taken. 0 or -ENOMEM (fd is closed). */

@@ -263,6 +263,15 @@ void unwind_pool_epoch_ended(struct unwind_pool *pool)
 	pool->limbo.nr = 0;
 }
 
+size_t unwind_pool_limbo_bytes(const struct unwind_pool *pool)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < pool->limbo.nr; i++)
+		bytes += (size_t)pool->limbo.items[i].units * POOL_UNIT_BYTES;
+	return bytes;
+}
+
 char *unwind_pool_chunk(const struct unwind_pool *pool, uint32_t place)
 {
 	size_t number = POOL_CHUNK(place);

@@ -44,6 +44,9 @@ void *unwind_pool_at(const struct unwind_pool *pool, uint32_t place);
 /* Every program that ran when this epoch ended has finished. */
 void unwind_pool_epoch_ended(struct unwind_pool *pool);
 
+/* Released, and not yet to be given out again. */
+size_t unwind_pool_limbo_bytes(const struct unwind_pool *pool);
+
 /* The chunk that a place is in; NULL: no such. */
 char *unwind_pool_chunk(const struct unwind_pool *pool, uint32_t place);
 

@@ -29,14 +29,14 @@
 
 struct table {
 	uint32_t file;
-	bool is_asked; /* the worker has it */
+	bool is_asked;	     /* the worker has it */
+	uint32_t not_before; /* epoch: there was no room, or something failed for a time */
 	struct loaded_table loaded;
 };
 
 struct unwinder {
 	struct unwinder_options options;
 	struct unwind_pool *pool;
-	struct unwind_cache *cache;
 	struct table_worker *worker;
 	struct table *tables;
 	size_t nr_tables, table_capacity;
@@ -47,8 +47,6 @@ struct unwinder {
 	uint32_t sequence; /* of the process published last */
 	uint32_t epoch;
 	uint32_t hand; /* which way of a full set is taken next */
-	uint32_t stray_pid;
-	unsigned nr_strays; /* of that pid, in a row */
 	struct unwinder_cost cost;
 };
 
@@ -80,6 +78,7 @@ static int add_table(struct unwinder *unwinder, uint32_t file)
 struct unwinder *unwinder_new(const struct unwinder_options *options, struct error *error)
 {
 	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
+	struct unwind_cache *cache = NULL;
 
 	if (!unwinder || add_table(unwinder, NO_FILE) < 0) {
 		(void)error_set(error, -ENOMEM, "out of memory");
@@ -88,10 +87,11 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 	}
 	unwinder->options = *options;
 	unwinder->pool = unwind_pool_new(options->fds, options->max_bytes, error);
-	if (options->cache_folder) /* without it, tables are made anew: no failure */
-		unwinder->cache = unwind_cache_open(options->cache_folder, MAX_DISK_BYTES, NULL);
+	if (unwinder->pool && options->cache_folder)
+		/* Without it, tables are made anew: no failure. */
+		cache = unwind_cache_open(options->cache_folder, MAX_DISK_BYTES, NULL);
 	if (unwinder->pool)
-		unwinder->worker = table_worker_new(unwinder->cache, error);
+		unwinder->worker = table_worker_new(cache, error);
 	if (!unwinder->worker) {
 		unwinder_free(unwinder);
 		return NULL;
@@ -107,7 +107,6 @@ void unwinder_free(struct unwinder *unwinder)
 	if (!unwinder)
 		return;
 	table_worker_free(unwinder->worker);
-	unwind_cache_close(unwinder->cache);
 	for (i = 0; i < unwinder->nr_tables; i++)
 		loaded_table_clear(&unwinder->tables[i].loaded);
 	unwind_pool_free(unwinder->pool);
@@ -166,14 +165,19 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 	const struct file *file;
 	int fd;
 
-	if (table->is_asked || entry_of(unwinder, number)->state != UNWIND_TABLE_WANTED)
+	if (table->is_asked || entry_of(unwinder, number)->state != UNWIND_TABLE_WANTED ||
+	    (int32_t)(unwinder->epoch - table->not_before) < 0)
 		return;
 	file = file_table_get(unwinder->options.files, table->file);
-	fd = file->fd < 0 ? -1 : fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd < 0)
+	if (file->fd < 0) {
 		set_absent(unwinder, number);
-	else
+		return;
+	}
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0)
 		table->is_asked = table_worker_add(unwinder->worker, number, fd) == 0;
+	if (!table->is_asked)
+		table->not_before = unwinder->epoch + 1;
 }
 
 void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings)
@@ -228,7 +232,7 @@ static uint32_t least_used(const struct unwinder *unwinder)
 /* Their memory is free after the epoch: the table that it is for comes back then. */
 static void evict(struct unwinder *unwinder, size_t bytes)
 {
-	size_t freed = 0;
+	size_t freed = unwind_pool_limbo_bytes(unwinder->pool); /* on its way already */
 	uint32_t victim;
 
 	while (freed < bytes && (victim = least_used(unwinder)) != NO_TABLE) {
@@ -244,7 +248,7 @@ static void evict(struct unwinder *unwinder, size_t bytes)
 static bool is_of_use(const struct unwinder *unwinder, const struct made_table *made)
 {
 	return !made->err && made->table.nr_pages &&
-	       unwind_table_bytes(&made->table) <= unwinder->options.max_bytes;
+	       unwind_table_bytes(&made->table) <= unwinder->options.max_bytes / 2;
 }
 
 static void take_table(struct unwinder *unwinder, struct made_table *made)
@@ -253,6 +257,9 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	int err;
 
 	table->is_asked = false;
+	table->not_before = unwinder->epoch + 1; /* if it can't be loaded now */
+	if (made->err && made->err != -ENOEXEC && made->err != -E2BIG)
+		return;
 	if (!is_of_use(unwinder, made)) {
 		set_absent(unwinder, made->number);
 		return;
@@ -397,6 +404,7 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 	place = unwind_pool_allocate(unwinder->pool, process_bytes(nr));
 	if (!place) {
 		evict(unwinder, process_bytes(nr));
+		unwinder_forget(unwinder, pid);
 		return 0;
 	}
 	process = unwind_pool_at(unwinder->pool, place);
@@ -405,6 +413,7 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 		.exec_id = exec_id,
 		.sequence = ++unwinder->sequence,
 		.nr_mappings = (uint32_t)nr,
+		.is_final = nr < mappings_nr(mappings),
 	};
 	fill_mappings(unwinder, process, mappings);
 	set_slot(unwinder, choose_slot(unwinder, pid), (uint64_t)pid << 32 | place);
@@ -416,9 +425,8 @@ bool unwinder_knows(const struct unwinder *unwinder, const struct wire_record *r
 	const uint64_t *slot = find_slot(unwinder, record->pid);
 	const struct unwind_process *process = slot ? process_at(unwinder, *slot) : NULL;
 
-	return process && !process->is_stale &&
-	       (!process->start_time_ns || (process->start_time_ns == record->start_time_ns &&
-					    process->exec_id == record->exec_id));
+	return process && !process->is_stale && process->start_time_ns == record->start_time_ns &&
+	       process->exec_id == record->exec_id;
 }
 
 void unwinder_forget(struct unwinder *unwinder, uint32_t pid)
@@ -436,12 +444,26 @@ void unwinder_touch(struct unwinder *unwinder, uint32_t pid)
 
 	if (!process || process->is_stale)
 		return;
-	process->is_final = 0;
+	process->is_final = process->nr_mappings == UNWIND_MAX_MAPPINGS;
+	process->nr_strays = 0;
 	if (array_reserve(&unwinder->stale, &unwinder->stale_capacity, unwinder->nr_stale + 1,
 			  sizeof(*unwinder->stale)) < 0)
 		return; /* its next stray sample tells */
 	process->is_stale = 1;
 	unwinder->stale[unwinder->nr_stale++] = pid;
+}
+
+void unwinder_forget_all(struct unwinder *unwinder)
+{
+	struct unwind_process_set *sets = unwind_pool_processes(unwinder->pool);
+	size_t i;
+
+	for (i = 0; i < UNWIND_PROCESS_SETS * UNWIND_PROCESS_WAYS; i++)
+		if (sets[i / UNWIND_PROCESS_WAYS].slots[i % UNWIND_PROCESS_WAYS])
+			set_slot(unwinder,
+				 (uint64_t *)&sets[i / UNWIND_PROCESS_WAYS]
+					 .slots[i % UNWIND_PROCESS_WAYS],
+				 0);
 }
 
 uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time_ns,
@@ -467,11 +489,10 @@ uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time
 static void note_stray(struct unwinder *unwinder, uint32_t pid)
 {
 	uint64_t *slot = find_slot(unwinder, pid);
+	struct unwind_process *process = slot ? process_at(unwinder, *slot) : NULL;
 
-	unwinder->nr_strays = pid == unwinder->stray_pid ? unwinder->nr_strays + 1 : 1;
-	unwinder->stray_pid = pid;
-	if (slot && unwinder->nr_strays >= STRAYS_UNTIL_FINAL)
-		process_at(unwinder, *slot)->is_final = 1;
+	if (process && !process->is_stale && ++process->nr_strays >= STRAYS_UNTIL_FINAL)
+		process->is_final = 1;
 }
 
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,

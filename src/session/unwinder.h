@@ -35,8 +35,8 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 void unwinder_free(struct unwinder *unwinder);
 
 /*
- * A process, as its record says, has these mappings: lets the kernel walk it. start_time_ns 0:
- * whatever program the pid has. 0 or -ENOMEM; not to find room is no failure.
+ * A process, as its record says, has these mappings: lets the kernel walk it. Not to find room is no
+ * failure: its next sample is raw again. 0 or -ENOMEM.
  */
 int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_time_ns,
 		     uint64_t exec_id, const struct mappings *mappings);
@@ -45,6 +45,9 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 bool unwinder_knows(const struct unwinder *unwinder, const struct wire_record *record);
 
 void unwinder_forget(struct unwinder *unwinder, uint32_t pid);
+
+/* Of all processes: what is known of them may be wrong. */
+void unwinder_forget_all(struct unwinder *unwinder);
 
 /* Its mappings have changed: it is to be published again. */
 void unwinder_touch(struct unwinder *unwinder, uint32_t pid);

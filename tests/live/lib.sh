@@ -140,3 +140,71 @@ law_holds() {
 				  shown, v["shown"], sum; exit 1 }
 		}' "$stats" 1>&2
 }
+
+# --- stacks that are known by construction --------------------------------------------------------
+
+# A shape's stack, as programs/shapes.h makes it, from the program's first frame to the shape.
+IN_MAIN='_start;[^;]+;([^;]+;)?main'
+IN_SHAPE="$IN_MAIN;run_shape"
+
+# wrong_stacks COMM CHAIN [PERCENT]: says what is wrong with a thread's stacks in $T/out, which has
+# kernel frames annotated; nothing if all is well. CHAIN is all of the user stack, as an extended
+# regular expression for each frame; the last one, without a class in brackets, is where the time
+# goes, PERCENT (80) at least.
+#
+# Stacks that end there must be the chain, without exception. Others are what leads there and back;
+# of these one in fifty may be cut off. Where the kernel begins or ends a process it has no stack.
+wrong_stacks() {
+	CHAIN=$2 awk -v comm="$1" -v least="${3:-80}" '
+	BEGIN {
+		chain = ENVIRON["CHAIN"]
+		stem = hot = chain
+		sub(/;[^;]*$/, "", stem)
+		sub(/^.*;/, "", hot)
+	}
+	index($0, comm ";") != 1 { next }
+	{
+		n = $NF
+		sub(/ [0-9]+$/, "")
+		bare = /;(do_exit|[a-z_]*execve|ret_from_fork)/
+		gsub(/;[^;]*_\[k\]/, "")
+		if ($0 == comm && bare) next
+		all += n
+		if ($0 ~ ("^" comm ";" chain "$")) right += n
+		else if ($0 ~ (";" hot "$")) { wrong += n; example = $0 }
+		else if ($0 !~ ("^" comm ";(_start|" stem ")(;|$)")) { stray += n; stray_example = $0 }
+	}
+	END {
+		if (wrong) printf "%d of %d wrong, as %s", wrong, all, substr(example, 1, 300)
+		else if (stray > 1 + all / 50)
+			printf "%d of %d stray, as %s", stray, all, substr(stray_example, 1, 300)
+		else if (right < 10 || right < all * least / 100)
+			printf "only %d of %d", right, all
+	}' "$T/out"
+}
+
+# check_stacks NAME COMM CHAIN [PERCENT]
+check_stacks() { check_equal "$1" "$(wrong_stacks "$2" "$3" "${4:-}")" ""; }
+
+# The share of the last run's user stacks whose walk ended so, in percent, by the run's own word.
+ended() { percent "$(stat_of "user_end_$1")" "$(walked)"; }
+walked() { awk '/^user_end_/ { n += $2 } END { print n + 0 }' "$T/stats"; }
+
+# build NAME SOURCE COMPILER ARG…: one of programs/special, as $SPECIAL/NAME; once, until its source
+# changes. Without the compiler, or where it can't, says what would have been needed.
+SPECIAL=$PROGRAMS/special
+build() {
+	local output=$SPECIAL/$1 source=$ROOT/tests/live/programs/$2
+	local header=$ROOT/tests/live/programs/shapes.h
+	[ "$output" -nt "$source" ] && [ "$output" -nt "$header" ] && return
+	mkdir -p "$SPECIAL"
+	if ! command -v "$3" >/dev/null; then
+		skip "$1" "$3"
+		return 1
+	fi
+	if ! "${@:3}" -o "$output" "$source" >"$T/err" 2>&1; then
+		skip "$1" "that '$3' can build it: $(grep -m 1 -i error "$T/err")"
+		return 1
+	fi
+}
+C_FLAGS=(-std=gnu11 -O2 -g -fomit-frame-pointer -D_GNU_SOURCE -w -pthread)

@@ -11,6 +11,7 @@
 #include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "elf/elf_image.h"
@@ -78,6 +79,7 @@ static inline int code_file_make(const struct code_file *code)
 	size_t i;
 
 	CHECK(fd >= 0 && code->nr_segments <= CODE_FILE_MAX_SEGMENTS);
+	CHECK_EQ(fchmod(fd, 0644), 0); /* what anybody may write is not cached */
 	for (i = 0; i < code->nr_segments; i++) {
 		const struct elf_segment *segment = &code->segments[i];
 

@@ -17,7 +17,8 @@ TEST(sizes_grow_with_the_rate)
 
 	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 99}, 2, false, &small_ring,
 		     &small_counts);
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false, &ring, &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false, &ring,
+		     &counts);
 	CHECK(ring > small_ring && counts > small_counts);
 	CHECK_EQ(ring & (ring - 1), 0);
 	CHECK(small_ring >= 4096);
@@ -27,8 +28,8 @@ TEST(sizes_have_an_end)
 {
 	size_t ring = 0, counts = 0;
 
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 1000000}, 4096, false, &ring,
-		     &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 1000000}, 4096, false,
+		     &ring, &counts);
 	CHECK_EQ(ring, 64UL << 20);
 	CHECK_EQ(counts, 131072);
 }
@@ -37,7 +38,8 @@ TEST(sizes_of_a_clock_follow_its_period)
 {
 	size_t ring = 0, counts = 0, ring_hz = 0, counts_hz = 0;
 
-	sizes_choose(clock_event(), &(struct sampling_rate){.period = 1000000}, 8, false, &ring, &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.period = 1000000}, 8, false, &ring,
+		     &counts);
 	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 1000}, 8, false, &ring_hz,
 		     &counts_hz);
 	CHECK_EQ(ring, ring_hz);
@@ -48,7 +50,8 @@ TEST(sizes_leave_what_was_asked_for)
 {
 	size_t ring = 4096, counts = 7;
 
-	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false, &ring, &counts);
+	sizes_choose(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false, &ring,
+		     &counts);
 	CHECK_EQ(ring, 4096);
 	CHECK_EQ(counts, 7);
 }

@@ -23,25 +23,25 @@ TEST(stack_walk_by_frame_pointers_without_a_table)
 	walk_close(&walk);
 }
 
-/* Functions of 64 bytes of stack, up to the end of what was captured. */
+/* Functions of 128 bytes of stack, up to the end of what was captured. */
 static enum walk_end end_of_stack(size_t bytes)
 {
-	static const struct unwind_rule rules[] = {RULE(SP, 64, AT(-8), SAME)};
+	static const struct unwind_rule rules[] = {RULE(SP, 128, AT(-8), SAME)};
 	enum walk_end end;
 	struct walk walk;
 	size_t word;
 
 	walk_open(&walk, rules);
 	for (word = 0; word < bytes / 8; word++)
-		push(&walk, word, word % 8 == 7 ? IN(0) : 0);
+		push(&walk, word, word % 16 == 15 ? IN(0) : 0);
 	run(&walk);
-	CHECK_EQ(walk.stack.nr, 1 + bytes / 64);
+	CHECK_EQ(walk.stack.nr, 1 + bytes / 128);
 	end = walk.stack.end;
 	walk_close(&walk);
 	return end;
 }
 
-/* The capture is of four pages; the first of them from the stack pointer on. */
+/* The capture is of some pages; the first of them from the stack pointer on. */
 TEST(stack_walk_tells_the_end_of_a_full_capture)
 {
 	CHECK_EQ(end_of_stack(0), WALK_FAULT);

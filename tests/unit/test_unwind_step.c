@@ -3,6 +3,7 @@
 #include <ucontext.h>
 
 #include "unit/test.h"
+#include "bpf/unwind_walk.h"
 #include "unit/walk_fixture.h"
 
 #if defined(__x86_64__) /* from sp, when a handler returns; the registers as libc knows them */
@@ -43,6 +44,18 @@ TEST(unwind_step_by_packed_rules_of_arm64)
 	struct walk walk;
 
 	walk_open_for(&walk, rules, ARRAY_SIZE(rules), EM_AARCH64);
+	if (!(UNWIND_FIRST_KNOWN >> UNWIND_REG_RA &
+	      1)) { /* no link register here: from behind it */
+		walk.words[WIRE_RAW_PC] = IN(1);
+		push(&walk, 0, WORD(10));
+		push(&walk, 1, IN(2));
+		push(&walk, 10, 0);
+		push(&walk, 11, IN(3));
+		push(&walk, 10 + 512 + 2, IN(4));
+		check_walk(&walk, WALK_COMPLETE, IN(1), IN(2), IN(3), IN(4), DONE);
+		walk_close(&walk);
+		return;
+	}
 	walk.words[UNWIND_REG_RA] = IN(1);
 	push(&walk, 0, WORD(10)); /* fp */
 	push(&walk, 1, IN(2));

@@ -132,7 +132,7 @@ TEST(unwind_pack_of_every_sound_rule)
 				CHECK_EQ(rule.cfa, UNWIND_CFA_NONE);
 				continue;
 			}
-			CHECK(unwind_pack_wide_is_sound(&rule));
+			CHECK(rule.cfa > UNWIND_CFA_SIGNAL || unwind_pack_wide_is_sound(&rule));
 			CHECK(unwind_pack_rule(&rule, known[i], &again));
 			same = unwind_pack_expand(again, known[i]);
 			CHECK(!memcmp(&same, &rule, sizeof(rule)));

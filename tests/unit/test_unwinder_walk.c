@@ -77,8 +77,8 @@ __attribute__((noinline, no_sanitize("address"))) static void take_sample(void)
 	if (nr > WIRE_RAW_STACK_BYTES / 8)
 		nr = WIRE_RAW_STACK_BYTES / 8;
 	for (i = 0; i < nr; i++)
-		sample.words[WIRE_RAW_REGS + i] = stack[i];
-	sample.record.nr_user = (uint16_t)(WIRE_RAW_REGS + nr);
+		sample.words[WIRE_RAW_STACK + i] = stack[i];
+	sample.record.nr_user = (uint16_t)(WIRE_RAW_STACK + nr);
 }
 
 static int sample_and_compare(const void *a, const void *b)

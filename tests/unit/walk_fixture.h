@@ -104,7 +104,7 @@ static inline void walk_close(struct walk *walk)
 /* Puts a word onto the stack, which reaches as far as there are some. */
 static inline void push(struct walk *walk, size_t word, uint64_t value)
 {
-	walk->words[WIRE_RAW_REGS + word] = value;
+	walk->words[WIRE_RAW_STACK + word] = value;
 	if (word >= walk->nr_stack)
 		walk->nr_stack = word + 1;
 }
@@ -115,7 +115,7 @@ static inline void run(struct walk *walk)
 						   .mappings = walk->mappings,
 						   .table_of = table_of,
 						   .max_frames = walk->max_frames};
-	size_t nr = WIRE_RAW_REGS + walk->nr_stack;
+	size_t nr = WIRE_RAW_STACK + walk->nr_stack;
 	uint64_t *guarded = test_guarded(walk->words, nr * sizeof(*guarded));
 
 	stack_walk(&context, guarded, nr, &walk->stack);

@@ -1,0 +1,252 @@
+/*
+ * unwind_code MS [SHAPE…]: code that comes and goes, or says nothing about its frames; see shapes.h.
+ * LIBRARY and SECOND_LIBRARY in the environment are two builds of special/library.c.
+ *
+ *	jit		code made at run time, with frame pointers, between functions without
+ *	noinfo		a function in assembly that no unwind table knows; its caller has a number
+ *			where the frame pointer would be
+ *	noinfo_zero	the same, and there is a zero
+ *	noinfo_frame	one that no table knows and that keeps a frame pointer
+ *	plt		calls through the linkage table
+ *	lazy		binding of functions by their first calls
+ *	dlopen		a library of its own every 30 ms: a copy that nobody has seen before
+ *	remap_old	a library's code …
+ *	remap_new	… and then another library's, mapped over it
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+
+#include "shapes.h"
+
+typedef void call_function(void (*call)(void));
+
+/* --- run time -------------------------------------------------------------------------------- */
+
+NAMED void called_by_jit(void)
+{
+	work();
+	NO_TAIL_CALL();
+}
+
+NAMED void calls_jit(call_function *jitted)
+{
+	char room[100];
+
+	__asm__ volatile("" ::"r"(room) : "memory");
+	jitted(called_by_jit);
+	NO_TAIL_CALL();
+}
+
+static void jit(void)
+{
+	/* push %rbp; mov %rsp, %rbp; sub $32, %rsp; call *%rdi; leave; ret */
+	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
+					     0xec, 0x20, 0xff, 0xd7, 0xc9, 0xc3};
+	void *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(place, code, sizeof(code));
+	mprotect(place, 4096, PROT_READ | PROT_EXEC);
+	calls_jit((call_function *)place);
+	NO_TAIL_CALL();
+}
+
+/* --- assembly that says nothing -------------------------------------------------------------- */
+
+/* void noinfo_loop(uint64_t turns), void noinfo_frame_loop(uint64_t turns) */
+__asm__(".text\n"
+	".type noinfo_loop, @function\n"
+	"noinfo_loop:\n"
+	"	push %rbx\n"
+	"	sub $56, %rsp\n"
+	"1:	dec %rdi\n"
+	"	jnz 1b\n"
+	"	add $56, %rsp\n"
+	"	pop %rbx\n"
+	"	ret\n"
+	".size noinfo_loop, . - noinfo_loop\n"
+	".type noinfo_frame_loop, @function\n"
+	"noinfo_frame_loop:\n"
+	"	push %rbp\n"
+	"	mov %rsp, %rbp\n"
+	"1:	dec %rdi\n"
+	"	jnz 1b\n"
+	"	pop %rbp\n"
+	"	ret\n"
+	".size noinfo_frame_loop, . - noinfo_frame_loop\n");
+
+void noinfo_loop(uint64_t turns);
+void noinfo_frame_loop(uint64_t turns);
+
+#define LOOP_TURNS 1000000
+
+/* Calls it with a number in the frame pointer's register: where that leads is nobody's frame. */
+#define CALL_NOINFO(number)                                                             \
+	__asm__ volatile("mov $" number ", %%rbp\n\tcall noinfo_loop" ::"D"(LOOP_TURNS) \
+			 : "rbp", "memory", "cc")
+
+NAMED void noinfo(void)
+{
+	uint64_t end_ns = thread_cpu_ns() + work_ns;
+
+	while (thread_cpu_ns() < end_ns)
+		CALL_NOINFO("0x123456789");
+}
+
+NAMED void noinfo_zero(void)
+{
+	uint64_t end_ns = thread_cpu_ns() + work_ns;
+
+	while (thread_cpu_ns() < end_ns)
+		CALL_NOINFO("0");
+}
+
+NAMED void noinfo_frame(void)
+{
+	uint64_t end_ns = thread_cpu_ns() + work_ns;
+
+	while (thread_cpu_ns() < end_ns)
+		noinfo_frame_loop(LOOP_TURNS);
+}
+
+/* --- calls by way of the linkage table -------------------------------------------------------- */
+
+NAMED void plt(void)
+{
+	uint64_t end_ns = thread_cpu_ns() + work_ns;
+	unsigned seed = 1;
+
+	while (thread_cpu_ns() < end_ns)
+		for (int i = 0; i < 10000; i++)
+			rand_r(&seed);
+}
+
+/* A symbol of a library that is as good as its name; ends the process if it is not to be had. */
+static void *open_library(const char *path, int flags, const char *symbol, void **ret_handle)
+{
+	void *handle = path ? dlopen(path, flags) : NULL;
+	void *found = handle ? dlsym(handle, symbol) : NULL;
+
+	if (!found) {
+		fprintf(stderr, "no library '%s' with '%s'\n", path ? path : "", symbol);
+		_exit(1);
+	}
+	*ret_handle = handle;
+	return found;
+}
+
+NAMED void bind_all(void (*bind)(void))
+{
+	bind();
+	NO_TAIL_CALL();
+}
+
+static void lazy(void)
+{
+	uint64_t end_ns = thread_cpu_ns() + work_ns;
+
+	while (thread_cpu_ns() < end_ns) {
+		void *handle;
+
+		bind_all((void (*)(void))open_library(getenv("LIBRARY"), RTLD_LAZY, "library_bind",
+						      &handle));
+		dlclose(handle);
+	}
+}
+
+/* --- libraries that come and go -------------------------------------------------------------- */
+
+static void copy_file(const char *from, const char *to)
+{
+	static char bytes[1 << 18];
+	int in = open(from, O_RDONLY | O_CLOEXEC);
+	int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
+	ssize_t got = read(in, bytes, sizeof(bytes));
+
+	if (got <= 0 || write(out, bytes, (size_t)got) != got)
+		_exit(1);
+	close(in);
+	close(out);
+}
+
+NAMED void calls_library(call_function *library_call)
+{
+	library_call(work);
+	NO_TAIL_CALL();
+}
+
+static void run_dlopen(void)
+{
+	uint64_t end_ns = thread_cpu_ns() + work_ns;
+	int number = 0;
+	char path[512];
+	void *handle;
+
+	work_ns = 30000000;
+	do {
+		snprintf(path, sizeof(path), "%s.%d", getenv("LIBRARY"), number++);
+		copy_file(getenv("LIBRARY"), path);
+		calls_library(
+			(call_function *)open_library(path, RTLD_NOW, "library_call", &handle));
+		dlclose(handle);
+	} while (thread_cpu_ns() < end_ns);
+	/* The files stay, as libraries do: who removes one at once takes the names with it. */
+}
+
+struct code {
+	const char *path; /* in: of the library */
+	uintptr_t start;
+	size_t bytes;
+	off_t offset;
+};
+
+static int find_code(struct dl_phdr_info *info, size_t bytes, void *argument)
+{
+	struct code *code = argument;
+
+	if (strcmp(info->dlpi_name, code->path))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type != PT_LOAD || !(header->p_flags & PF_X))
+			continue;
+		code->start = info->dlpi_addr + header->p_vaddr;
+		code->bytes = header->p_memsz;
+		code->offset = (off_t)header->p_offset;
+	}
+	return 1;
+}
+
+/* The same addresses, the same kind of call; then it is another file's code. */
+static void remap(void)
+{
+	struct code code = {.path = getenv("LIBRARY")};
+	call_function *call;
+	void *handle;
+	int fd = open(getenv("SECOND_LIBRARY"), O_RDONLY | O_CLOEXEC);
+
+	call = (call_function *)open_library(code.path, RTLD_NOW, "library_call", &handle);
+	dl_iterate_phdr(find_code, &code);
+	calls_library(call);
+	prctl(PR_SET_NAME, "remap_new");
+	if (mmap((void *)code.start, code.bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+		 code.offset) == MAP_FAILED)
+		_exit(1);
+	calls_library(call);
+	_exit(0); /* the library's own end is gone with its code */
+}
+
+static const struct shape shapes[] = {
+	{"jit", jit},
+	{"noinfo", noinfo},
+	{"noinfo_zero", noinfo_zero},
+	{"noinfo_frame", noinfo_frame},
+	{"plt", plt},
+	{"lazy", lazy},
+	{"dlopen", run_dlopen},
+	{"remap_old", remap},
+};
+
+SHAPES_MAIN(shapes)

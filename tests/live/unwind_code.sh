@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The walk by unwind tables through code that comes and goes while it is profiled, code that was made
+# at run time, and code that says nothing about its frames.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+MS=${MS:-60} # CPU time of each shape
+HZ=${HZ:-1999}
+
+build library.so special/library.c gcc "${C_FLAGS[@]}" -fPIC -shared -Wl,-z,lazy || exit 0
+build second.so special/library.c gcc "${C_FLAGS[@]}" -fPIC -shared -DFRAME_BYTES=1000 || exit 0
+cp "$SPECIAL/library.so" "$SPECIAL/second.so" "$T"
+export LIBRARY=$T/library.so SECOND_LIBRARY=$T/second.so
+unset LD_BIND_NOW
+
+# code SHAPE [MS]
+code() {
+	profile -f --annotate --unwind cfi --table-cache "$T/tables" -F "$HZ" -- \
+		"$PROGRAMS/unwind_code" "${2:-$MS}" "$1"
+}
+
+code jit
+check_stacks "jit: from native code through it to native code" jit \
+	"$IN_SHAPE;jit;calls_jit;[^;]+;called_by_jit;work;hot"
+check "jit: complete" test "$(ended complete)" -ge 95
+
+code noinfo_frame
+check_stacks "noinfo_frame: whole, by its frame pointer" noinfo_frame \
+	"$IN_SHAPE;noinfo_frame;noinfo_frame_loop"
+code noinfo
+check_stacks "noinfo: no frame is guessed" noinfo 'noinfo_loop'
+check "noinfo: and the run says why" test "$(ended no_rule)" -ge 70
+code noinfo_zero
+check_stacks "noinfo_zero: no frame is guessed" noinfo_zero 'noinfo_loop'
+check "noinfo_zero: and it is not called complete" test "$(ended complete)" -le 30
+
+code plt
+check_stacks "plt: whole, also in the linkage table" plt "$IN_SHAPE;plt;rand_r" 60
+
+code lazy
+# The loader's entry from a stub goes by a register (rbx) that is known of innermost frames only: those
+# walks end there, say so, and invent nothing.
+check "lazy: while the dynamic loader binds, whole or known to be broken" test \
+	"$(sum_matching "^lazy;$IN_SHAPE;lazy;bind_all;library_bind")" -ge 10 -a \
+	$(($(ended complete) + $(ended no_rule))) -ge 98 -a "$(ended complete)" -ge 60
+
+code dlopen 200
+check_stacks "dlopen: libraries that were loaded a moment ago" dlopen \
+	"$IN_SHAPE;run_dlopen;calls_library;library_call;first_inner;work;hot"
+check "dlopen: complete" test "$(ended complete)" -ge 98
+
+# What was mapped over may be walked by the old code's rules for some milliseconds; its names not.
+code remap_old 200
+check_stacks "remap: the old library" remap_old \
+	"$IN_SHAPE;remap;calls_library;library_call;first_inner;work;hot"
+check "remap: the new one in its place" test \
+	"$(sum_matching "^remap_new;$IN_SHAPE;remap;calls_library;library_call;second_inner;work;hot")" \
+	-ge $(($(sum_matching '^remap_new;.*;hot') * 90 / 100)) -a "$(sum_matching '^remap_new;')" -ge 20
+check "remap: no name of the old one any more" test "$(sum_matching '^remap_new;.*first_')" -eq 0

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# The walk by unwind tables in processes that come and go: a process' first sample is to be as whole
+# as its last, though its tables are only made then.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+HZ=${HZ:-1999}
+
+below() { profile -f --annotate --unwind cfi --table-cache none -F "$HZ" -- "$@"; }
+
+# The share of samples, in percent, whose user stack is whole, by its first frame. Those that the
+# kernel took while a process had no user stack don't count: its begin, exec and end.
+whole_share() {
+	awk '
+	/;(do_exit|[a-z_]*execve|ret_from_fork|load_elf_binary)[a-z_]*_\[k\]/ { next }
+	{ all += $NF }
+	/^[^;]+;_start;/ { whole += $NF; next }
+	# The dynamic loader has no names for its own: it begins in five frames without.
+	/^[^;]+;(\[unknown\]|_dl_start_user)/ { whole += $NF }
+	END { printf "%d\n", all ? 100 * whole / all : 0 }' "$T/out"
+}
+
+# --- many that live shortly ------------------------------------------------------------------------
+
+below "$PROGRAMS/spawn" "$PROGRAMS/shortlived" 40 5000 30000 2
+check "5 to 30 ms each: 98 % complete" test "$(ended complete)" -ge 98
+check "5 to 30 ms each: their work is seen, whole" test \
+	"$(sum_matching "^shortlived;$IN_MAIN;.*a_outer")" -ge 100 -a \
+	"$(sum_matching "^shortlived;$IN_MAIN;.*a_outer")" -eq "$(sum_matching '^shortlived;.*a_outer')"
+mkdir "$T/copies"
+below "$PROGRAMS/spawn" "$PROGRAMS/shortlived" 20 5000 30000 2 "$T/copies"
+check "a file each: 98 % complete" test "$(ended complete)" -ge 98
+# shellcheck disable=SC2016
+below sh -c 'i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
+check "a shell's loop over /bin/true: 98 % whole" test "$(whole_share)" -ge 98
+check "a shell's loop over /bin/true: 96 % complete by its own word" test "$(ended complete)" -ge 96
+
+# --- the same process, other code ------------------------------------------------------------------
+
+if build server special/server.c gcc "${C_FLAGS[@]}"; then
+	below "$SPECIAL/server" 40 3000
+	check_stacks "fork without exec: whole" child "$IN_MAIN;serve;request;work;hot"
+	check "fork without exec: complete" test "$(ended complete)" -ge 98
+fi
+
+no_pie=(gcc "${C_FLAGS[@]}" -no-pie -fno-pie)
+if build before special/reexec.c "${no_pie[@]}" -DSTEP=before -DFRAME_BYTES=100 &&
+	build after special/reexec.c "${no_pie[@]}" -DSTEP=after -DFRAME_BYTES=1000; then
+	start "$SPECIAL/before" 600 "$SPECIAL/after"
+	profile -f --annotate --unwind cfi --table-cache "$T/tables" -F "$HZ" -p "$PID"
+	check_stacks "exec under -p: before" before "$IN_MAIN;before;work;hot"
+	check_stacks "exec under -p: after" after "$IN_MAIN;after;work;hot"
+	check "exec under -p: complete" test "$(ended complete)" -ge 98
+fi

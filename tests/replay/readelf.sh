@@ -1,0 +1,181 @@
+#!/usr/bin/env bash
+# Every unwind row of real files, against readelf: tests/replay/readelf.sh [FILE…]
+#
+# Both sides become lines `address cfa ra fp`; equal neighbours are merged. What readelf calls `exp`
+# is an expression, and so are our rows that come from one; that they are interpreted right is for
+# the unit tests. One that no rule can say is `none` here: that is no difference, but is counted. A
+# return address that is undefined is the end of the stack (on arm64 readelf does not tell that from
+# one that is in its register), and so is all of the function at the entry point, whatever its CFI
+# says; signal frames of arm64 are never taken as written.
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/../live/lib.sh"
+
+PRINT_ROWS=${PRINT_ROWS:-$ROOT/build/tests/tools/print_rows}
+
+# The entry point of what is started as a program or loads it, as sixteen digits; others have none.
+entry_of() {
+	readelf -hldW "$1" 2>/dev/null | awk '
+		/^  Type: *EXEC/ || /^  INTERP/ || /Library soname: \[ld-/ { is_program = 1 }
+		/^  Entry point address:/ { entry = substr($4, 3) }
+		END { if (is_program) print substr("0000000000000000", 1, 16 - length(entry)) entry }'
+}
+
+is_arm64() { readelf -hW "$1" 2>/dev/null | grep -c AArch64; }
+
+# Sorts by address (at the same one what a function says beats that the one before has ended) and
+# merges. Lines: address, rank, rule.
+merge() {
+	LC_ALL=C sort -s -k1,2 | awk '
+		function put() { if (rule != last) print address, rule; last = rule }
+		address != "" && $1 "" != address { put() } # not as numbers: 0e1 is none
+		{ address = $1 ""; sub(/^[^ ]+ [^ ]+ /, ""); rule = $0 }
+		END { if (address != "") put() }'
+}
+
+readelf_rows() { # readelf_rows FILE
+	readelf --debug-dump=frames-interp "$1" 2>/dev/null | awk -v entry="$(entry_of "$1")" \
+		-v is_arm64="$(is_arm64 "$1")" '
+	function finish() {
+		if (!in_function)
+			return
+		if (!nr_rows)
+			for (i = 1; i <= nr_common[cie]; i++)
+				row(start, common[cie, i])
+		print end, 0, "none"
+	}
+	function row(address, rule) {
+		if (start <= entry && entry < end && address >= entry)
+			rule = "end"
+		if (is_signal[cie])
+			rule = "signal"
+		if (address < end)
+			print address, 1, rule
+		nr_rows++
+	}
+	function place(column,    what) {
+		what = column in field ? $field[column] : "u"
+		return what == "s" ? "u" : what == "vexp" ? "exp" : what
+	}
+	/^Contents of the/ { is_wanted = !nr_sections++ } # .eh_frame, or if there is none .debug_frame
+	!is_wanted { next }
+	$4 == "CIE" {
+		finish()
+		in_function = 0
+		cie = $1
+		is_signal[cie] = is_arm64 && $5 ~ /S/
+	}
+	$4 == "FDE" {
+		finish()
+		in_function = 1
+		nr_rows = 0
+		cie = substr($5, 5)
+		start = substr($6, 4, 16)
+		end = substr($6, 22, 16)
+	}
+	$1 == "LOC" {
+		split("", field)
+		for (i = 1; i <= NF; i++)
+			field[$i] = i
+	}
+	{ gsub(/ \([a-z0-9]+\)/, "") } # `r9 (r9)`
+	NF >= 2 && length($1) == 16 && $1 ~ /^[0-9a-f]+$/ && $2 !~ /^[0-9a-f]+$/ {
+		fp = "rbp" in field ? place("rbp") : place("x29")
+		rule = place("ra") == "u" && !is_arm64 ? "end" : $2 " " place("ra") " " fp
+		if (in_function)
+			row($1, rule)
+		else
+			common[cie, ++nr_common[cie]] = rule
+	}
+	END { finish() }' | merge
+}
+
+our_rows() { # our_rows FILE
+	"$PRINT_ROWS" "$1" 2>"$T/err" | sed -E 's/ plt / exp /; s/\([^)]*\)[-+]?[0-9]*/exp/g' |
+		awk '{ address = $1; sub(/^[^ ]+ /, ""); print address, 1, $0 }' | merge
+}
+
+# Lines of theirs and ours that differ, without the pairs at one address that are told of above, and
+# without the columns other than the usual one for the return address, which readelf ignores.
+differences() { # differences IS-ARM64
+	diff "$T/theirs" "$T/ours" | LC_ALL=C sort -s -k2,2 | awk -v is_arm64="$1" '
+		$1 == "<" && ($3 == "exp" || $4 == "u") {
+			if (kept != "")
+				print kept
+			kept = $0
+			at = $2 ""
+			is_expression = $3 == "exp"
+			next
+		}
+		$1 == ">" && $2 "" == at && (is_expression ? $3 == "none" : $4 ~ /^r[0-9]+$/) {
+			kept = at = ""
+			next
+		}
+		is_arm64 && $1 == ">" && $3 == "end" {
+			if ($2 "" == at)
+				kept = at = ""
+			next
+		}
+		!/^[<>]/ { next }
+		{ if (kept != "") print kept; kept = at = ""; print }
+		END { if (kept != "") print kept }'
+}
+
+# The lines of differences but those of gaps that we know of: that begin with a system call (clone()
+# ends its CFI there, and is known by its bytes), or that the program begins in.
+but_known_gaps() { # but_known_gaps FILE
+	local line start entry
+	entry=$(entry_of "$1")
+	while read -r line; do
+		[[ $line != "> $entry end" ]] || continue
+		if [[ $line =~ ^\<\ ([0-9a-f]{16})\ none ]]; then
+			start=$((16#${BASH_REMATCH[1]}))
+			objdump -d --start-address=$start --stop-address=$((start + 2)) "$1" |
+				grep -q syscall && continue
+		fi
+		echo "$line"
+	done
+}
+
+# compare FILE
+compare() {
+	local name beyond
+	name=${1##*/}
+	[[ $1 != */aarch64-* ]] || name="$name of arm64"
+	readelf_rows "$1" >"$T/theirs"
+	our_rows "$1" >"$T/ours"
+	if [ ! -s "$T/theirs" ]; then
+		skip "$name" "CFI in it that readelf can read"
+		return
+	fi
+	differences "$(is_arm64 "$1")" | but_known_gaps "$1" >"$T/differences"
+	beyond=$(sed -n 's/.* broken, \([0-9]*\) not packed$/\1/p' "$T/err")
+	if [ ! -s "$T/differences" ]; then
+		pass "$name: $(wc -l <"$T/ours") rows, $beyond of them beyond a rule"
+	else
+		fail "$name" "$(wc -l <"$T/differences") lines differ: $(head -n 4 "$T/differences" |
+			tr '\n' ';')"
+	fi
+}
+
+if ! command -v readelf >/dev/null; then
+	skip "all" "readelf"
+	exit 0
+fi
+if [ ! -x "$PRINT_ROWS" ]; then
+	fail "all" "$PRINT_ROWS must be built"
+	exit 1
+fi
+
+libraries=/usr/lib/$(uname -m)-linux-gnu
+[ -e "$libraries/libc.so.6" ] || libraries=/usr/lib64
+[ $# -gt 0 ] || set -- "$libraries"/{libc.so.6,libm.so.6,libcrypto.so.3,libstdc++.so.6} \
+	"$libraries"/{libgcc_s.so.1,libperl.so.5.36,libLLVM-14.so.1} "$libraries"/ld-linux-*.so.? \
+	/usr/bin/redis-server /usr/bin/python3 /usr/bin/bash /usr/bin/node "$ROOT/build/stook" \
+	/usr/aarch64-linux-gnu/lib/{libc.so.6,libstdc++.so.6,ld-linux-aarch64.so.1}
+for file in "$@"; do
+	if [ -r "$file" ]; then
+		compare "$file"
+	else
+		skip "$(basename "$file")" "$file"
+	fi
+done
