@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -185,6 +186,15 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 
+/* Being woken has been noticed: until the next time. */
+static void forget_wakeup(const struct session *session)
+{
+	struct epoll_event woken;
+
+	if (session->raw_fd >= 0)
+		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
+}
+
 static void nap(uint64_t ns)
 {
 	struct timespec time = {.tv_nsec = (long)ns};
@@ -210,7 +220,7 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 			(struct pollfd){.fd = sideband_fd(session->sideband, i), .events = POLLIN};
 	if (session->unwinder) { /* raw records, and tables for them */
 		session->pollfds[nr_own++] =
-			(struct pollfd){.fd = sampler_ring_fd(session->sampler), .events = POLLIN};
+			(struct pollfd){.fd = session->raw_fd, .events = POLLIN};
 		session->pollfds[nr_own++] =
 			(struct pollfd){.fd = unwinder_fd(session->unwinder), .events = POLLIN};
 	}
@@ -220,6 +230,8 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 		fds[i].revents = nr_ready > 0 ? session->pollfds[nr_own + i].revents : 0;
 		caller_ready |= fds[i].revents != 0;
 	}
+	if (nr_ready > 0)
+		forget_wakeup(session);
 	if (nr_ready > 0 && !caller_ready)
 		nap(session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS);
 	return !caller_ready;

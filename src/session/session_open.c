@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -118,6 +119,23 @@ static int make_unwinder(struct session *session, struct error *error)
 	return session->unwinder ? 0 : error->code;
 }
 
+/*
+ * The ring itself is readable whenever anything is in it, which is nearly always: only being woken
+ * counts, and the kernel side wakes for raw records.
+ */
+static int watch_raw(struct session *session, struct error *error)
+{
+	struct epoll_event woken = {.events = EPOLLIN | EPOLLET};
+
+	if (!session->unwinder)
+		return 0;
+	session->raw_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (session->raw_fd < 0 || epoll_ctl(session->raw_fd, EPOLL_CTL_ADD,
+					     sampler_ring_fd(session->sampler), &woken) < 0)
+		return error_set_errno(error, "cannot wait for the ring buffer");
+	return 0;
+}
+
 static int make_drain(struct session *session, struct error *error)
 {
 	struct drain_options options = {
@@ -191,6 +209,8 @@ static int set_up(struct session *session, struct error *error)
 	if (!err)
 		err = make_unwinder(session, error);
 	if (!err)
+		err = watch_raw(session, error);
+	if (!err)
 		err = make_drain(session, error);
 	if (!err)
 		err = ring_open(&session->ring, sampler_ring_fd(session->sampler),
@@ -230,6 +250,7 @@ struct session *session_new(const struct session_options *options, struct error 
 	 */
 	session->event = *options->event;
 	session->event.exclude_idle = event_is_clock(options->event) && !options->include_idle;
+	session->raw_fd = -1;
 	session->cgroup_root_fd = -1;
 	session->statistics_fd = -1;
 	if (set_up(session, error) < 0) {
@@ -253,6 +274,8 @@ void session_free(struct session *session)
 	process_table_free(session->processes);
 	file_table_free(session->files);
 	absence_clear(&session->absence);
+	if (session->raw_fd >= 0)
+		(void)close(session->raw_fd);
 	if (session->cgroup_root_fd >= 0)
 		(void)close(session->cgroup_root_fd);
 	if (session->statistics_fd >= 0)

@@ -27,6 +27,7 @@ struct session {
 	struct sideband *sideband;
 	struct sampling *sampling;
 	struct ring ring;
+	int raw_fd; /* readable when the kernel has woken us for a raw record */
 	int cgroup_root_fd;
 	int statistics_fd;
 	struct pollfd *pollfds;
