@@ -39,7 +39,8 @@ check "a shell's loop over /bin/true: 96 % complete by its own word" test "$(end
 
 # --- the same process, other code ------------------------------------------------------------------
 
-if build server special/server.c gcc "${C_FLAGS[@]}"; then
+# Bound at its start: what lazy binding does to stacks is unwind_code.sh's.
+if build server special/server.c gcc "${C_FLAGS[@]}" -Wl,-z,now; then
 	below "$SPECIAL/server" 40 3000
 	check_stacks "fork without exec: whole" child "$IN_MAIN;serve;request;work;hot"
 	check "fork without exec: complete" test "$(ended complete)" -ge 98

@@ -20,8 +20,8 @@
 #include <string.h>
 
 #define MAX_PROGRAMS 32
-#define LOG_BYTES    4096
-#define LOG_STATS    4 /* BPF_LOG_STATS: nothing but the sums at the end */
+#define LOG_BYTES    65536 /* with a line for each of many functions */
+#define LOG_STATS    4	   /* BPF_LOG_STATS: nothing but the sums at the end */
 
 struct program {
 	const char *name;
