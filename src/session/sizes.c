@@ -10,7 +10,7 @@
 
 #define RING_SECONDS	  0.5 /* of records at full rate, each … */
 #define RING_RECORD_BYTES 512
-#define RAW_SECONDS	  0.03 /* of raw ones, of which half the ring may be full */
+#define RAW_SECONDS	  0.015 /* of raw ones, of which half the ring may be full */
 #define RAW_RECORD_BYTES  (2 * (WIRE_MAX_RAW_WORDS * 8 + 512))
 #define MIN_RING_BYTES	  (256UL << 10)
 #define MAX_RING_BYTES	  (64UL << 20)
