@@ -32,6 +32,7 @@
 #include "cmd/profile_options.h"
 #include "cmd/run_summary.h"
 #include "cmd/targets.h"
+#include "elf/unwind_cache.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "session/kernel_ask.h"
@@ -171,6 +172,21 @@ static const char *table_folder(const struct profile_options *options)
 	return strcmp(options->table_folder, "none") != 0 ? options->table_folder : NULL;
 }
 
+/* A folder that was named and can't be used is worth a word; the usual one is only a help. */
+static void check_table_folder(const struct profile_options *options)
+{
+	const char *folder = options->table_folder ? table_folder(options) : NULL;
+	struct unwind_cache *cache;
+	struct error why = {0};
+
+	if (!folder || options->unwind == UNWIND_FP)
+		return;
+	cache = unwind_cache_open(folder, UINT64_MAX, &why);
+	unwind_cache_close(cache);
+	if (!cache && !options->quiet)
+		complain("unwind tables are not kept: %s", why.text);
+}
+
 /* With tables unless they are not wanted; if that fails and need not be, with frame pointers. */
 static int open_session_somehow(struct run *run, struct session_options *session,
 				struct error *error)
@@ -238,6 +254,7 @@ static int open_session(struct run *run, struct error *error)
 		session.pids = &run->child_pid;
 		session.nr_pids = 1;
 	}
+	check_table_folder(options);
 	return open_session_somehow(run, &session, error);
 }
 
