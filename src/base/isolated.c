@@ -1,0 +1,291 @@
+/*
+ * The child gives up what it has in the order that each step still needs: descriptors, the root
+ * (CAP_SYS_CHROOT), the user (CAP_SETUID), all capabilities, then what changing the user would
+ * undo. Whatever of this fails ends it before work() begins, but for users who are not root and
+ * have nothing to give up.
+ *
+ * Its result comes as exit status: an errno fits. The parent waits with poll() on the pipe and then
+ * on a pidfd, so that neither a child that hangs (in open() of a fifo, say) nor one that closes
+ * the pipe and stays can hold it.
+ */
+#include "base/isolated.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+
+#define PIECE_BYTES (32u << 10)
+
+/* Exit statuses of the child that are no errno of work(). */
+#define STATUS_SETUP 255 /* what work() should not have could not be given up */
+#define STATUS_ODD   254 /* a result that is no errno */
+#define ERRNO_MAX    200
+
+struct isolated_child {
+	pid_t pid;
+	int pidfd;
+	int pipe_fd;
+	uint64_t deadline_ns;
+};
+
+/* --- in the child -------------------------------------------------------------------------- */
+
+static int compare_fds(const void *left, const void *right)
+{
+	return *(const int *)left - *(const int *)right;
+}
+
+/* From `first` to `last`; the slow way is for kernels before 5.9. */
+static void close_from_to(unsigned first, unsigned last)
+{
+	struct rlimit most;
+	unsigned fd;
+
+	if (first > last || syscall(SYS_close_range, first, last, 0) == 0)
+		return;
+	if (getrlimit(RLIMIT_NOFILE, &most) == 0 && most.rlim_cur <= last)
+		last = (unsigned)most.rlim_cur;
+	for (fd = first; fd <= last; fd++)
+		(void)close((int)fd);
+}
+
+static void close_others(const struct isolation *limits, int pipe_fd)
+{
+	int keep[ISOLATION_MAX_FDS + 2];
+	size_t i, nr = 0;
+	unsigned from = 0;
+
+	for (i = 0; i < limits->nr_fds; i++)
+		keep[nr++] = limits->fds[i];
+	keep[nr++] = pipe_fd;
+	if (limits->root_fd >= 0)
+		keep[nr++] = limits->root_fd;
+	qsort(keep, nr, sizeof(*keep), compare_fds);
+	for (i = 0; i < nr; i++) {
+		if (keep[i] > (int)from)
+			close_from_to(from, (unsigned)keep[i] - 1);
+		from = (unsigned)keep[i] + 1;
+	}
+	close_from_to(from, UINT32_MAX);
+}
+
+static void reset_signals(void)
+{
+	sigset_t none;
+	int number;
+
+	for (number = 1; number < NSIG; number++)
+		(void)signal(number, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static bool limit(int resource, uint64_t most)
+{
+	struct rlimit limits;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limits) < 0)
+		return false;
+	if (limits.rlim_max > most)
+		limits.rlim_max = most;
+	limits.rlim_cur = limits.rlim_max;
+	return setrlimit((__rlimit_resource_t)resource, &limits) == 0;
+}
+
+static bool limit_resources(const struct isolation *limits)
+{
+	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0) &&
+	       limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) &&
+	       (!limits->memory_bytes || limit(RLIMIT_AS, limits->memory_bytes));
+}
+
+static bool enter_root(const struct isolation *limits)
+{
+	if (limits->root_fd < 0)
+		return true;
+	return fchdir(limits->root_fd) == 0 && chroot(".") == 0 && close(limits->root_fd) == 0;
+}
+
+static bool drop_user(const struct isolation *limits)
+{
+	bool must = geteuid() == 0;
+
+	if (limits->uid == (uid_t)-1)
+		return true;
+	return (setgroups(0, NULL) == 0 || !must) &&
+	       (setresgid(limits->gid, limits->gid, limits->gid) == 0 || !must) &&
+	       (setresuid(limits->uid, limits->uid, limits->uid) == 0 || !must);
+}
+
+static bool drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, none) == 0;
+}
+
+/*
+ * Not dumpable, so that the user whose id we took can't trace us and read our memory. A change of
+ * user takes the death signal away: it comes after that, and then the parent may be gone already.
+ */
+static bool be_private(pid_t parent)
+{
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 &&
+	       prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+}
+
+__attribute__((noreturn)) static void run_child(int (*work)(void *context, int fd), void *context,
+						int pipe_fd, const struct isolation *limits,
+						pid_t parent)
+{
+	int result;
+
+	close_others(limits, pipe_fd);
+	reset_signals();
+	if (!limits->is_trusted &&
+	    (!enter_root(limits) || !drop_user(limits) || !drop_capabilities() ||
+	     !limit_resources(limits) || !be_private(parent)))
+		_exit(STATUS_SETUP);
+	result = work(context, pipe_fd);
+	_exit(result > 0 || result < -ERRNO_MAX ? STATUS_ODD : -result);
+}
+
+/* --- in the parent ------------------------------------------------------------------------- */
+
+/* Whether fd can be read before the deadline: 0, -ETIME or -errno. */
+static int await(int fd, uint64_t deadline_ns)
+{
+	struct pollfd polled = {.fd = fd, .events = POLLIN};
+
+	for (;;) {
+		uint64_t now_ns = clock_now_ns();
+		uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+		struct timespec left = {(time_t)(left_ns / NS_PER_SEC),
+					(long)(left_ns % NS_PER_SEC)};
+		int nr = ppoll(&polled, 1, &left, NULL);
+
+		if (nr > 0)
+			return 0;
+		if (nr == 0)
+			return -ETIME;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Hands over all that comes until the pipe is closed. */
+static int take_all(const struct isolated_child *child,
+		    int (*take)(void *context, const void *bytes, size_t nr), void *context)
+{
+	uint8_t piece[PIECE_BYTES];
+
+	for (;;) {
+		int err = await(child->pipe_fd, child->deadline_ns);
+		ssize_t nr;
+
+		if (err < 0)
+			return err;
+		nr = read(child->pipe_fd, piece, sizeof(piece));
+		if (nr == 0)
+			return 0;
+		if (nr < 0 && errno != EINTR)
+			return -errno;
+		if (nr > 0)
+			err = take(context, piece, (size_t)nr);
+		if (err < 0)
+			return err;
+	}
+}
+
+static int result_of(int status, struct error *error)
+{
+	if (WIFSIGNALED(status))
+		return error_set(error, -EFAULT, "the child process died of signal %d (%s)",
+				 WTERMSIG(status), sigdescr_np(WTERMSIG(status)));
+	if (WEXITSTATUS(status) == STATUS_SETUP)
+		return error_set(error, -EPERM, "cannot give up rights in a child process");
+	if (WEXITSTATUS(status) > ERRNO_MAX)
+		return error_set(error, -EPROTO, "the child process ended with status %d",
+				 WEXITSTATUS(status));
+	return -WEXITSTATUS(status);
+}
+
+/* Waits for the child's end, which is made to come if it is not wanted any more. */
+static int reap(const struct isolated_child *child, int err, struct error *error)
+{
+	int status;
+
+	if (err == 0)
+		err = await(child->pidfd, child->deadline_ns);
+	if (err < 0)
+		(void)kill(child->pid, SIGKILL);
+	while (waitpid(child->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return error_set_errno(error, "cannot wait for the child process");
+	if (err == -ETIME)
+		return error_set(error, err, "the child process took too long");
+	return err < 0 ? err : result_of(status, error);
+}
+
+/* The pipe's reading end, with the child behind it. */
+static int start(struct isolated_child *child, int (*work)(void *context, int fd), void *context,
+		 const struct isolation *limits, struct error *error)
+{
+	pid_t parent = getpid();
+	int fds[2], err;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return error_set_errno(error, "cannot make a pipe");
+	child->pid = fork();
+	if (child->pid == 0)
+		run_child(work, context, fds[1], limits, parent);
+	err = errno;
+	(void)close(fds[1]);
+	child->pipe_fd = fds[0];
+	if (child->pid > 0)
+		return 0;
+	(void)close(fds[0]);
+	errno = err;
+	return error_set_errno(error, "cannot start a child process");
+}
+
+int isolated_run(int (*work)(void *context, int fd),
+		 int (*take)(void *context, const void *bytes, size_t nr), void *context,
+		 const struct isolation *limits, struct error *error)
+{
+	struct isolated_child child = {.deadline_ns =
+					       clock_now_ns() + limits->timeout_ns};
+	int err;
+
+	if (limits->nr_fds > ISOLATION_MAX_FDS)
+		return error_set(error, -EINVAL, "too many descriptors for a child process");
+	err = start(&child, work, context, limits, error);
+	if (err < 0)
+		return err;
+	child.pidfd = (int)syscall(SYS_pidfd_open, child.pid, 0);
+	if (child.pidfd < 0)
+		err = error_set_errno(error, "cannot watch a child process");
+	else
+		err = take_all(&child, take, context);
+	err = reap(&child, err, error);
+	(void)close(child.pipe_fd);
+	if (child.pidfd >= 0)
+		(void)close(child.pidfd);
+	return err;
+}
