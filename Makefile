@@ -40,10 +40,10 @@ ifneq ($(DEV),)
 	  -Wimplicit-fallthrough -Wdouble-promotion
 endif
 
-LIBS     := libbpf libelf zlib
+LIBS     := libbpf libdw libelf liblzma zlib
 CFLAGS   ?= -O2 -g
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' \
-	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty
+	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty $(if $(STATIC),-DSTOOK_STATIC)
 CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong $(WARN) \
 	    $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread
@@ -148,13 +148,18 @@ $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 # Fuzzers are clang's. What they try is compiled once more, with its sanitizers, below build/fuzz.
 FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $(WARN) \
 		-fno-sanitize-recover=undefined
-FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(sort $(wildcard src/base/*.c src/elf/*.c)))
+FUZZ_FOLDERS := base elf format proc profile sym
+FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(sort $(wildcard $(FUZZ_FOLDERS:%=src/%/*.c))))
+FUZZ_LIBRARY := $(B)/fuzz/libstook.a
 
 $(B)/fuzz/%.o: src/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) \
 		-fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
 
-$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJECTS)
+$(FUZZ_LIBRARY): $(FUZZ_OBJECTS)
+	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -Itests $(FUZZ_CFLAGS) \
 		-fsanitize=fuzzer,address,undefined -MMD -MP -o $@ $(filter-out %.h,$^) $(LDLIBS)
 
@@ -188,8 +193,8 @@ format:
 
 install: all
 	install -Dm755 $(B)/stook $(DESTDIR)$(PREFIX)/bin/stook
-	install -Dm644 docs/stook-profile.1 $(DESTDIR)$(PREFIX)/share/man/man1/stook-profile.1
-	install -Dm644 docs/stook.1 $(DESTDIR)$(PREFIX)/share/man/man1/stook.1
+	for page in docs/*.1; do \
+		install -Dm644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit; done
 
 clean:
 	$(Q)rm -rf build

@@ -269,8 +269,7 @@ int isolated_run(int (*work)(void *context, int fd),
 		 int (*take)(void *context, const void *bytes, size_t nr), void *context,
 		 const struct isolation *limits, struct error *error)
 {
-	struct isolated_child child = {.deadline_ns =
-					       clock_now_ns() + limits->timeout_ns};
+	struct isolated_child child = {.deadline_ns = clock_now_ns() + limits->timeout_ns};
 	int err;
 
 	if (limits->nr_fds > ISOLATION_MAX_FDS)

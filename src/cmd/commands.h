@@ -9,5 +9,6 @@ enum {
 };
 
 int cmd_profile(int argc, char **argv);
+int cmd_symbolize(int argc, char **argv);
 
 #endif

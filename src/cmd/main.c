@@ -14,6 +14,7 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{"profile", cmd_profile, "sample stacks on a timer or a counter"},
+	{"symbolize", cmd_symbolize, "name here what was recorded elsewhere without names"},
 };
 
 static void print_help(FILE *out)

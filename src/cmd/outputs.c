@@ -13,25 +13,26 @@
 
 #include "base/cleanup.h"
 
-/* PATH, or with --interval PATH's number before its extension: out.3.folded. */
+/* PATH, or if they are many PATH's number before its extension: out.3.folded. */
 static char *numbered(const struct outputs *outputs, const char *path)
 {
-	const char *dot = strrchr(path, '.');
+	const char *extension = format_extension(path);
 	char *name;
 
-	if (!outputs->options->interval_ns || !dot || strchr(dot, '/'))
+	if (!outputs->are_many || !extension)
 		return strdup(path);
-	if (asprintf(&name, "%.*s.%u%s", (int)(dot - path), path, outputs->interval + 1, dot) < 0)
+	if (asprintf(&name, "%.*s.%u%s", (int)(extension - path), path, outputs->number + 1,
+		     extension) < 0)
 		return NULL;
 	return name;
 }
 
 static int open_files(struct outputs *outputs, struct error *error)
 {
-	const struct profile_options *options = outputs->options;
+	const struct output_options *options = outputs->options;
 
-	for (outputs->nr_files = 0; outputs->nr_files < options->nr_outputs; outputs->nr_files++) {
-		cleanup_free char *name = numbered(outputs, options->outputs[outputs->nr_files]);
+	for (outputs->nr_files = 0; outputs->nr_files < options->nr_paths; outputs->nr_files++) {
+		cleanup_free char *name = numbered(outputs, options->paths[outputs->nr_files]);
 		int err;
 
 		if (!name)
@@ -43,19 +44,6 @@ static int open_files(struct outputs *outputs, struct error *error)
 	return 0;
 }
 
-int outputs_open(struct outputs *outputs, const struct profile_options *options,
-		 struct error *error)
-{
-	int err;
-
-	*outputs = (struct outputs){.options = options};
-	(void)setlocale(LC_CTYPE, "");
-	err = open_files(outputs, error);
-	if (!err && options->stats_path)
-		err = out_file_open(&outputs->stats, options->stats_path, error);
-	return err;
-}
-
 static unsigned terminal_width(void)
 {
 	struct winsize size;
@@ -65,26 +53,44 @@ static unsigned terminal_width(void)
 	return size.ws_col;
 }
 
-static int write_stdout(const struct outputs *outputs, const struct format_options *format_options,
-			const struct profile *profile, struct error *error)
+int outputs_open(struct outputs *outputs, const struct output_options *options,
+		 const struct format_options *format, bool are_many, struct error *error)
+{
+	const struct format *on_stdout = options->stdout_format;
+
+	*outputs = (struct outputs){.options = options, .format = *format, .are_many = are_many};
+	if (on_stdout && on_stdout->is_binary && isatty(STDOUT_FILENO))
+		return error_set(error, -EINVAL,
+				 "'%s' is nothing for a terminal: write it to a file with -o",
+				 on_stdout->name);
+	(void)setlocale(LC_CTYPE, "");
+	outputs->format.delimited = options->delimited;
+	outputs->format.annotate = options->annotate;
+	outputs->format.width = terminal_width();
+	outputs->format.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+	return open_files(outputs, error);
+}
+
+static int write_stdout(const struct outputs *outputs, const struct profile *profile,
+			struct error *error)
 {
 	const struct format *format = outputs->options->stdout_format;
 	int err;
 
 	if (!format)
 		format = format_by_name("report");
-	if (outputs->options->interval_ns && format != format_by_name("folded")) {
+	if (outputs->are_many && format != format_by_name("folded")) {
 		char text[32] = "";
 		time_t now = time(NULL);
 		struct tm local;
 
 		if (localtime_r(&now, &local))
 			(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
-		printf("%s%s\n", outputs->interval ? "\n" : "", text);
-	} else if (outputs->interval) {
+		printf("%s%s\n", outputs->number ? "\n" : "", text);
+	} else if (outputs->number) {
 		putchar('\n');
 	}
-	err = format->write(profile, format_options, stdout);
+	err = format->write(profile, &outputs->format, stdout);
 	if (err == -EPIPE)
 		return err; /* whoever read it has seen enough: nothing to complain of */
 	return err ? error_set(error, err, "cannot write to standard output: %s", strerror(-err))
@@ -110,26 +116,17 @@ static int write_file(struct out_file *file, const struct format_options *format
 
 int outputs_write(struct outputs *outputs, const struct profile *profile, struct error *error)
 {
-	const struct profile_options *options = outputs->options;
-	struct format_options format_options = {
-		.labels = options->labels,
-		.delimited = options->delimited,
-		.annotate = options->annotate,
-		.no_user = options->no_user,
-		.no_kernel = options->no_kernel,
-		.width = terminal_width(),
-		.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
-	};
+	const struct output_options *options = outputs->options;
 	int err = 0;
 	size_t i;
 
-	if (!options->nr_outputs || options->stdout_format)
-		err = write_stdout(outputs, &format_options, profile, error);
+	if (!options->nr_paths || options->stdout_format)
+		err = write_stdout(outputs, profile, error);
 	for (i = 0; i < outputs->nr_files && !err; i++)
-		err = write_file(&outputs->files[i], &format_options, profile, error);
+		err = write_file(&outputs->files[i], &outputs->format, profile, error);
 	outputs->nr_files = 0;
-	outputs->interval++;
-	if (!err && options->interval_ns)
+	outputs->number++;
+	if (!err && outputs->are_many)
 		err = open_files(outputs, error);
 	return err;
 }
@@ -138,7 +135,6 @@ void outputs_clear(struct outputs *outputs)
 {
 	size_t i;
 
-	for (i = 0; i < PROFILE_MAX_OUTPUTS; i++)
+	for (i = 0; i < OUTPUTS_MAX; i++)
 		out_file_abort(&outputs->files[i]);
-	out_file_abort(&outputs->stats);
 }

@@ -6,21 +6,22 @@
 #define STOOK_CMD_OUTPUTS_H
 
 #include "base/out_file.h"
-#include "cmd/profile_options.h"
+#include "cmd/output_options.h"
 
 struct outputs {
-	const struct profile_options *options;
-	struct out_file files[PROFILE_MAX_OUTPUTS];
+	const struct output_options *options;
+	struct format_options format;
+	bool are_many; /* one after the other: files are numbered */
+	struct out_file files[OUTPUTS_MAX];
 	size_t nr_files;
-	struct out_file stats;
-	unsigned interval; /* how many were written; with --interval, files are numbered */
+	unsigned number; /* how many were written */
 };
 
-/* 0 or a negative errno. */
-int outputs_open(struct outputs *outputs, const struct profile_options *options,
-		 struct error *error);
+/* format: what is known of the profile; the rest is asked of options and the terminal. 0 or -errno. */
+int outputs_open(struct outputs *outputs, const struct output_options *options,
+		 const struct format_options *format, bool are_many, struct error *error);
 
-/* Writes the (named) profile everywhere. With --interval, the next files are opened. */
+/* Writes the (named) profile everywhere. If they are many, the next files are opened. */
 int outputs_write(struct outputs *outputs, const struct profile *profile, struct error *error);
 
 /* Gives up what was not written. */

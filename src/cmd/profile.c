@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -28,19 +29,18 @@
 #include "base/number.h"
 #include "cmd/child.h"
 #include "cmd/complain.h"
+#include "cmd/naming_notes.h"
 #include "cmd/outputs.h"
 #include "cmd/profile_options.h"
 #include "cmd/run_summary.h"
+#include "cmd/session_names.h"
 #include "cmd/targets.h"
 #include "elf/unwind_cache.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
-#include "session/kernel_ask.h"
 #include "session/kernel_danger.h"
 #include "session/privileges.h"
 #include "session/session.h"
-#include "sym/kallsyms.h"
-#include "sym/symbolizer.h"
 
 #define MAX_PROFILE_BYTES (128UL << 20) /* of different stacks, on runs of days */
 #define DEFAULT_DEPTH	  512
@@ -55,9 +55,9 @@ struct run {
 	struct targets targets;
 	struct child child;
 	struct outputs outputs;
+	struct out_file stats;
 	struct session *session;
-	struct symbolizer_result names;
-	struct kallsyms *kallsyms;
+	struct session_names names;
 	uint32_t *online_cpus;
 	size_t nr_online_cpus;
 	uint32_t child_pid;
@@ -258,6 +258,69 @@ static int open_session(struct run *run, struct error *error)
 	return open_session_somehow(run, &session, error);
 }
 
+/* What each sample stands for, of a clock; counters' periods vary with their frequency. */
+static uint64_t period_of(const struct profile_options *options)
+{
+	if (!options->rate.frequency)
+		return options->rate.period;
+	return event_is_clock(&options->event) ? NS_PER_SEC / options->rate.frequency : 0;
+}
+
+static int note_origin(struct run *run, struct error *error)
+{
+	const struct profile_options *options = &run->options;
+	struct profile *profile = session_profile(run->session);
+	const char *unit = event_is_clock(&options->event) ? "nanoseconds" : "count";
+	int64_t event = profile_add_string(profile, options->event.name);
+	int64_t unit_string = profile_add_string(profile, unit);
+	struct timespec now;
+
+	if (event < 0 || unit_string < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	(void)clock_gettime(CLOCK_REALTIME, &now);
+	profile_set_origin(
+		profile,
+		&(struct profile_origin){
+			.event = (uint32_t)event,
+			.unit = (uint32_t)unit_string,
+			.period = period_of(options),
+			.time_ns = (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec,
+			.duration_ns =
+				options->interval_ns ? options->interval_ns : options->duration_ns,
+		});
+	return 0;
+}
+
+static int prepare_results(struct run *run, struct error *error)
+{
+	const struct profile_options *options = &run->options;
+	const struct session_names_options names = {
+		.naming = &options->naming,
+		.java = options->java,
+		.leave_files = options->no_symbols,
+		.is_quiet = options->quiet,
+	};
+	int err = note_origin(run, error);
+
+	return err ? err : session_names_init(&run->names, run->session, &names, error);
+}
+
+static int open_outputs(struct run *run, struct error *error)
+{
+	const struct profile_options *options = &run->options;
+	const struct format_options format = {
+		.labels = options->labels,
+		.no_user = options->no_user,
+		.no_kernel = options->no_kernel,
+	};
+	int err = outputs_open(&run->outputs, &options->output, &format, options->interval_ns != 0,
+			       error);
+
+	if (!err && options->stats_path)
+		err = out_file_open(&run->stats, options->stats_path, error);
+	return err;
+}
+
 static int prepare(struct run *run, struct error *error)
 {
 	const struct profile_options *options = &run->options;
@@ -278,7 +341,7 @@ static int prepare(struct run *run, struct error *error)
 		err = run->cgroup_fd < 0 ? run->cgroup_fd : 0;
 	}
 	if (!err)
-		err = outputs_open(&run->outputs, options, error);
+		err = open_outputs(run, error);
 	if (!err)
 		err = listen_to_signals(run, error);
 	if (!err && options->command)
@@ -288,6 +351,8 @@ static int prepare(struct run *run, struct error *error)
 	choose_event(run);
 	check_period(&run->options);
 	err = open_session(run, error);
+	if (!err)
+		err = prepare_results(run, error);
 	run->fds = calloc(FIRST_TARGET_FD + run->targets.nr, sizeof(*run->fds));
 	if (!err && !run->fds)
 		err = error_set(error, -ENOMEM, "out of memory");
@@ -296,26 +361,12 @@ static int prepare(struct run *run, struct error *error)
 
 /* --- results --------------------------------------------------------------------------------- */
 
-/* Functions get their names here, after the last sample. */
-static int name_frames(struct run *run, struct error *error)
-{
-	struct symbolizer_sources sources = {
-		.files = session_files(run->session),
-		.kernel = {.name = kernel_ask},
-		.kernel_fallback = kallsyms_names(&run->kallsyms),
-	};
-
-	if (symbolizer_name_frames(session_profile(run->session), &sources, &run->names) < 0)
-		return error_set(error, -ENOMEM, "out of memory while naming functions");
-	return 0;
-}
-
 /* Where naming fails nothing is lost but the names. */
 static int show(struct run *run, struct error *error)
 {
 	struct error unnamed = {0};
 
-	if (name_frames(run, &unnamed) < 0)
+	if (session_names_apply(&run->names, &unnamed) < 0)
 		complain_error(&unnamed);
 	return outputs_write(&run->outputs, session_profile(run->session), error);
 }
@@ -341,6 +392,7 @@ static void show_progress(const struct run *run)
 static int summarize(struct run *run, uint64_t exec_ns, struct error *error)
 {
 	struct run_summary summary = {
+		.runtimes = session_runtimes(run->session),
 		.exec_ns = exec_ns,
 		.nr_cpus = run->options.cpus ? run->options.nr_cpus : run->nr_online_cpus,
 	};
@@ -353,11 +405,11 @@ static int summarize(struct run *run, uint64_t exec_ns, struct error *error)
 	summary.now_ns = clock_now_ns();
 	if (!run->options.quiet)
 		run_summary_print(&summary, &run->options, profile, stderr);
-	if (!run->options.quiet && run->names.kernel_error.code)
-		complain_error(&run->names.kernel_error);
-	if (run->outputs.stats.stream) {
-		run_summary_write_stats(&summary, run->outputs.stats.stream);
-		err = out_file_commit(&run->outputs.stats, error);
+	if (!run->options.quiet)
+		naming_notes_tell(run->names.symbolizer);
+	if (run->stats.stream) {
+		run_summary_write_stats(&summary, run->stats.stream);
+		err = out_file_commit(&run->stats, error);
 	}
 	return err;
 }
@@ -480,8 +532,9 @@ static void clear(struct run *run)
 	child_clear(&run->child);
 	session_free(run->session);
 	outputs_clear(&run->outputs);
+	out_file_abort(&run->stats);
 	targets_clear(&run->targets);
-	kallsyms_free(run->kallsyms);
+	session_names_clear(&run->names);
 	profile_options_clear(&run->options);
 	free(run->online_cpus);
 	free(run->fds);

@@ -6,9 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,11 +20,6 @@
 #define MAX_TARGETS 500
 #define MAX_CPUS    65536
 
-static int bad(struct error *error, const char *option, const char *value, const char *wanted)
-{
-	return error_set(error, -EINVAL, "bad value '%s' for %s: %s", value, option, wanted);
-}
-
 static int take_list(const char *option, const char *value, bool ranges, uint32_t max,
 		     size_t max_nr, const char *wanted, uint32_t **list, size_t *nr,
 		     struct error *error)
@@ -34,45 +27,55 @@ static int take_list(const char *option, const char *value, bool ranges, uint32_
 	free(*list);
 	*list = NULL;
 	if (number_parse_list(value, ranges, max, max_nr, list, nr) < 0)
-		return bad(error, option, value, wanted);
+		return option_bad(error, option, value, wanted);
 	return 0;
 }
 
-static int take_pids(struct profile_options *options, const char *value, struct error *error)
+static int take_pids(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	return take_list("--pid", value, false, INT_MAX, MAX_TARGETS,
 			 "process numbers, separated by commas", &options->pids, &options->nr_pids,
 			 error);
 }
 
-static int take_tids(struct profile_options *options, const char *value, struct error *error)
+static int take_tids(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	return take_list("--tid", value, false, INT_MAX, MAX_TARGETS,
 			 "thread numbers, separated by commas", &options->tids, &options->nr_tids,
 			 error);
 }
 
-static int take_cpus(struct profile_options *options, const char *value, struct error *error)
+static int take_cpus(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	return take_list("--cpu", value, true, MAX_CPUS, MAX_CPUS, "a list like 0,2-5",
 			 &options->cpus, &options->nr_cpus, error);
 }
 
-static int take_cgroup(struct profile_options *options, const char *value, struct error *error)
+static int take_cgroup(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	if (!*value)
-		return bad(error, "--cgroup", value, "a path");
+		return option_bad(error, "--cgroup", value, "a path");
 	options->cgroup = value;
 	return 0;
 }
 
-static int take_comm(struct profile_options *options, const char *value, struct error *error)
+static int take_comm(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	char why[128];
 	int err;
 
 	if (!*value)
-		return bad(error, "--comm", value, "a regular expression");
+		return option_bad(error, "--comm", value, "a regular expression");
 	if (options->has_comm)
 		regfree(&options->comm);
 	err = regcomp(&options->comm, value, REG_EXTENDED | REG_NOSUB);
@@ -80,33 +83,41 @@ static int take_comm(struct profile_options *options, const char *value, struct 
 	if (!err)
 		return 0;
 	(void)regerror(err, &options->comm, why, sizeof(why));
-	return bad(error, "--comm", value, why);
+	return option_bad(error, "--comm", value, why);
 }
 
-static int take_all(struct profile_options *options, const char *value, struct error *error)
+static int take_all(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->everything = true; /* the default, but with a command behind `--` */
 	return 0;
 }
 
-static int take_frequency(struct profile_options *options, const char *value, struct error *error)
+static int take_frequency(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	if (number_parse(value, 1000000, &options->rate.frequency) < 0 || !options->rate.frequency)
-		return bad(error, "--frequency", value, "samples a second, 1 to 1000000");
+		return option_bad(error, "--frequency", value, "samples a second, 1 to 1000000");
 	options->rate.period = 0;
 	return 0;
 }
 
-static int take_period(struct profile_options *options, const char *value, struct error *error)
+static int take_period(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	if (number_parse(value, INT64_MAX, &options->rate.period) < 0 || !options->rate.period)
-		return bad(error, "--count", value, "events a sample, at least 1");
+		return option_bad(error, "--count", value, "events a sample, at least 1");
 	options->rate.frequency = 0;
 	return 0;
 }
 
-static int take_event(struct profile_options *options, const char *value, struct error *error)
+static int take_event(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->event_is_default = false;
 	return event_parse(value, &options->event, error);
 }
@@ -115,18 +126,21 @@ static int take_seconds(const char *option, const char *value, uint64_t *ret_ns,
 			struct error *error)
 {
 	if (number_parse_seconds(value, ret_ns) < 0 || !*ret_ns)
-		return bad(error, option, value, "seconds, above 0");
+		return option_bad(error, option, value, "seconds, above 0");
 	return 0;
 }
 
-static int take_duration(struct profile_options *options, const char *value, struct error *error)
+static int take_duration(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	return take_seconds("--duration", value, &options->duration_ns, error);
 }
 
 /* A word that is no option: a number of seconds, if it looks like one. */
-static int take_word(struct profile_options *options, const char *word, struct error *error)
+static int take_word(void *context, const char *word, struct error *error)
 {
+	struct profile_options *options = context;
 	bool is_number = isdigit((unsigned char)word[0]) || word[0] == '.';
 
 	if (is_number && options->duration_ns)
@@ -143,31 +157,41 @@ second:
 	return -EINVAL;
 }
 
-static int take_interval(struct profile_options *options, const char *value, struct error *error)
+static int take_interval(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	return take_seconds("--interval", value, &options->interval_ns, error);
 }
 
-static int take_user(struct profile_options *options, const char *value, struct error *error)
+static int take_user(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->no_kernel = true;
 	return 0;
 }
 
-static int take_kernel(struct profile_options *options, const char *value, struct error *error)
+static int take_kernel(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->no_user = true;
 	return 0;
 }
 
-static int take_idle(struct profile_options *options, const char *value, struct error *error)
+static int take_idle(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->include_idle = true;
 	return 0;
 }
 
-static int take_by(struct profile_options *options, const char *value, struct error *error)
+static int take_by(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	static const char *const names[] = {"pid", "tid", "comm", "cpu", "cgroup"};
 	const char *at = value;
 
@@ -179,7 +203,7 @@ static int take_by(struct profile_options *options, const char *value, struct er
 			if (strlen(names[i]) == length && !strncmp(names[i], at, length))
 				break;
 		if (i == ARRAY_SIZE(names))
-			return bad(error, "--by", value, "of pid, tid, comm, cpu, cgroup");
+			return option_bad(error, "--by", value, "of pid, tid, comm, cpu, cgroup");
 		options->labels |= 1U << i; /* the order of enum label */
 		if (!at[length])
 			return 0;
@@ -187,57 +211,22 @@ static int take_by(struct profile_options *options, const char *value, struct er
 	}
 }
 
-static int take_folded(struct profile_options *options, const char *value, struct error *error)
+static int take_depth(void *context, const char *value, struct error *error)
 {
-	options->stdout_format = format_by_name("folded");
-	return 0;
-}
+	struct profile_options *options = context;
 
-static int take_format(struct profile_options *options, const char *value, struct error *error)
-{
-	options->stdout_format = format_by_name(value);
-	if (options->stdout_format)
-		return 0;
-	return error_set(error, -EINVAL, "bad value '%s' for --format: one of %s", value,
-			 format_names());
-}
-
-static int take_output(struct profile_options *options, const char *value, struct error *error)
-{
-	if (!format_by_path(value) && strncmp(value, "/dev/", 5) != 0)
-		return error_set(error, -EINVAL,
-				 "cannot tell the format of '%s' by its name: it may end in %s",
-				 value, format_extensions());
-	if (options->nr_outputs == PROFILE_MAX_OUTPUTS)
-		return error_set(error, -EINVAL, "more than %d outputs", PROFILE_MAX_OUTPUTS);
-	options->outputs[options->nr_outputs++] = value;
-	return 0;
-}
-
-static int take_delimited(struct profile_options *options, const char *value, struct error *error)
-{
-	options->delimited = true;
-	return 0;
-}
-
-static int take_annotate(struct profile_options *options, const char *value, struct error *error)
-{
-	options->annotate = true;
-	return 0;
-}
-
-static int take_depth(struct profile_options *options, const char *value, struct error *error)
-{
 	uint64_t depth;
 
 	if (number_parse(value, WIRE_MAX_USER_FRAMES, &depth) < 0 || !depth)
-		return bad(error, "--max-depth", value, "frames of a stack, 1 to 512");
+		return option_bad(error, "--max-depth", value, "frames of a stack, 1 to 512");
 	options->max_depth = (uint32_t)depth;
 	return 0;
 }
 
-static int take_unwind(struct profile_options *options, const char *value, struct error *error)
+static int take_unwind(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	static const char *const names[] = {"auto", "cfi", "fp"};
 	size_t i;
 
@@ -245,87 +234,116 @@ static int take_unwind(struct profile_options *options, const char *value, struc
 		if (!strcmp(value, names[i]))
 			break;
 	if (i == ARRAY_SIZE(names))
-		return bad(error, "--unwind", value, "auto, cfi or fp");
+		return option_bad(error, "--unwind", value, "auto, cfi or fp");
 	options->unwind = (enum unwind_mode)i;
 	return 0;
 }
 
-static int take_table_bytes(struct profile_options *options, const char *value, struct error *error)
+static int take_table_bytes(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	uint64_t bytes;
 
 	if (number_parse(value, 1ULL << 30, &bytes) < 0 || bytes < 1ULL << 20)
-		return bad(error, "--table-bytes", value, "1 MiB to 1 GiB, in bytes");
+		return option_bad(error, "--table-bytes", value, "1 MiB to 1 GiB, in bytes");
 	options->max_table_bytes = bytes;
 	return 0;
 }
 
-static int take_table_cache(struct profile_options *options, const char *value, struct error *error)
+static int take_table_cache(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	if (value[0] != '/' && strcmp(value, "none") != 0)
-		return bad(error, "--table-cache", value, "a folder, from / on, or 'none'");
+		return option_bad(error, "--table-cache", value, "a folder, from / on, or 'none'");
 	options->table_folder = value;
 	return 0;
 }
 
-static int take_force(struct profile_options *options, const char *value, struct error *error)
+static int take_force(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->force = true;
 	return 0;
 }
 
-static int take_no_follow(struct profile_options *options, const char *value, struct error *error)
+static int take_no_follow(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->no_follow = true;
 	return 0;
 }
 
-static int take_stats(struct profile_options *options, const char *value, struct error *error)
+static int take_java(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
+	options->java = true;
+	return 0;
+}
+
+static int take_no_symbols(void *context, const char *value, struct error *error)
+{
+	struct profile_options *options = context;
+
+	options->no_symbols = true;
+	return 0;
+}
+
+static int take_stats(void *context, const char *value, struct error *error)
+{
+	struct profile_options *options = context;
+
 	options->stats_path = value;
 	return 0;
 }
 
-static int take_ring_bytes(struct profile_options *options, const char *value, struct error *error)
+static int take_ring_bytes(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	uint64_t bytes;
 
 	if (number_parse(value, 1ULL << 30, &bytes) < 0 ||
 	    bytes < (uint64_t)sysconf(_SC_PAGESIZE) || (bytes & (bytes - 1)))
-		return bad(error, "--ring-bytes", value, "a power of two from a page to 1 GiB");
+		return option_bad(error, "--ring-bytes", value,
+				  "a power of two from a page to 1 GiB");
 	options->ring_bytes = bytes;
 	return 0;
 }
 
-static int take_max_counts(struct profile_options *options, const char *value, struct error *error)
+static int take_max_counts(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	uint64_t nr;
 
 	if (number_parse(value, 1ULL << 24, &nr) < 0 || !nr)
-		return bad(error, "--count-entries", value, "1 to 16777216");
+		return option_bad(error, "--count-entries", value, "1 to 16777216");
 	options->max_counts = nr;
 	return 0;
 }
 
-static int take_quiet(struct profile_options *options, const char *value, struct error *error)
+static int take_quiet(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->quiet = true;
 	return 0;
 }
 
-static int take_verbose(struct profile_options *options, const char *value, struct error *error)
+static int take_verbose(void *context, const char *value, struct error *error)
 {
+	struct profile_options *options = context;
+
 	options->verbose = true;
 	return 0;
 }
 
-static const struct option_row {
-	char letter; /* 0: none */
-	const char *name;
-	const char *value; /* what it is called in the help; NULL: takes none */
-	int (*take)(struct profile_options *options, const char *value, struct error *error);
-	const char *help;
-} rows[] = {
+static const struct option_row rows[] = {
 	{'p', "pid", "PID,…", take_pids, "only these processes (and their children)"},
 	{'t', "tid", "TID,…", take_tids, "only these threads"},
 	{'C', "cpu", "LIST", take_cpus, "only these CPUs: 0,2-5"},
@@ -347,11 +365,9 @@ static const struct option_row {
 	{0, "unwind", "HOW", take_unwind,
 	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
 	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 512)"},
-	{'f', "folded", NULL, take_folded, "folded stacks on stdout, for flamegraph.pl"},
-	{0, "format", "NAME", take_format, "what to print on stdout: folded, report"},
-	{'o', "output", "FILE", take_output, "write FILE.folded or FILE.txt; may be repeated"},
-	{0, "delimited", NULL, take_delimited, "a frame '-' between user and kernel stacks"},
-	{0, "annotate", NULL, take_annotate, "_[k] behind kernel frames"},
+	{0, "java", NULL, take_java, "ask JVMs (17 or newer) for the names of their compiled code"},
+	{0, "no-symbols", NULL, take_no_symbols,
+	 "leave code in files unnamed, for 'stook symbolize' elsewhere"},
 	{0, "stats", "FILE", take_stats, "write the run's own numbers, 'name value' a line"},
 	{0, "ring-bytes", "N", take_ring_bytes,
 	 "size of the ring buffer (default: by rate and CPUs)"},
@@ -365,106 +381,17 @@ static const struct option_row {
 	{'v', "verbose", NULL, take_verbose, "more words; let the kernel measure the BPF program"},
 };
 
-#define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: this + i */
-#define HELP_VALUE	1000
+#define USAGE                                                                                \
+	"usage: stook profile [OPTIONS] [SECS] [-- CMD ARG…]\n"                            \
+	"\n"                                                                                 \
+	"Samples the stacks of what runs and prints where time goes: a report, or with -f\n" \
+	"folded stacks. With -- CMD, starts it, profiles it and its children, and ends with it.\n"
 
-static void print_help(void)
-{
-	size_t i;
-
-	puts("usage: stook profile [OPTIONS] [SECS] [-- CMD ARG…]\n"
-	     "\n"
-	     "Samples the stacks of what runs and prints where time goes: a report, or with -f\n"
-	     "folded stacks. With -- CMD, starts it, profiles it and its children, and ends with "
-	     "it.\n");
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		char left[64];
-
-		(void)snprintf(left, sizeof(left), "%c%c%s --%s%s%s", rows[i].letter ? '-' : ' ',
-			       rows[i].letter ? rows[i].letter : ' ', rows[i].letter ? "," : " ",
-			       rows[i].name, rows[i].value ? " " : "",
-			       rows[i].value ? rows[i].value : "");
-		/* … is three bytes and one column. */
-		printf("  %-*s %s\n", 26 + (strstr(left, "…") ? 2 : 0), left, rows[i].help);
-	}
-	puts("\nexamples:\n"
-	     "  stook profile 10                       the whole machine, for ten seconds\n"
-	     "  stook profile -F 999 -p $(pgrep -d, redis-server) -f 30 > redis.folded\n"
-	     "  stook profile -o build.folded -- make -j8");
-}
-
-static void fill_getopt(struct option *longs, char *shorts)
-{
-	size_t i;
-
-	*shorts++ = '+'; /* stop at the first word, which may be CMD's */
-	*shorts++ = ':';
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		longs[i] = (struct option){
-			rows[i].name, rows[i].value ? required_argument : no_argument, NULL,
-			rows[i].letter ? rows[i].letter : FIRST_LONG_ONLY + (int)i};
-		if (!rows[i].letter)
-			continue;
-		*shorts++ = rows[i].letter;
-		if (rows[i].value)
-			*shorts++ = ':';
-	}
-	*shorts++ = 'h';
-	*shorts = '\0';
-	longs[i] = (struct option){"help", no_argument, NULL, HELP_VALUE};
-	longs[i + 1] = (struct option){0};
-}
-
-static const struct option_row *row_of(int value)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		if (value == (rows[i].letter ? rows[i].letter : FIRST_LONG_ONLY + (int)i))
-			return &rows[i];
-	return NULL;
-}
-
-static int unknown_option(const char *word, struct error *error)
-{
-	(void)error_set(error, -EINVAL, "unknown option '%s'", word);
-	if (!strcmp(word, "-g") || !strcmp(word, "--call-graph"))
-		error_hint(error, "stacks are always taken: leave it out");
-	return -EINVAL;
-}
-
-/* Options and bare numbers, in any order, until `--` or the end. */
-static int parse_words(int argc, char **argv, struct profile_options *options, struct error *error)
-{
-	struct option longs[ARRAY_SIZE(rows) + 2];
-	char shorts[2 * ARRAY_SIZE(rows) + 8];
-
-	fill_getopt(longs, shorts);
-	opterr = 0;
-	for (;;) {
-		int word = optind ? optind : 1;
-		int value = getopt_long(argc, argv, shorts, longs, NULL);
-		const struct option_row *row = row_of(value);
-		int err = 0;
-
-		if (value == HELP_VALUE || value == 'h') {
-			print_help();
-			return 1;
-		}
-		if (value == ':')
-			return error_set(error, -EINVAL, "'%s' needs a value", argv[word]);
-		if (value == '?')
-			return unknown_option(argv[word], error);
-		if (value >= 0 && row)
-			err = row->take(options, optarg, error);
-		else if (optind >= argc || !strcmp(argv[optind - 1], "--"))
-			return 0;
-		else
-			err = take_word(options, argv[optind++], error);
-		if (err < 0)
-			return err;
-	}
-}
+#define EXAMPLES                                                                        \
+	"\nexamples:\n"                                                                 \
+	"  stook profile 10                       the whole machine, for ten seconds\n" \
+	"  stook profile -F 999 -p $(pgrep -d, redis-server) -f 30 > redis.folded\n"    \
+	"  stook profile -o build.folded -- make -j8"
 
 static int check(struct profile_options *options, struct error *error)
 {
@@ -482,11 +409,24 @@ static int check(struct profile_options *options, struct error *error)
 
 int profile_options_parse(int argc, char **argv, struct profile_options *ret, struct error *error)
 {
+	const struct option_group groups[] = {
+		{rows, ARRAY_SIZE(rows), ret},
+		output_options_group(&ret->output),
+		naming_options_group(&ret->naming),
+	};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = take_word,
+		.context = ret,
+		.usage = USAGE,
+		.examples = EXAMPLES,
+	};
 	int err;
 
 	*ret = (struct profile_options){.labels = LABEL_COMM, .event_is_default = true};
 	ret->rate.frequency = 99;
-	err = parse_words(argc, argv, ret, error);
+	err = option_table_parse(&table, argc, argv, error);
 	if (err)
 		return err;
 	if (optind < argc)

@@ -8,11 +8,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "cmd/naming_options.h"
+#include "cmd/output_options.h"
 #include "event/event.h"
-#include "format/format.h"
 #include "session/sampling.h"
-
-#define PROFILE_MAX_OUTPUTS 16
 
 /* What user stacks are walked by. */
 enum unwind_mode {
@@ -44,10 +43,10 @@ struct profile_options {
 	bool force;
 	uint32_t max_depth;
 
-	const struct format *stdout_format; /* NULL: not asked for */
-	bool delimited, annotate;
-	const char *outputs[PROFILE_MAX_OUTPUTS];
-	size_t nr_outputs;
+	struct naming_options naming;
+	bool java, no_symbols;
+
+	struct output_options output;
 	const char *stats_path;
 	size_t ring_bytes, max_counts;
 	bool quiet, verbose;

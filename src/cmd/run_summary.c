@@ -95,12 +95,84 @@ static const struct {
 #undef X
 };
 
+/* Of the process that made the code of a module; NULL if that is not known. */
+static const struct runtime_process *process_of(const struct run_summary *run,
+						const struct profile *profile, uint32_t number)
+{
+	const struct module *module = profile_module(profile, number);
+
+	if (module->kind != MODULE_RUN_TIME || !module->file)
+		return NULL;
+	return runtime_table_get(run->runtimes, module->file - 1);
+}
+
+/* "java (pid 812, Java)": its name is its own choice. */
+static void print_process(const struct runtime_process *process, FILE *out)
+{
+	(void)columns_write(out, process->comm, columns_of(process->comm), "");
+	fprintf(out, " (pid %d%s%s)", process->pid, process->runtime ? ", " : "",
+		process->runtime ? process->runtime->name : "");
+}
+
+static void print_how_to_walk(const struct run_summary *run, const struct profile *profile,
+			      uint32_t module, FILE *out)
+{
+	const struct runtime_process *process = process_of(run, profile, module);
+
+	if (!process || !process->runtime || !process->runtime->how_to_walk)
+		return;
+	fputs("         of ", out);
+	print_process(process, out);
+	fprintf(out, ": %s\n", process->runtime->how_to_walk);
+}
+
+/* What the next line of a block begins with. */
+static const char *line_head(const char **head)
+{
+	const char *first = *head;
+
+	*head = "         ";
+	return first;
+}
+
+/* Whose code has no names, and what it takes to have them. */
+static void print_nameless(const struct run_summary *run, const struct profile *profile,
+			   const char **head, FILE *out)
+{
+	const struct quality *quality = &run->quality;
+	size_t i;
+
+	for (i = 0; i < QUALITY_MAX_BLAMED; i++) {
+		const struct quality_nameless *nameless = &quality->nameless[i];
+		const struct runtime_process *process;
+
+		if (!nameless->samples || nameless->samples * 50 < run->session.shown)
+			break;
+		process = process_of(run, profile, nameless->module);
+		if (!process)
+			continue;
+		fprintf(out, "%s%.1f %% have nameless code of ", line_head(head),
+			percent(nameless->samples, run->session.shown));
+		print_process(process, out);
+		fprintf(out, ": %s\n",
+			process->runtime ? process->runtime->how_to_name
+					 : "it has written no perf map (/tmp/perf-PID.map)");
+	}
+	if (quality->python * 20 > run->session.shown)
+		fprintf(out,
+			"         %.1f %% are in Python code, of which only the interpreter is "
+			"seen: "
+			"start it with -X perf (3.12 or newer)\n",
+			percent(quality->python, run->session.shown));
+}
+
 /*
  * "31.0 % in redis-check-rdb: frame pointers lead no further". Only what is worth a line, and not
  * twice what the same advice is good for.
  */
-static void print_blamed(const struct quality *quality, const struct profile *profile, FILE *out)
+static void print_blamed(const struct run_summary *run, const struct profile *profile, FILE *out)
 {
+	const struct quality *quality = &run->quality;
 	bool by_frame_pointers = false;
 	size_t i;
 
@@ -115,6 +187,7 @@ static void print_blamed(const struct quality *quality, const struct profile *pr
 		(void)columns_write(out, name, columns_of(name), "");
 		fprintf(out, ": %s\n", ends[blame->end].words);
 		by_frame_pointers |= blame->end == WALK_UNWOUND;
+		print_how_to_walk(run, profile, blame->module, out);
 	}
 	if (by_frame_pointers)
 		fputs("         code without frame pointers needs --unwind cfi\n", out);
@@ -146,31 +219,38 @@ static void print_shares(const struct quality *quality, FILE *out)
 	fputc('\n', out);
 }
 
-static void print_stacks(const struct quality *quality, const struct session_summary *session,
-			 const struct profile *profile, FILE *out)
+static void print_names(const struct run_summary *run, const struct profile *profile, FILE *out)
 {
+	const struct quality *quality = &run->quality;
+	const struct session_summary *session = &run->session;
+	const char *head = "names    ";
+
+	if (quality->unnamed * 20 > session->shown)
+		fprintf(out,
+			"%s%.1f %% of samples are in code without a name: %.1f %% made at "
+			"run time, %.1f %% stripped\n",
+			line_head(&head), percent(quality->unnamed, session->shown),
+			percent(quality->run_time, session->shown),
+			percent(quality->unnamed - quality->run_time, session->shown));
+	print_nameless(run, profile, &head, out);
+	if (session->nr_files_gone)
+		fprintf(out, "%s%zu files with samples were gone or unreadable when looked for\n",
+			line_head(&head), session->nr_files_gone);
+}
+
+static void print_stacks(const struct run_summary *run, const struct profile *profile, FILE *out)
+{
+	const struct session_summary *session = &run->session;
 	char number[COLUMNS_NUMBER_BYTES];
 
-	if (quality->user)
-		print_shares(quality, out);
-	print_blamed(quality, profile, out);
+	if (run->quality.user)
+		print_shares(&run->quality, out);
+	print_blamed(run, profile, out);
 	if (session->unwinding.nr_evicted)
 		fprintf(out,
 			"         %zu unwind tables made room for others and may be missing: give "
 			"more with --table-bytes\n",
 			session->unwinding.nr_evicted);
-	if (quality->unnamed * 20 > session->shown)
-		fprintf(out,
-			"names    %.1f %% of samples are in code without a name: %.1f %% made at "
-			"run "
-			"time, %.1f %% stripped\n",
-			percent(quality->unnamed, session->shown),
-			percent(quality->run_time, session->shown),
-			percent(quality->unnamed - quality->run_time, session->shown));
-	if (session->nr_files_gone)
-		fprintf(out,
-			"         %zu files with samples were gone or unreadable when looked for\n",
-			session->nr_files_gone);
 	if (profile_other_count(profile))
 		fprintf(out,
 			"         %s samples of further different stacks are in [other stacks]\n",
@@ -231,27 +311,32 @@ void run_summary_print(const struct run_summary *run, const struct profile_optio
 	print_samples(&run->session, out);
 	if (!run->session.shown)
 		print_why_none(&run->session, out);
-	print_stacks(&run->quality, &run->session, profile, out);
+	print_stacks(run, profile, out);
+	if (!options->no_symbols)
+		print_names(run, profile, out);
 	print_cost(run, out);
 }
 
-void run_summary_write_stats(const struct run_summary *run, FILE *out)
+/* --- numbers for programs -------------------------------------------------------------------- */
+
+struct stats_row {
+	const char *name;
+	uint64_t value;
+};
+
+static void write_rows(const struct stats_row *rows, size_t nr, FILE *out)
 {
-	const struct session_summary *session = &run->session;
-	const struct wire_counters *sum = &session->accounting.sum;
-	uint64_t seen = sum->entries - sum->idle;
-	struct rusage usage;
-	unsigned reason;
 	size_t i;
 
-	(void)getrusage(RUSAGE_SELF, &usage);
-	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
-		fprintf(out, "lost_%s %" PRIu64 "\n", losses[reason].name,
-			(uint64_t)sum->lost[reason]);
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
+	for (i = 0; i < nr; i++)
+		fprintf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
+}
+
+static void write_samples(const struct session_summary *session, FILE *out)
+{
+	const struct wire_counters *sum = &session->accounting.sum;
+	uint64_t seen = sum->entries - sum->idle;
+	const struct stats_row rows[] = {
 		{"entries", sum->entries},
 		{"idle", sum->idle},
 		{"filtered", sum->filtered},
@@ -271,6 +356,22 @@ void run_summary_write_stats(const struct run_summary *run, FILE *out)
 		{"stolen_us", session->stolen_ns / NS_PER_US},
 		{"lost_events", session->nr_lost_events},
 		{"epochs", session->accounting.nr_epochs},
+	};
+	unsigned reason;
+
+	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
+		fprintf(out, "lost_%s %" PRIu64 "\n", losses[reason].name,
+			(uint64_t)sum->lost[reason]);
+	write_rows(rows, ARRAY_SIZE(rows), out);
+}
+
+static void write_cost(const struct run_summary *run, FILE *out)
+{
+	const struct session_summary *session = &run->session;
+	struct rusage usage = {0};
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	const struct stats_row rows[] = {
 		{"ring_bytes", session->ring_bytes},
 		{"map_bytes", session->cost.map_bytes},
 		{"bpf_runs", session->cost.runs},
@@ -285,11 +386,21 @@ void run_summary_write_stats(const struct run_summary *run, FILE *out)
 		{"wall_us", (run->now_ns - run->exec_ns) / NS_PER_US},
 		{"sampling_cpu_us", session->sampling_cpu_ns / NS_PER_US},
 		{"sampled_us", session->sampled_ns / NS_PER_US},
+	};
+
+	write_rows(rows, ARRAY_SIZE(rows), out);
+}
+
+static void write_stacks(const struct run_summary *run, FILE *out)
+{
+	const struct session_summary *session = &run->session;
+	const struct stats_row rows[] = {
 		{"user_complete", run->quality.complete},
 		{"user_broken", run->quality.broken},
 		{"user_truncated", run->quality.truncated},
 		{"user_missed", run->quality.missed},
 		{"unnamed", run->quality.unnamed},
+		{"unnamed_run_time", run->quality.run_time},
 		{"tables", session->unwinding.nr_tables},
 		{"tables_cached", session->unwinding.nr_tables_cached},
 		{"tables_evicted", session->unwinding.nr_evicted},
@@ -299,9 +410,16 @@ void run_summary_write_stats(const struct run_summary *run, FILE *out)
 		{"files_gone", session->nr_files_gone},
 		{"processes", session->nr_processes},
 	};
+	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		fprintf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
+	write_rows(rows, ARRAY_SIZE(rows), out);
 	for (i = WALK_NONE + 1; i < NR_WALK_ENDS; i++)
 		fprintf(out, "user_end_%s %" PRIu64 "\n", ends[i].name, run->quality.ends[i]);
+}
+
+void run_summary_write_stats(const struct run_summary *run, FILE *out)
+{
+	write_samples(&run->session, out);
+	write_cost(run, out);
+	write_stacks(run, out);
 }

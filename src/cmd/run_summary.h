@@ -6,12 +6,14 @@
 #include <stdio.h>
 
 #include "cmd/profile_options.h"
+#include "proc/runtime_table.h"
 #include "profile/quality.h"
 #include "session/session.h"
 
 struct run_summary {
 	struct session_summary session;
 	struct quality quality;
+	const struct runtime_table *runtimes;
 	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	size_t nr_cpus;

@@ -8,20 +8,35 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "elf/elf_image.h"
+void debug_file_id(const uint8_t *build_id, size_t build_id_bytes, char to[DEBUG_FILE_ID_BYTES])
+{
+	static const char digits[] = "0123456789abcdef";
+	size_t i;
+
+	*to = '\0';
+	if (build_id_bytes < 2 || build_id_bytes > BUILD_ID_MAX_BYTES)
+		return;
+	for (i = 0; i < build_id_bytes; i++) {
+		*to++ = digits[build_id[i] >> 4];
+		*to++ = digits[build_id[i] & 15];
+		if (i == 0)
+			*to++ = '/';
+	}
+	*to = '\0';
+}
 
 int debug_file_open(const uint8_t *build_id, size_t build_id_bytes)
 {
-	char path[64 + 2 * BUILD_ID_MAX_BYTES];
-	size_t at, i;
+	char id[DEBUG_FILE_ID_BYTES];
+	char path[sizeof(DEBUG_FILE_FOLDER "/.build-id/"
+					   ".debug") +
+		  sizeof(id)];
 	int fd;
 
-	if (build_id_bytes < 2 || build_id_bytes > BUILD_ID_MAX_BYTES)
+	debug_file_id(build_id, build_id_bytes, id);
+	if (!*id)
 		return -ENOENT;
-	at = (size_t)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/", build_id[0]);
-	for (i = 1; i < build_id_bytes; i++)
-		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x", build_id[i]);
-	(void)snprintf(path + at, sizeof(path) - at, ".debug");
+	(void)snprintf(path, sizeof(path), DEBUG_FILE_FOLDER "/.build-id/%s.debug", id);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return fd < 0 ? -ENOENT : fd;
 }

@@ -5,7 +5,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A descriptor for reading, or -ENOENT. */
+#include "elf/elf_image.h"
+
+#define DEBUG_FILE_FOLDER "/usr/lib/debug"
+
+/* "ab/cdef…", as in .build-id folders, with its NUL. */
+#define DEBUG_FILE_ID_BYTES (2 * BUILD_ID_MAX_BYTES + 2)
+
+/* Writes the build id so; an empty text for one of less than two bytes. */
+void debug_file_id(const uint8_t *build_id, size_t build_id_bytes, char to[DEBUG_FILE_ID_BYTES]);
+
+/* A descriptor for reading, of the one below DEBUG_FILE_FOLDER, or -ENOENT. */
 int debug_file_open(const uint8_t *build_id, size_t build_id_bytes);
 
 #endif

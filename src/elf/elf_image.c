@@ -283,6 +283,17 @@ void elf_image_close(struct elf_image *image)
 	*image = (struct elf_image){.fd = -1};
 }
 
+bool elf_image_has_section(const struct elf_image *image, uint32_t type)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(image->elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == type && header.sh_size)
+			return true;
+	return false;
+}
+
 int elf_image_offset_to_vaddr(const struct elf_image *image, uint64_t offset, uint64_t *ret_vaddr)
 {
 	size_t i;

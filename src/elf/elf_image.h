@@ -49,6 +49,9 @@ int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t nr,
 
 void elf_image_close(struct elf_image *image);
 
+/* Whether it has a section of this type (SHT_SYMTAB, …) with any content. */
+bool elf_image_has_section(const struct elf_image *image, uint32_t type);
+
 /* Reads exactly nr bytes at an offset: 0, -ENOEXEC if the file ends before that, or -errno. */
 int elf_image_read(const struct elf_image *image, uint64_t offset, void *to, size_t nr);
 

@@ -25,6 +25,7 @@ static const char *const changes[] = {"systemstack", "mcall",	    "morestack", "
 
 int go_code_read(struct go_code **ret, const struct elf_image *image)
 {
+	const struct symbol_part part = {image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC};
 	struct error error = {0};
 
 	*ret = NULL;
@@ -35,7 +36,7 @@ int go_code_read(struct go_code **ret, const struct elf_image *image)
 		return -ENOMEM;
 	if (image->machine != EM_X86_64)
 		return 0;
-	(*ret)->symbols = symbol_table_read(image, &error);
+	(*ret)->symbols = symbol_table_read(&part, 1, &error);
 	if (!(*ret)->symbols && error.code == -ENOMEM) {
 		go_code_free(*ret);
 		*ret = NULL;

@@ -1,8 +1,11 @@
 /*
- * The functions of one ELF file, for looking up addresses as linked (see elf_image.h).
+ * The functions of a file, for looking up addresses as linked (see elf_image.h).
  *
  * A sorted array over the file's own string tables as read: 16 bytes a function, no name is
  * copied. Of several names for one address perf's choice is kept (see symbol_name_compare()).
+ *
+ * Most come from ELF symbol tables; what else knows where functions are (Go's own table, the stubs
+ * of dynamic linking) makes a table by adding to an empty one.
  */
 #ifndef STOOK_ELF_SYMBOL_TABLE_H
 #define STOOK_ELF_SYMBOL_TABLE_H
@@ -15,11 +18,28 @@
 
 struct symbol_table;
 
+/* Which tables of an image to read. */
+#define SYMBOLS_STATIC	(1u << 0) /* .symtab */
+#define SYMBOLS_DYNAMIC (1u << 1) /* .dynsym */
+
+struct symbol_part {
+	const struct elf_image *image;
+	unsigned tables;
+};
+
 /*
- * Reads .symtab and .dynsym, merged. A file without any symbols gives an empty table. NULL on
- * failure. The table does not need the image, or its file, any more.
+ * Reads tables and merges them; all images are of one program (itself, its debug file), with the
+ * same addresses. Without any symbols it is empty. NULL on failure. The table does not need the
+ * images, or their files, any more.
  */
-struct symbol_table *symbol_table_read(const struct elf_image *image, struct error *error);
+struct symbol_table *symbol_table_read(const struct symbol_part *parts, size_t nr,
+				       struct error *error);
+
+/* An empty one; symbols are added in any order, and found after they are settled. */
+struct symbol_table *symbol_table_new(void);
+int symbol_table_add(struct symbol_table *table, uint64_t start, uint64_t bytes, const char *name);
+int symbol_table_settle(struct symbol_table *table);
+
 void symbol_table_free(struct symbol_table *table);
 
 /*

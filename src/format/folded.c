@@ -71,9 +71,12 @@ static void write_line(const struct named_stacks *stacks, uint32_t line, FILE *o
 
 int folded_write(const struct profile *profile, const struct folded_options *options, FILE *out)
 {
+	static const struct named_stacks_suffixes annotations = {
+		.inlined = "_[i]", .kernel = "_[k]", .run_time = "_[j]"};
+	static const struct named_stacks_suffixes none = {.inlined = NULL};
 	const struct named_stacks_style style = {
 		.labels = options->labels,
-		.kernel_suffix = options->annotate ? "_[k]" : NULL,
+		.suffixes = options->annotate ? annotations : none,
 		.delimiter = options->delimited ? "-" : NULL,
 		.separator = SEPARATOR,
 		.no_user = options->no_user,

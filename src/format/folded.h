@@ -8,7 +8,9 @@
  * else was asked for follows as frames of its own, coarse before fine: `cgroup PATH`, `cpu N`.
  * Without LABEL_COMM a line begins with `pid PID`, `tid TID`, and so on.
  *
- * A frame without a name is `[unknown]`. A stack that should be there and could not be read is
+ * Functions that were inlined are frames of their own, callers first. Where the profile has source
+ * lines a frame is `FUNCTION FILE.c:LINE`. A frame without a name is `[unknown]`, or `[deleted]`
+ * if its file could not be read any more. A stack that should be there and could not be read is
  * `[Missed User Stack]` or `[Missed Kernel Stack]`. `;` in names becomes `:`, control characters
  * become `?`; spaces stay. No line comes twice. Lines are sorted by count, heaviest first, then by
  * text, so equal profiles give equal files.
@@ -24,7 +26,7 @@
 struct folded_options {
 	unsigned labels; /* enum label bits: which stand in front of the stack */
 	bool delimited;	 /* a frame "-" between user and kernel parts where both exist */
-	bool annotate;	 /* _[k] behind kernel frames */
+	bool annotate;	 /* _[k] behind kernel frames, _[i] inlined ones, _[j] run-time code */
 	bool no_user;	 /* user stacks were not asked for: none is "missed" */
 	bool no_kernel;
 };

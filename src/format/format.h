@@ -1,10 +1,12 @@
-/* The formats that a profile can be written in: a row each in one table. */
+/* The formats that a profile can be written in, and read from: a row each in one table. */
 #ifndef STOOK_FORMAT_FORMAT_H
 #define STOOK_FORMAT_FORMAT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
 #include "profile/profile.h"
 
 /* What the user may ask of any of them; each takes what concerns it. */
@@ -16,19 +18,33 @@ struct format_options {
 	bool ascii;		 /* it does not show UTF-8 */
 };
 
+/* What was in a file besides the profile. */
+struct format_notes {
+	unsigned labels;	  /* enum label bits that its samples had */
+	uint64_t dropped_labels;  /* that a profile has no place for */
+	uint64_t dropped_samples; /* likewise */
+};
+
 struct format {
 	const char *name;
-	const char *extension; /* of the files that are written so */
+	const char *extensions; /* of its files: ".pb.gz, .pprof" */
+	bool is_binary;		/* nothing to show on a terminal */
 	/* 0, -ENOMEM, or the stream's errno. */
 	int (*write)(const struct profile *profile, const struct format_options *options,
 		     FILE *out);
+	/* Into a new profile. 0 or a negative errno. NULL: such files are written only. */
+	int (*read)(FILE *in, struct profile *profile, struct format_notes *notes,
+		    struct error *error);
 };
 
 /* NULL if there is no such format. */
 const struct format *format_by_name(const char *name);
 const struct format *format_by_path(const char *path);
 
-/* "folded, report", for messages. */
+/* Where in the path its format's extension begins; NULL if it has none. */
+const char *format_extension(const char *path);
+
+/* "folded, report, …", for messages: all names, or all extensions. */
 const char *format_names(void);
 const char *format_extensions(void);
 

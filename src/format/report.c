@@ -18,6 +18,7 @@
 #include "format/columns.h"
 #include "format/report_tree.h"
 #include "profile/function_totals.h"
+#include "profile/named_stacks.h"
 
 #define DEFAULT_WIDTH	     80
 #define LEAST_WIDTH	     60
@@ -46,7 +47,9 @@ static size_t smaller(size_t a, size_t b)
 
 static const char *function_name(const struct table *table, const struct function_total *function)
 {
-	return function->name ? profile_string(table->profile, function->name) : "[unknown]";
+	if (!function->name)
+		return named_stacks_no_name(table->profile, function->module);
+	return profile_string(table->profile, function->name);
 }
 
 static const char *module_name(const struct table *table, const struct function_total *function)

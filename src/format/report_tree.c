@@ -329,7 +329,7 @@ int report_tree_write(const struct profile *profile, const struct report_options
 {
 	const struct named_stacks_style style = {
 		.labels = options->labels,
-		.kernel_suffix = " [k]",
+		.suffixes = {.inlined = " [i]", .kernel = " [k]"},
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
 		.show_modules = true,

@@ -61,18 +61,26 @@ static bool same_generation(int fd, const struct file_id *id)
 	return !id->generation || !generation || generation == (uint32_t)id->generation;
 }
 
-/* From a bare handle to a descriptor for reading. */
-static int reopen(int handle, const struct file_id *id)
+/* From a bare handle of a regular file to a descriptor for reading. */
+static int reopen(int handle)
 {
 	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -EACCES : fd;
+}
+
+static int reopen_if(int handle, const struct file_id *id)
+{
 	cleanup_fd int fd = -1;
 
 	if (!is_file(handle, id))
 		return -ENOENT;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", handle);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = reopen(handle);
 	if (fd < 0)
-		return -EACCES;
+		return fd;
 	return same_generation(fd, id) ? take_fd(&fd) : -ENOENT;
 }
 
@@ -84,24 +92,101 @@ static int open_map_file(const struct file_id *id, int32_t pid, uint64_t start, 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start,
 		       end);
 	handle = open(path, O_PATH | O_CLOEXEC);
-	return handle < 0 ? -errno : reopen(handle, id);
+	return handle < 0 ? -errno : reopen_if(handle, id);
 }
 
-static int open_below(const char *root, const char *path, const struct file_id *id)
+static int open_root(const char *path)
 {
-	struct open_how how = {.flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT};
-	cleanup_fd int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	cleanup_fd int handle = -1;
+	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (root_fd < 0)
-		return -errno;
-	handle = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-	return handle < 0 ? -errno : reopen(handle, id);
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_below(int root_fd, const char *path, unsigned flags)
+{
+	struct open_how how = {.flags = O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT};
+	cleanup_fd int own_root = -1;
+	int fd;
+
+	if (root_fd < 0) {
+		own_root = open_root("/");
+		if (own_root < 0)
+			return own_root;
+		root_fd = own_root;
+	}
+	fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	return fd < 0 ? -errno : fd;
+}
+
+/* A bare handle of whatever is at a path below a root (-1: ours). flags: 0 or O_NOFOLLOW. */
+static int handle_below(int root_fd, const char *path, unsigned flags)
+{
+	return open_below(root_fd, path, O_PATH | flags);
+}
+
+/*
+ * Where no /proc is mounted, for naming a profile from elsewhere, a handle can only be opened by its
+ * path once more. What is there by then may be another file, but nobody is there to profit.
+ */
+static int reopen_below(int handle, int root_fd, const char *path)
+{
+	cleanup_fd int fd = reopen(handle);
+	struct stat wanted, st;
+
+	if (fd >= 0 || access("/proc/self/fd", F_OK) == 0)
+		return take_fd(&fd);
+	fd = open_below(root_fd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(handle, &wanted) < 0 || fstat(fd, &st) < 0 ||
+	    st.st_dev != wanted.st_dev || st.st_ino != wanted.st_ino)
+		return -EACCES;
+	return take_fd(&fd);
+}
+
+int file_open_again(const struct file_id *id, int root_fd, const char *path)
+{
+	cleanup_fd int handle = handle_below(root_fd, path, 0);
+
+	return handle < 0 ? handle : reopen_if(handle, id);
+}
+
+int file_open_below(int root_fd, const char *path)
+{
+	cleanup_fd int handle = handle_below(root_fd, path, 0);
+	struct stat st;
+
+	if (handle < 0)
+		return handle;
+	if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode))
+		return -EINVAL;
+	return reopen_below(handle, root_fd, path);
+}
+
+/*
+ * A link would let anyone who may write there choose among all files of root; and so would a hard
+ * link, where the kernel allows it. The mode is not asked for: many a daemon has no umask, and
+ * whoever writes into its map can do no more than give wrong names.
+ */
+static bool is_owned(int handle, uid_t owner)
+{
+	struct stat st;
+
+	return fstat(handle, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink <= 1 &&
+	       (st.st_uid == owner || st.st_uid == 0);
+}
+
+int file_open_owned(int root_fd, const char *path, uid_t owner)
+{
+	cleanup_fd int handle = handle_below(root_fd, path, O_NOFOLLOW);
+
+	if (handle < 0)
+		return handle;
+	return is_owned(handle, owner) ? reopen(handle) : -EACCES;
 }
 
 int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
 		     uint64_t end)
 {
+	cleanup_fd int root_fd = -1;
 	char root[64];
 	int fd, below;
 
@@ -109,9 +194,11 @@ int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, ui
 	if (fd >= 0)
 		return fd;
 	(void)snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	below = open_below(root, path, id);
+	below = root_fd = open_root(root);
+	if (root_fd >= 0)
+		below = file_open_again(id, root_fd, path);
 	if (below < 0)
-		below = open_below("/", path, id);
+		below = file_open_again(id, -1, path);
 	if (below >= 0)
 		return below;
 	return fd == -EACCES || below == -EACCES ? -EACCES : -ENOENT;

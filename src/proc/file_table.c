@@ -1,6 +1,7 @@
 /* Numbers for files, and their descriptors; see file_table.h. */
 #include "proc/file_table.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +10,11 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd_io.h"
 #include "base/hash.h"
 #include "base/u64_map.h"
 #include "proc/file_open.h"
+#include "proc/root_table.h"
 
 #define NO_FILE UINT32_MAX
 
@@ -30,14 +33,21 @@ struct file_table {
 	struct u64_map newest_by_hash; /* hash of device and inode → number */
 	size_t nr_open, max_open;
 	size_t hand; /* where the search for something to close goes on */
+	struct root_table *roots;
 };
 
 struct file_table *file_table_new(size_t max_open)
 {
 	struct file_table *table = calloc(1, sizeof(*table));
 
-	if (table)
-		table->max_open = max_open ? max_open : 1;
+	if (!table)
+		return NULL;
+	table->max_open = max_open ? max_open : 1;
+	table->roots = root_table_new();
+	if (!table->roots) {
+		free(table);
+		return NULL;
+	}
 	return table;
 }
 
@@ -54,6 +64,7 @@ void file_table_free(struct file_table *table)
 	}
 	free(table->entries);
 	u64_map_clear(&table->newest_by_hash);
+	root_table_free(table->roots);
 	free(table);
 }
 
@@ -107,7 +118,7 @@ static void make_room(struct file_table *table)
 static int64_t append(struct file_table *table, const struct file_id *id, const char *path)
 {
 	uint64_t hash = hash_of(id);
-	struct entry entry = {.file = {.id = *id, .fd = -1, .state = FILE_GONE},
+	struct entry entry = {.file = {.id = *id, .fd = -1, .state = FILE_GONE, .root_fd = -1},
 			      .older = newest(table, hash)};
 
 	if (table->nr >= FILE_TABLE_MAX)
@@ -124,9 +135,17 @@ static int64_t append(struct file_table *table, const struct file_id *id, const 
 	return (int64_t)table->nr++;
 }
 
+static bool is_elf(int fd)
+{
+	char magic[SELFMAG];
+
+	return fd_read_at(fd, 0, magic, sizeof(magic)) == 0 && !memcmp(magic, ELFMAG, SELFMAG);
+}
+
 static void set_fd(struct file_table *table, struct file *file, int fd)
 {
 	file->fd = fd;
+	file->is_elf = is_elf(fd);
 	file->state = FILE_OPEN;
 	if (!file->id.generation)
 		file->id.generation = file_generation(fd); /* maps don't tell it */
@@ -149,6 +168,8 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 	if (number < 0)
 		return number;
 	make_room(table);
+	table->entries[number].file.root_fd =
+		root_table_fd(table->roots, root_table_add(table->roots, pid));
 	fd = file_open_mapped(id, path, pid, start, end);
 	if (fd >= 0)
 		set_fd(table, &table->entries[number].file, fd);
@@ -172,6 +193,23 @@ int64_t file_table_add_fd(struct file_table *table, const char *path, int fd)
 	make_room(table);
 	set_fd(table, &table->entries[number].file, fd);
 	return number;
+}
+
+int file_table_reopen(struct file_table *table, uint32_t number)
+{
+	struct file *file = &table->entries[number].file;
+	int fd;
+
+	if (file->state != FILE_CLOSED)
+		return -ENOENT;
+	make_room(table);
+	fd = file_open_again(&file->id, file->root_fd, file->path);
+	if (fd < 0) {
+		file->state = FILE_GONE;
+		return -ENOENT;
+	}
+	set_fd(table, file, fd);
+	return 0;
 }
 
 size_t file_table_nr(const struct file_table *table)

@@ -32,6 +32,8 @@ struct file {
 	enum file_state state;
 	int fd;	      /* -1 unless FILE_OPEN */
 	bool sampled; /* some frame lies in it */
+	bool is_elf;  /* by its first bytes, when it was opened */
+	int root_fd;  /* a handle of the root that the path is below, the table's; -1: ours */
 };
 
 struct file_table;
@@ -55,6 +57,12 @@ int64_t file_table_add_fd(struct file_table *table, const char *path, int fd);
 
 size_t file_table_nr(const struct file_table *table);
 const struct file *file_table_get(const struct file_table *table, uint32_t number);
+
+/*
+ * Opens a FILE_CLOSED one again, below the root that it was seen in, if the file of that path is
+ * still the same; else it is FILE_GONE. 0, or -ENOENT.
+ */
+int file_table_reopen(struct file_table *table, uint32_t number);
 
 /* Files that have frames are closed last when the limit is reached. */
 void file_table_mark_sampled(struct file_table *table, uint32_t number);

@@ -103,6 +103,22 @@ static struct process *find_or_add(struct process_table *table, int32_t pid)
 	return process;
 }
 
+/* Names that the kernel gives to memory which has an inode, but is no file that anybody put there. */
+static bool is_nameless(const char *path)
+{
+	return !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/SYSV", 5) ||
+	       !strncmp(path, "/anon_hugepage", 14) || !strcmp(path, "//anon");
+}
+
+/*
+ * Memory with a name, in which run-time compilers keep code; but whole programs may be in one too.
+ * One that we could not look into is of no use as a file.
+ */
+static bool is_memory_file(const struct file *file)
+{
+	return !strncmp(file->path, "/memfd:", 7) && !file->is_elf;
+}
+
 /* Fills in what the mapping is of, opening its file if it is a new one. */
 static int classify(struct process_table *table, int32_t pid, const struct file_id *id,
 		    const char *path, struct mapping *mapping)
@@ -112,12 +128,12 @@ static int classify(struct process_table *table, int32_t pid, const struct file_
 	mapping->kind = MAPPING_ANON;
 	if (!strcmp(path, "[vdso]"))
 		mapping->kind = MAPPING_VDSO;
-	if (!id->inode || path[0] != '/' || !strcmp(path, "//anon"))
+	if (!id->inode || path[0] != '/' || is_nameless(path))
 		return 0;
 	file = file_table_add(table->files, id, path, pid, mapping->start, mapping->end);
 	if (file == -ENOMEM)
 		return -ENOMEM;
-	if (file >= 0) {
+	if (file >= 0 && !is_memory_file(file_table_get(table->files, (uint32_t)file))) {
 		mapping->kind = MAPPING_FILE;
 		mapping->file = (uint32_t)file;
 	}

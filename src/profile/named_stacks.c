@@ -1,6 +1,7 @@
 /*
- * A frame's word is made when the first sample needs it, and then found by the frame's number, so
- * a sample costs one look a frame and one search for its stack of words.
+ * A frame's words are made when the first sample needs them, and then found by the frame's number,
+ * so a sample costs one look a frame and one search for its stack of words. Mostly there is one; a
+ * frame into which functions were inlined has more, in a row.
  *
  * While stacks are built, running out of memory is noted once, in the builder, and everything
  * after it does nothing.
@@ -16,12 +17,19 @@
 
 #define UNKNOWN_NAME "[unknown]"
 
+struct frame_words {
+	uint32_t first; /* in the builder's words, callers first */
+	uint32_t nr;	/* 0: not needed so far */
+};
+
 struct builder {
 	const struct profile *profile;
 	const struct named_stacks_style *style;
 	struct named_stacks *stacks;
-	uint32_t *word_of_frame; /* 0: not needed so far */
-	char *text;		 /* the word being written */
+	struct frame_words *words_of_frame;
+	uint32_t *words; /* of frames */
+	size_t nr_words, cap_words;
+	char *text; /* the word being written */
 	size_t nr_text, cap_text;
 	uint32_t *path; /* the stack being written */
 	size_t nr_path, cap_path;
@@ -153,20 +161,90 @@ static void push_labels(struct builder *builder, const struct sample_labels *lab
 /* --- frames ------------------------------------------------------------------------------------
  */
 
-static uint32_t make_word(struct builder *builder, const struct frame *frame)
+const char *named_stacks_no_name(const struct profile *profile, uint32_t module)
+{
+	const struct module_code *code = profile_code(profile, module);
+
+	return code && code->is_gone ? "[deleted]" : UNKNOWN_NAME;
+}
+
+static void write_function(struct builder *builder, const struct frame *frame, uint32_t function)
 {
 	const struct module *module = profile_module(builder->profile, frame->module);
 
-	write_name(builder, profile_string(builder->profile, frame->function));
-	if (!frame->function && builder->style->show_modules && frame->kind == FRAME_USER &&
+	write_text(builder, function ? profile_string(builder->profile, function)
+				     : named_stacks_no_name(builder->profile, frame->module));
+	if (!function && builder->style->show_modules && frame->kind == FRAME_USER &&
 	    module->kind != MODULE_UNKNOWN) {
 		write_text(builder, " (");
 		write_text(builder, profile_module_name(builder->profile, frame->module));
 		write_text(builder, ")");
 	}
-	if (frame->kind == FRAME_KERNEL && builder->style->kernel_suffix)
-		write_text(builder, builder->style->kernel_suffix);
-	return finish_word(builder);
+}
+
+static void write_place(struct builder *builder, const struct code_line *line)
+{
+	const char *path = profile_string(builder->profile, line->file);
+	const char *slash = strrchr(path, '/');
+	char number[16];
+
+	if (!line->file || !line->line)
+		return;
+	(void)snprintf(number, sizeof(number), ":%u", line->line);
+	write_text(builder, " ");
+	write_text(builder, slash ? slash + 1 : path);
+	write_text(builder, number);
+}
+
+static void write_suffix(struct builder *builder, const struct frame *frame, bool is_inlined)
+{
+	const struct named_stacks_suffixes *suffixes = &builder->style->suffixes;
+	const struct module *module = profile_module(builder->profile, frame->module);
+	const char *suffix = NULL;
+
+	if (is_inlined)
+		suffix = suffixes->inlined;
+	else if (frame->kind == FRAME_KERNEL)
+		suffix = suffixes->kernel;
+	else if (module->kind == MODULE_RUN_TIME)
+		suffix = suffixes->run_time;
+	if (suffix)
+		write_text(builder, suffix);
+}
+
+static void add_word(struct builder *builder, struct frame_words *words)
+{
+	uint32_t word = finish_word(builder);
+
+	if (builder->error || array_reserve(&builder->words, &builder->cap_words,
+					    builder->nr_words + 1, sizeof(word)) < 0) {
+		builder->error = -ENOMEM;
+		return;
+	}
+	builder->words[builder->nr_words++] = word;
+	words->nr++;
+}
+
+static void make_words(struct builder *builder, const struct frame *frame,
+		       struct frame_words *words)
+{
+	const struct code_line *lines = NULL;
+	size_t i;
+
+	if (frame->nr_lines)
+		lines = profile_lines(builder->profile, frame);
+	words->first = (uint32_t)builder->nr_words;
+	for (i = frame->nr_lines; i; i--) {
+		write_function(builder, frame, lines[i - 1].function);
+		write_place(builder, &lines[i - 1]);
+		write_suffix(builder, frame, i < frame->nr_lines);
+		add_word(builder, words);
+	}
+	if (frame->nr_lines)
+		return;
+	write_function(builder, frame, frame->function);
+	write_suffix(builder, frame, false);
+	add_word(builder, words);
 }
 
 static void note_recursion(struct builder *builder, uint32_t word)
@@ -176,20 +254,28 @@ static void note_recursion(struct builder *builder, uint32_t word)
 }
 
 /* first_frame: the place in the path where frames begin; a label is nobody's caller. */
+static void push_call(struct builder *builder, uint32_t word, bool is_named, size_t first_frame)
+{
+	if (builder->style->fold_recursion && builder->nr_path > first_frame &&
+	    builder->path[builder->nr_path - 1] == word) {
+		if (is_named) /* two unknown functions need not be the same one */
+			note_recursion(builder, word);
+		return;
+	}
+	push_word(builder, word);
+}
+
 static void push_frame(struct builder *builder, uint32_t number, size_t first_frame)
 {
 	const struct frame *frame = profile_frame(builder->profile, number);
-	uint32_t *word = &builder->word_of_frame[number];
+	struct frame_words *words = &builder->words_of_frame[number];
+	uint32_t i;
 
-	if (!*word)
-		*word = make_word(builder, frame);
-	if (builder->style->fold_recursion && builder->nr_path > first_frame &&
-	    builder->path[builder->nr_path - 1] == *word) {
-		if (frame->function) /* two unknown functions need not be the same one */
-			note_recursion(builder, *word);
-		return;
-	}
-	push_word(builder, *word);
+	if (!words->nr)
+		make_words(builder, frame, words);
+	for (i = 0; i < words->nr && !builder->error; i++)
+		push_call(builder, builder->words[words->first + i], frame->function != 0,
+			  first_frame);
 }
 
 static void push_stacks(struct builder *builder, const struct sample *sample)
@@ -266,10 +352,11 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 
 	*stacks = (struct named_stacks){0};
 	stacks->words = strings_new();
-	builder.word_of_frame = calloc(nr_frames ? nr_frames : 1, sizeof(*builder.word_of_frame));
-	if (stacks->words && builder.word_of_frame)
+	builder.words_of_frame = calloc(nr_frames + 1, sizeof(*builder.words_of_frame));
+	if (stacks->words && builder.words_of_frame)
 		result = add_samples(&builder);
-	free(builder.word_of_frame);
+	free(builder.words_of_frame);
+	free(builder.words);
 	free(builder.text);
 	free(builder.path);
 	if (result < 0)

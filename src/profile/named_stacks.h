@@ -18,12 +18,19 @@
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 
+/* What stands behind the names of functions of each kind, the first that fits; NULL: nothing. */
+struct named_stacks_suffixes {
+	const char *inlined;
+	const char *kernel;
+	const char *run_time; /* code made at run time */
+};
+
 struct named_stacks_style {
-	unsigned labels;	   /* enum label bits; see named_stacks_init() for the words */
-	const char *kernel_suffix; /* behind the names of kernel frames; NULL: none */
-	const char *delimiter;	   /* a word between user and kernel part; NULL: none */
-	char separator; /* what stands between words, so ':' replaces it in names; or 0 */
-	bool no_user;	/* user stacks were not asked for: none is "missed" */
+	unsigned labels; /* enum label bits; see named_stacks_init() for the words */
+	struct named_stacks_suffixes suffixes;
+	const char *delimiter; /* a word between user and kernel part; NULL: none */
+	char separator;	       /* what stands between words, so ':' replaces it in names; or 0 */
+	bool no_user;	       /* user stacks were not asked for: none is "missed" */
 	bool no_kernel;
 	bool show_modules;   /* `[unknown] (libfoo.so)` for what has no name */
 	bool fold_recursion; /* a function that calls itself is one word, not many */
@@ -47,7 +54,10 @@ struct named_stacks {
  *	cgroup PATH
  *	cpu NUMBER
  *
- * A name that is missing is `[unknown]`, a stack that should be there but could not be read is
+ * A frame with lines is a word for each function that was inlined there, callers first; where the
+ * source is known it is `FUNCTION FILE.c:LINE`.
+ *
+ * A name that is missing is `[unknown]`, or `[deleted]` if the file could not be read; a stack that should be there but could not be read is
  * `[Missed User Stack]` or `[Missed Kernel Stack]`. Control characters in names become `?`.
  *
  * 0 or -ENOMEM. The profile is not needed any more afterwards.
@@ -55,6 +65,9 @@ struct named_stacks {
 int named_stacks_init(struct named_stacks *stacks, const struct profile *profile,
 		      const struct named_stacks_style *style);
 void named_stacks_clear(struct named_stacks *stacks);
+
+/* What stands for the name of a function of this module that has none. */
+const char *named_stacks_no_name(const struct profile *profile, uint32_t module);
 
 size_t named_stacks_nr(const struct named_stacks *stacks);
 const uint32_t *named_stacks_get(const struct named_stacks *stacks, uint32_t stack, size_t *ret_nr);

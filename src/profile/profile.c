@@ -1,6 +1,6 @@
 /*
  * Everything that is interned lies in a growing array, in order of its numbers, with a
- * number_index to find it by content: 40 bytes a frame, 56 bytes a sample, 4 bytes a frame of a
+ * number_index to find it by content: 48 bytes a frame, 56 bytes a sample, 4 bytes a frame of a
  * stack. A stack is kept once, so finding a sample compares labels and one number.
  */
 #include "profile/profile.h"
@@ -24,10 +24,14 @@ struct profile {
 	struct module *modules;
 	size_t nr_modules, cap_modules;
 	struct number_index module_index;
+	struct module_code *codes; /* by module, the first nr_codes of them */
+	size_t nr_codes, cap_codes;
 
 	struct frame *frames;
 	size_t nr_frames, cap_frames;
 	struct number_index frame_index;
+	struct code_line *lines;
+	size_t nr_lines, cap_lines;
 
 	struct stack_table stacks;
 	struct sample *samples;
@@ -38,6 +42,7 @@ struct profile {
 	size_t limit_bytes;  /* 0: none */
 	int64_t other_stack; /* -1: not needed yet */
 	uint64_t other_count;
+	struct profile_origin origin;
 };
 
 /* --- strings, modules, frames ------------------------------------------------------------------
@@ -108,6 +113,49 @@ int profile_set_function(struct profile *profile, uint32_t frame, const char *na
 		return (int)string;
 	profile->frames[frame].function = (uint32_t)string;
 	return 0;
+}
+
+int profile_set_lines(struct profile *profile, uint32_t frame, const struct code_line *lines,
+		      size_t nr)
+{
+	if (nr > UINT16_MAX)
+		nr = UINT16_MAX;
+	if (profile->nr_lines + nr > UINT32_MAX ||
+	    array_reserve(&profile->lines, &profile->cap_lines, profile->nr_lines + nr,
+			  sizeof(*lines)) < 0)
+		return -ENOMEM;
+	if (nr)
+		memcpy(profile->lines + profile->nr_lines, lines, nr * sizeof(*lines));
+	profile->frames[frame].first_line = (uint32_t)profile->nr_lines;
+	profile->frames[frame].nr_lines = (uint16_t)nr;
+	profile->nr_lines += nr;
+	return 0;
+}
+
+const struct code_line *profile_lines(const struct profile *profile, const struct frame *frame)
+{
+	return frame->nr_lines ? profile->lines + frame->first_line : NULL;
+}
+
+int profile_set_code(struct profile *profile, uint32_t module, const struct module_code *code)
+{
+	if (array_reserve(&profile->codes, &profile->cap_codes, (size_t)module + 1, sizeof(*code)) <
+	    0)
+		return -ENOMEM;
+	for (; profile->nr_codes <= module; profile->nr_codes++)
+		profile->codes[profile->nr_codes] = (struct module_code){0};
+	profile->codes[module] = *code;
+	return 0;
+}
+
+const struct module_code *profile_code(const struct profile *profile, uint32_t module)
+{
+	const struct module_code *code;
+
+	if (module >= profile->nr_codes)
+		return NULL;
+	code = &profile->codes[module];
+	return code->build_id_bytes || code->nr_segments || code->is_gone ? code : NULL;
 }
 
 /* --- samples -----------------------------------------------------------------------------------
@@ -262,6 +310,16 @@ void profile_set_limit(struct profile *profile, size_t bytes)
 	profile->limit_bytes = bytes;
 }
 
+void profile_set_origin(struct profile *profile, const struct profile_origin *origin)
+{
+	profile->origin = *origin;
+}
+
+const struct profile_origin *profile_origin(const struct profile *profile)
+{
+	return &profile->origin;
+}
+
 /* --- the whole ---------------------------------------------------------------------------------
  */
 
@@ -301,6 +359,8 @@ void profile_free(struct profile *profile)
 	strings_free(profile->strings);
 	free(profile->modules);
 	number_index_clear(&profile->module_index);
+	free(profile->codes);
+	free(profile->lines);
 	free(profile->frames);
 	number_index_clear(&profile->frame_index);
 	stack_table_clear(&profile->stacks);
@@ -315,6 +375,8 @@ size_t profile_bytes(const struct profile *profile)
 	       profile->cap_modules * sizeof(*profile->modules) +
 	       number_index_bytes(&profile->module_index) +
 	       profile->cap_frames * sizeof(*profile->frames) +
+	       profile->cap_codes * sizeof(*profile->codes) +
+	       profile->cap_lines * sizeof(*profile->lines) +
 	       number_index_bytes(&profile->frame_index) + stack_table_bytes(&profile->stacks) +
 	       profile->cap_samples * sizeof(*profile->samples) +
 	       number_index_bytes(&profile->sample_index);
@@ -349,7 +411,7 @@ const char *profile_module_name(const struct profile *profile, uint32_t module)
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 
-	if (profile->modules[module].kind == MODULE_ANON)
+	if (profile->modules[module].kind == MODULE_RUN_TIME)
 		return "[JIT]";
 	return *name ? name : "[unknown]";
 }

@@ -11,7 +11,8 @@
  * the offset in the file. It is the address to look up: callers of frame_address have taken one
  * byte off return addresses, so that a call at a function's end is not taken for the next function.
  *
- * Frames get their function names late, see sym/symbolizer.h.
+ * Frames get their names late, see sym/symbolizer.h: the function that is there by the symbol
+ * table, and on request the functions that were inlined at this place, with source lines.
  */
 #ifndef STOOK_PROFILE_PROFILE_H
 #define STOOK_PROFILE_PROFILE_H
@@ -28,27 +29,53 @@ enum frame_kind {
 };
 
 enum module_kind {
-	MODULE_UNKNOWN, /* an address in no mapping that we know of: [unknown] */
-	MODULE_KERNEL,	/* the kernel, its modules, BPF programs */
-	MODULE_FILE,	/* an ELF file; `file` is its number in proc/file_table */
-	MODULE_VDSO,	/* code that the kernel maps into every process */
-	MODULE_ANON,	/* executable memory without a file: code made at run time */
+	MODULE_UNKNOWN,	 /* an address in no mapping that we know of: [unknown] */
+	MODULE_KERNEL,	 /* the kernel, its modules, BPF programs */
+	MODULE_FILE,	 /* an ELF file; `file` is its number in proc/file_table */
+	MODULE_VDSO,	 /* code that the kernel maps into every process */
+	MODULE_RUN_TIME, /* executable memory without a file: code made at run time */
 };
 
 struct module {
 	enum module_kind kind;
-	uint32_t file; /* MODULE_FILE only */
+	uint32_t file; /* MODULE_FILE: see above; MODULE_RUN_TIME: number in proc/runtime_table + 1,
+			  0: of no process that is known */
 	uint32_t name; /* string: path, "[vdso]", "[kernel]", … */
+};
+
+#define PROFILE_BUILD_ID_BYTES 32
+#define PROFILE_MAX_SEGMENTS   4
+
+/* What identifies the code of a file, also on another machine, and where it is linked to lie. */
+struct module_code {
+	uint8_t build_id[PROFILE_BUILD_ID_BYTES];
+	uint8_t build_id_bytes; /* 0: none */
+	uint8_t nr_segments;
+	bool is_gone; /* it could not be opened: deleted, or not to be read */
+	struct module_segment {
+		uint64_t offset; /* in the file */
+		uint64_t vaddr;	 /* as linked */
+		uint64_t bytes;
+	} segments[PROFILE_MAX_SEGMENTS]; /* of code */
 };
 
 /* Every profile has these two modules from the start. */
 #define MODULE_NR_UNKNOWN 0
 #define MODULE_NR_KERNEL  1
 
+/* A function at an address, and where in its source; strings, 0 and 0: not known. */
+struct code_line {
+	uint32_t function;
+	uint32_t file; /* path */
+	uint32_t line;
+};
+
 struct frame {
 	uint64_t address;
 	uint32_t module;
-	uint32_t function; /* string; 0: not named (yet, or for good) */
+	uint32_t function;   /* string; 0: not named (yet, or for good) */
+	uint32_t first_line; /* see profile_lines() */
+	uint16_t nr_lines;
 	enum frame_kind kind;
 };
 
@@ -115,6 +142,31 @@ void profile_add_count(struct profile *profile, uint32_t sample, uint64_t count)
 
 /* Names a frame. 0 or -ENOMEM. */
 int profile_set_function(struct profile *profile, uint32_t frame, const char *name);
+
+/*
+ * The lines of a frame: first the innermost of the functions that were inlined there, last the one
+ * that they were inlined into, whose name is the frame's. A frame has none (NULL) unless they were
+ * asked for. 0 or -ENOMEM.
+ */
+int profile_set_lines(struct profile *profile, uint32_t frame, const struct code_line *lines,
+		      size_t nr);
+const struct code_line *profile_lines(const struct profile *profile, const struct frame *frame);
+
+/* What a module's code is; NULL if nobody has told. 0 or -ENOMEM. */
+int profile_set_code(struct profile *profile, uint32_t module, const struct module_code *code);
+const struct module_code *profile_code(const struct profile *profile, uint32_t module);
+
+/* How the samples were taken. Texts of others' making: strings. */
+struct profile_origin {
+	uint32_t event;	      /* string: "cpu-clock" */
+	uint32_t unit;	      /* string, of the period: "nanoseconds", "count" */
+	uint64_t period;      /* of the event, for each sample; 0: it varied */
+	uint64_t time_ns;     /* when it began, of the day's clock; 0: not known */
+	uint64_t duration_ns; /* 0: not known */
+};
+
+void profile_set_origin(struct profile *profile, const struct profile_origin *origin);
+const struct profile_origin *profile_origin(const struct profile *profile);
 
 /* Sets all counts to zero and forgets the samples; strings, modules and frames stay known. */
 void profile_reset_samples(struct profile *profile);

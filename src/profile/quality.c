@@ -103,6 +103,73 @@ static uint32_t blamed_module(const struct profile *profile, const struct sample
 	return module;
 }
 
+static bool is_interpreter(const char *name)
+{
+	return !strcmp(name, "_PyEval_EvalFrameDefault");
+}
+
+/* What Python writes into its perf map has names like this. */
+static bool is_python_function(const char *name)
+{
+	return !strncmp(name, "py::", 4);
+}
+
+/* Python's stack is known to the interpreter only, unless that was told to write a perf map. */
+static void judge_python(const struct profile *profile, const struct sample *sample,
+			 struct quality *quality)
+{
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	bool interprets = false;
+	size_t i;
+
+	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
+		uint32_t function = profile_frame(profile, frames[i])->function;
+		const char *name = profile_string(profile, function);
+
+		if (function && is_python_function(name))
+			return;
+		interprets |= function && is_interpreter(name);
+	}
+	if (interprets)
+		quality->python += sample->count;
+}
+
+/* Counts the sample once for each module of run-time code of which it has nameless frames. */
+static void judge_run_time(const struct profile *profile, const struct sample *sample,
+			   uint64_t *nameless_in)
+{
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	size_t i;
+
+	/* A stack is of one process, and that has one such module. */
+	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
+		const struct frame *frame = profile_frame(profile, frames[i]);
+
+		if (frame->function ||
+		    profile_module(profile, frame->module)->kind != MODULE_RUN_TIME)
+			continue;
+		nameless_in[frame->module] += sample->count;
+		return;
+	}
+}
+
+static void list_nameless(struct quality *quality, const uint64_t *nameless_in, size_t nr_modules)
+{
+	size_t module, place;
+
+	for (module = 0; module < nr_modules; module++) {
+		const struct quality_nameless one = {(uint32_t)module, nameless_in[module]};
+
+		for (place = QUALITY_MAX_BLAMED; place; place--) {
+			if (quality->nameless[place - 1].samples >= one.samples)
+				break;
+			if (place < QUALITY_MAX_BLAMED)
+				quality->nameless[place] = quality->nameless[place - 1];
+			quality->nameless[place - 1] = one;
+		}
+	}
+}
+
 static void judge_sample(const struct profile *profile, const struct sample *sample,
 			 struct quality *quality, uint64_t *broken_in)
 {
@@ -111,7 +178,7 @@ static void judge_sample(const struct profile *profile, const struct sample *sam
 
 	if (leaf && !leaf->function) {
 		quality->unnamed += sample->count;
-		if (profile_module(profile, leaf->module)->kind == MODULE_ANON)
+		if (profile_module(profile, leaf->module)->kind == MODULE_RUN_TIME)
 			quality->run_time += sample->count;
 	}
 	if (sample->labels.user_end == WALK_NONE)
@@ -139,12 +206,19 @@ int quality_judge(const struct profile *profile, struct quality *ret)
 	size_t nr_modules = profile_nr_modules(profile), i;
 	cleanup_free uint64_t *broken_in =
 		calloc(nr_modules + 1, NR_WALK_ENDS * sizeof(*broken_in));
+	cleanup_free uint64_t *nameless_in = calloc(nr_modules + 1, sizeof(*nameless_in));
 
-	if (!broken_in)
+	if (!broken_in || !nameless_in)
 		return -ENOMEM;
 	*ret = (struct quality){0};
-	for (i = 0; i < profile_nr_samples(profile); i++)
-		judge_sample(profile, profile_sample(profile, (uint32_t)i), ret, broken_in);
+	for (i = 0; i < profile_nr_samples(profile); i++) {
+		const struct sample *sample = profile_sample(profile, (uint32_t)i);
+
+		judge_sample(profile, sample, ret, broken_in);
+		judge_run_time(profile, sample, nameless_in);
+		judge_python(profile, sample, ret);
+	}
 	blame_all(ret, broken_in, nr_modules);
+	list_nameless(ret, nameless_in, nr_modules);
 	return 0;
 }

@@ -25,12 +25,17 @@ struct quality {
 	uint64_t broken;	     /* ended in the middle */
 	uint64_t unnamed;	     /* whose leaf has no name … */
 	uint64_t run_time;	     /* … because its code was made at run time */
+	uint64_t python;	     /* in Python's interpreter, of unknown Python functions */
 	uint64_t ends[NR_WALK_ENDS]; /* how the walks of all these ended */
 	struct quality_blame {
 		uint32_t module;
 		enum walk_end end;
 		uint64_t samples;     /* whose stacks broke in it, in this way */
 	} blamed[QUALITY_MAX_BLAMED]; /* the worst first; samples 0: none */
+	struct quality_nameless {
+		uint32_t module;
+		uint64_t samples;	/* with a frame in it that has no name */
+	} nameless[QUALITY_MAX_BLAMED]; /* code made at run time, likewise */
 };
 
 /* 0 or -ENOMEM. */

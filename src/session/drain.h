@@ -22,6 +22,7 @@
 #include "bpf/wire.h"
 #include "proc/file_table.h"
 #include "proc/process_table.h"
+#include "proc/runtime_table.h"
 #include "profile/profile.h"
 #include "session/unwinder.h"
 
@@ -30,6 +31,7 @@ struct drain_options {
 	const regex_t *comm; /* only threads with such names; NULL: all */
 	int cgroup_root_fd;  /* for LABEL_CGROUP */
 	struct file_table *files;
+	struct runtime_table *runtimes; /* of code made at run time; NULL: not told apart */
 	struct process_table *processes;
 	struct profile *profile;
 	struct unwinder *unwinder; /* for raw records; NULL: there are none */

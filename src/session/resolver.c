@@ -22,37 +22,34 @@ struct resolver {
 	struct drain_options options;
 	uint32_t *module_of_file; /* file number → module number in the profile */
 	size_t nr_modules, cap_modules;
-	uint32_t vdso_module, anon_module;
+	uint32_t vdso_module;
+	uint32_t run_time_name;	     /* string: of modules of code made at run time */
 	struct u64_map cgroup_names; /* id → string number in the profile */
 };
 
-static int add_special_module(struct profile *profile, enum module_kind kind, const char *name,
-			      uint32_t *ret)
+static int add_vdso(struct resolver *resolver)
 {
-	int64_t string = profile_add_string(profile, name);
-	struct module module = {.kind = kind, .name = (uint32_t)string};
-	int64_t number;
+	struct profile *profile = resolver->options.profile;
+	int64_t name = profile_add_string(profile, "[vdso]");
+	struct module module = {.kind = MODULE_VDSO, .name = (uint32_t)name};
+	int64_t number = name < 0 ? name : profile_add_module(profile, &module);
 
-	if (string < 0)
-		return -ENOMEM;
-	number = profile_add_module(profile, &module);
 	if (number < 0)
 		return -ENOMEM;
-	*ret = (uint32_t)number;
+	resolver->vdso_module = (uint32_t)number;
 	return 0;
 }
 
 struct resolver *resolver_new(const struct drain_options *options)
 {
 	struct resolver *resolver = calloc(1, sizeof(*resolver));
+	int64_t name = profile_add_string(options->profile, "//anon");
 
 	if (!resolver)
 		return NULL;
 	resolver->options = *options;
-	if (add_special_module(options->profile, MODULE_VDSO, "[vdso]", &resolver->vdso_module) <
-		    0 ||
-	    add_special_module(options->profile, MODULE_ANON, "//anon", &resolver->anon_module) <
-		    0) {
+	resolver->run_time_name = (uint32_t)name;
+	if (name < 0 || add_vdso(resolver) < 0) {
 		resolver_free(resolver);
 		return NULL;
 	}
@@ -96,8 +93,30 @@ static int64_t module_of_file(struct resolver *resolver, uint32_t file)
 	return number;
 }
 
-static int64_t user_frame(struct resolver *resolver, const struct mappings *mappings,
-			  uint64_t address)
+/*
+ * The module of the code that a process makes at run time. Processes have one each: the same
+ * address is different code in them.
+ */
+static int64_t run_time_module(struct resolver *resolver, const struct wire_record *record,
+			       const struct mappings *mappings)
+{
+	const struct drain_options *options = &resolver->options;
+	struct module module = {.kind = MODULE_RUN_TIME, .name = resolver->run_time_name};
+	int64_t process = -ENOENT;
+
+	if (options->runtimes && record->pid)
+		process = runtime_table_add(options->runtimes, (int32_t)record->pid,
+					    record->start_time_ns, record->exec_id, mappings,
+					    options->files);
+	if (process == -ENOMEM)
+		return process;
+	if (process >= 0)
+		module.file = (uint32_t)process + 1;
+	return profile_add_module(options->profile, &module);
+}
+
+static int64_t user_frame(struct resolver *resolver, const struct wire_record *record,
+			  const struct mappings *mappings, uint64_t address)
 {
 	const struct mapping *mapping = mappings_find(mappings, address);
 	int64_t module = MODULE_NR_UNKNOWN;
@@ -109,7 +128,7 @@ static int64_t user_frame(struct resolver *resolver, const struct mappings *mapp
 		module = resolver->vdso_module;
 		address = address - mapping->start + mapping->offset; /* its front may be cut */
 	} else if (mapping) {
-		module = resolver->anon_module;
+		module = run_time_module(resolver, record, mappings);
 	} else {
 		address = 0; /* it says nothing, and there may be very many */
 	}
@@ -137,7 +156,7 @@ static int resolve(struct resolver *resolver, const struct wire_record *record,
 		*frames++ = (uint32_t)frame;
 	}
 	for (i = 0; i < user->nr; i++) {
-		frame = user_frame(resolver, user->mappings, user->frames[i] - (i > 0));
+		frame = user_frame(resolver, record, user->mappings, user->frames[i] - (i > 0));
 		if (frame < 0)
 			return -ENOMEM;
 		*frames++ = (uint32_t)frame;

@@ -96,6 +96,7 @@ int session_stop(struct session *session, struct error *error);
 /* The session's own; samples may be taken out of it between flushes (profile_reset_samples). */
 struct profile *session_profile(struct session *session);
 struct file_table *session_files(struct session *session);
+struct runtime_table *session_runtimes(struct session *session);
 
 void session_summarize(const struct session *session, struct session_summary *ret);
 

@@ -86,7 +86,8 @@ static int make_tables(struct session *session, struct error *error)
 
 	session->files = file_table_new(max_open_files(options->nr_online_cpus));
 	session->profile = profile_new();
-	if (!session->files || !session->profile)
+	session->runtimes = runtime_table_new();
+	if (!session->files || !session->runtimes || !session->profile)
 		return no_memory(error);
 	profile_set_limit(session->profile, options->max_profile_bytes);
 	session->processes = process_table_new(session->files);
@@ -143,6 +144,7 @@ static int make_drain(struct session *session, struct error *error)
 		.comm = session->options.comm,
 		.cgroup_root_fd = session->cgroup_root_fd,
 		.files = session->files,
+		.runtimes = session->runtimes,
 		.processes = session->processes,
 		.profile = session->profile,
 		.unwinder = session->unwinder,
@@ -272,6 +274,7 @@ void session_free(struct session *session)
 	unwinder_free(session->unwinder);
 	profile_free(session->profile);
 	process_table_free(session->processes);
+	runtime_table_free(session->runtimes);
 	file_table_free(session->files);
 	absence_clear(&session->absence);
 	if (session->raw_fd >= 0)

@@ -19,6 +19,7 @@ struct session {
 	struct session_options options;
 	struct event event;
 	struct file_table *files;
+	struct runtime_table *runtimes;
 	struct process_table *processes;
 	struct profile *profile;
 	struct drain *drain;

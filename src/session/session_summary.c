@@ -11,6 +11,11 @@ struct file_table *session_files(struct session *session)
 	return session->files;
 }
 
+struct runtime_table *session_runtimes(struct session *session)
+{
+	return session->runtimes;
+}
+
 uint64_t session_progress(const struct session *session)
 {
 	return session->accounting.sum.recorded + session->accounting.sum.counted +
@@ -41,7 +46,8 @@ static void summarize_files(const struct session *session, struct session_summar
 	for (i = 0; i < ret->nr_files; i++) {
 		const struct file *file = file_table_get(session->files, (uint32_t)i);
 
-		ret->nr_files_gone += file->sampled && file->state != FILE_OPEN;
+		ret->nr_files_gone +=
+			file->sampled && (file->state == FILE_GONE || file->state == FILE_REFUSED);
 	}
 }
 

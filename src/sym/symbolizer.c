@@ -1,191 +1,84 @@
 /*
  * The frames to be named are listed and sorted by module; each run of one module is named by what
- * suits its kind, a row of a table. Code in no file (MODULE_ANON, MODULE_UNKNOWN) stays unnamed.
+ * suits its kind, a row of a table.
  *
- * The vdso is read from our own process: the kernel maps the same one into every process of our
- * word size. Frames in the other one (32-bit processes on a 64-bit kernel) may get wrong names.
+ * Frames of code made at run time are listed again at each call: the same address may have become
+ * another function's.
  */
 #include "sym/symbolizer.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "elf/elf_image.h"
-#include "elf/symbol_table.h"
-#include "elf/vdso.h"
-#include "sym/demangle.h"
+#include "sym/naming.h"
 
-/* Longer names are cut; some C++ templates come near. */
-#define NAME_MAX_BYTES 8191
-
-/* The code at the entry point that sets up and calls main's caller is no longer than this. */
-#define START_BYTES 64
-
-struct pending_frame {
-	uint32_t module;
-	uint32_t frame;
-	uint64_t address;
-};
-
-struct job {
-	struct profile *profile;
-	const struct symbolizer_sources *sources;
-	struct symbolizer_result *result;
-	const struct pending_frame *frames; /* of one module */
-	size_t nr;
-};
-
-/* --- one name ------------------------------------------------------------------------------ */
-
-static int name_frame(struct profile *profile, uint32_t frame, const char *name)
+struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 {
-	cleanup_free char *readable = NULL;
+	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+
+	if (!symbolizer)
+		return NULL;
+	symbolizer->options = *options;
+	symbolizer->cache = symbol_cache_new(options->max_bytes);
+	symbolizer->run_time = run_time_maps_new(options->max_bytes);
+	symbolizer->debuginfod = debuginfod_new();
+	if (symbolizer->cache && symbolizer->run_time)
+		return symbolizer;
+	symbolizer_free(symbolizer);
+	return NULL;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	symbol_cache_free(symbolizer->cache);
+	run_time_maps_free(symbolizer->run_time);
+	debuginfod_free(symbolizer->debuginfod);
+	free(symbolizer);
+}
+
+/* The stub of a function is named like it, with this behind. */
+#define STUB "@plt"
+
+int64_t add_function_name(const struct naming *naming, const char *name)
+{
+	const size_t stub_bytes = sizeof(STUB) - 1;
 	char cut[NAME_MAX_BYTES + 1];
+	cleanup_free char *readable = NULL, *stub = NULL;
+	size_t nr = strnlen(name, NAME_MAX_BYTES);
+	bool is_stub = nr > stub_bytes && !strcmp(name + nr - stub_bytes, STUB);
 
-	if (strnlen(name, sizeof(cut)) == sizeof(cut)) {
-		memcpy(cut, name, NAME_MAX_BYTES);
-		cut[NAME_MAX_BYTES] = '\0';
-		name = cut;
-	}
-	readable = demangle(name);
-	return profile_set_function(profile, frame, readable ? readable : name);
-}
-
-/* --- files and the vdso -------------------------------------------------------------------- */
-
-/* Where every stack of a main thread ends. Stripped programs have no name for it, but they have it.
- */
-static bool is_start(const struct elf_image *image, uint64_t vaddr)
-{
-	return image->entry && vaddr >= image->entry && vaddr - image->entry < START_BYTES;
-}
-
-static int name_from_table(const struct job *job, const struct elf_image *image,
-			   const struct symbol_table *symbols)
-{
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < job->nr && err == 0; i++) {
-		const char *name;
-		uint64_t vaddr;
-
-		if (elf_image_offset_to_vaddr(image, job->frames[i].address, &vaddr) < 0)
-			continue;
-		name = symbol_table_find(symbols, vaddr, NULL);
-		if (!name && is_start(image, vaddr))
-			name = "_start";
-		if (name)
-			err = name_frame(job->profile, job->frames[i].frame, name);
-	}
-	return err;
-}
-
-/* Takes over the image. -ENOMEM, or 0, also for an image whose symbols can't be read. */
-static int name_from_image(const struct job *job, struct elf_image *image)
-{
-	struct error error = {0};
-	struct symbol_table *symbols = symbol_table_read(image, &error);
-	int err = 0;
-
-	if (symbols)
-		err = name_from_table(job, image, symbols);
-	else if (error.code == -ENOMEM)
-		err = -ENOMEM;
-	else
-		job->result->nr_files_failed++;
-	symbol_table_free(symbols);
-	elf_image_close(image);
-	return err;
-}
-
-static int name_in_file(const struct job *job, const struct module *module)
-{
-	const struct file *file = file_table_get(job->sources->files, module->file);
-	struct elf_image image;
-	int err = -EBADF;
-
-	if (file->fd >= 0)
-		err = elf_image_open(&image, file->fd, NULL);
-	if (err == 0)
-		return name_from_image(job, &image);
-	if (err == -ENOMEM)
-		return err;
-	job->result->nr_files_failed++;
-	return 0;
-}
-
-static int name_in_vdso(const struct job *job, const struct module *module)
-{
-	size_t bytes;
-	const void *vdso = vdso_find(&bytes);
-	struct elf_image image;
-	int err;
-
-	if (!vdso)
-		return 0;
-	err = elf_image_open_memory(&image, vdso, bytes, NULL);
-	if (err < 0)
-		return err == -ENOMEM ? err : 0;
-	return name_from_image(job, &image);
-}
-
-/* --- the kernel ---------------------------------------------------------------------------- */
-
-/* A frame's module says "[kernel]" already; which kernel module is not part of a function name. */
-static int add_kernel_name(void *context, size_t i, const char *name, const char *module)
-{
-	const struct job *job = context;
-
-	return i < job->nr ? name_frame(job->profile, job->frames[i].frame, name) : -EINVAL;
-}
-
-/* True if the source named what it could; otherwise the result says why not. */
-static bool ask(const struct kernel_names *source, const struct job *job, const uint64_t *addresses)
-{
-	struct error *error = &job->result->kernel_error;
-	struct error reason = {0};
-	int err;
-
-	if (!source->name)
-		return false;
-	err = source->name(source->self, addresses, job->nr, add_kernel_name, (void *)job, &reason);
-	if (err < 0) {
-		reason.code = err;
-		*error = reason;
-	}
-	return err >= 0;
-}
-
-static int name_in_kernel(const struct job *job, const struct module *module)
-{
-	cleanup_free uint64_t *addresses = calloc(job->nr, sizeof(*addresses));
-	struct error *error = &job->result->kernel_error;
-	struct error before = *error;
-	bool named;
-	size_t i;
-
-	if (!addresses)
+	memcpy(cut, name, nr);
+	cut[is_stub ? nr - stub_bytes : nr] = '\0';
+	readable = demangle(cut, &naming->symbolizer->options.demangle);
+	if (is_stub && asprintf(&stub, "%s" STUB, readable ? readable : cut) < 0)
 		return -ENOMEM;
-	for (i = 0; i < job->nr; i++)
-		addresses[i] = job->frames[i].address;
-	named = ask(&job->sources->kernel, job, addresses) ||
-		ask(&job->sources->kernel_fallback, job, addresses);
-	if (!named && error->code != -ENOMEM)
-		return 0;
-	*error = before;
-	return named ? 0 : -ENOMEM;
+	if (is_stub)
+		return profile_add_string(naming->profile, stub);
+	return profile_add_string(naming->profile, readable ? readable : cut);
 }
 
-/* --- all of them --------------------------------------------------------------------------- */
+int name_frame(const struct naming *naming, uint32_t frame, const char *name)
+{
+	int64_t string = add_function_name(naming, name);
 
-static int (*const name_module[])(const struct job *job, const struct module *module) = {
-	[MODULE_UNKNOWN] = NULL,      [MODULE_KERNEL] = name_in_kernel,
-	[MODULE_FILE] = name_in_file, [MODULE_VDSO] = name_in_vdso,
-	[MODULE_ANON] = NULL,
+	if (string < 0)
+		return (int)string;
+	return profile_set_function(naming->profile, frame,
+				    profile_string(naming->profile, (uint32_t)string));
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static int (*const name_module[])(const struct naming *naming) = {
+	[MODULE_UNKNOWN] = NULL,
+	[MODULE_KERNEL] = name_in_kernel,
+	[MODULE_FILE] = name_in_file,
+	[MODULE_VDSO] = name_in_vdso,
+	[MODULE_RUN_TIME] = name_in_run_time,
 };
 
 static int compare_pending(const void *left, const void *right)
@@ -199,69 +92,86 @@ static int compare_pending(const void *left, const void *right)
 	return a->frame < b->frame ? -1 : a->frame > b->frame;
 }
 
-/* Lists the nameless frames from number `first` on, sorted by module; returns how many. */
-static size_t list_pending(const struct profile *profile, size_t first,
+static bool may_have_lines(const struct symbolizer *symbolizer, enum module_kind kind)
+{
+	return (symbolizer->options.inlined || symbolizer->options.lines) &&
+	       (kind == MODULE_FILE || kind == MODULE_VDSO);
+}
+
+static bool is_pending(const struct symbolizer *symbolizer, const struct profile *profile, size_t i)
+{
+	const struct frame *frame = profile_frame(profile, (uint32_t)i);
+	enum module_kind kind = profile_module(profile, frame->module)->kind;
+
+	if (kind == MODULE_RUN_TIME)
+		return true;
+	return i >= symbolizer->nr_frames_tried && name_module[kind] &&
+	       (!frame->function || (!frame->nr_lines && may_have_lines(symbolizer, kind)));
+}
+
+/* Lists the frames to be named, sorted by module; returns how many. */
+static size_t list_pending(const struct symbolizer *symbolizer, const struct profile *profile,
 			   struct pending_frame *pending)
 {
 	size_t i, nr = 0, nr_frames = profile_nr_frames(profile);
 
-	for (i = first; i < nr_frames; i++) {
+	for (i = 0; i < nr_frames; i++) {
 		const struct frame *frame = profile_frame(profile, (uint32_t)i);
-		const struct module *module = profile_module(profile, frame->module);
 
-		if (frame->function || !name_module[module->kind])
-			continue;
-		pending[nr++] = (struct pending_frame){frame->module, (uint32_t)i, frame->address};
+		if (is_pending(symbolizer, profile, i))
+			pending[nr++] =
+				(struct pending_frame){frame->module, (uint32_t)i, frame->address};
 	}
 	qsort(pending, nr, sizeof(*pending), compare_pending);
 	return nr;
 }
 
-static int name_pending(struct job *job, const struct pending_frame *pending, size_t nr)
+static int name_pending(struct naming *naming, const struct pending_frame *pending, size_t nr)
 {
 	size_t start, end;
 	int err = 0;
 
 	for (start = 0; start < nr && err == 0; start = end) {
-		const struct module *module = profile_module(job->profile, pending[start].module);
-
 		for (end = start + 1; end < nr; end++)
 			if (pending[end].module != pending[start].module)
 				break;
-		job->frames = pending + start;
-		job->nr = end - start;
-		err = name_module[module->kind](job, module);
+		naming->module = pending[start].module;
+		naming->frames = pending + start;
+		naming->nr = end - start;
+		err = name_module[profile_module(naming->profile, naming->module)->kind](naming);
 	}
 	return err;
 }
 
-static void count(const struct profile *profile, struct symbolizer_result *result)
+static void count(struct symbolizer *symbolizer, const struct profile *profile)
 {
-	size_t nr_frames = profile_nr_frames(profile);
+	struct symbolizer_result *result = &symbolizer->result;
+	size_t i;
 
-	for (; result->nr_frames_tried < nr_frames; result->nr_frames_tried++) {
-		if (profile_frame(profile, (uint32_t)result->nr_frames_tried)->function)
-			result->nr_named++;
-		else
-			result->nr_unnamed++;
-	}
+	symbolizer->nr_frames_tried = profile_nr_frames(profile);
+	result->nr_named = 0;
+	for (i = 0; i < symbolizer->nr_frames_tried; i++)
+		result->nr_named += profile_frame(profile, (uint32_t)i)->function != 0;
+	result->nr_unnamed = symbolizer->nr_frames_tried - result->nr_named;
 }
 
-int symbolizer_name_frames(struct profile *profile, const struct symbolizer_sources *sources,
-			   struct symbolizer_result *result)
+int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 {
-	struct job job = {.profile = profile, .sources = sources, .result = result};
-	cleanup_free struct pending_frame *pending = NULL;
-	size_t first = result->nr_frames_tried;
+	struct naming naming = {.symbolizer = symbolizer, .profile = profile};
+	cleanup_free struct pending_frame *pending =
+		calloc(profile_nr_frames(profile) + 1, sizeof(*pending));
 	int err;
 
-	if (first >= profile_nr_frames(profile))
-		return 0;
-	pending = calloc(profile_nr_frames(profile) - first, sizeof(*pending));
 	if (!pending)
 		return -ENOMEM;
-	err = name_pending(&job, pending, list_pending(profile, first, pending));
+	err = name_pending(&naming, pending, list_pending(symbolizer, profile, pending));
 	if (err == 0)
-		count(profile, result);
+		count(symbolizer, profile);
 	return err;
+}
+
+void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret)
+{
+	*ret = symbolizer->result;
+	ret->debuginfod_trouble = debuginfod_trouble(symbolizer->debuginfod);
 }

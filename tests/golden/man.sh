@@ -1,7 +1,7 @@
 #!/bin/sh
-# The manual pages against the code: every option of stook-profile(1) is a row of
-# src/cmd/profile_options.c with the same letter, name and value, every row is in the page; the same
-# for the commands in stook(1); and both pages are free of formatting errors.
+# The manual pages against the code: every option of a command's page is a row of one of its tables
+# (src/cmd) with the same letter, name and value, every row is in the page; the same for the
+# commands in stook(1), each of which has a page; and all pages are free of formatting errors.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
@@ -10,15 +10,15 @@ trap 'rm -rf "$work"' EXIT
 # Both lists have lines `LETTER NAME VALUE`, with - for what there is none of.
 
 # {'p', "pid", "PID,…", take_pids, …   or   {0, "all", NULL, …
-options_in_code() {
-	sed -n '/^} rows\[\] = {$/,/^};$/p' src/cmd/profile_options.c |
+options_in_code() { # options_in_code FILE…
+	sed -n '/rows\[\] = {$/,/^};$/p' "$@" |
 		sed -nE "s/^\t\{(0|'.'), \"([^\"]*)\", (NULL|\"([^\"]*)\").*/\1 \2 \4/p" |
 		sed -e "s/'//g" -e 's/^0 /- /' -e 's/ $/ -/' -e 's/…/.../'
 }
 
 # .It Fl p , Fl -pid Ar PID,...   or   .It Fl -all
-options_in_page() {
-	sed -nE 's/^\.It Fl (([^ -]) , Fl )?-([^ ]+)( Ar (.+))?$/\2 \3 \5/p' docs/stook-profile.1 |
+options_in_page() { # options_in_page COMMAND
+	sed -nE 's/^\.It Fl (([^ -]) , Fl )?-([^ ]+)( Ar (.+))?$/\2 \3 \5/p' "docs/stook-$1.1" |
 		sed -e 's/^ /- /' -e 's/ $/ -/'
 }
 
@@ -45,18 +45,34 @@ compare() {
 		sed "s/^/FAIL man: only in the page: $1 /"
 }
 
-# --help has no row of its own: every command has it.
-{
-	options_in_code
-	echo "h help -"
-} >"$work/code"
-[ "$(wc -l <"$work/code")" -gt 1 ] || : >"$work/code"
-options_in_page >"$work/page"
-compare option
+# check_command COMMAND FILE…: the page of a command against its tables in these files of src/cmd
+check_command() {
+	command=$1
+	shift
+	# --help has no row of its own: every command has it.
+	(
+		cd src/cmd || exit
+		options_in_code "$@"
+		echo "h help -"
+	) >"$work/code"
+	[ "$(wc -l <"$work/code")" -gt 1 ] || : >"$work/code"
+	options_in_page "$command" >"$work/page"
+	compare "$command option"
+}
+
+check_command profile profile_options.c output_options.c naming_options.c
+check_command symbolize symbolize.c output_options.c naming_options.c
 
 commands_in_code >"$work/code"
 commands_in_page >"$work/page"
 compare command
+while read -r command; do
+	if [ -e "docs/stook-$command.1" ]; then
+		echo "PASS man: $command has a page"
+	else
+		echo "FAIL man: $command has no page"
+	fi
+done <"$work/code"
 
 for page in docs/*.1; do
 	if ! command -v groff >/dev/null; then

@@ -8,12 +8,10 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -21,38 +19,9 @@
 #include "proc/file_open.h"
 #include "proc/file_table.h"
 #include "proc/maps.h"
+#include "unit/folder.h"
 
 #define NO_PID 2000000000
-
-static char folder[64];
-
-static void enter_folder(void)
-{
-	(void)snprintf(folder, sizeof(folder), "/tmp/stook-test-XXXXXX");
-	CHECK(mkdtemp(folder) != NULL);
-}
-
-static void leave_folder(void)
-{
-	CHECK_EQ(rmdir(folder), 0);
-}
-
-static const char *in_folder(const char *name)
-{
-	static char path[128];
-
-	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
-	return path;
-}
-
-static void make_file(const char *path, const char *text)
-{
-	FILE *file = fopen(path, "w");
-
-	CHECK(file != NULL);
-	CHECK(fputs(text, file) >= 0);
-	CHECK_EQ(fclose(file), 0);
-}
 
 static struct file_id id_of(const char *path)
 {
@@ -78,13 +47,6 @@ static int nr_open_fds(void)
 	for (fd = 0; fd < 1024; fd++)
 		nr += fcntl(fd, F_GETFD) >= 0;
 	return nr;
-}
-
-/* Some tools that tests are run under don't know it. */
-static void need_openat2(void)
-{
-	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
-		SKIP("there is no openat2()");
 }
 
 /* Opened by its path alone: nobody has it mapped. */
@@ -417,6 +379,81 @@ TEST(file_table_takes_descriptors)
 	CHECK_EQ(nr_open_fds(), before + 1);
 	file_table_free(table);
 	CHECK_EQ(nr_open_fds(), before);
+}
+
+TEST(file_table_knows_elf_files)
+{
+	struct file_table *table = file_table_new(10);
+
+	enter_folder();
+	make_file(in_folder("text"), "\177EL");
+	CHECK_EQ(file_table_add_fd(table, "/text", open(in_folder("text"), O_RDONLY | O_CLOEXEC)),
+		 0);
+	CHECK_EQ(file_table_add_fd(table, "/exe", open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 1);
+	CHECK_EQ(add(table, 1, 0, "/gone"), 2);
+	CHECK(!file_table_get(table, 0)->is_elf);
+	CHECK(file_table_get(table, 1)->is_elf);
+	CHECK(!file_table_get(table, 2)->is_elf);
+	CHECK_EQ(file_table_get(table, 1)->root_fd, -1);
+	CHECK_EQ(unlink(in_folder("text")), 0);
+	leave_folder();
+	file_table_free(table);
+}
+
+TEST(file_table_opens_again)
+{
+	struct file_table *table;
+	int before;
+
+	need_openat2();
+	enter_folder();
+	before = nr_open_fds();
+	table = file_table_new(2);
+	add_real(table, 'a');
+	add_real(table, 'b');
+	CHECK_EQ(file_table_reopen(table, 0), -ENOENT); /* it is open */
+	add_real(table, 'c');
+	check_states(table, "-oo");
+	CHECK_EQ(file_table_reopen(table, 0), 0); /* which takes another one's place */
+	check_content(file_table_get(table, 0)->fd, "a");
+	CHECK_EQ(nr_open_fds(), before + 2);
+	CHECK_EQ(file_table_reopen(table, 1), 0);
+	check_content(file_table_get(table, 1)->fd, "b");
+	CHECK_EQ(nr_open_fds(), before + 2);
+	CHECK_EQ(unlink(in_folder("a")), 0);
+	CHECK_EQ(unlink(in_folder("b")), 0);
+	CHECK_EQ(unlink(in_folder("c")), 0);
+	leave_folder();
+	CHECK_EQ(add(table, 1, 0, "/gone"), 3);
+	CHECK_EQ(file_table_reopen(table, 3), -ENOENT); /* never was open */
+	file_table_free(table);
+	CHECK_EQ(nr_open_fds(), before);
+}
+
+/* Another file lies there by now, or none. */
+TEST(file_table_opens_only_the_same_again)
+{
+	struct file_table *table;
+
+	need_openat2();
+	enter_folder();
+	table = file_table_new(1);
+	add_real(table, 'a');
+	add_real(table, 'b');
+	add_real(table, 'c');
+	check_states(table, "--o");
+	CHECK_EQ(rename(in_folder("a"), in_folder("kept")), 0);
+	make_file(in_folder("a"), "another");
+	CHECK_EQ(unlink(in_folder("b")), 0);
+	CHECK_EQ(file_table_reopen(table, 0), -ENOENT);
+	CHECK_EQ(file_table_reopen(table, 1), -ENOENT);
+	CHECK_EQ(file_table_get(table, 0)->fd, -1);
+	CHECK_EQ(file_table_get(table, 1)->fd, -1);
+	CHECK_EQ(unlink(in_folder("kept")), 0);
+	CHECK_EQ(unlink(in_folder("a")), 0);
+	CHECK_EQ(unlink(in_folder("c")), 0);
+	leave_folder();
+	file_table_free(table);
 }
 
 TEST(file_table_has_a_limit)

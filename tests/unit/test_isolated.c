@@ -28,7 +28,8 @@ struct run {
 	char text[100]; /* the first of them */
 };
 
-static const struct isolation plain = {.timeout_ns = 20 * NS_PER_SEC, .root_fd = -1, .uid = (uid_t)-1};
+static const struct isolation plain = {
+	.timeout_ns = 20 * NS_PER_SEC, .root_fd = -1, .uid = (uid_t)-1};
 
 static int take(void *context, const void *bytes, size_t nr)
 {

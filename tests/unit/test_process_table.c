@@ -299,6 +299,102 @@ TEST(process_table_drops_maps_of_an_earlier_process)
 	close_tables(&tables);
 }
 
+/* --- memory that looks like a file ----------------------------------------------------------- */
+
+/* What kind of mapping an executable mapping of fd (-1: shared anonymous memory) is taken for. */
+static enum mapping_kind kind_of(int fd, size_t max_open)
+{
+	int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_PRIVATE;
+	void *memory = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, flags, fd, 0);
+	struct tables tables = {.files = file_table_new(max_open)};
+	const struct mapping *mapping;
+	enum mapping_kind kind;
+
+	CHECK(memory != MAP_FAILED);
+	tables.table = process_table_new(tables.files);
+	CHECK_EQ(process_table_meet(tables.table, getpid()), 0);
+	mapping = mappings_find(process_table_mappings(tables.table, getpid(), clock_now_ns()),
+				(uint64_t)(uintptr_t)memory);
+	CHECK(mapping != NULL);
+	kind = mapping->kind;
+	CHECK_EQ(munmap(memory, PAGE), 0);
+	close_tables(&tables);
+	return kind;
+}
+
+static int make_memfd(const char *content)
+{
+	int fd = memfd_create("code cache", MFD_CLOEXEC);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, PAGE), 0);
+	CHECK_EQ(pwrite(fd, content, strlen(content), 0), strlen(content));
+	return fd;
+}
+
+/* /dev/zero, as the kernel calls it; System V's looks the same but for its name. */
+TEST(process_table_takes_nameless_memory_for_memory)
+{
+	struct tables tables;
+	struct process_event event = event_of(PROCESS_MAP, 10, PID_A);
+	static const char *const names[] = {"/dev/zero (deleted)", "/SYSV00000000 (deleted)",
+					    "/anon_hugepage (deleted)", "//anon", "[heap]"};
+	size_t i;
+
+	CHECK_EQ(kind_of(-1, 100), MAPPING_ANON);
+	(void)open_tables(&tables);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		event.file_id = (struct file_id){0, 1, 5, 0};
+		event.mapping = (struct mapping){.start = PAGE, .end = 2 * PAGE};
+		CHECK_EQ(process_table_arrive(tables.table, &event, names[i]), 0);
+		CHECK_EQ(event.mapping.kind, MAPPING_ANON);
+	}
+	CHECK_EQ(file_table_nr(tables.files), 0);
+	CHECK_EQ(process_table_arrive(tables.table, &event, "/gone/file"), 0);
+	CHECK_EQ(event.mapping.kind, MAPPING_FILE); /* one that there was */
+	close_tables(&tables);
+}
+
+TEST(process_table_takes_memfds_for_memory)
+{
+	int fd = make_memfd("code of a run-time compiler");
+
+	CHECK_EQ(kind_of(fd, 100), MAPPING_ANON);
+	/* Also when the table has closed it again, to stay within its limit. */
+	CHECK_EQ(kind_of(fd, 1), MAPPING_ANON);
+	(void)close(fd);
+}
+
+/* A program that was loaded from memory has its symbols there. */
+TEST(process_table_takes_programs_in_memfds_for_files)
+{
+	int fd = make_memfd("\177ELF and so on");
+
+	if (geteuid() != 0)
+		SKIP("needs the right to follow /proc/PID/map_files");
+	CHECK_EQ(kind_of(fd, 100), MAPPING_FILE);
+	(void)close(fd);
+}
+
+/* A second process maps the same one after the table has closed it. */
+TEST(process_table_takes_closed_memfds_for_memory)
+{
+	struct tables tables = {.files = file_table_new(1)};
+	struct process_event event = event_of(PROCESS_MAP, 10, PID_A);
+	int fd = make_memfd("code of a run-time compiler");
+	int64_t file = file_table_add_fd(tables.files, "/memfd:code cache (deleted)", fd);
+
+	CHECK_EQ(file, 0);
+	CHECK(file_table_add_fd(tables.files, "/other", make_memfd("other")) >= 0);
+	CHECK_EQ(file_table_get(tables.files, 0)->state, FILE_CLOSED);
+	tables.table = process_table_new(tables.files);
+	event.file_id = file_table_get(tables.files, 0)->id;
+	event.mapping = (struct mapping){.start = PAGE, .end = 2 * PAGE};
+	CHECK_EQ(process_table_arrive(tables.table, &event, "/memfd:code cache (deleted)"), 0);
+	CHECK_EQ(event.mapping.kind, MAPPING_ANON);
+	close_tables(&tables);
+}
+
 /* --- too many -------------------------------------------------------------------------------- */
 
 /* The table begins anew while a fork is replayed: parent and child are both let go. */

@@ -64,6 +64,96 @@ TEST(profile_frames_are_kept_once)
 	profile_free(profile);
 }
 
+TEST(profile_lines_of_frames)
+{
+	struct profile *profile = profile_new();
+	const struct code_line lines[] = {{1, 2, 3}, {4, 5, 6}, {7, 8, 9}};
+	const struct frame *frame;
+
+	(void)profile_add_frame(profile, FRAME_USER, 0, 1);
+	(void)profile_add_frame(profile, FRAME_USER, 0, 2);
+	CHECK_EQ(profile_frame(profile, 0)->nr_lines, 0);
+	CHECK_EQ(profile_set_lines(profile, 1, lines, 3), 0);
+	CHECK_EQ(profile_set_lines(profile, 0, lines + 1, 1), 0);
+	frame = profile_frame(profile, 1);
+	CHECK_EQ(frame->nr_lines, 3);
+	CHECK(!memcmp(profile_lines(profile, frame), lines, sizeof(lines)));
+	frame = profile_frame(profile, 0);
+	CHECK_EQ(frame->nr_lines, 1);
+	CHECK_EQ(profile_lines(profile, frame)->line, 6);
+	CHECK_EQ(profile_set_lines(profile, 0, NULL, 0), 0); /* none any more */
+	CHECK_EQ(profile_frame(profile, 0)->nr_lines, 0);
+	CHECK_EQ(profile_frame(profile, 1)->nr_lines, 3);
+	profile_free(profile);
+}
+
+TEST(profile_lines_are_cut)
+{
+	struct profile *profile = profile_new();
+	static const struct code_line lines[UINT16_MAX + 2];
+
+	(void)profile_add_frame(profile, FRAME_USER, 0, 1);
+	CHECK_EQ(profile_set_lines(profile, 0, NULL, 0), 0);
+	CHECK(profile_lines(profile, profile_frame(profile, 0)) == NULL);
+	CHECK_EQ(profile_set_lines(profile, 0, lines, UINT16_MAX + 2), 0);
+	CHECK_EQ(profile_frame(profile, 0)->nr_lines, UINT16_MAX);
+	profile_free(profile);
+}
+
+TEST(profile_code_of_modules)
+{
+	struct profile *profile = profile_new();
+	struct module_code code = {.build_id = {1, 2}, .build_id_bytes = 2};
+	const struct module_code *found;
+
+	CHECK(profile_code(profile, 0) == NULL);
+	CHECK(profile_code(profile, 7) == NULL);
+	CHECK_EQ(profile_set_code(profile, 7, &code), 0);
+	CHECK(profile_code(profile, 6) == NULL);
+	CHECK(profile_code(profile, 8) == NULL);
+	found = profile_code(profile, 7);
+	CHECK(found && found->build_id_bytes == 2 && found->build_id[1] == 2);
+	code = (struct module_code){.is_gone = true};
+	CHECK_EQ(profile_set_code(profile, 3, &code), 0);
+	CHECK(profile_code(profile, 3)->is_gone);
+	code = (struct module_code){.nr_segments = 1};
+	CHECK_EQ(profile_set_code(profile, 3, &code), 0);
+	CHECK_EQ(profile_code(profile, 3)->nr_segments, 1);
+	code = (struct module_code){0}; /* says nothing */
+	CHECK_EQ(profile_set_code(profile, 3, &code), 0);
+	CHECK(profile_code(profile, 3) == NULL);
+	profile_free(profile);
+}
+
+TEST(profile_lines_and_code_without_memory)
+{
+	struct profile *profile = profile_new();
+	const struct module_code code = {.is_gone = true};
+	const struct code_line line = {1, 2, 3};
+
+	(void)profile_add_frame(profile, FRAME_USER, 0, 1);
+	(void)test_fail_allocation(1);
+	CHECK_EQ(profile_set_lines(profile, 0, &line, 1), -ENOMEM);
+	(void)test_fail_allocation(1);
+	CHECK_EQ(profile_set_code(profile, 0, &code), -ENOMEM);
+	(void)test_fail_allocation(0);
+	CHECK_EQ(profile_frame(profile, 0)->nr_lines, 0);
+	CHECK(profile_code(profile, 0) == NULL);
+	profile_free(profile);
+}
+
+TEST(profile_origin_is_kept)
+{
+	struct profile *profile = profile_new();
+	const struct profile_origin origin = {1, 2, 3, 4, 5};
+
+	CHECK_EQ(profile_origin(profile)->period, 0);
+	profile_set_origin(profile, &origin);
+	profile_reset_samples(profile);
+	CHECK(!memcmp(profile_origin(profile), &origin, sizeof(origin)));
+	profile_free(profile);
+}
+
 static const struct sample_labels different_labels[] = {
 	{0},
 	{.comm = 1},

@@ -15,6 +15,13 @@
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
 
+static struct symbol_table *read_image(const struct elf_image *image, struct error *error)
+{
+	const struct symbol_part part = {image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC};
+
+	return symbol_table_read(&part, 1, error);
+}
+
 static struct symbol_table *read_tiny(const struct tiny_symbol *symbols, size_t nr)
 {
 	uint8_t bytes[TINY_ROOM];
@@ -23,7 +30,7 @@ static struct symbol_table *read_tiny(const struct tiny_symbol *symbols, size_t 
 	struct elf_image image;
 
 	CHECK_EQ(elf_image_open_memory(&image, bytes, nr_bytes, NULL), 0);
-	table = symbol_table_read(&image, NULL);
+	table = read_image(&image, NULL);
 	CHECK(table);
 	elf_image_close(&image);
 	return table;
@@ -180,6 +187,144 @@ TEST(symbol_table_empty)
 	symbol_table_free(NULL);
 }
 
+/* Which tables are read is said for each part; the images are of one program. */
+TEST(symbol_table_of_chosen_tables)
+{
+	static const struct tiny_symbol of_program[] = {
+		{"exported", 0x10, 0x10, GLOBAL, FUNC, true, 0},
+		{"unwanted", 0x20, 0x10, GLOBAL, FUNC, false, 0},
+		{"alias", 0x40, 0x10, WEAK, FUNC, true, 0},
+	};
+	static const struct tiny_symbol of_debug_file[] = {
+		{"local", 0x30, 0x10, LOCAL, FUNC, false, 0},
+		{"preferred", 0x40, 0x10, GLOBAL, FUNC, false, 0},
+		{"unwanted_too", 0x50, 0x10, GLOBAL, FUNC, true, 0},
+	};
+	uint8_t program_bytes[TINY_ROOM], debug_bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(program_bytes, of_program, ARRAY_SIZE(of_program));
+	struct elf_image program, debug;
+	const struct symbol_part parts[] = {{&debug, SYMBOLS_STATIC}, {&program, SYMBOLS_DYNAMIC}};
+	struct symbol_table *table;
+
+	CHECK_EQ(elf_image_open_memory(&program, program_bytes, nr, NULL), 0);
+	nr = tiny_elf_build(debug_bytes, of_debug_file, ARRAY_SIZE(of_debug_file));
+	CHECK_EQ(elf_image_open_memory(&debug, debug_bytes, nr, NULL), 0);
+	table = symbol_table_read(parts, ARRAY_SIZE(parts), NULL);
+	elf_image_close(&program);
+	elf_image_close(&debug);
+	CHECK(table);
+	CHECK_EQ(symbol_table_nr(table), 3);
+	CHECK_STR(name_at(table, 0x10), "exported");
+	CHECK_STR(name_at(table, 0x20), "");
+	CHECK_STR(name_at(table, 0x30), "local");
+	CHECK_STR(name_at(table, 0x40), "preferred");
+	CHECK_STR(name_at(table, 0x50), "");
+	symbol_table_free(table);
+	table = symbol_table_read(NULL, 0, NULL);
+	CHECK(table);
+	CHECK_EQ(symbol_table_nr(table), 0);
+	symbol_table_free(table);
+}
+
+/* A file of debug information has its sections' headers, without their bytes. */
+TEST(symbol_table_of_sections_without_bytes)
+{
+	static const struct tiny_symbol symbol = {"f", 0x10, 0x10, GLOBAL, FUNC, false, 0};
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, &symbol, 1);
+	size_t text = nr - (TINY_NR_SECTIONS - TINY_TEXT) * sizeof(Elf64_Shdr);
+	const uint32_t no_bits = SHT_NOBITS;
+	struct symbol_table *table;
+	struct elf_image image;
+
+	memcpy(bytes + text + offsetof(Elf64_Shdr, sh_type), &no_bits, sizeof(no_bits));
+	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, NULL), 0);
+	table = read_image(&image, NULL);
+	elf_image_close(&image);
+	CHECK(table);
+	CHECK_STR(name_at(table, 0x1f), "f");
+	symbol_table_free(table);
+}
+
+/* --- made by hand -------------------------------------------------------------------------- */
+
+TEST(symbol_table_made_by_hand)
+{
+	struct symbol_table *table = symbol_table_new();
+	char name[] = "second";
+
+	CHECK(table);
+	CHECK(!symbol_table_find(table, TINY_TEXT_ADDRESS, NULL));
+	CHECK_EQ(symbol_table_settle(table), 0);
+	CHECK_EQ(symbol_table_add(table, TINY_TEXT_ADDRESS + 0x20, 0x10, name), 0);
+	name[0] = 'x';
+	CHECK_EQ(symbol_table_add(table, TINY_TEXT_ADDRESS, 0x18, "_first"), 0);
+	CHECK_EQ(symbol_table_add(table, TINY_TEXT_ADDRESS, 0x18, "first"), 0);
+	CHECK_EQ(symbol_table_add(table, TINY_TEXT_ADDRESS + 0x40, 0, "empty"), 0);
+	CHECK_EQ(symbol_table_add(table, UINT64_MAX - 1, 0x10, "last"), 0);
+	CHECK_EQ(symbol_table_settle(table), 0);
+	CHECK_EQ(symbol_table_nr(table), 4);
+	CHECK_STR(name_at(table, 0x17), "first");
+	CHECK_STR(name_at(table, 0x18), "");
+	CHECK_STR(name_at(table, 0x20), "second");
+	CHECK_STR(name_at(table, 0x40), "");
+	CHECK_STR(symbol_table_find(table, UINT64_MAX - 1, NULL), "last");
+	CHECK(symbol_table_bytes(table) < 300);
+	symbol_table_free(table);
+}
+
+/* Addresses that differ in any of their bytes, in no order; then once more, in order. */
+TEST(symbol_table_sorts_by_all_of_an_address)
+{
+	struct symbol_table *table = symbol_table_new();
+	uint64_t starts[3000], state = 8, start;
+	char name[32];
+	size_t i;
+
+	CHECK(table);
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		starts[i] = tiny_random(&state) << tiny_random(&state) % 48;
+		snprintf(name, sizeof(name), "f%016" PRIx64, starts[i]);
+		CHECK_EQ(symbol_table_add(table, starts[i], 1, name), 0);
+	}
+	CHECK_EQ(symbol_table_settle(table), 0);
+	CHECK_EQ(symbol_table_settle(table), 0);
+	for (i = 0; i < ARRAY_SIZE(starts); i++) {
+		snprintf(name, sizeof(name), "f%016" PRIx64, starts[i]);
+		CHECK_STR(symbol_table_find(table, starts[i], &start), name);
+		CHECK_EQ(start, starts[i]);
+	}
+	symbol_table_free(table);
+}
+
+static struct symbol_table *make_small(void)
+{
+	struct symbol_table *table = symbol_table_new();
+
+	if (table &&
+	    (symbol_table_add(table, 0x20, 0x10, "a name that is longer than others") < 0 ||
+	     symbol_table_add(table, 0x10, 0x10, "first") < 0 || symbol_table_settle(table) < 0)) {
+		symbol_table_free(table);
+		table = NULL;
+	}
+	return table;
+}
+
+TEST(symbol_table_made_out_of_memory)
+{
+	struct symbol_table *table = NULL;
+	size_t nth;
+
+	for (nth = 1; !table; nth++) {
+		test_fail_allocation(nth);
+		table = make_small();
+		test_fail_allocation(0);
+	}
+	CHECK(nth > 5);
+	CHECK_STR(symbol_table_find(table, 0x10, NULL), "first");
+	symbol_table_free(table);
+}
+
 /* --- damage -------------------------------------------------------------------------------- */
 
 static const struct tiny_symbol various[] = {
@@ -202,7 +347,7 @@ static void use(const uint8_t *bytes, size_t nr)
 
 	if (elf_image_open_memory(&image, bytes, nr, NULL) < 0)
 		return;
-	table = symbol_table_read(&image, NULL);
+	table = read_image(&image, NULL);
 	elf_image_close(&image);
 	if (!table)
 		return;
@@ -241,7 +386,7 @@ TEST(symbol_table_shrunk_while_open)
 		CHECK_EQ(pwrite(fileno(file), bytes, nr, 0), nr);
 		CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
 		CHECK_EQ(ftruncate(fileno(file), (off_t)shorter), 0);
-		table = symbol_table_read(&image, NULL);
+		table = read_image(&image, NULL);
 		CHECK(!table || symbol_table_nr(table) <= ARRAY_SIZE(various));
 		symbol_table_free(table);
 		elf_image_close(&image);
@@ -271,7 +416,7 @@ TEST(symbol_table_of_a_sparse_file)
 		CHECK_EQ(pwrite(fileno(file), bytes, nr, 0), nr);
 		CHECK_EQ(pwrite(fileno(file), &huge, sizeof(huge), (off_t)claim), sizeof(huge));
 		CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
-		CHECK(!symbol_table_read(&image, &error));
+		CHECK(!read_image(&image, &error));
 		CHECK_EQ(error.code, -ENOEXEC);
 		elf_image_close(&image);
 	}
@@ -309,7 +454,7 @@ TEST(symbol_table_out_of_memory)
 	for (nth = 1; !table; nth++) {
 		error = (struct error){0};
 		test_fail_allocation(nth);
-		table = symbol_table_read(&image, &error);
+		table = read_image(&image, &error);
 		test_fail_allocation(0);
 		CHECK(table || error.code == -ENOMEM);
 	}
@@ -328,7 +473,7 @@ static struct symbol_table *read_path(const char *path)
 
 	CHECK(file);
 	CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
-	table = symbol_table_read(&image, NULL);
+	table = read_image(&image, NULL);
 	elf_image_close(&image);
 	CHECK(table);
 	return table;

@@ -1,90 +1,19 @@
-/* sym/symbolizer: frames of this very program, its libc, the vdso, and a made-up kernel. */
+/*
+ * sym/symbolizer: frames of this very program, its libc, the vdso, and a made-up kernel. What is
+ * named from elsewhere, or by what processes tell of their code, is in test_symbolizer_places.c.
+ */
 #include "sym/symbolizer.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <gnu/libc-version.h>
-#include <link.h>
-#include <stdio.h>
+#include <search.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/cleanup.h"
+#include "elf/debug_info.h"
+#include "unit/symbolizer_fixture.h"
 #include "unit/test.h"
-
-/* --- a profile to be named ----------------------------------------------------------------- */
-
-static uint32_t add_module(struct profile *profile, enum module_kind kind, uint32_t file)
-{
-	struct module module = {.kind = kind, .file = file};
-	int64_t number;
-
-	module.name = (uint32_t)profile_add_string(profile, "some module");
-	number = profile_add_module(profile, &module);
-	CHECK(number >= 0);
-	return (uint32_t)number;
-}
-
-static uint32_t add_frame(struct profile *profile, uint32_t module, uint64_t address)
-{
-	enum frame_kind kind = module == MODULE_NR_KERNEL ? FRAME_KERNEL : FRAME_USER;
-	int64_t number = profile_add_frame(profile, kind, module, address);
-
-	CHECK(number >= 0);
-	return (uint32_t)number;
-}
-
-static const char *name_of(const struct profile *profile, uint32_t frame)
-{
-	return profile_string(profile, profile_frame(profile, frame)->function);
-}
-
-static uint32_t add_file(struct file_table *files, const char *path)
-{
-	int64_t number = file_table_add_fd(files, path, open(path, O_RDONLY | O_CLOEXEC));
-
-	CHECK(number >= 0);
-	return (uint32_t)number;
-}
-
-/* Where a function of the running program lies in its file. */
-struct place {
-	uint64_t address;
-	char path[256];
-	uint64_t offset;
-};
-
-static int find_place(struct dl_phdr_info *info, size_t size, void *context)
-{
-	struct place *place = context;
-	size_t i;
-
-	for (i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + header->p_vaddr;
-
-		if (header->p_type != PT_LOAD || place->address < start ||
-		    place->address - start >= header->p_filesz)
-			continue;
-		place->offset = place->address - start + header->p_offset;
-		snprintf(place->path, sizeof(place->path), "%s",
-			 info->dlpi_name[0] ? info->dlpi_name : "/proc/self/exe");
-		return 1;
-	}
-	return 0;
-}
-
-static struct place place_of(const void *function)
-{
-	struct place place = {.address = (uint64_t)(uintptr_t)function};
-
-	CHECK_EQ(dl_iterate_phdr(find_place, &place), 1);
-	return place;
-}
 
 /* A function whose name is as a C++ compiler would make it. */
 int mangled_function(int number) __asm__("_ZN5stook4testEi");
@@ -93,197 +22,363 @@ __attribute__((noinline)) int mangled_function(int number)
 	return number * 3;
 }
 
-/* --- a made-up kernel ---------------------------------------------------------------------- */
-
-struct fake_kernel {
-	int answer; /* 0 or a negative errno */
-	size_t nr_calls, nr_addresses;
-};
-
-static int fake_names(void *self, const uint64_t *addresses, size_t nr,
-		      int (*add)(void *context, size_t i, const char *name, const char *module),
-		      void *context, struct error *error)
-{
-	struct fake_kernel *kernel = self;
-	size_t i;
-
-	kernel->nr_calls++;
-	kernel->nr_addresses += nr;
-	if (kernel->answer < 0)
-		return error_set(error, kernel->answer, "the fake kernel refuses");
-	for (i = 0; i < nr; i++) {
-		char name[32];
-		int err;
-
-		if (addresses[i] % 2)
-			continue; /* odd addresses have no names */
-		snprintf(name, sizeof(name), "kernel_%llx", (unsigned long long)addresses[i]);
-		err = add(context, i, name, "");
-		if (err < 0)
-			return error_set(error, err, "no room");
-	}
-	return 0;
-}
-
-static struct kernel_names fake_source(struct fake_kernel *kernel)
-{
-	return (struct kernel_names){.name = fake_names, .self = kernel};
-}
-
-/* --- tests --------------------------------------------------------------------------------- */
+/* --- code with names ------------------------------------------------------------------------- */
 
 TEST(symbolizer_names_files)
 {
-	struct profile *profile = profile_new();
-	struct file_table *files = file_table_new(10);
-	struct symbolizer_sources sources = {.files = files};
-	struct symbolizer_result result = {0};
-	struct place own = place_of(mangled_function), libc = place_of(gnu_get_libc_version);
-	uint32_t own_module = add_module(profile, MODULE_FILE, add_file(files, own.path));
-	uint32_t frames[4];
+	struct place own = place_of(mangled_function), libc = place_of(lfind);
+	struct fixture fixture;
+	uint32_t own_module, libc_module, frames[4];
 
-	frames[0] = add_frame(profile, own_module, own.offset);
-	if (strcmp(libc.path, own.path))
-		frames[1] = add_frame(profile,
-				      add_module(profile, MODULE_FILE, add_file(files, libc.path)),
-				      libc.offset + 1);
-	else
-		frames[1] = add_frame(profile, own_module, libc.offset + 1);
-	frames[2] = add_frame(profile, own_module, own.offset + 1);
-	frames[3] = add_frame(profile, own_module, 1ULL << 60);
+	open_fixture(&fixture, 10);
+	own_module = libc_module = add_file(&fixture, own.path);
+	if (strcmp(libc.path, own.path) != 0)
+		libc_module = add_file(&fixture, libc.path);
+	frames[0] = add_frame(&fixture, own_module, own.offset);
+	frames[1] = add_frame(&fixture, libc_module, libc.offset + 1);
+	frames[2] = add_frame(&fixture, own_module, own.offset + 1);
+	frames[3] = add_frame(&fixture, own_module, 1ULL << 60);
 	CHECK_EQ(mangled_function(2), 6);
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
-	CHECK_STR(name_of(profile, frames[0]), "stook::test(int)");
-	CHECK_STR(name_of(profile, frames[1]), "gnu_get_libc_version");
-	CHECK_STR(name_of(profile, frames[2]), "stook::test(int)");
-	CHECK_EQ(profile_frame(profile, frames[3])->function, 0);
-	CHECK_EQ(result.nr_named, 3);
-	CHECK_EQ(result.nr_unnamed, 1);
-	CHECK_EQ(result.nr_frames_tried, 4);
-	CHECK_EQ(result.nr_files_failed, 0);
-	CHECK_EQ(result.kernel_error.code, 0);
-	profile_free(profile);
-	file_table_free(files);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frames[0]), "stook::test(int)");
+	CHECK_STR(name_of(&fixture, frames[1]), "lfind");
+	CHECK_STR(name_of(&fixture, frames[2]), "stook::test(int)");
+	CHECK_EQ(profile_frame(fixture.profile, frames[3])->function, 0);
+	CHECK_EQ(profile_frame(fixture.profile, frames[0])->nr_lines, 0);
+	CHECK_EQ(fixture.result.nr_named, 3);
+	CHECK_EQ(fixture.result.nr_unnamed, 1);
+	CHECK_EQ(fixture.result.nr_files_failed, 0);
+	CHECK_EQ(fixture.result.kernel_error.code, 0);
+	CHECK(fixture.result.debuginfod_trouble == NULL);
+	close_fixture(&fixture);
+	symbolizer_free(NULL);
 }
 
 TEST(symbolizer_leaves_the_nameless)
 {
-	struct profile *profile = profile_new();
-	struct file_table *files = file_table_new(10);
-	struct symbolizer_sources sources = {.files = files};
-	struct symbolizer_result result = {0};
+	struct fixture fixture;
 
-	add_frame(profile, MODULE_NR_UNKNOWN, 0x1000);
-	add_frame(profile, MODULE_NR_KERNEL, 0x1000);
-	add_frame(profile, add_module(profile, MODULE_ANON, 0), 0x1000);
-	add_frame(profile, add_module(profile, MODULE_FILE, add_file(files, "/")), 0x1000);
-	add_frame(profile, add_module(profile, MODULE_FILE, add_file(files, "/etc/passwd")), 1);
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
-	CHECK_EQ(result.nr_named, 0);
-	CHECK_EQ(result.nr_unnamed, 5);
-	CHECK_EQ(result.nr_files_failed, 2);
-	CHECK_EQ(result.kernel_error.code, 0);
-	profile_free(profile);
-	file_table_free(files);
+	open_fixture(&fixture, 10);
+	(void)add_frame(&fixture, MODULE_NR_UNKNOWN, 0x1000);
+	(void)add_frame(&fixture, MODULE_NR_KERNEL, 0x1000);
+	(void)add_frame(&fixture, add_module(&fixture, MODULE_RUN_TIME, 0, "//anon"), 0x1000);
+	(void)add_frame(&fixture, add_file(&fixture, "/"), 0x1000);
+	(void)add_frame(&fixture, add_file(&fixture, "/etc/passwd"), 1);
+	name_all(&fixture);
+	CHECK_EQ(fixture.result.nr_named, 0);
+	CHECK_EQ(fixture.result.nr_unnamed, 5);
+	CHECK_EQ(fixture.result.nr_files_failed, 2);
+	CHECK_EQ(fixture.result.kernel_error.code, 0);
+	close_fixture(&fixture);
+}
+
+TEST(symbolizer_of_an_empty_profile)
+{
+	struct fixture fixture;
+
+	open_fixture(&fixture, 10);
+	name_all(&fixture);
+	CHECK_EQ(fixture.result.nr_named, 0);
+	CHECK_EQ(fixture.result.nr_unnamed, 0);
+	close_fixture(&fixture);
+}
+
+static char *vdso_function(void)
+{
+	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	char *function = vdso ? dlvsym(vdso, "__vdso_clock_gettime", "LINUX_2.6") : NULL;
+
+	if (!function)
+		SKIP("needs a vdso with __vdso_clock_gettime");
+	return function;
 }
 
 TEST(symbolizer_names_the_vdso)
 {
-	struct profile *profile = profile_new();
-	struct symbolizer_sources sources = {0};
-	struct symbolizer_result result = {0};
-	void *vdso = dlopen("linux-vdso.so.1", RTLD_LAZY | RTLD_NOLOAD);
-	char *function = vdso ? dlvsym(vdso, "__vdso_clock_gettime", "LINUX_2.6") : NULL;
-	uint32_t frame, none;
+	char *function = vdso_function();
+	struct fixture fixture;
+	const struct module_code *code;
+	uint32_t module, frame, none;
 
-	if (!function)
-		SKIP("needs a vdso with __vdso_clock_gettime");
-	frame = add_frame(profile, add_module(profile, MODULE_VDSO, 0),
+	open_fixture(&fixture, 10);
+	module = add_module(&fixture, MODULE_VDSO, 0, "[vdso]");
+	frame = add_frame(&fixture, module,
 			  (uint64_t)(uintptr_t)function + 1 - getauxval(AT_SYSINFO_EHDR));
-	none = add_frame(profile, add_module(profile, MODULE_VDSO, 0), 1ULL << 40);
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
-	CHECK_STR(name_of(profile, frame), "__vdso_clock_gettime");
-	CHECK_EQ(profile_frame(profile, none)->function, 0);
-	CHECK_EQ(result.nr_files_failed, 0);
-	profile_free(profile);
+	none = add_frame(&fixture, module, 1ULL << 40);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "__vdso_clock_gettime");
+	CHECK_EQ(profile_frame(fixture.profile, none)->function, 0);
+	CHECK_EQ(fixture.result.nr_files_failed, 0);
+	code = profile_code(fixture.profile, module);
+	CHECK(code && code->build_id_bytes && code->nr_segments);
+	CHECK(!code->is_gone);
+	close_fixture(&fixture);
 }
+
+/* Of several ways to show a name. */
+static void check_style(struct demangle_style style, const char *expected)
+{
+	struct place own = place_of(mangled_function);
+	struct fixture fixture;
+	uint32_t frame;
+
+	open_fixture(&fixture, 10);
+	fixture.options.demangle = style;
+	frame = add_frame(&fixture, add_file(&fixture, own.path), own.offset);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), expected);
+	close_fixture(&fixture);
+}
+
+TEST(symbolizer_demangles_as_it_is_told)
+{
+	check_style((struct demangle_style){.mode = DEMANGLE_FULL}, "stook::test(int)");
+	check_style((struct demangle_style){.mode = DEMANGLE_SIMPLE}, "stook::test");
+	check_style((struct demangle_style){.mode = DEMANGLE_NO}, "_ZN5stook4testEi");
+}
+
+/* --- the kernel ------------------------------------------------------------------------------ */
 
 TEST(symbolizer_asks_the_kernel_once)
 {
 	struct fake_kernel kernel = {0};
-	struct profile *profile = profile_new();
-	struct symbolizer_sources sources = {.kernel = fake_source(&kernel)};
-	struct symbolizer_result result = {0};
+	struct fixture fixture;
 	uint32_t frames[3];
 
-	frames[0] = add_frame(profile, MODULE_NR_KERNEL, 0x20);
-	frames[1] = add_frame(profile, MODULE_NR_KERNEL, 0x11);
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
+	open_fixture(&fixture, 10);
+	fixture.options.kernel = fake_source(&kernel);
+	frames[0] = add_frame(&fixture, MODULE_NR_KERNEL, 0x20);
+	frames[1] = add_frame(&fixture, MODULE_NR_KERNEL, 0x11);
+	name_all(&fixture);
+	name_all(&fixture);
 	CHECK_EQ(kernel.nr_calls, 1);
 	CHECK_EQ(kernel.nr_addresses, 2);
-	frames[2] = add_frame(profile, MODULE_NR_KERNEL, 0x10);
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
+	frames[2] = add_frame(&fixture, MODULE_NR_KERNEL, 0x10);
+	name_all(&fixture);
 	CHECK_EQ(kernel.nr_calls, 2);
 	CHECK_EQ(kernel.nr_addresses, 3);
-	CHECK_STR(name_of(profile, frames[0]), "kernel_20");
-	CHECK_STR(name_of(profile, frames[1]), "");
-	CHECK_STR(name_of(profile, frames[2]), "kernel_10");
-	CHECK_EQ(result.nr_named, 2);
-	CHECK_EQ(result.nr_unnamed, 1);
-	profile_free(profile);
+	CHECK_STR(name_of(&fixture, frames[0]), "kernel_20");
+	CHECK_STR(name_of(&fixture, frames[1]), "");
+	CHECK_STR(name_of(&fixture, frames[2]), "kernel_10");
+	CHECK_EQ(fixture.result.nr_named, 2);
+	CHECK_EQ(fixture.result.nr_unnamed, 1);
+	close_fixture(&fixture);
 }
 
 TEST(symbolizer_falls_back)
 {
 	struct fake_kernel refusing = {.answer = -EPERM}, answering = {0};
-	struct profile *profile = profile_new();
-	struct symbolizer_sources sources = {.kernel = fake_source(&refusing),
-					     .kernel_fallback = fake_source(&answering)};
-	struct symbolizer_result result = {0};
-	uint32_t frame = add_frame(profile, MODULE_NR_KERNEL, 0x20);
+	struct fixture fixture;
+	uint32_t frame;
 
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
-	CHECK_STR(name_of(profile, frame), "kernel_20");
-	CHECK_EQ(result.kernel_error.code, 0);
+	open_fixture(&fixture, 10);
+	fixture.options.kernel = fake_source(&refusing);
+	fixture.options.kernel_fallback = fake_source(&answering);
+	frame = add_frame(&fixture, MODULE_NR_KERNEL, 0x20);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "kernel_20");
+	CHECK_EQ(fixture.result.kernel_error.code, 0);
 
 	answering.answer = -EACCES;
-	add_frame(profile, MODULE_NR_KERNEL, 0x40);
-	CHECK_EQ(symbolizer_name_frames(profile, &sources, &result), 0);
-	CHECK_EQ(result.kernel_error.code, -EACCES);
-	CHECK_STR(result.kernel_error.text, "the fake kernel refuses");
-	CHECK_EQ(result.nr_named, 1);
-	CHECK_EQ(result.nr_unnamed, 1);
+	(void)add_frame(&fixture, MODULE_NR_KERNEL, 0x40);
+	name_all(&fixture);
+	CHECK_EQ(fixture.result.kernel_error.code, -EACCES);
+	CHECK_STR(fixture.result.kernel_error.text, "the fake kernel refuses");
+	CHECK_EQ(fixture.result.nr_named, 1);
+	CHECK_EQ(fixture.result.nr_unnamed, 1);
 	CHECK_EQ(refusing.nr_calls, 2);
-	profile_free(profile);
+
+	answering.answer = 0; /* what has no name keeps none, and the reason stays */
+	(void)add_frame(&fixture, MODULE_NR_KERNEL, 0x60);
+	name_all(&fixture);
+	CHECK_EQ(fixture.result.kernel_error.code, -EACCES);
+	CHECK_EQ(fixture.result.nr_named, 2);
+	close_fixture(&fixture);
 }
 
-TEST(symbolizer_out_of_memory)
-{
-	struct fake_kernel kernel = {0};
-	struct profile *profile = profile_new();
-	struct file_table *files = file_table_new(10);
-	struct symbolizer_sources sources = {.files = files, .kernel = fake_source(&kernel)};
-	struct symbolizer_result result = {0};
-	struct place own = place_of(mangled_function);
-	uint32_t user = add_frame(
-		profile, add_module(profile, MODULE_FILE, add_file(files, own.path)), own.offset);
-	uint32_t in_kernel = add_frame(profile, MODULE_NR_KERNEL, 0x20);
-	size_t nth;
-	int err = -ENOMEM;
+/* --- inlined calls and lines ----------------------------------------------------------------- */
 
-	/* The demangler's own allocation failing merely leaves a name mangled. */
-	for (nth = 1; err; nth++) {
-		test_fail_allocation(nth);
-		err = symbolizer_name_frames(profile, &sources, &result);
-		test_fail_allocation(0);
-		CHECK(err == 0 || err == -ENOMEM);
+static const void *return_address;
+static volatile int one = 1; /* not known to the compiler, which clones for constants */
+
+__attribute__((noinline)) static int note_return_address(int number)
+{
+	return_address = __builtin_return_address(0);
+	return number + 1;
+}
+
+enum { INNER_LINE = __LINE__ + 4, OUTER_LINE = __LINE__ + 9 };
+
+static inline __attribute__((always_inline)) int inner_function(int number)
+{
+	return note_return_address(number) * 2;
+}
+
+__attribute__((noinline)) static int outer_function(int number)
+{
+	return inner_function(number) + 3;
+}
+
+/* The frame of a call in inner_function(), which is inlined into outer_function(). */
+static uint32_t add_inlined_frame(struct fixture *fixture)
+{
+	struct place place;
+	int fd;
+
+	CHECK_EQ(outer_function(one), 7);
+	place = place_of(return_address);
+	fd = open(place.path, O_RDONLY | O_CLOEXEC);
+	if (!debug_info_is_in(fd))
+		SKIP("needs to be compiled with -g");
+	(void)close(fd);
+	return add_frame(fixture, add_file(fixture, place.path), place.offset - 1);
+}
+
+static void check_line(const struct fixture *fixture, const struct code_line *line,
+		       const char *function, uint32_t number)
+{
+	const char *file = profile_string(fixture->profile, line->file);
+	const char *slash = strrchr(file, '/');
+
+	CHECK_STR(profile_string(fixture->profile, line->function), function);
+	CHECK_STR(slash ? slash + 1 : file, number ? "test_symbolizer.c" : "");
+	CHECK_EQ(line->line, number);
+}
+
+static void check_both(const struct fixture *fixture, uint32_t number)
+{
+	const struct frame *frame = profile_frame(fixture->profile, number);
+	const struct code_line *lines = profile_lines(fixture->profile, frame);
+
+	CHECK_STR(name_of(fixture, number), "outer_function");
+	CHECK_EQ(frame->nr_lines, 2);
+	check_line(fixture, &lines[0], "inner_function", INNER_LINE);
+	check_line(fixture, &lines[1], "outer_function", OUTER_LINE);
+}
+
+TEST(symbolizer_adds_inlined_calls_and_lines)
+{
+	struct fixture fixture;
+	uint32_t frame;
+
+	need_pidfd();
+	open_fixture(&fixture, 10);
+	fixture.options.inlined = fixture.options.lines = true;
+	frame = add_inlined_frame(&fixture);
+	name_all(&fixture);
+	check_both(&fixture, frame);
+	CHECK_EQ(fixture.result.lines_error.code, 0);
+	CHECK_EQ(fixture.result.nr_split_lost, 0);
+	name_all(&fixture);
+	check_both(&fixture, frame);
+	close_fixture(&fixture);
+}
+
+TEST(symbolizer_adds_what_was_asked_for)
+{
+	struct fixture fixture;
+	const struct frame *frame;
+	const struct code_line *lines;
+	uint32_t number;
+
+	need_pidfd();
+	open_fixture(&fixture, 10);
+	fixture.options.inlined = true;
+	number = add_inlined_frame(&fixture);
+	name_all(&fixture);
+	frame = profile_frame(fixture.profile, number);
+	lines = profile_lines(fixture.profile, frame);
+	CHECK_EQ(frame->nr_lines, 2);
+	check_line(&fixture, &lines[0], "inner_function", 0);
+	check_line(&fixture, &lines[1], "outer_function", 0);
+	close_fixture(&fixture);
+
+	open_fixture(&fixture, 10);
+	fixture.options.lines = true;
+	number = add_inlined_frame(&fixture);
+	name_all(&fixture);
+	frame = profile_frame(fixture.profile, number);
+	CHECK_EQ(frame->nr_lines, 1);
+	CHECK_STR(name_of(&fixture, number), "outer_function");
+	check_line(&fixture, profile_lines(fixture.profile, frame), "outer_function", OUTER_LINE);
+	close_fixture(&fixture);
+}
+
+/* --- out of memory --------------------------------------------------------------------------- */
+
+TEST(symbolizer_new_without_memory)
+{
+	struct symbolizer_options options = {.max_bytes = 1};
+	struct symbolizer *symbolizer = NULL;
+	size_t nth;
+
+	for (nth = 1; !symbolizer; nth++) {
+		(void)test_fail_allocation(nth);
+		symbolizer = symbolizer_new(&options);
+		(void)test_fail_allocation(0);
 	}
 	CHECK(nth > 3);
-	CHECK(profile_frame(profile, user)->function);
-	CHECK_STR(name_of(profile, in_kernel), "kernel_20");
-	CHECK_EQ(result.nr_named, 2);
-	CHECK_EQ(result.kernel_error.code, 0);
-	profile_free(profile);
-	file_table_free(files);
+	symbolizer_free(symbolizer);
+}
+
+/* The demangler's own allocation failing merely leaves a name mangled. */
+TEST(symbolizer_out_of_memory)
+{
+	struct place own = place_of(mangled_function);
+	char *in_vdso = vdso_function();
+	bool failed = true;
+	size_t nth;
+
+	for (nth = 1; failed; nth++) {
+		struct fake_kernel kernel = {0};
+		struct fixture fixture;
+		uint32_t user, vdso, in_kernel, unknown;
+
+		open_fixture(&fixture, 10);
+		fixture.options.kernel = fake_source(&kernel);
+		user = add_frame(&fixture, add_file(&fixture, own.path), own.offset);
+		in_kernel = add_frame(&fixture, MODULE_NR_KERNEL, 0x20);
+		vdso = add_frame(&fixture, add_module(&fixture, MODULE_VDSO, 0, "[vdso]"),
+				 (uint64_t)(uintptr_t)in_vdso - getauxval(AT_SYSINFO_EHDR));
+		unknown = add_frame(&fixture, add_file(&fixture, "/etc/passwd"), 1);
+		failed = name_with_failure(&fixture, nth);
+		CHECK(strstr(name_of(&fixture, user), "test"));
+		CHECK_STR(name_of(&fixture, in_kernel), "kernel_20");
+		CHECK_STR(name_of(&fixture, vdso), "__vdso_clock_gettime");
+		CHECK_STR(name_of(&fixture, unknown), "");
+		CHECK_EQ(fixture.result.nr_named, 3);
+		CHECK_EQ(fixture.result.kernel_error.code, 0);
+		close_fixture(&fixture);
+	}
+	CHECK(nth > 10);
+}
+
+/*
+ * Frames that got their names before memory was out get their lines later. Only where a file can't
+ * be asked whether it has DWARF, it counts as one without.
+ */
+TEST(symbolizer_lines_out_of_memory)
+{
+	bool failed = true;
+	size_t nth, nr_without = 0;
+
+	need_pidfd();
+	for (nth = 1; failed; nth++) {
+		struct fixture fixture;
+		uint32_t frame;
+
+		open_fixture(&fixture, 10);
+		fixture.options.inlined = fixture.options.lines = true;
+		frame = add_inlined_frame(&fixture);
+		failed = name_with_failure(&fixture, nth);
+		CHECK_STR(name_of(&fixture, frame), "outer_function");
+		if (profile_frame(fixture.profile, frame)->nr_lines)
+			check_both(&fixture, frame);
+		else
+			nr_without++;
+		CHECK_EQ(fixture.result.lines_error.code, 0);
+		close_fixture(&fixture);
+	}
+	CHECK(nth > 10);
+	CHECK(nr_without <= 1);
 }

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gzip.h"
 #include "format/folded.h"
+#include "format/pprof.h"
 #include "format/report.h"
 #include "unit/make_profile.h"
 
@@ -44,6 +46,39 @@ static const char *const lines[] = {
 	"java;! 17",
 	";main 1",
 };
+
+/* Inlined functions, source lines, code made at run time, files that are gone; and the kernel. */
+static const char *const code_lines[] = {
+	"server;_start;main;handle{/src/server/handle.c:120};parse{/src/server/parse.h:44}_[i];"
+	"skip_blank{/src/server/parse.h:12}_[i] 300",
+	"server;_start;main;handle{/src/server/handle.c:120};parse{/src/server/parse.h:44}_[i] 90",
+	"server;_start;main;handle{/src/server/handle.c:131};libc.so.6!write;"
+	"entry_SYSCALL_64_after_hwframe_[k];ksys_write_[k];fdget_pos_[i] 120",
+	"server;_start;main;reply{/src/server/reply.c:7};copy_[i] 61",
+	"server;_start;main;reply;copy 9",
+	"node;_start;node!uv_run;LazyCompile:~run app.js:5_[j];Builtin:Map_[j];inner_[i] 210",
+	"node;_start;node!uv_run;!_[j] 4",
+	"worker;~plugin.so!;~plugin.so!@1;memcpy 77",
+	"worker;~plugin.so!exported 8",
+	"worker;other.so!;! 6",
+	"worker;main;{/src/nameless.c:3} 5",
+	"worker;[missed];kthread_[k] 2",
+};
+
+static struct profile *golden_code(void)
+{
+	struct profile *profile = profile_new();
+	struct profile_origin origin = {
+		.period = 10000000, .time_ns = 1700000000123456789, .duration_ns = 9000000000};
+	size_t i;
+
+	for (i = 0; i < sizeof(code_lines) / sizeof(code_lines[0]); i++)
+		(void)make_sample(profile, code_lines[i]);
+	origin.event = (uint32_t)profile_add_string(profile, "cpu-clock");
+	origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
+	profile_set_origin(profile, &origin);
+	return profile;
+}
 
 static struct profile *golden_profile(void)
 {
@@ -95,9 +130,9 @@ static void check_golden(const char *name, FILE *out, char **text)
 	free(*text);
 }
 
-static void golden_folded(const char *name, struct folded_options options)
+/* Takes the profile, as the next two do. */
+static void golden_folded(const char *name, struct profile *profile, struct folded_options options)
 {
-	struct profile *profile = golden_profile();
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -107,9 +142,8 @@ static void golden_folded(const char *name, struct folded_options options)
 	profile_free(profile);
 }
 
-static void golden_report(const char *name, struct report_options options)
+static void golden_report(const char *name, struct profile *profile, struct report_options options)
 {
-	struct profile *profile = golden_profile();
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -119,14 +153,52 @@ static void golden_report(const char *name, struct report_options options)
 	profile_free(profile);
 }
 
+/* Sixteen bytes a line, of the file inflated. */
+static void write_hex(const uint8_t *bytes, size_t nr, FILE *out)
+{
+	size_t i, k;
+
+	for (i = 0; i < nr; i += 16) {
+		for (k = i; k < i + 16; k++)
+			if (k < nr)
+				(void)fprintf(out, "%02x ", bytes[k]);
+			else
+				(void)fputs("   ", out);
+		(void)putc(' ', out);
+		for (k = i; k < i + 16 && k < nr; k++)
+			(void)putc(bytes[k] >= ' ' && bytes[k] < 0x7f ? bytes[k] : '.', out);
+		(void)putc('\n', out);
+	}
+}
+
+static void golden_pprof(const char *name, struct profile *profile, struct pprof_options options)
+{
+	cleanup_free char *packed = NULL;
+	cleanup_free uint8_t *bytes = NULL;
+	char *text = NULL;
+	size_t nr, nr_text;
+	FILE *stream = open_memstream(&packed, &nr), *out;
+
+	CHECK_EQ(pprof_write(profile, &options, stream), 0);
+	(void)fclose(stream);
+	stream = fmemopen(packed, nr, "r");
+	CHECK_EQ(gzip_read(stream, 1 << 20, &bytes, &nr), 0);
+	(void)fclose(stream);
+	out = open_memstream(&text, &nr_text);
+	write_hex(bytes, nr, out);
+	check_golden(name, out, &text);
+	profile_free(profile);
+}
+
 TEST(golden_folded_plain)
 {
-	golden_folded("folded.txt", (struct folded_options){.labels = LABEL_COMM});
+	golden_folded("folded.txt", golden_profile(),
+		      (struct folded_options){.labels = LABEL_COMM});
 }
 
 TEST(golden_folded_all)
 {
-	golden_folded("folded_all.txt",
+	golden_folded("folded_all.txt", golden_profile(),
 		      (struct folded_options){.labels = LABEL_COMM | LABEL_PID | LABEL_TID |
 							LABEL_CPU | LABEL_CGROUP,
 					      .delimited = true,
@@ -135,19 +207,49 @@ TEST(golden_folded_all)
 
 TEST(golden_report_60)
 {
-	golden_report("report_60.txt", (struct report_options){.labels = LABEL_COMM, .width = 60});
+	golden_report("report_60.txt", golden_profile(),
+		      (struct report_options){.labels = LABEL_COMM, .width = 60});
 }
 
 TEST(golden_report_100)
 {
-	golden_report("report_100.txt", (struct report_options){.labels = LABEL_COMM | LABEL_CPU,
-								.width = 100,
-								.threshold = 1});
+	golden_report("report_100.txt", golden_profile(),
+		      (struct report_options){
+			      .labels = LABEL_COMM | LABEL_CPU, .width = 100, .threshold = 1});
 }
 
 TEST(golden_report_ascii)
 {
-	golden_report("report_ascii.txt", (struct report_options){.labels = LABEL_COMM | LABEL_TID,
-								  .nr_functions = 5,
-								  .ascii = true});
+	golden_report("report_ascii.txt", golden_profile(),
+		      (struct report_options){
+			      .labels = LABEL_COMM | LABEL_TID, .nr_functions = 5, .ascii = true});
+}
+
+TEST(golden_folded_code)
+{
+	golden_folded("folded_code.txt", golden_code(),
+		      (struct folded_options){.labels = LABEL_COMM});
+}
+
+TEST(golden_folded_code_annotated)
+{
+	golden_folded("folded_code_annotated.txt", golden_code(),
+		      (struct folded_options){.labels = LABEL_COMM, .annotate = true});
+}
+
+TEST(golden_report_code)
+{
+	golden_report("report_code.txt", golden_code(),
+		      (struct report_options){.labels = LABEL_COMM, .width = 80});
+}
+
+TEST(golden_pprof_plain)
+{
+	golden_pprof("pprof.txt", golden_profile(),
+		     (struct pprof_options){.labels = LABEL_COMM | LABEL_CPU});
+}
+
+TEST(golden_pprof_code)
+{
+	golden_pprof("pprof_code.txt", golden_code(), (struct pprof_options){.labels = LABEL_COMM});
 }

@@ -1,0 +1,28 @@
+/* The options about names, of every command that shows them. */
+#ifndef STOOK_CMD_NAMING_OPTIONS_H
+#define STOOK_CMD_NAMING_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/option_table.h"
+#include "sym/symbolizer.h"
+
+#define DEBUG_FOLDERS_MAX 16
+
+struct naming_options {
+	bool inlined, lines;
+	struct demangle_style demangle;
+	struct runtime_names_style run_time;
+	const char *debug_folders[DEBUG_FOLDERS_MAX];
+	size_t nr_debug_folders;
+	size_t max_bytes; /* 0: the default */
+};
+
+/* The rows, for option_table_parse(). */
+struct option_group naming_options_group(struct naming_options *options);
+
+/* What they say, to be added to: files, runtimes, kernel. */
+struct symbolizer_options naming_options_symbolizer(const struct naming_options *options);
+
+#endif

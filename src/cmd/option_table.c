@@ -1,0 +1,134 @@
+/* The tables are handed to getopt_long(), which knows the customs of command lines. */
+#include "cmd/option_table.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#define ROWS_MAX	128
+#define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: this + i */
+#define HELP_VALUE	1000
+#define LEFT_COLUMNS	26
+
+/* A table's rows, one behind the other, as getopt wants them. */
+struct rows {
+	const struct option_row *rows[ROWS_MAX];
+	void *options[ROWS_MAX];
+	size_t nr;
+	struct option longs[ROWS_MAX + 2];
+	char shorts[2 * ROWS_MAX + 4];
+};
+
+int option_bad(struct error *error, const char *option, const char *value, const char *wanted)
+{
+	return error_set(error, -EINVAL, "bad value '%s' for %s: %s", value, option, wanted);
+}
+
+static int value_of(const struct rows *rows, size_t i)
+{
+	return rows->rows[i]->letter ? rows->rows[i]->letter : FIRST_LONG_ONLY + (int)i;
+}
+
+static void list_rows(const struct option_table *table, struct rows *rows)
+{
+	size_t group, i;
+
+	for (group = 0; group < table->nr_groups; group++)
+		for (i = 0; i < table->groups[group].nr && rows->nr < ROWS_MAX; i++) {
+			rows->rows[rows->nr] = &table->groups[group].rows[i];
+			rows->options[rows->nr++] = table->groups[group].options;
+		}
+}
+
+static void fill_getopt(struct rows *rows)
+{
+	char *shorts = rows->shorts;
+	size_t i;
+
+	*shorts++ = '+'; /* stop at the first word, which may be a command's */
+	*shorts++ = ':';
+	for (i = 0; i < rows->nr; i++) {
+		const struct option_row *row = rows->rows[i];
+
+		rows->longs[i] =
+			(struct option){row->name, row->value ? required_argument : no_argument,
+					NULL, value_of(rows, i)};
+		if (!row->letter)
+			continue;
+		*shorts++ = row->letter;
+		if (row->value)
+			*shorts++ = ':';
+	}
+	*shorts++ = 'h';
+	*shorts = '\0';
+	rows->longs[i] = (struct option){"help", no_argument, NULL, HELP_VALUE};
+	rows->longs[i + 1] = (struct option){0};
+}
+
+static void print_help(const struct option_table *table, const struct rows *rows)
+{
+	size_t i;
+
+	puts(table->usage);
+	for (i = 0; i < rows->nr; i++) {
+		const struct option_row *row = rows->rows[i];
+		char left[64];
+
+		(void)snprintf(left, sizeof(left), "%c%c%s --%s%s%s", row->letter ? '-' : ' ',
+			       row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
+			       row->value ? " " : "", row->value ? row->value : "");
+		/* … is three bytes and one column. */
+		printf("  %-*s %s\n", LEFT_COLUMNS + (strstr(left, "…") ? 2 : 0), left, row->help);
+	}
+	puts(table->examples);
+}
+
+static int unknown_option(const char *word, struct error *error)
+{
+	(void)error_set(error, -EINVAL, "unknown option '%s'", word);
+	if (!strcmp(word, "-g") || !strcmp(word, "--call-graph"))
+		error_hint(error, "stacks are always taken: leave it out");
+	return -EINVAL;
+}
+
+static int take_row(const struct rows *rows, int value, struct error *error)
+{
+	size_t i;
+
+	for (i = 0; i < rows->nr; i++)
+		if (value == value_of(rows, i))
+			return rows->rows[i]->take(rows->options[i], optarg, error);
+	return 0;
+}
+
+int option_table_parse(const struct option_table *table, int argc, char **argv, struct error *error)
+{
+	struct rows rows = {0};
+
+	list_rows(table, &rows);
+	fill_getopt(&rows);
+	opterr = 0;
+	for (;;) {
+		int word = optind ? optind : 1;
+		int value = getopt_long(argc, argv, rows.shorts, rows.longs, NULL);
+		int err;
+
+		if (value == HELP_VALUE || value == 'h') {
+			print_help(table, &rows);
+			return 1;
+		}
+		if (value == ':')
+			return error_set(error, -EINVAL, "'%s' needs a value", argv[word]);
+		if (value == '?')
+			return unknown_option(argv[word], error);
+		if (value >= 0)
+			err = take_row(&rows, value, error);
+		else if (optind >= argc || optind > word)
+			return 0; /* at the end, or behind a `--` that was passed just now */
+		else
+			err = table->take_word(table->context, argv[optind++], error);
+		if (err < 0)
+			return err;
+	}
+}

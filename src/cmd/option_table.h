@@ -1,0 +1,48 @@
+/*
+ * Command lines by tables: a row for each option, with the function that takes its value. Groups of
+ * options that several commands have are tables of their own.
+ */
+#ifndef STOOK_CMD_OPTION_TABLE_H
+#define STOOK_CMD_OPTION_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct option_row {
+	char letter; /* 0: none */
+	const char *name;
+	const char *value; /* what it is called in the help; NULL: takes none */
+	int (*take)(void *options, const char *value, struct error *error);
+	const char *help;
+};
+
+struct option_group {
+	const struct option_row *rows;
+	size_t nr;
+	void *options; /* what take() gets */
+};
+
+#define OPTION_GROUPS_MAX 4
+
+struct option_table {
+	const struct option_group *groups;
+	size_t nr_groups;
+	/* A word that is no option. */
+	int (*take_word)(void *context, const char *word, struct error *error);
+	void *context;
+	const char *usage, *examples; /* of the help, above and below the options */
+};
+
+/*
+ * Takes options and other words, in any order, until `--` or the end; optind is then behind. 0; 1:
+ * help was printed, all is done; or a negative errno: a mistake of the user's, in *error.
+ */
+int option_table_parse(const struct option_table *table, int argc, char **argv,
+		       struct error *error);
+
+/* "bad value 'x' for --opt: wanted"; returns -EINVAL. */
+int option_bad(struct error *error, const char *option, const char *value, const char *wanted);
+
+#endif

@@ -1,0 +1,71 @@
+/* Where results go, and how; see output_options.h. */
+#include "cmd/output_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static int take_folded(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+
+	options->stdout_format = format_by_name("folded");
+	return 0;
+}
+
+static int take_format(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+
+	options->stdout_format = format_by_name(value);
+	if (options->stdout_format)
+		return 0;
+	return error_set(error, -EINVAL, "bad value '%s' for --format: one of %s", value,
+			 format_names());
+}
+
+static int take_output(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+
+	if (!format_by_path(value) && strncmp(value, "/dev/", 5) != 0)
+		return error_set(error, -EINVAL,
+				 "cannot tell the format of '%s' by its name: it may end in %s",
+				 value, format_extensions());
+	if (options->nr_paths == OUTPUTS_MAX)
+		return error_set(error, -EINVAL, "more than %d outputs", OUTPUTS_MAX);
+	options->paths[options->nr_paths++] = value;
+	return 0;
+}
+
+static int take_delimited(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+
+	options->delimited = true;
+	return 0;
+}
+
+static int take_annotate(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+
+	options->annotate = true;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{'f', "folded", NULL, take_folded, "folded stacks on stdout, for flamegraph.pl"},
+	{0, "format", "NAME", take_format, "what to print on stdout: folded, report, pprof"},
+	{'o', "output", "FILE", take_output,
+	 "write FILE.folded, FILE.txt or FILE.pb.gz; may be repeated"},
+	{0, "delimited", NULL, take_delimited, "a frame '-' between user and kernel stacks"},
+	{0, "annotate", NULL, take_annotate,
+	 "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"},
+};
+
+struct option_group output_options_group(struct output_options *options)
+{
+	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}

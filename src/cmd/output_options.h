@@ -1,0 +1,23 @@
+/* The options about results, of every command that writes profiles. */
+#ifndef STOOK_CMD_OUTPUT_OPTIONS_H
+#define STOOK_CMD_OUTPUT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/option_table.h"
+#include "format/format.h"
+
+#define OUTPUTS_MAX 16
+
+struct output_options {
+	const struct format *stdout_format; /* NULL: not asked for */
+	bool delimited, annotate;
+	const char *paths[OUTPUTS_MAX];
+	size_t nr_paths;
+};
+
+/* The rows, for option_table_parse(). */
+struct option_group output_options_group(struct output_options *options);
+
+#endif

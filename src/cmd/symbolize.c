@@ -1,0 +1,219 @@
+/*
+ * stook symbolize: names what was recorded without names, on a machine that has the files.
+ *
+ *	host$ stook profile --no-symbols -o raw.pb.gz 30
+ *	desk$ stook symbolize raw.pb.gz -o named.pb.gz --debug-dir /srv/debug
+ *	stook: 12,034 of 12,120 frames have names
+ *	       no names for redis-server (build id 9d6a…): 86 frames
+ *
+ * Files are found by build id: at the recorded path if what lies there has the same one, else among
+ * the debug files. What was named where it was recorded (the kernel, code made at run time) stays.
+ */
+#include "cmd/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "cmd/complain.h"
+#include "cmd/naming_notes.h"
+#include "cmd/naming_options.h"
+#include "cmd/outputs.h"
+#include "elf/debug_file.h"
+#include "format/columns.h"
+#include "sym/symbolizer.h"
+
+struct symbolize {
+	const char *input;
+	struct output_options output;
+	struct naming_options naming;
+	bool is_quiet;
+	struct outputs outputs;
+	struct profile *profile;
+	struct symbolizer *symbolizer;
+};
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+static int take_quiet(void *context, const char *value, struct error *error)
+{
+	struct symbolize *symbolize = context;
+
+	symbolize->is_quiet = true;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{'q', "quiet", NULL, take_quiet, "nothing but results and errors"},
+};
+
+static int take_input(void *context, const char *word, struct error *error)
+{
+	struct symbolize *symbolize = context;
+
+	if (symbolize->input)
+		return error_set(error, -EINVAL, "one profile at a time: '%s', then '%s'",
+				 symbolize->input, word);
+	symbolize->input = word;
+	return 0;
+}
+
+static int parse(struct symbolize *symbolize, int argc, char **argv, struct error *error)
+{
+	const struct option_group groups[] = {
+		output_options_group(&symbolize->output),
+		naming_options_group(&symbolize->naming),
+		{rows, ARRAY_SIZE(rows), symbolize},
+	};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = take_input,
+		.context = symbolize,
+		.usage = "usage: stook symbolize [OPTIONS] IN.pb.gz\n"
+			 "\n"
+			 "Names a profile that was recorded without names ('stook profile "
+			 "--no-symbols') from\n"
+			 "files that it finds here by their build ids. IN may be - for stdin.\n",
+		.examples = "\nexamples:\n"
+			    "  stook symbolize raw.pb.gz -o named.pb.gz\n"
+			    "  stook symbolize raw.pb.gz --debug-dir /srv/debug --inline -f > "
+			    "named.folded",
+	};
+	int err = option_table_parse(&table, argc, argv, error);
+
+	if (!err && !symbolize->input)
+		err = error_set(error, -EINVAL, "no profile given");
+	return err;
+}
+
+/* --- reading and naming ---------------------------------------------------------------------- */
+
+static int read_input(struct symbolize *symbolize, unsigned *ret_labels, struct error *error)
+{
+	struct format_notes notes = {0};
+	int err;
+	bool is_stdin = !strcmp(symbolize->input, "-");
+	cleanup_file FILE *file = is_stdin ? NULL : fopen(symbolize->input, "re");
+	const struct format *format =
+		is_stdin ? format_by_name("pprof") : format_by_path(symbolize->input);
+
+	if (!is_stdin && !file)
+		return error_set_errno(error, "cannot open '%s'", symbolize->input);
+	if (!format || format != format_by_name("pprof"))
+		return error_set(error, -EINVAL,
+				 "'%s' has no addresses to name: a .pb.gz file is wanted",
+				 symbolize->input);
+	symbolize->profile = profile_new();
+	if (!symbolize->profile)
+		return error_set(error, -ENOMEM, "out of memory");
+	err = format->read(is_stdin ? stdin : file, symbolize->profile, &notes, error);
+	*ret_labels = notes.labels;
+	return err;
+}
+
+static int name(struct symbolize *symbolize, struct error *error)
+{
+	const struct symbolizer_options options = naming_options_symbolizer(&symbolize->naming);
+
+	symbolize->symbolizer = symbolizer_new(&options);
+	if (!symbolize->symbolizer ||
+	    symbolizer_name(symbolize->symbolizer, symbolize->profile) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* --- what is missing ------------------------------------------------------------------------- */
+
+/* The frames of each file that have no name. */
+static size_t *count_missing(const struct profile *profile)
+{
+	size_t *nr = calloc(profile_nr_modules(profile), sizeof(*nr));
+	size_t i;
+
+	for (i = 0; nr && i < profile_nr_frames(profile); i++) {
+		const struct frame *frame = profile_frame(profile, (uint32_t)i);
+
+		nr[frame->module] += !frame->function &&
+				     profile_module(profile, frame->module)->kind == MODULE_FILE;
+	}
+	return nr;
+}
+
+static void tell_missing(const struct profile *profile, uint32_t module, size_t nr)
+{
+	const char *path = profile_string(profile, profile_module(profile, module)->name);
+	const struct module_code *code = profile_code(profile, module);
+	char id[DEBUG_FILE_ID_BYTES] = "";
+
+	if (code)
+		debug_file_id(code->build_id, code->build_id_bytes, id);
+	(void)fputs("       no names in ", stderr);
+	(void)columns_write(stderr, path, columns_of(path), "");
+	if (*id)
+		(void)fprintf(stderr, " (build id %.2s%s)", id, id + 3);
+	else
+		(void)fputs(" (without a build id)", stderr);
+	(void)fprintf(stderr, ": %zu frame%s\n", nr, nr == 1 ? "" : "s");
+}
+
+static int tell(const struct symbolize *symbolize, struct error *error)
+{
+	cleanup_free size_t *nr_missing = count_missing(symbolize->profile);
+	struct symbolizer_result result;
+	char numbers[2][COLUMNS_NUMBER_BYTES];
+	uint32_t module;
+
+	if (!nr_missing)
+		return error_set(error, -ENOMEM, "out of memory");
+	symbolizer_summarize(symbolize->symbolizer, &result);
+	complain("%s of %s frames have names", columns_number(numbers[0], result.nr_named),
+		 columns_number(numbers[1], result.nr_named + result.nr_unnamed));
+	for (module = 0; module < profile_nr_modules(symbolize->profile); module++)
+		if (nr_missing[module])
+			tell_missing(symbolize->profile, module, nr_missing[module]);
+	naming_notes_tell(symbolize->symbolizer);
+	return 0;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static int run(struct symbolize *symbolize, struct error *error)
+{
+	struct format_options format = {0};
+	int err = read_input(symbolize, &format.labels, error);
+
+	if (err)
+		return err;
+	err = outputs_open(&symbolize->outputs, &symbolize->output, &format, false, error);
+	if (!err)
+		err = name(symbolize, error);
+	if (!err)
+		err = outputs_write(&symbolize->outputs, symbolize->profile, error);
+	if (!err && !symbolize->is_quiet)
+		err = tell(symbolize, error);
+	return err;
+}
+
+int cmd_symbolize(int argc, char **argv)
+{
+	struct symbolize symbolize = {0};
+	struct error error = {0};
+	int err = parse(&symbolize, argc, argv, &error);
+
+	if (err) {
+		if (err < 0)
+			complain_error(&error);
+		return err < 0 ? EXIT_USAGE : 0;
+	}
+	err = run(&symbolize, &error);
+	if (err && err != -EPIPE)
+		complain_error(&error);
+	outputs_clear(&symbolize.outputs);
+	symbolizer_free(symbolize.symbolizer);
+	profile_free(symbolize.profile);
+	return err && err != -EPIPE ? EXIT_FAILED : 0;
+}

@@ -1,0 +1,372 @@
+/*
+ * What is known of a process is read once, while it may end at any moment and its number be given
+ * to another one. So a pidfd is opened first, and asked last whether its process is still there:
+ * then the number meant no other one between. That it was the right one before is told by the time
+ * of its start.
+ *
+ * What the files say that it has mapped comes with the caller's mappings, and needs no living
+ * process. A runtime may map what tells of it after its first sample, so a process of which not all
+ * is known is asked again when its mappings have grown.
+ */
+#include "proc/runtime_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/u64_map.h"
+#include "proc/file_open.h"
+#include "proc/process_status.h"
+
+#define MAX_PATTERNS 4
+
+/* How often the mappings of one process are looked through, and how many files' names then. */
+#define MAX_LOOKS 16
+#define MAX_NAMES 4096
+
+/* What a clock of coarse ticks may be behind, when a file's time is compared with ours. */
+#define FILE_TIME_SLACK_NS NS_PER_SEC
+
+/* The first row that any mapped file fits is it: what embeds others comes first. */
+static const struct runtime_row {
+	struct runtime runtime;
+	const char *files[MAX_PATTERNS]; /* patterns for the last part of a path */
+} rows[] = {
+	/* It has a libjvm.so too, but no attach socket, and SIGQUIT makes it write a long file. */
+	{{"Java (OpenJ9)", false, "start it with -Xjit:perfTool", NULL}, {"libj9vm*.so"}},
+	{{"Java", true, "use --java (needs JDK 17 or newer)",
+	  "start it with -XX:+PreserveFramePointer"},
+	 {"libjvm.so"}},
+	{{".NET", false, "start it with DOTNET_PerfMapEnabled=1 in its environment", NULL},
+	 {"libcoreclr.so"}},
+	{{"PostgreSQL", false, "set jit_profiling_support=on when connecting", NULL},
+	 {"llvmjit.so"}},
+	{{"Erlang", false, "start it with +JPperf true", "start it with +JPperf true"},
+	 {"beam.smp"}},
+	{{"Julia", false, "start it with ENABLE_JITPROFILING=1 in its environment", NULL},
+	 {"libjulia.so*", "libjulia-internal.so*"}},
+	{{"PHP", false, "set opcache.jit_debug=0x10 in php.ini", NULL},
+	 {"php", "php[0-9]*", "php-fpm*", "libphp*.so"}},
+	{{"Ruby", false, "start it with --yjit-perf (3.3 or newer)",
+	  "start it with --yjit-perf (3.3 or newer)"},
+	 {"ruby", "ruby[0-9]*", "libruby*.so*"}},
+	{{"Deno", false,
+	  "start it with --v8-flags=--perf-basic-prof,--interpreted-frames-native-stack", NULL},
+	 {"deno"}},
+	{{"Node.js", false, "start it with --perf-basic-prof --interpreted-frames-native-stack",
+	  NULL},
+	 {"node", "nodejs", "libnode.so*"}},
+	{{"Wasmtime", false, "start it with --profile=perfmap", NULL}, {"wasmtime"}},
+	{{"Python", false, "start it with -X perf (3.12 or newer)", NULL},
+	 {"python3.1[2-9]*", "libpython3.1[2-9]*", "python3.[2-9][0-9]*"}},
+};
+
+struct item {
+	struct runtime_process process;
+	size_t nr_mappings; /* when they were last looked through */
+	size_t nr_looks;
+};
+
+struct runtime_table {
+	struct item *items;
+	size_t nr, capacity;
+	size_t nr_holders;
+	struct u64_map numbers; /* by pid, start time and exec: their hash is the identity */
+};
+
+struct runtime_table *runtime_table_new(void)
+{
+	return calloc(1, sizeof(struct runtime_table));
+}
+
+static void close_descriptors(struct runtime_process *process)
+{
+	cleanup_fd int root_fd = process->root_fd;
+	cleanup_fd int pidfd = process->pidfd;
+
+	process->root_fd = process->pidfd = -1;
+}
+
+void runtime_table_free(struct runtime_table *table)
+{
+	size_t i;
+
+	if (!table)
+		return;
+	for (i = 0; i < table->nr; i++)
+		close_descriptors(&table->items[i].process);
+	u64_map_clear(&table->numbers);
+	free(table->items);
+	free(table);
+}
+
+size_t runtime_table_nr(const struct runtime_table *table)
+{
+	return table->nr;
+}
+
+const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number)
+{
+	return &table->items[number].process;
+}
+
+/* --- the process itself -------------------------------------------------------------------- */
+
+static bool is_gone(int pidfd)
+{
+	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0 && errno == ESRCH;
+}
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	(void)clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * Whether a process of which /proc says that it started at start_boot_ns can be the one that the
+ * kernel saw starting at start_time_ns. The two clocks differ by the time that the machine slept
+ * before that, which is no more than what it has slept until now.
+ */
+static bool can_be(uint64_t start_time_ns, uint64_t start_boot_ns)
+{
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t awake_ns = now_ns(CLOCK_MONOTONIC), total_ns = now_ns(CLOCK_BOOTTIME);
+	uint64_t asleep_ns = total_ns > awake_ns ? total_ns - awake_ns : 0;
+
+	return !start_time_ns || (start_boot_ns + tick_ns >= start_time_ns &&
+				  start_boot_ns <= start_time_ns + asleep_ns + tick_ns);
+}
+
+static int open_root(int32_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Leaves the process as it is if it is gone. */
+static void look_at_process(struct runtime_process *process)
+{
+	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	cleanup_fd int root_fd = pidfd < 0 ? -1 : open_root(process->pid);
+	struct process_status status;
+
+	if (pidfd < 0 || process_status_read(process->pid, &status) < 0 || is_gone(pidfd) ||
+	    !can_be(process->start_time_ns, status.start_boot_ns))
+		return;
+	memcpy(process->comm, status.comm, sizeof(process->comm));
+	process->inner_pid = status.inner_pid;
+	process->uid = status.uid;
+	process->gid = status.gid;
+	process->root_fd = take_fd(&root_fd);
+	process->pidfd = take_fd(&pidfd);
+}
+
+static bool holds_descriptors(const struct runtime_process *process)
+{
+	return process->pidfd >= 0;
+}
+
+/* One more may hold descriptors: if that is too many, those that have ended are robbed. */
+static void limit_holders(struct runtime_table *table, struct runtime_process *newest)
+{
+	size_t i;
+
+	for (i = 0; i < table->nr && table->nr_holders > RUNTIME_TABLE_HOLDERS; i++) {
+		struct runtime_process *process = &table->items[i].process;
+
+		if (process == newest || !holds_descriptors(process) || !is_gone(process->pidfd))
+			continue;
+		close_descriptors(process);
+		table->nr_holders--;
+	}
+	if (table->nr_holders > RUNTIME_TABLE_HOLDERS) {
+		close_descriptors(newest);
+		table->nr_holders--;
+	}
+}
+
+/* --- what it has mapped -------------------------------------------------------------------- */
+
+/* The last part of a path, without the kernel's word for a file that was deleted since. */
+static void copy_name(const char *path, char *to, size_t room)
+{
+	static const char deleted[] = " (deleted)";
+	const char *slash = strrchr(path, '/');
+	size_t nr;
+
+	(void)snprintf(to, room, "%s", slash ? slash + 1 : path);
+	nr = strlen(to);
+	if (nr >= sizeof(deleted) && !strcmp(to + nr - strlen(deleted), deleted))
+		to[nr - strlen(deleted)] = '\0';
+}
+
+/* The row that a file belongs to; `last` if none before that one. */
+static size_t find_row(const char *name, size_t last)
+{
+	size_t i, k;
+
+	for (i = 0; i < last; i++)
+		for (k = 0; k < MAX_PATTERNS && rows[i].files[k]; k++)
+			if (!fnmatch(rows[i].files[k], name, 0))
+				return i;
+	return last;
+}
+
+/* NUMBER of jit-NUMBER.dump, as perf wants it called; -1 if it is none. */
+static int32_t jitdump_pid(const char *name)
+{
+	int length = 0;
+	int32_t pid;
+
+	if (sscanf(name, "jit-%d.dump%n", &pid, &length) != 1 || !length || name[length] || pid < 0)
+		return -1;
+	return pid;
+}
+
+/*
+ * A process that was forked off has its parent's dump mapped too, and then makes its own: that one
+ * is wanted, but the other is better than none.
+ */
+static void take_jitdump(struct runtime_process *process, const char *name, uint32_t file)
+{
+	int32_t pid = jitdump_pid(name);
+
+	if (pid >= 0 && (process->jitdump < 0 || pid == process->inner_pid))
+		process->jitdump = file;
+}
+
+static void look_at_mappings(struct item *item, const struct mappings *mappings,
+			     const struct file_table *files)
+{
+	struct runtime_process *process = &item->process;
+	size_t i, nr_names = 0, row = ARRAY_SIZE(rows);
+	uint32_t last_file = UINT32_MAX;
+	char name[256];
+
+	item->nr_looks++;
+	item->nr_mappings = mappings_nr(mappings);
+	for (i = 0; i < item->nr_mappings && nr_names < MAX_NAMES; i++) {
+		const struct mapping *mapping = mappings_get(mappings, i);
+
+		if (mapping->kind != MAPPING_FILE || mapping->file == last_file)
+			continue;
+		last_file = mapping->file;
+		nr_names++;
+		copy_name(file_table_get(files, last_file)->path, name, sizeof(name));
+		row = find_row(name, row);
+		take_jitdump(process, name, last_file);
+	}
+	if (row < ARRAY_SIZE(rows))
+		process->runtime = &rows[row].runtime;
+}
+
+/* Whether there may be more to learn of it than was to be seen the last time. */
+static bool has_news(const struct item *item, const struct mappings *mappings)
+{
+	return (!item->process.runtime || item->process.jitdump < 0) && mappings &&
+	       item->nr_looks < MAX_LOOKS && mappings_nr(mappings) != item->nr_mappings;
+}
+
+/* --- the table ----------------------------------------------------------------------------- */
+
+static int64_t add_new(struct runtime_table *table, uint64_t key, const struct item *item)
+{
+	if (table->nr == RUNTIME_TABLE_MAX)
+		return -ENOSPC;
+	if (array_reserve(&table->items, &table->capacity, table->nr + 1, sizeof(*table->items)) <
+		    0 ||
+	    u64_map_set(&table->numbers, key, table->nr) < 0)
+		return -ENOMEM;
+	table->items[table->nr] = *item;
+	return (int64_t)table->nr++;
+}
+
+int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t start_time_ns,
+			  uint64_t exec_id, const struct mappings *mappings,
+			  const struct file_table *files)
+{
+	uint64_t key = hash_add(hash_add(hash_u64((uint32_t)pid), start_time_ns), exec_id);
+	const uint64_t *known = u64_map_find(&table->numbers, key);
+	struct item item = {.process = {.pid = pid,
+					.start_time_ns = start_time_ns,
+					.exec_id = exec_id,
+					.uid = (uid_t)-1,
+					.gid = (gid_t)-1,
+					.root_fd = -1,
+					.pidfd = -1,
+					.jitdump = -1}};
+	int64_t number = known ? (int64_t)*known : add_new(table, key, &item);
+	struct item *kept;
+
+	if (number < 0)
+		return number;
+	kept = &table->items[number];
+	if (!known) {
+		look_at_process(&kept->process);
+		table->nr_holders += holds_descriptors(&kept->process);
+		limit_holders(table, &kept->process);
+	}
+	if (has_news(kept, mappings))
+		look_at_mappings(kept, mappings, files);
+	return number;
+}
+
+/* --- the map that it writes ---------------------------------------------------------------- */
+
+static bool is_as_new(int fd, const struct runtime_process *process)
+{
+	uint64_t age_ns = now_ns(CLOCK_MONOTONIC) - process->start_time_ns;
+	struct stat st;
+	uint64_t written_ns;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	written_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec;
+	return written_ns + FILE_TIME_SLACK_NS + age_ns >= now_ns(CLOCK_REALTIME);
+}
+
+/*
+ * Below our own root, since its own can't be found any more. A container's process has no map
+ * there; what else has that name was left behind by an earlier process of that number.
+ */
+static int open_map_of_gone(const struct runtime_process *process, const char *path)
+{
+	uid_t owner = process->uid == (uid_t)-1 ? geteuid() : process->uid;
+	cleanup_fd int fd = -1;
+
+	if (process->inner_pid && process->inner_pid != process->pid)
+		return -ENOENT;
+	fd = file_open_owned(-1, path, owner);
+	if (fd >= 0 && !is_as_new(fd, process))
+		return -ENOENT;
+	return take_fd(&fd);
+}
+
+int runtime_process_open_map(const struct runtime_process *process)
+{
+	int32_t pid = process->inner_pid ? process->inner_pid : process->pid;
+	char path[64];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	if (process->root_fd >= 0)
+		fd = file_open_owned(process->root_fd, path, process->uid);
+	else
+		fd = open_map_of_gone(process, path);
+	return fd >= 0 || fd == -ENOENT ? fd : -EACCES;
+}

@@ -1,0 +1,71 @@
+/*
+ * Processes that run code made at run time, each known by a small number for the whole run, and
+ * what it takes to find that code's names: looked at when their first such frame comes, since
+ * later they may be gone.
+ */
+#ifndef STOOK_PROC_RUNTIME_TABLE_H
+#define STOOK_PROC_RUNTIME_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/file_table.h"
+#include "proc/mappings.h"
+
+/* More than these are all one process without names. */
+#define RUNTIME_TABLE_MAX 4096
+
+/*
+ * So many of them hold descriptors, two each. Past that the oldest that have ended give theirs up;
+ * if all are alive, later ones get none.
+ */
+#define RUNTIME_TABLE_HOLDERS 256
+
+/* What makes the code, told by the files that a process has mapped: a row each of one table. */
+struct runtime {
+	const char *name; /* "Java" */
+	bool is_java;
+	const char *how_to_name; /* what to switch on, a sentence's end: "start it with -X perf" */
+	const char *how_to_walk; /* the same for stacks that break in its code; NULL: nothing */
+};
+
+struct runtime_process {
+	int32_t pid, inner_pid; /* inner: in its innermost pid namespace; 0: it was gone */
+	uint64_t start_time_ns, exec_id;
+	char comm[16];
+	uid_t uid; /* its effective user, who may write its map, besides root; -1: it was gone */
+	gid_t gid;
+	int root_fd; /* a bare handle of its root, for looking below it; -1: gone, or none left */
+	int pidfd;   /* -1: the same */
+	const struct runtime *runtime; /* NULL: none that we know */
+	int64_t jitdump;	       /* number in the file table; -1: none mapped so far */
+};
+
+struct runtime_table;
+
+struct runtime_table *runtime_table_new(void); /* NULL when out of memory */
+void runtime_table_free(struct runtime_table *table);
+
+/*
+ * The number of a process (of this pid, start time and exec), which is looked at if it is new; or
+ * -ENOMEM, or -ENOSPC past RUNTIME_TABLE_MAX. mappings: what it has mapped, by numbers of files.
+ * start_time_ns is by the clock of base/clock.h; 0: not known.
+ */
+int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t start_time_ns,
+			  uint64_t exec_id, const struct mappings *mappings,
+			  const struct file_table *files);
+
+size_t runtime_table_nr(const struct runtime_table *table);
+const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
+
+/*
+ * Opens the process' perf map for reading: below its own root, a regular file, of its own user or
+ * of root, no link. A descriptor, or -ENOENT, or -EACCES for one that is not to be trusted. Of a
+ * process that was gone before it was looked at, the map is taken that lies below our own root, if
+ * it is ours or root's and no older than the process.
+ */
+int runtime_process_open_map(const struct runtime_process *process);
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * One array holds the pieces that were settled, sorted and without overlaps, and behind them what
+ * was added since. To settle, only the added ones are sorted; then both are swept together from low
+ * to high addresses. A heap has the ranges that reach the sweep's position, the latest on top: it
+ * owns all up to its own end or to the next start, whichever comes first. Each range enters and
+ * leaves the heap once, hence O(n log n), and n ranges leave at most 2n - 1 pieces.
+ *
+ * Settling writes into an array of its own, so that running out of memory loses nothing.
+ *
+ * 24 bytes a piece; names lie in one block and are never taken out of it. A name that is the same
+ * as the one added before it is shared: some runtimes write one function several times in a row.
+ */
+#include "sym/code_map.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct range {
+	uint64_t start;
+	uint32_t bytes;
+	uint32_t name;	   /* offset in names */
+	uint32_t behind;   /* how far start is behind that of the whole range, before it was cut */
+	uint32_t sequence; /* the later it was added the greater; 0: settled */
+};
+
+struct code_map {
+	struct range *ranges;
+	size_t nr, capacity;
+	size_t nr_settled; /* the first so many */
+	char *names;
+	size_t nr_name_bytes, cap_name_bytes;
+	size_t last_name, nr_last_name; /* where the last one is, and how long */
+};
+
+/* The state of settling. */
+struct sweep {
+	const struct code_map *map;
+	size_t next_settled, next_added; /* that have not started yet */
+	uint32_t *heap;			 /* indexes of ranges */
+	size_t nr_heap, cap_heap;
+	struct range *pieces;
+	size_t nr_pieces, cap_pieces;
+	const struct range *last_owner; /* of the last piece */
+	uint64_t position;
+};
+
+struct code_map *code_map_new(void)
+{
+	return calloc(1, sizeof(struct code_map));
+}
+
+void code_map_free(struct code_map *map)
+{
+	if (!map)
+		return;
+	free(map->ranges);
+	free(map->names);
+	free(map);
+}
+
+/* --- adding -------------------------------------------------------------------------------- */
+
+static bool is_last_name(const struct code_map *map, const char *name, size_t nr)
+{
+	return map->nr_name_bytes && nr == map->nr_last_name &&
+	       !memcmp(map->names + map->last_name, name, nr);
+}
+
+static void keep_name(struct code_map *map, const char *name, size_t nr)
+{
+	char *to = map->names + map->nr_name_bytes, *end = to + nr;
+
+	memcpy(to, name, nr);
+	*end = '\0';
+	while ((to = memchr(to, '\0', (size_t)(end - to))))
+		*to++ = '?';
+	map->last_name = map->nr_name_bytes;
+	map->nr_last_name = nr;
+	map->nr_name_bytes += nr + 1;
+}
+
+int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const char *name,
+		 size_t name_bytes)
+{
+	bool is_new = !is_last_name(map, name, name_bytes);
+	size_t room = is_new ? name_bytes + 1 : 0;
+
+	if (bytes > UINT64_MAX - start)
+		bytes = UINT64_MAX - start;
+	if (bytes > UINT32_MAX)
+		bytes = UINT32_MAX;
+	if (!bytes)
+		return 0;
+	if (map->nr >= CODE_MAP_MAX_RANGES || name_bytes >= CODE_MAP_MAX_NAME_BYTES ||
+	    room > CODE_MAP_MAX_NAME_BYTES - map->nr_name_bytes)
+		return -ENOSPC;
+	if (array_reserve(&map->ranges, &map->capacity, map->nr + 1, sizeof(*map->ranges)) < 0 ||
+	    array_reserve(&map->names, &map->cap_name_bytes, map->nr_name_bytes + room, 1) < 0)
+		return -ENOMEM;
+	if (is_new)
+		keep_name(map, name, name_bytes);
+	map->ranges[map->nr] = (struct range){
+		.start = start,
+		.bytes = (uint32_t)bytes,
+		.name = (uint32_t)map->last_name,
+		.sequence = (uint32_t)map->nr + 1,
+	};
+	map->nr++;
+	return 0;
+}
+
+/* --- settling ------------------------------------------------------------------------------ */
+
+static int compare_starts(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+}
+
+/* Runtimes that write a whole map at once often do so by address. */
+static void sort_added(struct code_map *map)
+{
+	struct range *added = map->ranges + map->nr_settled;
+	size_t nr = map->nr - map->nr_settled, i;
+
+	for (i = 1; i < nr; i++)
+		if (compare_starts(&added[i - 1], &added[i]) > 0)
+			break;
+	if (i < nr)
+		qsort(added, nr, sizeof(*added), compare_starts);
+}
+
+static uint64_t end_of(const struct range *range)
+{
+	return range->start + range->bytes;
+}
+
+static const struct range *in_heap(const struct sweep *sweep, size_t at)
+{
+	return &sweep->map->ranges[sweep->heap[at]];
+}
+
+static int heap_push(struct sweep *sweep, const struct range *range)
+{
+	size_t at = sweep->nr_heap;
+
+	if (array_reserve(&sweep->heap, &sweep->cap_heap, at + 1, sizeof(*sweep->heap)) < 0)
+		return -ENOMEM;
+	while (at && in_heap(sweep, (at - 1) / 2)->sequence < range->sequence) {
+		sweep->heap[at] = sweep->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	sweep->heap[at] = (uint32_t)(range - sweep->map->ranges);
+	sweep->nr_heap++;
+	return 0;
+}
+
+static void heap_pop(struct sweep *sweep)
+{
+	size_t nr = --sweep->nr_heap, at = 0, child;
+	const struct range *last = in_heap(sweep, nr);
+
+	for (; (child = 2 * at + 1) < nr; at = child) {
+		if (child + 1 < nr &&
+		    in_heap(sweep, child + 1)->sequence > in_heap(sweep, child)->sequence)
+			child++;
+		if (in_heap(sweep, child)->sequence <= last->sequence)
+			break;
+		sweep->heap[at] = sweep->heap[child];
+	}
+	sweep->heap[at] = sweep->heap[nr];
+}
+
+/* The range that starts next, of both arrays; NULL when there are no more. */
+static const struct range *next_start(const struct sweep *sweep)
+{
+	const struct code_map *map = sweep->map;
+	const struct range *settled = NULL, *added = NULL;
+
+	if (sweep->next_settled < map->nr_settled)
+		settled = &map->ranges[sweep->next_settled];
+	if (sweep->next_added < map->nr)
+		added = &map->ranges[sweep->next_added];
+	if (settled && added)
+		return settled->start <= added->start ? settled : added;
+	return settled ? settled : added;
+}
+
+static void step_over(struct sweep *sweep, const struct range *range)
+{
+	if (range->sequence)
+		sweep->next_added++;
+	else
+		sweep->next_settled++;
+}
+
+/* Whether a range that starts inside of another one never comes to light. */
+static bool hides(const struct range *top, const struct range *range)
+{
+	return top->sequence > range->sequence && end_of(top) >= end_of(range);
+}
+
+/* Moves on to where some range begins or goes on; puts all that start there into the heap. */
+static int enter_starting(struct sweep *sweep)
+{
+	const struct range *next = next_start(sweep);
+
+	while (sweep->nr_heap && end_of(in_heap(sweep, 0)) <= sweep->position)
+		heap_pop(sweep);
+	if (!sweep->nr_heap && next)
+		sweep->position = next->start;
+	for (; next && next->start == sweep->position; next = next_start(sweep)) {
+		step_over(sweep, next);
+		if (sweep->nr_heap && hides(in_heap(sweep, 0), next))
+			continue;
+		if (heap_push(sweep, next) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Gives the owner all from the sweep's position to end, which becomes its position. */
+static int add_piece(struct sweep *sweep, const struct range *owner, uint64_t end)
+{
+	uint32_t cut = (uint32_t)(sweep->position - owner->start);
+	uint32_t bytes = (uint32_t)(end - sweep->position);
+
+	if (sweep->last_owner == owner &&
+	    end_of(&sweep->pieces[sweep->nr_pieces - 1]) == sweep->position) {
+		sweep->pieces[sweep->nr_pieces - 1].bytes += bytes;
+		sweep->position = end;
+		return 0;
+	}
+	if (array_reserve(&sweep->pieces, &sweep->cap_pieces, sweep->nr_pieces + 1,
+			  sizeof(*sweep->pieces)) < 0)
+		return -ENOMEM;
+	sweep->pieces[sweep->nr_pieces++] = (struct range){
+		.start = sweep->position,
+		.bytes = bytes,
+		.name = owner->name,
+		.behind = owner->behind + cut,
+	};
+	sweep->last_owner = owner;
+	sweep->position = end;
+	return 0;
+}
+
+static int run_sweep(struct sweep *sweep)
+{
+	for (;;) {
+		int err = enter_starting(sweep);
+		const struct range *next, *owner;
+		uint64_t end;
+
+		if (err < 0 || !sweep->nr_heap)
+			return err;
+		owner = in_heap(sweep, 0);
+		next = next_start(sweep);
+		end = end_of(owner);
+		if (next && next->start < end)
+			end = next->start;
+		if (add_piece(sweep, owner, end) < 0)
+			return -ENOMEM;
+	}
+}
+
+/* Gives back what an array grew too much; if that fails it is merely larger. */
+static void shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes)
+{
+	void **items = items_pointer;
+	void *shrunk;
+
+	if (!nr || nr == *capacity)
+		return;
+	shrunk = realloc(*items, nr * item_bytes);
+	if (!shrunk)
+		return;
+	*items = shrunk;
+	*capacity = nr;
+}
+
+int code_map_settle(struct code_map *map)
+{
+	struct sweep sweep = {.map = map, .next_added = map->nr_settled};
+	int err;
+
+	if (map->nr_settled == map->nr)
+		return 0;
+	sort_added(map);
+	err = run_sweep(&sweep);
+	free(sweep.heap);
+	if (err < 0) {
+		free(sweep.pieces);
+		return err;
+	}
+	free(map->ranges);
+	map->ranges = sweep.pieces;
+	map->capacity = sweep.cap_pieces;
+	map->nr = map->nr_settled = sweep.nr_pieces;
+	shrink(&map->ranges, &map->capacity, map->nr, sizeof(*map->ranges));
+	shrink(&map->names, &map->cap_name_bytes, map->nr_name_bytes, 1);
+	return 0;
+}
+
+/* --- looking up ---------------------------------------------------------------------------- */
+
+const char *code_map_find(const struct code_map *map, uint64_t address, uint64_t *ret_start)
+{
+	size_t low = 0, high = map->nr_settled;
+	const struct range *range;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->ranges[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return NULL;
+	range = &map->ranges[low - 1];
+	if (address - range->start >= range->bytes || !map->names[range->name])
+		return NULL;
+	if (ret_start)
+		*ret_start = range->start - range->behind;
+	return map->names + range->name;
+}
+
+size_t code_map_nr(const struct code_map *map)
+{
+	return map->nr;
+}
+
+size_t code_map_bytes(const struct code_map *map)
+{
+	return sizeof(*map) + map->capacity * sizeof(*map->ranges) + map->cap_name_bytes;
+}

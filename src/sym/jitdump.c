@@ -1,0 +1,309 @@
+/*
+ * The file is read through a window: one pread() gives the records of the next 64 KiB, and what is
+ * longer (the code itself, mostly) is stepped over unread. It is never mapped, as its process may
+ * cut it at any time. A record counts once all of it lies in the file.
+ *
+ *	header	 u32 magic, version, bytes of header, ELF machine, 0, pid; u64 time, flags
+ *	record	 u32 kind, bytes of record; u64 time; then by kind:
+ *	load	 u32 pid, tid; u64 vma, address, bytes of code, index; name, NUL; code
+ *	move	 u32 pid, tid; u64 vma, old address, new address, bytes of code, index
+ *
+ * A move names its code by the index only. No runtime that we know of writes any, so nothing is
+ * remembered for them: at the first one in a call the file is read once more from its beginning,
+ * for where the load of each index is, and names are read again there.
+ */
+#include "sym/jitdump.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/u64_map.h"
+
+#define MAGIC	0x4A695444
+#define VERSION 1
+
+#define HEADER_BYTES	 40
+#define HEADER_MAX_BYTES 65536
+#define RECORD_BYTES	 16 /* of the part that all kinds have */
+#define LOAD_BYTES	 56 /* of a record before the name */
+#define MOVE_BYTES	 64
+
+/* Enough for any name and what is before it. */
+#define WINDOW_BYTES 65536
+
+enum kind { KIND_LOAD, KIND_MOVE };
+
+struct record {
+	uint32_t kind;
+	uint32_t bytes; /* of all of it */
+	uint64_t at;
+};
+
+struct load {
+	uint64_t address, code_bytes, index;
+	const char *name; /* in the window */
+	size_t nr_name;
+};
+
+struct move {
+	uint64_t address, code_bytes, index;
+};
+
+struct reader {
+	int fd;
+	uint64_t file_bytes;
+	struct code_map *map;
+	uint8_t *window;
+	uint64_t window_at;
+	size_t nr_window;
+	bool knows_loads;
+	struct u64_map loads; /* index: where its latest load is */
+};
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+static int fill_window(struct reader *reader, uint64_t at)
+{
+	ssize_t got;
+
+	reader->nr_window = 0;
+	reader->window_at = at;
+	do
+		got = pread(reader->fd, reader->window, WINDOW_BYTES, (off_t)at);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	reader->nr_window = (size_t)got;
+	return 0;
+}
+
+/* The next nr bytes (at most a window) at an offset, good until the next call; 0 or -errno. */
+static int look_at(struct reader *reader, uint64_t at, size_t nr, struct bytes *ret)
+{
+	uint64_t skipped = at - reader->window_at;
+
+	if (at < reader->window_at || skipped > reader->nr_window ||
+	    nr > reader->nr_window - skipped) {
+		int err = fill_window(reader, at);
+
+		if (err < 0)
+			return err;
+		skipped = 0;
+		if (nr > reader->nr_window)
+			return -ENODATA; /* it was cut since */
+	}
+	*ret = bytes_of(reader->window + skipped, nr);
+	return 0;
+}
+
+/* 1; 0 where no whole record follows; or a negative errno. */
+static int read_record(struct reader *reader, uint64_t at, struct record *ret)
+{
+	struct bytes bytes;
+	int err;
+
+	if (reader->file_bytes < at || reader->file_bytes - at < RECORD_BYTES)
+		return 0;
+	err = look_at(reader, at, RECORD_BYTES, &bytes);
+	if (err < 0)
+		return err;
+	ret->kind = bytes_u32(&bytes);
+	ret->bytes = bytes_u32(&bytes);
+	ret->at = at;
+	if (ret->bytes < RECORD_BYTES)
+		return -EBADMSG;
+	return ret->bytes <= reader->file_bytes - at;
+}
+
+/* 1; 0 if its sizes lie; or a negative errno. */
+static int read_load(struct reader *reader, const struct record *record, struct load *ret)
+{
+	size_t nr = record->bytes;
+	struct bytes bytes;
+	const char *name;
+	int err;
+
+	if (nr > LOAD_BYTES + JITDUMP_NAME_BYTES)
+		nr = LOAD_BYTES + JITDUMP_NAME_BYTES;
+	err = look_at(reader, record->at, nr, &bytes);
+	if (err < 0)
+		return err;
+	(void)bytes_skip(&bytes, RECORD_BYTES + 2 * sizeof(uint32_t) + sizeof(uint64_t));
+	ret->address = bytes_u64(&bytes);
+	ret->code_bytes = bytes_u64(&bytes);
+	ret->index = bytes_u64(&bytes);
+	name = (const char *)bytes.at;
+	ret->nr_name = bytes.nr ? strnlen(name, bytes.nr) : 0;
+	ret->name = name;
+	if (bytes.failed || (ret->nr_name == bytes.nr && nr == record->bytes))
+		return 0;
+	return ret->code_bytes < record->bytes - LOAD_BYTES - ret->nr_name;
+}
+
+/* The same for a move. */
+static int read_move(struct reader *reader, const struct record *record, struct move *ret)
+{
+	struct bytes bytes;
+	int err;
+
+	if (record->bytes < MOVE_BYTES)
+		return 0;
+	err = look_at(reader, record->at, MOVE_BYTES, &bytes);
+	if (err < 0)
+		return err;
+	(void)bytes_skip(&bytes, RECORD_BYTES + 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t));
+	ret->address = bytes_u64(&bytes);
+	ret->code_bytes = bytes_u64(&bytes);
+	ret->index = bytes_u64(&bytes);
+	return 1;
+}
+
+/* 1; 0 for half a header; or a negative errno. *ret: where the records begin. */
+static int read_header(struct reader *reader, uint64_t *ret)
+{
+	struct bytes bytes;
+	uint32_t magic, version, nr;
+	int err;
+
+	if (reader->file_bytes < HEADER_BYTES)
+		return 0;
+	err = look_at(reader, 0, HEADER_BYTES, &bytes);
+	if (err < 0)
+		return err;
+	magic = bytes_u32(&bytes);
+	version = bytes_u32(&bytes);
+	nr = bytes_u32(&bytes);
+	if (magic != MAGIC || version != VERSION || nr < HEADER_BYTES || nr > HEADER_MAX_BYTES)
+		return -ENOEXEC;
+	*ret = nr;
+	return 1;
+}
+
+/* --- moves --------------------------------------------------------------------------------- */
+
+static int remember_load(struct reader *reader, const struct record *record,
+			 const struct load *load)
+{
+	if (reader->loads.nr >= CODE_MAP_MAX_RANGES && !u64_map_find(&reader->loads, load->index))
+		return 0;
+	return u64_map_set(&reader->loads, load->index, record->at);
+}
+
+/* Finds all loads before an offset that records were read up to. */
+static int find_loads(struct reader *reader, uint64_t end)
+{
+	struct record record;
+	struct load load;
+	uint64_t at;
+	int got = read_header(reader, &at);
+
+	while (got > 0 && at < end) {
+		got = read_record(reader, at, &record);
+		if (got <= 0)
+			break;
+		at += record.bytes;
+		if (record.kind != KIND_LOAD)
+			continue;
+		got = read_load(reader, &record, &load);
+		if (got > 0)
+			got = remember_load(reader, &record, &load);
+		if (got < 0)
+			break;
+		got = 1;
+	}
+	reader->knows_loads = got >= 0;
+	return got < 0 ? got : 0;
+}
+
+static int take_move(struct reader *reader, const struct record *record)
+{
+	const uint64_t *load_at;
+	struct record loaded;
+	struct move move;
+	struct load load;
+	int got = read_move(reader, record, &move);
+
+	if (got <= 0)
+		return got;
+	if (!reader->knows_loads)
+		got = find_loads(reader, record->at);
+	if (got < 0)
+		return got;
+	load_at = u64_map_find(&reader->loads, move.index);
+	if (!load_at)
+		return 0;
+	got = read_record(reader, *load_at, &loaded);
+	if (got > 0)
+		got = read_load(reader, &loaded, &load);
+	if (got <= 0)
+		return got;
+	return code_map_add(reader->map, move.address, move.code_bytes, load.name, load.nr_name);
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+static int take_load(struct reader *reader, const struct record *record)
+{
+	struct load load;
+	int got = read_load(reader, record, &load);
+
+	if (got <= 0)
+		return got;
+	if (reader->knows_loads && remember_load(reader, record, &load) < 0)
+		return -ENOMEM;
+	return code_map_add(reader->map, load.address, load.code_bytes, load.name, load.nr_name);
+}
+
+static int take_records(struct reader *reader, uint64_t *at)
+{
+	struct record record;
+	int got = 1;
+
+	if (!*at)
+		got = read_header(reader, at);
+	while (got > 0) {
+		int err = 0;
+
+		got = read_record(reader, *at, &record);
+		if (got <= 0)
+			break;
+		if (*at >= JITDUMP_MAX_BYTES)
+			return -EFBIG;
+		if (record.kind == KIND_LOAD)
+			err = take_load(reader, &record);
+		else if (record.kind == KIND_MOVE)
+			err = take_move(reader, &record);
+		if (err < 0)
+			return err;
+		*at += record.bytes;
+	}
+	return got;
+}
+
+int jitdump_read(int fd, struct code_map *map, uint64_t *at)
+{
+	struct reader reader = {.fd = fd, .map = map};
+	cleanup_free uint8_t *window = NULL;
+	struct stat status;
+	int err;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	reader.file_bytes = (uint64_t)status.st_size;
+	if (reader.file_bytes < *at)
+		*at = 0;
+	window = malloc(WINDOW_BYTES);
+	if (!window)
+		return -ENOMEM;
+	reader.window = window;
+	err = take_records(&reader, at);
+	u64_map_clear(&reader.loads);
+	/* Cut while it was read: the next call sees how short it is. */
+	return err == -ENODATA ? 0 : err;
+}

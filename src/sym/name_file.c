@@ -1,0 +1,233 @@
+/*
+ * Names of code in files: the file is opened, what identifies it is noted in the profile, and its
+ * symbols are looked up; also those of the vdso, which is a file in memory.
+ *
+ * The vdso is read from our own process: the kernel maps the same one into every process of our
+ * word size. Frames in the other one (32-bit processes on a 64-bit kernel) may get wrong names.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "elf/vdso.h"
+#include "proc/file_open.h"
+#include "sym/naming.h"
+
+/* The code at the entry point that sets up and calls main's caller is no longer than this. */
+#define START_BYTES 64
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+/* As the run knows it; its descriptor stays the table's. */
+static void known_file(const struct naming *naming, const struct module *module,
+		       struct code_file *ret)
+{
+	struct file_table *files = naming->symbolizer->options.files;
+	const struct file *file = file_table_get(files, module->file);
+
+	(void)file_table_reopen(files, module->file);
+	*ret = (struct code_file){.fd = file->fd, .path = file->path, .root_fd = file->root_fd};
+}
+
+/* Of a profile from elsewhere: what lies at its path here, if its build id is the one. */
+static void file_from_elsewhere(const struct naming *naming, const struct module *module,
+				struct code_file *ret)
+{
+	const struct module_code *code = profile_code(naming->profile, naming->module);
+	const char *path = profile_string(naming->profile, module->name);
+	struct elf_image image;
+
+	*ret = (struct code_file){.fd = -1, .path = path, .root_fd = -1};
+	if (!code || !code->build_id_bytes)
+		return;
+	memcpy(ret->build_id, code->build_id, code->build_id_bytes);
+	ret->build_id_bytes = code->build_id_bytes;
+	ret->fd = file_open_below(-1, path);
+	if (ret->fd < 0)
+		return;
+	if (elf_image_open(&image, ret->fd, NULL) == 0) {
+		if (image.build_id_bytes == ret->build_id_bytes &&
+		    !memcmp(image.build_id, ret->build_id, ret->build_id_bytes)) {
+			elf_image_close(&image);
+			return;
+		}
+		elf_image_close(&image);
+	}
+	(void)close(ret->fd);
+	ret->fd = -1;
+}
+
+/*
+ * Notes in the profile what the file is, so that it can be found elsewhere, and lines looked up. Of
+ * one that went while we ran, what was noted before stays.
+ */
+static int note_code(const struct naming *naming, struct code_file *file,
+		     const struct elf_image *image)
+{
+	const struct module_code *before = profile_code(naming->profile, naming->module);
+	struct module_code code = {.is_gone = file->fd < 0 && !image};
+	size_t i;
+
+	if (!naming->symbolizer->options.files)
+		return 0; /* it was noted where it was recorded */
+	if (image) {
+		code.build_id_bytes = (uint8_t)image->build_id_bytes;
+		memcpy(code.build_id, image->build_id, image->build_id_bytes);
+		for (i = 0; i < image->nr_segments && i < PROFILE_MAX_SEGMENTS; i++)
+			code.segments[i] = (struct module_segment){image->segments[i].offset,
+								   image->segments[i].vaddr,
+								   image->segments[i].bytes};
+		code.nr_segments = (uint8_t)i;
+	} else if (before) {
+		code = *before;
+	}
+	file->build_id_bytes = code.build_id_bytes;
+	memcpy(file->build_id, code.build_id, code.build_id_bytes);
+	return profile_set_code(naming->profile, naming->module, &code);
+}
+
+int naming_vaddr(const struct naming *naming, const struct elf_image *image, uint64_t offset,
+		 uint64_t *ret)
+{
+	const struct module_code *code = profile_code(naming->profile, naming->module);
+	size_t i;
+
+	if (image)
+		return elf_image_offset_to_vaddr(image, offset, ret);
+	for (i = 0; code && i < code->nr_segments; i++) {
+		const struct module_segment *segment = &code->segments[i];
+
+		if (offset < segment->offset || offset - segment->offset >= segment->bytes)
+			continue;
+		*ret = segment->vaddr + (offset - segment->offset);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* --- its names ------------------------------------------------------------------------------- */
+
+/* Where every stack of a main thread ends. Stripped programs have no name for it, but they have it. */
+static bool is_start(const struct elf_image *image, uint64_t vaddr)
+{
+	return image && image->entry && vaddr >= image->entry && vaddr - image->entry < START_BYTES;
+}
+
+static int look_up(const struct naming *naming, struct file_symbols *symbols,
+		   const struct file_symbols_input *input)
+{
+	const char *name;
+	uint64_t vaddr;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < naming->nr && err == 0; i++) {
+		const struct pending_frame *frame = &naming->frames[i];
+
+		if (profile_frame(naming->profile, frame->frame)->function)
+			continue; /* it is here for its lines */
+		if (naming_vaddr(naming, input->image, frame->address, &vaddr) < 0)
+			continue;
+		err = file_symbols_find(symbols, input, vaddr, &name);
+		if (err == 0 && !name && is_start(input->image, vaddr))
+			name = "_start";
+		if (err == 0 && name)
+			err = name_frame(naming, frame->frame, name);
+	}
+	return err;
+}
+
+/* image: NULL if the file is not to be had. */
+static int name_from(const struct naming *naming, const struct code_file *file,
+		     const struct elf_image *image)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	const struct file_symbols_input input = {
+		.file = file,
+		.image = image,
+		.places = &symbolizer->options.places,
+		.debuginfod = symbolizer->debuginfod,
+	};
+	struct symbol_cache_key key = {
+		.build_id_bytes = file->build_id_bytes,
+		.file_bytes = image ? image->bytes : 0,
+		.number = naming->module,
+	};
+	struct file_symbols *symbols;
+	size_t nr_failed;
+	int err;
+
+	memcpy(key.build_id, file->build_id, file->build_id_bytes);
+	symbols = symbol_cache_get(symbolizer->cache, &key);
+	if (!symbols)
+		return -ENOMEM;
+	nr_failed = file_symbols_nr_failed(symbols);
+	err = look_up(naming, symbols, &input);
+	symbolizer->result.nr_files_failed += file_symbols_nr_failed(symbols) - nr_failed;
+	if (err == 0 && (symbolizer->options.inlined || symbolizer->options.lines))
+		err = name_lines(naming, file, image);
+	return err;
+}
+
+static int name_in(const struct naming *naming, struct code_file *file)
+{
+	struct elf_image image;
+	bool has_image = false;
+	int err = 0;
+
+	if (file->fd >= 0) {
+		err = elf_image_open(&image, file->fd, NULL);
+		if (err == -ENOMEM)
+			return err;
+		has_image = err == 0;
+	}
+	if (file->fd < 0 || !has_image)
+		naming->symbolizer->result.nr_files_failed++;
+	err = note_code(naming, file, has_image ? &image : NULL);
+	if (err == 0 && !naming->symbolizer->options.leave_files)
+		err = name_from(naming, file, has_image ? &image : NULL);
+	if (has_image)
+		elf_image_close(&image);
+	return err;
+}
+
+int name_in_file(const struct naming *naming)
+{
+	const struct module *module = profile_module(naming->profile, naming->module);
+	struct code_file file;
+	int err;
+
+	if (naming->symbolizer->options.files) {
+		known_file(naming, module, &file);
+		return name_in(naming, &file);
+	}
+	file_from_elsewhere(naming, module, &file);
+	err = name_in(naming, &file);
+	if (file.fd >= 0)
+		(void)close(file.fd);
+	return err;
+}
+
+int name_in_vdso(const struct naming *naming)
+{
+	struct code_file file = {.fd = -1, .path = "[vdso]", .root_fd = -1};
+	struct elf_image image;
+	const void *vdso;
+	size_t bytes;
+	int err;
+
+	if (!naming->symbolizer->options.files)
+		return 0; /* it is another kernel's */
+	vdso = vdso_find(&bytes);
+	if (!vdso)
+		return 0;
+	err = elf_image_open_memory(&image, vdso, bytes, NULL);
+	if (err < 0)
+		return err == -ENOMEM ? err : 0;
+	err = note_code(naming, &file, &image);
+	if (err == 0)
+		err = name_from(naming, &file, &image);
+	elf_image_close(&image);
+	return err;
+}

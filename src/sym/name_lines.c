@@ -1,0 +1,169 @@
+/*
+ * Inlined calls and source lines of a module's frames: its addresses are handed to source_lines at
+ * once, and what comes back becomes lines of the profile.
+ *
+ * The function that is really there keeps the name that the symbol table has for it; without one
+ * it gets DWARF's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sym/naming.h"
+#include "sym/source_lines.h"
+
+struct place {
+	uint64_t vaddr;
+	uint32_t frame;
+};
+
+struct lines {
+	const struct naming *naming;
+	const struct place *places; /* of the addresses asked for */
+};
+
+static int64_t add_path(const struct naming *naming, const char *path)
+{
+	return path && *path ? profile_add_string(naming->profile, path) : 0;
+}
+
+static int add_line(const struct naming *naming, const struct debug_line *line,
+		    struct code_line *ret)
+{
+	int64_t function = 0;
+	int64_t file = add_path(naming, line->file);
+
+	if (line->function && *line->function)
+		function = add_function_name(naming, line->function);
+	if (function < 0 || file < 0)
+		return -ENOMEM;
+	*ret = (struct code_line){(uint32_t)function, (uint32_t)file, line->line};
+	return 0;
+}
+
+static int set_lines(const struct naming *naming, uint32_t number, struct code_line *lines,
+		     size_t nr)
+{
+	const struct frame *frame = profile_frame(naming->profile, number);
+	struct code_line *outermost = &lines[nr - 1];
+	int err = 0;
+
+	if (!frame->function && outermost->function)
+		err = profile_set_function(naming->profile, number,
+					   profile_string(naming->profile, outermost->function));
+	if (err < 0)
+		return err;
+	if (frame->function)
+		outermost->function = frame->function;
+	return profile_set_lines(naming->profile, number, lines, nr);
+}
+
+static int take_lines(void *context, size_t i, const struct debug_line *found, size_t nr)
+{
+	const struct lines *lines = context;
+	const struct naming *naming = lines->naming;
+	struct code_line built[DEBUG_LINES_MAX];
+	size_t k;
+	int err;
+
+	if (!nr || nr > DEBUG_LINES_MAX)
+		return 0;
+	for (k = 0; k < nr; k++) {
+		err = add_line(naming, &found[k], &built[k]);
+		if (err < 0)
+			return err;
+	}
+	return set_lines(naming, lines->places[i].frame, built, nr);
+}
+
+/* --- where the DWARF is ---------------------------------------------------------------------- */
+
+/* The descriptor if there is debug information in it, else it is closed: -ENOENT. */
+static int if_it_has_any(int fd)
+{
+	if (fd >= 0 && debug_info_is_in(fd))
+		return fd;
+	if (fd >= 0)
+		(void)close(fd);
+	return -ENOENT;
+}
+
+/* A descriptor of the file with debug information that is `file` or belongs to it; or -ENOENT. */
+static int open_debug_info(const struct symbolizer *symbolizer, const struct code_file *file,
+			   const struct elf_image *image)
+{
+	int fd;
+
+	if (file->fd >= 0 && debug_info_is_in(file->fd))
+		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	fd = if_it_has_any(debug_files_open(&symbolizer->options.places, file, image));
+	if (fd >= 0 || !symbolizer->debuginfod)
+		return fd;
+	return if_it_has_any(
+		debuginfod_open(symbolizer->debuginfod, file->build_id, file->build_id_bytes));
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+/* Where the module's frames are as linked, sorted, each place once. */
+static size_t list_places(const struct naming *naming, const struct elf_image *image,
+			  struct place *places)
+{
+	size_t i, nr = 0, nr_different = 0;
+
+	for (i = 0; i < naming->nr; i++) {
+		places[nr].frame = naming->frames[i].frame;
+		if (naming_vaddr(naming, image, naming->frames[i].address, &places[nr].vaddr) == 0)
+			nr++;
+	}
+	qsort(places, nr, sizeof(*places), compare_places);
+	for (i = 0; i < nr; i++)
+		if (!i || places[i].vaddr != places[i - 1].vaddr)
+			places[nr_different++] = places[i];
+	return nr_different;
+}
+
+int name_lines(const struct naming *naming, const struct code_file *file,
+	       const struct elf_image *image)
+{
+	struct symbolizer_result *result = &naming->symbolizer->result;
+	cleanup_free struct place *places = calloc(naming->nr, sizeof(*places));
+	cleanup_free uint64_t *addresses = calloc(naming->nr, sizeof(*addresses));
+	cleanup_fd int fd = open_debug_info(naming->symbolizer, file, image);
+	struct source_lines_place place = {.fd = fd, .root_fd = file->root_fd};
+	struct lines lines = {.naming = naming, .places = places};
+	struct debug_info_request request = {
+		.addresses = addresses,
+		.inlined = naming->symbolizer->options.inlined,
+		.lines = naming->symbolizer->options.lines,
+		.found = take_lines,
+		.context = &lines,
+	};
+	struct debug_info_work work = {0};
+	struct error error = {0};
+	size_t i;
+	int err;
+
+	if (!places || !addresses)
+		return -ENOMEM;
+	if (fd < 0)
+		return 0;
+	request.nr = list_places(naming, image, places);
+	for (i = 0; i < request.nr; i++)
+		addresses[i] = places[i].vaddr;
+	err = source_lines_find(&place, &request, &work, &error);
+	result->nr_split_lost += work.nr_split_lost;
+	if (err < 0 && err != -ENOMEM)
+		result->lines_error = error;
+	return err == -ENOMEM ? err : 0;
+}

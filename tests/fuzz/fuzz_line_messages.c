@@ -1,0 +1,59 @@
+/*
+ * sym/line_messages: what a child that somebody took over may send. Whatever it is, the reader stays
+ * in its bounds, and tells of each address once at the most, with texts that end.
+ *
+ * The first byte says in what pieces the rest comes.
+ *
+ *	make fuzz && build/fuzz/fuzz_line_messages -max_len=4096 CORPUS
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "sym/line_messages.h"
+
+static const uint64_t addresses[] = {1, 2, 3, 4, 5, 6, 7, 8};
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
+
+static int look_at(void *context, size_t i, const struct debug_line *lines, size_t nr_lines)
+{
+	unsigned *told = context;
+	size_t k;
+
+	if (i >= ARRAY_SIZE(addresses) || *told & 1u << i || !nr_lines ||
+	    nr_lines > DEBUG_LINES_MAX)
+		abort();
+	*told |= 1u << i;
+	for (k = 0; k < nr_lines; k++)
+		if ((lines[k].function && strlen(lines[k].function) >= LINE_TEXT_MAX_BYTES) ||
+		    (lines[k].file && strlen(lines[k].file) >= LINE_TEXT_MAX_BYTES))
+			abort();
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
+{
+	struct debug_info_work work;
+	struct error error = {0};
+	unsigned told = 0;
+	const struct debug_info_request request = {
+		.addresses = addresses,
+		.nr = ARRAY_SIZE(addresses),
+		.found = look_at,
+		.context = &told,
+	};
+	struct line_reader *reader = line_reader_new(&request, NULL);
+	size_t piece = nr ? bytes[0] + 1u : 1, at;
+	int err = 0;
+
+	if (!reader)
+		abort();
+	for (at = 1; at < nr && err == 0; at += piece)
+		err = line_reader_take(reader, bytes + at, piece < nr - at ? piece : nr - at);
+	err = line_reader_end(reader, err, &work, &error);
+	if (err < 0 && !error.text[0])
+		abort();
+	line_reader_free(reader);
+	return 0;
+}

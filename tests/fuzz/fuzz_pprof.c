@@ -1,0 +1,90 @@
+/*
+ * format/pprof: a file that may be anything. If it can be read, then what is written of it can be
+ * read too, says the same in folded lines, and is written the same again.
+ *
+ *	make fuzz && build/fuzz/fuzz_pprof -max_len=4096 CORPUS
+ *
+ * Inputs are inflated files. A seed: `build/tests/tools/make_pprof <STACKS | gunzip >CORPUS/seed`.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/gzip.h"
+#include "format/folded.h"
+#include "format/pprof.h"
+
+#define MAX_BYTES (64U << 20)
+
+static const unsigned labels = LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU | LABEL_CGROUP;
+
+struct text {
+	char *bytes;
+	size_t nr;
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
+
+static struct text write_pprof(const struct profile *profile)
+{
+	const struct pprof_options options = {.labels = labels};
+	struct text packed, file;
+	FILE *out = open_memstream(&packed.bytes, &packed.nr);
+	FILE *in;
+
+	if (!out || pprof_write(profile, &options, out) < 0 || fclose(out) != 0)
+		abort();
+	in = fmemopen(packed.bytes, packed.nr, "r");
+	if (!in || gzip_read(in, MAX_BYTES, (uint8_t **)&file.bytes, &file.nr) < 0)
+		abort();
+	(void)fclose(in);
+	free(packed.bytes);
+	return file;
+}
+
+static struct text write_folded(const struct profile *profile)
+{
+	const struct folded_options options = {
+		.labels = labels, .delimited = true, .annotate = true};
+	struct text text;
+	FILE *out = open_memstream(&text.bytes, &text.nr);
+
+	if (!out || folded_write(profile, &options, out) < 0 || fclose(out) != 0)
+		abort();
+	return text;
+}
+
+/* Takes both. */
+static void check_same(struct text a, struct text b)
+{
+	if (a.nr != b.nr || memcmp(a.bytes, b.bytes, a.nr) != 0)
+		abort();
+	free(a.bytes);
+	free(b.bytes);
+}
+
+static void check_stable(const struct profile *profile)
+{
+	struct profile *again = profile_new();
+	struct pprof_notes notes;
+	struct error error = {0};
+	struct text file = write_pprof(profile);
+
+	if (pprof_parse(file.bytes, file.nr, again, &notes, &error) < 0)
+		abort();
+	check_same(file, write_pprof(again));
+	check_same(write_folded(profile), write_folded(again));
+	profile_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
+{
+	struct profile *profile = profile_new();
+	struct pprof_notes notes;
+	struct error error = {0};
+
+	if (pprof_parse(bytes, nr, profile, &notes, &error) == 0)
+		check_stable(profile);
+	profile_free(profile);
+	return 0;
+}

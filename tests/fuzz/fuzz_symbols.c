@@ -1,0 +1,124 @@
+/*
+ * ELF files as a hostile user might plant them, read by all that knows names of functions. The
+ * first byte chooses the source; the others are the file.
+ *
+ *	make fuzz && tests/fuzz/seeds.sh fuzz_symbols FOLDER && build/fuzz/fuzz_symbols FOLDER
+ *
+ * Built with -DFUZZ_MAIN, and without libFuzzer, it runs each file that is named once.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "elf/debug_data.h"
+#include "elf/debug_link.h"
+#include "elf/go_functions.h"
+#include "elf/plt_stubs.h"
+
+#define PLACES 64 /* that are looked up in each executable segment */
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
+
+static void expect(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static int read_symbols(struct symbol_table **ret, const struct elf_image *image,
+			struct error *error)
+{
+	const struct symbol_part part = {image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC};
+
+	*ret = symbol_table_read(&part, 1, error);
+	return *ret ? 0 : error->code;
+}
+
+/* As of a program and its debug file, which here are the same. */
+static int read_parts(struct symbol_table **ret, const struct elf_image *image, struct error *error)
+{
+	const struct symbol_part parts[] = {{image, SYMBOLS_DYNAMIC}, {image, SYMBOLS_STATIC}};
+
+	*ret = symbol_table_read(parts, ARRAY_SIZE(parts), error);
+	return *ret ? 0 : error->code;
+}
+
+static int read_link(struct symbol_table **ret, const struct elf_image *image, struct error *error)
+{
+	struct debug_link link;
+
+	(void)error;
+	*ret = NULL;
+	if (debug_link_read(image, &link) == 0)
+		expect(link.name[0] && strlen(link.name) < sizeof(link.name) &&
+		       !strchr(link.name, '/'));
+	return 0;
+}
+
+static int (*const sources[])(struct symbol_table **ret, const struct elf_image *image,
+			      struct error *error) = {
+	read_symbols, read_parts, debug_data_read, plt_stubs_read, go_functions_read, read_link,
+};
+
+static void look_up(const struct symbol_table *table, uint64_t vaddr)
+{
+	uint64_t start = 0;
+	const char *name = symbol_table_find(table, vaddr, &start);
+
+	expect(!name || (start <= vaddr && strlen(name) <= symbol_table_bytes(table)));
+}
+
+static void look_around(const struct symbol_table *table, const struct elf_image *image)
+{
+	size_t i, place;
+
+	for (i = 0; i < image->nr_segments; i++)
+		for (place = 0; place < PLACES; place++)
+			look_up(table, image->segments[i].vaddr +
+					       image->segments[i].bytes / PLACES * place);
+	look_up(table, 0);
+	look_up(table, UINT64_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
+{
+	struct symbol_table *table;
+	struct elf_image image;
+	struct error error = {0};
+	int err;
+
+	if (!nr || elf_image_open_memory(&image, bytes + 1, nr - 1, NULL) < 0)
+		return 0;
+	err = sources[bytes[0] % ARRAY_SIZE(sources)](&table, &image, &error);
+	expect(err == 0 ? !error.code : err == error.code && !table);
+	if (table)
+		look_around(table, &image);
+	symbol_table_free(table);
+	elf_image_close(&image);
+	return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		FILE *file = fopen(argv[i], "r");
+		uint8_t *bytes = malloc(1 << 20);
+		size_t nr;
+
+		if (!file || !bytes)
+			return 1;
+		nr = fread(bytes, 1, 1 << 20, file);
+		(void)fclose(file);
+		/* Exactly as large, so that AddressSanitizer sees its end. */
+		bytes = realloc(bytes, nr ? nr : 1);
+		if (bytes)
+			(void)LLVMFuzzerTestOneInput(bytes, nr);
+		free(bytes);
+	}
+	return 0;
+}
+#endif

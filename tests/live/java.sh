@@ -1,0 +1,142 @@
+#!/usr/bin/env bash
+# Real JVMs are asked for their perf map, in all the ways that they can be started. Whatever comes of
+# it, they live on, their output is their own, and no file of ours is left.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+ASK=$ROOT/build/tests/tools/ask_java
+
+if [ "$(id -u)" -ne 0 ]; then
+	skip "all" "root"
+	exit 0
+fi
+if ! command -v java >/dev/null || ! command -v javac >/dev/null; then
+	skip "all" "a JDK (java and javac)"
+	exit 0
+fi
+if [ ! -x "$ASK" ]; then
+	fail "all" "$ASK must be built: make programs"
+	exit 1
+fi
+javac -d "$T" tests/live/programs/JavaLoad.java 2>/dev/null ||
+	{ fail "all" "javac does not work" && exit 1; }
+
+# start_jvm COMMAND…: until it runs; the JVM's pid is in $JVM.
+start_jvm() {
+	start "$@"
+	JVM=$PID
+	wait_until 20 grep -q '^ready' "$T/started" || note "$(cat "$T/started")"
+}
+
+# stop_jvm: with all that it leaves in /tmp, which a JVM that is killed does not take away.
+stop_jvm() {
+	kill -KILL "$JVM" 2>/dev/null
+	wait "$PID" 2>/dev/null
+	rm -f "/tmp/perf-$JVM.map" "/tmp/.java_pid$JVM"
+}
+
+ask() { "$ASK" "$JVM" "${1:-5}" >"$T/answer" 2>"$T/err"; }
+
+# check_asked NAME WANTED: the answer has these words; the JVM is as it was before.
+check_asked() {
+	ask
+	if grep -q -- "$2" "$T/answer"; then
+		pass "$1: $2"
+	else
+		fail "$1" "$(cat "$T/answer" "$T/err")"
+	fi
+	sleep 0.2
+	check "$1: lives on" kill -0 "$JVM"
+	check_equal "$1: its output" "$(grep -v '^Picked up' "$T/started")" ready
+	check "$1: nothing is left" test ! -e "/proc/$JVM/root/tmp/.attach_pid$(inner_pid "$JVM")"
+}
+
+inner_pid() { awk '$1 == "NSpid:" { print $NF }' "/proc/$1/status"; }
+
+# --- as they may be started ------------------------------------------------------------------------
+
+written='^0: Java, its perf map has [0-9]\{4,\} bytes'
+load=(-cp "$T" JavaLoad 60)
+
+start_jvm java "${load[@]}"
+check_asked "plain" "$written"
+check "its compiled method is in the map" grep -q 'JavaLoad.work' "/tmp/perf-$JVM.map"
+check_asked "a second time" "$written"
+stop_jvm
+
+start_jvm java -Xrs "${load[@]}"
+check_asked "-Xrs" "$written"
+stop_jvm
+
+start_jvm java -XX:+DisableAttachMechanism "${load[@]}"
+check_asked "-XX:+DisableAttachMechanism" "it runs with -XX:+DisableAttachMechanism"
+stop_jvm
+
+start_jvm java -Xrs -XX:+DisableAttachMechanism "${load[@]}"
+check_asked "-Xrs -XX:+DisableAttachMechanism" "it runs with -XX:+DisableAttachMechanism"
+stop_jvm
+
+start_jvm env JAVA_TOOL_OPTIONS=-XX:+DisableAttachMechanism java "${load[@]}"
+check_asked "the same in its environment" "it runs with -XX:+DisableAttachMechanism"
+stop_jvm
+
+for jdk in /usr/lib/jvm/*/bin/java; do
+	if [ "$(readlink -f "$jdk")" = "$(readlink -f "$(command -v java)")" ]; then
+		continue
+	fi
+	start_jvm "$jdk" "${load[@]}"
+	check_asked "$jdk" "$written"
+	stop_jvm
+done
+
+# --- whose they may be -----------------------------------------------------------------------------
+
+other=(setpriv --reuid 12345 --regid 12346 --clear-groups)
+start_jvm "${other[@]}" java "${load[@]}"
+check_asked "another user's" "$written"
+stop_jvm
+
+# It could not write the map, and would not say so but in its own output.
+start_jvm "${other[@]}" java "${load[@]}"
+echo 'somebody else was here' >"/tmp/perf-$JVM.map"
+check_asked "a map that it can't write" "/tmp/perf-$JVM.map belongs to another user"
+stop_jvm
+
+# --- in a container --------------------------------------------------------------------------------
+
+# Its own pids, mounts and users, and a /tmp that only it has. It is pid 1, and root, as it sees it.
+mkdir "$T/empty"
+# shellcheck disable=SC2016
+script='mount --bind "$1" /mnt && mount -t tmpfs none /tmp && exec java -cp /mnt JavaLoad 60'
+container=(unshare --user --map-root-user --mount --pid --fork --mount-proc --kill-child)
+for user in root another; do
+	command=("${container[@]}")
+	[ $user = root ] || command=("${other[@]}" "${container[@]}")
+	if ! "${command[@]}" true 2>/dev/null; then
+		skip "in a container of $user" "the right to make user namespaces"
+		continue
+	fi
+	start_jvm "${command[@]}" bash -c "$script" - "$T"
+	JVM=$(awk '{ print $1 }' "/proc/$PID/task/$PID/children")
+	check_equal "in a container of $user: is pid 1" "$(inner_pid "$JVM")" 1
+	check_asked "in a container of $user" "$written"
+	check "in a container of $user: the map is there" test -s "/proc/$JVM/root/tmp/perf-1.map"
+	check "in a container of $user: and not here" test ! -e /tmp/perf-1.map
+	stop_jvm
+done
+
+# --- while they start ------------------------------------------------------------------------------
+
+# At some moment of its start a JVM would die of the signal.
+died=0
+for delay in 0 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1 0.13 0.16 0.2; do
+	start java "${load[@]}"
+	JVM=$PID
+	sleep $delay
+	ask 2
+	note "after $delay s: $(cat "$T/answer")"
+	wait_until 20 grep -q '^ready' "$T/started" || died=$((died + 1))
+	kill -0 "$JVM" 2>/dev/null || died=$((died + 1))
+	stop_jvm
+done
+check_equal "none died that was asked while it started" $died 0

@@ -1,0 +1,359 @@
+/* sym/debug_files: pairs of stripped files and debug files, and what only looks like one. */
+#include "sym/debug_files.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "unit/made_code.h"
+#include "unit/test.h"
+
+/* Where the files are as their process sees them: there is no such folder in our own root. */
+#define PLACE "/stook-test/bin/"
+
+/* --- what is found --------------------------------------------------------------------------- */
+
+/* Only the folder "named", as one of our own root. */
+static int search(const struct made_code *code)
+{
+	const char *named = in_folder("named");
+	const struct debug_places places = {&named, 1};
+
+	return debug_files_open(&places, &code->file, &code->image);
+}
+
+static void check_finds(const struct made_code *code, const char *name)
+{
+	cleanup_fd int fd = search(code);
+	struct stat found, expected;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(fstat(fd, &found), 0);
+	CHECK_EQ(stat(in_folder(name), &expected), 0);
+	CHECK_EQ(found.st_ino, expected.st_ino);
+}
+
+static void check_finds_nothing(const struct made_code *code)
+{
+	(void)alarm(20); /* opening a fifo would wait */
+	CHECK_EQ(search(code), -ENOENT);
+	(void)alarm(0);
+}
+
+/* Copies a file of the folder to a path in it, making the folders on the way. */
+static void put(const char *name, const char *path)
+{
+	char command[1024];
+
+	(void)snprintf(command, sizeof(command), "mkdir -p $(dirname %s) && cp %s %s", path, name,
+		       path);
+	CHECK(run_in_folder(command));
+}
+
+static void take_away(const char *path)
+{
+	CHECK_EQ(unlink(in_folder(path)), 0);
+}
+
+/* --- by build id ----------------------------------------------------------------------------- */
+
+TEST(debug_files_by_build_id)
+{
+	static const char *const layouts[] = {
+		"named/.build-id/%.2s/%s.debug", "named/.build-id/%.2s/%s",
+		"named/.build-id/%.2s/%s/debug", "named/.build-id/%.2s/%s/elf",
+		"named/%.2s%s/debuginfo",	 "named/%.2s%s/executable",
+	};
+	struct made_code code;
+	size_t i;
+
+	make_code("sha1");
+	open_code(&code, "stripped", PLACE "stripped");
+	check_finds_nothing(&code);
+	for (i = 0; i < ARRAY_SIZE(layouts); i++) {
+		char path[256];
+
+		/* The layouts are literals of ours. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+		(void)snprintf(path, sizeof(path), layouts[i], build_id_of(&code),
+			       build_id_of(&code) + 2);
+#pragma GCC diagnostic pop
+		put("code.debug", path);
+		check_finds(&code, path);
+		CHECK(run_in_folder("rm -r named"));
+	}
+	check_finds_nothing(&code);
+	close_code(&code);
+	leave_folder();
+}
+
+static void put_by_build_id(const struct made_code *code, const char *name, const char *before)
+{
+	const char *id = build_id_of(code);
+	char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/.build-id/%.2s/%s.debug", before, id, id + 2);
+	put(name, path);
+}
+
+/* Nobody has the file itself any more, or it is on another machine. */
+TEST(debug_files_of_a_file_that_is_gone)
+{
+	struct made_code code;
+	const char *named = NULL;
+	const struct debug_places places = {&named, 1};
+	int fd;
+
+	make_code("sha1");
+	named = in_folder("named");
+	open_code(&code, "linked", PLACE "linked");
+	put_by_build_id(&code, "code.debug", "named");
+	close_code(&code);
+	code.file.fd = -1;
+	fd = debug_files_open(&places, &code.file, NULL);
+	CHECK(fd >= 0);
+	(void)close(fd);
+	code.file.build_id[19]++;
+	CHECK_EQ(debug_files_open(&places, &code.file, NULL), -ENOENT);
+	code.file.build_id_bytes = 1;
+	CHECK_EQ(debug_files_open(&places, &code.file, NULL), -ENOENT);
+	code.file.build_id_bytes = 0;
+	CHECK_EQ(debug_files_open(&places, &code.file, NULL), -ENOENT);
+	leave_folder();
+}
+
+/* What lies below a build id may be somebody else's all the same. */
+TEST(debug_files_check_the_build_id)
+{
+	struct made_code code;
+
+	make_code("0x0123456789abcdef");
+	open_code(&code, "stripped", PLACE "stripped");
+	CHECK(run_in_folder("cc -g -shared -fPIC -Wl,--build-id=0x0123456789abcdee -o code.debug "
+			    "code.c"));
+	put_by_build_id(&code, "code.debug", "named");
+	check_finds_nothing(&code);
+	CHECK(run_in_folder("cc -g -shared -fPIC -Wl,--build-id=none -o code.debug code.c"));
+	put_by_build_id(&code, "code.debug", "named");
+	check_finds_nothing(&code);
+	put_by_build_id(&code, "code.c", "named");
+	check_finds_nothing(&code);
+	close_code(&code);
+	leave_folder();
+}
+
+/* --- by .gnu_debuglink ----------------------------------------------------------------------- */
+
+static void open_in_root(struct made_code *code, const char *name, const char *path)
+{
+	open_code(code, name, path);
+	code->file.root_fd = open(in_folder("root"), O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(code->file.root_fd >= 0);
+}
+
+static void close_in_root(struct made_code *code)
+{
+	(void)close(code->file.root_fd);
+	close_code(code);
+}
+
+/* In the order in which they are looked for; each is found when those before it are away. */
+TEST(debug_files_by_link)
+{
+	static const char *const places[] = {
+		"named" PLACE "code.debug",
+		"root/usr/lib/debug" PLACE "code.debug",
+		"root" PLACE "code.debug",
+		"root" PLACE ".debug/code.debug",
+	};
+	struct made_code code;
+	size_t i;
+
+	make_code("sha1");
+	make_folder("root");
+	open_in_root(&code, "linked", PLACE "linked");
+	for (i = 0; i < ARRAY_SIZE(places); i++)
+		put("code.debug", places[i]);
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		check_finds(&code, places[i]);
+		take_away(places[i]);
+	}
+	check_finds_nothing(&code);
+	close_in_root(&code);
+	leave_folder();
+}
+
+TEST(debug_files_beside_a_file_of_our_own_root)
+{
+	struct made_code code;
+
+	make_code("sha1");
+	open_code(&code, "linked", in_folder("linked"));
+	check_finds(&code, "code.debug");
+	CHECK(run_in_folder("mkdir .debug && mv code.debug .debug"));
+	check_finds(&code, ".debug/code.debug");
+	close_code(&code);
+	leave_folder();
+}
+
+/* By build id comes before by name, and what the user named before the rest. */
+TEST(debug_files_in_order)
+{
+	struct made_code code;
+	char by_id[256];
+
+	make_code("sha1");
+	make_folder("root");
+	open_in_root(&code, "linked", PLACE "linked");
+	put("code.debug", "root" PLACE "code.debug");
+	put_by_build_id(&code, "code.debug", "root/usr/lib/debug");
+	(void)snprintf(by_id, sizeof(by_id), "root/usr/lib/debug/.build-id/%.2s/%s.debug",
+		       build_id_of(&code), build_id_of(&code) + 2);
+	check_finds(&code, by_id);
+	put("code.debug", "named" PLACE "code.debug");
+	check_finds(&code, "named" PLACE "code.debug");
+	close_in_root(&code);
+	leave_folder();
+}
+
+/* Without build ids the checksum of the whole debug file decides. */
+TEST(debug_files_check_the_checksum)
+{
+	struct made_code code;
+
+	make_code("none");
+	open_code(&code, "linked", in_folder("linked"));
+	CHECK_EQ(code.file.build_id_bytes, 0);
+	check_finds(&code, "code.debug");
+	CHECK(run_in_folder("printf x >> code.debug"));
+	check_finds_nothing(&code);
+	CHECK(run_in_folder("cp code code.debug")); /* a whole one is none the less another */
+	check_finds_nothing(&code);
+	close_code(&code);
+	leave_folder();
+}
+
+TEST(debug_files_refuse_another_build_id)
+{
+	struct made_code code;
+
+	make_code("0x0123456789abcdef");
+	CHECK(run_in_folder("cc -g -shared -fPIC -Wl,--build-id=0x0123456789abcdee -o code.debug "
+			    "code.c && objcopy --add-gnu-debuglink=code.debug stripped linked"));
+	open_code(&code, "linked", in_folder("linked")); /* with the right checksum */
+	check_finds_nothing(&code);
+	close_code(&code);
+	leave_folder();
+}
+
+/* --- traps ----------------------------------------------------------------------------------- */
+
+/* A file that names itself has the right build id. */
+TEST(debug_files_of_a_link_to_itself)
+{
+	struct made_code code;
+
+	make_code("sha1");
+	CHECK(run_in_folder("mv linked code.debug && mkdir .debug && ln code.debug .debug"));
+	open_code(&code, "code.debug", in_folder("code.debug"));
+	check_finds_nothing(&code);
+	close_code(&code);
+	leave_folder();
+}
+
+TEST(debug_files_that_are_no_regular_files)
+{
+	struct made_code code;
+
+	make_code("sha1");
+	open_code(&code, "linked", in_folder("linked"));
+	take_away("code.debug");
+	CHECK_EQ(mkfifo(in_folder("code.debug"), 0600), 0);
+	check_finds_nothing(&code);
+	take_away("code.debug");
+	make_folder("code.debug");
+	check_finds_nothing(&code);
+	CHECK_EQ(rmdir(in_folder("code.debug")), 0);
+	CHECK_EQ(symlink("/dev/zero", in_folder("code.debug")), 0);
+	check_finds_nothing(&code);
+	take_away("code.debug");
+	CHECK_EQ(symlink("code.debug", in_folder("code.debug")), 0);
+	check_finds_nothing(&code);
+	close_code(&code);
+	leave_folder();
+}
+
+/* The right file, but outside of the root that the process is shut into. */
+TEST(debug_files_stay_in_the_root)
+{
+	struct made_code code;
+	char up[512] = "";
+	int i;
+
+	make_code("sha1");
+	make_folder("root");
+	open_in_root(&code, "linked", PLACE "linked");
+	CHECK(run_in_folder("mkdir -p root" PLACE "folder"));
+	CHECK_EQ(symlink(in_folder("code.debug"), in_folder("root" PLACE "code.debug")), 0);
+	check_finds_nothing(&code);
+	take_away("root" PLACE "code.debug");
+	for (i = 0; i < 12; i++)
+		(void)strcat(up, "../");
+	(void)strcat(up, in_folder("code.debug") + 1);
+	CHECK_EQ(symlink(up, in_folder("root" PLACE "code.debug")), 0);
+	check_finds_nothing(&code);
+	take_away("root" PLACE "code.debug");
+	CHECK_EQ(symlink(PLACE "folder/real", in_folder("root" PLACE "code.debug")), 0);
+	put("code.debug", "root" PLACE "folder/real");
+	check_finds(&code, "root" PLACE "folder/real");
+	close_in_root(&code);
+	leave_folder();
+}
+
+/* Names that don't fit are none. */
+TEST(debug_files_of_a_very_long_path)
+{
+	static char path[5000];
+	struct made_code code;
+	int fd;
+
+	make_code("sha1");
+	memset(path, 'a', sizeof(path) - 1);
+	path[0] = '/';
+	path[4900] = '/';
+	open_code(&code, "linked", path);
+	check_finds_nothing(&code);
+	put_by_build_id(&code, "code.debug", "named");
+	fd = search(&code);
+	CHECK(fd >= 0);
+	(void)close(fd);
+	close_code(&code);
+	leave_folder();
+}
+
+TEST(debug_files_without_memory)
+{
+	struct made_code code;
+	size_t nth, nr;
+	int fd = -1;
+
+	make_code("sha1");
+	open_code(&code, "linked", in_folder("linked"));
+	CHECK(run_in_folder("cp code code.debug"));
+	(void)test_fail_allocation(0);
+	fd = search(&code);
+	nr = test_fail_allocation(0);
+	CHECK(fd >= 0 && nr > 0);
+	for (nth = 1; nth <= nr; nth++) {
+		(void)close(fd);
+		(void)test_fail_allocation(nth);
+		fd = search(&code);
+		(void)test_fail_allocation(0);
+		CHECK(fd >= 0 || fd == -ENOENT || fd == -ENOMEM);
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	close_code(&code);
+	leave_folder();
+}

@@ -1,0 +1,157 @@
+/*
+ * proc/file_open: the traps that somebody could set for a profiler that opens, below his root, what
+ * he names. What was mapped is opened in test_file_table.c.
+ */
+#include "proc/file_open.h"
+
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "unit/folder.h"
+#include "unit/test.h"
+
+/* The folder is a root, and beside it lies what must not be reached. */
+struct root {
+	int fd;
+	char outside[96];
+};
+
+static struct root make_root(void)
+{
+	struct root root;
+
+	need_openat2();
+	enter_folder();
+	(void)snprintf(root.outside, sizeof(root.outside), "%s.outside", folder);
+	make_file(root.outside, "outside");
+	make_folder("lib");
+	make_file(in_folder("lib/code"), "inside");
+	root.fd = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	CHECK(root.fd >= 0);
+	return root;
+}
+
+static void drop_root(const struct root *root)
+{
+	CHECK_EQ(unlink(root->outside), 0);
+	CHECK_EQ(close(root->fd), 0);
+	leave_folder();
+}
+
+static void check_opens(int root_fd, const char *path, const char *expected)
+{
+	cleanup_fd int fd = file_open_below(root_fd, path);
+	char got[64] = "";
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pread(fd, got, sizeof(got) - 1, 0), strlen(expected));
+	CHECK_STR(got, expected);
+	CHECK(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	CHECK_EQ(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+}
+
+TEST(file_open_below_a_root)
+{
+	struct root root = make_root();
+
+	check_opens(root.fd, "/lib/code", "inside");
+	check_opens(root.fd, "lib/code", "inside");
+	check_opens(root.fd, "//lib/./code", "inside");
+	CHECK_EQ(file_open_below(root.fd, "/lib/nothing"), -ENOENT);
+	CHECK_EQ(file_open_below(root.fd, ""), -ENOENT);
+	check_opens(-1, root.outside, "outside");
+	check_opens(-1, root.outside + 1, "outside"); /* not from the working directory */
+	drop_root(&root);
+}
+
+TEST(file_open_below_stays_below_with_dots)
+{
+	struct root root = make_root();
+	char path[128];
+
+	check_opens(root.fd, "/../../lib/code", "inside");
+	check_opens(root.fd, "lib/../../../lib/code", "inside");
+	(void)snprintf(path, sizeof(path), "..%s", strrchr(root.outside, '/'));
+	CHECK_EQ(file_open_below(root.fd, path), -ENOENT);
+	drop_root(&root);
+}
+
+TEST(file_open_below_keeps_links_inside)
+{
+	struct root root = make_root();
+	char outwards[192];
+
+	(void)snprintf(outwards, sizeof(outwards), "../..%s", root.outside);
+	CHECK_EQ(symlink(root.outside, in_folder("absolute")), 0);
+	CHECK_EQ(symlink(outwards, in_folder("relative")), 0);
+	CHECK_EQ(symlink("/tmp", in_folder("folder")), 0);
+	CHECK_EQ(symlink("/lib/code", in_folder("good")), 0); /* of the root, not of the host */
+	CHECK_EQ(symlink("../../../lib", in_folder("lib/up")), 0);
+	CHECK_EQ(symlink("circle", in_folder("circle")), 0);
+	CHECK_EQ(file_open_below(root.fd, "/absolute"), -ENOENT);
+	CHECK_EQ(file_open_below(root.fd, "/relative"), -ENOENT);
+	(void)snprintf(outwards, sizeof(outwards), "/folder%s", strrchr(root.outside, '/'));
+	CHECK_EQ(file_open_below(root.fd, outwards), -ENOENT);
+	check_opens(root.fd, "/good", "inside");
+	check_opens(root.fd, "/lib/up/code", "inside");
+	CHECK_EQ(file_open_below(root.fd, "/circle"), -ELOOP);
+	drop_root(&root);
+}
+
+/* A link of /proc leads anywhere without being a path: to a descriptor, to another's root. */
+TEST(file_open_below_follows_no_link_of_proc)
+{
+	struct root root = make_root();
+	cleanup_fd int outside = open(root.outside, O_RDONLY | O_CLOEXEC);
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%d", getpid(), outside);
+	CHECK(access(path, R_OK) == 0);
+	CHECK_EQ(file_open_below(-1, path), -EXDEV);
+	(void)snprintf(path, sizeof(path), "/proc/%d/root/etc/passwd", getpid());
+	CHECK_EQ(file_open_below(-1, path), -EXDEV);
+	drop_root(&root);
+}
+
+/* Opening a fifo would hang, opening a device may do anything. */
+TEST(file_open_below_opens_regular_files_only)
+{
+	struct root root = make_root();
+
+	CHECK_EQ(mkfifo(in_folder("fifo"), 0600), 0);
+	(void)alarm(10);
+	CHECK_EQ(file_open_below(root.fd, "/fifo"), -EINVAL);
+	CHECK_EQ(file_open_below(root.fd, "/lib"), -EINVAL);
+	CHECK_EQ(file_open_below(root.fd, "/"), -EINVAL);
+	CHECK_EQ(file_open_below(-1, "/dev/null"), -EINVAL);
+	CHECK_EQ(file_open_below(-1, "/dev/zero"), -EINVAL);
+	(void)alarm(0);
+	drop_root(&root);
+}
+
+static struct file_id id_of(const char *path)
+{
+	struct stat st;
+
+	CHECK_EQ(stat(path, &st), 0);
+	return (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
+}
+
+TEST(file_open_again_wants_the_same_file)
+{
+	struct root root = make_root();
+	struct file_id id = id_of(in_folder("lib/code"));
+	int fd = file_open_again(&id, root.fd, "/lib/code");
+
+	CHECK(fd >= 0);
+	(void)close(fd);
+	CHECK_EQ(file_open_again(&id, root.fd, "/lib/gone"), -ENOENT);
+	CHECK_EQ(rename(in_folder("lib/code"), in_folder("lib/old")), 0);
+	make_file(in_folder("lib/code"), "another");
+	CHECK_EQ(file_open_again(&id, root.fd, "/lib/code"), -ENOENT);
+	fd = file_open_again(&id, root.fd, "/lib/old"); /* the path is only a hint */
+	CHECK(fd >= 0);
+	(void)close(fd);
+	drop_root(&root);
+}

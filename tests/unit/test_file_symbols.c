@@ -1,0 +1,340 @@
+/*
+ * sym/file_symbols: which source is asked for what, and when. The sources of one file are given
+ * different names for the same function, so that a name tells where it is from; in each file but
+ * "code" itself, one that comes late has it.
+ */
+#include "sym/file_symbols.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "unit/made_code.h"
+#include "unit/test.h"
+
+static const char *named; /* the folder for debug files */
+
+static struct file_symbols_input input_of(const struct made_code *code)
+{
+	static struct debug_places places;
+
+	named = in_folder("named");
+	places = (struct debug_places){&named, 1};
+	return (struct file_symbols_input){
+		.file = &code->file, .image = &code->image, .places = &places};
+}
+
+static const char *find(struct file_symbols *symbols, const struct made_code *code,
+			uint64_t address)
+{
+	const struct file_symbols_input input = input_of(code);
+	const char *name = "unset";
+
+	CHECK_EQ(file_symbols_find(symbols, &input, address, &name), 0);
+	return name ? name : "";
+}
+
+/* A debug file, found by build id, in which hidden() and shown() are called otherwise. */
+static void plant_debug_file(const struct made_code *code)
+{
+	const char *id = build_id_of(code);
+	char command[512];
+
+	(void)snprintf(
+		command, sizeof(command),
+		"mkdir -p named/.build-id/%.2s && objcopy --redefine-sym hidden=debug_hidden "
+		"--redefine-sym shown=debug_shown code.debug named/.build-id/%.2s/%s.debug",
+		id, id, id + 2);
+	CHECK(run_in_folder(command));
+}
+
+/* The file `from` with a .gnu_debugdata in which hidden() is called otherwise, as "mini". */
+static void make_mini(const char *from)
+{
+	char command[512];
+
+	(void)snprintf(command, sizeof(command),
+		       "objcopy --redefine-sym hidden=mini_hidden code.debug data && xz -k data && "
+		       "objcopy --add-section .gnu_debugdata=data.xz %s mini",
+		       from);
+	if (run_in_folder(command))
+		return;
+	leave_folder();
+	SKIP("needs objcopy and xz");
+}
+
+/* --- each of them ---------------------------------------------------------------------------- */
+
+TEST(file_symbols_of_a_whole_file)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden, shown;
+
+	make_code("sha1");
+	symbols = file_symbols_new();
+	hidden = address_in_code("hidden");
+	shown = address_in_code("shown");
+	open_code(&code, "code", "/code");
+	plant_debug_file(&code);
+	CHECK_STR(find(symbols, &code, hidden), "hidden");
+	CHECK_STR(find(symbols, &code, hidden + 1), "hidden");
+	CHECK_STR(find(symbols, &code, shown), "shown");
+	CHECK_EQ(file_symbols_nr_failed(symbols), 0);
+	file_symbols_free(symbols);
+	file_symbols_free(NULL);
+	close_code(&code);
+	leave_folder();
+}
+
+TEST(file_symbols_of_a_debug_file)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden, shown;
+
+	make_code("sha1");
+	hidden = address_in_code("hidden");
+	shown = address_in_code("shown");
+	make_mini("stripped");
+	symbols = file_symbols_new();
+	open_code(&code, "mini", "/mini");
+	plant_debug_file(&code);
+	CHECK_STR(find(symbols, &code, hidden), "debug_hidden");
+	CHECK_STR(find(symbols, &code, shown), "debug_shown"); /* before .dynsym */
+	file_symbols_free(symbols);
+	close_code(&code);
+	leave_folder();
+}
+
+TEST(file_symbols_of_debug_data)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden, shown;
+
+	make_code("sha1");
+	hidden = address_in_code("hidden");
+	shown = address_in_code("shown");
+	make_mini("stripped");
+	symbols = file_symbols_new();
+	open_code(&code, "mini", "/mini");
+	CHECK_STR(find(symbols, &code, hidden), "mini_hidden");
+	CHECK_STR(find(symbols, &code, shown), "shown");
+	CHECK_EQ(file_symbols_nr_failed(symbols), 0);
+	file_symbols_free(symbols);
+	close_code(&code);
+	leave_folder();
+}
+
+TEST(file_symbols_of_dynsym)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden, shown;
+
+	make_code("sha1");
+	symbols = file_symbols_new();
+	hidden = address_in_code("hidden");
+	shown = address_in_code("shown");
+	open_code(&code, "stripped", "/stripped");
+	CHECK_STR(find(symbols, &code, shown), "shown");
+	CHECK_STR(find(symbols, &code, hidden), "");
+	CHECK_STR(find(symbols, &code, UINT64_MAX), "");
+	CHECK_EQ(file_symbols_nr_failed(symbols), 0);
+	file_symbols_free(symbols);
+	close_code(&code);
+	leave_folder();
+}
+
+/* No symbol table names these, also where there is one. */
+TEST(file_symbols_of_plt_stubs)
+{
+	static const char *const names[] = {"code", "stripped"};
+	struct made_code code;
+	size_t i;
+
+	make_code("sha1");
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		struct file_symbols *symbols = file_symbols_new();
+		bool found = false;
+		uint64_t at, end;
+
+		open_code(&code, names[i], "/code");
+		CHECK(code.image.nr_segments == 1);
+		at = code.image.segments[0].vaddr;
+		end = at + code.image.segments[0].bytes;
+		for (; at < end && !found; at++)
+			found = !strcmp(find(symbols, &code, at), "puts@plt");
+		CHECK(found);
+		file_symbols_free(symbols);
+		close_code(&code);
+	}
+	leave_folder();
+}
+
+/* By its build id, which was noted while it was there. */
+TEST(file_symbols_of_a_file_that_is_gone)
+{
+	struct file_symbols *symbols;
+	struct file_symbols_input input;
+	struct made_code code;
+	const char *name;
+	uint64_t hidden;
+
+	make_code("sha1");
+	symbols = file_symbols_new();
+	hidden = address_in_code("hidden");
+	open_code(&code, "stripped", "/stripped");
+	plant_debug_file(&code);
+	close_code(&code);
+	code.file.fd = -1;
+	input = input_of(&code);
+	input.image = NULL;
+	CHECK_EQ(file_symbols_find(symbols, &input, hidden, &name), 0);
+	CHECK_STR(name, "debug_hidden");
+	CHECK_EQ(file_symbols_find(symbols, &input, 1, &name), 0);
+	CHECK(name == NULL);
+	file_symbols_free(symbols);
+	leave_folder();
+}
+
+/* --- when they are asked --------------------------------------------------------------------- */
+
+TEST(file_symbols_ask_when_it_is_needed)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden, shown;
+	size_t bytes, nothing;
+
+	make_code("sha1");
+	symbols = file_symbols_new();
+	nothing = file_symbols_bytes(symbols);
+	hidden = address_in_code("hidden");
+	shown = address_in_code("shown");
+	CHECK(run_in_folder("objcopy --strip-symbol=hidden code partial"));
+	open_code(&code, "partial", "/partial");
+	CHECK_STR(find(symbols, &code, shown), "shown");
+	bytes = file_symbols_bytes(symbols);
+	CHECK(bytes > nothing);
+	/* It comes after the first question, and yet in time: nobody has looked for it so far. */
+	plant_debug_file(&code);
+	CHECK_STR(find(symbols, &code, shown), "shown");
+	CHECK_EQ(file_symbols_bytes(symbols), bytes);
+	CHECK_STR(find(symbols, &code, hidden), "debug_hidden");
+	CHECK(file_symbols_bytes(symbols) > bytes);
+	file_symbols_free(symbols);
+	close_code(&code);
+	leave_folder();
+}
+
+TEST(file_symbols_ask_once)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden;
+	size_t bytes;
+
+	make_code("sha1");
+	symbols = file_symbols_new();
+	hidden = address_in_code("hidden");
+	open_code(&code, "stripped", "/stripped");
+	CHECK_STR(find(symbols, &code, hidden), "");
+	bytes = file_symbols_bytes(symbols);
+	plant_debug_file(&code);
+	CHECK_STR(find(symbols, &code, hidden), "");
+	CHECK_EQ(file_symbols_bytes(symbols), bytes);
+	file_symbols_free(symbols);
+	close_code(&code);
+	leave_folder();
+}
+
+/* --- what goes wrong ------------------------------------------------------------------------- */
+
+TEST(file_symbols_pass_over_nonsense)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden, shown;
+
+	make_code("sha1");
+	symbols = file_symbols_new();
+	hidden = address_in_code("hidden");
+	shown = address_in_code("shown");
+	CHECK(run_in_folder("objcopy --add-section .gnu_debugdata=code.c stripped bad"));
+	open_code(&code, "bad", "/bad");
+	CHECK_STR(find(symbols, &code, shown), "shown");
+	CHECK_STR(find(symbols, &code, hidden), "");
+	CHECK_EQ(file_symbols_nr_failed(symbols), 1);
+	file_symbols_free(symbols);
+	close_code(&code);
+	leave_folder();
+}
+
+/* The file shrinks behind our back: its names are lost, nothing else. */
+TEST(file_symbols_of_a_file_that_shrinks)
+{
+	struct file_symbols *symbols;
+	struct made_code code;
+	uint64_t hidden;
+
+	make_code("sha1");
+	symbols = file_symbols_new();
+	hidden = address_in_code("hidden");
+	CHECK(run_in_folder("cp code shrinking"));
+	open_code(&code, "shrinking", "/shrinking");
+	CHECK_EQ(truncate(in_folder("shrinking"), 100), 0);
+	CHECK_STR(find(symbols, &code, hidden), "");
+	CHECK(file_symbols_nr_failed(symbols) > 0);
+	file_symbols_free(symbols);
+	close_code(&code);
+	leave_folder();
+}
+
+/* Whichever allocation fails, the answer is as ever when there is memory again. */
+static void find_without_memory(const char *file, uint64_t address, const char *expected)
+{
+	size_t nth, nr = SIZE_MAX;
+
+	for (nth = 1; nr >= nth - 1; nth++) {
+		struct file_symbols *symbols = file_symbols_new();
+		struct file_symbols_input input;
+		struct made_code code;
+		const char *name = "";
+		int err;
+
+		open_code(&code, file, "/code");
+		input = input_of(&code);
+		(void)test_fail_allocation(nth);
+		err = file_symbols_find(symbols, &input, address, &name);
+		nr = test_fail_allocation(0);
+		CHECK(err == 0 || err == -ENOMEM);
+		CHECK_STR(err ? "" : expected, name);
+		CHECK_STR(find(symbols, &code, address), expected);
+		file_symbols_free(symbols);
+		close_code(&code);
+	}
+	CHECK(nth > 3);
+}
+
+TEST(file_symbols_without_memory)
+{
+	struct made_code code;
+	uint64_t hidden, shown;
+
+	(void)test_fail_allocation(1);
+	CHECK(file_symbols_new() == NULL);
+	(void)test_fail_allocation(0);
+	make_code("sha1");
+	hidden = address_in_code("hidden");
+	shown = address_in_code("shown");
+	make_mini("stripped");
+	find_without_memory("code", hidden, "hidden");
+	find_without_memory("stripped", shown, "shown");
+	find_without_memory("mini", hidden, "mini_hidden");
+	open_code(&code, "code", "/code");
+	plant_debug_file(&code);
+	close_code(&code);
+	find_without_memory("stripped", hidden, "debug_hidden");
+	leave_folder();
+}

@@ -1,0 +1,188 @@
+/* cmd/option_table: command lines as users write them, and as they mistype them. */
+#include "cmd/option_table.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "unit/test.h"
+
+/* What was taken, in its order: "-q;-F=99;word". */
+struct taken {
+	char text[256];
+};
+
+static int note(struct taken *taken, const char *option, const char *value)
+{
+	size_t nr = strlen(taken->text);
+
+	(void)snprintf(taken->text + nr, sizeof(taken->text) - nr, "%s%s%s%s", nr ? ";" : "",
+		       option, value ? "=" : "", value ? value : "");
+	return 0;
+}
+
+static int take_quiet(void *options, const char *value, struct error *error)
+{
+	return note(options, "quiet", value);
+}
+
+static int take_frequency(void *options, const char *value, struct error *error)
+{
+	if (!strcmp(value, "bad"))
+		return option_bad(error, "--frequency", value, "hertz, at least 1");
+	return note(options, "frequency", value);
+}
+
+static int take_lines(void *options, const char *value, struct error *error)
+{
+	return note(options, "lines", value);
+}
+
+static int take_fold(void *options, const char *value, struct error *error)
+{
+	return note(options, "fold", value);
+}
+
+static int take_word(void *context, const char *word, struct error *error)
+{
+	if (!strcmp(word, "bad"))
+		return error_set(error, -EINVAL, "unexpected word '%s'", word);
+	return note(context, word, NULL);
+}
+
+static const struct option_row own_rows[] = {
+	{'q', "quiet", NULL, take_quiet, "say less"},
+	{'F', "frequency", "HZ", take_frequency, "samples a second"},
+};
+
+static const struct option_row shared_rows[] = {
+	{0, "lines", NULL, take_lines, "show lines"},
+	{0, "fold", "WHAT,…", take_fold, "one name for: clones"},
+};
+
+/* The result; what was taken, and where it ended, are left for the test. */
+static struct taken taken;
+static struct error error;
+
+static int parse(int argc, const char *const *words)
+{
+	const struct option_group groups[] = {
+		{own_rows, ARRAY_SIZE(own_rows), &taken},
+		{shared_rows, ARRAY_SIZE(shared_rows), &taken},
+	};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = take_word,
+		.context = &taken,
+		.usage = "usage: stook test [options]",
+		.examples = "examples:",
+	};
+
+	taken = (struct taken){""};
+	error = (struct error){0};
+	optind = 0; /* glibc: from the beginning */
+	return option_table_parse(&table, argc, (char **)(uintptr_t)words, &error);
+}
+
+/* A command line, of which nr_left words are not for us. */
+#define CHECK_PARSES(expected, nr_left, ...)                                \
+	do {                                                                \
+		const char *const words_[] = {"test", ##__VA_ARGS__, NULL}; \
+		int argc_ = (int)ARRAY_SIZE(words_) - 1;                    \
+                                                                            \
+		CHECK_EQ(parse(argc_, words_), 0);                          \
+		CHECK_STR(taken.text, (expected));                          \
+		CHECK_EQ(argc_ - optind, (nr_left));                        \
+	} while (0)
+
+#define CHECK_REFUSES(expected, ...)                                           \
+	do {                                                                   \
+		const char *const words_[] = {"test", ##__VA_ARGS__, NULL};    \
+                                                                               \
+		CHECK_EQ(parse((int)ARRAY_SIZE(words_) - 1, words_), -EINVAL); \
+		CHECK_STR(error.text, (expected));                             \
+	} while (0)
+
+TEST(option_table_takes_options)
+{
+	CHECK_PARSES("", 0);
+	CHECK_PARSES("quiet", 0, "-q");
+	CHECK_PARSES("quiet;quiet", 0, "-qq");
+	CHECK_PARSES("frequency=99", 0, "-F", "99");
+	CHECK_PARSES("frequency=99", 0, "-F99");
+	CHECK_PARSES("quiet;frequency=99", 0, "-qF99");
+	CHECK_PARSES("frequency=99", 0, "--frequency", "99");
+	CHECK_PARSES("frequency=99", 0, "--frequency=99");
+	CHECK_PARSES("frequency=99", 0, "--freq=99");
+	CHECK_PARSES("frequency=", 0, "--frequency=");
+	CHECK_PARSES("lines;fold=clones", 0, "--lines", "--fold", "clones");
+	CHECK_PARSES("fold=-q", 0, "--fold", "-q"); /* it is the value */
+}
+
+TEST(option_table_takes_words_anywhere)
+{
+	CHECK_PARSES("5;quiet", 0, "5", "-q");
+	CHECK_PARSES("quiet;5;frequency=9;x", 0, "-q", "5", "-F", "9", "x");
+	CHECK_PARSES("-", 0, "-"); /* stdin, by custom */
+}
+
+TEST(option_table_ends_at_two_dashes)
+{
+	CHECK_PARSES("quiet", 2, "-q", "--", "ls", "-q");
+	CHECK_PARSES("5", 1, "5", "--", "ls");
+	CHECK_PARSES("", 0, "--");
+	CHECK_PARSES("", 1, "--", "--");
+	CHECK_PARSES("fold=--;5", 0, "--fold", "--", "5"); /* those were a value */
+	CHECK_PARSES("fold=--", 1, "--fold", "--", "--", "ls");
+}
+
+TEST(option_table_refuses_mistakes)
+{
+	CHECK_REFUSES("unknown option '-x'", "-x");
+	CHECK_REFUSES("unknown option '-qx'", "-qx");
+	CHECK_REFUSES("unknown option '--nothing'", "-q", "--nothing", "-q");
+	CHECK_REFUSES("'-F' needs a value", "5", "-F");
+	CHECK_REFUSES("'--fold' needs a value", "--fold");
+	CHECK_REFUSES("bad value 'bad' for --frequency: hertz, at least 1", "-F", "bad");
+	CHECK_REFUSES("unexpected word 'bad'", "-q", "bad");
+	CHECK_REFUSES("unknown option '-g'", "-g");
+	CHECK_STR(error.hint, "stacks are always taken: leave it out");
+}
+
+/* What stands on stdout, as a text. */
+static void capture_help(const char *option, char *to, size_t room)
+{
+	const char *const words[] = {"test", option, NULL};
+	int file = memfd_create("help", 0);
+	int before = dup(STDOUT_FILENO);
+
+	CHECK(file >= 0 && before >= 0);
+	CHECK(dup2(file, STDOUT_FILENO) >= 0);
+	CHECK_EQ(parse(2, words), 1);
+	CHECK_EQ(fflush(stdout), 0);
+	CHECK(dup2(before, STDOUT_FILENO) >= 0);
+	memset(to, 0, room);
+	CHECK(pread(file, to, room - 1, 0) > 0);
+	(void)close(before);
+	(void)close(file);
+}
+
+TEST(option_table_prints_help)
+{
+	char help[1024], again[1024];
+
+	capture_help("--help", help, sizeof(help));
+	CHECK_STR(help, "usage: stook test [options]\n"
+			"  -q, --quiet                say less\n"
+			"  -F, --frequency HZ         samples a second\n"
+			"      --lines                show lines\n"
+			"      --fold WHAT,…          one name for: clones\n"
+			"examples:\n");
+	capture_help("-h", again, sizeof(again));
+	CHECK_STR(again, help);
+}

@@ -1,0 +1,192 @@
+/* proc/root_table: our own root, and those of children that have another one. */
+#include "proc/root_table.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "unit/folder.h"
+#include "unit/test.h"
+
+#define NO_PID 2000000000
+
+/* What a child does before it waits to be looked at; 0 or -1. */
+typedef int change_function(void);
+
+struct child {
+	pid_t pid;
+};
+
+/* Skips the test if the change is not for us to make. */
+static struct child start(change_function *change)
+{
+	struct child child;
+	char byte = 0;
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	child.pid = fork();
+	CHECK(child.pid >= 0);
+	if (child.pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		byte = change() == 0;
+		(void)!write(ends[1], &byte, 1);
+		for (;;)
+			(void)pause();
+	}
+	CHECK_EQ(read(ends[0], &byte, 1), 1);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+	if (!byte) {
+		(void)kill(child.pid, SIGKILL);
+		leave_folder();
+		SKIP("needs the right to change the root");
+	}
+	return child;
+}
+
+static void end(const struct child *child)
+{
+	CHECK_EQ(kill(child->pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(child->pid, NULL, 0), child->pid);
+}
+
+static int change_nothing(void)
+{
+	return 0;
+}
+
+static int change_root(void)
+{
+	return chdir(folder) == 0 && chroot(".") == 0 ? 0 : -1;
+}
+
+static int change_mounts(void)
+{
+	return unshare(CLONE_NEWNS);
+}
+
+/* The folder is another one in the child's mount namespace. */
+static int mount_over(void)
+{
+	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("none", folder, "tmpfs", 0, NULL) < 0 || chdir(folder) < 0)
+		return -1;
+	make_file(in_folder("inside"), "");
+	return chroot(".");
+}
+
+TEST(root_table_knows_our_own)
+{
+	struct root_table *table = root_table_new();
+	struct child child;
+
+	enter_folder();
+	CHECK_EQ(root_table_add(table, getpid()), ROOT_OURS);
+	CHECK_EQ(root_table_fd(table, ROOT_OURS), -1);
+	child = start(change_nothing);
+	CHECK_EQ(root_table_add(table, child.pid), ROOT_OURS);
+	end(&child);
+	CHECK_EQ(root_table_add(table, NO_PID), ROOT_OURS);
+	CHECK_EQ(root_table_add(table, 0), ROOT_OURS);
+	CHECK_EQ(root_table_add(table, -1), ROOT_OURS);
+	root_table_free(table);
+	root_table_free(NULL);
+	leave_folder();
+}
+
+static bool is_in(int root_fd, const char *name)
+{
+	return faccessat(root_fd, name, F_OK, 0) == 0;
+}
+
+TEST(root_table_tells_roots_apart)
+{
+	struct root_table *table;
+	struct child child, twin, other;
+	uint32_t number, second;
+
+	enter_folder();
+	make_file(in_folder("here"), "");
+	child = start(change_root);
+	twin = start(change_root);
+	other = start(mount_over);
+	table = root_table_new();
+	number = root_table_add(table, child.pid);
+	CHECK(number != ROOT_OURS);
+	CHECK(is_in(root_table_fd(table, number), "here"));
+	CHECK_EQ(root_table_add(table, child.pid), number);
+	CHECK_EQ(root_table_add(table, twin.pid), number);
+	second = root_table_add(table, other.pid);
+	CHECK(second != ROOT_OURS && second != number);
+	CHECK(is_in(root_table_fd(table, second), "inside"));
+	CHECK_EQ(root_table_add(table, getpid()), ROOT_OURS);
+	end(&child);
+	end(&twin);
+	end(&other);
+	CHECK_EQ(root_table_add(table, child.pid), ROOT_OURS);
+	/* What lies there can be looked for after its processes are gone. */
+	CHECK(is_in(root_table_fd(table, number), "here"));
+	CHECK(is_in(root_table_fd(table, second), "inside"));
+	root_table_free(table);
+	leave_folder();
+}
+
+/* The same folder, but other things may be mounted below it. */
+TEST(root_table_tells_mount_namespaces_apart)
+{
+	struct root_table *table;
+	struct child child, other;
+	uint32_t number;
+
+	enter_folder();
+	child = start(change_mounts);
+	other = start(change_mounts);
+	table = root_table_new();
+	number = root_table_add(table, child.pid);
+	CHECK(number != ROOT_OURS);
+	CHECK(root_table_fd(table, number) >= 0);
+	CHECK(root_table_add(table, other.pid) != number);
+	end(&child);
+	end(&other);
+	root_table_free(table);
+	leave_folder();
+}
+
+/* All at one time: a mount namespace that is gone lends its number to the next one. */
+TEST(root_table_has_a_limit)
+{
+	struct root_table *table;
+	struct child children[ROOT_TABLE_MAX + 3];
+	uint32_t i;
+
+	enter_folder();
+	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
+		children[i] = start(change_mounts);
+	table = root_table_new();
+	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
+		CHECK_EQ(root_table_add(table, children[i].pid),
+			 i + 1 < ROOT_TABLE_MAX ? i + 1 : ROOT_OURS);
+	CHECK_EQ(root_table_add(table, children[7].pid), 8);
+	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
+		end(&children[i]);
+	root_table_free(table);
+	leave_folder();
+}
+
+TEST(root_table_without_memory)
+{
+	struct root_table *table;
+
+	(void)test_fail_allocation(1);
+	CHECK(root_table_new() == NULL);
+	(void)test_fail_allocation(0);
+	table = root_table_new();
+	(void)test_fail_allocation(1);
+	CHECK_EQ(root_table_add(table, getpid()), ROOT_OURS);
+	CHECK_EQ(test_fail_allocation(0), 0); /* it needs none */
+	root_table_free(table);
+}

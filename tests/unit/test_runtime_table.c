@@ -1,0 +1,519 @@
+/*
+ * proc/runtime_table and proc/process_status: this process and children of it, looked at, and the
+ * traps that somebody could set in a perf map's place.
+ */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "proc/process_status.h"
+#include "proc/runtime_table.h"
+
+#define NO_PID 2000000000
+#define NOBODY 12345
+
+static struct file_table *files;
+static struct mappings *mappings;
+
+static void begin(void)
+{
+	files = file_table_new(10);
+	mappings = mappings_new();
+	CHECK(files && mappings);
+}
+
+static void end(struct runtime_table *table)
+{
+	runtime_table_free(table);
+	mappings_unref(mappings);
+	file_table_free(files);
+}
+
+/* One more file that is mapped executable; its number. */
+static uint32_t map_file(const char *path)
+{
+	struct file_id id = {250, 7, file_table_nr(files) + 1, 0};
+	int64_t number = file_table_add(files, &id, path, NO_PID, 0, 0);
+	struct mapping mapping = {.start = 0x1000 * (id.inode + 1),
+				  .end = 0x1000 * (id.inode + 2),
+				  .kind = MAPPING_FILE,
+				  .file = (uint32_t)number};
+
+	CHECK(number >= 0);
+	CHECK_EQ(mappings_add(&mappings, &mapping), 0);
+	return (uint32_t)number;
+}
+
+static const struct runtime_process *add(struct runtime_table *table, int32_t pid,
+					 uint64_t start_time_ns, uint64_t exec_id)
+{
+	int64_t number = runtime_table_add(table, pid, start_time_ns, exec_id, mappings, files);
+
+	CHECK(number >= 0);
+	return runtime_table_get(table, (uint32_t)number);
+}
+
+static void check_unknown(const struct runtime_process *process)
+{
+	CHECK_EQ(process->root_fd, -1);
+	CHECK_EQ(process->pidfd, -1);
+	CHECK_EQ(process->inner_pid, 0);
+	CHECK(process->uid == (uid_t)-1 && process->gid == (gid_t)-1);
+	CHECK_STR(process->comm, "");
+}
+
+static int nr_open_fds(void)
+{
+	int nr = 0, fd;
+
+	for (fd = 0; fd < 2048; fd++)
+		nr += fcntl(fd, F_GETFD) >= 0;
+	return nr;
+}
+
+/* --- the process ----------------------------------------------------------------------------- */
+
+TEST(runtime_table_looks_at_ourselves)
+{
+	struct runtime_table *table = runtime_table_new();
+	const struct runtime_process *process;
+	int before = nr_open_fds();
+	struct stat root, ours;
+
+	begin();
+	process = add(table, getpid(), 0, 7);
+	CHECK_EQ(process->pid, getpid());
+	CHECK_EQ(process->exec_id, 7);
+	CHECK(process->inner_pid > 0);
+	CHECK_EQ(process->uid, geteuid());
+	CHECK_EQ(process->gid, getegid());
+	CHECK_STR(process->comm, "test_runtime_ta");
+	CHECK(fcntl(process->pidfd, F_GETFD) & FD_CLOEXEC);
+	CHECK_EQ(fstat(process->root_fd, &root), 0);
+	CHECK_EQ(stat("/", &ours), 0);
+	CHECK_EQ(root.st_ino, ours.st_ino);
+	CHECK(!process->runtime);
+	CHECK_EQ(process->jitdump, -1);
+	CHECK_EQ(runtime_table_add(table, getpid(), 0, 7, mappings, files), 0);
+	CHECK_EQ(runtime_table_add(table, getpid(), 0, 8, mappings, files), 1);
+	CHECK_EQ(runtime_table_add(table, getpid(), 0, 8, NULL, files), 1);
+	CHECK_EQ(runtime_table_nr(table), 2);
+	end(table);
+	CHECK_EQ(nr_open_fds(), before);
+	runtime_table_free(NULL);
+}
+
+/* A child that does nothing until it is killed. */
+static pid_t start_child(const char *comm)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	CHECK_EQ(pipe(fds), 0);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (pid == 0) {
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		(void)prctl(PR_SET_NAME, comm);
+		(void)signal(SIGUSR1, SIG_IGN);
+		(void)!write(fds[1], "", 1);
+		for (;;)
+			(void)pause();
+	}
+	CHECK_EQ(read(fds[0], &byte, 1), 1);
+	(void)close(fds[0]);
+	(void)close(fds[1]);
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+/* Its name is its own choice, and made to be taken for more than a name. */
+TEST(process_status_of_a_deceiver)
+{
+	pid_t pid = start_child(") R 1 (2) 3");
+	struct process_status status;
+
+	CHECK_EQ(kill(pid, SIGSTOP), 0);
+	CHECK_EQ(waitpid(pid, NULL, WUNTRACED), pid);
+	CHECK_EQ(process_status_read(pid, &status), 0);
+	CHECK_STR(status.comm, ") R 1 (2) 3");
+	CHECK_EQ(status.state, 'T');
+	CHECK(!process_status_catches(&status, SIGUSR1));
+	CHECK(!status.is_nested);
+	CHECK_EQ(status.inner_pid, pid);
+	end_child(pid);
+	CHECK_EQ(process_status_read(pid, &status), -ESRCH);
+}
+
+TEST(process_status_knows_handlers)
+{
+	struct process_status status;
+
+	CHECK_EQ(process_status_read(getpid(), &status), 0);
+	CHECK(!process_status_catches(&status, SIGQUIT));
+	CHECK(signal(SIGQUIT, (void (*)(int))exit) != SIG_ERR);
+	CHECK_EQ(process_status_read(getpid(), &status), 0);
+	CHECK(process_status_catches(&status, SIGQUIT));
+	CHECK(!process_status_catches(&status, SIGINT));
+}
+
+TEST(runtime_table_of_one_that_is_gone)
+{
+	struct runtime_table *table = runtime_table_new();
+	pid_t pid = start_child("child");
+
+	begin();
+	(void)map_file("/opt/jdk/libjvm.so");
+	end_child(pid);
+	check_unknown(add(table, pid, 0, 1));
+	CHECK_STR(add(table, pid, 0, 1)->runtime->name, "Java");
+	end(table);
+}
+
+/* The number is another process' by now. */
+TEST(runtime_table_sees_a_reused_pid)
+{
+	struct runtime_table *table = runtime_table_new();
+	uint64_t before_ns = clock_now_ns();
+	pid_t pid = start_child("child");
+	uint64_t now_ns = clock_now_ns();
+
+	begin();
+	check_unknown(add(table, pid, now_ns - NS_PER_SEC, 1));
+	check_unknown(add(table, pid, now_ns + NS_PER_SEC, 1));
+	CHECK_STR(add(table, pid, (before_ns + now_ns) / 2, 1)->comm, "child");
+	CHECK_EQ(runtime_table_nr(table), 3);
+	end_child(pid);
+	end(table);
+}
+
+TEST(runtime_table_limits_descriptors)
+{
+	struct runtime_table *table = runtime_table_new();
+	pid_t pid = start_child("child");
+	int before = nr_open_fds();
+	uint64_t i;
+
+	begin();
+	CHECK(add(table, pid, 0, 0)->pidfd >= 0);
+	for (i = 1; i < RUNTIME_TABLE_HOLDERS; i++)
+		CHECK(add(table, getpid(), 0, i)->pidfd >= 0);
+	CHECK_EQ(add(table, getpid(), 0, i)->pidfd, -1);
+	CHECK_EQ(add(table, getpid(), 0, i)->root_fd, -1);
+	CHECK_STR(add(table, getpid(), 0, i)->comm, "test_runtime_ta");
+	CHECK_EQ(nr_open_fds(), before + 2 * RUNTIME_TABLE_HOLDERS);
+	end_child(pid);
+	CHECK(add(table, getpid(), 0, i + 1)->pidfd >= 0);
+	CHECK_EQ(add(table, pid, 0, 0)->pidfd, -1);
+	CHECK_EQ(add(table, pid, 0, 0)->inner_pid, pid); /* what was seen is kept */
+	CHECK_EQ(add(table, getpid(), 0, i + 2)->pidfd, -1);
+	CHECK_EQ(nr_open_fds(), before + 2 * RUNTIME_TABLE_HOLDERS);
+	end(table);
+	CHECK_EQ(nr_open_fds(), before);
+}
+
+TEST(runtime_table_limits_processes)
+{
+	struct runtime_table *table = runtime_table_new();
+	uint64_t i;
+
+	begin();
+	for (i = 0; i < RUNTIME_TABLE_MAX; i++)
+		CHECK_EQ(runtime_table_add(table, NO_PID, 0, i, mappings, files), i);
+	CHECK_EQ(runtime_table_add(table, NO_PID, 0, i, mappings, files), -ENOSPC);
+	CHECK_EQ(runtime_table_add(table, NO_PID, 0, 5, mappings, files), 5);
+	end(table);
+}
+
+/* --- what it has mapped ---------------------------------------------------------------------- */
+
+static void check_runtime(const char *first, const char *second, const char *expected)
+{
+	struct runtime_table *table = runtime_table_new();
+	const struct runtime *runtime;
+
+	begin();
+	(void)map_file("/usr/lib/libc.so.6");
+	(void)map_file(first);
+	if (second)
+		(void)map_file(second);
+	runtime = add(table, NO_PID, 0, 0)->runtime;
+	CHECK_STR(runtime ? runtime->name : "none", expected);
+	CHECK(!runtime || (runtime->how_to_name && *runtime->how_to_name));
+	CHECK(!runtime || runtime->is_java == !strcmp(expected, "Java"));
+	end(table);
+}
+
+TEST(runtime_table_tells_runtimes)
+{
+	static const struct {
+		const char *path, *expected;
+	} cases[] = {
+		{"/usr/lib/jvm/java-17/lib/server/libjvm.so", "Java"},
+		{"/usr/lib/jvm/java-17/lib/server/libjvm.so (deleted)", "Java"},
+		{"/usr/bin/node", "Node.js"},
+		{"/usr/lib/x86_64-linux-gnu/libnode.so.108", "Node.js"},
+		{"/usr/bin/python3.12", "Python"},
+		{"/usr/lib/libpython3.13.so.1.0", "Python"},
+		{"/usr/bin/python3.11", "none"},
+		{"/usr/bin/ruby3.1", "Ruby"},
+		{"/usr/lib/libruby-3.1.so.3.1", "Ruby"},
+		{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp", "Erlang"},
+		{"/usr/share/dotnet/libcoreclr.so", ".NET"},
+		{"/usr/bin/php8.2", "PHP"},
+		{"/usr/sbin/php-fpm8.2", "PHP"},
+		{"/usr/bin/phpize", "none"},
+		{"/home/node/server", "none"},
+		{"/usr/bin/nodeny", "none"},
+		{"node", "Node.js"},
+		{"", "none"},
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++)
+		check_runtime(cases[i].path, NULL, cases[i].expected);
+}
+
+/* Whatever the order of their addresses, what embeds the other one is it. */
+TEST(runtime_table_prefers_the_outer_runtime)
+{
+	check_runtime("/usr/lib/libpython3.12.so.1.0", "/lib/libjvm.so", "Java");
+	check_runtime("/lib/libjvm.so", "/usr/lib/libpython3.12.so.1.0", "Java");
+	check_runtime("/opt/j9/libjvm.so", "/opt/j9/libj9vm29.so", "Java (OpenJ9)");
+}
+
+TEST(runtime_table_finds_jitdumps)
+{
+	static const char *const others[] = {"/tmp/jit-12.dump.old", "/tmp/jit-.dump",
+					     "/tmp/jit--1.dump", "/tmp/ajit-12.dump",
+					     "/tmp/jit-12.dum"};
+	struct runtime_table *table = runtime_table_new();
+	uint32_t inherited, own;
+	char path[64];
+	size_t i;
+
+	begin();
+	for (i = 0; i < ARRAY_SIZE(others); i++)
+		(void)map_file(others[i]);
+	CHECK_EQ(add(table, getpid(), 0, 0)->jitdump, -1);
+	inherited = map_file("/tmp/jit-12.dump");
+	CHECK_EQ(add(table, getpid(), 0, 0)->jitdump, inherited); /* mapped after the first look */
+	(void)snprintf(path, sizeof(path), "/home/.debug/jit-%d.dump", getpid());
+	own = map_file(path);
+	(void)map_file("/tmp/jit-13.dump");
+	CHECK_EQ(add(table, getpid(), 0, 1)->jitdump, own);
+	end(table);
+}
+
+TEST(runtime_table_learns_the_runtime_later)
+{
+	struct runtime_table *table = runtime_table_new();
+
+	begin();
+	CHECK(!add(table, NO_PID, 0, 0)->runtime);
+	(void)map_file("/usr/lib/postgresql/15/lib/llvmjit.so");
+	CHECK_STR(add(table, NO_PID, 0, 0)->runtime->name, "PostgreSQL");
+	end(table);
+}
+
+TEST(runtime_table_without_memory)
+{
+	struct runtime_table *table;
+	int64_t number = -ENOMEM;
+	size_t nth;
+
+	test_fail_allocation(1);
+	CHECK(!runtime_table_new());
+	test_fail_allocation(0);
+	begin();
+	(void)map_file("/lib/libjvm.so");
+	for (nth = 1; number == -ENOMEM; nth++) {
+		table = runtime_table_new();
+		test_fail_allocation(nth);
+		number = runtime_table_add(table, getpid(), 0, 0, mappings, files);
+		test_fail_allocation(0);
+		if (number == -ENOMEM)
+			CHECK_EQ(runtime_table_nr(table), 0);
+		CHECK_EQ(runtime_table_add(table, getpid(), 0, 0, mappings, files), 0);
+		runtime_table_free(table);
+	}
+	CHECK_EQ(number, 0);
+	CHECK(nth > 2);
+	end(NULL);
+}
+
+/* --- the map it writes ----------------------------------------------------------------------- */
+
+static char root[64], map[128];
+
+/* A root of its own for the process, with an empty /tmp. */
+static struct runtime_process make_root(void)
+{
+	char path[128];
+
+	(void)snprintf(root, sizeof(root), "/tmp/stook-test-XXXXXX");
+	CHECK(mkdtemp(root) != NULL);
+	(void)snprintf(path, sizeof(path), "%s/tmp", root);
+	CHECK_EQ(mkdir(path, 0755), 0);
+	(void)snprintf(map, sizeof(map), "%s/tmp/perf-17.map", root);
+	return (struct runtime_process){.pid = NO_PID,
+					.inner_pid = 17,
+					.uid = geteuid(),
+					.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC),
+					.pidfd = -1,
+					.jitdump = -1};
+}
+
+static void remove_root(const struct runtime_process *process)
+{
+	char path[128];
+
+	(void)unlink(map);
+	(void)snprintf(path, sizeof(path), "%s/tmp", root);
+	CHECK_EQ(rmdir(path), 0);
+	CHECK_EQ(rmdir(root), 0);
+	(void)close(process->root_fd);
+}
+
+static void make_file(const char *path, mode_t mode)
+{
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+
+	CHECK(fd >= 0);
+	CHECK_EQ(fchmod(fd, mode), 0);
+	CHECK_EQ(write(fd, "map\n", 4), 4);
+	(void)close(fd);
+}
+
+static void check_opens(const struct runtime_process *process)
+{
+	cleanup_fd int fd = runtime_process_open_map(process);
+	char text[5] = "";
+
+	CHECK(fd >= 0);
+	CHECK_EQ(read(fd, text, 4), 4);
+	CHECK_STR(text, "map\n");
+	CHECK_EQ(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+}
+
+TEST(runtime_process_opens_its_map)
+{
+	struct runtime_process process = make_root();
+
+	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	make_file(map, 0666);
+	check_opens(&process);
+	remove_root(&process);
+}
+
+TEST(runtime_process_map_must_be_its_own)
+{
+	struct runtime_process process = make_root();
+
+	if (geteuid() != 0) {
+		remove_root(&process);
+		SKIP("needs root, to give files away");
+	}
+	make_file(map, 0644);
+	process.uid = NOBODY;
+	check_opens(&process); /* root's */
+	CHECK_EQ(chown(map, NOBODY, NOBODY), 0);
+	check_opens(&process);
+	CHECK_EQ(chown(map, NOBODY + 1, NOBODY), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	process.uid = 0;
+	CHECK_EQ(chown(map, NOBODY, NOBODY), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	remove_root(&process);
+}
+
+/* Links to files of root inside and outside, a second name for one, and what hangs when opened. */
+TEST(runtime_process_map_is_no_trap)
+{
+	struct runtime_process process = make_root();
+	char other[128];
+
+	(void)alarm(10);
+	CHECK_EQ(symlink("/etc/shadow", map), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(unlink(map), 0);
+	CHECK_EQ(symlink("../../../../../../etc/passwd", map), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(unlink(map), 0);
+	(void)snprintf(other, sizeof(other), "%s/secret", root);
+	make_file(other, 0600);
+	CHECK_EQ(symlink("/secret", map), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(unlink(map), 0);
+	CHECK_EQ(link(other, map), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(unlink(map), 0);
+	CHECK_EQ(unlink(other), 0);
+	CHECK_EQ(mkfifo(map, 0600), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(unlink(map), 0);
+	CHECK_EQ(mkdir(map, 0700), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(rmdir(map), 0);
+	remove_root(&process);
+}
+
+/* The folder itself may be a link, which means what it means to the process. */
+TEST(runtime_process_map_behind_a_linked_folder)
+{
+	struct runtime_process process = make_root();
+	char folder[128], moved[128];
+
+	(void)snprintf(folder, sizeof(folder), "%s/tmp", root);
+	(void)snprintf(moved, sizeof(moved), "%s/moved", root);
+	make_file(map, 0600);
+	CHECK_EQ(rename(folder, moved), 0);
+	CHECK_EQ(symlink("/moved", folder), 0);
+	check_opens(&process);
+	CHECK_EQ(unlink(folder), 0);
+	CHECK_EQ(rename(moved, folder), 0);
+	remove_root(&process);
+}
+
+/* It ended before we looked: nothing is known of it but its number. */
+TEST(runtime_process_map_of_one_that_is_gone)
+{
+	struct runtime_process process = {.pid = getpid(),
+					  .uid = (uid_t)-1,
+					  .root_fd = -1,
+					  .pidfd = -1,
+					  .start_time_ns = clock_now_ns()};
+	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+
+	(void)snprintf(map, sizeof(map), "/tmp/perf-%d.map", getpid());
+	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	make_file(map, 0600);
+	check_opens(&process);
+	process.inner_pid = getpid();
+	process.uid = geteuid();
+	check_opens(&process);
+	process.inner_pid = 1; /* in a container */
+	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	process.inner_pid = 0;
+	CHECK_EQ(utimensat(AT_FDCWD, map, long_ago, 0), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	CHECK_EQ(unlink(map), 0);
+}

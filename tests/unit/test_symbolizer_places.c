@@ -1,0 +1,346 @@
+/*
+ * sym/symbolizer: files that are gone, or elsewhere, or left for another machine to name; and code
+ * made at run time. Files are made by a compiler, in the test's folder.
+ */
+#include "sym/symbolizer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "unit/made_code.h"
+#include "unit/symbolizer_fixture.h"
+#include "unit/test.h"
+
+#define NO_PID 2000000000
+
+/* The files that make_code() makes are linked from 0 on: addresses are offsets. */
+static void check_is_noted(const struct fixture *fixture, uint32_t module)
+{
+	const struct module_code *code = profile_code(fixture->profile, module);
+	struct made_code real;
+
+	open_code(&real, "code", "");
+	CHECK(code != NULL && !code->is_gone);
+	CHECK_EQ(code->build_id_bytes, real.image.build_id_bytes);
+	CHECK(!memcmp(code->build_id, real.image.build_id, code->build_id_bytes));
+	CHECK_EQ(code->nr_segments, 1);
+	CHECK_EQ(code->segments[0].offset, real.image.segments[0].offset);
+	CHECK_EQ(code->segments[0].vaddr, real.image.segments[0].vaddr);
+	CHECK_EQ(code->segments[0].bytes, real.image.segments[0].bytes);
+	close_code(&real);
+}
+
+/* A debug file for the code, below the folder "named". */
+static void plant_debug_file(void)
+{
+	struct made_code code;
+	char command[256];
+	const char *id;
+
+	open_code(&code, "code", "");
+	id = build_id_of(&code);
+	(void)snprintf(
+		command, sizeof(command),
+		"mkdir -p named/.build-id/%.2s && mv code.debug named/.build-id/%.2s/%s.debug", id,
+		id, id + 2);
+	CHECK(run_in_folder(command));
+	close_code(&code);
+}
+
+static void look_in(struct fixture *fixture, const char *const *place)
+{
+	fixture->options.places = (struct debug_places){place, 1};
+}
+
+/* --- while they run -------------------------------------------------------------------------- */
+
+TEST(symbolizer_leaves_files)
+{
+	struct fake_kernel kernel = {0};
+	struct fixture fixture;
+	uint32_t module, frame, in_kernel;
+
+	make_code("sha1");
+	open_fixture(&fixture, 10);
+	fixture.options.leave_files = true;
+	fixture.options.inlined = fixture.options.lines = true;
+	fixture.options.kernel = fake_source(&kernel);
+	module = add_file(&fixture, in_folder("code"));
+	frame = add_frame(&fixture, module, address_in_code("hidden"));
+	in_kernel = add_frame(&fixture, MODULE_NR_KERNEL, 0x20);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "");
+	CHECK_EQ(profile_frame(fixture.profile, frame)->nr_lines, 0);
+	check_is_noted(&fixture, module);
+	CHECK_STR(name_of(&fixture, in_kernel), "kernel_20"); /* nobody else can */
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+TEST(symbolizer_notes_what_is_gone)
+{
+	struct file_id id = {250, 7, 1, 0};
+	const struct module_code *code;
+	struct fixture fixture;
+	uint32_t module, frame;
+	int64_t file;
+
+	open_fixture(&fixture, 10);
+	file = file_table_add(fixture.files, &id, "/gone/program", NO_PID, 0, 0);
+	CHECK(file >= 0);
+	module = add_module(&fixture, MODULE_FILE, (uint32_t)file, "/gone/program");
+	frame = add_frame(&fixture, module, 0x1000);
+	CHECK(profile_code(fixture.profile, module) == NULL);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "");
+	CHECK_EQ(fixture.result.nr_files_failed, 1);
+	code = profile_code(fixture.profile, module);
+	CHECK(code && code->is_gone && !code->build_id_bytes && !code->nr_segments);
+	close_fixture(&fixture);
+}
+
+/* Frames come between two calls, and the table has closed the file to stay within its limit. */
+TEST(symbolizer_names_what_came_later)
+{
+	struct fixture fixture;
+	uint32_t module, first, second;
+
+	make_code("sha1");
+	open_fixture(&fixture, 1);
+	module = add_file(&fixture, in_folder("code"));
+	first = add_frame(&fixture, module, address_in_code("hidden"));
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, first), "hidden");
+	(void)add_frame(&fixture, add_file(&fixture, in_folder("stripped")), 1ULL << 50);
+	CHECK_EQ(file_table_get(fixture.files, 0)->state, FILE_CLOSED);
+	second = add_frame(&fixture, module, address_in_code("shown"));
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, first), "hidden");
+	CHECK_STR(name_of(&fixture, second), "shown");
+	CHECK_EQ(fixture.result.nr_named, 2);
+	CHECK_EQ(fixture.result.nr_unnamed, 1);
+	CHECK_EQ(fixture.result.nr_files_failed, 0);
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+/* What was noted while it was there stays, and finds the debug file. */
+TEST(symbolizer_of_a_file_that_goes)
+{
+	const char *named;
+	struct fixture fixture;
+	uint32_t module, first, second;
+
+	make_code("sha1");
+	named = in_folder("named");
+	open_fixture(&fixture, 1);
+	look_in(&fixture, &named);
+	module = add_file(&fixture, in_folder("stripped"));
+	first = add_frame(&fixture, module, address_in_code("shown"));
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, first), "shown");
+	(void)add_file(&fixture, "/proc/self/exe");
+	CHECK_EQ(file_table_get(fixture.files, 0)->state, FILE_CLOSED);
+	CHECK_EQ(unlink(in_folder("stripped")), 0);
+	plant_debug_file();
+	second = add_frame(&fixture, module, address_in_code("hidden"));
+	name_all(&fixture);
+	check_is_noted(&fixture, module);
+	CHECK_STR(name_of(&fixture, second), "hidden");
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+/* --- elsewhere ------------------------------------------------------------------------------- */
+
+/* A frame of hidden(), recorded somewhere from a file with the code's build id at a path. */
+static uint32_t add_recorded(struct fixture *fixture, const char *path)
+{
+	uint32_t module = add_module(fixture, MODULE_FILE, 0, path);
+	struct module_code noted = {.nr_segments = 1};
+	struct made_code code;
+
+	open_code(&code, "code", path);
+	noted.build_id_bytes = (uint8_t)code.image.build_id_bytes;
+	memcpy(noted.build_id, code.image.build_id, noted.build_id_bytes);
+	noted.segments[0] =
+		(struct module_segment){code.image.segments[0].offset, code.image.segments[0].vaddr,
+					code.image.segments[0].bytes};
+	close_code(&code);
+	CHECK_EQ(profile_set_code(fixture->profile, module, &noted), 0);
+	fixture->options.files = NULL;
+	fixture->options.runtimes = NULL;
+	return add_frame(fixture, module, address_in_code("hidden"));
+}
+
+TEST(symbolizer_finds_the_file_at_its_path)
+{
+	struct fixture fixture;
+	uint32_t frame;
+
+	make_code("sha1");
+	open_fixture(&fixture, 1);
+	frame = add_recorded(&fixture, in_folder("code"));
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "hidden");
+	check_is_noted(&fixture, profile_frame(fixture.profile, frame)->module);
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+TEST(symbolizer_takes_no_other_file_at_that_path)
+{
+	struct fixture fixture;
+	uint32_t frame, fifo;
+
+	make_code("sha1");
+	open_fixture(&fixture, 1);
+	frame = add_recorded(&fixture, in_folder("code"));
+	fifo = add_recorded(&fixture, in_folder("fifo"));
+	CHECK(run_in_folder("cc -shared -fPIC -Wl,--build-id=0x$(printf %040d 7) -o code code.c"));
+	CHECK_EQ(mkfifo(in_folder("fifo"), 0600), 0);
+	(void)alarm(20);
+	name_all(&fixture);
+	(void)alarm(0);
+	CHECK_STR(name_of(&fixture, frame), "");
+	CHECK_STR(name_of(&fixture, fifo), "");
+	CHECK_EQ(fixture.result.nr_files_failed, 2);
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+TEST(symbolizer_finds_the_debug_file_alone)
+{
+	const char *named;
+	struct fixture fixture;
+	uint32_t frame, unknown;
+
+	need_pidfd();
+	make_code("sha1");
+	named = in_folder("named");
+	open_fixture(&fixture, 1);
+	look_in(&fixture, &named);
+	fixture.options.lines = true;
+	frame = add_recorded(&fixture, "/nowhere/code");
+	unknown = add_frame(&fixture, add_module(&fixture, MODULE_FILE, 1, "/nowhere/else"), 1);
+	plant_debug_file();
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "hidden");
+	CHECK_EQ(profile_frame(fixture.profile, frame)->nr_lines, 1);
+	CHECK_STR(name_of(&fixture, unknown), "");
+	check_is_noted(&fixture, profile_frame(fixture.profile, frame)->module);
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+/* --- code made at run time ------------------------------------------------------------------- */
+
+/* This process' own map, which must go with the test. */
+static char map_path[64];
+
+static void write_map(const char *text)
+{
+	(void)snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", getpid());
+	make_file(map_path, text);
+}
+
+/* A module of the code that a process makes; this one is the only one that has a map. */
+static uint32_t add_run_time(struct fixture *fixture, int32_t pid)
+{
+	int64_t number = runtime_table_add(fixture->runtimes, pid, 0, 0, NULL, fixture->files);
+
+	CHECK(number >= 0);
+	return add_module(fixture, MODULE_RUN_TIME, (uint32_t)number + 1, "//anon");
+}
+
+TEST(symbolizer_names_code_made_at_run_time)
+{
+	struct fixture fixture;
+	uint32_t module, first, second, other;
+
+	need_openat2();
+	open_fixture(&fixture, 10);
+	module = add_run_time(&fixture, getpid());
+	first = add_frame(&fixture, module, 0x1008);
+	second = add_frame(&fixture, module, 0x2008);
+	other = add_frame(&fixture, add_run_time(&fixture, NO_PID), 0x1008);
+	write_map("1000 10 first\n");
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, first), "first");
+	CHECK_STR(name_of(&fixture, second), "");
+	CHECK_STR(name_of(&fixture, other), ""); /* another's code at the same address */
+	CHECK_EQ(fixture.result.nr_named, 1);
+
+	write_map("1000 10 first\n2000 10 second\n"); /* it has grown */
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, first), "first");
+	CHECK_STR(name_of(&fixture, second), "second");
+
+	CHECK_EQ(unlink(map_path), 0);
+	write_map("1000 10 replaced\n");
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, first), "replaced");
+	CHECK_EQ(fixture.result.nr_named, 2);
+	CHECK_EQ(fixture.result.nr_unnamed, 1);
+	CHECK_EQ(unlink(map_path), 0);
+	close_fixture(&fixture);
+}
+
+TEST(symbolizer_styles_names_of_run_time_code)
+{
+	struct fixture fixture;
+	uint32_t module, script, native;
+
+	need_openat2();
+	open_fixture(&fixture, 10);
+	fixture.options.run_time.cut_tiers = true;
+	fixture.options.demangle.mode = DEMANGLE_SIMPLE;
+	module = add_run_time(&fixture, getpid());
+	script = add_frame(&fixture, module, 0x1000);
+	native = add_frame(&fixture, module, 0x2000);
+	write_map("1000 10 LazyCompile:*run /srv/app.js:12:3\n2000 10 _ZN5stook4testEi\n");
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, script), "run /srv/app.js:12:3");
+	CHECK_STR(name_of(&fixture, native), "stook::test");
+	CHECK_EQ(unlink(map_path), 0);
+	close_fixture(&fixture);
+}
+
+/* --- out of memory --------------------------------------------------------------------------- */
+
+TEST(symbolizer_places_out_of_memory)
+{
+	char folder_of_debug_files[64];
+	const char *const named = folder_of_debug_files;
+	bool failed = true;
+	uint64_t hidden;
+	size_t nth;
+
+	need_pidfd();
+	make_code("sha1");
+	(void)snprintf(folder_of_debug_files, sizeof(folder_of_debug_files), "%s",
+		       in_folder("named"));
+	hidden = address_in_code("hidden");
+	plant_debug_file();
+	write_map("1000 10 first\n");
+	for (nth = 1; failed; nth++) {
+		struct fixture fixture;
+		uint32_t in_stripped, in_memory;
+
+		open_fixture(&fixture, 10);
+		fixture.options.places = (struct debug_places){&named, 1};
+		fixture.options.lines = true;
+		in_stripped =
+			add_frame(&fixture, add_file(&fixture, in_folder("stripped")), hidden);
+		in_memory = add_frame(&fixture, add_run_time(&fixture, getpid()), 0x1000);
+		failed = name_with_failure(&fixture, nth);
+		CHECK_STR(name_of(&fixture, in_stripped), "hidden");
+		CHECK_EQ(profile_frame(fixture.profile, in_stripped)->nr_lines, 1);
+		CHECK_STR(name_of(&fixture, in_memory), "first");
+		close_fixture(&fixture);
+	}
+	CHECK(nth > 10);
+	CHECK_EQ(unlink(map_path), 0);
+	leave_folder();
+}
