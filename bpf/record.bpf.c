@@ -128,8 +128,7 @@ static enum wire_loss why_refused(__u64 bytes)
 static void send(struct scratch *scratch, struct wire_counters *counters, void *counts)
 {
 	struct wire_record *record = &scratch->record;
-	__u64 frames = (__u64)record->nr_user + record->nr_kernel;
-	__u64 bytes = sizeof(*record) + frames * sizeof(__u64);
+	__u64 bytes = wire_record_bytes(record);
 	bool is_raw = record->user_end == WALK_RAW;
 	__u64 none = 0;
 

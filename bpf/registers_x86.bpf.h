@@ -29,8 +29,8 @@ typedef struct pt_regs user_registers;
 #define IS_SYSTEM_CALL(regs) ((regs)->orig_ax != -1UL)
 
 /*
- * An NMI may hit while the kernel's entry code has not yet put the registers where we read them. Its
- * stack pointer is then among them, or still the user's, or (while page tables are changed) no
+ * An NMI may hit while the kernel's entry code has not yet put the registers where we read them.
+ * Its stack pointer is then among them, or still the user's, or (while page tables are changed) no
  * address of a stack, or that of the entry stack in the CPU's own area.
  */
 #define CPU_ENTRY_AREA	     0xfffffe0000000000UL

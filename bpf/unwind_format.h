@@ -130,7 +130,7 @@ enum unwind_saved {
 #define UNWIND_PAGE_BUCKETS  (1 << (UNWIND_PAGE_SHIFT - UNWIND_BUCKET_SHIFT))
 #define UNWIND_PAGE_MAX_ROWS (1 << UNWIND_PAGE_SHIFT)
 
-/* An entry of the index: the rule itself, or first row (from the page's first one) and their number. */
+/* An entry of the index: the rule itself, or the first row (counted in the page) and how many. */
 #define UNWIND_INDEX_RULE	  0x80000000U
 #define UNWIND_INDEX(first, nr)	  ((__u32)(first) | (__u32)(nr) << 17) /* nr: 1 to 256 */
 #define UNWIND_INDEX_FIRST(entry) ((entry)&0x1ffff)

@@ -83,7 +83,7 @@ struct unwind_table_entry {
 	__u32 pages;	/* place of u32 places of pages; 0: no rules there */
 	__u32 wide;	/* place of struct unwind_rule[nr_wide] */
 	__u32 nr_wide;
-	__u32 used_epoch; /* written by the kernel side: when it was last of use */
+	__u32 used_epoch; /* when it was last of use: written by walks, on both sides */
 	__u32 zero[2];
 };
 

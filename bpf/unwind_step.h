@@ -27,14 +27,12 @@
 #define UNWIND_SIGNAL_SP 160
 #define UNWIND_SIGNAL_PC 168
 #define UNWIND_SIGNAL_RA 168 /* no such register */
-
 #else
 /* sp is at the siginfo; the ucontext is 128 bytes above, its registers 184 bytes into it. */
 #define UNWIND_SIGNAL_FP (312 + 29 * 8)
 #define UNWIND_SIGNAL_SP (312 + 31 * 8)
 #define UNWIND_SIGNAL_PC (312 + 32 * 8)
 #define UNWIND_SIGNAL_RA (312 + 30 * 8)
-
 #endif
 
 /* What a frame's caller has. */

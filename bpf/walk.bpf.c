@@ -34,7 +34,8 @@ const volatile __u32 max_walk_frames;
  * An address that comes again and again, and the rule there, in a quarter of a cache line. Such are
  * return addresses and, in samples that hit in the kernel, the places of system calls.
  *
- *	tag	the address that is looked up (48 bits), the low half of the process' sequence number
+ *	tag	the address that is looked up (48 bits), the low half of the process' sequence
+ *		number
  *	rule	packed (24 bits), table (16), the high half of the sequence, the epoch (8)
  *
  * The epoch is in there so that each table in use is looked at once an epoch at least, which is how
@@ -66,11 +67,13 @@ struct walker {
 	struct unwind_memory memory;
 	__u32 process;	 /* place in the pool */
 	__u32 sequence;	 /* of the process */
+	__u32 is_final;	 /* likewise: an address in no mapping of it is no code, rather than news */
 	__u32 epoch;	 /* of the sample */
 	__u32 is_stray;	 /* the frame's address is hardly to come again: not for the cache */
 	__u32 nr_frames; /* found so far */
 	__u32 raw_epoch, nr_raw; /* raw records of an epoch */
 	__u32 packed;		 /* rule of the frame */
+	__u32 zero;
 	struct cached_rule cache[CACHE_ENTRIES];
 };
 
@@ -220,19 +223,13 @@ __noinline int find_rule(void)
 	struct unwind_table_entry *table;
 	struct unwind_mapping *mapping;
 	__u64 address, offset;
-	char *chunk;
 
 	if (!walker)
 		return WALK_MISSED;
 	address = unwind_address(&walker->walk);
 	mapping = find_mapping(walker, address);
-	if (!mapping) {
-		chunk = unwind_chunk(&walker->memory, walker->process);
-		if (chunk && UNWIND_ITEM(chunk, POOL_OFFSET(walker->process), struct unwind_process)
-				     ->is_final)
-			return WALK_NO_MAPPING;
-		return WALK_RAW;
-	}
+	if (!mapping)
+		return walker->is_final ? WALK_NO_MAPPING : WALK_RAW;
 	walker->memory.table = mapping->table;
 	walker->packed = UNWIND_PACKED_NONE;
 	if (mapping->kind == UNWIND_BY_FRAME_POINTER)
@@ -341,6 +338,7 @@ static __always_inline __u32 find_process(struct walker *walker, const struct wi
 		return 0;
 	process = UNWIND_ITEM(chunk, POOL_OFFSET(place), struct unwind_process);
 	walker->sequence = process->sequence;
+	walker->is_final = process->is_final;
 	if (process->start_time_ns != record->start_time_ns || process->exec_id != record->exec_id)
 		return 0;
 	return place;

@@ -1,6 +1,6 @@
 /*
- * How the walk of a stack came to its end: id, name, and the words that a report has for it. The order is
- * part of the protocol with the kernel side. No BPF in here.
+ * How the walk of a stack came to its end: id, name, and the words that a report has for it. The
+ * order is part of the protocol with the kernel side. No BPF in here.
  */
 #ifndef STOOK_BPF_WALK_END_H
 #define STOOK_BPF_WALK_END_H

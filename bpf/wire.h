@@ -58,11 +58,12 @@ struct wire_counters {
 };
 
 /*
- * A stack that could not be walked in the kernel comes raw (WALK_RAW): its user words are not frames
- * but registers, by DWARF number and with the program counter last (its highest bit says that it is
- * behind a system call that is under way), and then the stack's memory, from
- * a red zone's length below the stack pointer (rounded down to a multiple of 8) on: functions may
- * keep things there, and in their last instructions a saved register may still be there. Such a record is never counted.
+ * A stack that could not be walked in the kernel comes raw (WALK_RAW): its user words are not
+ * frames but registers, by DWARF number and with the program counter last (its highest bit says
+ * that it is behind a system call that is under way), and then the stack's memory, from a red
+ * zone's length below the stack pointer (rounded down to a multiple of 8) on: functions may keep
+ * things there, and in their last instructions a saved register may still be there. Such a record
+ * is never counted.
  */
 #define WIRE_RAW_REGS	     33
 #define WIRE_RAW_PC	     32
@@ -99,5 +100,11 @@ struct wire_record {
 };
 
 _Static_assert(sizeof(struct wire_record) == 88, "no padding: the id is a hash over these bytes");
+
+/* With its frames. */
+static inline __u64 wire_record_bytes(const struct wire_record *record)
+{
+	return sizeof(*record) + ((__u64)record->nr_user + record->nr_kernel) * sizeof(__u64);
+}
 
 #endif

@@ -1,4 +1,4 @@
-/* The bounded reader: all reads go through bytes_skip(), the one place that compares with the end. */
+/* The bounded reader: all reads go through bytes_skip(), the one place that looks at the end. */
 #include "base/bytes.h"
 
 #include <endian.h>

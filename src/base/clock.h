@@ -9,12 +9,18 @@
 #define NS_PER_MS  1000000ULL
 #define NS_PER_US  1000ULL
 
-static inline uint64_t clock_now_ns(void)
+/* Any other clock, of CPU time for instance. */
+static inline uint64_t clock_read_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t clock_now_ns(void)
+{
+	return clock_read_ns(CLOCK_MONOTONIC);
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/fd_io.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 int fd_read_at(int fd, uint64_t offset, void *to, size_t nr)
@@ -42,4 +43,15 @@ int fd_write_at(int fd, uint64_t offset, const void *from, size_t nr)
 		nr -= (size_t)put;
 	}
 	return 0;
+}
+
+void fd_open_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		(void)close(fd);
 }

@@ -1,4 +1,7 @@
-/* Reading and writing all of it: short counts and interrupted calls are taken care of. */
+/*
+ * Reading and writing all of it: short counts and interrupted calls are taken care of. And what the
+ * descriptors of the standard streams have to be for that.
+ */
 #ifndef STOOK_BASE_FD_IO_H
 #define STOOK_BASE_FD_IO_H
 
@@ -10,5 +13,11 @@ int fd_read_at(int fd, uint64_t offset, void *to, size_t nr);
 
 /* Writes all of them: 0 or -errno. */
 int fd_write_at(int fd, uint64_t offset, const void *from, size_t nr);
+
+/*
+ * Standard streams that are closed become /dev/null: a file that is opened later must not become
+ * standard output or standard error, and get what is said there.
+ */
+void fd_open_standard_streams(void);
 
 #endif

@@ -27,6 +27,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/fd_io.h"
 
 #define PIECE_BYTES (32u << 10)
 
@@ -157,6 +158,7 @@ __attribute__((noreturn)) static void run_child(int (*work)(void *context, int f
 	int result;
 
 	close_others(limits, pipe_fd);
+	fd_open_standard_streams(); /* a library may write to them */
 	reset_signals();
 	if (!limits->is_trusted &&
 	    (!enter_root(limits) || !drop_user(limits) || !drop_capabilities() ||

@@ -70,7 +70,9 @@ static int give_name(struct out_file *file)
 	(void)close(fd);
 	(void)unlink(file->temporary);
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(file->stream));
-	if (linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) < 0)
+	/* The second way needs no /proc, but CAP_DAC_READ_SEARCH. */
+	if (linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) < 0 &&
+	    linkat(fileno(file->stream), "", AT_FDCWD, file->temporary, AT_EMPTY_PATH) < 0)
 		return -1;
 	file->nameless = false;
 	return 0;

@@ -1,10 +1,10 @@
 /* stook COMMAND …: finds the command and runs it. A new one is a file of its own and a row here. */
-#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/array.h"
+#include "base/fd_io.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
 
@@ -34,24 +34,13 @@ static void print_help(FILE *out)
 	      out);
 }
 
-/* A file that we open must not become standard output because that was closed. */
-static void open_standard_streams(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		(void)close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
 	size_t i;
 
-	open_standard_streams();
+	fd_open_standard_streams();
+	(void)signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it takes waitpid() away */
 	if (!name) {
 		print_help(stderr);
 		return EXIT_USAGE;

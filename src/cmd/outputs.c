@@ -63,6 +63,10 @@ int outputs_open(struct outputs *outputs, const struct output_options *options,
 		return error_set(error, -EINVAL,
 				 "'%s' is nothing for a terminal: write it to a file with -o",
 				 on_stdout->name);
+	if (on_stdout && on_stdout->is_binary && are_many)
+		return error_set(error, -EINVAL,
+				 "'%s' cannot be printed once each interval: write files with -o",
+				 on_stdout->name);
 	(void)setlocale(LC_CTYPE, "");
 	outputs->format.delimited = options->delimited;
 	outputs->format.annotate = options->annotate;

@@ -17,7 +17,7 @@ struct outputs {
 	unsigned number; /* how many were written */
 };
 
-/* format: what is known of the profile; the rest is asked of options and the terminal. 0 or -errno. */
+/* format: what is known of the profile; options and the terminal tell the rest. 0 or -errno. */
 int outputs_open(struct outputs *outputs, const struct output_options *options,
 		 const struct format_options *format, bool are_many, struct error *error);
 

@@ -12,7 +12,6 @@
 #include "cmd/run_summary.h"
 
 #include <inttypes.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "base/array.h"
@@ -34,10 +33,8 @@ static double megabytes(uint64_t bytes)
 	return (double)bytes / 1e6;
 }
 
-static const struct {
-	const char *name, *sentence;
-} losses[] = {
-#define X(id, name, sentence) [LOST_##id] = {name, sentence},
+static const char *const loss_sentences[] = {
+#define X(id, name, sentence) [LOST_##id] = (sentence),
 	WIRE_LOSS_REASONS(X)
 #undef X
 };
@@ -57,7 +54,7 @@ static void print_samples(const struct session_summary *session, FILE *out)
 		if (sum->lost[reason])
 			fprintf(out, "         lost %s: %s\n",
 				columns_number(numbers[0], sum->lost[reason]),
-				losses[reason].sentence);
+				loss_sentences[reason]);
 	if (session->unseen > session->unseen_error)
 		fprintf(out, "         about %s ticks never came (%.2f %%)\n",
 			columns_number(numbers[0], session->unseen),
@@ -87,10 +84,8 @@ static void print_samples(const struct session_summary *session, FILE *out)
 			session->accounting.nr_violations, session->nr_mismatches);
 }
 
-static const struct {
-	const char *name, *words;
-} ends[] = {
-#define X(id, name, words) [WALK_##id] = {name, words},
+static const char *const end_words[] = {
+#define X(id, name, words) [WALK_##id] = (words),
 	WALK_ENDS(X)
 #undef X
 };
@@ -185,7 +180,7 @@ static void print_blamed(const struct run_summary *run, const struct profile *pr
 		/* A file's name is somebody else's: no control characters to the terminal. */
 		fprintf(out, "         %.1f %% in ", percent(blame->samples, quality->user));
 		(void)columns_write(out, name, columns_of(name), "");
-		fprintf(out, ": %s\n", ends[blame->end].words);
+		fprintf(out, ": %s\n", end_words[blame->end]);
 		by_frame_pointers |= blame->end == WALK_UNWOUND;
 		print_how_to_walk(run, profile, blame->module, out);
 	}
@@ -251,6 +246,11 @@ static void print_stacks(const struct run_summary *run, const struct profile *pr
 			"         %zu unwind tables made room for others and may be missing: give "
 			"more with --table-bytes\n",
 			session->unwinding.nr_evicted);
+	if (session->unwinding.nr_files_left_out)
+		fprintf(out,
+			"         %zu files are more than can have unwind tables: walked by frame "
+			"pointers\n",
+			session->unwinding.nr_files_left_out);
 	if (profile_other_count(profile))
 		fprintf(out,
 			"         %s samples of further different stacks are in [other stacks]\n",
@@ -315,111 +315,4 @@ void run_summary_print(const struct run_summary *run, const struct profile_optio
 	if (!options->no_symbols)
 		print_names(run, profile, out);
 	print_cost(run, out);
-}
-
-/* --- numbers for programs -------------------------------------------------------------------- */
-
-struct stats_row {
-	const char *name;
-	uint64_t value;
-};
-
-static void write_rows(const struct stats_row *rows, size_t nr, FILE *out)
-{
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		fprintf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
-}
-
-static void write_samples(const struct session_summary *session, FILE *out)
-{
-	const struct wire_counters *sum = &session->accounting.sum;
-	uint64_t seen = sum->entries - sum->idle;
-	const struct stats_row rows[] = {
-		{"entries", sum->entries},
-		{"idle", sum->idle},
-		{"filtered", sum->filtered},
-		{"recorded", sum->recorded},
-		{"counted", sum->counted},
-		{"lost_total", accounting_lost(&session->accounting)},
-		{"law_violations", session->accounting.nr_violations},
-		{"mismatches", session->nr_mismatches},
-		{"samples", sum->recorded + sum->counted},
-		{"hidden", session->hidden},
-		{"shown", session->shown},
-		{"expected", seen + session->unseen},
-		{"unseen_estimate", session->unseen},
-		{"unseen_error", session->unseen_error},
-		{"unseen_ppm", seen ? session->unseen * 1000000 / (seen + session->unseen) : 0},
-		{"throttled_us", session->throttled_ns / NS_PER_US},
-		{"stolen_us", session->stolen_ns / NS_PER_US},
-		{"lost_events", session->nr_lost_events},
-		{"epochs", session->accounting.nr_epochs},
-	};
-	unsigned reason;
-
-	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
-		fprintf(out, "lost_%s %" PRIu64 "\n", losses[reason].name,
-			(uint64_t)sum->lost[reason]);
-	write_rows(rows, ARRAY_SIZE(rows), out);
-}
-
-static void write_cost(const struct run_summary *run, FILE *out)
-{
-	const struct session_summary *session = &run->session;
-	struct rusage usage = {0};
-
-	(void)getrusage(RUSAGE_SELF, &usage);
-	const struct stats_row rows[] = {
-		{"ring_bytes", session->ring_bytes},
-		{"map_bytes", session->cost.map_bytes},
-		{"bpf_runs", session->cost.runs},
-		{"bpf_ns", session->cost.run_ns},
-		{"user_us", (uint64_t)(seconds(&usage.ru_utime) * 1e6)},
-		{"sys_us", (uint64_t)(seconds(&usage.ru_stime) * 1e6)},
-		{"max_rss_kb", (uint64_t)usage.ru_maxrss},
-		{"profile_bytes", session->profile_bytes},
-		{"first_sample_us", session->first_sample_ns > run->exec_ns
-					    ? (session->first_sample_ns - run->exec_ns) / NS_PER_US
-					    : 0},
-		{"wall_us", (run->now_ns - run->exec_ns) / NS_PER_US},
-		{"sampling_cpu_us", session->sampling_cpu_ns / NS_PER_US},
-		{"sampled_us", session->sampled_ns / NS_PER_US},
-	};
-
-	write_rows(rows, ARRAY_SIZE(rows), out);
-}
-
-static void write_stacks(const struct run_summary *run, FILE *out)
-{
-	const struct session_summary *session = &run->session;
-	const struct stats_row rows[] = {
-		{"user_complete", run->quality.complete},
-		{"user_broken", run->quality.broken},
-		{"user_truncated", run->quality.truncated},
-		{"user_missed", run->quality.missed},
-		{"unnamed", run->quality.unnamed},
-		{"unnamed_run_time", run->quality.run_time},
-		{"tables", session->unwinding.nr_tables},
-		{"tables_cached", session->unwinding.nr_tables_cached},
-		{"tables_evicted", session->unwinding.nr_evicted},
-		{"table_bytes", session->unwinding.bytes},
-		{"walked_late", session->unwinding.nr_walked},
-		{"files", session->nr_files},
-		{"files_gone", session->nr_files_gone},
-		{"processes", session->nr_processes},
-	};
-	size_t i;
-
-	write_rows(rows, ARRAY_SIZE(rows), out);
-	for (i = WALK_NONE + 1; i < NR_WALK_ENDS; i++)
-		fprintf(out, "user_end_%s %" PRIu64 "\n", ends[i].name, run->quality.ends[i]);
-}
-
-void run_summary_write_stats(const struct run_summary *run, FILE *out)
-{
-	write_samples(&run->session, out);
-	write_cost(run, out);
-	write_stacks(run, out);
 }

@@ -1,4 +1,4 @@
-/* What a run says of itself: a short block on stderr, and the same numbers for programs. */
+/* What a run says of itself: a short block on stderr. run_stats.h has its numbers for programs. */
 #ifndef STOOK_CMD_RUN_SUMMARY_H
 #define STOOK_CMD_RUN_SUMMARY_H
 
@@ -21,8 +21,5 @@ struct run_summary {
 
 void run_summary_print(const struct run_summary *run, const struct profile_options *options,
 		       const struct profile *profile, FILE *out);
-
-/* `name value` a line. */
-void run_summary_write_stats(const struct run_summary *run, FILE *out);
 
 #endif

@@ -95,6 +95,7 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 static int read_input(struct symbolize *symbolize, unsigned *ret_labels, struct error *error)
 {
 	struct format_notes notes = {0};
+	struct error why = {0};
 	int err;
 	bool is_stdin = !strcmp(symbolize->input, "-");
 	cleanup_file FILE *file = is_stdin ? NULL : fopen(symbolize->input, "re");
@@ -110,9 +111,11 @@ static int read_input(struct symbolize *symbolize, unsigned *ret_labels, struct 
 	symbolize->profile = profile_new();
 	if (!symbolize->profile)
 		return error_set(error, -ENOMEM, "out of memory");
-	err = format->read(is_stdin ? stdin : file, symbolize->profile, &notes, error);
+	err = format->read(is_stdin ? stdin : file, symbolize->profile, &notes, &why);
+	if (err < 0)
+		return error_set(error, err, "cannot read '%s': %s", symbolize->input, why.text);
 	*ret_labels = notes.labels;
-	return err;
+	return 0;
 }
 
 static int name(struct symbolize *symbolize, struct error *error)

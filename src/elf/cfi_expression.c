@@ -158,11 +158,6 @@ static bool run_operation(struct machine_stack *stack, uint8_t operation, struct
 	}
 }
 
-static bool fits(uint64_t number)
-{
-	return (int64_t)number >= INT32_MIN && (int64_t)number <= INT32_MAX;
-}
-
 /* Runs it over what the stack has; its result is on top. */
 static bool run(struct bytes bytes, struct machine_stack *stack, struct value *ret)
 {
@@ -172,7 +167,8 @@ static bool run(struct bytes bytes, struct machine_stack *stack, struct value *r
 	if (bytes.failed || !stack->nr)
 		return false;
 	*ret = stack->values[stack->nr - 1];
-	return ret->reg < UNWIND_NR_REGS && fits(ret->offset) && fits(ret->add);
+	return ret->reg < UNWIND_NR_REGS && cfi_offset_fits((int64_t)ret->offset) &&
+	       cfi_offset_fits((int64_t)ret->add);
 }
 
 /* x86-64's stub: registers 7 and 16 are rsp and rip. */

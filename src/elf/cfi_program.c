@@ -32,16 +32,11 @@ const struct cfi_machine *cfi_machine_find(uint16_t machine)
 	return NULL;
 }
 
-static bool fits(int64_t number)
-{
-	return number >= INT32_MIN && number <= INT32_MAX;
-}
-
 /* --- the canonical frame address ----------------------------------------------------------- */
 
 static void define_cfa(struct cfi_state *state, uint64_t reg, int64_t offset)
 {
-	bool is_known = reg < UNWIND_NR_REGS && fits(offset);
+	bool is_known = reg < UNWIND_NR_REGS && cfi_offset_fits(offset);
 
 	state->cfa_register = reg;
 	state->cfa_offset = offset;
@@ -81,7 +76,7 @@ static void save_at_cfa(struct cfi_program *program, uint64_t reg, int64_t offse
 {
 	struct unwind_place place = {.where = UNWIND_AT_CFA, .offset = (int32_t)offset};
 
-	set_place(program, reg, place, fits(offset));
+	set_place(program, reg, place, cfi_offset_fits(offset));
 }
 
 static void save_in_register(struct cfi_program *program, uint64_t reg, uint64_t other)

@@ -29,4 +29,10 @@ struct cfi_state {
 	bool is_ra_known, is_fp_known;
 };
 
+/* Offsets have 64 bits in CFI, and 32 in a struct unwind_rule. */
+static inline bool cfi_offset_fits(int64_t offset)
+{
+	return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
 #endif

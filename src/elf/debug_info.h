@@ -22,10 +22,9 @@
 
 /* One function at an address; texts are good until the callback returns. */
 struct debug_line {
-	const char *
-		function; /* as linked (mangled) where DWARF tells that, else its plain name; NULL */
-	const char *file; /* path as the compiler had it; NULL */
-	uint32_t line;	  /* where it runs, or calls the next inner one; 0: not known */
+	const char *function; /* as linked (mangled) where DWARF tells that, else plain; NULL */
+	const char *file;     /* path as the compiler had it; NULL */
+	uint32_t line;	      /* where it runs, or calls the next inner one; 0: not known */
 };
 
 struct debug_info_request {

@@ -5,8 +5,8 @@
  *		functions: pairs (address, offset of more), addresses last plus one, all of them
  *		pointers; more: address as pointer, offset of the name in 32 bits, …
  *		all offsets from the beginning of the table
- *	Go 1.16	header: the eight bytes, numbers of functions and of files; the offsets of five parts,
- *		of which the first has the names, the last the functions
+ *	Go 1.16	header: the eight bytes, numbers of functions and of files; the offsets of five
+ *		parts, of which the first has the names, the last the functions
  *		offsets of names from the first part, of more from the last
  *	Go 1.18	header: as before, but an address, of the code, stands before the offsets
  *		addresses are offsets from there, and they and offsets have 32 bits

@@ -113,8 +113,8 @@ static int search_bytes(struct search *search, const uint8_t *bytes, size_t nr, 
 }
 
 /*
- * glibc's clone() and clone3() end their CFI right before the system call, because it would be wrong
- * in the child. In the parent, up to the return, nothing but the return address is on the stack.
+ * glibc's clone() and clone3() end their CFI right before the system call, because it would be
+ * wrong in the child. In the parent, up to the return, only the return address is on the stack.
  */
 static int add_clone(struct search *search, const uint8_t *bytes, size_t nr, uint64_t address)
 {

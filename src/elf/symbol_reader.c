@@ -51,9 +51,11 @@ static int out_of_memory(const struct reader *reader)
 
 /* --- sections ------------------------------------------------------------------------------ */
 
+/* An empty section may share the address of one that has code, and must not hide it. */
 static void take_section(struct reader *reader, const GElf_Shdr *header)
 {
-	if (header->sh_flags & SHF_EXECINSTR && header->sh_size <= UINT64_MAX - header->sh_addr)
+	if (header->sh_flags & SHF_EXECINSTR && header->sh_size &&
+	    header->sh_size <= UINT64_MAX - header->sh_addr)
 		reader->code[reader->nr_code++] =
 			(struct code_range){header->sh_addr, header->sh_addr + header->sh_size};
 	if (header->sh_type == SHT_SYMTAB && !reader->symtab.sh_type)

@@ -38,6 +38,8 @@
 struct unwind_cache {
 	int folder;
 	uint64_t max_bytes;
+	uint64_t bytes; /* of all tables, as far as we know: others may store too */
+	bool is_listed; /* bytes has been counted */
 };
 
 /* --- the folder ---------------------------------------------------------------------------- */
@@ -140,7 +142,8 @@ struct unwind_cache *unwind_cache_open(const char *folder, uint64_t max_bytes, s
 		(void)error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*cache = (struct unwind_cache){open_folder(folder, error), max_bytes};
+	*cache =
+		(struct unwind_cache){.folder = open_folder(folder, error), .max_bytes = max_bytes};
 	if (cache->folder < 0) {
 		unwind_cache_close(cache);
 		return NULL;
@@ -284,7 +287,7 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 }
 
 /* Removes old tables until one of so many bytes has room beside the others. */
-static int make_room(const struct unwind_cache *cache, const char *name, uint64_t bytes)
+static int remove_oldest(struct unwind_cache *cache, const char *name, uint64_t bytes)
 {
 	struct listing listing = {0};
 	int err = list_others(cache, name, &listing);
@@ -297,6 +300,19 @@ static int make_room(const struct unwind_cache *cache, const char *name, uint64_
 		listing.bytes -= listing.stored[i].bytes;
 	}
 	free(listing.stored);
+	cache->bytes = listing.bytes;
+	cache->is_listed = !err;
+	return err;
+}
+
+/* The folder is looked through for the first table, and then only when it is full. */
+static int make_room(struct unwind_cache *cache, const char *name, uint64_t bytes)
+{
+	int err = 0;
+
+	if (!cache->is_listed || cache->bytes > cache->max_bytes - bytes)
+		err = remove_oldest(cache, name, bytes);
+	cache->bytes += bytes;
 	return err;
 }
 

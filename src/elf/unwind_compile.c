@@ -49,7 +49,7 @@ static int add_segment(struct unwind_rows *to, const struct unwind_rows *from,
 	return err ? err : append(to, segment->offset + segment->bytes, 0);
 }
 
-/* Replaces addresses as linked by file offsets. Bytes of the file that two segments have: the first. */
+/* Replaces addresses as linked by file offsets. Bytes that two segments have are the first's. */
 static int by_offset(struct unwind_rows *rows, const struct elf_image *image)
 {
 	struct unwind_rows result = {0};
@@ -112,8 +112,8 @@ static int compile_with_debug(struct unwind_table *table, const struct elf_image
 }
 
 /*
- * A build id is what the file says it is. Only files that root (or we) alone can write are believed, or any
- * user could put his table in the place of libc's.
+ * A build id is what the file says it is. Only files that root (or we) alone can write are
+ * believed, or any user could put his table in the place of libc's.
  */
 static bool may_be_cached(int fd, const struct elf_image *image)
 {

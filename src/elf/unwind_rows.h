@@ -3,8 +3,8 @@
  * first half of the table compiler: .eh_frame and .debug_frame are read, their programs run, and
  * neighbours that are equal merged. unwind_table.h packs the result.
  *
- * The bytes are somebody else's: everything is read within bounds, and amounts have limits. A broken
- * entry is left out and counted; the others stay.
+ * The bytes are somebody else's: everything is read within bounds, and amounts have limits. A
+ * broken entry is left out and counted; the others stay.
  */
 #ifndef STOOK_ELF_UNWIND_ROWS_H
 #define STOOK_ELF_UNWIND_ROWS_H

@@ -125,8 +125,8 @@ static int handle_below(int root_fd, const char *path, unsigned flags)
 }
 
 /*
- * Where no /proc is mounted, for naming a profile from elsewhere, a handle can only be opened by its
- * path once more. What is there by then may be another file, but nobody is there to profit.
+ * Where no /proc is mounted, for naming a profile from elsewhere, a handle can only be opened by
+ * its path once more. What is there by then may be another file, but nobody is there to profit.
  */
 static int reopen_below(int handle, int root_fd, const char *path)
 {

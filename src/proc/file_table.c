@@ -25,6 +25,12 @@ struct entry {
 	struct file file;
 	char *path;
 	uint32_t older; /* another file with the same hash: mostly the inode's former content */
+	uint32_t next, previous; /* in the list of open files that it is in */
+};
+
+/* Open files, the one that was opened first in front. */
+struct open_list {
+	uint32_t first, last;
 };
 
 struct file_table {
@@ -32,7 +38,7 @@ struct file_table {
 	size_t nr, capacity;
 	struct u64_map newest_by_hash; /* hash of device and inode → number */
 	size_t nr_open, max_open;
-	size_t hand; /* where the search for something to close goes on */
+	struct open_list lists[2]; /* files without frames, and those that are sampled */
 	struct root_table *roots;
 };
 
@@ -43,6 +49,7 @@ struct file_table *file_table_new(size_t max_open)
 	if (!table)
 		return NULL;
 	table->max_open = max_open ? max_open : 1;
+	table->lists[false] = table->lists[true] = (struct open_list){NO_FILE, NO_FILE};
 	table->roots = root_table_new();
 	if (!table->roots) {
 		free(table);
@@ -86,31 +93,52 @@ static uint32_t newest(const struct file_table *table, uint64_t hash)
 	return number ? (uint32_t)*number : NO_FILE;
 }
 
-static void close_entry(struct file_table *table, struct entry *entry)
+/* --- open files ------------------------------------------------------------------------------ */
+
+static void list_open(struct file_table *table, uint32_t number)
 {
-	(void)close(entry->file.fd);
-	entry->file.fd = -1;
-	entry->file.state = FILE_CLOSED;
-	table->nr_open--;
+	struct entry *entry = &table->entries[number];
+	struct open_list *list = &table->lists[entry->file.sampled];
+
+	entry->next = NO_FILE;
+	entry->previous = list->last;
+	if (list->last != NO_FILE)
+		table->entries[list->last].next = number;
+	else
+		list->first = number;
+	list->last = number;
 }
 
-/* Makes room for one more descriptor: files without frames go first, each kind in turn. */
+static void unlist_open(struct file_table *table, uint32_t number)
+{
+	const struct entry *entry = &table->entries[number];
+	struct open_list *list = &table->lists[entry->file.sampled];
+
+	if (entry->previous != NO_FILE)
+		table->entries[entry->previous].next = entry->next;
+	else
+		list->first = entry->next;
+	if (entry->next != NO_FILE)
+		table->entries[entry->next].previous = entry->previous;
+	else
+		list->last = entry->previous;
+}
+
+/* Makes room for one more descriptor: files without frames go first, of each kind the oldest. */
 static void make_room(struct file_table *table)
 {
-	bool sampled_too;
-	size_t tries;
+	while (table->nr_open >= table->max_open) {
+		uint32_t number = table->lists[false].first;
+		struct file *file;
 
-	for (sampled_too = false; table->nr_open >= table->max_open; sampled_too = true) {
-		for (tries = table->nr; tries; tries--) {
-			struct entry *entry = &table->entries[table->hand++ % table->nr];
-
-			if (entry->file.fd < 0 || (entry->file.sampled && !sampled_too))
-				continue;
-			close_entry(table, entry);
-			return;
-		}
-		if (sampled_too)
-			return;
+		if (number == NO_FILE)
+			number = table->lists[true].first;
+		file = &table->entries[number].file;
+		unlist_open(table, number);
+		(void)close(file->fd);
+		file->fd = -1;
+		file->state = FILE_CLOSED;
+		table->nr_open--;
 	}
 }
 
@@ -142,14 +170,17 @@ static bool is_elf(int fd)
 	return fd_read_at(fd, 0, magic, sizeof(magic)) == 0 && !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-static void set_fd(struct file_table *table, struct file *file, int fd)
+static void set_fd(struct file_table *table, uint32_t number, int fd)
 {
+	struct file *file = &table->entries[number].file;
+
 	file->fd = fd;
 	file->is_elf = is_elf(fd);
 	file->state = FILE_OPEN;
 	if (!file->id.generation)
 		file->id.generation = file_generation(fd); /* maps don't tell it */
 	table->nr_open++;
+	list_open(table, number);
 }
 
 int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
@@ -172,7 +203,7 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 		root_table_fd(table->roots, root_table_add(table->roots, pid));
 	fd = file_open_mapped(id, path, pid, start, end);
 	if (fd >= 0)
-		set_fd(table, &table->entries[number].file, fd);
+		set_fd(table, (uint32_t)number, fd);
 	else if (fd == -EACCES)
 		table->entries[number].file.state = FILE_REFUSED;
 	return number;
@@ -191,7 +222,7 @@ int64_t file_table_add_fd(struct file_table *table, const char *path, int fd)
 	if (number < 0)
 		return number;
 	make_room(table);
-	set_fd(table, &table->entries[number].file, fd);
+	set_fd(table, (uint32_t)number, fd);
 	return number;
 }
 
@@ -208,7 +239,7 @@ int file_table_reopen(struct file_table *table, uint32_t number)
 		file->state = FILE_GONE;
 		return -ENOENT;
 	}
-	set_fd(table, file, fd);
+	set_fd(table, number, fd);
 	return 0;
 }
 
@@ -224,5 +255,13 @@ const struct file *file_table_get(const struct file_table *table, uint32_t numbe
 
 void file_table_mark_sampled(struct file_table *table, uint32_t number)
 {
-	table->entries[number].file.sampled = true;
+	struct file *file = &table->entries[number].file;
+
+	if (file->sampled)
+		return;
+	if (file->fd >= 0)
+		unlist_open(table, number);
+	file->sampled = true;
+	if (file->fd >= 0)
+		list_open(table, number);
 }

@@ -11,12 +11,15 @@
  *
  * The signal is the only thing here that can do harm. It is sent only to a process that has a
  * handler for it, through a pidfd, and only while the file is there: without it a JVM writes all
- * its threads' stacks to its output. The same happens if the mechanism is off, so that is looked
+ * its threads' stacks to its output. That the handler is the JVM's, and not that of a program that
+ * has loaded one with -Xrs or of what the process has become by an exec, shows in the thread that
+ * JVMs start for their handlers. The same happens if the mechanism is off, so that is looked
  * for where it is mostly said; @argfiles are not followed.
  */
 #include "proc/java_attach.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -32,6 +35,10 @@
 #include "proc/java_socket.h"
 
 #define OPTIONS_BYTES (256u << 10)
+
+/* "Signal Dispatcher", as the kernel cuts it. It is among the first threads of a JVM. */
+#define DISPATCHER	"Signal Dispatch"
+#define DISPATCHER_NEAR 1024
 
 static int explain(const struct java_socket *jvm, int err, struct error *error)
 {
@@ -107,6 +114,34 @@ static int any_text(int32_t pid, const char *what, bool (*forbids)(const char *t
 	return 0;
 }
 
+static bool is_dispatcher(int32_t pid, const char *tid)
+{
+	cleanup_file FILE *file = NULL;
+	char path[64], comm[32] = "";
+
+	if (snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", pid, tid) >= (int)sizeof(path))
+		return false;
+	file = fopen(path, "re");
+	return file && fgets(comm, sizeof(comm), file) && !strcmp(comm, DISPATCHER "\n");
+}
+
+static bool has_dispatcher(int32_t pid)
+{
+	const struct dirent *entry;
+	bool found = false;
+	char path[64];
+	unsigned nr;
+	DIR *tasks;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	tasks = opendir(path);
+	for (nr = 0; tasks && !found && nr < DISPATCHER_NEAR && (entry = readdir(tasks)); nr++)
+		found = is_dispatcher(pid, entry->d_name);
+	if (tasks)
+		(void)closedir(tasks);
+	return found;
+}
+
 /* Reads the status anew, as close to the signal as can be: an exec takes handlers away. */
 static int check_ready(struct java_socket *jvm, struct error *error)
 {
@@ -117,7 +152,7 @@ static int check_ready(struct java_socket *jvm, struct error *error)
 	if (jvm->status.state == 'T' || jvm->status.state == 't')
 		return error_set(error, -EAGAIN, "cannot ask JVM %d for its names: it is stopped",
 				 pid);
-	if (!process_status_catches(&jvm->status, SIGQUIT)) {
+	if (!process_status_catches(&jvm->status, SIGQUIT) || !has_dispatcher(pid)) {
 		error_set(error, -EAGAIN,
 			  "cannot ask JVM %d for its names: it does not catch SIGQUIT", pid);
 		error_hint(error, "it is still starting, or was started with -Xrs: signals are "

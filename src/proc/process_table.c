@@ -103,7 +103,7 @@ static struct process *find_or_add(struct process_table *table, int32_t pid)
 	return process;
 }
 
-/* Names that the kernel gives to memory which has an inode, but is no file that anybody put there. */
+/* Names that the kernel gives to memory which has an inode, but is no file that was put there. */
 static bool is_nameless(const char *path)
 {
 	return !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/SYSV", 5) ||

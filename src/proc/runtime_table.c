@@ -328,9 +328,10 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 
 /* --- the map that it writes ---------------------------------------------------------------- */
 
+/* Time that the machine slept counts for the file, not for the process: it is given to both. */
 static bool is_as_new(int fd, const struct runtime_process *process)
 {
-	uint64_t age_ns = now_ns(CLOCK_MONOTONIC) - process->start_time_ns;
+	uint64_t age_ns = now_ns(CLOCK_BOOTTIME) - process->start_time_ns;
 	struct stat st;
 	uint64_t written_ns;
 
@@ -342,31 +343,29 @@ static bool is_as_new(int fd, const struct runtime_process *process)
 
 /*
  * Below our own root, since its own can't be found any more. A container's process has no map
- * there; what else has that name was left behind by an earlier process of that number.
+ * there.
  */
 static int open_map_of_gone(const struct runtime_process *process, const char *path)
 {
 	uid_t owner = process->uid == (uid_t)-1 ? geteuid() : process->uid;
-	cleanup_fd int fd = -1;
 
 	if (process->inner_pid && process->inner_pid != process->pid)
 		return -ENOENT;
-	fd = file_open_owned(-1, path, owner);
-	if (fd >= 0 && !is_as_new(fd, process))
-		return -ENOENT;
-	return take_fd(&fd);
+	return file_open_owned(-1, path, owner);
 }
 
 int runtime_process_open_map(const struct runtime_process *process)
 {
 	int32_t pid = process->inner_pid ? process->inner_pid : process->pid;
+	cleanup_fd int fd = -1;
 	char path[64];
-	int fd;
 
 	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
 	if (process->root_fd >= 0)
 		fd = file_open_owned(process->root_fd, path, process->uid);
 	else
 		fd = open_map_of_gone(process, path);
-	return fd >= 0 || fd == -ENOENT ? fd : -EACCES;
+	if (fd >= 0 && !is_as_new(fd, process))
+		return -ENOENT; /* left behind by an earlier process of that number */
+	return fd >= 0 || fd == -ENOENT ? take_fd(&fd) : -EACCES;
 }

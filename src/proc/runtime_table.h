@@ -62,9 +62,9 @@ const struct runtime_process *runtime_table_get(const struct runtime_table *tabl
 
 /*
  * Opens the process' perf map for reading: below its own root, a regular file, of its own user or
- * of root, no link. A descriptor, or -ENOENT, or -EACCES for one that is not to be trusted. Of a
- * process that was gone before it was looked at, the map is taken that lies below our own root, if
- * it is ours or root's and no older than the process.
+ * of root, no link, no older than the process. A descriptor, or -ENOENT, or -EACCES for one that is
+ * not to be trusted. Of a process that was gone before it was looked at, the map is taken that lies
+ * below our own root, if it is ours or root's.
  */
 int runtime_process_open_map(const struct runtime_process *process);
 

@@ -3,7 +3,8 @@
  * anywhere on the stack. A function that is on one stack several times counts once.
  *
  * A function is a name in a module; all code of a module that has no name is one function. One that
- * was inlined is a function like others: the innermost one ran itself, all others were on the stack.
+ * was inlined is a function like others: the innermost one ran itself, all others were on the
+ * stack.
  */
 #ifndef STOOK_PROFILE_FUNCTION_TOTALS_H
 #define STOOK_PROFILE_FUNCTION_TOTALS_H

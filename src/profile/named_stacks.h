@@ -57,8 +57,9 @@ struct named_stacks {
  * A frame with lines is a word for each function that was inlined there, callers first; where the
  * source is known it is `FUNCTION FILE.c:LINE`.
  *
- * A name that is missing is `[unknown]`, or `[deleted]` if the file could not be read; a stack that should be there but could not be read is
- * `[Missed User Stack]` or `[Missed Kernel Stack]`. Control characters in names become `?`.
+ * A name that is missing is `[unknown]`, or `[deleted]` if the file could not be read; a stack that
+ * should be there but could not be read is `[Missed User Stack]` or `[Missed Kernel Stack]`.
+ * Control characters in names become `?`.
  *
  * 0 or -ENOMEM. The profile is not needed any more afterwards.
  */

@@ -7,11 +7,6 @@
 
 #include "base/array.h"
 
-static size_t bytes_of(const struct wire_record *record)
-{
-	return sizeof(*record) + ((size_t)record->nr_user + record->nr_kernel) * sizeof(uint64_t);
-}
-
 int deferred_list_add(struct deferred_list *list, const struct wire_record *record, size_t bytes,
 		      const struct mappings *mappings)
 {
@@ -33,7 +28,7 @@ int deferred_list_add(struct deferred_list *list, const struct wire_record *reco
 
 static void release(struct deferred_list *list, struct deferred *item)
 {
-	list->bytes -= bytes_of(item->record);
+	list->bytes -= wire_record_bytes(item->record);
 	mappings_unref(item->mappings);
 	free(item->record);
 }

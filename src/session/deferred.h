@@ -29,7 +29,10 @@ struct deferred_list {
 int deferred_list_add(struct deferred_list *list, const struct wire_record *record, size_t bytes,
 		      const struct mappings *mappings);
 
-/* Hands each one to take(), in order; those of which that returns -EAGAIN stay. 0, or what it was. */
+/*
+ * Hands each one to take(), in order; those of which that returns -EAGAIN stay. 0, or the error
+ * that take() returned.
+ */
 int deferred_list_retry(struct deferred_list *list,
 			int (*take)(void *context, const struct wire_record *record,
 				    const struct mappings *mappings),

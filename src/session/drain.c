@@ -96,17 +96,12 @@ static const struct wire_record *record_at(const struct drain *drain, size_t i)
 	return (const struct wire_record *)(drain->bytes + drain->records[i].at);
 }
 
-static size_t record_bytes(const struct wire_record *record)
-{
-	return sizeof(*record) + ((size_t)record->nr_user + record->nr_kernel) * sizeof(uint64_t);
-}
-
 static bool is_sound(const struct wire_record *record, size_t bytes)
 {
 	return bytes >= sizeof(*record) &&
 	       record->nr_user <=
 		       (record->user_end == WALK_RAW ? WIRE_MAX_RAW_WORDS : WIRE_MAX_USER_FRAMES) &&
-	       record->nr_kernel <= WIRE_MAX_KERNEL_FRAMES && bytes == record_bytes(record);
+	       record->nr_kernel <= WIRE_MAX_KERNEL_FRAMES && bytes == wire_record_bytes(record);
 }
 
 int drain_add_record(struct drain *drain, const struct wire_record *record, size_t bytes)
@@ -244,7 +239,7 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 		      const struct mappings *mappings)
 {
 	struct unwinder *unwinder = drain->options.unwinder;
-	size_t bytes = record_bytes(record);
+	size_t bytes = wire_record_bytes(record);
 	int err = 0;
 
 	if (unwinder && mappings && !unwinder_knows(unwinder, record)) {
@@ -378,7 +373,7 @@ static void keep_records(struct drain *drain, size_t nr)
 	sort(drain->records, nr, sizeof(*drain->records), compare_places);
 	for (i = 0; i < nr; i++) {
 		const struct wire_record *record = record_at(drain, i);
-		size_t bytes = record_bytes(record);
+		size_t bytes = wire_record_bytes(record);
 
 		memmove(drain->bytes + to, record, bytes);
 		drain->records[i].at = to;

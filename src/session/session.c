@@ -16,24 +16,18 @@
 #include "base/clock.h"
 #include "session/session_state.h"
 
-#define POLL_NS		(100 * NS_PER_MS)
-#define BUSY_POLL_NS	(10 * NS_PER_MS) /* while the ring fills quickly */
-#define EPOCH_NS	(5 * NS_PER_SEC)
-#define SIDEBAND_NAP_NS (2 * NS_PER_MS) /* at most so often is the sideband worth waking up for … */
-#define RAW_NAP_NS	NS_PER_MS	/* … and the ring while it brings raw records */
+#define POLL_NS	     (100 * NS_PER_MS)
+#define BUSY_POLL_NS (10 * NS_PER_MS) /* while the ring fills quickly */
+#define EPOCH_NS     (5 * NS_PER_SEC)
+
+/* At most so often it is worth waking up: for the sideband, for a ring that brings raw records. */
+#define SIDEBAND_NAP_NS (2 * NS_PER_MS)
+#define RAW_NAP_NS	NS_PER_MS
 
 #define SETTLE_NS      (200 * NS_PER_MS) /* at the end of an interval … */
 #define LAST_SETTLE_NS (3 * NS_PER_SEC)	 /* … and of the run, for tables that are being made */
 
 #define SAMPLING_NICE (-20)
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec used;
-
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
-}
 
 /*
  * While it samples, user space needs little, but soon: on an overloaded host the ring would fill up
@@ -53,7 +47,7 @@ static void hurry_no_more(const struct session *session)
 int session_start(struct session *session, struct error *error)
 {
 	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
-	session->sampling_cpu_ns = own_cpu_ns();
+	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
 	hurry(session);
@@ -287,7 +281,8 @@ int session_stop(struct session *session, struct error *error)
 
 	sampling_stop(session->sampling);
 	session->stopped_ns = clock_now_ns();
-	session->sampling_cpu_ns = own_cpu_ns() - session->sampling_cpu_ns;
+	session->sampling_cpu_ns =
+		clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - session->sampling_cpu_ns;
 	sampling_read(session->sampling, &session->reading);
 	absence_end(&session->absence, session->stopped_ns);
 	err = end_epoch(session, error);

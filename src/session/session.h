@@ -98,6 +98,9 @@ struct profile *session_profile(struct session *session);
 struct file_table *session_files(struct session *session);
 struct runtime_table *session_runtimes(struct session *session);
 
+/* Why unwind tables are not kept in table_folder; NULL: they are, or there are none. */
+const struct error *session_table_cache_error(const struct session *session);
+
 void session_summarize(const struct session *session, struct session_summary *ret);
 
 /* Samples taken so far, for a progress line: one call into the kernel. */

@@ -16,6 +16,11 @@ struct runtime_table *session_runtimes(struct session *session)
 	return session->runtimes;
 }
 
+const struct error *session_table_cache_error(const struct session *session)
+{
+	return session->unwinder ? unwinder_cache_error(session->unwinder) : NULL;
+}
+
 uint64_t session_progress(const struct session *session)
 {
 	return session->accounting.sum.recorded + session->accounting.sum.counted +

@@ -1,8 +1,8 @@
 /*
  * Sizes by the rate of samples. The ring must take what comes between two polls, also when every
- * stack is a new one and the poll comes late, or a raw one and the poll comes soon; the count map, the different stacks of an epoch.
- * Both only cost memory when they are too large; too small, the ring loses samples, and an epoch
- * ends early.
+ * stack is a new one and the poll comes late, or a raw one and the poll comes soon; the count map,
+ * the different stacks of an epoch. Both only cost memory when they are too large; too small, the
+ * ring loses samples, and an epoch ends early.
  */
 #include "session/sizes.h"
 

@@ -68,6 +68,8 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 		*ret_wanted = (uint32_t)number;
 		return WALK_RAW;
 	}
+	if (memory->table->used_epoch != context->epoch)
+		memory->table->used_epoch = context->epoch;
 	*ret_packed =
 		unwind_find_rule(memory, memory->table, address - mapping->start + mapping->offset);
 	return WALK_NONE;

@@ -15,11 +15,11 @@
 struct stack_walk_context {
 	const struct unwind_pool *pool;
 	const struct mappings *mappings; /* of the process */
-	/* The number of a mapping's table; negative: it has none, and is walked by frame pointers. */
+	/* A mapping's table; negative: it has none, and is walked by frame pointers. */
 	int64_t (*table_of)(void *argument, const struct mapping *mapping);
 	void *argument;
 	uint32_t max_frames;
-	uint32_t epoch; /* the current one: when tables were of use */
+	uint32_t epoch; /* the current one: what is noted in tables that are of use */
 };
 
 struct user_stack {

@@ -23,6 +23,9 @@
 
 #define END_SECONDS 2
 
+/* Each holds a descriptor; in a storm of programs most of them will not live to see their table. */
+#define WISHES_MAX 512
+
 struct wish {
 	uint32_t number;
 	int fd;
@@ -44,19 +47,12 @@ struct table_worker {
 	int event_fd;
 };
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec used;
-
-	(void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * NS_PER_SEC + (uint64_t)used.tv_nsec;
-}
-
 /* How long to wait until the budget allows to go on. */
 static uint64_t debt_ns(const struct table_worker *worker)
 {
 	uint64_t seconds = (clock_now_ns() - worker->started_ns) / NS_PER_SEC;
-	uint64_t allowed = BUDGET_NS + seconds * BUDGET_NS_A_SECOND, used = own_cpu_ns();
+	uint64_t allowed = BUDGET_NS + seconds * BUDGET_NS_A_SECOND;
+	uint64_t used = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 
 	return used > allowed ? (used - allowed) / BUDGET_NS_A_SECOND * NS_PER_SEC + NS_PER_SEC : 0;
 }
@@ -201,6 +197,8 @@ void table_worker_free(struct table_worker *worker)
 
 static int add(struct table_worker *worker, uint32_t number, int fd)
 {
+	if (worker->nr_wishes >= WISHES_MAX)
+		return -ENOSPC;
 	if (array_reserve(&worker->wishes, &worker->wish_capacity, worker->nr_wishes + 1,
 			  sizeof(*worker->wishes)) < 0 ||
 	    array_reserve(&worker->made, &worker->made_capacity, worker->nr_waiting + 1,

@@ -24,7 +24,10 @@ struct table_worker *table_worker_new(struct unwind_cache *cache, struct error *
 /* Waits for the table that is being made, if any, but not for ever: then its memory stays. */
 void table_worker_free(struct table_worker *worker);
 
-/* Asks for the table of the file behind fd, which is taken. 0 or -ENOMEM (fd is closed). */
+/*
+ * Asks for the table of the file behind fd, which is taken. 0, -ENOMEM, or -ENOSPC when too many
+ * wait (then fd is closed).
+ */
 int table_worker_add(struct table_worker *worker, uint32_t number, int fd);
 
 /* One more sample waits for this table: of those asked for, the one with most is made first. */

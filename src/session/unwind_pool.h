@@ -1,7 +1,7 @@
 /*
  * The memory that the kernel's walk reads (bpf/unwind_pool.h), from the side that writes it: arrays
- * of processes and tables, and pieces of chunks. The BPF maps are mapped into our memory, so writing
- * is no system call, and no CPU is blind while it goes on.
+ * of processes and tables, and pieces of chunks. The BPF maps are mapped into our memory, so
+ * writing is no system call, and no CPU is blind while it goes on.
  *
  * What is released may still be read by a program that runs; it is given out again only after
  * unwind_pool_epoch_ended(), which is to be called when all of these have finished.
@@ -34,8 +34,8 @@ struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool);    /* a
 #define UNWIND_POOL_MAX_PIECE (POOL_CHUNK_BYTES - 32)
 
 /*
- * A piece of at most UNWIND_POOL_MAX_PIECE bytes, aligned to 32 bytes, with anything in it; its place, or 0
- * when there is no room within max_bytes (or no memory).
+ * A piece of at most UNWIND_POOL_MAX_PIECE bytes, aligned to 32 bytes, with anything in it; its
+ * place, or 0 when there is no room within max_bytes (or no memory).
  */
 uint32_t unwind_pool_allocate(struct unwind_pool *pool, size_t bytes);
 void unwind_pool_release(struct unwind_pool *pool, uint32_t place, size_t bytes);

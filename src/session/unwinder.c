@@ -21,6 +21,7 @@
 
 #define VDSO_TABLE     0
 #define NO_TABLE       UINT32_MAX
+#define LEFT_OUT       (UINT32_MAX - 1) /* there are as many tables as there may be */
 #define NO_FILE	       UINT32_MAX
 #define MAX_DISK_BYTES (256ULL << 20)
 
@@ -48,6 +49,7 @@ struct unwinder {
 	uint32_t epoch;
 	uint32_t hand; /* which way of a full set is taken next */
 	struct unwinder_cost cost;
+	struct error cache_error; /* code 0: none */
 };
 
 /* --- beginning and end ----------------------------------------------------------------------- */
@@ -89,7 +91,8 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 	unwinder->pool = unwind_pool_new(options->fds, options->max_bytes, error);
 	if (unwinder->pool && options->cache_folder)
 		/* Without it, tables are made anew: no failure. */
-		cache = unwind_cache_open(options->cache_folder, MAX_DISK_BYTES, NULL);
+		cache = unwind_cache_open(options->cache_folder, MAX_DISK_BYTES,
+					  &unwinder->cache_error);
 	if (unwinder->pool)
 		unwinder->worker = table_worker_new(cache, error);
 	if (!unwinder->worker) {
@@ -116,6 +119,11 @@ void unwinder_free(struct unwinder *unwinder)
 	free(unwinder);
 }
 
+const struct error *unwinder_cache_error(const struct unwinder *unwinder)
+{
+	return unwinder->cache_error.code ? &unwinder->cache_error : NULL;
+}
+
 /* --- tables ---------------------------------------------------------------------------------- */
 
 static struct unwind_table_entry *entry_of(const struct unwinder *unwinder, uint32_t number)
@@ -125,20 +133,26 @@ static struct unwind_table_entry *entry_of(const struct unwinder *unwinder, uint
 
 static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 {
-	if (file < unwinder->nr_files && unwinder->table_of_file[file] != NO_TABLE)
-		return unwinder->table_of_file[file];
-	if (unwinder->nr_tables == UNWIND_MAX_TABLES) {
-		unwinder->cost.nr_files_left_out++;
-		return -ENOSPC;
-	}
+	uint32_t *number;
+
 	if (array_reserve(&unwinder->table_of_file, &unwinder->file_capacity, (size_t)file + 1,
 			  sizeof(*unwinder->table_of_file)) < 0)
 		return -ENOMEM;
 	while (unwinder->nr_files <= file)
 		unwinder->table_of_file[unwinder->nr_files++] = NO_TABLE;
-	if (add_table(unwinder, file) < 0)
-		return -ENOMEM;
-	return unwinder->table_of_file[file] = (uint32_t)(unwinder->nr_tables - 1);
+	number = &unwinder->table_of_file[file];
+	if (*number == NO_TABLE && unwinder->nr_tables == UNWIND_MAX_TABLES) {
+		*number = LEFT_OUT;
+		unwinder->cost.nr_files_left_out++;
+	}
+	if (*number == LEFT_OUT)
+		return -ENOSPC;
+	if (*number == NO_TABLE) {
+		if (add_table(unwinder, file) < 0)
+			return -ENOMEM;
+		*number = (uint32_t)(unwinder->nr_tables - 1);
+	}
+	return *number;
 }
 
 /* The number of a mapping's table; negative: it has none. */
@@ -370,8 +384,8 @@ static void set_slot(struct unwinder *unwinder, uint64_t *slot, uint64_t value)
 				    process_bytes(process_at(unwinder, old)->nr_mappings));
 }
 
-static void fill_mappings(struct unwinder *unwinder, struct unwind_process *process,
-			  const struct mappings *mappings)
+static int fill_mappings(struct unwinder *unwinder, struct unwind_process *process,
+			 const struct mappings *mappings)
 {
 	struct unwind_mapping *to = (struct unwind_mapping *)(process + 1);
 	size_t i;
@@ -380,6 +394,8 @@ static void fill_mappings(struct unwinder *unwinder, struct unwind_process *proc
 		const struct mapping *from = mappings_get(mappings, i);
 		int64_t number = table_of_mapping(unwinder, from);
 
+		if (number == -ENOMEM)
+			return -ENOMEM;
 		to[i] = (struct unwind_mapping){
 			.start = from->start,
 			.end = from->end,
@@ -388,6 +404,7 @@ static void fill_mappings(struct unwinder *unwinder, struct unwind_process *proc
 			.kind = number < 0 ? UNWIND_BY_FRAME_POINTER : UNWIND_BY_TABLE,
 		};
 	}
+	return 0;
 }
 
 int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_time_ns,
@@ -415,7 +432,10 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 		.nr_mappings = (uint32_t)nr,
 		.is_final = nr < mappings_nr(mappings),
 	};
-	fill_mappings(unwinder, process, mappings);
+	if (fill_mappings(unwinder, process, mappings) < 0) {
+		unwind_pool_release(unwinder->pool, place, process_bytes(nr));
+		return -ENOMEM;
+	}
 	set_slot(unwinder, choose_slot(unwinder, pid), (uint64_t)pid << 32 | place);
 	return 0;
 }

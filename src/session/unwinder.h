@@ -2,8 +2,8 @@
  * What the kernel's walk by unwind tables needs from user space: which process has what mapped, and
  * the tables of the files; and the walk of those samples that came before it was there.
  *
- * Nothing is done before there is a need. The first sample of a process comes raw; it is the sign to
- * publish its mappings. A walk that meets a file without a table asks for it; a worker makes it;
+ * Nothing is done before there is a need. The first sample of a process comes raw; it is the sign
+ * to publish its mappings. A walk that meets a file without a table asks for it; a worker makes it;
  * from then on all processes that have the file mapped are walked in the kernel. Where memory for
  * tables runs out, those that were of use the longest time ago go first.
  */
@@ -34,9 +34,12 @@ struct unwinder;
 struct unwinder *unwinder_new(const struct unwinder_options *options, struct error *error);
 void unwinder_free(struct unwinder *unwinder);
 
+/* Why tables are not kept in the folder that was named; NULL: they are, or none was. */
+const struct error *unwinder_cache_error(const struct unwinder *unwinder);
+
 /*
- * A process, as its record says, has these mappings: lets the kernel walk it. Not to find room is no
- * failure: its next sample is raw again. 0 or -ENOMEM.
+ * A process, as its record says, has these mappings: lets the kernel walk it. Not to find room in
+ * the pool is no failure: its next sample is raw again. 0 or -ENOMEM.
  */
 int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_time_ns,
 		     uint64_t exec_id, const struct mappings *mappings);

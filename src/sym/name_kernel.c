@@ -2,16 +2,29 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "sym/naming.h"
+
+/*
+ * How the kernel names the padding before a function. Among the frames of an interrupted kernel are
+ * addresses that are no return addresses, and can't be told from those: the byte before is looked
+ * up for all.
+ */
+#define BEFORE_FUNCTION "__pfx_"
 
 /* A frame's module says "[kernel]" already; which kernel module is not part of a function name. */
 static int add_kernel_name(void *context, size_t i, const char *name, const char *module)
 {
 	const struct naming *naming = context;
 
-	return i < naming->nr ? name_frame(naming, naming->frames[i].frame, name) : -EINVAL;
+	if (i >= naming->nr)
+		return -EINVAL;
+	/* Nothing runs in the bytes before a function: it was interrupted at its very beginning. */
+	if (!strncmp(name, BEFORE_FUNCTION, sizeof(BEFORE_FUNCTION) - 1))
+		name += sizeof(BEFORE_FUNCTION) - 1;
+	return name_frame(naming, naming->frames[i].frame, name);
 }
 
 /* True if the source named what it could; otherwise the result says why not. */

@@ -85,7 +85,6 @@ static void measure(struct symbol_cache *cache)
 	cache->bytes += entry->bytes;
 }
 
-/* Down to nr_max entries: one, which is the latest, may alone be larger than all should be. */
 /* The latest one stays, even if it alone is larger than all should be together. */
 static void make_room(struct symbol_cache *cache)
 {

@@ -1,6 +1,6 @@
 /*
- * elf/debug_abbreviations and elf/debug_entries: abbreviations and entries that may be anything. All
- * reading stays inside of them, and ends.
+ * elf/debug_abbreviations and elf/debug_entries: abbreviations and entries that may be anything.
+ * All reading stays inside of them, and ends.
  *
  * The first byte chooses the sizes of addresses and offsets, the next two say how many bytes of
  * abbreviations follow; the rest are entries.

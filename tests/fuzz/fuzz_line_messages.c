@@ -1,6 +1,6 @@
 /*
- * sym/line_messages: what a child that somebody took over may send. Whatever it is, the reader stays
- * in its bounds, and tells of each address once at the most, with texts that end.
+ * sym/line_messages: what a child that somebody took over may send. Whatever it is, the reader
+ * stays in its bounds, and tells of each address once at the most, with texts that end.
  *
  * The first byte says in what pieces the rest comes.
  *

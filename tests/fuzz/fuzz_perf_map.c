@@ -70,7 +70,7 @@ static void compare(const struct outcome *a, const struct outcome *b, const char
 	}
 }
 
-/* --- reading: the text's first nr bytes are there now ------------------------------------------ */
+/* --- reading: the text's first nr bytes are there now ----------------------------------------- */
 
 static void parse_perf_map(struct outcome *outcome, const char *text, size_t nr)
 {

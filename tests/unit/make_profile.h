@@ -3,8 +3,8 @@
  *
  * Root first. A frame is `module!name`, of module `app` without `module!`, and of the kernel with
  * `_[k]`. `!` without a name makes a frame that has none. `name@x` is another address in `name`.
- * `name{/path/file.c:12}` has a line. `name_[i]` was inlined into the frame before it, `name_[j]` was
- * made at run time; a module `~x` is gone.
+ * `name{/path/file.c:12}` has a line. `name_[i]` was inlined into the frame before it, `name_[j]`
+ * was made at run time; a module `~x` is gone.
  * `[missed]` as first or last frame makes the user or kernel stack a missed one.
  */
 #ifndef STOOK_TESTS_UNIT_MAKE_PROFILE_H

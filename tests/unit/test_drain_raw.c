@@ -1,6 +1,6 @@
 /*
- * session/drain: records that come raw are walked by the tables of their files, which may have to be
- * made first. The file is a real one, so that it can be opened by its name.
+ * session/drain: records that come raw are walked by the tables of their files, which may have to
+ * be made first. The file is a real one, so that it can be opened by its name.
  */
 #include "session/drain.h"
 #include "session/deferred.h"

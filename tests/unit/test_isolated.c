@@ -216,9 +216,14 @@ static int look_around(void *context, int fd)
 	struct sigaction action;
 	struct rlimit core;
 	sigset_t blocked;
+	struct stat st, null;
 	int other;
 
-	for (other = 0; other < 200; other++)
+	for (other = 0; other <= STDERR_FILENO; other++)
+		if (fstat(other, &st) < 0 || stat("/dev/null", &null) < 0 ||
+		    st.st_rdev != null.st_rdev)
+			(void)write_text(fd, "a standard stream leads somewhere;");
+	for (; other < 200; other++)
 		if (other != fd && other != run->fd && fcntl(other, F_GETFD) >= 0)
 			(void)write_text(fd, "a descriptor is open;");
 	if (fcntl(run->fd, F_GETFD) < 0)

@@ -36,6 +36,7 @@ struct play {
 	const char *answer; /* NULL: none */
 	bool writes_map;
 	bool has_no_handler;  /* SIGQUIT would end it */
+	bool is_embedded;     /* with -Xrs, in a program with a handler of its own */
 	bool listens_already; /* before any signal */
 	bool never_listens;
 	bool keeps_connection;
@@ -142,6 +143,8 @@ static void act(struct jvm *jvm, const struct play *play, int ready_fd)
 	int listener = -1;
 
 	name_files(jvm, getpid());
+	if (!play->is_embedded)
+		(void)prctl(PR_SET_NAME, "Signal Dispatcher");
 	(void)sigemptyset(&none);
 	(void)sigemptyset(&quit);
 	(void)sigaddset(&quit, SIGQUIT);
@@ -292,6 +295,21 @@ TEST(java_attach_spares_those_that_do_not_listen)
 	check_words(&error, -EAGAIN, "does not catch SIGQUIT");
 	CHECK(*error.hint);
 	(void)usleep(50000);
+	stop(&jvm);
+}
+
+/* So would this one, if it is a program's own. */
+TEST(java_attach_spares_the_handlers_of_others)
+{
+	const struct play play = {.is_embedded = true};
+	struct error error;
+	struct jvm jvm;
+
+	start(&jvm, &play);
+	CHECK_EQ(ask(&jvm, PLENTY_NS, &error), -EAGAIN);
+	check_words(&error, -EAGAIN, "does not catch SIGQUIT");
+	(void)usleep(50000);
+	CHECK_EQ(jvm.seen->nr_quits, 0);
 	stop(&jvm);
 }
 

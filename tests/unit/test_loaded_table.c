@@ -126,7 +126,7 @@ TEST(loaded_table_is_found_as_the_table_itself)
 	}
 }
 
-/* A function of a megabyte, then nothing for 16: its middle is one page, the gap is none. */
+/* The large function's middle is one page, the gap behind it is none. */
 TEST(loaded_table_has_equal_pages_once_and_empty_ones_never)
 {
 	struct unwind_pool *pool = open_pool(POOL_BYTES);
@@ -134,14 +134,7 @@ TEST(loaded_table_has_equal_pages_once_and_empty_ones_never)
 	struct unwind_table table;
 	struct unwind_rows rows;
 
-	rows_init(&rows);
-	(void)rows_add_rule(&rows, fixture_packable(8));
-	(void)rows_add_rule(&rows, fixture_packable(9));
-	rows_add(&rows, 0x400010, 1);
-	rows_add(&rows, 0x400014, 2);
-	rows_add(&rows, 0x500014, 0);
-	rows_add(&rows, 0x1500000, 1);
-	rows_add(&rows, 0x1510000, 0);
+	rows_make_large(&rows);
 	table = pack(&rows);
 	CHECK_EQ(loaded_table_load(&loaded, pool, NUMBER, &table), 0);
 	CHECK_EQ(loaded.nr_pieces, 1 + 4); /* the directory; first, middle, last, behind the gap */

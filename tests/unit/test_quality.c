@@ -141,7 +141,7 @@ TEST(quality_counts_leaves_without_a_name)
 	profile_free(profile);
 }
 
-/* libc's start code has mostly no frame pointers: what lies above main is not to blame the stack for. */
+/* libc's start code has mostly no frame pointers: no stack is blamed for what lies above main. */
 TEST(quality_takes_main_for_a_beginning)
 {
 	struct profile *profile = profile_new();

@@ -424,6 +424,20 @@ TEST(runtime_process_opens_its_map)
 	remove_root(&process);
 }
 
+/* A container's pids start anew with it, and its /tmp may outlive it. */
+TEST(runtime_process_map_of_an_earlier_one)
+{
+	struct runtime_process process = make_root();
+	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
+
+	process.start_time_ns = clock_now_ns();
+	make_file(map, 0600);
+	check_opens(&process);
+	CHECK_EQ(utimensat(AT_FDCWD, map, long_ago, 0), 0);
+	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	remove_root(&process);
+}
+
 TEST(runtime_process_map_must_be_its_own)
 {
 	struct runtime_process process = make_root();

@@ -98,6 +98,25 @@ TEST(stack_walk_asks_for_the_table_that_it_needs)
 	walk_close(&walk);
 }
 
+/* As the kernel's walk does, so that no table goes while only walks in user space need it. */
+TEST(stack_walk_notes_when_a_table_was_of_use)
+{
+	static const struct unwind_rule rules[] = {END};
+	const struct unwind_table_entry *entry;
+	struct walk walk;
+
+	walk_open(&walk, rules);
+	entry = &unwind_pool_tables(walk.pool)[TABLE];
+	walk.epoch = 7;
+	walk.words[WIRE_RAW_PC] = JIT;
+	run(&walk);
+	CHECK_EQ(entry->used_epoch, 0);
+	walk.words[WIRE_RAW_PC] = IN(0);
+	run(&walk);
+	CHECK_EQ(entry->used_epoch, 7);
+	walk_close(&walk);
+}
+
 TEST(stack_walk_without_all_registers)
 {
 	const struct stack_walk_context none = {.max_frames = 10};

@@ -22,10 +22,8 @@ static struct symbol_table *read_image(const struct elf_image *image, struct err
 	return symbol_table_read(&part, 1, error);
 }
 
-static struct symbol_table *read_tiny(const struct tiny_symbol *symbols, size_t nr)
+static struct symbol_table *read_bytes(uint8_t *bytes, size_t nr_bytes)
 {
-	uint8_t bytes[TINY_ROOM];
-	size_t nr_bytes = tiny_elf_build(bytes, symbols, nr);
 	struct symbol_table *table;
 	struct elf_image image;
 
@@ -34,6 +32,13 @@ static struct symbol_table *read_tiny(const struct tiny_symbol *symbols, size_t 
 	CHECK(table);
 	elf_image_close(&image);
 	return table;
+}
+
+static struct symbol_table *read_tiny(const struct tiny_symbol *symbols, size_t nr)
+{
+	uint8_t bytes[TINY_ROOM];
+
+	return read_bytes(bytes, tiny_elf_build(bytes, symbols, nr));
 }
 
 /* What is at an offset in .text; "" for nothing. */
@@ -49,6 +54,23 @@ static const char *name_at(const struct symbol_table *table, uint64_t offset)
 #define GLOBAL STB_GLOBAL
 #define WEAK   STB_WEAK
 #define LOCAL  STB_LOCAL
+
+TEST(symbol_table_of_a_file_with_an_empty_section)
+{
+	static const struct tiny_symbol symbols[] = {{"f", 0x10, 0x10, GLOBAL, FUNC, false, 0}};
+	uint8_t bytes[TINY_ROOM];
+	size_t nr_bytes = tiny_elf_build(bytes, symbols, ARRAY_SIZE(symbols));
+	uint8_t *sections = bytes + nr_bytes - TINY_NR_SECTIONS * sizeof(Elf64_Shdr);
+	struct symbol_table *table;
+	Elf64_Shdr empty;
+
+	memcpy(&empty, sections + TINY_TEXT * sizeof(empty), sizeof(empty));
+	empty.sh_size = 0;
+	memcpy(sections + TINY_DATA * sizeof(empty), &empty, sizeof(empty));
+	table = read_bytes(bytes, nr_bytes);
+	CHECK_STR(name_at(table, 0x10), "f");
+	symbol_table_free(table);
+}
 
 TEST(symbol_table_covers_sizes_and_gaps)
 {

@@ -308,20 +308,13 @@ TEST(unwind_table_at_the_edges)
 			}
 }
 
-/* A function of a megabyte, then nothing for 16: the pages in its middle are one. */
+/* The pages in the large function's middle are one. */
 TEST(unwind_table_of_a_large_function_and_a_large_gap)
 {
 	struct unwind_table table;
 	struct unwind_rows rows;
 
-	rows_init(&rows);
-	(void)rows_add_rule(&rows, fixture_packable(8));
-	(void)rows_add_rule(&rows, fixture_packable(9));
-	rows_add(&rows, 0x400010, 1);
-	rows_add(&rows, 0x400014, 2);
-	rows_add(&rows, 0x500014, 0);
-	rows_add(&rows, 0x1500000, 1);
-	rows_add(&rows, 0x1510000, 0);
+	rows_make_large(&rows);
 	table = pack(&rows);
 	CHECK_EQ(table.start, 0x400000);
 	CHECK_EQ(table.nr_pages, 0x111);

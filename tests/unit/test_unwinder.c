@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -198,13 +199,49 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 	world_close(&world);
 }
 
+TEST(unwinder_counts_files_that_can_have_no_table)
+{
+	struct mappings *mappings = mappings_new();
+	struct unwind_process *process;
+	struct world world;
+	uint32_t i;
+
+	world_open(&world, POOL_BYTES);
+	for (i = 0; i < UNWIND_MAX_TABLES; i++) /* one too many: the vdso has one too */
+		(void)add_mapping(&mappings, MAPPING_FILE, i);
+	for (i = 0; i < 2; i++) {
+		publish(&world, PID, mappings);
+		process = find_process(&world, PID);
+		CHECK_EQ(mapping_of(process, UNWIND_MAX_TABLES - 2)->kind, UNWIND_BY_TABLE);
+		CHECK_EQ(mapping_of(process, UNWIND_MAX_TABLES - 1)->kind, UNWIND_BY_FRAME_POINTER);
+		CHECK_EQ(cost_of(&world).nr_files_left_out, 1);
+	}
+	mappings_unref(mappings);
+	world_close(&world);
+}
+
+/* The folder is a file. */
+TEST(unwinder_tells_why_no_tables_are_kept)
+{
+	struct unwinder_options options = {.max_bytes = POOL_BYTES, .cache_folder = "/dev/null"};
+	struct unwinder *unwinder = unwinder_new(&options, NULL);
+	struct world world;
+
+	CHECK(unwinder && unwinder_cache_error(unwinder)->code < 0);
+	CHECK(strstr(unwinder_cache_error(unwinder)->text, "/dev/null"));
+	unwinder_free(unwinder);
+	world_open(&world, POOL_BYTES); /* names none */
+	CHECK(!unwinder_cache_error(world.unwinder));
+	world_close(&world);
+}
+
 TEST(unwinder_without_memory)
 {
 	struct mappings *mappings = mappings_new();
 	struct world world;
-	size_t nth;
+	size_t nth, bytes;
 
-	(void)add_mapping(&mappings, MAPPING_ANON, 0);
+	(void)add_mapping(&mappings, MAPPING_FILE, 0);
 	for (nth = 1; nth < 150; nth++) { /* past some it is the vdso's table that is missing */
 		struct error error = {0};
 		bool is_open;
@@ -216,9 +253,13 @@ TEST(unwinder_without_memory)
 		world_close(&world);
 	}
 	world_open(&world, POOL_BYTES);
+	bytes = cost_of(&world).bytes;
 	(void)test_fail_allocation(1);
-	(void)unwinder_publish(world.unwinder, PID, 0, 0, mappings);
+	CHECK_EQ(unwinder_publish(world.unwinder, PID, 0, 0, mappings), -ENOMEM);
 	(void)test_fail_allocation(0);
+	CHECK(!find_process(&world, PID));
+	unwinder_epoch_ended(world.unwinder, 1);
+	CHECK_EQ(cost_of(&world).bytes, bytes); /* all of it was given back */
 	publish(&world, PID, mappings);
 	(void)test_fail_allocation(1);
 	unwinder_touch(world.unwinder, PID); /* cannot be noted: as before */

@@ -1,6 +1,6 @@
 /*
- * session/unwinder from end to end: this process' own stack, by the tables of its own files, has the
- * frames that the compiler's runtime finds in it (backtrace()).
+ * session/unwinder from end to end: this process' own stack, by the tables of its own files, has
+ * the frames that the compiler's runtime finds in it (backtrace()).
  */
 #include "session/unwinder.h"
 

@@ -84,6 +84,19 @@ static inline struct unwind_rule fixture_wide(uint32_t number)
 	return rule;
 }
 
+/* A function of a megabyte, then nothing for 16, and another one. */
+static inline void rows_make_large(struct unwind_rows *rows)
+{
+	rows_init(rows);
+	(void)rows_add_rule(rows, fixture_packable(8));
+	(void)rows_add_rule(rows, fixture_packable(9));
+	rows_add(rows, 0x400010, 1);
+	rows_add(rows, 0x400014, 2);
+	rows_add(rows, 0x500014, 0);
+	rows_add(rows, 0x1500000, 1);
+	rows_add(rows, 0x1510000, 0);
+}
+
 static inline void rows_make(struct unwind_rows *rows, const struct row_wishes *wishes)
 {
 	uint64_t state = wishes->seed, address = wishes->start;

@@ -46,6 +46,7 @@ struct walk {
 	uint64_t words[WIRE_MAX_RAW_WORDS]; /* as in a record; sp is STACK */
 	size_t nr_stack;
 	uint32_t max_frames;
+	uint32_t epoch;
 	struct user_stack stack;
 };
 
@@ -114,7 +115,8 @@ static inline void run(struct walk *walk)
 	const struct stack_walk_context context = {.pool = walk->pool,
 						   .mappings = walk->mappings,
 						   .table_of = table_of,
-						   .max_frames = walk->max_frames};
+						   .max_frames = walk->max_frames,
+						   .epoch = walk->epoch};
 	size_t nr = WIRE_RAW_STACK + walk->nr_stack;
 	uint64_t *guarded = test_guarded(walk->words, nr * sizeof(*guarded));
 
