@@ -25,7 +25,7 @@ cleanup() {
 	for pid in "${STARTED[@]}"; do
 		kill -KILL "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
 	done
-	rm -rf "$T"
+	rm -rf --one-file-system "$T"
 }
 trap cleanup EXIT
 

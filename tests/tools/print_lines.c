@@ -9,8 +9,8 @@
  *	/tmp/program.c:8
  *
  * Addresses are hexadecimal, as linked, on stdin; the answers come sorted, each once. -n leaves the
- * lines out, -s prints only the outermost function of each, -q nothing but the sums, -r FOLDER takes
- * that for the root of the file's paths, -o works in this process.
+ * lines out, -s prints only the outermost function of each, -q nothing but the sums, -r FOLDER
+ * takes that for the root of the file's paths, -o works in this process.
  */
 #include <errno.h>
 #include <fcntl.h>
