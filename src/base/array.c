@@ -1,4 +1,4 @@
-/* array_reserve(): doubles, so that n appends cost O(n). */
+/* array_reserve() doubles, so that n appends cost O(n). */
 #include "base/array.h"
 
 #include <errno.h>
@@ -28,4 +28,15 @@ int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_
 	*items = grown;
 	*capacity = wanted;
 	return 0;
+}
+
+void array_shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes)
+{
+	void **items = items_pointer;
+	void *shrunk = nr && nr < *capacity ? realloc(*items, nr * item_bytes) : NULL;
+
+	if (!shrunk)
+		return;
+	*items = shrunk;
+	*capacity = nr;
 }

@@ -19,4 +19,7 @@
 /* Makes room for `nr` items; items_pointer is the address of the pointer. 0 or -ENOMEM. */
 int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
 
+/* Gives back the room behind `nr` items. If that fails, the array is merely larger. */
+void array_shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
+
 #endif

@@ -1,8 +1,8 @@
 /*
- * The child gives up what it has in the order that each step still needs: descriptors, the root
- * (CAP_SYS_CHROOT), the user (CAP_SETUID), all capabilities, then what changing the user would
- * undo. Whatever of this fails ends it before work() begins, but for users who are not root and
- * have nothing to give up.
+ * The child leaves our session first, so that a Ctrl-C is only ours. Then it gives up what it has,
+ * in the order that each step still needs: descriptors, /proc, the root (CAP_SYS_CHROOT), the user
+ * (CAP_SETUID), all capabilities, then what changing the user would undo. Whatever of this fails
+ * ends it before work() begins, but for users who are not root and have nothing to give up.
  *
  * Its result comes as exit status: an errno fits. The parent waits with poll() on the pipe and then
  * on a pidfd, so that neither a child that hangs (in open() of a fifo, say) nor one that closes
@@ -84,13 +84,16 @@ static void close_others(const struct isolation *limits, int pipe_fd)
 	close_from_to(from, UINT32_MAX);
 }
 
+/* One that came before we left the session, and waits to be let in, is forgotten by SIG_IGN. */
 static void reset_signals(void)
 {
 	sigset_t none;
 	int number;
 
-	for (number = 1; number < NSIG; number++)
+	for (number = 1; number < NSIG; number++) {
+		(void)signal(number, SIG_IGN);
 		(void)signal(number, SIG_DFL);
+	}
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
@@ -112,6 +115,20 @@ static bool limit_resources(const struct isolation *limits)
 	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0) &&
 	       limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) &&
 	       (!limits->memory_bytes || limit(RLIMIT_AS, limits->memory_bytes));
+}
+
+/*
+ * The kernel's choice when memory runs out goes by size, and a target may be larger than the child
+ * that eats what was left. Without /proc, or the right to write there, the limits have to do.
+ */
+static void be_first_to_go(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)!write(fd, "1000", 4);
+	(void)close(fd);
 }
 
 static bool enter_root(const struct isolation *limits)
@@ -141,28 +158,39 @@ static bool drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) == 0;
 }
 
-/*
- * Not dumpable, so that the user whose id we took can't trace us and read our memory. A change of
- * user takes the death signal away: it comes after that, and then the parent may be gone already.
- */
-static bool be_private(pid_t parent)
+/* Not dumpable, so that the user whose id we took can't trace us and read our memory. */
+static bool be_private(void)
 {
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0 &&
-	       prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
+}
+
+static bool give_up_rights(const struct isolation *limits)
+{
+	be_first_to_go();
+	return enter_root(limits) && drop_user(limits) && drop_capabilities() &&
+	       limit_resources(limits) && be_private();
+}
+
+/*
+ * A change of user takes the death signal away: it comes after that, and then the parent may be
+ * gone already.
+ */
+static bool die_with(pid_t parent)
+{
+	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
 }
 
 __attribute__((noreturn)) static void run_child(int (*work)(void *context, int fd), void *context,
 						int pipe_fd, const struct isolation *limits,
 						pid_t parent)
 {
+	bool is_apart = setsid() >= 0;
 	int result;
 
 	close_others(limits, pipe_fd);
 	fd_open_standard_streams(); /* a library may write to them */
 	reset_signals();
-	if (!limits->is_trusted &&
-	    (!enter_root(limits) || !drop_user(limits) || !drop_capabilities() ||
-	     !limit_resources(limits) || !be_private(parent)))
+	if (!is_apart || (!limits->is_trusted && !give_up_rights(limits)) || !die_with(parent))
 		_exit(STATUS_SETUP);
 	result = work(context, pipe_fd);
 	_exit(result > 0 || result < -ERRNO_MAX ? STATUS_ODD : -result);
@@ -228,6 +256,15 @@ static int result_of(int status, struct error *error)
 	return -WEXITSTATUS(status);
 }
 
+/* By the handle of the process, which can't become another's, where there is one. */
+static void end_child(const struct isolated_child *child)
+{
+	if (child->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	else
+		(void)kill(child->pid, SIGKILL);
+}
+
 /* Waits for the child's end, which is made to come if it is not wanted any more. */
 static int reap(const struct isolated_child *child, int err, struct error *error)
 {
@@ -236,7 +273,7 @@ static int reap(const struct isolated_child *child, int err, struct error *error
 	if (err == 0)
 		err = await(child->pidfd, child->deadline_ns);
 	if (err < 0)
-		(void)kill(child->pid, SIGKILL);
+		end_child(child);
 	while (waitpid(child->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return error_set_errno(error, "cannot wait for the child process");

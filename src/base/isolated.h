@@ -2,10 +2,12 @@
  * Runs a function in a child process of its own, for work on other people's bytes with a library
  * that may crash, hang or eat memory over them. What it writes comes back through a pipe.
  *
- * The child is a copy of us without our descriptors, capabilities and signal handlers. It can't add
- * to files, can't be traced by the user that it has become, and can't start processes unless it
- * stays root. It still sees a copy of our memory, and the network: it keeps accidents away, and
- * changes to the host, not somebody who has taken it over and wants to know what we know.
+ * The child is a copy of us without our descriptors, capabilities and signal handlers, in a session
+ * of its own: what is typed at the terminal does not end it, but our end does. It can't add to
+ * files, can't be traced by the user that it has become, and can't start processes unless it stays
+ * root. Where memory runs out, the kernel ends it before others. It still sees a copy of our
+ * memory, and the network: it keeps accidents away, and changes to the host, not somebody who has
+ * taken it over and wants to know what we know.
  *
  * Other threads may run meanwhile: glibc makes malloc() usable after a fork. Other locks that they
  * hold at that moment (of a stdio stream, of ours) stay locked in the child: work() must not need

@@ -10,6 +10,10 @@ void naming_notes_tell(const struct symbolizer *symbolizer)
 	symbolizer_summarize(symbolizer, &result);
 	if (result.kernel_error.code)
 		complain_error(&result.kernel_error);
+	if (result.nr_tables_failed)
+		complain("names could not be read %zu times: files that make no sense, or maps too "
+			 "large for --symbol-bytes",
+			 result.nr_tables_failed);
 	if (result.lines_error.code)
 		complain_error(&result.lines_error);
 	if (result.nr_split_lost)

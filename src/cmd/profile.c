@@ -64,6 +64,7 @@ static int summarize(struct profile_run *run, uint64_t exec_ns, struct error *er
 {
 	struct run_summary summary = {
 		.runtimes = session_runtimes(run->session),
+		.names = &run->names,
 		.exec_ns = exec_ns,
 		.nr_cpus = run->options.cpus ? run->options.nr_cpus : run->nr_online_cpus,
 	};

@@ -11,10 +11,12 @@
  */
 #include "cmd/run_summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <sys/resource.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "format/columns.h"
 
@@ -130,6 +132,28 @@ static const char *line_head(const char **head)
 	return first;
 }
 
+/* What it takes to have names for a process' code, or why nothing helps: a sentence's end. */
+static const char *why_nameless(const struct run_summary *run, uint32_t number)
+{
+	const struct runtime_process *process = runtime_table_get(run->runtimes, number);
+	const struct runtime *runtime = process->runtime;
+	const char *silent = session_names_why_silent(run->names, number);
+	cleanup_fd int fd = -1;
+
+	if (silent)
+		return silent;
+	fd = runtime_process_open_map(process);
+	if (fd == -EACCES)
+		return "its perf map (/tmp/perf-PID.map) belongs to another user, or is no file";
+	if (runtime && runtime->is_java && !run->names->java)
+		return runtime->how_to_name; /* a map would be of an earlier run */
+	if (fd >= 0)
+		return "its perf map (/tmp/perf-PID.map) has no name for it";
+	if (process->jitdump >= 0)
+		return "its jitdump file has no name for it";
+	return runtime ? runtime->how_to_name : "it has written no perf map (/tmp/perf-PID.map)";
+}
+
 /* Whose code has no names, and what it takes to have them. */
 static void print_nameless(const struct run_summary *run, const struct profile *profile,
 			   const char **head, FILE *out)
@@ -150,8 +174,7 @@ static void print_nameless(const struct run_summary *run, const struct profile *
 			percent(nameless->samples, run->session.shown));
 		print_process(process, out);
 		fprintf(out, ": %s\n",
-			process->runtime ? process->runtime->how_to_name
-					 : "it has written no perf map (/tmp/perf-PID.map)");
+			why_nameless(run, profile_module(profile, nameless->module)->file - 1));
 	}
 	if (quality->python * 20 > run->session.shown)
 		fprintf(out,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cmd/profile_options.h"
+#include "cmd/session_names.h"
 #include "proc/runtime_table.h"
 #include "profile/quality.h"
 #include "session/session.h"
@@ -14,6 +15,7 @@ struct run_summary {
 	struct session_summary session;
 	struct quality quality;
 	const struct runtime_table *runtimes;
+	const struct session_names *names;
 	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	size_t nr_cpus;

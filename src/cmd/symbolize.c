@@ -33,6 +33,7 @@ struct symbolize {
 	bool is_quiet;
 	struct outputs outputs;
 	struct profile *profile;
+	struct format_notes notes; /* what the input had besides the profile */
 	struct symbolizer *symbolizer;
 };
 
@@ -92,29 +93,28 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 
 /* --- reading and naming ---------------------------------------------------------------------- */
 
-static int read_input(struct symbolize *symbolize, unsigned *ret_labels, struct error *error)
+/* Whatever its name is it may be pprof, unless the name says that it is something else. */
+static int read_input(struct symbolize *symbolize, struct error *error)
 {
-	struct format_notes notes = {0};
-	struct error why = {0};
-	int err;
+	const struct format *pprof = format_by_name("pprof");
+	const struct format *named = format_by_path(symbolize->input);
 	bool is_stdin = !strcmp(symbolize->input, "-");
 	cleanup_file FILE *file = is_stdin ? NULL : fopen(symbolize->input, "re");
-	const struct format *format =
-		is_stdin ? format_by_name("pprof") : format_by_path(symbolize->input);
+	struct error why = {0};
+	int err;
 
 	if (!is_stdin && !file)
 		return error_set_errno(error, "cannot open '%s'", symbolize->input);
-	if (!format || format != format_by_name("pprof"))
+	if (named && named != pprof)
 		return error_set(error, -EINVAL,
 				 "'%s' has no addresses to name: a .pb.gz file is wanted",
 				 symbolize->input);
 	symbolize->profile = profile_new();
 	if (!symbolize->profile)
 		return error_set(error, -ENOMEM, "out of memory");
-	err = format->read(is_stdin ? stdin : file, symbolize->profile, &notes, &why);
+	err = pprof->read(is_stdin ? stdin : file, symbolize->profile, &symbolize->notes, &why);
 	if (err < 0)
 		return error_set(error, err, "cannot read '%s': %s", symbolize->input, why.text);
-	*ret_labels = notes.labels;
 	return 0;
 }
 
@@ -163,6 +163,15 @@ static void tell_missing(const struct profile *profile, uint32_t module, size_t 
 	(void)fprintf(stderr, ": %zu frame%s\n", nr, nr == 1 ? "" : "s");
 }
 
+static void tell_dropped(uint64_t nr, const char *what, const char *why)
+{
+	char number[COLUMNS_NUMBER_BYTES];
+
+	if (nr)
+		complain("dropped %s %s%s %s", columns_number(number, nr), what, nr == 1 ? "" : "s",
+			 why);
+}
+
 static int tell(const struct symbolize *symbolize, struct error *error)
 {
 	cleanup_free size_t *nr_missing = count_missing(symbolize->profile);
@@ -178,6 +187,8 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 	for (module = 0; module < profile_nr_modules(symbolize->profile); module++)
 		if (nr_missing[module])
 			tell_missing(symbolize->profile, module, nr_missing[module]);
+	tell_dropped(symbolize->notes.dropped_labels, "label", "of kinds that are not kept");
+	tell_dropped(symbolize->notes.dropped_samples, "sample", "with negative values");
 	naming_notes_tell(symbolize->symbolizer);
 	return 0;
 }
@@ -187,10 +198,11 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 static int run(struct symbolize *symbolize, struct error *error)
 {
 	struct format_options format = {0};
-	int err = read_input(symbolize, &format.labels, error);
+	int err = read_input(symbolize, error);
 
 	if (err)
 		return err;
+	format.labels = symbolize->notes.labels;
 	err = outputs_open(&symbolize->outputs, &symbolize->output, &format, false, error);
 	if (!err)
 		err = name(symbolize, error);

@@ -294,6 +294,23 @@ bool elf_image_has_section(const struct elf_image *image, uint32_t type)
 	return false;
 }
 
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *build_id, size_t nr)
+{
+	return nr && image->build_id_bytes == nr && !memcmp(image->build_id, build_id, nr);
+}
+
+bool elf_image_fd_has_build_id(int fd, const uint8_t *build_id, size_t nr)
+{
+	struct elf_image image;
+	bool has;
+
+	if (elf_image_open(&image, fd, NULL) < 0)
+		return false;
+	has = elf_image_has_build_id(&image, build_id, nr);
+	elf_image_close(&image);
+	return has;
+}
+
 int elf_image_offset_to_vaddr(const struct elf_image *image, uint64_t offset, uint64_t *ret_vaddr)
 {
 	size_t i;

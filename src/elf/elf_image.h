@@ -52,6 +52,12 @@ void elf_image_close(struct elf_image *image);
 /* Whether it has a section of this type (SHT_SYMTAB, …) with any content. */
 bool elf_image_has_section(const struct elf_image *image, uint32_t type);
 
+/* Whether its build id is this one; never, if there is none. */
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *build_id, size_t nr);
+
+/* The same of the file behind fd; false if it is no ELF file. */
+bool elf_image_fd_has_build_id(int fd, const uint8_t *build_id, size_t nr);
+
 /* Reads exactly nr bytes at an offset: 0, -ENOEXEC if the file ends before that, or -errno. */
 int elf_image_read(const struct elf_image *image, uint64_t offset, void *to, size_t nr);
 

@@ -198,18 +198,6 @@ static void choose(struct symbol_table *table)
 	table->nr = nr;
 }
 
-/* Gives back what an array grew too much; if that fails it is merely larger. */
-static void shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes)
-{
-	void **items = items_pointer;
-	void *shrunk = nr && nr < *capacity ? realloc(*items, nr * item_bytes) : NULL;
-
-	if (!shrunk)
-		return;
-	*items = shrunk;
-	*capacity = nr;
-}
-
 int symbol_table_settle(struct symbol_table *table)
 {
 	int err = sort(table);
@@ -217,8 +205,8 @@ int symbol_table_settle(struct symbol_table *table)
 	if (err < 0)
 		return err;
 	choose(table);
-	shrink(&table->symbols, &table->capacity, table->nr, sizeof(*table->symbols));
-	shrink(&table->strings, &table->string_capacity, table->nr_string_bytes, 1);
+	array_shrink(&table->symbols, &table->capacity, table->nr, sizeof(*table->symbols));
+	array_shrink(&table->strings, &table->string_capacity, table->nr_string_bytes, 1);
 	return 0;
 }
 

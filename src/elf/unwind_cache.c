@@ -38,8 +38,8 @@
 struct unwind_cache {
 	int folder;
 	uint64_t max_bytes;
-	uint64_t bytes; /* of all tables, as far as we know: others may store too */
-	bool is_listed; /* bytes has been counted */
+	uint64_t bytes;		 /* of all tables, when the folder last changed by our hand */
+	struct timespec changed; /* then; zeros: not known */
 };
 
 /* --- the folder ---------------------------------------------------------------------------- */
@@ -301,19 +301,25 @@ static int remove_oldest(struct unwind_cache *cache, const char *name, uint64_t 
 	}
 	free(listing.stored);
 	cache->bytes = listing.bytes;
-	cache->is_listed = !err;
 	return err;
 }
 
-/* The folder is looked through for the first table, and then only when it is full. */
+static struct timespec folder_changed(const struct unwind_cache *cache)
+{
+	struct stat status;
+
+	return fstat(cache->folder, &status) < 0 ? (struct timespec){0} : status.st_mtim;
+}
+
+/* The folder is looked through if it is full, or if others have changed it. */
 static int make_room(struct unwind_cache *cache, const char *name, uint64_t bytes)
 {
-	int err = 0;
+	struct timespec changed = folder_changed(cache);
 
-	if (!cache->is_listed || cache->bytes > cache->max_bytes - bytes)
-		err = remove_oldest(cache, name, bytes);
-	cache->bytes += bytes;
-	return err;
+	if (cache->bytes <= cache->max_bytes - bytes && changed.tv_sec &&
+	    changed.tv_sec == cache->changed.tv_sec && changed.tv_nsec == cache->changed.tv_nsec)
+		return 0;
+	return remove_oldest(cache, name, bytes);
 }
 
 /* --- storing ------------------------------------------------------------------------------- */
@@ -355,5 +361,8 @@ int unwind_cache_store(struct unwind_cache *cache, const uint8_t *build_id, size
 		err = -errno;
 	if (err < 0)
 		(void)unlinkat(cache->folder, new_name, 0);
+	else
+		cache->bytes += bytes;
+	cache->changed = folder_changed(cache);
 	return err;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 static const struct {
 	const char *start; /* of the name … */
@@ -22,25 +23,13 @@ static const struct {
 	{"/", ".ko.zst", MODULE_KERNEL},
 };
 
-static bool begins_with(const char *text, const char *start)
-{
-	return !strncmp(text, start, strlen(start));
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t nr = strlen(text), nr_end = strlen(end);
-
-	return nr >= nr_end && !strcmp(text + nr - nr_end, end);
-}
-
 enum module_kind pprof_kind_of(const char *filename)
 {
-	size_t i;
+	size_t i, nr = strlen(filename);
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
-		if (begins_with(filename, rows[i].start) &&
-		    (!rows[i].end || ends_with(filename, rows[i].end)))
+		if (text_starts_with(filename, rows[i].start) &&
+		    (!rows[i].end || text_ends_with(filename, nr, rows[i].end)))
 			return rows[i].kind;
 	return *filename ? MODULE_FILE : MODULE_UNKNOWN;
 }
@@ -48,12 +37,12 @@ enum module_kind pprof_kind_of(const char *filename)
 /* perf_to_profile has "[kernel.kallsyms]_stext" and the like. */
 bool pprof_is_kernel_itself(const char *filename)
 {
-	return begins_with(filename, "[kernel");
+	return text_starts_with(filename, "[kernel");
 }
 
 size_t pprof_path_length(const char *path)
 {
 	size_t nr = strlen(path);
 
-	return ends_with(path, PPROF_DELETED) ? nr - strlen(PPROF_DELETED) : nr;
+	return text_ends_with(path, nr, PPROF_DELETED) ? nr - strlen(PPROF_DELETED) : nr;
 }

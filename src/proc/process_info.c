@@ -120,6 +120,28 @@ uint64_t process_sysctl(const char *path, uint64_t fallback)
 	return file && fscanf(file, "%llu", &number) == 1 ? number : fallback;
 }
 
+uint64_t process_memory_available(void)
+{
+	cleanup_file FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long kib;
+	char line[256];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+			return (uint64_t)kib << 10;
+	return UINT64_MAX;
+}
+
+uint64_t process_own_address_space(void)
+{
+	cleanup_file FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long long pages;
+
+	return file && fscanf(file, "%llu", &pages) == 1
+		       ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE)
+		       : 0;
+}
+
 uint64_t process_own_fd_memory(int fd)
 {
 	cleanup_file FILE *file = NULL;

@@ -26,6 +26,12 @@ void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret);
 /* The number in /proc/sys/PATH; fallback if it can't be read. */
 uint64_t process_sysctl(const char *path, uint64_t fallback);
 
+/* Bytes that can be had without pressing anybody else on the host; UINT64_MAX if not told. */
+uint64_t process_memory_available(void);
+
+/* Bytes of our own address space, of which most are never touched; 0 if not told. */
+uint64_t process_own_address_space(void);
+
 /* Kernel memory that the BPF map behind one of our own descriptors holds; 0 if it can't be told. */
 uint64_t process_own_fd_memory(int fd);
 

@@ -127,14 +127,6 @@ static bool is_gone(int pidfd)
 	return syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0 && errno == ESRCH;
 }
 
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	(void)clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * NS_PER_SEC + (uint64_t)now.tv_nsec;
-}
-
 /*
  * Whether a process of which /proc says that it started at start_boot_ns can be the one that the
  * kernel saw starting at start_time_ns. The two clocks differ by the time that the machine slept
@@ -143,7 +135,7 @@ static uint64_t now_ns(clockid_t clock)
 static bool can_be(uint64_t start_time_ns, uint64_t start_boot_ns)
 {
 	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t awake_ns = now_ns(CLOCK_MONOTONIC), total_ns = now_ns(CLOCK_BOOTTIME);
+	uint64_t awake_ns = clock_now_ns(), total_ns = clock_read_ns(CLOCK_BOOTTIME);
 	uint64_t asleep_ns = total_ns > awake_ns ? total_ns - awake_ns : 0;
 
 	return !start_time_ns || (start_boot_ns + tick_ns >= start_time_ns &&
@@ -296,6 +288,46 @@ static int64_t add_new(struct runtime_table *table, uint64_t key, const struct i
 	return (int64_t)table->nr++;
 }
 
+static bool has_same_root(const struct runtime_process *a, const struct runtime_process *b)
+{
+	struct stat root_a, root_b;
+
+	return fstat(a->root_fd, &root_a) == 0 && fstat(b->root_fd, &root_b) == 0 &&
+	       root_a.st_dev == root_b.st_dev && root_a.st_ino == root_b.st_ino;
+}
+
+/* Whether two programs call their maps the same; by pid if too little is known of one. */
+static bool share_map(const struct runtime_process *a, const struct runtime_process *b)
+{
+	if (a->inner_pid && b->inner_pid && a->root_fd >= 0 && b->root_fd >= 0)
+		return a->inner_pid == b->inner_pid && has_same_root(a, b);
+	return a->pid == b->pid;
+}
+
+static bool is_before(const struct runtime_process *a, const struct runtime_process *b)
+{
+	if (a->start_time_ns != b->start_time_ns)
+		return a->start_time_ns < b->start_time_ns;
+	return a->exec_id < b->exec_id;
+}
+
+/* The last sample of a program may come after the first one of the program that it became. */
+static void supersede(struct runtime_table *table, struct runtime_process *newest)
+{
+	size_t i;
+
+	for (i = 0; i < table->nr; i++) {
+		struct runtime_process *other = &table->items[i].process;
+
+		if (other == newest || !share_map(other, newest))
+			continue;
+		if (is_before(newest, other))
+			newest->is_superseded = true;
+		else
+			other->is_superseded = true;
+	}
+}
+
 int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t start_time_ns,
 			  uint64_t exec_id, const struct mappings *mappings,
 			  const struct file_table *files)
@@ -319,6 +351,7 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 	if (!known) {
 		look_at_process(&kept->process);
 		table->nr_holders += holds_descriptors(&kept->process);
+		supersede(table, &kept->process);
 		limit_holders(table, &kept->process);
 	}
 	if (has_news(kept, mappings))
@@ -331,14 +364,14 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 /* Time that the machine slept counts for the file, not for the process: it is given to both. */
 static bool is_as_new(int fd, const struct runtime_process *process)
 {
-	uint64_t age_ns = now_ns(CLOCK_BOOTTIME) - process->start_time_ns;
+	uint64_t age_ns = clock_read_ns(CLOCK_BOOTTIME) - process->start_time_ns;
 	struct stat st;
 	uint64_t written_ns;
 
 	if (fstat(fd, &st) < 0)
 		return false;
 	written_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec;
-	return written_ns + FILE_TIME_SLACK_NS + age_ns >= now_ns(CLOCK_REALTIME);
+	return written_ns + FILE_TIME_SLACK_NS + age_ns >= clock_read_ns(CLOCK_REALTIME);
 }
 
 /*

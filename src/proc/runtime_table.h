@@ -41,6 +41,7 @@ struct runtime_process {
 	int pidfd;   /* -1: the same */
 	const struct runtime *runtime; /* NULL: none that we know */
 	int64_t jitdump;	       /* number in the file table; -1: none mapped so far */
+	bool is_superseded; /* what its files say now is of a later program, or process */
 };
 
 struct runtime_table;
@@ -51,7 +52,8 @@ void runtime_table_free(struct runtime_table *table);
 /*
  * The number of a process (of this pid, start time and exec), which is looked at if it is new; or
  * -ENOMEM, or -ENOSPC past RUNTIME_TABLE_MAX. mappings: what it has mapped, by numbers of files.
- * start_time_ns is by the clock of base/clock.h; 0: not known.
+ * start_time_ns is by the clock of base/clock.h; 0: not known. A later program of the same process,
+ * or a later process whose files are called the same, supersedes those before it.
  */
 int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t start_time_ns,
 			  uint64_t exec_id, const struct mappings *mappings,

@@ -7,8 +7,10 @@
  *
  * Settling writes into an array of its own, so that running out of memory loses nothing.
  *
- * 24 bytes a piece; names lie in one block and are never taken out of it. A name that is the same
- * as the one added before it is shared: some runtimes write one function several times in a row.
+ * 24 bytes a piece; names lie in one block. A name that is the same as the one added before it is
+ * shared: some runtimes write one function several times in a row. Names that no piece has any more
+ * stay until a limit is hit. Then the pieces are sorted by where their names are, in which order
+ * these can be moved down without any further memory.
  */
 #include "sym/code_map.h"
 
@@ -34,6 +36,8 @@ struct code_map {
 	char *names;
 	size_t nr_name_bytes, cap_name_bytes;
 	size_t last_name, nr_last_name; /* where the last one is, and how long */
+	size_t max_bytes;
+	bool is_compact; /* nothing was added since all was dropped that could be */
 };
 
 /* The state of settling. */
@@ -50,7 +54,16 @@ struct sweep {
 
 struct code_map *code_map_new(void)
 {
-	return calloc(1, sizeof(struct code_map));
+	struct code_map *map = calloc(1, sizeof(*map));
+
+	if (map)
+		map->max_bytes = SIZE_MAX;
+	return map;
+}
+
+void code_map_limit(struct code_map *map, size_t max_bytes)
+{
+	map->max_bytes = max_bytes;
 }
 
 void code_map_free(struct code_map *map)
@@ -64,16 +77,55 @@ void code_map_free(struct code_map *map)
 
 /* --- adding -------------------------------------------------------------------------------- */
 
+/* A limit is cut into so many parts, of which some may have to stay free. */
+#define SPARE_PARTS 8
+
+static size_t leave(size_t limit, size_t nr_spare)
+{
+	return limit - limit / SPARE_PARTS * nr_spare;
+}
+
+/* Whether a range can be added. Sorted or swept, ranges take twice their memory. */
+static bool has_room(const struct code_map *map, size_t name_bytes, size_t nr_spare)
+{
+	size_t nr = map->nr + 1, nr_names = map->nr_name_bytes + 1;
+
+	return name_bytes < CODE_MAP_MAX_NAME_BYTES && nr <= leave(CODE_MAP_MAX_RANGES, nr_spare) &&
+	       nr_names + name_bytes <= leave(CODE_MAP_MAX_NAME_BYTES, nr_spare) &&
+	       nr * 2 * sizeof(*map->ranges) + nr_names + name_bytes <=
+		       leave(map->max_bytes, nr_spare);
+}
+
+/* 0 if a range can be added, if need be once the map was compacted. */
+static int make_room(struct code_map *map, size_t name_bytes)
+{
+	int err;
+
+	if (has_room(map, name_bytes, 0))
+		return 0;
+	err = code_map_compact(map);
+	if (err < 0)
+		return err;
+	return has_room(map, name_bytes, 1) ? 0 : -ENOSPC;
+}
+
 static bool is_last_name(const struct code_map *map, const char *name, size_t nr)
 {
 	return map->nr_name_bytes && nr == map->nr_last_name &&
 	       !memcmp(map->names + map->last_name, name, nr);
 }
 
-static void keep_name(struct code_map *map, const char *name, size_t nr)
+/* Makes a name the last one. 0 or -ENOMEM. */
+static int keep_name(struct code_map *map, const char *name, size_t nr)
 {
-	char *to = map->names + map->nr_name_bytes, *end = to + nr;
+	char *to, *end;
 
+	if (is_last_name(map, name, nr))
+		return 0;
+	if (array_reserve(&map->names, &map->cap_name_bytes, map->nr_name_bytes + nr + 1, 1) < 0)
+		return -ENOMEM;
+	to = map->names + map->nr_name_bytes;
+	end = to + nr;
 	memcpy(to, name, nr);
 	*end = '\0';
 	while ((to = memchr(to, '\0', (size_t)(end - to))))
@@ -81,13 +133,13 @@ static void keep_name(struct code_map *map, const char *name, size_t nr)
 	map->last_name = map->nr_name_bytes;
 	map->nr_last_name = nr;
 	map->nr_name_bytes += nr + 1;
+	return 0;
 }
 
 int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const char *name,
 		 size_t name_bytes)
 {
-	bool is_new = !is_last_name(map, name, name_bytes);
-	size_t room = is_new ? name_bytes + 1 : 0;
+	int err;
 
 	if (bytes > UINT64_MAX - start)
 		bytes = UINT64_MAX - start;
@@ -95,14 +147,12 @@ int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const cha
 		bytes = UINT32_MAX;
 	if (!bytes)
 		return 0;
-	if (map->nr >= CODE_MAP_MAX_RANGES || name_bytes >= CODE_MAP_MAX_NAME_BYTES ||
-	    room > CODE_MAP_MAX_NAME_BYTES - map->nr_name_bytes)
-		return -ENOSPC;
+	err = make_room(map, name_bytes);
+	if (err < 0)
+		return err;
 	if (array_reserve(&map->ranges, &map->capacity, map->nr + 1, sizeof(*map->ranges)) < 0 ||
-	    array_reserve(&map->names, &map->cap_name_bytes, map->nr_name_bytes + room, 1) < 0)
+	    keep_name(map, name, name_bytes) < 0)
 		return -ENOMEM;
-	if (is_new)
-		keep_name(map, name, name_bytes);
 	map->ranges[map->nr] = (struct range){
 		.start = start,
 		.bytes = (uint32_t)bytes,
@@ -110,6 +160,7 @@ int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const cha
 		.sequence = (uint32_t)map->nr + 1,
 	};
 	map->nr++;
+	map->is_compact = false;
 	return 0;
 }
 
@@ -271,21 +322,6 @@ static int run_sweep(struct sweep *sweep)
 	}
 }
 
-/* Gives back what an array grew too much; if that fails it is merely larger. */
-static void shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes)
-{
-	void **items = items_pointer;
-	void *shrunk;
-
-	if (!nr || nr == *capacity)
-		return;
-	shrunk = realloc(*items, nr * item_bytes);
-	if (!shrunk)
-		return;
-	*items = shrunk;
-	*capacity = nr;
-}
-
 int code_map_settle(struct code_map *map)
 {
 	struct sweep sweep = {.map = map, .next_added = map->nr_settled};
@@ -304,8 +340,52 @@ int code_map_settle(struct code_map *map)
 	map->ranges = sweep.pieces;
 	map->capacity = sweep.cap_pieces;
 	map->nr = map->nr_settled = sweep.nr_pieces;
-	shrink(&map->ranges, &map->capacity, map->nr, sizeof(*map->ranges));
-	shrink(&map->names, &map->cap_name_bytes, map->nr_name_bytes, 1);
+	array_shrink(&map->ranges, &map->capacity, map->nr, sizeof(*map->ranges));
+	array_shrink(&map->names, &map->cap_name_bytes, map->nr_name_bytes, 1);
+	return 0;
+}
+
+/* --- compacting ---------------------------------------------------------------------------- */
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return (a->name > b->name) - (a->name < b->name);
+}
+
+/* Moves a name down to where the kept ones end; from: where it is. */
+static void move_name(struct code_map *map, size_t from)
+{
+	map->last_name = map->nr_name_bytes;
+	map->nr_last_name = strlen(map->names + from);
+	memmove(map->names + map->last_name, map->names + from, map->nr_last_name + 1);
+	map->nr_name_bytes += map->nr_last_name + 1;
+}
+
+int code_map_compact(struct code_map *map)
+{
+	size_t i, from = SIZE_MAX;
+	int err = code_map_settle(map);
+
+	if (err < 0 || map->is_compact)
+		return err;
+	if (map->nr)
+		qsort(map->ranges, map->nr, sizeof(*map->ranges), compare_names);
+	map->nr_name_bytes = 0;
+	for (i = 0; i < map->nr; i++) {
+		struct range *range = &map->ranges[i];
+
+		if (range->name != from) {
+			from = range->name;
+			move_name(map, from);
+		}
+		range->name = (uint32_t)map->last_name;
+	}
+	if (map->nr)
+		qsort(map->ranges, map->nr, sizeof(*map->ranges), compare_starts);
+	array_shrink(&map->names, &map->cap_name_bytes, map->nr_name_bytes, 1);
+	map->is_compact = true;
 	return 0;
 }
 

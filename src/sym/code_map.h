@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Past so many ranges, or bytes of names, further ones are dropped. */
+/* A map of so many ranges, or bytes of names, is full. */
 #define CODE_MAP_MAX_RANGES	(8u << 20)
 #define CODE_MAP_MAX_NAME_BYTES (512u << 20)
 
@@ -19,9 +19,20 @@ struct code_map *code_map_new(void); /* NULL when out of memory */
 void code_map_free(struct code_map *map);
 
 /*
- * 0, -ENOMEM, or -ENOSPC past a limit; then nothing was added. Empty ranges are dropped; what is of
- * 4 GiB or more, or would reach past the last address, is cut. A NUL in the name becomes `?`. A
- * range with an empty name has none, and takes its addresses from earlier ones all the same.
+ * From now on it is full, too, where it would take so much memory, with what settling takes for a
+ * moment (twice as much for ranges, a little more where they are nested). At first there is no such
+ * limit.
+ */
+void code_map_limit(struct code_map *map, size_t max_bytes);
+
+/*
+ * 0, -ENOMEM, or -ENOSPC when it is full; then nothing was added. At a limit the map is compacted,
+ * and is full only if that leaves less than an eighth of it free: room is not made again and again
+ * for a few ranges.
+ *
+ * Empty ranges are dropped; what is of 4 GiB or more, or would reach past the last address, is cut.
+ * A NUL in the name becomes `?`. A range with an empty name has none, and takes its addresses from
+ * earlier ones all the same.
  */
 int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const char *name,
 		 size_t name_bytes);
@@ -33,9 +44,13 @@ int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const cha
  */
 int code_map_settle(struct code_map *map);
 
+/* Settles, and drops the names of ranges of which nothing is left. 0 or -ENOMEM, likewise. */
+int code_map_compact(struct code_map *map);
+
 /*
  * NULL if no range has the address. *ret_start (which may be NULL) is where the whole range that
- * has it started, though its beginning may belong to another by now. Good until the next add.
+ * has it started, though its beginning may belong to another by now. Good until the next add or
+ * compacting.
  */
 const char *code_map_find(const struct code_map *map, uint64_t address, uint64_t *ret_start);
 

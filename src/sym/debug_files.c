@@ -56,8 +56,8 @@ static bool belongs(const struct search *search, int fd, bool by_link)
 	if (is_the_file_itself(search, fd) || elf_image_open(&image, fd, NULL) < 0)
 		return false;
 	if (image.build_id_bytes && search->file->build_id_bytes)
-		same = image.build_id_bytes == search->file->build_id_bytes &&
-		       !memcmp(image.build_id, search->file->build_id, image.build_id_bytes);
+		same = elf_image_has_build_id(&image, search->file->build_id,
+					      search->file->build_id_bytes);
 	else
 		same = by_link && debug_link_crc(fd, &crc) == 0 && crc == search->link.crc;
 	elf_image_close(&image);

@@ -11,8 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/isolated.h"
+#include "elf/elf_image.h"
 #include "proc/file_open.h"
 
 #define PATH_BYTES 4096
@@ -94,6 +96,16 @@ static void note_trouble(struct debuginfod *client, int err)
 		client->trouble = strerrordesc_np(-err);
 }
 
+/* What lies in the cache is what a server called so: that it is the file is for us to see. */
+static int open_answer(const struct question *question)
+{
+	cleanup_fd int fd = file_open_below(-1, question->path);
+
+	if (fd < 0 || !elf_image_fd_has_build_id(fd, question->build_id, question->build_id_bytes))
+		return -ENOENT;
+	return take_fd(&fd);
+}
+
 int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes)
 {
 	struct question question = {.build_id = build_id, .build_id_bytes = build_id_bytes};
@@ -114,7 +126,7 @@ int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t b
 	if (err < 0 || !question.path_bytes)
 		return -ENOENT;
 	question.path[question.path_bytes] = '\0';
-	return file_open_below(-1, question.path);
+	return open_answer(&question);
 }
 
 const char *debuginfod_trouble(const struct debuginfod *client)

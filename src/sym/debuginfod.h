@@ -20,7 +20,7 @@ struct debuginfod;
 struct debuginfod *debuginfod_new(void);
 void debuginfod_free(struct debuginfod *client);
 
-/* A descriptor of the debug file, or -ENOENT. */
+/* A descriptor of the debug file, or -ENOENT; one of another build id counts as none. */
 int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes);
 
 /* What there is to be told when all is done: NULL, or why files were not asked for. */

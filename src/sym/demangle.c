@@ -21,6 +21,7 @@
 #undef ARRAY_SIZE /* libiberty defines one as well, the same */
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "sym/clone_suffix.h"
 #include "sym/d_cost.h"
 #include "sym/simple_name.h"
@@ -50,11 +51,6 @@ static void collect(const char *piece, size_t nr, void *opaque)
 
 	if (nr && append(output, piece, nr) < 0) /* without bytes the piece may be NULL */
 		longjmp(output->stop, 1);
-}
-
-static bool starts_with(const char *name, const char *prefix)
-{
-	return !strncmp(name, prefix, strlen(prefix));
 }
 
 static bool run_rust(struct output *output, const char *name)
@@ -105,7 +101,7 @@ static const struct language *read_name(struct output *output, char *name, size_
 	for (i = 0; i < ARRAY_SIZE(languages); i++) {
 		bool is_read;
 
-		if (!starts_with(name, languages[i].prefix))
+		if (!text_starts_with(name, languages[i].prefix))
 			continue;
 		output->nr = 0;
 		if (!languages[i].takes_clones)
@@ -124,7 +120,7 @@ static bool append_clones(struct output *output, const char *suffixes)
 	size_t nr;
 
 	for (; (nr = clone_suffix_bytes(suffixes)); suffixes += nr)
-		if (!starts_with(suffixes, ".llvm.") &&
+		if (!text_starts_with(suffixes, ".llvm.") &&
 		    (append(output, " [clone ", strlen(" [clone ")) < 0 ||
 		     append(output, suffixes, nr) < 0 || append(output, "]", 1) < 0))
 			return false;

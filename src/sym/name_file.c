@@ -36,26 +36,16 @@ static void file_from_elsewhere(const struct naming *naming, const struct module
 {
 	const struct module_code *code = profile_code(naming->profile, naming->module);
 	const char *path = profile_string(naming->profile, module->name);
-	struct elf_image image;
+	cleanup_fd int fd = -1;
 
 	*ret = (struct code_file){.fd = -1, .path = path, .root_fd = -1};
 	if (!code || !code->build_id_bytes)
 		return;
 	memcpy(ret->build_id, code->build_id, code->build_id_bytes);
 	ret->build_id_bytes = code->build_id_bytes;
-	ret->fd = file_open_below(-1, path);
-	if (ret->fd < 0)
-		return;
-	if (elf_image_open(&image, ret->fd, NULL) == 0) {
-		if (image.build_id_bytes == ret->build_id_bytes &&
-		    !memcmp(image.build_id, ret->build_id, ret->build_id_bytes)) {
-			elf_image_close(&image);
-			return;
-		}
-		elf_image_close(&image);
-	}
-	(void)close(ret->fd);
-	ret->fd = -1;
+	fd = file_open_below(-1, path);
+	if (fd >= 0 && elf_image_fd_has_build_id(fd, ret->build_id, ret->build_id_bytes))
+		ret->fd = take_fd(&fd);
 }
 
 /*
@@ -114,6 +104,32 @@ static bool is_start(const struct elf_image *image, uint64_t vaddr)
 	return image && image->entry && vaddr >= image->entry && vaddr - image->entry < START_BYTES;
 }
 
+/* What a signal handler returns to, in glibc and musl. */
+static bool is_signal_return(const char *name)
+{
+	return !strcmp(name, "__restore_rt") || !strcmp(name, "__restore");
+}
+
+/*
+ * *ret: NULL if there is none. Nobody called a signal handler's return: the kernel made its first
+ * byte a return address, and the byte before that is what is looked up. It has no name, because a
+ * nop stands there for this very reason.
+ */
+static int find_name(const struct file_symbols_input *input, struct file_symbols *symbols,
+		     uint64_t vaddr, const char **ret)
+{
+	const char *behind = NULL;
+	int err = file_symbols_find(symbols, input, vaddr, ret);
+
+	if (err == 0 && !*ret && is_start(input->image, vaddr))
+		*ret = "_start";
+	if (err == 0 && !*ret)
+		err = file_symbols_find(symbols, input, vaddr + 1, &behind);
+	if (behind && is_signal_return(behind))
+		*ret = behind;
+	return err;
+}
+
 static int look_up(const struct naming *naming, struct file_symbols *symbols,
 		   const struct file_symbols_input *input)
 {
@@ -129,9 +145,7 @@ static int look_up(const struct naming *naming, struct file_symbols *symbols,
 			continue; /* it is here for its lines */
 		if (naming_vaddr(naming, input->image, frame->address, &vaddr) < 0)
 			continue;
-		err = file_symbols_find(symbols, input, vaddr, &name);
-		if (err == 0 && !name && is_start(input->image, vaddr))
-			name = "_start";
+		err = find_name(input, symbols, vaddr, &name);
 		if (err == 0 && name)
 			err = name_frame(naming, frame->frame, name);
 	}
@@ -152,6 +166,7 @@ static int name_from(const struct naming *naming, const struct code_file *file,
 	struct symbol_cache_key key = {
 		.build_id_bytes = file->build_id_bytes,
 		.file_bytes = image ? image->bytes : 0,
+		.root = file->root_fd,
 		.number = naming->module,
 	};
 	struct file_symbols *symbols;
@@ -164,7 +179,9 @@ static int name_from(const struct naming *naming, const struct code_file *file,
 		return -ENOMEM;
 	nr_failed = file_symbols_nr_failed(symbols);
 	err = look_up(naming, symbols, &input);
-	symbolizer->result.nr_files_failed += file_symbols_nr_failed(symbols) - nr_failed;
+	nr_failed = file_symbols_nr_failed(symbols) - nr_failed;
+	symbolizer->result.nr_files_failed += nr_failed;
+	symbolizer->result.nr_tables_failed += nr_failed;
 	if (err == 0 && (symbolizer->options.inlined || symbolizer->options.lines))
 		err = name_lines(naming, file, image);
 	return err;

@@ -4,6 +4,9 @@
  *
  * The function that is really there keeps the name that the symbol table has for it; without one
  * it gets DWARF's.
+ *
+ * Meanwhile nothing else is done, and samples may be lost: each file has its time (source_lines),
+ * and all of them together have theirs, since many files can each take what one may.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +15,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "sym/naming.h"
 #include "sym/source_lines.h"
+
+/* For the lines of all files of a run; then further files get none. */
+#define ALL_LINES_NS (60 * NS_PER_SEC)
 
 struct place {
 	uint64_t vaddr;
@@ -133,19 +140,45 @@ static size_t list_places(const struct naming *naming, const struct elf_image *i
 	return nr_different;
 }
 
+/* Whether the run has time for another file; if not, that is what is to be told. */
+static bool has_time(struct symbolizer *symbolizer)
+{
+	if (symbolizer->lines_ns < ALL_LINES_NS)
+		return true;
+	(void)error_set(&symbolizer->result.lines_error, -ETIME,
+			"not all inlined calls and source lines were looked up: that may take "
+			"%d seconds in all",
+			(int)(ALL_LINES_NS / NS_PER_SEC));
+	return false;
+}
+
+/* source_lines_find() within the time that the run has for all files. */
+static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place *place,
+			const struct debug_info_request *request, struct debug_info_work *ret,
+			struct error *error)
+{
+	uint64_t began_ns = clock_now_ns();
+	int err;
+
+	place->most_ns = ALL_LINES_NS - symbolizer->lines_ns;
+	err = source_lines_find(place, request, ret, error);
+	symbolizer->lines_ns += clock_now_ns() - began_ns;
+	return err;
+}
+
 int name_lines(const struct naming *naming, const struct code_file *file,
 	       const struct elf_image *image)
 {
-	struct symbolizer_result *result = &naming->symbolizer->result;
+	struct symbolizer *symbolizer = naming->symbolizer;
 	cleanup_free struct place *places = calloc(naming->nr, sizeof(*places));
 	cleanup_free uint64_t *addresses = calloc(naming->nr, sizeof(*addresses));
-	cleanup_fd int fd = open_debug_info(naming->symbolizer, file, image);
+	cleanup_fd int fd = open_debug_info(symbolizer, file, image);
 	struct source_lines_place place = {.fd = fd, .root_fd = file->root_fd};
 	struct lines lines = {.naming = naming, .places = places};
 	struct debug_info_request request = {
 		.addresses = addresses,
-		.inlined = naming->symbolizer->options.inlined,
-		.lines = naming->symbolizer->options.lines,
+		.inlined = symbolizer->options.inlined,
+		.lines = symbolizer->options.lines,
 		.found = take_lines,
 		.context = &lines,
 	};
@@ -156,14 +189,15 @@ int name_lines(const struct naming *naming, const struct code_file *file,
 
 	if (!places || !addresses)
 		return -ENOMEM;
-	if (fd < 0)
+	if (fd < 0 || !has_time(symbolizer))
 		return 0;
 	request.nr = list_places(naming, image, places);
 	for (i = 0; i < request.nr; i++)
 		addresses[i] = places[i].vaddr;
-	err = source_lines_find(&place, &request, &work, &error);
-	result->nr_split_lost += work.nr_split_lost;
-	if (err < 0 && err != -ENOMEM)
-		result->lines_error = error;
+	err = find_in_time(symbolizer, &place, &request, &work, &error);
+	symbolizer->result.nr_split_lost += work.nr_split_lost;
+	/* What cut it short may have been the end of the run's time. */
+	if (err < 0 && err != -ENOMEM && has_time(symbolizer))
+		symbolizer->result.lines_error = error;
 	return err == -ENOMEM ? err : 0;
 }

@@ -37,6 +37,7 @@ int name_in_run_time(const struct naming *naming)
 	if (err == -ENOMEM)
 		return err;
 	naming->symbolizer->result.nr_files_failed += err < 0;
+	naming->symbolizer->result.nr_tables_failed += err < 0;
 	if (!map)
 		return 0;
 	return name_from_map(naming, map, process->runtime && process->runtime->is_java);

@@ -22,6 +22,7 @@ struct symbolizer {
 	struct run_time_maps *run_time;
 	struct debuginfod *debuginfod; /* NULL: not to be asked */
 	size_t nr_frames_tried;	       /* the first ones of the profile */
+	uint64_t lines_ns;	       /* that DWARF has taken of the run until now */
 };
 
 /* A frame to be named. */
@@ -52,7 +53,10 @@ int name_in_vdso(const struct naming *naming);
 int name_in_kernel(const struct naming *naming);
 int name_in_run_time(const struct naming *naming);
 
-/* Adds inlined calls and lines to the frames, where `file` or what belongs to it has DWARF. */
+/*
+ * Adds inlined calls and lines to the frames, where `file` or what belongs to it has DWARF, and as
+ * long as the run has time for it.
+ */
 int name_lines(const struct naming *naming, const struct code_file *file,
 	       const struct elf_image *image);
 

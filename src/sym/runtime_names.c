@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 struct output {
 	char *to;
@@ -31,18 +32,6 @@ static void put_text(struct output *output, const char *text)
 	put(output, text, strlen(text));
 }
 
-static bool starts_with(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
-
-static bool ends_with(const char *text, size_t nr, const char *suffix)
-{
-	size_t nr_suffix = strlen(suffix);
-
-	return nr >= nr_suffix && !memcmp(text + nr - nr_suffix, suffix, nr_suffix);
-}
-
 /* --- Java ---------------------------------------------------------------------------------- */
 
 /* `Lpackage/Class;` and the method behind it, as the JVM names them in its tool interface. */
@@ -60,7 +49,7 @@ static bool parse_descriptor(const char *text, struct descriptor *ret)
 	if (text[0] != 'L' || semicolon == text + 1 || *semicolon != ';')
 		return false;
 	method = semicolon + 1;
-	if (starts_with(method, "::"))
+	if (text_starts_with(method, "::"))
 		method += 2;
 	next = strstr(method, "->");
 	*ret = (struct descriptor){
@@ -116,7 +105,7 @@ static bool put_declaration(struct output *output, const char *name)
 	const char *class = type_end + 1, *dot;
 
 	if (*type_end != ' ' || type_end == name || !parameters || parameters < class ||
-	    !ends_with(name, strlen(name), ")"))
+	    !text_ends_with(name, strlen(name), ")"))
 		return false;
 	dot = memrchr(class, '.', (size_t)(parameters - class));
 	if (!dot || dot == class || dot + 1 == parameters)
@@ -144,7 +133,7 @@ static const struct kind *kind_of(const char *name)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (starts_with(name, kinds[i].word))
+		if (text_starts_with(name, kinds[i].word))
 			return &kinds[i];
 	return NULL;
 }
@@ -180,7 +169,7 @@ static size_t length_without_tier(const char *text)
 	size_t i, nr = strlen(text);
 
 	for (i = 0; i < ARRAY_SIZE(tiers); i++)
-		if (ends_with(text, nr, tiers[i]) &&
+		if (text_ends_with(text, nr, tiers[i]) &&
 		    before_number(text, nr - strlen(tiers[i]), '-'))
 			return nr - strlen(tiers[i]);
 	return nr;

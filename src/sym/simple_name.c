@@ -18,16 +18,12 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 
 struct cutter {
 	char *text;
 	size_t read, written;
 };
-
-static bool starts_with(const char *text, const char *prefix)
-{
-	return !strncmp(text, prefix, strlen(prefix));
-}
 
 static bool is_word(char c)
 {
@@ -90,13 +86,13 @@ static size_t operator_bytes(const char *text, size_t at)
 					    "<<",  ">>",  "<=",	 ">=",	"<",  ">"};
 	size_t i, nr = strlen("operator");
 
-	if (text[at] != 'o' || !starts_with(text + at, "operator") ||
+	if (text[at] != 'o' || !text_starts_with(text + at, "operator") ||
 	    (at && is_word(text[at - 1])) || is_word(text[at + nr]))
 		return 0;
 	for (i = 0; i < ARRAY_SIZE(signs); i++)
-		if (starts_with(text + at + nr, signs[i]))
+		if (text_starts_with(text + at + nr, signs[i]))
 			return nr + strlen(signs[i]);
-	if (starts_with(text + at + nr, "\"\" "))
+	if (text_starts_with(text + at + nr, "\"\" "))
 		return nr + strlen("\"\" ");
 	return nr + strspn(text + at + nr, "+-*/%^&|~!=,");
 }
@@ -151,7 +147,7 @@ static const char anonymous[] = "(anonymous namespace)";
 
 static bool is_anonymous(const char *at)
 {
-	return *at == '(' && starts_with(at, anonymous);
+	return *at == '(' && text_starts_with(at, anonymous);
 }
 
 /* What comes before names of types, and what before other things, functions among them. */
@@ -169,9 +165,9 @@ static size_t prefix_bytes(const char *name, const char *const *prefixes, size_t
 	size_t i;
 
 	for (i = 0; i < nr; i++)
-		if (starts_with(name, prefixes[i]))
+		if (text_starts_with(name, prefixes[i]))
 			return strlen(prefixes[i]);
-	if (starts_with(name, "reference temporary #") && strstr(name, " for "))
+	if (text_starts_with(name, "reference temporary #") && strstr(name, " for "))
 		return (size_t)(strstr(name, " for ") - name) + strlen(" for ");
 	return 0;
 }
@@ -188,7 +184,7 @@ static void drop_qualifiers(struct cutter *cutter)
 		const char *rest = cutter->text + cutter->read;
 		size_t nr = strlen(words[i]);
 
-		if (starts_with(rest, words[i]) && !is_word(rest[nr])) {
+		if (text_starts_with(rest, words[i]) && !is_word(rest[nr])) {
 			cutter->read += nr;
 			i = 0;
 		} else {
@@ -366,7 +362,7 @@ static bool is_header(const struct cutter *cutter)
 	const char *text = cutter->text;
 	char before = cutter->read ? text[cutter->read - 1] : ' ';
 
-	return starts_with(text + cutter->read, "<impl ") || is_one_of(before, " <&*([,");
+	return text_starts_with(text + cutter->read, "<impl ") || is_one_of(before, " <&*([,");
 }
 
 void simple_name_rust(char *name)
@@ -400,7 +396,7 @@ void simple_name_d(char *name)
 		bool is_instance = rest[0] == '!' && rest[1] == '(';
 		size_t nr;
 
-		if ((is_instance || rest[0] == '(') && !starts_with(rest, postblit)) {
+		if ((is_instance || rest[0] == '(') && !text_starts_with(rest, postblit)) {
 			nr = group_bytes(rest + is_instance, '(', ')');
 			if (!nr)
 				break;

@@ -24,22 +24,24 @@
 
 #include "base/clock.h"
 #include "base/isolated.h"
+#include "proc/process_info.h"
 #include "sym/line_messages.h"
 
 #define MOST_NS	     (30 * NS_PER_SEC)
 #define MEMORY_BYTES (8ULL << 30) /* of address space: mapped files count too */
+#define MEMORY_SHARE 2		  /* less than that, if it is 1/n of what the host has to spare */
 #define NOBODY	     65534
 
 /* The shadow that AddressSanitizer keeps of the address space counts as memory. */
 #if defined(__SANITIZE_ADDRESS__)
-#define MEMORY_MAX_BYTES 0
+#define HAS_SHADOW 1
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define MEMORY_MAX_BYTES 0
+#define HAS_SHADOW 1
 #endif
 #endif
-#ifndef MEMORY_MAX_BYTES
-#define MEMORY_MAX_BYTES MEMORY_BYTES
+#ifndef HAS_SHADOW
+#define HAS_SHADOW 0
 #endif
 
 struct work {
@@ -47,6 +49,7 @@ struct work {
 	struct debug_info_request request;
 	struct line_writer *writer; /* in the child */
 	struct line_reader *reader; /* in the parent */
+	int taken;		    /* in the parent: 0, or what ended the reading of answers */
 	char folder[PATH_MAX];
 };
 
@@ -86,7 +89,8 @@ static int take_in_parent(void *context, const void *bytes, size_t nr)
 {
 	struct work *work = context;
 
-	return line_reader_take(work->reader, bytes, nr);
+	work->taken = line_reader_take(work->reader, bytes, nr);
+	return work->taken;
 }
 
 /* The path of what fd is, or false. */
@@ -121,6 +125,19 @@ static void find_folder(const struct source_lines_place *place, char folder[PATH
 		*last = '\0';
 }
 
+/* A part of what the host can spare comes on top of what the child has from us at its begin. */
+static uint64_t choose_memory(void)
+{
+	uint64_t spare = process_memory_available() / MEMORY_SHARE;
+	uint64_t most = MEMORY_BYTES;
+
+	if (HAS_SHADOW)
+		return 0;
+	if (spare < most)
+		most = process_own_address_space() + spare;
+	return most < MEMORY_BYTES ? most : MEMORY_BYTES;
+}
+
 static int choose_isolation(struct isolation *ret, const struct source_lines_place *place,
 			    struct error *error)
 {
@@ -129,8 +146,8 @@ static int choose_isolation(struct isolation *ret, const struct source_lines_pla
 	if (fstat(place->fd, &file) < 0)
 		return error_set_errno(error, "cannot tell whose file it is");
 	*ret = (struct isolation){
-		.timeout_ns = MOST_NS,
-		.memory_bytes = MEMORY_MAX_BYTES,
+		.timeout_ns = place->most_ns && place->most_ns < MOST_NS ? place->most_ns : MOST_NS,
+		.memory_bytes = choose_memory(),
 		.root_fd = place->root_fd,
 		.uid = file.st_uid,
 		.gid = file.st_gid,
@@ -162,6 +179,9 @@ int source_lines_find(const struct source_lines_place *place,
 	if (!work.reader)
 		return -ENOMEM;
 	err = isolated_run(work_in_child, take_in_parent, &work, &limits, &own);
+	/* A file that the child's memory is not enough for is no reason for us to give up. */
+	if (err == -ENOMEM && work.taken == 0)
+		err = -E2BIG;
 	err = line_reader_end(work.reader, err, ret, &own);
 	line_reader_free(work.reader);
 	if (err < 0 && error && own.text[0])

@@ -5,6 +5,7 @@
 #ifndef STOOK_SYM_SOURCE_LINES_H
 #define STOOK_SYM_SOURCE_LINES_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "elf/debug_info.h"
@@ -12,11 +13,14 @@
 struct source_lines_place {
 	int fd;	     /* of the file with the DWARF; stays the caller's */
 	int root_fd; /* of the root that paths in it are of; -1: ours */
+	/* What this file may take where that is less than any file may; 0: as any. */
+	uint64_t most_ns;
 };
 
 /*
- * As debug_info_find(): request->found() is called in this process. Also -ETIME, -EFAULT: then what
- * was found until then has been told.
+ * As debug_info_find(): request->found() is called in this process. Also -ETIME, -EFAULT, -E2BIG
+ * (more memory than the child may have): then what was found until then has been told. -ENOMEM is
+ * ours, not the child's.
  */
 int source_lines_find(const struct source_lines_place *place,
 		      const struct debug_info_request *request, struct debug_info_work *ret,

@@ -57,7 +57,7 @@ static bool same_key(const struct symbol_cache_key *a, const struct symbol_cache
 		return false;
 	if (!a->build_id_bytes)
 		return a->number == b->number;
-	return a->file_bytes == b->file_bytes &&
+	return a->file_bytes == b->file_bytes && a->root == b->root &&
 	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
 }
 

@@ -39,7 +39,8 @@ struct symbolizer_options {
 /* Sums over all calls. */
 struct symbolizer_result {
 	size_t nr_named, nr_unnamed; /* frames of the profile, now */
-	size_t nr_files_failed;	     /* files, or parts of them, that could not be read or parsed */
+	size_t nr_files_failed;	     /* that were gone, or no ELF files, or else: */
+	size_t nr_tables_failed;     /* that had symbols, or maps, which made no sense or no room */
 	size_t nr_split_lost;	   /* units whose lines and inlined calls lie in a lost .dwo file */
 	struct error kernel_error; /* code != 0: some kernel frames have no names, and why */
 	struct error lines_error;  /* the last file's whose lines could not be had, and why */

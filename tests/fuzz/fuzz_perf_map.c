@@ -116,7 +116,7 @@ static void read_in_parts(void (*read)(struct outcome *outcome, const char *text
 	read(&whole, text, nr);
 	settle(&whole);
 	read(&parts, text, first);
-	settle(&parts);
+	expect(code_map_compact(parts.map) == 0);
 	read(&parts, text, nr);
 	settle(&parts);
 	compare(&whole, &parts, text, nr);

@@ -41,6 +41,7 @@ passes 'a skeleton in the session' src/session/a.c '#include "skel/sampler.skel.
 passes 'a bare name in bpf' bpf/a.bpf.c '#include "wire.h"'
 passes 'anything in a test' tests/unit/test_a.c '#include "session/drain.h"'
 passes 'words in a comment' src/base/a.c "$(printf '/*\n * stderr, printf("x") and "/proc/%%d"\n */')"
+passes 'the file that may open its own /proc' src/base/isolated.c 'open("/proc/self/oom_score_adj");'
 passes 'writing to a FILE' src/format/a.c 'fprintf(out, "x"); snprintf(a, 1, "x");'
 
 refuses 'a layer above' src/base/a.c '#include "sym/demangle.h"' \
@@ -58,6 +59,8 @@ refuses 'libelf outside elf' src/proc/a.c '#include <gelf.h>' \
 refuses 'user space in bpf' bpf/a.bpf.c '#include "base/hash.h"' \
 	'1: bpf may not include "base/hash.h"'
 refuses 'reading /proc/PID' src/session/a.c 'open("/proc/%d/maps");' \
+	'1: only src/proc reads /proc/PID'
+refuses 'its neighbour' src/base/isolate.c 'open("/proc/self/oom_score_adj");' \
 	'1: only src/proc reads /proc/PID'
 refuses 'printing in a library' src/sym/a.c "$(printf 'x(); /* y */ fprintf(stderr, "z");')" \
 	'1: only src/cmd prints'

@@ -25,6 +25,25 @@ TEST(array_grows_and_keeps_content)
 	free(items);
 }
 
+TEST(array_gives_room_back)
+{
+	uint32_t *items = NULL;
+	size_t capacity = 0;
+
+	array_shrink(&items, &capacity, 0, sizeof(*items));
+	CHECK(!items && !capacity);
+	CHECK_EQ(array_reserve(&items, &capacity, 1000, sizeof(*items)), 0);
+	items[2] = 7;
+	(void)test_fail_allocation(1);
+	array_shrink(&items, &capacity, 3, sizeof(*items));
+	(void)test_fail_allocation(0);
+	CHECK(capacity >= 1000 && items[2] == 7); /* merely larger */
+	array_shrink(&items, &capacity, 3, sizeof(*items));
+	CHECK_EQ(capacity, 3);
+	CHECK_EQ(items[2], 7);
+	free(items);
+}
+
 TEST(array_does_nothing_when_there_is_room)
 {
 	uint32_t *items = NULL;

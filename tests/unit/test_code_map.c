@@ -179,7 +179,7 @@ TEST(code_map_as_the_model_has_it)
 
 			while (nr--)
 				add_random(map, &model, &random);
-			CHECK_EQ(code_map_settle(map), 0);
+			CHECK_EQ(round % 3 ? code_map_settle(map) : code_map_compact(map), 0);
 			compare(map, &model);
 		}
 		code_map_free(map);
@@ -222,6 +222,91 @@ TEST(code_map_full_of_names)
 	CHECK_EQ(code_map_settle(map), 0);
 	CHECK(code_map_find(map, 16 * nr - 1, NULL));
 	CHECK(!code_map_find(map, 16 * nr, NULL));
+	code_map_free(map);
+}
+
+/* One more round of a program that makes the same functions anew, at the same places. */
+static int add_round(struct code_map *map, unsigned int round, uint64_t nr)
+{
+	uint64_t i;
+	int err = 0;
+
+	for (i = 0; i < nr && err == 0; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "f%u of round %u", (unsigned int)i, round);
+		err = add(map, BASE + i * 16, 16, name);
+	}
+	return err;
+}
+
+#define CHURN_BYTES (16u << 20)
+
+TEST(code_map_stays_small_when_overwritten)
+{
+	struct code_map *map = code_map_new();
+	unsigned int round;
+
+	code_map_limit(map, CHURN_BYTES);
+	for (round = 0; round < 100; round++) {
+		CHECK_EQ(add_round(map, round, 100000), 0);
+		CHECK(round % 3 || code_map_settle(map) == 0);
+		CHECK(code_map_bytes(map) <= CHURN_BYTES);
+	}
+	CHECK_EQ(code_map_settle(map), 0);
+	CHECK_EQ(code_map_nr(map), 100000);
+	CHECK_STR(name_at(map, BASE), "f0 of round 99");
+	CHECK_STR(name_at(map, BASE + 77777 * 16 + 5), "f77777 of round 99");
+	CHECK_EQ(code_map_compact(map), 0);
+	CHECK(code_map_bytes(map) < 100000 * (24 + sizeof("f77777 of round 99")) + 1000);
+	CHECK_STR(name_at(map, BASE + 99999 * 16 + 15), "f99999 of round 99");
+	code_map_free(map);
+}
+
+/* What is still there is not dropped: the map is full, and can be added to when it may grow. */
+TEST(code_map_limited)
+{
+	struct code_map *map = code_map_new();
+	size_t nr;
+
+	code_map_limit(map, 1 << 20);
+	CHECK_EQ(add_round(map, 0, 100000), -ENOSPC);
+	CHECK_EQ(add_round(map, 1, 10), -ENOSPC);
+	nr = code_map_nr(map);
+	CHECK(nr > (1 << 20) / 80 && nr < (1 << 20) / 48);
+	CHECK_EQ(code_map_settle(map), 0);
+	CHECK_EQ(code_map_nr(map), nr);
+	CHECK_STR(name_at(map, BASE), "f0 of round 0");
+	code_map_limit(map, 2 << 20);
+	CHECK_EQ(add_round(map, 1, 10), 0);
+	CHECK_EQ(code_map_compact(map), 0);
+	CHECK_STR(name_at(map, BASE), "f0 of round 1");
+	CHECK_STR(name_at(map, BASE + 160), "f10 of round 0");
+	code_map_free(map);
+}
+
+/* One name that several pieces share is kept once, and the last one is still the last. */
+TEST(code_map_compacts_names)
+{
+	struct code_map *map = code_map_new();
+	size_t bytes;
+
+	CHECK_EQ(code_map_compact(map), 0);
+	CHECK_EQ(add(map, 0x500, 0x10, "gone"), 0);
+	CHECK_EQ(add(map, 0x100, 0x100, "outer"), 0);
+	CHECK_EQ(add(map, 0x140, 0x10, "inner"), 0);
+	CHECK_EQ(add(map, 0x500, 0x10, "last"), 0);
+	CHECK_EQ(code_map_settle(map), 0);
+	bytes = code_map_bytes(map);
+	CHECK_EQ(code_map_compact(map), 0);
+	CHECK_EQ(code_map_bytes(map), bytes - sizeof("gone"));
+	CHECK_EQ(add(map, 0x600, 0x10, "last"), 0);
+	CHECK_EQ(code_map_settle(map), 0);
+	CHECK_STR(name_at(map, 0x13f), "outer");
+	CHECK_STR(name_at(map, 0x140), "inner");
+	CHECK_STR(name_at(map, 0x150), "outer");
+	CHECK_STR(name_at(map, 0x500), "last");
+	CHECK_STR(name_at(map, 0x600), "last");
 	code_map_free(map);
 }
 

@@ -53,6 +53,28 @@ TEST(elf_image_of_bytes)
 	elf_image_close(&image);
 }
 
+TEST(elf_image_has_its_build_id_only)
+{
+	uint8_t bytes[TINY_ROOM], id[TINY_BUILD_ID_BYTES + 1];
+	size_t nr = tiny_elf_build(bytes, NULL, 0), i;
+	cleanup_fd int fd = memory_file(bytes, nr), other = memory_file("text", 4);
+	struct elf_image image;
+
+	for (i = 0; i < sizeof(id); i++)
+		id[i] = (uint8_t)i;
+	CHECK_EQ(elf_image_open(&image, fd, NULL), 0);
+	CHECK(elf_image_has_build_id(&image, id, TINY_BUILD_ID_BYTES));
+	CHECK(!elf_image_has_build_id(&image, id, TINY_BUILD_ID_BYTES - 1));
+	CHECK(!elf_image_has_build_id(&image, id, TINY_BUILD_ID_BYTES + 1));
+	CHECK(!elf_image_has_build_id(&image, id + 1, TINY_BUILD_ID_BYTES));
+	CHECK(elf_image_fd_has_build_id(fd, id, TINY_BUILD_ID_BYTES));
+	CHECK(!elf_image_fd_has_build_id(fd, id + 1, TINY_BUILD_ID_BYTES));
+	CHECK(!elf_image_fd_has_build_id(other, id, TINY_BUILD_ID_BYTES));
+	image.build_id_bytes = 0;
+	CHECK(!elf_image_has_build_id(&image, id, 0)); /* none is nobody's */
+	elf_image_close(&image);
+}
+
 TEST(elf_image_of_file)
 {
 	uint8_t bytes[TINY_ROOM];

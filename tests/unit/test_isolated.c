@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/isolated.h"
 
@@ -209,6 +210,14 @@ TEST(isolated_much_is_taken_or_refused)
 	CHECK_EQ(run_work(write_forever, &run, &limits), -ETIME);
 }
 
+static int read_oom_score(void)
+{
+	cleanup_file FILE *file = fopen("/proc/self/oom_score_adj", "re");
+	int score;
+
+	return file && fscanf(file, "%d", &score) == 1 ? score : -1;
+}
+
 /* A line of what is wrong; nothing, if all is as it should be. */
 static int look_around(void *context, int fd)
 {
@@ -236,6 +245,8 @@ static int look_around(void *context, int fd)
 		(void)write_text(fd, "it can be looked into;");
 	if (getrlimit(RLIMIT_CORE, &core) < 0 || core.rlim_max)
 		(void)write_text(fd, "it dumps core;");
+	if (read_oom_score() != 1000)
+		(void)write_text(fd, "others have to go first;");
 	return 0;
 }
 
@@ -244,6 +255,7 @@ TEST(isolated_child_is_alone)
 	struct run run = {.fd = open("/dev/null", O_RDONLY)};
 	int other = open("/dev/null", O_RDONLY), after = open("/dev/null", O_RDONLY);
 	struct isolation limits = plain;
+	int score = read_oom_score();
 	sigset_t blocked;
 
 	CHECK(run.fd >= 0 && other >= 0 && after >= 0);
@@ -257,6 +269,7 @@ TEST(isolated_child_is_alone)
 	CHECK(signal(SIGPIPE, SIG_IGN) != SIG_ERR);
 	CHECK_EQ(run_work(look_around, &run, &limits), 0);
 	CHECK_STR(run.text, "");
+	CHECK_EQ(read_oom_score(), score);
 	limits.nr_fds = ISOLATION_MAX_FDS + 1;
 	CHECK_EQ(run_work(look_around, &run, &limits), -EINVAL);
 }
@@ -348,4 +361,43 @@ TEST(isolated_signals_do_not_end_the_waiting)
 	CHECK_EQ(setitimer(ITIMER_REAL, &often, NULL), 0);
 	CHECK_EQ(run_work(greet_late, &run, &plain), 0);
 	CHECK_STR(run.text, "hello, world");
+}
+
+/* As Ctrl-C does, when the first words have come. */
+static int take_and_interrupt(void *context, const void *bytes, size_t nr)
+{
+	const struct run *run = context;
+
+	if (!run->nr)
+		CHECK(kill(0, SIGINT) == 0 && kill(0, SIGQUIT) == 0 && kill(0, SIGHUP) == 0);
+	return take(context, bytes, nr);
+}
+
+static int greet_twice(void *context, int fd)
+{
+	int signal_at_our_end;
+
+	if (prctl(PR_GET_PDEATHSIG, &signal_at_our_end) < 0 || signal_at_our_end != SIGKILL)
+		(void)write_text(fd, "it outlives us;");
+	(void)greet(context, fd);
+	return greet_late(context, fd);
+}
+
+TEST(isolated_work_is_not_ended_from_the_terminal)
+{
+	const struct sigaction action = {.sa_handler = ignore};
+	struct isolation limits = plain;
+	struct error error;
+	int number;
+
+	CHECK_EQ(setpgid(0, 0), 0);
+	for (number = SIGHUP; number <= SIGQUIT; number++)
+		CHECK_EQ(sigaction(number, &action, NULL), 0);
+	for (number = 0; number < 2; number++) {
+		struct run run = {0};
+
+		limits.is_trusted = number == 1;
+		CHECK_EQ(isolated_run(greet_twice, take_and_interrupt, &run, &limits, &error), 0);
+		CHECK_STR(run.text, "hello, worldhello, world");
+	}
 }

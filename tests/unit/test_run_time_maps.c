@@ -4,6 +4,7 @@
  */
 #include "sym/run_time_maps.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "unit/folder.h"
@@ -186,6 +187,96 @@ TEST(run_time_maps_past_their_limit)
 	read_as(&fixture, 0);
 	CHECK_STR(find(&fixture, 0x1000), "third");
 	CHECK_EQ(code_map_nr(fixture.map), 1);
+	close_fixture(&fixture);
+}
+
+/* Lines of code at different places, or at the same one again and again. */
+static void make_long_map(const char *path, size_t nr, uint64_t distance, const char *name)
+{
+	FILE *file = fopen(path, "w");
+	size_t i;
+
+	CHECK(file != NULL);
+	for (i = 0; i < nr; i++)
+		CHECK(fprintf(file, "%llx 10 %s %zu\n", (unsigned long long)(0x1000 + i * distance),
+			      name, i) > 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
+static int get(struct fixture *fixture)
+{
+	return run_time_maps_get(fixture->maps, 0, &fixture->process, fixture->files,
+				 &fixture->map);
+}
+
+#define LONG_NAME_BYTES 4000
+
+TEST(run_time_maps_too_large)
+{
+	const size_t nr = RUN_TIME_MAP_BYTES / LONG_NAME_BYTES + 10;
+	char name[LONG_NAME_BYTES + 1];
+	struct fixture fixture;
+
+	memset(name, 'n', LONG_NAME_BYTES);
+	name[LONG_NAME_BYTES] = '\0';
+	open_fixture(&fixture, 1);
+	make_long_map(map_path(), nr, 16, name);
+	CHECK_EQ(get(&fixture), -EFBIG);
+	CHECK(fixture.map == NULL);
+	append(map_path(), "1000 10 more\n");
+	read_as(&fixture, 0); /* which is told once */
+	CHECK(fixture.map == NULL);
+	make_long_map(map_path(), nr, 0, name); /* as long as it was */
+	read_as(&fixture, 0);
+	CHECK(fixture.map == NULL);
+	make_long_map(in_folder("tmp/new"), nr, 0, name);
+	CHECK_EQ(rename(in_folder("tmp/new"), map_path()), 0);
+	read_as(&fixture, 0);
+	CHECK_EQ(code_map_nr(fixture.map), 1);
+	make_file(map_path(), "1000 10 short\n");
+	read_as(&fixture, 0);
+	CHECK_STR(find(&fixture, 0x1000), "short");
+	close_fixture(&fixture);
+}
+
+/* Where all that is allowed is not enough for two, the one that is asked for is whole. */
+TEST(run_time_maps_take_the_room_of_others)
+{
+	struct fixture fixture;
+
+	open_fixture(&fixture, 1 << 20);
+	make_long_map(map_path(), 15000, 16, "of one");
+	make_long_map(in_folder("tmp/perf-8.map"), 15000, 16, "of another");
+	read_as(&fixture, 1);
+	CHECK_STR(find(&fixture, 0x1000), "of one 0");
+	fixture.process.inner_pid = 8;
+	read_as(&fixture, 2);
+	CHECK_STR(find(&fixture, 0x1000 + 14999 * 16), "of another 14999");
+	fixture.process.inner_pid = INNER_PID;
+	make_long_map(map_path(), 15000, 16, "of 1__");
+	read_as(&fixture, 1);
+	CHECK_STR(find(&fixture, 0x1000), "of 1__ 0"); /* it had to go meanwhile */
+	close_fixture(&fixture);
+}
+
+/* The files are another program's by now: what was read of them is kept, and no more is read. */
+TEST(run_time_maps_of_an_earlier_program)
+{
+	struct fixture fixture;
+
+	open_fixture(&fixture, 1 << 20);
+	make_file(map_path(), "1000 10 first\n");
+	read_as(&fixture, 0);
+	fixture.process.is_superseded = true;
+	make_file(map_path(), "1000 10 by the later one\n2000 10 too\n");
+	read_as(&fixture, 0);
+	CHECK_STR(find(&fixture, 0x1000), "first");
+	CHECK_STR(find(&fixture, 0x2000), "");
+	read_as(&fixture, 1);
+	CHECK(fixture.map == NULL);
+	fixture.process.is_superseded = false;
+	read_as(&fixture, 2);
+	CHECK_STR(find(&fixture, 0x1000), "by the later one");
 	close_fixture(&fixture);
 }
 

@@ -205,6 +205,37 @@ TEST(runtime_table_sees_a_reused_pid)
 	end(table);
 }
 
+static bool is_superseded(const struct runtime_table *table, uint32_t number)
+{
+	return runtime_table_get(table, number)->is_superseded;
+}
+
+/* Of those that write to the same place the latest one counts, in whatever order they come. */
+TEST(runtime_table_knows_the_latest_program)
+{
+	struct runtime_table *table = runtime_table_new();
+	pid_t child = start_child("other");
+
+	begin();
+	(void)add(table, NO_PID, 100, 2);
+	(void)add(table, NO_PID + 1, 100, 2);
+	CHECK(!is_superseded(table, 0));
+	(void)add(table, NO_PID, 100, 3); /* exec */
+	CHECK(is_superseded(table, 0) && !is_superseded(table, 1) && !is_superseded(table, 2));
+	(void)add(table, NO_PID, 200, 1); /* its number was given to another process */
+	CHECK(is_superseded(table, 2) && !is_superseded(table, 3));
+	(void)add(table, NO_PID, 100, 1); /* its samples come late */
+	CHECK(!is_superseded(table, 3) && is_superseded(table, 4));
+	CHECK(!is_superseded(table, 1));
+	(void)add(table, getpid(), 0, 1);
+	(void)add(table, child, 0, 1);
+	CHECK(!is_superseded(table, 5) && !is_superseded(table, 6));
+	(void)add(table, getpid(), 0, 2);
+	CHECK(is_superseded(table, 5) && !is_superseded(table, 6) && !is_superseded(table, 7));
+	end_child(child);
+	end(table);
+}
+
 TEST(runtime_table_limits_descriptors)
 {
 	struct runtime_table *table = runtime_table_new();

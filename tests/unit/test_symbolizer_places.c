@@ -336,7 +336,9 @@ TEST(symbolizer_places_out_of_memory)
 		in_memory = add_frame(&fixture, add_run_time(&fixture, getpid()), 0x1000);
 		failed = name_with_failure(&fixture, nth);
 		CHECK_STR(name_of(&fixture, in_stripped), "hidden");
-		CHECK_EQ(profile_frame(fixture.profile, in_stripped)->nr_lines, 1);
+		/* A failure in the child costs the file's lines, and there is no second try. */
+		CHECK(profile_frame(fixture.profile, in_stripped)->nr_lines == 1 ||
+		      fixture.result.lines_error.code == -E2BIG);
 		CHECK_STR(name_of(&fixture, in_memory), "first");
 		close_fixture(&fixture);
 	}
