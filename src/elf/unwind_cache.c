@@ -38,8 +38,6 @@
 struct unwind_cache {
 	int folder;
 	uint64_t max_bytes;
-	uint64_t bytes;		 /* of all tables, when the folder last changed by our hand */
-	struct timespec changed; /* then; zeros: not known */
 };
 
 /* --- the folder ---------------------------------------------------------------------------- */
@@ -142,8 +140,7 @@ struct unwind_cache *unwind_cache_open(const char *folder, uint64_t max_bytes, s
 		(void)error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	*cache =
-		(struct unwind_cache){.folder = open_folder(folder, error), .max_bytes = max_bytes};
+	*cache = (struct unwind_cache){open_folder(folder, error), max_bytes};
 	if (cache->folder < 0) {
 		unwind_cache_close(cache);
 		return NULL;
@@ -287,7 +284,7 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 }
 
 /* Removes old tables until one of so many bytes has room beside the others. */
-static int remove_oldest(struct unwind_cache *cache, const char *name, uint64_t bytes)
+static int make_room(const struct unwind_cache *cache, const char *name, uint64_t bytes)
 {
 	struct listing listing = {0};
 	int err = list_others(cache, name, &listing);
@@ -300,26 +297,7 @@ static int remove_oldest(struct unwind_cache *cache, const char *name, uint64_t 
 		listing.bytes -= listing.stored[i].bytes;
 	}
 	free(listing.stored);
-	cache->bytes = listing.bytes;
 	return err;
-}
-
-static struct timespec folder_changed(const struct unwind_cache *cache)
-{
-	struct stat status;
-
-	return fstat(cache->folder, &status) < 0 ? (struct timespec){0} : status.st_mtim;
-}
-
-/* The folder is looked through if it is full, or if others have changed it. */
-static int make_room(struct unwind_cache *cache, const char *name, uint64_t bytes)
-{
-	struct timespec changed = folder_changed(cache);
-
-	if (cache->bytes <= cache->max_bytes - bytes && changed.tv_sec &&
-	    changed.tv_sec == cache->changed.tv_sec && changed.tv_nsec == cache->changed.tv_nsec)
-		return 0;
-	return remove_oldest(cache, name, bytes);
 }
 
 /* --- storing ------------------------------------------------------------------------------- */
@@ -361,8 +339,5 @@ int unwind_cache_store(struct unwind_cache *cache, const uint8_t *build_id, size
 		err = -errno;
 	if (err < 0)
 		(void)unlinkat(cache->folder, new_name, 0);
-	else
-		cache->bytes += bytes;
-	cache->changed = folder_changed(cache);
 	return err;
 }

@@ -124,8 +124,8 @@ static void check_total(const struct profile *profile, const struct function_tot
 {
 	const struct function_total *found = find_total(profile, totals, name);
 
-	CHECK_EQ(found->self, self);
-	CHECK_EQ(found->total, total);
+	CHECK_EQ(found ? found->self : 0, self);
+	CHECK_EQ(found ? found->total : 0, total);
 }
 
 TEST(function_totals_of_inlined_functions)

@@ -386,7 +386,7 @@ static void write_loads(int fd)
 TEST(jitdump_while_it_is_written)
 {
 	cleanup_fd int fd = make_file("", 0);
-	struct code_map *map = code_map_new();
+	struct code_map *map;
 	bool ended = false;
 	uint64_t at = 0, i;
 	pid_t writer = fork();
@@ -394,6 +394,7 @@ TEST(jitdump_while_it_is_written)
 	CHECK(writer >= 0);
 	if (writer == 0)
 		write_loads(fd);
+	map = code_map_new();
 	while (!ended) {
 		int status = 1;
 

@@ -253,6 +253,7 @@ TEST(unwinder_without_memory)
 		world_close(&world);
 	}
 	world_open(&world, POOL_BYTES);
+	publish(&world, PID + 1, NULL); /* so that the pool has its first chunk */
 	bytes = cost_of(&world).bytes;
 	(void)test_fail_allocation(1);
 	CHECK_EQ(unwinder_publish(world.unwinder, PID, 0, 0, mappings), -ENOMEM);
