@@ -240,7 +240,9 @@ static int add_round(struct code_map *map, unsigned int round, uint64_t nr)
 	return err;
 }
 
-#define CHURN_BYTES (16u << 20)
+#define CHURN_BYTES  (4u << 20)
+#define CHURN_RANGES 20000
+#define CHURN_ROUNDS 40
 
 TEST(code_map_stays_small_when_overwritten)
 {
@@ -248,18 +250,18 @@ TEST(code_map_stays_small_when_overwritten)
 	unsigned int round;
 
 	code_map_limit(map, CHURN_BYTES);
-	for (round = 0; round < 100; round++) {
-		CHECK_EQ(add_round(map, round, 100000), 0);
+	for (round = 0; round < CHURN_ROUNDS; round++) {
+		CHECK_EQ(add_round(map, round, CHURN_RANGES), 0);
 		CHECK(round % 3 || code_map_settle(map) == 0);
 		CHECK(code_map_bytes(map) <= CHURN_BYTES);
 	}
 	CHECK_EQ(code_map_settle(map), 0);
-	CHECK_EQ(code_map_nr(map), 100000);
-	CHECK_STR(name_at(map, BASE), "f0 of round 99");
-	CHECK_STR(name_at(map, BASE + 77777 * 16 + 5), "f77777 of round 99");
+	CHECK_EQ(code_map_nr(map), CHURN_RANGES);
+	CHECK_STR(name_at(map, BASE), "f0 of round 39");
+	CHECK_STR(name_at(map, BASE + 17777 * 16 + 5), "f17777 of round 39");
 	CHECK_EQ(code_map_compact(map), 0);
-	CHECK(code_map_bytes(map) < 100000 * (24 + sizeof("f77777 of round 99")) + 1000);
-	CHECK_STR(name_at(map, BASE + 99999 * 16 + 15), "f99999 of round 99");
+	CHECK(code_map_bytes(map) < CHURN_RANGES * (24 + sizeof("f17777 of round 39")) + 1000);
+	CHECK_STR(name_at(map, BASE + 19999 * 16 + 15), "f19999 of round 39");
 	code_map_free(map);
 }
 
