@@ -178,10 +178,9 @@ static void print_nameless(const struct run_summary *run, const struct profile *
 	}
 	if (quality->python * 20 > run->session.shown)
 		fprintf(out,
-			"         %.1f %% are in Python code, of which only the interpreter is "
-			"seen: "
+			"%s%.1f %% are in Python code, of which only the interpreter is seen: "
 			"start it with -X perf (3.12 or newer)\n",
-			percent(quality->python, run->session.shown));
+			line_head(head), percent(quality->python, run->session.shown));
 }
 
 /*
