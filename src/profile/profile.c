@@ -105,13 +105,18 @@ int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_
 	return number;
 }
 
+void profile_set_name(struct profile *profile, uint32_t frame, uint32_t string)
+{
+	profile->frames[frame].function = string;
+}
+
 int profile_set_function(struct profile *profile, uint32_t frame, const char *name)
 {
 	int64_t string = strings_add(profile->strings, name);
 
 	if (string < 0)
 		return (int)string;
-	profile->frames[frame].function = (uint32_t)string;
+	profile_set_name(profile, frame, (uint32_t)string);
 	return 0;
 }
 

@@ -140,7 +140,8 @@ int64_t profile_add_sample(struct profile *profile, const struct sample_labels *
 			   uint64_t count);
 void profile_add_count(struct profile *profile, uint32_t sample, uint64_t count);
 
-/* Names a frame. 0 or -ENOMEM. */
+/* Names a frame; by the number of a string, or by a text: 0 or -ENOMEM. */
+void profile_set_name(struct profile *profile, uint32_t frame, uint32_t string);
 int profile_set_function(struct profile *profile, uint32_t frame, const char *name);
 
 /*

@@ -20,10 +20,6 @@
 
 /* --- the sources ----------------------------------------------------------------------------- */
 
-/* 0 with *ret as it was if the image has none. */
-typedef int table_reader(struct symbol_table **ret, const struct elf_image *image,
-			 struct error *error);
-
 /* *ret: NULL if the tables that were asked for have no function. */
 static int read_tables(const struct elf_image *image, unsigned tables, struct symbol_table **ret,
 		       struct error *error)
@@ -41,53 +37,27 @@ static int read_tables(const struct elf_image *image, unsigned tables, struct sy
 	return 0;
 }
 
-static int read_symtab(const struct file_symbols_input *input, struct symbol_table **ret,
+/* The whole table, or nothing. */
+static int symtab_read(struct symbol_table **ret, const struct elf_image *image,
 		       struct error *error)
 {
-	if (!input->image || !elf_image_has_section(input->image, SHT_SYMTAB))
+	if (!elf_image_has_section(image, SHT_SYMTAB))
 		return 0;
-	return read_tables(input->image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC, ret, error);
+	return read_tables(image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC, ret, error);
 }
 
-/* Of a debug file the whole table, or nothing. */
-static int read_other_file(int fd, struct symbol_table **ret, struct error *error)
+static int dynsym_read(struct symbol_table **ret, const struct elf_image *image,
+		       struct error *error)
+{
+	return read_tables(image, SYMBOLS_DYNAMIC, ret, error);
+}
+
+/* From another file than the one that was sampled; fd: below 0 if there is none. */
+static int read_from(int fd, symbol_source *read, struct symbol_table **ret, struct error *error)
 {
 	struct elf_image image;
 	int err;
 
-	if (fd < 0)
-		return 0;
-	err = elf_image_open(&image, fd, error);
-	if (err < 0)
-		return err;
-	if (elf_image_has_section(&image, SHT_SYMTAB))
-		err = read_tables(&image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC, ret, error);
-	elf_image_close(&image);
-	return err;
-}
-
-static int read_debug_file(const struct file_symbols_input *input, struct symbol_table **ret,
-			   struct error *error)
-{
-	cleanup_fd int fd = debug_files_open(input->places, input->file, input->image);
-
-	return read_other_file(fd, ret, error);
-}
-
-/*
- * From the file itself. Where it is not to be had, what lies among the debug files may be all of it:
- * perf's and debuginfod's caches have such.
- */
-static int read_whole_file(const struct file_symbols_input *input, table_reader *read,
-			   struct symbol_table **ret, struct error *error)
-{
-	cleanup_fd int fd = -1;
-	struct elf_image image;
-	int err;
-
-	if (input->image)
-		return read(ret, input->image, error);
-	fd = debug_files_open(input->places, input->file, NULL);
 	if (fd < 0)
 		return 0;
 	err = elf_image_open(&image, fd, error);
@@ -98,34 +68,60 @@ static int read_whole_file(const struct file_symbols_input *input, table_reader 
 	return err;
 }
 
+static int read_from_debug_file(const struct file_symbols_input *input, symbol_source *read,
+				struct symbol_table **ret, struct error *error)
+{
+	cleanup_fd int fd = debug_files_open(input->places, input->file, input->image);
+
+	return read_from(fd, read, ret, error);
+}
+
+/*
+ * From the file itself. Where it is not to be had, what lies among the debug files may be all of it:
+ * perf's and debuginfod's caches have such.
+ */
+static int read_from_file(const struct file_symbols_input *input, symbol_source *read,
+			  struct symbol_table **ret, struct error *error)
+{
+	if (input->image)
+		return read(ret, input->image, error);
+	return read_from_debug_file(input, read, ret, error);
+}
+
+static int read_symtab(const struct file_symbols_input *input, struct symbol_table **ret,
+		       struct error *error)
+{
+	return input->image ? symtab_read(ret, input->image, error) : 0;
+}
+
+static int read_debug_file(const struct file_symbols_input *input, struct symbol_table **ret,
+			   struct error *error)
+{
+	return read_from_debug_file(input, symtab_read, ret, error);
+}
+
 static int read_debug_data(const struct file_symbols_input *input, struct symbol_table **ret,
 			   struct error *error)
 {
-	return read_whole_file(input, debug_data_read, ret, error);
-}
-
-static int dynsym_read(struct symbol_table **ret, const struct elf_image *image,
-		       struct error *error)
-{
-	return read_tables(image, SYMBOLS_DYNAMIC, ret, error);
+	return read_from_file(input, debug_data_read, ret, error);
 }
 
 static int read_dynsym(const struct file_symbols_input *input, struct symbol_table **ret,
 		       struct error *error)
 {
-	return read_whole_file(input, dynsym_read, ret, error);
+	return read_from_file(input, dynsym_read, ret, error);
 }
 
 static int read_go(const struct file_symbols_input *input, struct symbol_table **ret,
 		   struct error *error)
 {
-	return read_whole_file(input, go_functions_read, ret, error);
+	return read_from_file(input, go_functions_read, ret, error);
 }
 
 static int read_plt(const struct file_symbols_input *input, struct symbol_table **ret,
 		    struct error *error)
 {
-	return read_whole_file(input, plt_stubs_read, ret, error);
+	return read_from_file(input, plt_stubs_read, ret, error);
 }
 
 static int read_debuginfod(const struct file_symbols_input *input, struct symbol_table **ret,
@@ -136,7 +132,7 @@ static int read_debuginfod(const struct file_symbols_input *input, struct symbol
 	if (!input->debuginfod)
 		return 0;
 	fd = debuginfod_open(input->debuginfod, input->file->build_id, input->file->build_id_bytes);
-	return read_other_file(fd, ret, error);
+	return read_from(fd, symtab_read, ret, error);
 }
 
 enum {

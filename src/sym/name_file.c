@@ -199,7 +199,7 @@ static int name_in(const struct naming *naming, struct code_file *file)
 			return err;
 		has_image = err == 0;
 	}
-	if (file->fd < 0 || !has_image)
+	if (!has_image)
 		naming->symbolizer->result.nr_files_failed++;
 	err = note_code(naming, file, has_image ? &image : NULL);
 	if (err == 0 && !naming->symbolizer->options.leave_files)

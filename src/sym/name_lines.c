@@ -56,15 +56,11 @@ static int set_lines(const struct naming *naming, uint32_t number, struct code_l
 {
 	const struct frame *frame = profile_frame(naming->profile, number);
 	struct code_line *outermost = &lines[nr - 1];
-	int err = 0;
 
-	if (!frame->function && outermost->function)
-		err = profile_set_function(naming->profile, number,
-					   profile_string(naming->profile, outermost->function));
-	if (err < 0)
-		return err;
 	if (frame->function)
 		outermost->function = frame->function;
+	else
+		profile_set_name(naming->profile, number, outermost->function);
 	return profile_set_lines(naming->profile, number, lines, nr);
 }
 

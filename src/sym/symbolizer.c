@@ -67,8 +67,8 @@ int name_frame(const struct naming *naming, uint32_t frame, const char *name)
 
 	if (string < 0)
 		return (int)string;
-	return profile_set_function(naming->profile, frame,
-				    profile_string(naming->profile, (uint32_t)string));
+	profile_set_name(naming->profile, frame, (uint32_t)string);
+	return 0;
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */

@@ -11,9 +11,13 @@
 #define STOOK_TESTS_UNIT_MADE_ELF_H
 
 #include <elf.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "elf/symbol_table.h"
+#include "unit/test.h"
 
 #define MADE_ROOM	  16384
 #define MADE_SECTIONS_MAX 8
@@ -92,6 +96,24 @@ static inline size_t made_elf_build(uint8_t *bytes, uint16_t machine,
 	memcpy(bytes, &header, sizeof(header));
 	memcpy(bytes + header.e_shoff, headers, sizeof(headers));
 	return at + nr_names;
+}
+
+/* Reads functions of a file in memory; -ENOEXEC also for what is no ELF file at all. */
+static inline int made_elf_read(symbol_source *read, const uint8_t *bytes, size_t nr,
+				struct symbol_table **ret)
+{
+	struct error error = {0};
+	struct elf_image image;
+	int err;
+
+	*ret = NULL;
+	if (elf_image_open_memory(&image, bytes, nr, NULL) < 0)
+		return -ENOEXEC;
+	err = read(ret, &image, &error);
+	CHECK_EQ(err, error.code);
+	CHECK(err == 0 || !*ret);
+	elf_image_close(&image);
+	return err;
 }
 
 #endif

@@ -58,18 +58,7 @@ static size_t build_sound(uint8_t *bytes, uint8_t *packed, size_t *ret_nr_packed
 
 static int read_bytes(const uint8_t *bytes, size_t nr, struct symbol_table **ret)
 {
-	struct error error = {0};
-	struct elf_image image;
-	int err;
-
-	*ret = NULL;
-	if (elf_image_open_memory(&image, bytes, nr, NULL) < 0)
-		return -ENOEXEC;
-	err = debug_data_read(ret, &image, &error);
-	CHECK_EQ(err, error.code);
-	CHECK(err == 0 || !*ret);
-	elf_image_close(&image);
-	return err;
+	return made_elf_read(debug_data_read, bytes, nr, ret);
 }
 
 /* Why these bytes as .gnu_debugdata are refused. */

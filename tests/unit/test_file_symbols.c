@@ -62,88 +62,82 @@ static void make_mini(const char *from)
 	SKIP("needs objcopy and xz");
 }
 
+/* What most tests begin and end with. */
+struct fixture {
+	struct file_symbols *symbols;
+	struct made_code code; /* opened by the test */
+	uint64_t hidden, shown;
+};
+
+static void fixture_make(struct fixture *fixture)
+{
+	make_code("sha1");
+	fixture->symbols = file_symbols_new();
+	fixture->hidden = address_in_code("hidden");
+	fixture->shown = address_in_code("shown");
+}
+
+static void fixture_close(struct fixture *fixture)
+{
+	file_symbols_free(fixture->symbols);
+	close_code(&fixture->code);
+	leave_folder();
+}
+
 /* --- each of them ---------------------------------------------------------------------------- */
 
 TEST(file_symbols_of_a_whole_file)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden, shown;
+	struct fixture made;
 
-	make_code("sha1");
-	symbols = file_symbols_new();
-	hidden = address_in_code("hidden");
-	shown = address_in_code("shown");
-	open_code(&code, "code", "/code");
-	plant_debug_file(&code);
-	CHECK_STR(find(symbols, &code, hidden), "hidden");
-	CHECK_STR(find(symbols, &code, hidden + 1), "hidden");
-	CHECK_STR(find(symbols, &code, shown), "shown");
-	CHECK_EQ(file_symbols_nr_failed(symbols), 0);
-	file_symbols_free(symbols);
+	fixture_make(&made);
+	open_code(&made.code, "code", "/code");
+	plant_debug_file(&made.code);
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "hidden");
+	CHECK_STR(find(made.symbols, &made.code, made.hidden + 1), "hidden");
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
+	CHECK_EQ(file_symbols_nr_failed(made.symbols), 0);
 	file_symbols_free(NULL);
-	close_code(&code);
-	leave_folder();
+	fixture_close(&made);
 }
 
 TEST(file_symbols_of_a_debug_file)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden, shown;
+	struct fixture made;
 
-	make_code("sha1");
-	hidden = address_in_code("hidden");
-	shown = address_in_code("shown");
+	fixture_make(&made);
 	make_mini("stripped");
-	symbols = file_symbols_new();
-	open_code(&code, "mini", "/mini");
-	plant_debug_file(&code);
-	CHECK_STR(find(symbols, &code, hidden), "debug_hidden");
-	CHECK_STR(find(symbols, &code, shown), "debug_shown"); /* before .dynsym */
-	file_symbols_free(symbols);
-	close_code(&code);
-	leave_folder();
+	open_code(&made.code, "mini", "/mini");
+	plant_debug_file(&made.code);
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "debug_hidden");
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "debug_shown"); /* before .dynsym */
+	fixture_close(&made);
 }
 
 TEST(file_symbols_of_debug_data)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden, shown;
+	struct fixture made;
 
-	make_code("sha1");
-	hidden = address_in_code("hidden");
-	shown = address_in_code("shown");
+	fixture_make(&made);
 	make_mini("stripped");
-	symbols = file_symbols_new();
-	open_code(&code, "mini", "/mini");
-	CHECK_STR(find(symbols, &code, hidden), "mini_hidden");
-	CHECK_STR(find(symbols, &code, shown), "shown");
-	CHECK_EQ(file_symbols_nr_failed(symbols), 0);
-	file_symbols_free(symbols);
-	close_code(&code);
-	leave_folder();
+	open_code(&made.code, "mini", "/mini");
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "mini_hidden");
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
+	CHECK_EQ(file_symbols_nr_failed(made.symbols), 0);
+	fixture_close(&made);
 }
 
 TEST(file_symbols_of_dynsym)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden, shown;
+	struct fixture made;
 
-	make_code("sha1");
-	symbols = file_symbols_new();
-	hidden = address_in_code("hidden");
-	shown = address_in_code("shown");
-	open_code(&code, "stripped", "/stripped");
-	CHECK_STR(find(symbols, &code, shown), "shown");
-	CHECK_STR(find(symbols, &code, hidden), "");
-	CHECK_STR(find(symbols, &code, UINT64_MAX), "");
-	CHECK_EQ(file_symbols_nr_failed(symbols), 0);
-	file_symbols_free(symbols);
-	close_code(&code);
-	leave_folder();
+	fixture_make(&made);
+	open_code(&made.code, "stripped", "/stripped");
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "");
+	CHECK_STR(find(made.symbols, &made.code, UINT64_MAX), "");
+	CHECK_EQ(file_symbols_nr_failed(made.symbols), 0);
+	fixture_close(&made);
 }
 
 /* No symbol table names these, also where there is one. */
@@ -175,26 +169,22 @@ TEST(file_symbols_of_plt_stubs)
 /* By its build id, which was noted while it was there. */
 TEST(file_symbols_of_a_file_that_is_gone)
 {
-	struct file_symbols *symbols;
+	struct fixture made;
 	struct file_symbols_input input;
-	struct made_code code;
 	const char *name;
-	uint64_t hidden;
 
-	make_code("sha1");
-	symbols = file_symbols_new();
-	hidden = address_in_code("hidden");
-	open_code(&code, "stripped", "/stripped");
-	plant_debug_file(&code);
-	close_code(&code);
-	code.file.fd = -1;
-	input = input_of(&code);
+	fixture_make(&made);
+	open_code(&made.code, "stripped", "/stripped");
+	plant_debug_file(&made.code);
+	close_code(&made.code);
+	made.code.file.fd = -1;
+	input = input_of(&made.code);
 	input.image = NULL;
-	CHECK_EQ(file_symbols_find(symbols, &input, hidden, &name), 0);
+	CHECK_EQ(file_symbols_find(made.symbols, &input, made.hidden, &name), 0);
 	CHECK_STR(name, "debug_hidden");
-	CHECK_EQ(file_symbols_find(symbols, &input, 1, &name), 0);
+	CHECK_EQ(file_symbols_find(made.symbols, &input, 1, &name), 0);
 	CHECK(name == NULL);
-	file_symbols_free(symbols);
+	file_symbols_free(made.symbols);
 	leave_folder();
 }
 
@@ -202,93 +192,67 @@ TEST(file_symbols_of_a_file_that_is_gone)
 
 TEST(file_symbols_ask_when_it_is_needed)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden, shown;
+	struct fixture made;
 	size_t bytes, nothing;
 
-	make_code("sha1");
-	symbols = file_symbols_new();
-	nothing = file_symbols_bytes(symbols);
-	hidden = address_in_code("hidden");
-	shown = address_in_code("shown");
+	fixture_make(&made);
+	nothing = file_symbols_bytes(made.symbols);
 	CHECK(run_in_folder("objcopy --strip-symbol=hidden code partial"));
-	open_code(&code, "partial", "/partial");
-	CHECK_STR(find(symbols, &code, shown), "shown");
-	bytes = file_symbols_bytes(symbols);
+	open_code(&made.code, "partial", "/partial");
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
+	bytes = file_symbols_bytes(made.symbols);
 	CHECK(bytes > nothing);
 	/* It comes after the first question, and yet in time: nobody has looked for it so far. */
-	plant_debug_file(&code);
-	CHECK_STR(find(symbols, &code, shown), "shown");
-	CHECK_EQ(file_symbols_bytes(symbols), bytes);
-	CHECK_STR(find(symbols, &code, hidden), "debug_hidden");
-	CHECK(file_symbols_bytes(symbols) > bytes);
-	file_symbols_free(symbols);
-	close_code(&code);
-	leave_folder();
+	plant_debug_file(&made.code);
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
+	CHECK_EQ(file_symbols_bytes(made.symbols), bytes);
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "debug_hidden");
+	CHECK(file_symbols_bytes(made.symbols) > bytes);
+	fixture_close(&made);
 }
 
 TEST(file_symbols_ask_once)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden;
+	struct fixture made;
 	size_t bytes;
 
-	make_code("sha1");
-	symbols = file_symbols_new();
-	hidden = address_in_code("hidden");
-	open_code(&code, "stripped", "/stripped");
-	CHECK_STR(find(symbols, &code, hidden), "");
-	bytes = file_symbols_bytes(symbols);
-	plant_debug_file(&code);
-	CHECK_STR(find(symbols, &code, hidden), "");
-	CHECK_EQ(file_symbols_bytes(symbols), bytes);
-	file_symbols_free(symbols);
-	close_code(&code);
-	leave_folder();
+	fixture_make(&made);
+	open_code(&made.code, "stripped", "/stripped");
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "");
+	bytes = file_symbols_bytes(made.symbols);
+	plant_debug_file(&made.code);
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "");
+	CHECK_EQ(file_symbols_bytes(made.symbols), bytes);
+	fixture_close(&made);
 }
 
 /* --- what goes wrong ------------------------------------------------------------------------- */
 
 TEST(file_symbols_pass_over_nonsense)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden, shown;
+	struct fixture made;
 
-	make_code("sha1");
-	symbols = file_symbols_new();
-	hidden = address_in_code("hidden");
-	shown = address_in_code("shown");
+	fixture_make(&made);
 	CHECK(run_in_folder("objcopy --add-section .gnu_debugdata=code.c stripped bad"));
-	open_code(&code, "bad", "/bad");
-	CHECK_STR(find(symbols, &code, shown), "shown");
-	CHECK_STR(find(symbols, &code, hidden), "");
-	CHECK_EQ(file_symbols_nr_failed(symbols), 1);
-	file_symbols_free(symbols);
-	close_code(&code);
-	leave_folder();
+	open_code(&made.code, "bad", "/bad");
+	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "");
+	CHECK_EQ(file_symbols_nr_failed(made.symbols), 1);
+	fixture_close(&made);
 }
 
 /* The file shrinks behind our back: its names are lost, nothing else. */
 TEST(file_symbols_of_a_file_that_shrinks)
 {
-	struct file_symbols *symbols;
-	struct made_code code;
-	uint64_t hidden;
+	struct fixture made;
 
-	make_code("sha1");
-	symbols = file_symbols_new();
-	hidden = address_in_code("hidden");
+	fixture_make(&made);
 	CHECK(run_in_folder("cp code shrinking"));
-	open_code(&code, "shrinking", "/shrinking");
+	open_code(&made.code, "shrinking", "/shrinking");
 	CHECK_EQ(truncate(in_folder("shrinking"), 100), 0);
-	CHECK_STR(find(symbols, &code, hidden), "");
-	CHECK(file_symbols_nr_failed(symbols) > 0);
-	file_symbols_free(symbols);
-	close_code(&code);
-	leave_folder();
+	CHECK_STR(find(made.symbols, &made.code, made.hidden), "");
+	CHECK(file_symbols_nr_failed(made.symbols) > 0);
+	fixture_close(&made);
 }
 
 /* Whichever allocation fails, the answer is as ever when there is memory again. */

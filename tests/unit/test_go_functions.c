@@ -123,18 +123,7 @@ static size_t build(uint8_t *bytes, const char *name, const uint8_t *table, size
 
 static int read_bytes(const uint8_t *bytes, size_t nr, struct symbol_table **ret)
 {
-	struct error error = {0};
-	struct elf_image image;
-	int err;
-
-	*ret = NULL;
-	if (elf_image_open_memory(&image, bytes, nr, NULL) < 0)
-		return -ENOEXEC;
-	err = go_functions_read(ret, &image, &error);
-	CHECK_EQ(err, error.code);
-	CHECK(err == 0 || !*ret);
-	elf_image_close(&image);
-	return err;
+	return made_elf_read(go_functions_read, bytes, nr, ret);
 }
 
 static const char *name_at(const struct symbol_table *table, uint64_t address)

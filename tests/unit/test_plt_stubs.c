@@ -62,18 +62,7 @@ static size_t build(uint8_t *bytes, const struct made *made)
 
 static int read_bytes(const uint8_t *bytes, size_t nr, struct symbol_table **ret)
 {
-	struct error error = {0};
-	struct elf_image image;
-	int err;
-
-	*ret = NULL;
-	if (elf_image_open_memory(&image, bytes, nr, NULL) < 0)
-		return -ENOEXEC;
-	err = plt_stubs_read(ret, &image, &error);
-	CHECK_EQ(err, error.code);
-	CHECK(err == 0 || !*ret);
-	elf_image_close(&image);
-	return err;
+	return made_elf_read(plt_stubs_read, bytes, nr, ret);
 }
 
 static struct symbol_table *read_made(const struct made *made)
