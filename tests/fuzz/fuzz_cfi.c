@@ -3,11 +3,8 @@
  * .eh_frame or a .debug_frame section of one of the machines, or a whole ELF file.
  *
  *	make fuzz && tests/fuzz/seeds.sh FOLDER && build/fuzz/fuzz_cfi FOLDER
- *
- * Built with -DFUZZ_MAIN, and without libFuzzer, it runs each file that is named once.
  */
 #include <elf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,27 +130,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 	read_as_section(bytes + 1, nr - 1, machine, is_eh_frame);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		FILE *file = fopen(argv[i], "r");
-		uint8_t *bytes = malloc(1 << 20);
-		size_t nr;
-
-		if (!file || !bytes)
-			return 1;
-		nr = fread(bytes, 1, 1 << 20, file);
-		(void)fclose(file);
-		/* Exactly as large, so that AddressSanitizer sees its end. */
-		bytes = realloc(bytes, nr ? nr : 1);
-		if (bytes)
-			(void)LLVMFuzzerTestOneInput(bytes, nr);
-		free(bytes);
-	}
-	return 0;
-}
-#endif

@@ -3,11 +3,8 @@
  * name begins, the others are the rest of it.
  *
  *	make fuzz && tests/fuzz/seeds_demangle.sh FOLDER && build/fuzz/fuzz_demangle FOLDER
- *
- * Built with -DFUZZ_MAIN, and without libFuzzer, it runs each file that is named once.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -97,24 +94,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 	free(name);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		FILE *file = fopen(argv[i], "r");
-		uint8_t *bytes = malloc(1 << 20);
-		size_t nr;
-
-		if (!file || !bytes)
-			return 1;
-		nr = fread(bytes, 1, 1 << 20, file);
-		(void)fclose(file);
-		(void)LLVMFuzzerTestOneInput(bytes, nr);
-		free(bytes);
-	}
-	return 0;
-}
-#endif

@@ -3,10 +3,7 @@
  * first byte chooses the source; the others are the file.
  *
  *	make fuzz && tests/fuzz/seeds.sh fuzz_symbols FOLDER && build/fuzz/fuzz_symbols FOLDER
- *
- * Built with -DFUZZ_MAIN, and without libFuzzer, it runs each file that is named once.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,27 +95,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 	elf_image_close(&image);
 	return 0;
 }
-
-#ifdef FUZZ_MAIN
-int main(int argc, char **argv)
-{
-	int i;
-
-	for (i = 1; i < argc; i++) {
-		FILE *file = fopen(argv[i], "r");
-		uint8_t *bytes = malloc(1 << 20);
-		size_t nr;
-
-		if (!file || !bytes)
-			return 1;
-		nr = fread(bytes, 1, 1 << 20, file);
-		(void)fclose(file);
-		/* Exactly as large, so that AddressSanitizer sees its end. */
-		bytes = realloc(bytes, nr ? nr : 1);
-		if (bytes)
-			(void)LLVMFuzzerTestOneInput(bytes, nr);
-		free(bytes);
-	}
-	return 0;
-}
-#endif
