@@ -102,6 +102,14 @@ static int open_root(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
+int file_open_root(int32_t pid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	return open_root(path);
+}
+
 static int open_below(int root_fd, const char *path, unsigned flags)
 {
 	struct open_how how = {.flags = O_CLOEXEC | flags, .resolve = RESOLVE_IN_ROOT};
@@ -187,14 +195,12 @@ int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, ui
 		     uint64_t end)
 {
 	cleanup_fd int root_fd = -1;
-	char root[64];
 	int fd, below;
 
 	fd = open_map_file(id, pid, start, end);
 	if (fd >= 0)
 		return fd;
-	(void)snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	below = root_fd = open_root(root);
+	below = root_fd = file_open_root(pid);
 	if (root_fd >= 0)
 		below = file_open_again(id, root_fd, path);
 	if (below < 0)

@@ -21,6 +21,9 @@ int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, ui
 /* The same for a file that was opened before, below the root that it was seen in (-1: ours). */
 int file_open_again(const struct file_id *id, int root_fd, const char *path);
 
+/* A handle (O_PATH) of what a process has for its root; -errno. */
+int file_open_root(int32_t pid);
+
 /*
  * A descriptor for reading, of the regular file at a path below a root (a handle; -1: ours), which
  * no symbolic link and no `..` leads out of. -ENOENT, -EACCES, or another negative errno; -EINVAL

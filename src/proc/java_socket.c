@@ -5,8 +5,8 @@
  * process that was meant, the kernel tells: another one may have left a socket of that name, or
  * share the folder.
  *
- * All waiting is done with a deadline by the children themselves. Only if one hangs in the target's
- * file system it is killed, up to a second later.
+ * All waiting is done with a deadline by the children themselves. One that hangs in the target's
+ * file system is killed at the deadline.
  */
 #include "proc/java_socket.h"
 

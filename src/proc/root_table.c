@@ -4,13 +4,13 @@
  */
 #include "proc/root_table.h"
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "proc/file_open.h"
 
 struct root {
 	dev_t device;
@@ -70,9 +70,9 @@ static bool same_root(const struct root *a, const struct root *b)
 }
 
 /* A handle of the root that was looked at; the process may have become another one. */
-static int open_root(const char *path, const struct root *root)
+static int open_root(int32_t pid, const struct root *root)
 {
-	cleanup_fd int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	cleanup_fd int fd = file_open_root(pid);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != root->device || st.st_ino != root->inode)
@@ -94,8 +94,7 @@ uint32_t root_table_add(struct root_table *table, int32_t pid)
 			return i;
 	if (table->nr == ROOT_TABLE_MAX)
 		return ROOT_OURS;
-	(void)snprintf(text, sizeof(text), "/proc/%d/root", pid);
-	root.fd = open_root(text, &root);
+	root.fd = open_root(pid, &root);
 	if (root.fd < 0)
 		return ROOT_OURS;
 	table->roots[table->nr] = root;

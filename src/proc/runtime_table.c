@@ -11,7 +11,6 @@
 #include "proc/runtime_table.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,19 +141,11 @@ static bool can_be(uint64_t start_time_ns, uint64_t start_boot_ns)
 				  start_boot_ns <= start_time_ns + asleep_ns + tick_ns);
 }
 
-static int open_root(int32_t pid)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/root", pid);
-	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-}
-
 /* Leaves the process as it is if it is gone. */
 static void look_at_process(struct runtime_process *process)
 {
 	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	cleanup_fd int root_fd = pidfd < 0 ? -1 : open_root(process->pid);
+	cleanup_fd int root_fd = pidfd < 0 ? -1 : file_open_root(process->pid);
 	struct process_status status;
 
 	if (pidfd < 0 || process_status_read(process->pid, &status) < 0 || is_gone(pidfd) ||
