@@ -2,6 +2,7 @@
 #ifndef STOOK_SYM_CODE_FILE_H
 #define STOOK_SYM_CODE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,9 @@ struct code_file {
 	int root_fd;	  /* a handle of the root that the path is below; -1: ours */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes; /* 0: none, or not known yet */
+	/* See debug_files_find(). */
+	bool debug_is_known;
+	int debug_fd; /* then: of what belongs to it; below 0: nothing does */
 };
 
 #endif

@@ -152,3 +152,19 @@ int debug_files_open(const struct debug_places *places, const struct code_file *
 		fd = try_root(&search, file->root_fd);
 	return fd < 0 ? try_root(&search, -1) : fd;
 }
+
+int debug_files_find(const struct debug_places *places, struct code_file *file,
+		     const struct elf_image *image)
+{
+	if (!file->debug_is_known)
+		file->debug_fd = debug_files_open(places, file, image);
+	file->debug_is_known = true;
+	return file->debug_fd < 0 ? -ENOENT : file->debug_fd;
+}
+
+void debug_files_forget(struct code_file *file)
+{
+	if (file->debug_is_known && file->debug_fd >= 0)
+		(void)close(file->debug_fd);
+	file->debug_is_known = false;
+}

@@ -24,4 +24,9 @@ struct debug_places {
 int debug_files_open(const struct debug_places *places, const struct code_file *file,
 		     const struct elf_image *image);
 
+/* The same, looked for once: the descriptor is the file's, until debug_files_forget(). */
+int debug_files_find(const struct debug_places *places, struct code_file *file,
+		     const struct elf_image *image);
+void debug_files_forget(struct code_file *file);
+
 #endif

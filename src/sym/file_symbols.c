@@ -71,9 +71,8 @@ static int read_from(int fd, symbol_source *read, struct symbol_table **ret, str
 static int read_from_debug_file(const struct file_symbols_input *input, symbol_source *read,
 				struct symbol_table **ret, struct error *error)
 {
-	cleanup_fd int fd = debug_files_open(input->places, input->file, input->image);
-
-	return read_from(fd, read, ret, error);
+	return read_from(debug_files_find(input->places, input->file, input->image), read, ret,
+			 error);
 }
 
 /*

@@ -18,7 +18,7 @@ struct file_symbols;
 
 /* What they are read from; the caller's, good for one call. */
 struct file_symbols_input {
-	const struct code_file *file;
+	struct code_file *file;
 	const struct elf_image *image; /* of the file; NULL if it is not to be had */
 	const struct debug_places *places;
 	struct debuginfod *debuginfod; /* NULL: nobody is to be asked */

@@ -153,7 +153,7 @@ static int look_up(const struct naming *naming, struct file_symbols *symbols,
 }
 
 /* image: NULL if the file is not to be had. */
-static int name_from(const struct naming *naming, const struct code_file *file,
+static int name_from(const struct naming *naming, struct code_file *file,
 		     const struct elf_image *image)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
@@ -184,6 +184,7 @@ static int name_from(const struct naming *naming, const struct code_file *file,
 	symbolizer->result.nr_tables_failed += nr_failed;
 	if (err == 0 && (symbolizer->options.inlined || symbolizer->options.lines))
 		err = name_lines(naming, file, image);
+	debug_files_forget(file);
 	return err;
 }
 

@@ -84,29 +84,22 @@ static int take_lines(void *context, size_t i, const struct debug_line *found, s
 
 /* --- where the DWARF is ---------------------------------------------------------------------- */
 
-/* The descriptor if there is debug information in it, else it is closed: -ENOENT. */
-static int if_it_has_any(int fd)
-{
-	if (fd >= 0 && debug_info_is_in(fd))
-		return fd;
-	if (fd >= 0)
-		(void)close(fd);
-	return -ENOENT;
-}
-
 /* A descriptor of the file with debug information that is `file` or belongs to it; or -ENOENT. */
-static int open_debug_info(const struct symbolizer *symbolizer, const struct code_file *file,
+static int open_debug_info(const struct symbolizer *symbolizer, struct code_file *file,
 			   const struct elf_image *image)
 {
-	int fd;
+	cleanup_fd int asked = -1;
+	int debug_fd;
 
 	if (file->fd >= 0 && debug_info_is_in(file->fd))
 		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	fd = if_it_has_any(debug_files_open(&symbolizer->options.places, file, image));
-	if (fd >= 0 || !symbolizer->debuginfod)
-		return fd;
-	return if_it_has_any(
-		debuginfod_open(symbolizer->debuginfod, file->build_id, file->build_id_bytes));
+	debug_fd = debug_files_find(&symbolizer->options.places, file, image);
+	if (debug_fd >= 0 && debug_info_is_in(debug_fd))
+		return fcntl(debug_fd, F_DUPFD_CLOEXEC, 0);
+	if (symbolizer->debuginfod)
+		asked = debuginfod_open(symbolizer->debuginfod, file->build_id,
+					file->build_id_bytes);
+	return asked >= 0 && debug_info_is_in(asked) ? take_fd(&asked) : -ENOENT;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -162,8 +155,7 @@ static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place
 	return err;
 }
 
-int name_lines(const struct naming *naming, const struct code_file *file,
-	       const struct elf_image *image)
+int name_lines(const struct naming *naming, struct code_file *file, const struct elf_image *image)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
 	cleanup_free struct place *places = calloc(naming->nr, sizeof(*places));

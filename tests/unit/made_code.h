@@ -14,6 +14,7 @@
 
 #include "elf/symbol_table.h"
 #include "sym/code_file.h"
+#include "sym/debug_files.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 
@@ -61,6 +62,7 @@ static inline void open_code(struct made_code *code, const char *name, const cha
 static inline void close_code(struct made_code *code)
 {
 	elf_image_close(&code->image);
+	debug_files_forget(&code->file);
 	(void)close(code->file.fd);
 }
 

@@ -13,7 +13,7 @@
 
 static const char *named; /* the folder for debug files */
 
-static struct file_symbols_input input_of(const struct made_code *code)
+static struct file_symbols_input input_of(struct made_code *code)
 {
 	static struct debug_places places;
 
@@ -23,7 +23,7 @@ static struct file_symbols_input input_of(const struct made_code *code)
 		.file = &code->file, .image = &code->image, .places = &places};
 }
 
-static const char *find(struct file_symbols *symbols, const struct made_code *code,
+static const char *find(struct file_symbols *symbols, struct made_code *code,
 			uint64_t address)
 {
 	const struct file_symbols_input input = input_of(code);
