@@ -318,20 +318,11 @@ static bool says_the_same(const struct pprof_frames *frames, uint32_t number)
 
 static int name_frame(struct pprof_frames *frames, uint32_t number)
 {
-	uint32_t function = outermost_function(frames);
-	const char *name = profile_string(frames->profile, function);
-	size_t nr = strlen(name) + 1;
-
 	if (frames->nr_lines && !is_plain_name(frames) &&
 	    profile_set_lines(frames->profile, number, frames->lines, frames->nr_lines) < 0)
 		return -ENOMEM;
-	if (!function)
-		return 0;
-	/* A copy: what the profile gave may move while it adds. */
-	if (array_reserve(&frames->text, &frames->cap_text, nr, 1) < 0)
-		return -ENOMEM;
-	memcpy(frames->text, name, nr);
-	return profile_set_function(frames->profile, number, frames->text);
+	profile_set_name(frames->profile, number, outermost_function(frames));
+	return 0;
 }
 
 /* --- frames ------------------------------------------------------------------------------------

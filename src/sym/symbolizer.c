@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "sym/naming.h"
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
@@ -49,7 +50,7 @@ int64_t add_function_name(const struct naming *naming, const char *name)
 	char cut[NAME_MAX_BYTES + 1];
 	cleanup_free char *readable = NULL, *stub = NULL;
 	size_t nr = strnlen(name, NAME_MAX_BYTES);
-	bool is_stub = nr > stub_bytes && !strcmp(name + nr - stub_bytes, STUB);
+	bool is_stub = nr > stub_bytes && text_ends_with(name, nr, STUB);
 
 	memcpy(cut, name, nr);
 	cut[is_stub ? nr - stub_bytes : nr] = '\0';
