@@ -57,8 +57,7 @@ int name_in_run_time(const struct naming *naming);
  * Adds inlined calls and lines to the frames, where `file` or what belongs to it has DWARF, and as
  * long as the run has time for it.
  */
-int name_lines(const struct naming *naming, struct code_file *file,
-	       const struct elf_image *image);
+int name_lines(const struct naming *naming, struct code_file *file, const struct elf_image *image);
 
 /* The address of a frame's code as linked; -ENOENT if that can't be told. */
 int naming_vaddr(const struct naming *naming, const struct elf_image *image, uint64_t offset,

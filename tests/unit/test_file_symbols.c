@@ -23,8 +23,7 @@ static struct file_symbols_input input_of(struct made_code *code)
 		.file = &code->file, .image = &code->image, .places = &places};
 }
 
-static const char *find(struct file_symbols *symbols, struct made_code *code,
-			uint64_t address)
+static const char *find(struct file_symbols *symbols, struct made_code *code, uint64_t address)
 {
 	const struct file_symbols_input input = input_of(code);
 	const char *name = "unset";
