@@ -1,10 +1,9 @@
 /*
  * Functions by address: appended in any order, sorted once, then found by binary search.
  *
- * Sorting goes by address only and is a radix sort of three to five passes: with qsort_r(), and
- * names compared, loading a large program takes twice as long. Of the symbols at one address the
- * best is then chosen by looking at each once: one with a size; then one with a type; then not
- * weak; then global; then the name as symbol_name_compare() says, as perf does.
+ * Sorting goes by address only. Of the symbols at one address the best is then chosen by looking at
+ * each once: one with a size; then one with a type; then not weak; then global; then the name as
+ * symbol_name_compare() says, as perf does.
  *
  * A symbol of size 0 reaches to the next symbol or the end of its section, as with perf; behind a
  * symbol that has a size there is a gap without a name. (addr2line names gaps after the symbol
@@ -19,7 +18,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
+#include "elf/address_sort.h"
 #include "elf/symbol_table_state.h"
 
 /* What a hostile file can make us hold; twice of what one ELF table may have. */
@@ -78,61 +77,6 @@ int symbol_table_add(struct symbol_table *table, uint64_t start, uint64_t bytes,
 		return err;
 	memcpy(table->strings + table->nr_string_bytes, name, nr);
 	table->nr_string_bytes += nr;
-	return 0;
-}
-
-/* --- sorting ------------------------------------------------------------------------------- */
-
-static bool is_sorted(const struct symbol *symbols, size_t nr)
-{
-	size_t i;
-
-	for (i = 1; i < nr; i++)
-		if (symbols[i - 1].start > symbols[i].start)
-			return false;
-	return true;
-}
-
-/* Moves symbols by one byte of their addresses; false if all have the same there. */
-static bool sort_by_byte(const struct symbol *from, struct symbol *to, size_t nr, unsigned shift)
-{
-	size_t places[256] = {0}, i, at = 0;
-
-	for (i = 0; i < nr; i++)
-		places[from[i].start >> shift & 0xff]++;
-	if (places[from[0].start >> shift & 0xff] == nr)
-		return false;
-	for (i = 0; i < ARRAY_SIZE(places); i++) {
-		size_t here = places[i];
-
-		places[i] = at;
-		at += here;
-	}
-	for (i = 0; i < nr; i++)
-		to[places[from[i].start >> shift & 0xff]++] = from[i];
-	return true;
-}
-
-/* By start, from the lowest byte to the highest: each pass keeps the order of the one before. */
-static int sort(struct symbol_table *table)
-{
-	struct symbol *spare;
-	unsigned shift;
-
-	if (is_sorted(table->symbols, table->nr))
-		return 0;
-	spare = malloc(table->nr * sizeof(*spare));
-	if (!spare)
-		return -ENOMEM;
-	for (shift = 0; shift < 64; shift += 8) {
-		struct symbol *from = table->symbols;
-
-		if (!sort_by_byte(from, spare, table->nr, shift))
-			continue;
-		table->symbols = spare;
-		spare = from;
-	}
-	free(spare);
 	return 0;
 }
 
@@ -200,7 +144,7 @@ static void choose(struct symbol_table *table)
 
 int symbol_table_settle(struct symbol_table *table)
 {
-	int err = sort(table);
+	int err = address_sort(table->symbols, table->nr, sizeof(*table->symbols));
 
 	if (err < 0)
 		return err;

@@ -1,6 +1,6 @@
 /*
- * What a symbol table is made of, for those in this folder who fill it. Others include
- * elf/symbol_table.h.
+ * What a symbol table is made of, for those in this folder who fill it or list all of it.
+ * Others include elf/symbol_table.h.
  */
 #ifndef STOOK_ELF_SYMBOL_TABLE_STATE_H
 #define STOOK_ELF_SYMBOL_TABLE_STATE_H
@@ -22,8 +22,8 @@ enum symbol_rank {
 };
 
 struct symbol {
-	uint64_t start;
-	uint32_t name; /* offset in the strings */
+	uint64_t start; /* first, for address_sort() */
+	uint32_t name;	/* offset in the strings */
 	uint32_t bytes : 27;
 	uint32_t nested : 1; /* an earlier symbol reaches past the end of this one */
 	uint32_t rank : 4;   /* of enum symbol_rank */
