@@ -1,0 +1,66 @@
+/* What tests of target_find() ask, and how they look at what it found. */
+#ifndef STOOK_TESTS_UNIT_FIND_FIXTURE_H
+#define STOOK_TESTS_UNIT_FIND_FIXTURE_H
+
+#include <stdio.h>
+#include <string.h>
+
+#include "target/find.h"
+#include "unit/test.h"
+
+#define FOUND_PATTERNS_MAX 8
+
+struct found {
+	const char *patterns[FOUND_PATTERNS_MAX];
+	struct target_options options;
+	struct probe_list list;
+	struct error error;
+	int err;
+};
+
+/* Looks for up to three patterns, of which the latter may be NULL; clears what was found before. */
+static inline void found_find(struct found *found, const char *first, const char *second,
+			      const char *third)
+{
+	probe_list_clear(&found->list);
+	memset(&found->error, 0, sizeof(found->error));
+	found->patterns[0] = first;
+	found->patterns[1] = second;
+	found->patterns[2] = third;
+	found->options.patterns = found->patterns;
+	found->options.nr_patterns = second ? third ? 3 : 2 : 1;
+	found->err = target_find(&found->options, &found->list, &found->error);
+	CHECK(found->err == 0 || found->error.text[0]);
+	CHECK_EQ(found->err < 0 ? found->err : 0, found->error.code);
+}
+
+/* The names that were found, in the list's order: "a|b r:c twin[x.c]". Good until the next call. */
+static inline const char *found_names(const struct found *found)
+{
+	static char text[4096];
+	size_t i, at = 0;
+
+	text[0] = '\0';
+	for (i = 0; i < found->list.nr_probes && at < sizeof(text); i++) {
+		const struct probe *probe = &found->list.probes[i];
+
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s%s%s%s%s", i ? " " : "",
+				       probe->is_return ? "r:" : "", probe->name,
+				       probe->detail ? "[" : "", probe->detail ? probe->detail : "",
+				       probe->detail ? "]" : "");
+	}
+	return text;
+}
+
+/* Why a name was refused, "" if it was not. */
+static inline const char *found_refusal(const struct found *found, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < found->list.nr_refusals; i++)
+		if (!strcmp(found->list.refusals[i].name, name))
+			return found->list.refusals[i].why;
+	return "";
+}
+
+#endif

@@ -1,0 +1,324 @@
+/*
+ * target/pattern: the grammar as a table, bcc's documented examples among it, and all that is
+ * refused.
+ */
+#include "target/pattern.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "unit/test.h"
+
+/* The pattern as one line: what it is of, and `name`. */
+static void describe(const struct pattern *pattern, char *to, size_t room)
+{
+	static const char *const kinds[] = {"user", "kernel", "tracepoint", "usdt"};
+	FILE *out = fmemopen(to, room, "w");
+
+	CHECK(out);
+	fprintf(out, "%s%s%s%s", pattern->is_exclusion ? "not " : "",
+		pattern->is_any_kind ? "any " : "", pattern->is_return ? "return " : "",
+		kinds[pattern->kind]);
+	if (pattern->program)
+		fprintf(out, " [%s]", pattern->program);
+	if (pattern->pid)
+		fprintf(out, " pid %u", pattern->pid);
+	fprintf(out, "%s%s", pattern->category ? " category" : "",
+		pattern->provider ? " provider" : "");
+	if (pattern->name)
+		fprintf(out, " %s", pattern->name_text);
+	else
+		fprintf(out, " at 0x%llx", (unsigned long long)pattern->address);
+	if (pattern->has_offset)
+		fprintf(out, " +%llu", (unsigned long long)pattern->offset);
+	CHECK(fclose(out) == 0);
+}
+
+struct row {
+	const char *text, *is;
+};
+
+static void check_rows(const struct row *rows, size_t nr, bool is_regex)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		struct pattern pattern;
+		struct error error;
+		char is[256];
+		int err = pattern_parse(rows[i].text, is_regex, &pattern, &error);
+
+		if (err < 0)
+			fprintf(stderr, "  %s\n", error.text);
+		CHECK_EQ(err, 0);
+		describe(&pattern, is, sizeof(is));
+		CHECK_STR(is, rows[i].is);
+		CHECK_STR(pattern.text, rows[i].text);
+		pattern_clear(&pattern);
+	}
+}
+
+/* From the manual pages and examples of bcc's funccount and stackcount. */
+TEST(pattern_parses_what_bcc_documents)
+{
+	static const struct row globs[] = {
+		{"vfs_*", "kernel vfs_*"},
+		{"*tcp*send*", "kernel *tcp*send*"},
+		{"submit_bio", "kernel submit_bio"},
+		{"p::vfs_read", "kernel vfs_read"},
+		{"c:malloc", "user [c] malloc"},
+		{"p:c:malloc", "user [c] malloc"},
+		{"go:os.*", "user [go] os.*"},
+		{"contentions:*", "user [contentions] *"},
+		{"./test:read*", "user [./test] read*"},
+		{"/home/ubuntu/contentions:*", "user [/home/ubuntu/contentions] *"},
+		{"t:sched:sched_fork", "tracepoint category sched_fork"},
+		{"t:block:*", "tracepoint category *"},
+		{"u:node:gc*", "usdt [node] gc*"},
+		{"u:node:*", "usdt [node] *"},
+		{"u:pthread:pthread_create", "usdt [pthread] pthread_create"},
+		{"u:pthread:*mutex*", "usdt [pthread] *mutex*"},
+	};
+	static const struct row regexes[] = {
+		{"^vfs_.*", "kernel ^vfs_.*"},
+		{"^tcp_send.*", "kernel ^tcp_send.*"},
+		{"c:(write|read)$", "user [c] (write|read)$"},
+	};
+
+	check_rows(globs, ARRAY_SIZE(globs), false);
+	check_rows(regexes, ARRAY_SIZE(regexes), true);
+}
+
+TEST(pattern_parses_places)
+{
+	static const struct row rows[] = {
+		{"redis-server:(call*|*Read*|*Write*)",
+		 "user [redis-server] (call*|*Read*|*Write*)"},
+		{"k:vfs_*", "kernel vfs_*"},
+		{"p:vfs_read", "kernel vfs_read"},
+		{"r:vfs_read", "return kernel vfs_read"},
+		{"r::vfs_read", "return kernel vfs_read"},
+		{"r:k:vfs_read", "return kernel vfs_read"},
+		{"r:c:malloc", "return user [c] malloc"},
+		{"r:p:c:malloc", "return user [c] malloc"},
+		{"1234:malloc", "user [1234] pid 1234 malloc"},
+		{"4194304:*", "user [4194304] pid 4194304 *"},
+		{"12ab:f", "user [12ab] f"},
+		{"t:sched_*", "tracepoint sched_*"},
+		{"t:(sched|irq):*", "tracepoint category *"},
+		{"u:c:libc:set*", "usdt [c] provider set*"},
+		{"u:/usr/bin/node:*", "usdt [/usr/bin/node] *"},
+		{"u:77:gc", "usdt [77] pid 77 gc"},
+		/* One-letter programs. */
+		{"p:t:main", "user [t] main"},
+		{"p:k:main", "user [k] main"},
+		{"r:p:u:main", "return user [u] main"},
+		{"./t:main", "user [./t] main"},
+		{"x:main", "user [x] main"},
+		/* Colons and slashes in names. */
+		{"prog:std::*", "user [prog] std::*"},
+		{"prog:::global", "user [prog] ::global"},
+		{"r:prog:std::sort", "return user [prog] std::sort"},
+		{"prog:std::vector<int>::push_back(int const&)",
+		 "user [prog] std::vector<int>::push_back(int const&)"},
+		{"prog:-[Shape area:of]:", "user [prog] -[Shape area:of]:"},
+		{"/usr/bin/prog:net/http.(*conn).serve",
+		 "user [/usr/bin/prog] net/http.(*conn).serve"},
+		{"prog:<a::B as c::D>::e", "user [prog] <a::B as c::D>::e"},
+		/* Programs with colons, brackets and the like. */
+		{"/a\\:b:main", "user [/a:b] main"},
+		{"/x\\*/a:main", "user [/x*/a] main"},
+		{"/opt/Foo (x86:64)/foo:main", "user [/opt/Foo (x86:64)/foo] main"},
+		{"/opt/[a:b]:main", "user [/opt/[a:b]] main"},
+		{"/usr/bin/[:main", "user [/usr/bin/[] main"},
+		{"/usr/lib/x86_64-linux-gnu/libstdc++.so.6:*alloc*",
+		 "user [/usr/lib/x86_64-linux-gnu/libstdc++.so.6] *alloc*"},
+		/* What is left out. */
+		{"!mem*", "not any kernel mem*"},
+		{"!std::*", "not any kernel std::*"},
+		{"!net/http.*", "not any kernel net/http.*"},
+		{"!c:mem*", "not user [c] mem*"},
+		{"!k:mem*", "not kernel mem*"},
+		{"!p::mem*", "not kernel mem*"},
+		{"!r:vfs_read", "not return kernel vfs_read"},
+		{"!t:sched:*", "not tracepoint category *"},
+		{"!u:c:*", "not usdt [c] *"},
+		{"!0x1234", "not kernel at 0x1234"},
+		{"!c:0x1234", "not user [c] at 0x1234"},
+	};
+
+	check_rows(rows, ARRAY_SIZE(rows), false);
+}
+
+TEST(pattern_parses_offsets_and_addresses)
+{
+	static const struct row globs[] = {
+		{"c:malloc+0x1a", "user [c] malloc +26"},
+		{"c:malloc+26", "user [c] malloc +26"},
+		{"vfs_read+0", "kernel vfs_read +0"},
+		{"c:operator+", "user [c] operator+"},
+		{"c:operator+*", "user [c] operator+*"},
+		{"c:operator++0x10", "user [c] operator+ +16"},
+		{"c:operator\\+0x10", "user [c] operator\\+0x10"},
+		{"c:a+b", "user [c] a+b"},
+		{"t:x:y+1", "tracepoint category y+1"},
+		{"prog:0x401136", "user [prog] at 0x401136"},
+		{"r:prog:0x401136", "return user [prog] at 0x401136"},
+		{"0xffffffff81000000", "kernel at 0xffffffff81000000"},
+		{"u:c:0x10", "usdt [c] 0x10"},
+		{"c:main::0x10", "user [c] main::0x10"},
+	};
+	static const struct row regexes[] = {
+		{"c:malloc+0x1a", "user [c] malloc +26"},
+		{"c:^malloc$+0x1a", "user [c] ^malloc$ +26"},
+		{"vfs_[a-z]+1", "kernel vfs_[a-z]+1"},
+		{"vfs_[[:alpha:]]+", "kernel vfs_[[:alpha:]]+"},
+		{"c:vfs_[[:alpha:]\\]+", "user [c] vfs_[[:alpha:]\\]+"},
+		{"t:[[:alpha:]]*:[^]:]x", "tracepoint category [^]:]x"},
+	};
+
+	check_rows(globs, ARRAY_SIZE(globs), false);
+	check_rows(regexes, ARRAY_SIZE(regexes), true);
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+static void check_refused(const char *text, bool is_regex, const char *what)
+{
+	struct pattern pattern, untouched;
+	struct error error;
+	char expected[400];
+
+	memset(&pattern, 0x5a, sizeof(pattern));
+	memset(&untouched, 0x5a, sizeof(untouched));
+	(void)snprintf(expected, sizeof(expected), "bad pattern '%s': %s", text, what);
+	CHECK_EQ(pattern_parse(text, is_regex, &pattern, &error), -EINVAL);
+	CHECK_STR(error.text, expected);
+	CHECK(!memcmp(&pattern, &untouched, sizeof(pattern)));
+}
+
+TEST(pattern_refuses_empty_parts)
+{
+	static const char no_name[] = "no name at 3";
+
+	check_refused("", false, "it is empty");
+	check_refused("!", false, "no name at 2");
+	check_refused("!!a", false, "a second '!' at 2");
+	check_refused("c:", false, no_name);
+	check_refused("k:", false, no_name);
+	check_refused("p:", false, no_name);
+	check_refused("r:", false, no_name);
+	check_refused("t:", false, no_name);
+	check_refused("p::", false, "no name at 4");
+	check_refused("t:a:", false, "no name at 5");
+	check_refused("u:a:", false, "no name at 5");
+	check_refused("u:a:b:", false, "no name at 7");
+	check_refused("c:+0x10", false, no_name);
+	check_refused(":malloc", false, "nothing before this ':' at 1");
+	check_refused("t::a", false, "nothing before this ':' at 3");
+	check_refused("u::a", false, "nothing before this ':' at 3");
+	check_refused("u:a::b", false, "nothing before this ':' at 5");
+}
+
+TEST(pattern_refuses_what_makes_no_sense)
+{
+	check_refused("r:t:sched:sched_switch", false, "a tracepoint has no return at 1");
+	check_refused("!r:u:a:b", false, "a static probe has no return at 2");
+	check_refused("u:gc", false, "a static probe is u:PROGRAM:NAME, and there is no ':' at 5");
+	check_refused("u:a:b:c:d", false,
+		      "a static probe is u:PROGRAM:PROVIDER:NAME, this ':' is too many at 8");
+	check_refused("t:a:b:c", false,
+		      "a tracepoint is t:CATEGORY:NAME, this ':' is too many at 6");
+	check_refused("r:c:malloc+1", false, "a return has no offset at 11");
+	check_refused("!malloc+1", false, "what is left out has no offset at 8");
+	check_refused("c:mal*+1", false,
+		      "an offset is of one function, and this is a pattern at 7");
+	check_refused("c:m+99999999999999999999", false, "not an offset at 4");
+	check_refused("c:0x1g", false, "not an address at 3");
+	check_refused("c:0x", false, "not an address at 3");
+	check_refused("0x10000000000000000", false, "not an address at 1");
+	check_refused("0:main", false, "this can't be a pid at 1");
+	check_refused("4194305:main", false, "this can't be a pid at 1");
+	check_refused("u:99999999999999999999:main", false, "this can't be a pid at 3");
+	check_refused("lib*:main", false, "a program is a name and no pattern at 4");
+	check_refused("c:::::a", false, "too many ':' at 3");
+}
+
+TEST(pattern_asks_for_a_program)
+{
+	struct pattern pattern;
+	struct error error;
+
+	check_refused("std::sort", false, "a kernel function's name has no ':' at 4");
+	check_refused("p::std::sort", false, "a kernel function's name has no ':' at 7");
+	check_refused("k:c:malloc", false, "a kernel function's name has no ':' at 4");
+	CHECK_EQ(pattern_parse("std::sort", false, &pattern, &error), -EINVAL);
+	CHECK_STR(error.hint, "functions of a program are PROGRAM:NAME, as in c:malloc");
+	check_refused("./a.out", false, "a kernel function's name has no '/' at 2");
+}
+
+TEST(pattern_tells_where_a_name_is_wrong)
+{
+	check_refused("c:(a|b", false, "no ')' for this '(' at 3");
+	check_refused("vfs[a", false, "no ']' for this '[' at 4");
+	check_refused("t:a):b", false, "no '(' for this ')' at 4");
+	check_refused("t:a:b)", false, "no '(' for this ')' at 6");
+	check_refused("u:c:a):b", false, "no '(' for this ')' at 6");
+	check_refused("c:a)", true, "no '(' for this ')' at 4");
+	check_refused("c:[z-a]", true, "a range that ends before it begins at 3");
+}
+
+TEST(pattern_refuses_control_characters_and_long_texts)
+{
+	struct pattern pattern;
+	struct error error;
+	char text[10000];
+
+	CHECK_EQ(pattern_parse("c:\x1b[31m", false, &pattern, &error), -EINVAL);
+	CHECK_STR(error.text, "bad pattern: a control character at 3");
+	CHECK_EQ(pattern_parse("c\n:a", false, &pattern, &error), -EINVAL);
+	CHECK_STR(error.text, "bad pattern: a control character at 2");
+	memset(text, 'a', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	CHECK_EQ(pattern_parse(text, false, &pattern, &error), -EINVAL);
+	CHECK(strstr(error.text, "aaa…': too long at 8193"));
+	text[5000] = '\0';
+	CHECK_EQ(pattern_parse(text, false, &pattern, &error), -EINVAL);
+	CHECK(strstr(error.text, "aaa…': too long at 4097"));
+	text[1000] = ':';
+	CHECK_EQ(pattern_parse(text, false, &pattern, &error), 0);
+	CHECK_EQ(strlen(pattern.name_text), 3999);
+	pattern_clear(&pattern);
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static void check_without_memory(const char *text, bool is_regex)
+{
+	struct pattern pattern;
+	struct error error;
+	size_t nth = 0;
+	int err;
+
+	do {
+		(void)test_fail_allocation(++nth);
+		err = pattern_parse(text, is_regex, &pattern, &error);
+		(void)test_fail_allocation(0);
+		CHECK(!err || err == -ENOMEM);
+	} while (err);
+	CHECK(nth > 1);
+	pattern_clear(&pattern);
+	pattern_clear(&pattern);
+}
+
+TEST(pattern_without_memory)
+{
+	check_without_memory("vfs_read", false);
+	check_without_memory("r:c:m[ae]*", false);
+	check_without_memory("t:sch*:sched_*", false);
+	check_without_memory("u:c:lib*:set*", false);
+	check_without_memory("c:^m.*", true);
+}

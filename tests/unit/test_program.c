@@ -1,0 +1,291 @@
+/*
+ * target/program: what names mean, on this host and below the root of another process. That other
+ * process is a child of the test in a folder of its own, if the test may do that.
+ */
+#include "target/program.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "target/library_folders.h"
+#include "target/library_name.h"
+#include "unit/folder.h"
+#include "unit/test.h"
+
+static int find(const char *name, uint32_t pid, struct program *ret, struct error *error)
+{
+	*ret = (struct program){0};
+	*error = (struct error){0};
+	return program_find(name, &pid, pid ? 1 : 0, ret, error);
+}
+
+/* The path of the only file that a name means; "" and the error if there is none. */
+static const char *path_of(const char *name, uint32_t pid, struct error *error)
+{
+	static char path[4096];
+	struct program program;
+
+	path[0] = '\0';
+	if (find(name, pid, &program, error) < 0) {
+		CHECK_EQ(program.nr, 0);
+		CHECK(error->text[0] != '\0');
+		return path;
+	}
+	CHECK_EQ(program.nr, 1);
+	CHECK(program.files[0].fd >= 0);
+	(void)snprintf(path, sizeof(path), "%s", program.files[0].path);
+	program_clear(&program);
+	return path;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+	return strlen(text) >= strlen(end) && !strcmp(text + strlen(text) - strlen(end), end);
+}
+
+TEST(library_names)
+{
+	CHECK_EQ(library_fit_of("/usr/lib/libc.so.6", "c"), FIT_LIBRARY);
+	CHECK_EQ(library_fit_of("/lib/ld-musl-x86_64.so.1", "c"), FIT_LIBRARY);
+	CHECK_EQ(library_fit_of("/lib/libc-2.31.so", "c"), FIT_RELEASE);
+	CHECK_EQ(library_fit_of("/lib/libcrypt.so.1", "c"), NR_LIBRARY_FITS);
+	CHECK_EQ(library_fit_of("/lib/libc-client", "c"), NR_LIBRARY_FITS);
+	CHECK_EQ(library_fit_of("/usr/bin/redis server (deleted)", "redis server"), FIT_SAME);
+	CHECK_EQ(library_fit_of("/lib/libc.so.6 (deleted)", "libc.so.6"), FIT_SAME);
+	CHECK_EQ(library_fit_of("", ""), FIT_SAME);
+	CHECK(library_is_wanted("libssl.so", "ssl"));
+	CHECK(library_is_wanted("libssl.so.3", "ssl"));
+	CHECK(library_is_wanted("libssl.so.3", "libssl.so.3"));
+	CHECK(!library_is_wanted("libssl.so.1", "libssl.so.3"));
+	CHECK(!library_is_wanted("libssl.sorry", "ssl"));
+	CHECK(!library_is_wanted("libssl3.so", "ssl"));
+	CHECK(!library_is_wanted("ssl", "ssl"));
+}
+
+TEST(program_by_path)
+{
+	char own[4096], beside[4200];
+	struct error error;
+	ssize_t nr = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	need_openat2();
+	CHECK(nr > 0);
+	own[nr] = '\0';
+	CHECK_STR(path_of(own, 0, &error), own);
+	enter_folder();
+	CHECK_EQ(symlink(own, in_folder("link")), 0);
+	CHECK_STR(path_of(in_folder("link"), 0, &error), own);
+	CHECK_EQ(chdir(folder), 0);
+	CHECK_STR(path_of("./link", 0, &error), own);
+	CHECK_STR(path_of("./none", 0, &error), "");
+	CHECK_EQ(error.code, -ENOENT);
+	(void)snprintf(beside, sizeof(beside), "%s/..", own);
+	CHECK_STR(path_of(beside, 0, &error), "");
+	CHECK_STR(path_of(folder, 0, &error), "");
+	CHECK_EQ(error.code, -EINVAL);
+	leave_folder();
+}
+
+TEST(program_that_is_none)
+{
+	struct error error;
+
+	need_openat2();
+	enter_folder();
+	make_file(in_folder("script"), "#! /bin/sh -e\necho\n");
+	make_file(in_folder("text"), "just text, and nothing to run");
+	make_file(in_folder("empty"), "");
+	CHECK_STR(path_of(in_folder("script"), 0, &error), "");
+	CHECK_EQ(error.code, -ENOEXEC);
+	CHECK(strstr(error.text, "is a script") != NULL);
+	CHECK_STR(error.hint, "it is run by '/bin/sh'");
+	CHECK_STR(path_of(in_folder("text"), 0, &error), "");
+	CHECK_EQ(error.code, -ENOEXEC);
+	CHECK_STR(path_of(in_folder("empty"), 0, &error), "");
+	CHECK_EQ(error.code, -ENOEXEC);
+	CHECK_STR(path_of("/dev/null", 0, &error), "");
+	leave_folder();
+}
+
+TEST(program_by_pid)
+{
+	char number[32], own[4096];
+	struct error error;
+	ssize_t nr = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	need_openat2();
+	CHECK(nr > 0);
+	own[nr] = '\0';
+	(void)snprintf(number, sizeof(number), "%d", getpid());
+	CHECK_STR(path_of(number, 0, &error), own);
+	CHECK_STR(path_of("4194304", 0, &error), "");
+	CHECK_EQ(error.code, -ESRCH);
+	CHECK_STR(path_of("99999999999999999999", 0, &error), "");
+	CHECK_EQ(error.code, -ESRCH);
+}
+
+TEST(program_library)
+{
+	const char *path;
+	struct error error;
+
+	need_openat2();
+	path = path_of("c", 0, &error);
+	if (!path[0])
+		SKIP("there is no shared C library");
+	CHECK(strstr(path, "/libc.so") != NULL || strstr(path, "/libc-") != NULL ||
+	      strstr(path, "/libc.musl") != NULL);
+	CHECK_STR(path_of("no-such-library", 0, &error), "");
+	CHECK_EQ(error.code, -ENOENT);
+	CHECK(strstr(error.hint, "libno-such-library.so") != NULL);
+}
+
+TEST(program_mapped)
+{
+	struct error error;
+	const char *path;
+
+	need_openat2();
+	path = path_of("c", (uint32_t)getpid(), &error);
+	CHECK(strstr(path, "/libc") != NULL);
+	/* By the name of its file, though no PATH leads there. */
+	CHECK(ends_with(path_of("test_program", (uint32_t)getpid(), &error), "/test_program"));
+	CHECK_STR(path_of("c", 4194304, &error), "");
+	CHECK_EQ(error.code, -ESRCH);
+}
+
+TEST(program_on_path)
+{
+	const char *before = getenv("PATH");
+	char path[4096], command[4200];
+	struct error error;
+
+	need_openat2();
+	enter_folder();
+	(void)snprintf(path, sizeof(path), "relative:%s/first::%s/second", folder, folder);
+	CHECK_EQ(setenv("PATH", path, 1), 0);
+	make_folder("first");
+	make_folder("second");
+	(void)snprintf(command, sizeof(command),
+		       "PATH='%s'; cp /proc/%d/exe second/stooktest && ln -s stooktest "
+		       "second/stooklink && "
+		       "cp second/stooktest first/stooktest && chmod -x first/stooktest && "
+		       "echo '#!/bin/sh' >first/stookscript && chmod +x first/stookscript",
+		       before, getpid());
+	CHECK(run_in_folder(command));
+	CHECK(ends_with(path_of("stooktest", 0, &error), "second/stooktest"));
+	CHECK(ends_with(path_of("stooklink", 0, &error), "second/stooklink"));
+	CHECK_STR(path_of("stookscript", 0, &error), "");
+	CHECK_EQ(error.code, -ENOEXEC);
+	CHECK_STR(path_of("stooknone", 0, &error), "");
+	CHECK_EQ(error.code, -ENOENT);
+	CHECK_EQ(setenv("PATH", before, 1), 0);
+	leave_folder();
+}
+
+static bool has_folder(const struct library_folders *folders, const char *path)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < folders->nr; i++)
+		nr += !strcmp(folders->paths[i], path);
+	CHECK(nr <= 1);
+	return nr == 1;
+}
+
+TEST(library_folders_of_a_root)
+{
+	struct library_folders folders = {0};
+	int root;
+
+	need_openat2();
+	enter_folder();
+	make_folder("etc");
+	make_folder("etc/ld.so.conf.d");
+	make_file(
+		in_folder("etc/ld.so.conf"),
+		"# comment\n/opt/first # why\n\n  /opt/blanks  \ninclude /etc/ld.so.conf.d/*.conf\n"
+		"include ld.so.conf\nrelative\n/usr/lib\n");
+	make_file(in_folder("etc/ld.so.conf.d/b.conf"), "/opt/b\n");
+	make_file(in_folder("etc/ld.so.conf.d/a.conf"), "/opt/a\n/opt/first");
+	make_file(in_folder("etc/ld.so.conf.d/a.other"), "/opt/other\n");
+	root = open(folder, O_PATH | O_DIRECTORY);
+	CHECK_EQ(library_folders_read(&folders, root), 0);
+	CHECK_STR(folders.paths[0], "/opt/first");
+	CHECK_STR(folders.paths[1], "/opt/blanks");
+	CHECK_STR(folders.paths[2], "/opt/a");
+	CHECK_STR(folders.paths[3], "/opt/b");
+	CHECK_STR(folders.paths[4], "/usr/lib");
+	CHECK(has_folder(&folders, "/lib64"));
+	CHECK(!has_folder(&folders, "/opt/other"));
+	CHECK(!has_folder(&folders, "relative"));
+	library_folders_clear(&folders);
+	CHECK_EQ(close(root), 0);
+	leave_folder();
+}
+
+/* A copy of this program as the library of a root, and two versions that are none. */
+static void make_root(void)
+{
+	char command[512];
+
+	enter_folder();
+	(void)snprintf(command, sizeof(command),
+		       "mkdir -p usr/lib bin && cp /proc/%d/exe usr/lib/libstooktest.so.9 && "
+		       "cp usr/lib/libstooktest.so.9 usr/lib/libstooktest.so.10 && "
+		       "echo 'GROUP ( x )' >usr/lib/libstooktest.so.11 && "
+		       "ln -s /etc/passwd usr/lib/libstooktest.so.12 && "
+		       "cp usr/lib/libstooktest.so.9 bin/inside && chmod +x bin/inside",
+		       getpid());
+	CHECK(run_in_folder(command));
+}
+
+/* A process whose root is the folder; 0 if we may not make one. */
+static pid_t start_in_root(void)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	CHECK_EQ(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		byte = chroot(folder) == 0 && chdir("/") == 0;
+		(void)!write(ready[1], &byte, 1);
+		pause();
+		_exit(0);
+	}
+	CHECK(pid > 0);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	CHECK_EQ(close(ready[0]) + close(ready[1]), 0);
+	if (byte)
+		return pid;
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	return 0;
+}
+
+TEST(program_below_a_root)
+{
+	struct error error;
+	pid_t pid;
+
+	need_openat2();
+	make_root();
+	pid = start_in_root();
+	if (!pid) {
+		leave_folder();
+		SKIP("needs CAP_SYS_CHROOT");
+	}
+	CHECK_STR(path_of("stooktest", (uint32_t)pid, &error), "/usr/lib/libstooktest.so.10");
+	CHECK_STR(path_of("libstooktest.so.9", (uint32_t)pid, &error),
+		  "/usr/lib/libstooktest.so.9");
+	CHECK_STR(path_of("inside", (uint32_t)pid, &error), "/bin/inside");
+	CHECK_STR(path_of("/bin/inside", (uint32_t)pid, &error), "/bin/inside");
+	CHECK_STR(path_of("stooktest", 0, &error), "");
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	leave_folder();
+}
