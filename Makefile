@@ -52,11 +52,17 @@ LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN)) $(if $(STATIC),-static)
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unused-function \
 	      -Wno-compare-distinct-pointer-types $(if $(DEV),-Werror) -I. -Ibpf
 
+# What needs instructions that came with Linux 5.12, and can do without.
+BPF_CFLAGS_claim := -mcpu=v3
+BPF_CFLAGS_tally_extremes := -mcpu=v3
+
 # --- what is built -------------------------------------------------------------------------------
 
 # A skeleton is made of BPF objects that are linked together; its header is named after it.
-SKELETONS    := sampler kernel_ask
-sampler_BPF  := sample record unwind walk follow
+SKELETONS    := sampler counter tallier kernel_ask
+sampler_BPF  := sample stack probe fetch identify record claim unwind walk follow
+counter_BPF  := count probe follow
+tallier_BPF  := tally fetch tally_operands tally_steps tally_extremes tally_rows tally_calls probe claim follow
 kernel_ask_BPF := kernel_ask
 SKELETON_HEADERS := $(SKELETONS:%=$(B)/skel/%.skel.h)
 
@@ -94,7 +100,7 @@ $(B)/%.o: src/%.c
 $(patsubst src/%.c,$(B)/%.o,$(wildcard src/session/*.c)): | $(SKELETON_HEADERS)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
-	$(call say,BPF,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,BPF,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(BPF_CFLAGS_$*) -MMD -MP -c -o $@ $<
 
 # A jump in these is a question for the review. Sections of code are named; .text is what they share.
 count_instructions = readelf -SW $@ | \
@@ -148,7 +154,7 @@ $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 # Fuzzers are clang's. What they try is compiled once more, with its sanitizers, below build/fuzz.
 FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $(WARN) \
 		-fno-sanitize-recover=undefined
-FUZZ_FOLDERS := base elf format proc profile sym
+FUZZ_FOLDERS := base elf event format proc profile sym target
 FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(sort $(wildcard $(FUZZ_FOLDERS:%=src/%/*.c))))
 FUZZ_LIBRARY := $(B)/fuzz/libstook.a
 

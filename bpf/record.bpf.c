@@ -8,6 +8,10 @@
  */
 #include "record.bpf.h"
 
+#include "claim.bpf.h"
+
+#define MAX_SCRATCH_SLOTS 8
+
 /* Sizes are set by user space before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -37,7 +41,7 @@ struct {
 } counters_by_slot SEC(".maps");
 
 /*
- * One for each possible CPU: set before loading. Not a per-CPU map: on older kernels a lookup in an
+ * Some for each possible CPU: set before loading. Not a per-CPU map: on older kernels a lookup in an
  * ordinary array is inlined, in a per-CPU one it is a call.
  */
 struct {
@@ -50,6 +54,12 @@ struct {
 volatile __u32 epoch; /* written by user space only */
 
 const volatile __u64 hash_seed = 1;
+
+/* Samples have weights, and values of count maps are struct wire_count. */
+const volatile bool by_weight;
+
+/* Scratch spaces of a CPU: samples need one, probes, which can be preempted, more. */
+const volatile __u32 scratch_slots = 1;
 
 #define IDENTITY_WORDS \
 	((sizeof(struct wire_record) - __builtin_offsetof(struct wire_record, start_time_ns)) / 8)
@@ -69,11 +79,9 @@ __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch)
 	return counters;
 }
 
-__hidden struct scratch *record_scratch(void)
+__hidden struct scratch *record_scratch(__u32 slot)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&scratch_space, &cpu);
+	return bpf_map_lookup_elem(&scratch_space, &slot);
 }
 
 __hidden bool record_has_room(void)
@@ -82,17 +90,34 @@ __hidden bool record_has_room(void)
 	       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2;
 }
 
-/* Samples nest like interrupts do, last in, first out, so a plain flag is enough. */
+/*
+ * Samples nest like interrupts do, last in, first out, so for them a plain flag is enough. A probe's
+ * program can be preempted by another one just as it looks at the flag.
+ */
+static bool claim(struct scratch *scratch)
+{
+	if (claims_are_atomic)
+		return claim_word(&scratch->busy);
+	if (scratch->busy)
+		return false;
+	scratch->busy = 1;
+	return true;
+}
+
 __hidden struct scratch *record_claim(struct wire_counters *counters)
 {
-	struct scratch *scratch = record_scratch();
+	__u32 first = bpf_get_smp_processor_id() * scratch_slots, i;
 
-	if (!scratch || scratch->busy) {
-		ADD(counters->lost[LOST_SCRATCH], 1);
-		return NULL;
+	for (i = 0; i < MAX_SCRATCH_SLOTS && i < scratch_slots; i++) {
+		struct scratch *scratch = record_scratch(first + i);
+
+		if (scratch && claim(scratch)) {
+			scratch->slot = first + i;
+			return scratch;
+		}
 	}
-	scratch->busy = 1;
-	return scratch;
+	ADD(counters->lost[LOST_SCRATCH], 1);
+	return NULL;
 }
 
 static __u64 mix(__u64 hash, __u64 word)
@@ -125,12 +150,19 @@ static enum wire_loss why_refused(__u64 bytes)
 	return used + bytes + 16 > size ? LOST_RING_FULL : LOST_RING_BUSY;
 }
 
+static void count_another(struct wire_count *count, const struct wire_record *record)
+{
+	ADD(count->count, 1);
+	if (by_weight)
+		ADD(count->weight, record->weight);
+}
+
 static void send(struct scratch *scratch, struct wire_counters *counters, void *counts)
 {
 	struct wire_record *record = &scratch->record;
 	__u64 bytes = wire_record_bytes(record);
 	bool is_raw = record->user_end == WALK_RAW;
-	__u64 none = 0;
+	struct wire_count none = {};
 
 	if (bytes > sizeof(*record) + sizeof(scratch->frames))
 		bytes = sizeof(*record) + sizeof(scratch->frames);
@@ -153,13 +185,13 @@ __hidden int record_submit(struct scratch *scratch, struct wire_counters *counte
 	struct wire_record *record = &scratch->record;
 	__u32 slot = record->epoch % WIRE_EPOCH_SLOTS;
 	void *counts = bpf_map_lookup_elem(&counts_by_slot, &slot);
-	__u64 *count = NULL;
+	struct wire_count *count = NULL;
 
 	record->id = record->user_end == WALK_RAW ? 0 : hash_record(record);
 	if (counts && record->id)
 		count = bpf_map_lookup_elem(counts, &record->id);
 	if (count) {
-		ADD(*count, 1);
+		count_another(count, record);
 		ADD(counters->counted, 1);
 	} else {
 		send(scratch, counters, counts);

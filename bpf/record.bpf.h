@@ -10,10 +10,10 @@
 #define SCRATCH_SPARE_WORDS \
 	512 /* a page: what bounds the verifier knows is coarser than the truth */
 
-/* A record being put together, with room for the largest. One a CPU. */
+/* A record being put together, with room for the largest. */
 struct scratch {
 	__u32 busy;
-	__u32 zero;
+	__u32 slot; /* its own number */
 	struct wire_record record;
 	/* Right behind the record, as it is sent: user words, then kernel frames. */
 	__u64 frames[WIRE_MAX_RAW_WORDS + SCRATCH_SPARE_WORDS];
@@ -22,13 +22,16 @@ struct scratch {
 _Static_assert(WIRE_MAX_USER_FRAMES <= WIRE_MAX_RAW_WORDS, "frames fit where raw words do");
 _Static_assert(WIRE_MAX_KERNEL_FRAMES <= SCRATCH_SPARE_WORDS, "kernel frames fit behind them");
 
+/* Records have weights, which are summed up beside their counts. Set before loading. */
+extern const volatile bool by_weight;
+
 /* Begins a sample: fixes its time and epoch and counts the entry. NULL when it can't be taken. */
 __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch);
 
-/* This CPU's scratch space, whoever has it; for code that is called by who has claimed it. */
-__hidden struct scratch *record_scratch(void);
+/* The scratch space of a slot; for code that is called by who has claimed it. */
+__hidden struct scratch *record_scratch(__u32 slot);
 
-/* This CPU's scratch space, claimed; NULL (and the loss counted) if it is taken. */
+/* One of this CPU's scratch spaces, claimed; NULL (and the loss counted) if all are taken. */
 __hidden struct scratch *record_claim(struct wire_counters *counters);
 
 /* Whether a large record may be sent: less than half of the ring is taken. */

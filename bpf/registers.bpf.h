@@ -18,10 +18,18 @@
 #endif
 
 /*
+ * What the contexts of perf events, kprobes and uprobes begin with. Others have no registers: they
+ * are entered from the kernel.
+ */
+struct stack_context {
+	bpf_user_pt_regs_t regs;
+};
+
+/*
  * Where they are from the lowest address of the kernel stack on, for kernels that have no
  * bpf_task_pt_regs() (before 5.15); 0: ask the kernel.
  */
-const volatile __u32 task_registers_at;
+extern const volatile __u32 task_registers_at;
 
 static __always_inline __u64 task_registers(void)
 {
@@ -40,7 +48,7 @@ enum registers {
 	REGISTERS_NARROW,	  /* of a 32-bit program */
 };
 
-static __always_inline enum registers read_registers(struct bpf_perf_event_data *ctx,
+static __always_inline enum registers read_registers(struct stack_context *ctx, bool has_registers,
 						     struct unwind_walk *walk)
 {
 	user_registers saved;
@@ -50,12 +58,13 @@ static __always_inline enum registers read_registers(struct bpf_perf_event_data 
 	walk->is_exact = 1;
 	walk->is_call = 0;
 	walk->nr_jumps = 0;
-	if (IS_USER_MODE(&ctx->regs)) {
+	if (has_registers && IS_USER_MODE(&ctx->regs)) {
 		COPY_REGISTERS(walk, &ctx->regs);
 		return IS_WIDE_USER(&ctx->regs) ? REGISTERS_WIDE : REGISTERS_NARROW;
 	}
 	at = task_registers();
-	if (ARE_HALF_SAVED(ctx, at) || bpf_probe_read_kernel(&saved, sizeof(saved), (void *)at))
+	if ((has_registers && ARE_HALF_SAVED(ctx, at)) ||
+	    bpf_probe_read_kernel(&saved, sizeof(saved), (void *)at))
 		return REGISTERS_NONE;
 	COPY_REGISTERS(walk, &saved);
 	walk->is_call = IS_SYSTEM_CALL(&saved);

@@ -25,6 +25,11 @@
 #define IS_WIDE_USER(regs)   (((regs)->pstate & (PSR_MODE_MASK | PSR_MODE32_BIT)) == 0)
 #define IS_NARROW_USER(regs) (((regs)->pstate & PSR_MODE32_BIT) != 0)
 
+#define USER_PC(regs) ((regs)->pc)
+
+/* Where a function returns to, before its first instruction: in the link register. */
+#define READ_CALLER(regs, ret) (*(ret) = (regs)->regs[30], 0)
+
 typedef struct user_pt_regs user_registers;
 
 /* Not told by what we read; the byte behind a system call is mostly the same function's. */

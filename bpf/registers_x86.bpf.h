@@ -23,6 +23,11 @@
 #define IS_WIDE_USER(regs)   ((regs)->cs == USER_CS)
 #define IS_NARROW_USER(regs) ((regs)->cs == USER32_CS)
 
+#define USER_PC(regs) ((regs)->ip)
+
+/* Where a function returns to, before its first instruction: on top of the stack. */
+#define READ_CALLER(regs, ret) bpf_probe_read_user((ret), 8, (void *)(regs)->sp)
+
 typedef struct pt_regs user_registers;
 
 /* Interrupts and exceptions put -1 there. */

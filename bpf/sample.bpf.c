@@ -6,26 +6,11 @@
  * What is filtered and told apart is fixed before loading, so the verifier drops the rest.
  */
 #include "unwind.bpf.h"
-#include <bpf/bpf_core_read.h>
 
 #include "follow.bpf.h"
+#include "identify.bpf.h"
 
 const volatile bool include_idle;
-const volatile bool by_tid, by_cpu, by_cgroup;
-
-static void identify(struct wire_record *record, struct task_struct *task)
-{
-	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-
-	record->start_time_ns = BPF_CORE_READ(leader, start_time);
-	record->exec_id = BPF_CORE_READ(task, self_exec_id);
-	record->pid = visible_pid(leader);
-	record->tid = by_tid ? visible_pid(task) : 0;
-	record->cpu = by_cpu ? bpf_get_smp_processor_id() : 0;
-	record->cgroup = by_cgroup ? bpf_get_current_cgroup_id() : 0;
-	bpf_get_current_comm(record->comm, sizeof(record->comm));
-}
-
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
@@ -53,9 +38,9 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	scratch->record.time_ns = time_ns;
 	scratch->record.epoch = epoch_nr;
-	identify(&scratch->record, task);
-	unwind_user(ctx, scratch);
-	unwind_kernel(ctx, scratch);
+	identify_task(&scratch->record, task);
+	unwind_user((struct stack_context *)ctx, true, scratch);
+	unwind_kernel(ctx, 0, scratch);
 	record_submit(scratch, counters);
 	return 0;
 }

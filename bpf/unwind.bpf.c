@@ -17,6 +17,9 @@ const volatile __u32 max_kernel_frames = 127;
 
 const volatile bool by_tables;
 
+/* The registers that a context has are those of a function's first instruction. */
+const volatile bool hits_are_entries;
+
 static bool has_user_stack(void)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
@@ -24,49 +27,71 @@ static bool has_user_stack(void)
 	return !(BPF_CORE_READ(task, flags) & PF_KTHREAD) && BPF_CORE_READ(task, mm);
 }
 
-static int by_frame_pointers(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+/*
+ * Before its first instruction a function has no frame yet, so frame pointers lead from it to its
+ * caller's caller: the caller is put between, unless the kernel has done so (x86, Linux 6.11).
+ */
+static __u32 add_caller(struct stack_context *ctx, struct scratch *scratch, __u32 nr)
+{
+	__u64 caller;
+
+	if (READ_CALLER(&ctx->regs, &caller) || (nr > 1 && scratch->frames[2] == caller))
+		return nr;
+	scratch->frames[0] = USER_PC(&ctx->regs);
+	scratch->frames[1] = caller;
+	return nr + 1;
+}
+
+static int by_frame_pointers(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
 {
 	struct wire_record *record = &scratch->record;
-	__u32 bytes = max_user_frames * sizeof(__u64);
+	bool at_entry = hits_are_entries && max_user_frames > 1 && has_registers &&
+			IS_USER_MODE(&ctx->regs);
+	__u32 bytes = (max_user_frames - at_entry) * sizeof(__u64), nr;
 	long got;
 
 	record->nr_user = 0;
 	record->user_end = WALK_MISSED;
 	if (!bytes || bytes > WIRE_MAX_USER_FRAMES * sizeof(__u64))
 		return 0;
-	got = bpf_get_stack(ctx, scratch->frames, bytes, BPF_F_USER_STACK);
+	/* With room for the caller in front. */
+	got = bpf_get_stack(ctx, &scratch->frames[at_entry], bytes, BPF_F_USER_STACK);
 	if (got <= 0)
 		return 0;
-	record->nr_user = (__u32)got / sizeof(__u64);
+	nr = (__u32)got / sizeof(__u64);
 	record->user_end = got == bytes ? WALK_TRUNCATED : WALK_UNWOUND;
+	if (at_entry)
+		nr = add_caller(ctx, scratch, nr);
+	record->nr_user = nr;
 	return 0;
 }
 
 /* What the kernel finds along frame pointers is better than nothing, if it is called what it is. */
-static int by_unwind_tables(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+static int by_unwind_tables(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
 {
-	int end = walk_user(ctx, scratch);
+	int end = walk_user(ctx, has_registers, scratch);
 
 	if (end == WALK_RAW && record_has_room() && !walk_capture(scratch))
 		return 0;
 	if (end != WALK_RAW && scratch->record.nr_user)
 		return 0;
-	by_frame_pointers(ctx, scratch);
+	by_frame_pointers(ctx, has_registers, scratch);
 	if (end == WALK_RAW)
 		scratch->record.user_end = WALK_NO_TABLE;
 	return 0;
 }
 
-__hidden int unwind_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+__hidden int unwind_user(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
 {
 	scratch->record.nr_user = 0;
 	scratch->record.user_end = WALK_NONE;
 	if (!max_user_frames || !has_user_stack())
 		return 0;
-	return by_tables ? by_unwind_tables(ctx, scratch) : by_frame_pointers(ctx, scratch);
+	return by_tables ? by_unwind_tables(ctx, has_registers, scratch)
+			 : by_frame_pointers(ctx, has_registers, scratch);
 }
 
-__hidden int unwind_kernel(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+__hidden int unwind_kernel(void *ctx, __u32 skip, struct scratch *scratch)
 {
 	struct wire_record *record = &scratch->record;
 	__u32 bytes = max_kernel_frames * sizeof(__u64);
@@ -77,7 +102,7 @@ __hidden int unwind_kernel(struct bpf_perf_event_data *ctx, struct scratch *scra
 	record->kernel_end = WALK_NONE;
 	if (!bytes || bytes > WIRE_MAX_KERNEL_FRAMES * sizeof(__u64) || first > WIRE_MAX_RAW_WORDS)
 		return 0;
-	got = bpf_get_stack(ctx, &scratch->frames[first], bytes, 0);
+	got = bpf_get_stack(ctx, &scratch->frames[first], bytes, skip & BPF_F_SKIP_FIELD_MASK);
 	if (got <= 0)
 		return 0; /* the sample hit in user mode */
 	record->nr_kernel = (__u32)got / sizeof(__u64);

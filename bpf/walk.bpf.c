@@ -9,12 +9,11 @@
  * are searched. The stack is read a window at a time, not word by word.
  *
  * walk_frame() and find_rule() are global functions: verified once each and not for every turn of
- * the loop that calls them. They have no arguments, since before Linux 5.12 or so these can't be
- * pointers: state is in a map, by CPU.
+ * the loop that calls them. Their argument is but the number of the scratch space, since before Linux
+ * 5.12 or so it can't be a pointer: state is in a map.
  */
 #include "walk.bpf.h"
 
-#include "registers.bpf.h"
 #include "unwind_pool.h"
 
 #define WINDOW_BYTES  512
@@ -29,6 +28,8 @@
 
 /* 0: the whole walk is not wanted. */
 const volatile __u32 max_walk_frames;
+
+const volatile __u32 task_registers_at; /* see registers.bpf.h */
 
 /*
  * An address that comes again and again, and the rule there, in a quarter of a cache line. Such are
@@ -77,7 +78,7 @@ struct walker {
 	struct cached_rule cache[CACHE_ENTRIES];
 };
 
-/* One for each possible CPU: set before loading. Per-CPU maps take no values this large. */
+/* One for each scratch space: set before loading. Per-CPU maps take no values this large. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -116,11 +117,9 @@ struct {
 	__array(values, struct chunk);
 } pool SEC(".maps");
 
-static __always_inline struct walker *walker_of_cpu(void)
+static __always_inline struct walker *walker_of(__u32 slot)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&walkers, &cpu);
+	return bpf_map_lookup_elem(&walkers, &slot);
 }
 
 /* --- what a step needs ----------------------------------------------------------------------- */
@@ -217,9 +216,9 @@ static __always_inline struct unwind_mapping *find_mapping(struct walker *walker
  * Finds the rule of the frame that the walker is at and leaves it there, with its table. 0 or the
  * walk's end.
  */
-__noinline int find_rule(void)
+__noinline int find_rule(__u32 slot)
 {
-	struct walker *walker = walker_of_cpu();
+	struct walker *walker = walker_of(slot);
 	struct unwind_table_entry *table;
 	struct unwind_mapping *mapping;
 	__u64 address, offset;
@@ -267,20 +266,20 @@ static __always_inline __u64 cache_when(const struct walker *walker)
 }
 
 /* As find_rule(), but looks into the cache first. */
-static __always_inline int rule_of_frame(struct walker *walker)
+static __always_inline int rule_of_frame(struct walker *walker, __u32 slot)
 {
 	struct cached_rule *cached = cached_rule(walker);
 	__u64 rule = cached->rule;
 	int end;
 
 	if (walker->is_stray)
-		return find_rule();
+		return find_rule(slot);
 	if (cached->tag == cache_tag(walker) && CACHED_WHEN(rule) == cache_when(walker)) {
 		walker->packed = CACHED_PACKED(rule);
 		walker->memory.table = CACHED_TABLE(rule);
 		return 0;
 	}
-	end = find_rule();
+	end = find_rule(slot);
 	if (end)
 		return end;
 	cached->tag = cache_tag(walker);
@@ -292,10 +291,10 @@ static __always_inline int rule_of_frame(struct walker *walker)
 /* --- the walk -------------------------------------------------------------------------------- */
 
 /* Takes the frame that the walker is at, and goes to its caller. 0 or the walk's end. */
-__noinline int walk_frame(void)
+__noinline int walk_frame(__u32 slot)
 {
-	struct walker *walker = walker_of_cpu();
-	struct scratch *scratch = record_scratch();
+	struct walker *walker = walker_of(slot);
+	struct scratch *scratch = record_scratch(slot);
 	__u64 pc;
 	__u32 nr;
 	int end;
@@ -306,7 +305,7 @@ __noinline int walk_frame(void)
 	if (nr >= max_walk_frames || nr >= WIRE_MAX_USER_FRAMES)
 		return WALK_TRUNCATED;
 	pc = walker->walk.pc;
-	end = rule_of_frame(walker);
+	end = rule_of_frame(walker, slot);
 	if (end && nr)
 		return end; /* what returns there is not known to be code */
 	scratch->frames[nr] = nr && walker->walk.is_exact ? pc + 1 : pc;
@@ -344,10 +343,10 @@ static __always_inline __u32 find_process(struct walker *walker, const struct wi
 	return place;
 }
 
-__hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
+__hidden int walk_user(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
 {
 	struct wire_record *record = &scratch->record;
-	struct walker *walker = walker_of_cpu();
+	struct walker *walker = walker_of(scratch->slot);
 	enum registers registers;
 	__u32 i;
 	int end = WALK_NONE;
@@ -357,7 +356,7 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 		return record->user_end = WALK_MISSED;
 	if (!record->pid) /* not visible to us: nobody will ever tell of its mappings */
 		return record->user_end = WALK_NO_MAPPING;
-	registers = read_registers(ctx, &walker->walk);
+	registers = read_registers(ctx, has_registers, &walker->walk);
 	if (registers != REGISTERS_WIDE && registers != REGISTERS_WIDE_IN_KERNEL)
 		return record->user_end =
 			       registers == REGISTERS_NARROW ? WALK_NO_RULE : WALK_MISSED;
@@ -374,7 +373,7 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 	walker->memory.window_bytes = 0;
 	walker->nr_frames = 0;
 	for (i = 0; i < WIRE_MAX_USER_FRAMES; i++) {
-		end = walk_frame();
+		end = walk_frame(scratch->slot);
 		if (end)
 			break;
 	}
@@ -386,7 +385,7 @@ __hidden int walk_user(struct bpf_perf_event_data *ctx, struct scratch *scratch)
 
 __hidden int walk_capture(struct scratch *scratch)
 {
-	struct walker *walker = walker_of_cpu();
+	struct walker *walker = walker_of(scratch->slot);
 	__u32 epoch = scratch->record.epoch, i;
 	__u64 at, bytes, done = 0;
 

@@ -5,7 +5,7 @@
  * The protocol. Time is cut into epochs. On the first sight of a stack in an epoch its whole
  * record goes through the ring, and its id into that epoch's count map with the value 0; each
  * later sight adds one there. So a record is a sample, and a count says how many more like it
- * there were.
+ * there were. Where samples have weights (bytes asked for, say), a value has their sum as well.
  *
  * Epoch n uses slot n % 3 of the count maps and of the counters. User space begins epoch n + 1 by
  * writing `epoch`, and then puts a fresh map into the slot of epoch n + 2, which nobody uses. That
@@ -82,6 +82,7 @@ struct wire_record {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 epoch;
 	__u32 reserved;
+	__u64 weight; /* of this sample; without weights 0 */
 
 	__u64 start_time_ns; /* of the process; tells apart two that had one pid */
 	__u64 exec_id;	     /* grows with every exec, which changes neither pid nor start time */
@@ -99,7 +100,13 @@ struct wire_record {
 	 */
 };
 
-_Static_assert(sizeof(struct wire_record) == 88, "no padding: the id is a hash over these bytes");
+_Static_assert(sizeof(struct wire_record) == 96, "no padding: the id is a hash over these bytes");
+
+/* Of a count map; without weights it has only the first of these. */
+struct wire_count {
+	__u64 count;
+	__u64 weight;
+};
 
 /* With its frames. */
 static inline __u64 wire_record_bytes(const struct wire_record *record)

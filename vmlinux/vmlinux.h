@@ -45,7 +45,8 @@ enum {
 };
 
 enum {
-	BPF_F_USER_STACK = 1 << 8, /* bpf_get_stack() */
+	BPF_F_SKIP_FIELD_MASK = 0xff, /* bpf_get_stack() */
+	BPF_F_USER_STACK = 1 << 8,
 };
 
 enum {
@@ -105,7 +106,39 @@ struct signal_struct {
 
 struct mm_struct;
 
+struct inode {
+	unsigned long i_ino;
+};
+
+/* A place of a uprobe event in tracefs, and what its dispatcher hands on to programs. */
+struct dentry {
+	struct inode *d_inode;
+};
+
+struct path {
+	struct dentry *dentry;
+};
+
+struct uprobe_consumer {
+	void *ret_handler;
+};
+
+struct trace_uprobe {
+	struct uprobe_consumer consumer;
+	struct path path;
+	unsigned long offset;
+};
+
+struct uprobe_dispatch_data {
+	struct trace_uprobe *tu;
+};
+
+struct uprobe_task {
+	unsigned long vaddr;
+};
+
 struct task_struct {
+	struct uprobe_task *utask;
 	void *stack;
 	unsigned int flags;
 	struct mm_struct *mm;

@@ -1,8 +1,9 @@
-/* pread() and pwrite() until it is done; see fd_io.h. */
+/* pread() and pwrite() until it is done, and descriptors; see fd_io.h. */
 #include "base/fd_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 int fd_read_at(int fd, uint64_t offset, void *to, size_t nr)
@@ -54,4 +55,14 @@ void fd_open_standard_streams(void)
 	while (fd >= 0 && fd <= STDERR_FILENO);
 	if (fd > STDERR_FILENO)
 		(void)close(fd);
+}
+
+uint64_t fd_allow_all(void)
+{
+	struct rlimit limit, wanted;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return UINT64_MAX;
+	wanted = (struct rlimit){limit.rlim_max, limit.rlim_max};
+	return setrlimit(RLIMIT_NOFILE, &wanted) == 0 ? wanted.rlim_cur : limit.rlim_cur;
 }

@@ -8,7 +8,10 @@ enum {
 	EXIT_OWN_FAILURE = 125, /* with `-- CMD`, whose own status may be anything */
 };
 
+int cmd_funccount(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_stackcount(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
+int cmd_tally(int argc, char **argv);
 
 #endif

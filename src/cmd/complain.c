@@ -1,6 +1,7 @@
 /* See complain.h. */
 #include "cmd/complain.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,4 +21,12 @@ void complain_error(const struct error *error)
 	complain("%s", error->text);
 	if (error->hint[0])
 		fprintf(stderr, "  hint: %s\n", error->hint);
+}
+
+bool complain_unless_well(int err, const struct error *error)
+{
+	if (!err || err == -EPIPE)
+		return true;
+	complain_error(error);
+	return false;
 }

@@ -2,9 +2,14 @@
 #ifndef STOOK_CMD_COMPLAIN_H
 #define STOOK_CMD_COMPLAIN_H
 
+#include <stdbool.h>
+
 #include "base/error.h"
 
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void complain_error(const struct error *error);
+
+/* True if all went well. A reader who closed our pipe has seen enough: nothing to complain of. */
+bool complain_unless_well(int err, const struct error *error);
 
 #endif

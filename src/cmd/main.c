@@ -14,6 +14,9 @@ static const struct command {
 	const char *summary;
 } commands[] = {
 	{"profile", cmd_profile, "sample stacks on a timer or a counter"},
+	{"funccount", cmd_funccount, "count the calls of functions, by pattern"},
+	{"stackcount", cmd_stackcount, "count the stacks that lead to a function or tracepoint"},
+	{"tally", cmd_tally, "hits by key, with sums and histograms of arguments or latency"},
 	{"symbolize", cmd_symbolize, "name here what was recorded elsewhere without names"},
 };
 

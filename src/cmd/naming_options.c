@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/number.h"
@@ -66,19 +65,8 @@ static int take_fold(void *context, const char *value, struct error *error)
 static int take_debug_dir(void *context, const char *value, struct error *error)
 {
 	struct naming_options *options = context;
-	struct stat st;
 
-	if (value[0] != '/')
-		return option_bad(error, "--debug-dir", value, "a folder, from / on");
-	if (stat(value, &st) < 0)
-		return error_set_errno(error, "cannot look for debug files in '%s'", value);
-	if (!S_ISDIR(st.st_mode))
-		return option_bad(error, "--debug-dir", value, "it is not a folder");
-	if (options->nr_debug_folders == DEBUG_FOLDERS_MAX)
-		return error_set(error, -EINVAL, "more than %d times --debug-dir",
-				 DEBUG_FOLDERS_MAX);
-	options->debug_folders[options->nr_debug_folders++] = value;
-	return 0;
+	return debug_folders_take(options->debug_folders, &options->nr_debug_folders, value, error);
 }
 
 static int take_symbol_bytes(void *context, const char *value, struct error *error)

@@ -5,10 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "cmd/debug_folders.h"
 #include "cmd/option_table.h"
 #include "sym/symbolizer.h"
-
-#define DEBUG_FOLDERS_MAX 16
 
 struct naming_options {
 	bool inlined, lines;

@@ -66,6 +66,16 @@ static void fill_getopt(struct rows *rows)
 	rows->longs[i + 1] = (struct option){0};
 }
 
+/* The first row of this name: what several groups have is one option to the user. */
+static size_t first_of_name(const struct rows *rows, const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(rows->rows[i]->name, name) != 0)
+		i++;
+	return i;
+}
+
 static void print_help(const struct option_table *table, const struct rows *rows)
 {
 	size_t i;
@@ -75,6 +85,8 @@ static void print_help(const struct option_table *table, const struct rows *rows
 		const struct option_row *row = rows->rows[i];
 		char left[64];
 
+		if (first_of_name(rows, row->name) != i)
+			continue;
 		(void)snprintf(left, sizeof(left), "%c%c%s --%s%s%s", row->letter ? '-' : ' ',
 			       row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
 			       row->value ? " " : "", row->value ? row->value : "");
@@ -92,14 +104,20 @@ static int unknown_option(const char *word, struct error *error)
 	return -EINVAL;
 }
 
+/* Gives the value to each group that has the option. */
 static int take_row(const struct rows *rows, int value, struct error *error)
 {
+	const char *name = NULL;
+	int err = 0;
 	size_t i;
 
-	for (i = 0; i < rows->nr; i++)
+	for (i = 0; i < rows->nr && !name; i++)
 		if (value == value_of(rows, i))
-			return rows->rows[i]->take(rows->options[i], optarg, error);
-	return 0;
+			name = rows->rows[i]->name;
+	for (i = 0; i < rows->nr && name && !err; i++)
+		if (!strcmp(rows->rows[i]->name, name))
+			err = rows->rows[i]->take(rows->options[i], optarg, error);
+	return err;
 }
 
 int option_table_parse(const struct option_table *table, int argc, char **argv, struct error *error)

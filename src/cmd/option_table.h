@@ -24,7 +24,8 @@ struct option_group {
 	void *options; /* what take() gets */
 };
 
-#define OPTION_GROUPS_MAX 4
+/* An option that several groups have is given to each; the help has the first one's text. */
+#define OPTION_GROUPS_MAX 8
 
 struct option_table {
 	const struct option_group *groups;

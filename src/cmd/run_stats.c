@@ -58,6 +58,7 @@ static void write_samples(const struct session_summary *session, FILE *out)
 		{"throttled_us", session->throttled_ns / NS_PER_US},
 		{"stolen_us", session->stolen_ns / NS_PER_US},
 		{"lost_events", session->nr_lost_events},
+		{"unweighed", session->cost.nr_unweighed},
 		{"epochs", session->accounting.nr_epochs},
 	};
 	unsigned reason;

@@ -41,15 +41,19 @@ static const char *const loss_sentences[] = {
 #undef X
 };
 
-static void print_samples(const struct session_summary *session, FILE *out)
+static void print_samples(const struct run_summary *run, FILE *out)
 {
+	const struct session_summary *session = &run->session;
 	const struct wire_counters *sum = &session->accounting.sum;
 	char numbers[5][COLUMNS_NUMBER_BYTES];
 	unsigned reason;
 
-	fprintf(out, "samples  %s fired = %s shown + %s idle + %s filtered + %s lost\n",
+	fprintf(out, "%-8s %s fired = %s shown + ", run->source->unit,
 		columns_number(numbers[0], sum->entries),
-		columns_number(numbers[1], session->shown), columns_number(numbers[2], sum->idle),
+		columns_number(numbers[1], session->shown));
+	if (!run->source->probes)
+		fprintf(out, "%s idle + ", columns_number(numbers[2], sum->idle));
+	fprintf(out, "%s filtered + %s lost\n",
 		columns_number(numbers[3], sum->filtered + session->hidden),
 		columns_number(numbers[4], accounting_lost(&session->accounting)));
 	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
@@ -74,6 +78,10 @@ static void print_samples(const struct session_summary *session, FILE *out)
 	if (session->nr_lost_events)
 		fprintf(out, "         %s process events lost: some user frames may be unnamed\n",
 			columns_number(numbers[0], session->nr_lost_events));
+	if (session->cost.nr_unweighed)
+		fprintf(out, "         %s of %s %s could not be read and counts as 0\n",
+			run->source->event_name,
+			columns_number(numbers[0], session->cost.nr_unweighed), run->source->unit);
 	if (session->cost.nr_not_followed)
 		fprintf(out, "         %s child processes were not followed: too many at once\n",
 			columns_number(numbers[0], session->cost.nr_not_followed));
@@ -159,28 +167,29 @@ static void print_nameless(const struct run_summary *run, const struct profile *
 			   const char **head, FILE *out)
 {
 	const struct quality *quality = &run->quality;
+	uint64_t whole = profile_total(profile);
 	size_t i;
 
 	for (i = 0; i < QUALITY_MAX_BLAMED; i++) {
 		const struct quality_nameless *nameless = &quality->nameless[i];
 		const struct runtime_process *process;
 
-		if (!nameless->samples || nameless->samples * 50 < run->session.shown)
+		if (!nameless->samples || nameless->samples * 50 < whole)
 			break;
 		process = process_of(run, profile, nameless->module);
 		if (!process)
 			continue;
 		fprintf(out, "%s%.1f %% have nameless code of ", line_head(head),
-			percent(nameless->samples, run->session.shown));
+			percent(nameless->samples, whole));
 		print_process(process, out);
 		fprintf(out, ": %s\n",
 			why_nameless(run, profile_module(profile, nameless->module)->file - 1));
 	}
-	if (quality->python * 20 > run->session.shown)
+	if (quality->python * 20 > whole)
 		fprintf(out,
 			"%s%.1f %% are in Python code, of which only the interpreter is seen: "
 			"start it with -X perf (3.12 or newer)\n",
-			line_head(head), percent(quality->python, run->session.shown));
+			line_head(head), percent(quality->python, whole));
 }
 
 /*
@@ -211,8 +220,9 @@ static void print_blamed(const struct run_summary *run, const struct profile *pr
 }
 
 /* "61.2 % reach their beginning, 38.8 % break off": only what there is. */
-static void print_shares(const struct quality *quality, FILE *out)
+static void print_shares(const struct run_summary *run, FILE *out)
 {
+	const struct quality *quality = &run->quality;
 	const struct {
 		uint64_t samples;
 		const char *what;
@@ -225,7 +235,8 @@ static void print_shares(const struct quality *quality, FILE *out)
 	const char *separator = "";
 	size_t i;
 
-	fputs("stacks   user: ", out);
+	fprintf(out, "stacks   user%s%s: ", run->source->is_sum ? ", by " : "",
+		run->source->is_sum ? run->source->event_name : "");
 	for (i = 0; i < ARRAY_SIZE(shares); i++) {
 		if (!shares[i].samples)
 			continue;
@@ -236,19 +247,26 @@ static void print_shares(const struct quality *quality, FILE *out)
 	fputc('\n', out);
 }
 
+/* What the counts of a profile are of. */
+static const char *what_counts(const struct run_summary *run)
+{
+	return run->source->is_sum ? run->source->event_name : run->source->unit;
+}
+
 static void print_names(const struct run_summary *run, const struct profile *profile, FILE *out)
 {
 	const struct quality *quality = &run->quality;
 	const struct session_summary *session = &run->session;
+	uint64_t whole = profile_total(profile);
 	const char *head = "names    ";
 
-	if (quality->unnamed * 20 > session->shown)
+	if (quality->unnamed * 20 > whole)
 		fprintf(out,
-			"%s%.1f %% of samples are in code without a name: %.1f %% made at "
-			"run time, %.1f %% stripped\n",
-			line_head(&head), percent(quality->unnamed, session->shown),
-			percent(quality->run_time, session->shown),
-			percent(quality->unnamed - quality->run_time, session->shown));
+			"%s%.1f %% of %s are in code without a name: %.1f %% made at run time, "
+			"%.1f %% stripped\n",
+			line_head(&head), percent(quality->unnamed, whole), what_counts(run),
+			percent(quality->run_time, whole),
+			percent(quality->unnamed - quality->run_time, whole));
 	print_nameless(run, profile, &head, out);
 	if (session->nr_files_gone)
 		fprintf(out, "%s%zu files with samples were gone or unreadable when looked for\n",
@@ -261,7 +279,13 @@ static void print_stacks(const struct run_summary *run, const struct profile *pr
 	char number[COLUMNS_NUMBER_BYTES];
 
 	if (run->quality.user)
-		print_shares(&run->quality, out);
+		print_shares(run, out);
+	if (run->quality.ends[WALK_NO_TABLE] * 1000 > run->quality.user)
+		fprintf(out,
+			"         %.1f %% came while unwind tables were being made: callers "
+			"without "
+			"frame pointers may be missing\n",
+			percent(run->quality.ends[WALK_NO_TABLE], run->quality.user));
 	print_blamed(run, profile, out);
 	if (session->unwinding.nr_evicted)
 		fprintf(out,
@@ -274,9 +298,8 @@ static void print_stacks(const struct run_summary *run, const struct profile *pr
 			"pointers\n",
 			session->unwinding.nr_files_left_out);
 	if (profile_other_count(profile))
-		fprintf(out,
-			"         %s samples of further different stacks are in [other stacks]\n",
-			columns_number(number, profile_other_count(profile)));
+		fprintf(out, "         %s %s of further different stacks are in [other stacks]\n",
+			columns_number(number, profile_other_count(profile)), what_counts(run));
 }
 
 static void print_cost(const struct run_summary *run, FILE *out)
@@ -300,13 +323,16 @@ static void print_cost(const struct run_summary *run, FILE *out)
 		megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes));
 }
 
-static void print_why_none(const struct session_summary *session, FILE *out)
+static void print_why_none(const struct run_summary *run, FILE *out)
 {
+	const struct session_summary *session = &run->session;
 	char number[COLUMNS_NUMBER_BYTES];
 
 	if (session->hidden)
 		fprintf(out, "         no thread's name matched: %s samples were of others\n",
 			columns_number(number, session->hidden));
+	else if (run->source->probes)
+		fputs("         nothing that was asked for was hit in this time\n", out);
 	else if (session->accounting.sum.filtered)
 		fputs("         what was asked for did not run on a CPU in this time (children "
 		      "that "
@@ -316,23 +342,15 @@ static void print_why_none(const struct session_summary *session, FILE *out)
 		fputs("         nothing ran in this time\n", out);
 }
 
-void run_summary_print(const struct run_summary *run, const struct profile_options *options,
+void run_summary_print(const struct run_summary *run, const struct stack_options *options,
 		       const struct profile *profile, FILE *out)
 {
-	char rate[64];
-
-	if (options->rate.frequency)
-		(void)snprintf(rate, sizeof(rate), "at %" PRIu64 " Hz", options->rate.frequency);
-	else
-		(void)snprintf(rate, sizeof(rate), "every %" PRIu64 "%s", options->rate.period,
-			       event_is_clock(&options->event) ? " ns" : "");
-	fprintf(out, "stook: %s %s on %zu CPU%s for %.*f s\n", options->event.name, rate,
-		run->nr_cpus, run->nr_cpus == 1 ? "" : "s",
-		run->session.sampled_ns < NS_PER_SEC ? 3 : 1,
+	fprintf(out, "stook: %s on %zu CPU%s for %.*f s\n", run->source->what, run->nr_cpus,
+		run->nr_cpus == 1 ? "" : "s", run->session.sampled_ns < NS_PER_SEC ? 3 : 1,
 		(double)run->session.sampled_ns / 1e9);
-	print_samples(&run->session, out);
+	print_samples(run, out);
 	if (!run->session.shown)
-		print_why_none(&run->session, out);
+		print_why_none(run, out);
 	print_stacks(run, profile, out);
 	if (!options->no_symbols)
 		print_names(run, profile, out);

@@ -5,8 +5,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cmd/profile_options.h"
 #include "cmd/session_names.h"
+#include "cmd/stack_options.h"
+#include "cmd/stack_run.h"
 #include "proc/runtime_table.h"
 #include "profile/quality.h"
 #include "session/session.h"
@@ -16,12 +17,13 @@ struct run_summary {
 	struct quality quality;
 	const struct runtime_table *runtimes;
 	const struct session_names *names;
+	const struct stack_source *source;
 	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	size_t nr_cpus;
 };
 
-void run_summary_print(const struct run_summary *run, const struct profile_options *options,
+void run_summary_print(const struct run_summary *run, const struct stack_options *options,
 		       const struct profile *profile, FILE *out);
 
 #endif

@@ -25,24 +25,28 @@ static int watch(struct targets *targets, uint32_t pid, const char *what, uint32
 	return 0;
 }
 
-int targets_open(struct targets *targets, const struct profile_options *options,
-		 struct error *error)
+int targets_open(struct targets *targets, const uint32_t *pids, size_t nr_pids,
+		 const uint32_t *tids, size_t nr_tids, struct error *error)
 {
 	size_t i;
 	int err = 0;
 
 	*targets = (struct targets){0};
-	targets->fds = calloc(options->nr_pids + options->nr_tids + 1, sizeof(*targets->fds));
+	if (!process_proc_is_ours())
+		return error_set(error, -EINVAL,
+				 "/proc is of another pid namespace than ours: mount our own "
+				 "(unshare --mount-proc)");
+	targets->fds = calloc(nr_pids + nr_tids + 1, sizeof(*targets->fds));
 	if (!targets->fds)
 		return error_set(error, -ENOMEM, "out of memory");
-	for (i = 0; i < options->nr_pids && !err; i++)
-		err = watch(targets, options->pids[i], "process", options->pids[i], error);
-	for (i = 0; i < options->nr_tids && !err; i++) {
-		int64_t pid = process_of_thread((int32_t)options->tids[i]);
+	for (i = 0; i < nr_pids && !err; i++)
+		err = watch(targets, pids[i], "process", pids[i], error);
+	for (i = 0; i < nr_tids && !err; i++) {
+		int64_t pid = process_of_thread((int32_t)tids[i]);
 
 		if (pid < 0)
-			return error_set(error, -ESRCH, "no such thread: %u", options->tids[i]);
-		err = watch(targets, (uint32_t)pid, "thread", options->tids[i], error);
+			return error_set(error, -ESRCH, "no such thread: %u", tids[i]);
+		err = watch(targets, (uint32_t)pid, "thread", tids[i], error);
 	}
 	return err;
 }

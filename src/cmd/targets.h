@@ -5,9 +5,9 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/profile_options.h"
 
 struct targets {
 	struct pollfd *fds; /* readable when the process has ended */
@@ -15,9 +15,12 @@ struct targets {
 	size_t nr_alive;
 };
 
-/* 0; -ESRCH, with the number in *error, if there is no such process or thread. */
-int targets_open(struct targets *targets, const struct profile_options *options,
-		 struct error *error);
+/*
+ * 0; -ESRCH, with the number in *error, if there is no such process or thread; -EINVAL if /proc
+ * shows another pid namespace, which is asked without targets too.
+ */
+int targets_open(struct targets *targets, const uint32_t *pids, size_t nr_pids,
+		 const uint32_t *tids, size_t nr_tids, struct error *error);
 
 /* Takes note of those that have ended (revents of fds); true if none is left that was. */
 bool targets_all_ended(struct targets *targets);

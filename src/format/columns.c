@@ -18,8 +18,7 @@ static const struct lead leads[] = {
 	{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-/* Bytes of the character that begins here; 0 if none does that may be shown. */
-static size_t character_bytes(const char *text)
+size_t columns_character(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	size_t i, k;
@@ -39,7 +38,7 @@ static size_t character_bytes(const char *text)
 
 static const char *next_character(const char *text)
 {
-	size_t bytes = character_bytes(text);
+	size_t bytes = columns_character(text);
 
 	return text + (bytes ? bytes : 1);
 }
@@ -56,7 +55,7 @@ size_t columns_of(const char *text)
 static const char *write_characters(FILE *out, const char *text, size_t nr)
 {
 	for (; nr; nr--) {
-		size_t bytes = character_bytes(text);
+		size_t bytes = columns_character(text);
 
 		if (bytes)
 			(void)fwrite(text, 1, bytes, out);

@@ -9,6 +9,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* Bytes of the character that begins here; 0 if none does that may be shown. */
+size_t columns_character(const char *text);
+
 size_t columns_of(const char *text);
 
 /*

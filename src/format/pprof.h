@@ -3,7 +3,8 @@
  * and write them. Messages and field numbers are those of google's public profile.proto.
  *
  *	sample_type	samples/count; with a fixed period also EVENT/UNIT, which is count times
- *			period and the default ("cpu" for the clocks, as everybody calls it)
+ *			period and the default ("cpu" for the clocks, as everybody calls it);
+ *			of sums EVENT/UNIT alone
  *	label		thread_comm, cgroup, pid, tid, cpu: those that were asked for, by the names
  *			that perf_to_profile has for them
  *	label		user_stack_end, kernel_stack_end: enum walk_end by name, unless the stack is

@@ -368,6 +368,7 @@ static int read_origin(struct reader *reader)
 		if (!is_text(tables->strings[value->type], PPROF_SAMPLES)) {
 			type = *value;
 			origin.period = 1;
+			origin.is_sum = true;
 		}
 	}
 	event = pprof_frames_string(&reader->frames, type.type);

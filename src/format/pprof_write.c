@@ -125,16 +125,18 @@ static void write_origin(struct writer *writer)
 	const struct profile_origin *origin = profile_origin(writer->profile);
 	const char *event = event_name(writer), *unit = unit_name(writer);
 
-	write_value_type(writer, PROFILE_SAMPLE_TYPE, PPROF_SAMPLES, "count");
-	if (origin->period)
+	if (!origin->is_sum)
+		write_value_type(writer, PROFILE_SAMPLE_TYPE, PPROF_SAMPLES, "count");
+	if (origin->period || origin->is_sum)
 		write_value_type(writer, PROFILE_SAMPLE_TYPE, event, unit);
 	if (origin->period || origin->event || origin->unit)
 		write_value_type(writer, PROFILE_PERIOD_TYPE, event, unit);
 	protobuf_number(&writer->file, PROFILE_PERIOD, saturated(origin->period));
 	protobuf_number(&writer->file, PROFILE_TIME_NANOS, saturated(origin->time_ns));
 	protobuf_number(&writer->file, PROFILE_DURATION_NANOS, saturated(origin->duration_ns));
-	protobuf_number(&writer->file, PROFILE_DEFAULT_SAMPLE_TYPE,
-			string_of(writer, origin->period ? event : PPROF_SAMPLES));
+	protobuf_number(
+		&writer->file, PROFILE_DEFAULT_SAMPLE_TYPE,
+		string_of(writer, origin->period || origin->is_sum ? event : PPROF_SAMPLES));
 }
 
 /* --- samples -----------------------------------------------------------------------------------
@@ -180,11 +182,11 @@ static void write_labels(struct writer *writer, const struct pprof_row *row)
 
 static void write_sample(struct writer *writer, const struct pprof_row *row)
 {
-	uint64_t period = profile_origin(writer->profile)->period;
+	const struct profile_origin *origin = profile_origin(writer->profile);
 	uint64_t values[] = {saturated(row->count), 0};
 	size_t nr = pprof_row_places(row), i;
 
-	if (__builtin_mul_overflow(row->count, period, &values[1]))
+	if (__builtin_mul_overflow(row->count, origin->period, &values[1]))
 		values[1] = INT64_MAX;
 	values[1] = saturated(values[1]);
 	if (array_reserve(&writer->numbers, &writer->cap_numbers, nr + 1, sizeof(uint64_t)) < 0) {
@@ -194,7 +196,8 @@ static void write_sample(struct writer *writer, const struct pprof_row *row)
 	for (i = 0; i < nr; i++)
 		writer->numbers[i] = writer->code.places[pprof_row_place(&writer->code, row, i)].id;
 	protobuf_packed(&writer->message, SAMPLE_LOCATION_ID, writer->numbers, nr);
-	protobuf_packed(&writer->message, SAMPLE_VALUE, values, period ? 2 : 1);
+	protobuf_packed(&writer->message, SAMPLE_VALUE, values,
+			origin->period && !origin->is_sum ? 2 : 1);
 	write_labels(writer, row);
 	finish_message(writer, PROFILE_SAMPLE);
 }

@@ -8,10 +8,13 @@
  *	11.0%    1,358  11.2%  copy_user_generic    [kernel]
  *	 9.3%    1,148         … 204 more
  *
+ * What stackcount counts are HITS; sums of a value, as its --weight makes them, are a SUM.
+ *
  * The table is sorted by what functions did themselves; who called them is what the tree is for.
  */
 #include "format/report.h"
 
+#include <ctype.h>
 #include <errno.h>
 
 #include "base/cleanup.h"
@@ -24,6 +27,7 @@
 #define LEAST_WIDTH	     60
 #define DEFAULT_NR_FUNCTIONS 20
 #define PERCENT_COLUMNS	     6 /* "100.0%" */
+#define HEADING_BYTES	     16
 #define GAP		     2 /* columns between two columns of the table */
 
 struct table {
@@ -57,14 +61,35 @@ static const char *module_name(const struct table *table, const struct function_
 	return profile_module_name(table->profile, function->module);
 }
 
+/* Of what there is a number: samples, or hits. */
+static const char *counted(const struct profile *profile)
+{
+	uint32_t string = profile_origin(profile)->counted;
+
+	return string ? profile_string(profile, string) : "samples";
+}
+
+/* Of the column of counts. */
+static const char *heading(const struct profile *profile, char buffer[HEADING_BYTES])
+{
+	const char *word = profile_origin(profile)->is_sum ? "sum" : counted(profile);
+	size_t i;
+
+	for (i = 0; word[i] && i < HEADING_BYTES - 1; i++)
+		buffer[i] = (char)toupper((unsigned char)word[i]);
+	buffer[i] = 0;
+	return buffer;
+}
+
 /* Modules get what they need, up to a third; functions what they need of the rest. */
 static void lay_out(struct table *table)
 {
 	size_t fixed, i;
-	char buffer[COLUMNS_NUMBER_BYTES];
+	char buffer[COLUMNS_NUMBER_BYTES], head[HEADING_BYTES];
 
 	table->count_columns = columns_of(columns_number(buffer, profile_total(table->profile)));
-	table->count_columns = larger(table->count_columns, sizeof("SAMPLES") - 1);
+	table->count_columns =
+		larger(table->count_columns, columns_of(heading(table->profile, head)));
 	table->function_columns = sizeof("FUNCTION") - 1;
 	table->module_columns = sizeof("MODULE") - 1;
 	for (i = 0; i < table->nr_rows; i++) {
@@ -141,6 +166,7 @@ static int write_functions(const struct profile *profile, const struct report_op
 	cleanup(function_totals_clear) struct function_totals totals = {0};
 	struct table table = {
 		.profile = profile, .totals = &totals, .options = options, .out = out};
+	char head[HEADING_BYTES];
 	size_t i;
 
 	if (function_totals_init(&totals, profile) < 0)
@@ -150,11 +176,28 @@ static int write_functions(const struct profile *profile, const struct report_op
 		table.nr_rows++;
 	lay_out(&table);
 	(void)fprintf(out, "%6s  %*s  %6s  %-*s  MODULE\n", "SELF", (int)table.count_columns,
-		      "SAMPLES", "TOTAL", (int)table.function_columns, "FUNCTION");
+		      heading(profile, head), "TOTAL", (int)table.function_columns, "FUNCTION");
 	for (i = 0; i < table.nr_rows; i++)
 		write_row(&table, &totals.functions[i]);
 	write_rest(&table);
 	return 0;
+}
+
+/* An event's name is somebody else's: no control characters to the terminal. */
+static void write_total(const struct profile *profile, FILE *out)
+{
+	const struct profile_origin *origin = profile_origin(profile);
+	const char *event = profile_string(profile, origin->event);
+	char buffer[COLUMNS_NUMBER_BYTES];
+
+	if (!origin->is_sum) {
+		(void)fprintf(out, "%s %s\n", columns_number(buffer, profile_total(profile)),
+			      counted(profile));
+		return;
+	}
+	(void)fprintf(out, "%s, the sum of ", columns_number(buffer, profile_total(profile)));
+	(void)columns_write(out, event, columns_of(event), "");
+	(void)putc('\n', out);
 }
 
 static void write_head(const struct profile *profile, FILE *out)
@@ -162,7 +205,7 @@ static void write_head(const struct profile *profile, FILE *out)
 	uint64_t other = profile_other_count(profile);
 	char buffer[COLUMNS_NUMBER_BYTES];
 
-	(void)fprintf(out, "%s samples\n", columns_number(buffer, profile_total(profile)));
+	write_total(profile, out);
 	if (other)
 		(void)fprintf(out, "%s of them in stacks that there was no room for\n",
 			      columns_number(buffer, other));
@@ -174,7 +217,10 @@ static int write_all(const struct profile *profile, const struct report_options 
 	int result;
 
 	if (!profile_total(profile)) {
-		(void)fputs("No samples.\n", out);
+		if (profile_origin(profile)->is_sum)
+			(void)fputs("A sum of 0.\n", out);
+		else
+			(void)fprintf(out, "No %s.\n", counted(profile));
 		return 0;
 	}
 	write_head(profile, out);

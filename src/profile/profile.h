@@ -164,6 +164,8 @@ struct profile_origin {
 	uint64_t period;      /* of the event, for each sample; 0: it varied */
 	uint64_t time_ns;     /* when it began, of the day's clock; 0: not known */
 	uint64_t duration_ns; /* 0: not known */
+	bool is_sum;	      /* counts are not of samples: they sum up the event, of this unit */
+	uint32_t counted;     /* string: "hits", what counts are of; 0: samples */
 };
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin);

@@ -23,7 +23,7 @@ struct pending_record {
 struct waiting_count {
 	uint32_t epoch;
 	uint64_t id;
-	uint64_t count;
+	struct wire_count count;
 };
 
 struct drain {
@@ -135,14 +135,15 @@ int drain_add_event(struct drain *drain, struct process_event *event, const char
 	return 0;
 }
 
-int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id, uint64_t count)
+int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
+		    const struct wire_count *count)
 {
-	if (!count)
+	if (!count->count)
 		return 0; /* seen once: its record was all */
 	if (array_reserve(&drain->counts, &drain->cap_counts, drain->nr_counts + 1,
 			  sizeof(*drain->counts)) < 0)
 		return -ENOMEM;
-	drain->counts[drain->nr_counts++] = (struct waiting_count){epoch, id, count};
+	drain->counts[drain->nr_counts++] = (struct waiting_count){epoch, id, *count};
 	return 0;
 }
 
@@ -457,12 +458,13 @@ static void add_counts(struct drain *drain)
 			drain->counts[kept++] = *waiting;
 			continue;
 		}
-		drain->totals.counted += waiting->count;
+		drain->totals.counted += waiting->count.count;
 		if (*sample == HIDDEN)
-			drain->totals.hidden += waiting->count;
+			drain->totals.hidden += waiting->count.count;
 		else
 			profile_add_count(drain->options.profile, (uint32_t)*sample,
-					  waiting->count);
+					  drain->options.by_weight ? waiting->count.weight
+								   : waiting->count.count);
 	}
 	drain->nr_counts = kept;
 }

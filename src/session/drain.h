@@ -30,6 +30,7 @@ struct drain_options {
 	unsigned labels;     /* enum label bits: what samples are told apart by */
 	const regex_t *comm; /* only threads with such names; NULL: all */
 	int cgroup_root_fd;  /* for LABEL_CGROUP */
+	bool by_weight;	     /* a sample's value is its weight, not 1 */
 	struct file_table *files;
 	struct runtime_table *runtimes; /* of code made at run time; NULL: not told apart */
 	struct process_table *processes;
@@ -55,7 +56,8 @@ void drain_free(struct drain *drain);
 /* All of these: 0 or -ENOMEM. */
 int drain_add_record(struct drain *drain, const struct wire_record *record, size_t bytes);
 int drain_add_event(struct drain *drain, struct process_event *event, const char *path);
-int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id, uint64_t count);
+int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
+		    const struct wire_count *count);
 int drain_meet(struct drain *drain);
 int drain_replay(struct drain *drain, uint64_t until_ns);
 

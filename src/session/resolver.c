@@ -220,5 +220,6 @@ int64_t resolver_add(struct resolver *resolver, const struct wire_record *record
 	if (err)
 		return err;
 	return profile_add_sample(resolver->options.profile, &labels, frames,
-				  user->nr + record->nr_kernel, record->nr_kernel, 1);
+				  user->nr + record->nr_kernel, record->nr_kernel,
+				  resolver->options.by_weight ? record->weight : 1);
 }

@@ -21,38 +21,32 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/process_info.h"
-#include "session/core_btf.h"
+#include "session/follow.h"
+#include "session/load.h"
+#include "session/probe_object.h"
 #include "skel/sampler.skel.h"
 
 #define READ_BATCH 256
 
-#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
-
-/* The structs with a name that vmlinux/vmlinux.h has, those inside of others first. */
-static const char *const structs_read[] = {"ns_common", "pid_namespace", "upid",
-					   "pid",	"signal_struct", "task_struct"};
+/* Programs of probes can be preempted, and interrupted, by others of their kind. */
+#define PROBE_SCRATCH_SLOTS 4
 
 struct sampler {
 	struct sampler_bpf *bpf;
+	struct probe_object probes;	  /* of a run with probes */
 	int counts_fds[WIRE_EPOCH_SLOTS]; /* by slot, the map that stands in it; -1: none yet */
 	size_t max_counts;
+	size_t count_bytes;    /* of a value in a count map */
 	uint64_t counts_bytes; /* kernel memory of one count map */
 	int nr_cpus;	       /* possible ones: that many values has a per-CPU map */
 	struct wire_counters *per_cpu;
 	struct wire_counters before[WIRE_EPOCH_SLOTS]; /* the slots' last readings */
 };
 
-static int print(enum libbpf_print_level level, const char *format, va_list args)
+static int create_counts(const struct sampler *sampler)
 {
-	if (level != LIBBPF_DEBUG)
-		log_vprint(format, args);
-	return 0;
-}
-
-static int create_counts(size_t max_counts)
-{
-	return bpf_map_create(BPF_MAP_TYPE_HASH, "stook_counts", sizeof(uint64_t), sizeof(uint64_t),
-			      (uint32_t)max_counts, NULL);
+	return bpf_map_create(BPF_MAP_TYPE_HASH, "stook_counts", sizeof(uint64_t),
+			      (uint32_t)sampler->count_bytes, (uint32_t)sampler->max_counts, NULL);
 }
 
 /* What both architectures give a task, or a page if that is more. */
@@ -86,20 +80,23 @@ static int task_registers_at(uint32_t *ret)
 }
 
 /* The maps of the walk by tables are as small as can be if there is none. */
-static void size_walk(struct sampler_bpf *bpf, bool by_tables, uint32_t nr_cpus)
+static void size_walk(struct sampler_bpf *bpf, bool by_tables, uint32_t nr_slots)
 {
 	struct bpf_map *const maps[] = {bpf->maps.unwind_processes, bpf->maps.unwind_tables,
 					bpf->maps.pool};
 	size_t i;
 
-	(void)bpf_map__set_max_entries(bpf->maps.walkers, by_tables ? nr_cpus : 1);
+	(void)bpf_map__set_max_entries(bpf->maps.walkers, by_tables ? nr_slots : 1);
 	for (i = 0; i < ARRAY_SIZE(maps) && !by_tables; i++)
 		(void)bpf_map__set_max_entries(maps[i], 1);
 }
 
 static void configure(struct sampler_bpf *bpf, const struct sampler_config *config,
-		      uint32_t nr_cpus)
+		      uint32_t nr_cpus, uint32_t count_bytes, bool has_exchange)
 {
+	const struct follow_parts parts = FOLLOW_PARTS(bpf);
+	uint32_t nr_slots;
+
 	bpf->rodata->include_idle = config->include_idle;
 	bpf->rodata->by_tid = config->by_tid;
 	bpf->rodata->by_cpu = config->by_cpu;
@@ -108,45 +105,21 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->max_kernel_frames = config->max_kernel_frames;
 	bpf->rodata->max_walk_frames = config->max_walk_frames;
 	bpf->rodata->by_tables = config->max_walk_frames > 0;
-	bpf->rodata->pidns_inum = config->pidns_inum;
-	bpf->rodata->filter_pids = config->filter_pids;
-	bpf->rodata->filter_tids = config->filter_tids;
-	bpf->rodata->filter_cgroup = config->cgroup_fd >= 0;
 	if (getrandom(&bpf->rodata->hash_seed, sizeof(bpf->rodata->hash_seed), GRND_NONBLOCK) < 0)
 		bpf->rodata->hash_seed = clock_now_ns(); /* so early after boot */
-	(void)bpf_program__set_autoload(bpf->progs.follow_fork, config->follow);
-	(void)bpf_program__set_autoload(bpf->progs.forget_exited,
-					config->filter_pids || config->filter_tids);
+	follow_configure(&parts, &config->tasks);
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
-	(void)bpf_map__set_max_entries(bpf->maps.scratch_space, nr_cpus);
-	size_walk(bpf, bpf->rodata->by_tables, nr_cpus);
-	(void)bpf_map__set_max_entries(bpf->maps.wanted_pids,
-				       config->max_pids ? (uint32_t)config->max_pids : 1);
-	(void)bpf_map__set_max_entries(bpf->maps.wanted_tids,
-				       config->max_tids ? (uint32_t)config->max_tids : 1);
-}
-
-static int explain_load(int err, struct error *error)
-{
-	if (err == -EPERM) {
-		(void)error_set(error, err, "the kernel does not let us load BPF programs: %s",
-				strerror(-err));
-		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON");
-	} else if (err == -ENOMEM || err == -E2BIG || err == -ENOSPC) {
-		(void)error_set(error, err, "the kernel has no room for the BPF maps: %s",
-				strerror(-err));
-		error_hint(error,
-			   "make --ring-bytes or --count-entries smaller; before Linux 5.11, "
-			   "also raise ulimit -l");
-	} else if (err == -EMFILE) {
-		(void)error_set(error, err, "too few open files are allowed");
-		error_hint(error, "raise the limit: ulimit -n; 64 and two for each CPU suffice");
-	} else {
-		(void)error_set(error, err, "the kernel refuses our BPF programs: %s",
-				strerror(-err));
-		error_hint(error, "Linux 5.10 or newer is needed; -v shows what the kernel says");
-	}
-	return err;
+	bpf->rodata->by_weight = config->weights != NULL;
+	bpf->rodata->has_func_ret = config->weights && load_has_func_ret();
+	if (config->weights)
+		(void)bpf_map__set_max_entries(bpf->maps.weights,
+					       (uint32_t)config->probes->nr_probes);
+	(void)bpf_map__set_value_size(bpf_map__inner_map(bpf->maps.counts_by_slot), count_bytes);
+	bpf->rodata->scratch_slots = config->probes ? PROBE_SCRATCH_SLOTS : 1;
+	bpf->rodata->claims_are_atomic = config->probes && has_exchange;
+	nr_slots = nr_cpus * bpf->rodata->scratch_slots;
+	(void)bpf_map__set_max_entries(bpf->maps.scratch_space, nr_slots);
+	size_walk(bpf, bpf->rodata->by_tables, nr_slots);
 }
 
 static int fill_slots(struct sampler *sampler, struct error *error)
@@ -156,87 +129,106 @@ static int fill_slots(struct sampler *sampler, struct error *error)
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++) {
 		int *fd = &sampler->counts_fds[slot];
 
-		*fd = create_counts(sampler->max_counts);
+		*fd = create_counts(sampler);
 		if (*fd < 0 || bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.counts_by_slot),
 						   &slot, fd, BPF_ANY) < 0)
-			return explain_load(-errno, error);
+			return load_explain(-errno, error);
 	}
 	sampler->counts_bytes = process_own_fd_memory(sampler->counts_fds[0]);
 	return 0;
 }
 
-static int set_cgroup(struct sampler *sampler, int cgroup_fd, struct error *error)
+/* The kernel's functions have no user registers of their own. */
+static bool are_entries(const struct probe_list *list)
 {
-	uint32_t zero = 0;
+	size_t i;
 
-	if (cgroup_fd < 0)
+	for (i = 0; i < list->nr_probes; i++)
+		if (!list->probes[i].is_entry && list->probes[i].kind != PROBE_KERNEL &&
+		    list->probes[i].kind != PROBE_TRACEPOINT)
+			return false;
+	return true;
+}
+
+static int fill_weights(struct sampler *sampler, const struct sampler_config *config,
+			struct error *error)
+{
+	int fd = bpf_map__fd(sampler->bpf->maps.weights);
+	uint32_t i;
+
+	for (i = 0; config->weights && i < config->probes->nr_probes; i++)
+		if (bpf_map_update_elem(fd, &i, &config->weights[i], BPF_ANY) < 0)
+			return load_explain(-errno, error);
+	return 0;
+}
+
+/* Either the program of samples or those of probes. */
+static int choose_programs(struct sampler *sampler, const struct sampler_config *config,
+			   struct error *error)
+{
+	sampler->probes = PROBE_OBJECT(sampler->bpf, stack);
+	if (!config->probes) {
+		probe_object_leave_out(&sampler->probes);
 		return 0;
-	if (bpf_map_update_elem(bpf_map__fd(sampler->bpf->maps.wanted_cgroup), &zero, &cgroup_fd,
-				BPF_ANY) < 0)
-		return error_set_errno(error, "cannot filter by this cgroup");
-	return 0;
+	}
+	(void)bpf_program__set_autoload(sampler->bpf->progs.sample, false);
+	sampler->bpf->rodata->hits_are_entries = are_entries(config->probes);
+	return probe_object_configure(&sampler->probes, config->probes, config->features,
+				      &config->tasks, (uint32_t)sampler->nr_cpus, error);
 }
 
-/* Forks and exits are hooked; the sampling program itself is attached to each perf event. */
-static int attach(struct sampler *sampler, const struct sampler_config *config, struct error *error)
+static int configure_and_load(struct sampler *sampler, const struct sampler_config *config,
+			      struct load_types *types, struct error *error)
 {
-	struct sampler_bpf *bpf = sampler->bpf;
+	int err;
 
-	if (config->follow) {
-		bpf->links.follow_fork = bpf_program__attach(bpf->progs.follow_fork);
-		if (!bpf->links.follow_fork)
-			return error_set_errno(error, "cannot follow forks");
-	}
-	if (config->filter_pids || config->filter_tids) {
-		bpf->links.forget_exited = bpf_program__attach(bpf->progs.forget_exited);
-		if (!bpf->links.forget_exited)
-			return error_set_errno(error, "cannot follow exits");
-	}
-	return 0;
-}
-
-/* With the few types that the programs need; or, if they can't be taken out, with all of them. */
-static int open_and_load(struct sampler *sampler, const struct sampler_config *config)
-{
-	cleanup_fd int btf_fd =
-		core_btf_extract(KERNEL_BTF, structs_read, ARRAY_SIZE(structs_read), NULL);
-	LIBBPF_OPTS(bpf_object_open_opts, options);
-	char path[64];
-	int err = 0;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", btf_fd);
-	if (btf_fd >= 0)
-		options.btf_custom_path = path;
-	sampler->bpf = sampler_bpf__open_opts(&options);
-	if (!sampler->bpf)
-		return -errno;
-	configure(sampler->bpf, config, (uint32_t)sampler->nr_cpus);
-	if (config->max_walk_frames)
-		err = task_registers_at((uint32_t *)&sampler->bpf->rodata->task_registers_at);
+	configure(sampler->bpf, config, (uint32_t)sampler->nr_cpus, (uint32_t)sampler->count_bytes,
+		  types->has_exchange);
+	err = choose_programs(sampler, config, error);
 	if (err)
 		return err;
-	return sampler_bpf__load(sampler->bpf);
+	if (config->max_walk_frames)
+		err = task_registers_at((uint32_t *)&sampler->bpf->rodata->task_registers_at);
+	if (!err)
+		err = sampler_bpf__load(sampler->bpf);
+	if (err || !config->probes)
+		return err ? load_explain(err, error) : 0;
+	return probe_object_open(&sampler->probes, config->probes, (uint32_t)sampler->nr_cpus,
+				 types, error);
+}
+
+static int open_and_load(struct sampler *sampler, const struct sampler_config *config,
+			 struct error *error)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	struct load_types types;
+	int err;
+
+	load_types_open(&types, &options);
+	sampler->bpf = sampler_bpf__open_opts(&options);
+	err = sampler->bpf ? configure_and_load(sampler, config, &types, error)
+			   : load_explain(-errno, error);
+	load_types_close(&types);
+	return err;
 }
 
 static int load(struct sampler *sampler, const struct sampler_config *config, struct error *error)
 {
 	int err;
 
-	libbpf_set_print(print);
 	sampler->nr_cpus = libbpf_num_possible_cpus();
 	if (sampler->nr_cpus < 1)
 		return error_set(error, -EIO, "cannot tell how many CPUs there are");
 	sampler->per_cpu = calloc((size_t)sampler->nr_cpus, sizeof(*sampler->per_cpu));
 	if (!sampler->per_cpu)
 		return error_set(error, -ENOMEM, "out of memory");
-	err = open_and_load(sampler, config);
-	if (err < 0)
-		return explain_load(err, error);
-	err = fill_slots(sampler, error);
+	err = open_and_load(sampler, config, error);
 	if (!err)
-		err = set_cgroup(sampler, config->cgroup_fd, error);
+		err = fill_slots(sampler, error);
 	if (!err)
-		err = attach(sampler, config, error);
+		err = fill_weights(sampler, config, error);
+	if (!err)
+		err = follow_attach(&FOLLOW_PARTS(sampler->bpf), &config->tasks, error);
 	return err;
 }
 
@@ -252,6 +244,7 @@ struct sampler *sampler_load(const struct sampler_config *config, struct error *
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
 		sampler->counts_fds[slot] = -1;
 	sampler->max_counts = config->max_counts;
+	sampler->count_bytes = config->weights ? sizeof(struct wire_count) : sizeof(uint64_t);
 	if (load(sampler, config, error) < 0) {
 		sampler_free(sampler);
 		return NULL;
@@ -268,6 +261,7 @@ void sampler_free(struct sampler *sampler)
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
 		if (sampler->counts_fds[slot] >= 0)
 			(void)close(sampler->counts_fds[slot]);
+	probe_object_close(&sampler->probes);
 	sampler_bpf__destroy(sampler->bpf);
 	free(sampler->per_cpu);
 	free(sampler);
@@ -276,6 +270,16 @@ void sampler_free(struct sampler *sampler)
 int sampler_program_fd(const struct sampler *sampler)
 {
 	return bpf_program__fd(sampler->bpf->progs.sample);
+}
+
+const struct probe_programs *sampler_programs(const struct sampler *sampler)
+{
+	return &sampler->probes.programs;
+}
+
+const struct hits *sampler_hits(const struct sampler *sampler)
+{
+	return &sampler->probes.hits;
 }
 
 int sampler_ring_fd(const struct sampler *sampler)
@@ -290,21 +294,9 @@ void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret
 	ret->chunks = bpf_map__fd(sampler->bpf->maps.pool);
 }
 
-static int want(const struct bpf_map *map, int32_t number)
+int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks)
 {
-	uint8_t yes = 1;
-
-	return bpf_map_update_elem(bpf_map__fd(map), &number, &yes, BPF_ANY) < 0 ? -errno : 0;
-}
-
-int sampler_want_pid(struct sampler *sampler, int32_t pid)
-{
-	return want(sampler->bpf->maps.wanted_pids, pid);
-}
-
-int sampler_want_tid(struct sampler *sampler, int32_t tid)
-{
-	return want(sampler->bpf->maps.wanted_tids, tid);
+	return follow_want_all(&FOLLOW_PARTS(sampler->bpf), tasks);
 }
 
 uint32_t sampler_epoch(const struct sampler *sampler)
@@ -316,7 +308,7 @@ int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct er
 {
 	uint32_t ended = sampler_epoch(sampler);
 	uint32_t unused = (ended + 2) % WIRE_EPOCH_SLOTS;
-	cleanup_fd int fresh_fd = create_counts(sampler->max_counts);
+	cleanup_fd int fresh_fd = create_counts(sampler);
 
 	if (fresh_fd < 0)
 		return error_set_errno(error, "cannot make a count map");
@@ -381,17 +373,29 @@ uint64_t sampler_read_progress(struct sampler *sampler)
 	return now.recorded - before->recorded + now.counted - before->counted;
 }
 
-static int read_batches(int fd, int (*add)(void *context, uint64_t id, uint64_t count),
+/* A count map's values, of which without weights each is but a count. */
+static struct wire_count value_at(const struct sampler *sampler, const void *values, size_t i)
+{
+	struct wire_count value = {0};
+
+	memcpy(&value, (const char *)values + i * sampler->count_bytes, sampler->count_bytes);
+	return value;
+}
+
+int sampler_read_counts(struct sampler *sampler,
+			int (*add)(void *context, uint64_t id, const struct wire_count *count),
 			void *context)
 {
-	uint64_t ids[READ_BATCH], counts[READ_BATCH];
+	int fd = sampler->counts_fds[(sampler_epoch(sampler) - 1) % WIRE_EPOCH_SLOTS];
+	uint64_t ids[READ_BATCH];
+	struct wire_count values[READ_BATCH];
 	uint32_t position = 0;
 	bool first = true, more = true;
 
 	while (more) {
 		uint32_t nr = READ_BATCH, i;
 
-		if (bpf_map_lookup_batch(fd, first ? NULL : &position, &position, ids, counts, &nr,
+		if (bpf_map_lookup_batch(fd, first ? NULL : &position, &position, ids, values, &nr,
 					 NULL) < 0) {
 			if (errno != ENOENT)
 				return -errno;
@@ -399,7 +403,8 @@ static int read_batches(int fd, int (*add)(void *context, uint64_t id, uint64_t 
 		}
 		first = false;
 		for (i = 0; i < nr; i++) {
-			int err = add(context, ids[i], counts[i]);
+			const struct wire_count count = value_at(sampler, values, i);
+			int err = add(context, ids[i], &count);
 
 			if (err < 0)
 				return err;
@@ -408,21 +413,16 @@ static int read_batches(int fd, int (*add)(void *context, uint64_t id, uint64_t 
 	return 0;
 }
 
-int sampler_read_counts(struct sampler *sampler,
-			int (*add)(void *context, uint64_t id, uint64_t count), void *context)
-{
-	uint32_t ended = sampler_epoch(sampler) - 1;
-
-	return read_batches(sampler->counts_fds[ended % WIRE_EPOCH_SLOTS], add, context);
-}
-
 void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t info_bytes = sizeof(info);
 	const struct bpf_map *map;
 
-	*ret = (struct sampler_cost){.nr_not_followed = sampler->bpf->bss->nr_not_followed};
+	*ret = (struct sampler_cost){
+		.nr_not_followed = sampler->bpf->bss->nr_not_followed,
+		.nr_unweighed = sampler->bpf->bss->nr_unweighed,
+	};
 	if (bpf_obj_get_info_by_fd(sampler_program_fd(sampler), &info, &info_bytes) == 0) {
 		ret->runs = info.run_cnt;
 		ret->run_ns = info.run_time_ns;

@@ -10,21 +10,27 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "bpf/tally_wire.h"
 #include "bpf/wire.h"
+#include "event/probe_list.h"
+#include "session/hits.h"
+#include "session/probe_features.h"
+#include "session/probe_links.h"
 #include "session/unwind_pool.h"
+#include "session/wanted_tasks.h"
 
 struct sampler_config {
 	bool include_idle;
 	bool by_tid, by_cpu, by_cgroup;
 	uint32_t max_user_frames, max_kernel_frames; /* 0: no such stack */
 	uint32_t max_walk_frames;		     /* of our own walk by tables; 0: none */
-	uint32_t pidns_inum;			     /* our pid namespace; 0: the initial one */
-	bool filter_pids, filter_tids, follow;
-	size_t max_pids; /* room for wanted processes, followed children included */
-	size_t max_tids;
-	int cgroup_fd;	   /* only this subtree; -1: all */
+	struct wanted_tasks tasks;
 	size_t ring_bytes; /* a power of two, at least a page */
 	size_t max_counts; /* different stacks in an epoch that are counted rather than sent */
+	/* Stacks that lead to these probes rather than samples; NULL: samples. */
+	const struct probe_list *probes;
+	const struct probe_features *features;
+	const struct tally_fetch *weights; /* of each probe's hits; NULL: they have none */
 };
 
 struct sampler;
@@ -34,12 +40,15 @@ struct sampler *sampler_load(const struct sampler_config *config, struct error *
 void sampler_free(struct sampler *sampler);
 
 int sampler_program_fd(const struct sampler *sampler);
+/* Of a sampler with probes. */
+const struct probe_programs *sampler_programs(const struct sampler *sampler);
+const struct hits *sampler_hits(const struct sampler *sampler);
+
 int sampler_ring_fd(const struct sampler *sampler);
 void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret);
 
-/* Adds a wanted process or thread; 0 or a negative errno. */
-int sampler_want_pid(struct sampler *sampler, int32_t pid);
-int sampler_want_tid(struct sampler *sampler, int32_t tid);
+/* From now on these are wanted: those of the configuration. 0 or a negative errno. */
+int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks);
 
 uint32_t sampler_epoch(const struct sampler *sampler);
 
@@ -61,12 +70,14 @@ uint64_t sampler_read_progress(struct sampler *sampler);
  * because the kernel takes no samples on a CPU that is inside such a call.
  */
 int sampler_read_counts(struct sampler *sampler,
-			int (*add)(void *context, uint64_t id, uint64_t count), void *context);
+			int (*add)(void *context, uint64_t id, const struct wire_count *count),
+			void *context);
 
 struct sampler_cost {
 	uint64_t runs, run_ns; /* of the sampling program; 0 unless kernel statistics are on */
 	uint64_t nr_not_followed;
-	uint64_t map_bytes; /* kernel memory of the maps */
+	uint64_t nr_unweighed; /* hits whose weight could not be read */
+	uint64_t map_bytes;    /* kernel memory of the maps */
 };
 
 void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret);

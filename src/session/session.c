@@ -51,7 +51,10 @@ int session_start(struct session *session, struct error *error)
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
 	hurry(session);
-	return sampling_start(session->sampling, error);
+	if (session->sampling)
+		return sampling_start(session->sampling, error);
+	session->probing_next_ns = 0;
+	return probing_start(session->probing, error);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -126,7 +129,7 @@ static int poll_once(struct session *session)
 	return err;
 }
 
-static int take_count(void *context, uint64_t id, uint64_t count)
+static int take_count(void *context, uint64_t id, const struct wire_count *count)
 {
 	struct session *session = context;
 
@@ -177,7 +180,17 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	if (session->has_raw)
 		poll_ns = session->polled_ns + RAW_NAP_NS;
 
+	if (session->probing && session->probing_next_ns < poll_ns)
+		poll_ns = session->probing_next_ns;
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
+}
+
+/* Probes are attached and watched in steps. */
+static int step_probing(struct session *session, struct error *error)
+{
+	if (!session->probing || clock_now_ns() < session->probing_next_ns)
+		return 0;
+	return probing_step(session->probing, &session->probing_next_ns, error);
 }
 
 /* Being woken has been noticed: until the next time. */
@@ -247,6 +260,8 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 			return error_set(error, err, "cannot read the samples: %s", strerror(-err));
 		if (epoch_is_full(session, session->polled_ns))
 			err = end_epoch(session, error);
+		if (!err)
+			err = step_probing(session, error);
 		if (err)
 			return err;
 	}
@@ -279,11 +294,15 @@ int session_stop(struct session *session, struct error *error)
 {
 	int err;
 
-	sampling_stop(session->sampling);
+	if (session->sampling)
+		sampling_stop(session->sampling);
+	else
+		probing_stop(session->probing);
 	session->stopped_ns = clock_now_ns();
 	session->sampling_cpu_ns =
 		clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - session->sampling_cpu_ns;
-	sampling_read(session->sampling, &session->reading);
+	if (session->sampling)
+		sampling_read(session->sampling, &session->reading);
 	absence_end(&session->absence, session->stopped_ns);
 	err = end_epoch(session, error);
 	if (!err)

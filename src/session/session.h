@@ -22,22 +22,32 @@
 #include "event/event.h"
 #include "profile/profile.h"
 #include "session/accounting.h"
+#include "session/probing.h"
 #include "session/sampler.h"
 #include "session/sampling.h"
 #include "session/unwinder.h"
+#include "session/wanted_tasks.h"
+
+struct session_probes {
+	const struct probe_list *list;
+	const struct probe_features *features;
+	int32_t link_pid;    /* see probe_links.h */
+	double budget_share; /* see probing.h */
+	/* Of each probe: what counts is not how often, but the sum of this. NULL: how often. */
+	const struct tally_fetch *weights;
+};
 
 struct session_options {
 	const struct event *event;
 	struct sampling_rate rate;
-	const uint32_t *cpus; /* to sample */
+	/* Stacks that lead to probes rather than samples of an event. */
+	const struct session_probes *probes; /* NULL: samples */
+	const uint32_t *cpus;		     /* to sample */
 	size_t nr_cpus;
 	const uint32_t *online_cpus; /* all of them: processes are followed everywhere */
 	size_t nr_online_cpus;
 
-	const uint32_t *pids, *tids; /* none of either: everything */
-	size_t nr_pids, nr_tids;
-	bool follow;	     /* children of pids too */
-	int cgroup_fd;	     /* only this subtree; -1: all */
+	struct wanted_tasks tasks;
 	const regex_t *comm; /* only threads with such names; NULL: all */
 
 	unsigned labels; /* enum label bits */
@@ -97,6 +107,9 @@ int session_stop(struct session *session, struct error *error);
 struct profile *session_profile(struct session *session);
 struct file_table *session_files(struct session *session);
 struct runtime_table *session_runtimes(struct session *session);
+
+/* What is attached, and what was cut; NULL without probes. */
+const struct probing *session_probing(const struct session *session);
 
 /* Why unwind tables are not kept in table_folder; NULL: they are, or there are none. */
 const struct error *session_table_cache_error(const struct session *session);

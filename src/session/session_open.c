@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
 
 #include "base/clock.h"
+#include "base/fd_io.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 #include "session/session_state.h"
@@ -20,7 +20,9 @@
 
 #define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; two a CPU come on top */
 #define MAX_OPEN_FILES	  8192
-#define MAX_FOLLOWED	  65536
+
+/* Of a hit: a stack that is walked by tables takes 3 to 5 µs. */
+#define STACK_NS 4000
 
 /* bpf_get_stack() gives no more than kernel.perf_event_max_stack, whatever it is asked for. */
 static uint32_t clip_frames(uint32_t wanted)
@@ -33,7 +35,6 @@ static uint32_t clip_frames(uint32_t wanted)
 static int load_sampler(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
-	bool follows = options->nr_pids > 0 && options->follow;
 	struct sampler_config config = {
 		.include_idle = options->include_idle,
 		.by_tid = options->labels & LABEL_TID,
@@ -42,15 +43,12 @@ static int load_sampler(struct session *session, struct error *error)
 		.max_user_frames = clip_frames(options->max_user_frames),
 		.max_kernel_frames = clip_frames(options->max_kernel_frames),
 		.max_walk_frames = options->by_tables ? options->max_user_frames : 0,
-		.pidns_inum = process_own_pidns(),
-		.filter_pids = options->nr_pids > 0,
-		.filter_tids = options->nr_tids > 0,
-		.follow = follows,
-		.max_pids = options->nr_pids + (follows ? MAX_FOLLOWED : 0),
-		.max_tids = options->nr_tids,
-		.cgroup_fd = options->cgroup_fd,
+		.tasks = options->tasks,
 		.ring_bytes = options->ring_bytes,
 		.max_counts = options->max_counts,
+		.probes = options->probes ? options->probes->list : NULL,
+		.features = options->probes ? options->probes->features : NULL,
+		.weights = options->probes ? options->probes->weights : NULL,
 	};
 
 	session->sampler = sampler_load(&config, error);
@@ -68,15 +66,10 @@ static int no_memory(struct error *error)
  */
 static size_t max_open_files(size_t nr_cpus)
 {
-	size_t others = 2 * nr_cpus + OTHER_DESCRIPTORS;
-	size_t most;
-	struct rlimit limit;
+	uint64_t others = 2 * nr_cpus + OTHER_DESCRIPTORS;
+	uint64_t allowed = fd_allow_all();
+	uint64_t most = allowed > others ? (allowed - others) / 2 : 0;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return MAX_OPEN_FILES;
-	limit.rlim_cur = limit.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &limit);
-	most = limit.rlim_cur > others ? (limit.rlim_cur - others) / 2 : 0;
 	return most < MAX_OPEN_FILES ? most : MAX_OPEN_FILES;
 }
 
@@ -143,6 +136,7 @@ static int make_drain(struct session *session, struct error *error)
 		.labels = session->options.labels,
 		.comm = session->options.comm,
 		.cgroup_root_fd = session->cgroup_root_fd,
+		.by_weight = session->options.probes && session->options.probes->weights,
 		.files = session->files,
 		.runtimes = session->runtimes,
 		.processes = session->processes,
@@ -171,23 +165,18 @@ static int meet_target(struct session *session, int32_t pid)
 /* The processes that were asked for are known before their first sample. */
 static int want_targets(struct session *session, struct error *error)
 {
-	const struct session_options *options = &session->options;
-	int err = 0;
+	const struct wanted_tasks *tasks = &session->options.tasks;
+	int err = sampler_want(session->sampler, tasks);
 	size_t i;
 
-	for (i = 0; i < options->nr_pids && !err; i++) {
-		err = sampler_want_pid(session->sampler, (int32_t)options->pids[i]);
-		if (!err)
-			err = meet_target(session, (int32_t)options->pids[i]);
-	}
-	for (i = 0; i < options->nr_tids && !err; i++) {
-		int64_t pid = process_of_thread((int32_t)options->tids[i]);
+	for (i = 0; i < tasks->nr_pids && !err; i++)
+		err = meet_target(session, (int32_t)tasks->pids[i]);
+	for (i = 0; i < tasks->nr_tids && !err; i++) {
+		int64_t pid = process_of_thread((int32_t)tasks->tids[i]);
 
 		if (pid < 0)
-			return error_set(error, -ESRCH, "no such thread: %u", options->tids[i]);
-		err = sampler_want_tid(session->sampler, (int32_t)options->tids[i]);
-		if (!err)
-			err = meet_target(session, (int32_t)pid);
+			return error_set(error, -ESRCH, "no such thread: %u", tasks->tids[i]);
+		err = meet_target(session, (int32_t)pid);
 	}
 	/*
 	 * Their tables, mostly out of the cache, are worth a moment; samples that come before the
@@ -196,6 +185,33 @@ static int want_targets(struct session *session, struct error *error)
 	if (session->unwinder)
 		unwinder_wait(session->unwinder, clock_now_ns() + PRELOAD_NS);
 	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
+}
+
+static int open_sampling(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+
+	session->sampling =
+		sampling_open(&session->event, &options->rate, options->cpus, options->nr_cpus,
+			      session->sideband, sampler_program_fd(session->sampler), error);
+	return session->sampling ? 0 : error->code;
+}
+
+static int open_probing(struct session *session, struct error *error)
+{
+	const struct session_probes *probes = session->options.probes;
+	const struct probing_options options = {
+		.list = probes->list,
+		.features = probes->features,
+		.programs = sampler_programs(session->sampler),
+		.hits = sampler_hits(session->sampler),
+		.pid = probes->link_pid,
+		.budget_share = probes->budget_share,
+		.work_ns = STACK_NS,
+	};
+
+	session->probing = probing_new(&options, error);
+	return session->probing ? 0 : error->code;
 }
 
 static int set_up(struct session *session, struct error *error)
@@ -226,11 +242,9 @@ static int set_up(struct session *session, struct error *error)
 	err = want_targets(session, error);
 	if (err)
 		return err;
-	session->sampling =
-		sampling_open(&session->event, &options->rate, options->cpus, options->nr_cpus,
-			      session->sideband, sampler_program_fd(session->sampler), error);
-	if (!session->sampling)
-		return error->code;
+	err = options->probes ? open_probing(session, error) : open_sampling(session, error);
+	if (err)
+		return err;
 	if (options->bpf_statistics)
 		session->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	return 0;
@@ -250,8 +264,11 @@ struct session *session_new(const struct session_options *options, struct error 
 	 * that would reset its throttling, and a CPU throttled in its sleep goes unsampled for a
 	 * while after.
 	 */
-	session->event = *options->event;
-	session->event.exclude_idle = event_is_clock(options->event) && !options->include_idle;
+	if (options->event) {
+		session->event = *options->event;
+		session->event.exclude_idle =
+			event_is_clock(options->event) && !options->include_idle;
+	}
 	session->raw_fd = -1;
 	session->cgroup_root_fd = -1;
 	session->statistics_fd = -1;
@@ -266,6 +283,7 @@ void session_free(struct session *session)
 {
 	if (!session)
 		return;
+	probing_free(session->probing);
 	sampling_close(session->sampling);
 	sideband_close(session->sideband);
 	ring_close(&session->ring);

@@ -26,7 +26,9 @@ struct session {
 	struct sampler *sampler;
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
-	struct sampling *sampling;
+	struct sampling *sampling; /* this, … */
+	struct probing *probing;   /* … or that */
+	uint64_t probing_next_ns;  /* when it wants its next step */
 	struct ring ring;
 	int raw_fd; /* readable when the kernel has woken us for a raw record */
 	int cgroup_root_fd;

@@ -27,6 +27,11 @@ uint64_t session_progress(const struct session *session)
 	       sampler_read_progress(session->sampler);
 }
 
+const struct probing *session_probing(const struct session *session)
+{
+	return session->probing;
+}
+
 /*
  * What the event counted while CPUs were busy. A clock runs on idle and on stolen CPUs too; that
  * time is taken off.

@@ -19,11 +19,14 @@
 #define MIN_COUNTS    4096
 #define MAX_COUNTS    131072
 
-/* Samples a second on a CPU, of an event whose own rate is not known. */
+/* Samples a second on a CPU, of an event whose own rate is not known; of probes. */
 #define UNKNOWN_RATE 10000
+#define PROBES_RATE  4000
 
 static double expected_rate(const struct event *event, const struct sampling_rate *rate)
 {
+	if (!event)
+		return PROBES_RATE;
 	if (rate->frequency)
 		return (double)rate->frequency;
 	return event_is_clock(event) ? 1e9 / (double)rate->period : UNKNOWN_RATE;

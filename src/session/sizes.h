@@ -8,7 +8,10 @@
 #include "event/event.h"
 #include "session/sampling.h"
 
-/* Fills in those of the two that are 0. has_raw: there may be raw records (bpf/wire.h). */
+/*
+ * Fills in those of the two that are 0. event: NULL for probes; has_raw: there may be raw records
+ * (bpf/wire.h).
+ */
 void sizes_choose(const struct event *event, const struct sampling_rate *rate, size_t nr_cpus,
 		  bool has_raw, size_t *ring_bytes, size_t *max_counts);
 

@@ -13,7 +13,8 @@ trap 'rm -rf "$work"' EXIT
 options_in_code() { # options_in_code FILE…
 	sed -n '/rows\[\] = {$/,/^};$/p' "$@" |
 		sed -nE "s/^\t\{(0|'.'), \"([^\"]*)\", (NULL|\"([^\"]*)\").*/\1 \2 \4/p" |
-		sed -e "s/'//g" -e 's/^0 /- /' -e 's/ $/ -/' -e 's/…/.../'
+		sed -e "s/'//g" -e 's/^0 /- /' -e 's/ $/ -/' -e 's/…/.../' |
+		sort -u # what several groups have is one option
 }
 
 # .It Fl p , Fl -pid Ar PID,...   or   .It Fl -all
@@ -60,7 +61,11 @@ check_command() {
 	compare "$command option"
 }
 
-check_command profile profile_options.c output_options.c naming_options.c
+check_command profile task_options.c profile_options.c stack_options.c output_options.c naming_options.c
+check_command funccount funccount_options.c probe_options.c task_options.c row_outputs.c
+check_command stackcount stackcount.c probe_options.c task_options.c stack_options.c output_options.c \
+	naming_options.c
+check_command tally tally_options.c probe_options.c task_options.c row_outputs.c
 check_command symbolize symbolize.c output_options.c naming_options.c
 
 commands_in_code >"$work/code"

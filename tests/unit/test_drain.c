@@ -356,9 +356,9 @@ TEST(drain_adds_counts_to_their_samples)
 	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
 	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost a race: counts as well */
 	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, 100), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 0), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 1000), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 100}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 0}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 1000}), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 2);
 	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
@@ -376,8 +376,8 @@ TEST(drain_count_waits_for_its_record)
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, 10), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 100), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 10}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 100}), 0);
 	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 1);
 	check_profile(fixture.profile, "app+1 11;");
@@ -388,7 +388,7 @@ TEST(drain_count_waits_for_its_record)
 	CHECK_EQ(give_sample_of(&fixture, 1, 36, 1, 0x1001), 0);
 	CHECK_EQ(drain_replay(fixture.drain, 40), 0);
 	check_profile(fixture.profile, "app+1 1;app+2 1;app+3 1;");
-	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, 1000), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, &(struct wire_count){.count = 1000}), 0);
 	CHECK_EQ(drain_close_epoch(fixture.drain, 1, 40), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
 	check_profile(fixture.profile, "app+1 1001;app+2 101;app+3 1;");
@@ -408,10 +408,13 @@ TEST(drain_count_waits_long)
 
 		fixture_open(&fixture, 0, NULL);
 		give_app(&fixture);
-		CHECK_EQ(drain_add_count(fixture.drain, 0, 7, 100), 0);
+		CHECK_EQ(drain_add_count(fixture.drain, 0, 7, &(struct wire_count){.count = 100}),
+			 0);
 		for (at = 0; at < 8; at++) {
 			CHECK_EQ(give_sample_of(&fixture, at, 20 + at, 1, 0x1001), 0);
-			CHECK_EQ(drain_add_count(fixture.drain, at, 1, 10), 0);
+			CHECK_EQ(drain_add_count(fixture.drain, at, 1,
+						 &(struct wire_count){.count = 10}),
+				 0);
 			if (at == epoch)
 				CHECK_EQ(give_sample_of(&fixture, 0, 20, 7, 0x1007), 0);
 			CHECK_EQ(drain_close_epoch(fixture.drain, at, 20 + at), 0);
@@ -433,14 +436,14 @@ TEST(drain_keeps_records_of_the_next_epoch)
 	CHECK_EQ(give_sample_of(&fixture, 0, 29, 2, 0x1002), 0);
 	CHECK_EQ(give_sample_of(&fixture, 1, 30, 3, 0x1003), 0);
 	CHECK_EQ(give_event(&fixture, made_exec(33, PID_A)), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, 5), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 5}), 0);
 	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
 	check_profile(fixture.profile, "app+2 6;");
 	profile_reset_samples(fixture.profile);
 	CHECK_EQ(drain_replay(fixture.drain, 30), 0);
 	check_profile(fixture.profile, "app+3 1;");
-	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, 50), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 1, 3, 500), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, &(struct wire_count){.count = 50}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 1, 3, &(struct wire_count){.count = 500}), 0);
 	CHECK_EQ(drain_close_epoch(fixture.drain, 1, 40), 0);
 	check_profile(fixture.profile, "app+1 51;app+3 501;");
 	fixture_close(&fixture);
@@ -461,7 +464,9 @@ TEST(drain_intervals_stand_alone)
 		for (i = first; i < 5; i++)
 			CHECK_EQ(give_sample_of(&fixture, epoch, time_ns + i, i, 0x1000 + i), 0);
 		for (i = first; i < 5; i++)
-			CHECK_EQ(drain_add_count(fixture.drain, epoch, i, i), 0);
+			CHECK_EQ(drain_add_count(fixture.drain, epoch, i,
+						 &(struct wire_count){.count = i}),
+				 0);
 		CHECK_EQ(drain_close_epoch(fixture.drain, epoch, time_ns + 9), 0);
 		check_profile(fixture.profile, first == 0
 						       ? "app+0 1;app+1 2;app+2 3;app+3 4;app+4 5;"
@@ -484,8 +489,8 @@ TEST(drain_hides_other_threads)
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	memcpy(made.record.comm, "apple", 5);
 	CHECK_EQ(give_record(&fixture, &made), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, 10), 0);
-	CHECK_EQ(drain_add_count(fixture.drain, 0, 3, 100), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 10}), 0);
+	CHECK_EQ(drain_add_count(fixture.drain, 0, 3, &(struct wire_count){.count = 100}), 0);
 	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
 	check_profile(fixture.profile, "app:app+1 11;");
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
@@ -506,7 +511,7 @@ TEST(drain_of_a_full_profile)
 	give_app(&fixture);
 	for (i = 0; i < 50; i++) {
 		CHECK_EQ(give_sample_of(&fixture, 0, 20 + i, i, 0x1000 + i), 0);
-		CHECK_EQ(drain_add_count(fixture.drain, 0, i, 2), 0);
+		CHECK_EQ(drain_add_count(fixture.drain, 0, i, &(struct wire_count){.count = 2}), 0);
 	}
 	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 100), 0);
 	CHECK_EQ(profile_total(fixture.profile), 150);
@@ -706,11 +711,11 @@ static int whole_run(struct fixture *fixture, const regex_t *comm)
 	TRY(drain_meet(fixture->drain));
 	TRY(drain_replay(fixture->drain, 70));
 	for (i = 0; i < 100; i++)
-		TRY(drain_add_count(fixture->drain, 0, i, i));
+		TRY(drain_add_count(fixture->drain, 0, i, &(struct wire_count){.count = i}));
 	TRY(drain_close_epoch(fixture->drain, 0, now + 1));
 	profile_reset_samples(fixture->profile);
 	TRY(give_sample_of(fixture, 1, now + 2, 1, 0x1000));
-	TRY(drain_add_count(fixture->drain, 1, 1, 5));
+	TRY(drain_add_count(fixture->drain, 1, 1, &(struct wire_count){.count = 5}));
 	return drain_close_epoch(fixture->drain, 1, now + 3);
 }
 
@@ -754,7 +759,9 @@ TEST(drain_goes_on_after_a_failure)
 		for (i = 0; i < 100; i++)
 			CHECK_EQ(give_sample(&fixture, 20 + i, PID_A, i, 0x1000 + i), 0);
 		for (i = 0; i < 100; i++)
-			CHECK_EQ(drain_add_count(fixture.drain, 0, i, 1), 0);
+			CHECK_EQ(drain_add_count(fixture.drain, 0, i,
+						 &(struct wire_count){.count = 1}),
+				 0);
 		(void)test_fail_allocation(++nth);
 		err = drain_replay(fixture.drain, 90);
 		(void)test_fail_allocation(0);

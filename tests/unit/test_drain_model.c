@@ -539,7 +539,9 @@ static void end_epoch(struct feeding *feeding, const struct counts *counts, uint
 	size_t position = 0;
 
 	while ((slot = u64_map_next(&counts[epoch].by_id, &position)))
-		CHECK_EQ(drain_add_count(drain, epoch, slot->key, slot->value), 0);
+		CHECK_EQ(drain_add_count(drain, epoch, slot->key,
+					 &(struct wire_count){.count = slot->value}),
+			 0);
 	CHECK_EQ(drain_close_epoch(drain, epoch, ended_ns), 0);
 	process_table_purge(feeding->fixture.processes, ended_ns);
 	if (one_in(2))

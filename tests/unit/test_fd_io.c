@@ -41,3 +41,16 @@ TEST(fd_io_on_a_full_disk)
 	CHECK_EQ(fd_write_at(fileno(file), 0, bytes, sizeof(bytes)), -EFBIG);
 	CHECK_EQ(fd_read_at(fileno(file), 0, bytes, 10), 0);
 }
+
+TEST(fd_allow_all_raises_the_limit_to_what_is_allowed)
+{
+	const struct rlimit low = {20, 30};
+	struct rlimit limit;
+
+	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+	CHECK_EQ(fd_allow_all(), 30);
+	CHECK_EQ(fd_allow_all(), 30);
+	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	CHECK_EQ(limit.rlim_cur, 30);
+	CHECK_EQ(limit.rlim_max, 30);
+}

@@ -167,6 +167,28 @@ TEST(pprof_origin_survives)
 	profile_free(profile);
 }
 
+/* Sums are no samples, and are written as what they are. */
+TEST(pprof_sums_survive)
+{
+	struct profile *profile = some_profile(), *read;
+	struct profile_origin origin = *profile_origin(profile);
+	struct pprof_notes notes;
+	struct file file;
+
+	origin.event = (uint32_t)profile_add_string(profile, "arg1");
+	origin.period = 1;
+	origin.is_sum = true;
+	profile_set_origin(profile, &origin);
+	file = written(profile, (struct pprof_options){.labels = LABEL_COMM});
+	read = parsed(file.bytes, file.nr, &notes);
+	CHECK(profile_origin(read)->is_sum);
+	CHECK_STR(profile_string(read, profile_origin(read)->event), "arg1");
+	CHECK_EQ(profile_total(read), profile_total(profile));
+	free(file.bytes);
+	profile_free(read);
+	check_round_trip(profile);
+}
+
 /* Numbers that the profile gave depend on what came first; what is written does not. */
 TEST(pprof_same_profile_same_bytes)
 {

@@ -61,6 +61,40 @@ TEST(report_table_counts_functions_once)
 			" 50.0%    1,000   50.0%  sys_read  [kernel]\n"));
 }
 
+TEST(report_of_sums_says_so)
+{
+	struct profile *profile = profile_new();
+	struct profile_origin origin = {.period = 1, .is_sum = true};
+	char *text;
+
+	origin.event = (uint32_t)profile_add_string(profile, "arg1\033[2J");
+	profile_set_origin(profile, &origin);
+	text = report(profile, (struct report_options){0});
+	CHECK_STR(text, "A sum of 0.\n");
+	free(text);
+	(void)make_sample(profile, "a;main;f 1000");
+	check_has(profile, (struct report_options){0},
+		  LINES("1,000, the sum of arg1?[2J\n", "  SELF    SUM   TOTAL  FUNCTION",
+			"100.0%  1,000  100.0%  f "));
+}
+
+TEST(report_says_what_is_counted)
+{
+	struct profile *profile = profile_new();
+	struct profile_origin origin = {.period = 1};
+	char *text;
+
+	origin.counted = (uint32_t)profile_add_string(profile, "hits");
+	profile_set_origin(profile, &origin);
+	text = report(profile, (struct report_options){0});
+	CHECK_STR(text, "No hits.\n");
+	free(text);
+	(void)make_sample(profile, "a;main;f 1000");
+	check_has(profile, (struct report_options){0},
+		  LINES("1,000 hits\n", "  SELF   HITS   TOTAL  FUNCTION",
+			"100.0%  1,000  100.0%  f "));
+}
+
 TEST(report_table_ends_with_the_rest)
 {
 	struct profile *profile = profile_new();

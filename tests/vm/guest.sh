@@ -1,7 +1,7 @@
 #!/bin/sh
-# The first process of a test machine: mounts what a Linux system has mounted, runs the tests one
-# after the other, and switches the machine off. What the tests share is here too; each is a file of
-# its own that is sourced in a shell of its own:
+# The first process of a test machine: mounts what a Linux system has mounted, runs the tests (those
+# that $TESTS names, or all) one after the other, and switches the machine off. What the tests share
+# is here too; each is a file of its own that is sourced in a shell of its own:
 #
 #   PASS name   FAIL name: what was seen   SKIP name: what it needed   FIGURE name value…
 #
@@ -133,7 +133,7 @@ mount_all
 allow_slow_samples
 cd /tmp || exit
 echo "BOOTED $(uname -r)"
-for test in /tests/*.sh; do
+for test in /tests/${TESTS:-*}.sh; do
 	run_test "$test"
 done
 kernel_log

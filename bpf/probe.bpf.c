@@ -1,0 +1,53 @@
+/*
+ * What the programs of probes call once they are hit (probe_hit.bpf.h), where that is not always
+ * needed: whether the task is wanted, and which of an event's places it was.
+ */
+#include "probe.bpf.h"
+#include <bpf/bpf_core_read.h>
+
+#include "follow.bpf.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct wire_place);
+	__type(value, __u32);
+} places SEC(".maps");
+
+__hidden bool probe_wants_task(void)
+{
+	return is_wanted((struct task_struct *)bpf_get_current_task());
+}
+
+static __u32 number_of(const struct wire_place *place)
+{
+	__u32 *number = bpf_map_lookup_elem(&places, place);
+
+	return number ? *number : WIRE_NO_NUMBER;
+}
+
+/*
+ * The kernel's dispatcher of uprobe events leaves a pointer in the task to what it knows of the
+ * place that was hit.
+ */
+__hidden __u32 user_place_number(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct uprobe_dispatch_data *dispatch = (void *)BPF_CORE_READ(task, utask, vaddr);
+	struct trace_uprobe *tu;
+	struct wire_place place = {};
+
+	tu = BPF_CORE_READ(dispatch, tu);
+	/* The path's, because Linux 6.12 took the inode's own field away. */
+	place.file = BPF_CORE_READ(tu, path.dentry, d_inode, i_ino);
+	place.offset = BPF_CORE_READ(tu, offset);
+	place.is_return = BPF_CORE_READ(tu, consumer.ret_handler) != NULL;
+	return number_of(&place);
+}
+
+__hidden __u32 kernel_place_number(__u64 ip)
+{
+	struct wire_place place = {.offset = ip};
+
+	return number_of(&place);
+}

@@ -1,0 +1,87 @@
+/*
+ * Where a stack that leads to a probe begins: stackcount. What follows is as for samples: the same
+ * unwinder, the same records and counts, the same epochs.
+ *
+ * The programs of probes run in their task, so the user's registers are those of the context (a
+ * uprobe), or what the kernel's entry code has saved.
+ */
+#include "unwind.bpf.h"
+
+#include "fetch.bpf.h"
+#include "identify.bpf.h"
+#include "probe_hit.bpf.h"
+
+/*
+ * How many kernel frames are ours before the traced function's own: the program and its trampoline,
+ * which have no fixed number of frames. The function is told by its address.
+ */
+#define MAX_OWN_FRAMES	8
+#define MAX_ENTRY_BYTES 16 /* from a function's address to behind its call of the trampoline */
+
+static __always_inline __u32 nr_own_frames(void *ctx)
+{
+	__u64 frames[MAX_OWN_FRAMES] = {};
+	__u64 ip = bpf_get_func_ip(ctx);
+	__u32 i;
+
+	if (bpf_get_stack(ctx, frames, sizeof(frames), 0) <= 0)
+		return 0;
+	for (i = 0; i < MAX_OWN_FRAMES; i++)
+		if (frames[i] - ip <= MAX_ENTRY_BYTES)
+			return i;
+	return 0;
+}
+
+/* What the hits of each probe weigh, if by_weight. Sized before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct tally_fetch);
+} weights SEC(".maps");
+
+volatile __u64 nr_unweighed; /* hits whose weight could not be read */
+
+/* Weights are sizes: what is below 0 was an error, and weighs nothing. */
+static __always_inline __u64 weigh(void *ctx, enum probe_way way, __u32 number)
+{
+	const struct tally_fetch *fetch = bpf_map_lookup_elem(&weights, &number);
+	__s64 weight = 0;
+
+	if (!fetch || !fetch_number(ctx, fetch, way, &weight)) {
+		ADD(nr_unweighed, 1);
+		return 0;
+	}
+	return weight > 0 ? weight : 0;
+}
+
+static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
+{
+	bool is_function = way == WAY_FUNCTION_ENTRY || way == WAY_FUNCTION_EXIT;
+	struct wire_counters *counters;
+	struct scratch *scratch;
+	__u64 time_ns;
+	__u32 epoch_nr;
+
+	counters = record_enter(&time_ns, &epoch_nr);
+	if (!counters)
+		return 0;
+	if (!probe_hit(number)) {
+		ADD(counters->filtered, 1);
+		return 0;
+	}
+	scratch = record_claim(counters);
+	if (!scratch)
+		return 0;
+	scratch->record.time_ns = time_ns;
+	scratch->record.epoch = epoch_nr;
+	if (by_weight)
+		scratch->record.weight = weigh(ctx, way, number);
+	identify_task(&scratch->record, (struct task_struct *)bpf_get_current_task());
+	unwind_user(ctx, way == WAY_REGISTERS, scratch);
+	unwind_kernel(ctx, is_function ? nr_own_frames(ctx) : 0, scratch);
+	record_submit(scratch, counters);
+	return 0;
+}
+
+PROBE_PROGRAMS(stack, stack)

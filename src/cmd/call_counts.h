@@ -1,0 +1,44 @@
+/*
+ * From the counters of probes to the rows that are shown: what each interval brought, which is the
+ * difference to the last reading of counters that are never cleared. So the intervals' sum is the
+ * total, whatever is counted while they are read.
+ *
+ * A row is a probe, but for static probes (USDT) of one name, which are one.
+ */
+#ifndef STOOK_CMD_CALL_COUNTS_H
+#define STOOK_CMD_CALL_COUNTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "event/probe_list.h"
+#include "format/call_rows.h"
+#include "session/hits.h"
+#include "session/probing.h"
+
+struct call_counts {
+	const struct probe_list *list;
+	struct call_row *rows; /* as many as there are probes at most */
+	size_t nr_rows;
+	uint32_t *row_of; /* of each probe */
+	uint64_t *totals; /* of each probe, at the last reading */
+	struct call_row *shown;
+	uint64_t read_ns; /* when that was */
+};
+
+/* The list must outlive it, and *counts not move. now_ns: when the first interval begins. */
+int call_counts_init(struct call_counts *counts, const struct probe_list *list, uint64_t now_ns,
+		     struct error *error);
+
+/*
+ * Reads what has come since the last time. probing: NULL if everything has been attached all the
+ * while. The rows are good until the next reading.
+ */
+struct call_interval call_counts_read(struct call_counts *counts, const struct hits *hits,
+				      const struct probing *probing, uint64_t now_ns);
+
+/* Also of {0}. */
+void call_counts_clear(struct call_counts *counts);
+
+#endif

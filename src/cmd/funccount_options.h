@@ -1,0 +1,35 @@
+/* The command line of `stook funccount`, parsed and checked. */
+#ifndef STOOK_CMD_FUNCCOUNT_OPTIONS_H
+#define STOOK_CMD_FUNCCOUNT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "cmd/probe_options.h"
+#include "cmd/row_outputs.h"
+#include "cmd/task_options.h"
+#include "format/call_rows.h"
+
+#define FUNCCOUNT_ROWS_DEFAULT 32768
+
+struct funccount_options {
+	struct probe_options probes;
+	struct task_options tasks;
+	enum call_order order;
+	size_t top; /* 0: all */
+	bool rate, timestamp;
+	const char *by;	 /* NULL: by function only */
+	size_t max_rows; /* with by */
+	struct row_output_options output;
+};
+
+/*
+ * 0: go on; 1: help was printed, all is done; -EINVAL: a mistake of the user's, in *error. To be
+ * cleared in each case.
+ */
+int funccount_options_parse(int argc, char **argv, struct funccount_options *ret,
+			    struct error *error);
+void funccount_options_clear(struct funccount_options *options);
+
+#endif

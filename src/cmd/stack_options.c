@@ -1,0 +1,211 @@
+/* Parsing the options about stacks: one table row each, with the function that takes its value. */
+#include "cmd/stack_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/number.h"
+#include "bpf/wire.h"
+#include "profile/profile.h"
+
+static int take_comm(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	char why[128];
+	int err;
+
+	if (!*value)
+		return option_bad(error, "--comm", value, "a regular expression");
+	if (options->has_comm)
+		regfree(&options->comm);
+	err = regcomp(&options->comm, value, REG_EXTENDED | REG_NOSUB);
+	options->has_comm = err == 0;
+	if (!err)
+		return 0;
+	(void)regerror(err, &options->comm, why, sizeof(why));
+	return option_bad(error, "--comm", value, why);
+}
+
+static int take_user(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	options->no_kernel = true;
+	return 0;
+}
+
+static int take_kernel(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	options->no_user = true;
+	return 0;
+}
+
+static int take_by(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	static const char *const names[] = {"pid", "tid", "comm", "cpu", "cgroup"};
+	const char *at = value;
+
+	options->labels = 0;
+	for (;;) {
+		size_t length = strcspn(at, ","), i;
+
+		for (i = 0; i < ARRAY_SIZE(names); i++)
+			if (strlen(names[i]) == length && !strncmp(names[i], at, length))
+				break;
+		if (i == ARRAY_SIZE(names))
+			return option_bad(error, "--by", value, "of pid, tid, comm, cpu, cgroup");
+		options->labels |= 1U << i; /* the order of enum label */
+		if (!at[length])
+			return 0;
+		at += length + 1;
+	}
+}
+
+static int take_depth(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	uint64_t depth;
+
+	if (number_parse(value, WIRE_MAX_USER_FRAMES, &depth) < 0 || !depth)
+		return option_bad(error, "--max-depth", value, "frames of a stack, 1 to 512");
+	options->max_depth = (uint32_t)depth;
+	return 0;
+}
+
+static int take_unwind(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	static const char *const names[] = {"auto", "cfi", "fp"};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(value, names[i]))
+			break;
+	if (i == ARRAY_SIZE(names))
+		return option_bad(error, "--unwind", value, "auto, cfi or fp");
+	options->unwind = (enum unwind_mode)i;
+	return 0;
+}
+
+static int take_table_bytes(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	uint64_t bytes;
+
+	if (number_parse(value, 1ULL << 30, &bytes) < 0 || bytes < 1ULL << 20)
+		return option_bad(error, "--table-bytes", value, "1 MiB to 1 GiB, in bytes");
+	options->max_table_bytes = bytes;
+	return 0;
+}
+
+static int take_table_cache(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	if (value[0] != '/' && strcmp(value, "none") != 0)
+		return option_bad(error, "--table-cache", value, "a folder, from / on, or 'none'");
+	options->table_folder = value;
+	return 0;
+}
+
+static int take_force(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	options->force = true;
+	return 0;
+}
+
+static int take_java(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	options->java = true;
+	return 0;
+}
+
+static int take_no_symbols(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	options->no_symbols = true;
+	return 0;
+}
+
+static int take_stats(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	options->stats_path = value;
+	return 0;
+}
+
+static int take_ring_bytes(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	uint64_t bytes;
+
+	if (number_parse(value, 1ULL << 30, &bytes) < 0 ||
+	    bytes < (uint64_t)sysconf(_SC_PAGESIZE) || (bytes & (bytes - 1)))
+		return option_bad(error, "--ring-bytes", value,
+				  "a power of two from a page to 1 GiB");
+	options->ring_bytes = bytes;
+	return 0;
+}
+
+static int take_max_counts(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	uint64_t nr;
+
+	if (number_parse(value, 1ULL << 24, &nr) < 0 || !nr)
+		return option_bad(error, "--count-entries", value, "1 to 16777216");
+	options->max_counts = nr;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{0, "comm", "REGEX", take_comm, "only threads whose names match"},
+	{'U', "user", NULL, take_user, "user stacks only"},
+	{'K', "kernel", NULL, take_kernel, "kernel stacks only"},
+	{0, "by", "KEY,…", take_by, "tell apart by pid, tid, comm, cpu, cgroup (default comm)"},
+	{0, "unwind", "HOW", take_unwind,
+	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
+	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 512)"},
+	{0, "java", NULL, take_java, "ask JVMs (17 or newer) for the names of their compiled code"},
+	{0, "no-symbols", NULL, take_no_symbols,
+	 "leave code in files unnamed, for 'stook symbolize' elsewhere"},
+	{0, "stats", "FILE", take_stats, "write the run's own numbers, 'name value' a line"},
+	{0, "ring-bytes", "N", take_ring_bytes,
+	 "size of the ring buffer (default: by rate and CPUs)"},
+	{0, "count-entries", "N", take_max_counts,
+	 "different stacks counted in the kernel (likewise)"},
+	{0, "table-bytes", "N", take_table_bytes, "memory for unwind tables (default 64 MiB)"},
+	{0, "table-cache", "DIR", take_table_cache,
+	 "where they are kept, or 'none' (default /var/cache/stook/unwind)"},
+	{0, "force", NULL, take_force, "user stacks also on a kernel that is known to freeze"},
+};
+
+struct option_group stack_options_group(struct stack_options *options)
+{
+	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}
+
+int stack_options_check(const struct stack_options *options, struct error *error)
+{
+	if (options->no_user && options->no_kernel)
+		return error_set(error, -EINVAL, "-U and -K together leave no stacks");
+	return 0;
+}
+
+void stack_options_clear(struct stack_options *options)
+{
+	if (options->has_comm)
+		regfree(&options->comm);
+}

@@ -1,0 +1,201 @@
+/*
+ * stook stackcount: the stacks that lead to a function, a tracepoint or a static probe, and how
+ * often each did.
+ *
+ *	$ stook stackcount c:malloc -p $(pgrep redis-server) -f 10 >malloc.folded
+ *	stook: 1 probe of 'c:malloc' on 2 CPUs for 10.0 s
+ *	hits     48,120 fired = 48,120 shown + 0 idle + 0 filtered + 0 lost
+ *	…
+ *
+ * With --weight a value of each hit is added up instead: c:malloc --weight arg1 gives bytes.
+ *
+ * What there is beside the run that it shares with others (stack_run.h) is the probes.
+ */
+#include "cmd/commands.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "cmd/complain.h"
+#include "cmd/exit_status.h"
+#include "cmd/probe_notes.h"
+#include "cmd/probe_options.h"
+#include "cmd/probe_search.h"
+#include "cmd/probe_weight.h"
+#include "cmd/stack_run.h"
+
+struct stackcount {
+	struct probe_options probe_options;
+	struct task_options tasks;
+	struct stack_options stacks;
+	const char *weight_text; /* NULL: hits are counted */
+	struct probe_weight weight;
+	struct tally_fetch *weights; /* of each probe */
+	struct probe_search search;
+	struct session_probes probes;
+	struct stack_run run;
+};
+
+/* --- options --------------------------------------------------------------------------------- */
+
+#define USAGE                                                                                    \
+	"usage: stook stackcount [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"                  \
+	"\n"                                                                                     \
+	"Counts the stacks that lead to what matches and prints them as 'stook profile' does:\n" \
+	"a report, or with -f folded stacks. Patterns are those of 'stook funccount'.\n"
+
+#define EXAMPLES                                                                           \
+	"\nexamples:\n"                                                                    \
+	"  stook stackcount c:malloc -p $(pgrep -d, redis-server) -f 10 > malloc.folded\n" \
+	"  stook stackcount c:malloc --weight arg1 -f 10 > bytes.folded\n"                 \
+	"  stook stackcount t:sched:sched_switch 5      who waits, and where\n"            \
+	"  stook stackcount 'tcp_send*' -o send.pb.gz -- curl -s localhost"
+
+static int take_weight(void *context, const char *value, struct error *error)
+{
+	struct stackcount *stackcount = context;
+
+	stackcount->weight_text = value;
+	return probe_weight_parse(value, &stackcount->weight, error);
+}
+
+static const struct option_row rows[] = {
+	{0, "weight", "VALUE", take_weight, "add up arg1, retval, args.FIELD, … of each hit"},
+};
+
+static int check(const struct stackcount *stackcount, struct error *error)
+{
+	int err = probe_options_check(&stackcount->probe_options, "stacks that lead where?",
+				      "c:malloc or t:sched:sched_switch", error);
+
+	return err ? err : stack_options_check(&stackcount->stacks, error);
+}
+
+static int parse(struct stackcount *stackcount, int argc, char **argv, struct error *error)
+{
+	const struct option_group groups[] = {
+		probe_options_group(&stackcount->probe_options),
+		task_options_group(&stackcount->tasks),
+		{rows, ARRAY_SIZE(rows), stackcount},
+		stack_options_group(&stackcount->stacks),
+		output_options_group(&stackcount->stacks.output),
+		naming_options_group(&stackcount->stacks.naming),
+	};
+	struct probe_words words = {&stackcount->probe_options, &stackcount->tasks};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = probe_options_take_word,
+		.context = &words,
+		.usage = USAGE,
+		.examples = EXAMPLES,
+	};
+	int err = option_table_parse(&table, argc, argv, error);
+
+	if (!err)
+		err = task_options_finish(&stackcount->tasks, argc, argv, error);
+	return err ? err : check(stackcount, error);
+}
+
+/* --- the run --------------------------------------------------------------------------------- */
+
+static int open_run(struct stackcount *stackcount, struct error *error)
+{
+	const struct probe_list *list = &stackcount->search.list;
+	const char *pattern = stackcount->probe_options.patterns[0];
+	bool is_one = stackcount->probe_options.nr_patterns == 1;
+	struct stack_source source = {
+		.probes = &stackcount->probes,
+		.unit = "hits",
+		.event_name = stackcount->weight_text ? stackcount->weight_text : pattern,
+		.period_unit = "count",
+		.period = 1,
+		.is_sum = stackcount->weight_text != NULL,
+	};
+
+	(void)snprintf(source.what, sizeof(source.what), "%zu probe%s of '%s'%s", list->nr_probes,
+		       list->nr_probes == 1 ? "" : "s", pattern, is_one ? "" : ", …");
+	stackcount->probes = (struct session_probes){
+		.list = list,
+		.features = &stackcount->search.features,
+		.weights = stackcount->weights,
+	};
+	(void)probe_search_decide(&stackcount->search, &stackcount->run.run.tasks, true,
+				  &stackcount->probes.link_pid, &stackcount->probes.budget_share,
+				  error);
+	return stack_run_open(&stackcount->run, &source, error);
+}
+
+/* 0; 1: the list was shown, and that was all; or a negative errno. */
+static int prepare(struct stackcount *stackcount, struct error *error)
+{
+	int err = probe_search_find(&stackcount->search, &stackcount->probe_options,
+				    &stackcount->tasks, error);
+
+	if (!err && stackcount->weight_text)
+		err = probe_weight_find(&stackcount->weight, &stackcount->search.list,
+					&stackcount->search.features, &stackcount->weights, error);
+	if (!err)
+		err = stack_run_prepare(&stackcount->run, &stackcount->stacks, &stackcount->tasks,
+					error);
+	return err ? err : open_run(stackcount, error);
+}
+
+static int count_stacks(struct stackcount *stackcount)
+{
+	const struct probing *probing;
+	int err = stack_run_go(&stackcount->run);
+
+	probing = session_probing(stackcount->run.session);
+	if (!stackcount->tasks.quiet)
+		probe_notes_after(&stackcount->search.list, probing, probing_missed(probing),
+				  stackcount->tasks.verbose);
+	return err;
+}
+
+static int run(struct stackcount *stackcount)
+{
+	struct error error = {0};
+	int status = 0, err;
+
+	stackcount->run.run.options = &stackcount->tasks; /* for the status of an early failure */
+	err = prepare(stackcount, &error);
+	if (err < 0)
+		complain_error(&error);
+	if (!err)
+		err = count_stacks(stackcount);
+	if (err <= 0)
+		status = stack_run_status(&stackcount->run, err);
+	stack_run_clear(&stackcount->run);
+	probe_search_clear(&stackcount->search);
+	free(stackcount->weights);
+	return status;
+}
+
+int cmd_stackcount(int argc, char **argv)
+{
+	struct stackcount stackcount = {.probe_options = PROBE_OPTIONS_INIT,
+					.stacks.labels = LABEL_COMM,
+					.run = STACK_RUN_INIT};
+	struct error error = {0};
+	int err = parse(&stackcount, argc, argv, &error);
+	int status = 0;
+
+	stackcount.run.exec_ns = clock_now_ns();
+	if (err < 0) {
+		complain_error(&error);
+		status = exit_status_of_usage(argv);
+	}
+	if (!err) {
+		log_to(stackcount.tasks.verbose ? stderr : NULL);
+		status = run(&stackcount);
+	}
+	task_options_clear(&stackcount.tasks);
+	stack_options_clear(&stackcount.stacks);
+	return status;
+}

@@ -1,0 +1,272 @@
+/* Words become texts here: functions' labels, names of cgroups, numbers as they were asked for. */
+#include "cmd/tally_sheet.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "cmd/probe_label.h"
+#include "proc/cgroup.h"
+
+/* In the order of struct tally_counters. */
+static const char *const figure_names[] = {"entries",
+					   "calls",
+					   "returns",
+					   "abandoned",
+					   "excluded",
+					   "tallied",
+#define X(id, name, sentence) "lost_" name,
+					   TALLY_LOSS_REASONS(X)
+#undef X
+};
+
+_Static_assert(ARRAY_SIZE(figure_names) == sizeof(struct tally_counters) / sizeof(uint64_t),
+	       "a name for each counter");
+
+void tally_collection_init(struct tally_collection *collection, const struct tally_query *query,
+			   const struct probe_list *list)
+{
+	size_t i;
+
+	*collection = (struct tally_collection){
+		.query = query,
+		.list = list,
+		.cgroup_root_fd = -1,
+	};
+	for (i = 0; i < query->nr_keys; i++) {
+		collection->keys[i] = query->keys[i].name;
+		if (query->keys[i].kind == TALLY_KEY_CGROUP && collection->cgroup_root_fd < 0)
+			collection->cgroup_root_fd = cgroup_open_root(NULL);
+	}
+}
+
+void tally_collection_reset(struct tally_collection *collection)
+{
+	size_t i;
+
+	for (i = 0; i < collection->nr_cells; i++)
+		free(collection->cells[i].text);
+	free(collection->cells);
+	free(collection->lines);
+	collection->cells = NULL;
+	collection->lines = NULL;
+	collection->nr_cells = 0;
+	collection->nr = 0;
+}
+
+void tally_collection_clear(struct tally_collection *collection)
+{
+	if (!collection->query)
+		return;
+	tally_collection_reset(collection);
+	if (collection->cgroup_root_fd >= 0)
+		(void)close(collection->cgroup_root_fd);
+	free(collection->words);
+	*collection = (struct tally_collection){0};
+}
+
+/* --- collecting ------------------------------------------------------------------------------ */
+
+static size_t key_words(const struct tally_collection *collection)
+{
+	return tally_key_bytes(&collection->query->program.plan) / sizeof(uint64_t);
+}
+
+static size_t all_words(const struct tally_collection *collection)
+{
+	return key_words(collection) +
+	       tally_row_bytes(&collection->query->program.plan) / sizeof(uint64_t);
+}
+
+/* A key that was put there and then got no hit is none. */
+int tally_collection_add(void *context, const uint64_t *key, const struct tally_row *row)
+{
+	struct tally_collection *collection = context;
+	const struct tally_plan *plan = &collection->query->program.plan;
+	size_t nr = all_words(collection);
+	uint64_t *to;
+
+	if (!row->count)
+		return 0;
+	if (array_reserve(&collection->words, &collection->capacity, collection->nr + 1,
+			  nr * sizeof(*to)) < 0)
+		return -ENOMEM;
+	to = collection->words + collection->nr++ * nr;
+	memcpy(to, key, tally_key_bytes(plan));
+	memcpy(to + key_words(collection), row, tally_row_bytes(plan));
+	return 0;
+}
+
+uint64_t tally_collection_word(const struct tally_collection *collection, size_t line, size_t key)
+{
+	const uint64_t *words = collection->words + line * all_words(collection);
+
+	return words[1 + collection->query->keys[key].first];
+}
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+static char *format_number(const char *format, uint64_t number)
+{
+	char *text;
+
+	switch (*format) {
+	case 'u':
+		return asprintf(&text, "%" PRIu64, number) < 0 ? NULL : text;
+	case 'x':
+		return asprintf(&text, "0x%" PRIx64, number) < 0 ? NULL : text;
+	default:
+		return asprintf(&text, "%" PRId64, (int64_t)number) < 0 ? NULL : text;
+	}
+}
+
+/* A return stands for its function, if that is what was asked for. */
+static char *function_text(const struct tally_collection *collection, uint64_t number)
+{
+	struct probe probe;
+
+	if (number >= collection->list->nr_probes)
+		return strdup("[unknown]");
+	probe = collection->list->probes[number];
+	if (collection->query->needs_return)
+		probe.is_return = false;
+	return probe_label(&probe);
+}
+
+static char *cgroup_text(const struct tally_collection *collection, uint64_t id)
+{
+	char *path = collection->cgroup_root_fd >= 0 ? cgroup_path(collection->cgroup_root_fd, id)
+						     : NULL;
+
+	return path ? path : strdup("[cgroup gone]");
+}
+
+/* One that fills its room was cut there. */
+static char *key_text(const struct tally_key *key, const uint64_t *words)
+{
+	const char *text = (const char *)words;
+	size_t room = key->nr * sizeof(*words), nr = strnlen(text, room);
+	char *copy;
+
+	if (nr + 1 < TALLY_TEXT_BYTES)
+		return strndup(text, nr);
+	return asprintf(&copy, "%.*s…", (int)nr, text) < 0 ? NULL : copy;
+}
+
+static int fill_cell(const struct tally_collection *collection, const struct tally_key *key,
+		     const uint64_t *words, struct key_cell *cell)
+{
+	const uint64_t *own = words + 1 + key->first;
+
+	cell->is_number = key->kind == TALLY_KEY_NUMBER || key->kind == TALLY_KEY_UNSIGNED ||
+			  key->kind == TALLY_KEY_TIME;
+	if (words[0] >> key->first & 1)
+		return 0; /* not known: no text */
+	switch (key->kind) {
+	case TALLY_KEY_FUNCTION:
+		cell->text = function_text(collection, *own);
+		break;
+	case TALLY_KEY_TEXT:
+		cell->text = key_text(key, own);
+		break;
+	case TALLY_KEY_CGROUP:
+		cell->text = cgroup_text(collection, *own);
+		break;
+	case TALLY_KEY_HEX:
+		cell->text = format_number("x", *own);
+		break;
+	case TALLY_KEY_UNSIGNED:
+		cell->text = format_number("u", *own);
+		break;
+	case TALLY_KEY_NUMBER:
+	case TALLY_KEY_TIME:
+		cell->text = format_number("d", *own);
+		break;
+	}
+	return cell->text ? 0 : -ENOMEM;
+}
+
+static int fill_line(const struct tally_collection *collection, const uint64_t *words,
+		     struct tally_line *line, struct key_cell *cells)
+{
+	const struct tally_query *query = collection->query;
+	const struct tally_row *row = (const struct tally_row *)(words + key_words(collection));
+	size_t i;
+	int err = 0;
+
+	*line = (struct tally_line){.cells = cells, .count = row->count};
+	if (query->program.plan.value != TALLY_NO_WORD) {
+		line->sum = row->sum;
+		line->least = row->least;
+		line->most = row->most;
+		line->buckets = (const uint64_t *)row->buckets;
+	}
+	for (i = 0; i < query->nr_keys && !err; i++)
+		err = fill_cell(collection, &query->keys[i], words, &cells[i]);
+	return err;
+}
+
+/* --- the sheet ------------------------------------------------------------------------------- */
+
+static const char *unit_of(const struct tally_query *query)
+{
+	if (!query->value_is_time || query->program.plan.histogram == TALLY_NO_HISTOGRAM)
+		return NULL;
+	return query->program.plan.divisor == NS_PER_US ? "us" : "ns";
+}
+
+static void fill_ranges(struct tally_collection *collection)
+{
+	const struct tally_plan *plan = &collection->query->program.plan;
+	uint32_t i;
+
+	for (i = 0; i < plan->nr_buckets; i++)
+		collection->ranges[i].is_open = !tally_bucket_range(
+			plan, i, &collection->ranges[i].from, &collection->ranges[i].to);
+}
+
+static void fill_figures(struct tally_collection *collection)
+{
+	const uint64_t *counters = (const uint64_t *)&collection->counters;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(figure_names); i++)
+		collection->figures[i] = (struct tally_figure){figure_names[i], counters[i]};
+}
+
+int tally_collection_show(struct tally_collection *collection, struct tally_sheet *ret)
+{
+	const struct tally_query *query = collection->query;
+	size_t i;
+	int err = 0;
+
+	collection->lines = calloc(collection->nr + 1, sizeof(*collection->lines));
+	collection->cells = calloc(collection->nr * query->nr_keys + 1, sizeof(*collection->cells));
+	if (!collection->lines || !collection->cells)
+		return -ENOMEM;
+	collection->nr_cells = collection->nr * query->nr_keys;
+	for (i = 0; i < collection->nr && !err; i++)
+		err = fill_line(collection, collection->words + i * all_words(collection),
+				&collection->lines[i], &collection->cells[i * query->nr_keys]);
+	fill_ranges(collection);
+	fill_figures(collection);
+	*ret = (struct tally_sheet){
+		.keys = collection->keys,
+		.nr_keys = query->nr_keys,
+		.value = *query->value ? query->value : NULL,
+		.is_time = query->value_is_time,
+		.unit = unit_of(query),
+		.ranges = collection->ranges,
+		.nr_ranges = query->program.plan.nr_buckets,
+		.lines = collection->lines,
+		.nr_lines = collection->nr,
+		.figures = collection->figures,
+		.nr_figures = ARRAY_SIZE(figure_names),
+	};
+	return err;
+}

@@ -1,0 +1,35 @@
+/*
+ * The BPF side of funccount: programs that count hits and do nothing else, configured and loaded,
+ * and the counters. The only file that sees its skeleton.
+ */
+#ifndef STOOK_SESSION_COUNTER_H
+#define STOOK_SESSION_COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "event/probe_list.h"
+#include "session/hits.h"
+#include "session/probe_features.h"
+#include "session/probe_links.h"
+#include "session/wanted_tasks.h"
+
+struct counter;
+
+/*
+ * NULL on failure. list and features must outlive it. has_budget: the programs will be tried on
+ * functions of our own, see hit_cost.h.
+ */
+struct counter *counter_load(const struct probe_list *list, const struct probe_features *features,
+			     const struct wanted_tasks *tasks, bool has_budget,
+			     struct error *error);
+void counter_free(struct counter *counter);
+
+const struct probe_programs *counter_programs(const struct counter *counter);
+const struct hits *counter_hits(const struct counter *counter);
+
+uint64_t counter_map_bytes(const struct counter *counter); /* kernel memory */
+
+#endif

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# Stacks that lead to a function, against a program that says how often each way was taken: exactly,
+# whether the program was started for the run, or is one of many, from one thread or several, with
+# counts or with sums of an argument, through whichever hook, and over intervals.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+LOAD=$PROGRAMS/stack_paths
+ROUNDS=${ROUNDS:-4000}
+
+stackcount() { "$STOOK" stackcount --budget off --stats "$T/stats" "$@" >"$T/out" 2>"$T/err"; }
+stat_of() { awk -v name="$1" '$1 == name { print $2 }' "$T/stats"; }
+
+# seen WAY [FILE]: the sum of the lines with this function in their stacks
+seen() { awk -v way=";$1;" 'index($0, way) { sum += $NF } END { printf "%d\n", sum }' "${2:-$T/out}"; }
+# truth WAY COLUMN: 2 calls, 3 bytes
+truth() { awk -v way="$1" -v column="$2" '$1 == way { print $column }' "$T/truth"; }
+
+# expect WHAT COLUMN: the folded output has each way's truth, and every hit is accounted for
+expect() {
+	local way
+	for way in way_a way_b way_down; do
+		check_equal "$1: $way" "$(seen $way)" "$(truth $way "$2")"
+	done
+	check_equal "$1: all hits are accounted for" \
+		"$(stat_of law_violations) $(stat_of mismatches) $(stat_of lost_total)" "0 0 0"
+}
+
+# --- a program of the run's own ----------------------------------------------------------------------
+
+# The program's own output goes to the same stdout: it has no semicolons.
+run_own() { # run_own ARG… -- PROGRAM…
+	stackcount -f "$@"
+	grep -v ';' "$T/out" >"$T/truth"
+}
+
+run_own "$LOAD:reached" -- "$LOAD" "$ROUNDS" 4
+expect "four threads" 2
+check_equal "stacks are whole, recursion too" "$(grep ';way_down;' "$T/out" |
+	grep -vc ';work;way_down;way_down;way_down;way_down;way_down;reached ')" 0
+
+run_own "$LOAD:reached" --unwind fp -- "$LOAD" "$ROUNDS" 2
+expect "by frame pointers" 2
+
+run_own "$LOAD:reached" --count-entries 1 -- "$LOAD" "$ROUNDS" 2
+expect "almost no room to count" 2
+
+# --- beside a program that runs already ----------------------------------------------------------------
+
+"$LOAD" "$ROUNDS" 2 "$T/gate" >"$T/truth" &
+pid=$!
+STARTED+=("$pid")
+"$STOOK" stackcount --budget off -f -i 0.5 "$LOAD:reached" -p "$pid" >"$T/out" 2>"$T/err" &
+stook=$!
+STARTED+=("$stook")
+sleep 1
+: >"$T/gate"
+wait "$stook"
+wait "$pid"
+for way in way_a way_b way_down; do
+	check_equal "intervals add up: $way" "$(seen $way)" "$(truth $way 2)"
+done
+
+# --- other kinds of probes -----------------------------------------------------------------------------
+
+if grep -q 'sys_enter_getppid' <("$STOOK" stackcount -l 't:syscalls:sys_enter_getppid' 2>/dev/null); then
+	run_own t:syscalls:sys_enter_getppid -- "$LOAD" "$ROUNDS" 2
+	check_equal "a tracepoint: every hit" "$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" \
+		"$(truth way_asks 2)"
+	# Its caller, in libc, has no frame: while tables are being loaded that may be missing.
+	check "a tracepoint: nearly all by their way" \
+		test "$(seen way_asks)" -ge $(($(truth way_asks 2) * 9 / 10))
+else
+	run_own t:sched:sched_process_exit -- "$LOAD" 10 4
+	check_equal "a tracepoint: its program's end and that of four threads" \
+		"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" 5
+fi
+
+# --- weights ---------------------------------------------------------------------------------------------
+
+run_own "$LOAD:reached" --weight arg1 -- "$LOAD" "$ROUNDS" 3
+expect "sums of an argument" 3
+
+stackcount -f "u:$PROGRAMS/static_weights:passed" --weight arg1 -- "$PROGRAMS/static_weights" 100
+check_equal "below 0 and unreadable counts as 0" "$(awk '{ sum += $NF } END { print sum }' "$T/out")" 500
+check "how many were unreadable is said" grep -q 'arg1 of 100 hits could not be read' "$T/err"
+check_equal "the verdict's hits are hits" "$(stat_of shown)" 300
+
+stackcount "$LOAD:reached" --weight arg1 -- "$LOAD" 100 1
+check "the report says what is summed up" grep -q '^503,700, the sum of arg1$' "$T/out"
+
+stackcount "$LOAD:reached" -- "$LOAD" 100 1
+check "the report says what is counted" grep -qx '[0-9,]* hits' "$T/out"
+check "its table too" grep -q '^  SELF  *HITS  *TOTAL' "$T/out"
+
+# --- what can't be done ----------------------------------------------------------------------------------
+
+stackcount
+check_equal "no pattern is a mistake" $? 2
+stackcount "$LOAD:(a" 1
+check_equal "a bad pattern is a mistake" $? 2
+stackcount "$LOAD:no_such_function" 1
+check_equal "nothing matched" $? 1
+stackcount "$LOAD:reached" --weight 'arg1 + 1' 1
+check_equal "a weight is no calculation" $? 2
+stackcount "$LOAD:reached" --weight retval 1
+check_equal "a call has no result" $? 1
+stackcount -U -K "$LOAD:reached" 1
+check_equal "no stacks at all are a mistake" $? 2

@@ -1,0 +1,56 @@
+/* session/no_exchange: instructions that old kernels don't know are taken out of programs. */
+#include "unit/test.h"
+
+#include <string.h>
+
+#include "session/no_exchange.h"
+
+static struct bpf_insn atomic(uint8_t size, int32_t what)
+{
+	return (struct bpf_insn){.code = (uint8_t)(BPF_STX | BPF_ATOMIC | size),
+				 .dst_reg = 1,
+				 .src_reg = 2,
+				 .off = 8,
+				 .imm = what};
+}
+
+TEST(no_exchange_takes_out_what_exchanges)
+{
+	struct bpf_insn program[] = {
+		atomic(BPF_DW, BPF_CMPXCHG),
+		atomic(BPF_W, BPF_XCHG),
+		atomic(BPF_DW, BPF_ADD | BPF_FETCH),
+		atomic(BPF_DW, BPF_ADD), /* this one has always been there */
+		{.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 10, .src_reg = 1, .off = -8},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	const struct bpf_insn nothing = {.code = BPF_JMP | BPF_JA};
+	struct bpf_insn before[6];
+	size_t i;
+
+	memcpy(before, program, sizeof(before));
+	no_exchange_take_out(program, 6);
+	for (i = 0; i < 6; i++)
+		CHECK(!memcmp(&program[i], i < 3 ? &nothing : &before[i], sizeof(nothing)));
+}
+
+/* A 64-bit constant is two instructions long, and its second half can look like anything. */
+TEST(no_exchange_leaves_constants_alone)
+{
+	struct bpf_insn program[] = {
+		{.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .imm = 1},
+		atomic(BPF_DW, BPF_CMPXCHG),
+		atomic(BPF_DW, BPF_CMPXCHG),
+	};
+	struct bpf_insn before[3];
+
+	memcpy(before, program, sizeof(before));
+	no_exchange_take_out(program, 3);
+	CHECK(!memcmp(program, before, 2 * sizeof(before[0])));
+	CHECK(memcmp(&program[2], &before[2], sizeof(before[0])) != 0);
+}
+
+TEST(no_exchange_of_nothing)
+{
+	no_exchange_take_out(NULL, 0);
+}

@@ -1,0 +1,110 @@
+/*
+ * session/probe_groups: groups come, leave and make room. Their probes have no hook, so that there is
+ * nothing to ask the kernel for; the threads that detach are real.
+ */
+#include "session/probe_groups.h"
+
+#include <stdlib.h>
+
+#include "session/detaching.h"
+#include "unit/test.h"
+
+#define NR_PROBES (DETACHING_MAX + 20)
+
+static struct probe probes[NR_PROBES];
+static const struct probe_list list = {.probes = probes, .nr_probes = NR_PROBES};
+static const struct probe_features no_features;
+static const struct probe_programs no_programs = {.places_fd = -1};
+
+static void refuse(void *context, uint32_t number, const char *why)
+{
+	(void)context;
+	CHECK(number < NR_PROBES && why);
+}
+
+static const struct probe_links_options options = {
+	.list = &list,
+	.features = &no_features,
+	.programs = &no_programs,
+	.pid = 1,
+	.refuse = refuse,
+};
+
+/* A group for each probe; for the first, index and number are the same. */
+static void open_groups(struct probe_groups *groups)
+{
+	struct error error;
+	uint32_t i;
+
+	CHECK_EQ(probe_groups_init(groups, probe_links_new(&options, &error), NR_PROBES), 0);
+	for (i = 0; i < NR_PROBES; i++)
+		CHECK_EQ(probe_groups_attach(groups, &i, 1, &error), i);
+}
+
+static void close_groups(struct probe_groups *groups)
+{
+	struct probe_links *links = groups->links;
+
+	probe_groups_clear(groups);
+	probe_links_free(links);
+}
+
+static void check_all_gone(const struct probe_groups *groups)
+{
+	size_t i;
+
+	CHECK_EQ(groups->nr_leaving, 0);
+	for (i = 0; i < groups->nr_groups; i++) {
+		CHECK_EQ(groups->groups[i].state, GROUP_FREE);
+		CHECK(!groups->groups[i].detaching);
+	}
+}
+
+TEST(more_groups_than_may_leave_at_a_time_are_detached)
+{
+	struct probe_groups groups;
+
+	open_groups(&groups);
+	probe_groups_detach_all(&groups);
+	check_all_gone(&groups);
+	close_groups(&groups);
+}
+
+/* The first ones are attached, and those behind them have taken all places. */
+TEST(all_are_detached_while_too_many_are_leaving)
+{
+	struct probe_groups groups;
+	uint32_t i;
+
+	open_groups(&groups);
+	for (i = 10; i < NR_PROBES; i++)
+		probe_groups_leave(&groups, i);
+	CHECK_EQ(groups.nr_leaving, NR_PROBES - 10);
+	probe_groups_detach_all(&groups);
+	check_all_gone(&groups);
+	close_groups(&groups);
+}
+
+TEST(places_of_groups_that_have_left_are_used_again)
+{
+	struct probe_groups groups;
+	struct error error;
+	uint32_t *members = NULL;
+	uint32_t number = 3;
+	size_t nr;
+
+	open_groups(&groups);
+	CHECK(!probe_groups_take_gone(&groups, &nr));
+	probe_groups_leave(&groups, number);
+	probe_groups_leave(&groups, number);
+	CHECK_EQ(groups.nr_leaving, 1);
+	while (!members)
+		members = probe_groups_take_gone(&groups, &nr);
+	CHECK_EQ(nr, 1);
+	CHECK_EQ(members[0], number);
+	free(members);
+	CHECK_EQ(probe_groups_attach(&groups, &number, 1, &error), 3);
+	CHECK_EQ(groups.nr_groups, NR_PROBES);
+	probe_groups_detach_all(&groups);
+	close_groups(&groups);
+}

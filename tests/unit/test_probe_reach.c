@@ -1,0 +1,85 @@
+/* cmd/probe_reach: whom probes concern, by what is probed and who was asked for. */
+#include "cmd/probe_reach.h"
+
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "unit/test.h"
+
+/* A file that nobody runs. */
+static struct probe_file own = {.fd = -1, .path = "/nobody/has/this", .inode = UINT64_MAX};
+static struct probe user = {.kind = PROBE_USER, .name = "main"};
+
+static const struct probe_list of_user = {
+	.probes = &user, .nr_probes = 1, .files = &own, .nr_files = 1};
+
+static const uint32_t pids[] = {4711, 4712};
+
+static struct probe_reach find(const struct probe_list *list, bool has_pid_filter,
+			       const struct wanted_tasks *tasks, enum probe_follow follow)
+{
+	struct probe_features features = {.has[PROBE_FEATURE_UPROBE_PID] = has_pid_filter};
+	struct probe_reach reach;
+
+	probe_reach_find(&reach, list, &features, tasks, follow);
+	return reach;
+}
+
+TEST(probe_reach_of_all_processes)
+{
+	const struct wanted_tasks all = {.follow = true, .cgroup_fd = -1};
+	struct probe_reach reach = find(&of_user, true, &all, FOLLOW_IF_ALONE);
+
+	CHECK_EQ(reach.link_pid, 0);
+	CHECK(!reach.shared_file); /* nobody was spared to begin with */
+}
+
+TEST(probe_reach_of_one_process)
+{
+	struct wanted_tasks one = {.pids = pids, .nr_pids = 1, .follow = false, .cgroup_fd = -1};
+
+	CHECK_EQ(find(&of_user, true, &one, FOLLOW_NEVER).link_pid, 4711);
+	CHECK_EQ(find(&of_user, false, &one, FOLLOW_NEVER).link_pid, 0);
+	one.nr_pids = 2;
+	CHECK_EQ(find(&of_user, true, &one, FOLLOW_NEVER).link_pid, 0);
+	one.nr_pids = 1;
+	one.tids = pids;
+	one.nr_tids = 1;
+	CHECK_EQ(find(&of_user, true, &one, FOLLOW_NEVER).link_pid, 0);
+}
+
+/* Its children are not known to the link. */
+TEST(probe_reach_of_a_family)
+{
+	const struct wanted_tasks family = {
+		.pids = pids, .nr_pids = 1, .follow = true, .cgroup_fd = -1};
+	struct probe_reach reach = find(&of_user, true, &family, FOLLOW_IF_ALONE);
+
+	if (reach.shared_file)
+		SKIP("a machine of which all mappings can be read in 50 ms");
+	CHECK_EQ(reach.link_pid, 0);
+}
+
+/* Our parent runs this program too. */
+TEST(probe_reach_of_a_file_that_others_run)
+{
+	const struct wanted_tasks family = {
+		.pids = pids, .nr_pids = 1, .follow = true, .cgroup_fd = -1};
+	struct probe_file shared = {.fd = -1, .path = "/proc/self/exe"};
+	struct probe_list list = of_user;
+	struct probe_reach reach;
+	struct stat st;
+
+	CHECK_EQ(stat(shared.path, &st), 0);
+	shared.inode = st.st_ino;
+	list.files = &shared;
+	reach = find(&list, true, &family, FOLLOW_IF_ALONE);
+	CHECK(reach.shared_file);
+	CHECK_EQ(reach.link_pid, 4711);
+	CHECK(reach.spares_others);
+	reach = find(&list, true, &family, FOLLOW_ALWAYS);
+	CHECK_STR(reach.shared_file, shared.path);
+	CHECK_EQ(reach.link_pid, 0);
+	CHECK(!reach.spares_others);
+	CHECK(!find(&list, false, &family, FOLLOW_IF_ALONE).spares_others);
+}

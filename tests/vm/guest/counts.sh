@@ -1,0 +1,123 @@
+# shellcheck shell=sh disable=SC2154
+# Counts of calls are exact: `counted` knows its own. By every way that this kernel has to attach
+# probes, and where programs of probes are preempted by each other.
+
+N=200
+system_call=__x64_sys_
+[ "$(uname -m)" = x86_64 ] || system_call=__arm64_sys_
+
+if ! stook funccount --help >/dev/null 2>&1; then
+	skip "counts" "stook funccount"
+	return 0
+fi
+
+# funccount ARGUMENT…: leaves out, err and $STATUS; never lasts forever.
+funccount() {
+	timeout -s KILL 90 stook funccount --budget off "$@" >out 2>err </dev/null
+	STATUS=$?
+	return $STATUS
+}
+
+# of_command "WORD…" ARGUMENT…: of one run of `counted N WORD…`; the truth is in the file truth.
+of_command() {
+	words=$1
+	shift
+	rm -f truth
+	# shellcheck disable=SC2086 # a list
+	funccount "$@" -- counted -o truth $N $words
+}
+
+# rows: the table's, without what tells functions of one name apart.
+rows() {
+	awk '
+	/^FUNC +COUNT$/ { is_table = 1; next }
+	NF == 0 { is_table = 0 }
+	is_table && $NF ~ /^[0-9]+$/ { print $1, $NF }' out | sort
+}
+
+# check_rows NAME REGEX: the table is what the truth has of these names, and nothing else.
+check_rows() {
+	grep -E "$2" truth | grep -v ' 0$' | sort >wanted
+	rows >got
+	if [ "$STATUS" -eq 0 ] && [ -s wanted ] && cmp -s wanted got; then
+		pass "$1"
+	else
+		fail "$1" "status $STATUS: $(diff wanted got | grep '^[-+][^-+]' | head -n 6 |
+			tr '\n' ' ')$(said)"
+	fi
+}
+
+milliseconds() { awk '{ printf "%d\n", 1000 * $1 }' /proc/uptime; }
+
+if grep -qw preempt=full /proc/cmdline; then
+	mount -t debugfs debugfs /sys/kernel/debug
+	check "the kernel preempts itself" grep -q '(full)' /sys/kernel/debug/sched/preempt
+fi
+
+# --- user functions -------------------------------------------------------------------------------
+
+for way in "" "--without uprobe_multi"; do
+	# shellcheck disable=SC2086 # two words or none
+	{
+		of_command "" $way /bin/counted:hit_\* /bin/libcounted.so:hit_\* \
+			/bin/libcounted_late.so:hit_\*
+		check_rows "a command${way:+, $way}" '^hit_'
+		of_command "simple threads" $way "r:/bin/counted:hit_(recursive|tail_*|in_threads)"
+		sed -i 's/^r://' out
+		check_rows "returns${way:+, $way}" '^hit_(recursive|tail_|in_threads)'
+	}
+done
+
+# Many threads at once, of several processes, for as long as it takes to be preempted often.
+: >err # what an earlier one said is no sign of this one
+timeout -s KILL 90 stook funccount --budget off /bin/counted:hit_\* >out 2>err </dev/null &
+counter=$!
+for turn in 1 2 3 4 5 6 7 8 9 10; do
+	grep -q '^Tracing ' err && break
+	sleep 0.5
+done
+for turn in 1 2 3 4; do
+	counted -o "truth.$turn" 2000 threads &
+	pids="${pids:-} $!"
+done
+# shellcheck disable=SC2086 # a list
+wait $pids
+kill -INT $counter
+wait $counter
+STATUS=$?
+cat truth.? | awk '{ n[$1] += $2 } END { for (name in n) print name, n[name] }' >truth
+check_rows "four programs at once, of eight threads" '^hit_'
+
+# --- kernel functions -----------------------------------------------------------------------------
+
+for without in none kprobe_multi kprobe_multi,fentry kprobe_multi,kprobe_event; do
+	way="--without $without"
+	[ $without != none ] || way=
+	# shellcheck disable=SC2086 # two words or none
+	of_command kernel $way ${system_call}getppid ${system_call}umask ${system_call}fadvise64
+	if [ "$STATUS" -ne 0 ] && grep -q 'this kernel has n' err; then
+		skip "kernel functions${way:+, $way}" "$(said)"
+		continue
+	fi
+	sed -i -E "s/[^ ]*${system_call}([a-z0-9]+)[^ ]* /sys_\\1 /" out
+	check_rows "kernel functions${way:+, $way}" '^sys_'
+done
+
+of_command threads t:task:task_newtask t:sched:sched_process_exit
+sed -i -E 's/^.*(task_newtask|sched_process_exit)/\1/' out
+printf 'sched_process_exit 73\ntask_newtask 72\n' >truth
+check_rows "tracepoints" .
+
+# --- many -----------------------------------------------------------------------------------------
+
+# An emulated CPU is slow, but what is waited for is grace periods.
+begin=$(milliseconds)
+funccount -d 0.1 /bin/count_many:many_0_0_\*
+took=$(($(milliseconds) - begin - 100))
+figure "counts: 141 functions without a hit: $took ms more than asked for"
+check "141 functions: attached and detached within a second" \
+	test "$STATUS" -eq 0 -a "$took" -le 1000
+funccount --without uprobe_multi '/bin/count_many:many_0_*' -- count_many 3
+awk 'BEGIN { for (i = 0; i < 1000; i++) print 3 }' >truth
+rows | awk '{ print $2 }' >got.counts
+check "1,000 functions by one tracefs event: each has its count" cmp truth got.counts
