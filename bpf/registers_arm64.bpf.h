@@ -25,10 +25,10 @@
 #define IS_WIDE_USER(regs)   (((regs)->pstate & (PSR_MODE_MASK | PSR_MODE32_BIT)) == 0)
 #define IS_NARROW_USER(regs) (((regs)->pstate & PSR_MODE32_BIT) != 0)
 
-#define USER_PC(regs) ((regs)->pc)
+#define USER_PC(from) ((from)->pc)
 
 /* Where a function returns to, before its first instruction: in the link register. */
-#define READ_CALLER(regs, ret) (*(ret) = (regs)->regs[30], 0)
+#define READ_CALLER(from, ret) (*(ret) = (from)->regs[30], 0)
 
 typedef struct user_pt_regs user_registers;
 

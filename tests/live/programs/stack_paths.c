@@ -18,6 +18,8 @@
 
 static long nr_rounds;
 
+void reached(long bytes);
+
 __attribute__((noinline)) void reached(long bytes)
 {
 	__asm__ volatile("" : : "r"(bytes) : "memory");
