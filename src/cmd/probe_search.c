@@ -9,7 +9,7 @@
 #include "session/probe_hook.h"
 #include "target/find.h"
 
-#define DEFAULT_BUDGET 0.05
+#define DEFAULT_BUDGET 0.03 /* a server and its client, each on a CPU of its own, lose twice that */
 
 static int find(struct probe_search *search, const struct task_options *tasks, struct error *error)
 {

@@ -13,7 +13,7 @@ need_live
 
 ROUNDS=${ROUNDS:-3}
 PATTERN=${PATTERN:-c:*}
-BUDGET=${BUDGET:-5%}
+BUDGET=${BUDGET:-3%} # the default
 QUIET_MS=1500 # between runs
 RUN=5	      # seconds of a run
 
