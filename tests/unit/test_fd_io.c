@@ -47,7 +47,9 @@ TEST(fd_allow_all_raises_the_limit_to_what_is_allowed)
 	const struct rlimit low = {20, 30};
 	struct rlimit limit;
 
-	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+	if (setrlimit(RLIMIT_NOFILE, &low) < 0 || getrlimit(RLIMIT_NOFILE, &limit) < 0 ||
+	    limit.rlim_max != low.rlim_max)
+		SKIP("a limit of descriptors that can be set (valgrind keeps its own)");
 	CHECK_EQ(fd_allow_all(), 30);
 	CHECK_EQ(fd_allow_all(), 30);
 	CHECK_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);

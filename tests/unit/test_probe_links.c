@@ -24,7 +24,7 @@
 
 static int choose(const struct probe *probe, unsigned has, const char **ret_why)
 {
-	struct probe_features features;
+	struct probe_features features = {0};
 	int i;
 
 	for (i = 0; i < NR_PROBE_FEATURES; i++)
