@@ -4,7 +4,12 @@
 
 N=200
 system_call=__x64_sys_
-[ "$(uname -m)" = x86_64 ] || system_call=__arm64_sys_
+never='^$'
+if [ "$(uname -m)" != x86_64 ]; then
+	system_call=__arm64_sys_
+	# The kernel takes no probe on a load from nearby; fadvise has another number there.
+	never='^(hit_starts_literal|sys_fadvise64) '
+fi
 
 if ! stook funccount --help >/dev/null 2>&1; then
 	skip "counts" "stook funccount"
@@ -37,7 +42,7 @@ rows() {
 
 # check_rows NAME REGEX: the table is what the truth has of these names, and nothing else.
 check_rows() {
-	grep -E "$2" truth | grep -v ' 0$' | sort >wanted
+	grep -E "$2" truth | grep -v ' 0$' | grep -vE "$never" | sort >wanted
 	rows >got
 	if [ "$STATUS" -eq 0 ] && [ -s wanted ] && cmp -s wanted got; then
 		pass "$1"

@@ -97,6 +97,22 @@ static void give_maps_a_size(struct bpf_object *object)
 		bpf_map__set_max_entries(map, 1);
 }
 
+/* Those of probes are loaded in ways of their own, and by the commands that the guest runs. */
+static bool is_of_probes(const struct bpf_program *program)
+{
+	const char *section = bpf_program__section_name(program);
+
+	return !strcmp(section, "kprobe") || !strncmp(section, "copied_", 7);
+}
+
+static void leave_out_probes(struct bpf_object *object)
+{
+	struct bpf_program *program;
+
+	bpf_object__for_each_program(program, object) if (is_of_probes(program))(void)
+		bpf_program__set_autoload(program, false);
+}
+
 static int want_statistics(struct bpf_object *object)
 {
 	struct bpf_program *program;
@@ -106,6 +122,8 @@ static int want_statistics(struct bpf_object *object)
 	{
 		if (nr == MAX_PROGRAMS)
 			break;
+		if (is_of_probes(program))
+			continue;
 		programs[nr].name = bpf_program__name(program);
 		(void)bpf_program__set_autoload(program, true);
 		(void)bpf_program__set_log_level(program, LOG_STATS);
@@ -129,6 +147,7 @@ static int verify(struct bpf_object *object, bool all_on)
 
 	give_maps_a_size(object);
 	configure(object, all_on);
+	leave_out_probes(object);
 	nr = want_statistics(object);
 	if (bpf_object__load(object) < 0)
 		return 0;
@@ -148,6 +167,7 @@ static void show_refusal(const char *path, bool all_on)
 		return;
 	give_maps_a_size(object);
 	configure(object, all_on);
+	leave_out_probes(object);
 	(void)bpf_object__load(object);
 	bpf_object__close(object);
 }
