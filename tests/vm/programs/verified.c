@@ -63,7 +63,9 @@ static void set_options(const struct btf *btf, const struct btf_type *section, c
 		const struct btf_var_secinfo *info = &btf_var_secinfos(section)[i];
 		const struct btf_type *variable = btf__type_by_id(btf, info->type);
 
-		if (all_on && is_bool(btf, info->type))
+		/* Weights want values of another size, which is the profiler's to set. */
+		if (all_on && is_bool(btf, info->type) &&
+		    strcmp(btf__name_by_offset(btf, variable->name_off), "by_weight") != 0)
 			bytes[info->offset] = 1;
 		if (info->size == sizeof(one) &&
 		    is_asked_for(btf__name_by_offset(btf, variable->name_off)))
