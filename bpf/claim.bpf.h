@@ -14,4 +14,18 @@ extern const volatile bool claims_are_atomic;
 /* Makes a 0 a 1; false if it was none. */
 __hidden bool claim_word(__u32 *word);
 
+/*
+ * Takes a flag of this CPU's. Samples nest like interrupts do, last in, first out, so for them a plain
+ * flag is enough. A probe's program can be preempted by another one just as it looks at the flag.
+ */
+static __always_inline bool claim(__u32 *busy)
+{
+	if (claims_are_atomic)
+		return claim_word(busy);
+	if (*busy)
+		return false;
+	*busy = 1;
+	return true;
+}
+
 #endif

@@ -5,6 +5,7 @@
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
+#include "atomic.bpf.h"
 #include "probe_wire.h"
 
 #if defined(__TARGET_ARCH_x86)
@@ -12,8 +13,6 @@
 #else
 #define PROBE_IP(ctx) ((ctx)->pc)
 #endif
-
-#define ATOMIC_ADD(counter, n) ((void)__sync_fetch_and_add(&(counter), (n)))
 
 /* How a program was reached: that decides what its context is. */
 enum probe_way {

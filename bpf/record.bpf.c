@@ -75,7 +75,7 @@ __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch)
 	slot = *ret_epoch % WIRE_EPOCH_SLOTS;
 	counters = bpf_map_lookup_elem(&counters_by_slot, &slot);
 	if (counters)
-		ADD(counters->entries, 1);
+		ATOMIC_ADD(counters->entries, 1);
 	return counters;
 }
 
@@ -90,20 +90,6 @@ __hidden bool record_has_room(void)
 	       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2;
 }
 
-/*
- * Samples nest like interrupts do, last in, first out, so for them a plain flag is enough. A probe's
- * program can be preempted by another one just as it looks at the flag.
- */
-static bool claim(struct scratch *scratch)
-{
-	if (claims_are_atomic)
-		return claim_word(&scratch->busy);
-	if (scratch->busy)
-		return false;
-	scratch->busy = 1;
-	return true;
-}
-
 __hidden struct scratch *record_claim(struct wire_counters *counters)
 {
 	__u32 first = bpf_get_smp_processor_id() * scratch_slots, i;
@@ -111,12 +97,12 @@ __hidden struct scratch *record_claim(struct wire_counters *counters)
 	for (i = 0; i < MAX_SCRATCH_SLOTS && i < scratch_slots; i++) {
 		struct scratch *scratch = record_scratch(first + i);
 
-		if (scratch && claim(scratch)) {
+		if (scratch && claim(&scratch->busy)) {
 			scratch->slot = first + i;
 			return scratch;
 		}
 	}
-	ADD(counters->lost[LOST_SCRATCH], 1);
+	ATOMIC_ADD(counters->lost[LOST_SCRATCH], 1);
 	return NULL;
 }
 
@@ -152,9 +138,9 @@ static enum wire_loss why_refused(__u64 bytes)
 
 static void count_another(struct wire_count *count, const struct wire_record *record)
 {
-	ADD(count->count, 1);
+	ATOMIC_ADD(count->count, 1);
 	if (by_weight)
-		ADD(count->weight, record->weight);
+		ATOMIC_ADD(count->weight, record->weight);
 }
 
 static void send(struct scratch *scratch, struct wire_counters *counters, void *counts)
@@ -170,12 +156,12 @@ static void send(struct scratch *scratch, struct wire_counters *counters, void *
 	if (bpf_ringbuf_output(&ring, record, bytes,
 			       is_raw ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP)) {
 		if (why_refused(bytes) == LOST_RING_FULL)
-			ADD(counters->lost[LOST_RING_FULL], 1);
+			ATOMIC_ADD(counters->lost[LOST_RING_FULL], 1);
 		else
-			ADD(counters->lost[LOST_RING_BUSY], 1);
+			ATOMIC_ADD(counters->lost[LOST_RING_BUSY], 1);
 		return;
 	}
-	ADD(counters->recorded, 1);
+	ATOMIC_ADD(counters->recorded, 1);
 	if (counts && !is_raw)
 		bpf_map_update_elem(counts, &record->id, &none, BPF_NOEXIST);
 }
@@ -192,7 +178,7 @@ __hidden int record_submit(struct scratch *scratch, struct wire_counters *counte
 		count = bpf_map_lookup_elem(counts, &record->id);
 	if (count) {
 		count_another(count, record);
-		ADD(counters->counted, 1);
+		ATOMIC_ADD(counters->counted, 1);
 	} else {
 		send(scratch, counters, counts);
 	}

@@ -5,6 +5,7 @@
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
+#include "atomic.bpf.h"
 #include "wire.h"
 
 #define SCRATCH_SPARE_WORDS \
@@ -42,7 +43,5 @@ __hidden bool record_has_room(void);
  * scratch space back.
  */
 __hidden int record_submit(struct scratch *scratch, struct wire_counters *counters);
-
-#define ADD(counter, n) ((void)__sync_fetch_and_add(&(counter), (n)))
 
 #endif

@@ -11,6 +11,7 @@
 #include "identify.bpf.h"
 
 const volatile bool include_idle;
+
 SEC("perf_event")
 int sample(struct bpf_perf_event_data *ctx)
 {
@@ -23,14 +24,14 @@ int sample(struct bpf_perf_event_data *ctx)
 	counters = record_enter(&time_ns, &epoch_nr);
 	if (!counters)
 		return 0;
-	ADD(counters->weight, ctx->sample_period);
+	ATOMIC_ADD(counters->weight, ctx->sample_period);
 	if (!bpf_get_current_pid_tgid() && !include_idle) {
-		ADD(counters->idle, 1);
+		ATOMIC_ADD(counters->idle, 1);
 		return 0;
 	}
 	task = (struct task_struct *)bpf_get_current_task();
 	if (!is_wanted(task)) {
-		ADD(counters->filtered, 1);
+		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}
 	scratch = record_claim(counters);

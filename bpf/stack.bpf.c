@@ -49,7 +49,7 @@ static __always_inline __u64 weigh(void *ctx, enum probe_way way, __u32 number)
 	__s64 weight = 0;
 
 	if (!fetch || !fetch_number(ctx, fetch, way, &weight)) {
-		ADD(nr_unweighed, 1);
+		ATOMIC_ADD(nr_unweighed, 1);
 		return 0;
 	}
 	return weight > 0 ? weight : 0;
@@ -67,7 +67,7 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 	if (!counters)
 		return 0;
 	if (!probe_hit(number)) {
-		ADD(counters->filtered, 1);
+		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}
 	scratch = record_claim(counters);

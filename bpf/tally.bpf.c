@@ -59,16 +59,6 @@ __hidden struct tally_counters *tally_enter(__u32 *ret_slot)
 	return bpf_map_lookup_elem(&counters_by_slot, ret_slot);
 }
 
-static bool claim(struct tally_hit *hit)
-{
-	if (claims_are_atomic)
-		return claim_word(&hit->busy);
-	if (hit->busy)
-		return false;
-	hit->busy = 1;
-	return true;
-}
-
 static struct tally_hit *claim_hit(void)
 {
 	__u32 first = bpf_get_smp_processor_id() * HITS_A_CPU, i;
@@ -77,7 +67,7 @@ static struct tally_hit *claim_hit(void)
 		__u32 index = first + i;
 		struct tally_hit *hit = bpf_map_lookup_elem(&scratch_space, &index);
 
-		if (hit && claim(hit))
+		if (hit && claim(&hit->busy))
 			return hit;
 	}
 	return NULL;
