@@ -61,7 +61,7 @@ void run_start_clock(struct run *run)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-void run_clear_progress(const struct run *run)
+static void clear_progress(const struct run *run)
 {
 	if (run->shows_progress)
 		fputs("\r\033[K", stderr);
@@ -71,7 +71,7 @@ static void show_progress(const struct run *run, const struct run_work *work)
 {
 	if (!run->shows_progress || !work->print_progress)
 		return;
-	run_clear_progress(run);
+	clear_progress(run);
 	fprintf(stderr, "%5.0f s", (double)(clock_now_ns() - run->began_ns) / 1e9);
 	if (run->options->duration_ns)
 		fprintf(stderr, " of %g", (double)run->options->duration_ns / 1e9);
@@ -112,7 +112,7 @@ static int pass_interval(struct run *run, const struct run_work *work, struct er
 	do {
 		run->interval_end_ns += run->options->interval_ns;
 	} while (run->interval_end_ns <= now_ns); /* after a SIGSTOP, say */
-	run_clear_progress(run);
+	clear_progress(run);
 	return work->end_interval(work->context, error);
 }
 
@@ -124,7 +124,7 @@ static bool is_over(struct run *run)
 	if (run->fds[SIGNAL_FD].revents || run->child_ended)
 		return true;
 	if (targets_all_ended(&run->targets)) {
-		run_clear_progress(run);
+		clear_progress(run);
 		if (!run->options->quiet)
 			complain("the target has ended");
 		return true;
@@ -156,7 +156,7 @@ int run_wait(struct run *run, const struct run_work *work, struct error *error)
 			err = pass_interval(run, work, error);
 		show_progress(run, work);
 	} while (!err && !is_over(run));
-	run_clear_progress(run);
+	clear_progress(run);
 	signals_stop_listening(run->signal_fd, &run->child);
 	return err;
 }

@@ -62,9 +62,6 @@ struct run_work {
 /* Until the end; from then on a signal ends the program. 0 or what one of the two returned. */
 int run_wait(struct run *run, const struct run_work *work, struct error *error);
 
-/* Takes the progress line away, before something else is printed. */
-void run_clear_progress(const struct run *run);
-
 /*
  * The exit status: that of a failure, which was complained of; or the child's own, which is waited
  * for.

@@ -104,15 +104,3 @@ const struct hits *counter_hits(const struct counter *counter)
 {
 	return &counter->probes.hits;
 }
-
-uint64_t counter_map_bytes(const struct counter *counter)
-{
-	const struct bpf_map *map;
-	uint64_t bytes = 0;
-
-	bpf_object__for_each_map(map, counter->bpf->obj)
-	{
-		bytes += process_own_fd_memory(bpf_map__fd(map));
-	}
-	return bytes;
-}

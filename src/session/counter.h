@@ -30,6 +30,5 @@ void counter_free(struct counter *counter);
 const struct probe_programs *counter_programs(const struct counter *counter);
 const struct hits *counter_hits(const struct counter *counter);
 
-uint64_t counter_map_bytes(const struct counter *counter); /* kernel memory */
 
 #endif

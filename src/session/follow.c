@@ -53,7 +53,7 @@ int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *t
 	return 0;
 }
 
-int follow_want(const struct bpf_map *wanted, int32_t number)
+static int want(const struct bpf_map *wanted, int32_t number)
 {
 	uint8_t yes = 1;
 
@@ -66,8 +66,8 @@ int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks 
 	size_t i;
 
 	for (i = 0; i < tasks->nr_pids && !err; i++)
-		err = follow_want(parts->wanted_pids, (int32_t)tasks->pids[i]);
+		err = want(parts->wanted_pids, (int32_t)tasks->pids[i]);
 	for (i = 0; i < tasks->nr_tids && !err; i++)
-		err = follow_want(parts->wanted_tids, (int32_t)tasks->tids[i]);
+		err = want(parts->wanted_tids, (int32_t)tasks->tids[i]);
 	return err;
 }

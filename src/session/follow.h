@@ -43,15 +43,12 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 
 /*
  * After the load: hooks forks and exits, sets the cgroup. The pids and tids are wanted from then on
- * that follow_want() adds. 0 or a negative errno.
+ * that follow_want_all() adds. 0 or a negative errno.
  */
 int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,
 		  struct error *error);
 
-/* Adds a wanted process or thread: to wanted_pids or wanted_tids. 0 or a negative errno. */
-int follow_want(const struct bpf_map *wanted, int32_t number);
-
-/* Adds all of them. */
+/* Adds all pids and tids to the maps of those that are wanted. 0 or a negative errno. */
 int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks);
 
 #endif

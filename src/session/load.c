@@ -84,11 +84,33 @@ static void handle_sections(struct load_types *types)
 	}
 }
 
+/* Whether this kernel's BPF has compare and exchange (Linux 5.12). */
+static bool has_exchange(void)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1, .imm = 1},
+		{.code = BPF_STX | BPF_ATOMIC | BPF_DW,
+		 .dst_reg = BPF_REG_10,
+		 .src_reg = BPF_REG_1,
+		 .off = -8,
+		 .imm = BPF_CMPXCHG},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stook_exchange", "Dual BSD/GPL", program,
+			       ARRAY_SIZE(program), NULL);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
+}
+
 void load_types_open(struct load_types *types, struct bpf_object_open_opts *options)
 {
 	libbpf_set_print(print);
 	memset(types->copied, 0, sizeof(types->copied));
-	types->has_exchange = load_has_exchange();
+	types->has_exchange = has_exchange();
 	handle_sections(types);
 	types->fd = core_btf_extract(KERNEL_BTF, structs_read, ARRAY_SIZE(structs_read), NULL);
 	(void)snprintf(types->path, sizeof(types->path), "/proc/self/fd/%d", types->fd);
@@ -108,27 +130,6 @@ void load_types_close(struct load_types *types)
 	if (types->fd >= 0)
 		(void)close(types->fd);
 	types->fd = -1;
-}
-
-bool load_has_exchange(void)
-{
-	const struct bpf_insn program[] = {
-		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1, .imm = 1},
-		{.code = BPF_STX | BPF_ATOMIC | BPF_DW,
-		 .dst_reg = BPF_REG_10,
-		 .src_reg = BPF_REG_1,
-		 .off = -8,
-		 .imm = BPF_CMPXCHG},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stook_exchange", "Dual BSD/GPL", program,
-			       ARRAY_SIZE(program), NULL);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return fd >= 0;
 }
 
 bool load_has_func_ret(void)

@@ -36,7 +36,7 @@ struct load_types {
 	/* The few of the kernel's that its programs need, see core_btf.h; -1: all are read. */
 	int fd;
 	char path[40];
-	bool has_exchange; /* of the kernel: see load_has_exchange() */
+	bool has_exchange; /* of the kernel: compare and exchange */
 	struct load_handler {
 		struct load_types *types;
 		enum load_section section;
@@ -51,9 +51,6 @@ struct load_types {
  */
 void load_types_open(struct load_types *types, struct bpf_object_open_opts *options);
 void load_types_close(struct load_types *types);
-
-/* Whether this kernel's BPF has compare and exchange (Linux 5.12). */
-bool load_has_exchange(void);
 
 /* Whether programs of fexit can ask what their function returned (Linux 5.17). */
 bool load_has_func_ret(void);

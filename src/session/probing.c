@@ -428,11 +428,6 @@ bool probing_is_ready(const struct probing *probing)
 	       clock_now_ns() - probing->started_ns > READY_WITHIN_NS;
 }
 
-uint64_t probing_settled_ns(const struct probing *probing)
-{
-	return probing->settled_ns;
-}
-
 uint64_t probing_missed(const struct probing *probing)
 {
 	return probe_links_missed(probing->links);

@@ -85,8 +85,6 @@ const struct probe_status *probing_status(const struct probing *probing, uint32_
 size_t probing_nr(const struct probing *probing, enum probe_state state);
 /* What a hit costs here, as it was measured; zeros without a budget. */
 const struct budget *probing_budget(const struct probing *probing);
-/* When all probes had been tried for the first time; 0: not yet, or no budget. */
-uint64_t probing_settled_ns(const struct probing *probing);
 uint64_t probing_missed(const struct probing *probing); /* see probe_links_missed() */
 
 #endif

@@ -344,15 +344,3 @@ int tallier_end_epoch(struct tallier *tallier, struct tally_counters *ret_counte
 		err = read_rows(tallier, tallier->rows_fds[slot], add, context);
 	return err ? error_set(error, err, "cannot read the rows: %s", strerror(-err)) : 0;
 }
-
-uint64_t tallier_map_bytes(const struct tallier *tallier)
-{
-	const struct bpf_map *map;
-	uint64_t bytes = TALLY_EPOCH_SLOTS * process_own_fd_memory(tallier->rows_fds[0]);
-
-	bpf_object__for_each_map(map, tallier->bpf->obj)
-	{
-		bytes += process_own_fd_memory(bpf_map__fd(map));
-	}
-	return bytes;
-}

@@ -47,6 +47,5 @@ int tallier_end_epoch(struct tallier *tallier, struct tally_counters *ret_counte
 		      int (*add)(void *context, const uint64_t *key, const struct tally_row *row),
 		      void *context, struct error *error);
 
-uint64_t tallier_map_bytes(const struct tallier *tallier); /* kernel memory */
 
 #endif
