@@ -44,14 +44,13 @@ static uint32_t find_row(const struct call_counts *counts, size_t number)
 
 static int add_row(struct call_counts *counts, const struct probe *probe)
 {
-	bool is_user = probe->kind == PROBE_USER || probe->kind == PROBE_USDT;
 
 	counts->rows[counts->nr_rows] = (struct call_row){
 		.label = probe_label(probe),
 		.name = probe->name,
 		.detail = probe->detail,
 		.kind = kind_names[probe->kind],
-		.file = is_user ? counts->list->files[probe->file].path : NULL,
+		.file = probe_is_user(probe) ? counts->list->files[probe->file].path : NULL,
 		.is_return = probe->is_return,
 	};
 	return counts->rows[counts->nr_rows++].label ? 0 : -ENOMEM;

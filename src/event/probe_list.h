@@ -41,6 +41,12 @@ struct probe {
 	const char *arguments; /* USDT: as its note has them, "-4@%eax 8@-24(%rbp)"; NULL: none */
 };
 
+/* In a file, not in the kernel. */
+static inline bool probe_is_user(const struct probe *probe)
+{
+	return probe->kind == PROBE_USER || probe->kind == PROBE_USDT;
+}
+
 struct probe_file {
 	int fd;		  /* for reading; the list's */
 	const char *path; /* as its process saw it, for showing */

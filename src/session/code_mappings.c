@@ -17,11 +17,6 @@ struct extent {
 	uint64_t start, end;
 };
 
-static bool is_user(const struct probe *probe)
-{
-	return probe->kind == PROBE_USER || probe->kind == PROBE_USDT;
-}
-
 static void widen(struct extent *extent, uint64_t offset)
 {
 	if (!extent->end || offset < extent->start)
@@ -55,7 +50,7 @@ int code_mappings_init(struct code_mappings *mappings, const struct probe_list *
 	for (i = 0; i < nr; i++) {
 		const struct probe *probe = &list->probes[numbers[i]];
 
-		if (is_user(probe))
+		if (probe_is_user(probe))
 			widen(&extents[probe->file], probe->offset);
 	}
 	for (i = 0; i < list->nr_files; i++)

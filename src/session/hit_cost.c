@@ -164,17 +164,12 @@ static void time_hits(struct hit_cost *cost, struct trial *trial, bool is_return
 	probe_links_free(links);
 }
 
-static bool is_user(const struct probe *probe)
-{
-	return probe->kind == PROBE_USER || probe->kind == PROBE_USDT;
-}
-
 static bool has_probes(const struct probe_list *list, bool is_return)
 {
 	size_t i;
 
 	for (i = 0; i < list->nr_probes; i++)
-		if (is_user(&list->probes[i]) && list->probes[i].is_return == is_return)
+		if (probe_is_user(&list->probes[i]) && list->probes[i].is_return == is_return)
 			return true;
 	return false;
 }
@@ -204,7 +199,7 @@ double hit_cost_of(const struct hit_cost *cost, const struct probe_list *list, u
 	const char *why;
 	int hook;
 
-	if (is_user(probe))
+	if (probe_is_user(probe))
 		return cost->user_ns[probe_code_is_stepped(list, number)][probe->is_return];
 	hook = probe_hook_choose(probe, features, &why);
 	return hook < 0 ? 0 : cost->kernel_ns[hook][probe->is_return];

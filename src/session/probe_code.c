@@ -18,7 +18,7 @@ bool probe_code_is_stepped(const struct probe_list *list, uint32_t number)
 	uint8_t code[UPROBE_CODE_BYTES];
 	ssize_t nr;
 
-	if (probe->kind != PROBE_USER && probe->kind != PROBE_USDT)
+	if (!probe_is_user(probe))
 		return false;
 	nr = pread(list->files[probe->file].fd, code, sizeof(code), (off_t)probe->offset);
 	return uprobe_code_is_stepped(MACHINE, code, nr > 0 ? (size_t)nr : 0);

@@ -144,8 +144,7 @@ static bool are_entries(const struct probe_list *list)
 	size_t i;
 
 	for (i = 0; i < list->nr_probes; i++)
-		if (!list->probes[i].is_entry && list->probes[i].kind != PROBE_KERNEL &&
-		    list->probes[i].kind != PROBE_TRACEPOINT)
+		if (!list->probes[i].is_entry && probe_is_user(&list->probes[i]))
 			return false;
 	return true;
 }
