@@ -3,6 +3,7 @@
 #   make              build/stook, with the system's shared libraries
 #   make static       build/static/stook, which needs nothing on the host that it profiles
 #   make check        the tests that need no root; check-live: those that do
+#   make check-browser   pages and pictures, in Chromium
 #   make fuzz         the fuzzers, in build/fuzz
 #   make bench        stook beside its peers, as root
 #   make format lint  clang-format in place; the layer rules, clang-tidy, shellcheck
@@ -46,7 +47,7 @@ CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' 
 	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty $(if $(STATIC),-DSTOOK_STATIC)
 CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong $(WARN) \
 	    $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
-LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread
+LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread -lm
 LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN)) $(if $(STATIC),-static)
 
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unused-function \
@@ -68,6 +69,8 @@ SKELETON_HEADERS := $(SKELETONS:%=$(B)/skel/%.skel.h)
 
 SOURCES := $(sort $(wildcard src/*/*.c))
 OBJECTS := $(SOURCES:src/%.c=$(B)/%.o)
+ASSETS  := $(sort $(wildcard src/*/*.S))
+OBJECTS += $(ASSETS:src/%.S=$(B)/%.o)
 MAIN    := $(B)/cmd/main.o
 LIBRARY := $(B)/libstook.a
 
@@ -77,7 +80,7 @@ TOOLS      := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/tools/*.
 FUZZERS    := $(patsubst tests/%.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 VM_PROGRAMS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/vm/programs/*.c)))
 
-.PHONY: all static check check-live unit programs fuzz \
+.PHONY: all static check check-live check-browser unit programs fuzz \
 	bench install format lint layers bless clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -95,6 +98,12 @@ $(LIBRARY): $(filter-out $(MAIN),$(OBJECTS))
 
 $(B)/%.o: src/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# Assembly that takes in whole files; make is told which, since the compiler does not know.
+$(B)/%.o: src/%.S
+	$(call say,AS,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/format/assets.o $(B)/fuzz/format/assets.o: $(wildcard src/format/page/*)
 
 # Only the session sees skeletons; they must stand before it is compiled for the first time.
 $(patsubst src/%.c,$(B)/%.o,$(wildcard src/session/*.c)): | $(SKELETON_HEADERS)
@@ -141,9 +150,9 @@ $(B)/tests/live/programs/unwind_%: tests/live/programs/unwind_%.c
 		$(WARN) -MMD -MP -o $@ $< -pthread
 
 # More for the virtual machines: without frame pointers, whatever the compiler's default.
-$(B)/tests/vm/programs/%: tests/vm/programs/%.c
+$(B)/tests/vm/programs/%: tests/vm/programs/%.c $(LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -fomit-frame-pointer \
-		-fno-optimize-sibling-calls -MMD -MP $(LDFLAGS) -o $@ $< $(LDLIBS)
+		-fno-optimize-sibling-calls -MMD -MP $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 # Programs that measure or show a part of stook by itself. One asks another unwinder.
 $(B)/tests/tools/differential: LDLIBS += -ldw -lm
@@ -156,11 +165,15 @@ FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $
 		-fno-sanitize-recover=undefined
 FUZZ_FOLDERS := base elf event format proc profile sym target
 FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(sort $(wildcard $(FUZZ_FOLDERS:%=src/%/*.c))))
+FUZZ_OBJECTS += $(patsubst src/%.S,$(B)/fuzz/%.o,$(filter $(FUZZ_FOLDERS:%=src/%/%),$(ASSETS)))
 FUZZ_LIBRARY := $(B)/fuzz/libstook.a
 
 $(B)/fuzz/%.o: src/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) $(FUZZ_CFLAGS) \
 		-fsanitize=fuzzer-no-link,address,undefined -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/%.o: src/%.S
+	$(call say,AS,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
 $(FUZZ_LIBRARY): $(FUZZ_OBJECTS)
 	$(call say,AR,$@)rm -f $@ && $(AR) rcs $@ $^
@@ -180,6 +193,9 @@ check: all
 check-live: all programs
 	$(Q)tests/run live
 
+check-browser: all
+	$(Q)tests/run browser
+
 bench: all programs
 	$(Q)tools/bench
 
@@ -197,8 +213,21 @@ lint: layers $(SKELETON_HEADERS)
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
 
-install: all
+# Where each shell looks for what completes stook's command lines.
+COMPLETION_bash := bash-completion/completions/stook
+COMPLETION_zsh  := zsh/site-functions/_stook
+COMPLETION_fish := fish/vendor_completions.d/stook.fish
+
+# What was built for another machine can't be asked for them.
+COMPLETIONS := $(if $(filter $(ARCH),$(HOST)),bash zsh fish)
+
+$(B)/completion/%: $(B)/stook
+	$(Q)mkdir -p $(@D) && $< completion $* >$@
+
+install: all $(COMPLETIONS:%=$(B)/completion/%)
 	install -Dm755 $(B)/stook $(DESTDIR)$(PREFIX)/bin/stook
+	$(foreach s,$(COMPLETIONS),install -Dm644 $(B)/completion/$(s) \
+		$(DESTDIR)$(PREFIX)/share/$(COMPLETION_$(s)) &&) true
 	for page in docs/*.1; do \
 		install -Dm644 $$page $(DESTDIR)$(PREFIX)/share/man/man1/$${page##*/} || exit; done
 

@@ -1,6 +1,8 @@
-/* The subcommands: main.c has the table, each has a file of its own. */
+/* The subcommands: commands.c has the table, each has a file of its own. */
 #ifndef STOOK_CMD_COMMANDS_H
 #define STOOK_CMD_COMMANDS_H
+
+#include <stddef.h>
 
 enum {
 	EXIT_FAILED = 1,
@@ -8,8 +10,21 @@ enum {
 	EXIT_OWN_FAILURE = 125, /* with `-- CMD`, whose own status may be anything */
 };
 
+struct command {
+	const char *name;
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name; its exit status */
+	const char *summary;
+};
+
+const struct command *command_get(size_t i); /* NULL behind the last one */
+const struct command *command_find(const char *name);
+
+int cmd_completion(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_flame(int argc, char **argv);
 int cmd_funccount(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_stackcount(int argc, char **argv);
 int cmd_symbolize(int argc, char **argv);
 int cmd_tally(int argc, char **argv);

@@ -1,27 +1,15 @@
-/* stook COMMAND …: finds the command and runs it. A new one is a file of its own and a row here. */
+/* stook COMMAND …: finds the command and runs it. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/fd_io.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
 
-static const struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *summary;
-} commands[] = {
-	{"profile", cmd_profile, "sample stacks on a timer or a counter"},
-	{"funccount", cmd_funccount, "count the calls of functions, by pattern"},
-	{"stackcount", cmd_stackcount, "count the stacks that lead to a function or tracepoint"},
-	{"tally", cmd_tally, "hits by key, with sums and histograms of arguments or latency"},
-	{"symbolize", cmd_symbolize, "name here what was recorded elsewhere without names"},
-};
-
 static void print_help(FILE *out)
 {
+	const struct command *command;
 	size_t i;
 
 	fputs("stook: a profiler for Linux production hosts\n"
@@ -30,8 +18,8 @@ static void print_help(FILE *out)
 	      "\n"
 	      "commands:\n",
 	      out);
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+	for (i = 0; (command = command_get(i)); i++)
+		fprintf(out, "  %-10s %s\n", command->name, command->summary);
 	fputs("\n"
 	      "'stook COMMAND --help' tells a command's options; 'stook --version' the version.\n",
 	      out);
@@ -40,7 +28,7 @@ static void print_help(FILE *out)
 int main(int argc, char **argv)
 {
 	const char *name = argc > 1 ? argv[1] : NULL;
-	size_t i;
+	const struct command *command;
 
 	fd_open_standard_streams();
 	(void)signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it takes waitpid() away */
@@ -56,9 +44,9 @@ int main(int argc, char **argv)
 		puts("stook " STOOK_VERSION);
 		return 0;
 	}
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (!strcmp(name, commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
+	command = command_find(name);
+	if (command)
+		return command->run(argc - 1, argv + 1);
 	complain("no command '%s'; 'stook --help' lists them", name);
 	return EXIT_USAGE;
 }

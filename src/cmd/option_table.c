@@ -6,19 +6,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ROWS_MAX	128
 #define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: this + i */
 #define HELP_VALUE	1000
 #define LEFT_COLUMNS	26
 
 /* A table's rows, one behind the other, as getopt wants them. */
 struct rows {
-	const struct option_row *rows[ROWS_MAX];
-	void *options[ROWS_MAX];
+	const struct option_row *rows[OPTION_ROWS_MAX];
+	void *options[OPTION_ROWS_MAX];
 	size_t nr;
-	struct option longs[ROWS_MAX + 2];
-	char shorts[2 * ROWS_MAX + 4];
+	struct option longs[OPTION_ROWS_MAX + 2];
+	char shorts[2 * OPTION_ROWS_MAX + 4];
 };
+
+/* Who wants to see tables; see option_table_visit(). */
+static option_table_visit_fn *visitor;
+static void *visitor_context;
+
+void option_table_visit(option_table_visit_fn *visit, void *context)
+{
+	visitor = visit;
+	visitor_context = context;
+}
 
 int option_bad(struct error *error, const char *option, const char *value, const char *wanted)
 {
@@ -35,7 +44,7 @@ static void list_rows(const struct option_table *table, struct rows *rows)
 	size_t group, i;
 
 	for (group = 0; group < table->nr_groups; group++)
-		for (i = 0; i < table->groups[group].nr && rows->nr < ROWS_MAX; i++) {
+		for (i = 0; i < table->groups[group].nr && rows->nr < OPTION_ROWS_MAX; i++) {
 			rows->rows[rows->nr] = &table->groups[group].rows[i];
 			rows->options[rows->nr++] = table->groups[group].options;
 		}
@@ -76,17 +85,29 @@ static size_t first_of_name(const struct rows *rows, const char *name)
 	return i;
 }
 
-static void print_help(const struct option_table *table, const struct rows *rows)
+size_t option_table_rows(const struct option_table *table,
+			 const struct option_row *ret[OPTION_ROWS_MAX])
 {
-	size_t i;
+	struct rows rows = {0};
+	size_t nr = 0, i;
+
+	list_rows(table, &rows);
+	for (i = 0; i < rows.nr; i++)
+		if (first_of_name(&rows, rows.rows[i]->name) == i)
+			ret[nr++] = rows.rows[i];
+	return nr;
+}
+
+static void print_help(const struct option_table *table)
+{
+	const struct option_row *rows[OPTION_ROWS_MAX];
+	size_t nr = option_table_rows(table, rows), i;
 
 	puts(table->usage);
-	for (i = 0; i < rows->nr; i++) {
-		const struct option_row *row = rows->rows[i];
+	for (i = 0; i < nr; i++) {
+		const struct option_row *row = rows[i];
 		char left[64];
 
-		if (first_of_name(rows, row->name) != i)
-			continue;
 		(void)snprintf(left, sizeof(left), "%c%c%s --%s%s%s", row->letter ? '-' : ' ',
 			       row->letter ? row->letter : ' ', row->letter ? "," : " ", row->name,
 			       row->value ? " " : "", row->value ? row->value : "");
@@ -124,6 +145,10 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 {
 	struct rows rows = {0};
 
+	if (visitor) {
+		visitor(visitor_context, table);
+		return 1;
+	}
 	list_rows(table, &rows);
 	fill_getopt(&rows);
 	opterr = 0;
@@ -133,7 +158,7 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 		int err;
 
 		if (value == HELP_VALUE || value == 'h') {
-			print_help(table, &rows);
+			print_help(table);
 			return 1;
 		}
 		if (value == ':')

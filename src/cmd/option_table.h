@@ -43,6 +43,19 @@ struct option_table {
 int option_table_parse(const struct option_table *table, int argc, char **argv,
 		       struct error *error);
 
+/*
+ * From now on, instead of parsing, option_table_parse() hands its table over and returns 1, so that
+ * a command that is run says what its options are. NULL: as before.
+ */
+typedef void option_table_visit_fn(void *context, const struct option_table *table);
+void option_table_visit(option_table_visit_fn *visit, void *context);
+
+#define OPTION_ROWS_MAX 128
+
+/* The rows of all groups, each name once; how many they are. */
+size_t option_table_rows(const struct option_table *table,
+			 const struct option_row *ret[OPTION_ROWS_MAX]);
+
 /* "bad value 'x' for --opt: wanted"; returns -EINVAL. */
 int option_bad(struct error *error, const char *option, const char *value, const char *wanted);
 

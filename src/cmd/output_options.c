@@ -57,9 +57,11 @@ static int take_annotate(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	{'f', "folded", NULL, take_folded, "folded stacks on stdout, for flamegraph.pl"},
-	{0, "format", "NAME", take_format, "what to print on stdout: folded, report, pprof"},
+	{0, "format", "NAME", take_format,
+	 "what to print on stdout: report, folded, svg, html, pprof, speedscope, perf, json, "
+	 "csv, md"},
 	{'o', "output", "FILE", take_output,
-	 "write FILE.folded, FILE.txt or FILE.pb.gz; may be repeated"},
+	 "write FILE.svg, .html, .folded, .pb.gz, .txt, …: by its end; may be repeated"},
 	{0, "delimited", NULL, take_delimited, "a frame '-' between user and kernel stacks"},
 	{0, "annotate", NULL, take_annotate,
 	 "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"},

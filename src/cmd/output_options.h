@@ -12,6 +12,7 @@
 
 struct output_options {
 	const struct format *stdout_format; /* NULL: not asked for */
+	const char *default_format;	    /* of stdout, then; NULL: the report */
 	bool delimited, annotate;
 	const char *paths[OUTPUTS_MAX];
 	size_t nr_paths;

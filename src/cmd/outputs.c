@@ -44,6 +44,15 @@ static int open_files(struct outputs *outputs, struct error *error)
 	return 0;
 }
 
+/* https://no-color.org: set to anything but nothing. */
+static bool shows_color(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+	       !(terminal && !strcmp(terminal, "dumb"));
+}
+
 static unsigned terminal_width(void)
 {
 	struct winsize size;
@@ -71,18 +80,24 @@ int outputs_open(struct outputs *outputs, const struct output_options *options,
 	outputs->format.delimited = options->delimited;
 	outputs->format.annotate = options->annotate;
 	outputs->format.width = terminal_width();
+	outputs->format.color = shows_color();
 	outputs->format.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	return open_files(outputs, error);
+}
+
+static const struct format *format_of_stdout(const struct output_options *options)
+{
+	if (options->stdout_format)
+		return options->stdout_format;
+	return format_by_name(options->default_format ? options->default_format : "report");
 }
 
 static int write_stdout(const struct outputs *outputs, const struct profile *profile,
 			struct error *error)
 {
-	const struct format *format = outputs->options->stdout_format;
+	const struct format *format = format_of_stdout(outputs->options);
 	int err;
 
-	if (!format)
-		format = format_by_name("report");
 	if (outputs->are_many && format != format_by_name("folded")) {
 		char text[32] = "";
 		time_t now = time(NULL);
@@ -101,15 +116,18 @@ static int write_stdout(const struct outputs *outputs, const struct profile *pro
 		   : 0;
 }
 
+/* Colours are for the terminal. */
 static int write_file(struct out_file *file, const struct format_options *format_options,
 		      const struct profile *profile, struct error *error)
 {
 	const struct format *format = format_by_path(file->path);
+	struct format_options plain = *format_options;
 	int err;
 
 	if (!format)
 		format = format_by_name("folded"); /* /dev/… */
-	err = format->write(profile, format_options, file->stream);
+	plain.color = false;
+	err = format->write(profile, &plain, file->stream);
 	if (err) {
 		(void)error_set(error, err, "cannot write '%s': %s", file->path, strerror(-err));
 		out_file_abort(file);

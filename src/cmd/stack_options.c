@@ -7,9 +7,13 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/number.h"
 #include "bpf/wire.h"
 #include "profile/profile.h"
+
+/* Maps are exchanged at the end of each slice, which takes some 10 ms. */
+#define MIN_SLICE_NS (100 * NS_PER_MS)
 
 static int take_comm(void *context, const char *value, struct error *error)
 {
@@ -65,6 +69,15 @@ static int take_by(void *context, const char *value, struct error *error)
 			return 0;
 		at += length + 1;
 	}
+}
+
+static int take_timeline(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	if (number_parse_seconds(value, &options->slice_ns) < 0 || options->slice_ns < MIN_SLICE_NS)
+		return option_bad(error, "--timeline", value, "seconds of a slice, at least 0.1");
+	return 0;
 }
 
 static int take_depth(void *context, const char *value, struct error *error)
@@ -175,6 +188,7 @@ static const struct option_row rows[] = {
 	{'U', "user", NULL, take_user, "user stacks only"},
 	{'K', "kernel", NULL, take_kernel, "kernel stacks only"},
 	{0, "by", "KEY,…", take_by, "tell apart by pid, tid, comm, cpu, cgroup (default comm)"},
+	{0, "timeline", "SECS", take_timeline, "keep apart what was in each slice of so much time"},
 	{0, "unwind", "HOW", take_unwind,
 	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
 	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 512)"},

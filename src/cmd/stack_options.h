@@ -23,7 +23,8 @@ struct stack_options {
 	regex_t comm;
 
 	bool no_user, no_kernel;
-	unsigned labels; /* enum label bits */
+	unsigned labels;   /* enum label bits */
+	uint64_t slice_ns; /* of the timeline; 0: none */
 	enum unwind_mode unwind;
 	size_t max_table_bytes;	  /* 0: the default */
 	const char *table_folder; /* NULL: the default; "none" */

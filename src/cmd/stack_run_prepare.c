@@ -107,6 +107,7 @@ static int open_session(struct stack_run *run, struct error *error)
 		.tasks = run->run.tasks,
 		.comm = options->has_comm ? &options->comm : NULL,
 		.labels = options->labels,
+		.slice_ns = options->slice_ns,
 		.include_idle = source->include_idle,
 		.max_user_frames = max_frames(options->no_user || user_stacks_are_dangerous(run),
 					      options->max_depth, WIRE_MAX_USER_FRAMES),
@@ -127,26 +128,38 @@ static int open_session(struct stack_run *run, struct error *error)
 	return err;
 }
 
+/* What counts are of: samples, or hits, or a sum of the event. 0 or -ENOMEM. */
+static int name_counted(struct profile *profile, const struct stack_source *source,
+			struct value_type *ret)
+{
+	int64_t type =
+		profile_add_string(profile, source->is_sum ? source->event_name : source->unit);
+	int64_t unit = source->is_sum ? profile_add_string(profile, source->period_unit) : 0;
+
+	if (type < 0 || unit < 0)
+		return -ENOMEM;
+	if (source->is_sum || strcmp(source->unit, "samples") != 0)
+		*ret = (struct value_type){.type = (uint32_t)type, .unit = (uint32_t)unit};
+	return 0;
+}
+
 static int note_origin(struct stack_run *run, struct error *error)
 {
 	const struct task_options *tasks = run->run.options;
 	struct profile *profile = session_profile(run->session);
 	int64_t event = profile_add_string(profile, run->source.event_name);
 	int64_t unit = profile_add_string(profile, run->source.period_unit);
-	int64_t counted = profile_add_string(profile, run->source.unit);
+	struct profile_origin origin = {
+		.event = (uint32_t)event,
+		.unit = (uint32_t)unit,
+		.period = run->source.period,
+		.time_ns = clock_read_ns(CLOCK_REALTIME),
+		.duration_ns = tasks->interval_ns ? tasks->interval_ns : tasks->duration_ns,
+	};
 
-	if (event < 0 || unit < 0 || counted < 0)
+	if (event < 0 || unit < 0 || name_counted(profile, &run->source, &origin.counted) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
-	profile_set_origin(profile, &(struct profile_origin){
-					    .event = (uint32_t)event,
-					    .unit = (uint32_t)unit,
-					    .counted = (uint32_t)counted,
-					    .period = run->source.period,
-					    .is_sum = run->source.is_sum,
-					    .time_ns = clock_read_ns(CLOCK_REALTIME),
-					    .duration_ns = tasks->interval_ns ? tasks->interval_ns
-									      : tasks->duration_ns,
-				    });
+	profile_set_origin(profile, &origin);
 	return 0;
 }
 
@@ -167,7 +180,7 @@ static int open_outputs(struct stack_run *run, struct error *error)
 {
 	const struct stack_options *options = run->options;
 	const struct format_options format = {
-		.labels = options->labels,
+		.labels = options->labels | (options->slice_ns ? LABEL_SLICE : 0),
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
 	};

@@ -15,10 +15,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "cmd/complain.h"
+#include "cmd/inputs.h"
 #include "cmd/naming_notes.h"
 #include "cmd/naming_options.h"
 #include "cmd/outputs.h"
@@ -32,8 +34,7 @@ struct symbolize {
 	struct naming_options naming;
 	bool is_quiet;
 	struct outputs outputs;
-	struct profile *profile;
-	struct format_notes notes; /* what the input had besides the profile */
+	struct inputs inputs;
 	struct symbolizer *symbolizer;
 };
 
@@ -96,26 +97,14 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 /* Whatever its name is it may be pprof, unless the name says that it is something else. */
 static int read_input(struct symbolize *symbolize, struct error *error)
 {
-	const struct format *pprof = format_by_name("pprof");
+	const struct input_options options = {.format = format_by_name("pprof")};
 	const struct format *named = format_by_path(symbolize->input);
-	bool is_stdin = !strcmp(symbolize->input, "-");
-	cleanup_file FILE *file = is_stdin ? NULL : fopen(symbolize->input, "re");
-	struct error why = {0};
-	int err;
 
-	if (!is_stdin && !file)
-		return error_set_errno(error, "cannot open '%s'", symbolize->input);
-	if (named && named != pprof)
+	if (named && named != options.format && !access(symbolize->input, F_OK))
 		return error_set(error, -EINVAL,
 				 "'%s' has no addresses to name: a .pb.gz file is wanted",
 				 symbolize->input);
-	symbolize->profile = profile_new();
-	if (!symbolize->profile)
-		return error_set(error, -ENOMEM, "out of memory");
-	err = pprof->read(is_stdin ? stdin : file, symbolize->profile, &symbolize->notes, &why);
-	if (err < 0)
-		return error_set(error, err, "cannot read '%s': %s", symbolize->input, why.text);
-	return 0;
+	return inputs_read(&symbolize->inputs, &options, &symbolize->input, 1, error);
 }
 
 static int name(struct symbolize *symbolize, struct error *error)
@@ -124,7 +113,7 @@ static int name(struct symbolize *symbolize, struct error *error)
 
 	symbolize->symbolizer = symbolizer_new(&options);
 	if (!symbolize->symbolizer ||
-	    symbolizer_name(symbolize->symbolizer, symbolize->profile) < 0)
+	    symbolizer_name(symbolize->symbolizer, symbolize->inputs.profile) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -163,18 +152,9 @@ static void tell_missing(const struct profile *profile, uint32_t module, size_t 
 	(void)fprintf(stderr, ": %zu frame%s\n", nr, nr == 1 ? "" : "s");
 }
 
-static void tell_dropped(uint64_t nr, const char *what, const char *why)
-{
-	char number[COLUMNS_NUMBER_BYTES];
-
-	if (nr)
-		complain("dropped %s %s%s %s", columns_number(number, nr), what, nr == 1 ? "" : "s",
-			 why);
-}
-
 static int tell(const struct symbolize *symbolize, struct error *error)
 {
-	cleanup_free size_t *nr_missing = count_missing(symbolize->profile);
+	cleanup_free size_t *nr_missing = count_missing(symbolize->inputs.profile);
 	struct symbolizer_result result;
 	char numbers[2][COLUMNS_NUMBER_BYTES];
 	uint32_t module;
@@ -184,11 +164,10 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 	symbolizer_summarize(symbolize->symbolizer, &result);
 	complain("%s of %s frames have names", columns_number(numbers[0], result.nr_named),
 		 columns_number(numbers[1], result.nr_named + result.nr_unnamed));
-	for (module = 0; module < profile_nr_modules(symbolize->profile); module++)
+	for (module = 0; module < profile_nr_modules(symbolize->inputs.profile); module++)
 		if (nr_missing[module])
-			tell_missing(symbolize->profile, module, nr_missing[module]);
-	tell_dropped(symbolize->notes.dropped_labels, "label", "of kinds that are not kept");
-	tell_dropped(symbolize->notes.dropped_samples, "sample", "with negative values");
+			tell_missing(symbolize->inputs.profile, module, nr_missing[module]);
+	inputs_complain(&symbolize->inputs);
 	naming_notes_tell(symbolize->symbolizer);
 	return 0;
 }
@@ -202,12 +181,12 @@ static int run(struct symbolize *symbolize, struct error *error)
 
 	if (err)
 		return err;
-	format.labels = symbolize->notes.labels;
+	format.labels = symbolize->inputs.notes.labels;
 	err = outputs_open(&symbolize->outputs, &symbolize->output, &format, false, error);
 	if (!err)
 		err = name(symbolize, error);
 	if (!err)
-		err = outputs_write(&symbolize->outputs, symbolize->profile, error);
+		err = outputs_write(&symbolize->outputs, symbolize->inputs.profile, error);
 	if (!err && !symbolize->is_quiet)
 		err = tell(symbolize, error);
 	return err;
@@ -229,6 +208,6 @@ int cmd_symbolize(int argc, char **argv)
 		complain_error(&error);
 	outputs_clear(&symbolize.outputs);
 	symbolizer_free(symbolize.symbolizer);
-	profile_free(symbolize.profile);
+	inputs_clear(&symbolize.inputs);
 	return err && err != -EPIPE ? EXIT_FAILED : 0;
 }

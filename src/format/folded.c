@@ -4,8 +4,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
+#include "format/folded_line.h"
+#include "format/folded_read.h"
 #include "profile/named_stacks.h"
 
 #define SEPARATOR ';'
@@ -56,7 +60,34 @@ static uint32_t *sorted_lines(const struct named_stacks *stacks)
 	return lines;
 }
 
-static void write_line(const struct named_stacks *stacks, uint32_t line, FILE *out)
+/* Counts that were read with a fraction are written with it; see folded_read.h. */
+static struct folded_scale scale_of(const struct profile *profile)
+{
+	struct value_type counted = profile_origin(profile)->counted;
+	const char *unit = profile_string(profile, counted.unit);
+
+	if (strcmp(profile_string(profile, counted.type), FOLDED_WEIGHT) != 0 ||
+	    !text_starts_with(unit, FOLDED_PARTS_OF) || unit[strspn(unit, "1/0")] ||
+	    strlen(unit) > strlen(FOLDED_PARTS_OF) + FOLDED_MAX_DECIMALS)
+		return folded_scale(0);
+	return folded_scale((unsigned)(strlen(unit) - strlen(FOLDED_PARTS_OF)));
+}
+
+static void write_count(uint64_t count, struct folded_scale scale, FILE *out)
+{
+	uint64_t part = count % scale.factor;
+	int digits = (int)scale.decimals;
+
+	(void)fprintf(out, " %" PRIu64, count / scale.factor);
+	for (; part && part % 10 == 0; part /= 10)
+		digits--;
+	if (part)
+		(void)fprintf(out, ".%0*" PRIu64, digits, part);
+	(void)putc_unlocked('\n', out);
+}
+
+static void write_line(const struct named_stacks *stacks, uint32_t line, struct folded_scale scale,
+		       FILE *out)
 {
 	size_t nr, i;
 	const uint32_t *words = named_stacks_get(stacks, line, &nr);
@@ -66,7 +97,7 @@ static void write_line(const struct named_stacks *stacks, uint32_t line, FILE *o
 			(void)putc_unlocked(SEPARATOR, out);
 		(void)fputs_unlocked(named_stacks_word(stacks, words[i]), out);
 	}
-	(void)fprintf(out, " %" PRIu64 "\n", stacks->counts[line]);
+	write_count(stacks->counts[line], scale, out);
 }
 
 int folded_write(const struct profile *profile, const struct folded_options *options, FILE *out)
@@ -82,6 +113,7 @@ int folded_write(const struct profile *profile, const struct folded_options *opt
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
 	};
+	const struct folded_scale scale = scale_of(profile);
 	cleanup(named_stacks_clear) struct named_stacks stacks = {0};
 	cleanup_free uint32_t *lines = NULL;
 	size_t i;
@@ -93,7 +125,7 @@ int folded_write(const struct profile *profile, const struct folded_options *opt
 		return -ENOMEM;
 	errno = 0;
 	for (i = 0; i < named_stacks_nr(&stacks) && !ferror_unlocked(out); i++)
-		write_line(&stacks, lines[i], out);
+		write_line(&stacks, lines[i], scale, out);
 	if (ferror_unlocked(out) || fflush(out) != 0)
 		return errno ? -errno : -EIO;
 	return 0;

@@ -4,9 +4,20 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "format/diff_rows.h"
+#include "format/diff_table.h"
 #include "format/folded.h"
+#include "format/folded_read.h"
+#include "format/markdown.h"
+#include "format/perf_script_read.h"
+#include "format/perf_script_write.h"
+#include "format/html.h"
 #include "format/pprof.h"
 #include "format/report.h"
+#include "format/report_csv.h"
+#include "format/report_json.h"
+#include "format/speedscope.h"
+#include "format/svg.h"
 
 static int write_folded(const struct profile *profile, const struct format_options *options,
 			FILE *out)
@@ -19,21 +30,65 @@ static int write_folded(const struct profile *profile, const struct format_optio
 		.no_kernel = options->no_kernel,
 	};
 
+	if (options->comparison)
+		return diff_rows_write_folded(profile, options, out);
 	return folded_write(profile, &folded, out);
 }
 
-static int write_report(const struct profile *profile, const struct format_options *options,
-			FILE *out)
+static struct report_options report_options(const struct format_options *options)
 {
 	struct report_options report = {
 		.labels = options->labels,
 		.width = options->width,
 		.ascii = options->ascii,
+		.color = options->color,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
+		.categories = options->categories,
 	};
 
+	if (options->report)
+		report.style = *options->report;
+	return report;
+}
+
+static int write_report(const struct profile *profile, const struct format_options *options,
+			FILE *out)
+{
+	const struct report_options report = report_options(options);
+
+	if (options->comparison)
+		return diff_table_write(profile, options, options->comparison, out);
 	return report_write(profile, &report, out);
+}
+
+static int write_json(const struct profile *profile, const struct format_options *options,
+		      FILE *out)
+{
+	const struct report_options report = report_options(options);
+
+	if (options->comparison)
+		return diff_rows_write_json(profile, options, options->comparison, out);
+	return report_json_write(profile, &report, out);
+}
+
+static int write_csv(const struct profile *profile, const struct format_options *options, FILE *out)
+{
+	const struct report_options report = report_options(options);
+
+	if (options->comparison)
+		return diff_rows_write_csv(profile, options, options->comparison, out);
+	return report_csv_write(profile, &report, out);
+}
+
+static int write_markdown(const struct profile *profile, const struct format_options *options,
+			  FILE *out)
+{
+	const struct report_options report = report_options(options);
+
+	if (options->comparison)
+		return diff_rows_write_markdown(profile, options, options->comparison, out);
+	return markdown_write(profile, &report, out);
 }
 
 static int write_pprof(const struct profile *profile, const struct format_options *options,
@@ -62,11 +117,81 @@ static int read_pprof(FILE *in, struct profile *profile, struct format_notes *no
 	return result;
 }
 
-/* name, extensions, is_binary, write, read */
-#define FORMATS(X)                                        \
-	X("folded", ".folded", false, write_folded, NULL) \
-	X("report", ".txt", false, write_report, NULL)    \
-	X("pprof", ".pb.gz, .pprof", true, write_pprof, read_pprof)
+/* Compressed, or not: then the first field is a type of values, a message with a type or a unit. */
+static bool is_pprof(const char *head, size_t nr)
+{
+	if (nr < 3)
+		return false;
+	return (head[0] == '\x1f' && head[1] == '\x8b') ||
+	       (head[0] == '\x0a' && (head[2] == '\x08' || head[2] == '\x10'));
+}
+
+static int read_folded(FILE *in, struct profile *profile, struct format_notes *notes,
+		       struct error *error)
+{
+	struct folded_notes folded = {0};
+	int result = folded_read(in, profile, &folded, error);
+
+	*notes = (struct format_notes){
+		.labels = folded.labels,
+		.annotated = folded.annotated,
+		.bad_lines = folded.bad_lines,
+		.first_bad_line = folded.first_bad_line,
+	};
+	return result;
+}
+
+static int write_perf(const struct profile *profile, const struct format_options *options,
+		      FILE *out)
+{
+	struct perf_script_options perf = {
+		.labels = options->labels,
+		.no_user = options->no_user,
+		.no_kernel = options->no_kernel,
+	};
+
+	return perf_script_write(profile, &perf, out);
+}
+
+static int read_perf(FILE *in, struct profile *profile, struct format_notes *notes,
+		     struct error *error)
+{
+	struct perf_script_notes perf = {0};
+	int result = perf_script_read(in, profile, &perf, error);
+
+	*notes = (struct format_notes){
+		.labels = perf.labels,
+		.dropped_samples = perf.dropped_samples,
+		.bad_lines = perf.bad_lines,
+		.first_bad_line = perf.first_bad_line,
+	};
+	return result;
+}
+
+static int write_speedscope(const struct profile *profile, const struct format_options *options,
+			    FILE *out)
+{
+	struct speedscope_options speedscope = {
+		.labels = options->labels,
+		.no_user = options->no_user,
+		.no_kernel = options->no_kernel,
+	};
+
+	return speedscope_write(profile, &speedscope, out);
+}
+
+/* name, extensions, is_binary, write, read, is_it; of those that match, the first is the one */
+#define FORMATS(X)                                                              \
+	X("pprof", ".pb.gz, .pprof", true, write_pprof, read_pprof, is_pprof)   \
+	X("perf", ".perf", false, write_perf, read_perf, perf_script_is_it)     \
+	X("folded", ".folded", false, write_folded, read_folded, folded_is_it)  \
+	X("report", ".txt", false, write_report, NULL, NULL)                    \
+	X("html", ".html", true, html_write, NULL, NULL)                        \
+	X("svg", ".svg", true, svg_write, NULL, NULL)                           \
+	X("speedscope", ".speedscope.json", true, write_speedscope, NULL, NULL) \
+	X("json", ".json", false, write_json, NULL, NULL)                       \
+	X("csv", ".csv", false, write_csv, NULL, NULL)                          \
+	X("md", ".md", false, write_markdown, NULL, NULL)
 
 static const struct format formats[] = {
 #define X(...) {__VA_ARGS__},
@@ -74,7 +199,8 @@ static const struct format formats[] = {
 #undef X
 };
 
-#define BETWEEN ", "
+#define BETWEEN	   ", "
+#define HEAD_BYTES 4096 /* that content is told by */
 
 const struct format *format_by_name(const char *name)
 {
@@ -116,6 +242,43 @@ const char *format_extension(const char *path)
 	const struct format *format = format_by_path(path);
 
 	return format ? path + strlen(path) - extension_bytes(format, path) : NULL;
+}
+
+/* glibc's streams take back as much as was read of them; of others' only the first byte is sure. */
+static bool put_back(const char *head, size_t nr, FILE *in)
+{
+	while (nr && ungetc((unsigned char)head[nr - 1], in) != EOF)
+		nr--;
+	return !nr;
+}
+
+const struct format *format_by_content(FILE *in)
+{
+	char head[HEAD_BYTES];
+	size_t nr = 0, i;
+	int byte;
+
+	while (nr < sizeof(head) && (byte = getc_unlocked(in)) != EOF)
+		head[nr++] = (char)byte;
+	clearerr(in);
+	if (!nr || !put_back(head, nr, in))
+		return NULL;
+	for (i = 0; i < ARRAY_SIZE(formats); i++)
+		if (formats[i].read && formats[i].is_it && formats[i].is_it(head, nr))
+			return &formats[i];
+	return NULL;
+}
+
+const char *format_read_names(char names[FORMAT_NAMES_BYTES])
+{
+	size_t nr = 0, i;
+
+	names[0] = '\0';
+	for (i = 0; i < ARRAY_SIZE(formats); i++)
+		if (formats[i].read && nr < FORMAT_NAMES_BYTES)
+			nr += (size_t)snprintf(names + nr, FORMAT_NAMES_BYTES - nr, "%s%s",
+					       nr ? BETWEEN : "", formats[i].name);
+	return names;
 }
 
 const char *format_names(void)

@@ -9,20 +9,33 @@
 #include "base/error.h"
 #include "profile/profile.h"
 
+struct categories;
+struct comparison_style;
+struct flame_style;
+struct report_style;
+
 /* What the user may ask of any of them; each takes what concerns it. */
 struct format_options {
 	unsigned labels; /* enum label bits that were told apart */
 	bool delimited, annotate;
-	bool no_user, no_kernel; /* such stacks were not asked for */
-	unsigned width;		 /* columns of the terminal; 0: none */
-	bool ascii;		 /* it does not show UTF-8 */
+	bool no_user, no_kernel;		   /* such stacks were not asked for */
+	unsigned width;				   /* columns of the terminal; 0: none */
+	bool ascii;				   /* it does not show UTF-8 */
+	bool color;				   /* it shows colours, and they are wanted */
+	const struct flame_style *flame;	   /* NULL: as it is by default */
+	const struct report_style *report;	   /* likewise */
+	const struct categories *categories;	   /* NULL: none */
+	const struct comparison_style *comparison; /* of a difference; NULL: it is none */
 };
 
 /* What was in a file besides the profile. */
 struct format_notes {
 	unsigned labels;	  /* enum label bits that its samples had */
+	bool annotated;		  /* names were marked with their kinds, as --annotate does */
 	uint64_t dropped_labels;  /* that a profile has no place for */
 	uint64_t dropped_samples; /* likewise */
+	uint64_t bad_lines;	  /* of text, that were passed over */
+	uint64_t first_bad_line;  /* counted from 1 */
 };
 
 struct format {
@@ -35,11 +48,19 @@ struct format {
 	/* Into a new profile. 0 or a negative errno. NULL: such files are written only. */
 	int (*read)(FILE *in, struct profile *profile, struct format_notes *notes,
 		    struct error *error);
+	/* Whether so many first bytes of a file are of this format. NULL: can't be told. */
+	bool (*is_it)(const char *head, size_t nr);
 };
 
 /* NULL if there is no such format. */
 const struct format *format_by_name(const char *name);
 const struct format *format_by_path(const char *path);
+
+/*
+ * What a stream has in it, by its first bytes, which stay to be read. NULL if nothing that can be
+ * read, or the stream is at its end.
+ */
+const struct format *format_by_content(FILE *in);
 
 /* Where in the path its format's extension begins; NULL if it has none. */
 const char *format_extension(const char *path);
@@ -47,5 +68,9 @@ const char *format_extension(const char *path);
 /* "folded, report, …", for messages: all names, or all extensions. */
 const char *format_names(void);
 const char *format_extensions(void);
+
+/* The names of those that can be read. */
+#define FORMAT_NAMES_BYTES 128
+const char *format_read_names(char names[FORMAT_NAMES_BYTES]);
 
 #endif

@@ -1,13 +1,6 @@
 /*
- * Modules become objects by being sorted: those that agree in kind, name, build id and whether they
- * are gone are one, since pprof knows a file by nothing else. Of several the one that knows most of
- * its segments speaks for them.
- *
- * A frame of a file is translated by the first segment that its offset lies in. One in none of them
- * goes into a mapping of the whole file. What has no address goes into the object's first mapping,
- * with address 0.
- *
- * The two places of missed stacks are sorted in with all others, as two frames past the profile's.
+ * Places are sorted by content and those that say the same become one. The two places of missed
+ * stacks are sorted in with all others, as two frames past the profile's.
  */
 #include "format/pprof_code.h"
 
@@ -15,241 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "format/pprof_fields.h"
+#include "format/pprof_values.h"
 
-/* --- objects -----------------------------------------------------------------------------------
- */
-
-static int compare_texts(const char *a, size_t nr_a, const char *b, size_t nr_b)
-{
-	int order = memcmp(a, b, nr_a < nr_b ? nr_a : nr_b);
-
-	return order ? order : (nr_a > nr_b) - (nr_a < nr_b);
-}
-
-static int compare_build_ids(const struct module_code *a, const struct module_code *b)
-{
-	return compare_texts((const char *)a->build_id, a->build_id_bytes,
-			     (const char *)b->build_id, b->build_id_bytes);
-}
-
-static const struct module_code no_code;
-
-static const struct module_code *code_of(const struct pprof_object *object)
-{
-	return object->code ? object->code : &no_code;
-}
-
-/* Programs first: pprof takes the first mapping's file for the one that was profiled. */
-static int rank_of(const struct pprof_object *object)
-{
-	static const int ranks[] = {
-		[MODULE_UNKNOWN] = 0,  [MODULE_FILE] = 1,   [MODULE_VDSO] = 3,
-		[MODULE_RUN_TIME] = 4, [MODULE_KERNEL] = 5,
-	};
-	bool is_library = object->kind == MODULE_FILE &&
-			  memmem(object->name, object->name_bytes, ".so", strlen(".so"));
-
-	return ranks[object->kind] + is_library;
-}
-
-static int compare_objects(const struct pprof_object *a, const struct pprof_object *b)
-{
-	int order = rank_of(a) - rank_of(b);
-
-	if (order)
-		return order;
-	order = compare_texts(a->name, a->name_bytes, b->name, b->name_bytes);
-	if (order)
-		return order;
-	if (a->is_gone != b->is_gone)
-		return a->is_gone ? 1 : -1;
-	return compare_build_ids(code_of(a), code_of(b));
-}
-
-struct module_object {
-	struct pprof_object object;
-	uint32_t module;
-};
-
-/* Equal objects: the one with most segments comes first. */
-static int compare_module_objects(const void *a, const void *b)
-{
-	const struct pprof_object *one = &((const struct module_object *)a)->object;
-	const struct pprof_object *other = &((const struct module_object *)b)->object;
-	int order = compare_objects(one, other);
-	unsigned nr_one = code_of(one)->nr_segments, nr_other = code_of(other)->nr_segments;
-
-	if (order)
-		return order;
-	if (nr_one != nr_other)
-		return nr_one > nr_other ? -1 : 1;
-	return memcmp(code_of(one)->segments, code_of(other)->segments,
-		      nr_one * sizeof(struct module_segment));
-}
-
-/* A module of the kernel whose name would not be known for one is taken for the kernel itself. */
-static bool has_own_name(const struct pprof_object *object)
-{
-	if (object->kind == MODULE_KERNEL)
-		return pprof_kind_of(object->name) == MODULE_KERNEL &&
-		       !pprof_is_kernel_itself(object->name);
-	return object->kind != MODULE_RUN_TIME;
-}
-
-static struct pprof_object object_of(const struct profile *profile, uint32_t number)
-{
-	const struct module *module = profile_module(profile, number);
-	struct pprof_object object = {
-		.kind = module->kind,
-		.name = profile_string(profile, module->name),
-		.code = profile_code(profile, number),
-	};
-
-	object.is_gone = code_of(&object)->is_gone;
-	object.name_bytes = pprof_path_length(object.name);
-	if (!has_own_name(&object)) {
-		object.name =
-			object.kind == MODULE_KERNEL ? PPROF_KERNEL_FILE : PPROF_RUN_TIME_FILE;
-		object.name_bytes = strlen(object.name);
-		object.code = NULL;
-		object.is_gone = false;
-	}
-	if (!object.name_bytes && !code_of(&object)->build_id_bytes)
-		object.kind = MODULE_UNKNOWN;
-	return object;
-}
-
-static void group_modules(struct pprof_code *code, const struct module_object *sorted, size_t nr)
-{
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		if (sorted[i].object.kind == MODULE_UNKNOWN)
-			continue;
-		if (!code->nr_objects ||
-		    compare_objects(&code->objects[code->nr_objects - 1], &sorted[i].object) != 0)
-			code->objects[code->nr_objects++] = sorted[i].object;
-		code->object_of_module[sorted[i].module] = (uint32_t)code->nr_objects;
-	}
-}
-
-static int make_objects(struct pprof_code *code)
-{
-	size_t nr = profile_nr_modules(code->profile);
-	cleanup_free struct module_object *sorted = calloc(nr, sizeof(*sorted));
-	uint32_t i;
-
-	code->objects = calloc(nr, sizeof(*code->objects));
-	code->object_of_module = calloc(nr, sizeof(*code->object_of_module));
-	if (!sorted || !code->objects || !code->object_of_module)
-		return -ENOMEM;
-	for (i = 0; i < nr; i++)
-		sorted[i] = (struct module_object){object_of(code->profile, i), i};
-	qsort(sorted, nr, sizeof(*sorted), compare_module_objects);
-	group_modules(code, sorted, nr);
-	return 0;
-}
-
-/* --- mappings ----------------------------------------------------------------------------------
- */
-
-static bool has_segments(const struct pprof_object *object)
-{
-	return object->kind == MODULE_FILE || object->kind == MODULE_VDSO;
-}
-
-static bool is_sound(const struct module_segment *segment)
-{
-	return segment->bytes && segment->bytes <= UINT64_MAX - segment->vaddr &&
-	       segment->bytes <= UINT64_MAX - segment->offset;
-}
-
-/* The segments worth a mapping: how many, and on request the one that has this offset. */
-static size_t find_segment(const struct pprof_object *object, uint64_t offset,
-			   const struct module_segment **ret, size_t *ret_place)
-{
-	const struct module_code *code = code_of(object);
-	size_t nr = 0, i;
-
-	for (i = 0; i < code->nr_segments && i < PROFILE_MAX_SEGMENTS; i++) {
-		const struct module_segment *segment = &code->segments[i];
-
-		if (!is_sound(segment))
-			continue;
-		if (ret && !*ret && offset - segment->offset < segment->bytes) {
-			*ret = segment;
-			*ret_place = nr;
-		}
-		nr++;
-	}
-	return nr;
-}
-
-static int add_mapping(struct pprof_code *code, const struct pprof_mapping *mapping)
-{
-	if (array_reserve(&code->mappings, &code->cap_mappings, code->nr_mappings + 1,
-			  sizeof(*mapping)) < 0)
-		return -ENOMEM;
-	code->mappings[code->nr_mappings++] = *mapping;
-	return 0;
-}
-
-static int add_segments(struct pprof_code *code, uint32_t number)
-{
-	const struct module_code *from = code_of(&code->objects[number]);
-	size_t i;
-
-	for (i = 0; i < from->nr_segments && i < PROFILE_MAX_SEGMENTS; i++) {
-		const struct module_segment *segment = &from->segments[i];
-		const struct pprof_mapping mapping = {
-			.object = number,
-			.start = segment->vaddr,
-			.limit = segment->vaddr + segment->bytes,
-			.offset = segment->offset,
-		};
-
-		if (is_sound(segment) && add_mapping(code, &mapping) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int add_whole(struct pprof_code *code, uint32_t number)
-{
-	struct pprof_mapping whole = {.object = number, .limit = PPROF_WHOLE_LIMIT};
-
-	if (code->objects[number].kind == MODULE_KERNEL) {
-		whole.start = PPROF_KERNEL_START;
-		whole.limit = UINT64_MAX;
-	}
-	return add_mapping(code, &whole);
-}
-
-static int make_mappings(struct pprof_code *code)
-{
-	uint32_t i;
-	int result = 0;
-
-	for (i = 0; i < code->nr_objects && !result; i++) {
-		struct pprof_object *object = &code->objects[i];
-		bool is_cut = has_segments(object) && find_segment(object, 0, NULL, NULL);
-
-		object->first_mapping = (uint32_t)code->nr_mappings;
-		if (!object->is_used)
-			continue;
-		if (is_cut)
-			result = add_segments(code, i);
-		if (!result && (!is_cut || object->needs_whole))
-			result = add_whole(code, i);
-	}
-	return result;
-}
-
-/* --- places ------------------------------------------------------------------------------------
- */
+/* --- places ----------------------------------------------------------------------------------- */
 
 /* The frame's object + 1, or 0. */
 static uint32_t object_of_frame(const struct pprof_code *code, const struct frame *frame)
@@ -257,32 +20,10 @@ static uint32_t object_of_frame(const struct pprof_code *code, const struct fram
 	enum module_kind kind = profile_module(code->profile, frame->module)->kind;
 
 	if (frame->kind == FRAME_KERNEL && kind != MODULE_KERNEL)
-		return code->object_of_module[MODULE_NR_KERNEL];
+		return code->objects.of_module[MODULE_NR_KERNEL];
 	if (frame->kind == FRAME_USER && kind == MODULE_KERNEL)
 		return 0;
-	return code->object_of_module[frame->module];
-}
-
-/* Its mapping, once mappings stand; until then what mappings its object needs. */
-static void place_in_object(struct pprof_code *code, const struct frame *frame, uint32_t number,
-			    struct pprof_place *place)
-{
-	struct pprof_object *object = &code->objects[number];
-	const struct module_segment *segment = NULL;
-	size_t nr = 0, which = 0;
-
-	object->is_used = true;
-	place->mapping = object->first_mapping + 1;
-	if (!place->address || !has_segments(object))
-		return;
-	nr = find_segment(object, frame->address, &segment, &which);
-	if (segment) {
-		place->address = frame->address - segment->offset + segment->vaddr;
-		place->mapping += place->address ? which : 0;
-	} else {
-		object->needs_whole = true;
-		place->mapping += nr;
-	}
+	return code->objects.of_module[frame->module];
 }
 
 /* A name alone is a line without a place in the source. One that says nothing is none. */
@@ -320,11 +61,12 @@ static struct pprof_place place_of(struct pprof_code *code, uint32_t number)
 	struct pprof_place place = {.frame = number};
 	uint32_t object = object_of_frame(code, frame);
 
-	place.address = frame->address < PPROF_NOWHERE ? frame->address : 0;
+	place.address = frame->address < PROFILE_NOWHERE ? frame->address : 0;
 	place_lines(code, frame, &place);
 	if (object) {
-		place_in_object(code, frame, object - 1, &place);
-		note_lines(&code->objects[object - 1], &place);
+		place.mapping = pprof_objects_place(&code->objects, object - 1, place.address,
+						    &place.address);
+		note_lines(&code->objects.objects[object - 1], &place);
 	}
 	return place;
 }
@@ -376,7 +118,9 @@ static void mark_used(const struct profile *profile, bool *is_used)
 		const struct sample *sample = profile_sample(profile, i);
 		const uint32_t *frames = profile_sample_frames(profile, sample);
 
-		for (k = 0; sample->count && k < sample->nr_frames; k++)
+		if (!pprof_values_any(profile, i))
+			continue;
+		for (k = 0; k < sample->nr_frames; k++)
 			is_used[frames[k]] = true;
 	}
 }
@@ -394,7 +138,7 @@ static int find_places(struct pprof_code *code, size_t nr_frames, const bool *is
 	for (i = 0; i < nr_frames; i++)
 		if (is_used[i])
 			(void)place_of(code, i);
-	if (make_mappings(code) < 0)
+	if (pprof_objects_map(&code->objects) < 0)
 		return -ENOMEM;
 	for (i = 0; i < nr_frames; i++)
 		if (is_used[i])
@@ -441,13 +185,12 @@ static int make_places(struct pprof_code *code)
 	return 0;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 int pprof_code_init(struct pprof_code *code, const struct profile *profile)
 {
 	*code = (struct pprof_code){.profile = profile};
-	if (make_objects(code) < 0 || make_places(code) < 0) {
+	if (pprof_objects_init(&code->objects, profile) < 0 || make_places(code) < 0) {
 		pprof_code_clear(code);
 		return -ENOMEM;
 	}
@@ -456,9 +199,7 @@ int pprof_code_init(struct pprof_code *code, const struct profile *profile)
 
 void pprof_code_clear(struct pprof_code *code)
 {
-	free(code->object_of_module);
-	free(code->objects);
-	free(code->mappings);
+	pprof_objects_clear(&code->objects);
 	free(code->places);
 	free(code->place_of_frame);
 	*code = (struct pprof_code){0};
@@ -480,7 +221,10 @@ const struct code_line *pprof_code_lines(const struct pprof_place *place)
 
 bool pprof_code_is_kernel(const struct pprof_code *code, uint32_t place)
 {
+	const struct pprof_objects *objects = &code->objects;
 	uint32_t mapping = code->places[place].mapping;
 
-	return mapping && code->objects[code->mappings[mapping - 1].object].kind == MODULE_KERNEL;
+	if (!mapping)
+		return false;
+	return objects->objects[objects->mappings[mapping - 1].object].kind == MODULE_KERNEL;
 }

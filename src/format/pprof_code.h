@@ -1,8 +1,8 @@
 /*
- * Where a profile's frames are, as pprof has it: *objects* (files, the kernel), their *mappings*,
- * and *places*, which are an address in a mapping and what is written in the source there. All are
- * told apart by content and sorted by it, whatever numbers the profile has for them; frames that
- * say the same are one place. Only what samples use is there.
+ * Where a profile's frames are, as pprof has it: *places*, which are an address in a mapping (see
+ * pprof_objects.h) and what is written in the source there. They are told apart by content and sorted
+ * by it, whatever numbers the profile has for frames; frames that say the same are one place. Only
+ * what samples use is there.
  *
  * Used by the writer alone.
  */
@@ -13,23 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "format/pprof_objects.h"
 #include "profile/profile.h"
-
-struct pprof_mapping {
-	uint32_t object;
-	uint64_t start, limit, offset;
-};
-
-struct pprof_object {
-	enum module_kind kind;
-	const char *name; /* without " (deleted)" */
-	size_t name_bytes;
-	bool is_gone;
-	const struct module_code *code; /* or NULL */
-	bool is_used, needs_whole;
-	uint32_t first_mapping; /* its segments, then the whole if that is needed */
-	bool has_functions, has_filenames, has_line_numbers, has_inlines;
-};
 
 /* Stand for the texts of missed stacks, which are no strings of the profile. */
 #define PPROF_STRING_MISSED_USER   UINT32_MAX
@@ -48,11 +33,7 @@ struct pprof_place {
 
 struct pprof_code {
 	const struct profile *profile;
-	uint32_t *object_of_module; /* number + 1; 0: none */
-	struct pprof_object *objects;
-	size_t nr_objects;
-	struct pprof_mapping *mappings;
-	size_t nr_mappings, cap_mappings;
+	struct pprof_objects objects;
 	struct pprof_place *places; /* without repetitions */
 	size_t nr_places;
 	uint32_t *place_of_frame;	     /* also of the two below */

@@ -22,6 +22,7 @@ enum {
 	PROFILE_DURATION_NANOS = 10,
 	PROFILE_PERIOD_TYPE = 11,
 	PROFILE_PERIOD = 12,
+	PROFILE_COMMENT = 13,
 	PROFILE_DEFAULT_SAMPLE_TYPE = 14,
 
 	VALUE_TYPE_TYPE = 1,
@@ -62,6 +63,8 @@ enum {
 };
 
 #define PPROF_SAMPLES	    "samples"
+#define PPROF_COUNT	    "count"
+#define PPROF_NANOSECONDS   "nanoseconds"
 #define PPROF_MISSED_USER   "[Missed User Stack]"
 #define PPROF_MISSED_KERNEL "[Missed Kernel Stack]"
 #define PPROF_COMM	    "thread_comm"
@@ -71,6 +74,8 @@ enum {
 #define PPROF_CPU	    "cpu"
 #define PPROF_USER_END	    "user_stack_end"
 #define PPROF_KERNEL_END    "kernel_stack_end"
+#define PPROF_SLICE_START   "slice_start"
+#define PPROF_SLICE_END	    "slice_end"
 #define PPROF_KERNEL_FILE   "[kernel.kallsyms]"
 #define PPROF_RUN_TIME_FILE "[JIT]"
 #define PPROF_DELETED	    " (deleted)"
@@ -80,12 +85,6 @@ enum {
 
 /* Where the kernel's mapping begins; it ends with the address space. */
 #define PPROF_KERNEL_START (1ULL << 63)
-
-/*
- * A frame at such an address, where no code can lie, was not at any: it had a name only. The
- * profile tells frames apart by address, so each needs one. In a file it is 0.
- */
-#define PPROF_NOWHERE (UINT64_MAX - PROFILE_MAX_FRAMES + 1)
 
 /* What the name of a mapping says of its code: MODULE_UNKNOWN for none. */
 enum module_kind pprof_kind_of(const char *filename);

@@ -2,8 +2,7 @@
  * A profile tells frames apart by kind, module and address, pprof by number. Mostly that is the
  * same. Where two locations at one address say different things (code that was made at run time, a
  * file that was replaced), the second one goes into a second module of the same name, up to
- * MAX_MODULES of them. What has no address, or finds no module any more, gets an address where no
- * code can lie, see PPROF_NOWHERE; such frames are found again by what they say.
+ * MAX_MODULES of them. What has no address, or finds no module any more, is known by what it says.
  */
 #include "format/pprof_frames.h"
 
@@ -12,224 +11,13 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/hash.h"
 #include "base/protobuf.h"
 #include "format/pprof_fields.h"
 
 /* Modules with the same name, for frames at the same address. */
 #define MAX_MODULES 16
 
-/* --- strings -----------------------------------------------------------------------------------
- */
-
-int64_t pprof_frames_string(struct pprof_frames *frames, uint32_t string)
-{
-	struct bytes text = frames->tables->strings[string];
-	int64_t number;
-
-	if (frames->strings[string])
-		return frames->strings[string] - 1;
-	if (array_reserve(&frames->text, &frames->cap_text, text.nr + 1, 1) < 0)
-		return -ENOMEM;
-	memcpy(frames->text, text.at, text.nr);
-	frames->text[text.nr] = '\0';
-	number = profile_add_string(frames->profile, frames->text);
-	if (number >= 0)
-		frames->strings[string] = (uint32_t)number + 1;
-	return number;
-}
-
-/* --- files -------------------------------------------------------------------------------------
- */
-
-static int hex_digit(uint8_t byte)
-{
-	if (byte >= '0' && byte <= '9')
-		return byte - '0';
-	if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f')
-		return (byte | 0x20) - 'a' + 10;
-	return -1;
-}
-
-/* One that is not hexadecimal, or too long, is none. */
-static void read_build_id(struct bytes text, struct module_code *code)
-{
-	size_t i;
-
-	if (text.nr % 2 || text.nr / 2 > PROFILE_BUILD_ID_BYTES)
-		return;
-	for (i = 0; i < text.nr; i += 2) {
-		int high = hex_digit(text.at[i]), low = hex_digit(text.at[i + 1]);
-
-		if (high < 0 || low < 0) {
-			memset(code->build_id, 0, sizeof(code->build_id));
-			return;
-		}
-		code->build_id[i / 2] = (uint8_t)(high << 4 | low);
-	}
-	code->build_id_bytes = (uint8_t)(text.nr / 2);
-}
-
-static bool is_code_of_file(enum module_kind kind)
-{
-	return kind == MODULE_FILE || kind == MODULE_VDSO;
-}
-
-/* The file that a mapping is of, without its segments. 0 or -ENOMEM. */
-static int describe(struct pprof_frames *frames, const struct pprof_file_mapping *mapping,
-		    struct pprof_file *ret)
-{
-	struct pprof_file file = {0};
-	int64_t name = pprof_frames_string(frames, mapping->filename);
-	const char *filename;
-	size_t nr;
-
-	if (name < 0)
-		return -ENOMEM;
-	filename = profile_string(frames->profile, (uint32_t)name);
-	file.module.kind = pprof_kind_of(filename);
-	if (file.module.kind == MODULE_UNKNOWN || is_code_of_file(file.module.kind))
-		read_build_id(frames->tables->strings[mapping->build_id], &file.code);
-	if (file.module.kind == MODULE_UNKNOWN && file.code.build_id_bytes)
-		file.module.kind = MODULE_FILE;
-	nr = pprof_path_length(filename);
-	file.code.is_gone = is_code_of_file(file.module.kind) && filename[nr];
-	if (file.code.is_gone) {
-		if (array_reserve(&frames->text, &frames->cap_text, nr + 1, 1) < 0)
-			return -ENOMEM;
-		memmove(frames->text, filename, nr);
-		frames->text[nr] = '\0';
-		name = profile_add_string(frames->profile, frames->text);
-		if (name < 0)
-			return -ENOMEM;
-	}
-	file.module.name = (uint32_t)name;
-	*ret = file;
-	return 0;
-}
-
-static bool same_file(const struct pprof_file *a, const struct pprof_file *b)
-{
-	return a->module.kind == b->module.kind && a->module.name == b->module.name &&
-	       a->code.is_gone == b->code.is_gone &&
-	       a->code.build_id_bytes == b->code.build_id_bytes &&
-	       !memcmp(a->code.build_id, b->code.build_id, sizeof(a->code.build_id));
-}
-
-/* The number of the file, known or new; or -ENOMEM. */
-static int64_t intern_file(struct pprof_frames *frames, const struct pprof_file *file)
-{
-	uint64_t hash = hash_add(hash_bytes(file->code.build_id, sizeof(file->code.build_id)),
-				 (uint64_t)file->module.kind << 32 | file->module.name);
-	size_t probe = 0;
-	uint32_t number;
-
-	while (number_index_next(&frames->file_index, hash, &probe, &number))
-		if (same_file(&frames->files[number], file))
-			return number;
-	if (array_reserve(&frames->files, &frames->cap_files, frames->nr_files + 1, sizeof(*file)) <
-		    0 ||
-	    number_index_reserve(&frames->file_index) < 0)
-		return -ENOMEM;
-	number_index_add(&frames->file_index, hash, (uint32_t)frames->nr_files);
-	frames->files[frames->nr_files] = *file;
-	return (int64_t)frames->nr_files++;
-}
-
-static bool is_whole(const struct pprof_file_mapping *mapping)
-{
-	return !mapping->start && !mapping->offset && mapping->limit == PPROF_WHOLE_LIMIT;
-}
-
-static void add_segment(struct pprof_file *file, const struct pprof_file_mapping *mapping)
-{
-	struct module_code *code = &file->code;
-	struct module_segment segment = {.offset = mapping->offset, .vaddr = mapping->start};
-	size_t i;
-
-	if (!is_code_of_file(file->module.kind) || is_whole(mapping) ||
-	    mapping->limit <= mapping->start)
-		return;
-	segment.bytes = mapping->limit - mapping->start;
-	if (segment.bytes > UINT64_MAX - segment.offset)
-		return;
-	for (i = 0; i < code->nr_segments; i++)
-		if (!memcmp(&code->segments[i], &segment, sizeof(segment)))
-			return;
-	if (code->nr_segments < PROFILE_MAX_SEGMENTS)
-		code->segments[code->nr_segments++] = segment;
-}
-
-static int find_files(struct pprof_frames *frames)
-{
-	size_t i;
-
-	for (i = 0; i < frames->tables->nr_mappings; i++) {
-		const struct pprof_file_mapping *mapping = &frames->tables->mappings[i];
-		struct pprof_file file;
-		int64_t number;
-
-		if (describe(frames, mapping, &file) < 0)
-			return -ENOMEM;
-		number = intern_file(frames, &file);
-		if (number < 0)
-			return -ENOMEM;
-		add_segment(&frames->files[number], mapping);
-		frames->file_of_mapping[i] = (uint32_t)number;
-	}
-	return 0;
-}
-
-/* --- modules -----------------------------------------------------------------------------------
- */
-
-/* The module that the profile has from the start for such code, or -ENOENT. */
-static int64_t first_module(const struct pprof_frames *frames, const struct pprof_file *file)
-{
-	if (file->module.kind == MODULE_UNKNOWN)
-		return MODULE_NR_UNKNOWN;
-	if (file->module.kind == MODULE_KERNEL &&
-	    pprof_is_kernel_itself(profile_string(frames->profile, file->module.name)))
-		return MODULE_NR_KERNEL;
-	return -ENOENT;
-}
-
-static int64_t add_module(struct pprof_frames *frames, const struct pprof_file *file)
-{
-	struct module module = file->module;
-	int64_t number = file->nr_modules ? -ENOENT : first_module(frames, file);
-
-	if (number >= 0)
-		return number;
-	if (first_module(frames, file) >= 0)
-		module = *profile_module(frames->profile, (uint32_t)first_module(frames, file));
-	module.file = frames->nr_file_numbers++;
-	/* Those that are there from the start have number 0. */
-	if (module.kind != MODULE_FILE)
-		module.file++;
-	number = profile_add_module(frames->profile, &module);
-	if (number >= 0 && profile_set_code(frames->profile, (uint32_t)number, &file->code) < 0)
-		return -ENOMEM;
-	return number;
-}
-
-/* The nth module for the code of a file, or -ENOMEM. */
-static int64_t module_of(struct pprof_frames *frames, struct pprof_file *file, size_t nth)
-{
-	int64_t number;
-
-	if (nth < file->nr_modules)
-		return file->modules[nth];
-	if (array_reserve(&file->modules, &file->cap_modules, nth + 1, sizeof(*file->modules)) < 0)
-		return -ENOMEM;
-	number = add_module(frames, file);
-	if (number >= 0)
-		file->modules[file->nr_modules++] = (uint32_t)number;
-	return number;
-}
-
-/* --- lines -------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static int read_function(struct pprof_frames *frames, uint64_t id, struct code_line *line,
 			 struct error *error)
@@ -244,8 +32,8 @@ static int read_function(struct pprof_frames *frames, uint64_t id, struct code_l
 		return error_set(error, -EBADMSG,
 				 "not a sound pprof profile: a function is missing");
 	function = &frames->tables->functions[*number];
-	name = pprof_frames_string(frames, function->name);
-	file = pprof_frames_string(frames, function->file);
+	name = pprof_strings_get(frames->strings, function->name);
+	file = pprof_strings_get(frames->strings, function->file);
 	if (name < 0 || file < 0)
 		return -ENOMEM;
 	line->function = (uint32_t)name;
@@ -325,8 +113,7 @@ static int name_frame(struct pprof_frames *frames, uint32_t number)
 	return 0;
 }
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 /* The frame there if it says what was read, or is new and does so from now on; -ENOENT, -ENOMEM. */
 static int64_t try_frame(struct pprof_frames *frames, enum frame_kind kind, uint32_t module,
@@ -346,59 +133,25 @@ static int64_t try_frame(struct pprof_frames *frames, enum frame_kind kind, uint
 	return says_the_same(frames, (uint32_t)number) ? number : -ENOENT;
 }
 
-/* A frame that has no address, known by what it says. */
-static int64_t frame_nowhere(struct pprof_frames *frames, enum frame_kind kind, uint32_t module)
-{
-	uint64_t hash = hash_add(module, (uint64_t)kind);
-	size_t probe = 0;
-	uint32_t number;
-	int64_t added;
-
-	if (frames->nr_lines)
-		hash = hash_add(
-			hash, hash_bytes(frames->lines, frames->nr_lines * sizeof(*frames->lines)));
-	while (number_index_next(&frames->nowhere, hash, &probe, &number)) {
-		const struct frame *frame = profile_frame(frames->profile, number);
-
-		if (frame->module == module && frame->kind == kind && says_the_same(frames, number))
-			return number;
-	}
-	if (profile_nr_frames(frames->profile) >= PROFILE_MAX_FRAMES)
-		return profile_add_frame(frames->profile, kind, MODULE_NR_UNKNOWN, 0);
-	if (number_index_reserve(&frames->nowhere) < 0)
-		return -ENOMEM;
-	added = try_frame(frames, kind, module, frames->next_nowhere--);
-	if (added >= 0)
-		number_index_add(&frames->nowhere, hash, (uint32_t)added);
-	return added;
-}
-
 static int64_t find_frame(struct pprof_frames *frames, struct pprof_file *file, uint64_t address)
 {
 	enum frame_kind kind = file->module.kind == MODULE_KERNEL ? FRAME_KERNEL : FRAME_USER;
 	int64_t module, frame;
 	size_t i;
 
-	for (i = 0; address && address < PPROF_NOWHERE && i < MAX_MODULES; i++) {
-		module = module_of(frames, file, i);
+	for (i = 0; address && address < PROFILE_NOWHERE && i < MAX_MODULES; i++) {
+		module = pprof_files_module(&frames->files, file, i);
 		if (module < 0)
 			return module;
 		frame = try_frame(frames, kind, (uint32_t)module, address);
 		if (frame != -ENOENT)
 			return frame;
 	}
-	module = module_of(frames, file, 0);
-	return module < 0 ? module : frame_nowhere(frames, kind, (uint32_t)module);
-}
-
-/* Where a location's code is in its file; for what is in no file, the address itself. */
-static uint64_t address_in(const struct pprof_file *file, const struct pprof_file_mapping *mapping,
-			   uint64_t address)
-{
-	if (!address || !is_code_of_file(file->module.kind) || address < mapping->start ||
-	    address >= mapping->limit)
-		return address;
-	return address - mapping->start + mapping->offset;
+	module = pprof_files_module(&frames->files, file, 0);
+	if (module < 0)
+		return module;
+	return profile_add_named_frame(frames->profile, kind, (uint32_t)module, frames->lines,
+				       frames->nr_lines);
 }
 
 static enum pprof_location_kind kind_of(const struct pprof_frames *frames,
@@ -422,7 +175,7 @@ static int make_found(struct pprof_frames *frames, const struct pprof_location *
 {
 	const struct pprof_tables *tables = frames->tables;
 	const uint64_t *mapping = u64_map_find(&tables->mapping_of_id, location->mapping_id);
-	struct pprof_file *file = &frames->files[0]; /* of what is in no mapping */
+	struct pprof_file *file = pprof_files_unknown(&frames->files);
 	uint64_t address = location->address;
 	int64_t frame;
 	int result = read_lines(frames, location->message, error);
@@ -433,8 +186,8 @@ static int make_found(struct pprof_frames *frames, const struct pprof_location *
 		return error_set(error, -EBADMSG,
 				 "not a sound pprof profile: a mapping is missing");
 	if (mapping) {
-		file = &frames->files[frames->file_of_mapping[*mapping]];
-		address = address_in(file, &tables->mappings[*mapping], address);
+		file = pprof_files_of_mapping(&frames->files, *mapping);
+		address = pprof_file_offset(file, &tables->mappings[*mapping], address);
 	}
 	frame = find_frame(frames, file, address);
 	if (frame < 0)
@@ -447,36 +200,29 @@ static int make_found(struct pprof_frames *frames, const struct pprof_location *
 int pprof_frames_find(struct pprof_frames *frames, uint64_t location_id, struct pprof_found *ret,
 		      struct error *error)
 {
-	const uint64_t *number = u64_map_find(&frames->tables->location_of_id, location_id);
+	const struct pprof_location *location = pprof_tables_location(frames->tables, location_id);
+	struct pprof_found *found;
 	int result = 0;
 
-	if (!number)
+	if (!location)
 		return error_set(error, -EBADMSG,
 				 "not a sound pprof profile: a location is missing");
-	if (frames->found[*number].kind == PPROF_LOCATION_NEW)
-		result = make_found(frames, &frames->tables->locations[*number],
-				    &frames->found[*number], error);
+	found = &frames->found[location - frames->tables->locations];
+	if (found->kind == PPROF_LOCATION_NEW)
+		result = make_found(frames, location, found, error);
 	if (!result)
-		*ret = frames->found[*number];
+		*ret = *found;
 	return result;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 int pprof_frames_init(struct pprof_frames *frames, const struct pprof_tables *tables,
-		      struct profile *profile)
+		      struct pprof_strings *strings, struct profile *profile)
 {
-	const struct pprof_file unknown = {.module.kind = MODULE_UNKNOWN};
-
-	/* The last address is the profile's own for such a frame. */
-	*frames = (struct pprof_frames){
-		.profile = profile, .tables = tables, .next_nowhere = UINT64_MAX - 1};
-	frames->strings = calloc(tables->nr_strings + 1, sizeof(*frames->strings));
-	frames->file_of_mapping = calloc(tables->nr_mappings + 1, sizeof(*frames->file_of_mapping));
+	*frames = (struct pprof_frames){.profile = profile, .tables = tables, .strings = strings};
 	frames->found = calloc(tables->nr_locations + 1, sizeof(*frames->found));
-	if (!frames->strings || !frames->file_of_mapping || !frames->found ||
-	    intern_file(frames, &unknown) < 0 || find_files(frames) < 0) {
+	if (!frames->found || pprof_files_init(&frames->files, tables, strings, profile) < 0) {
 		pprof_frames_clear(frames);
 		return -ENOMEM;
 	}
@@ -485,17 +231,8 @@ int pprof_frames_init(struct pprof_frames *frames, const struct pprof_tables *ta
 
 void pprof_frames_clear(struct pprof_frames *frames)
 {
-	size_t i;
-
-	for (i = 0; i < frames->nr_files; i++)
-		free(frames->files[i].modules);
-	free(frames->files);
-	number_index_clear(&frames->file_index);
-	free(frames->strings);
-	free(frames->file_of_mapping);
+	pprof_files_clear(&frames->files);
 	free(frames->found);
-	number_index_clear(&frames->nowhere);
 	free(frames->lines);
-	free(frames->text);
 	*frames = (struct pprof_frames){0};
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/protobuf.h"
@@ -37,9 +38,9 @@ static int add_id(struct u64_map *numbers, uint64_t id, size_t number, struct er
 	return u64_map_set(numbers, id, number);
 }
 
-/* --- messages ----------------------------------------------------------------------------------
- */
+/* --- messages --------------------------------------------------------------------------------- */
 
+/* A string ends where a NUL is in it. */
 static int add_string(struct pprof_tables *tables, const struct protobuf_field *field,
 		      struct error *error)
 {
@@ -48,7 +49,11 @@ static int add_string(struct pprof_tables *tables, const struct protobuf_field *
 	if (array_reserve(&tables->strings, &tables->cap_strings, tables->nr_strings + 1,
 			  sizeof(*tables->strings)) < 0)
 		return -ENOMEM;
-	tables->strings[tables->nr_strings++] = field->bytes;
+	tables->strings[tables->nr_strings] = field->bytes;
+	if (field->bytes.nr)
+		tables->strings[tables->nr_strings].nr =
+			strnlen((const char *)field->bytes.at, field->bytes.nr);
+	tables->nr_strings++;
 	return 0;
 }
 
@@ -131,12 +136,11 @@ static int add_location(struct pprof_tables *tables, struct bytes message, struc
 {
 	struct pprof_location location = {.message = message};
 	struct protobuf_field field;
-	uint64_t id = 0;
 	int result;
 
 	while (protobuf_next(&message, &field)) {
 		if (field.number == LOCATION_ID)
-			id = field.value;
+			location.id = field.value;
 		else if (field.number == LOCATION_MAPPING_ID)
 			location.mapping_id = field.value;
 		else if (field.number == LOCATION_ADDRESS)
@@ -144,7 +148,7 @@ static int add_location(struct pprof_tables *tables, struct bytes message, struc
 	}
 	if (message.failed)
 		return refuse(error, "a location is broken");
-	result = add_id(&tables->location_of_id, id, tables->nr_locations, error);
+	result = add_id(&tables->location_of_id, location.id, tables->nr_locations, error);
 	if (result < 0)
 		return result;
 	if (array_reserve(&tables->locations, &tables->cap_locations, tables->nr_locations + 1,
@@ -182,8 +186,23 @@ static int add_sample_type(struct pprof_tables *tables, struct bytes message, st
 	return result;
 }
 
-/* --- the file ----------------------------------------------------------------------------------
- */
+static int add_comments(struct pprof_tables *tables, struct protobuf_field field,
+			struct error *error)
+{
+	uint64_t number;
+
+	while (protobuf_next_number(&field, &number)) {
+		if (tables->nr_comments >= PPROF_MAX_COMMENTS)
+			return refuse(error, "too many comments");
+		if (array_reserve(&tables->comments, &tables->cap_comments, tables->nr_comments + 1,
+				  sizeof(*tables->comments)) < 0)
+			return -ENOMEM;
+		tables->comments[tables->nr_comments++] = string_number(number);
+	}
+	return field.bytes.failed ? refuse(error, "a comment is broken") : 0;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
 
 static void read_number(struct pprof_tables *tables, const struct protobuf_field *field)
 {
@@ -200,6 +219,8 @@ static void read_number(struct pprof_tables *tables, const struct protobuf_field
 static int read_field(struct pprof_tables *tables, const struct protobuf_field *field,
 		      struct error *error)
 {
+	if (field->number == PROFILE_COMMENT)
+		return add_comments(tables, *field, error);
 	if (field->type != PROTOBUF_BYTES) {
 		read_number(tables, field);
 		return 0;
@@ -238,6 +259,8 @@ static int check_strings(const struct pprof_tables *tables, struct error *error)
 	for (i = 0; i < tables->nr_sample_types; i++)
 		is_sound &= are_strings(tables, tables->sample_types[i].type,
 					tables->sample_types[i].unit);
+	for (i = 0; i < tables->nr_comments; i++)
+		is_sound &= are_strings(tables, tables->comments[i], 0);
 	for (i = 0; i < tables->nr_functions; i++)
 		is_sound &=
 			are_strings(tables, tables->functions[i].name, tables->functions[i].file);
@@ -283,5 +306,17 @@ void pprof_tables_clear(struct pprof_tables *tables)
 	u64_map_clear(&tables->mapping_of_id);
 	free(tables->locations);
 	u64_map_clear(&tables->location_of_id);
+	free(tables->comments);
 	*tables = (struct pprof_tables){0};
+}
+
+/* Mostly ids count up from 1. */
+const struct pprof_location *pprof_tables_location(const struct pprof_tables *tables, uint64_t id)
+{
+	const uint64_t *number;
+
+	if (id - 1 < tables->nr_locations && tables->locations[id - 1].id == id)
+		return &tables->locations[id - 1];
+	number = u64_map_find(&tables->location_of_id, id);
+	return number ? &tables->locations[*number] : NULL;
 }

@@ -19,6 +19,8 @@
 #define PPROF_MAX_SAMPLE_TYPES 64
 /* So are more strings, functions, mappings or locations, which cost more here than in the file. */
 #define PPROF_MAX_ENTRIES (1U << 24)
+/* And more comments. */
+#define PPROF_MAX_COMMENTS (1U << 16)
 
 struct pprof_value_type {
 	uint32_t type, unit; /* numbers of strings, here and below */
@@ -35,7 +37,7 @@ struct pprof_file_mapping {
 
 struct pprof_location {
 	struct bytes message; /* for its lines */
-	uint64_t mapping_id, address;
+	uint64_t id, mapping_id, address;
 };
 
 struct pprof_tables {
@@ -55,10 +57,15 @@ struct pprof_tables {
 	struct pprof_value_type period_type;
 	uint64_t period, time_ns, duration_ns; /* 0 where the file has a negative number */
 	uint32_t default_sample_type;
+	uint32_t *comments;
+	size_t nr_comments, cap_comments;
 };
 
 /* 0, -EBADMSG or -ENOMEM. The tables of a failure are empty. */
 int pprof_tables_read(struct pprof_tables *tables, struct bytes file, struct error *error);
 void pprof_tables_clear(struct pprof_tables *tables);
+
+/* The location of this id; NULL if there is none. */
+const struct pprof_location *pprof_tables_location(const struct pprof_tables *tables, uint64_t id);
 
 #endif

@@ -20,6 +20,11 @@
  * fork may be one between callees and the function's own time.
  *
  * Own time of a label is what has no stack. A function's recursion is folded, see named_stacks.h.
+ *
+ * With REPORT_FRACTAL percentages are of the branch that they fork from, and so is the threshold; a
+ * line without one has all that its line above has. With REPORT_CALLEE the tree stands on its head:
+ * what ran is on top, its callers are below, and labels are left out, since all that was said of
+ * callees then goes for callers.
  */
 #include "format/report_tree.h"
 
@@ -29,9 +34,10 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "format/columns.h"
+#include "format/report_percent.h"
 #include "profile/call_tree.h"
 
-#define PERCENT_COLUMNS	   8 /* "100.0%" and a gap */
+#define PERCENT_COLUMNS	   (REPORT_PERCENT_COLUMNS + 2)
 #define LEVEL_COLUMNS	   2 /* one fork's guide */
 #define SHORT_TREE_LINES   150
 #define LEAST_NAME_COLUMNS 24 /* guides never leave less to names */
@@ -53,6 +59,7 @@ enum item_kind {
 struct item {
 	enum item_kind kind;
 	uint64_t count;
+	uint64_t of;	       /* what its percentage is of */
 	struct call_node node; /* the callee; for ITEM_SELF the function itself */
 	size_t nr_others;      /* ITEM_OTHERS */
 };
@@ -65,10 +72,11 @@ struct items {
 struct tree_writer {
 	const struct named_stacks *stacks;
 	const struct call_tree *tree;
+	const struct report_options *options;
 	const struct glyphs *glyphs;
 	FILE *out;
 	size_t width;
-	uint64_t least_count;
+	double threshold;
 	bool counting; /* lines are counted and not written */
 	size_t nr_lines;
 	char percent_above[16]; /* what the line above says, or would say */
@@ -90,9 +98,40 @@ static bool is_label(const struct tree_writer *writer, const struct call_node *n
 	return node->depth <= writer->stacks->nr_labels;
 }
 
+static bool is_fractal(const struct tree_writer *writer)
+{
+	return writer->options->style.form == REPORT_FRACTAL;
+}
+
+/* What the percentages below a node are of. */
+static uint64_t whole_of(const struct tree_writer *writer, const struct call_node *node)
+{
+	return is_fractal(writer) ? node->count : writer->stacks->total;
+}
+
+/* Rounded up: no branch below the threshold is shown. */
+static uint64_t least_count(const struct tree_writer *writer, const struct call_node *node)
+{
+	double exact = (double)whole_of(writer, node) * writer->threshold / 100;
+	uint64_t below = (uint64_t)exact;
+
+	return (double)below < exact ? below + 1 : below;
+}
+
 static void add_item(struct items *items, const struct item *item)
 {
 	items->items[items->nr++] = *item;
+}
+
+/* A fork has so many branches at most; the lightest are others. */
+static void cut_branches(const struct tree_writer *writer, struct call_children *children)
+{
+	unsigned most = writer->options->style.max_branches;
+
+	while (most && children->nr > most) {
+		children->others_count += children->nodes[--children->nr].count;
+		children->nr_others++;
+	}
 }
 
 /*
@@ -102,13 +141,16 @@ static void add_item(struct items *items, const struct item *item)
 static void order_items(const struct tree_writer *writer, const struct call_node *node,
 			const struct call_children *children, struct items *items)
 {
-	const struct item self = {.kind = ITEM_SELF, .count = children->self_count, .node = *node};
+	uint64_t of = whole_of(writer, node), least = least_count(writer, node);
+	const struct item self = {
+		.kind = ITEM_SELF, .count = children->self_count, .of = of, .node = *node};
 	const struct item others = {.kind = ITEM_OTHERS,
 				    .count = children->others_count,
+				    .of = of,
 				    .nr_others = children->nr_others};
-	bool with_others = others.count && others.count >= writer->least_count;
+	bool with_others = others.count && others.count >= least;
 	bool alone = !children->nr && !with_others && !is_label(writer, node);
-	bool with_self = self.count && self.count >= writer->least_count && !alone;
+	bool with_self = self.count && self.count >= least && !alone;
 	size_t i;
 
 	for (i = 0; i < children->nr; i++) {
@@ -118,8 +160,10 @@ static void order_items(const struct tree_writer *writer, const struct call_node
 			add_item(items, &self);
 			with_self = false;
 		}
-		add_item(items,
-			 &(struct item){.kind = ITEM_CALL, .count = child->count, .node = *child});
+		add_item(items, &(struct item){.kind = ITEM_CALL,
+					       .count = child->count,
+					       .of = of,
+					       .node = *child});
 	}
 	if (with_self)
 		add_item(items, &self);
@@ -132,8 +176,9 @@ static int find_items(const struct tree_writer *writer, const struct call_node *
 {
 	cleanup(call_children_clear) struct call_children children = {0};
 
-	if (call_tree_children(writer->tree, node, writer->least_count, &children) < 0)
+	if (call_tree_children(writer->tree, node, least_count(writer, node), &children) < 0)
 		return -ENOMEM;
+	cut_branches(writer, &children);
 	ret->nr = 0;
 	if (array_reserve(&ret->items, &ret->cap, children.nr + 2, sizeof(*ret->items)) < 0)
 		return -ENOMEM;
@@ -144,16 +189,20 @@ static int find_items(const struct tree_writer *writer, const struct call_node *
 /* --- lines -------------------------------------------------------------------------------------
  */
 
-static void write_percent(struct tree_writer *writer, uint64_t count, bool always)
+static void write_percent(struct tree_writer *writer, const struct item *item, bool always)
 {
 	char text[16];
-	double percent = 100.0 * (double)count / (double)writer->stacks->total;
+	double percent = 100.0 * (double)item->count / (double)item->of;
 
 	(void)snprintf(text, sizeof(text), "%5.1f%%", percent);
-	if (!always && !strcmp(text, writer->percent_above))
+	if (is_fractal(writer)) /* below the line above there is nothing else */
+		(void)snprintf(writer->percent_above, sizeof(writer->percent_above), "100.0%%");
+	if (!always && !strcmp(text, writer->percent_above)) {
 		columns_pad(writer->out, PERCENT_COLUMNS);
-	else
-		(void)fprintf(writer->out, "%s  ", text);
+	} else {
+		report_percent_write(writer->out, percent, writer->options->color);
+		columns_pad(writer->out, PERCENT_COLUMNS - REPORT_PERCENT_COLUMNS);
+	}
 	memcpy(writer->percent_above, text, sizeof(text));
 }
 
@@ -190,6 +239,13 @@ static void write_call(const struct tree_writer *writer, uint32_t word, size_t c
 	(void)fputs(mark, writer->out);
 }
 
+static const char *self_text(const struct tree_writer *writer, const struct call_node *node)
+{
+	if (is_label(writer, node))
+		return "(no stack)";
+	return writer->options->style.order == REPORT_CALLEE ? "(no caller)" : "(self)";
+}
+
 static void write_item(struct tree_writer *writer, const struct item *item, bool fork)
 {
 	size_t columns = writer->width - PERCENT_COLUMNS;
@@ -197,14 +253,14 @@ static void write_item(struct tree_writer *writer, const struct item *item, bool
 	writer->nr_lines++;
 	if (writer->counting)
 		return;
-	write_percent(writer, item->count, fork || item->kind == ITEM_OTHERS);
+	write_percent(writer, item, fork || item->kind == ITEM_OTHERS);
 	columns -= write_guides(writer, fork);
 	switch (item->kind) {
 	case ITEM_CALL:
 		write_call(writer, item->node.word, columns);
 		break;
 	case ITEM_SELF:
-		(void)fputs(is_label(writer, &item->node) ? "(no stack)" : "(self)", writer->out);
+		(void)fputs(self_text(writer, &item->node), writer->out);
 		break;
 	case ITEM_OTHERS:
 		(void)fprintf(writer->out, "%s %zu other%s", writer->glyphs->ellipsis,
@@ -282,17 +338,8 @@ static int write_roots(struct tree_writer *writer)
 /* --- the whole ---------------------------------------------------------------------------------
  */
 
-/* Rounded up: no branch below the threshold is shown. */
-static uint64_t least_count(uint64_t total, double threshold_percent)
-{
-	double exact = (double)total * threshold_percent / 100;
-	uint64_t below = (uint64_t)exact;
-
-	return (double)below < exact ? below + 1 : below;
-}
-
 /* The first threshold that keeps the tree short; the last one if none does. 0 or -ENOMEM. */
-static int choose_threshold(struct tree_writer *writer, double *ret_threshold)
+static int choose_threshold(struct tree_writer *writer)
 {
 	static const double thresholds[] = {0.5, 1, 2, 5};
 	size_t i;
@@ -301,7 +348,7 @@ static int choose_threshold(struct tree_writer *writer, double *ret_threshold)
 	writer->counting = true;
 	for (i = 0;; i++) {
 		writer->nr_lines = 0;
-		writer->least_count = least_count(writer->stacks->total, thresholds[i]);
+		writer->threshold = thresholds[i];
 		result = write_roots(writer);
 		if (result < 0)
 			return result;
@@ -309,37 +356,44 @@ static int choose_threshold(struct tree_writer *writer, double *ret_threshold)
 			break;
 	}
 	writer->counting = false;
-	*ret_threshold = thresholds[i];
 	return 0;
 }
 
-static int write_tree(struct tree_writer *writer, double threshold)
+static int write_tree(struct tree_writer *writer)
 {
-	int result = threshold > 0 ? 0 : choose_threshold(writer, &threshold);
+	bool is_callee = writer->options->style.order == REPORT_CALLEE;
+	int result = 0;
 
+	writer->threshold = writer->options->style.threshold;
+	if (writer->threshold <= 0)
+		result = choose_threshold(writer);
 	if (result < 0)
 		return result;
-	writer->least_count = least_count(writer->stacks->total, threshold);
-	(void)fprintf(writer->out, " TOTAL  CALL PATH (below %g%% left out)\n", threshold);
+	(void)fprintf(writer->out, "%*s  %s (below %g%% left out)\n", REPORT_PERCENT_COLUMNS,
+		      is_callee ? "SELF" : "TOTAL", is_callee ? "CALLERS" : "CALL PATH",
+		      writer->threshold);
 	return write_roots(writer);
 }
 
 int report_tree_write(const struct profile *profile, const struct report_options *options,
 		      FILE *out)
 {
+	bool is_callee = options->style.order == REPORT_CALLEE;
 	const struct named_stacks_style style = {
-		.labels = options->labels,
+		.labels = is_callee ? 0 : options->labels,
 		.suffixes = {.inlined = " [i]", .kernel = " [k]"},
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
 		.show_modules = true,
 		.fold_recursion = true,
+		.reverse = is_callee,
 	};
 	cleanup(named_stacks_clear) struct named_stacks stacks = {0};
 	cleanup(call_tree_clear) struct call_tree tree = {0};
 	struct tree_writer writer = {
 		.stacks = &stacks,
 		.tree = &tree,
+		.options = options,
 		.glyphs = options->ascii ? &ascii_glyphs : &utf8_glyphs,
 		.out = out,
 		.width = options->width,
@@ -348,7 +402,7 @@ int report_tree_write(const struct profile *profile, const struct report_options
 
 	if (named_stacks_init(&stacks, profile, &style) < 0 || call_tree_init(&tree, &stacks) < 0)
 		return -ENOMEM;
-	result = write_tree(&writer, options->threshold);
+	result = write_tree(&writer);
 	free(writer.guides);
 	return result;
 }

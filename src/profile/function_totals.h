@@ -18,7 +18,6 @@ struct function_total {
 	uint32_t name; /* the profile's string; 0: no name */
 	uint32_t module;
 	enum frame_kind kind;
-	uint32_t last_sample; /* for counting: number + 1 of the last sample that had it */
 	uint64_t self;
 	uint64_t total;
 };

@@ -1,250 +1,54 @@
 /*
- * A frame's words are made when the first sample needs them, and then found by the frame's number,
- * so a sample costs one look a frame and one search for its stack of words. Mostly there is one; a
- * frame into which functions were inlined has more, in a row.
- *
- * While stacks are built, running out of memory is noted once, in the builder, and everything
- * after it does nothing.
+ * Words are named_words.c's. A sample costs one look a frame and one search for its stack of words.
  */
 #include "profile/named_stacks.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/array.h"
-
-#define UNKNOWN_NAME "[unknown]"
-
-struct frame_words {
-	uint32_t first; /* in the builder's words, callers first */
-	uint32_t nr;	/* 0: not needed so far */
-};
+#include "profile/named_words.h"
+#include "profile/profile_values.h"
 
 struct builder {
 	const struct profile *profile;
 	const struct named_stacks_style *style;
 	struct named_stacks *stacks;
-	struct frame_words *words_of_frame;
-	uint32_t *words; /* of frames */
-	size_t nr_words, cap_words;
-	char *text; /* the word being written */
-	size_t nr_text, cap_text;
+	struct named_words words;
 	uint32_t *path; /* the stack being written */
 	size_t nr_path, cap_path;
 	int error;
 };
 
-/* --- words -------------------------------------------------------------------------------------
- */
-
-static char clean_byte(char separator, char byte)
-{
-	if (separator && byte == separator)
-		return ':';
-	return (unsigned char)byte < ' ' || byte == 0x7f ? '?' : byte;
-}
-
-static void write_text(struct builder *builder, const char *text)
-{
-	size_t nr = strlen(text);
-	size_t i;
-
-	if (builder->error ||
-	    array_reserve(&builder->text, &builder->cap_text, builder->nr_text + nr, 1) < 0) {
-		builder->error = -ENOMEM;
-		return;
-	}
-	for (i = 0; i < nr; i++)
-		builder->text[builder->nr_text++] = clean_byte(builder->style->separator, text[i]);
-}
-
-static void write_name(struct builder *builder, const char *name)
-{
-	write_text(builder, *name ? name : UNKNOWN_NAME);
-}
-
-static void write_number(struct builder *builder, int32_t number)
-{
-	char digits[16];
-
-	(void)snprintf(digits, sizeof(digits), "%d", (int)number);
-	write_text(builder, digits);
-}
-
-/* Ends the word that was written; 0 after a failure. */
-static uint32_t finish_word(struct builder *builder)
-{
-	int64_t word = builder->error;
-
-	if (!builder->error)
-		word = strings_add_bytes(builder->stacks->words, builder->text, builder->nr_text);
-	builder->nr_text = 0;
-	if (word < 0) {
-		builder->error = (int)word;
-		return 0;
-	}
-	return (uint32_t)word;
-}
+/* --- a sample's words ------------------------------------------------------------------------- */
 
 static void push_word(struct builder *builder, uint32_t word)
 {
-	if (builder->error || array_reserve(&builder->path, &builder->cap_path,
-					    builder->nr_path + 1, sizeof(*builder->path)) < 0) {
+	if (builder->words.error || array_reserve(&builder->path, &builder->cap_path,
+						  builder->nr_path + 1, sizeof(*builder->path)) < 0)
 		builder->error = -ENOMEM;
-		return;
-	}
-	builder->path[builder->nr_path++] = word;
-}
-
-static void push_text(struct builder *builder, const char *text)
-{
-	write_text(builder, text);
-	push_word(builder, finish_word(builder));
-}
-
-/* --- labels ------------------------------------------------------------------------------------
- */
-
-/* A pid that was not asked for is 0, which is the idle thread's too; "?" as perf's scripts have it.
- */
-static void write_pid(struct builder *builder, const struct sample_labels *labels)
-{
-	if (labels->pid || builder->style->labels & LABEL_PID)
-		write_number(builder, labels->pid);
 	else
-		write_text(builder, "?");
-}
-
-static void push_thread(struct builder *builder, const struct sample_labels *labels)
-{
-	write_name(builder, profile_string(builder->profile, labels->comm));
-	if (builder->style->labels & (LABEL_PID | LABEL_TID)) {
-		write_text(builder, "-");
-		write_pid(builder, labels);
-	}
-	if (builder->style->labels & LABEL_TID) {
-		write_text(builder, "/");
-		write_number(builder, labels->tid);
-	}
-	push_word(builder, finish_word(builder));
-}
-
-static void push_number(struct builder *builder, const char *what, int32_t number)
-{
-	write_text(builder, what);
-	write_number(builder, number);
-	push_word(builder, finish_word(builder));
+		builder->path[builder->nr_path++] = word;
 }
 
 static void push_labels(struct builder *builder, const struct sample_labels *labels)
 {
 	unsigned wanted = builder->style->labels;
+	struct named_words *words = &builder->words;
 
 	if (wanted & LABEL_COMM)
-		push_thread(builder, labels);
+		push_word(builder, named_words_thread(words, labels));
 	if (!(wanted & LABEL_COMM) && wanted & LABEL_PID)
-		push_number(builder, "pid ", labels->pid);
+		push_word(builder, named_words_number(words, "pid ", labels->pid));
 	if (!(wanted & LABEL_COMM) && wanted & LABEL_TID)
-		push_number(builder, "tid ", labels->tid);
-	if (wanted & LABEL_CGROUP) {
-		write_text(builder, "cgroup ");
-		write_name(builder, profile_string(builder->profile, labels->cgroup));
-		push_word(builder, finish_word(builder));
-	}
+		push_word(builder, named_words_number(words, "tid ", labels->tid));
+	if (wanted & LABEL_CGROUP)
+		push_word(builder,
+			  named_words_text(words, "cgroup ",
+					   profile_string(builder->profile, labels->cgroup)));
 	if (wanted & LABEL_CPU)
-		push_number(builder, "cpu ", labels->cpu);
+		push_word(builder, named_words_number(words, "cpu ", labels->cpu));
 	builder->stacks->nr_labels = builder->nr_path;
-}
-
-/* --- frames ------------------------------------------------------------------------------------
- */
-
-const char *named_stacks_no_name(const struct profile *profile, uint32_t module)
-{
-	const struct module_code *code = profile_code(profile, module);
-
-	return code && code->is_gone ? "[deleted]" : UNKNOWN_NAME;
-}
-
-static void write_function(struct builder *builder, const struct frame *frame, uint32_t function)
-{
-	const struct module *module = profile_module(builder->profile, frame->module);
-
-	write_text(builder, function ? profile_string(builder->profile, function)
-				     : named_stacks_no_name(builder->profile, frame->module));
-	if (!function && builder->style->show_modules && frame->kind == FRAME_USER &&
-	    module->kind != MODULE_UNKNOWN) {
-		write_text(builder, " (");
-		write_text(builder, profile_module_name(builder->profile, frame->module));
-		write_text(builder, ")");
-	}
-}
-
-static void write_place(struct builder *builder, const struct code_line *line)
-{
-	const char *path = profile_string(builder->profile, line->file);
-	const char *slash = strrchr(path, '/');
-	char number[16];
-
-	if (!line->file || !line->line)
-		return;
-	(void)snprintf(number, sizeof(number), ":%u", line->line);
-	write_text(builder, " ");
-	write_text(builder, slash ? slash + 1 : path);
-	write_text(builder, number);
-}
-
-static void write_suffix(struct builder *builder, const struct frame *frame, bool is_inlined)
-{
-	const struct named_stacks_suffixes *suffixes = &builder->style->suffixes;
-	const struct module *module = profile_module(builder->profile, frame->module);
-	const char *suffix = NULL;
-
-	if (is_inlined)
-		suffix = suffixes->inlined;
-	else if (frame->kind == FRAME_KERNEL)
-		suffix = suffixes->kernel;
-	else if (module->kind == MODULE_RUN_TIME)
-		suffix = suffixes->run_time;
-	if (suffix)
-		write_text(builder, suffix);
-}
-
-static void add_word(struct builder *builder, struct frame_words *words)
-{
-	uint32_t word = finish_word(builder);
-
-	if (builder->error || array_reserve(&builder->words, &builder->cap_words,
-					    builder->nr_words + 1, sizeof(word)) < 0) {
-		builder->error = -ENOMEM;
-		return;
-	}
-	builder->words[builder->nr_words++] = word;
-	words->nr++;
-}
-
-static void make_words(struct builder *builder, const struct frame *frame,
-		       struct frame_words *words)
-{
-	const struct code_line *lines = NULL;
-	size_t i;
-
-	if (frame->nr_lines)
-		lines = profile_lines(builder->profile, frame);
-	words->first = (uint32_t)builder->nr_words;
-	for (i = frame->nr_lines; i; i--) {
-		write_function(builder, frame, lines[i - 1].function);
-		write_place(builder, &lines[i - 1]);
-		write_suffix(builder, frame, i < frame->nr_lines);
-		add_word(builder, words);
-	}
-	if (frame->nr_lines)
-		return;
-	write_function(builder, frame, frame->function);
-	write_suffix(builder, frame, false);
-	add_word(builder, words);
 }
 
 static void note_recursion(struct builder *builder, uint32_t word)
@@ -267,15 +71,12 @@ static void push_call(struct builder *builder, uint32_t word, bool is_named, siz
 
 static void push_frame(struct builder *builder, uint32_t number, size_t first_frame)
 {
-	const struct frame *frame = profile_frame(builder->profile, number);
-	struct frame_words *words = &builder->words_of_frame[number];
-	uint32_t i;
+	bool is_named = profile_frame(builder->profile, number)->function != 0;
+	size_t nr, i;
+	const uint32_t *words = named_words_of_frame(&builder->words, number, &nr);
 
-	if (!words->nr)
-		make_words(builder, frame, words);
-	for (i = 0; i < words->nr && !builder->error; i++)
-		push_call(builder, builder->words[words->first + i], frame->function != 0,
-			  first_frame);
+	for (i = 0; i < nr; i++)
+		push_call(builder, words[i], is_named, first_frame);
 }
 
 static void push_stacks(struct builder *builder, const struct sample *sample)
@@ -289,57 +90,110 @@ static void push_stacks(struct builder *builder, const struct sample *sample)
 	for (i = nr_kernel + nr_user; i > nr_kernel; i--)
 		push_frame(builder, frames[i - 1], first_frame);
 	if (!nr_user && sample->labels.user_end == WALK_MISSED && !builder->style->no_user)
-		push_text(builder, "[Missed User Stack]");
+		push_word(builder, named_words_missed(&builder->words, "[Missed User Stack]"));
 	if (nr_user && nr_kernel && builder->style->delimiter)
-		push_text(builder, builder->style->delimiter);
+		push_word(builder,
+			  named_words_text(&builder->words, "", builder->style->delimiter));
 	for (i = nr_kernel; i > 0; i--)
 		push_frame(builder, frames[i - 1], first_frame);
 	if (!nr_kernel && sample->labels.kernel_end == WALK_MISSED && !builder->style->no_kernel)
-		push_text(builder, "[Missed Kernel Stack]");
+		push_word(builder, named_words_missed(&builder->words, "[Missed Kernel Stack]"));
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
+/* --- counts ----------------------------------------------------------------------------------- */
 
-static int count_path(struct builder *builder, uint64_t count)
+static void turn_round(uint32_t *words, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr / 2; i++) {
+		uint32_t word = words[i];
+
+		words[i] = words[nr - 1 - i];
+		words[nr - 1 - i] = word;
+	}
+}
+
+/* The number of the stack that was written, with room for its counts; or -ENOMEM. */
+static int64_t intern_path(struct builder *builder)
 {
 	struct named_stacks *stacks = builder->stacks;
 	size_t nr_before = stacks->stacks.nr;
-	int64_t stack;
+	int64_t stack = builder->error ? builder->error : builder->words.error;
 
-	if (builder->error)
-		return builder->error;
-	if (array_reserve(&stacks->counts, &stacks->cap_counts, nr_before + 1,
-			  sizeof(*stacks->counts)) < 0)
-		return -ENOMEM;
-	stack = stack_table_add(&stacks->stacks, builder->path, builder->nr_path);
+	if (!stack && (array_reserve(&stacks->counts, &stacks->cap_counts, nr_before + 1,
+				     sizeof(*stacks->counts)) < 0 ||
+		       (builder->style->other_value &&
+			array_reserve(&stacks->others, &stacks->cap_others, nr_before + 1,
+				      sizeof(*stacks->others)) < 0)))
+		stack = -ENOMEM;
+	if (builder->style->reverse)
+		turn_round(builder->path, builder->nr_path);
+	if (!stack)
+		stack = stack_table_add(&stacks->stacks, builder->path, builder->nr_path);
+	if (stack >= 0 && stacks->stacks.nr > nr_before) {
+		stacks->counts[stack] = 0;
+		if (builder->style->other_value)
+			stacks->others[stack] = 0;
+	}
+	return stack;
+}
+
+static int count_slice(struct named_stacks *stacks, uint32_t stack, uint32_t slice, uint64_t count)
+{
+	uint64_t key = (uint64_t)stack << 32 | slice;
+	const uint64_t *known = u64_map_find(&stacks->slices, key);
+
+	return u64_map_set(&stacks->slices, key, (known ? *known : 0) + count);
+}
+
+static int count_path(struct builder *builder, const struct sample *sample, uint64_t other)
+{
+	struct named_stacks *stacks = builder->stacks;
+	int64_t stack = intern_path(builder);
+
 	if (stack < 0)
 		return (int)stack;
-	if (stacks->stacks.nr > nr_before)
-		stacks->counts[stack] = 0;
-	stacks->counts[stack] += count;
-	stacks->total += count;
-	return 0;
+	stacks->counts[stack] += sample->count;
+	stacks->total += sample->count;
+	if (builder->style->other_value) {
+		stacks->others[stack] += other;
+		stacks->others_total += other;
+	}
+	if (!builder->style->with_slices)
+		return 0;
+	return count_slice(stacks, (uint32_t)stack, sample->labels.slice, sample->count);
 }
 
 static int add_samples(struct builder *builder)
 {
 	size_t nr = profile_nr_samples(builder->profile);
+	uint64_t other = 0;
 	uint32_t i;
 	int result;
 
 	for (i = 0; i < nr; i++) {
 		const struct sample *sample = profile_sample(builder->profile, i);
 
-		if (!sample->count)
+		if (builder->style->other_value)
+			other = profile_value(builder->profile, i, builder->style->other_value);
+		if (!sample->count && !other)
 			continue;
 		builder->nr_path = 0;
 		push_labels(builder, &sample->labels);
 		push_stacks(builder, sample);
-		result = count_path(builder, sample->count);
+		result = count_path(builder, sample, other);
 		if (result < 0)
 			return result;
 	}
+	return 0;
+}
+
+static int add_no_word(struct named_stacks *stacks)
+{
+	if (array_reserve(&stacks->words, &stacks->cap_words, 1, sizeof(*stacks->words)) < 0)
+		return -ENOMEM;
+	stacks->words[stacks->nr_words++] = (struct word_info){0};
 	return 0;
 }
 
@@ -347,17 +201,16 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 		      const struct named_stacks_style *style)
 {
 	struct builder builder = {.profile = profile, .style = style, .stacks = stacks};
-	size_t nr_frames = profile_nr_frames(profile);
-	int result = -ENOMEM;
+	int result;
 
 	*stacks = (struct named_stacks){0};
-	stacks->words = strings_new();
-	builder.words_of_frame = calloc(nr_frames + 1, sizeof(*builder.words_of_frame));
-	if (stacks->words && builder.words_of_frame)
+	stacks->texts = strings_new();
+	result = named_words_init(&builder.words, profile, style, stacks);
+	if (!stacks->texts || add_no_word(stacks) < 0)
+		result = -ENOMEM;
+	if (!result)
 		result = add_samples(&builder);
-	free(builder.words_of_frame);
-	free(builder.words);
-	free(builder.text);
+	named_words_clear(&builder.words);
 	free(builder.path);
 	if (result < 0)
 		named_stacks_clear(stacks);
@@ -366,9 +219,13 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 
 void named_stacks_clear(struct named_stacks *stacks)
 {
-	strings_free(stacks->words);
+	strings_free(stacks->texts);
+	free(stacks->words);
+	number_index_clear(&stacks->word_index);
 	stack_table_clear(&stacks->stacks);
 	free(stacks->counts);
+	free(stacks->others);
+	u64_map_clear(&stacks->slices);
 	u64_map_clear(&stacks->recursive);
 	*stacks = (struct named_stacks){0};
 }
@@ -385,7 +242,12 @@ const uint32_t *named_stacks_get(const struct named_stacks *stacks, uint32_t sta
 
 const char *named_stacks_word(const struct named_stacks *stacks, uint32_t word)
 {
-	return strings_get(stacks->words, word);
+	return strings_get(stacks->texts, stacks->words[word].text);
+}
+
+const struct word_info *named_stacks_info(const struct named_stacks *stacks, uint32_t word)
+{
+	return &stacks->words[word];
 }
 
 bool named_stacks_is_recursive(const struct named_stacks *stacks, uint32_t word)

@@ -3,8 +3,7 @@
  * labels in front. Each label and each frame is a *word*; stacks whose words are the same are one
  * stack, however many addresses they had.
  *
- * Words are interned, so merging and comparing stacks means comparing numbers. A word that is
- * needed is never empty; word 0 is no word.
+ * Words are interned, so merging and comparing stacks means comparing numbers. Word 0 is no word.
  */
 #ifndef STOOK_PROFILE_NAMED_STACKS_H
 #define STOOK_PROFILE_NAMED_STACKS_H
@@ -34,15 +33,43 @@ struct named_stacks_style {
 	bool no_kernel;
 	bool show_modules;   /* `[unknown] (libfoo.so)` for what has no name */
 	bool fold_recursion; /* a function that calls itself is one word, not many */
+	bool no_places;	     /* functions alone, also where their source lines are known */
+	bool tell_apart;     /* words of other kinds or modules are other words, see word_info */
+	bool reverse;	     /* leaf first, the labels last */
+	bool with_slices;    /* counts are kept by slice of time, too */
+	size_t other_value;  /* values of this number are added up in others; 0: not wanted */
+};
+
+enum word_kind {
+	WORD_LABEL, /* a thread's name, a cgroup, … */
+	WORD_USER,
+	WORD_KERNEL,
+	WORD_INLINED,
+	WORD_RUN_TIME, /* code made at run time */
+	WORD_MISSED,   /* stands for a stack that could not be read */
+	NR_WORD_KINDS,
+};
+
+/* What is behind a word; with tell_apart of all its frames, else of the first one. */
+struct word_info {
+	uint32_t text;	   /* its number in texts */
+	uint32_t function; /* the profile's string; 0: no name, or no function */
+	uint32_t module;   /* the profile's; of what is no frame MODULE_NR_UNKNOWN */
+	enum word_kind kind;
 };
 
 struct named_stacks {
-	struct strings *words;
+	struct strings *texts;
+	struct word_info *words; /* by number */
+	size_t nr_words, cap_words;
+	struct number_index word_index;
 	struct stack_table stacks; /* of words, root first */
 	uint64_t *counts;	   /* by the number of the stack */
-	size_t cap_counts;
+	uint64_t *others;	   /* likewise, of the other value; NULL unless it is wanted */
+	struct u64_map slices; /* by stack << 32 | slice: the count in it; empty unless wanted */
+	size_t cap_counts, cap_others;
 	size_t nr_labels; /* so many words of each stack are labels: the first ones */
-	uint64_t total;
+	uint64_t total, others_total;
 	struct u64_map recursive; /* words that were folded */
 };
 
@@ -73,6 +100,7 @@ const char *named_stacks_no_name(const struct profile *profile, uint32_t module)
 size_t named_stacks_nr(const struct named_stacks *stacks);
 const uint32_t *named_stacks_get(const struct named_stacks *stacks, uint32_t stack, size_t *ret_nr);
 const char *named_stacks_word(const struct named_stacks *stacks, uint32_t word);
+const struct word_info *named_stacks_info(const struct named_stacks *stacks, uint32_t word);
 
 /* Whether some stack has this function calling itself; known only with fold_recursion. */
 bool named_stacks_is_recursive(const struct named_stacks *stacks, uint32_t word);

@@ -86,6 +86,8 @@ struct sample_labels {
 	int32_t pid;	 /* as the user's pid namespace has it */
 	int32_t tid;
 	int32_t cpu;
+	uint32_t set;	    /* what else it is labelled with, see label_sets.h; 0: nothing */
+	uint32_t slice;	    /* when it was, see time_slices.h; 0: not told apart */
 	uint8_t user_end;   /* enum walk_end: why its last frame is the last one */
 	uint8_t kernel_end; /* likewise */
 };
@@ -95,7 +97,7 @@ struct sample {
 	uint32_t stack; /* its frames, shared by samples that differ in labels only */
 	uint16_t nr_frames;
 	uint16_t nr_kernel_frames; /* the first ones */
-	uint64_t count;
+	uint64_t count;		   /* of samples, unless the origin says otherwise */
 };
 
 /* Which labels were asked for, and so are worth showing. */
@@ -105,10 +107,22 @@ enum label {
 	LABEL_COMM = 1 << 2,
 	LABEL_CPU = 1 << 3,
 	LABEL_CGROUP = 1 << 4,
+	LABEL_SET = 1 << 5,
+	LABEL_SLICE = 1 << 6,
 };
 
-/* Past so many different frames, further ones are one frame without a name, in no module. */
-#define PROFILE_MAX_FRAMES (1U << 20)
+/*
+ * Past so many different frames, further ones are one frame without a name, in no module. Whoever
+ * reads a file that was asked for by name may set more.
+ */
+#define PROFILE_MAX_FRAMES	(1U << 20)
+#define PROFILE_MAX_FILE_FRAMES (1U << 24)
+
+/*
+ * A frame at such an address, where no code can lie, was not at any: it had a name only, see
+ * profile_add_named_frame().
+ */
+#define PROFILE_NOWHERE (UINT64_MAX - PROFILE_MAX_FILE_FRAMES)
 
 struct profile;
 
@@ -123,13 +137,22 @@ void profile_free(struct profile *profile);
  * counted as before. 0: no limit. profile_other_count() says how many samples that concerned.
  */
 void profile_set_limit(struct profile *profile, size_t bytes);
+void profile_set_max_frames(struct profile *profile, size_t nr);
 uint64_t profile_other_count(const struct profile *profile);
 
 /* Interning. Each returns a number, or -ENOMEM. */
 int64_t profile_add_string(struct profile *profile, const char *text);
+int64_t profile_add_string_bytes(struct profile *profile, const char *bytes, size_t nr);
 int64_t profile_add_module(struct profile *profile, const struct module *module);
 int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
 			  uint64_t address);
+
+/*
+ * A frame that has no address and is known by what it says: the lines as for profile_set_lines();
+ * one line without a file is a name alone, none is code without a name.
+ */
+int64_t profile_add_named_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
+				const struct code_line *lines, size_t nr);
 
 /*
  * Adds count to the sample with these labels and frame numbers. Its number, good until
@@ -139,6 +162,9 @@ int64_t profile_add_sample(struct profile *profile, const struct sample_labels *
 			   const uint32_t *frames, size_t nr_frames, size_t nr_kernel_frames,
 			   uint64_t count);
 void profile_add_count(struct profile *profile, uint32_t sample, uint64_t count);
+
+/* Takes the sample out: its count and its other values become 0, and such samples are not shown. */
+void profile_drop_sample(struct profile *profile, uint32_t sample);
 
 /* Names a frame; by the number of a string, or by a text: 0 or -ENOMEM. */
 void profile_set_name(struct profile *profile, uint32_t frame, uint32_t string);
@@ -157,6 +183,11 @@ const struct code_line *profile_lines(const struct profile *profile, const struc
 int profile_set_code(struct profile *profile, uint32_t module, const struct module_code *code);
 const struct module_code *profile_code(const struct profile *profile, uint32_t module);
 
+/* What numbers are of, and in which unit: "samples" and "count", "cpu" and "nanoseconds". */
+struct value_type {
+	uint32_t type, unit; /* strings */
+};
+
 /* How the samples were taken. Texts of others' making: strings. */
 struct profile_origin {
 	uint32_t event;	      /* string: "cpu-clock" */
@@ -164,14 +195,25 @@ struct profile_origin {
 	uint64_t period;      /* of the event, for each sample; 0: it varied */
 	uint64_t time_ns;     /* when it began, of the day's clock; 0: not known */
 	uint64_t duration_ns; /* 0: not known */
-	bool is_sum;	      /* counts are not of samples: they sum up the event, of this unit */
-	uint32_t counted;     /* string: "hits", what counts are of; 0: samples */
+
+	/* What counts are of; type 0: samples; unit 0: a number of them ("hits"), else a sum. */
+	struct value_type counted;
 };
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin);
 const struct profile_origin *profile_origin(const struct profile *profile);
+/* Whether counts are a sum of something, and no number of samples. */
+bool profile_is_sum(const struct profile *profile);
 
-/* Sets all counts to zero and forgets the samples; strings, modules and frames stay known. */
+/* What the run had to say of itself, line by line. 0 or -ENOMEM. */
+int profile_add_comment(struct profile *profile, const char *line);
+size_t profile_nr_comments(const struct profile *profile);
+const char *profile_comment(const struct profile *profile, size_t number);
+
+/*
+ * Forgets the samples, their values, label sets and slices of time; strings, modules and frames stay
+ * known.
+ */
 void profile_reset_samples(struct profile *profile);
 
 uint32_t profile_nr_strings(const struct profile *profile);

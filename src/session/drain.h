@@ -24,6 +24,7 @@
 #include "proc/process_table.h"
 #include "proc/runtime_table.h"
 #include "profile/profile.h"
+#include "session/slicing.h"
 #include "session/unwinder.h"
 
 struct drain_options {
@@ -35,7 +36,8 @@ struct drain_options {
 	struct runtime_table *runtimes; /* of code made at run time; NULL: not told apart */
 	struct process_table *processes;
 	struct profile *profile;
-	struct unwinder *unwinder; /* for raw records; NULL: there are none */
+	struct unwinder *unwinder;     /* for raw records; NULL: there are none */
+	const struct slicing *slicing; /* NULL: samples are not told apart by time */
 };
 
 struct drain_totals {

@@ -182,11 +182,25 @@ static int64_t cgroup_name(struct resolver *resolver, uint64_t id)
 	return string;
 }
 
+/* The number of the slice that the record is in; 0 past the last one that a profile can have. */
+static int64_t slice_of(struct resolver *resolver, const struct wire_record *record)
+{
+	const struct slicing *slicing = resolver->options.slicing;
+	struct time_slice slice;
+	int64_t number;
+
+	if (!slicing || !slicing->slice_ns)
+		return 0;
+	slice = slicing_slice(slicing, record);
+	number = profile_add_slice(resolver->options.profile, &slice);
+	return number == -E2BIG ? 0 : number;
+}
+
 static int label(struct resolver *resolver, const struct wire_record *record, const char *comm,
 		 uint8_t user_end, struct sample_labels *labels)
 {
 	unsigned wanted = resolver->options.labels;
-	int64_t string = 0, cgroup = 0;
+	int64_t string = 0, cgroup = 0, slice = slice_of(resolver, record);
 
 	if (profile_nr_strings(resolver->options.profile) > MAX_STRINGS)
 		comm = "[other threads]";
@@ -194,7 +208,7 @@ static int label(struct resolver *resolver, const struct wire_record *record, co
 		string = profile_add_string(resolver->options.profile, comm);
 	if (wanted & LABEL_CGROUP)
 		cgroup = cgroup_name(resolver, record->cgroup);
-	if (string < 0 || cgroup < 0)
+	if (string < 0 || cgroup < 0 || slice < 0)
 		return -ENOMEM;
 	*labels = (struct sample_labels){
 		.comm = (uint32_t)string,
@@ -202,6 +216,7 @@ static int label(struct resolver *resolver, const struct wire_record *record, co
 		.pid = wanted & LABEL_PID ? (int32_t)record->pid : 0,
 		.tid = wanted & LABEL_TID ? (int32_t)record->tid : 0,
 		.cpu = wanted & LABEL_CPU ? (int32_t)record->cpu : 0,
+		.slice = (uint32_t)slice,
 		.user_end = user_end,
 		.kernel_end = record->kernel_end,
 	};

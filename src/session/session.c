@@ -3,8 +3,8 @@
  *
  * A poll reads what lies in the rings: memory only, no system call that would keep the kernel from
  * sampling this CPU, ten times a second. New files and processes are looked at there, at once. An
- * epoch ends when its count map fills up, when something wants the profile whole, or after five
- * seconds: only then maps are exchanged and read.
+ * epoch ends when its count map fills up, when something wants the profile whole, where a slice of
+ * time ends, or after five seconds: only then maps are exchanged and read.
  */
 #include <errno.h>
 #include <poll.h>
@@ -50,6 +50,8 @@ int session_start(struct session *session, struct error *error)
 	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	session->started_ns = clock_now_ns();
 	session->polled_ns = session->epoch_began_ns = session->started_ns;
+	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
+		      clock_read_ns(CLOCK_REALTIME));
 	hurry(session);
 	if (session->sampling)
 		return sampling_start(session->sampling, error);
@@ -148,6 +150,7 @@ static int end_epoch(struct session *session, struct error *error)
 	if (session->unwinder)
 		unwinder_epoch_ended(session->unwinder, sampler_epoch(session->sampler) - 1);
 	session->epoch_began_ns = ended_ns;
+	slicing_begin_epoch(&session->slicing, sampler_epoch(session->sampler), ended_ns);
 	session->epoch_records = 0;
 	err = sampler_read_counters(session->sampler, &counters);
 	if (!err)
@@ -164,10 +167,15 @@ static int end_epoch(struct session *session, struct error *error)
 	return 0;
 }
 
+static uint64_t slice_end_ns(const struct session *session)
+{
+	return slicing_end_ns(&session->slicing, sampler_epoch(session->sampler));
+}
+
 static bool epoch_is_full(const struct session *session, uint64_t now_ns)
 {
 	return session->epoch_records > session->options.max_counts / 4 * 3 ||
-	       now_ns - session->epoch_began_ns > EPOCH_NS;
+	       now_ns - session->epoch_began_ns > EPOCH_NS || now_ns >= slice_end_ns(session);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -182,6 +190,8 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 
 	if (session->probing && session->probing_next_ns < poll_ns)
 		poll_ns = session->probing_next_ns;
+	if (slice_end_ns(session) < poll_ns)
+		poll_ns = slice_end_ns(session);
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 

@@ -50,7 +50,8 @@ struct session_options {
 	struct wanted_tasks tasks;
 	const regex_t *comm; /* only threads with such names; NULL: all */
 
-	unsigned labels; /* enum label bits */
+	unsigned labels;   /* enum label bits */
+	uint64_t slice_ns; /* samples are told apart by slices of so much time; 0: they are not */
 	bool include_idle;
 	uint32_t max_user_frames, max_kernel_frames;
 	bool by_tables;		  /* user stacks by unwind tables, else by frame pointers */

@@ -142,6 +142,7 @@ static int make_drain(struct session *session, struct error *error)
 		.processes = session->processes,
 		.profile = session->profile,
 		.unwinder = session->unwinder,
+		.slicing = &session->slicing,
 	};
 
 	session->drain = drain_new(&options);

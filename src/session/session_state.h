@@ -37,6 +37,7 @@ struct session {
 
 	uint64_t polled_ns; /* when the last poll began */
 	uint64_t epoch_began_ns;
+	struct slicing slicing;
 	uint64_t epoch_records; /* that came in this epoch */
 	bool ring_is_busy;
 	bool has_raw; /* the last read of the ring brought raw records */

@@ -1,6 +1,6 @@
 /*
  * format/pprof: a file that may be anything. If it can be read, then what is written of it can be
- * read too, says the same in folded lines, and is written the same again.
+ * read too, says the same in folded lines and in its totals, and is written the same again.
  *
  *	make fuzz && build/fuzz/fuzz_pprof -max_len=4096 CORPUS
  *
@@ -16,7 +16,8 @@
 
 #define MAX_BYTES (64U << 20)
 
-static const unsigned labels = LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU | LABEL_CGROUP;
+static const unsigned labels =
+	LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU | LABEL_CGROUP | LABEL_SET | LABEL_SLICE;
 
 struct text {
 	char *bytes;
@@ -63,6 +64,13 @@ static void check_same(struct text a, struct text b)
 	free(b.bytes);
 }
 
+static void check_same_totals(const struct profile *a, const struct profile *b)
+{
+	if (profile_total(a) != profile_total(b) || profile_is_sum(a) != profile_is_sum(b) ||
+	    profile_nr_comments(a) != profile_nr_comments(b))
+		abort();
+}
+
 static void check_stable(const struct profile *profile)
 {
 	struct profile *again = profile_new();
@@ -74,6 +82,7 @@ static void check_stable(const struct profile *profile)
 		abort();
 	check_same(file, write_pprof(again));
 	check_same(write_folded(profile), write_folded(again));
+	check_same_totals(profile, again);
 	profile_free(again);
 }
 

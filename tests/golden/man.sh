@@ -24,7 +24,7 @@ options_in_page() { # options_in_page COMMAND
 }
 
 commands_in_code() {
-	sed -n '/^} commands\[\] = {$/,/^};$/p' src/cmd/main.c | sed -nE 's/^\t\{"([^"]*)".*/\1/p'
+	sed -n '/ commands\[\] = {$/,/^};$/p' src/cmd/commands.c | sed -nE 's/^\t\{"([^"]*)".*/\1/p'
 }
 
 commands_in_page() {
@@ -66,6 +66,9 @@ check_command funccount funccount_options.c probe_options.c task_options.c row_o
 check_command stackcount stackcount.c probe_options.c task_options.c stack_options.c output_options.c \
 	naming_options.c
 check_command tally tally_options.c probe_options.c task_options.c row_outputs.c
+check_command diff diff_options.c inputs.c filter_options.c output_options.c
+check_command report report_options.c inputs.c filter_options.c output_options.c
+check_command flame flame.c flame_options.c inputs.c filter_options.c output_options.c
 check_command symbolize symbolize.c output_options.c naming_options.c
 
 commands_in_code >"$work/code"

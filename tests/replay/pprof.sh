@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # What others make of our pprof files: tests/replay/pprof.sh
 #
-# `go tool pprof` reads them and must come to the same numbers; protoc knows the schema by its
-# public field numbers and must find no other field. Go's own profile must survive being read and
-# written by us. A file of a real run is judged too, as root.
+# `go tool pprof` reads them and must come to the same numbers, in text and in its flame graph; protoc
+# knows the schema by its public field numbers and must find no other field. Go's own profiles must
+# survive being read and written by us, with each sample, value and label. A file of a real run is
+# judged too, as root.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -16,63 +17,6 @@ stacks() {
 	app;_start;libc.so.6!__libc_start_main;main;libc.so.6!read;do_syscall_64_[k];vfs_read_[k] 20
 	java;_start;Interpreter_[j];run_[j] 3
 	STACKS
-}
-
-# The public profile.proto, as far as its field numbers and types go.
-schema() {
-	cat <<-'SCHEMA'
-	syntax = "proto3";
-	message Profile {
-	  repeated ValueType sample_type = 1;
-	  repeated Sample sample = 2;
-	  repeated Mapping mapping = 3;
-	  repeated Location location = 4;
-	  repeated Function function = 5;
-	  repeated string string_table = 6;
-	  int64 drop_frames = 7;
-	  int64 keep_frames = 8;
-	  int64 time_nanos = 9;
-	  int64 duration_nanos = 10;
-	  ValueType period_type = 11;
-	  int64 period = 12;
-	  repeated int64 comment = 13;
-	  int64 default_sample_type = 14;
-	}
-	message ValueType { int64 type = 1; int64 unit = 2; }
-	message Sample {
-	  repeated uint64 location_id = 1;
-	  repeated int64 value = 2;
-	  repeated Label label = 3;
-	}
-	message Label { int64 key = 1; int64 str = 2; int64 num = 3; int64 num_unit = 4; }
-	message Mapping {
-	  uint64 id = 1;
-	  uint64 memory_start = 2;
-	  uint64 memory_limit = 3;
-	  uint64 file_offset = 4;
-	  int64 filename = 5;
-	  int64 build_id = 6;
-	  bool has_functions = 7;
-	  bool has_filenames = 8;
-	  bool has_line_numbers = 9;
-	  bool has_inline_frames = 10;
-	}
-	message Location {
-	  uint64 id = 1;
-	  uint64 mapping_id = 2;
-	  uint64 address = 3;
-	  repeated Line line = 4;
-	  bool is_folded = 5;
-	}
-	message Line { uint64 function_id = 1; int64 line = 2; }
-	message Function {
-	  uint64 id = 1;
-	  int64 name = 2;
-	  int64 system_name = 3;
-	  int64 filename = 4;
-	  int64 start_line = 5;
-	}
-	SCHEMA
 }
 
 pprof() { # pprof OPTION… FILE: what go says, without where it looked for files
@@ -128,18 +72,75 @@ judge_stacks() {
 		}' "$T/raw"
 }
 
+# All that a profile can have: see make_pprof --all.
+judge_all() {
+	local file=$1
+
+	check_equal "-top: another value" \
+		"$(pprof -sample_index=alloc -unit=b -top "$file" |
+			awk '$6 == "vfs_read" || $6 == "_start" { print $1, $4 }' | sort)" \
+		"$(printf '%s\n' "0 10000B" "2000B 2000B")"
+	check_equal "-peek: callers and callees" \
+		"$(pprof -sample_index=samples -peek '^work$' "$file" |
+			awk '/main$/ { caller = $1 } /hot/ { callee = $1 } / work$/ { self = $1 }
+				END { print caller, self, callee }')" "77 7 70"
+	check_equal "-comments" "$(pprof -comments "$file")" \
+		"$(printf '%s\n' "made by make_pprof" "and judged by others")"
+	check_equal "-tagfocus: by another program's label" \
+		"$(pprof -sample_index=samples -tagfocus=request=r2 -top "$file" |
+			awk '$6 == "_start" { print $4 }')" "20"
+	check_equal "-tagfocus: by a number with a unit" \
+		"$(pprof -sample_index=samples -tagfocus=size=2kb:9kb -top "$file" |
+			awk '$6 == "_start" { print $4 }')" "23"
+	pprof -raw "$file" >"$T/raw"
+	check_equal "-raw: the values, and which is the default" \
+		"$(sed -n '/^Samples:/{n;p}' "$T/raw")" "samples/count alloc/bytes cpu/nanoseconds[dflt]"
+	check_equal "-raw: slices of time" \
+		"$(grep -o 'slice_[a-z]*:\[[^]]*\]' "$T/raw" | sort | uniq -c |
+			awk '{ print $1, $2 }' | tr '\n' ' ')" \
+		"2 slice_end:[1700000001000000000 2 slice_end:[1700000002000000000 2 slice_start:[1700000000000000000 2 slice_start:[1700000001000000000 "
+}
+
+# What the page of its flame graph has at the root, in nanoseconds; nothing if there is no page.
+flame_graph_total() {
+	local url pid
+
+	PPROF_TMPDIR=$T HOME=$T go tool pprof -symbolize=none -http=localhost: -no_browser "$1" \
+		>"$T/http" 2>&1 &
+	pid=$!
+	STARTED+=("$pid")
+	for _ in $(seq 50); do
+		url=$(sed -n 's/.* on \(http:.*\)/\1/p' "$T/http")
+		[ -z "$url" ] || break
+		sleep 0.1
+	done
+	curl -s -m 10 "$url/ui/flamegraph" |
+		grep -o 'n.u0022:.u0022root.u0022,.*' | sed 's/.*root[^v]*v.u0022:\([0-9]*\).*/\1/'
+	# It is a child of the command that was started.
+	pkill -P "$pid"
+	kill "$pid" 2>/dev/null
+}
+
+judge_flame_graph() {
+	if ! command -v curl >/dev/null; then
+		skip "the flame graph" "curl"
+		return
+	fi
+	check_equal "the flame graph of go tool pprof has the total" \
+		"$(flame_graph_total "$1")" 1000000000
+}
+
 judge_schema() { # judge_schema NAME FILE
 	if ! command -v protoc >/dev/null; then
 		skip "$1: fields" "protoc"
 		return
 	fi
-	schema >"$T/profile.proto"
 	gunzip <"$2" >"$T/inflated"
-	protoc --proto_path="$T" --decode=Profile profile.proto <"$T/inflated" >"$T/decoded" 2>"$T/err"
+	protoc --proto_path="$ROOT/tests/replay" --decode=Profile profile.proto <"$T/inflated" >"$T/decoded" 2>"$T/err"
 	check_equal "$1: protoc decodes it" $? 0
 	# What the schema does not have is printed by its number.
 	check_equal "$1: no unknown field" "$(grep -cE '^ *[0-9]+[:{ ]' "$T/decoded")" 0
-	protoc --proto_path="$T" --encode=Profile profile.proto <"$T/decoded" >"$T/encoded" 2>"$T/err"
+	protoc --proto_path="$ROOT/tests/replay" --encode=Profile profile.proto <"$T/decoded" >"$T/encoded" 2>"$T/err"
 	check_equal "$1: protoc encodes the same number of bytes" "$(wc -c <"$T/encoded")" \
 		"$(wc -c <"$T/inflated")"
 }
@@ -160,11 +161,56 @@ judge_same_top() { # judge_same_top NAME FILE: before and after us
 		"$(pprof -top -nodecount=30 "$2" | grep -v '^File:' | sort)"
 }
 
+# What -raw says, sample by sample in words: values, the stack with places and files, labels. Numbers
+# of locations and mappings are the writer's own business, and so is how the default is marked.
+raw_samples() { # raw_samples FILE
+	# shellcheck disable=SC2016 # awk expands these
+	pprof -raw "$1" | awk '
+		/^(Samples:|Locations|Mappings)$/ { part = $1; next }
+		part == "Samples:" && /\/.*[^:]$/ && !/:/ { sub(/\[dflt\]/, ""); print "types", $0; next }
+		part == "Samples:" && /^ +[-0-9]/ { nr++; split($0, halves, ":"); value[nr] = halves[1]
+			stack[nr] = halves[2]; next }
+		part == "Samples:" { label[nr] = label[nr] " " $0; next }
+		part == "Locations" && /^ +[0-9]+: 0x/ { id = $1 + 0; sub(/^ +[0-9]+: /, ""); place[id] = $0
+			next }
+		part == "Locations" { place[id] = place[id] " < " $0; next }
+		part == "Mappings" { id = $1 + 0; sub(/^[0-9]+: /, ""); sub(/ \[FN\].*/, "")
+			mapping[id] = $0 }
+		END {
+			for (i = 1; i <= nr; i++) {
+				line = value[i]
+				gsub(/ +/, " ", line)
+				split(stack[i], ids, " ")
+				for (k = 1; k in ids; k++) {
+					where = place[ids[k]]
+					if (match(where, /M=[0-9]+/))
+						where = where " in " \
+							mapping[substr(where, RSTART + 2, RLENGTH - 2)]
+					sub(/M=[0-9]+ /, "", where)
+					line = line " | " where
+				}
+				delete ids
+				line = line " # " label[i]
+				gsub(/[ \t]+/, " ", line)
+				print line
+			}
+		}' | sort
+}
+
+judge_same_raw() { # judge_same_raw NAME FILE: before and after us
+	raw_samples "$2" >"$T/before"
+	raw_samples "$T/first.pb.gz" >"$T/after"
+	check "$1: -raw has the same samples, values, stacks, labels" \
+		cmp -s "$T/before" "$T/after"
+	check "$1: there are some in it" test "$(wc -l <"$T/before")" -gt 1
+}
+
 go_program() {
 	cat <<-'GO'
 	package main
 
 	import (
+		"context"
 		"os"
 		"runtime/pprof"
 	)
@@ -181,8 +227,13 @@ go_program() {
 	func main() {
 		cpu, _ := os.Create(os.Args[1])
 		pprof.StartCPUProfile(cpu)
-		for i := 0; i < 300; i++ {
-			sink = make([]byte, 1<<20+work(1000000)%2)
+		for i, who := range []string{"first", "second", "third"} {
+			labels := pprof.Labels("request", who, "pid", "none")
+			pprof.Do(context.Background(), labels, func(context.Context) {
+				for k := 0; k < 100; k++ {
+					sink = make([]byte, (i+1)<<19+work(1000000)%2)
+				}
+			})
 		}
 		pprof.StopCPUProfile()
 		cpu.Close()
@@ -202,8 +253,13 @@ judge_go() {
 	fi
 	judge_round_trip "go's cpu profile" "$T/cpu"
 	judge_same_top "go's cpu profile" "$T/cpu"
+	judge_same_raw "go's cpu profile" "$T/cpu"
 	judge_round_trip "go's heap profile" "$T/heap"
 	judge_same_top "go's heap profile" "$T/heap"
+	judge_same_raw "go's heap profile" "$T/heap"
+	check_equal "go's heap profile: four values" \
+		"$(pprof -raw "$T/first.pb.gz" | sed -n '/^Samples:/{n;p}')" \
+		"alloc_objects/count alloc_space/bytes inuse_objects/count inuse_space/bytes[dflt]"
 }
 
 judge_run() {
@@ -232,9 +288,14 @@ fi
 stacks | "$MAKE_PPROF" >"$T/made.pb.gz" 2>"$T/err"
 judge_schema "made" "$T/made.pb.gz"
 judge_round_trip "made" "$T/made.pb.gz"
+stacks | "$MAKE_PPROF" --all >"$T/all.pb.gz" 2>"$T/err"
+judge_schema "all" "$T/all.pb.gz"
+judge_round_trip "all" "$T/all.pb.gz"
 if command -v go >/dev/null; then
 	judge_numbers "$T/made.pb.gz"
 	judge_stacks "$T/made.pb.gz"
+	judge_all "$T/all.pb.gz"
+	judge_flame_graph "$T/made.pb.gz"
 	judge_go
 	judge_run
 else

@@ -3,12 +3,17 @@
  * whoever wants to judge them: see tests/replay/pprof.sh.
  *
  *	make_pprof <STACKS >FILE.pb.gz
+ *	make_pprof --all <STACKS >FILE.pb.gz
  *	make_pprof folded <FILE.pb.gz
  *	make_pprof pprof <FILE.pb.gz >AGAIN.pb.gz
  *
  * A line of STACKS is `COMM;FRAME;…;FRAME COUNT`, root first. A FRAME is `MODULE!NAME`, a kernel's
  * `NAME_[k]`, one inlined into the frame before it `NAME_[i]`, made at run time `NAME_[j]`. Without
  * MODULE! it is of `app`. Modules have two segments, build ids, and lines in `NAME.c`.
+ *
+ * With --all a profile has all that one can have: line N of the stacks, from 0, also has a value
+ * `alloc` in bytes, 100 times its count; labels `request` (`rN`) and `size` (N kilobytes, in bytes);
+ * and is in the second of time that is odd or even as N is. There are two comments.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -18,9 +23,14 @@
 
 #include "base/hash.h"
 #include "format/format.h"
+#include "profile/label_sets.h"
 #include "profile/profile.h"
+#include "profile/profile_values.h"
+#include "profile/time_slices.h"
 
 #define MAX_FRAMES 1024
+#define START_NS   1700000000000000000
+#define SLICE_NS   1000000000
 
 struct stack {
 	uint32_t user[MAX_FRAMES], kernel[MAX_FRAMES]; /* root first */
@@ -154,40 +164,86 @@ static void add_stack(struct profile *profile, struct stack *stack, char *rest)
 	}
 }
 
-static void add_line(struct profile *profile, char *line)
+static uint32_t set_of(struct profile *profile, unsigned number)
 {
-	struct sample_labels labels = {.user_end = WALK_COMPLETE, .kernel_end = WALK_NONE};
-	struct stack *stack = calloc(1, sizeof(*stack));
-	uint32_t frames[2 * MAX_FRAMES];
-	char *count = strrchr(line, ' '), *rest = line;
+	struct set_label labels[2] = {{.number = 0}, {.number = 1024 * (int64_t)number}};
+	char request[16];
+
+	(void)snprintf(request, sizeof(request), "r%u", number);
+	labels[0].key = string_of(profile, "request");
+	labels[0].text = string_of(profile, request);
+	labels[1].key = string_of(profile, "size");
+	labels[1].unit = string_of(profile, "bytes");
+	return checked(profile_add_label_set(profile, labels, 2));
+}
+
+static uint32_t slice_of(struct profile *profile, unsigned number)
+{
+	struct time_slice slice = {.start_ns = START_NS + number % 2 * (uint64_t)SLICE_NS};
+
+	slice.end_ns = slice.start_ns + SLICE_NS;
+	return checked(profile_add_slice(profile, &slice));
+}
+
+static void add_allocated(struct profile *profile, uint32_t sample, uint64_t bytes)
+{
+	struct value_type type = {string_of(profile, "alloc"), string_of(profile, "bytes")};
+	uint32_t number = checked(profile_add_value_type(profile, &type));
+
+	if (profile_add_value(profile, sample, number, bytes) < 0)
+		die("out of memory");
+}
+
+/* The frames of a stack, leaf first: how many. */
+static size_t join(const struct stack *stack, uint32_t frames[2 * MAX_FRAMES])
+{
 	size_t nr = 0, i;
 
-	if (!stack || !count)
-		die("a line has no count");
-	*count++ = '\0';
-	labels.comm = string_of(profile, strsep(&rest, ";"));
-	labels.pid = labels.tid = 1000;
-	add_stack(profile, stack, rest);
-	if (stack->nr_kernel)
-		labels.kernel_end = WALK_UNWOUND;
 	for (i = stack->nr_kernel; i; i--)
 		frames[nr++] = stack->kernel[i - 1];
 	for (i = stack->nr_user; i; i--)
 		frames[nr++] = stack->user[i - 1];
-	if (profile_add_sample(profile, &labels, frames, nr, stack->nr_kernel,
-			       strtoull(count, NULL, 10)) < 0)
-		die("out of memory");
+	return nr;
+}
+
+static void add_line(struct profile *profile, char *line, bool has_all, unsigned number)
+{
+	struct sample_labels labels = {.user_end = WALK_COMPLETE, .kernel_end = WALK_NONE};
+	struct stack *stack = calloc(1, sizeof(*stack));
+	uint32_t frames[2 * MAX_FRAMES], sample;
+	char *text = strrchr(line, ' '), *rest = line;
+	uint64_t count;
+	size_t nr;
+
+	if (!stack || !text)
+		die("a line has no count");
+	*text++ = '\0';
+	count = strtoull(text, NULL, 10);
+	labels.comm = string_of(profile, strsep(&rest, ";"));
+	labels.pid = labels.tid = 1000;
+	if (has_all) {
+		labels.set = set_of(profile, number);
+		labels.slice = slice_of(profile, number);
+	}
+	add_stack(profile, stack, rest);
+	if (stack->nr_kernel)
+		labels.kernel_end = WALK_UNWOUND;
+	nr = join(stack, frames);
+	sample = checked(profile_add_sample(profile, &labels, frames, nr, stack->nr_kernel, count));
+	if (has_all)
+		add_allocated(profile, sample, 100 * count);
 	free(stack);
 }
 
-static void read_stacks(struct profile *profile)
+static void read_stacks(struct profile *profile, bool has_all)
 {
 	struct profile_origin origin = {
 		.period = 10000000,
-		.time_ns = 1700000000000000000,
+		.time_ns = START_NS,
 		.duration_ns = 5000000000,
 	};
 	char *line = NULL;
+	unsigned number = 0;
 	size_t cap = 0;
 	ssize_t nr;
 
@@ -197,27 +253,34 @@ static void read_stacks(struct profile *profile)
 	while ((nr = getline(&line, &cap, stdin)) > 0) {
 		if (line[nr - 1] == '\n')
 			line[nr - 1] = '\0';
-		add_line(profile, line);
+		add_line(profile, line, has_all, number++);
 	}
 	free(line);
+	if (has_all && (profile_add_comment(profile, "made by make_pprof") < 0 ||
+			profile_add_comment(profile, "and judged by others") < 0))
+		die("out of memory");
 }
 
 int main(int argc, char **argv)
 {
-	const struct format_options options = {
-		.labels = LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU, .annotate = true};
+	bool has_all = argc > 1 && !strcmp(argv[1], "--all");
+	bool is_made = argc == 1 || has_all;
+	struct format_options options = {.annotate = true};
 	const struct format *pprof = format_by_name("pprof");
-	const struct format *to = format_by_name(argc > 1 ? argv[1] : "pprof");
+	const struct format *to = is_made ? pprof : format_by_name(argv[1]);
 	struct profile *profile = profile_new();
-	struct format_notes notes;
+	struct format_notes notes = {.labels = LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU};
 	struct error error = {0};
 
 	if (!profile || !to)
-		die("usage: make_pprof [FORMAT]");
-	if (argc == 1)
-		read_stacks(profile);
+		die("usage: make_pprof [--all|FORMAT]");
+	if (has_all)
+		notes.labels |= LABEL_SET | LABEL_SLICE;
+	if (is_made)
+		read_stacks(profile, has_all);
 	else if (pprof->read(stdin, profile, &notes, &error) < 0)
 		die(error.text);
+	options.labels = notes.labels;
 	if (to->write(profile, &options, stdout) < 0)
 		die("cannot write");
 	profile_free(profile);

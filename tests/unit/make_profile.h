@@ -195,4 +195,17 @@ static inline int64_t make_sample(struct profile *profile, const char *line)
 	return make_labelled(profile, (struct sample_labels){0}, line);
 }
 
+/* A profile of lines, each with its end. */
+static inline struct profile *make_profile(const char *lines)
+{
+	struct profile *profile = profile_new();
+	char *copy = strdup(lines), *rest = copy, *line;
+
+	CHECK(profile && copy);
+	while ((line = strsep(&rest, "\n")) && *line)
+		(void)make_sample(profile, line);
+	free(copy);
+	return profile;
+}
+
 #endif

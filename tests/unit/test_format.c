@@ -41,10 +41,15 @@ TEST(format_by_its_extension)
 
 TEST(format_table)
 {
-	CHECK_STR(format_names(), "folded, report, pprof");
-	CHECK_STR(format_extensions(), ".folded, .txt, .pb.gz, .pprof");
+	char names[FORMAT_NAMES_BYTES];
+
+	CHECK_STR(format_names(),
+		  "pprof, perf, folded, report, html, svg, speedscope, json, csv, md");
+	CHECK_STR(format_extensions(), ".pb.gz, .pprof, .perf, .folded, .txt, .html, .svg, "
+				       ".speedscope.json, .json, .csv, .md");
+	CHECK_STR(format_read_names(names), "pprof, perf, folded");
 	CHECK(!format_by_name("folded, report"));
-	CHECK(!format_by_name("folded")->is_binary && !format_by_name("folded")->read);
+	CHECK(!format_by_name("folded")->is_binary && !format_by_name("report")->read);
 	CHECK(format_by_name("pprof")->is_binary && format_by_name("pprof")->read);
 }
 

@@ -186,3 +186,31 @@ TEST(option_table_prints_help)
 	capture_help("-h", again, sizeof(again));
 	CHECK_STR(again, help);
 }
+
+struct seen {
+	const struct option_row *rows[OPTION_ROWS_MAX];
+	size_t nr;
+};
+
+static void see(void *context, const struct option_table *table)
+{
+	struct seen *seen = context;
+
+	seen->nr = option_table_rows(table, seen->rows);
+}
+
+/* A command that is run with a visitor shows its table and takes nothing. */
+TEST(option_table_is_visited)
+{
+	const char *const words[] = {"test", "--no-such-option", NULL};
+	struct seen seen = {.nr = 0};
+
+	option_table_visit(see, &seen);
+	CHECK_EQ(parse(2, words), 1);
+	option_table_visit(NULL, NULL);
+	CHECK_STR(taken.text, "");
+	CHECK_EQ(seen.nr, ARRAY_SIZE(own_rows) + ARRAY_SIZE(shared_rows));
+	CHECK_STR(seen.rows[0]->name, "quiet");
+	CHECK_STR(seen.rows[seen.nr - 1]->name, "fold");
+	CHECK_EQ(parse(2, words), -EINVAL);
+}

@@ -1,148 +1,16 @@
 /*
- * format/pprof: what is written is read again, byte for byte and line for line; other people's
- * profiles; what is broken is refused wherever it breaks.
+ * format/pprof: what is written is read again, byte for byte and line for line.
  */
 #include "unit/test.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/gzip.h"
-#include "base/protobuf.h"
-#include "format/folded.h"
-#include "format/pprof.h"
-#include "format/pprof_fields.h"
-#include "unit/make_profile.h"
-
-#define ALL_LABELS (LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU | LABEL_CGROUP)
-
-struct file {
-	uint8_t *bytes; /* inflated */
-	size_t nr;
-};
-
-/* --- helpers -----------------------------------------------------------------------------------
- */
-
-static struct file inflate_file(const char *packed, size_t nr)
-{
-	FILE *in = fmemopen((void *)packed, nr, "r");
-	struct file file;
-
-	CHECK_EQ(gzip_read(in, 1 << 24, &file.bytes, &file.nr), 0);
-	(void)fclose(in);
-	return file;
-}
-
-/* What is written, to be freed. */
-static struct file written(const struct profile *profile, struct pprof_options options)
-{
-	char *packed = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&packed, &nr);
-	struct file file;
-
-	CHECK_EQ(pprof_write(profile, &options, out), 0);
-	(void)fclose(out);
-	file = inflate_file(packed, nr);
-	free(packed);
-	return file;
-}
-
-static struct profile *parsed(const void *bytes, size_t nr, struct pprof_notes *notes)
-{
-	struct profile *profile = profile_new();
-	struct error error = {0};
-	int result = pprof_parse(test_guarded(bytes, nr), nr, profile, notes, &error);
-
-	if (result < 0)
-		fprintf(stderr, "  %s\n", error.text);
-	CHECK_EQ(result, 0);
-	return profile;
-}
-
-static char *folded(const struct profile *profile)
-{
-	const struct folded_options options = {
-		.labels = ALL_LABELS, .delimited = true, .annotate = true};
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
-
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	return text;
-}
-
-/* Written, read, and written again: the same. Takes the profile. */
-static void check_round_trip(struct profile *profile)
-{
-	const struct pprof_options options = {.labels = ALL_LABELS};
-	struct file file = written(profile, options), again;
-	struct pprof_notes notes;
-	struct profile *read = parsed(file.bytes, file.nr, &notes);
-	char *lines = folded(profile), *lines_read = folded(read);
-
-	CHECK_EQ(notes.dropped_labels, 0);
-	CHECK_EQ(notes.dropped_samples, 0);
-	CHECK_STR(lines_read, lines);
-	again = written(read, options);
-	CHECK_EQ(again.nr, file.nr);
-	CHECK(!memcmp(again.bytes, file.bytes, file.nr));
-	free(lines);
-	free(lines_read);
-	free(file.bytes);
-	free(again.bytes);
-	profile_free(read);
-	profile_free(profile);
-}
-
-static const char *const lines[] = {
-	"redis;_start;libc.so.6!__libc_start_main;main;read;sys_read_[k];vfs_read_[k] 377",
-	"redis;_start;libc.so.6!__libc_start_main;main;call;dictFind{/src/dict.c:12} 412",
-	"redis;_start;main;call{/src/a.c:1};get_[i];find{/src/b.h:3}_[i] 5",
-	"redis;_start;main;call;get_[i] 6",
-	"java;Interpreter_[j];loop_[j];hot_[i] 54",
-	"java;~old.so!;main 7",
-	"java;~old.so!named;main 8",
-	"java;! 17",
-	"java;libx.so!;libx.so!@1;libx.so!@2 3",
-	"my app;[missed] 12",
-	"my app;[missed];sys_[k];inner_[k];inlined_[i] 13",
-	"my app;main;[missed] 14",
-	"my app;[missed];[missed] 15",
-	"my app 16",
-	";main{/src/Größe.c:3} 1",
-};
-
-static struct profile *some_profile(void)
-{
-	struct profile *profile = profile_new();
-	struct profile_origin origin = {
-		.period = 10101010, .time_ns = 1700000000000000000, .duration_ns = 1000000000};
-	size_t i;
-
-	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-		struct sample_labels labels = {.pid = (int32_t)i % 3, .cpu = (int32_t)i % 2};
-
-		labels.tid = labels.pid + (int32_t)i % 2;
-		labels.cgroup = (uint32_t)profile_add_string(profile, i % 2 ? "/x.slice" : "");
-		(void)make_labelled(profile, labels, lines[i]);
-	}
-	origin.event = (uint32_t)profile_add_string(profile, "cycles");
-	origin.unit = (uint32_t)profile_add_string(profile, "count");
-	profile_set_origin(profile, &origin);
-	return profile;
-}
-
-/* --- round trips -------------------------------------------------------------------------------
- */
+#include "unit/pprof_fixture.h"
 
 TEST(pprof_round_trip)
 {
 	check_round_trip(some_profile());
+	check_round_trip(rich_profile());
 	check_round_trip(profile_new());
 }
 
@@ -166,6 +34,106 @@ TEST(pprof_origin_survives)
 	profile_free(read);
 	profile_free(profile);
 }
+TEST(pprof_values_survive)
+{
+	struct pprof_notes notes;
+	struct profile *profile = rich_profile(), *read;
+	uint64_t samples = profile_total(profile), alloc = total_of(profile, "alloc");
+	uint64_t faults = total_of(profile, "faults");
+
+	CHECK_EQ(profile_choose_value(profile, (size_t)profile_find_value(profile, "alloc")), 0);
+	read = reread(profile, &notes);
+	CHECK_EQ(profile_nr_values(read), 3);
+	CHECK(profile_is_sum(read));
+	CHECK_EQ(profile_total(read), alloc);
+	CHECK_EQ(total_of(read, "samples"), samples);
+	CHECK_EQ(total_of(read, "faults"), faults);
+	profile_free(read);
+}
+
+/* Which one is the count is not told by the order, nor by what the profile was before. */
+TEST(pprof_any_value_may_be_the_count)
+{
+	static const char *const types[] = {"samples", "alloc", "faults"};
+	struct pprof_notes notes;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		struct profile *profile = rich_profile(), *read;
+		uint64_t total = total_of(profile, types[i]);
+
+		CHECK_EQ(profile_choose_value(profile,
+					      (size_t)profile_find_value(profile, types[i])),
+			 0);
+		read = reread(profile, &notes);
+		CHECK_EQ(profile_total(read), total);
+		check_round_trip(read);
+	}
+}
+
+/* With a period the default is what pprof calls it; what is counted are samples all the same. */
+TEST(pprof_period_is_a_value)
+{
+	struct pprof_notes notes;
+	struct profile *profile = some_profile(), *read;
+	uint64_t total = profile_total(profile);
+
+	read = reread(profile, &notes);
+	CHECK_EQ(profile_total(read), total);
+	CHECK(!profile_is_sum(read));
+	CHECK_EQ(total_of(read, "cycles"), total * 10101010);
+	check_round_trip(read);
+}
+
+/* A value of the event's name that is something else: it is not taken for the count. */
+TEST(pprof_event_that_was_measured)
+{
+	struct pprof_notes notes;
+	struct profile *profile = some_profile(), *read;
+	uint64_t total = profile_total(profile);
+
+	add_value(profile, 0, "cycles", "count", 77);
+	read = reread(profile, &notes);
+	CHECK_EQ(profile_total(read), total);
+	CHECK_EQ(total_of(read, "cycles"), 77);
+	check_round_trip(read);
+}
+
+TEST(pprof_labels_of_others_survive)
+{
+	struct pprof_notes notes;
+	struct profile *read = reread(rich_profile(), &notes);
+	struct set_label labels[LABEL_SET_MAX];
+	size_t nr_slices = 0, nr_sets = 0;
+	uint32_t i;
+
+	CHECK_EQ(notes.labels, ALL_LABELS & ~LABEL_CGROUP);
+	CHECK_EQ(notes.dropped_labels, 0);
+	CHECK_EQ(profile_nr_slices(read), 4);
+	for (i = 0; i < profile_nr_samples(read); i++) {
+		const struct sample *sample = profile_sample(read, i);
+
+		nr_slices += sample->labels.slice != 0;
+		nr_sets += profile_label_set(read, sample->labels.set, labels) > 0;
+	}
+	CHECK_EQ(nr_slices, 12);
+	CHECK_EQ(nr_sets, 15);
+	CHECK_EQ(profile_slice(read, 1).start_ns, 5);
+	CHECK_EQ(profile_slice(read, 1).end_ns, 105);
+	profile_free(read);
+}
+
+TEST(pprof_comments_survive)
+{
+	struct pprof_notes notes;
+	struct profile *read = reread(rich_profile(), &notes);
+
+	CHECK_EQ(profile_nr_comments(read), 3);
+	CHECK_STR(profile_comment(read, 0), "taken on a rainy day");
+	CHECK_STR(profile_comment(read, 1), "");
+	CHECK_STR(profile_comment(read, 2), "samples");
+	profile_free(read);
+}
 
 /* Sums are no samples, and are written as what they are. */
 TEST(pprof_sums_survive)
@@ -177,12 +145,13 @@ TEST(pprof_sums_survive)
 
 	origin.event = (uint32_t)profile_add_string(profile, "arg1");
 	origin.period = 1;
-	origin.is_sum = true;
+	origin.counted.type = origin.event;
+	origin.counted.unit = (uint32_t)profile_add_string(profile, "bytes");
 	profile_set_origin(profile, &origin);
 	file = written(profile, (struct pprof_options){.labels = LABEL_COMM});
 	read = parsed(file.bytes, file.nr, &notes);
-	CHECK(profile_origin(read)->is_sum);
-	CHECK_STR(profile_string(read, profile_origin(read)->event), "arg1");
+	CHECK(profile_is_sum(read));
+	CHECK_STR(profile_string(read, profile_origin(read)->counted.type), "arg1");
 	CHECK_EQ(profile_total(read), profile_total(profile));
 	free(file.bytes);
 	profile_free(read);
@@ -192,14 +161,14 @@ TEST(pprof_sums_survive)
 /* Numbers that the profile gave depend on what came first; what is written does not. */
 TEST(pprof_same_profile_same_bytes)
 {
-	const struct pprof_options options = {.labels = LABEL_COMM};
+	const struct pprof_options options = {.labels = ALL_LABELS};
 	struct profile *one = profile_new(), *other = profile_new();
 	size_t nr = sizeof(lines) / sizeof(lines[0]), i;
 	struct file file, again;
 
 	for (i = 0; i < nr; i++) {
-		(void)make_sample(one, lines[i]);
-		(void)make_sample(other, lines[nr - 1 - i]);
+		add_line(one, i);
+		add_line(other, nr - 1 - i);
 	}
 	file = written(one, options);
 	again = written(other, options);
@@ -328,6 +297,20 @@ TEST(pprof_names_that_look_like_missed_stacks)
 	check_round_trip(profile);
 }
 
+/* Names are bytes; texts of the file are UTF-8, or others would refuse all of it. */
+TEST(pprof_names_that_are_no_text)
+{
+	struct pprof_notes notes;
+	struct profile *profile = profile_new(), *read;
+	uint32_t frame = add_frame(profile, MODULE_NR_UNKNOWN, 0x10, "a\xff\xc3(\xe2\x82\xac)\x01");
+
+	add_sample(profile, &frame, 1, WALK_COMPLETE);
+	read = reread(profile, &notes);
+	CHECK_STR(profile_string(read, profile_frame(read, 0)->function),
+		  "a\xef\xbf\xbd\xef\xbf\xbd(\xe2\x82\xac)\x01");
+	check_round_trip(read);
+}
+
 TEST(pprof_labels_not_asked_for_are_added_up)
 {
 	struct profile *profile = profile_new(), *read;
@@ -346,305 +329,13 @@ TEST(pprof_labels_not_asked_for_are_added_up)
 	profile_free(profile);
 }
 
-/* --- others' profiles --------------------------------------------------------------------------
- */
-
-struct maker {
-	struct protobuf_writer file, message, part;
-};
-
-static void put_message(struct maker *maker, uint32_t field)
-{
-	protobuf_message(&maker->file, field, &maker->message);
-	protobuf_reset(&maker->message);
-}
-
-/* Fields of a message: number, value, …, 0. */
-#define PUT(maker, field, ...) put(maker, field, (const uint64_t[]){__VA_ARGS__, 0})
-
-static void put(struct maker *maker, uint32_t field, const uint64_t *fields)
-{
-	for (; *fields; fields += 2)
-		protobuf_number(&maker->message, (uint32_t)fields[0], fields[1]);
-	put_message(maker, field);
-}
-
-static void put_strings(struct maker *maker, const char *const *strings)
-{
-	for (; *strings; strings++)
-		protobuf_text(&maker->file, PROFILE_STRING_TABLE, *strings);
-}
-
-static void put_location(struct maker *maker, uint64_t id, uint64_t mapping, uint64_t address,
-			 uint64_t function, uint64_t line)
-{
-	protobuf_number(&maker->message, LOCATION_ID, id);
-	protobuf_number(&maker->message, LOCATION_MAPPING_ID, mapping);
-	protobuf_number(&maker->message, LOCATION_ADDRESS, address);
-	if (function) {
-		protobuf_number(&maker->part, LINE_FUNCTION_ID, function);
-		protobuf_number(&maker->part, LINE_LINE, line);
-		protobuf_message(&maker->message, LOCATION_LINE, &maker->part);
-		protobuf_reset(&maker->part);
-	}
-	put_message(maker, PROFILE_LOCATION);
-}
-
-static void maker_clear(struct maker *maker)
-{
-	protobuf_clear(&maker->file);
-	protobuf_clear(&maker->message);
-	protobuf_clear(&maker->part);
-}
-
-static void check_folded(struct maker *maker, const char *wanted, struct pprof_notes *notes)
-{
-	struct profile *profile = parsed(maker->file.bytes, maker->file.nr, notes);
-	char *text = folded(profile);
-
-	CHECK_STR(strchr(text, ';') ? text : "", wanted);
-	free(text);
-	check_round_trip(profile);
-	maker_clear(maker);
-}
-
-/* As Go writes one: no default type, ids that are sparse, numbers not packed, strings last. */
-TEST(pprof_of_go)
-{
-	static const char *const strings[] = {"",     "samples", "count", "cpu",      "nanoseconds",
-					      "main", "/app.go", "work",  "/bin/app", NULL};
-	struct maker maker = {0};
-	struct pprof_notes notes;
-
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1, 2, 2);
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 3, 2, 4);
-	PUT(&maker, PROFILE_SAMPLE, 1, 900, 1, 7, 2, 5, 2, 50000000);
-	PUT(&maker, PROFILE_MAPPING, 1, 12, 2, 0x400000, 3, 0x500000, 5, 8, 7, 1);
-	PUT(&maker, PROFILE_MAPPING, 1, 13, 2, 0x600000, 3, 0x700000, 4, 0x200000, 5, 8);
-	put_location(&maker, 7, 12, 0x401000, 1ULL << 40, 10);
-	put_location(&maker, 900, 13, 0x601000, 3, 0);
-	PUT(&maker, PROFILE_FUNCTION, 1, 1ULL << 40, 2, 5, 4, 6);
-	PUT(&maker, PROFILE_FUNCTION, 1, 3, 2, 7);
-	PUT(&maker, PROFILE_PERIOD_TYPE, 1, 3, 2, 4);
-	protobuf_number(&maker.file, PROFILE_PERIOD, 10000000);
-	put_strings(&maker, strings);
-	check_folded(&maker, "[unknown]-0/0;cgroup [unknown];cpu 0;main app.go:10;work 5\n",
-		     &notes);
-	CHECK_EQ(notes.labels, 0);
-}
-
-/* Names alone, as script languages have them, one value, labels of their own. */
-TEST(pprof_of_names)
-{
-	static const char *const strings[] = {"",     "wall", "nanoseconds", "main", "work",
-					      "span", "x",    "thread name", "T 1",  NULL};
-	struct maker maker = {0};
-	struct pprof_notes notes;
-	int i;
-
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1, 2, 2);
-	for (i = 0; i < 3; i++) {
-		protobuf_number(&maker.message, SAMPLE_LOCATION_ID, 2);
-		protobuf_number(&maker.message, SAMPLE_LOCATION_ID, 1);
-		protobuf_number(&maker.message, SAMPLE_VALUE, i ? 100 : (uint64_t)-5);
-		protobuf_number(&maker.part, LABEL_KEY, i == 1 ? 5 : 7);
-		protobuf_number(&maker.part, LABEL_STR, i == 1 ? 6 : 8);
-		protobuf_message(&maker.message, SAMPLE_LABEL, &maker.part);
-		protobuf_reset(&maker.part);
-		put_message(&maker, PROFILE_SAMPLE);
-	}
-	put_location(&maker, 1, 0, 0, 1, 0);
-	put_location(&maker, 2, 0, 0, 2, 0);
-	PUT(&maker, PROFILE_FUNCTION, 1, 1, 2, 3);
-	PUT(&maker, PROFILE_FUNCTION, 1, 2, 2, 4);
-	put_strings(&maker, strings);
-	check_folded(&maker,
-		     "T 1-0/0;cgroup [unknown];cpu 0;main;work 100\n"
-		     "[unknown]-0/0;cgroup [unknown];cpu 0;main;work 100\n",
-		     &notes);
-	CHECK_EQ(notes.labels, LABEL_COMM);
-	CHECK_EQ(notes.dropped_labels, 1);
-	CHECK_EQ(notes.dropped_samples, 1);
-}
-
-/* The kernel as perf_to_profile names it, a module of it, and a value that is the default one. */
-TEST(pprof_of_perf)
-{
-	static const char *const strings[] = {"",
-					      "cycles_sample",
-					      "count",
-					      "cycles_event",
-					      "comm",
-					      "bash",
-					      "[kernel.kallsyms]_stext",
-					      "/lib/modules/6.1/x.ko",
-					      "[vdso]",
-					      NULL};
-	struct maker maker = {0};
-	struct pprof_notes notes;
-
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1, 2, 2);
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 3, 2, 2);
-	protobuf_number(&maker.file, PROFILE_DEFAULT_SAMPLE_TYPE, 1);
-	protobuf_number(&maker.part, LABEL_KEY, 4);
-	protobuf_number(&maker.part, LABEL_STR, 5);
-	protobuf_message(&maker.message, SAMPLE_LABEL, &maker.part);
-	PUT(&maker, PROFILE_SAMPLE, 1, 1, 1, 2, 1, 3, 2, 4, 2, 4000);
-	PUT(&maker, PROFILE_MAPPING, 1, 1, 2, 0xffffffff81000000, 3, 0xffffffff82000000, 5, 6);
-	PUT(&maker, PROFILE_MAPPING, 1, 2, 2, 0xffffffffc0000000, 3, 0xffffffffc1000000, 5, 7);
-	PUT(&maker, PROFILE_MAPPING, 1, 3, 2, 0x7fff00000000, 3, 0x7fff00001000, 5, 8);
-	put_location(&maker, 1, 2, 0xffffffffc0000010, 0, 0);
-	put_location(&maker, 2, 1, 0xffffffff81000010, 0, 0);
-	put_location(&maker, 3, 3, 0x7fff00000123, 0, 0);
-	put_strings(&maker, strings);
-	check_folded(&maker,
-		     "bash-0/0;cgroup [unknown];cpu 0;[unknown];-;[unknown]_[k];[unknown]_[k] 4\n",
-		     &notes);
-}
-
-/* --- what is broken ----------------------------------------------------------------------------
- */
-
-static int try_parse(const void *bytes, size_t nr)
-{
-	struct profile *profile = profile_new();
-	struct pprof_notes notes;
-	struct error error = {0};
-	int result = pprof_parse(bytes, nr, profile, &notes, &error);
-
-	CHECK_EQ(error.code, result);
-	profile_free(profile);
-	return result;
-}
-
-/* A file without its last strings is a file with fewer strings: one that is used must be gone. */
-TEST(pprof_cut_off_anywhere)
-{
-	struct profile *profile = some_profile();
-	struct file file = written(profile, (struct pprof_options){.labels = ALL_LABELS});
-	size_t i;
-
-	for (i = 0; i < file.nr; i++)
-		CHECK_EQ(try_parse(test_guarded(file.bytes, i), i), -EBADMSG);
-	CHECK_EQ(try_parse(file.bytes, file.nr), 0);
-	free(file.bytes);
-	profile_free(profile);
-}
-
-/* Any byte may be anything: an answer, and no crash. */
-TEST(pprof_every_byte_wrong)
-{
-	static const uint8_t wrong[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
-	struct profile *profile = some_profile();
-	struct file file = written(profile, (struct pprof_options){.labels = ALL_LABELS});
-	size_t i, k;
-
-	for (i = 0; i < file.nr; i++)
-		for (k = 0; k < sizeof(wrong); k++) {
-			uint8_t was = file.bytes[i];
-			int result;
-
-			file.bytes[i] = wrong[k];
-			result = try_parse(file.bytes, file.nr);
-			CHECK(result == 0 || result == -EBADMSG);
-			file.bytes[i] = was;
-		}
-	free(file.bytes);
-	profile_free(profile);
-}
-
-static void check_refused(struct maker *maker)
-{
-	CHECK_EQ(try_parse(maker->file.bytes, maker->file.nr), -EBADMSG);
-	maker_clear(maker);
-}
-
-TEST(pprof_refuses_what_refers_to_nothing)
-{
-	static const char *const strings[] = {"", "samples", NULL};
-	static const char *const no_empty[] = {"samples", "x", NULL};
-	struct maker maker = {0};
-
-	put_strings(&maker, no_empty);
-	check_refused(&maker);
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 9);
-	put_strings(&maker, strings);
-	check_refused(&maker);
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	PUT(&maker, PROFILE_SAMPLE, 1, 5, 2, 1);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* a location */
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	PUT(&maker, PROFILE_SAMPLE, 1, 5, 2, 1);
-	put_location(&maker, 5, 6, 1, 0, 0);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* a mapping */
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	PUT(&maker, PROFILE_SAMPLE, 1, 5, 2, 1);
-	put_location(&maker, 5, 0, 1, 77, 0);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* a function */
-	PUT(&maker, PROFILE_FUNCTION, 1, 1, 2, 2);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* a name */
-}
-
-TEST(pprof_refuses_what_makes_no_sense)
-{
-	static const char *const strings[] = {"", "samples", NULL};
-	struct maker maker = {0};
-	int i;
-
-	PUT(&maker, PROFILE_FUNCTION, 2, 1);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* no id */
-	PUT(&maker, PROFILE_FUNCTION, 1, 1);
-	PUT(&maker, PROFILE_FUNCTION, 1, 1);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* twice */
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	PUT(&maker, PROFILE_SAMPLE, 2, 1, 2, 1);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* too many values */
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	PUT(&maker, PROFILE_SAMPLE, 2, INT64_MAX);
-	PUT(&maker, PROFILE_SAMPLE, 2, 1);
-	put_strings(&maker, strings);
-	check_refused(&maker); /* too large together */
-	for (i = 0; i < 65; i++)
-		PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	put_strings(&maker, strings);
-	check_refused(&maker);
-}
-
-TEST(pprof_stacks_that_are_too_long_lose_their_root)
-{
-	static const char *const strings[] = {"", "samples", NULL};
-	struct maker maker = {0};
-	struct pprof_notes notes;
-	struct profile *profile;
-	int i;
-
-	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	for (i = 0; i < 70000; i++)
-		protobuf_number(&maker.message, SAMPLE_LOCATION_ID, 1);
-	PUT(&maker, PROFILE_SAMPLE, 2, 1);
-	put_location(&maker, 1, 0, 5, 0, 0);
-	put_strings(&maker, strings);
-	profile = parsed(maker.file.bytes, maker.file.nr, &notes);
-	CHECK_EQ(profile_sample(profile, 0)->nr_frames, UINT16_MAX);
-	CHECK_EQ(profile_sample(profile, 0)->labels.user_end, WALK_TRUNCATED);
-	maker_clear(&maker);
-	profile_free(profile);
-}
-
 /* --- failures ----------------------------------------------------------------------------------
  */
 
 TEST(pprof_write_without_memory)
 {
 	const struct pprof_options options = {.labels = ALL_LABELS};
-	struct profile *profile = some_profile();
+	struct profile *profile = rich_profile();
 	FILE *out = fopen("/dev/null", "w");
 	size_t nth = 1;
 	int result;
@@ -662,7 +353,7 @@ TEST(pprof_write_without_memory)
 
 TEST(pprof_read_without_memory)
 {
-	struct profile *profile = some_profile();
+	struct profile *profile = rich_profile();
 	struct file file = written(profile, (struct pprof_options){.labels = ALL_LABELS});
 	size_t nth = 1;
 	int result;

@@ -145,14 +145,18 @@ TEST(profile_lines_and_code_without_memory)
 TEST(profile_origin_is_kept)
 {
 	struct profile *profile = profile_new();
-	const struct profile_origin origin = {
-		.event = 1, .unit = 2, .period = 3, .time_ns = 4, .duration_ns = 5, .is_sum = true};
+	const struct profile_origin origin = {.event = 1,
+					      .unit = 2,
+					      .period = 3,
+					      .time_ns = 4,
+					      .duration_ns = 5,
+					      .counted = {6, 7}};
 
 	CHECK_EQ(profile_origin(profile)->period, 0);
 	profile_set_origin(profile, &origin);
 	profile_reset_samples(profile);
-	CHECK(!memcmp(profile_origin(profile), &origin, offsetof(struct profile_origin, is_sum)));
-	CHECK(profile_origin(profile)->is_sum);
+	CHECK(!memcmp(profile_origin(profile), &origin, sizeof(origin)));
+	CHECK(profile_is_sum(profile));
 	profile_free(profile);
 }
 

@@ -64,10 +64,11 @@ TEST(report_table_counts_functions_once)
 TEST(report_of_sums_says_so)
 {
 	struct profile *profile = profile_new();
-	struct profile_origin origin = {.period = 1, .is_sum = true};
+	struct profile_origin origin = {.period = 1};
 	char *text;
 
-	origin.event = (uint32_t)profile_add_string(profile, "arg1\033[2J");
+	origin.counted.type = (uint32_t)profile_add_string(profile, "arg1\033[2J");
+	origin.counted.unit = (uint32_t)profile_add_string(profile, "count");
 	profile_set_origin(profile, &origin);
 	text = report(profile, (struct report_options){0});
 	CHECK_STR(text, "A sum of 0.\n");
@@ -84,7 +85,7 @@ TEST(report_says_what_is_counted)
 	struct profile_origin origin = {.period = 1};
 	char *text;
 
-	origin.counted = (uint32_t)profile_add_string(profile, "hits");
+	origin.counted.type = (uint32_t)profile_add_string(profile, "hits");
 	profile_set_origin(profile, &origin);
 	text = report(profile, (struct report_options){0});
 	CHECK_STR(text, "No hits.\n");
@@ -104,7 +105,7 @@ TEST(report_table_ends_with_the_rest)
 	(void)make_sample(profile, "a;h 11");
 	(void)make_sample(profile, "a;i 5");
 	(void)make_sample(profile, "a 4");
-	check_has(profile, (struct report_options){.nr_functions = 2},
+	check_has(profile, (struct report_options){.style = {.max_rows = 2}},
 		  LINES(" 30.0%       30   30.0%  g         app\n",
 			" 16.0%       16          … 2 more\n",
 			"  4.0%        4          (no stack)\n"));
@@ -149,7 +150,7 @@ TEST(report_sums_what_is_small)
 	(void)make_sample(profile, "a;main;g 4");
 	(void)make_sample(profile, "a;main;h 3");
 	(void)make_sample(profile, "b;main 3");
-	check_has(profile, (struct report_options){.threshold = 5},
+	check_has(profile, (struct report_options){.style = {.threshold = 5}},
 		  LINES("CALL PATH (below 5% left out)\n", " 90.0%    ├ f\n",
 			"  7.0%    └ … 2 others\n"));
 }
@@ -216,7 +217,7 @@ static void check_widths(const char *text, size_t width)
 TEST(report_stays_within_its_width)
 {
 	struct profile *profile = unruly_profile();
-	struct report_options options = {.labels = LABEL_COMM, .threshold = 0.01};
+	struct report_options options = {.labels = LABEL_COMM, .style = {.threshold = 0.01}};
 	unsigned width;
 
 	for (width = 60; width < 200; width += 7) {

@@ -11,8 +11,12 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "format/folded.h"
+#include "format/markdown.h"
 #include "format/pprof.h"
 #include "format/report.h"
+#include "format/report_csv.h"
+#include "format/report_json.h"
+#include "format/speedscope.h"
 #include "unit/make_profile.h"
 
 static const char *const lines[] = {
@@ -153,6 +157,9 @@ static void golden_report(const char *name, struct profile *profile, struct repo
 	profile_free(profile);
 }
 
+typedef int report_write_fn(const struct profile *profile, const struct report_options *options,
+			    FILE *out);
+
 /* Sixteen bytes a line, of the file inflated. */
 static void write_hex(const uint8_t *bytes, size_t nr, FILE *out)
 {
@@ -190,6 +197,28 @@ static void golden_pprof(const char *name, struct profile *profile, struct pprof
 	profile_free(profile);
 }
 
+static void golden_speedscope(const char *name, struct profile *profile, unsigned labels)
+{
+	const struct speedscope_options options = {.labels = labels};
+	char *text = NULL;
+	size_t nr;
+	FILE *out = open_memstream(&text, &nr);
+
+	CHECK_EQ(speedscope_write(profile, &options, out), 0);
+	check_golden(name, out, &text);
+	profile_free(profile);
+}
+
+TEST(golden_speedscope_plain)
+{
+	golden_speedscope("speedscope.txt", golden_profile(), LABEL_COMM | LABEL_PID);
+}
+
+TEST(golden_speedscope_code)
+{
+	golden_speedscope("speedscope_code.txt", golden_code(), LABEL_COMM);
+}
+
 TEST(golden_folded_plain)
 {
 	golden_folded("folded.txt", golden_profile(),
@@ -215,14 +244,107 @@ TEST(golden_report_100)
 {
 	golden_report("report_100.txt", golden_profile(),
 		      (struct report_options){
-			      .labels = LABEL_COMM | LABEL_CPU, .width = 100, .threshold = 1});
+			      .labels = LABEL_COMM | LABEL_CPU,
+			      .width = 100,
+			      .style = {.threshold = 1},
+		      });
 }
 
 TEST(golden_report_ascii)
 {
 	golden_report("report_ascii.txt", golden_profile(),
 		      (struct report_options){
-			      .labels = LABEL_COMM | LABEL_TID, .nr_functions = 5, .ascii = true});
+			      .labels = LABEL_COMM | LABEL_TID,
+			      .ascii = true,
+			      .style = {.max_rows = 5},
+		      });
+}
+
+TEST(golden_report_callee)
+{
+	golden_report("report_callee.txt", golden_profile(),
+		      (struct report_options){
+			      .labels = LABEL_COMM,
+			      .color = true,
+			      .style = {.order = REPORT_CALLEE,
+					.threshold = 2,
+					.max_branches = 3,
+					.sort_by_total = true,
+					.least_percent = 20},
+		      });
+}
+
+TEST(golden_report_fractal)
+{
+	golden_report("report_fractal.txt", golden_profile(),
+		      (struct report_options){
+			      .labels = LABEL_COMM,
+			      .style = {.form = REPORT_FRACTAL, .threshold = 10, .max_rows = 1},
+		      });
+}
+
+TEST(golden_report_flat)
+{
+	golden_report("report_flat.txt", golden_profile(),
+		      (struct report_options){
+			      .labels = LABEL_COMM,
+			      .style = {.form = REPORT_FLAT,
+					.threshold = 5,
+					.max_branches = 3,
+					.max_rows = 4,
+					.groups = {GROUP_COMM, GROUP_KIND, GROUP_MODULE},
+					.nr_groups = 3},
+		      });
+}
+
+TEST(golden_report_folded)
+{
+	golden_report("report_folded.txt", golden_code(),
+		      (struct report_options){
+			      .labels = LABEL_COMM,
+			      .style = {.form = REPORT_FOLDED,
+					.max_rows = 5,
+					.groups = {GROUP_LINE, GROUP_CPU},
+					.nr_groups = 2},
+		      });
+}
+
+/* With the kernel's own table; takes the profile. */
+static void golden_rows(const char *name, struct profile *profile, report_write_fn *write)
+{
+	struct categories *categories = categories_of_kernel(NULL);
+	const struct report_options options = {.labels = LABEL_COMM,
+					       .categories = categories,
+					       .style = {.form = REPORT_GRAPH, .threshold = 10}};
+	char *text = NULL;
+	size_t nr;
+	FILE *out = open_memstream(&text, &nr);
+
+	CHECK(categories != NULL);
+	CHECK_EQ(write(profile, &options, out), 0);
+	check_golden(name, out, &text);
+	categories_free(categories);
+	profile_free(profile);
+}
+
+TEST(golden_report_categories)
+{
+	golden_rows("report_categories.txt", golden_profile(), report_write);
+}
+
+TEST(golden_report_json)
+{
+	golden_rows("report_json.txt", golden_code(), report_json_write);
+}
+
+TEST(golden_report_csv)
+{
+	golden_rows("report_csv.txt", golden_code(), report_csv_write);
+}
+
+TEST(golden_markdown)
+{
+	golden_rows("markdown.txt", golden_profile(), markdown_write);
 }
 
 TEST(golden_folded_code)

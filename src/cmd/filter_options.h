@@ -1,0 +1,32 @@
+/*
+ * Which samples of a profile are wanted, for all commands that read profiles back.
+ *
+ *	--comm RE --pid LIST --tid LIST --module RE --symbol RE		and --not-… of each
+ *	--focus RE --ignore RE
+ *
+ * --module and --symbol are about the function that ran, as in perf report; --focus and --ignore
+ * about any on the stack, as in pprof.
+ */
+#ifndef STOOK_CMD_FILTER_OPTIONS_H
+#define STOOK_CMD_FILTER_OPTIONS_H
+
+#include "base/error.h"
+#include "cmd/option_table.h"
+#include "profile/filter.h"
+
+struct filter_options {
+	struct filter filter;
+	uint64_t dropped; /* counts, by all calls of filter_options_apply() */
+};
+
+struct option_group filter_options_group(struct filter_options *options);
+void filter_options_clear(struct filter_options *options);
+
+/* Drops what is not wanted. 0; -EINVAL if the profile has not what is asked about; -ENOMEM. */
+int filter_options_apply(struct filter_options *options, struct profile *profile,
+			 struct error *error);
+
+/* Says on stderr, when nothing is left, which of the options did that. */
+void filter_options_tell(const struct filter_options *options, const struct profile *profile);
+
+#endif

@@ -1,0 +1,238 @@
+/* How flame graphs look; see flame_options.h. */
+#include "cmd/flame_options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/out_file.h"
+#include "format/palette.h"
+
+/* flamegraph.pl reads and writes it in the current folder, too. */
+#define PALETTE_MAP "palette.map"
+
+/* --- texts ----------------------------------------------------------------------------------- */
+
+#define TAKE_TEXT(field)                                                               \
+	static int take_##field(void *context, const char *value, struct error *error) \
+	{                                                                              \
+		struct flame_options *options = context;                               \
+                                                                                       \
+		options->style.field = value;                                          \
+		return 0;                                                              \
+	}
+
+TAKE_TEXT(title)
+TAKE_TEXT(subtitle)
+TAKE_TEXT(notes)
+TAKE_TEXT(countname)
+TAKE_TEXT(nametype)
+TAKE_TEXT(fonttype)
+
+static int take_colors(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+
+	options->style.palette = palette_by_name(value);
+	if (options->style.palette)
+		return 0;
+	return error_set(error, -EINVAL, "bad value '%s' for --colors: one of %s", value,
+			 palette_names());
+}
+
+static int take_bgcolors(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+	struct background background;
+
+	if (background_parse(value, &background) < 0)
+		return option_bad(error, "--bgcolors", value,
+				  "white, yellow, blue, green, grey, or #rrggbb");
+	options->style.bgcolors = value;
+	return 0;
+}
+
+/* --- numbers --------------------------------------------------------------------------------- */
+
+/* Pictures that are larger than this are nobody's wish. */
+#define MAX_PIXELS 100000
+
+static int take_pixels(const char *option, const char *value, unsigned *ret, struct error *error)
+{
+	uint64_t number;
+
+	if (number_parse(value, MAX_PIXELS, &number) < 0 || number == 0)
+		return option_bad(error, option, value, "a number of pixels");
+	*ret = (unsigned)number;
+	return 0;
+}
+
+static int take_width(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+
+	return take_pixels("--width", value, &options->style.width, error);
+}
+
+static int take_height(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+
+	return take_pixels("--height", value, &options->style.height, error);
+}
+
+/* A number above 0, with what may stand behind it. 0 or -EINVAL. */
+static int parse_positive(const char *text, const char *behind, double *ret)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || strcmp(end, behind) != 0 || !isfinite(number) || number <= 0 ||
+	    strspn(text, "0123456789.eE+-") != (size_t)(end - text))
+		return -EINVAL;
+	*ret = number;
+	return 0;
+}
+
+static int take_minwidth(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = &((struct flame_options *)context)->style;
+
+	style->minwidth = style->minwidth_percent = 0;
+	if (parse_positive(value, "", &style->minwidth) < 0 &&
+	    parse_positive(value, "%", &style->minwidth_percent) < 0)
+		return option_bad(error, "--minwidth", value, "pixels (0.1) or a share (0.01%)");
+	return 0;
+}
+
+static int take_fontsize(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+
+	if (parse_positive(value, "", &options->style.fontsize) < 0 ||
+	    options->style.fontsize > 1000)
+		return option_bad(error, "--fontsize", value, "a number of pixels");
+	return 0;
+}
+
+static int take_total(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+
+	if (parse_positive(value, "", &options->style.total) < 0)
+		return option_bad(error, "--total", value, "a count");
+	return 0;
+}
+
+static int take_factor(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+
+	if (parse_positive(value, "", &options->style.factor) < 0)
+		return option_bad(error, "--factor", value, "a number above 0");
+	return 0;
+}
+
+/* --- switches -------------------------------------------------------------------------------- */
+
+#define TAKE_SWITCH(field)                                                             \
+	static int take_##field(void *context, const char *value, struct error *error) \
+	{                                                                              \
+		struct flame_options *options = context;                               \
+                                                                                       \
+		options->style.field = true;                                           \
+		return 0;                                                              \
+	}
+
+TAKE_SWITCH(hash)
+TAKE_SWITCH(random)
+TAKE_SWITCH(reverse)
+TAKE_SWITCH(inverted)
+TAKE_SWITCH(flamechart)
+TAKE_SWITCH(negate)
+
+static int take_cp(void *context, const char *value, struct error *error)
+{
+	struct flame_options *options = context;
+
+	options->keeps_palette = true;
+	options->style.palette_map = &options->palette_map;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{0, "title", "TEXT", take_title, "above the graph; by default what was sampled"},
+	{0, "subtitle", "TEXT", take_subtitle, "below the title"},
+	{0, "width", "PIXELS", take_width, "of the picture where no script runs; 1200"},
+	{0, "height", "PIXELS", take_height, "of a frame; 16"},
+	{0, "minwidth", "PIXELS", take_minwidth,
+	 "leave narrower frames out; 0.1; N% of all also goes"},
+	{0, "fonttype", "FONT", take_fonttype, "Verdana"},
+	{0, "fontsize", "PIXELS", take_fontsize, "12"},
+	{0, "countname", "NAME", take_countname, "what counts are of; by default the profile says"},
+	{0, "nametype", "NAME", take_nametype, "what frames are; \"Function:\""},
+	{0, "colors", "PALETTE", take_colors,
+	 "kind (of frame; the default), hot, mem, io, wakeup, chain, java, js, perl, red, …"},
+	{0, "bgcolors", "COLOR", take_bgcolors, "white, yellow, blue, green, grey, or #rrggbb"},
+	{0, "hash", NULL, take_hash, "names that begin alike get colours alike"},
+	{0, "random", NULL, take_random, "colours by chance"},
+	{0, "cp", NULL, take_cp, "keep colours of functions in ./palette.map"},
+	{0, "reverse", NULL, take_reverse, "merge stacks from the leaf"},
+	{0, "inverted", NULL, take_inverted, "icicle graph: the root on top"},
+	{0, "flamechart", NULL, take_flamechart, "stacks in the order of the input"},
+	{0, "negate", NULL, take_negate, "of a difference: blue is more"},
+	{0, "notes", "TEXT", take_notes, "a description in the file"},
+	{0, "total", "COUNT", take_total,
+	 "what the whole width stands for, if it is more than all"},
+	{0, "factor", "N", take_factor, "multiply the counts shown"},
+};
+
+struct option_group flame_options_group(struct flame_options *options)
+{
+	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}
+
+/* --- colours that are kept ------------------------------------------------------------------- */
+
+int flame_options_load(struct flame_options *options, struct error *error)
+{
+	cleanup_file FILE *file = NULL;
+	int err;
+
+	if (!options->keeps_palette)
+		return 0;
+	file = fopen(PALETTE_MAP, "re");
+	if (!file)
+		return errno == ENOENT ? 0
+				       : error_set_errno(error, "cannot open '%s'", PALETTE_MAP);
+	err = palette_map_read(&options->palette_map, file);
+	return err ? error_set(error, err, "cannot read '%s': %s", PALETTE_MAP, strerror(-err)) : 0;
+}
+
+int flame_options_save(const struct flame_options *options, struct error *error)
+{
+	struct out_file file = {0};
+	int err;
+
+	if (!options->keeps_palette)
+		return 0;
+	err = out_file_open(&file, PALETTE_MAP, error);
+	if (err < 0)
+		return err;
+	err = palette_map_write(&options->palette_map, file.stream);
+	if (err) {
+		out_file_abort(&file);
+		return error_set(error, err, "cannot write '%s': %s", PALETTE_MAP, strerror(-err));
+	}
+	return out_file_commit(&file, error);
+}
+
+void flame_options_clear(struct flame_options *options)
+{
+	palette_map_clear(&options->palette_map);
+}

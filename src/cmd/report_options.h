@@ -1,0 +1,36 @@
+/* What `stook report` shows, and its command line. */
+#ifndef STOOK_CMD_REPORT_OPTIONS_H
+#define STOOK_CMD_REPORT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "cmd/filter_options.h"
+#include "cmd/inputs.h"
+#include "cmd/output_options.h"
+#include "format/report_style.h"
+
+struct report_command_options {
+	const char **paths;
+	size_t nr_paths, cap_paths;
+	struct input_options input;
+	struct filter_options filter;
+	struct output_options output;
+	struct report_style style;
+	unsigned labels;	/* enum label bits that were asked for with --by; 0: by format */
+	unsigned width;		/* 0: the terminal's */
+	const char *categories; /* path of a table, or "kernel"; NULL: none */
+	bool is_quiet;
+};
+
+/* 0; 1: help was printed, all is done; or a negative errno with what is wrong. */
+int report_options_parse(struct report_command_options *options, int argc, char **argv,
+			 struct error *error);
+void report_options_clear(struct report_command_options *options);
+
+/* Whether samples of these labels tell what is asked about. 0 or -EINVAL. */
+int report_options_check(const struct report_command_options *options, unsigned labels,
+			 struct error *error);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * Files as they lie in src/format/page/, with a NUL behind each; see assets.h. Paths are relative
+ * to where make runs. A browser can open those files by themselves, and no tool has to turn them
+ * into C.
+ */
+
+	.macro asset name, path
+	.global asset_\name
+	.type asset_\name, %object
+asset_\name:
+	.incbin "\path"
+	.byte 0
+	.size asset_\name, . - asset_\name
+	.endm
+
+	.section .rodata
+	asset svg_js, "src/format/page/svg.js"
+	asset page_html, "src/format/page/page.html"
+	asset page_css, "src/format/page/page.css"
+
+	/* One script of several files, in this order. */
+	.global asset_page_js
+	.type asset_page_js, %object
+asset_page_js:
+	.irp name, theme, dom, difference, decode, tree, merge, colors, layout, pointer, graph, \
+		units, frame, search, table, timeline, sandwich, threads, panels, address, keys, \
+		tools, app
+	.incbin "src/format/page/\name\().js"
+	.endr
+	.byte 0
+	.size asset_page_js, . - asset_page_js
+
+	/* Without it the program's stack could be executed. */
+	.section .note.GNU-stack, "", %progbits

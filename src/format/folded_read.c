@@ -1,0 +1,413 @@
+/*
+ * Speed is the point: files have hundreds of megabytes, and a few thousand different words. A word is
+ * looked for first where the line before had one, since neighbours mostly share their first half;
+ * else its text is hashed once and its number, and so its frame, is known. Nothing is allocated for
+ * a line, and marks are thought about only where there are any.
+ */
+#include "format/folded_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/line_reader.h"
+#include "format/folded_line.h"
+#include "format/folded_words.h"
+#include "profile/difference.h"
+#include "profile/profile_values.h"
+
+#define SEPARATOR ';'
+
+struct reader {
+	struct profile *profile;
+	struct folded_notes *notes;
+	struct error *error;
+	struct line_reader lines;
+	struct folded_words words;
+	struct folded_scale scale;
+	size_t before;	   /* the value's number; 0: this is no difference */
+	uint64_t nr_good;  /* lines */
+	uint64_t nr_lossy; /* numbers that were rounded */
+
+	uint32_t *line; /* numbers of words; behind nr_line still those of the line before */
+	size_t nr_line, nr_before, cap_line;
+	bool has_marks;	   /* words that are not just names */
+	bool is_annotated; /* some of them as --annotate marks names */
+
+	uint32_t *frames; /* leaf first */
+	size_t nr_frames, cap_frames;
+};
+
+/* --- words of a line ---------------------------------------------------------------------------
+ */
+
+static bool is_word(const struct reader *reader, uint32_t number, const char *at, size_t nr_left)
+{
+	size_t nr = folded_word(&reader->words, number)->nr_text;
+
+	return nr <= nr_left && (nr == nr_left || at[nr] == SEPARATOR) &&
+	       !memcmp(at, folded_word_text(&reader->words, number), nr);
+}
+
+/* The number of the word that begins here, or -ENOMEM. */
+static int64_t next_word(struct reader *reader, const char *at, size_t nr_left)
+{
+	const char *end;
+
+	if (reader->nr_line < reader->nr_before &&
+	    is_word(reader, reader->line[reader->nr_line], at, nr_left))
+		return reader->line[reader->nr_line];
+	end = memchr(at, SEPARATOR, nr_left);
+	return folded_words_add(&reader->words, at, end ? (size_t)(end - at) : nr_left);
+}
+
+static void note_mark(struct reader *reader, enum folded_mark mark)
+{
+	if (mark == FOLDED_PLAIN)
+		return;
+	reader->has_marks = true;
+	if (mark != FOLDED_MISSED_USER && mark != FOLDED_MISSED_KERNEL)
+		reader->is_annotated = true;
+}
+
+/* There is always one: an empty text is one empty word. */
+static int read_words(struct reader *reader, const char *text, size_t nr)
+{
+	const char *at = text, *end = text + nr;
+
+	reader->nr_before = reader->nr_line;
+	reader->nr_line = 0;
+	reader->has_marks = reader->is_annotated = false;
+	for (;;) {
+		int64_t number = next_word(reader, at, (size_t)(end - at));
+		const struct folded_word *word;
+
+		if (number < 0 || array_reserve(&reader->line, &reader->cap_line,
+						reader->nr_line + 1, sizeof(*reader->line)) < 0)
+			return -ENOMEM;
+		reader->line[reader->nr_line++] = (uint32_t)number;
+		word = folded_word(&reader->words, (uint32_t)number);
+		if (reader->nr_line > 1)
+			note_mark(reader, word->mark);
+		at += word->nr_text;
+		if (at == end)
+			return 0;
+		at++;
+	}
+}
+
+/* --- frames of a line --------------------------------------------------------------------------
+ */
+
+static enum folded_mark mark_of(const struct reader *reader, size_t i)
+{
+	return folded_word(&reader->words, reader->line[i])->mark;
+}
+
+static int push_frame(struct reader *reader, int64_t frame)
+{
+	if (frame < 0)
+		return (int)frame;
+	reader->frames[reader->nr_frames++] = (uint32_t)frame;
+	return 0;
+}
+
+static int push_plain_frames(struct reader *reader)
+{
+	int result = 0;
+	size_t i;
+
+	for (i = reader->nr_line; i > 1 && !result; i--) {
+		uint32_t number = reader->line[i - 1];
+		int64_t frame = folded_word(&reader->words, number)->frame;
+
+		if (frame == FOLDED_NONE)
+			frame = folded_words_frame(&reader->words, number);
+		result = push_frame(reader, frame);
+	}
+	return result;
+}
+
+/* A frame is the words from `first` up to `end`: itself, and what was inlined into it. */
+static int push_marked_frame(struct reader *reader, size_t first, size_t end, bool in_kernel)
+{
+	bool is_plain = mark_of(reader, first) == FOLDED_KERNEL && !in_kernel;
+	uint32_t number = reader->line[first];
+	int64_t frame;
+
+	if (end - first > 1)
+		frame = folded_words_inlined(&reader->words, reader->line + first, end - first,
+					     is_plain || mark_of(reader, first) == FOLDED_INLINED);
+	else if (is_plain)
+		frame = folded_words_plain_frame(&reader->words, number);
+	else
+		frame = folded_words_frame(&reader->words, number);
+	return push_frame(reader, frame);
+}
+
+/* Where the frame begins that the word before `end` belongs to. */
+static size_t frame_start(const struct reader *reader, size_t begin, size_t end)
+{
+	size_t first = end - 1;
+
+	while (first > begin && mark_of(reader, first) == FOLDED_INLINED)
+		first--;
+	return first;
+}
+
+/* The kernel's frames are at the leaf, in a row; how many there are. */
+static int push_marked_frames(struct reader *reader, size_t begin, size_t end, size_t *ret_kernel)
+{
+	bool in_kernel = true;
+	int result = 0;
+
+	*ret_kernel = 0;
+	while (end > begin && !result) {
+		size_t first = frame_start(reader, begin, end);
+
+		in_kernel = in_kernel && mark_of(reader, first) == FOLDED_KERNEL;
+		*ret_kernel += in_kernel;
+		result = push_marked_frame(reader, first, end, in_kernel);
+		end = first;
+	}
+	return result;
+}
+
+/* Whether all words from `begin` on are the kernel's. */
+static bool is_kernel_only(const struct reader *reader, size_t begin, size_t end)
+{
+	while (end > begin) {
+		end = frame_start(reader, begin, end);
+		if (mark_of(reader, end) != FOLDED_KERNEL)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What stands for a stack that was missed is no frame of it: it stands where that stack would be,
+ * and no frame of that stack is there.
+ */
+static int push_frames(struct reader *reader, struct sample_labels *labels, size_t *ret_kernel)
+{
+	size_t begin = 1, end = reader->nr_line;
+
+	if (end > 1 && mark_of(reader, end - 1) == FOLDED_MISSED_KERNEL &&
+	    (end == 2 || mark_of(reader, frame_start(reader, 1, end - 1)) != FOLDED_KERNEL)) {
+		labels->kernel_end = WALK_MISSED;
+		end--;
+	}
+	if (end > 1 && mark_of(reader, 1) == FOLDED_MISSED_USER && is_kernel_only(reader, 2, end)) {
+		labels->user_end = WALK_MISSED;
+		begin++;
+	}
+	return push_marked_frames(reader, begin, end, ret_kernel);
+}
+
+/* --- samples -----------------------------------------------------------------------------------
+ */
+
+static int add_sample(struct reader *reader, uint64_t before, uint64_t count)
+{
+	struct sample_labels labels = {.user_end = WALK_NONE, .kernel_end = WALK_NONE};
+	int64_t number = folded_words_comm(&reader->words, reader->line[0]);
+	size_t nr_kernel = 0;
+	int result;
+
+	if (number < 0)
+		return (int)number;
+	labels.comm = (uint32_t)number;
+	reader->nr_frames = 0;
+	if (array_reserve(&reader->frames, &reader->cap_frames, reader->nr_line,
+			  sizeof(*reader->frames)) < 0)
+		return -ENOMEM;
+	result = reader->has_marks ? push_frames(reader, &labels, &nr_kernel)
+				   : push_plain_frames(reader);
+	if (result < 0)
+		return result;
+	if (reader->nr_frames > nr_kernel)
+		labels.user_end = WALK_COMPLETE;
+	if (nr_kernel)
+		labels.kernel_end = WALK_UNWOUND;
+	number = profile_add_sample(reader->profile, &labels, reader->frames, reader->nr_frames,
+				    nr_kernel, count);
+	if (number >= 0 && reader->before)
+		number = profile_add_value(reader->profile, (uint32_t)number, reader->before,
+					   before);
+	return number < 0 ? (int)number : 0;
+}
+
+static void note_bad_line(struct reader *reader)
+{
+	if (!reader->notes->bad_lines++)
+		reader->notes->first_bad_line = reader->lines.number;
+}
+
+/* The numbers of a line, and in *nr the bytes of its stack. */
+static bool take_numbers(struct reader *reader, const struct line *line, size_t *nr,
+			 uint64_t *ret_before, uint64_t *ret_count)
+{
+	bool is_lossy = false;
+
+	*nr = line->nr;
+	if (line->is_cut ||
+	    !folded_take_number(line->text, nr, reader->scale, ret_count, &is_lossy))
+		return false;
+	if (reader->before &&
+	    !folded_take_number(line->text, nr, reader->scale, ret_before, &is_lossy))
+		return false;
+	reader->nr_lossy += is_lossy;
+	return *ret_count <= INT64_MAX - profile_total(reader->profile);
+}
+
+static int read_line(struct reader *reader, const struct line *line)
+{
+	uint64_t before = 0, count;
+	size_t nr;
+	int result;
+
+	if (!line->nr)
+		return 0;
+	if (!take_numbers(reader, line, &nr, &before, &count)) {
+		note_bad_line(reader);
+		return 0;
+	}
+	result = read_words(reader, line->text, nr);
+	if (!result)
+		result =
+			reader->nr_line <= UINT16_MAX ? add_sample(reader, before, count) : -EINVAL;
+	if (result == -EINVAL) { /* more frames than a stack can have */
+		note_bad_line(reader);
+		return 0;
+	}
+	reader->notes->annotated |= reader->is_annotated;
+	reader->nr_good++;
+	return result;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------
+ */
+
+static int set_weight(struct reader *reader, unsigned decimals)
+{
+	struct profile_origin origin = *profile_origin(reader->profile);
+	int64_t type = profile_add_string(reader->profile, FOLDED_WEIGHT);
+	int64_t unit;
+	char text[32];
+
+	reader->scale = folded_scale(decimals);
+	(void)snprintf(text, sizeof(text), "1/%" PRIu64, reader->scale.factor);
+	unit = profile_add_string(reader->profile, text);
+	if (type < 0 || unit < 0)
+		return -ENOMEM;
+	origin.counted = (struct value_type){(uint32_t)type, (uint32_t)unit};
+	profile_set_origin(reader->profile, &origin);
+	return 0;
+}
+
+static int set_before(struct reader *reader)
+{
+	int64_t type = profile_add_string(reader->profile, DIFFERENCE_BEFORE);
+	int64_t unit = profile_add_string(reader->profile, "count");
+	int number;
+
+	if (type < 0 || unit < 0)
+		return -ENOMEM;
+	number = profile_add_value_type(reader->profile,
+					&(struct value_type){(uint32_t)type, (uint32_t)unit});
+	if (number > 0)
+		reader->before = (size_t)number;
+	return number < 0 ? number : 0;
+}
+
+/* What the first lines say about all of them. */
+static int look_ahead(struct reader *reader)
+{
+	struct folded_shape shape;
+	struct line lines;
+	unsigned decimals;
+	int result = line_reader_peek(&reader->lines, &lines);
+
+	if (result < 0)
+		return result;
+	shape = folded_shape(lines.text, lines.nr);
+	decimals = shape.decimals;
+	reader->scale = folded_scale(0);
+	if (shape.nr_lines && shape.nr_double == shape.nr_lines) {
+		if (decimals < shape.decimals_before)
+			decimals = shape.decimals_before;
+		result = set_before(reader);
+	}
+	return result < 0 || !decimals ? result : set_weight(reader, decimals);
+}
+
+static int note_rounding(struct reader *reader)
+{
+	char text[96];
+
+	if (!reader->nr_lossy)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " counts had a fraction and were rounded",
+		       reader->nr_lossy);
+	return profile_add_comment(reader->profile, text);
+}
+
+static int read_lines(struct reader *reader)
+{
+	struct line line;
+	int result = look_ahead(reader);
+
+	while (result >= 0) {
+		result = line_reader_next(&reader->lines, &line);
+		if (result <= 0)
+			break;
+		result = read_line(reader, &line);
+	}
+	if (result < 0)
+		return result;
+	if (!reader->nr_good && reader->notes->bad_lines)
+		return error_set(reader->error, -EBADMSG,
+				 "no line of it is folded stacks: `THREAD;FUNCTION;FUNCTION "
+				 "COUNT` is expected");
+	return note_rounding(reader);
+}
+
+static void clear_reader(struct reader *reader)
+{
+	line_reader_clear(&reader->lines);
+	folded_words_clear(&reader->words);
+	free(reader->line);
+	free(reader->frames);
+}
+
+int folded_read(FILE *in, struct profile *profile, struct folded_notes *notes, struct error *error)
+{
+	cleanup(clear_reader) struct reader reader = {
+		.profile = profile, .notes = notes, .error = error, .lines = {.in = in}};
+	int result = folded_words_init(&reader.words, profile);
+
+	*notes = (struct folded_notes){.labels = LABEL_COMM};
+	if (!result)
+		result = read_lines(&reader);
+	if (result == -ENOMEM)
+		(void)error_set(error, result, "out of memory");
+	else if (result < 0 && result != -EBADMSG)
+		(void)error_set(error, result, "cannot read it: %s", strerror(-result));
+	return result;
+}
+
+bool folded_is_it(const char *head, size_t nr)
+{
+	const char *last = memrchr(head, '\n', nr);
+	struct folded_shape shape;
+
+	if (memchr(head, '\0', nr))
+		return false;
+	shape = folded_shape(head, last ? (size_t)(last - head) : nr);
+	if (!last && !shape.nr_good) /* one line that is longer than this */
+		return memchr(head, SEPARATOR, nr) != NULL;
+	return shape.nr_good > shape.nr_lines / 2;
+}

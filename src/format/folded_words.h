@@ -1,0 +1,72 @@
+/*
+ * The words of folded stacks: each text is looked at once, and then known by a small number with the
+ * frame that it stands for.
+ */
+#ifndef STOOK_FORMAT_FOLDED_WORDS_H
+#define STOOK_FORMAT_FOLDED_WORDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/strings.h"
+#include "profile/profile.h"
+
+/* What the mark behind a name says, or the name itself. */
+enum folded_mark {
+	FOLDED_PLAIN,
+	FOLDED_KERNEL,
+	FOLDED_INLINED,
+	FOLDED_RUN_TIME,
+	FOLDED_MISSED_USER,
+	FOLDED_MISSED_KERNEL,
+};
+
+#define FOLDED_MISSED_USER_NAME	  "[Missed User Stack]"
+#define FOLDED_MISSED_KERNEL_NAME "[Missed Kernel Stack]"
+
+#define FOLDED_NONE UINT32_MAX
+
+struct folded_word {
+	uint32_t nr_text;
+	enum folded_mark mark;
+	uint32_t name;	      /* the profile's string, without the mark; 0: none */
+	uint32_t frame;	      /* what it stands for by itself; FOLDED_NONE: not asked for so far */
+	uint32_t plain_frame; /* the same if the mark is a part of the name; likewise */
+	uint32_t comm;	      /* the profile's string, as the first word; likewise */
+};
+
+struct folded_words {
+	struct profile *profile;
+	struct strings *texts;
+	struct folded_word *words; /* by the number of the text */
+	size_t cap_words;
+	uint32_t run_time_module; /* FOLDED_NONE: not needed so far */
+};
+
+int folded_words_init(struct folded_words *words, struct profile *profile); /* 0 or -ENOMEM */
+void folded_words_clear(struct folded_words *words);
+
+/* The number of a text, or -ENOMEM. */
+int64_t folded_words_add(struct folded_words *words, const char *text, size_t nr);
+
+static inline const struct folded_word *folded_word(const struct folded_words *words, uint32_t word)
+{
+	return &words->words[word];
+}
+
+static inline const char *folded_word_text(const struct folded_words *words, uint32_t word)
+{
+	return strings_get(words->texts, word);
+}
+
+/* Numbers in the profile, or -ENOMEM. */
+int64_t folded_words_comm(struct folded_words *words, uint32_t word);
+int64_t folded_words_frame(struct folded_words *words, uint32_t word);
+int64_t folded_words_plain_frame(struct folded_words *words, uint32_t word);
+
+/* The frame of the first word, into which the others were inlined, callers first. */
+int64_t folded_words_inlined(struct folded_words *words, const uint32_t *chain, size_t nr,
+			     bool is_plain);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * What colour a frame has. All texts on them are readable: palettes are made of lightness that gives a
+ * contrast of 4.5 and more with the theme's text, which tests/browser/html.mjs computes.
+ */
+"use strict";
+
+const THEMES = {
+	light: {
+		text: [27, 29, 33],
+		frame: 0.8, /* lightness */
+		step: 0.022, /* between shades of one colour */
+		saturation: 0.72,
+		match: [232, 120, 236],
+		matchText: [27, 29, 33],
+		faded: [226, 228, 232],
+		fadedText: [84, 88, 97],
+		line: [255, 255, 255],
+		focus: [16, 60, 160],
+		grey: [219, 221, 225],
+	},
+	dark: {
+		text: [244, 245, 247],
+		frame: 0.27,
+		step: 0.016,
+		saturation: 0.46,
+		match: [150, 40, 160],
+		matchText: [255, 255, 255],
+		faded: [41, 44, 51],
+		fadedText: [160, 166, 178],
+		line: [24, 26, 31],
+		focus: [150, 195, 255],
+		grey: [58, 62, 70],
+	},
+};
+
+/* Hue and how much of the theme's saturation. */
+const KIND_COLORS = {
+	[KIND.label]: { name: "Thread or label", hue: 220, saturation: 0.22 },
+	[KIND.user]: { name: "User", hue: 40, saturation: 1.05 },
+	[KIND.kernel]: { name: "Kernel", hue: 12, saturation: 0.95 },
+	[KIND.inlined]: { name: "Inlined", hue: 188, saturation: 0.7 },
+	[KIND.runTime]: { name: "Run-time code", hue: 112, saturation: 0.62 },
+	[KIND.missed]: { name: "Not known", hue: 0, saturation: 0 },
+	[KIND.rest]: { name: "Left out", hue: 0, saturation: 0 },
+};
+
+const NR_SHADES = 5;
+const NR_HUES = 18;
+const CATEGORY_HUES = [40, 205, 110, 280, 12, 170, 325, 70, 235, 145, 300, 190, 25, 260, 90, 345];
+const MORE_HUE = 4;
+const LESS_HUE = 212;
+
+function rgbOfHsl(hue, saturation, lightness) {
+	const a = saturation * Math.min(lightness, 1 - lightness);
+	return [0, 8, 4].map((n) => {
+		const k = (n + hue / 30) % 12;
+		return Math.round(255 * (lightness - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+	});
+}
+
+function cssOfRgb(rgb) {
+	return `rgb(${rgb.join(",")})`;
+}
+
+/* WCAG 2: relative luminance, and the contrast of two colours. */
+function luminance(rgb) {
+	const [r, g, b] = rgb.map((c) =>
+		c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4,
+	);
+	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+function contrast(one, other) {
+	const a = luminance(one);
+	const b = luminance(other);
+	return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+}
+
+function hashOfText(text) {
+	let hash = 0x811c9dc5;
+	for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+	return (hash ^ (hash >>> 15)) >>> 0;
+}
+
+/* Numbers of those that something ran in, heaviest first, so that these have the plainest colours. */
+function heaviestCategories({ about, functions, trees: [tree], words }) {
+	const weights = about.categories.map(() => 0);
+	const ofNode = new Uint8Array(tree.nr);
+	for (let i = 1; i < tree.nr; i++) {
+		const number = words.function[tree.word[i]];
+		ofNode[i] = (number && functions.category[number - 1]) || ofNode[tree.parent[i]];
+		weights[ofNode[i]] += tree.selves.get(0)[i];
+	}
+	return [...weights.keys()].filter((i) => weights[i]).sort((a, b) => weights[b] - weights[a] || a - b);
+}
+
+class Palette {
+	constructor(model) {
+		this.model = model;
+		this.modes = ["kind", "module"];
+		if (model.about.categories) this.modes.push("category");
+		if (model.about.difference) this.modes.unshift("difference");
+		this.categories = model.about.categories ? heaviestCategories(model) : [];
+		this.use(this.modes[0], "light");
+	}
+
+	use(mode, theme) {
+		this.mode = mode;
+		this.theme = THEMES[theme];
+		this.cache = [];
+		this.text = cssOfRgb(this.theme.text);
+	}
+
+	shade(hue, saturation, hash) {
+		const { frame, step, saturation: full } = this.theme;
+		const shade = (hash % NR_SHADES) - (NR_SHADES - 1) / 2;
+		return cssOfRgb(rgbOfHsl(hue, Math.min(1, full * saturation), frame + shade * step));
+	}
+
+	hueOfModule(module) {
+		return ((hashOfText(this.model.modules[module]) % NR_HUES) * 360) / NR_HUES + 5;
+	}
+
+	ofWord(word) {
+		return (this.cache[word] = this.cache[word] || this.makeOfWord(word));
+	}
+
+	makeOfWord(word) {
+		const { words, functions, texts } = this.model;
+		const kind = words.kind[word];
+		const number = words.function[word] - 1;
+		const hash = hashOfText(texts[words.text[word]]);
+		const plain = KIND_COLORS[kind];
+		if (!word) return cssOfRgb(this.theme.grey);
+		if (kind === KIND.rest || kind === KIND.missed) return cssOfRgb(this.theme.grey);
+		if (number < 0 || this.mode === "kind" || this.mode === "difference")
+			return this.shade(plain.hue, plain.saturation, hash);
+		return this.shade(this.hueOfModule(functions.module[number]), 0.8, hash);
+	}
+
+	ofCategory(category, hash) {
+		const rank = this.categories.indexOf(category);
+		if (!category || rank < 0) return cssOfRgb(this.theme.grey);
+		const saturation = rank < CATEGORY_HUES.length ? 0.85 : 0.4;
+		return this.shade(CATEGORY_HUES[rank % CATEGORY_HUES.length], saturation, hash);
+	}
+
+	/* strength: 0 to 1, of what changed by more than chance. */
+	ofChange(kind, strength) {
+		if (kind === CHANGE.none) return cssOfRgb(this.theme.grey);
+		const hue = kind === CHANGE.more || kind === CHANGE.added ? MORE_HUE : LESS_HUE;
+		const amount = 0.35 + 0.65 * strength;
+		const far = this.theme === THEMES.light ? -0.1 : 0.06;
+		return cssOfRgb(rgbOfHsl(hue, 0.75 * amount, this.theme.frame + far * strength));
+	}
+
+	/* What there is of it in this profile: [text, colour] each. */
+	legend() {
+		if (this.mode === "difference")
+			return [
+				["More", this.ofChange(CHANGE.more, 1)],
+				["Less", this.ofChange(CHANGE.less, 1)],
+				["May be chance", this.ofChange(CHANGE.none, 0)],
+			];
+		if (this.mode === "category")
+			return this.categories.map((i) => [this.model.about.categories[i], this.ofCategory(i, 2)]);
+		if (this.mode === "module") return [];
+		const there = new Set(this.model.words.kind.subarray(1));
+		return Object.entries(KIND_COLORS)
+			.filter(([kind]) => there.has(+kind) && +kind !== KIND.rest)
+			.map(([kind, { name, hue, saturation }]) => [
+				name,
+				+kind === KIND.missed ? cssOfRgb(this.theme.grey) : this.shade(hue, saturation, 2),
+			]);
+	}
+
+	/* Each pair of text and background that frames can have, for the test of contrast. */
+	pairs() {
+		const { text, grey, match, matchText, faded, fadedText } = this.theme;
+		const pairs = [[text, grey], [matchText, match], [fadedText, faded]];
+		const rgb = (css) => css.match(/\d+/g).map(Number);
+		for (let hash = 0; hash < NR_SHADES; hash++) {
+			for (const { hue, saturation } of Object.values(KIND_COLORS))
+				pairs.push([text, rgb(this.shade(hue, saturation, hash))]);
+			for (let hue = 0; hue < 360; hue += 5) pairs.push([text, rgb(this.shade(hue, 0.85, hash))]);
+		}
+		for (const kind of Object.values(CHANGE))
+			for (let i = 0; i <= 10; i++) pairs.push([text, rgb(this.ofChange(kind, i / 10))]);
+		return pairs;
+	}
+}

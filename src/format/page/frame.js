@@ -1,0 +1,163 @@
+/* What a frame is called, how it is coloured, and what is told of it: in its box, its tooltip, aloud. */
+"use strict";
+
+class Frames {
+	constructor(app) {
+		this.app = app;
+		this.model = app.model;
+		this.matches = null; /* by word: 1 if it is searched for; null: no search */
+	}
+
+	text(word) {
+		return this.model.texts[this.model.words.text[word]];
+	}
+
+	/* The number of the word's function; -1: it is none. */
+	functionOf(word) {
+		return this.model.words.function[word] - 1;
+	}
+
+	functionName(number) {
+		return this.model.texts[this.model.functions.name[number]];
+	}
+
+	moduleName(number) {
+		return this.model.modules[this.model.functions.module[number]] || "";
+	}
+
+	/* Of a node, whose tree may be one of a function's callers: then the root is that function. */
+	plainName(tree, node) {
+		if (!node) return tree.rootName || "all";
+		return this.text(tree.word[node]) || "(no name)";
+	}
+
+	name(tree, node) {
+		const name = this.plainName(tree, node);
+		if (!tree.otherTotal || !node) return name;
+		const { kind } = this.change(tree, node);
+		return kind === CHANGE.added ? `+ ${name}` : kind === CHANGE.gone ? `\u2212 ${name}` : name;
+	}
+
+	change(tree, node) {
+		return this.app.difference.of(tree.otherTotal[node], tree.total[node]);
+	}
+
+	colors(tree, node) {
+		const { palette } = this.app;
+		const { theme } = palette;
+		const word = node ? tree.word[node] : tree.rootWord || 0;
+		if (this.matches && (node || tree.rootWord)) {
+			return this.matches[word]
+				? { fill: cssOfRgb(theme.match), text: cssOfRgb(theme.matchText) }
+				: { fill: cssOfRgb(theme.faded), text: cssOfRgb(theme.fadedText) };
+		}
+		return { fill: this.fill(tree, node, word), text: palette.text };
+	}
+
+	fill(tree, node, word) {
+		const { palette } = this.app;
+		if (palette.mode === "category" && this.functionOf(word) >= 0)
+			return palette.ofCategory(this.app.categoryOf(tree, node), word);
+		if (palette.mode !== "difference" || !tree.otherTotal) return palette.ofWord(word);
+		const { kind, change, before, after } = this.change(tree, node);
+		const strength = Math.min(1, Math.abs(change) / (Math.max(before, after) || 1) + 0.15);
+		return palette.ofChange(kind, strength);
+	}
+
+	/* The source line behind the function's name, where it is known. */
+	source(word) {
+		const number = this.functionOf(word);
+		const text = this.text(word);
+		const name = number < 0 ? text : this.functionName(number);
+		return text.startsWith(name + " ") ? text.slice(name.length + 1) : "";
+	}
+
+	/* [[what, text]…] of a node. */
+	facts(tree, node) {
+		const word = node ? tree.word[node] : tree.rootWord || 0;
+		const number = this.functionOf(word);
+		const facts = [];
+		if (word) facts.push(["Kind", this.kindName(word, number)]);
+		if (number >= 0 && this.moduleName(number)) facts.push(["Module", this.moduleName(number)]);
+		if (word && number >= 0 && this.source(word)) facts.push(["Source", this.source(word)]);
+		if (this.model.about.categories && number >= 0)
+			facts.push(["Category", this.model.about.categories[this.app.categoryOf(tree, node)]]);
+		facts.push(...this.weightFacts(tree, node));
+		return facts;
+	}
+
+	kindName(word) {
+		return KIND_COLORS[this.model.words.kind[word]].name;
+	}
+
+	weightFacts(tree, node) {
+		const value = this.app.value();
+		const all = this.app.tree().total[0];
+		const part = (weight) => `${formatWithName(weight, value)}, ${formatPercent(weight, all)}`;
+		const facts = [
+			["Total", part(tree.total[node])],
+			["Self", part(tree.self[node])],
+		];
+		if (tree.total[0] !== all)
+			facts.push(["Of this function", formatPercent(tree.total[node], tree.total[0])]);
+		if (tree.otherTotal) facts.push(...this.changeFacts(tree, node));
+		return facts;
+	}
+
+	changeFacts(tree, node) {
+		const change = this.change(tree, node);
+		const { by_time } = this.app.difference.scale;
+		const { unit } = this.app.value();
+		const show = (part) => (by_time ? formatRate(part, unit) : `${(100 * part).toFixed(2)} %`);
+		const names = ["may be chance", "more", "less", "new", "gone"];
+		return [
+			["Before", show(change.before)],
+			["After", show(change.after)],
+			["Change", `${formatChange(change, by_time, unit)} (${names[change.kind]})`],
+		];
+	}
+
+	/* One line, for the bar below and for the screen reader. */
+	sentence(tree, node) {
+		return [this.plainName(tree, node)]
+			.concat(this.facts(tree, node).map(([what, text]) => `${what} ${text}`))
+			.join("; ");
+	}
+}
+
+/* The box beside the pointer. */
+class Tooltip {
+	constructor(frames) {
+		this.frames = frames;
+		this.box = byId("tooltip");
+		this.node = null;
+	}
+
+	hide() {
+		this.box.hidden = true;
+		this.node = null;
+	}
+
+	show(tree, node, event) {
+		if (node === null) {
+			this.hide();
+			return;
+		}
+		if (this.node !== node || this.tree !== tree) {
+			const list = element("dl");
+			for (const [what, text] of this.frames.facts(tree, node))
+				list.append(element("dt", { textContent: what }), element("dd", { textContent: text }));
+			this.box.replaceChildren(
+				element("strong", { textContent: this.frames.plainName(tree, node), dir: "ltr" }), list);
+			this.box.hidden = false;
+			this.node = node;
+			this.tree = tree;
+		}
+		const { offsetWidth, offsetHeight } = this.box;
+		const x = Math.min(event.clientX + 14, innerWidth - offsetWidth - 8);
+		const below = event.clientY + 18;
+		const y = below + offsetHeight > innerHeight - 8 ? event.clientY - offsetHeight - 12 : below;
+		this.box.style.left = `${Math.max(8, x)}px`;
+		this.box.style.top = `${Math.max(8, y)}px`;
+	}
+}

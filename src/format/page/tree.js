@@ -1,0 +1,194 @@
+/*
+ * Trees of calls, callers before callees (preorder), in typed arrays: two million nodes are a few
+ * dozen megabytes, and a pass over all of them is a few milliseconds.
+ *
+ * A node's own weight is in `self`, its own and all below it in `total`. With a profile of two values
+ * that are compared, `otherSelf` and `otherTotal` are those before.
+ */
+"use strict";
+
+class Tree {
+	/* up: by how many levels the node lies above a child of the node before it. */
+	constructor(up, word, selves) {
+		const nr = word.length;
+		this.nr = nr;
+		this.word = word;
+		this.selves = selves; /* by the number of the value, as they came */
+		this.parent = new Uint32Array(nr);
+		this.end = new Uint32Array(nr); /* the first node that is not below it */
+		this.depth = new Uint32Array(nr);
+		this.nrDepths = 1;
+		const path = [];
+		for (let i = 0; i < nr; i++) {
+			for (let k = i ? up[i] : 0; k; k--) this.end[path.pop()] = i;
+			this.parent[i] = i ? path[path.length - 1] : 0;
+			this.depth[i] = path.length;
+			path.push(i);
+			if (path.length > this.nrDepths) this.nrDepths = path.length;
+		}
+		while (path.length) this.end[path.pop()] = nr;
+		this.self = new Float64Array(nr);
+		this.total = new Float64Array(nr);
+		this.otherSelf = null;
+		this.otherTotal = null;
+	}
+
+	static sum(parent, self, total) {
+		total.set(self);
+		for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
+	}
+
+	sumUp() {
+		Tree.sum(this.parent, this.self, this.total);
+		if (this.otherSelf) Tree.sum(this.parent, this.otherSelf, this.otherTotal);
+	}
+
+	/* What a node is drawn as wide as. */
+	useWidths(afterScale, beforeScale) {
+		if (!this.otherTotal) {
+			this.width = this.total;
+			return;
+		}
+		this.width = new Float64Array(this.nr);
+		for (let i = 0; i < this.nr; i++)
+			this.width[i] = this.total[i] * afterScale + this.otherTotal[i] * beforeScale;
+	}
+
+	children(node) {
+		const list = [];
+		for (let i = node + 1; i < this.end[node]; i = this.end[i]) list.push(i);
+		return list;
+	}
+
+	/* From the root, which is left out, to the node. */
+	path(node) {
+		const list = [];
+		for (; node; node = this.parent[node]) list.push(node);
+		return list.reverse();
+	}
+
+	/* Where a node begins, of the root's width; by weight: siblings stand heaviest first. */
+	start(node, byWeight) {
+		let start = 0;
+		for (let at = node; at; at = this.parent[at]) {
+			const parent = this.parent[at];
+			for (let i = parent + 1; i < this.end[parent]; i = this.end[i])
+				if (byWeight ? this.isBefore(i, at) : i < at) start += this.width[i];
+		}
+		return start;
+	}
+
+	isBefore(one, other) {
+		return (
+			this.width[one] > this.width[other] ||
+			(this.width[one] === this.width[other] && one < other)
+		);
+	}
+}
+
+/* Sets each node's own weight to what is asked for: of a value, in a range of time, of some threads. */
+function chooseWeights(tree, model, view) {
+	const value = tree.selves.get(view.value);
+	const before = view.before === null ? null : tree.selves.get(view.before);
+	if (view.range) sumSlices(tree.self, model.slices, view.range, view.timeScale);
+	else tree.self.set(value);
+	if (before) {
+		tree.otherSelf = tree.otherSelf || new Float64Array(tree.nr);
+		tree.otherTotal = tree.otherTotal || new Float64Array(tree.nr);
+		tree.otherSelf.set(before);
+	} else {
+		tree.otherSelf = tree.otherTotal = null;
+	}
+	if (view.threads) {
+		for (const node of tree.children(0)) {
+			if (view.threads.has(tree.word[node])) continue;
+			tree.self.fill(0, node, tree.end[node]);
+			if (before) tree.otherSelf.fill(0, node, tree.end[node]);
+		}
+	}
+	tree.sumUp();
+	tree.useWidths(view.afterScale, view.beforeScale);
+}
+
+/* What each number is of its neighbour, if that is the same for all; else 0. */
+function ratioOf(numbers, of) {
+	let ratio = 0;
+	for (let i = 0; i < numbers.length; i++) {
+		if (!ratio && of[i]) ratio = numbers[i] / of[i];
+		if (Math.abs(numbers[i] - ratio * of[i]) > 1e-9 * numbers[i]) return 0;
+	}
+	return ratio;
+}
+
+/* range: first and last slice that count; scale: of the value, to what slices have. */
+function sumSlices(self, slices, [first, last], scale) {
+	let at = 0;
+	for (let node = 0; node < slices.nrOfNode.length; node++) {
+		const end = at + slices.nrOfNode[node];
+		let sum = 0;
+		for (let slice = 0; at < end; at++) {
+			slice += slices.steps[at];
+			if (slice >= first && slice <= last) sum += slices.counts[at];
+		}
+		self[node] = sum * scale;
+	}
+}
+
+/* Of each slice all counts, of the threads that were chosen. */
+function sumBySlice(tree, slices, threads) {
+	const sums = new Float64Array(slices.starts.length);
+	let at = 0;
+	let wanted = true;
+	for (let node = 0; node < slices.nrOfNode.length; node++) {
+		const end = at + slices.nrOfNode[node];
+		if (tree.depth[node] === 1) wanted = !threads || threads.has(tree.word[node]);
+		for (let slice = 0; at < end; at++) {
+			slice += slices.steps[at];
+			if (wanted) sums[slice] += slices.counts[at];
+		}
+	}
+	return sums;
+}
+
+/*
+ * For each function how much of the tree is its own, and how much it is anywhere above of. One that is
+ * on a path several times counts once.
+ */
+function sumFunctions(tree, functionOfWord, nrFunctions) {
+	const sums = { self: new Float64Array(nrFunctions), total: new Float64Array(nrFunctions) };
+	const open = new Uint32Array(nrFunctions);
+	const path = [];
+	if (tree.otherTotal) {
+		sums.otherSelf = new Float64Array(nrFunctions);
+		sums.otherTotal = new Float64Array(nrFunctions);
+	}
+	for (let i = 0; i < tree.nr; i++) {
+		while (path.length > tree.depth[i]) {
+			const left = path.pop();
+			if (left) open[left - 1]--;
+		}
+		const number = functionOfWord[tree.word[i]];
+		path.push(number);
+		if (!number) continue;
+		sums.self[number - 1] += tree.self[i];
+		if (tree.otherSelf) sums.otherSelf[number - 1] += tree.otherSelf[i];
+		if (open[number - 1]++) continue;
+		sums.total[number - 1] += tree.total[i];
+		if (tree.otherTotal) sums.otherTotal[number - 1] += tree.otherTotal[i];
+	}
+	return sums;
+}
+
+/* The outermost nodes of which isWanted(word) holds. */
+function outermost(tree, isWanted) {
+	const nodes = [];
+	for (let i = 1; i < tree.nr; ) {
+		if (isWanted[tree.word[i]]) {
+			nodes.push(i);
+			i = tree.end[i];
+		} else {
+			i++;
+		}
+	}
+	return nodes;
+}

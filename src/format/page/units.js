@@ -1,0 +1,67 @@
+/* Numbers as people read them. */
+"use strict";
+
+const wholeNumber = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+const SCALES = {
+	nanoseconds: [[1, "ns"], [1e3, "\u00b5s"], [1e6, "ms"], [1e9, "s"]],
+	microseconds: [[1, "\u00b5s"], [1e3, "ms"], [1e6, "s"]],
+	milliseconds: [[1, "ms"], [1e3, "s"]],
+	seconds: [[1, "s"]],
+	bytes: [[1, "B"], [1024, "KiB"], [1024 ** 2, "MiB"], [1024 ** 3, "GiB"], [1024 ** 4, "TiB"]],
+};
+
+/* "12,345", "1.23 ms", "4.5 MiB" */
+function formatAmount(amount, unit) {
+	const scales = SCALES[unit];
+	if (!scales) return wholeNumber.format(amount);
+	let [factor, name] = scales[0];
+	for (const scale of scales) if (Math.abs(amount) >= scale[0]) [factor, name] = scale;
+	const number = amount / factor;
+	const digits = factor === 1 || Math.abs(number) >= 1000 ? 0 : Math.abs(number) >= 100 ? 1 : 2;
+	return `${number.toFixed(digits)} ${name}`;
+}
+
+/* With the unit's or type's name behind bare numbers: "12,345 samples". */
+function formatWithName(amount, value) {
+	if (SCALES[value.unit]) return formatAmount(amount, value.unit);
+	const many = value.unit && value.unit !== "count" ? value.unit : value.type;
+	const name = amount === 1 && many.endsWith("s") ? many.slice(0, -1) : many;
+	return `${formatAmount(amount, value.unit)} ${name}`;
+}
+
+function formatPercent(part, of) {
+	if (!of) return "0 %";
+	const percent = (100 * part) / of;
+	const digits = percent >= 99.95 || percent === 0 ? 0 : percent >= 0.1 ? 1 : 2;
+	return percent && percent < 0.005 ? "<0.01 %" : `${percent.toFixed(digits)} %`;
+}
+
+function formatSeconds(ns) {
+	const seconds = ns / 1e9;
+	if (seconds && seconds < 1) return `${Math.round(seconds * 1000)} ms`;
+	if (seconds < 120) return `${+seconds.toFixed(seconds < 10 ? 2 : 1)} s`;
+	const minutes = Math.floor(seconds / 60);
+	return minutes < 120
+		? `${minutes} min ${Math.round(seconds % 60)} s`
+		: `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/* A change of shares is told in points, of rates in amounts a second. */
+function formatChange(difference, byTime, unit) {
+	const sign = difference.change > 0 ? "+" : difference.change < 0 ? "\u2212" : "";
+	if (byTime) {
+		return (
+			`${sign}${formatRate(Math.abs(difference.change), unit)}` +
+			` \u00b1 ${formatRate(difference.error, unit)}`
+		);
+	}
+	return (
+		`${sign}${Math.abs(100 * difference.change).toFixed(2)}` +
+		` \u00b1 ${(100 * difference.error).toFixed(2)} %`
+	);
+}
+
+function formatRate(rate, unit) {
+	return SCALES[unit] ? `${formatAmount(rate, unit)}/s` : `${rate.toFixed(rate < 10 ? 2 : 1)}/s`;
+}

@@ -1,0 +1,198 @@
+/* Samples come in the order of the profile, which is that of their first sight. */
+#include "format/perf_script_write.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "profile/profile_values.h"
+#include "profile/time_slices.h"
+
+#define STEP_US 1000 /* from entry to entry */
+
+struct writer {
+	const struct profile *profile;
+	const struct perf_script_options *options;
+	const char *events[PROFILE_MAX_VALUES]; /* by the number of the value */
+	size_t nr_events;
+	uint64_t nr_entries;
+	FILE *out;
+};
+
+/* --- texts ------------------------------------------------------------------------------------
+ */
+
+static bool is_control(char byte)
+{
+	return (unsigned char)byte < ' ' || byte == 0x7f;
+}
+
+static void put_text(struct writer *writer, const char *text)
+{
+	for (; *text; text++)
+		(void)putc_unlocked(is_control(*text) ? '?' : *text, writer->out);
+}
+
+static void put_name(struct writer *writer, uint32_t string)
+{
+	put_text(writer, string ? profile_string(writer->profile, string) : "[unknown]");
+}
+
+/* At the beginning of a line a blank would make it a frame, and a # a comment. */
+static void put_comm(struct writer *writer, uint32_t string)
+{
+	const char *text = profile_string(writer->profile, string);
+
+	if (*text == ' ' || *text == '#') {
+		(void)putc_unlocked('?', writer->out);
+		text++;
+	}
+	put_text(writer, string ? text : "[unknown]");
+}
+
+/* One word. */
+static void put_event(struct writer *writer, const char *text)
+{
+	for (; *text; text++)
+		(void)putc_unlocked(is_control(*text) || *text == ' ' ? '_' : *text, writer->out);
+}
+
+/* --- frames -----------------------------------------------------------------------------------
+ */
+
+static void put_file(struct writer *writer, const struct frame *frame, int32_t pid)
+{
+	const struct module *module = profile_module(writer->profile, frame->module);
+
+	if (module->kind == MODULE_RUN_TIME)
+		(void)fprintf(writer->out, "/tmp/perf-%d.map", pid < 0 ? 0 : (int)pid);
+	else if (frame->kind == FRAME_KERNEL && frame->module <= MODULE_NR_KERNEL)
+		(void)fputs_unlocked("[kernel.kallsyms]", writer->out);
+	else
+		put_name(writer, module->name);
+}
+
+static void begin_frame(struct writer *writer, uint64_t address)
+{
+	(void)fprintf(writer->out, "\t%16" PRIx64 " ", address < PROFILE_NOWHERE ? address : 0);
+}
+
+static void put_frame(struct writer *writer, const struct frame *frame, int32_t pid)
+{
+	const struct code_line *lines = profile_lines(writer->profile, frame);
+	size_t i;
+
+	for (i = 0; i + 1 < frame->nr_lines; i++) {
+		begin_frame(writer, frame->address);
+		put_name(writer, lines[i].function);
+		(void)fputs_unlocked(" (inlined)\n", writer->out);
+	}
+	begin_frame(writer, frame->address);
+	put_name(writer, frame->nr_lines ? lines[frame->nr_lines - 1].function : frame->function);
+	(void)fputs_unlocked(" (", writer->out);
+	put_file(writer, frame, pid);
+	(void)fputs_unlocked(")\n", writer->out);
+}
+
+static void put_missed(struct writer *writer, const char *what)
+{
+	begin_frame(writer, 0);
+	(void)fprintf(writer->out, "[Missed %s Stack] ([unknown])\n", what);
+}
+
+static void put_frames(struct writer *writer, const struct sample *sample)
+{
+	const uint32_t *frames = profile_sample_frames(writer->profile, sample);
+	size_t nr_kernel = sample->nr_kernel_frames, i;
+
+	if (!nr_kernel && sample->labels.kernel_end == WALK_MISSED && !writer->options->no_kernel)
+		put_missed(writer, "Kernel");
+	for (i = 0; i < sample->nr_frames; i++)
+		put_frame(writer, profile_frame(writer->profile, frames[i]), sample->labels.pid);
+	if (sample->nr_frames == nr_kernel && sample->labels.user_end == WALK_MISSED &&
+	    !writer->options->no_user)
+		put_missed(writer, "User");
+}
+
+/* --- entries ----------------------------------------------------------------------------------
+ */
+
+static void put_ids(struct writer *writer, const struct sample_labels *labels)
+{
+	if (writer->options->labels & LABEL_PID)
+		(void)fprintf(writer->out, " %d/%d", (int)labels->pid, (int)labels->tid);
+	else
+		(void)fprintf(writer->out, " %d", (int)labels->tid);
+	if (writer->options->labels & LABEL_CPU)
+		(void)fprintf(writer->out, " [%03d]", (int)labels->cpu);
+}
+
+static void put_entry(struct writer *writer, const struct sample *sample, const char *event,
+		      uint64_t period)
+{
+	uint64_t time_us = writer->nr_entries++ * STEP_US;
+
+	if (sample->labels.slice)
+		time_us = profile_slice(writer->profile, sample->labels.slice).start_ns / 1000;
+	put_comm(writer, sample->labels.comm);
+	put_ids(writer, &sample->labels);
+	(void)fprintf(writer->out, " %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", time_us / 1000000,
+		      time_us % 1000000, period);
+	put_event(writer, event);
+	(void)fputs_unlocked(": \n", writer->out);
+	put_frames(writer, sample);
+	(void)putc_unlocked('\n', writer->out);
+}
+
+static void put_sample(struct writer *writer, uint32_t number)
+{
+	const struct sample *sample = profile_sample(writer->profile, number);
+	size_t i;
+
+	for (i = 0; i < writer->nr_events; i++) {
+		uint64_t period = profile_value(writer->profile, number, i);
+
+		if (period)
+			put_entry(writer, sample, writer->events[i], period);
+	}
+}
+
+/* --- the whole --------------------------------------------------------------------------------
+ */
+
+/* Counts are of the event, whether they are samples or its sum. */
+static const char *first_event(const struct profile *profile)
+{
+	const struct profile_origin *origin = profile_origin(profile);
+	uint32_t event = origin->counted.type ? origin->counted.type : origin->event;
+
+	return event ? profile_string(profile, event) : "samples";
+}
+
+static void find_events(struct writer *writer)
+{
+	size_t nr = profile_nr_values(writer->profile);
+
+	writer->events[writer->nr_events++] = first_event(writer->profile);
+	for (; writer->nr_events < nr; writer->nr_events++) {
+		struct value_type type = profile_value_type(writer->profile, writer->nr_events);
+
+		writer->events[writer->nr_events] = profile_string(writer->profile, type.type);
+	}
+}
+
+int perf_script_write(const struct profile *profile, const struct perf_script_options *options,
+		      FILE *out)
+{
+	struct writer writer = {.profile = profile, .options = options, .out = out};
+	size_t nr = profile_nr_samples(profile);
+	uint32_t i;
+
+	find_events(&writer);
+	errno = 0;
+	for (i = 0; i < nr && !ferror_unlocked(out); i++)
+		put_sample(&writer, i);
+	if (ferror_unlocked(out) || fflush(out) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}

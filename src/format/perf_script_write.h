@@ -1,0 +1,35 @@
+/*
+ * perf script text, for what reads perf's: stackcollapse-perf.pl, speedscope, the Firefox profiler.
+ *
+ *	COMM PID/TID [CPU] SECONDS.MICROSECONDS:  PERIOD EVENT:
+ *		HEX-ADDRESS SYMBOL (FILE)
+ *
+ * One entry stands for all samples with such a stack and labels: its period is their count, so that
+ * totals are right for whoever adds up periods. Each value that a sample has is an entry of its own,
+ * with the value's type for the event. Labels that were not asked for are left out, but for a tid,
+ * which is 0 then: readers want a number there. Entries are a millisecond apart, or begin with the
+ * slice of time that they are of.
+ *
+ * The kernel's code is in `[kernel.kallsyms]`, code made at run time in `/tmp/perf-PID.map`, what was
+ * inlined is `(inlined)`. Addresses are the profile's; 0 where there is a name only. A stack that
+ * could not be read is `[Missed User Stack]` (or Kernel), as in folded stacks.
+ */
+#ifndef STOOK_FORMAT_PERF_SCRIPT_WRITE_H
+#define STOOK_FORMAT_PERF_SCRIPT_WRITE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+struct perf_script_options {
+	unsigned labels; /* enum label bits: which samples are told apart by */
+	bool no_user;	 /* user stacks were not asked for: none is "missed" */
+	bool no_kernel;
+};
+
+/* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
+int perf_script_write(const struct profile *profile, const struct perf_script_options *options,
+		      FILE *out);
+
+#endif

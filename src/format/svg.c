@@ -1,0 +1,180 @@
+/*
+ * What stands around the boxes: title, legend, a line for details, styles and the script. All that
+ * only works with a script (buttons, the field for searches) is made by the script, so that nobody
+ * is shown a button that does nothing.
+ */
+#include "format/svg.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "format/assets.h"
+#include "format/svg_boxes.h"
+#include "format/svg_graph.h"
+#include "format/svg_legend.h"
+#include "format/svg_text.h"
+
+/* --- the head -------------------------------------------------------------------------------- */
+
+static const char styles[] = "#frames text{pointer-events:none}\n"
+			     "#frames rect{rx:2px;cursor:pointer}\n"
+			     "#frames rect:hover,#frames rect:focus{stroke:#000;outline:none}\n"
+			     "#frames rect:focus{stroke-width:2}\n"
+			     "#frames rect.match{fill:#e600e6}\n"
+			     "#frames .above{opacity:.5}\n"
+			     ".button{cursor:pointer}\n"
+			     ".button:hover,.button:focus{text-decoration:underline}\n"
+			     ".off{fill:#767676}\n";
+
+static void write_background(const struct svg_graph *graph, FILE *out)
+{
+	struct background background = palette_background(graph->style.palette);
+
+	if (graph->is_difference || graph->category_of_word)
+		background = palette_background(palette_of_kinds());
+	if (graph->style.bgcolors)
+		(void)background_parse(graph->style.bgcolors, &background);
+	(void)fputs("<defs><linearGradient id=\"background\" x2=\"0\" y2=\"1\">"
+		    "<stop offset=\"5%\" stop-color=\"",
+		    out);
+	svg_color(out, background.top);
+	(void)fputs("\"/><stop offset=\"95%\" stop-color=\"", out);
+	svg_color(out, background.bottom);
+	(void)fputs("\"/></linearGradient></defs>\n"
+		    "<rect width=\"100%\" height=\"100%\" fill=\"url(#background)\"/>\n",
+		    out);
+}
+
+static void write_head(const struct svg_graph *graph, FILE *out)
+{
+	unsigned width = graph->style.width, height = graph->height;
+
+	(void)fprintf(out,
+		      "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		      "<svg version=\"1.1\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" "
+		      "height=\"%u\" viewBox=\"0 0 %u %u\" font-family=\"",
+		      width, height, width, height);
+	svg_text(out, graph->style.fonttype);
+	(void)fputs(", sans-serif\" font-size=\"", out);
+	svg_number(out, graph->style.fontsize, 2);
+	(void)fputs("\" aria-labelledby=\"title\">\n", out);
+	if (graph->style.notes) {
+		(void)fputs("<desc>", out);
+		svg_text(out, graph->style.notes);
+		(void)fputs("</desc>\n", out);
+	}
+	(void)fprintf(out, "<style>\n%s</style>\n", styles);
+	write_background(graph, out);
+}
+
+/* --- titles ---------------------------------------------------------------------------------- */
+
+static const char *shape_name(const struct svg_graph *graph)
+{
+	if (graph->is_difference)
+		return "Differential Flame Graph";
+	if (graph->style.flamechart)
+		return "Flame Chart";
+	return graph->style.inverted ? "Icicle Graph" : "Flame Graph";
+}
+
+/* "Flame Graph: cpu-clock, 30 s", as far as it is known. */
+static void write_own_title(const struct svg_graph *graph, FILE *out)
+{
+	const struct profile_origin *origin = profile_origin(graph->profile);
+	const char *before = ": ";
+
+	svg_text(out, shape_name(graph));
+	if (origin->event) {
+		(void)fputs(before, out);
+		svg_text(out, profile_string(graph->profile, origin->event));
+		before = ", ";
+	}
+	if (origin->duration_ns) {
+		(void)fputs(before, out);
+		svg_number(out, (double)origin->duration_ns / 1e9, 1);
+		(void)fputs(" s", out);
+	}
+}
+
+static void begin_middle_text(FILE *out, const char *id, double base, double size)
+{
+	(void)fprintf(out, "<text id=\"%s\" x=\"50%%\" y=\"", id);
+	svg_number(out, base, 1);
+	(void)fputs("\" text-anchor=\"middle\" font-size=\"", out);
+	svg_number(out, size, 2);
+	(void)fputs("\">", out);
+}
+
+static void write_titles(const struct svg_graph *graph, FILE *out)
+{
+	const struct flame_style *style = &graph->style;
+	double size = style->fontsize;
+
+	begin_middle_text(out, "title", 2 * size, size + 5);
+	if (style->title)
+		svg_text(out, style->title);
+	else
+		write_own_title(graph, out);
+	(void)fputs("</text>\n", out);
+	if (!style->subtitle)
+		return;
+	begin_middle_text(out, "subtitle", 4 * size, size);
+	svg_text(out, style->subtitle);
+	(void)fputs("</text>\n", out);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static void write_details(const struct svg_graph *graph, FILE *out)
+{
+	double base = graph->height - graph->style.fontsize;
+
+	(void)fprintf(out, "<text id=\"details\" x=\"%d\" y=\"%.1f\" data-name=\"", SVG_MARGIN,
+		      base);
+	svg_text(out, graph->style.nametype);
+	(void)fputs("\"> </text>\n", out);
+}
+
+static int write_frames(struct svg_graph *graph, FILE *out)
+{
+	unsigned width =
+		graph->style.width > 2 * SVG_MARGIN ? graph->style.width - 2 * SVG_MARGIN : 1;
+	int err;
+
+	(void)fprintf(out,
+		      "<svg id=\"frames\" x=\"%d\" width=\"%u\" height=\"%u\" data-row=\"%u\">\n",
+		      SVG_MARGIN, width, graph->height, graph->style.height);
+	err = svg_boxes_write(graph, out);
+	(void)fputs("</svg>\n", out);
+	return err;
+}
+
+static int write_all(struct svg_graph *graph, FILE *out)
+{
+	struct svg_legend legend;
+	int err;
+
+	svg_legend_init(&legend, graph);
+	graph->height += svg_legend_height(&legend, graph);
+	errno = 0;
+	write_head(graph, out);
+	write_titles(graph, out);
+	svg_legend_write(&legend, graph, out);
+	write_details(graph, out);
+	err = write_frames(graph, out);
+	if (err)
+		return err;
+	(void)fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", asset_svg_js);
+	if (ferror_unlocked(out) || fflush(out) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int svg_write(const struct profile *profile, const struct format_options *options, FILE *out)
+{
+	cleanup(svg_graph_clear) struct svg_graph graph;
+	int err = svg_graph_init(&graph, profile, options);
+
+	return err ? err : write_all(&graph, out);
+}

@@ -1,0 +1,23 @@
+/*
+ * A flame graph as a picture: an SVG file that stands alone. Without a script (in a mail, in a
+ * converter) it is a picture with tooltips; in a browser its script (page/svg.js) zooms and
+ * searches.
+ *
+ * With a value of type "before" (profile/difference.h) it is a picture of what changed: red is
+ * more, blue is less, grey is what chance may have done. Boxes are then as wide as what was there
+ * before and what is there now together, so that what vanished is seen.
+ *
+ * Equal profiles give equal files.
+ */
+#ifndef STOOK_FORMAT_SVG_H
+#define STOOK_FORMAT_SVG_H
+
+#include <stdio.h>
+
+#include "format/format.h"
+#include "profile/profile.h"
+
+/* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
+int svg_write(const struct profile *profile, const struct format_options *options, FILE *out);
+
+#endif

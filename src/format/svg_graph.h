@@ -1,0 +1,59 @@
+/* The picture's contents and measures, shared by the files that write SVG. */
+#ifndef STOOK_FORMAT_SVG_GRAPH_H
+#define STOOK_FORMAT_SVG_GRAPH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "format/flame_style.h"
+#include "format/format.h"
+#include "format/palette.h"
+#include "profile/categories.h"
+#include "profile/difference.h"
+#include "profile/flame_nodes.h"
+#include "profile/named_stacks.h"
+
+/* Left and right of the frames. */
+#define SVG_MARGIN 10
+
+/*
+ * More boxes no browser moves smoothly: then the least width is raised, unless somebody chose it.
+ */
+#define SVG_MAX_BOXES 100000
+
+struct svg_graph {
+	const struct profile *profile;
+	const struct format_options *options;
+	struct flame_style style; /* with all defaults filled in */
+	struct named_stacks stacks;
+	struct flame_nodes nodes;
+	double full_width; /* what is as wide as the frames, in the nodes' measure */
+
+	bool is_difference;
+	struct difference_scale scale; /* likewise */
+	double most_change;	       /* of any box but the root */
+
+	uint32_t *category_of_word;  /* NULL without categories */
+	uint32_t *category_of_depth; /* for those who walk the nodes */
+
+	unsigned frames_top, frames_height, height; /* pixels; height without a legend's */
+};
+
+/* 0 or -ENOMEM; to be cleared in each case. */
+int svg_graph_init(struct svg_graph *graph, const struct profile *profile,
+		   const struct format_options *options);
+void svg_graph_clear(struct svg_graph *graph);
+
+/* A box's name, as it is shown and searched for. */
+const char *svg_graph_name(const struct svg_graph *graph, const struct flame_node *node);
+
+/*
+ * A box's category: its function's, else its caller's. Nodes are to be asked for in their order,
+ * since callers' are remembered.
+ */
+uint32_t svg_graph_category(struct svg_graph *graph, const struct flame_node *node);
+
+struct difference svg_graph_difference(const struct svg_graph *graph,
+				       const struct flame_node *node);
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * Samples, and the limit to their memory. A stack is kept once, so finding a sample compares labels
+ * and one number.
+ */
+#include "profile/profile_state.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+
+#define OTHER_STACKS_NAME    "[other stacks]"
+#define OTHER_STACKS_ADDRESS UINT64_MAX /* no code can lie there */
+
+static uint64_t hash_of_sample(const struct sample *sample)
+{
+	const struct sample_labels *labels = &sample->labels;
+	uint64_t hash = hash_add(sample->stack, (uint64_t)labels->comm << 32 | labels->cgroup);
+
+	hash = hash_add(hash, (uint64_t)(uint32_t)labels->pid << 32 | (uint32_t)labels->tid);
+	hash = hash_add(hash, (uint64_t)labels->set << 32 | labels->slice);
+	return hash_add(hash, (uint64_t)(uint32_t)labels->cpu << 32 | labels->user_end << 8 |
+				      labels->kernel_end);
+}
+
+static bool same_sample(const struct sample *a, const struct sample *b)
+{
+	return a->stack == b->stack && a->nr_kernel_frames == b->nr_kernel_frames &&
+	       a->labels.comm == b->labels.comm && a->labels.cgroup == b->labels.cgroup &&
+	       a->labels.pid == b->labels.pid && a->labels.tid == b->labels.tid &&
+	       a->labels.cpu == b->labels.cpu && a->labels.set == b->labels.set &&
+	       a->labels.slice == b->labels.slice && a->labels.user_end == b->labels.user_end &&
+	       a->labels.kernel_end == b->labels.kernel_end;
+}
+
+static int64_t find_sample(const struct profile *profile, const struct sample *sample)
+{
+	size_t probe = 0;
+	uint32_t number;
+
+	while (number_index_next(&profile->sample_index, hash_of_sample(sample), &probe, &number))
+		if (same_sample(&profile->samples[number], sample))
+			return number;
+	return -ENOENT;
+}
+
+static int64_t intern_sample(struct profile *profile, const struct sample *sample)
+{
+	int64_t known = find_sample(profile, sample);
+	uint32_t number;
+
+	if (known >= 0)
+		return known;
+	if (profile->nr_samples >= UINT32_MAX - 1 ||
+	    array_reserve(&profile->samples, &profile->cap_samples, profile->nr_samples + 1,
+			  sizeof(*profile->samples)) < 0 ||
+	    number_index_reserve(&profile->sample_index) < 0)
+		return -ENOMEM;
+	number = (uint32_t)profile->nr_samples++;
+	profile->samples[number] = *sample;
+	number_index_add(&profile->sample_index, hash_of_sample(sample), number);
+	return number;
+}
+
+/* What the limit is about: it grows sample by sample, unlike the memory held, which doubles. */
+static size_t sample_bytes(const struct profile *profile)
+{
+	return stack_table_used_bytes(&profile->stacks) +
+	       profile->nr_samples * (sizeof(*profile->samples) + NUMBER_INDEX_BYTES_EACH);
+}
+
+/* The number of the stack "[other stacks]", or -ENOMEM. */
+static int64_t other_stack(struct profile *profile)
+{
+	int64_t frame;
+	uint32_t number;
+
+	if (profile->other_stack >= 0)
+		return profile->other_stack;
+	frame = profile_add_frame(profile, FRAME_USER, MODULE_NR_UNKNOWN, OTHER_STACKS_ADDRESS);
+	if (frame < 0 || profile_set_function(profile, (uint32_t)frame, OTHER_STACKS_NAME) < 0)
+		return -ENOMEM;
+	number = (uint32_t)frame;
+	profile->other_stack = stack_table_add(&profile->stacks, &number, 1);
+	return profile->other_stack;
+}
+
+static int64_t intern_other(struct profile *profile, const struct sample_labels *labels)
+{
+	struct sample sample = {.nr_frames = 1};
+	int64_t stack = other_stack(profile);
+
+	if (stack < 0)
+		return stack;
+	sample.stack = (uint32_t)stack;
+	if (sample_bytes(profile) / 2 < profile->limit_bytes)
+		sample.labels = *labels;
+	sample.labels.user_end = WALK_UNWOUND;
+	sample.labels.kernel_end = WALK_NONE;
+	return intern_sample(profile, &sample);
+}
+
+static int64_t intern(struct profile *profile, struct sample *sample, const uint32_t *frames)
+{
+	int64_t stack = stack_table_find(&profile->stacks, frames, sample->nr_frames);
+	int64_t known;
+
+	if (stack >= 0) {
+		sample->stack = (uint32_t)stack;
+		known = find_sample(profile, sample);
+		if (known >= 0)
+			return known;
+	}
+	if (profile->limit_bytes && sample_bytes(profile) >= profile->limit_bytes)
+		return intern_other(profile, &sample->labels);
+	if (stack < 0)
+		stack = stack_table_add(&profile->stacks, frames, sample->nr_frames);
+	if (stack < 0)
+		return stack;
+	sample->stack = (uint32_t)stack;
+	return intern_sample(profile, sample);
+}
+
+int64_t profile_add_sample(struct profile *profile, const struct sample_labels *labels,
+			   const uint32_t *frames, size_t nr_frames, size_t nr_kernel_frames,
+			   uint64_t count)
+{
+	struct sample sample = {
+		.labels = *labels,
+		.nr_frames = (uint16_t)nr_frames,
+		.nr_kernel_frames = (uint16_t)nr_kernel_frames,
+	};
+	int64_t number;
+
+	if (nr_frames > UINT16_MAX || nr_kernel_frames > nr_frames)
+		return -EINVAL;
+	number = intern(profile, &sample, frames);
+	if (number >= 0)
+		profile_add_count(profile, (uint32_t)number, count);
+	return number;
+}
+
+void profile_add_count(struct profile *profile, uint32_t sample, uint64_t count)
+{
+	profile->samples[sample].count += count;
+	profile->total += count;
+	if (profile->samples[sample].stack == profile->other_stack)
+		profile->other_count += count;
+}
+
+void profile_drop_sample(struct profile *profile, uint32_t sample)
+{
+	uint64_t count = profile->samples[sample].count;
+
+	profile->samples[sample].count = 0;
+	profile->total -= count;
+	if (profile->samples[sample].stack == profile->other_stack)
+		profile->other_count -= count;
+	profile_values_drop(profile, sample);
+}
+
+void profile_reset_samples(struct profile *profile)
+{
+	profile_values_reset(profile);
+	stack_table_reset(&profile->stacks);
+	number_index_reset(&profile->sample_index);
+	number_index_reset(&profile->slice_index);
+	profile->nr_slices = 0;
+	stack_table_reset(&profile->label_sets);
+	profile->nr_samples = 0;
+	profile->total = 0;
+	profile->other_stack = -1;
+	profile->other_count = 0;
+}
+
+void profile_set_limit(struct profile *profile, size_t bytes)
+{
+	profile->limit_bytes = bytes;
+}
+
+size_t profile_nr_samples(const struct profile *profile)
+{
+	return profile->nr_samples;
+}
+
+const struct sample *profile_sample(const struct profile *profile, uint32_t sample)
+{
+	return &profile->samples[sample];
+}
+
+const uint32_t *profile_sample_frames(const struct profile *profile, const struct sample *sample)
+{
+	size_t nr;
+
+	return stack_table_get(&profile->stacks, sample->stack, &nr);
+}
+
+uint64_t profile_total(const struct profile *profile)
+{
+	return profile->total;
+}
+
+uint64_t profile_other_count(const struct profile *profile)
+{
+	return profile->other_count;
+}

@@ -1,0 +1,62 @@
+/* What a profile is made of; for the files that implement it. */
+#ifndef STOOK_PROFILE_PROFILE_STATE_H
+#define STOOK_PROFILE_PROFILE_STATE_H
+
+#include "base/strings.h"
+#include "profile/number_index.h"
+#include "profile/profile.h"
+#include "profile/profile_values.h"
+#include "profile/stack_table.h"
+#include "profile/time_slices.h"
+
+/* A value that samples have besides their count. */
+struct value_column {
+	struct value_type type;
+	uint64_t *amounts; /* by sample, the first ones; of the others it is 0 */
+	size_t nr, cap;
+	uint64_t total;
+};
+
+struct profile {
+	struct strings *strings;
+	uint32_t samples_string, count_string; /* what counts are of, if nobody says otherwise */
+
+	struct module *modules;
+	size_t nr_modules, cap_modules;
+	struct number_index module_index;
+	struct module_code *codes; /* by module, the first nr_codes of them */
+	size_t nr_codes, cap_codes;
+
+	struct frame *frames;
+	size_t nr_frames, cap_frames, max_frames;
+	struct number_index frame_index; /* those with an address, by it */
+	struct number_index named_index; /* the others, by what they say */
+	struct code_line *lines;
+	size_t nr_lines, cap_lines;
+
+	struct stack_table stacks;
+	struct sample *samples;
+	size_t nr_samples, cap_samples;
+	struct number_index sample_index;
+
+	uint64_t total;
+	size_t limit_bytes;  /* 0: none */
+	int64_t other_stack; /* -1: not needed yet */
+	uint64_t other_count;
+
+	struct value_column columns[PROFILE_MAX_VALUES - 1];
+	size_t nr_columns;
+	struct stack_table label_sets; /* see label_sets.c */
+	struct time_slice *slices;
+	size_t nr_slices, cap_slices;
+	struct number_index slice_index;
+	uint32_t *comments; /* strings */
+	size_t nr_comments, cap_comments;
+	struct profile_origin origin;
+};
+
+/* Of profile_values.c: for samples that come and go. */
+void profile_values_drop(struct profile *profile, uint32_t sample);
+void profile_values_reset(struct profile *profile);
+
+#endif

@@ -1,0 +1,39 @@
+/* See time_slices.h. Interned as everything else of a profile is. */
+#include "profile/time_slices.h"
+
+#include <errno.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "profile/profile_state.h"
+
+int64_t profile_add_slice(struct profile *profile, const struct time_slice *slice)
+{
+	uint64_t hash = hash_add(slice->start_ns, slice->end_ns);
+	size_t probe = 0;
+	uint32_t number;
+
+	while (number_index_next(&profile->slice_index, hash, &probe, &number))
+		if (profile->slices[number].start_ns == slice->start_ns &&
+		    profile->slices[number].end_ns == slice->end_ns)
+			return (int64_t)number + 1;
+	if (profile->nr_slices == PROFILE_MAX_SLICES)
+		return -E2BIG;
+	if (array_reserve(&profile->slices, &profile->cap_slices, profile->nr_slices + 1,
+			  sizeof(*slice)) < 0 ||
+	    number_index_reserve(&profile->slice_index) < 0)
+		return -ENOMEM;
+	number_index_add(&profile->slice_index, hash, (uint32_t)profile->nr_slices);
+	profile->slices[profile->nr_slices++] = *slice;
+	return (int64_t)profile->nr_slices;
+}
+
+size_t profile_nr_slices(const struct profile *profile)
+{
+	return profile->nr_slices;
+}
+
+struct time_slice profile_slice(const struct profile *profile, uint32_t number)
+{
+	return profile->slices[number - 1];
+}

@@ -1,0 +1,373 @@
+// Drives a real Chromium, headless, for tests: nothing but node's own modules.
+//
+//	import { Chromium } from "./lib/chromium.mjs";
+//
+//	const page = await Chromium.start({ width: 1200, height: 800 });
+//	try {
+//		await page.open("/tmp/out.svg");                  // a file's path, or a URL
+//		await page.evaluate("document.title");            // any expression; promises are awaited
+//		await page.evaluate((id) => document.getElementById(id).textContent, "details");
+//		const { x, y } = await page.centre("rect.frame"); // of what a selector finds
+//		await page.click(x, y);                           // { button, count, modifiers }
+//		await page.click("#reset");                       // at the centre of it
+//		await page.move(x, y);
+//		await page.wheel(x, y, { dy: -120, modifiers: ["Control"] });
+//		await page.drag({ x, y }, { x: x + 100, y });
+//		await page.press("Control+f");                    // see keys.mjs
+//		await page.type("malloc");
+//		await page.setDark(true);
+//		await page.setViewport(400, 800);
+//		await page.until("document.title === 'done'");
+//		await page.screenshot("/tmp/out.png");
+//		page.assertClean();                               // no console error, no request out
+//	} finally {
+//		await page.close();
+//	}
+//
+// One browser, one page. The commands come over pipes (--remote-debugging-pipe), so there is no
+// port to find or to share. Whatever the page says on its console at level error, every exception
+// that nobody caught and every request is collected from open() on: page.errors, page.requests,
+// page.requestsOut (those to anything but file:, data:, blob: and about:). No host name resolves.
+//
+// The browser's folder is new, and gone after close(), also when the test throws or is interrupted.
+// tests/browser/lib/page_test.mjs is the frame of a test.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { DevtoolsPipe } from "./devtools_pipe.mjs";
+import { keyEvent, modifierMask } from "./keys.mjs";
+
+const startLimitMs = 30000;
+const loadLimitMs = 60000;
+const inside = /^(file|data|blob|about):/;
+const buttonBits = { left: 1, right: 2, middle: 4 };
+
+// The page must look the same on every machine, and nothing may ask for the network.
+const flags = [
+	"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage",
+	"--disable-quic", "--disable-background-networking", "--disable-component-update",
+	"--disable-sync", "--disable-default-apps", "--disable-extensions", "--disable-domain-reliability",
+	"--no-first-run", "--no-default-browser-check", "--no-pings", "--metrics-recording-only",
+	"--disable-features=MediaRouter,OptimizationHints,Translate,AutofillServerCommunication",
+	"--host-resolver-rules=MAP * ~NOTFOUND", "--password-store=basic", "--use-mock-keychain",
+	"--force-color-profile=srgb", "--force-device-scale-factor=1", "--hide-scrollbars", "--mute-audio",
+];
+
+// Where Chromium is, or null: some distributions call it otherwise.
+export function findChromium() {
+	for (const folder of (process.env.PATH ?? "").split(delimiter))
+		for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
+			const path = join(folder, name);
+			try {
+				accessSync(path, constants.X_OK);
+				return path;
+			} catch {
+				continue;
+			}
+		}
+	return null;
+}
+
+function spawnBrowser(folder, width, height) {
+	const program = findChromium();
+	assert(program, "chromium is not installed");
+	const own = [`--user-data-dir=${folder}`, `--window-size=${width},${height}`];
+	if (process.getuid() === 0)
+		own.push("--no-sandbox");
+	// A process group of its own, so that its helpers end with it.
+	return spawn(program, [...flags, ...own, "about:blank"], {
+		stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
+		detached: true,
+		env: { ...process.env, HOME: folder, XDG_CONFIG_HOME: folder, XDG_CACHE_HOME: folder },
+	});
+}
+
+export class Chromium {
+	#process;
+	#folder;
+	#pipe;
+	#sessionId;
+	#ended;
+	#lastWords = "";
+	#listeners = new Set();
+	#onExit = () => this.#destroy();
+	#onSignal = () => process.exit(130);
+	errors = [];
+	requests = [];
+
+	static async start({ width = 1200, height = 800 } = {}) {
+		const browser = new Chromium();
+		try {
+			await browser.#start(width, height);
+		} catch (error) {
+			await browser.close();
+			throw new Error(`chromium: ${error.message}\n${browser.#lastWords}`);
+		}
+		return browser;
+	}
+
+	async #start(width, height) {
+		process.on("exit", this.#onExit);
+		for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+			process.on(signal, this.#onSignal);
+		this.#folder = mkdtempSync(join(tmpdir(), "stook-chromium."));
+		this.#process = spawnBrowser(this.#folder, width, height);
+		this.#watch();
+		const call = (method, params, more) =>
+			this.#pipe.call(method, params, { limitMs: startLimitMs, ...more });
+		const { targetInfos } = await call("Target.getTargets");
+		const first = targetInfos.find((target) => target.type === "page");
+		const targetId = first?.targetId ??
+			(await call("Target.createTarget", { url: "about:blank" })).targetId;
+		const { sessionId } = await call("Target.attachToTarget", { targetId, flatten: true });
+		this.#sessionId = sessionId;
+		for (const domain of ["Page", "Runtime", "Log", "Network", "DOM"])
+			await this.call(`${domain}.enable`);
+		await this.setViewport(width, height);
+	}
+
+	#watch() {
+		const child = this.#process;
+		this.#pipe = new DevtoolsPipe(child.stdio[4], child.stdio[3]);
+		this.#pipe.onEvent = (method, params) => this.#handle(method, params);
+		child.stderr.on("data", (text) => {
+			this.#lastWords = (this.#lastWords + text).slice(-2000);
+		});
+		this.#ended = new Promise((settled) => {
+			const end = (why) => {
+				this.#pipe.close(new Error(why));
+				settled();
+			};
+			child.on("error", (error) => end(error.message));
+			child.on("exit", (status, signal) => end(`ended (${signal ?? status})`));
+		});
+	}
+
+	#handle(method, params) {
+		if (method === "Runtime.exceptionThrown") {
+			const { text, exception } = params.exceptionDetails;
+			this.errors.push(exception?.description ?? text);
+		} else if (method === "Runtime.consoleAPICalled" && /^(error|assert)$/.test(params.type)) {
+			const words = params.args.map((arg) => arg.value ?? arg.description ?? "");
+			this.errors.push(words.join(" "));
+		} else if (method === "Log.entryAdded" && params.entry.level === "error") {
+			this.errors.push(`${params.entry.text} ${params.entry.url ?? ""}`.trim());
+		} else if (method === "Network.requestWillBeSent") {
+			this.requests.push(params.request.url);
+		}
+		for (const listener of [...this.#listeners])
+			listener(method, params);
+	}
+
+	// A command of the DevTools Protocol to the page, for what has no function here.
+	call(method, params, options) {
+		return this.#pipe.call(method, params, { sessionId: this.#sessionId, ...options });
+	}
+
+	// The next event of that name.
+	event(name, limitMs = loadLimitMs) {
+		return new Promise((resolveEvent, reject) => {
+			const listener = (method, params) => {
+				if (method !== name)
+					return;
+				clearTimeout(timer);
+				this.#listeners.delete(listener);
+				resolveEvent(params);
+			};
+			const timer = setTimeout(() => {
+				this.#listeners.delete(listener);
+				reject(new Error(`${name} did not come within ${limitMs} ms`));
+			}, limitMs);
+			this.#listeners.add(listener);
+			this.#ended.then(() => {
+				clearTimeout(timer);
+				reject(new Error("the browser ended"));
+			});
+		});
+	}
+
+	get requestsOut() {
+		return this.requests.filter((url) => !inside.test(url));
+	}
+
+	assertClean() {
+		assert.deepEqual(this.errors, [], "console errors");
+		assert.deepEqual(this.requestsOut, [], "requests out");
+	}
+
+	// Loads it anew, also when only what follows '#' differs, and returns when it is loaded.
+	async open(fileOrUrl, { limitMs = loadLimitMs } = {}) {
+		const url = /^[a-z]+:/.test(fileOrUrl) ? fileOrUrl : pathToFileURL(resolve(fileOrUrl)).href;
+		await this.#load("about:blank", limitMs);
+		this.errors = [];
+		this.requests = [];
+		await this.#load(url, limitMs);
+	}
+
+	async #load(url, limitMs) {
+		const loaded = this.event("Page.loadEventFired", limitMs);
+		loaded.catch(() => {}); // awaited below, unless navigating failed first
+		const { errorText } = await this.call("Page.navigate", { url }, { limitMs });
+		assert(!errorText, `cannot open '${url}': ${errorText}`);
+		await loaded;
+	}
+
+	// An expression, or a function with arguments that survive JSON. The value must survive it, too.
+	async evaluate(code, ...args) {
+		const expression = typeof code === "function"
+			? `(${code})(...${JSON.stringify(args)})`
+			: code;
+		const { result, exceptionDetails } = await this.call("Runtime.evaluate", {
+			expression, awaitPromise: true, returnByValue: true, userGesture: true,
+		});
+		if (exceptionDetails) {
+			const { text, exception } = exceptionDetails;
+			throw new Error(`in the page: ${exception?.description ?? text}`);
+		}
+		return result.value;
+	}
+
+	// Waits until the expression is true.
+	async until(expression, limitMs = 10000) {
+		const end = Date.now() + limitMs;
+		while (!(await this.evaluate(`Boolean(${expression})`))) {
+			assert(Date.now() < end, `not within ${limitMs} ms: ${expression}`);
+			await new Promise((wake) => setTimeout(wake, 20));
+		}
+	}
+
+	// Returns when what was done until now has been painted: the second frame comes after it.
+	async painted() {
+		await this.evaluate("new Promise(done => requestAnimationFrame(() => " +
+			"requestAnimationFrame(() => done())))");
+	}
+
+	// The middle of the first element that the selector finds, in the window's pixels.
+	async centre(selector) {
+		const point = await this.evaluate((wanted) => {
+			const box = document.querySelector(wanted)?.getBoundingClientRect();
+			return box && { x: box.x + box.width / 2, y: box.y + box.height / 2 };
+		}, selector);
+		assert(point, `nothing matches '${selector}'`);
+		return point;
+	}
+
+	#mouse(type, x, y, more = {}) {
+		return this.call("Input.dispatchMouseEvent", { type, x, y, ...more });
+	}
+
+	// click(x, y, options) or click(selector, options)
+	async click(...where) {
+		const at = typeof where[0] === "string"
+			? { ...(await this.centre(where[0])), options: where[1] }
+			: { x: where[0], y: where[1], options: where[2] };
+		const { button = "left", count = 1, modifiers = [] } = at.options ?? {};
+		const mask = modifierMask(modifiers);
+		await this.#mouse("mouseMoved", at.x, at.y, { modifiers: mask });
+		for (let clickCount = 1; clickCount <= count; clickCount++) {
+			const how = { button, clickCount, modifiers: mask };
+			await this.#mouse("mousePressed", at.x, at.y, { ...how, buttons: buttonBits[button] });
+			await this.#mouse("mouseReleased", at.x, at.y, how);
+		}
+	}
+
+	async move(x, y, { modifiers = [] } = {}) {
+		await this.#mouse("mouseMoved", x, y, { modifiers: modifierMask(modifiers) });
+	}
+
+	async wheel(x, y, { dx = 0, dy = 0, modifiers = [] } = {}) {
+		await this.#mouse("mouseWheel", x, y, {
+			deltaX: dx, deltaY: dy, modifiers: modifierMask(modifiers),
+		});
+	}
+
+	async drag(from, to, { steps = 8, modifiers = [] } = {}) {
+		const how = { button: "left", clickCount: 1, modifiers: modifierMask(modifiers) };
+		await this.#mouse("mouseMoved", from.x, from.y);
+		await this.#mouse("mousePressed", from.x, from.y, { ...how, buttons: 1 });
+		for (let step = 1; step <= steps; step++)
+			await this.#mouse("mouseMoved", from.x + ((to.x - from.x) * step) / steps,
+				from.y + ((to.y - from.y) * step) / steps, { ...how, buttons: 1 });
+		await this.#mouse("mouseReleased", to.x, to.y, how);
+	}
+
+	async press(chord) {
+		const key = keyEvent(chord);
+		const type = key.text === undefined ? "rawKeyDown" : "keyDown";
+		await this.call("Input.dispatchKeyEvent", { type, ...key });
+		await this.call("Input.dispatchKeyEvent", { type: "keyUp", ...key, text: undefined });
+	}
+
+	async type(text) {
+		for (const character of text)
+			await this.press(character === " " ? "Space" : character);
+	}
+
+	// Gives files to an <input type="file">, as if they had been chosen.
+	async chooseFiles(selector, paths) {
+		const { root } = await this.call("DOM.getDocument");
+		const { nodeId } = await this.call("DOM.querySelector", { nodeId: root.nodeId, selector });
+		assert(nodeId, `nothing matches '${selector}'`);
+		const files = paths.map((path) => resolve(path));
+		await this.call("DOM.setFileInputFiles", { nodeId, files });
+	}
+
+	// Features by name and value, as in "@media (prefers-reduced-motion: reduce)".
+	async setMedia(features) {
+		await this.call("Emulation.setEmulatedMedia", {
+			features: Object.entries(features).map(([name, value]) => ({ name, value })),
+		});
+	}
+
+	async setDark(dark) {
+		await this.setMedia({ "prefers-color-scheme": dark ? "dark" : "light" });
+	}
+
+	async setViewport(width, height) {
+		await this.call("Emulation.setDeviceMetricsOverride", {
+			width, height, deviceScaleFactor: 1, mobile: false,
+		});
+	}
+
+	// What the window shows, as PNG; also into a file when its path is given.
+	async screenshot(path) {
+		const { data } = await this.call("Page.captureScreenshot", { format: "png" });
+		const bytes = Buffer.from(data, "base64");
+		if (path)
+			writeFileSync(path, bytes);
+		return bytes;
+	}
+
+	async close() {
+		if (this.#process?.pid && this.#process.exitCode === null) {
+			const timer = setTimeout(() => this.#kill(), 3000);
+			await this.#pipe.call("Browser.close").catch(() => {});
+			await this.#ended;
+			clearTimeout(timer);
+		}
+		this.#destroy();
+		process.off("exit", this.#onExit);
+		for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+			process.off(signal, this.#onSignal);
+	}
+
+	#kill() {
+		try {
+			process.kill(-this.#process.pid, "SIGKILL");
+		} catch {
+			// they have all ended
+		}
+	}
+
+	#destroy() {
+		if (this.#process?.pid)
+			this.#kill();
+		if (this.#folder)
+			rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+		this.#folder = null;
+	}
+}

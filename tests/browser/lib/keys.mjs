@@ -1,0 +1,49 @@
+// What the DevTools Protocol wants to know of a key, from a name as a person writes it:
+// "a", "Enter", "Control+f", "Shift+ArrowLeft".
+
+const modifierBits = { Alt: 1, Control: 2, Meta: 4, Shift: 8 };
+
+// Windows' key codes: pages may still look at keyCode.
+const named = {
+	Backspace: 8, Tab: 9, Enter: 13, Escape: 27, Space: 32, PageUp: 33, PageDown: 34, End: 35,
+	Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Insert: 45, Delete: 46,
+	F1: 112, F2: 113, F3: 114, F4: 115, F5: 116, F6: 117, F7: 118, F8: 119, F9: 120, F10: 121,
+	F11: 122, F12: 123,
+};
+const texts = { Enter: "\r", Space: " " };
+
+export function modifierMask(names) {
+	return names.reduce((mask, name) => {
+		if (!(name in modifierBits))
+			throw new Error(`unknown modifier '${name}'`);
+		return mask | modifierBits[name];
+	}, 0);
+}
+
+function codeOf(character) {
+	if (/^[a-z]$/i.test(character))
+		return `Key${character.toUpperCase()}`;
+	return /^[0-9]$/.test(character) ? `Digit${character}` : "";
+}
+
+// A key that types something sends its text, unless Control, Alt or Meta makes a command of it.
+export function keyEvent(chord) {
+	const parts = chord === "+" ? ["+"] : chord.replace(/\+\+$/, "+plus").split("+");
+	const name = parts.pop().replace(/^plus$/, "+");
+	const modifiers = modifierMask(parts);
+	const isCommand = (modifiers & ~modifierBits.Shift) !== 0;
+	if (name in named) {
+		const text = isCommand ? undefined : texts[name];
+		const key = name === "Space" ? " " : name;
+		return { key, code: name, windowsVirtualKeyCode: named[name], modifiers, text };
+	}
+	if ([...name].length !== 1)
+		throw new Error(`unknown key '${name}'`);
+	return {
+		key: name,
+		code: codeOf(name),
+		windowsVirtualKeyCode: /^[a-z0-9]$/i.test(name) ? name.toUpperCase().charCodeAt(0) : 0,
+		modifiers,
+		text: isCommand ? undefined : name,
+	};
+}

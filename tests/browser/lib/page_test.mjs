@@ -1,0 +1,84 @@
+// The frame of a test that looks at pages in Chromium. A file of tests/browser is
+//
+//	import assert from "node:assert/strict";
+//	import { pageTest, scratch, stook } from "./lib/page_test.mjs";
+//
+//	await pageTest("flame graph", async (test) => {
+//		stook("flame", "tests/golden/profiles/small.folded", "-o", scratch("out.svg"));
+//		await test("it loads without an error", async (page) => {
+//			await page.open(scratch("out.svg"));
+//			page.assertClean();
+//		});
+//	});
+//
+// Each test() prints its `PASS name` or `FAIL name: why`, and the next one goes on with the same
+// page; the browser and the scratch folder are gone at the end. SKIP when there is no Chromium.
+
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Chromium, findChromium } from "./chromium.mjs";
+
+export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
+
+let folder;
+
+// A path in a folder of the test's own.
+export function scratch(name) {
+	if (!folder) {
+		folder = mkdtempSync(join(tmpdir(), "stook-browser-test."));
+		process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
+	}
+	return join(folder, name);
+}
+
+// Runs a program and returns what it prints; anything but status 0 is an error.
+export function run(program, args, options = {}) {
+	const { status, signal, error, stdout, stderr } = spawnSync(program, args, {
+		cwd: root, encoding: "utf8", maxBuffer: 1 << 28, ...options,
+	});
+	if (error)
+		throw error;
+	if (status !== 0)
+		throw new Error(`${program} ${args.join(" ")}: ${signal ?? status}: ${stderr.slice(-500)}`);
+	return stdout;
+}
+
+export function stook(...args) {
+	return run(process.env.STOOK ?? join(root, "build/stook"), args);
+}
+
+// Runs the check and prints its line.
+export async function check(name, body) {
+	try {
+		await body();
+		console.log(`PASS ${name}`);
+	} catch (error) {
+		// Its first line is for the sum; the rest tells where.
+		console.log(`FAIL ${name}: ${error.message.replaceAll("\n", " ").slice(0, 300)}`);
+		console.error(error.stack);
+		process.exitCode = 1;
+	}
+}
+
+export async function pageTest(title, body, window) {
+	if (!findChromium()) {
+		console.log(`SKIP ${title}: needs chromium`);
+		return;
+	}
+	let page;
+	await check(`${title}: starts`, async () => {
+		page = await Chromium.start(window);
+	});
+	if (!page)
+		return;
+	try {
+		await body((name, test) => check(`${title}: ${name}`, () => test(page)), page);
+	} catch (error) {
+		await check(title, () => Promise.reject(error));
+	} finally {
+		await page.close();
+	}
+}

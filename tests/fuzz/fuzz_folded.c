@@ -1,0 +1,80 @@
+/*
+ * format/folded_read: a file that may be anything. If it can be read, then what is written of it can
+ * be read too, loses nothing, and is written the same again.
+ *
+ *	make fuzz && tests/fuzz/seeds_text.sh folded CORPUS && build/fuzz/fuzz_folded CORPUS
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "format/folded.h"
+#include "format/folded_read.h"
+#include "profile/profile_values.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
+
+struct text {
+	char *bytes;
+	size_t nr;
+};
+
+static int read_text(const void *bytes, size_t nr, struct profile *profile,
+		     struct folded_notes *notes)
+{
+	FILE *in = nr ? fmemopen((void *)bytes, nr, "r") : fopen("/dev/null", "r");
+	struct error error = {0};
+	int result;
+
+	if (!in)
+		abort();
+	result = folded_read(in, profile, notes, &error);
+	if (result < 0 && !*error.text)
+		abort();
+	(void)fclose(in);
+	return result;
+}
+
+static struct text write_text(const struct profile *profile)
+{
+	const struct folded_options options = {.labels = LABEL_COMM, .annotate = true};
+	struct text text;
+	FILE *out = open_memstream(&text.bytes, &text.nr);
+
+	if (!out || folded_write(profile, &options, out) < 0 || fclose(out) != 0)
+		abort();
+	return text;
+}
+
+/* Where all lines that were written end in two numbers, they read as a difference. */
+static void check_stable(const struct profile *profile)
+{
+	struct profile *again = profile_new();
+	struct text first = write_text(profile), second;
+	struct folded_notes notes;
+	int result = read_text(first.bytes, first.nr, again, &notes);
+
+	if (profile_nr_values(again) == 1) {
+		if (result < 0 || notes.bad_lines)
+			abort();
+		second = write_text(again);
+		if (first.nr != second.nr || memcmp(first.bytes, second.bytes, first.nr) != 0)
+			abort();
+		free(second.bytes);
+	}
+	free(first.bytes);
+	profile_free(again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
+{
+	struct profile *profile = profile_new();
+	struct folded_notes notes;
+
+	(void)folded_is_it((const char *)bytes, nr);
+	if (read_text(bytes, nr, profile, &notes) == 0)
+		check_stable(profile);
+	profile_free(profile);
+	return 0;
+}

@@ -1,0 +1,85 @@
+/*
+ * format/perf_script_read: text that may be anything. What is written of it must be read again, with
+ * as much in it.
+ *
+ *	make fuzz && tests/fuzz/seeds_text.sh perf CORPUS && build/fuzz/fuzz_perf_script CORPUS
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/folded.h"
+#include "format/perf_script_read.h"
+#include "format/perf_script_write.h"
+#include "profile/profile_values.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
+
+static int read_text(const void *bytes, size_t nr, struct profile *profile)
+{
+	FILE *in = nr ? fmemopen((void *)bytes, nr, "r") : fopen("/dev/null", "r");
+	struct perf_script_notes notes;
+	struct error error = {0};
+	int result;
+
+	if (!in)
+		abort();
+	result = perf_script_read(in, profile, &notes, &error);
+	if (result < 0 && !*error.text)
+		abort();
+	(void)fclose(in);
+	return result;
+}
+
+static uint64_t total(const struct profile *profile)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < profile_nr_values(profile); i++)
+		sum += profile_value_total(profile, i);
+	return sum;
+}
+
+/* Names may look different: a comm with a number in it, a file with a parenthesis. */
+static void check_written(const struct profile *profile)
+{
+	const struct perf_script_options options = {.labels = LABEL_COMM | LABEL_PID | LABEL_TID |
+							      LABEL_CPU};
+	struct profile *again = profile_new();
+	char *text;
+	size_t nr;
+	FILE *out = open_memstream(&text, &nr);
+
+	if (!out || perf_script_write(profile, &options, out) < 0 || fclose(out) != 0)
+		abort();
+	if (nr && (read_text(text, nr, again) < 0 || total(again) != total(profile)))
+		abort();
+	free(text);
+	profile_free(again);
+}
+
+static void check_shown(const struct profile *profile)
+{
+	const struct folded_options options = {.labels = LABEL_COMM, .annotate = true};
+	char *text;
+	size_t nr;
+	FILE *out = open_memstream(&text, &nr);
+
+	if (!out || folded_write(profile, &options, out) < 0 || fclose(out) != 0)
+		abort();
+	free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
+{
+	struct profile *profile = profile_new();
+
+	(void)perf_script_is_it((const char *)bytes, nr);
+	if (read_text(bytes, nr, profile) == 0) {
+		check_shown(profile);
+		check_written(profile);
+	}
+	profile_free(profile);
+	return 0;
+}

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# stook diff of real profiles: of a steady load nothing is called changed, in at least 90 of 100
+# comparisons; of the same load with one function 10 % slower that function is the first row.
+#
+# programs/diff_load spends its time in three functions by numbers that it is given. REPETITIONS (20)
+# and SECONDS_EACH (2) make it stricter. Errors are taken from slices of time (--timeline).
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+REPETITIONS=${REPETITIONS:-20}
+SECONDS_EACH=${SECONDS_EACH:-2}
+PART_US=1000
+
+record() { # record FILE MICROSECONDS SECONDS HZ
+	start "$PROGRAMS/diff_load" "$2"
+	profile -p "$PID" -F "$4" --timeline 0.2 -d "$3" -o "$1" || note "$(cat "$T/err")"
+	stop "$PID"
+}
+
+changed() { # changed FILE: rows and paths that it calls changed
+	python3 - "$1" <<-'PYTHON'
+	import json, sys
+	report = json.load(open(sys.argv[1]))
+	rows = [r["name"] for r in report["rows"] if r["self"]["kind"] or r["total"]["kind"]]
+	print(len(rows) + len(report["paths"]), *rows)
+	PYTHON
+}
+
+steady() {
+	local i wrong=0 seen
+	record "$T/last.pb.gz" $PART_US "$SECONDS_EACH" 999
+	for ((i = 0; i < REPETITIONS; i++)); do
+		mv "$T/last.pb.gz" "$T/first.pb.gz"
+		record "$T/last.pb.gz" $PART_US "$SECONDS_EACH" 999
+		"$STOOK" diff "$T/first.pb.gz" "$T/last.pb.gz" -o "$T/diff.json" 2>"$T/err"
+		seen=$(changed "$T/diff.json")
+		[ "${seen%% *}" = 0 ] || { wrong=$((wrong + 1)); note "of a steady load: $seen"; }
+	done
+	note "a steady load: $wrong of $REPETITIONS comparisons found a change"
+	check "a steady load did not change" test $((wrong * 10)) -le "$REPETITIONS"
+}
+
+slower() {
+	local first
+	record "$T/before.pb.gz" $PART_US 20 3999
+	record "$T/after.pb.gz" $((PART_US * 11 / 10)) 20 3999
+	"$STOOK" diff "$T/before.pb.gz" "$T/after.pb.gz" -o "$T/diff.json" -o "$T/diff.txt" 2>"$T/err"
+	note "$(cat "$T/diff.txt")"
+	first=$(python3 -c '
+import json, sys
+row = json.load(open(sys.argv[1]))["rows"][0]
+print(row["name"], row["self"]["kind"])' "$T/diff.json")
+	check_equal "a function that is 10 % slower comes first" "$first" "part more"
+}
+
+other_load() {
+	start "$PROGRAMS/diff_load" 0
+	profile -p "$PID" -F 999 -d 3 -o "$T/without.pb.gz"
+	stop "$PID"
+	record "$T/with.pb.gz" $PART_US 3 999
+	"$STOOK" diff "$T/without.pb.gz" "$T/with.pb.gz" >"$T/out" 2>"$T/err"
+	check "a function that is new is marked" grep -q 'NEW *part' "$T/out"
+	"$STOOK" diff --by-time "$T/without.pb.gz" "$T/with.pb.gz" >"$T/out" 2>"$T/err"
+	check "rates are compared, by the durations of the files" grep -q 'by time' "$T/out"
+	record "$T/seldom.pb.gz" $PART_US 1 99
+	"$STOOK" diff --by-time "$T/seldom.pb.gz" "$T/with.pb.gz" >"$T/out" 2>"$T/err"
+	check "rates of different frequencies are refused" grep -q 'not sampled as often' "$T/err"
+}
+
+steady
+slower
+other_load

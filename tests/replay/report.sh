@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# The command that shows profiles: tests/replay/report.sh
+#
+# Made stacks, whose numbers are known; what cannot be read or asked; and, as root, what perf record
+# took: `perf report` and `stook report` must say the same of it, function by function.
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/../live/lib.sh"
+
+stacks() {
+	cat <<-'STACKS'
+	web;main;handle;read;do_syscall_64_[k];vfs_read_[k];copy_user_generic_[k] 50
+	web;main;handle;parse 25
+	web;main;idle 5
+	db;main;loop;parse 12
+	db;main;loop;write;do_syscall_64_[k];tcp_sendmsg_[k];rb_insert_color_[k] 8
+	STACKS
+}
+
+# report ARG…: leaves $T/out, $T/err and $STATUS.
+report() {
+	"$STOOK" report "$@" >"$T/out" 2>"$T/err" </dev/null
+	STATUS=$?
+}
+
+# self and total of a row, as CSV has them
+row() { # row NAME ARG…
+	local name=$1
+	shift
+	report "$T/in.folded" --format csv "$@"
+	awk -F, -v name="\"$name\"" '$1 == name { print $(NF - 3), $(NF - 2) }' "$T/out"
+}
+
+# The counts of all rows together.
+total() { # total ARG…
+	report "$T/in.folded" -s comm --format csv "$@"
+	awk -F, 'NR > 1 { sum += $(NF - 3) } END { print sum + 0 }' "$T/out"
+}
+
+judge_rows() {
+	check_equal "self and total of a function" "$(row parse)" "37 37"
+	check_equal "of a caller" "$(row main)" "0 100"
+	check_equal "rows by thread" "$(row db -s comm)" "20 20"
+	check_equal "rows by kind" "$(row kernel --group-by kind)" "58 58"
+	check_equal "categories count for the nearest caller" "$(row network -s category)" "8 8"
+	check_equal "a table of one's own" "$(printf 'text: parse\n' >"$T/table"
+		row text -s category --categories "$T/table")" "37 37"
+	check_equal "sorted by total" \
+		"$(report "$T/in.folded" --children --format csv -n 1; sed -n '2s/,.*//p' "$T/out")" '"main"'
+	report "$T/in.folded" --format json
+	check_equal "JSON that others read" "$(python3 -c '
+import json, sys
+report = json.load(open(sys.argv[1]))
+print(report["total"], sum(row["self"] for row in report["rows"]))' "$T/out")" "100 100"
+	report "$T/in.folded" --format csv
+	check_equal "CSV that others read" "$(python3 -c '
+import csv, sys
+print(sum(int(row["self"]) for row in csv.DictReader(open(sys.argv[1]))))' "$T/out")" 100
+}
+
+judge_filters() {
+	check_equal "--comm" "$(total --comm '^w')" 80
+	check_equal "--not-comm" "$(total --not-comm '^w')" 20
+	check_equal "--symbol is about what ran" "$(total --symbol parse)" 37
+	check_equal "--not-symbol" "$(total --not-symbol 'parse|idle')" 58
+	check_equal "--focus is about the stack" "$(total --focus do_syscall_64)" 58
+	check_equal "--ignore" "$(total --ignore do_syscall_64)" 42
+	check_equal "--module" "$(total --module kernel)" 58
+	check_equal "several want what all of them want" "$(total --comm web --focus parse)" 25
+	report "$T/in.folded" --comm nobody
+	check_equal "nothing left is no failure" "$STATUS" 0
+	check_equal "and is said" "$(cat "$T/out" "$T/err" | tr '\n' '|')" \
+		"No samples.|stook: --comm leaves nothing of 100 samples|"
+}
+
+# What perf's words make of the paths: the lines below the table.
+paths() { # paths ARG…
+	report "$T/in.folded" -n 1 "$@"
+	sed '1,/^$/d' "$T/out" | sed -n '/^ *[A-Z]* *\(CALL\|STACK\)/,$p'
+}
+
+judge_paths() {
+	check "-g graph,0.5,caller" grep -q '^ 80.0%  └ main' <(paths -g graph,0.5,caller)
+	check "words in any order" grep -q 'below 30% left out' <(paths -g caller,30,graph)
+	check "and only their beginnings" grep -q '^ 50.0%  web;main;' <(paths -g fo,30)
+	check "-g callee has what ran on top" grep -q '^ 37.0%  parse$' <(paths -g callee)
+	check "-g fractal is of the branch" grep -q '^ 66.7%' <(paths -g fractal,5)
+	check "a limit of branches" grep -q '2 others' <(paths -g callee,0.5,2)
+	check_equal "-g none" "$(paths -g none)" ""
+	check_equal "no colours in a file" "$(paths -g graph | grep -c $'\033')" 0
+}
+
+judge_conversions() {
+	report "$T/in.folded" -o "$T/out.pb.gz" -o "$T/out.md" -o "$T/out.json"
+	check_equal "files are written" "$STATUS" 0
+	"$STOOK" report "$T/out.pb.gz" --format folded --annotate >"$T/back.folded" 2>"$T/err"
+	check_equal "folded, pprof and back" "$(sort "$T/back.folded")" "$(sort "$T/in.folded")"
+	check "what is for a ticket" grep -q '^The heaviest path' "$T/out.md"
+	check_equal "equal inputs give equal reports" \
+		"$("$STOOK" report "$T/in.folded" | cksum)" "$(shuf "$T/in.folded" | "$STOOK" report | cksum)"
+}
+
+# check_refused NAME STATUS WORDS ARG…
+check_refused() {
+	local name=$1 status=$2 words=$3
+	shift 3
+	report "$@"
+	check_equal "$name: status" "$STATUS" "$status"
+	check "$name: says why" grep -qF -- "$words" "$T/err"
+}
+
+judge_refusals() {
+	check_refused "no such file" 1 "cannot open '$T/none'" "$T/none"
+	check_refused "no profile" 1 "cannot read '/bin/true'" /bin/true
+	check_refused "a label that is not there" 1 "has no process numbers" "$T/in.folded" --pid 1
+	check_refused "a key that is not there" 1 "by pid" "$T/in.folded" -s pid
+	check_refused "a bad pattern" 2 "bad value '(' for --symbol" "$T/in.folded" --symbol '('
+	check_refused "a bad key" 2 "bad value 'nothing'" "$T/in.folded" -s nothing
+	check_refused "bad paths" 2 "bad value 'graph,bogus'" "$T/in.folded" -g graph,bogus
+	check_refused "no table" 1 "cannot open '$T/none'" "$T/in.folded" --categories "$T/none"
+	printf 'a: b\nc\n' >"$T/table"
+	check_refused "a bad table" 1 "line 2: no category" "$T/in.folded" --categories "$T/table"
+}
+
+# Long names and deep stacks stay within the width.
+judge_widths() {
+	python3 -c '
+name = "std::vector<" + "std::pair<int, std::string>, " * 20 + "int>::push_back"
+for i in range(200):
+    print("comm;" + ";".join(f"{name}_{k % (i + 1)}(int)" for k in range(100)), i + 1)' \
+		>"$T/wide.folded"
+	for width in 60 80 200; do
+		report "$T/wide.folded" -w "$width"
+		check_equal "no line is wider than $width" \
+			"$(python3 -c '
+import sys
+print(sum(len(line.rstrip("\n")) > int(sys.argv[2]) for line in open(sys.argv[1], encoding="utf-8")))' \
+				"$T/out" "$width")" 0
+	done
+}
+
+# The same samples of the kernel: for each function the same sum of periods, to the last one. (Names of
+# programs' functions come with versions and parameters, which perf report shows otherwise than script.)
+judge_by_perf() {
+	if [ "$(id -u)" -ne 0 ] || ! command -v perf >/dev/null; then
+		skip "the same as perf report" "root and perf"
+		return
+	fi
+	perf record -q -e cpu-clock -F 999 -g -a -o "$T/perf.data" -- \
+		sh -c 'find /usr/share/doc >/dev/null; seq 300000 | sort -R >/dev/null' 2>"$T/err"
+	perf report -i "$T/perf.data" --stdio -q --no-children --no-inline -g none \
+		-F period,sym -t '|' 2>/dev/null |
+		sed -nE 's/^ *([0-9]+) *\|\[k\] +([^ ]+) *$/\1 \2/p' | grep -v ' 0x' |
+		sort >"$T/perf.rows"
+	perf script -i "$T/perf.data" --no-inline 2>/dev/null |
+		"$STOOK" report -s sym,kind --format csv 2>"$T/err" |
+		sed -nE 's/^"([^" ]+)","kernel",([1-9][0-9]*),.*/\2 \1/p' | grep -v ' \[unknown\]$' |
+		sort >"$T/stook.rows"
+	check "perf report has rows" test "$(wc -l <"$T/perf.rows")" -gt 20
+	check_equal "perf report and stook report say the same" \
+		"$(diff "$T/perf.rows" "$T/stook.rows" | head -n 5)" ""
+}
+
+if [ ! -x "$STOOK" ]; then
+	fail "all" "$STOOK must be built: make all"
+	exit 1
+fi
+stacks >"$T/in.folded"
+judge_rows
+judge_filters
+judge_paths
+judge_conversions
+judge_refusals
+judge_widths
+judge_by_perf

@@ -1,0 +1,210 @@
+/* format/diff_table, diff_rows: what a reader sees of a difference, and what other programs read. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/columns.h"
+#include "format/diff_rows.h"
+#include "format/diff_table.h"
+#include "profile/profile_values.h"
+#include "unit/make_profile.h"
+
+typedef int writer(const struct profile *profile, const struct format_options *options,
+		   const struct comparison_style *style, FILE *out);
+
+static const struct {
+	const char *stack;
+	uint64_t before, after;
+} stacks[] = {
+	{"redis;main;call;crc64", 1000, 1500},
+	{"redis;main;call", 4000, 4000},
+	{"redis;main;libc.so!free", 300, 0},
+	{"redis;main;\033[31mred|`x`", 0, 200},
+	{"redis;main;libc.so!memcpy;copy_page_[k]", 700, 720},
+	{"redis;main;poll", 4000, 3580},
+};
+
+static struct profile *make_difference(void)
+{
+	struct profile *profile = profile_new();
+	struct value_type type = {0};
+	char line[256];
+	size_t i;
+
+	type.type = (uint32_t)profile_add_string(profile, DIFFERENCE_BEFORE);
+	CHECK_EQ(profile_add_value_type(profile, &type), 1);
+	for (i = 0; i < sizeof(stacks) / sizeof(stacks[0]); i++) {
+		uint32_t sample;
+
+		(void)snprintf(line, sizeof(line), "%s 0", stacks[i].stack);
+		sample = (uint32_t)make_sample(profile, line);
+		CHECK_EQ(profile_add_value(profile, sample, 0, stacks[i].after), 0);
+		CHECK_EQ(profile_add_value(profile, sample, 1, stacks[i].before), 0);
+	}
+	return profile;
+}
+
+static char *write_text(writer *write, struct format_options options, struct comparison_style style)
+{
+	struct profile *profile = make_difference();
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	options.labels = LABEL_COMM;
+	CHECK_EQ(write(profile, &options, &style, out), 0);
+	(void)fclose(out);
+	profile_free(profile);
+	return text;
+}
+
+static size_t widest_line(const char *text)
+{
+	size_t widest = 0;
+
+	while (*text) {
+		char line[1024] = "";
+		size_t nr = strcspn(text, "\n");
+
+		memcpy(line, text, nr < sizeof(line) - 1 ? nr : sizeof(line) - 1);
+		if (columns_of(line) > widest)
+			widest = columns_of(line);
+		text += nr + (text[nr] == '\n');
+	}
+	return widest;
+}
+
+TEST(diff_table_shows_what_changed)
+{
+	char *text = write_text(diff_table_write, (struct format_options){.width = 100},
+				(struct comparison_style){.before_name = "a", .after_name = "b"});
+
+	CHECK(strstr(text, "before  a  10,000 samples\n"));
+	CHECK(strstr(text, "  10.00%   15.00%   +5.00 ±   0.47    +50%  crc64"));
+	CHECK(strstr(text, "   3.00%    0.00%   -3.00 ±   0.17    GONE  free"));
+	CHECK(strstr(text, "NEW  ?[31mred|`x`"));
+	CHECK(!strchr(text, '\033'));
+	CHECK(strstr(text, "maybe by chance:\n   7.00%    7.20%   +0.20"));
+	CHECK(strstr(text, "redis › main"));
+	free(text);
+}
+
+TEST(diff_table_is_as_wide_as_asked)
+{
+	static const unsigned widths[] = {20, 70, 80, 100, 140};
+	size_t i;
+
+	for (i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
+		char *text = write_text(diff_table_write,
+					(struct format_options){.width = widths[i], .ascii = true},
+					(struct comparison_style){.sigma = 3});
+		CHECK(widest_line(text) <= (widths[i] < 70 ? 70 : widths[i]));
+		free(text);
+	}
+}
+
+TEST(diff_table_of_plain_characters)
+{
+	char *text = write_text(diff_table_write, (struct format_options){.ascii = true},
+				(struct comparison_style){.order = DIFFERENCE_TOTAL});
+	const char *at;
+
+	for (at = text; *at; at++)
+		CHECK((unsigned char)*at < 0x80);
+	free(text);
+	text = write_text(diff_table_write, (struct format_options){.color = true},
+			  (struct comparison_style){.sigma = 3});
+	CHECK(strstr(text, "\033[31m  10.00%") && strstr(text, "\033[90m"));
+	free(text);
+}
+
+TEST(diff_table_has_rates)
+{
+	char *text =
+		write_text(diff_table_write, (struct format_options){.width = 100},
+			   (struct comparison_style){
+				   .by_time = true, .before_seconds = 10, .after_seconds = 20});
+
+	CHECK(strstr(text, " 100.00    75.00   -25.00 ±"));
+	CHECK(strstr(text, "numbers are a second"));
+	free(text);
+}
+
+TEST(diff_rows_as_json)
+{
+	char *text = write_text(diff_rows_write_json, (struct format_options){0},
+				(struct comparison_style){.before_name = "a\"b"});
+
+	CHECK(strstr(text,
+		     "{\"before\": {\"name\": \"a\\\"b\", \"count\": 10000, \"seconds\": null}"));
+	CHECK(strstr(text, "\"name\": \"free\", \"module\": \"libc.so\""));
+	CHECK(strstr(text,
+		     "\"before\": 300, \"after\": 0, \"before_share\": 0.03, \"after_share\": 0"));
+	CHECK(strstr(text, "\"kind\": \"gone\""));
+	CHECK(strstr(text, "\"path\": [\"redis\", \"main\", \"call\", \"crc64\"]"));
+	free(text);
+}
+
+TEST(diff_rows_as_csv_and_markdown)
+{
+	char *text = write_text(diff_rows_write_csv, (struct format_options){0},
+				(struct comparison_style){0});
+
+	CHECK(strstr(text, "name,module,self_before,self_after,self_before_share"));
+	CHECK(strstr(text, "\r\n\"free\",\"libc.so\",300,0,0.03,0,-0.03,"));
+	free(text);
+	text = write_text(diff_rows_write_markdown, (struct format_options){0},
+			  (struct comparison_style){0});
+	CHECK(strstr(text, "| 10.00 % | 15.00 % | +5.00 ± 0.47 | +50 % | `crc64` |\n"));
+	CHECK(strstr(text, "| new | `?[31mred\\|'x'` |\n"));
+	free(text);
+}
+
+TEST(diff_rows_as_folded)
+{
+	struct profile *profile = make_difference();
+	const struct format_options options = {.labels = LABEL_COMM};
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	CHECK_EQ(diff_rows_write_folded(profile, &options, out), 0);
+	(void)fclose(out);
+	CHECK(!strncmp(text, "redis;main;call 4000 4000\n", 26));
+	CHECK(strstr(text, "\nredis;main;free 300 0\n"));
+	free(text);
+	profile_free(profile);
+}
+
+TEST(diff_writers_tell_what_fails)
+{
+	static writer *const writers[] = {diff_table_write, diff_rows_write_json,
+					  diff_rows_write_csv, diff_rows_write_markdown};
+	const struct comparison_style style = {0};
+	const struct format_options options = {.labels = LABEL_COMM};
+	struct profile *profile = make_difference(), *one = profile_new();
+	size_t i, nth;
+	int err;
+
+	(void)make_sample(one, "x;a 1");
+	for (i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
+		FILE *full = fopen("/dev/full", "w");
+		FILE *out = fopen("/dev/null", "w");
+
+		CHECK(writers[i](profile, &options, &style, full) < 0);
+		CHECK_EQ(writers[i](one, &options, &style, out), -EINVAL);
+		for (nth = 1, err = -ENOMEM; err; nth++) {
+			(void)test_fail_allocation(nth);
+			err = writers[i](profile, &options, &style, out);
+			(void)test_fail_allocation(0);
+			CHECK(!err || err == -ENOMEM);
+		}
+		(void)fclose(full);
+		(void)fclose(out);
+	}
+	profile_free(profile);
+	profile_free(one);
+}

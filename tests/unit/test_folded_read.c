@@ -1,0 +1,345 @@
+/* format/folded_read: what lines say, and that writing them again gives the same. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/folded.h"
+#include "format/folded_line.h"
+#include "format/folded_read.h"
+#include "profile/difference.h"
+#include "profile/profile_values.h"
+
+static int read_text(struct profile *profile, const char *text, size_t nr,
+		     struct folded_notes *notes, struct error *error)
+{
+	FILE *in = nr ? fmemopen((void *)text, nr, "r") : fopen("/dev/null", "r");
+	int result = folded_read(in, profile, notes, error);
+
+	(void)fclose(in);
+	return result;
+}
+
+static struct profile *read_good(const char *text, struct folded_notes *notes)
+{
+	struct profile *profile = profile_new();
+	struct error error = {0};
+
+	CHECK_EQ(read_text(profile, text, strlen(text), notes, &error), 0);
+	CHECK_STR(error.text, "");
+	return profile;
+}
+
+static void check_written(const struct profile *profile, bool annotate, const char *wanted)
+{
+	const struct folded_options options = {.labels = LABEL_COMM, .annotate = annotate};
+	char *text = NULL;
+	size_t nr;
+	FILE *out = open_memstream(&text, &nr);
+
+	CHECK_EQ(folded_write(profile, &options, out), 0);
+	(void)fclose(out);
+	CHECK_STR(text, wanted);
+	free(text);
+}
+
+static void check_round(const char *text, const char *wanted)
+{
+	struct folded_notes notes;
+	struct profile *profile = read_good(text, &notes);
+
+	CHECK_EQ(notes.bad_lines, 0);
+	check_written(profile, notes.annotated, wanted);
+	profile_free(profile);
+}
+
+static void check_same(const char *text)
+{
+	check_round(text, text);
+}
+
+TEST(folded_read_gives_back_what_was_written)
+{
+	check_same("redis;main;read 3\n");
+	check_same("redis 3\n");
+	check_same("my comm;f(int, char) const;operator new[](unsigned long) 7\na;b;c 3\na;b 2\n");
+	check_same("a;b  3\n");
+	check_same("a; b ;c  3\n");
+	check_same("a;17;0x20 9 b;-;k 12\n");
+	check_same("a;[unknown];[deleted] 3\n");
+	check_same("a;b 9223372036854775807\n");
+	check_same("a;\xff\xfe\xc3(;b 1\n");
+}
+
+TEST(folded_read_numbers_in_names)
+{
+	check_same("a;cpu 3 7\nb;main 1\n"); /* not all lines have two: no difference */
+	check_same("a;b 12. 7\nb;main 1\n");
+	check_round("a;b 5.\nc 2\n", "a;b 5\nc 2\n");
+	check_round("a;b 05\n", "a;b 5\n");
+}
+
+TEST(folded_read_what_can_not_be_kept)
+{
+	check_round("a;;b 1\n;;b 2\n 4\n",
+		    "[unknown] 4\n[unknown];[unknown];b 2\na;[unknown];b 1\n");
+	check_round("a;x\x01y\x1b 1\na;none 0\n", "a;x?y? 1\n");
+}
+
+TEST(folded_read_marks)
+{
+	struct folded_notes notes;
+	struct profile *profile = read_good(
+		"a;main;jit_[j];sys_[k];in_[i];vfs_[k] 4\nb;x_[j];y_[i];z_[i] 1\n", &notes);
+	const struct sample *sample = profile_sample(profile, 0);
+	const struct frame *frame;
+
+	CHECK(notes.annotated);
+	CHECK_EQ(notes.labels, LABEL_COMM);
+	CHECK_EQ(sample->nr_frames, 4);
+	CHECK_EQ(sample->nr_kernel_frames, 2);
+	frame = profile_frame(profile, profile_sample_frames(profile, sample)[1]);
+	CHECK_EQ(frame->kind, FRAME_KERNEL);
+	CHECK_EQ(frame->nr_lines, 2);
+	CHECK_STR(profile_string(profile, frame->function), "sys");
+	CHECK_STR(profile_string(profile, profile_lines(profile, frame)[0].function), "in");
+	frame = profile_frame(profile, profile_sample_frames(profile, sample)[2]);
+	CHECK_EQ(profile_module(profile, frame->module)->kind, MODULE_RUN_TIME);
+	check_written(profile, false, "a;main;jit;sys;in;vfs 4\nb;x;y;z 1\n");
+	profile_free(profile);
+}
+
+TEST(folded_read_marks_that_are_names)
+{
+	check_same("a;sys_[k];main 4\n"); /* the kernel calls nobody */
+	check_same("a;sys_[k];in_[i];main 4\n");
+	check_same("a;in_[i];main_[i] 4\n"); /* into nothing */
+	check_same("a;_[k];main 4\n");
+	check_same("a_[k] 4\n");
+	check_same("a;[unknown]_[k] 4\n");
+	check_same("a;b;_[k]_[k] 4\n");
+	check_same("a;b_[w] 4\n");
+	check_same("a;main;sys_[k] 4\na;main;sys 3\na;main;sys_[i] 2\na;main;sys_[j] 1\n");
+}
+
+TEST(folded_read_missed_stacks)
+{
+	static const char *const lines[] = {
+		"a;[Missed User Stack];sys_[k] 4\n",
+		"a;[Missed User Stack];sys_[k];in_[i] 4\n",
+		"a;main;[Missed Kernel Stack] 4\n",
+		"a;[Missed User Stack];[Missed Kernel Stack] 4\n",
+		"a;[Missed User Stack] 4\n",
+		"a;[Missed Kernel Stack] 4\n",
+		"a;[Missed User Stack];main 4\n",
+		"a;main;[Missed User Stack] 4\n",
+		"a;sys_[k];[Missed Kernel Stack] 4\n",
+		"a;[Missed Kernel Stack];[Missed User Stack] 4\n",
+		"a;[Missed User Stack];in_[i] 4\n",
+		"a;main;[Missed Kernel Stack];sys_[k] 4\n",
+	};
+	struct folded_notes notes;
+	struct profile *profile = read_good(lines[3], &notes);
+	size_t i;
+
+	CHECK_EQ(profile_sample(profile, 0)->nr_frames, 0);
+	CHECK_EQ(profile_sample(profile, 0)->labels.user_end, WALK_MISSED);
+	CHECK_EQ(profile_sample(profile, 0)->labels.kernel_end, WALK_MISSED);
+	CHECK(!notes.annotated);
+	profile_free(profile);
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		check_same(lines[i]);
+}
+
+TEST(folded_read_neighbours)
+{
+	check_same("a;b;c;d 5\na;b;c;dd 4\na;b;cc;d 3\na;b 2\na;b;c;d;e 1\n");
+	check_round("a;b 1\na;b 2\r\n\r\n\na;bb 1\na;b 4", "a;b 7\na;bb 1\n");
+}
+
+TEST(folded_read_bad_lines)
+{
+	struct folded_notes notes;
+	struct profile *profile =
+		read_good("a;b 1\nno count\n12\na;b -1\na;b 1e5\na;b 1.2.3\na;b .5\n"
+			  "a;b 9223372036854775808\na;b 9223372036854775807\na;b 5 \na;b 0\n",
+			  &notes);
+
+	CHECK_EQ(notes.bad_lines, 9);
+	CHECK_EQ(notes.first_bad_line, 2);
+	check_written(profile, false, "a;b 1\n");
+	profile_free(profile);
+}
+
+TEST(folded_read_nothing)
+{
+	struct profile *profile = profile_new();
+	struct folded_notes notes;
+	struct error error = {0};
+
+	CHECK_EQ(read_text(profile, "", 0, &notes, &error), 0);
+	CHECK_EQ(read_text(profile, "\n\n", 2, &notes, &error), 0);
+	CHECK_EQ(read_text(profile, "what\nis this\n", 13, &notes, &error), -EBADMSG);
+	CHECK(strstr(error.text, "COUNT") != NULL);
+	CHECK_EQ(notes.bad_lines, 2);
+	profile_free(profile);
+}
+
+TEST(folded_read_nul_bytes)
+{
+	static const char text[] = "a\0b;c\0;\0 3\na\0b;c\0;\0 4\n";
+	struct profile *profile = profile_new();
+	struct folded_notes notes;
+	struct error error = {0};
+
+	CHECK_EQ(read_text(profile, text, sizeof(text) - 1, &notes, &error), 0);
+	check_written(profile, false, "a?b;c?;? 7\n");
+	profile_free(profile);
+}
+
+TEST(folded_read_differences)
+{
+	struct folded_notes notes;
+	struct profile *profile = read_good("a;b 5 3\na;c 0 7\na;d 2 0\na;e 1\n", &notes);
+	int before = profile_find_value(profile, DIFFERENCE_BEFORE);
+
+	CHECK_EQ(before, -ENOENT); /* one line has one number only */
+	profile_free(profile);
+	profile = read_good("a;b 5 3\na;c 0 7\na;d 2 0\na;b 1 1\n", &notes);
+	before = profile_find_value(profile, DIFFERENCE_BEFORE);
+	CHECK(before > 0);
+	CHECK_EQ(profile_total(profile), 11);
+	CHECK_EQ(profile_value_total(profile, (size_t)before), 8);
+	CHECK_EQ(profile_value(profile, 0, (size_t)before), 6);
+	CHECK_EQ(profile_value(profile, 2, (size_t)before), 2);
+	CHECK_EQ(notes.bad_lines, 0);
+	profile_free(profile);
+}
+
+TEST(folded_read_fractions)
+{
+	struct folded_notes notes;
+	struct profile *profile = read_good("a;b 1.5\na;c 2\na;d 0.250\na;e 7.\n", &notes);
+	const struct profile_origin *origin = profile_origin(profile);
+
+	CHECK_EQ(profile_total(profile), 1075);
+	CHECK(profile_is_sum(profile));
+	CHECK_STR(profile_string(profile, origin->counted.unit), "1/100");
+	check_written(profile, false, "a;e 7\na;c 2\na;b 1.5\na;d 0.25\n");
+	profile_free(profile);
+	profile = read_good("a;b 0.1234567\n", &notes);
+	CHECK_EQ(profile_total(profile), 123457);
+	CHECK_EQ(profile_nr_comments(profile), 1);
+	profile_free(profile);
+	check_same("a;b 5.00 1\nc 1\n"); /* part of the name */
+	check_round("a;b 5.00\nc 1.0\n", "a;b 5\nc 1\n");
+}
+
+/* A fraction that comes when nobody expects it any more. */
+TEST(folded_read_late_fraction)
+{
+	size_t nr = 0, i;
+	char *text = malloc(1 << 20);
+	struct folded_notes notes;
+	struct profile *profile;
+
+	for (i = 0; i < 60000; i++)
+		nr += (size_t)sprintf(text + nr, "a;b%zu 1\n", i % 7);
+	(void)strcpy(text + nr, "a;c 0.5\na;c 1.4\na;d 3 4\n");
+	profile = read_good(text, &notes);
+	CHECK_EQ(profile_total(profile), 60000 + 1 + 1 + 4);
+	CHECK_EQ(profile_nr_comments(profile), 1);
+	CHECK_STR(profile_comment(profile, 0), "2 counts had a fraction and were rounded");
+	profile_free(profile);
+	free(text);
+}
+
+TEST(folded_read_too_deep)
+{
+	size_t nr = 1, i;
+	char *text = malloc(1 << 20);
+	struct folded_notes notes;
+	struct profile *profile;
+
+	text[0] = 'a';
+	for (i = 0; i < 70000; i++) {
+		memcpy(text + nr, ";f", 2);
+		nr += 2;
+	}
+	(void)strcpy(text + nr, " 1\na;b 2\n");
+	profile = read_good(text, &notes);
+	CHECK_EQ(notes.bad_lines, 1);
+	CHECK_EQ(profile_total(profile), 2);
+	profile_free(profile);
+	free(text);
+}
+
+static bool is_it(const char *head)
+{
+	size_t nr = strlen(head);
+	char *guarded = test_guarded(head, nr);
+
+	return folded_is_it(guarded, nr);
+}
+
+TEST(folded_read_knows_its_own)
+{
+	CHECK(is_it("a;b;c 3\n"));
+	CHECK(is_it("a;b;c 3\na;b;c;d 4\na;b"));
+	CHECK(is_it("a;b;c 3\r\na;b;c;d 4.5\r\n"));
+	CHECK(is_it("one;line;that;is;not;there;to;its;e"));
+	CHECK(is_it("swapper 3"));
+	CHECK(!is_it("{\"shared\": {\"frames\": [1, 2]}}\n"));
+	CHECK(!is_it("a\nb\nc 3\n"));
+	CHECK(!is_it("just words"));
+	CHECK(!is_it("\n"));
+	CHECK(!is_it(""));
+	CHECK(!folded_is_it("a;b\0 3\n", 7));
+}
+
+/* Every truncation of a line, before an unreadable page. */
+TEST(folded_read_numbers_at_the_end)
+{
+	static const char text[] = "a;b \t12.50 7.125";
+	size_t nr;
+
+	for (nr = 0; nr < sizeof(text); nr++) {
+		char *guarded = test_guarded(text, nr);
+		struct folded_shape shape = folded_shape(guarded, nr);
+		uint64_t number = 99;
+		bool is_lossy = false;
+		size_t left = nr;
+
+		CHECK_EQ(shape.nr_lines, nr > 0);
+		if (!folded_take_number(guarded, &left, folded_scale(1), &number, &is_lossy))
+			CHECK(left == nr && number == 99);
+		else
+			CHECK(left == 4 || left == 10);
+	}
+}
+
+TEST(folded_read_without_memory)
+{
+	static const char text[] = "a;b;sys_[k];in_[i] 3\na;x_[j];sys_[k];c 4\n";
+	struct folded_notes notes;
+	struct error error;
+	size_t nth = 1;
+	int result;
+
+	do {
+		struct profile *profile = profile_new();
+		FILE *in = fmemopen((void *)text, sizeof(text) - 1, "r");
+
+		error = (struct error){0};
+		(void)test_fail_allocation(nth++);
+		result = folded_read(in, profile, &notes, &error);
+		(void)test_fail_allocation(0);
+		CHECK(result == 0 || result == -ENOMEM);
+		CHECK(result == 0 || *error.text);
+		(void)fclose(in);
+		profile_free(profile);
+	} while (result < 0);
+	CHECK(nth > 10);
+}

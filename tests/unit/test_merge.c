@@ -1,0 +1,168 @@
+/* One profile out of two. */
+#include "profile/merge.h"
+
+#include <errno.h>
+
+#include "profile/label_sets.h"
+#include "profile/profile_values.h"
+#include "profile/time_slices.h"
+#include "unit/make_profile.h"
+#include "unit/test.h"
+
+static uint64_t count_of(const struct profile *profile, const char *comm)
+{
+	uint64_t count = 0;
+	uint32_t i;
+
+	for (i = 0; i < profile_nr_samples(profile); i++) {
+		const struct sample *sample = profile_sample(profile, i);
+
+		if (!strcmp(profile_string(profile, sample->labels.comm), comm))
+			count += sample->count;
+	}
+	return count;
+}
+
+TEST(what_is_the_same_is_added_up)
+{
+	struct profile *one = make_profile("a;main;libc.so!read;sys_[k] 3\nb;main 1\n");
+	struct profile *other = make_profile("c;x 5\na;main;libc.so!read;sys_[k] 4\n");
+	size_t nr_modules = profile_nr_modules(one);
+
+	CHECK_EQ(profile_merge(one, other, 0), 0);
+	CHECK_EQ(profile_total(one), 13);
+	CHECK_EQ(profile_nr_samples(one), 3);
+	CHECK_EQ(count_of(one, "a"), 7);
+	CHECK_EQ(count_of(one, "c"), 5);
+	CHECK_EQ(profile_nr_modules(one), nr_modules);
+	profile_free(one);
+	profile_free(other);
+}
+
+TEST(counts_can_go_to_another_value)
+{
+	struct profile *one = make_profile("a;main 3\n"),
+		       *other = make_profile("a;main 4\nb;x 1\n");
+	struct value_type before = {.type = (uint32_t)profile_add_string(one, "before")};
+	int value = profile_add_value_type(one, &before);
+
+	CHECK_EQ(profile_merge(one, other, (size_t)value), 0);
+	CHECK_EQ(profile_total(one), 3);
+	CHECK_EQ(profile_value_total(one, (size_t)value), 5);
+	CHECK_EQ(profile_value(one, 0, (size_t)value), 4);
+	profile_free(one);
+	profile_free(other);
+}
+
+TEST(into_an_empty_one_it_is_a_copy)
+{
+	struct profile *one = profile_new(), *other = make_profile("a;main;inl_[i];~gone!f 4\n");
+	struct profile_origin origin = {.time_ns = 5, .duration_ns = 7, .period = 9};
+
+	origin.event = (uint32_t)profile_add_string(other, "cpu-clock");
+	origin.unit = (uint32_t)profile_add_string(other, "nanoseconds");
+	profile_set_origin(other, &origin);
+	CHECK_EQ(profile_add_comment(other, "well"), 0);
+	CHECK_EQ(profile_merge(one, other, 0), 0);
+	CHECK_EQ(profile_total(one), 4);
+	CHECK_EQ(profile_origin(one)->period, 9);
+	CHECK_STR(profile_string(one, profile_origin(one)->event), "cpu-clock");
+	CHECK_STR(profile_comment(one, 0), "well");
+	CHECK_EQ(profile_sample(one, 0)->nr_frames, profile_sample(other, 0)->nr_frames);
+	profile_free(one);
+	profile_free(other);
+}
+
+TEST(origins_that_differ_are_forgotten)
+{
+	struct profile *one = make_profile("a;main 3\n"), *other = make_profile("a;main 4\n");
+	struct profile_origin origin = {.time_ns = 100, .duration_ns = 10, .period = 9};
+
+	origin.event = (uint32_t)profile_add_string(one, "cycles");
+	profile_set_origin(one, &origin);
+	origin.event = (uint32_t)profile_add_string(other, "faults");
+	origin.time_ns = 150;
+	profile_set_origin(other, &origin);
+	CHECK_EQ(profile_merge(one, other, 0), 0);
+	CHECK_EQ(profile_origin(one)->event, 0);
+	CHECK_EQ(profile_origin(one)->period, 0);
+	CHECK_EQ(profile_origin(one)->time_ns, 100);
+	CHECK_EQ(profile_origin(one)->duration_ns, 60);
+	profile_free(one);
+	profile_free(other);
+}
+
+/* Code at one address that is called differently: run-time code, or a file that was replaced. */
+TEST(an_address_may_mean_two_things)
+{
+	struct profile *one = make_profile("a;main;jit_[j] 3\n"), *other = profile_new();
+	const struct module module = *profile_module(one, 3);
+	const struct frame *frame;
+	struct sample_labels labels = {.pid = 1};
+	int64_t number;
+	uint32_t i, jit = 0;
+
+	for (i = 0; i < profile_nr_frames(one); i++)
+		if (!strcmp(profile_string(one, profile_frame(one, i)->function), "jit"))
+			jit = i;
+	frame = profile_frame(one, jit);
+	number = profile_add_module(
+		other, &(struct module){.kind = module.kind,
+					.file = module.file,
+					.name = (uint32_t)profile_add_string(
+						other, profile_string(one, module.name))});
+	number = profile_add_frame(other, FRAME_USER, (uint32_t)number, frame->address);
+	CHECK_EQ(profile_set_function(other, (uint32_t)number, "another"), 0);
+	i = (uint32_t)number;
+	CHECK(profile_add_sample(other, &labels, &i, 1, 0, 2) >= 0);
+	CHECK_EQ(profile_merge(one, other, 0), 0);
+	i = profile_sample_frames(one, profile_sample(one, 1))[0];
+	CHECK(i != jit);
+	CHECK_STR(profile_string(one, profile_frame(one, i)->function), "another");
+	CHECK_STR(profile_string(one, profile_frame(one, jit)->function), "jit");
+	profile_free(one);
+	profile_free(other);
+}
+
+TEST(labels_and_slices_come_along)
+{
+	struct profile *one = make_profile("a;main 1\n"), *other = profile_new();
+	struct set_label label = {.number = 12}, read[LABEL_SET_MAX];
+	struct sample_labels labels = {.pid = 3};
+	const struct sample *sample;
+
+	label.key = (uint32_t)profile_add_string(other, "request");
+	labels.set = (uint32_t)profile_add_label_set(other, &label, 1);
+	labels.slice = (uint32_t)profile_add_slice(other, &(struct time_slice){1, 2});
+	labels.comm = (uint32_t)profile_add_string(other, "z");
+	CHECK(profile_add_sample(other, &labels, NULL, 0, 0, 6) >= 0);
+	CHECK_EQ(profile_merge(one, other, 0), 0);
+	sample = profile_sample(one, 1);
+	CHECK_EQ(sample->count, 6);
+	CHECK_EQ(profile_label_set(one, sample->labels.set, read), 1);
+	CHECK_STR(profile_string(one, read[0].key), "request");
+	CHECK_EQ(profile_slice(one, sample->labels.slice).end_ns, 2);
+	profile_free(one);
+	profile_free(other);
+}
+
+TEST(merging_survives_each_failing_allocation)
+{
+	struct profile *other = make_profile("c;x;y_[i];k_[k] 5\na;main;libc.so!read 4\n");
+	size_t nth;
+	int result;
+
+	for (nth = 1;; nth++) {
+		struct profile *one = make_profile("a;main 3\n");
+
+		(void)test_fail_allocation(nth);
+		result = profile_merge(one, other, 0);
+		(void)test_fail_allocation(0);
+		profile_free(one);
+		if (!result)
+			break;
+		CHECK_EQ(result, -ENOMEM);
+	}
+	CHECK(nth > 1);
+	profile_free(other);
+}

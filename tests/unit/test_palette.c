@@ -1,0 +1,152 @@
+/* format/palette and format/palette_map. */
+#include "unit/test.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "format/palette.h"
+#include "format/palette_map.h"
+
+static struct color color_of(const char *palette, const char *name, enum word_kind kind)
+{
+	CHECK(palette_by_name(palette) != NULL);
+	return palette_color(palette_by_name(palette), name, kind, variate_by_name(name));
+}
+
+/* Ranges of colours are told by which of their parts is strongest. */
+static bool is_green(struct color color)
+{
+	return color.green > color.red && color.green > color.blue;
+}
+
+static bool is_red(struct color color)
+{
+	return color.red > color.green && color.red > color.blue && color.green == color.blue;
+}
+
+static bool is_aqua(struct color color)
+{
+	return color.green == color.blue && color.green > color.red;
+}
+
+static bool is_yellow(struct color color)
+{
+	return color.red == color.green && color.red > color.blue;
+}
+
+static bool is_orange(struct color color)
+{
+	return color.red > color.green && color.green > color.blue && color.blue == 0;
+}
+
+static bool is_blue(struct color color)
+{
+	return color.blue > color.green && color.blue > color.red;
+}
+
+TEST(palettes_have_the_names_that_people_know)
+{
+	const char *names[] = {"hot",  "mem",  "io",	 "wakeup", "chain",
+			       "java", "js",   "perl",	 "red",	   "green",
+			       "blue", "aqua", "yellow", "purple", "orange"};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		CHECK(palette_by_name(names[i]) != NULL);
+		CHECK(strstr(palette_names(), names[i]) != NULL);
+	}
+	CHECK(palette_by_name("kind") == palette_of_kinds());
+	CHECK(!palette_by_name("") && !palette_by_name("hotter"));
+}
+
+TEST(java_palette)
+{
+	CHECK(is_green(color_of("java", "Lorg/app/Main;::run_[j]", WORD_USER)));
+	CHECK(is_green(color_of("java", "java/lang/String:::hashCode", WORD_USER)));
+	CHECK(is_green(color_of("java", "anything", WORD_RUN_TIME)));
+	CHECK(is_aqua(color_of("java", "com/app/Inner:::f_[i]", WORD_USER)));
+	CHECK(is_yellow(color_of("java", "JavaCalls::call_helper", WORD_USER)));
+	CHECK(is_orange(color_of("java", "tcp_sendmsg_[k]", WORD_USER)));
+	CHECK(is_orange(color_of("java", "tcp_sendmsg", WORD_KERNEL)));
+	CHECK(is_red(color_of("java", "read", WORD_USER)));
+}
+
+TEST(js_and_perl_palettes)
+{
+	CHECK(is_green(color_of("js", "LazyCompile:~run /srv/app.js:5_[j]", WORD_USER)));
+	CHECK(is_aqua(color_of("js", "Builtin:Map_[j]", WORD_USER)));
+	CHECK(is_aqua(color_of("js", "Builtin:Map", WORD_USER)));
+	CHECK(is_yellow(color_of("js", "node::Start", WORD_USER)));
+	CHECK(is_orange(color_of("js", "read_[k]", WORD_USER)));
+	CHECK(is_red(color_of("js", "uv_run", WORD_USER)));
+	CHECK(is_green(color_of("perl", "Perl_pp_entersub", WORD_USER)));
+	CHECK(is_yellow(color_of("perl", "App::run", WORD_USER)));
+	CHECK(is_red(color_of("perl", "malloc", WORD_USER)));
+}
+
+TEST(plain_palettes)
+{
+	CHECK(is_aqua(color_of("wakeup", "f", WORD_USER)));
+	CHECK(is_aqua(color_of("chain", "f_[w]", WORD_USER)));
+	CHECK(is_blue(color_of("chain", "f", WORD_USER)));
+	CHECK(is_blue(color_of("io", "f", WORD_USER)));
+	CHECK(color_of("mem", "f", WORD_USER).red == 0);
+	CHECK(color_of("hot", "f", WORD_USER).red >= 205);
+	CHECK_EQ(color_of("hot", "-", WORD_USER).red, color_of("hot", "--", WORD_USER).blue);
+}
+
+/* The same name, the same colour; and not the same for all. */
+TEST(variates_follow_names)
+{
+	struct variate a = variate_by_name("tcp_sendmsg"), b = variate_by_name("tcp_recvmsg");
+	struct variate c = variate_by_likeness("tcp_sendmsg");
+	struct variate d = variate_by_likeness("tcp_sendpage");
+	struct variate again = variate_by_name("tcp_sendmsg");
+
+	CHECK(!memcmp(&a, &again, sizeof(a)));
+	CHECK(memcmp(&a, &b, sizeof(a)) != 0);
+	CHECK_EQ(c.parts[0], d.parts[0]);
+	CHECK(memcmp(&c, &d, sizeof(c)) != 0);
+	(void)variate_by_likeness("");
+}
+
+TEST(backgrounds)
+{
+	struct background background;
+
+	CHECK_EQ(background_parse("#102030", &background), 0);
+	CHECK_EQ(background.top.red, 0x10);
+	CHECK_EQ(background.bottom.blue, 0x30);
+	CHECK_EQ(background_parse("blue", &background), 0);
+	CHECK_EQ(background.bottom.blue, 255);
+	CHECK_EQ(background_parse("#10203", &background), -EINVAL);
+	CHECK_EQ(background_parse("#10203g", &background), -EINVAL);
+	CHECK_EQ(background_parse("# 10203", &background), -EINVAL);
+	CHECK_EQ(background_parse("", &background), -EINVAL);
+	CHECK_EQ(palette_background(palette_by_name("mem")).bottom.green, 255);
+}
+
+TEST(palette_map_reads_what_it_wrote)
+{
+	char text[] = "main->rgb(1,2,3)\nop->->rgb(9,8,7)->rgb(255,0,10)\nbad\nworse->rgb(1,2)\n"
+		      "large->rgb(256,0,0)\n";
+	struct palette_map map = {0};
+	const struct color *color;
+	char *written = NULL;
+	size_t nr;
+	FILE *in = fmemopen(text, strlen(text), "r"), *out = open_memstream(&written, &nr);
+
+	CHECK_EQ(palette_map_read(&map, in), 0);
+	(void)fclose(in);
+	color = palette_map_find(&map, "op->->rgb(9,8,7)");
+	CHECK(color && color->red == 255 && color->blue == 10);
+	CHECK(!palette_map_find(&map, "bad") && !palette_map_find(&map, "large"));
+	CHECK_EQ(palette_map_add(&map, "new", (struct color){4, 5, 6}), 0);
+	CHECK_EQ(palette_map_write(&map, out), 0);
+	(void)fclose(out);
+	CHECK_STR(written, "main->rgb(1,2,3)\nop->->rgb(9,8,7)->rgb(255,0,10)\nnew->rgb(4,5,6)\n");
+	free(written);
+	palette_map_clear(&map);
+}

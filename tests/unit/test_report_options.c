@@ -1,0 +1,100 @@
+/* cmd/report_options: what the words of `stook report` are taken for. */
+#include "cmd/report_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "unit/test.h"
+
+static int parse_two(struct report_command_options *options, const char *option, const char *value,
+		     struct error *error)
+{
+	const char *const words[] = {"report", option, value, NULL};
+
+	*options = (struct report_command_options){.nr_paths = 0};
+	optind = 0; /* glibc: from the beginning */
+	return report_options_parse(options, ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words,
+				    error);
+}
+
+/* Of -g: "form order threshold limit". */
+static void check_paths(const char *value, const char *expected)
+{
+	struct report_command_options options;
+	struct error error = {0};
+	char text[64];
+
+	CHECK_EQ(parse_two(&options, "-g", value, &error), 0);
+	(void)snprintf(text, sizeof(text), "%d %d %g %u", (int)options.style.form,
+		       (int)options.style.order, options.style.threshold,
+		       options.style.max_branches);
+	CHECK_STR(text, expected);
+	report_options_clear(&options);
+}
+
+TEST(report_options_of_paths_are_perfs)
+{
+	check_paths("graph,0.5,caller", "0 0 0.5 0");
+	check_paths("caller,0.5,callee,fractal", "1 1 0.5 0");
+	check_paths("flat,5,3,callee,function,percent", "2 1 5 3");
+	check_paths("fol", "3 0 0 0");
+	check_paths("f", "2 0 0 0"); /* flat stands before fractal and folded */
+	check_paths("c", "0 0 0 0");
+	check_paths("none", "4 0 0 0");
+	check_paths("10", "0 0 10 0");
+}
+
+TEST(report_options_of_paths_that_make_no_sense)
+{
+	static const char *const wrong[] = {"",	   "graph,", "graphs", "101",	  "-1",	   "nan",
+					    "1e1", "1,2,x",  "1,-2",   "address", "count", "0x10"};
+	struct report_command_options options;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(wrong); i++) {
+		struct error error = {0};
+
+		CHECK_EQ(parse_two(&options, "-g", wrong[i], &error), -EINVAL);
+		CHECK(strstr(error.text, "for --call-graph") != NULL);
+		report_options_clear(&options);
+	}
+}
+
+TEST(report_options_of_groups)
+{
+	struct report_command_options options;
+	struct error error = {0};
+
+	CHECK_EQ(parse_two(&options, "-s", "comm,dso,sym,dso", &error), 0);
+	CHECK_EQ(options.style.nr_groups, 3);
+	CHECK_EQ(options.style.groups[0], GROUP_COMM);
+	CHECK_EQ(options.style.groups[1], GROUP_MODULE);
+	CHECK_EQ(options.style.groups[2], GROUP_FUNCTION);
+	CHECK(!options.categories);
+	CHECK_EQ(parse_two(&options, "--group-by", "category", &error), 0);
+	CHECK_STR(options.categories, "kernel");
+	CHECK_EQ(parse_two(&options, "-s", "comm,pid,tid,cpu,kind", &error), -EINVAL);
+	CHECK_EQ(parse_two(&options, "-s", "comm,", &error), -EINVAL);
+	CHECK_EQ(parse_two(&options, "--by", "function", &error), -EINVAL);
+	CHECK_EQ(parse_two(&options, "--by", "pid,cpu", &error), 0);
+	CHECK_EQ(options.labels, LABEL_PID | LABEL_CPU);
+	report_options_clear(&options);
+}
+
+TEST(report_options_ask_for_what_is_there)
+{
+	struct report_command_options options;
+	struct error error = {0};
+
+	CHECK_EQ(parse_two(&options, "-s", "pid,sym", &error), 0);
+	CHECK_EQ(report_options_check(&options, LABEL_COMM | LABEL_PID, &error), 0);
+	CHECK_EQ(report_options_check(&options, LABEL_COMM, &error), -EINVAL);
+	CHECK_STR(error.text, "the profile does not tell samples apart by pid");
+	CHECK_STR(error.hint, "take it with --by pid");
+	CHECK_EQ(parse_two(&options, "-s", "sym,kind", &error), 0);
+	CHECK_EQ(report_options_check(&options, 0, &error), 0);
+	report_options_clear(&options);
+}
