@@ -10,32 +10,32 @@
  * because bpf_prog_info has it only since Linux 5.16. Exit status 1, and the kernel's words on
  * stderr, if a program is refused.
  */
+#include <errno.h>
+
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/log.h"
+#include "bpf/wire.h"
+#include "session/load.h"
 
 #define MAX_PROGRAMS 32
 #define LOG_BYTES    65536 /* with a line for each of many functions */
 #define LOG_STATS    4	   /* BPF_LOG_STATS: nothing but the sums at the end */
 
 struct program {
-	const char *name;
+	char name[64];
 	unsigned long instructions;
 	char log[LOG_BYTES];
 };
 
 static struct program programs[MAX_PROGRAMS];
 static char **asked_for;
-
-static int print_warnings(enum libbpf_print_level level, const char *format, va_list arguments)
-{
-	return level == LIBBPF_WARN ? vfprintf(stderr, format, arguments) : 0;
-}
 
 static bool is_bool(const struct btf *btf, __u32 variable)
 {
@@ -63,9 +63,7 @@ static void set_options(const struct btf *btf, const struct btf_type *section, c
 		const struct btf_var_secinfo *info = &btf_var_secinfos(section)[i];
 		const struct btf_type *variable = btf__type_by_id(btf, info->type);
 
-		/* Weights want values of another size, which is the profiler's to set. */
-		if (all_on && is_bool(btf, info->type) &&
-		    strcmp(btf__name_by_offset(btf, variable->name_off), "by_weight") != 0)
+		if (all_on && is_bool(btf, info->type))
 			bytes[info->offset] = 1;
 		if (info->size == sizeof(one) &&
 		    is_asked_for(btf__name_by_offset(btf, variable->name_off)))
@@ -90,10 +88,13 @@ static void configure(struct bpf_object *object, bool all_on)
 	free(bytes);
 }
 
-/* Sizes that the profiler sets when it runs. */
+/* Sizes that the profiler sets when it runs. Counts have room for weights. */
 static void give_maps_a_size(struct bpf_object *object)
 {
-	struct bpf_map *map;
+	struct bpf_map *map = bpf_object__find_map_by_name(object, "counts_by_slot");
+
+	if (map)
+		(void)bpf_map__set_value_size(bpf_map__inner_map(map), sizeof(struct wire_count));
 
 	bpf_object__for_each_map(map, object) if (!bpf_map__max_entries(map))(void)
 		bpf_map__set_max_entries(map, 1);
@@ -126,7 +127,8 @@ static int want_statistics(struct bpf_object *object)
 			break;
 		if (is_of_probes(program))
 			continue;
-		programs[nr].name = bpf_program__name(program);
+		(void)snprintf(programs[nr].name, sizeof(programs[nr].name), "%s",
+			       bpf_program__name(program));
 		(void)bpf_program__set_autoload(program, true);
 		(void)bpf_program__set_log_level(program, LOG_STATS);
 		(void)bpf_program__set_log_buf(program, programs[nr].log, LOG_BYTES);
@@ -142,55 +144,60 @@ static unsigned long instructions_in(const char *log)
 	return found ? strtoul(found + strlen("processed "), NULL, 10) : 0;
 }
 
+/*
+ * Opens the object as the profiler does, which takes out what this kernel does not know, and loads it;
+ * with nr it is asked for statistics, else libbpf prints the whole log of what is refused. 0 or a
+ * negative errno.
+ */
+static int load(const char *path, bool all_on, int *nr)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, options);
+	struct load_types types;
+	struct bpf_object *object;
+	int err = -EINVAL;
+
+	load_types_open(&types, &options);
+	object = bpf_object__open_file(path, &options);
+	if (object) {
+		give_maps_a_size(object);
+		configure(object, all_on);
+		leave_out_probes(object);
+		if (nr)
+			*nr = want_statistics(object);
+		err = bpf_object__load(object);
+	}
+	bpf_object__close(object);
+	load_types_close(&types);
+	return err;
+}
+
 /* Fills programs[].instructions; what it returns is how many there are, 0 if one was refused. */
-static int verify(struct bpf_object *object, bool all_on)
+static int verify(const char *path, bool all_on)
 {
 	int nr;
 
-	give_maps_a_size(object);
-	configure(object, all_on);
-	leave_out_probes(object);
-	nr = want_statistics(object);
-	if (bpf_object__load(object) < 0)
+	if (load(path, all_on, &nr) < 0) {
+		fprintf(stderr, "verified: '%s' was refused with %s\n", path,
+			all_on ? "all options on" : "the defaults");
+		(void)load(path, all_on, NULL);
 		return 0;
+	}
 	for (int i = 0; i < nr; i++)
 		programs[i].instructions = instructions_in(programs[i].log);
 	return nr;
 }
 
-/* Once more, without a log of our own: then libbpf asks for the whole one and prints it. */
-static void show_refusal(const char *path, bool all_on)
-{
-	struct bpf_object *object = bpf_object__open_file(path, NULL);
-
-	fprintf(stderr, "verified: '%s' was refused with %s\n", path,
-		all_on ? "all options on" : "the defaults");
-	if (!object)
-		return;
-	give_maps_a_size(object);
-	configure(object, all_on);
-	leave_out_probes(object);
-	(void)bpf_object__load(object);
-	bpf_object__close(object);
-}
-
 static int print_object(const char *path)
 {
-	struct bpf_object *plain = bpf_object__open_file(path, NULL);
-	struct bpf_object *full = bpf_object__open_file(path, NULL);
 	unsigned long before[MAX_PROGRAMS];
-	int nr = plain ? verify(plain, false) : 0;
+	int nr = verify(path, false);
 
 	for (int i = 0; i < nr; i++)
 		before[i] = programs[i].instructions;
-	if (!nr || !full || verify(full, true) != nr) {
-		show_refusal(path, nr > 0);
+	if (nr && verify(path, true) != nr)
 		nr = 0;
-	}
 	for (int i = 0; i < nr; i++)
 		printf("%s %lu %lu\n", programs[i].name, before[i], programs[i].instructions);
-	bpf_object__close(plain);
-	bpf_object__close(full);
 	return nr ? 0 : 1;
 }
 
@@ -199,6 +206,6 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 2;
 	asked_for = argv + 2;
-	libbpf_set_print(print_warnings);
+	log_to(stderr);
 	return print_object(argv[1]);
 }
