@@ -21,6 +21,8 @@ static int fill(struct line_reader *reader)
 	if (nr_left == reader->cap &&
 	    array_reserve(&reader->bytes, &reader->cap, nr_left ? 2 * nr_left : FIRST_BYTES, 1) < 0)
 		return -ENOMEM;
+	if (!reader->bytes) /* it is there by now, which tools that only read the code do not see */
+		return -ENOMEM;
 	if (nr_left)
 		memmove(reader->bytes, reader->bytes + reader->start, nr_left);
 	reader->start = 0;
@@ -59,7 +61,7 @@ static int find_end(struct line_reader *reader, const char **ret_end)
 		nr_seen = nr;
 		result = fill(reader);
 	}
-	return result;
+	return result < 0 ? result : 0;
 }
 
 /* A line end is passed over with the line. */

@@ -32,7 +32,7 @@ static size_t length_of(const struct strings *strings, uint32_t number)
 static size_t bucket_of(const struct strings *strings, const char *bytes, size_t nr)
 {
 	size_t mask = strings->nr_buckets - 1;
-	size_t i = hash_bytes(bytes, nr) & mask;
+	size_t i = hash_key(bytes, nr) & mask;
 
 	for (; strings->buckets[i]; i = (i + 1) & mask) {
 		uint32_t number = strings->buckets[i] - 1;

@@ -43,7 +43,7 @@ static void write_values(const struct completed_command *command, FILE *out)
 
 	for (i = 0; i < command->nr_rows; i++) {
 		const struct option_row *row = command->rows[i];
-		struct completed_value value = completed_value(row);
+		struct completed_value value = completed_value(command->command->name, row);
 
 		if (value.kind == VALUE_NONE)
 			continue;

@@ -42,7 +42,7 @@ static void write_value(const struct completed_value *value, FILE *out)
 static void write_row(const struct completed_command *command, const struct option_row *row,
 		      FILE *out)
 {
-	struct completed_value value = completed_value(row);
+	struct completed_value value = completed_value(command->command->name, row);
 
 	fprintf(out, "complete -c stook -n '__stook_in %s'", command->command->name);
 	if (row->letter)

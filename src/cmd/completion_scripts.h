@@ -27,8 +27,8 @@ struct completed_value {
 	bool is_list;	   /* several, with commas between them */
 };
 
-/* What an option's value can be, by the names in its row. */
-struct completed_value completed_value(const struct option_row *row);
+/* What the value of a command's option can be, by the names in its row. */
+struct completed_value completed_value(const char *command, const struct option_row *row);
 
 /* Words that have spaces or commas between them, with one space instead. */
 void completion_write_words(const char *list, FILE *out);

@@ -40,16 +40,18 @@ static void write_action(const struct completed_value *value, FILE *out)
 }
 
 /* '*--pid=[help]:PID,…:action' */
-static void write_spec(const struct option_row *row, const char *dashes, const char *name,
-		       size_t nr_name, const char *equals, FILE *out)
+static void write_spec(const char *command, const struct option_row *row, bool is_letter, FILE *out)
 {
-	struct completed_value value = completed_value(row);
+	struct completed_value value = completed_value(command, row);
+	bool has_value = value.kind != VALUE_NONE;
 
-	fprintf(out, "\t\t\t'*%s%.*s%s[", dashes, (int)nr_name, name,
-		value.kind == VALUE_NONE ? "" : equals);
+	if (is_letter)
+		fprintf(out, "\t\t\t'*-%c%s[", row->letter, has_value ? "+" : "");
+	else
+		fprintf(out, "\t\t\t'*--%s%s[", row->name, has_value ? "=" : "");
 	write_quoted(row->help, "[]\\", out);
 	fputc(']', out);
-	if (value.kind != VALUE_NONE) {
+	if (has_value) {
 		fputc(':', out);
 		write_quoted(row->value, ":\\", out);
 		fputc(':', out);
@@ -67,8 +69,8 @@ static void write_command(const struct completed_command *command, FILE *out)
 		const struct option_row *row = command->rows[i];
 
 		if (row->letter)
-			write_spec(row, "-", &row->letter, 1, "+", out);
-		write_spec(row, "--", row->name, strlen(row->name), "=", out);
+			write_spec(command->command->name, row, true, out);
+		write_spec(command->command->name, row, false, out);
 	}
 	fputs("\t\t\t'(- *)'{-h,--help}'[what the options are]'", out);
 	if (command->words)

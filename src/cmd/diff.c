@@ -5,12 +5,13 @@
  *	before  old.pb.gz  19,804 samples  20.0 s
  *	after   new.pb.gz  19,811 samples  20.0 s
  *
- *	  BEFORE    AFTER          CHANGE     REL  FUNCTION, SELF
- *	  10.04%   13.91%  +3.87 ±  0.33     +39%  crc64               redis-server
+ *	  BEFORE    AFTER           CHANGE  SIGMA     REL  FUNCTION, SELF  MODULE
+ *	  10.04%   13.91%   +3.87 ±   0.33  11.86    +39%  crc64           redis-server
  *	…
  *
  * Both sides are put into one profile: "after" as its counts, "before" as a value beside them, and, of
  * several files a side, a value for each. Every format then writes that profile as it does others.
+ * What is compared has to be known first, so all files are read before any is put there.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,8 +27,17 @@
 
 #define NAME_BYTES 32
 
+struct diff_file {
+	const char *path;
+	struct inputs inputs;
+	bool is_empty; /* before it was filtered */
+};
+
 struct diff {
 	struct diff_options options;
+	struct diff_file files[2]
+			      [DIFF_FILES_MAX]; /* before and after, until they are one profile */
+	struct common_values common;
 	struct outputs outputs;
 	struct profile *profile;
 	unsigned labels;
@@ -37,7 +47,7 @@ struct diff {
 	char names[2][NAME_BYTES]; /* of sides that have several files */
 };
 
-/* --- reading --------------------------------------------------------------------------------- */
+/* --- putting together ------------------------------------------------------------------------ */
 
 static bool has_several(const struct diff *diff)
 {
@@ -61,27 +71,6 @@ static int add_value(struct diff *diff, const char *name, size_t number, size_t 
 		return error_set(error, value, "cannot compare: %s", strerror(-value));
 	*ret = (size_t)value;
 	return 0;
-}
-
-static const char *counted(const struct profile *profile)
-{
-	return profile_string(profile, profile_value_type(profile, 0).type);
-}
-
-/* Bytes and samples have nothing to do with each other. */
-static int check_counted(const struct diff *diff, struct profile *profile, const char *path,
-			 struct error *error)
-{
-	const char *first = counted(diff->profile), *here = counted(profile);
-
-	if (comparison_value(profile))
-		return error_set(error, -EINVAL, "'%s' is a difference already", path);
-	if (!strcmp(first, here))
-		return 0;
-	(void)error_set(error, -EINVAL, "'%s' counts %s, and '%s' %s", path, here,
-			diff->options.after.paths[0], first);
-	error_hint(error, "--value chooses what is compared");
-	return -EINVAL;
 }
 
 /* The seconds of a file, which are needed for rates. */
@@ -139,30 +128,106 @@ static int add_profile(struct diff *diff, struct profile **profile, const char *
 {
 	int err;
 
+	if (comparison_value(*profile))
+		return error_set(error, -EINVAL, "'%s' is a difference already", path);
 	if (!diff->profile) {
 		diff->profile = take_pointer(profile);
-		return comparison_value(diff->profile)
-			       ? error_set(error, -EINVAL, "'%s' is a difference already", path)
-			       : 0;
+		return 0;
 	}
-	err = check_counted(diff, *profile, path, error);
-	if (err)
-		return err;
 	err = profile_merge(diff->profile, *profile, value);
 	return err ? error_set(error, err, "cannot compare '%s': %s", path, strerror(-err)) : 0;
 }
 
-static int read_file(struct diff *diff, const char *path, struct inputs *inputs,
+/* --- reading --------------------------------------------------------------------------------- */
+
+/* Folded stacks have names alone. */
+static bool has_modules(const struct profile *profile)
+{
+	return profile_nr_modules(profile) > MODULE_NR_KERNEL + 1;
+}
+
+static bool is_empty(const struct profile *profile)
+{
+	size_t before = comparison_value(profile);
+
+	return !profile_total(profile) || (before && !profile_value_total(profile, before));
+}
+
+static int read_file(struct diff *diff, const char *path, struct diff_file *file,
 		     struct error *error)
 {
-	int err = inputs_read(inputs, &diff->options.input, &path, 1, error);
+	int err = inputs_read(&file->inputs, &diff->options.input, &path, 1, error);
 
 	if (err)
 		return err;
 	if (!diff->options.is_quiet)
-		inputs_complain(inputs);
-	diff->labels |= inputs->notes.labels;
-	return filter_options_apply(&diff->options.filter, inputs->profile, error);
+		inputs_complain(&file->inputs);
+	file->path = path;
+	file->is_empty = is_empty(file->inputs.profile);
+	diff->labels |= file->inputs.notes.labels;
+	/* What has no samples has no modules either, and nothing to be compared by them. */
+	if (!file->is_empty && !has_modules(file->inputs.profile))
+		diff->options.style.no_modules = true;
+	return common_values_add(&diff->common, file->inputs.profile, path, error);
+}
+
+static int prepare_file(struct diff *diff, struct diff_file *file, struct error *error)
+{
+	if (common_values_choose(&diff->common, file->inputs.profile) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	return filter_options_apply(&diff->options.filter, file->inputs.profile, error);
+}
+
+static int complain_empty(const struct diff_file *file, const char *what, struct error *error)
+{
+	if (*error->text)
+		complain("%s", error->text);
+	return error_set(error, -EINVAL, "'%s' has no samples%s", file->path, what);
+}
+
+/* A side needs samples in some of its files. */
+static int check_side(const struct diff_file *files, size_t nr, struct error *error)
+{
+	size_t nr_empty = 0, i;
+	int err = 0;
+
+	for (i = 0; i < nr; i++)
+		nr_empty += files[i].is_empty;
+	for (i = 0; i < nr && nr_empty == nr; i++)
+		err = complain_empty(&files[i], "", error);
+	return err;
+}
+
+static int check_sides(const struct diff *diff, struct error *error)
+{
+	int before = check_side(diff->files[0], diff->options.before.nr, error);
+	int after = check_side(diff->files[1], diff->options.after.nr, error);
+
+	return before ? before : after;
+}
+
+/* All of both sides, made to count the same. */
+static int read_files(struct diff *diff, struct error *error)
+{
+	const struct diff_side *sides[] = {&diff->options.before, &diff->options.after};
+	char note[COMMON_VALUES_NOTE_BYTES];
+	size_t side, i;
+	int err = 0;
+
+	for (side = 0; side < 2; side++)
+		for (i = 0; i < sides[side]->nr && !err; i++)
+			err = read_file(diff, sides[side]->paths[i], &diff->files[side][i], error);
+	if (!err)
+		err = check_sides(diff, error);
+	if (err)
+		return err;
+	common_values_note(&diff->common, note);
+	if (*note && !diff->options.is_quiet)
+		complain("%s", note);
+	for (side = 0; side < 2; side++)
+		for (i = 0; i < sides[side]->nr && !err; i++)
+			err = prepare_file(diff, &diff->files[side][i], error);
+	return err;
 }
 
 static int add_file(struct diff *diff, const struct diff_side *side, size_t number, size_t value,
@@ -170,26 +235,25 @@ static int add_file(struct diff *diff, const struct diff_side *side, size_t numb
 {
 	bool is_after = side == &diff->options.after;
 	const char *path = side->paths[number];
-	cleanup(inputs_clear) struct inputs inputs = {0};
+	struct inputs *inputs = &diff->files[is_after][number].inputs;
 	double its_seconds;
-	int err = read_file(diff, path, &inputs, error);
+	int err = find_seconds(diff, inputs->profile, side, path, &its_seconds, error);
 
 	if (!err)
-		err = find_seconds(diff, inputs.profile, side, path, &its_seconds, error);
+		err = check_period(diff, inputs->profile, path, error);
 	if (!err)
-		err = check_period(diff, inputs.profile, path, error);
-	if (!err)
-		err = add_profile(diff, &inputs.profile, path, value, error);
+		err = add_profile(diff, &inputs->profile, path, value, error);
 	if (!err && has_several(diff))
-		err = add_part(diff, inputs.profile ? inputs.profile : diff->profile, is_after,
+		err = add_part(diff, inputs->profile ? inputs->profile : diff->profile, is_after,
 			       number, its_seconds, error);
+	inputs_clear(inputs);
 	if (!err)
 		*seconds = its_seconds > 0 && *seconds >= 0 ? *seconds + its_seconds : -1;
 	return err;
 }
 
-static int read_side(struct diff *diff, const struct diff_side *side, double *ret_seconds,
-		     struct error *error)
+static int add_side(struct diff *diff, const struct diff_side *side, double *ret_seconds,
+		    struct error *error)
 {
 	size_t value = 0, i;
 	double seconds = 0;
@@ -204,15 +268,11 @@ static int read_side(struct diff *diff, const struct diff_side *side, double *re
 }
 
 /* One file that has both sides. */
-static int read_both(struct diff *diff, struct error *error)
+static int split_both(struct diff *diff, struct error *error)
 {
 	const char *path = diff->options.before.paths[0];
-	cleanup(inputs_clear) struct inputs inputs = {0};
-	int err = read_file(diff, path, &inputs, error);
 
-	if (err)
-		return err;
-	diff->profile = take_pointer(&inputs.profile);
+	diff->profile = take_pointer(&diff->files[0][0].inputs.profile);
 	diff->options.style.before_seconds = diff->options.before.seconds;
 	diff->options.style.after_seconds = diff->options.after.seconds;
 	if (!comparison_value(diff->profile)) {
@@ -248,13 +308,15 @@ static int read_all(struct diff *diff, struct error *error)
 {
 	struct diff_options *options = &diff->options;
 	struct comparison_style *style = &options->style;
-	int err;
+	int err = read_files(diff, error);
 
+	if (err)
+		return err;
 	if (!options->after.nr)
-		return read_both(diff, error);
-	err = read_side(diff, &options->after, &style->after_seconds, error);
+		return split_both(diff, error);
+	err = add_side(diff, &options->after, &style->after_seconds, error);
 	if (!err)
-		err = read_side(diff, &options->before, &style->before_seconds, error);
+		err = add_side(diff, &options->before, &style->before_seconds, error);
 	if (!err)
 		forget_times(diff->profile);
 	style->before_name = name_of(&options->before, diff->names[0]);
@@ -265,6 +327,17 @@ static int read_all(struct diff *diff, struct error *error)
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
+
+static void tell_empty(const struct diff *diff)
+{
+	const struct comparison_style *style = &diff->options.style;
+	const char *before = style->before_name, *after = style->after_name;
+
+	if (!profile_value_total(diff->profile, comparison_value(diff->profile)))
+		complain("nothing is left of '%s'", before ? before : "before");
+	if (!profile_total(diff->profile))
+		complain("nothing is left of '%s'", after ? after : "after");
+}
 
 /* Numbers of processes and threads are others in each run. */
 static int run(struct diff *diff, struct error *error)
@@ -277,16 +350,23 @@ static int run(struct diff *diff, struct error *error)
 	if (err)
 		return err;
 	diff->outputs.format.labels = diff->labels & LABEL_COMM;
-	if (!profile_total(diff->profile) && !diff->options.is_quiet)
-		complain("nothing is left of '%s'", diff->options.after.nr
-							    ? diff->options.style.after_name
-							    : diff->options.before.paths[0]);
+	if (diff->options.width)
+		diff->outputs.format.width = diff->options.width;
+	if (!diff->options.is_quiet)
+		tell_empty(diff);
 	return outputs_write(&diff->outputs, diff->profile, error);
 }
 
 static void diff_clear(struct diff *diff)
 {
+	size_t i;
+
 	outputs_clear(&diff->outputs);
+	for (i = 0; i < DIFF_FILES_MAX; i++) {
+		inputs_clear(&diff->files[0][i].inputs);
+		inputs_clear(&diff->files[1][i].inputs);
+	}
+	common_values_clear(&diff->common);
 	profile_free(diff->profile);
 	diff_options_clear(&diff->options);
 }

@@ -9,27 +9,31 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "cmd/quiet_option.h"
 
 #define MAX_ROWS 1000000
 
 static int take_top(void *context, const char *value, struct error *error)
 {
+	static const struct option_number top = {"--top", 1, MAX_ROWS,
+						 "a number of rows, at least 1"};
 	struct diff_options *options = context;
-	uint64_t number;
+	uint64_t nr;
+	int err = option_take_number(&top, value, &nr, error);
 
-	if (number_parse(value, MAX_ROWS, &number) < 0 || !number)
-		return option_bad(error, "--top", value, "a number of rows");
-	options->style.max_rows = (unsigned)number;
-	return 0;
+	if (!err)
+		options->style.max_rows = (unsigned)nr;
+	return err;
 }
 
-/* A number with a fraction, above 0 and below a limit. */
+/* A number with a fraction, above 0 and below a limit; 0 or -EINVAL. */
 static int parse_real(const char *text, double limit, double *ret)
 {
 	char *end;
 	double number = strtod(text, &end);
 
-	if (end == text || *end || !(number > 0) || !(number < limit))
+	if (end == text || *end || !(number > 0) || !(number < limit) ||
+	    strspn(text, "0123456789.") != strlen(text))
 		return -EINVAL;
 	*ret = number;
 	return 0;
@@ -55,31 +59,31 @@ static int take_confidence(void *context, const char *value, struct error *error
 
 static int take_group(void *context, const char *value, struct error *error)
 {
-	static const char *const names[] = {
-		[DIFFERENCE_BY_FUNCTION] = "function",
-		[DIFFERENCE_BY_MODULE] = "module",
-		[DIFFERENCE_BY_COMM] = "comm",
+	/* perf's words stand behind ours */
+	static const char *const names[] = {"function", "module", "comm", "sym", "symbol", "dso"};
+	static const enum difference_group groups[ARRAY_SIZE(names)] = {
+		DIFFERENCE_BY_FUNCTION, DIFFERENCE_BY_MODULE,	DIFFERENCE_BY_COMM,
+		DIFFERENCE_BY_FUNCTION, DIFFERENCE_BY_FUNCTION, DIFFERENCE_BY_MODULE,
 	};
 	struct diff_options *options = context;
-	size_t i;
+	int name = option_take_choice("--group-by", value, names, ARRAY_SIZE(names), error);
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(value, names[i]))
-			break;
-	if (i == ARRAY_SIZE(names))
-		return option_bad(error, "--group-by", value, "function, module or comm");
-	options->style.group = (enum difference_group)i;
+	if (name < 0)
+		return name;
+	options->style.group = groups[name];
 	return 0;
 }
 
 static int take_order(void *context, const char *value, struct error *error)
 {
+	static const char *const names[] = {
+		[DIFFERENCE_SELF] = "self", [DIFFERENCE_TOTAL] = "total"};
 	struct diff_options *options = context;
-	bool total = !strcmp(value, "total");
+	int order = option_take_choice("--order", value, names, ARRAY_SIZE(names), error);
 
-	if (!total && strcmp(value, "self") != 0)
-		return option_bad(error, "--order", value, "self or total");
-	options->style.order = total ? DIFFERENCE_TOTAL : DIFFERENCE_SELF;
+	if (order < 0)
+		return order;
+	options->style.order = (enum difference_order)order;
 	return 0;
 }
 
@@ -112,24 +116,24 @@ static int take_duration(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_quiet(void *context, const char *value, struct error *error)
+static int take_width(void *context, const char *value, struct error *error)
 {
 	struct diff_options *options = context;
 
-	options->is_quiet = true;
-	return 0;
+	return output_options_take_width(value, &options->width, error);
 }
 
 static const struct option_row rows[] = {
-	{'n', "top", "N", take_top, "rows of the table (20)"},
+	{'n', "top", "N", take_top, "so many rows of the table; 20"},
 	{0, "order", "WHICH", take_order, "by what changed in functions: self (default), total"},
-	{0, "group-by", "WHAT", take_group, "rows for each function (default), module or comm"},
+	{'s', "sort", "KEY", take_group, "the same as --group-by"},
+	{0, "group-by", "KEY", take_group, "a row for each function (default), module or comm"},
 	{0, "by-time", NULL, take_by_time, "compare rates instead of shares of all samples"},
 	{0, "duration", "A,B", take_duration, "seconds that they took, where files don't say it"},
 	{0, "confidence", "PERCENT", take_confidence,
 	 "that no change shown is chance, all together (95)"},
 	{0, "sigma", "N", take_sigma, "instead: changes above so many of their errors, each"},
-	{'q', "quiet", NULL, take_quiet, "nothing but results and errors"},
+	{'w', "width", "COLUMNS", take_width, "of the report; the terminal's, else 100"},
 };
 
 static int add_path(struct diff_side *side, const char *path, struct error *error)
@@ -147,6 +151,13 @@ static int take_path(void *context, const char *word, struct error *error)
 	return add_path(&options->before, word, error);
 }
 
+static int no_profiles(struct error *error)
+{
+	(void)error_set(error, -EINVAL, "no profiles given");
+	error_hint(error, "two profiles make a difference: stook diff BEFORE AFTER");
+	return -EINVAL;
+}
+
 /* Which files are of which side. */
 static int split(struct diff_options *options, int argc, char **argv, struct error *error)
 {
@@ -158,7 +169,7 @@ static int split(struct diff_options *options, int argc, char **argv, struct err
 	if (err)
 		return err;
 	if (!before->nr)
-		return error_set(error, -EINVAL, "no profiles given");
+		return no_profiles(error);
 	if (!options->after.nr && before->nr == 2)
 		err = add_path(&options->after, before->paths[--before->nr], error);
 	if (!options->after.nr && before->nr > 2) {
@@ -170,13 +181,24 @@ static int split(struct diff_options *options, int argc, char **argv, struct err
 	return err;
 }
 
+static int check_paths(const struct diff_options *options, struct error *error)
+{
+	const char *paths[2 * DIFF_FILES_MAX];
+	size_t nr = 0, i;
+
+	for (i = 0; i < options->before.nr; i++)
+		paths[nr++] = options->before.paths[i];
+	for (i = 0; i < options->after.nr; i++)
+		paths[nr++] = options->after.paths[i];
+	return inputs_check(paths, nr, error);
+}
+
 int diff_options_parse(struct diff_options *options, int argc, char **argv, struct error *error)
 {
 	const struct option_group groups[] = {
-		{rows, ARRAY_SIZE(rows), options},
-		output_options_group(&options->output),
-		input_options_group(&options->input),
-		filter_options_group(&options->filter),
+		{rows, ARRAY_SIZE(rows), options},	output_options_group(&options->output),
+		input_options_group(&options->input),	filter_options_group(&options->filter),
+		quiet_option_group(&options->is_quiet),
 	};
 	const struct option_table table = {
 		.groups = groups,
@@ -186,14 +208,12 @@ int diff_options_parse(struct diff_options *options, int argc, char **argv, stru
 		.usage = "usage: stook diff [OPTIONS] BEFORE AFTER\n"
 			 "       stook diff [OPTIONS] BEFORE... -- AFTER...\n"
 			 "\n"
-			 "What changed between two profiles: functions and call paths, with the "
-			 "error "
-			 "of each\n"
-			 "change, and what may be chance apart. With several files of each side, "
-			 "their own\n"
-			 "differences are part of the error. One file may have both: folded stacks "
-			 "with two\n"
-			 "numbers a line.\n",
+			 "What changed between two profiles: functions and call paths, with the\n"
+			 "error of each change, and what may be chance apart. With several files "
+			 "of\n"
+			 "each side, their own differences are part of the error. One file may "
+			 "have\n"
+			 "both: folded stacks with two numbers a line.\n",
 		.examples = "\nexamples:\n"
 			    "  stook diff old.pb.gz new.pb.gz\n"
 			    "  stook diff old.pb.gz new.pb.gz -o change.svg -o change.html\n"
@@ -202,7 +222,9 @@ int diff_options_parse(struct diff_options *options, int argc, char **argv, stru
 	};
 	int err = option_table_parse(&table, argc, argv, error);
 
-	return err ? err : split(options, argc, argv, error);
+	if (!err)
+		err = split(options, argc, argv, error);
+	return err ? err : check_paths(options, error);
 }
 
 void diff_options_clear(struct diff_options *options)

@@ -26,6 +26,7 @@ struct diff_options {
 	struct filter_options filter;
 	struct comparison_style style;
 	struct diff_side before, after; /* after has none: before is one file that has both */
+	unsigned width;			/* 0: the terminal's */
 	bool is_quiet;
 };
 

@@ -15,8 +15,7 @@
 #include "base/cleanup.h"
 #include "base/number.h"
 #include "cmd/complain.h"
-#include "format/columns.h"
-#include "format/report_rows.h"
+#include "format/amount.h"
 
 #define MAX_NUMBERS  500
 #define LABELS_BYTES 128
@@ -36,8 +35,8 @@ static const struct {
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-static int take_pattern(struct filter_options *options, enum filter_subject subject,
-			enum filter_sense sense, const char *value, struct error *error)
+int filter_options_take_pattern(struct filter_options *options, enum filter_subject subject,
+				enum filter_sense sense, const char *value, struct error *error)
 {
 	struct error why = {0};
 	int err = filter_add_pattern(&options->filter, subject, sense, value, &why);
@@ -62,19 +61,19 @@ static int take_numbers(struct filter_options *options, enum filter_subject subj
 }
 
 /* One function for each option: name, how its value is taken, subject, sense. */
-#define TAKERS(X)                                                   \
-	X(comm, take_pattern, FILTER_COMM, FILTER_WANTED)           \
-	X(not_comm, take_pattern, FILTER_COMM, FILTER_UNWANTED)     \
-	X(pid, take_numbers, FILTER_PID, FILTER_WANTED)             \
-	X(not_pid, take_numbers, FILTER_PID, FILTER_UNWANTED)       \
-	X(tid, take_numbers, FILTER_TID, FILTER_WANTED)             \
-	X(not_tid, take_numbers, FILTER_TID, FILTER_UNWANTED)       \
-	X(module, take_pattern, FILTER_MODULE, FILTER_WANTED)       \
-	X(not_module, take_pattern, FILTER_MODULE, FILTER_UNWANTED) \
-	X(symbol, take_pattern, FILTER_SYMBOL, FILTER_WANTED)       \
-	X(not_symbol, take_pattern, FILTER_SYMBOL, FILTER_UNWANTED) \
-	X(focus, take_pattern, FILTER_STACK, FILTER_WANTED)         \
-	X(ignore, take_pattern, FILTER_STACK, FILTER_UNWANTED)
+#define TAKERS(X)                                                                  \
+	X(comm, filter_options_take_pattern, FILTER_COMM, FILTER_WANTED)           \
+	X(not_comm, filter_options_take_pattern, FILTER_COMM, FILTER_UNWANTED)     \
+	X(pid, take_numbers, FILTER_PID, FILTER_WANTED)                            \
+	X(not_pid, take_numbers, FILTER_PID, FILTER_UNWANTED)                      \
+	X(tid, take_numbers, FILTER_TID, FILTER_WANTED)                            \
+	X(not_tid, take_numbers, FILTER_TID, FILTER_UNWANTED)                      \
+	X(module, filter_options_take_pattern, FILTER_MODULE, FILTER_WANTED)       \
+	X(not_module, filter_options_take_pattern, FILTER_MODULE, FILTER_UNWANTED) \
+	X(symbol, filter_options_take_pattern, FILTER_SYMBOL, FILTER_WANTED)       \
+	X(not_symbol, filter_options_take_pattern, FILTER_SYMBOL, FILTER_UNWANTED) \
+	X(focus, filter_options_take_pattern, FILTER_STACK, FILTER_WANTED)         \
+	X(ignore, filter_options_take_pattern, FILTER_STACK, FILTER_UNWANTED)
 
 #define X(name, take, subject, sense)                                                 \
 	static int take_##name(void *context, const char *value, struct error *error) \
@@ -156,7 +155,8 @@ static int check_labels(const struct filter *filter, const struct profile *profi
 				continue;
 			(void)error_set(error, -EINVAL, "%s: the profile has no %s, but %s",
 					criteria[i].options[sense], criteria[i].what, has);
-			error_hint(error, "take it with --by pid,tid,comm to tell them apart");
+			error_hint(error, "take it with --by pid,tid,comm; perf's text with "
+					  "'perf script -F +pid'");
 			return -EINVAL;
 		}
 	return 0;
@@ -178,13 +178,13 @@ int filter_options_apply(struct filter_options *options, struct profile *profile
 
 void filter_options_tell(const struct filter_options *options, const struct profile *profile)
 {
-	const char *counted = report_rows_counted(profile);
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[AMOUNT_BYTES], buffer[AMOUNT_COUNTED_BYTES];
+	const char *counted = amount_counted(profile, options->dropped, buffer);
 	size_t i, sense;
 
 	if (profile_total(profile) || !options->dropped)
 		return;
-	(void)columns_number(number, options->dropped);
+	(void)amount_total(profile, options->dropped, number);
 	for (i = 0; i < NR_FILTER_SUBJECTS; i++)
 		for (sense = 0; sense < NR_FILTER_SENSES; sense++) {
 			const struct filter_criterion *criterion =
@@ -192,9 +192,9 @@ void filter_options_tell(const struct filter_options *options, const struct prof
 
 			if (!filter_criterion_is_used(criterion) || criterion->passed)
 				continue;
-			complain("%s leaves nothing of %s %s", criteria[i].options[sense], number,
+			complain("%s leaves nothing of %s%s", criteria[i].options[sense], number,
 				 counted);
 			return;
 		}
-	complain("the filters together leave nothing of %s %s", number, counted);
+	complain("the filters together leave nothing of %s%s", number, counted);
 }

@@ -20,6 +20,11 @@ struct filter_options {
 };
 
 struct option_group filter_options_group(struct filter_options *options);
+
+/* What these options do, for commands that know one by another name, too. 0 or a negative errno. */
+int filter_options_take_pattern(struct filter_options *options, enum filter_subject subject,
+				enum filter_sense sense, const char *value, struct error *error);
+
 void filter_options_clear(struct filter_options *options);
 
 /* Drops what is not wanted. 0; -EINVAL if the profile has not what is asked about; -ENOMEM. */

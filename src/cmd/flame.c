@@ -11,7 +11,6 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/array.h"
 #include "cmd/category_file.h"
@@ -20,10 +19,10 @@
 #include "cmd/flame_options.h"
 #include "cmd/inputs.h"
 #include "cmd/outputs.h"
+#include "cmd/quiet_option.h"
 
 struct flame {
-	const char **paths;
-	size_t nr_paths, cap_paths;
+	struct input_paths paths;
 	struct input_options input;
 	struct filter_options filter;
 	struct flame_options flame;
@@ -37,14 +36,6 @@ struct flame {
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-static int take_quiet(void *context, const char *value, struct error *error)
-{
-	struct flame *flame = context;
-
-	flame->is_quiet = true;
-	return 0;
-}
-
 static int take_categories(void *context, const char *value, struct error *error)
 {
 	struct flame *flame = context;
@@ -56,32 +47,20 @@ static int take_categories(void *context, const char *value, struct error *error
 static const struct option_row rows[] = {
 	{0, "categories", "FILE", take_categories,
 	 "colours by a table 'category: pattern …', or by the one for the 'kernel'"},
-	{'q', "quiet", NULL, take_quiet, "nothing but results and errors"},
 };
-
-static int take_input(void *context, const char *word, struct error *error)
-{
-	struct flame *flame = context;
-
-	if (array_reserve(&flame->paths, &flame->cap_paths, flame->nr_paths + 1,
-			  sizeof(*flame->paths)) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	flame->paths[flame->nr_paths++] = word;
-	return 0;
-}
 
 static int parse(struct flame *flame, int argc, char **argv, struct error *error)
 {
 	const struct option_group groups[] = {
 		output_options_group(&flame->output), flame_options_group(&flame->flame),
 		filter_options_group(&flame->filter), input_options_group(&flame->input),
-		{rows, ARRAY_SIZE(rows), flame},
+		{rows, ARRAY_SIZE(rows), flame},      quiet_option_group(&flame->is_quiet),
 	};
 	const struct option_table table = {
 		.groups = groups,
 		.nr_groups = ARRAY_SIZE(groups),
-		.take_word = take_input,
-		.context = flame,
+		.take_word = input_paths_take,
+		.context = &flame->paths,
 		.usage = "usage: stook flame [OPTIONS] [IN…] [-o OUT.svg]\n"
 			 "\n"
 			 "Draws a flame graph of profiles: pprof, folded stacks, or what 'perf "
@@ -94,7 +73,9 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 			    "  stook flame before.pb.gz --comm redis --ignore idle -o redis.svg",
 	};
 
-	return option_table_parse(&table, argc, argv, error);
+	int err = option_table_parse(&table, argc, argv, error);
+
+	return err ? err : inputs_check(flame->paths.paths, flame->paths.nr, error);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -104,8 +85,8 @@ static int read_inputs(struct flame *flame, struct error *error)
 	int err = category_file_load(flame->categories_path, &flame->categories, error);
 
 	if (!err)
-		err = inputs_read(&flame->inputs, &flame->input, flame->paths, flame->nr_paths,
-				  error);
+		err = inputs_read(&flame->inputs, &flame->input, flame->paths.paths,
+				  flame->paths.nr, error);
 	if (!err)
 		err = filter_options_apply(&flame->filter, flame->inputs.profile, error);
 	if (err)
@@ -143,12 +124,12 @@ static void clear(struct flame *flame)
 	filter_options_clear(&flame->filter);
 	flame_options_clear(&flame->flame);
 	categories_free(flame->categories);
-	free(flame->paths);
+	input_paths_clear(&flame->paths);
 }
 
 int cmd_flame(int argc, char **argv)
 {
-	struct flame flame = {.nr_paths = 0};
+	struct flame flame = {.is_quiet = false};
 	struct error error = {0};
 	int err = parse(&flame, argc, argv, &error);
 

@@ -9,7 +9,6 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "base/out_file.h"
 #include "format/palette.h"
 
@@ -64,10 +63,12 @@ static int take_bgcolors(void *context, const char *value, struct error *error)
 
 static int take_pixels(const char *option, const char *value, unsigned *ret, struct error *error)
 {
+	const struct option_number wanted = {option, 1, MAX_PIXELS, "a number of pixels"};
 	uint64_t number;
+	int err = option_take_number(&wanted, value, &number, error);
 
-	if (number_parse(value, MAX_PIXELS, &number) < 0 || number == 0)
-		return option_bad(error, option, value, "a number of pixels");
+	if (err)
+		return err;
 	*ret = (unsigned)number;
 	return 0;
 }
@@ -167,7 +168,7 @@ static int take_cp(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	{0, "title", "TEXT", take_title, "above the graph; by default what was sampled"},
-	{0, "subtitle", "TEXT", take_subtitle, "below the title"},
+	{0, "subtitle", "TEXT", take_subtitle, "below the title; by default how many samples"},
 	{0, "width", "PIXELS", take_width, "of the picture where no script runs; 1200"},
 	{0, "height", "PIXELS", take_height, "of a frame; 16"},
 	{0, "minwidth", "PIXELS", take_minwidth,

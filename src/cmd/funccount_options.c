@@ -3,23 +3,19 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 
 #include "base/array.h"
-#include "base/number.h"
 #include "cmd/call_keys.h"
 
 #define ROWS_MAX (1U << 20)
 
 static int take_top(void *context, const char *value, struct error *error)
 {
+	static const struct option_number top = {"--top", 1, INT_MAX,
+						 "a number of functions, at least 1"};
 	struct funccount_options *options = context;
-	uint64_t nr;
 
-	if (number_parse(value, INT_MAX, &nr) < 0 || !nr)
-		return option_bad(error, "--top", value, "a number of functions, at least 1");
-	options->top = nr;
-	return 0;
+	return option_take_number(&top, value, &options->top, error);
 }
 
 static int take_sort(void *context, const char *value, struct error *error)
@@ -27,14 +23,11 @@ static int take_sort(void *context, const char *value, struct error *error)
 	static const char *const names[] = {
 		[CALL_BY_COUNT] = "count", [CALL_BY_NAME] = "name", [CALL_BY_RATE] = "rate"};
 	struct funccount_options *options = context;
-	size_t i;
+	int order = option_take_choice("--sort", value, names, ARRAY_SIZE(names), error);
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(value, names[i]))
-			break;
-	if (i == ARRAY_SIZE(names))
-		return option_bad(error, "--sort", value, "count, name or rate");
-	options->order = (enum call_order)i;
+	if (order < 0)
+		return order;
+	options->order = (enum call_order)order;
 	return 0;
 }
 
@@ -56,13 +49,11 @@ static int take_by(void *context, const char *value, struct error *error)
 
 static int take_max_rows(void *context, const char *value, struct error *error)
 {
+	static const struct option_number max_rows = {"--max-rows", 1, ROWS_MAX,
+						      "a number from 1 to 1048576"};
 	struct funccount_options *options = context;
-	uint64_t nr;
 
-	if (number_parse(value, ROWS_MAX, &nr) < 0 || !nr)
-		return option_bad(error, "--max-rows", value, "a number from 1 to 1048576");
-	options->max_rows = nr;
-	return 0;
+	return option_take_number(&max_rows, value, &options->max_rows, error);
 }
 
 static int take_timestamp(void *context, const char *value, struct error *error)

@@ -3,7 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -45,12 +47,53 @@ struct option_group input_options_group(struct input_options *options)
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
 }
 
+/* --- which files ------------------------------------------------------------------------------ */
+
+int input_paths_take(void *context, const char *word, struct error *error)
+{
+	struct input_paths *paths = context;
+
+	if (array_reserve(&paths->paths, &paths->cap, paths->nr + 1, sizeof(*paths->paths)) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	paths->paths[paths->nr++] = word;
+	return 0;
+}
+
+void input_paths_clear(struct input_paths *paths)
+{
+	free(paths->paths);
+	*paths = (struct input_paths){0};
+}
+
+static bool is_standard_input(const char *path)
+{
+	return !strcmp(path, "-");
+}
+
+int inputs_check(const char *const *paths, size_t nr, struct error *error)
+{
+	size_t nr_standard = 0, i;
+
+	for (i = 0; i < nr; i++)
+		nr_standard += is_standard_input(paths[i]);
+	if (nr_standard > 1)
+		return error_set(error, -EINVAL, "standard input ('-') can be read only once");
+	if (nr || !isatty(STDIN_FILENO))
+		return 0;
+	(void)error_set(error, -EINVAL, "no profile given");
+	error_hint(error, "name a file, or pipe one in, as from 'perf script |'");
+	return -EINVAL;
+}
+
 /* --- reading ---------------------------------------------------------------------------------- */
 
 static void add_notes(struct format_notes *all, const struct format_notes *notes)
 {
 	all->labels |= notes->labels;
 	all->annotated |= notes->annotated;
+	all->delimited |= notes->delimited;
+	if (all->nr_events < notes->nr_events)
+		all->nr_events = notes->nr_events;
 	all->dropped_labels += notes->dropped_labels;
 	all->dropped_samples += notes->dropped_samples;
 	all->bad_lines += notes->bad_lines;
@@ -71,18 +114,36 @@ static const struct format *format_of(FILE *in, const struct input_options *opti
 	return format;
 }
 
+/* What the stream has in it instead. */
+static int not_a_profile(FILE *in, const char *path, struct error *error)
+{
+	static const char perf_data[] = {'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'};
+	char head[sizeof(perf_data)], names[FORMAT_NAMES_BYTES];
+	size_t nr = fread(head, 1, sizeof(head), in);
+
+	if (!nr)
+		return error_set(error, -EINVAL, "cannot read '%s': it is empty", path);
+	if (nr == sizeof(head) && !memcmp(head, perf_data, sizeof(head))) {
+		(void)error_set(error, -EINVAL, "cannot read '%s': only perf itself can", path);
+		error_hint(error, "pipe what 'perf script -i %s' prints", path);
+		return -EINVAL;
+	}
+	(void)error_set(error, -EINVAL, "cannot read '%s': it is none of %s", path,
+			format_read_names(names));
+	error_hint(error, "--input-format says which, if it is one");
+	return -EINVAL;
+}
+
 static int read_stream(FILE *in, const char *path, const struct input_options *options,
 		       struct profile *profile, struct format_notes *notes, struct error *error)
 {
 	const struct format *format = format_of(in, options, path);
 	struct error why = {0};
-	char names[FORMAT_NAMES_BYTES];
 	int err;
 
 	if (!format)
-		err = error_set(&why, -EINVAL, "it is none of %s", format_read_names(names));
-	else
-		err = format->read(in, profile, notes, &why);
+		return not_a_profile(in, path, error);
+	err = format->read(in, profile, notes, &why);
 	if (err < 0)
 		return error_set(error, err, "cannot read '%s': %s", path,
 				 *why.text ? why.text : strerror(-err));
@@ -92,11 +153,14 @@ static int read_stream(FILE *in, const char *path, const struct input_options *o
 static int read_one(const char *path, const struct input_options *options, struct profile *profile,
 		    struct format_notes *notes, struct error *error)
 {
-	bool is_stdin = !strcmp(path, "-");
+	bool is_stdin = is_standard_input(path);
 	cleanup_file FILE *file = is_stdin ? NULL : fopen(path, "re");
+	struct stat status;
 
 	if (!is_stdin && !file)
 		return error_set_errno(error, "cannot open '%s'", path);
+	if (file && fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode))
+		return error_set(error, -EISDIR, "cannot read '%s': it is a folder", path);
 	return read_stream(is_stdin ? stdin : file, is_stdin ? "standard input" : path, options,
 			   profile, notes, error);
 }
@@ -115,6 +179,33 @@ static void free_profile(struct profile **profile)
 	profile_free(*profile);
 }
 
+static int tell_values(const struct profile *profile, const char *wanted, const char *path,
+		       struct error *error)
+{
+	size_t i, nr = 0;
+	char list[sizeof(error->hint)] = "";
+
+	for (i = 0; i < profile_nr_values(profile) && nr < sizeof(list); i++)
+		nr += (size_t)snprintf(
+			list + nr, sizeof(list) - nr, "%s%s", i ? ", " : "",
+			profile_string(profile, profile_value_type(profile, i).type));
+	(void)error_set(error, -EINVAL, "no value '%s' in '%s'", wanted, path);
+	error_hint(error, "it has %s", list);
+	return -EINVAL;
+}
+
+static int choose_value(struct profile *profile, const char *name, const char *path,
+			struct error *error)
+{
+	int number = profile_find_value(profile, name);
+
+	if (number == -ENOENT)
+		return tell_values(profile, name, path, error);
+	if (number < 0 || profile_choose_value(profile, (size_t)number) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	return 0;
+}
+
 /* The first one needs no merging. */
 static int add_input(struct inputs *inputs, const char *path, const struct input_options *options,
 		     struct error *error)
@@ -128,6 +219,12 @@ static int add_input(struct inputs *inputs, const char *path, const struct input
 	err = read_one(path, options, profile, &notes, error);
 	if (err)
 		return err;
+	if (options->value)
+		err = choose_value(profile, options->value, path, error);
+	if (!err)
+		err = common_values_add(&inputs->common, profile, path, error);
+	if (err)
+		return err;
 	add_notes(&inputs->notes, &notes);
 	if (!inputs->profile) {
 		inputs->profile = take_pointer(&profile);
@@ -139,31 +236,6 @@ static int add_input(struct inputs *inputs, const char *path, const struct input
 	return 0;
 }
 
-static int tell_values(const struct profile *profile, const char *wanted, struct error *error)
-{
-	size_t i, nr = 0;
-	char list[sizeof(error->hint)] = "";
-
-	for (i = 0; i < profile_nr_values(profile) && nr < sizeof(list); i++)
-		nr += (size_t)snprintf(
-			list + nr, sizeof(list) - nr, "%s%s", i ? ", " : "",
-			profile_string(profile, profile_value_type(profile, i).type));
-	(void)error_set(error, -EINVAL, "no value '%s' in the input", wanted);
-	error_hint(error, "it has %s", list);
-	return -EINVAL;
-}
-
-static int choose_value(struct profile *profile, const char *name, struct error *error)
-{
-	int number = profile_find_value(profile, name);
-
-	if (number == -ENOENT)
-		return tell_values(profile, name, error);
-	if (number < 0 || profile_choose_value(profile, (size_t)number) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	return 0;
-}
-
 int inputs_read(struct inputs *inputs, const struct input_options *options,
 		const char *const *paths, size_t nr, struct error *error)
 {
@@ -171,23 +243,25 @@ int inputs_read(struct inputs *inputs, const struct input_options *options,
 	size_t i;
 	int err = 0;
 
-	*inputs = (struct inputs){0};
-	if (!nr && isatty(STDIN_FILENO))
-		return error_set(error, -EINVAL, "no profile given");
+	*inputs = (struct inputs){.is_chosen = options->value != NULL};
 	if (!nr) {
 		paths = standard_input;
 		nr = 1;
 	}
 	for (i = 0; i < nr && !err; i++)
 		err = add_input(inputs, paths[i], options, error);
-	if (!err && options->value)
-		err = choose_value(inputs->profile, options->value, error);
-	return err;
+	if (err)
+		return err;
+	common_values_note(&inputs->common, inputs->note);
+	if (common_values_choose(&inputs->common, inputs->profile) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	return 0;
 }
 
 void inputs_clear(struct inputs *inputs)
 {
 	profile_free(inputs->profile);
+	common_values_clear(&inputs->common);
 	*inputs = (struct inputs){0};
 }
 
@@ -202,11 +276,33 @@ static void tell_dropped(uint64_t nr, const char *what, const char *why)
 			 why);
 }
 
+/* Of several events one is shown. How many samples there were is no event. */
+static void tell_events(const struct profile *profile)
+{
+	char list[256] = "";
+	size_t nr = 0, i;
+
+	for (i = 1; i < profile_nr_values(profile) && nr < sizeof(list); i++) {
+		const char *name = profile_string(profile, profile_value_type(profile, i).type);
+
+		if (strcmp(name, "samples") != 0)
+			nr += (size_t)snprintf(list + nr, sizeof(list) - nr, "%s%s", nr ? ", " : "",
+					       name);
+	}
+	if (nr)
+		complain("shows %s; the input also has %s: --value NAME shows another",
+			 profile_string(profile, profile_value_type(profile, 0).type), list);
+}
+
 void inputs_complain(const struct inputs *inputs)
 {
 	const struct format_notes *notes = &inputs->notes;
 	char number[COLUMNS_NUMBER_BYTES];
 
+	if (*inputs->note)
+		complain("%s", inputs->note);
+	if (notes->nr_events > 1 && !inputs->is_chosen)
+		tell_events(inputs->profile);
 	tell_dropped(notes->dropped_labels, "label", "that made no sense");
 	tell_dropped(notes->dropped_samples, "sample", "with negative values");
 	if (notes->bad_lines)

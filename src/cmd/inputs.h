@@ -1,6 +1,6 @@
 /*
  * Profiles read back from files: of any format that can be read, told by content or, with
- * --input-format, by name. Several are merged into one.
+ * --input-format, by name. Several are merged into one, whose counts are a value that all have.
  */
 #ifndef STOOK_CMD_INPUTS_H
 #define STOOK_CMD_INPUTS_H
@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "cmd/common_values.h"
 #include "cmd/option_table.h"
 #include "format/format.h"
 #include "profile/profile.h"
@@ -21,12 +22,28 @@ struct input_options {
 /* The rows: --input-format, --value. */
 struct option_group input_options_group(struct input_options *options);
 
+/* The files that are named on a command line. */
+struct input_paths {
+	const char **paths;
+	size_t nr, cap;
+};
+
+/* A word of a command line; for option_table_parse(), with a struct input_paths as context. */
+int input_paths_take(void *context, const char *word, struct error *error);
+void input_paths_clear(struct input_paths *paths);
+
+/* What inputs_read() can't mean: nothing at all, or standard input twice. 0 or -EINVAL. */
+int inputs_check(const char *const *paths, size_t nr, struct error *error);
+
 struct inputs {
 	struct profile *profile;
 	struct format_notes notes; /* of all of them */
+	bool is_chosen;		   /* what is shown was asked for, by --value */
+	struct common_values common;
+	char note[COMMON_VALUES_NOTE_BYTES]; /* if they count different things: what is shown */
 };
 
-/* "-" is standard input. No path: standard input, unless it is a terminal. 0 or a negative errno. */
+/* "-" is standard input, and so is no path at all. 0 or a negative errno. */
 int inputs_read(struct inputs *inputs, const struct input_options *options,
 		const char *const *paths, size_t nr, struct error *error);
 void inputs_clear(struct inputs *inputs);

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/number.h"
 
 /* Enough for the largest programs; the next file's symbols take the place of the last one's. */
 #define MAX_SYMBOL_BYTES (256UL << 20)
@@ -71,13 +70,11 @@ static int take_debug_dir(void *context, const char *value, struct error *error)
 
 static int take_symbol_bytes(void *context, const char *value, struct error *error)
 {
+	static const struct option_number symbol_bytes = {"--symbol-bytes", 1, 1ULL << 36,
+							  "bytes, at least 1"};
 	struct naming_options *options = context;
-	uint64_t bytes;
 
-	if (number_parse(value, 1ULL << 36, &bytes) < 0 || !bytes)
-		return option_bad(error, "--symbol-bytes", value, "bytes, at least 1");
-	options->max_bytes = bytes;
-	return 0;
+	return option_take_number(&symbol_bytes, value, &options->max_bytes, error);
 }
 
 static const struct option_row rows[] = {

@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -58,5 +59,26 @@ size_t option_table_rows(const struct option_table *table,
 
 /* "bad value 'x' for --opt: wanted"; returns -EINVAL. */
 int option_bad(struct error *error, const char *option, const char *value, const char *wanted);
+
+struct option_number {
+	const char *option;
+	uint64_t least, most;
+	const char *wanted; /* in words, for whoever gives another one */
+};
+
+/* 0, or -EINVAL as by option_bad(). */
+int option_take_number(const struct option_number *number, const char *value, uint64_t *ret,
+		       struct error *error);
+
+/* Which of the names it is, or -EINVAL as by option_bad(), which lists them. */
+int option_take_choice(const char *option, const char *value, const char *const *names, size_t nr,
+		       struct error *error);
+
+/*
+ * Names with commas between them, as bits: 1 for the first of `names`, and so on. 0, or -EINVAL as
+ * by option_bad(), which lists them.
+ */
+int option_take_set(const char *option, const char *value, const char *const *names, size_t nr,
+		    unsigned *ret, struct error *error);
 
 #endif

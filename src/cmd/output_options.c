@@ -67,6 +67,17 @@ static const struct option_row rows[] = {
 	 "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"},
 };
 
+int output_options_take_width(const char *value, unsigned *ret, struct error *error)
+{
+	static const struct option_number width = {"--width", 1, 10000, "a number of columns"};
+	uint64_t columns;
+	int err = option_take_number(&width, value, &columns, error);
+
+	if (!err)
+		*ret = (unsigned)columns;
+	return err;
+}
+
 struct option_group output_options_group(struct output_options *options)
 {
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};

@@ -21,4 +21,7 @@ struct output_options {
 /* The rows, for option_table_parse(). */
 struct option_group output_options_group(struct output_options *options);
 
+/* The columns of a report, of the commands that have --width. 0 or -EINVAL. */
+int output_options_take_width(const char *value, unsigned *ret, struct error *error);
+
 #endif

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/number.h"
 #include "session/probe_features.h"
 #include "target/pattern.h"
 
@@ -38,13 +37,11 @@ static int take_force(void *context, const char *value, struct error *error)
 
 static int take_max_probes(void *context, const char *value, struct error *error)
 {
+	static const struct option_number max_probes = {"--max-probes", 1, MAX_PROBES_LIMIT,
+							"1 to 16777216"};
 	struct probe_options *options = context;
-	uint64_t nr;
 
-	if (number_parse(value, MAX_PROBES_LIMIT, &nr) < 0 || !nr)
-		return option_bad(error, "--max-probes", value, "1 to 16777216");
-	options->max_probes = nr;
-	return 0;
+	return option_take_number(&max_probes, value, &options->max_probes, error);
 }
 
 static int take_debug_dir(void *context, const char *value, struct error *error)

@@ -32,22 +32,22 @@ static int take_cpus(void *context, const char *value, struct error *error)
 
 static int take_frequency(void *context, const char *value, struct error *error)
 {
+	static const struct option_number frequency = {"--frequency", 1, 1000000,
+						       "samples a second, 1 to 1000000"};
 	struct profile_options *options = context;
 
-	if (number_parse(value, 1000000, &options->rate.frequency) < 0 || !options->rate.frequency)
-		return option_bad(error, "--frequency", value, "samples a second, 1 to 1000000");
 	options->rate.period = 0;
-	return 0;
+	return option_take_number(&frequency, value, &options->rate.frequency, error);
 }
 
 static int take_period(void *context, const char *value, struct error *error)
 {
+	static const struct option_number period = {"--count", 1, INT64_MAX,
+						    "events a sample, at least 1"};
 	struct profile_options *options = context;
 
-	if (number_parse(value, INT64_MAX, &options->rate.period) < 0 || !options->rate.period)
-		return option_bad(error, "--count", value, "events a sample, at least 1");
 	options->rate.frequency = 0;
-	return 0;
+	return option_take_number(&period, value, &options->rate.period, error);
 }
 
 static int take_event(void *context, const char *value, struct error *error)

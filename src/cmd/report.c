@@ -84,9 +84,7 @@ static bool has_output(const struct output_options *options)
 static int open_outputs(struct report *report, struct error *error)
 {
 	const struct report_command_options *options = &report->options;
-	unsigned labels = report->inputs.notes.labels;
-	struct format_options format = {
-		.labels = options->labels ? options->labels : labels,
+	const struct format_options format = {
 		.report = &options->style,
 		.categories = report->categories,
 	};
@@ -97,7 +95,6 @@ static int open_outputs(struct report *report, struct error *error)
 		err = outputs_open(&report->kept, &report->for_programs, &format, false, error);
 	if (err || (has_output(&options->output) && !has_output(&report->for_people)))
 		return err;
-	format.labels = options->labels ? options->labels : labels & LABEL_COMM;
 	err = outputs_open(&report->shown, &report->for_people, &format, false, error);
 	if (options->width)
 		report->shown.format.width = options->width;
@@ -106,8 +103,11 @@ static int open_outputs(struct report *report, struct error *error)
 
 static int write_outputs(struct report *report, struct error *error)
 {
+	unsigned asked = report->options.labels, there = report->inputs.notes.labels;
 	int err = 0;
 
+	report->kept.format.labels = asked ? asked : there;
+	report->shown.format.labels = asked ? asked : there & LABEL_COMM;
 	if (report->kept.options)
 		err = outputs_write(&report->kept, report->inputs.profile, error);
 	if (!err && report->shown.options)
@@ -120,8 +120,8 @@ static int write_outputs(struct report *report, struct error *error)
 static int read_inputs(struct report *report, struct error *error)
 {
 	struct report_command_options *options = &report->options;
-	int err = inputs_read(&report->inputs, &options->input, options->paths, options->nr_paths,
-			      error);
+	int err = inputs_read(&report->inputs, &options->input, options->paths.paths,
+			      options->paths.nr, error);
 
 	if (!err && profile_nr_samples(report->inputs.profile))
 		err = report_options_check(options, report->inputs.notes.labels, error);
@@ -139,9 +139,9 @@ static int run(struct report *report, struct error *error)
 	int err = category_file_load(report->options.categories, &report->categories, error);
 
 	if (!err)
-		err = read_inputs(report, error);
-	if (!err)
 		err = open_outputs(report, error);
+	if (!err)
+		err = read_inputs(report, error);
 	return err ? err : write_outputs(report, error);
 }
 

@@ -12,15 +12,15 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
+#include "cmd/label_keys.h"
+#include "cmd/quiet_option.h"
 #include "profile/profile.h"
 
 #define KEYS_WANTED "some of function, module, comm, pid, tid, cpu, cgroup, line, kind, category"
-#define BY_WANTED   "some of comm, pid, tid, cpu, cgroup"
 #define PATHS_WANTED                                                                       \
 	"graph, fractal, flat, folded or none, a percentage, a limit of branches, caller " \
 	"or callee"
-#define MAX_ROWS  1000000
-#define MAX_WIDTH 10000
+#define MAX_ROWS 1000000
 
 /* What rows and heads are told apart by; perf's words beside ours. */
 static const struct key {
@@ -85,20 +85,8 @@ static int take_groups(void *context, const char *value, struct error *error)
 static int take_by(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
-	const char *at = value;
 
-	options->labels = 0;
-	for (;;) {
-		size_t nr = strcspn(at, ",");
-		const struct key *key = find_key(at, nr);
-
-		if (!key || !key->label)
-			return option_bad(error, "--by", value, BY_WANTED);
-		options->labels |= key->label;
-		if (!at[nr])
-			return 0;
-		at += nr + 1;
-	}
+	return label_keys_take(value, &options->labels, error);
 }
 
 /* --- paths: perf report's -g ----------------------------------------------------------------- */
@@ -220,20 +208,29 @@ static int take_no_children(void *context, const char *value, struct error *erro
 
 static int take_top(void *context, const char *value, struct error *error)
 {
+	static const struct option_number top = {"--top", 1, MAX_ROWS,
+						 "a number of rows, at least 1"};
 	struct report_command_options *options = context;
-	uint64_t number;
+	int err = option_take_number(&top, value, &options->style.max_rows, error);
 
-	if (number_parse(value, MAX_ROWS, &number) < 0 || !number)
-		return option_bad(error, "--top", value, "a number of rows");
-	options->style.max_rows = (unsigned)number;
-	return 0;
+	if (err)
+		error_hint(error,
+			   "perf's -n, numbers of samples, is not needed: the table has them");
+	return err;
 }
 
 static int take_limit(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
 
-	if (parse_percent(value, &options->style.least_percent) < 0)
+	cleanup_free char *number = strdup(value);
+	size_t nr = strlen(value);
+
+	if (!number)
+		return error_set(error, -ENOMEM, "out of memory");
+	if (nr && number[nr - 1] == '%')
+		number[nr - 1] = '\0';
+	if (parse_percent(number, &options->style.least_percent) < 0)
 		return option_bad(error, "--percent-limit", value, "a percentage");
 	return 0;
 }
@@ -249,53 +246,63 @@ static int take_categories(void *context, const char *value, struct error *error
 static int take_width(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
-	uint64_t number;
 
-	if (number_parse(value, MAX_WIDTH, &number) < 0 || !number)
-		return option_bad(error, "--width", value, "a number of columns");
-	options->width = (unsigned)number;
-	return 0;
+	return output_options_take_width(value, &options->width, error);
 }
 
-static int take_quiet(void *context, const char *value, struct error *error)
+static int take_input(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
 
-	options->is_quiet = true;
+	return input_paths_take(&options->paths, value, error);
+}
+
+static int take_module(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	return filter_options_take_pattern(&options->filter, FILTER_MODULE, FILTER_WANTED, value,
+					   error);
+}
+
+static int take_symbol(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	return filter_options_take_pattern(&options->filter, FILTER_SYMBOL, FILTER_WANTED, value,
+					   error);
+}
+
+/* There is no other way than to print it. */
+static int take_stdio(void *context, const char *value, struct error *error)
+{
 	return 0;
 }
 
 static const struct option_row rows[] = {
-	{'g', "call-graph", "WORDS", take_paths,
+	{'i', "input", "FILE", take_input, "the same as IN"},
+	{'g', "call-graph", "WORD,…", take_paths,
 	 "paths as perf shows them: graph,0.5,caller; fractal, flat, folded, none; callee"},
 	{'G', "inverted", NULL, take_inverted, "callers above callees: the default"},
 	{0, "children", NULL, take_children, "sort by total, callees included"},
 	{0, "no-children", NULL, take_no_children, "sort by self: the default"},
-	{'s', "sort", "KEYS", take_groups, "the same as --group-by"},
-	{0, "group-by", "KEYS", take_groups,
+	{'s', "sort", "KEY,…", take_groups, "the same as --group-by"},
+	{0, "group-by", "KEY,…", take_groups,
 	 "a row for each function, module, comm, pid, tid, cpu, cgroup, line, kind, category"},
-	{'n', "top", "N", take_top, "so many rows; 20"},
+	{'n', "top", "N", take_top, "so many rows of the table; 20"},
 	{0, "percent-limit", "PERCENT", take_limit, "leave lighter rows out"},
 	{0, "categories", "FILE", take_categories,
 	 "shares of categories by a table 'category: pattern …', or by the one for the 'kernel'"},
-	{0, "by", "KEYS", take_by,
+	{0, "by", "KEY,…", take_by,
 	 "labels above the paths: comm (the default), pid, tid, cpu, cgroup"},
+	{0, "stdio", NULL, take_stdio, "nothing more: taken since perf report has it"},
+	{0, "dsos", "RE", take_module, "the same as --module: perf's word"},
+	{0, "dso", "RE", take_module, "likewise"},
+	{0, "symbols", "RE", take_symbol, "the same as --symbol: perf's word"},
 	{'w', "width", "COLUMNS", take_width, "of the report; the terminal's, else 80"},
-	{'q', "quiet", NULL, take_quiet, "nothing but results and errors"},
 };
 
 /* --- all of it ------------------------------------------------------------------------------- */
-
-static int take_input(void *context, const char *word, struct error *error)
-{
-	struct report_command_options *options = context;
-
-	if (array_reserve(&options->paths, &options->cap_paths, options->nr_paths + 1,
-			  sizeof(*options->paths)) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	options->paths[options->nr_paths++] = word;
-	return 0;
-}
 
 /* Rows by category need a table; whoever names none means the kernel's. */
 static void fill_in(struct report_command_options *options)
@@ -311,23 +318,21 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 			 struct error *error)
 {
 	const struct option_group groups[] = {
-		{rows, ARRAY_SIZE(rows), options},
-		output_options_group(&options->output),
-		filter_options_group(&options->filter),
-		input_options_group(&options->input),
+		{rows, ARRAY_SIZE(rows), options},	output_options_group(&options->output),
+		filter_options_group(&options->filter), input_options_group(&options->input),
+		quiet_option_group(&options->is_quiet),
 	};
 	const struct option_table table = {
 		.groups = groups,
 		.nr_groups = ARRAY_SIZE(groups),
-		.take_word = take_input,
-		.context = options,
+		.take_word = input_paths_take,
+		.context = &options->paths,
 		.usage = "usage: stook report [OPTIONS] [IN…]\n"
 			 "\n"
-			 "Shows profiles as a table and a tree, or turns them into another format. "
-			 "IN: "
-			 "pprof,\n"
-			 "folded stacks, or what 'perf script' prints; without it, or for -, "
-			 "stdin.\n",
+			 "Shows profiles as a table and a tree, or turns them into another "
+			 "format.\n"
+			 "IN: pprof, folded stacks, or what 'perf script' prints; without it, or "
+			 "for -, stdin.\n",
 		.examples =
 			"\nexamples:\n"
 			"  perf script | stook report\n"
@@ -337,6 +342,8 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 	};
 	int err = option_table_parse(&table, argc, argv, error);
 
+	if (!err)
+		err = inputs_check(options->paths.paths, options->paths.nr, error);
 	fill_in(options);
 	return err;
 }
@@ -344,7 +351,7 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 void report_options_clear(struct report_command_options *options)
 {
 	filter_options_clear(&options->filter);
-	free(options->paths);
+	input_paths_clear(&options->paths);
 }
 
 static const struct key *key_of_label(unsigned label)
@@ -372,6 +379,7 @@ int report_options_check(const struct report_command_options *options, unsigned 
 		return 0;
 	(void)error_set(error, -EINVAL, "the profile does not tell samples apart by %s",
 			key_of_label(missing & -missing)->name);
-	error_hint(error, "take it with --by %s", key_of_label(missing & -missing)->name);
+	error_hint(error, "take it with --by %s; perf's text with 'perf script -F +%s'",
+		   key_of_label(missing & -missing)->name, key_of_label(missing & -missing)->name);
 	return -EINVAL;
 }

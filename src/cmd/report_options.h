@@ -12,8 +12,7 @@
 #include "format/report_style.h"
 
 struct report_command_options {
-	const char **paths;
-	size_t nr_paths, cap_paths;
+	struct input_paths paths;
 	struct input_options input;
 	struct filter_options filter;
 	struct output_options output;

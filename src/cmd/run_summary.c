@@ -318,9 +318,10 @@ static void print_cost(const struct run_summary *run, FILE *out)
 	fprintf(out, " (%.2f %% of %zu CPU%s)",
 		100 * own / ((double)(run->now_ns - run->exec_ns) / 1e9) / (double)run->nr_cpus,
 		run->nr_cpus, run->nr_cpus == 1 ? "" : "s");
-	fprintf(out, ", memory %.1f MB, kernel maps %.1f MB\n",
+	fprintf(out, ", memory %.1f MB, kernel maps %.1f MB%s\n",
 		megabytes((uint64_t)usage.ru_maxrss * 1024),
-		megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes));
+		megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes),
+		run->is_unwritten ? ", before this was written" : "");
 }
 
 static void print_why_none(const struct run_summary *run, FILE *out)
@@ -335,8 +336,8 @@ static void print_why_none(const struct run_summary *run, FILE *out)
 		fputs("         nothing that was asked for was hit in this time\n", out);
 	else if (session->accounting.sum.filtered)
 		fputs("         what was asked for did not run on a CPU in this time (children "
-		      "that "
-		      "are there already are not included)\n",
+		      "that are there\n"
+		      "         already are not included: -p $(pgrep -d, NAME) takes them all)\n",
 		      out);
 	else
 		fputs("         nothing ran in this time\n", out);

@@ -2,6 +2,7 @@
 #ifndef STOOK_CMD_RUN_SUMMARY_H
 #define STOOK_CMD_RUN_SUMMARY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -21,6 +22,7 @@ struct run_summary {
 	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	size_t nr_cpus;
+	bool is_unwritten; /* results are still to be written, which costs, too */
 };
 
 void run_summary_print(const struct run_summary *run, const struct stack_options *options,

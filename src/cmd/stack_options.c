@@ -2,7 +2,6 @@
 #include "cmd/stack_options.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "bpf/wire.h"
-#include "profile/profile.h"
+#include "cmd/label_keys.h"
 
 /* Maps are exchanged at the end of each slice, which takes some 10 ms. */
 #define MIN_SLICE_NS (100 * NS_PER_MS)
@@ -52,23 +51,8 @@ static int take_kernel(void *context, const char *value, struct error *error)
 static int take_by(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
-	static const char *const names[] = {"pid", "tid", "comm", "cpu", "cgroup"};
-	const char *at = value;
 
-	options->labels = 0;
-	for (;;) {
-		size_t length = strcspn(at, ","), i;
-
-		for (i = 0; i < ARRAY_SIZE(names); i++)
-			if (strlen(names[i]) == length && !strncmp(names[i], at, length))
-				break;
-		if (i == ARRAY_SIZE(names))
-			return option_bad(error, "--by", value, "of pid, tid, comm, cpu, cgroup");
-		options->labels |= 1U << i; /* the order of enum label */
-		if (!at[length])
-			return 0;
-		at += length + 1;
-	}
+	return label_keys_take(value, &options->labels, error);
 }
 
 static int take_timeline(void *context, const char *value, struct error *error)
@@ -82,39 +66,33 @@ static int take_timeline(void *context, const char *value, struct error *error)
 
 static int take_depth(void *context, const char *value, struct error *error)
 {
+	static const struct option_number max_depth = {"--max-depth", 1, WIRE_MAX_USER_FRAMES,
+						       "frames of a stack, 1 to 512"};
 	struct stack_options *options = context;
-	uint64_t depth;
 
-	if (number_parse(value, WIRE_MAX_USER_FRAMES, &depth) < 0 || !depth)
-		return option_bad(error, "--max-depth", value, "frames of a stack, 1 to 512");
-	options->max_depth = (uint32_t)depth;
-	return 0;
+	return option_take_number(&max_depth, value, &options->max_depth, error);
 }
 
 static int take_unwind(void *context, const char *value, struct error *error)
 {
+	static const char *const names[] = {
+		[UNWIND_AUTO] = "auto", [UNWIND_CFI] = "cfi", [UNWIND_FP] = "fp"};
 	struct stack_options *options = context;
-	static const char *const names[] = {"auto", "cfi", "fp"};
-	size_t i;
+	int mode = option_take_choice("--unwind", value, names, ARRAY_SIZE(names), error);
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(value, names[i]))
-			break;
-	if (i == ARRAY_SIZE(names))
-		return option_bad(error, "--unwind", value, "auto, cfi or fp");
-	options->unwind = (enum unwind_mode)i;
+	if (mode < 0)
+		return mode;
+	options->unwind = (enum unwind_mode)mode;
 	return 0;
 }
 
 static int take_table_bytes(void *context, const char *value, struct error *error)
 {
+	static const struct option_number table_bytes = {"--table-bytes", 1ULL << 20, 1ULL << 30,
+							 "1 MiB to 1 GiB, in bytes"};
 	struct stack_options *options = context;
-	uint64_t bytes;
 
-	if (number_parse(value, 1ULL << 30, &bytes) < 0 || bytes < 1ULL << 20)
-		return option_bad(error, "--table-bytes", value, "1 MiB to 1 GiB, in bytes");
-	options->max_table_bytes = bytes;
-	return 0;
+	return option_take_number(&table_bytes, value, &options->max_table_bytes, error);
 }
 
 static int take_table_cache(void *context, const char *value, struct error *error)
@@ -174,13 +152,11 @@ static int take_ring_bytes(void *context, const char *value, struct error *error
 
 static int take_max_counts(void *context, const char *value, struct error *error)
 {
+	static const struct option_number max_counts = {"--count-entries", 1, 1ULL << 24,
+							"1 to 16777216"};
 	struct stack_options *options = context;
-	uint64_t nr;
 
-	if (number_parse(value, 1ULL << 24, &nr) < 0 || !nr)
-		return option_bad(error, "--count-entries", value, "1 to 16777216");
-	options->max_counts = nr;
-	return 0;
+	return option_take_number(&max_counts, value, &options->max_counts, error);
 }
 
 static const struct option_row rows[] = {

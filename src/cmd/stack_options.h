@@ -29,7 +29,7 @@ struct stack_options {
 	size_t max_table_bytes;	  /* 0: the default */
 	const char *table_folder; /* NULL: the default; "none" */
 	bool force;
-	uint32_t max_depth; /* 0: the default */
+	uint64_t max_depth; /* 0: the default */
 
 	struct naming_options naming;
 	bool java, no_symbols;

@@ -89,6 +89,7 @@ static int note_verdict(struct stack_run *run, struct error *error)
 	err = summarize(run, &summary, error);
 	if (err)
 		return err;
+	summary.is_unwritten = true;
 	origin.duration_ns = summary.session.sampled_ns;
 	profile_set_origin(profile, &origin);
 	if (add_comments(run, &summary) < 0)

@@ -37,13 +37,13 @@ static int read_online_cpus(struct stack_run *run, struct error *error)
 	return 0;
 }
 
-static uint32_t max_frames(bool not_wanted, uint32_t max_depth, uint32_t most)
+static uint32_t max_frames(bool not_wanted, uint64_t max_depth, uint32_t most)
 {
 	if (not_wanted)
 		return 0;
 	if (!max_depth)
 		max_depth = DEFAULT_DEPTH;
-	return max_depth < most ? max_depth : most;
+	return max_depth < most ? (uint32_t)max_depth : most;
 }
 
 static const char *table_folder(const struct stack_options *options)

@@ -24,6 +24,7 @@
 #include "cmd/naming_notes.h"
 #include "cmd/naming_options.h"
 #include "cmd/outputs.h"
+#include "cmd/quiet_option.h"
 #include "elf/debug_file.h"
 #include "format/columns.h"
 #include "sym/symbolizer.h"
@@ -39,18 +40,6 @@ struct symbolize {
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
-
-static int take_quiet(void *context, const char *value, struct error *error)
-{
-	struct symbolize *symbolize = context;
-
-	symbolize->is_quiet = true;
-	return 0;
-}
-
-static const struct option_row rows[] = {
-	{'q', "quiet", NULL, take_quiet, "nothing but results and errors"},
-};
 
 static int take_input(void *context, const char *word, struct error *error)
 {
@@ -68,7 +57,7 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 	const struct option_group groups[] = {
 		output_options_group(&symbolize->output),
 		naming_options_group(&symbolize->naming),
-		{rows, ARRAY_SIZE(rows), symbolize},
+		quiet_option_group(&symbolize->is_quiet),
 	};
 	const struct option_table table = {
 		.groups = groups,

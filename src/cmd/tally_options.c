@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <string.h>
 
 #include "base/array.h"
-#include "base/number.h"
 
 #define ROWS_MAX (1U << 20)
 
@@ -42,13 +40,11 @@ static int take_linear(void *context, const char *value, struct error *error)
 
 static int take_top(void *context, const char *value, struct error *error)
 {
+	static const struct option_number top = {"--top", 1, INT_MAX,
+						 "a number of rows, at least 1"};
 	struct tally_options *options = context;
-	uint64_t nr;
 
-	if (number_parse(value, INT_MAX, &nr) < 0 || !nr)
-		return option_bad(error, "--top", value, "a number of rows, at least 1");
-	options->top = nr;
-	return 0;
+	return option_take_number(&top, value, &options->top, error);
 }
 
 static int take_sort(void *context, const char *value, struct error *error)
@@ -58,25 +54,19 @@ static int take_sort(void *context, const char *value, struct error *error)
 		[TALLY_BY_MIN] = "min",	    [TALLY_BY_AVG] = "avg", [TALLY_BY_MAX] = "max",
 	};
 	struct tally_options *options = context;
-	size_t i;
+	int order = option_take_choice("--sort", value, names, ARRAY_SIZE(names), error);
 
-	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(value, names[i]))
-			break;
-	if (i == ARRAY_SIZE(names))
-		return option_bad(error, "--sort", value, "count, key, sum, min, avg or max");
-	options->order = (enum tally_order)i;
+	if (order < 0)
+		return order;
+	options->order = (enum tally_order)order;
 	return 0;
 }
 
 static int take_limit(const char *option, const char *value, size_t *ret, struct error *error)
 {
-	uint64_t nr;
+	const struct option_number limit = {option, 1, ROWS_MAX, "a number from 1 to 1048576"};
 
-	if (number_parse(value, ROWS_MAX, &nr) < 0 || !nr)
-		return option_bad(error, option, value, "a number from 1 to 1048576");
-	*ret = nr;
-	return 0;
+	return option_take_number(&limit, value, ret, error);
 }
 
 static int take_max_rows(void *context, const char *value, struct error *error)

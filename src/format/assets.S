@@ -14,11 +14,20 @@ asset_\name:
 	.endm
 
 	.section .rodata
-	asset svg_js, "src/format/page/svg.js"
 	asset page_html, "src/format/page/page.html"
 	asset page_css, "src/format/page/page.css"
 
-	/* One script of several files, in this order. */
+	/* Scripts of several files, in this order. The picture's are one function. */
+	.global asset_svg_js
+	.type asset_svg_js, %object
+asset_svg_js:
+	.ascii "(function () {\n'use strict';\n\n"
+	.irp name, svg, svg_search, svg_keys, svg_state, svg_start
+	.incbin "src/format/page/\name\().js"
+	.endr
+	.asciz "})();\n"
+	.size asset_svg_js, . - asset_svg_js
+
 	.global asset_page_js
 	.type asset_page_js, %object
 asset_page_js:

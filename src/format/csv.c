@@ -19,3 +19,8 @@ void csv_write_string(FILE *out, const char *text)
 	}
 	(void)putc('"', out);
 }
+
+void csv_end_row(FILE *out)
+{
+	(void)fputs("\r\n", out);
+}

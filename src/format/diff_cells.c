@@ -4,7 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "format/columns.h"
+
 #define RELATIVE_BYTES 16
+#define NARROW_WIDTH   80 /* below it there is no room for errors and relative changes */
+#define MAX_SIGMA      1000
 #define MAX_PERCENT    10000 /* relative changes beyond it are told as a factor */
 
 static const char *const colors[] = {
@@ -27,9 +31,30 @@ double diff_cells_number(const struct difference_scale *scale, double number)
 	return scale->by_time ? number : 100 * number;
 }
 
+static bool is_narrow(const struct diff_terminal *terminal)
+{
+	return terminal->width < NARROW_WIDTH;
+}
+
+bool diff_cells_have_errors(const struct diff_terminal *terminal)
+{
+	return !is_narrow(terminal);
+}
+
+size_t diff_cells_columns(const struct diff_terminal *terminal)
+{
+	return is_narrow(terminal) ? 34 : 51;
+}
+
 void diff_cells_write_head(const struct diff_terminal *terminal)
 {
-	(void)fprintf(terminal->out, "%8s %8s %16s %7s  ", "BEFORE", "AFTER", "CHANGE", "REL");
+	if (is_narrow(terminal))
+		(void)fprintf(terminal->out, "%8s %8s %7s %6s", "BEFORE", "AFTER", "CHANGE",
+			      "SIGMA");
+	else
+		(void)fprintf(terminal->out, "%8s %8s %16s %6s %7s", "BEFORE", "AFTER", "CHANGE",
+			      "SIGMA", "REL");
+	columns_pad(terminal->out, 2);
 }
 
 /* Digits behind the point that the error leaves a meaning, of what fits into seven columns. */
@@ -69,8 +94,17 @@ static const char *relative(const struct difference *difference, char buffer[REL
 	return buffer;
 }
 
-void diff_cells_write(const struct diff_terminal *terminal, const struct difference_scale *scale,
-		      const struct difference *difference)
+/* With as many digits as the foot has of the one that decides. */
+static void write_sigma(FILE *out, double sigma)
+{
+	if (sigma >= MAX_SIGMA)
+		(void)fprintf(out, " %6.0e", sigma);
+	else
+		(void)fprintf(out, " %6.2f", sigma);
+}
+
+static void write_cells(const struct diff_terminal *terminal, const struct difference_scale *scale,
+			const struct difference *difference, bool with_sigma)
 {
 	const char *unit = scale->by_time ? " " : "%";
 	double error = diff_cells_number(scale, difference->error);
@@ -83,10 +117,30 @@ void diff_cells_write(const struct diff_terminal *terminal, const struct differe
 	(void)putc(' ', out);
 	write_number(out, diff_cells_number(scale, difference->after), error, false, unit);
 	(void)putc(' ', out);
-	write_number(out, diff_cells_number(scale, difference->change), error, true,
-		     terminal->ascii ? "+-" : " ±");
-	write_number(out, error, error, false, "");
-	(void)fprintf(out, " %7s  ", relative(difference, buffer));
+	write_number(out, diff_cells_number(scale, difference->change), error, true, "");
+	if (!is_narrow(terminal)) {
+		(void)fputs(terminal->ascii ? "+-" : " ±", out);
+		write_number(out, error, error, false, "");
+	}
+	if (with_sigma)
+		write_sigma(out, difference->sigma);
+	else
+		columns_pad(out, 7);
+	if (!is_narrow(terminal))
+		(void)fprintf(out, " %7s", relative(difference, buffer));
+	columns_pad(out, 2);
+}
+
+void diff_cells_write(const struct diff_terminal *terminal, const struct difference_scale *scale,
+		      const struct difference *difference)
+{
+	write_cells(terminal, scale, difference, true);
+}
+
+void diff_cells_write_sum(const struct diff_terminal *terminal,
+			  const struct difference_scale *scale, const struct difference *difference)
+{
+	write_cells(terminal, scale, difference, false);
 }
 
 void diff_cells_end(const struct diff_terminal *terminal)

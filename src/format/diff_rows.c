@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
-#include "format/columns.h"
+#include "base/stream.h"
 #include "format/csv.h"
 #include "format/diff_cells.h"
 #include "format/json.h"
@@ -19,7 +20,7 @@ int diff_rows_compare(struct comparison *comparison, const struct profile *profi
 		.labels = options->labels & LABEL_COMM,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
-		.show_modules = true,
+		.show_modules = !style->no_modules,
 		.fold_recursion = true,
 		.no_places = true,
 	};
@@ -27,15 +28,7 @@ int diff_rows_compare(struct comparison *comparison, const struct profile *profi
 	return comparison_init(comparison, profile, &names, style);
 }
 
-static int flushed(FILE *out)
-{
-	errno = 0;
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
-static const char *module_of(const struct comparison *comparison, const struct difference_row *row)
+const char *diff_rows_module(const struct comparison *comparison, const struct difference_row *row)
 {
 	if (comparison->style.group != DIFFERENCE_BY_FUNCTION || row->module == MODULE_NR_UNKNOWN)
 		return NULL;
@@ -92,7 +85,7 @@ static void write_json_row(const struct comparison *comparison, const struct dif
 	(void)fputs("\n  {\"name\": ", out);
 	json_write_string(out, difference_rows_name(&comparison->rows, row));
 	(void)fputs(", \"module\": ", out);
-	json_write_string(out, module_of(comparison, row));
+	json_write_string(out, diff_rows_module(comparison, row));
 	(void)fputs(",\n   \"self\": {", out);
 	write_json_pair(comparison, &row->self, out);
 	(void)fputs("},\n   \"total\": {", out);
@@ -157,8 +150,9 @@ int diff_rows_write_json(const struct profile *profile, const struct format_opti
 	way = calloc((size_t)comparison.paths.nodes.nr_depths + 1, sizeof(*way));
 	if (!way)
 		return -ENOMEM;
+	errno = 0;
 	write_json(&comparison, way, out);
-	return flushed(out);
+	return stream_finish(out);
 }
 
 /* --- CSV ------------------------------------------------------------------------------------- */
@@ -172,35 +166,41 @@ static void write_csv_pair(const struct difference_pair *pair, FILE *out)
 		      diff_cells_kind(is->kind));
 }
 
-int diff_rows_write_csv(const struct profile *profile, const struct format_options *options,
-			const struct comparison_style *style, FILE *out)
+static void write_csv_headings(const char *what, FILE *out)
 {
 	static const char *const kinds[] = {"self", "total"};
-	cleanup(comparison_clear) struct comparison comparison = {0};
-	int err = diff_rows_compare(&comparison, profile, options, style);
-	const char *what;
 	size_t i;
 
-	if (err)
-		return err;
-	what = comparison.scale.by_time ? "rate" : "share";
 	(void)fputs("name,module", out);
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		(void)fprintf(out,
 			      ",%s_before,%s_after,%s_before_%s,%s_after_%s,%s_change,%s_error,"
 			      "%s_sigma,%s_kind",
 			      kinds[i], kinds[i], kinds[i], what, kinds[i], what, kinds[i],
 			      kinds[i], kinds[i], kinds[i]);
-	(void)fputs("\r\n", out);
-	for (i = 0; i < comparison.rows.nr; i++) {
+	csv_end_row(out);
+}
+
+int diff_rows_write_csv(const struct profile *profile, const struct format_options *options,
+			const struct comparison_style *style, FILE *out)
+{
+	cleanup(comparison_clear) struct comparison comparison = {0};
+	int err = diff_rows_compare(&comparison, profile, options, style);
+	size_t i;
+
+	if (err)
+		return err;
+	errno = 0;
+	write_csv_headings(comparison.scale.by_time ? "rate" : "share", out);
+	for (i = 0; i < comparison.rows.nr && !ferror(out); i++) {
 		const struct difference_row *row = &comparison.rows.rows[i];
 
 		csv_write_string(out, difference_rows_name(&comparison.rows, row));
 		(void)putc(',', out);
-		csv_write_string(out, module_of(&comparison, row));
+		csv_write_string(out, diff_rows_module(&comparison, row));
 		write_csv_pair(&row->self, out);
 		write_csv_pair(&row->total, out);
-		(void)fputs("\r\n", out);
+		csv_end_row(out);
 	}
-	return flushed(out);
+	return stream_finish(out);
 }

@@ -14,8 +14,7 @@
  *
  * dispersion is that of all functions, see difference_spread.h. by_time has "before_rate" and
  * "after_rate". kind: more, less, new, gone, or null for what may be chance. CSV has the rows, all of
- * them; Markdown the rows and paths that changed. Folded is a line a stack, `STACK BEFORE AFTER`, as
- * difffolded.pl writes them.
+ * them; Markdown the rows and paths that changed.
  */
 #ifndef STOOK_FORMAT_DIFF_ROWS_H
 #define STOOK_FORMAT_DIFF_ROWS_H
@@ -32,11 +31,12 @@ int diff_rows_write_csv(const struct profile *profile, const struct format_optio
 			const struct comparison_style *style, FILE *out);
 int diff_rows_write_markdown(const struct profile *profile, const struct format_options *options,
 			     const struct comparison_style *style, FILE *out);
-int diff_rows_write_folded(const struct profile *profile, const struct format_options *options,
-			   FILE *out);
 
 /* The comparison as all of them name it. 0, -ENOMEM or -EINVAL. */
 int diff_rows_compare(struct comparison *comparison, const struct profile *profile,
 		      const struct format_options *options, const struct comparison_style *style);
+
+/* The module of a row of functions; NULL: of another one, or not known. */
+const char *diff_rows_module(const struct comparison *comparison, const struct difference_row *row);
 
 #endif

@@ -2,7 +2,7 @@
  * A difference as text: the functions whose share changed, and the call paths; see comparison.h.
  *
  * What may be chance stands below a line that says how much it is. UTF-8 and colours are for terminals
- * that show them; no line is wider than asked for.
+ * that show them; no line is wider than asked for, or than 60 columns.
  */
 #ifndef STOOK_FORMAT_DIFF_TABLE_H
 #define STOOK_FORMAT_DIFF_TABLE_H

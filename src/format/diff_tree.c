@@ -33,8 +33,8 @@ static const char *name_of(const struct tree_writer *writer, uint32_t node)
 
 static size_t write_guides(const struct tree_writer *writer, const struct difference_line *line)
 {
-	size_t room =
-		(writer->terminal->width - DIFF_CELLS_COLUMNS - LEAST_NAME_COLUMNS) / LEVEL_COLUMNS;
+	size_t columns = writer->terminal->width - diff_cells_columns(writer->terminal);
+	size_t room = (columns - LEAST_NAME_COLUMNS) / LEVEL_COLUMNS;
 	size_t first = line->level > room ? line->level - room : 0;
 	size_t i;
 
@@ -82,7 +82,7 @@ static void write_line(const struct tree_writer *writer, const struct difference
 		       uint32_t *way)
 {
 	const struct diff_terminal *terminal = writer->terminal;
-	size_t columns = terminal->width - DIFF_CELLS_COLUMNS;
+	size_t columns = terminal->width - diff_cells_columns(terminal);
 
 	diff_cells_write(terminal, &writer->comparison->paths.scale, &line->pair.is);
 	columns -= write_guides(writer, line);

@@ -1,6 +1,6 @@
 /*
- * How flame graphs look: the options of flamegraph.pl by the same names, for the formats that draw one.
- * A style of zeros is the default.
+ * How flame graphs look: the options of flamegraph.pl by the same names, for the formats that draw
+ * one. A style of zeros is the default.
  */
 #ifndef STOOK_FORMAT_FLAME_STYLE_H
 #define STOOK_FORMAT_FLAME_STYLE_H
@@ -13,7 +13,7 @@ struct palette; /* see format/palette.h */
 struct palette_map;
 
 struct flame_style {
-	const char *title, *subtitle, *notes; /* NULL: a title that says what was sampled; none */
+	const char *title, *subtitle, *notes; /* NULL: what was sampled; how many samples; none */
 	const char *countname, *nametype;     /* NULL: what the counts are of; "Function:" */
 	const char *fonttype;		      /* NULL: Verdana */
 	const char *bgcolors;		      /* NULL: by palette; a name, or #rrggbb */

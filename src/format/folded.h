@@ -13,7 +13,8 @@
  * if its file could not be read any more. A stack that should be there and could not be read is
  * `[Missed User Stack]` or `[Missed Kernel Stack]`. `;` in names becomes `:`, control characters
  * become `?`; spaces stay. No line comes twice. Lines are sorted by count, heaviest first, then by
- * text, so equal profiles give equal files.
+ * text, so equal profiles give equal files. A difference has two counts a line, BEFORE COUNT, and is
+ * sorted by their sum.
  */
 #ifndef STOOK_FORMAT_FOLDED_H
 #define STOOK_FORMAT_FOLDED_H
@@ -29,6 +30,7 @@ struct folded_options {
 	bool annotate;	 /* _[k] behind kernel frames, _[i] inlined ones, _[j] run-time code */
 	bool no_user;	 /* user stacks were not asked for: none is "missed" */
 	bool no_kernel;
+	size_t before; /* number of the value that stands before the count; 0: none does */
 };
 
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */

@@ -16,15 +16,6 @@ static bool is_blank(char byte)
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-struct folded_scale folded_scale(unsigned decimals)
-{
-	struct folded_scale scale = {.decimals = decimals, .factor = 1};
-
-	for (; decimals; decimals--)
-		scale.factor *= 10;
-	return scale;
-}
-
 /* A number's text. */
 struct digits {
 	const char *whole, *fraction;
@@ -38,7 +29,6 @@ static bool find_digits(const char *text, size_t nr, struct digits *ret)
 
 	while (start && is_digit(text[start - 1]))
 		start--;
-	dot = start;
 	if (start && text[start - 1] == '.')
 		for (dot = --start; start && is_digit(text[start - 1]);)
 			start--;

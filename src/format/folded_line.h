@@ -10,16 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Counts may have a fraction, as `12.5`; so many digits of it are worth keeping. */
-#define FOLDED_MAX_DECIMALS 6
-
-/* What a number is multiplied by, to be a whole one. */
-struct folded_scale {
-	unsigned decimals;
-	uint64_t factor; /* 10 to the power of it */
-};
-
-struct folded_scale folded_scale(unsigned decimals);
+#include "format/folded_scale.h"
 
 /*
  * Takes the number off the end of a text, and one byte of whitespace before it: *nr is what is left.

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/line_reader.h"
 #include "format/folded_line.h"
+#include "format/folded_stack.h"
 #include "format/folded_words.h"
 #include "profile/difference.h"
 #include "profile/profile_values.h"
@@ -36,9 +37,7 @@ struct reader {
 	size_t nr_line, nr_before, cap_line;
 	bool has_marks;	   /* words that are not just names */
 	bool is_annotated; /* some of them as --annotate marks names */
-
-	uint32_t *frames; /* leaf first */
-	size_t nr_frames, cap_frames;
+	struct folded_stack stack;
 };
 
 /* --- words of a line ---------------------------------------------------------------------------
@@ -69,7 +68,7 @@ static void note_mark(struct reader *reader, enum folded_mark mark)
 	if (mark == FOLDED_PLAIN)
 		return;
 	reader->has_marks = true;
-	if (mark != FOLDED_MISSED_USER && mark != FOLDED_MISSED_KERNEL)
+	if (mark <= FOLDED_INLINED)
 		reader->is_annotated = true;
 }
 
@@ -99,141 +98,25 @@ static int read_words(struct reader *reader, const char *text, size_t nr)
 	}
 }
 
-/* --- frames of a line --------------------------------------------------------------------------
- */
-
-static enum folded_mark mark_of(const struct reader *reader, size_t i)
-{
-	return folded_word(&reader->words, reader->line[i])->mark;
-}
-
-static int push_frame(struct reader *reader, int64_t frame)
-{
-	if (frame < 0)
-		return (int)frame;
-	reader->frames[reader->nr_frames++] = (uint32_t)frame;
-	return 0;
-}
-
-static int push_plain_frames(struct reader *reader)
-{
-	int result = 0;
-	size_t i;
-
-	for (i = reader->nr_line; i > 1 && !result; i--) {
-		uint32_t number = reader->line[i - 1];
-		int64_t frame = folded_word(&reader->words, number)->frame;
-
-		if (frame == FOLDED_NONE)
-			frame = folded_words_frame(&reader->words, number);
-		result = push_frame(reader, frame);
-	}
-	return result;
-}
-
-/* A frame is the words from `first` up to `end`: itself, and what was inlined into it. */
-static int push_marked_frame(struct reader *reader, size_t first, size_t end, bool in_kernel)
-{
-	bool is_plain = mark_of(reader, first) == FOLDED_KERNEL && !in_kernel;
-	uint32_t number = reader->line[first];
-	int64_t frame;
-
-	if (end - first > 1)
-		frame = folded_words_inlined(&reader->words, reader->line + first, end - first,
-					     is_plain || mark_of(reader, first) == FOLDED_INLINED);
-	else if (is_plain)
-		frame = folded_words_plain_frame(&reader->words, number);
-	else
-		frame = folded_words_frame(&reader->words, number);
-	return push_frame(reader, frame);
-}
-
-/* Where the frame begins that the word before `end` belongs to. */
-static size_t frame_start(const struct reader *reader, size_t begin, size_t end)
-{
-	size_t first = end - 1;
-
-	while (first > begin && mark_of(reader, first) == FOLDED_INLINED)
-		first--;
-	return first;
-}
-
-/* The kernel's frames are at the leaf, in a row; how many there are. */
-static int push_marked_frames(struct reader *reader, size_t begin, size_t end, size_t *ret_kernel)
-{
-	bool in_kernel = true;
-	int result = 0;
-
-	*ret_kernel = 0;
-	while (end > begin && !result) {
-		size_t first = frame_start(reader, begin, end);
-
-		in_kernel = in_kernel && mark_of(reader, first) == FOLDED_KERNEL;
-		*ret_kernel += in_kernel;
-		result = push_marked_frame(reader, first, end, in_kernel);
-		end = first;
-	}
-	return result;
-}
-
-/* Whether all words from `begin` on are the kernel's. */
-static bool is_kernel_only(const struct reader *reader, size_t begin, size_t end)
-{
-	while (end > begin) {
-		end = frame_start(reader, begin, end);
-		if (mark_of(reader, end) != FOLDED_KERNEL)
-			return false;
-	}
-	return true;
-}
-
-/*
- * What stands for a stack that was missed is no frame of it: it stands where that stack would be,
- * and no frame of that stack is there.
- */
-static int push_frames(struct reader *reader, struct sample_labels *labels, size_t *ret_kernel)
-{
-	size_t begin = 1, end = reader->nr_line;
-
-	if (end > 1 && mark_of(reader, end - 1) == FOLDED_MISSED_KERNEL &&
-	    (end == 2 || mark_of(reader, frame_start(reader, 1, end - 1)) != FOLDED_KERNEL)) {
-		labels->kernel_end = WALK_MISSED;
-		end--;
-	}
-	if (end > 1 && mark_of(reader, 1) == FOLDED_MISSED_USER && is_kernel_only(reader, 2, end)) {
-		labels->user_end = WALK_MISSED;
-		begin++;
-	}
-	return push_marked_frames(reader, begin, end, ret_kernel);
-}
-
 /* --- samples -----------------------------------------------------------------------------------
  */
 
 static int add_sample(struct reader *reader, uint64_t before, uint64_t count)
 {
+	const struct folded_stack *stack = &reader->stack;
 	struct sample_labels labels = {.user_end = WALK_NONE, .kernel_end = WALK_NONE};
 	int64_t number = folded_words_comm(&reader->words, reader->line[0]);
-	size_t nr_kernel = 0;
 	int result;
 
 	if (number < 0)
 		return (int)number;
 	labels.comm = (uint32_t)number;
-	reader->nr_frames = 0;
-	if (array_reserve(&reader->frames, &reader->cap_frames, reader->nr_line,
-			  sizeof(*reader->frames)) < 0)
-		return -ENOMEM;
-	result = reader->has_marks ? push_frames(reader, &labels, &nr_kernel)
-				   : push_plain_frames(reader);
+	result = folded_stack_read(&reader->stack, &reader->words, reader->line, reader->nr_line,
+				   reader->has_marks, &labels);
 	if (result < 0)
 		return result;
-	if (reader->nr_frames > nr_kernel)
-		labels.user_end = WALK_COMPLETE;
-	if (nr_kernel)
-		labels.kernel_end = WALK_UNWOUND;
-	number = profile_add_sample(reader->profile, &labels, reader->frames, reader->nr_frames,
-				    nr_kernel, count);
+	number = profile_add_sample(reader->profile, &labels, stack->frames, stack->nr,
+				    stack->nr_kernel, count);
 	if (number >= 0 && reader->before)
 		number = profile_add_value(reader->profile, (uint32_t)number, reader->before,
 					   before);
@@ -244,6 +127,12 @@ static void note_bad_line(struct reader *reader)
 {
 	if (!reader->notes->bad_lines++)
 		reader->notes->first_bad_line = reader->lines.number;
+}
+
+/* Totals have to be numbers, too. */
+static bool has_room(const struct reader *reader, size_t value, uint64_t amount)
+{
+	return amount <= INT64_MAX - profile_value_total(reader->profile, value);
 }
 
 /* The numbers of a line, and in *nr the bytes of its stack. */
@@ -259,8 +148,11 @@ static bool take_numbers(struct reader *reader, const struct line *line, size_t 
 	if (reader->before &&
 	    !folded_take_number(line->text, nr, reader->scale, ret_before, &is_lossy))
 		return false;
+	if (!has_room(reader, 0, *ret_count) ||
+	    (reader->before && !has_room(reader, reader->before, *ret_before)))
+		return false;
 	reader->nr_lossy += is_lossy;
-	return *ret_count <= INT64_MAX - profile_total(reader->profile);
+	return true;
 }
 
 static int read_line(struct reader *reader, const struct line *line)
@@ -284,6 +176,7 @@ static int read_line(struct reader *reader, const struct line *line)
 		return 0;
 	}
 	reader->notes->annotated |= reader->is_annotated;
+	reader->notes->delimited |= reader->stack.is_delimited;
 	reader->nr_good++;
 	return result;
 }
@@ -380,7 +273,7 @@ static void clear_reader(struct reader *reader)
 	line_reader_clear(&reader->lines);
 	folded_words_clear(&reader->words);
 	free(reader->line);
-	free(reader->frames);
+	folded_stack_clear(&reader->stack);
 }
 
 int folded_read(FILE *in, struct profile *profile, struct folded_notes *notes, struct error *error)

@@ -13,7 +13,11 @@
  *
  * A file is a difference if all lines of its first 256 KiB have two numbers; else a number at the
  * end of a stack is part of it. If numbers have fractions there, all are multiplied by as much as
- * makes them whole, up to a million: the value is then called "weight", of unit "1/1000" or the like.
+ * makes them whole, up to a million; see folded_scale.h.
+ *
+ * A word `-` that is alone of its kind in a line, between two frames, is what bcc's `-d` and our
+ * `--delimited` write: no frame, and what follows is the kernel's code. (`--` is offwaketime's, where
+ * the stack of a waker follows, and then `-` is just a name.)
  */
 #ifndef STOOK_FORMAT_FOLDED_READ_H
 #define STOOK_FORMAT_FOLDED_READ_H
@@ -24,18 +28,16 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "format/folded_scale.h"
 #include "profile/profile.h"
 
 struct folded_notes {
 	unsigned labels;	 /* enum label bits that samples had */
 	bool annotated;		 /* there were marks */
+	bool delimited;		 /* there were delimiters */
 	uint64_t bad_lines;	 /* that were passed over: no count, or out of bounds */
 	uint64_t first_bad_line; /* counted from 1 */
 };
-
-/* What counts with a fraction are of, and how the unit begins that tells what was done to them. */
-#define FOLDED_WEIGHT	"weight"
-#define FOLDED_PARTS_OF "1/1" /* and as many zeros as they had decimals */
 
 /* Whether so many first bytes of a file may be folded stacks. */
 bool folded_is_it(const char *head, size_t nr);

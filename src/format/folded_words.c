@@ -2,7 +2,6 @@
 #include "format/folded_words.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +25,16 @@ static const struct {
 	{"_[j]", FOLDED_RUN_TIME},
 };
 
+static const struct {
+	const char *text;
+	enum folded_mark mark;
+} whole_words[] = {
+	{"[Missed User Stack]", FOLDED_MISSED_USER},
+	{"[Missed Kernel Stack]", FOLDED_MISSED_KERNEL},
+	{"-", FOLDED_DELIMITER},
+	{"--", FOLDED_WAKER},
+};
+
 /* The bytes of the name before the mark. */
 static size_t name_bytes(const char *text, size_t nr, enum folded_mark *ret)
 {
@@ -37,10 +46,9 @@ static size_t name_bytes(const char *text, size_t nr, enum folded_mark *ret)
 			*ret = marks[i].mark;
 			return nr - strlen(marks[i].text);
 		}
-	if (nr == strlen(FOLDED_MISSED_USER_NAME) && !memcmp(text, FOLDED_MISSED_USER_NAME, nr))
-		*ret = FOLDED_MISSED_USER;
-	if (nr == strlen(FOLDED_MISSED_KERNEL_NAME) && !memcmp(text, FOLDED_MISSED_KERNEL_NAME, nr))
-		*ret = FOLDED_MISSED_KERNEL;
+	for (i = 0; i < ARRAY_SIZE(whole_words); i++)
+		if (nr == strlen(whole_words[i].text) && !memcmp(text, whole_words[i].text, nr))
+			*ret = whole_words[i].mark;
 	return nr;
 }
 
@@ -55,8 +63,7 @@ static int set_word(struct folded_words *words, size_t number, const char *text,
 {
 	struct folded_word word = {
 		.nr_text = (uint32_t)nr,
-		.frame = FOLDED_NONE,
-		.plain_frame = FOLDED_NONE,
+		.frames = {FOLDED_NONE, FOLDED_NONE, FOLDED_NONE},
 		.comm = FOLDED_NONE,
 	};
 	int64_t name = add_name(words, text, name_bytes(text, nr, &word.mark));
@@ -114,47 +121,32 @@ static int64_t module_of(struct folded_words *words, enum folded_mark mark, enum
 	return number;
 }
 
-/* The string of all of the text. */
-static int64_t whole_name(struct folded_words *words, uint32_t number)
+/* The string: of all of the text unless its mark says what it is. */
+static int64_t name_as(struct folded_words *words, uint32_t number, enum folded_mark kind)
 {
 	const struct folded_word *word = folded_word(words, number);
 
-	if (word->mark == FOLDED_PLAIN)
+	if (word->mark == kind || word->mark == FOLDED_PLAIN)
 		return word->name;
 	return add_name(words, folded_word_text(words, number), word->nr_text);
 }
 
-int64_t folded_words_plain_frame(struct folded_words *words, uint32_t number)
+int64_t folded_words_frame(struct folded_words *words, uint32_t number, enum folded_mark kind)
 {
-	int64_t result = folded_word(words, number)->plain_frame;
+	uint32_t known = folded_word(words, number)->frames[kind];
+	enum frame_kind frame_kind;
+	int64_t name, result;
 
-	if (result != FOLDED_NONE)
-		return result;
-	result = whole_name(words, number);
+	if (known != FOLDED_NONE)
+		return known;
+	name = name_as(words, number, kind);
+	if (name < 0)
+		return name;
+	result = module_of(words, kind, &frame_kind);
 	if (result >= 0)
-		result = add_frame(words, FRAME_USER, MODULE_NR_UNKNOWN, (uint32_t)result);
+		result = add_frame(words, frame_kind, (uint32_t)result, (uint32_t)name);
 	if (result >= 0)
-		words->words[number].plain_frame = (uint32_t)result;
-	return result;
-}
-
-int64_t folded_words_frame(struct folded_words *words, uint32_t number)
-{
-	const struct folded_word *word = folded_word(words, number);
-	enum frame_kind kind;
-	int64_t result = word->frame;
-
-	if (result != FOLDED_NONE)
-		return result;
-	if (word->mark == FOLDED_KERNEL || word->mark == FOLDED_RUN_TIME) {
-		result = module_of(words, word->mark, &kind);
-		if (result >= 0)
-			result = add_frame(words, kind, (uint32_t)result, word->name);
-	} else {
-		result = folded_words_plain_frame(words, number);
-	}
-	if (result >= 0)
-		words->words[number].frame = (uint32_t)result;
+		words->words[number].frames[kind] = (uint32_t)result;
 	return result;
 }
 
@@ -172,11 +164,10 @@ int64_t folded_words_comm(struct folded_words *words, uint32_t number)
 }
 
 int64_t folded_words_inlined(struct folded_words *words, const uint32_t *chain, size_t nr,
-			     bool is_plain)
+			     enum folded_mark kind)
 {
-	enum folded_mark mark = is_plain ? FOLDED_PLAIN : folded_word(words, chain[0])->mark;
 	cleanup_free struct code_line *lines = calloc(nr, sizeof(*lines));
-	enum frame_kind kind;
+	enum frame_kind frame_kind;
 	int64_t result;
 	size_t i;
 
@@ -184,14 +175,14 @@ int64_t folded_words_inlined(struct folded_words *words, const uint32_t *chain, 
 		return -ENOMEM;
 	for (i = 1; i < nr; i++)
 		lines[nr - 1 - i].function = folded_word(words, chain[i])->name;
-	result = is_plain ? whole_name(words, chain[0]) : folded_word(words, chain[0])->name;
+	result = name_as(words, chain[0], kind);
 	if (result < 0)
 		return result;
 	lines[nr - 1].function = (uint32_t)result;
-	result = module_of(words, mark, &kind);
+	result = module_of(words, kind, &frame_kind);
 	if (result < 0)
 		return result;
-	return profile_add_named_frame(words->profile, kind, (uint32_t)result, lines, nr);
+	return profile_add_named_frame(words->profile, frame_kind, (uint32_t)result, lines, nr);
 }
 
 /* --- the whole --------------------------------------------------------------------------------

@@ -5,35 +5,34 @@
 #ifndef STOOK_FORMAT_FOLDED_WORDS_H
 #define STOOK_FORMAT_FOLDED_WORDS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/strings.h"
 #include "profile/profile.h"
 
-/* What the mark behind a name says, or the name itself. */
+/* What the mark behind a name says, or the word itself. */
 enum folded_mark {
 	FOLDED_PLAIN,
 	FOLDED_KERNEL,
-	FOLDED_INLINED,
 	FOLDED_RUN_TIME,
+	NR_FOLDED_KINDS, /* of frames */
+	FOLDED_INLINED = NR_FOLDED_KINDS,
 	FOLDED_MISSED_USER,
 	FOLDED_MISSED_KERNEL,
+	FOLDED_DELIMITER, /* `-` */
+	FOLDED_WAKER,	  /* `--` */
 };
-
-#define FOLDED_MISSED_USER_NAME	  "[Missed User Stack]"
-#define FOLDED_MISSED_KERNEL_NAME "[Missed Kernel Stack]"
 
 #define FOLDED_NONE UINT32_MAX
 
 struct folded_word {
 	uint32_t nr_text;
 	enum folded_mark mark;
-	uint32_t name;	      /* the profile's string, without the mark; 0: none */
-	uint32_t frame;	      /* what it stands for by itself; FOLDED_NONE: not asked for so far */
-	uint32_t plain_frame; /* the same if the mark is a part of the name; likewise */
-	uint32_t comm;	      /* the profile's string, as the first word; likewise */
+	uint32_t name; /* the profile's string, without the mark; 0: none */
+	/* What it stands for, taken for each kind; FOLDED_NONE: not asked for so far. */
+	uint32_t frames[NR_FOLDED_KINDS];
+	uint32_t comm; /* the profile's string, as the first word; likewise */
 };
 
 struct folded_words {
@@ -60,13 +59,15 @@ static inline const char *folded_word_text(const struct folded_words *words, uin
 	return strings_get(words->texts, word);
 }
 
-/* Numbers in the profile, or -ENOMEM. */
-int64_t folded_words_comm(struct folded_words *words, uint32_t word);
-int64_t folded_words_frame(struct folded_words *words, uint32_t word);
-int64_t folded_words_plain_frame(struct folded_words *words, uint32_t word);
+/*
+ * Numbers in the profile, or -ENOMEM. A frame is of a kind below NR_FOLDED_KINDS; a mark that says
+ * otherwise is part of its name.
+ */
+int64_t folded_words_comm(struct folded_words *words, uint32_t number);
+int64_t folded_words_frame(struct folded_words *words, uint32_t number, enum folded_mark kind);
 
 /* The frame of the first word, into which the others were inlined, callers first. */
 int64_t folded_words_inlined(struct folded_words *words, const uint32_t *chain, size_t nr,
-			     bool is_plain);
+			     enum folded_mark kind);
 
 #endif

@@ -1,9 +1,11 @@
 /* The table of formats; see format.h. A new one is a file of its own and a row here. */
 #include "format/format.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "format/diff_rows.h"
 #include "format/diff_table.h"
 #include "format/folded.h"
@@ -18,6 +20,7 @@
 #include "format/report_json.h"
 #include "format/speedscope.h"
 #include "format/svg.h"
+#include "profile/comparison.h"
 
 static int write_folded(const struct profile *profile, const struct format_options *options,
 			FILE *out)
@@ -28,10 +31,9 @@ static int write_folded(const struct profile *profile, const struct format_optio
 		.annotate = options->annotate,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
+		.before = comparison_value(profile),
 	};
 
-	if (options->comparison)
-		return diff_rows_write_folded(profile, options, out);
 	return folded_write(profile, &folded, out);
 }
 
@@ -103,11 +105,11 @@ static int write_pprof(const struct profile *profile, const struct format_option
 	return pprof_write(profile, &pprof, out);
 }
 
-static int read_pprof(FILE *in, struct profile *profile, struct format_notes *notes,
-		      struct error *error)
+static int parse_pprof(const void *bytes, size_t nr, struct profile *profile,
+		       struct format_notes *notes, struct error *error)
 {
 	struct pprof_notes pprof = {0};
-	int result = pprof_read(in, profile, &pprof, error);
+	int result = pprof_parse(bytes, nr, profile, &pprof, error);
 
 	*notes = (struct format_notes){
 		.labels = pprof.labels,
@@ -126,6 +128,31 @@ static bool is_pprof(const char *head, size_t nr)
 	       (head[0] == '\x0a' && (head[2] == '\x08' || head[2] == '\x10'));
 }
 
+#define HEAD_BYTES 4096 /* that content is told by */
+
+static const struct format *format_of_head(const char *head, size_t nr);
+
+/* Text that somebody has compressed looks like pprof until it is inflated. */
+static int read_pprof(FILE *in, struct profile *profile, struct format_notes *notes,
+		      struct error *error)
+{
+	cleanup_free uint8_t *bytes = NULL;
+	cleanup_file FILE *text = NULL;
+	const struct format *format;
+	size_t nr;
+	int result = pprof_inflate(in, &bytes, &nr, error);
+
+	if (result < 0)
+		return result;
+	format = format_of_head((const char *)bytes, nr < HEAD_BYTES ? nr : HEAD_BYTES);
+	if (!format || format->read == read_pprof)
+		return parse_pprof(bytes, nr, profile, notes, error);
+	text = fmemopen(bytes, nr, "r");
+	if (!text)
+		return error_set(error, -ENOMEM, "out of memory");
+	return format->read(text, profile, notes, error);
+}
+
 static int read_folded(FILE *in, struct profile *profile, struct format_notes *notes,
 		       struct error *error)
 {
@@ -135,6 +162,7 @@ static int read_folded(FILE *in, struct profile *profile, struct format_notes *n
 	*notes = (struct format_notes){
 		.labels = folded.labels,
 		.annotated = folded.annotated,
+		.delimited = folded.delimited,
 		.bad_lines = folded.bad_lines,
 		.first_bad_line = folded.first_bad_line,
 	};
@@ -161,6 +189,7 @@ static int read_perf(FILE *in, struct profile *profile, struct format_notes *not
 
 	*notes = (struct format_notes){
 		.labels = perf.labels,
+		.nr_events = perf.nr_events,
 		.dropped_samples = perf.dropped_samples,
 		.bad_lines = perf.bad_lines,
 		.first_bad_line = perf.first_bad_line,
@@ -199,8 +228,7 @@ static const struct format formats[] = {
 #undef X
 };
 
-#define BETWEEN	   ", "
-#define HEAD_BYTES 4096 /* that content is told by */
+#define BETWEEN ", "
 
 const struct format *format_by_name(const char *name)
 {
@@ -208,6 +236,17 @@ const struct format *format_by_name(const char *name)
 
 	for (i = 0; i < ARRAY_SIZE(formats); i++)
 		if (!strcmp(name, formats[i].name))
+			return &formats[i];
+	return NULL;
+}
+
+/* What can be read and begins like this; or NULL. */
+static const struct format *format_of_head(const char *head, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(formats); i++)
+		if (formats[i].read && formats[i].is_it && formats[i].is_it(head, nr))
 			return &formats[i];
 	return NULL;
 }
@@ -255,7 +294,7 @@ static bool put_back(const char *head, size_t nr, FILE *in)
 const struct format *format_by_content(FILE *in)
 {
 	char head[HEAD_BYTES];
-	size_t nr = 0, i;
+	size_t nr = 0;
 	int byte;
 
 	while (nr < sizeof(head) && (byte = getc_unlocked(in)) != EOF)
@@ -263,10 +302,7 @@ const struct format *format_by_content(FILE *in)
 	clearerr(in);
 	if (!nr || !put_back(head, nr, in))
 		return NULL;
-	for (i = 0; i < ARRAY_SIZE(formats); i++)
-		if (formats[i].read && formats[i].is_it && formats[i].is_it(head, nr))
-			return &formats[i];
-	return NULL;
+	return format_of_head(head, nr);
 }
 
 const char *format_read_names(char names[FORMAT_NAMES_BYTES])

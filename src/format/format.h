@@ -32,6 +32,8 @@ struct format_options {
 struct format_notes {
 	unsigned labels;	  /* enum label bits that its samples had */
 	bool annotated;		  /* names were marked with their kinds, as --annotate does */
+	bool delimited;		  /* user and kernel stacks were, as --delimited does */
+	size_t nr_events;	  /* that were sampled side by side, of which one is shown; or 0 */
 	uint64_t dropped_labels;  /* that a profile has no place for */
 	uint64_t dropped_samples; /* likewise */
 	uint64_t bad_lines;	  /* of text, that were passed over */

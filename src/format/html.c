@@ -1,15 +1,15 @@
 /*
- * The page is page/page.html, which a browser can open as it is. What stands in it between two marks,
- * <!--NAME--> and <!--/NAME-->, is for trying it, and is replaced here.
+ * The page is page/page.html, which a browser can open as it is. What stands in it between two
+ * marks, <!--NAME--> and <!--/NAME-->, is for trying it, and is replaced here.
  *
  *	policy	the Content-Security-Policy: nothing may be asked for, whatever a name contains
- *	title, heading	what was sampled
+ *	title, heading	what was sampled, or compared
  *	style, script	page.css and the scripts
  *	data	two script elements: JSON about the profile, and the columns of numbers
  *
  * The data are trees of calls in preorder and the words that they are made of; see html_columns. A
- * profile has a tree for its count and the value that goes with it (the one before, of a difference),
- * and one for each further value.
+ * profile has a tree for its count and the value that goes with it (the one before, of a
+ * difference), and one for each further value.
  */
 #include "format/html.h"
 
@@ -19,7 +19,9 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/stream.h"
 #include "format/assets.h"
+#include "format/compared_names.h"
 #include "format/flame_style.h"
 #include "format/html_about.h"
 #include "format/html_columns.h"
@@ -171,6 +173,7 @@ static int write_policy(struct page *page)
 
 static int write_title(struct page *page)
 {
+	const struct comparison_style *compared = page->options->comparison;
 	const char *title = style_of(page)->title;
 	uint32_t event = profile_origin(page->profile)->event;
 
@@ -178,8 +181,11 @@ static int write_title(struct page *page)
 		svg_text(page->out, title);
 		return 0;
 	}
-	(void)fputs(page->about.scale ? "Difference of profiles" : "Profile", page->out);
-	if (event) {
+	(void)fputs(page->about.scale ? "Difference" : "Profile", page->out);
+	if (page->about.scale && compared_names_known(compared)) {
+		(void)fputs(": ", page->out);
+		compared_names_write(compared, page->out);
+	} else if (event) {
 		(void)fputs(": ", page->out);
 		svg_text(page->out, profile_string(page->profile, event));
 	}
@@ -202,9 +208,9 @@ static int write_data(struct page *page)
 {
 	int result;
 
-	/* What follows has errors of its own. */
-	if (ferror(page->out) || fflush(page->out) != 0)
-		return errno ? -errno : -EIO;
+	result = stream_finish(page->out); /* what follows has errors of its own */
+	if (result < 0)
+		return result;
 	(void)fputs("<script type=\"application/json\" id=\"about\">", page->out);
 	result = html_about_write(&page->about, page->out);
 	(void)fputs("</script>\n<script type=\"text/plain\" id=\"data\">", page->out);
@@ -282,9 +288,5 @@ int html_write(const struct profile *profile, const struct format_options *optio
 		result = make_columns(&page);
 	if (!result)
 		result = write_page(&page);
-	if (result < 0)
-		return result;
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return result < 0 ? result : stream_finish(out);
 }

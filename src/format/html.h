@@ -1,6 +1,6 @@
 /*
- * A page that shows a profile: one file that asks for nothing else, for profiles too large for a picture.
- * Equal profiles give equal bytes.
+ * A page that shows a profile: one file that asks for nothing else, for profiles too large for a
+ * picture. Equal profiles give equal bytes.
  */
 #ifndef STOOK_FORMAT_HTML_H
 #define STOOK_FORMAT_HTML_H

@@ -1,7 +1,7 @@
 /*
- * Columns are kept whole until all are known, since their list stands in front of them. On their way
- * out they pass gzip and base64, which makes four characters of three bytes; a browser has both, so
- * nothing of that has to be in the page.
+ * Columns are kept whole until all are known, since their list stands in front of them. On their
+ * way out they pass gzip and base64, which makes four characters of three bytes; a browser has
+ * both, so nothing of that has to be in the page.
  */
 #include "format/html_columns.h"
 

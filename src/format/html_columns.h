@@ -1,7 +1,7 @@
 /*
- * Columns of numbers as page/decode.js reads them: each number in groups of 7 bits, the lowest first, a
- * bit in each byte says whether more follow. All numbers of a kind lie together, so that deflate finds
- * what they have in common.
+ * Columns of numbers as page/decode.js reads them: each number in groups of 7 bits, the lowest
+ * first, a bit in each byte says whether more follow. All numbers of a kind lie together, so that
+ * deflate finds what they have in common.
  */
 #ifndef STOOK_FORMAT_HTML_COLUMNS_H
 #define STOOK_FORMAT_HTML_COLUMNS_H
@@ -20,7 +20,9 @@ struct html_column {
 	size_t nr; /* numbers */
 };
 
-/* A table of zeros is empty. Running out of memory is noted in it, and what follows does nothing. */
+/*
+ * A table of zeros is empty. Running out of memory is noted in it, and what follows does nothing.
+ */
 struct html_columns {
 	struct html_column *columns;
 	size_t nr, cap;

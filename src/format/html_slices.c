@@ -1,7 +1,7 @@
 /*
- * Stacks have counts by slice, and the page has nodes: each stack is followed down the tree to the node
- * that it ends in, or to what stands for all that was left out on its way. The counts are then sorted by
- * node and slice.
+ * Stacks have counts by slice, and the page has nodes: each stack is followed down the tree to the
+ * node that it ends in, or to what stands for all that was left out on its way. The counts are then
+ * sorted by node and slice.
  *
  * The page has slices in the order of time, from 0; samples of no slice are in none.
  */

@@ -1,4 +1,7 @@
-/* When samples were, as columns of the page: for each node of its first tree the counts by slice of time. */
+/*
+ * When samples were, as columns of the page: for each node of its first tree the counts by slice of
+ * time.
+ */
 #ifndef STOOK_FORMAT_HTML_SLICES_H
 #define STOOK_FORMAT_HTML_SLICES_H
 

@@ -1,6 +1,7 @@
 /*
- * One pass over the flame graph's nodes, which are in the page's order already. Nodes that are open are
- * on a stack with the sum of their children, so that when one is closed it is known what was left out.
+ * One pass over the flame graph's nodes, which are in the page's order already. Nodes that are open
+ * are on a stack with the sum of their children, so that when one is closed it is known what was
+ * left out.
  */
 #include "format/html_tree.h"
 

@@ -12,8 +12,9 @@
 #include "profile/named_stacks.h"
 
 /*
- * Nodes are numbered as the page numbers them. What was left out below a node is one more child of it,
- * the last one, of HTML_WORD_REST; so sums are right everywhere, and what is left out is to be seen.
+ * Nodes are numbered as the page numbers them. What was left out below a node is one more child of
+ * it, the last one, of HTML_WORD_REST; so sums are right everywhere, and what is left out is to be
+ * seen.
  */
 struct html_tree {
 	const struct named_stacks *stacks;

@@ -1,4 +1,7 @@
-/* A function is a name in a module, as profile/function_totals has it; one without a name is the module. */
+/*
+ * A function is a name in a module, as profile/function_totals has it; one without a name is the
+ * module.
+ */
 #include "format/html_words.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * The words of the page: texts, modules, functions, and words that are a text, a kind and a function.
- * All trees of a page share them.
+ * The words of the page: texts, modules, functions, and words that are a text, a kind and a
+ * function. All trees of a page share them.
  */
 #ifndef STOOK_FORMAT_HTML_WORDS_H
 #define STOOK_FORMAT_HTML_WORDS_H
@@ -16,7 +16,9 @@
 
 struct categories;
 
-/* Words 0 and 1 are there from the start: the root, and what stands for calls that were left out. */
+/*
+ * Words 0 and 1 are there from the start: the root, and what stands for calls that were left out.
+ */
 #define HTML_WORD_REST 1
 
 struct html_function {
@@ -55,8 +57,8 @@ int64_t html_words_add(struct html_words *words, const struct named_stacks *stac
 		       uint32_t number);
 
 /*
- * What each function has by itself and in all, exactly, also of those that are in no tree because they
- * are too light. 0 or -ENOMEM.
+ * What each function has by itself and in all, exactly, also of those that are in no tree because
+ * they are too light. 0 or -ENOMEM.
  */
 int html_words_add_totals(struct html_words *words);
 

@@ -10,9 +10,6 @@
  *	| self | samples | total | function | module |
  *	|-----:|--------:|------:|----------|--------|
  *	| 23.4% | 2,889 | 45.1% | `dictFind` | `redis-server` |
- *
- * A code span ends at as many backticks as it began with, so it begins with more than are in it; in
- * a table a `|` ends the cell even there, unless it is escaped.
  */
 #include "format/markdown.h"
 
@@ -22,95 +19,17 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/stream.h"
+#include "format/amount.h"
 #include "format/columns.h"
+#include "format/markdown_text.h"
 #include "format/report_rows.h"
 #include "format/report_time.h"
 #include "profile/call_tree.h"
 
 #define DEFAULT_ROWS	 10
-#define NAME_COLUMNS	 100 /* longer names lose their middle */
-#define MAX_PATH_LINES	 60  /* of the heaviest path: its root and its leaf */
-#define LEAST_PATH_SHARE 2   /* it goes on while so much of a half of the branch goes one way */
-
-/* --- text ------------------------------------------------------------------------------------ */
-
-/* A name without control characters, cut: to be freed; NULL when out of memory. */
-static char *clean_name(const char *name)
-{
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	if (!out)
-		return NULL;
-	(void)columns_write(out, name, NAME_COLUMNS, "…");
-	if (fclose(out) != 0) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
-static size_t longest_backticks(const char *text)
-{
-	size_t longest = 0, nr;
-
-	for (; *text; text += nr + (text[nr] != '\0')) {
-		nr = strspn(text, "`");
-		if (nr > longest)
-			longest = nr;
-	}
-	return longest;
-}
-
-static void write_fence(FILE *out, size_t nr)
-{
-	for (; nr; nr--)
-		(void)putc('`', out);
-}
-
-static int write_code(FILE *out, const char *name)
-{
-	cleanup_free char *text = clean_name(name);
-	size_t fence = 1;
-	const char *pad, *at;
-
-	if (!text)
-		return -ENOMEM;
-	fence += longest_backticks(text);
-	pad = fence > 1 || !*text ? " " : "";
-	write_fence(out, fence);
-	(void)fputs(pad, out);
-	for (at = text; *at; at++) {
-		if (*at == '|')
-			(void)putc('\\', out);
-		(void)putc(*at, out);
-	}
-	(void)fputs(pad, out);
-	write_fence(out, fence);
-	return 0;
-}
-
-/*
- * Words of a sentence: punctuation is never markup behind a backslash. Some of it is at its
- * beginning only.
- */
-static void write_words(FILE *out, const char *text)
-{
-	if (*text && strchr("+-#=", *text))
-		(void)putc('\\', out);
-	while (*text) {
-		size_t bytes = columns_character(text);
-
-		if (bytes == 1 && strchr("\\`*_{}[]<>|~$@&", *text))
-			(void)putc('\\', out);
-		if (bytes)
-			(void)fwrite(text, 1, bytes, out);
-		else
-			(void)putc('?', out);
-		text += bytes ? bytes : 1;
-	}
-}
+#define MAX_PATH_LINES	 60 /* of the heaviest path: its root and its leaf */
+#define LEAST_PATH_SHARE 2  /* it goes on while so much of a half of the branch goes one way */
 
 /* --- the head -------------------------------------------------------------------------------- */
 
@@ -121,11 +40,12 @@ static int write_origin(const struct profile *profile, FILE *out)
 
 	if (!origin->event)
 		return 0;
-	if (write_code(out, profile_string(profile, origin->event)) < 0)
+	if (markdown_write_code(out, profile_string(profile, origin->event)) < 0)
 		return -ENOMEM;
 	if (origin->period) {
 		(void)fprintf(out, ", every %s ", columns_number(buffer, origin->period));
-		write_words(out, origin->unit ? profile_string(profile, origin->unit) : "events");
+		markdown_write_words(out, origin->unit ? profile_string(profile, origin->unit)
+						       : "events");
 	}
 	if (origin->duration_ns)
 		(void)fprintf(out, ", for %.1f s", (double)origin->duration_ns / 1e9);
@@ -137,18 +57,18 @@ static int write_origin(const struct profile *profile, FILE *out)
 
 static int write_head(const struct profile *profile, FILE *out)
 {
-	char buffer[COLUMNS_NUMBER_BYTES];
+	char buffer[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
+	uint64_t total = profile_total(profile);
 	size_t i;
 
-	(void)fprintf(out, "### %s%s", columns_number(buffer, profile_total(profile)),
-		      profile_is_sum(profile) ? ", the sum of " : " ");
-	write_words(out, report_rows_counted(profile));
+	(void)fprintf(out, "### %s", amount_total(profile, total, buffer));
+	markdown_write_words(out, amount_counted(profile, total, counted));
 	(void)fputs("\n\n", out);
 	if (write_origin(profile, out) < 0)
 		return -ENOMEM;
 	for (i = 0; i < profile_nr_comments(profile); i++) {
 		(void)fputs("* ", out);
-		write_words(out, profile_comment(profile, i));
+		markdown_write_words(out, profile_comment(profile, i));
 		(void)putc('\n', out);
 	}
 	if (i)
@@ -163,8 +83,7 @@ static void write_headings(const struct report_rows *rows, FILE *out)
 	size_t i;
 
 	(void)fputs("| self | ", out);
-	write_words(out,
-		    profile_is_sum(rows->profile) ? "sum" : report_rows_counted(rows->profile));
+	markdown_write_words(out, amount_heading(rows->profile));
 	(void)fputs(rows->has_totals ? " | total |" : " |", out);
 	for (i = 0; i < rows->nr_keys; i++)
 		(void)fprintf(out, " %s |", report_rows_key_name(rows->keys[i]));
@@ -180,12 +99,13 @@ static int write_row(const struct report_rows *rows, const struct group_total *g
 	size_t i;
 
 	(void)fprintf(out, "| %.1f%% | %s |", report_rows_percent(rows, group->self),
-		      columns_number(number, group->self));
+		      amount_number(rows->profile, group->self, number));
 	if (rows->has_totals)
 		(void)fprintf(out, " %.1f%% |", report_rows_percent(rows, group->total));
 	for (i = 0; i < rows->nr_keys; i++) {
 		(void)putc(' ', out);
-		if (write_code(out, report_rows_text(rows, group, rows->keys[i], buffer)) < 0)
+		if (markdown_write_code(out, report_rows_text(rows, group, rows->keys[i], buffer)) <
+		    0)
 			return -ENOMEM;
 		(void)fputs(" |", out);
 	}
@@ -203,9 +123,9 @@ static int write_categories(const struct report_rows *rows, FILE *out)
 		uint64_t count = rows->category_counts[rows->heavy_categories[i]];
 
 		(void)fprintf(out, "| %.1f%% | %s | ", report_rows_percent(rows, count),
-			      columns_number(number, count));
-		if (write_code(out, categories_name(rows->categories, rows->heavy_categories[i])) <
-		    0)
+			      amount_number(rows->profile, count, number));
+		if (markdown_write_code(
+			    out, categories_name(rows->categories, rows->heavy_categories[i])) < 0)
 			return -ENOMEM;
 		(void)fputs(" |\n", out);
 	}
@@ -254,7 +174,8 @@ static int write_path_lines(const struct call_tree *tree, const struct call_node
 	const uint32_t *words = named_stacks_get(tree->stacks, tree->order[leaf->first], &nr);
 
 	for (i = 0; i < leaf->depth; i++) {
-		cleanup_free char *name = clean_name(named_stacks_word(tree->stacks, words[i]));
+		cleanup_free char *name =
+			markdown_clean_name(named_stacks_word(tree->stacks, words[i]));
 
 		if (!name)
 			return -ENOMEM;
@@ -306,8 +227,10 @@ static int write_all(const struct profile *profile, const struct report_options 
 		return -ENOMEM;
 	if (!profile_total(profile))
 		return 0;
-	if (report_rows_init(&rows, profile, &style, options->categories) < 0 ||
-	    write_tables(&rows, out) < 0)
+	if (report_rows_init(&rows, profile, &style, options->categories) < 0)
+		return -ENOMEM;
+	report_rows_drop_modules(&rows);
+	if (write_tables(&rows, out) < 0)
 		return -ENOMEM;
 	return style.form == REPORT_NONE ? 0 : write_path(profile, options, out);
 }
@@ -320,7 +243,5 @@ int markdown_write(const struct profile *profile, const struct report_options *o
 	result = write_all(profile, options, out);
 	if (result < 0)
 		return result;
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }

@@ -230,9 +230,8 @@ struct color palette_kind_color(enum word_kind kind)
 const char *palette_kind_name(enum word_kind kind)
 {
 	static const char *const names[NR_WORD_KINDS] = {
-		[WORD_LABEL] = "threads", [WORD_USER] = "user",
-		[WORD_KERNEL] = "kernel", [WORD_INLINED] = "inlined",
-		[WORD_RUN_TIME] = "JIT",  [WORD_MISSED] = "not to be read",
+		[WORD_LABEL] = "thread",    [WORD_USER] = "user",    [WORD_KERNEL] = "kernel",
+		[WORD_INLINED] = "inlined", [WORD_RUN_TIME] = "JIT", [WORD_MISSED] = "unreadable",
 	};
 
 	return names[kind];
@@ -305,7 +304,7 @@ struct color palette_unchanged(void)
 	return (struct color){222, 222, 222};
 }
 
-struct color palette_category(size_t number)
+struct color palette_category(size_t rank)
 {
 	static const struct color colors[] = {
 		{240, 150, 90},	 {120, 180, 235}, {130, 205, 130}, {235, 205, 90},
@@ -317,10 +316,10 @@ struct color palette_category(size_t number)
 	struct color color;
 	size_t round;
 
-	if (!number)
+	if (!rank)
 		return (struct color){222, 222, 222};
-	color = colors[(number - 1) % ARRAY_SIZE(colors)];
-	round = (number - 1) / ARRAY_SIZE(colors);
+	color = colors[(rank - 1) % ARRAY_SIZE(colors)];
+	round = (rank - 1) / ARRAY_SIZE(colors);
 	if (round) /* black text must be read on all of them */
 		return color_between(color, round % 2 ? white : grey, 0.5);
 	return color;

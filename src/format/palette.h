@@ -46,8 +46,8 @@ struct color palette_more(double strength);
 struct color palette_less(double strength);
 struct color palette_unchanged(void);
 
-/* Colours that are told apart easily, for categories; number 0 is that of none. */
-struct color palette_category(size_t number);
+/* Colours that are told apart, the first ones easily, for categories by rank; 0: of none. */
+struct color palette_category(size_t rank);
 
 /* Behind the frames, from top to bottom. */
 struct background {
@@ -56,7 +56,7 @@ struct background {
 
 struct background palette_background(const struct palette *palette);
 
-/* "yellow", "blue", "green", "grey", or "#rrggbb" for one colour all over. -EINVAL. */
+/* "white", "yellow", "blue", "green", "grey", or "#rrggbb" for one colour all over. -EINVAL. */
 int background_parse(const char *text, struct background *ret);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/stream.h"
 
 static bool is_black(struct color color)
 {
@@ -88,9 +89,7 @@ int palette_map_write(const struct palette_map *map, FILE *out)
 				      strings_get(map->names, (uint32_t)i), color.red, color.green,
 				      color.blue);
 	}
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }
 
 void palette_map_clear(struct palette_map *map)

@@ -3,7 +3,8 @@
  * for what it looks like.
  *
  * A sample weighs its period where perf printed one, else 1, as stackcollapse-perf.pl counts. Each
- * event is a value of its own (profile_values.h), and the first one that comes is the count. Labels
+ * event is a value of its own (profile_values.h), and the first one that comes is the count. Where
+ * there are periods, "samples" is one more value: how many there were, of all events. Labels
  * are comm, tid, pid and cpu, as far as they are printed. Frames have names and files, but no
  * addresses: those are of a process whose mappings are not there. What is in the kernel, made at run
  * time, or inlined is told by the frame's file, and `FILE.c:LINE` from lines of -F +srcline.
@@ -23,6 +24,7 @@
 
 struct perf_script_notes {
 	unsigned labels;	  /* enum label bits that samples had */
+	size_t nr_events;	  /* each of which is a value of the profile */
 	uint64_t dropped_samples; /* of more events than a profile has values */
 	uint64_t bad_lines;	  /* that were passed over, and are none of the above */
 	uint64_t first_bad_line;  /* counted from 1 */
@@ -32,8 +34,8 @@ struct perf_script_notes {
 bool perf_script_is_it(const char *head, size_t nr);
 
 /*
- * Adds what the stream has to a new profile. 0 or a negative errno: -EBADMSG if it has no sample.
- * After a failure the profile holds some of it.
+ * Adds what the stream has to a new profile. 0, also of an empty one; or a negative errno: -EBADMSG
+ * if it has lines and no sample. After a failure the profile holds some of it.
  */
 int perf_script_read(FILE *in, struct profile *profile, struct perf_script_notes *notes,
 		     struct error *error);

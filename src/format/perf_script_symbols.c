@@ -64,6 +64,8 @@ static int64_t module_of(struct perf_symbols *symbols, const struct perf_frame *
 		return add_module(symbols, MODULE_VDSO, frame->file);
 	case PERF_CODE_RUN_TIME:
 		return add_module(symbols, MODULE_RUN_TIME, frame->file);
+	case PERF_CODE_INLINED:
+		return frame->address >> 63 ? MODULE_NR_KERNEL : MODULE_NR_UNKNOWN;
 	default:
 		return MODULE_NR_UNKNOWN;
 	}
@@ -141,6 +143,12 @@ static int64_t add_name(struct perf_symbols *symbols, struct perf_symbol *symbol
 /* --- the table --------------------------------------------------------------------------------
  */
 
+/* Of what is inlined only the address tells. */
+static bool is_in_kernel(const struct perf_frame *frame, enum perf_code code)
+{
+	return code == PERF_CODE_KERNEL || (code == PERF_CODE_INLINED && frame->address >> 63);
+}
+
 static int set_symbol(struct perf_symbols *symbols, size_t number, const struct perf_frame *frame)
 {
 	struct perf_symbol symbol = {.code = perf_script_code(frame)};
@@ -149,7 +157,7 @@ static int set_symbol(struct perf_symbols *symbols, size_t number, const struct 
 	if (result < 0)
 		return (int)result;
 	symbol.module = (uint32_t)result;
-	symbol.kind = symbol.code == PERF_CODE_KERNEL ? FRAME_KERNEL : FRAME_USER;
+	symbol.kind = is_in_kernel(frame, symbol.code) ? FRAME_KERNEL : FRAME_USER;
 	result = add_name(symbols, &symbol, frame->symbol);
 	if (result < 0)
 		return (int)result;

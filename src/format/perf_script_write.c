@@ -5,17 +5,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/stream.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"
-
-#define STEP_US 1000 /* from entry to entry */
 
 struct writer {
 	const struct profile *profile;
 	const struct perf_script_options *options;
 	const char *events[PROFILE_MAX_VALUES]; /* by the number of the value */
 	size_t nr_events;
-	uint64_t nr_entries;
+	uint64_t nr_entries, nr_written;
 	FILE *out;
 };
 
@@ -127,13 +126,33 @@ static void put_ids(struct writer *writer, const struct sample_labels *labels)
 		(void)fprintf(writer->out, " [%03d]", (int)labels->cpu);
 }
 
+/*
+ * When nothing is known of single samples they are spread evenly, so that the first and the last one
+ * tell how long the run was. If that is not known either, no duration is made up.
+ */
+static uint64_t spread_us(const struct writer *writer)
+{
+	uint64_t all_us = profile_origin(writer->profile)->duration_ns / 1000;
+
+	if (writer->nr_entries < 2)
+		return 0;
+	return (uint64_t)((double)all_us *
+			  ((double)writer->nr_written / (double)(writer->nr_entries - 1)));
+}
+
+static uint64_t time_of(const struct writer *writer, const struct sample *sample)
+{
+	if (sample->labels.slice)
+		return profile_slice(writer->profile, sample->labels.slice).start_ns / 1000;
+	return profile_origin(writer->profile)->time_ns / 1000 + spread_us(writer);
+}
+
 static void put_entry(struct writer *writer, const struct sample *sample, const char *event,
 		      uint64_t period)
 {
-	uint64_t time_us = writer->nr_entries++ * STEP_US;
+	uint64_t time_us = time_of(writer, sample);
 
-	if (sample->labels.slice)
-		time_us = profile_slice(writer->profile, sample->labels.slice).start_ns / 1000;
+	writer->nr_written++;
 	put_comm(writer, sample->labels.comm);
 	put_ids(writer, &sample->labels);
 	(void)fprintf(writer->out, " %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", time_us / 1000000,
@@ -142,6 +161,19 @@ static void put_entry(struct writer *writer, const struct sample *sample, const 
 	(void)fputs_unlocked(": \n", writer->out);
 	put_frames(writer, sample);
 	(void)putc_unlocked('\n', writer->out);
+}
+
+/* How many there will be: times are spread over them. */
+static uint64_t count_entries(const struct writer *writer)
+{
+	size_t nr = profile_nr_samples(writer->profile), i;
+	uint64_t nr_entries = 0;
+	uint32_t sample;
+
+	for (sample = 0; sample < nr; sample++)
+		for (i = 0; i < writer->nr_events; i++)
+			nr_entries += profile_value(writer->profile, sample, i) != 0;
+	return nr_entries;
 }
 
 static void put_sample(struct writer *writer, uint32_t number)
@@ -189,10 +221,9 @@ int perf_script_write(const struct profile *profile, const struct perf_script_op
 	uint32_t i;
 
 	find_events(&writer);
+	writer.nr_entries = count_entries(&writer);
 	errno = 0;
 	for (i = 0; i < nr && !ferror_unlocked(out); i++)
 		put_sample(&writer, i);
-	if (ferror_unlocked(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }

@@ -7,8 +7,8 @@
  * One entry stands for all samples with such a stack and labels: its period is their count, so that
  * totals are right for whoever adds up periods. Each value that a sample has is an entry of its own,
  * with the value's type for the event. Labels that were not asked for are left out, but for a tid,
- * which is 0 then: readers want a number there. Entries are a millisecond apart, or begin with the
- * slice of time that they are of.
+ * which is 0 then: readers want a number there. Entries are spread evenly over the time of the run,
+ * as far as it is known, or begin with the slice of time that they are of.
  *
  * The kernel's code is in `[kernel.kallsyms]`, code made at run time in `/tmp/perf-PID.map`, what was
  * inlined is `(inlined)`. Addresses are the profile's; 0 where there is a name only. A stack that

@@ -67,7 +67,8 @@ struct pprof_notes {
  */
 int pprof_read(FILE *in, struct profile *profile, struct pprof_notes *notes, struct error *error);
 
-/* The same for bytes in memory, not compressed. */
+/* Its two steps: the file's bytes, inflated, which the caller frees; and what they say. */
+int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error);
 int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct pprof_notes *notes,
 		struct error *error);
 

@@ -293,6 +293,8 @@ int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct pp
 	int result;
 
 	*notes = (struct pprof_notes){0};
+	if (!nr)
+		return error_set(error, -EBADMSG, "it is empty");
 	result = read_all(&reader, bytes_of(bytes, nr));
 	if (result == -ENOMEM)
 		(void)error_set(error, result, "out of memory");
@@ -304,11 +306,9 @@ int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct pp
 	return result;
 }
 
-int pprof_read(FILE *in, struct profile *profile, struct pprof_notes *notes, struct error *error)
+int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error)
 {
-	cleanup_free uint8_t *bytes = NULL;
-	size_t nr;
-	int result = gzip_read(in, PPROF_MAX_BYTES, &bytes, &nr);
+	int result = gzip_read(in, PPROF_MAX_BYTES, ret, ret_nr);
 
 	if (result == -EFBIG)
 		return error_set(error, result, "the profile is larger than %llu MiB",
@@ -317,5 +317,14 @@ int pprof_read(FILE *in, struct profile *profile, struct pprof_notes *notes, str
 		return error_set(error, result, "the compressed profile is damaged or cut off");
 	if (result < 0)
 		return error_set(error, result, "cannot read the profile: %s", strerror(-result));
-	return pprof_parse(bytes, nr, profile, notes, error);
+	return 0;
+}
+
+int pprof_read(FILE *in, struct profile *profile, struct pprof_notes *notes, struct error *error)
+{
+	cleanup_free uint8_t *bytes = NULL;
+	size_t nr;
+	int result = pprof_inflate(in, &bytes, &nr, error);
+
+	return result < 0 ? result : pprof_parse(bytes, nr, profile, notes, error);
 }

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/stream.h"
 #include "format/pprof_code.h"
 #include "format/pprof_fields.h"
 #include "format/pprof_rows.h"
@@ -220,7 +221,5 @@ int pprof_write(const struct profile *profile, const struct pprof_options *optio
 	if (result < 0)
 		return result;
 	errno = 0;
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }

@@ -15,6 +15,8 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/stream.h"
+#include "format/amount.h"
 #include "format/columns.h"
 #include "format/report_rows.h"
 #include "format/report_stacks.h"
@@ -28,17 +30,17 @@
 /* What is counted is somebody else's word: no control characters to the terminal. */
 static void write_counted(const struct profile *profile, FILE *out)
 {
-	const char *counted = report_rows_counted(profile);
+	char buffer[AMOUNT_COUNTED_BYTES];
+	const char *counted = amount_counted(profile, profile_total(profile), buffer);
 
 	(void)columns_write(out, counted, columns_of(counted), "");
 }
 
 static void write_total(const struct profile *profile, FILE *out)
 {
-	char buffer[COLUMNS_NUMBER_BYTES];
+	char buffer[AMOUNT_BYTES];
 
-	(void)fprintf(out, "%s%s", columns_number(buffer, profile_total(profile)),
-		      profile_is_sum(profile) ? ", the sum of " : " ");
+	(void)fputs(amount_total(profile, profile_total(profile), buffer), out);
 	write_counted(profile, out);
 	(void)putc('\n', out);
 }
@@ -79,6 +81,7 @@ static int write_tables(const struct profile *profile, const struct report_optio
 
 	if (report_rows_init(&rows, profile, &options->style, options->categories) < 0)
 		return -ENOMEM;
+	report_rows_drop_modules(&rows);
 	if (options->categories && !is_by_category(&rows)) {
 		report_table_write_categories(&rows, options, out);
 		(void)putc('\n', out);
@@ -120,7 +123,5 @@ int report_write(const struct profile *profile, const struct report_options *opt
 	result = write_all(profile, &filled, out);
 	if (result < 0)
 		return result;
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "base/stream.h"
+#include "format/amount.h"
 #include "format/csv.h"
 #include "format/report_rows.h"
 
@@ -14,7 +16,9 @@ static void write_headings(const struct report_rows *rows, FILE *out)
 
 	for (i = 0; i < rows->nr_keys; i++)
 		(void)fprintf(out, "%s,", report_rows_key_name(rows->keys[i]));
-	(void)fputs("self,total,self_percent,total_percent\n", out);
+	(void)fputs("self,total,self_percent,total_percent", out);
+	(void)fputs(profile_is_sum(rows->profile) ? ",unit" : "", out);
+	csv_end_row(out);
 }
 
 static void write_row(const struct report_rows *rows, const struct group_total *group, FILE *out)
@@ -31,9 +35,14 @@ static void write_row(const struct report_rows *rows, const struct group_total *
 			csv_write_string(out, text);
 		(void)putc(',', out);
 	}
-	(void)fprintf(out, "%" PRIu64 ",%" PRIu64 ",%.4f,%.4f\n", group->self, group->total,
+	(void)fprintf(out, "%" PRIu64 ",%" PRIu64 ",%.4f,%.4f", group->self, group->total,
 		      report_rows_percent(rows, group->self),
 		      report_rows_percent(rows, group->total));
+	if (profile_is_sum(rows->profile)) {
+		(void)putc(',', out);
+		csv_write_string(out, amount_unit(rows->profile));
+	}
+	csv_end_row(out);
 }
 
 int report_csv_write(const struct profile *profile, const struct report_options *options, FILE *out)
@@ -47,7 +56,5 @@ int report_csv_write(const struct profile *profile, const struct report_options 
 	write_headings(&rows, out);
 	for (i = 0; i < rows.nr && !ferror(out); i++)
 		write_row(&rows, &rows.totals.groups[i], out);
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }

@@ -5,6 +5,8 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
+#include "base/stream.h"
+#include "format/amount.h"
 #include "format/json.h"
 #include "format/report_rows.h"
 #include "format/report_time.h"
@@ -24,6 +26,7 @@ static void write_head(const struct profile *profile, FILE *out)
 	write_string_field(out, "counted", report_rows_counted(profile));
 	(void)fprintf(out, "\"is_sum\":%s,\n\"total\":%" PRIu64 ",\n",
 		      profile_is_sum(profile) ? "true" : "false", profile_total(profile));
+	write_string_field(out, "unit", amount_unit(profile));
 	write_string_field(out, "event", profile_string(profile, origin->event));
 	if (origin->period)
 		(void)fprintf(out, "\"period\":%" PRIu64 ",\n", origin->period);
@@ -93,6 +96,13 @@ static void write_key(const struct report_rows *rows, const struct group_total *
 		json_write_string(out, *text || key != GROUP_CATEGORY ? text : NULL);
 }
 
+static void write_kind(enum group_kind kind, FILE *out)
+{
+	(void)fputs("\"kind\":", out);
+	json_write_string(out, report_rows_kind(kind));
+	(void)putc(',', out);
+}
+
 static void write_row(const struct report_rows *rows, const struct group_total *group, FILE *out)
 {
 	size_t i;
@@ -103,7 +113,7 @@ static void write_row(const struct report_rows *rows, const struct group_total *
 		(void)putc(',', out);
 	}
 	if (rows->kind_is_known)
-		(void)fprintf(out, "\"kind\":\"%s\",", report_rows_kind(group->place.kind));
+		write_kind(group->place.kind, out);
 	(void)fprintf(out,
 		      "\"self\":%" PRIu64 ",\"total\":%" PRIu64
 		      ",\"self_percent\":%.4f,\"total_percent\":%.4f}",
@@ -139,7 +149,5 @@ int report_json_write(const struct profile *profile, const struct report_options
 	write_comments(profile, out);
 	write_rows(&rows, out);
 	(void)fputs("}\n", out);
-	if (ferror(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }

@@ -3,6 +3,7 @@
  *
  *	counted		"samples", "hits", …; of a sum what it is of
  *	is_sum		whether counts are a sum of that
+ *	unit		of a sum; null: of none
  *	total		all of them
  *	event, period, period_unit, time, duration	how they were taken; null: not known
  *	comments	what the run had to say of itself, a string each
@@ -11,7 +12,8 @@
  *	rows		heaviest first: what was asked for (function, module, …), of functions
  *			their kind, self, total, self_percent, total_percent
  *
- * A function whose category is null counts for its callers'. Keys come in this order, counts are
+ * A function whose category is null counts for its callers'; one whose kind is null is several of that
+ * name. Keys come in this order, counts are
  * whole numbers, time is of UTC, duration in seconds. A source line is `file`, its whole path, and
  * `line`.
  */

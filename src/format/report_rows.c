@@ -23,6 +23,7 @@ static const char *const kind_names[] = {
 	[GROUP_KIND_USER] = "user",
 	[GROUP_KIND_KERNEL] = "kernel",
 	[GROUP_KIND_RUN_TIME] = "jit",
+	[GROUP_KIND_SEVERAL] = NULL,
 };
 
 const char *report_rows_key_name(enum group_key key)
@@ -136,6 +137,7 @@ static void choose_keys(struct report_rows *rows, const struct report_style *sty
 	bool by_function = !style->nr_groups, by_category = false;
 	size_t i;
 
+	rows->keys_are_asked_for = style->nr_groups;
 	for (i = 0; i < style->nr_groups; i++) {
 		by_function |= style->groups[i] == GROUP_FUNCTION;
 		by_category |= style->groups[i] == GROUP_CATEGORY;
@@ -206,7 +208,10 @@ static int sort_categories(struct report_rows *rows)
 static int count_rows(struct report_rows *rows, const struct report_style *style)
 {
 	cleanup_free uint32_t *of_sample = NULL;
-	struct group_totals_style grouping = {.by_total = style->sort_by_total};
+	struct group_totals_style grouping = {
+		.by_total = style->sort_by_total,
+		.tell_kernel_apart = rows->category_is_functions,
+	};
 
 	if (rows->categories && (categories_count(rows->categories, rows->profile, &of_sample,
 						  &rows->category_counts) < 0 ||
@@ -233,6 +238,21 @@ int report_rows_init(struct report_rows *rows, const struct profile *profile,
 	}
 	choose_rows(rows, style);
 	return 0;
+}
+
+void report_rows_drop_modules(struct report_rows *rows)
+{
+	size_t i;
+
+	for (i = 0; i < rows->totals.nr; i++)
+		if (rows->totals.groups[i].place.module != MODULE_NR_UNKNOWN)
+			return;
+	for (i = 0; i < rows->nr_keys && rows->keys[i] != GROUP_MODULE; i++)
+		;
+	if (i == rows->nr_keys || rows->keys_are_asked_for)
+		return;
+	rows->nr_keys--;
+	memmove(&rows->keys[i], &rows->keys[i + 1], (rows->nr_keys - i) * sizeof(rows->keys[0]));
 }
 
 void report_rows_clear(struct report_rows *rows)

@@ -19,6 +19,7 @@ struct report_rows {
 	uint64_t total;
 	enum group_key keys[REPORT_GROUPS_MAX + 1]; /* the columns */
 	size_t nr_keys;
+	bool keys_are_asked_for;    /* else they are what reports have by default */
 	bool has_totals;	    /* else a row's total is its self */
 	bool kind_is_known;	    /* of the functions; without being a column */
 	bool category_is_functions; /* that of the row's function, not of its samples */
@@ -34,11 +35,17 @@ int report_rows_init(struct report_rows *rows, const struct profile *profile,
 		     const struct report_style *style, const struct categories *categories);
 void report_rows_clear(struct report_rows *rows);
 
+/*
+ * For people: no column of modules that nobody asked for, where no row has one, as in folded stacks.
+ * Other programs count on their columns.
+ */
+void report_rows_drop_modules(struct report_rows *rows);
+
 double report_rows_percent(const struct report_rows *rows, uint64_t count);
 
 /* "function", "module", … */
 const char *report_rows_key_name(enum group_key key);
-const char *report_rows_kind(enum group_kind kind); /* "user", "kernel", "jit" */
+const char *report_rows_kind(enum group_kind kind); /* "user", "kernel", "jit"; NULL: several */
 bool report_rows_key_is_number(enum group_key key);
 
 /* What stands in a row's column of this key. Either in the buffer or of the profile. */

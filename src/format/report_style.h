@@ -30,7 +30,7 @@ struct report_style {
 	enum report_form form;
 	double threshold;      /* percent below which a branch is left out; 0: what fits */
 	unsigned max_branches; /* of a fork, or so many stacks; 0: any number */
-	unsigned max_rows;     /* of the table; 0: 20 in text, all elsewhere */
+	size_t max_rows;       /* of the table; 0: 20 in text, all elsewhere */
 	double least_percent;  /* rows below it are left out */
 	bool sort_by_total;    /* else by self */
 	enum group_key groups[REPORT_GROUPS_MAX]; /* what the rows of the table are */

@@ -11,7 +11,8 @@
  *	 SELF  SAMPLES  CATEGORY
  *	47.6%    5,876  network
  *
- * What stackcount counts are HITS; sums of a value, as its --weight makes them, are a SUM.
+ * What stackcount counts are HITS; sums of a value, as its --weight makes them, are a SUM, of times
+ * in a unit that the heading says.
  */
 #include "format/report_table.h"
 
@@ -19,6 +20,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "format/amount.h"
 #include "format/columns.h"
 #include "format/report_percent.h"
 
@@ -57,7 +59,7 @@ static const char *capitals(const char *word, char buffer[HEADING_BYTES])
 /* Of the column of counts. */
 static const char *heading(const struct profile *profile, char buffer[HEADING_BYTES])
 {
-	return capitals(profile_is_sum(profile) ? "sum" : report_rows_counted(profile), buffer);
+	return capitals(amount_heading(profile), buffer);
 }
 
 static const char *ellipsis(const struct table *table)
@@ -130,7 +132,7 @@ static void lay_out(struct table *table)
 	size_t main = main_key(rows), nr_names = 0, room, i;
 	char buffer[COLUMNS_NUMBER_BYTES], head[HEADING_BYTES];
 
-	table->count_columns = larger(columns_of(columns_number(buffer, rows->total)),
+	table->count_columns = larger(columns_of(amount_number(rows->profile, rows->total, buffer)),
 				      columns_of(heading(rows->profile, head)));
 	room = table->options->width - fixed_columns(table);
 	for (i = 0; i < rows->nr_keys; i++) {
@@ -157,7 +159,7 @@ static void write_numbers(const struct table *table, uint64_t self, bool color)
 
 	report_percent_write(table->out, report_rows_percent(table->rows, self), color);
 	(void)fprintf(table->out, "  %*s  ", (int)table->count_columns,
-		      columns_number(buffer, self));
+		      amount_number(table->rows->profile, self, buffer));
 }
 
 /* Numbers stand to the right; behind the last column there is nothing. */
@@ -255,11 +257,12 @@ void report_table_write_categories(const struct report_rows *rows,
 				   const struct report_options *options, FILE *out)
 {
 	struct table table = {.rows = rows, .options = options, .out = out};
-	char buffer[COLUMNS_NUMBER_BYTES], head[HEADING_BYTES];
+	char buffer[COLUMNS_NUMBER_BYTES], capital_letters[HEADING_BYTES];
+	const char *head = heading(rows->profile, capital_letters);
 	size_t i, room;
 
-	table.count_columns = larger(columns_of(columns_number(buffer, rows->total)),
-				     columns_of(heading(rows->profile, head)));
+	table.count_columns = larger(columns_of(amount_number(rows->profile, rows->total, buffer)),
+				     columns_of(head));
 	room = options->width - (REPORT_PERCENT_COLUMNS + GAP + table.count_columns + GAP);
 	(void)fprintf(out, "%*s  %*s  CATEGORY\n", REPORT_PERCENT_COLUMNS, "SELF",
 		      (int)table.count_columns, head);

@@ -12,8 +12,11 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/stream.h"
 #include "base/strings.h"
+#include "format/folded_scale.h"
 #include "format/json.h"
+#include "profile/comparison.h"
 #include "profile/named_stacks.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"
@@ -22,8 +25,9 @@
 
 /* A value as speedscope shows it. */
 struct shown_value {
-	size_t number;	 /* the profile's */
-	uint64_t factor; /* amounts are multiplied with it */
+	size_t number;		   /* the profile's */
+	uint64_t factor;	   /* amounts are multiplied with it */
+	struct folded_scale scale; /* and divided by that */
 	const char *name, *unit;
 };
 
@@ -49,8 +53,7 @@ struct writer {
 	size_t nr_rows, cap_rows;
 };
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static void write_member(FILE *out, const char *key, const char *text)
 {
@@ -135,8 +138,7 @@ static int64_t frame_of_word(struct writer *writer, uint32_t word)
 	return number;
 }
 
-/* --- rows --------------------------------------------------------------------------------------
- */
+/* --- rows ------------------------------------------------------------------------------------- */
 
 static int add_row(struct writer *writer, uint32_t stack, uint32_t slice, uint64_t amount)
 {
@@ -221,8 +223,7 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return (nr_a > nr_b) - (nr_a < nr_b);
 }
 
-/* --- profiles ----------------------------------------------------------------------------------
- */
+/* --- profiles --------------------------------------------------------------------------------- */
 
 static int write_stack(struct writer *writer, uint32_t stack)
 {
@@ -241,7 +242,14 @@ static int write_stack(struct writer *writer, uint32_t stack)
 	return 0;
 }
 
-static int write_rows(struct writer *writer, uint64_t factor)
+static void write_amount(struct writer *writer, const struct shown_value *value, uint64_t amount)
+{
+	char text[FOLDED_SCALE_BYTES];
+
+	(void)fputs(folded_scale_text(text, amount * value->factor, value->scale), writer->out);
+}
+
+static int write_rows(struct writer *writer, const struct shown_value *value)
 {
 	size_t i;
 
@@ -253,9 +261,11 @@ static int write_rows(struct writer *writer, uint64_t factor)
 			return -ENOMEM;
 	}
 	(void)fputs("],\n\"weights\":[", writer->out);
-	for (i = 0; i < writer->nr_rows && !ferror_unlocked(writer->out); i++)
-		(void)fprintf(writer->out, "%s%" PRIu64, i ? "," : "",
-			      writer->rows[i].amount * factor);
+	for (i = 0; i < writer->nr_rows && !ferror_unlocked(writer->out); i++) {
+		if (i)
+			(void)putc_unlocked(',', writer->out);
+		write_amount(writer, value, writer->rows[i].amount);
+	}
 	(void)putc(']', writer->out);
 	return 0;
 }
@@ -304,9 +314,9 @@ static int write_value(struct writer *writer, const struct shown_value *value)
 	(void)fputs("{\"type\":\"sampled\"", writer->out);
 	write_member(writer->out, "name", value->name);
 	write_member(writer->out, "unit", unit_name(value->unit));
-	(void)fprintf(writer->out, ",\"startValue\":0,\"endValue\":%" PRIu64,
-		      total * value->factor);
-	if (write_rows(writer, value->factor) < 0)
+	(void)fputs(",\"startValue\":0,\"endValue\":", writer->out);
+	write_amount(writer, value, total);
+	if (write_rows(writer, value) < 0)
 		return -ENOMEM;
 	(void)putc('}', writer->out);
 	return 0;
@@ -321,10 +331,17 @@ static bool event_value(const struct profile *profile, struct shown_value *ret)
 		return false;
 	*ret = (struct shown_value){
 		.factor = origin->period,
+		.scale = folded_scale(0),
 		.name = profile_string(profile, origin->event),
 		.unit = profile_string(profile, origin->unit),
 	};
 	return true;
+}
+
+/* Both numbers of a difference are of one scale. */
+static bool is_scaled(const struct profile *profile, size_t value)
+{
+	return !value || value == comparison_value(profile);
 }
 
 static int write_values(struct writer *writer)
@@ -345,6 +362,7 @@ static int write_values(struct writer *writer)
 		value = (struct shown_value){
 			.number = i,
 			.factor = 1,
+			.scale = is_scaled(profile, i) ? folded_scale_of(profile) : folded_scale(0),
 			.name = profile_string(profile, type.type),
 			.unit = profile_string(profile, type.unit),
 		};
@@ -387,9 +405,5 @@ int speedscope_write(const struct profile *profile, const struct speedscope_opti
 	free(writer.text);
 	free(writer.rows);
 	strings_free(writer.frames);
-	if (result < 0)
-		return result;
-	if (ferror_unlocked(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return result < 0 ? result : stream_finish(out);
 }

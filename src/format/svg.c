@@ -6,9 +6,14 @@
 #include "format/svg.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "base/stream.h"
+#include "base/text.h"
 #include "format/assets.h"
+#include "format/columns.h"
+#include "format/compared_names.h"
 #include "format/svg_boxes.h"
 #include "format/svg_graph.h"
 #include "format/svg_legend.h"
@@ -24,7 +29,7 @@ static const char styles[] = "#frames text{pointer-events:none}\n"
 			     "#frames .above{opacity:.5}\n"
 			     ".button{cursor:pointer}\n"
 			     ".button:hover,.button:focus{text-decoration:underline}\n"
-			     ".off{fill:#767676}\n";
+			     ".off{fill:#5a5a5a}\n";
 
 static void write_background(const struct svg_graph *graph, FILE *out)
 {
@@ -78,13 +83,19 @@ static const char *shape_name(const struct svg_graph *graph)
 	return graph->style.inverted ? "Icicle Graph" : "Flame Graph";
 }
 
-/* "Flame Graph: cpu-clock, 30 s", as far as it is known. */
+/* "Flame Graph: cpu-clock, 30 s", as far as it is known; of a difference what was compared. */
 static void write_own_title(const struct svg_graph *graph, FILE *out)
 {
 	const struct profile_origin *origin = profile_origin(graph->profile);
+	const struct comparison_style *compared = graph->options->comparison;
 	const char *before = ": ";
 
 	svg_text(out, shape_name(graph));
+	if (graph->is_difference && compared_names_known(compared)) {
+		(void)fputs(before, out);
+		compared_names_write(compared, out);
+		return;
+	}
 	if (origin->event) {
 		(void)fputs(before, out);
 		svg_text(out, profile_string(graph->profile, origin->event));
@@ -106,6 +117,36 @@ static void begin_middle_text(FILE *out, const char *id, double base, double siz
 	(void)fputs("\">", out);
 }
 
+/* What the run said of its stacks if they are not all whole: who gets the picture should know. */
+static const char *verdict_on_stacks(const struct profile *profile)
+{
+	static const char head[] = "stacks   ";
+	size_t i;
+
+	for (i = 0; i < profile_nr_comments(profile); i++) {
+		const char *line = profile_comment(profile, i);
+
+		if (text_starts_with(line, head) && strstr(line, "break off"))
+			return line + strlen(head);
+	}
+	return NULL;
+}
+
+/* "12,345 samples; the run's stacks: user: 5.2 % reach their beginning, 94.8 % break off" */
+static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
+{
+	const char *verdict = verdict_on_stacks(graph->profile);
+	char number[COLUMNS_NUMBER_BYTES];
+
+	(void)fputs(columns_number(number, profile_total(graph->profile)), out);
+	(void)putc(' ', out);
+	svg_text(out, graph->style.countname);
+	if (verdict && !graph->is_difference) {
+		(void)fputs("; the run's stacks: ", out);
+		svg_text(out, verdict);
+	}
+}
+
 static void write_titles(const struct svg_graph *graph, FILE *out)
 {
 	const struct flame_style *style = &graph->style;
@@ -117,10 +158,13 @@ static void write_titles(const struct svg_graph *graph, FILE *out)
 	else
 		write_own_title(graph, out);
 	(void)fputs("</text>\n", out);
-	if (!style->subtitle)
+	if (style->subtitle && !*style->subtitle)
 		return;
 	begin_middle_text(out, "subtitle", 4 * size, size);
-	svg_text(out, style->subtitle);
+	if (style->subtitle)
+		svg_text(out, style->subtitle);
+	else
+		write_own_subtitle(graph, out);
 	(void)fputs("</text>\n", out);
 }
 
@@ -166,9 +210,7 @@ static int write_all(struct svg_graph *graph, FILE *out)
 	if (err)
 		return err;
 	(void)fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", asset_svg_js);
-	if (ferror_unlocked(out) || fflush(out) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
+	return stream_finish(out);
 }
 
 int svg_write(const struct profile *profile, const struct format_options *options, FILE *out)

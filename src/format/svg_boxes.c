@@ -7,8 +7,8 @@
  *
  * With the title within the rectangle Chromium would take four times as long to load the picture.
  *
- * Places are in percent of the frames' width, so a picture that is made narrower needs new texts and
- * nothing else. The script knows a box's name, which is all before the last " (" of the title's
+ * Places are in percent of the frames' width, so a picture that is made narrower needs new texts
+ * and nothing else. The script knows a box's name, which is all before the last " (" of the title's
  * first line; its depth, by y; and its place in the tree, since boxes stand callers first.
  */
 #include "format/svg_boxes.h"
@@ -67,7 +67,7 @@ static struct color own_color(struct svg_graph *graph, const struct flame_node *
 	static const struct color root = {224, 224, 224};
 
 	if (graph->category_of_word)
-		return palette_category(svg_graph_category(graph, node));
+		return palette_category(graph->rank_of[svg_graph_category(graph, node)]);
 	if (!node->word)
 		return root;
 	return graph->is_difference ? change_color(graph, node) : function_color(graph, node);
@@ -112,7 +112,7 @@ static void write_share(const struct svg_graph *graph, double number, FILE *out)
 static void write_change(const struct svg_graph *graph, const struct flame_node *node, FILE *out)
 {
 	static const char *const words[] = {
-		[CHANGE_NONE] = "not significant",
+		[CHANGE_NONE] = "maybe by chance",
 		[CHANGE_MORE] = "more",
 		[CHANGE_LESS] = "less",
 		[CHANGE_NEW] = "new",

@@ -153,6 +153,45 @@ uint32_t svg_graph_category(struct svg_graph *graph, const struct flame_node *no
 	return category;
 }
 
+static int compare_weights(const void *a, const void *b, void *context)
+{
+	const uint64_t *weights = context;
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+	if ((one == CATEGORY_OTHER) != (other == CATEGORY_OTHER))
+		return one == CATEGORY_OTHER ? 1 : -1;
+	if (weights[one] != weights[other])
+		return weights[one] > weights[other] ? -1 : 1;
+	return (one > other) - (one < other);
+}
+
+/* Heaviest first, as in the page, so that what is wide has colours that are told apart. */
+static void rank_categories(struct svg_graph *graph)
+{
+	uint64_t weights[CATEGORIES_MAX] = {0};
+	bool seen[CATEGORIES_MAX] = {false};
+	uint32_t i;
+	size_t node;
+
+	for (node = 0; node < graph->nodes.nr; node++) {
+		const struct flame_node *at = &graph->nodes.nodes[node];
+		uint32_t category = svg_graph_category(graph, at);
+
+		seen[category] = true;
+		weights[category] += at->count;
+		if (at->depth) /* it is the caller's no more */
+			weights[graph->category_of_depth[at->depth - 1]] -= at->count;
+	}
+	for (i = 0; i < CATEGORIES_MAX; i++)
+		if (seen[i])
+			graph->heaviest[graph->nr_heaviest++] = i;
+	qsort_r(graph->heaviest, graph->nr_heaviest, sizeof(*graph->heaviest), compare_weights,
+		weights);
+	for (i = 0; i < graph->nr_heaviest; i++)
+		if (graph->heaviest[i] != CATEGORY_OTHER)
+			graph->rank_of[graph->heaviest[i]] = i + 1;
+}
+
 /* --- all of it ------------------------------------------------------------------------------- */
 
 /* From above: title, subtitle, frames, details; a legend adds its own height. */
@@ -160,7 +199,9 @@ static void measure(struct svg_graph *graph)
 {
 	double size = graph->style.fontsize;
 
-	graph->frames_top = (unsigned)(size * (graph->style.subtitle ? 5 : 3.5));
+	bool has_subtitle = !graph->style.subtitle || *graph->style.subtitle;
+
+	graph->frames_top = (unsigned)(size * (has_subtitle ? 5 : 3.5));
 	graph->frames_height = graph->nodes.nr_depths * graph->style.height;
 	graph->height = graph->frames_top + graph->frames_height + (unsigned)(size * 3);
 }
@@ -188,6 +229,8 @@ int svg_graph_init(struct svg_graph *graph, const struct profile *profile,
 		find_most_change(graph);
 	else if (options->categories)
 		err = find_categories(graph);
+	if (!err && graph->category_of_word)
+		rank_categories(graph);
 	measure(graph);
 	return err;
 }

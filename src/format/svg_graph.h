@@ -33,8 +33,11 @@ struct svg_graph {
 	struct difference_scale scale; /* likewise */
 	double most_change;	       /* of any box but the root */
 
-	uint32_t *category_of_word;  /* NULL without categories */
-	uint32_t *category_of_depth; /* for those who walk the nodes */
+	uint32_t *category_of_word;	   /* NULL without categories */
+	uint32_t *category_of_depth;	   /* for those who walk the nodes */
+	uint32_t heaviest[CATEGORIES_MAX]; /* categories in the picture; that of none is last */
+	uint32_t rank_of[CATEGORIES_MAX];  /* their places in it from 1; 0: none */
+	size_t nr_heaviest;
 
 	unsigned frames_top, frames_height, height; /* pixels; height without a legend's */
 };

@@ -27,23 +27,22 @@ static void add_changes(struct svg_legend *legend, bool negate)
 
 	add(legend, "more", more, "");
 	add(legend, "less", less, "");
-	add(legend, "not significant", palette_unchanged(), "");
 	add(legend, "new", more, SVG_EDGE_OF_NEW);
 	add(legend, "gone", less, SVG_EDGE_OF_GONE);
+	add(legend, "maybe by chance", palette_unchanged(), "");
+	add(legend, "width: before and after together", palette_unchanged(), NULL);
 }
 
-static void add_categories(struct svg_legend *legend, struct svg_graph *graph)
+static void add_categories(struct svg_legend *legend, const struct svg_graph *graph)
 {
-	bool seen[CATEGORIES_MAX] = {false};
-	size_t nr = categories_nr(graph->options->categories);
 	size_t i;
 
-	for (i = 0; i < graph->nodes.nr; i++)
-		seen[svg_graph_category(graph, &graph->nodes.nodes[i]) % CATEGORIES_MAX] = true;
-	for (i = 1; i <= nr; i++) /* that of none comes last */
-		if (seen[i % nr])
-			add(legend, categories_name(graph->options->categories, (uint32_t)(i % nr)),
-			    palette_category(i % nr), "");
+	for (i = 0; i < graph->nr_heaviest; i++) {
+		uint32_t category = graph->heaviest[i];
+
+		add(legend, categories_name(graph->options->categories, category),
+		    palette_category(graph->rank_of[category]), "");
+	}
 }
 
 /* A kind alone needs no explanation. */
@@ -63,6 +62,12 @@ static void add_kinds(struct svg_legend *legend, const struct svg_graph *graph)
 			    palette_kind_color((enum word_kind)kind), "");
 }
 
+/* Behind its box, in font sizes. */
+static double text_left(const struct svg_legend_entry *entry)
+{
+	return entry->edge ? 1.4 : 0;
+}
+
 /* From left to right, and on in a further row where the picture ends. */
 static void place(struct svg_legend *legend, const struct svg_graph *graph)
 {
@@ -73,7 +78,8 @@ static void place(struct svg_legend *legend, const struct svg_graph *graph)
 
 	for (i = 0; i < legend->nr; i++) {
 		struct svg_legend_entry *entry = &legend->entries[i];
-		double wide = 2.5 + SVG_CHARACTER_WIDTH * (double)columns_of(entry->text);
+		double wide =
+			text_left(entry) + SVG_CHARACTER_WIDTH * columns_of(entry->text) + 1.6;
 
 		if (left > SVG_MARGIN && left + wide * size > graph->style.width) {
 			left = SVG_MARGIN;
@@ -86,7 +92,7 @@ static void place(struct svg_legend *legend, const struct svg_graph *graph)
 	legend->nr_rows = legend->nr ? row + 1 : 0;
 }
 
-void svg_legend_init(struct svg_legend *legend, struct svg_graph *graph)
+void svg_legend_init(struct svg_legend *legend, const struct svg_graph *graph)
 {
 	*legend = (struct svg_legend){.nr = 0};
 	if (graph->is_difference)
@@ -105,6 +111,14 @@ unsigned svg_legend_height(const struct svg_legend *legend, const struct svg_gra
 	return (unsigned)(legend->nr_rows * ROW_HEIGHT * graph->style.fontsize);
 }
 
+static void write_box(const struct svg_legend_entry *entry, double base, double size, FILE *out)
+{
+	(void)fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"",
+		      entry->left, base - 0.85 * size, size, size);
+	svg_color(out, entry->color);
+	(void)fprintf(out, "\"%s/>", entry->edge);
+}
+
 void svg_legend_write(const struct svg_legend *legend, const struct svg_graph *graph, FILE *out)
 {
 	double size = graph->style.fontsize;
@@ -116,12 +130,10 @@ void svg_legend_write(const struct svg_legend *legend, const struct svg_graph *g
 		double base = graph->frames_top + graph->frames_height +
 			      (1.7 + entry->row * ROW_HEIGHT) * size;
 
-		(void)fprintf(out,
-			      "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"",
-			      entry->left, base - 0.85 * size, size, size);
-		svg_color(out, entry->color);
-		(void)fprintf(out, "\"%s/><text x=\"%.1f\" y=\"%.1f\">", entry->edge,
-			      entry->left + 1.4 * size, base);
+		if (entry->edge)
+			write_box(entry, base, size, out);
+		(void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">",
+			      entry->left + text_left(entry) * size, base);
 		svg_text(out, entry->text);
 		(void)fputs("</text>\n", out);
 	}

@@ -1,4 +1,6 @@
-/* What the colours of a flame graph mean: in rows below the boxes. */
+/*
+ * What the colours of a flame graph mean, and of a difference the widths: in rows below the boxes.
+ */
 #ifndef STOOK_FORMAT_SVG_LEGEND_H
 #define STOOK_FORMAT_SVG_LEGEND_H
 
@@ -11,7 +13,7 @@ struct svg_legend {
 	struct svg_legend_entry {
 		const char *text; /* the graph's, or for good */
 		struct color color;
-		const char *edge; /* further attributes of its box */
+		const char *edge; /* further attributes of its box; NULL: it has none */
 		double left;	  /* pixels */
 		unsigned row;
 	} entries[CATEGORIES_MAX];
@@ -20,7 +22,7 @@ struct svg_legend {
 };
 
 /* Of what is in the graph; no entry where colours mean nothing. */
-void svg_legend_init(struct svg_legend *legend, struct svg_graph *graph);
+void svg_legend_init(struct svg_legend *legend, const struct svg_graph *graph);
 
 unsigned svg_legend_height(const struct svg_legend *legend, const struct svg_graph *graph);
 void svg_legend_write(const struct svg_legend *legend, const struct svg_graph *graph, FILE *out);

@@ -91,11 +91,13 @@ static uint64_t power_of_ten(unsigned exponent)
 	return power;
 }
 
-static void write_fixed(FILE *out, double number, unsigned decimals)
+static uint64_t scaled_up(double number, uint64_t unit)
 {
-	uint64_t unit = power_of_ten(decimals);
-	uint64_t scaled = number > 0 ? (uint64_t)(number * (double)unit + 0.5) : 0;
+	return number > 0 ? (uint64_t)(number * (double)unit + 0.5) : 0;
+}
 
+static void write_scaled(FILE *out, uint64_t scaled, uint64_t unit, unsigned decimals)
+{
 	write_digits(out, scaled / unit, 1);
 	if (decimals) {
 		(void)putc_unlocked('.', out);
@@ -106,23 +108,21 @@ static void write_fixed(FILE *out, double number, unsigned decimals)
 void svg_number(FILE *out, double number, unsigned decimals)
 {
 	uint64_t unit = power_of_ten(decimals);
-	uint64_t scaled = number > 0 ? (uint64_t)(number * (double)unit + 0.5) : 0;
+	uint64_t scaled = scaled_up(number, unit);
 
 	while (decimals && scaled % 10 == 0) {
 		scaled /= 10;
 		unit /= 10;
 		decimals--;
 	}
-	write_digits(out, scaled / unit, 1);
-	if (decimals) {
-		(void)putc_unlocked('.', out);
-		write_digits(out, scaled % unit, decimals);
-	}
+	write_scaled(out, scaled, unit, decimals);
 }
 
 void svg_percent(FILE *out, double share, unsigned decimals)
 {
-	write_fixed(out, 100 * share, decimals);
+	uint64_t unit = power_of_ten(decimals);
+
+	write_scaled(out, scaled_up(100 * share, unit), unit, decimals);
 	(void)putc_unlocked('%', out);
 }
 

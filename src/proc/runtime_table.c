@@ -90,9 +90,8 @@ struct runtime_table *runtime_table_new(void)
 
 static void close_descriptors(struct runtime_process *process)
 {
-	cleanup_fd int root_fd = process->root_fd;
-	cleanup_fd int pidfd = process->pidfd;
-
+	cleanup_close_fd(&process->root_fd);
+	cleanup_close_fd(&process->pidfd);
 	process->root_fd = process->pidfd = -1;
 }
 

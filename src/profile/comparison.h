@@ -19,6 +19,7 @@ struct comparison_style {
 	double before_seconds, after_seconds; /* 0: not known */
 	const struct difference_part *parts;  /* several files a side; NULL: slices of time */
 	size_t nr_parts;
+	bool no_modules;   /* one side knows none: functions without a name are not told apart */
 	bool by_time;	   /* rates, which takes both times; else shares */
 	double confidence; /* percent; 0: 95 */
 	double sigma;	   /* instead, of each change; 0: not */

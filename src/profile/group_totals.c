@@ -13,6 +13,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "profile/group_likeness.h"
+#include "profile/group_totals_order.h"
 #include "profile/number_index.h"
 
 #define NO_GROUP UINT32_MAX
@@ -23,6 +25,7 @@ struct counting {
 	const struct group_totals_style *style;
 	struct group_totals *totals;
 
+	struct group_likeness likeness;
 	struct group_place *places;
 	size_t nr_places, cap_places;
 	struct number_index place_index;
@@ -50,26 +53,42 @@ static bool has_key(const struct counting *counting, enum group_key key)
 
 static uint64_t hash_place(const struct group_place *place)
 {
-	return hash_add(hash_add((uint64_t)place->function << 32 | place->module,
-				 (uint64_t)place->file << 32 | place->line),
-			place->kind);
+	uint64_t hash = hash_u64((uint64_t)place->function << 32 | place->module);
+
+	hash = hash_add(hash, (uint64_t)place->file << 32 | place->line);
+	return hash;
 }
 
 static bool same_place(const struct group_place *a, const struct group_place *b)
 {
 	return a->function == b->function && a->module == b->module && a->file == b->file &&
-	       a->line == b->line && a->kind == b->kind;
+	       a->line == b->line;
+}
+
+/* Whether these kinds of functions are told apart; of categories it is only whether in the kernel. */
+static bool is_other_kind(const struct counting *counting, enum group_kind a, enum group_kind b)
+{
+	if (has_key(counting, GROUP_KIND))
+		return a != b;
+	return counting->style->tell_kernel_apart &&
+	       (a == GROUP_KIND_KERNEL) != (b == GROUP_KIND_KERNEL);
 }
 
 static int64_t intern_place(struct counting *counting, const struct group_place *place)
 {
 	uint64_t hash = hash_place(place);
+	struct group_place *known;
 	size_t probe = 0;
 	uint32_t number;
 
-	while (number_index_next(&counting->place_index, hash, &probe, &number))
-		if (same_place(&counting->places[number], place))
-			return number;
+	while (number_index_next(&counting->place_index, hash, &probe, &number)) {
+		known = &counting->places[number];
+		if (!same_place(known, place) || is_other_kind(counting, known->kind, place->kind))
+			continue;
+		if (known->kind != place->kind)
+			known->kind = GROUP_KIND_SEVERAL;
+		return number;
+	}
 	if (number_index_reserve(&counting->place_index) < 0 ||
 	    array_reserve(&counting->places, &counting->cap_places, counting->nr_places + 1,
 			  sizeof(*counting->places)) < 0)
@@ -88,19 +107,16 @@ static enum group_kind kind_of(const struct profile *profile, const struct frame
 	return GROUP_KIND_USER;
 }
 
-/*
- * A function in the kernel and one outside are never the same; nor are, where functions have no
- * names, those of different modules, unless modules were not asked for.
- */
 static struct group_place place_of_line(const struct counting *counting, const struct frame *frame,
 					const struct code_line *line)
 {
 	struct group_place place = {0};
 
-	if (has_key(counting, GROUP_FUNCTION))
-		place.function = line->function;
 	if (has_key(counting, GROUP_MODULE))
-		place.module = frame->module;
+		place.module = counting->likeness.modules[frame->module];
+	if (has_key(counting, GROUP_FUNCTION))
+		place.function =
+			group_likeness_function(&counting->likeness, line->function, place.module);
 	if (has_key(counting, GROUP_FUNCTION) || has_key(counting, GROUP_KIND))
 		place.kind = kind_of(counting->profile, frame);
 	if (has_key(counting, GROUP_LINE)) {
@@ -137,6 +153,8 @@ static int map_frames(struct counting *counting)
 {
 	size_t nr = profile_nr_frames(counting->profile), i;
 
+	if (group_likeness_init(&counting->likeness, counting->profile) < 0)
+		return -ENOMEM;
 	counting->first_of_frame = calloc(nr + 1, sizeof(*counting->first_of_frame));
 	if (!counting->first_of_frame)
 		return -ENOMEM;
@@ -354,6 +372,7 @@ static int count_all(struct counting *counting)
 
 static void counting_clear(struct counting *counting)
 {
+	group_likeness_clear(&counting->likeness);
 	free(counting->places);
 	number_index_clear(&counting->place_index);
 	free(counting->first_of_frame);
@@ -366,60 +385,7 @@ static void counting_clear(struct counting *counting)
 	free(counting->used_places);
 }
 
-/* --- order ----------------------------------------------------------------------------------- */
-
-static int compare_texts(const struct profile *profile, uint32_t a, uint32_t b)
-{
-	return a == b ? 0 : strcmp(profile_string(profile, a), profile_string(profile, b));
-}
-
-/*
- * What weighs the same by what is shown of it, not by numbers, so that equal profiles print
- * equally.
- */
-static int compare_keys(const struct counting *counting, const struct group_total *a,
-			const struct group_total *b)
-{
-	const struct profile *profile = counting->profile;
-	const int64_t numbers[][2] = {
-		{a->place.kind, b->place.kind},	    {a->place.line, b->place.line},
-		{a->labels.pid, b->labels.pid},	    {a->labels.tid, b->labels.tid},
-		{a->labels.cpu, b->labels.cpu},	    {a->labels.category, b->labels.category},
-		{a->place.module, b->place.module},
-	};
-	int order = compare_texts(profile, a->place.function, b->place.function);
-	size_t i;
-
-	if (!order && a->place.module != b->place.module)
-		order = strcmp(profile_module_name(profile, a->place.module),
-			       profile_module_name(profile, b->place.module));
-	if (!order)
-		order = compare_texts(profile, a->place.file, b->place.file);
-	if (!order)
-		order = compare_texts(profile, a->labels.comm, b->labels.comm);
-	if (!order)
-		order = compare_texts(profile, a->labels.cgroup, b->labels.cgroup);
-	for (i = 0; i < ARRAY_SIZE(numbers) && !order; i++)
-		order = (numbers[i][0] > numbers[i][1]) - (numbers[i][0] < numbers[i][1]);
-	return order;
-}
-
-static int compare_groups(const void *a, const void *b, void *context)
-{
-	const struct counting *counting = context;
-	const struct group_total *one = a, *other = b;
-	bool by_total = counting->style->by_total;
-	uint64_t first[2] = {by_total ? one->total : one->self,
-			     by_total ? other->total : other->self};
-	uint64_t second[2] = {by_total ? one->self : one->total,
-			      by_total ? other->self : other->total};
-
-	if (first[0] != first[1])
-		return first[0] > first[1] ? -1 : 1;
-	if (second[0] != second[1])
-		return second[0] > second[1] ? -1 : 1;
-	return compare_keys(counting, one, other);
-}
+/* --- the whole ------------------------------------------------------------------------------- */
 
 int group_totals_init(struct group_totals *totals, const struct profile *profile,
 		      const struct group_totals_style *style)
@@ -432,9 +398,7 @@ int group_totals_init(struct group_totals *totals, const struct profile *profile
 		group_totals_clear(totals);
 		return -ENOMEM;
 	}
-	if (totals->nr)
-		qsort_r(totals->groups, totals->nr, sizeof(*totals->groups), compare_groups,
-			&counting);
+	group_totals_sort(totals, profile, style->by_total);
 	return 0;
 }
 

@@ -3,6 +3,9 @@
  * for each group in how many samples it ran itself, and in how many it was anywhere on the stack.
  * What is on one stack several times counts once.
  *
+ * Groups are what reads differently: modules of the same name are one, and so are functions of the
+ * same name, wherever they are, unless modules or kinds are asked for.
+ *
  * Some keys belong to a place in the code, the others to a whole sample. A function that was
  * inlined is a function like others: the innermost one ran itself, all others were on the stack.
  */
@@ -42,9 +45,10 @@ enum group_kind {
 	GROUP_KIND_USER,
 	GROUP_KIND_KERNEL,
 	GROUP_KIND_RUN_TIME, /* code made at run time */
+	GROUP_KIND_SEVERAL,  /* of a group whose functions are of different kinds */
 };
 
-/* What is no key of these groups is 0; which function's module and kind it was is kept, though. */
+/* What is no key of these groups is 0; which kind of function it was is kept, though. */
 struct group_place {
 	uint32_t function; /* the profile's string; 0: no name */
 	uint32_t module;
@@ -76,6 +80,7 @@ struct group_totals_style {
 	unsigned keys;			    /* GROUP_BIT()s */
 	const uint32_t *category_of_sample; /* for GROUP_CATEGORY; see categories_count() */
 	bool by_total;			    /* what is heavy: else by self */
+	bool tell_kernel_apart; /* its functions from others, also if kinds are no key */
 };
 
 /* 0 or -ENOMEM. */

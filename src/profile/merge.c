@@ -76,6 +76,15 @@ static int map_value(struct merge *merge, const struct profile *from, size_t num
 	return profile_add_value_type(merge->into, &theirs);
 }
 
+/* Both totals together have to be a number that files can hold. */
+static bool has_room(const struct merge *merge, const struct profile *from, size_t theirs,
+		     size_t ours)
+{
+	uint64_t total = profile_value_total(merge->into, ours);
+
+	return total <= INT64_MAX && profile_value_total(from, theirs) <= INT64_MAX - total;
+}
+
 static int map_values(struct merge *merge, const struct profile *from, size_t value)
 {
 	size_t i;
@@ -85,11 +94,14 @@ static int map_values(struct merge *merge, const struct profile *from, size_t va
 
 		if (number < 0 && !value)
 			return number;
+		if (!value && !has_room(merge, from, i, (size_t)number))
+			return -EOVERFLOW;
 		merge->values[i] = number;
 	}
-	if (value)
-		merge->values[0] = (int)value;
-	return 0;
+	if (!value)
+		return 0;
+	merge->values[0] = (int)value;
+	return has_room(merge, from, 0, value) ? 0 : -EOVERFLOW;
 }
 
 /* --- how they were taken ---------------------------------------------------------------------- */

@@ -37,9 +37,25 @@ int merge_map_strings(struct merge_map *map, uint32_t *first, uint32_t *second)
 	return 0;
 }
 
+static bool same_segments(const struct module_code *a, const struct module_code *b)
+{
+	size_t i;
+
+	for (i = 0; i < a->nr_segments; i++)
+		if (a->segments[i].offset != b->segments[i].offset ||
+		    a->segments[i].vaddr != b->segments[i].vaddr ||
+		    a->segments[i].bytes != b->segments[i].bytes)
+			return false;
+	return true;
+}
+
 static bool same_code(const struct module_code *a, const struct module_code *b)
 {
-	return a == b || (a && b && !memcmp(a, b, sizeof(*a)));
+	if (!a || !b)
+		return a == b;
+	return a->build_id_bytes == b->build_id_bytes && a->nr_segments == b->nr_segments &&
+	       a->is_gone == b->is_gone && !memcmp(a->build_id, b->build_id, a->build_id_bytes) &&
+	       same_segments(a, b);
 }
 
 static uint64_t hash_of_module(const struct profile *profile, uint32_t number)
@@ -186,16 +202,16 @@ static int64_t add_frame(struct merge_map *map, const struct frame *frame)
 	return profile_add_named_frame(map->into, frame->kind, (uint32_t)module, map->lines, nr);
 }
 
-int64_t merge_map_frame(struct merge_map *map, uint32_t number)
+int64_t merge_map_frame(struct merge_map *map, uint32_t frame)
 {
-	int64_t frame;
+	int64_t ours;
 
-	if (map->frames[number])
-		return map->frames[number] - 1;
-	frame = add_frame(map, profile_frame(map->from, number));
-	if (frame >= 0)
-		map->frames[number] = (uint32_t)frame + 1;
-	return frame;
+	if (map->frames[frame])
+		return map->frames[frame] - 1;
+	ours = add_frame(map, profile_frame(map->from, frame));
+	if (ours >= 0)
+		map->frames[frame] = (uint32_t)ours + 1;
+	return ours;
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */

@@ -203,7 +203,7 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 	struct builder builder = {.profile = profile, .style = style, .stacks = stacks};
 	int result;
 
-	*stacks = (struct named_stacks){0};
+	*stacks = (struct named_stacks){.separator = style->separator};
 	stacks->texts = strings_new();
 	result = named_words_init(&builder.words, profile, style, stacks);
 	if (!stacks->texts || add_no_word(stacks) < 0)
@@ -248,6 +248,34 @@ const char *named_stacks_word(const struct named_stacks *stacks, uint32_t word)
 const struct word_info *named_stacks_info(const struct named_stacks *stacks, uint32_t word)
 {
 	return &stacks->words[word];
+}
+
+/* A word that ends is followed by a separator. */
+static int compare_different_words(const char *a, const char *b, char separator)
+{
+	size_t same = 0;
+	unsigned char byte_a, byte_b;
+
+	while (a[same] && a[same] == b[same])
+		same++;
+	byte_a = (unsigned char)(a[same] ? a[same] : separator);
+	byte_b = (unsigned char)(b[same] ? b[same] : separator);
+	return (byte_a > byte_b) - (byte_a < byte_b);
+}
+
+int named_stacks_compare(const struct named_stacks *stacks, uint32_t a, uint32_t b)
+{
+	size_t nr_a, nr_b, i;
+	const uint32_t *words_a = named_stacks_get(stacks, a, &nr_a);
+	const uint32_t *words_b = named_stacks_get(stacks, b, &nr_b);
+	int order = 0;
+
+	for (i = 0; i < nr_a && i < nr_b && !order; i++)
+		if (words_a[i] != words_b[i])
+			order = compare_different_words(named_stacks_word(stacks, words_a[i]),
+							named_stacks_word(stacks, words_b[i]),
+							stacks->separator);
+	return order ? order : (nr_a > nr_b) - (nr_a < nr_b);
 }
 
 bool named_stacks_is_recursive(const struct named_stacks *stacks, uint32_t word)

@@ -17,6 +17,12 @@
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 
+/*
+ * Words take no more memory than this: a small file may have one long name at a million places in
+ * the source, each of which would be a word of its own.
+ */
+#define NAMED_STACKS_MAX_BYTES (2ULL << 30)
+
 /* What stands behind the names of functions of each kind, the first that fits; NULL: nothing. */
 struct named_stacks_suffixes {
 	const char *inlined;
@@ -64,6 +70,7 @@ struct named_stacks {
 	size_t nr_words, cap_words;
 	struct number_index word_index;
 	struct stack_table stacks; /* of words, root first */
+	char separator;		   /* the style's */
 	uint64_t *counts;	   /* by the number of the stack */
 	uint64_t *others;	   /* likewise, of the other value; NULL unless it is wanted */
 	struct u64_map slices; /* by stack << 32 | slice: the count in it; empty unless wanted */
@@ -88,7 +95,7 @@ struct named_stacks {
  * should be there but could not be read is `[Missed User Stack]` or `[Missed Kernel Stack]`.
  * Control characters in names become `?`.
  *
- * 0 or -ENOMEM. The profile is not needed any more afterwards.
+ * 0 or -ENOMEM, also where words take too much. The profile is not needed any more afterwards.
  */
 int named_stacks_init(struct named_stacks *stacks, const struct profile *profile,
 		      const struct named_stacks_style *style);
@@ -101,6 +108,12 @@ size_t named_stacks_nr(const struct named_stacks *stacks);
 const uint32_t *named_stacks_get(const struct named_stacks *stacks, uint32_t stack, size_t *ret_nr);
 const char *named_stacks_word(const struct named_stacks *stacks, uint32_t word);
 const struct word_info *named_stacks_info(const struct named_stacks *stacks, uint32_t word);
+
+/*
+ * The order of two stacks as texts, in which each word but the last is followed by the style's
+ * separator. Words that are told apart and read the same are the same here.
+ */
+int named_stacks_compare(const struct named_stacks *stacks, uint32_t a, uint32_t b);
 
 /* Whether some stack has this function calling itself; known only with fold_recursion. */
 bool named_stacks_is_recursive(const struct named_stacks *stacks, uint32_t word);

@@ -58,13 +58,12 @@ static bool same_word(const struct named_words *named, const struct word_info *a
 static int64_t intern_word(struct named_words *named, const struct word_info *info)
 {
 	struct named_stacks *stacks = named->stacks;
-	uint64_t hash = info->text;
+	uint64_t hash = hash_u64(info->text);
 	size_t probe = 0;
 	uint32_t number;
 
 	if (named->style->tell_apart)
 		hash = hash_add(hash, (uint64_t)info->kind << 32 | info->module);
-	hash = hash_u64(hash);
 	while (number_index_next(&stacks->word_index, hash, &probe, &number))
 		if (same_word(named, &stacks->words[number], info))
 			return number;
@@ -82,6 +81,8 @@ static uint32_t finish_word(struct named_words *named, struct word_info info)
 {
 	int64_t number = named->error;
 
+	if (!number && strings_bytes(named->stacks->texts) > NAMED_STACKS_MAX_BYTES)
+		number = -ENOMEM;
 	if (!number)
 		number = strings_add_bytes(named->stacks->texts, named->text, named->nr_text);
 	named->nr_text = 0;

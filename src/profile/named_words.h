@@ -45,6 +45,6 @@ uint32_t named_words_text(struct named_words *named, const char *what, const cha
 uint32_t named_words_missed(struct named_words *named, const char *text);
 
 /* Of a frame, callers first; mostly one. Good until the next call. */
-const uint32_t *named_words_of_frame(struct named_words *named, uint32_t frame, size_t *ret_nr);
+const uint32_t *named_words_of_frame(struct named_words *named, uint32_t number, size_t *ret_nr);
 
 #endif

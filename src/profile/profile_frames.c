@@ -65,6 +65,12 @@ static bool is_full(const struct profile *profile)
 	return profile->nr_frames >= profile->max_frames;
 }
 
+/* The frames that stand for others, for which there is always room. */
+static bool is_stand_in(uint32_t module, uint64_t address)
+{
+	return module == MODULE_NR_UNKNOWN && (!address || address == OTHER_STACKS_ADDRESS);
+}
+
 /* A new frame, found in the index by the hash; its number, or -ENOMEM. */
 static int64_t push_frame(struct profile *profile, struct number_index *index, uint64_t hash,
 			  const struct frame *frame)
@@ -85,7 +91,7 @@ static int64_t push_frame(struct profile *profile, struct number_index *index, u
 int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
 			  uint64_t address)
 {
-	uint64_t hash = hash_add((uint64_t)module << 1 | (kind == FRAME_KERNEL), address);
+	uint64_t hash = hash_add(hash_u64((uint64_t)module << 1 | (kind == FRAME_KERNEL)), address);
 	size_t probe = 0;
 	uint32_t number;
 
@@ -95,7 +101,7 @@ int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_
 		if (frame->address == address && frame->module == module && frame->kind == kind)
 			return number;
 	}
-	if (is_full(profile) && (module != MODULE_NR_UNKNOWN || address))
+	if (is_full(profile) && !is_stand_in(module, address))
 		return profile_add_frame(profile, kind, MODULE_NR_UNKNOWN, 0);
 	return push_frame(profile, &profile->frame_index, hash,
 			  &(struct frame){.address = address, .module = module, .kind = kind});
@@ -138,7 +144,7 @@ int64_t profile_add_named_frame(struct profile *profile, enum frame_kind kind, u
 	if (nr > UINT16_MAX)
 		nr = UINT16_MAX;
 	if (nr)
-		hash = hash_add(hash, hash_bytes(lines, nr * sizeof(*lines)));
+		hash = hash_add(hash, hash_key(lines, nr * sizeof(*lines)));
 	while (number_index_next(&profile->named_index, hash, &probe, &number)) {
 		const struct frame *known = &profile->frames[number];
 

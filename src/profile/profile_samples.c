@@ -9,18 +9,17 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-#define OTHER_STACKS_NAME    "[other stacks]"
-#define OTHER_STACKS_ADDRESS UINT64_MAX /* no code can lie there */
+#define OTHER_STACKS_NAME "[other stacks]"
 
 static uint64_t hash_of_sample(const struct sample *sample)
 {
 	const struct sample_labels *labels = &sample->labels;
-	uint64_t hash = hash_add(sample->stack, (uint64_t)labels->comm << 32 | labels->cgroup);
+	uint64_t hash = hash_u64((uint64_t)labels->comm << 32 | sample->stack);
 
+	hash = hash_add(hash, (uint64_t)labels->cgroup << 32 | labels->slice);
 	hash = hash_add(hash, (uint64_t)(uint32_t)labels->pid << 32 | (uint32_t)labels->tid);
-	hash = hash_add(hash, (uint64_t)labels->set << 32 | labels->slice);
-	return hash_add(hash, (uint64_t)(uint32_t)labels->cpu << 32 | labels->user_end << 8 |
-				      labels->kernel_end);
+	hash = hash_add(hash, (uint64_t)labels->set << 32 | (uint32_t)labels->cpu);
+	return hash_add(hash, (uint64_t)labels->user_end << 8 | labels->kernel_end);
 }
 
 static bool same_sample(const struct sample *a, const struct sample *b)
@@ -33,12 +32,13 @@ static bool same_sample(const struct sample *a, const struct sample *b)
 	       a->labels.kernel_end == b->labels.kernel_end;
 }
 
-static int64_t find_sample(const struct profile *profile, const struct sample *sample)
+static int64_t find_sample(const struct profile *profile, const struct sample *sample,
+			   uint64_t hash)
 {
 	size_t probe = 0;
 	uint32_t number;
 
-	while (number_index_next(&profile->sample_index, hash_of_sample(sample), &probe, &number))
+	while (number_index_next(&profile->sample_index, hash, &probe, &number))
 		if (same_sample(&profile->samples[number], sample))
 			return number;
 	return -ENOENT;
@@ -46,7 +46,8 @@ static int64_t find_sample(const struct profile *profile, const struct sample *s
 
 static int64_t intern_sample(struct profile *profile, const struct sample *sample)
 {
-	int64_t known = find_sample(profile, sample);
+	uint64_t hash = hash_of_sample(sample);
+	int64_t known = find_sample(profile, sample, hash);
 	uint32_t number;
 
 	if (known >= 0)
@@ -58,7 +59,7 @@ static int64_t intern_sample(struct profile *profile, const struct sample *sampl
 		return -ENOMEM;
 	number = (uint32_t)profile->nr_samples++;
 	profile->samples[number] = *sample;
-	number_index_add(&profile->sample_index, hash_of_sample(sample), number);
+	number_index_add(&profile->sample_index, hash, number);
 	return number;
 }
 
@@ -100,21 +101,26 @@ static int64_t intern_other(struct profile *profile, const struct sample_labels 
 	return intern_sample(profile, &sample);
 }
 
-static int64_t intern(struct profile *profile, struct sample *sample, const uint32_t *frames)
+/* At the limit: only what is there already is counted as before. */
+static int64_t intern_known(struct profile *profile, struct sample *sample, const uint32_t *frames)
 {
 	int64_t stack = stack_table_find(&profile->stacks, frames, sample->nr_frames);
 	int64_t known;
 
-	if (stack >= 0) {
-		sample->stack = (uint32_t)stack;
-		known = find_sample(profile, sample);
-		if (known >= 0)
-			return known;
-	}
-	if (profile->limit_bytes && sample_bytes(profile) >= profile->limit_bytes)
-		return intern_other(profile, &sample->labels);
 	if (stack < 0)
-		stack = stack_table_add(&profile->stacks, frames, sample->nr_frames);
+		return intern_other(profile, &sample->labels);
+	sample->stack = (uint32_t)stack;
+	known = find_sample(profile, sample, hash_of_sample(sample));
+	return known >= 0 ? known : intern_other(profile, &sample->labels);
+}
+
+static int64_t intern(struct profile *profile, struct sample *sample, const uint32_t *frames)
+{
+	int64_t stack;
+
+	if (profile->limit_bytes && sample_bytes(profile) >= profile->limit_bytes)
+		return intern_known(profile, sample, frames);
+	stack = stack_table_add(&profile->stacks, frames, sample->nr_frames);
 	if (stack < 0)
 		return stack;
 	sample->stack = (uint32_t)stack;
@@ -146,31 +152,6 @@ void profile_add_count(struct profile *profile, uint32_t sample, uint64_t count)
 	profile->total += count;
 	if (profile->samples[sample].stack == profile->other_stack)
 		profile->other_count += count;
-}
-
-void profile_drop_sample(struct profile *profile, uint32_t sample)
-{
-	uint64_t count = profile->samples[sample].count;
-
-	profile->samples[sample].count = 0;
-	profile->total -= count;
-	if (profile->samples[sample].stack == profile->other_stack)
-		profile->other_count -= count;
-	profile_values_drop(profile, sample);
-}
-
-void profile_reset_samples(struct profile *profile)
-{
-	profile_values_reset(profile);
-	stack_table_reset(&profile->stacks);
-	number_index_reset(&profile->sample_index);
-	number_index_reset(&profile->slice_index);
-	profile->nr_slices = 0;
-	stack_table_reset(&profile->label_sets);
-	profile->nr_samples = 0;
-	profile->total = 0;
-	profile->other_stack = -1;
-	profile->other_count = 0;
 }
 
 void profile_set_limit(struct profile *profile, size_t bytes)

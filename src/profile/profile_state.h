@@ -9,6 +9,9 @@
 #include "profile/stack_table.h"
 #include "profile/time_slices.h"
 
+/* Where the frame of "[other stacks]" is: no code can lie there. */
+#define OTHER_STACKS_ADDRESS UINT64_MAX
+
 /* A value that samples have besides their count. */
 struct value_column {
 	struct value_type type;
@@ -54,9 +57,5 @@ struct profile {
 	size_t nr_comments, cap_comments;
 	struct profile_origin origin;
 };
-
-/* Of profile_values.c: for samples that come and go. */
-void profile_values_drop(struct profile *profile, uint32_t sample);
-void profile_values_reset(struct profile *profile);
 
 #endif

@@ -1,4 +1,7 @@
-/* Each further value is a column of its own, as long as the last sample that has some of it. */
+/*
+ * Each further value is a column of its own, as long as the last sample that has some of it. What
+ * concerns samples with all of their values is here, too: profile_samples.c knows of counts only.
+ */
 #include "profile/profile_values.h"
 
 #include <errno.h>
@@ -77,6 +80,14 @@ int profile_add_value(struct profile *profile, uint32_t sample, size_t number, u
 	return 0;
 }
 
+void profile_clear_value(struct profile *profile, size_t number)
+{
+	struct value_column *column = &profile->columns[number - 1];
+
+	column->nr = 0;
+	column->total = 0;
+}
+
 uint64_t profile_value(const struct profile *profile, uint32_t sample, size_t number)
 {
 	const struct value_column *column;
@@ -92,10 +103,18 @@ uint64_t profile_value_total(const struct profile *profile, size_t number)
 	return number ? profile->columns[number - 1].total : profile->total;
 }
 
-void profile_values_drop(struct profile *profile, uint32_t sample)
+/* --- with the count ---------------------------------------------------------------------------
+ */
+
+void profile_drop_sample(struct profile *profile, uint32_t sample)
 {
+	uint64_t count = profile->samples[sample].count;
 	size_t i;
 
+	profile->samples[sample].count = 0;
+	profile->total -= count;
+	if (profile->samples[sample].stack == profile->other_stack)
+		profile->other_count -= count;
 	for (i = 0; i < profile->nr_columns; i++) {
 		struct value_column *column = &profile->columns[i];
 
@@ -106,14 +125,21 @@ void profile_values_drop(struct profile *profile, uint32_t sample)
 	}
 }
 
-void profile_values_reset(struct profile *profile)
+void profile_reset_samples(struct profile *profile)
 {
 	size_t i;
 
-	for (i = 0; i < profile->nr_columns; i++) {
-		profile->columns[i].nr = 0;
-		profile->columns[i].total = 0;
-	}
+	for (i = 1; i <= profile->nr_columns; i++)
+		profile_clear_value(profile, i);
+	stack_table_reset(&profile->stacks);
+	number_index_reset(&profile->sample_index);
+	number_index_reset(&profile->slice_index);
+	profile->nr_slices = 0;
+	stack_table_reset(&profile->label_sets);
+	profile->nr_samples = 0;
+	profile->total = 0;
+	profile->other_stack = -1;
+	profile->other_count = 0;
 }
 
 /* Room in the column for each sample there is. 0 or -ENOMEM. */
@@ -151,12 +177,12 @@ int profile_choose_value(struct profile *profile, size_t number)
 	return 0;
 }
 
-int profile_find_value(const struct profile *profile, const char *name)
+int profile_find_value(const struct profile *profile, const char *type)
 {
 	size_t i;
 
 	for (i = 0; i < profile_nr_values(profile); i++)
-		if (!strcmp(profile_string(profile, profile_value_type(profile, i).type), name))
+		if (!strcmp(profile_string(profile, profile_value_type(profile, i).type), type))
 			return (int)i;
 	return -ENOENT;
 }

@@ -31,6 +31,7 @@ struct value_type profile_value_type(const struct profile *profile, size_t numbe
 struct value_type profile_counted(const struct profile *profile, const struct value_type *type);
 
 int profile_add_value(struct profile *profile, uint32_t sample, size_t number, uint64_t amount);
+void profile_clear_value(struct profile *profile, size_t number); /* not 0: all of it is 0 then */
 uint64_t profile_value(const struct profile *profile, uint32_t sample, size_t number);
 uint64_t profile_value_total(const struct profile *profile, size_t number);
 

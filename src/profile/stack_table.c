@@ -10,7 +10,7 @@
 
 static uint64_t hash_of(const uint32_t *numbers, size_t nr)
 {
-	return nr ? hash_bytes(numbers, nr * sizeof(*numbers)) : 0;
+	return nr ? hash_key(numbers, nr * sizeof(*numbers)) : 0;
 }
 
 static int64_t find(const struct stack_table *table, const uint32_t *numbers, size_t nr,

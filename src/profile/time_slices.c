@@ -9,7 +9,7 @@
 
 int64_t profile_add_slice(struct profile *profile, const struct time_slice *slice)
 {
-	uint64_t hash = hash_add(slice->start_ns, slice->end_ns);
+	uint64_t hash = hash_add(hash_u64(slice->start_ns), slice->end_ns);
 	size_t probe = 0;
 	uint32_t number;
 

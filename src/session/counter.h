@@ -30,5 +30,4 @@ void counter_free(struct counter *counter);
 const struct probe_programs *counter_programs(const struct counter *counter);
 const struct hits *counter_hits(const struct counter *counter);
 
-
 #endif

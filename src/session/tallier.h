@@ -47,5 +47,4 @@ int tallier_end_epoch(struct tallier *tallier, struct tally_counters *ret_counte
 		      int (*add)(void *context, const uint64_t *key, const struct tally_row *row),
 		      void *context, struct error *error);
 
-
 #endif

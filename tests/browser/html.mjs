@@ -146,12 +146,12 @@ await pageTest("page", async (test) => {
 		await open(page, file);
 		await page.evaluate("document.getElementById('graph').focus()");
 		await page.press("ArrowUp");
-		assert.match(await textOf(page, "live"), /^worker\S*; Kind Thread or label; Total 110 samples, 52.4 %/);
+		assert.match(await textOf(page, "live"), /^worker\S*; Kind thread; Total 110 samples, 52.4 %/);
 		await page.press("ArrowLeft");
 		assert.match(await textOf(page, "live"), /^server/);
 		for (let i = 0; i < 4; i++)
 			await page.press("ArrowUp");
-		assert.match(await textOf(page, "live"), /^tcp_sendmsg.*Kind Kernel; Module \[kernel/);
+		assert.match(await textOf(page, "live"), /^tcp_sendmsg.*Kind kernel; Module \[kernel/);
 		await page.press("ArrowDown");
 		await page.press("Enter");
 		await settled(page);
@@ -349,6 +349,41 @@ await pageTest("page", async (test) => {
 		assert.deepEqual([await name("new"), await name("gone"), await name("same")], ["+ new", "\u2212 gone", "same"]);
 		assert.equal(await page.evaluate("stook.palette.mode"), "difference");
 		page.assertClean();
+	});
+	await test("a difference is by time, and as sure, as was asked for; and says of what it is", async (page) => {
+		const two = (name, moved) => writeProfile(scratch(name), {
+			types: [["samples", "count"]], seconds: 10,
+			samples: [["a@app", 400 - moved], ["b@app", 200 + moved]].map(([leaf, count]) =>
+				({ stack: ["main@app", leaf], values: [count] })),
+		});
+		two("before.pb.gz", 0);
+		two("after.pb.gz", 60);
+		const kinds = {};
+		for (const options of [[], ["--by-time"], ["--confidence", "99.9999"]]) {
+			stook("diff", scratch("before.pb.gz"), scratch("after.pb.gz"), "-q", ...options, "-o", scratch("sure.html"));
+			await open(page, scratch("sure.html"));
+			const told = await page.evaluate("stook.frames.sentence(stook.tree(), 1)");
+			assert.match(told, options[0] === "--by-time" ? /Before 60.0\/s; After 60.0\/s/ : /Before 100.00 %; After 100.00 %/);
+			kinds[options.join(" ")] = await page.evaluate(
+				"[...stook.tree().depth.keys()].slice(1).map((i) => stook.frames.change(stook.tree(), i).kind).some(Boolean)");
+		}
+		assert.deepEqual(kinds, { "": true, "--by-time": true, "--confidence 99.9999": false });
+		assert.equal(await textOf(page, "subtitle"), "600 samples");
+		assert.equal(await page.evaluate("document.title"), "Difference: before.pb.gz \u2192 after.pb.gz");
+		assert.match(await textOf(page, "legend"), /^moreless\+ new\u2212 gonemaybe by chancewidth: before and after together$/);
+		page.assertClean();
+	});
+	await test("kinds have the names and hues that a picture has", async (page) => {
+		stook("flame", scratch("threads.pb.gz"), "-q", "-o", scratch("kinds.svg"));
+		const picture = [...readFileSync(scratch("kinds.svg"), "utf8").split('id="legend"')[1].split("</g>")[0]
+			.matchAll(/fill="#(..)(..)(..)".*>(.+)<\/text>/g)]
+			.map(([, r, g, b, name]) => [name, [r, g, b].map((part) => parseInt(part, 16))]);
+		await open(page, file);
+		const shown = await page.evaluate("stook.palette.legend().map(([name, css]) => [name, css.match(/\\d+/g).map(Number)])");
+		const hue = ([r, g, b]) => (Math.atan2(Math.sqrt(3) * (g - b), 2 * r - g - b) * 180 / Math.PI + 360) % 360;
+		assert.deepEqual(shown.map(([name]) => name), picture.map(([name]) => name));
+		for (const [i, [name, color]] of shown.entries())
+			assert(Math.abs(hue(color) - hue(picture[i][1])) < 12, `${name}: ${color} and ${picture[i][1]}`);
 	});
 	await test("names cannot break out of it", async (page) => {
 		writeFileSync(scratch("hostile.folded"), hostile);

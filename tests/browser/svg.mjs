@@ -33,12 +33,14 @@ async function clickBox(page, name) {
 const textOf = (page, id) => page.evaluate(`document.getElementById("${id}").textContent`);
 const query = (page) => page.evaluate("location.search + location.hash");
 
-// As if a host had the picture: files may not have a state behind "?" in every browser.
+// As if a host had the picture: files may not have a state behind "?" in every browser. Chromium asks a
+// host for a picture of its own, too, whenever it likes: that is not to be taken for ours.
 async function openFromHost(page, url, path) {
-	await page.call("Fetch.enable", { patterns: [{ urlPattern: "http://stook.test/*" }] });
+	await page.call("Fetch.enable", { patterns: [{ urlPattern: "http://stook.test/flame.svg*" }] });
 	try {
+		const paused = page.event("Fetch.requestPaused");
 		const opened = page.open(url);
-		const { requestId } = await page.event("Fetch.requestPaused");
+		const { requestId } = await paused;
 		await page.call("Fetch.fulfillRequest", {
 			requestId, responseCode: 200, body: readFileSync(path).toString("base64"),
 			responseHeaders: [{ name: "Content-Type", value: "image/svg+xml" }],
@@ -181,6 +183,37 @@ await pageTest("svg", async (test, page) => {
 		assert.match(await textOf(page, "details"), /^Function: server/);
 		await page.press("ArrowUp");
 		assert.match(await textOf(page, "details"), /^Function: all/);
+		page.assertClean();
+	});
+	await test("is opened at its root, with a title that fits", async () => {
+		const deep = Array.from({ length: 500 }, (_, i) => `frame_${i}`).join(";");
+		writeFileSync(scratch("deep.folded"), `${deep} 10\n`);
+		stook("flame", scratch("deep.folded"), "-q", "--title", "A title that is much longer than the window is wide",
+			"-o", scratch("deep.svg"));
+		await page.setViewport(300, 600);
+		await page.open(scratch("deep.svg"));
+		const root = await page.evaluate(`${boxNamed("all")}.getBoundingClientRect().bottom`);
+		assert(root > 0 && root <= 600, `${root}`);
+		const boxOf = (id) => page.evaluate(`document.getElementById("${id}").getBoundingClientRect().toJSON()`);
+		const [title, search] = [await boxOf("title"), await boxOf("search")];
+		assert(title.left >= 0 && title.right <= search.left, `${title.right} ${search.left}`);
+		assert.match(await textOf(page, "title"), /^A title.*\.\.$/);
+		await page.press("Control+f");
+		const field = await page.evaluate("document.activeElement.getBoundingClientRect().toJSON()");
+		assert(field.top >= 0 && field.bottom <= 600, `${field.top}`);
+		await page.setViewport(1200, 800);
+		page.assertClean();
+	});
+	await test("a difference: says of what, and what colours and widths mean", async () => {
+		for (const [name, moved] of [["old", 0], ["new", 900]])
+			writeFileSync(scratch(`${name}.folded`), `app;main;a ${4000 - moved}\napp;main;b ${2000 + moved}\napp;main;c 3000\n`);
+		stook("diff", scratch("old.folded"), scratch("new.folded"), "-q", "-o", scratch("diff.svg"));
+		await page.open(scratch("diff.svg"));
+		assert.equal(await textOf(page, "title"), "Differential Flame Graph: old.folded \u2192 new.folded");
+		assert.match(await textOf(page, "legend"), /more\s+less.*maybe by chance\s+width: before and after together/s);
+		const told = (name) => page.evaluate(`${boxNamed(name)}.previousElementSibling.textContent.split(", ").pop()`);
+		assert.deepEqual([await told("a"), await told("b"), await told("c"), await told("main")],
+			["less", "more", "maybe by chance", "maybe by chance"]);
 		page.assertClean();
 	});
 	await test("is a picture without its script, too", async () => {

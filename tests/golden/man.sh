@@ -66,10 +66,29 @@ check_command funccount funccount_options.c probe_options.c task_options.c row_o
 check_command stackcount stackcount.c probe_options.c task_options.c stack_options.c output_options.c \
 	naming_options.c
 check_command tally tally_options.c probe_options.c task_options.c row_outputs.c
-check_command diff diff_options.c inputs.c filter_options.c output_options.c
-check_command report report_options.c inputs.c filter_options.c output_options.c
-check_command flame flame.c flame_options.c inputs.c filter_options.c output_options.c
-check_command symbolize symbolize.c output_options.c naming_options.c
+check_command diff diff_options.c quiet_option.c inputs.c filter_options.c output_options.c
+check_command report report_options.c quiet_option.c inputs.c filter_options.c output_options.c
+check_command flame flame.c quiet_option.c flame_options.c inputs.c filter_options.c output_options.c
+check_command symbolize quiet_option.c output_options.c naming_options.c
+
+# What all commands that write profiles say of formats is the same, and has all names and extensions.
+formats_in_page() { # formats_in_page COMMAND
+	sed -n '/^\.Sh FORMATS$/,/^\.El$/p' "docs/stook-$1.1"
+}
+
+sed -n '/^#define FORMATS/,/[^\\]$/p' src/format/format.c |
+	sed -nE 's/.*X\("([a-z]+)", "([^"]*)".*/.It Cm \1 , Pa \2/p' | sed 's/, \./ , ./' |
+	sort >"$work/code"
+formats_in_page profile | grep '^\.It ' | sort >"$work/page"
+compare format
+formats_in_page profile >"$work/formats"
+for command in stackcount report diff flame symbolize; do
+	if formats_in_page $command | cmp -s - "$work/formats"; then
+		echo "PASS man: $command has the formats of profile"
+	else
+		echo "FAIL man: $command has not the formats of profile"
+	fi
+done
 
 commands_in_code >"$work/code"
 commands_in_page >"$work/page"

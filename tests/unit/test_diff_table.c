@@ -83,8 +83,8 @@ TEST(diff_table_shows_what_changed)
 				(struct comparison_style){.before_name = "a", .after_name = "b"});
 
 	CHECK(strstr(text, "before  a  10,000 samples\n"));
-	CHECK(strstr(text, "  10.00%   15.00%   +5.00 ±   0.47    +50%  crc64"));
-	CHECK(strstr(text, "   3.00%    0.00%   -3.00 ±   0.17    GONE  free"));
+	CHECK(strstr(text, "  10.00%   15.00%   +5.00 ±   0.47  10.69    +50%  crc64"));
+	CHECK(strstr(text, "   3.00%    0.00%   -3.00 ±   0.17  20.31    GONE  free"));
 	CHECK(strstr(text, "NEW  ?[31mred|`x`"));
 	CHECK(!strchr(text, '\033'));
 	CHECK(strstr(text, "maybe by chance:\n   7.00%    7.20%   +0.20"));
@@ -92,16 +92,73 @@ TEST(diff_table_shows_what_changed)
 	free(text);
 }
 
+/* In the table that begins there, up to an empty line: rows that changed, then those that did not. */
+static void check_sigmas(const char *table, double least)
+{
+	size_t end = (size_t)(strstr(table, "SIGMA") + strlen("SIGMA") - table);
+	bool is_changed = true;
+	const char *row;
+
+	for (row = strchr(table, '\n') + 1; *row != '\n'; row = strchr(row, '\n') + 1) {
+		double sigma = strtod(row + end - 6, NULL);
+		char text[256];
+
+		(void)snprintf(text, sizeof(text), "%.*s", (int)strcspn(row, "\n"), row);
+		if (strstr(text, "maybe by chance:"))
+			is_changed = false;
+		else
+			CHECK(is_changed ? sigma >= least : sigma < least);
+	}
+	CHECK(!is_changed);
+}
+
+TEST(diff_table_shows_the_sigma_that_decides)
+{
+	char *text =
+		write_text(diff_table_write, (struct format_options){.width = 120, .ascii = true},
+			   (struct comparison_style){0});
+	const char *foot = strstr(text, "Changed: what has a sigma of ");
+
+	CHECK(foot && strstr(text, "+-: how far off a change may be"));
+	check_sigmas(strstr(text, "  BEFORE"), strtod(foot + 29, NULL));
+	free(text);
+	text = write_text(diff_table_write, (struct format_options){.width = 79, .ascii = true},
+			  (struct comparison_style){0});
+	CHECK(strstr(text, "  10.00%   15.00%   +5.00  10.69  crc64") && !strstr(text, "+-"));
+	free(text);
+}
+
+TEST(diff_table_tells_no_modules_where_a_side_has_none)
+{
+	struct profile *profile = make_profile("a;main;libb.so! 5\n");
+	struct value_type type = {0};
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	type.type = (uint32_t)profile_add_string(profile, DIFFERENCE_BEFORE);
+	CHECK_EQ(profile_add_value_type(profile, &type), 1);
+	CHECK_EQ(profile_add_value(profile, (uint32_t)make_sample(profile, "a;main;! 0"), 1, 5), 0);
+	CHECK_EQ(diff_rows_write_csv(profile, &(struct format_options){0},
+				     &(struct comparison_style){.no_modules = true}, out),
+		 0);
+	(void)fclose(out);
+	CHECK(strstr(text, "\"[unknown]\",") && strstr(text, ",5,5,1,1,0,"));
+	CHECK(!strstr(text, "[unknown] ("));
+	free(text);
+	profile_free(profile);
+}
+
 TEST(diff_table_is_as_wide_as_asked)
 {
-	static const unsigned widths[] = {20, 70, 80, 100, 140};
+	static const unsigned widths[] = {20, 60, 79, 80, 100, 140};
 	size_t i;
 
 	for (i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
 		char *text = write_text(diff_table_write,
 					(struct format_options){.width = widths[i], .ascii = true},
 					(struct comparison_style){.sigma = 3});
-		CHECK(widest_line(text) <= (widths[i] < 70 ? 70 : widths[i]));
+		CHECK(widest_line(text) <= (widths[i] < 60 ? 60 : widths[i]));
 		free(text);
 	}
 }
@@ -158,25 +215,9 @@ TEST(diff_rows_as_csv_and_markdown)
 	free(text);
 	text = write_text(diff_rows_write_markdown, (struct format_options){0},
 			  (struct comparison_style){0});
-	CHECK(strstr(text, "| 10.00 % | 15.00 % | +5.00 ± 0.47 | +50 % | `crc64` |\n"));
-	CHECK(strstr(text, "| new | `?[31mred\\|'x'` |\n"));
+	CHECK(strstr(text, "| 10.00% | 15.00% | +5.00 ± 0.47 | 10.69 | +50% | `crc64` |\n"));
+	CHECK(strstr(text, "| new | `` ?[31mred\\|`x` `` |\n"));
 	free(text);
-}
-
-TEST(diff_rows_as_folded)
-{
-	struct profile *profile = make_difference();
-	const struct format_options options = {.labels = LABEL_COMM};
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	CHECK_EQ(diff_rows_write_folded(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK(!strncmp(text, "redis;main;call 4000 4000\n", 26));
-	CHECK(strstr(text, "\nredis;main;free 300 0\n"));
-	free(text);
-	profile_free(profile);
 }
 
 TEST(diff_writers_tell_what_fails)

@@ -34,7 +34,9 @@ static struct profile *read_good(const char *text, struct folded_notes *notes)
 
 static void check_written(const struct profile *profile, bool annotate, const char *wanted)
 {
-	const struct folded_options options = {.labels = LABEL_COMM, .annotate = annotate};
+	const struct folded_options options = {.labels = LABEL_COMM,
+					       .annotate = annotate,
+					       .before = profile_nr_values(profile) - 1};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -67,7 +69,7 @@ TEST(folded_read_gives_back_what_was_written)
 	check_same("my comm;f(int, char) const;operator new[](unsigned long) 7\na;b;c 3\na;b 2\n");
 	check_same("a;b  3\n");
 	check_same("a; b ;c  3\n");
-	check_same("a;17;0x20 9 b;-;k 12\n");
+	check_same("a;17;0x20 9 b;k 12\n");
 	check_same("a;[unknown];[deleted] 3\n");
 	check_same("a;b 9223372036854775807\n");
 	check_same("a;\xff\xfe\xc3(;b 1\n");
@@ -153,6 +155,70 @@ TEST(folded_read_missed_stacks)
 		check_same(lines[i]);
 }
 
+static void check_delimited(const char *text, bool annotate, const char *wanted)
+{
+	const struct folded_options options = {
+		.labels = LABEL_COMM, .annotate = annotate, .delimited = true};
+	struct folded_notes notes;
+	struct profile *profile = read_good(text, &notes);
+	char *again = NULL;
+	size_t nr;
+	FILE *out = open_memstream(&again, &nr);
+
+	CHECK(notes.delimited);
+	CHECK_EQ(folded_write(profile, &options, out), 0);
+	(void)fclose(out);
+	CHECK_STR(again, text);
+	check_written(profile, true, wanted);
+	free(again);
+	profile_free(profile);
+}
+
+TEST(folded_read_delimiters)
+{
+	struct folded_notes notes;
+	struct profile *profile = read_good("a;main;-;sys;vfs 4\n", &notes);
+	const struct sample *sample = profile_sample(profile, 0);
+	const struct frame *frame =
+		profile_frame(profile, profile_sample_frames(profile, sample)[0]);
+
+	CHECK(!notes.annotated);
+	CHECK_EQ(sample->nr_frames, 3);
+	CHECK_EQ(sample->nr_kernel_frames, 2);
+	CHECK_EQ(frame->kind, FRAME_KERNEL);
+	CHECK_EQ(frame->module, MODULE_NR_KERNEL);
+	profile_free(profile);
+	check_delimited("a;main;-;sys;vfs 4\nb;main 1\n", false,
+			"a;main;sys_[k];vfs_[k] 4\nb;main 1\n");
+	check_delimited("a;main;jit_[j];in_[i];-;sys_[k];in_[i] 4\n", true,
+			"a;main;jit_[j];in_[i];sys_[k];in_[i] 4\n");
+	check_delimited("a;main_[k];-;sys_[k] 4\n", true, "a;main_[k];sys_[k] 4\n");
+}
+
+TEST(folded_read_delimiters_that_are_names)
+{
+	static const char *const lines[] = {
+		"a;-;sys 4\n",			   /* there is no user part */
+		"a;main;- 4\n",			   /* nor a kernel part */
+		"a;[Missed User Stack];-;sys 4\n", /* nobody writes it there */
+		"a;main;-;[Missed Kernel Stack] 4\n",
+		"a;main;-;sys;-;vfs 4\n",
+		"a;main;-;sys;--;waker 4\n",
+		"-;main;sys 4\n",
+	};
+	struct folded_notes notes;
+	size_t i;
+
+	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct profile *profile = read_good(lines[i], &notes);
+
+		CHECK(!notes.delimited);
+		CHECK_EQ(profile_sample(profile, 0)->nr_kernel_frames, 0);
+		check_written(profile, false, lines[i]);
+		profile_free(profile);
+	}
+}
+
 TEST(folded_read_neighbours)
 {
 	check_same("a;b;c;d 5\na;b;c;dd 4\na;b;cc;d 3\na;b 2\na;b;c;d;e 1\n");
@@ -218,6 +284,22 @@ TEST(folded_read_differences)
 	profile_free(profile);
 }
 
+TEST(folded_read_differences_written)
+{
+	struct folded_notes notes;
+	struct profile *profile;
+
+	check_same("a;c 0 7\na;b 4 2\na;d 2 0\n");
+	check_same("a;b 1.5 2\na;c 0.25 0\n");
+	check_same("a;b 9223372036854775807 9223372036854775807\n");
+	/* What does not fit into the total is passed over, on either side. */
+	profile = read_good("a;b 9223372036854775807 1\na;c 1 1\na;d 0 1\n", &notes);
+	CHECK_EQ(notes.bad_lines, 1);
+	CHECK_EQ(notes.first_bad_line, 2);
+	CHECK_EQ(profile_total(profile), 2);
+	profile_free(profile);
+}
+
 TEST(folded_read_fractions)
 {
 	struct folded_notes notes;
@@ -238,6 +320,27 @@ TEST(folded_read_fractions)
 }
 
 /* A fraction that comes when nobody expects it any more. */
+static void check_scale(const char *text, unsigned decimals, uint64_t count, const char *wanted)
+{
+	struct folded_notes notes;
+	struct profile *profile = read_good(text, &notes);
+	struct folded_scale scale = folded_scale_of(profile);
+	char shown[FOLDED_SCALE_BYTES];
+
+	CHECK_EQ(scale.decimals, decimals);
+	CHECK_STR(folded_scale_text(shown, count, scale), wanted);
+	profile_free(profile);
+}
+
+TEST(folded_scale_of_what_was_read)
+{
+	check_scale("a;b 10\na;c 2.25\n", 2, 1225, "12.25");
+	check_scale("a;b 10\na;c 2.25\n", 2, 1000, "10");
+	check_scale("a;b 10\na;c 2.5\n", 1, 5, "0.5");
+	check_scale("a;b 0.000001\n", 6, UINT64_MAX, "18446744073709.551615");
+	check_scale("a;b 10\n", 0, 1000, "1000");
+}
+
 TEST(folded_read_late_fraction)
 {
 	size_t nr = 0, i;
@@ -322,7 +425,8 @@ TEST(folded_read_numbers_at_the_end)
 
 TEST(folded_read_without_memory)
 {
-	static const char text[] = "a;b;sys_[k];in_[i] 3\na;x_[j];sys_[k];c 4\n";
+	static const char text[] = "a;b;sys_[k];in_[i] 3\na;x_[j];sys_[k];c 4\n"
+				   "a;b;-;c;in_[i] 2\n";
 	struct folded_notes notes;
 	struct error error;
 	size_t nth = 1;

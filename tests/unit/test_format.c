@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gzip.h"
 #include "format/folded.h"
 #include "format/format.h"
 #include "profile/function_totals.h"
@@ -150,4 +151,37 @@ TEST(function_totals_of_inlined_functions)
 	check_total(profile, &totals, "leaf", 2, 2);
 	function_totals_clear(&totals);
 	profile_free(profile);
+}
+
+/* Compressed text is told from pprof when it is inflated. */
+static void check_compressed(const char *text, const char *wanted)
+{
+	const struct folded_options options = {.labels = LABEL_COMM};
+	struct profile *profile = profile_new();
+	struct format_notes notes;
+	struct error error = {0};
+	FILE *file = tmpfile(), *out;
+	struct gzip_writer *gzip = gzip_writer_new(file);
+	char *written = NULL;
+	size_t nr;
+
+	CHECK_EQ(gzip_write(gzip, text, strlen(text)), 0);
+	CHECK_EQ(gzip_finish(gzip), 0);
+	gzip_writer_free(gzip);
+	rewind(file);
+	CHECK_EQ(format_by_content(file)->read(file, profile, &notes, &error), 0);
+	CHECK_EQ(notes.labels & LABEL_COMM, LABEL_COMM);
+	(void)fclose(file);
+	out = open_memstream(&written, &nr);
+	CHECK_EQ(folded_write(profile, &options, out), 0);
+	(void)fclose(out);
+	CHECK_STR(written, wanted);
+	free(written);
+	profile_free(profile);
+}
+
+TEST(format_compressed_text)
+{
+	check_compressed("a;main;b 3\na;main 2\n", "a;main;b 3\na;main 2\n");
+	check_compressed("a 1/2 [000] 1.5: 10 cycles: \n\t 1 main (/bin/a)\n\n", "a;main 10\n");
 }

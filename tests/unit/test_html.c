@@ -1,6 +1,6 @@
 /*
- * format/html: what is in the page's columns, read back as page/decode.js reads them. What the page makes
- * of it in a browser is for tests/browser/html.mjs.
+ * format/html: what is in the page's columns, read back as page/decode.js reads them. What the page
+ * makes of it in a browser is for tests/browser/html.mjs.
  */
 #include "format/html.h"
 

@@ -146,6 +146,17 @@ TEST(labels_and_slices_come_along)
 	profile_free(other);
 }
 
+TEST(totals_that_no_file_can_hold_are_refused)
+{
+	struct profile *into = make_profile("a;main 9223372036854775807\n");
+	struct profile *from = make_profile("a;other 1\n");
+
+	CHECK_EQ(profile_merge(into, from, 0), -EOVERFLOW);
+	CHECK_EQ(profile_merge(from, into, 0), -EOVERFLOW);
+	profile_free(into);
+	profile_free(from);
+}
+
 TEST(merging_survives_each_failing_allocation)
 {
 	struct profile *other = make_profile("c;x;y_[i];k_[k] 5\na;main;libc.so!read 4\n");

@@ -60,7 +60,8 @@ static const struct option_row own_rows[] = {
 };
 
 static const struct option_row shared_rows[] = {
-	{0, "lines", NULL, take_lines, "show lines"},
+	{0, "lines", NULL, take_lines,
+	 "show lines of the source, where it has some: file and number"},
 	{0, "fold", "WHAT,…", take_fold, "one name for: clones"},
 };
 
@@ -178,10 +179,12 @@ TEST(option_table_prints_help)
 
 	capture_help("--help", help, sizeof(help));
 	CHECK_STR(help, "usage: stook test [options]\n"
-			"  -q, --quiet                say less\n"
-			"  -F, --frequency HZ         samples a second\n"
-			"      --lines                show lines\n"
-			"      --fold WHAT,…          one name for: clones\n"
+			"  -q, --quiet                 say less\n"
+			"  -F, --frequency HZ          samples a second\n"
+			"      --lines                 show lines of the source, where it has "
+			"some: file\n"
+			"                              and number\n"
+			"      --fold WHAT,…           one name for: clones\n"
 			"examples:\n");
 	capture_help("-h", again, sizeof(again));
 	CHECK_STR(again, help);
@@ -213,4 +216,48 @@ TEST(option_table_is_visited)
 	CHECK_STR(seen.rows[0]->name, "quiet");
 	CHECK_STR(seen.rows[seen.nr - 1]->name, "fold");
 	CHECK_EQ(parse(2, words), -EINVAL);
+}
+
+TEST(option_takes_a_number)
+{
+	static const struct option_number top = {"--top", 1, 100, "1 to 100"};
+	uint64_t nr = 7;
+
+	error = (struct error){0};
+	CHECK_EQ(option_take_number(&top, "0", &nr, &error), -EINVAL);
+	CHECK_STR(error.text, "bad value '0' for --top: 1 to 100");
+	CHECK_EQ(option_take_number(&top, "101", &nr, &error), -EINVAL);
+	CHECK_EQ(option_take_number(&top, "-1", &nr, &error), -EINVAL);
+	CHECK_EQ(option_take_number(&top, "", &nr, &error), -EINVAL);
+	CHECK_EQ(nr, 7);
+	CHECK_EQ(option_take_number(&top, "100", &nr, &error), 0);
+	CHECK_EQ(nr, 100);
+}
+
+TEST(option_takes_a_choice)
+{
+	static const char *const names[] = {"count", "name", "rate"};
+
+	error = (struct error){0};
+	CHECK_EQ(option_take_choice("--sort", "rate", names, 3, &error), 2);
+	CHECK_EQ(option_take_choice("--sort", "rat", names, 3, &error), -EINVAL);
+	CHECK_STR(error.text, "bad value 'rat' for --sort: count, name or rate");
+	CHECK_EQ(option_take_choice("--sort", "", names, 1, &error), -EINVAL);
+	CHECK_STR(error.text, "bad value '' for --sort: count");
+}
+
+TEST(option_takes_a_set)
+{
+	static const char *const names[] = {"pid", "tid", "comm"};
+	static const char *const wrong[] = {"", "pid,", ",pid", "pid,,tid", "pi", "pid comm"};
+	unsigned bits = 8;
+	size_t i;
+
+	error = (struct error){0};
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		CHECK_EQ(option_take_set("--by", wrong[i], names, 3, &bits, &error), -EINVAL);
+	CHECK_STR(error.text, "bad value 'pid comm' for --by: some of pid, tid, comm");
+	CHECK_EQ(bits, 8);
+	CHECK_EQ(option_take_set("--by", "comm,pid,comm", names, 3, &bits, &error), 0);
+	CHECK_EQ(bits, 5);
 }

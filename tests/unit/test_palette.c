@@ -2,6 +2,7 @@
 #include "unit/test.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,6 +111,40 @@ TEST(variates_follow_names)
 	CHECK_EQ(c.parts[0], d.parts[0]);
 	CHECK(memcmp(&c, &d, sizeof(c)) != 0);
 	(void)variate_by_likeness("");
+}
+
+/* WCAG 2: the contrast of black text, which is asked to be 4.5. */
+static double contrast_to_black(struct color color)
+{
+	const double weights[] = {0.2126, 0.7152, 0.0722};
+	const uint8_t parts[] = {color.red, color.green, color.blue};
+	double luminance = 0;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		double part = parts[i] / 255.0;
+
+		luminance += weights[i] *
+			     (part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4));
+	}
+	return (luminance + 0.05) / 0.05;
+}
+
+TEST(black_text_can_be_read)
+{
+	size_t kind, i;
+
+	for (kind = 0; kind < NR_WORD_KINDS; kind++)
+		for (i = 0; i < 1000; i++)
+			CHECK(contrast_to_black(palette_color(palette_of_kinds(), "f",
+							      (enum word_kind)kind,
+							      variate_by_number(i))) >= 4.5);
+	for (i = 0; i < 100; i++) {
+		CHECK(contrast_to_black(palette_more((double)i / 99)) >= 4.5);
+		CHECK(contrast_to_black(palette_less((double)i / 99)) >= 4.5);
+		CHECK(contrast_to_black(palette_category(i)) >= 4.5);
+	}
+	CHECK(contrast_to_black(palette_unchanged()) >= 4.5);
 }
 
 TEST(backgrounds)

@@ -232,6 +232,31 @@ TEST(perf_script_inlined_and_lines)
 		   "\t 2 A::operator->() (/bin/a)\n\n",
 		   "a;A::operator->();Lx:::a_[j];Ly:::b_[i];c_[i] 1\n");
 	check_read("a 1 1.5: cycles: \n\t 1 in (inlined)\n\n", "a;in 1\n");
+	check_read("a 1 1.5: cycles: \n\tffffffff81000001 in (inlined)\n"
+		   "\tffffffff81000001 f ([ext4])\n\t 1 main (/bin/a)\n\n",
+		   "a;main;f_[k];in_[i] 1\n");
+}
+
+/* perf calls inlined what has another name in the debug info: its caller says nothing of its file. */
+TEST(perf_script_inlined_at_another_address)
+{
+	static const char text[] =
+		"a 1 1.5: cycles: \n\t 9 malloc2 (inlined)\n\t 9 malloc (inlined)\n"
+		"\t 5 in (inlined)\n\t 5 f+0x1 (/bin/a)\n\n";
+	struct perf_script_notes notes;
+	struct profile *profile = read_text(text, &notes);
+	const struct sample *sample = profile_sample(profile, 0);
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+
+	check_folded(profile, LABEL_COMM, "a;f;in_[i];malloc;malloc2_[i] 1\n");
+	CHECK_EQ(sample->nr_frames, 2);
+	CHECK_EQ(profile_frame(profile, frames[0])->module, MODULE_NR_UNKNOWN);
+	CHECK_EQ(profile_module(profile, profile_frame(profile, frames[1])->module)->kind,
+		 MODULE_FILE);
+	profile_free(profile);
+	check_read("a 1 1.5: cycles: \n\tffffffff81000009 in (inlined)\n"
+		   "\tffffffff81000001 f ([ext4])\n\t 1 main (/bin/a)\n\n",
+		   "a;main;f_[k];in_[k] 1\n");
 }
 
 TEST(perf_script_events_are_values)
@@ -246,8 +271,9 @@ TEST(perf_script_events_are_values)
 	int faults = profile_find_value(profile, "page-faults");
 
 	CHECK(faults > 0);
-	CHECK_EQ(profile_nr_values(profile), 3);
+	CHECK_EQ(profile_nr_values(profile), 4); /* with the number of samples */
 	CHECK_EQ(profile_value_total(profile, (size_t)faults), 10);
+	CHECK_EQ(notes.nr_events, 3);
 	CHECK_EQ(notes.labels, LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU);
 	CHECK_STR(profile_string(profile, profile_origin(profile)->event), "cycles");
 	CHECK_EQ(profile_origin(profile)->period, 10);
@@ -268,6 +294,48 @@ TEST(perf_script_passes_over)
 	CHECK_EQ(notes.bad_lines, 3);
 	CHECK_EQ(notes.first_bad_line, 1);
 	check_folded(profile, LABEL_COMM, "a;main 10\n");
+	profile_free(profile);
+}
+
+TEST(perf_script_counts_samples_beside_periods)
+{
+	static const char text[] = "a 1/1 [000] 1.0: 10 cycles: \n\t 1 main (/bin/a)\n\n"
+				   "a 1/1 [000] 1.1: 30 cycles: \n\t 1 main (/bin/a)\n\n"
+				   "a 1/1 [000] 1.1: 7 faults: \n\t 1 main (/bin/a)\n\n";
+	static const char own[] = "a 1/1 [000] 2.0: 12 samples: \n\t 1 main (/bin/a)\n\n";
+	char both[sizeof(text) + sizeof(own)];
+	struct perf_script_notes notes;
+	struct profile *profile = read_text(text, &notes);
+	int samples = profile_find_value(profile, "samples");
+
+	CHECK_EQ(profile_total(profile), 40);
+	CHECK(samples > 0);
+	CHECK_EQ(profile_value_total(profile, (size_t)samples), 3);
+	CHECK_EQ(profile_nr_values(profile), 3);
+	profile_free(profile);
+	/* An event of that name says it itself. */
+	(void)snprintf(both, sizeof(both), "%s%s", text, own);
+	profile = read_text(both, &notes);
+	CHECK_EQ(profile_value_total(profile, (size_t)profile_find_value(profile, "samples")), 12);
+	CHECK_EQ(profile_total(profile), 40);
+	profile_free(profile);
+	profile = read_text(own, &notes);
+	CHECK_EQ(profile_nr_values(profile), 1);
+	CHECK_EQ(notes.nr_events, 1);
+	CHECK_EQ(profile_total(profile), 12);
+	profile_free(profile);
+}
+
+TEST(perf_script_empty)
+{
+	struct profile *profile = profile_new();
+	struct perf_script_notes notes;
+	struct error error = {0};
+	FILE *in = fopen("/dev/null", "r");
+
+	CHECK_EQ(perf_script_read(in, profile, &notes, &error), 0);
+	CHECK_EQ(profile_nr_samples(profile), 0);
+	(void)fclose(in);
 	profile_free(profile);
 }
 
@@ -334,6 +402,33 @@ TEST(perf_script_written)
 	CHECK(!strncmp(text, "?a b 13 0.000000:          3 samples: \n", 38));
 	free(text);
 	profile_free(profile);
+}
+
+static uint64_t duration_read_back(uint64_t time_ns, uint64_t duration_ns)
+{
+	struct profile_origin origin = {.time_ns = time_ns, .duration_ns = duration_ns};
+	struct profile *profile = profile_new(), *again;
+	struct perf_script_notes notes;
+	char *text;
+
+	(void)make_sample(profile, "a;main 3");
+	(void)make_sample(profile, "a;main;b 3");
+	(void)make_sample(profile, "a;main;c 3");
+	profile_set_origin(profile, &origin);
+	text = written(profile, LABEL_COMM);
+	again = read_text(text, &notes);
+	duration_ns = profile_origin(again)->duration_ns;
+	free(text);
+	profile_free(again);
+	profile_free(profile);
+	return duration_ns;
+}
+
+TEST(perf_script_duration_survives)
+{
+	CHECK_EQ(duration_read_back(1763762400123456789, 12000304000), 12000304000);
+	CHECK_EQ(duration_read_back(0, 12000304000), 12000304000);
+	CHECK_EQ(duration_read_back(1763762400123456789, 0), 0);
 }
 
 TEST(perf_script_written_and_read)

@@ -293,6 +293,25 @@ TEST(profile_limit_keeps_totals)
 	profile_free(profile);
 }
 
+/* The frame that stands for all frames past the limit is not the one that stands for stacks. */
+TEST(profile_limits_of_frames_and_stacks_together)
+{
+	struct profile *profile = profile_new();
+	uint32_t nr = 0, i;
+
+	profile_set_max_frames(profile, 20);
+	profile_set_limit(profile, 10000);
+	(void)add_many(profile, 1000, 1);
+	for (i = 0; i < profile_nr_frames(profile); i++) {
+		const struct frame *frame = profile_frame(profile, i);
+
+		nr += frame->function != 0;
+		CHECK(!frame->function || frame->address);
+	}
+	CHECK_EQ(nr, 1);
+	profile_free(profile);
+}
+
 TEST(profile_limit_holds_for_labels_too)
 {
 	struct profile *profile = profile_new();

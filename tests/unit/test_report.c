@@ -79,6 +79,35 @@ TEST(report_of_sums_says_so)
 			"100.0%  1,000  100.0%  f "));
 }
 
+static void check_sum(const char *unit, const char *line, const char *head, const char *row)
+{
+	struct profile *profile = profile_new();
+	struct profile_origin origin = {.period = 1};
+
+	origin.counted.type = (uint32_t)profile_add_string(profile, "cpu");
+	origin.counted.unit = (uint32_t)profile_add_string(profile, unit);
+	profile_set_origin(profile, &origin);
+	(void)make_sample(profile, line);
+	check_has(profile, (struct report_options){0}, LINES(head, row));
+}
+
+TEST(report_of_times_has_seconds)
+{
+	check_sum("nanoseconds", "a;f 9969939800", "9.970 s of cpu\n",
+		  "100.0%    9,970  100.0%  f ");
+	check_sum("nanoseconds", "a;f 9969939800", "  SELF  SUM, MS   TOTAL", "f ");
+	check_sum("nanoseconds", "a;f 1234567", "1.235 ms of cpu\n", "100.0%    1,235  100.0%  f ");
+	check_sum("nanoseconds", "a;f 999", "999 ns of cpu\n", "  SELF  SUM, NS   TOTAL");
+	check_sum("nanoseconds", "a;f 12345678900000", "12,345.679 s of cpu\n", "SUM, S ");
+	check_sum("bytes", "a;f 4096", "4,096 bytes of cpu\n", "  SELF  SUM, BYTES   TOTAL");
+}
+
+TEST(report_of_one_sample)
+{
+	check_has(make_profile("a;f 1\n"), (struct report_options){0},
+		  LINES("1 sample\n", "  SELF  SAMPLES   TOTAL  FUNCTION"));
+}
+
 TEST(report_says_what_is_counted)
 {
 	struct profile *profile = profile_new();

@@ -14,7 +14,7 @@ static int parse_two(struct report_command_options *options, const char *option,
 {
 	const char *const words[] = {"report", option, value, NULL};
 
-	*options = (struct report_command_options){.nr_paths = 0};
+	*options = (struct report_command_options){.is_quiet = false};
 	optind = 0; /* glibc: from the beginning */
 	return report_options_parse(options, ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words,
 				    error);
@@ -93,8 +93,41 @@ TEST(report_options_ask_for_what_is_there)
 	CHECK_EQ(report_options_check(&options, LABEL_COMM | LABEL_PID, &error), 0);
 	CHECK_EQ(report_options_check(&options, LABEL_COMM, &error), -EINVAL);
 	CHECK_STR(error.text, "the profile does not tell samples apart by pid");
-	CHECK_STR(error.hint, "take it with --by pid");
+	CHECK_STR(error.hint, "take it with --by pid; perf's text with 'perf script -F +pid'");
 	CHECK_EQ(parse_two(&options, "-s", "sym,kind", &error), 0);
 	CHECK_EQ(report_options_check(&options, 0, &error), 0);
+	report_options_clear(&options);
+}
+
+TEST(report_options_take_perfs_habits)
+{
+	static const char *const words[] = {
+		"report",	   "-i",   "a",	    "--input", "b",	    "--stdio",
+		"--dsos",	   "lib",  "--dso", "c",       "--symbols", "read",
+		"--percent-limit", "1.5%", NULL};
+	struct report_command_options options = {.is_quiet = false};
+	const struct filter_criterion(*criteria)[NR_FILTER_SENSES] = options.filter.filter.criteria;
+	struct error error = {0};
+
+	optind = 0;
+	CHECK_EQ(report_options_parse(&options, ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words,
+				      &error),
+		 0);
+	CHECK_EQ(options.paths.nr, 2);
+	CHECK_STR(options.paths.paths[1], "b");
+	CHECK(options.style.least_percent == 1.5);
+	CHECK(filter_criterion_is_used(&criteria[FILTER_MODULE][FILTER_WANTED]));
+	CHECK(filter_criterion_is_used(&criteria[FILTER_SYMBOL][FILTER_WANTED]));
+	report_options_clear(&options);
+}
+
+TEST(report_options_tell_what_perfs_n_is)
+{
+	struct report_command_options options;
+	struct error error = {0};
+
+	CHECK_EQ(parse_two(&options, "-n", "in.perf", &error), -EINVAL);
+	CHECK_STR(error.hint, "perf's -n, numbers of samples, is not needed: the table has them");
+	CHECK_EQ(parse_two(&options, "--percent-limit", "%", &error), -EINVAL);
 	report_options_clear(&options);
 }

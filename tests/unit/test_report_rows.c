@@ -75,6 +75,29 @@ TEST(rows_by_place)
 	check_rows(BY(GROUP_LINE), "[unknown] 17/20;w.c:7 3/3;");
 }
 
+/* Neither folders, nor processes, nor who found no name is to be seen in a row. */
+TEST(rows_that_read_the_same_are_one)
+{
+	struct profile *profile = make_profile("a;x/lib.so!f;[unknown]_[k] 1\n"
+					       "a;y/lib.so!f;lib.so! 2\n"
+					       "a;y/lib.so!f;main;y/lib.so! 4\n"
+					       "a;f_[k] 8\n");
+	const struct report_style by_symbol = {.groups = {GROUP_FUNCTION}, .nr_groups = 1};
+	struct report_rows rows;
+
+	CHECK_EQ(report_rows_init(&rows, profile, &(struct report_style){0}, NULL), 0);
+	CHECK_EQ(rows.nr, 5); /* f and [unknown], of lib.so and of the kernel; main */
+	report_rows_clear(&rows);
+	CHECK_EQ(report_rows_init(&rows, profile, &by_symbol, NULL), 0);
+	CHECK_EQ(rows.nr, 3);
+	CHECK_EQ(rows.totals.groups[0].self, 8); /* f */
+	CHECK_EQ(rows.totals.groups[0].total, 15);
+	CHECK(!report_rows_kind(rows.totals.groups[0].place.kind));
+	CHECK_EQ(rows.totals.groups[1].self, 7);
+	report_rows_clear(&rows);
+	profile_free(profile);
+}
+
 TEST(rows_by_label)
 {
 	check_rows(BY(GROUP_COMM), "a 15/15;b 6/6;");
@@ -140,13 +163,51 @@ TEST(rows_are_escaped)
 
 	check_has(json, "{\"function\":\"\\u001b[2J\\\"quoted\\\"\\\\,\\u000a\",");
 	check_has(json, "\\ufffd\\ufffd\\ufffd");
-	check_has(csv, "\n\"?[2J\"\"quoted\"\"\\,?\",\"app\",3,3,50.0000,50.0000\n");
+	check_has(csv, "\r\n\"?[2J\"\"quoted\"\"\\,?\",\"app\",3,3,50.0000,50.0000\r\n");
 	check_has(markdown, "* 50 % of \\*all\\* \\| \\<b\\>? are \\`bad\\`\n");
 	check_has(markdown, "| ``` ``x``\\|<script>[l](http:)?# h ``` | `app` |\n");
 	CHECK(!strchr(json, '\033') && !strchr(csv, '\033') && !strchr(markdown, '\033'));
 	free(json);
 	free(csv);
 	free(markdown);
+	profile_free(profile);
+}
+
+/* Functions of no known module, as folded stacks have them. */
+static struct profile *profile_without_modules(void)
+{
+	struct profile *profile = profile_new();
+	const struct sample_labels labels = {0};
+	uint32_t frame = (uint32_t)profile_add_frame(profile, FRAME_USER, MODULE_NR_UNKNOWN, 0);
+
+	CHECK_EQ(profile_set_function(profile, frame, "main"), 0);
+	CHECK(profile_add_sample(profile, &labels, &frame, 1, 0, 3) >= 0);
+	return profile;
+}
+
+static size_t nr_keys_for_people(const struct profile *profile, const struct report_style *style)
+{
+	struct report_rows rows;
+	size_t nr;
+
+	CHECK_EQ(report_rows_init(&rows, profile, style, NULL), 0);
+	report_rows_drop_modules(&rows);
+	nr = rows.nr_keys;
+	report_rows_clear(&rows);
+	return nr;
+}
+
+TEST(rows_have_modules_only_where_they_tell_something)
+{
+	static const struct report_style by_default = {.nr_groups = 0};
+	static const struct report_style asked_for = {.groups = {GROUP_FUNCTION, GROUP_MODULE},
+						      .nr_groups = 2};
+	struct profile *profile = profile_without_modules();
+
+	CHECK_EQ(nr_keys_for_people(profile, &by_default), 1);
+	CHECK_EQ(nr_keys_for_people(profile, &asked_for), 2);
+	(void)make_sample(profile, "a;main 1"); /* of module `app` */
+	CHECK_EQ(nr_keys_for_people(profile, &by_default), 2);
 	profile_free(profile);
 }
 
@@ -160,7 +221,7 @@ TEST(rows_of_nothing)
 
 	check_has(json, "\"total\":0,\n");
 	check_has(json, "\"rows\":[]\n}\n");
-	CHECK_STR(csv, "function,module,self,total,self_percent,total_percent\n");
+	CHECK_STR(csv, "function,module,self,total,self_percent,total_percent\r\n");
 	CHECK_STR(markdown, "### 0 samples\n\n");
 	free(json);
 	free(csv);

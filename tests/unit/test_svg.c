@@ -13,9 +13,24 @@
 #include "format/svg.h"
 #include "format/svg_text.h"
 #include "profile/categories.h"
+#include "profile/comparison.h"
 #include "profile/difference.h"
 #include "profile/profile_values.h"
 #include "unit/make_profile.h"
+
+static char *draw_with(const struct profile *profile, const struct format_options *options)
+{
+	char *text = NULL, *script;
+	size_t nr;
+	FILE *out = open_memstream(&text, &nr);
+
+	CHECK_EQ(svg_write(profile, options, out), 0);
+	(void)fclose(out);
+	script = strstr(text, "<script>");
+	CHECK(script != NULL);
+	*script = '\0';
+	return text;
+}
 
 /* What is written, up to the script; to be freed. */
 static char *draw(const struct profile *profile, const struct flame_style *style,
@@ -23,16 +38,8 @@ static char *draw(const struct profile *profile, const struct flame_style *style
 {
 	const struct format_options options = {
 		.labels = LABEL_COMM, .flame = style, .categories = categories};
-	char *text = NULL, *script;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(svg_write(profile, &options, out), 0);
-	(void)fclose(out);
-	script = strstr(text, "<script>");
-	CHECK(script != NULL);
-	*script = '\0';
-	return text;
+	return draw_with(profile, &options);
 }
 
 static struct profile *make_lines(const char *const *lines)
@@ -213,6 +220,48 @@ TEST(svg_of_a_difference)
 	profile_free(profile);
 }
 
+static char *draw_compared(const struct profile *profile, const char *before, const char *after)
+{
+	const struct comparison_style comparison = {.before_name = before, .after_name = after};
+	const struct format_options options = {.labels = LABEL_COMM, .comparison = &comparison};
+
+	return draw_with(profile, &options);
+}
+
+TEST(svg_of_a_difference_says_of_what)
+{
+	struct profile *profile = make_difference();
+	char *text = draw_compared(profile, "/tmp/old<.folded", "new.folded");
+
+	CHECK(strstr(text,
+		     ">Differential Flame Graph: old&lt;.folded \xe2\x86\x92 new.folded</text>"));
+	CHECK(strstr(text, ">maybe by chance</text>") &&
+	      strstr(text, ">width: before and after together</text>"));
+	free(text);
+	text = draw_compared(profile, "a/x.folded", "b/x.folded");
+	CHECK(strstr(text, ": a/x.folded \xe2\x86\x92 b/x.folded</text>") != NULL);
+	free(text);
+	profile_free(profile);
+}
+
+TEST(svg_of_a_difference_is_as_sure_as_was_asked_for)
+{
+	struct profile *profile = make_difference();
+	struct comparison_style comparison = {.sigma = 1000};
+	const struct format_options options = {.labels = LABEL_COMM, .comparison = &comparison};
+	char *text = draw_with(profile, &options);
+
+	CHECK(!strstr(text, ", more") && !strstr(text, ", new") && !strstr(text, ", gone"));
+	free(text);
+	comparison = (struct comparison_style){
+		.by_time = true, .before_seconds = 10, .after_seconds = 20};
+	text = draw_with(profile, &options);
+	CHECK(strstr(text,
+		     "<title>same (3,000 samples, 30.00%)\nbefore 300/s, after 150/s: -150/s"));
+	free(text);
+	profile_free(profile);
+}
+
 TEST(svg_by_category)
 {
 	const char table[] = "copies: memcpy*\nserver: handle parse\n";
@@ -224,8 +273,11 @@ TEST(svg_by_category)
 	CHECK(categories != NULL);
 	text = draw(profile, NULL, categories);
 	CHECK(strstr(text, ">copies</text>") && strstr(text, ">server</text>"));
-	/* What has none is its caller's. */
-	CHECK(strstr(strstr(text, "<title>vfs_write"), "fill=\"#78b4eb\"/>") != NULL);
+	/* What has none is its caller's; the heaviest has the first colour. */
+	CHECK(strstr(strstr(text, "<title>vfs_write"), "fill=\"#f0965a\"/>") != NULL);
+	CHECK(strstr(strstr(text, "<title>memcpy"), "fill=\"#78b4eb\"/>") != NULL);
+	CHECK(strstr(text, ">server</text>") < strstr(text, ">copies</text>"));
+	CHECK(strstr(text, ">copies</text>") < strstr(text, ">other</text>"));
 	free(text);
 	categories_free(categories);
 	profile_free(profile);

@@ -126,6 +126,7 @@ class App {
 		const tree = this.tree();
 		const isWhole = !view.range && !view.threads && view.value === 0 && !view.before;
 		chooseWeights(tree, model, view);
+		this.mostChange = tree.otherTotal ? this.difference.mostChange(tree) : 0;
 		this.sums = sumFunctions(tree, model.words.function, model.functions.name.length);
 		/* What was left out of the tree is not left out of these. */
 		if (isWhole && model.functions.self) {
@@ -322,6 +323,7 @@ class App {
 	setWidth(width) {
 		this.view.width = width;
 		this.reweigh();
+		showLegend(this);
 	}
 
 	setThreads(threads) {

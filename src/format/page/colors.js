@@ -1,15 +1,17 @@
 /*
- * What colour a frame has. All texts on them are readable: palettes are made of lightness that gives a
- * contrast of 4.5 and more with the theme's text, which tests/browser/html.mjs computes.
+ * What colour a frame has: the hues of format/palette.c, which a picture of the same profile has. All
+ * texts on them are readable: palettes are made of lightness that gives a contrast of 4.5 and more with the
+ * theme's text, which tests/browser/html.mjs computes.
  */
 "use strict";
 
 const THEMES = {
 	light: {
 		text: [27, 29, 33],
-		frame: 0.8, /* lightness */
+		frame: 0.76, /* lightness */
 		step: 0.022, /* between shades of one colour */
-		saturation: 0.72,
+		saturation: 0.8,
+		change: { pale: [0.85, 0.88], strong: [0.85, 0.64] }, /* saturation, lightness */
 		match: [232, 120, 236],
 		matchText: [27, 29, 33],
 		faded: [226, 228, 232],
@@ -23,6 +25,7 @@ const THEMES = {
 		frame: 0.27,
 		step: 0.016,
 		saturation: 0.46,
+		change: { pale: [0.35, 0.24], strong: [0.62, 0.36] },
 		match: [150, 40, 160],
 		matchText: [255, 255, 255],
 		faded: [41, 44, 51],
@@ -33,20 +36,20 @@ const THEMES = {
 	},
 };
 
-/* Hue and how much of the theme's saturation. */
+/* Names as in a picture's legend; hue, and how much of the theme's saturation. */
 const KIND_COLORS = {
-	[KIND.label]: { name: "Thread or label", hue: 220, saturation: 0.22 },
-	[KIND.user]: { name: "User", hue: 40, saturation: 1.05 },
-	[KIND.kernel]: { name: "Kernel", hue: 12, saturation: 0.95 },
-	[KIND.inlined]: { name: "Inlined", hue: 188, saturation: 0.7 },
-	[KIND.runTime]: { name: "Run-time code", hue: 112, saturation: 0.62 },
-	[KIND.missed]: { name: "Not known", hue: 0, saturation: 0 },
-	[KIND.rest]: { name: "Left out", hue: 0, saturation: 0 },
+	[KIND.label]: { name: "thread", hue: 220, saturation: 0.18 },
+	[KIND.user]: { name: "user", hue: 26, saturation: 1.1 },
+	[KIND.kernel]: { name: "kernel", hue: 211, saturation: 0.85 },
+	[KIND.inlined]: { name: "inlined", hue: 49, saturation: 1 },
+	[KIND.runTime]: { name: "JIT", hue: 111, saturation: 0.6 },
+	[KIND.missed]: { name: "unreadable", hue: 0, saturation: 0 },
+	[KIND.rest]: { name: "left out", hue: 0, saturation: 0 },
 };
 
 const NR_SHADES = 5;
 const NR_HUES = 18;
-const CATEGORY_HUES = [40, 205, 110, 280, 12, 170, 325, 70, 235, 145, 300, 190, 25, 260, 90, 345];
+const CATEGORY_HUES = [24, 207, 120, 48, 283, 347, 177, 35, 76, 237, 316, 150]; /* palette_category() */
 const MORE_HUE = 4;
 const LESS_HUE = 212;
 
@@ -82,7 +85,7 @@ function hashOfText(text) {
 	return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/* Numbers of those that something ran in, heaviest first, so that these have the plainest colours. */
+/* Numbers of those that are in the tree, heaviest first, so that these have the plainest colours. */
 function heaviestCategories({ about, functions, trees: [tree], words }) {
 	const weights = about.categories.map(() => 0);
 	const ofNode = new Uint8Array(tree.nr);
@@ -91,14 +94,18 @@ function heaviestCategories({ about, functions, trees: [tree], words }) {
 		ofNode[i] = (number && functions.category[number - 1]) || ofNode[tree.parent[i]];
 		weights[ofNode[i]] += tree.selves.get(0)[i];
 	}
-	return [...weights.keys()].filter((i) => weights[i]).sort((a, b) => weights[b] - weights[a] || a - b);
+	const seen = new Set(ofNode);
+	const isOther = (i) => (i ? 0 : 1); /* which has no colour, and comes last */
+	return [...weights.keys()]
+		.filter((i) => seen.has(i))
+		.sort((a, b) => isOther(a) - isOther(b) || weights[b] - weights[a] || a - b);
 }
 
 class Palette {
 	constructor(model) {
 		this.model = model;
 		this.modes = ["kind", "module"];
-		if (model.about.categories) this.modes.push("category");
+		if (model.about.categories) this.modes.unshift("category");
 		if (model.about.difference) this.modes.unshift("difference");
 		this.categories = model.about.categories ? heaviestCategories(model) : [];
 		this.use(this.modes[0], "light");
@@ -149,19 +156,27 @@ class Palette {
 	ofChange(kind, strength) {
 		if (kind === CHANGE.none) return cssOfRgb(this.theme.grey);
 		const hue = kind === CHANGE.more || kind === CHANGE.added ? MORE_HUE : LESS_HUE;
-		const amount = 0.35 + 0.65 * strength;
-		const far = this.theme === THEMES.light ? -0.1 : 0.06;
-		return cssOfRgb(rgbOfHsl(hue, 0.75 * amount, this.theme.frame + far * strength));
+		const { pale, strong } = this.theme.change;
+		const between = (i) => pale[i] + (strong[i] - pale[i]) * strength;
+		return cssOfRgb(rgbOfHsl(hue, between(0), between(1)));
 	}
 
-	/* What there is of it in this profile: [text, colour] each. */
-	legend() {
-		if (this.mode === "difference")
-			return [
-				["More", this.ofChange(CHANGE.more, 1)],
-				["Less", this.ofChange(CHANGE.less, 1)],
-				["May be chance", this.ofChange(CHANGE.none, 0)],
-			];
+	changeLegend(width) {
+		const more = this.ofChange(CHANGE.more, 1);
+		const less = this.ofChange(CHANGE.less, 1);
+		return [
+			["more", more],
+			["less", less],
+			["+ new", more],
+			["\u2212 gone", less],
+			["maybe by chance", this.ofChange(CHANGE.none, 0)],
+			[`width: ${width === "both" ? "before and after together" : width}`, null],
+		];
+	}
+
+	/* What there is of it in this profile: [text, colour] each; without a colour it is a remark. */
+	legend(width) {
+		if (this.mode === "difference") return this.changeLegend(width);
 		if (this.mode === "category")
 			return this.categories.map((i) => [this.model.about.categories[i], this.ofCategory(i, 2)]);
 		if (this.mode === "module") return [];

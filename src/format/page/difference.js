@@ -118,6 +118,15 @@ class Difference {
 		return result;
 	}
 
+	/* The largest of any node but the root, by chance or not: what colours are measured by. */
+	mostChange(tree) {
+		const { before, after } = this.scale;
+		let most = 0;
+		for (let i = 1; i < tree.nr; i++)
+			most = Math.max(most, Math.abs(tree.total[i] / (after || 1) - tree.otherTotal[i] / (before || 1)));
+		return most;
+	}
+
 	kindOf({ sigma, change, before, after }) {
 		if (sigma < this.scale.least_sigma || change === 0) return CHANGE.none;
 		if (before === 0) return CHANGE.added;

@@ -59,9 +59,9 @@ class Frames {
 		if (palette.mode === "category" && this.functionOf(word) >= 0)
 			return palette.ofCategory(this.app.categoryOf(tree, node), word);
 		if (palette.mode !== "difference" || !tree.otherTotal) return palette.ofWord(word);
-		const { kind, change, before, after } = this.change(tree, node);
-		const strength = Math.min(1, Math.abs(change) / (Math.max(before, after) || 1) + 0.15);
-		return palette.ofChange(kind, strength);
+		const { kind, change } = this.change(tree, node);
+		/* By its root, or few large changes would leave all others pale. */
+		return palette.ofChange(kind, Math.min(1, Math.sqrt(Math.abs(change) / (this.app.mostChange || 1))));
 	}
 
 	/* The source line behind the function's name, where it is known. */
@@ -77,7 +77,7 @@ class Frames {
 		const word = node ? tree.word[node] : tree.rootWord || 0;
 		const number = this.functionOf(word);
 		const facts = [];
-		if (word) facts.push(["Kind", this.kindName(word, number)]);
+		if (word) facts.push(["Kind", this.kindName(word)]);
 		if (number >= 0 && this.moduleName(number)) facts.push(["Module", this.moduleName(number)]);
 		if (word && number >= 0 && this.source(word)) facts.push(["Source", this.source(word)]);
 		if (this.model.about.categories && number >= 0)
@@ -109,7 +109,7 @@ class Frames {
 		const { by_time } = this.app.difference.scale;
 		const { unit } = this.app.value();
 		const show = (part) => (by_time ? formatRate(part, unit) : `${(100 * part).toFixed(2)} %`);
-		const names = ["may be chance", "more", "less", "new", "gone"];
+		const names = ["maybe by chance", "more", "less", "new", "gone"];
 		return [
 			["Before", show(change.before)],
 			["After", show(change.after)],

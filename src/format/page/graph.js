@@ -2,8 +2,9 @@
  * A flame graph on a canvas: a window on a tree's width, `view`, and a scroll position. Only what is in
  * the window is laid out and drawn, once a frame at most.
  *
- * Who has one tells it what frames look like by `style`: name(node), color(node), isMatch(word), and
- * hears of what happens by `on`: focus(node), hover(node, x, y), zoom(), open(node).
+ * Who has one tells it what frames look like by `style`: name(tree, node), colors(tree, node), and the
+ * colours of all else; and hears of what happens by `on`: focus(node), hover(node, event), zoom(),
+ * open(node).
  */
 "use strict";
 

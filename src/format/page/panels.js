@@ -62,7 +62,8 @@ function showCrumbs(app) {
 
 function showLegend(app) {
 	byId("legend").replaceChildren(
-		...app.palette.legend().map(([name, color]) => {
+		...app.palette.legend(app.view.width).map(([name, color]) => {
+			if (!color) return element("li", { textContent: name });
 			const swatch = element("span", { className: "swatch", "aria-hidden": "true" });
 			swatch.style.background = color;
 			return element("li", {}, swatch, name);

@@ -24,8 +24,9 @@ function listenToTools(app) {
 /* Of two values that are compared, only how they are drawn can be chosen. */
 function valueOptions(app) {
 	const { values, difference } = app.model.about;
+	const isOnly = ({ type }) => values.filter((value) => value.type === type).length === 1;
 	return values
-		.map((value, i) => [i, `${value.type}${SCALES[value.unit] ? ` (${value.unit})` : ""}`])
+		.map((value, i) => [i, isOnly(value) ? value.type : `${value.type} (${value.unit})`])
 		.filter(([i]) => !difference || i !== difference.value);
 }
 

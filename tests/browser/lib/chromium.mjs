@@ -41,8 +41,9 @@ import { pathToFileURL } from "node:url";
 import { DevtoolsPipe } from "./devtools_pipe.mjs";
 import { keyEvent, modifierMask } from "./keys.mjs";
 
-const startLimitMs = 30000;
+const startLimitMs = 60000;
 const loadLimitMs = 60000;
+const untilLimitMs = 30000;
 const inside = /^(file|data|blob|about):/;
 const buttonBits = { left: 1, right: 2, middle: 4 };
 
@@ -232,7 +233,7 @@ export class Chromium {
 	}
 
 	// Waits until the expression is true.
-	async until(expression, limitMs = 10000) {
+	async until(expression, limitMs = untilLimitMs) {
 		const end = Date.now() + limitMs;
 		while (!(await this.evaluate(`Boolean(${expression})`))) {
 			assert(Date.now() < end, `not within ${limitMs} ms: ${expression}`);

@@ -1,0 +1,13 @@
+/* What writing to a stream came to. */
+#ifndef STOOK_BASE_STREAM_H
+#define STOOK_BASE_STREAM_H
+
+#include <stdio.h>
+
+/*
+ * Flushes what was written: 0, or a negative errno if that, or any writing before it, failed. Why an
+ * earlier one did is known only if errno was set to 0 before the first.
+ */
+int stream_finish(FILE *out);
+
+#endif

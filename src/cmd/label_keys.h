@@ -1,0 +1,10 @@
+/* What samples are told apart by, in the words of --by. */
+#ifndef STOOK_CMD_LABEL_KEYS_H
+#define STOOK_CMD_LABEL_KEYS_H
+
+#include "base/error.h"
+
+/* "pid,comm" as enum label bits. 0 or -EINVAL. */
+int label_keys_take(const char *value, unsigned *ret, struct error *error);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * What a profile's counts are, for people: a number of samples or hits, or a sum of something. Sums
+ * of time are told in seconds or parts of them, in all lines of a column the same; sums of bytes are
+ * told as they are. Files for programs have the plain numbers, and the unit beside them.
+ */
+#ifndef STOOK_FORMAT_AMOUNT_H
+#define STOOK_FORMAT_AMOUNT_H
+
+#include <stdint.h>
+
+#include "format/columns.h"
+#include "profile/profile.h"
+
+/* "1,234 ", "9.970 s of ", "4,096 bytes of ", "1,000, the sum of ": what goes before amount_counted(). */
+#define AMOUNT_BYTES (COLUMNS_NUMBER_BYTES + 24)
+const char *amount_total(const struct profile *profile, uint64_t total, char buffer[AMOUNT_BYTES]);
+
+/* "samples", or of a single one "sample". In the buffer or of the profile. */
+#define AMOUNT_COUNTED_BYTES 32
+const char *amount_counted(const struct profile *profile, uint64_t total,
+			   char buffer[AMOUNT_COUNTED_BYTES]);
+
+/* Of a column: "samples", "sum", "sum, ms", "sum, bytes"; and a number in it. Likewise. */
+const char *amount_heading(const struct profile *profile);
+const char *amount_number(const struct profile *profile, uint64_t number,
+			  char buffer[COLUMNS_NUMBER_BYTES]);
+
+/* "nanoseconds", "bytes"; of samples NULL. */
+const char *amount_unit(const struct profile *profile);
+
+#endif

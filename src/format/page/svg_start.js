@@ -1,0 +1,38 @@
+/* The last of the picture's scripts: all is there, and begins. */
+
+function boxOf(event) {
+	return event.target.flameNumber === undefined ? -1 : event.target.flameNumber;
+}
+
+/* A picture that is higher than the window is opened where its flames stand on the ground. */
+function showRoot() {
+	if (!growsDown && picture === document.documentElement)
+		window.scrollTo(0, picture.getBoundingClientRect().height);
+}
+
+function start() {
+	readBoxes();
+	picture.removeAttribute('viewBox');
+	picture.setAttribute('width', '100%');
+	frames.setAttribute('width', framesWidth());
+	frames.setAttribute('role', 'tree');
+	frames.setAttribute('aria-label', 'Flame graph: arrow keys move, Enter zooms');
+	describe(0);
+	showFolding();
+	restoreState();
+	layOut();
+	keepsState = true;
+	frames.addEventListener('click', (event) => {
+		if (boxOf(event) >= 0)
+			zoom(boxOf(event));
+	});
+	frames.addEventListener('mouseover', (event) => tell(boxOf(event)));
+	frames.addEventListener('mouseout', () => tell(-1));
+	frames.addEventListener('focusin', (event) => tell(boxOf(event)));
+	document.addEventListener('keydown', press);
+	window.addEventListener('resize', fit);
+	showRoot();
+}
+
+if (nr)
+	start();

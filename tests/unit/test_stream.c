@@ -1,0 +1,38 @@
+/* base/stream: that writing failed is told, however long ago it was. */
+#include "base/stream.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "unit/test.h"
+
+TEST(stream_that_is_well)
+{
+	FILE *out = fopen("/dev/null", "we");
+
+	(void)fputs("x", out);
+	CHECK_EQ(stream_finish(out), 0);
+	(void)fclose(out);
+}
+
+TEST(stream_that_fails_at_the_end)
+{
+	FILE *out = fopen("/dev/full", "we");
+
+	(void)fputs("x", out);
+	CHECK_EQ(stream_finish(out), -ENOSPC);
+	(void)fclose(out);
+}
+
+TEST(stream_that_failed_before)
+{
+	FILE *out = fopen("/dev/full", "we");
+
+	(void)setvbuf(out, NULL, _IONBF, 0);
+	errno = 0;
+	(void)fputs("x", out);
+	CHECK_EQ(stream_finish(out), -ENOSPC);
+	errno = 0; /* what it was is no longer known */
+	CHECK_EQ(stream_finish(out), -EIO);
+	(void)fclose(out);
+}
