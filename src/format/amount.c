@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "format/folded_scale.h"
 #include "format/report_rows.h"
 
 /* The first one of which there is enough is taken. */
@@ -70,8 +71,15 @@ const char *amount_total(const struct profile *profile, uint64_t total, char buf
 	char number[COLUMNS_NUMBER_BYTES];
 	const char *what = " ";
 
+	struct folded_scale scale = folded_scale_of(profile);
+
 	if (is_unit(profile, "nanoseconds")) {
 		write_time(total, buffer);
+		return buffer;
+	}
+	if (scale.decimals) {
+		(void)snprintf(buffer, AMOUNT_BYTES, "%s, the sum of ",
+			       folded_scale_text(number, total, scale));
 		return buffer;
 	}
 	if (is_unit(profile, "bytes"))
@@ -109,6 +117,9 @@ const char *amount_number(const struct profile *profile, uint64_t number,
 			  char buffer[COLUMNS_NUMBER_BYTES])
 {
 	uint64_t ns = is_unit(profile, "nanoseconds") ? unit_of_column(profile)->ns : 1;
+	struct folded_scale scale = folded_scale_of(profile);
 
+	if (scale.decimals)
+		return folded_scale_text(buffer, number, scale);
 	return columns_number(buffer, number / ns + (number % ns >= ns - ns / 2 && ns > 1));
 }

@@ -1,7 +1,7 @@
 /*
  * What a profile's counts are, for people: a number of samples or hits, or a sum of something. Sums
  * of time are told in seconds or parts of them, in all lines of a column the same; sums of bytes are
- * told as they are. Files for programs have the plain numbers, and the unit beside them.
+ * told as they are, and weights with fractions as they were read. Files for programs have the plain numbers, and the unit beside them.
  */
 #ifndef STOOK_FORMAT_AMOUNT_H
 #define STOOK_FORMAT_AMOUNT_H

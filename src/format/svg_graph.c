@@ -6,34 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded_read.h"
+#include "format/folded_scale.h"
 #include "profile/comparison.h"
 
 /* --- what the user did not say --------------------------------------------------------------- */
 
-/*
- * Counts that had fractions were multiplied to be whole, and are shown divided; 0: they were not.
- */
-static double parts_of(const char *unit)
-{
-	size_t nr = strlen(FOLDED_PARTS_OF);
-
-	if (strncmp(unit, FOLDED_PARTS_OF, nr) != 0)
-		return 0;
-	return pow(10, (double)strspn(unit + nr, "0"));
-}
-
+/* Counts that had fractions were multiplied to be whole, and are shown divided. */
 static void name_counts(const struct profile *profile, struct flame_style *style)
 {
 	const struct value_type *counted = &profile_origin(profile)->counted;
-	const char *unit = profile_string(profile, counted->unit);
 	const char *name = counted->type ? profile_string(profile, counted->type) : "samples";
-	double parts = parts_of(unit);
+	struct folded_scale scale = folded_scale_of(profile);
 
-	if (parts > 0)
-		style->factor /= parts;
+	if (scale.decimals)
+		style->factor /= (double)scale.factor;
 	else if (counted->unit)
-		name = unit;
+		name = profile_string(profile, counted->unit);
 	style->countname = style->countname ? style->countname : name;
 }
 

@@ -46,6 +46,9 @@ judge_rows() {
 		row text -s category --categories "$T/table")" "37 37"
 	check_equal "sorted by total" \
 		"$(report "$T/in.folded" --children --format csv -n 1; sed -n '2s/,.*//p' "$T/out")" '"main"'
+	printf 'a;b 10\na;c 2.25\n' >"$T/weights.folded"
+	report "$T/weights.folded"
+	check_equal "weights with fractions" "$(head -n 1 "$T/out")" "12.25, the sum of weight"
 	report "$T/in.folded" --format json
 	check_equal "JSON that others read" "$(python3 -c '
 import json, sys
