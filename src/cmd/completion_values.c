@@ -1,7 +1,7 @@
 /*
  * What the values of options can be. A row's name for its value says what it is: FILE, DIR, PID,…;
- * where it is one of a few words, these are here, by the names of the command and the option. tests/golden/completion.sh
- * sees that the commands take each of them.
+ * where it is one of a few words, these are here, by the names of the command and the option.
+ * tests/golden/completion.sh sees that the commands take each of them.
  */
 #include "cmd/completion_scripts.h"
 

@@ -1,7 +1,7 @@
 /*
  * A run with stacks, once it is prepared: wait; stop; names; results; the verdict. Names wait until
- * the last sample, so that the profile does not show the profiler. Results have the verdict as comments,
- * as it is before they are written; what is told afterwards knows what writing them cost.
+ * the last sample, so that the profile does not show the profiler. Results have the verdict as
+ * comments, as it is before they are written; what is told afterwards knows what writing them cost.
  */
 #include "cmd/stack_run.h"
 

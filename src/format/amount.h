@@ -1,7 +1,8 @@
 /*
  * What a profile's counts are, for people: a number of samples or hits, or a sum of something. Sums
  * of time are told in seconds or parts of them, in all lines of a column the same; sums of bytes are
- * told as they are, and weights with fractions as they were read. Files for programs have the plain numbers, and the unit beside them.
+ * told as they are, and weights with fractions as they were read. Files for programs have the plain
+ * numbers, and the unit beside them.
  */
 #ifndef STOOK_FORMAT_AMOUNT_H
 #define STOOK_FORMAT_AMOUNT_H
@@ -11,7 +12,7 @@
 #include "format/columns.h"
 #include "profile/profile.h"
 
-/* "1,234 ", "9.970 s of ", "4,096 bytes of ", "1,000, the sum of ": what goes before amount_counted(). */
+/* What goes before amount_counted(): "1,234 ", "9.970 s of ", "4,096 bytes of ". */
 #define AMOUNT_BYTES (COLUMNS_NUMBER_BYTES + 24)
 const char *amount_total(const struct profile *profile, uint64_t total, char buffer[AMOUNT_BYTES]);
 

@@ -65,7 +65,8 @@ enum call_order { CALL_BY_COUNT, CALL_BY_NAME, CALL_BY_RATE };
 /*
  * Keeps the rows that are to be shown, at the front, sorted: with hits, or cut or refused, and of
  * these the most called if top is not 0. Counts and rates go upwards, so that the largest stand last
- * where a terminal shows them; names decide between equals, then keys. Returns how many; those behind are void.
+ * where a terminal shows them; names decide between equals, then keys. Returns how many; those
+ * behind are void.
  */
 size_t call_rows_choose(struct call_row *rows, size_t nr, enum call_order order, size_t top);
 

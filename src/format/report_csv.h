@@ -4,8 +4,8 @@
  *	function,module,self,total,self_percent,total_percent
  *	"dictFind","redis-server",2889,5568,23.4022,45.1033
  *
- * What the first columns are was asked for; where counts are a sum, the last one is its unit. Categories are rows of a file of their own kind: ask
- * for rows by category.
+ * What the first columns are was asked for; where counts are a sum, the last one is its unit.
+ * Categories are rows of a file of their own kind: ask for rows by category.
  */
 #ifndef STOOK_FORMAT_REPORT_CSV_H
 #define STOOK_FORMAT_REPORT_CSV_H
