@@ -12,7 +12,6 @@
 #include "base/stream.h"
 #include "base/text.h"
 #include "format/assets.h"
-#include "format/columns.h"
 #include "format/compared_names.h"
 #include "format/svg_boxes.h"
 #include "format/svg_graph.h"
@@ -136,11 +135,8 @@ static const char *verdict_on_stacks(const struct profile *profile)
 static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 {
 	const char *verdict = verdict_on_stacks(graph->profile);
-	char number[COLUMNS_NUMBER_BYTES];
 
-	(void)fputs(columns_number(number, profile_total(graph->profile)), out);
-	(void)putc(' ', out);
-	svg_text(out, graph->style.countname);
+	svg_boxes_write_count(graph, profile_total(graph->profile), out);
 	if (verdict && !graph->is_difference) {
 		(void)fputs("; the run's stacks: ", out);
 		svg_text(out, verdict);

@@ -89,7 +89,7 @@ static int box_color(struct svg_graph *graph, const struct flame_node *node, str
 
 /* --- tooltips -------------------------------------------------------------------------------- */
 
-static void write_count(const struct svg_graph *graph, uint64_t count, FILE *out)
+void svg_boxes_write_count(const struct svg_graph *graph, uint64_t count, FILE *out)
 {
 	char number[COLUMNS_NUMBER_BYTES];
 	double shown = (double)count * graph->style.factor;
@@ -151,7 +151,7 @@ static void write_tooltip(const struct svg_graph *graph, const struct flame_node
 
 	svg_text(out, svg_graph_name(graph, node));
 	(void)fputs_unlocked(" (", out);
-	write_count(graph, node->count, out);
+	svg_boxes_write_count(graph, node->count, out);
 	(void)fputs_unlocked(", ", out);
 	svg_percent(out, total > 0 ? (double)node->count / total : 0, 2);
 	(void)putc_unlocked(')', out);

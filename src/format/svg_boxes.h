@@ -13,6 +13,9 @@
 #define SVG_EDGE_OF_NEW	 " stroke=\"#801000\""
 #define SVG_EDGE_OF_GONE " stroke=\"#103080\" stroke-dasharray=\"3,2\""
 
+/* "1,234 samples", as the style calls and multiplies them. */
+void svg_boxes_write_count(const struct svg_graph *graph, uint64_t count, FILE *out);
+
 /* 0, or -ENOMEM where colours are to be kept. Errors of the stream are the caller's to look for. */
 int svg_boxes_write(struct svg_graph *graph, FILE *out);
 
