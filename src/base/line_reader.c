@@ -132,6 +132,13 @@ int line_reader_peek(struct line_reader *reader, struct line *ret)
 	return 0;
 }
 
+int line_reader_explain(int result, struct error *error)
+{
+	if (result == -ENOMEM)
+		return error_set(error, result, "out of memory");
+	return error_set(error, result, "cannot read it: %s", strerror(-result));
+}
+
 void line_reader_clear(struct line_reader *reader)
 {
 	free(reader->bytes);

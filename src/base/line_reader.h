@@ -18,6 +18,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/error.h"
+
 /* Of a longer line only so much is there. */
 #define LINE_READER_MAX_BYTES (16U << 20)
 
@@ -45,6 +47,9 @@ int line_reader_next(struct line_reader *reader, struct line *ret);
  * if there are none), -ENOMEM, or the stream's errno.
  */
 int line_reader_peek(struct line_reader *reader, struct line *ret);
+
+/* Puts what went wrong into words; returns result. */
+int line_reader_explain(int result, struct error *error);
 
 void line_reader_clear(struct line_reader *reader); /* the stream stays open */
 

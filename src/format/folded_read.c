@@ -285,11 +285,7 @@ int folded_read(FILE *in, struct profile *profile, struct folded_notes *notes, s
 	*notes = (struct folded_notes){.labels = LABEL_COMM};
 	if (!result)
 		result = read_lines(&reader);
-	if (result == -ENOMEM)
-		(void)error_set(error, result, "out of memory");
-	else if (result < 0 && result != -EBADMSG)
-		(void)error_set(error, result, "cannot read it: %s", strerror(-result));
-	return result;
+	return result < 0 && result != -EBADMSG ? line_reader_explain(result, error) : result;
 }
 
 bool folded_is_it(const char *head, size_t nr)

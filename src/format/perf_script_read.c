@@ -267,11 +267,7 @@ int perf_script_read(FILE *in, struct profile *profile, struct perf_script_notes
 	*notes = (struct perf_script_notes){0};
 	if (!result)
 		result = read_lines(&reader);
-	if (result == -ENOMEM)
-		(void)error_set(error, result, "out of memory");
-	else if (result < 0 && result != -EBADMSG)
-		(void)error_set(error, result, "cannot read it: %s", strerror(-result));
-	return result;
+	return result < 0 && result != -EBADMSG ? line_reader_explain(result, error) : result;
 }
 
 /* The line that begins at *at, which is moved to the next one; without its end. */
