@@ -64,30 +64,38 @@ static int compare_modules(struct comparison *comparison, const struct named_sta
 }
 
 /* The table and the tree have half of the chance to be wrong each. */
-static int compare(struct comparison *comparison, const struct named_stacks_style *names)
+static struct difference_trust trust_of(const struct comparison *comparison)
 {
-	const struct comparison_style *style = &comparison->style;
-	const struct difference_trust trust = {
-		.chance = (1 - style->confidence / 100) / 2,
-		.sigma = style->sigma,
+	return (struct difference_trust){
+		.chance = (1 - comparison->style.confidence / 100) / 2,
+		.sigma = comparison->style.sigma,
 	};
-	int err;
-
-	if (style->group == DIFFERENCE_BY_MODULE)
-		err = compare_modules(comparison, names, &trust);
-	else
-		err = difference_rows_init(&comparison->rows, comparison->profile,
-					   &comparison->stacks, &comparison->scale,
-					   &comparison->spread, &trust, style->group, style->order);
-	if (!err)
-		err = difference_paths_init(&comparison->paths, &comparison->stacks,
-					    &comparison->scale, &comparison->spread, &trust,
-					    (size_t)style->max_rows * LINES_A_ROW);
-	return err;
 }
 
-int comparison_init(struct comparison *comparison, const struct profile *profile,
-		    const struct named_stacks_style *names, const struct comparison_style *style)
+static int compare_functions(struct comparison *comparison, const struct named_stacks_style *names)
+{
+	const struct comparison_style *style = &comparison->style;
+	const struct difference_trust trust = trust_of(comparison);
+
+	if (style->group == DIFFERENCE_BY_MODULE)
+		return compare_modules(comparison, names, &trust);
+	return difference_rows_init(&comparison->rows, comparison->profile, &comparison->stacks,
+				    &comparison->scale, &comparison->spread, &trust, style->group,
+				    style->order);
+}
+
+static int compare_paths(struct comparison *comparison)
+{
+	const struct difference_trust trust = trust_of(comparison);
+
+	return difference_paths_init(&comparison->paths, &comparison->stacks, &comparison->scale,
+				     &comparison->spread, &trust,
+				     (size_t)comparison->style.max_rows * LINES_A_ROW);
+}
+
+/* All but the paths, which pictures have no use for. To be cleared in each case. */
+static int begin(struct comparison *comparison, const struct profile *profile,
+		 const struct named_stacks_style *names, const struct comparison_style *style)
 {
 	struct named_stacks_style with_before = *names;
 	int err;
@@ -102,7 +110,17 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 	if (!err)
 		err = find_spread(comparison);
 	if (!err)
-		err = compare(comparison, &with_before);
+		err = compare_functions(comparison, &with_before);
+	return err;
+}
+
+int comparison_init(struct comparison *comparison, const struct profile *profile,
+		    const struct named_stacks_style *names, const struct comparison_style *style)
+{
+	int err = begin(comparison, profile, names, style);
+
+	if (!err)
+		err = compare_paths(comparison);
 	if (err)
 		comparison_clear(comparison);
 	return err;
@@ -113,7 +131,7 @@ int comparison_scale(struct difference_scale *ret, const struct profile *profile
 {
 	const struct named_stacks_style names = {.no_places = true};
 	cleanup(comparison_clear) struct comparison comparison = {0};
-	int err = comparison_init(&comparison, profile, &names, style);
+	int err = begin(&comparison, profile, &names, style);
 
 	if (err)
 		return err;
