@@ -9,7 +9,8 @@
  *
  * A load sets the file's time of modification (not that of access, which mounts switch off), and
  * the oldest ones go first. There are no locks: two processes that store the same table write the
- * same bytes, two that make room at the same time remove a table too many.
+ * same bytes. Room is made after a table has its name, so whoever stores last sees all the tables
+ * and leaves no more than may be; two that make room at the same time may remove one too many.
  */
 #include "elf/unwind_cache.h"
 
@@ -283,7 +284,7 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 	return err;
 }
 
-/* Removes old tables until one of so many bytes has room beside the others. */
+/* Removes old tables until one, of so many bytes, has room beside the others. */
 static int make_room(const struct unwind_cache *cache, const char *name, uint64_t bytes)
 {
 	struct listing listing = {0};
@@ -328,16 +329,15 @@ int unwind_cache_store(struct unwind_cache *cache, const uint8_t *build_id, size
 		return err;
 	if (bytes > cache->max_bytes)
 		return -EFBIG;
-	err = make_room(cache, name, bytes);
-	if (err < 0)
-		return err;
 	fd = open_new(cache, new_name);
 	if (fd < 0)
 		return fd;
 	err = unwind_file_write(fd, build_id, build_id_bytes, table);
 	if (!err && renameat(cache->folder, new_name, cache->folder, name) < 0)
 		err = -errno;
-	if (err < 0)
+	if (err < 0) {
 		(void)unlinkat(cache->folder, new_name, 0);
-	return err;
+		return err;
+	}
+	return make_room(cache, name, bytes);
 }

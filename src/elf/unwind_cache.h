@@ -40,7 +40,7 @@ int unwind_cache_load(struct unwind_cache *cache, const uint8_t *build_id, size_
 
 /*
  * Puts one in, whole or not at all. 0 or a negative errno; -EFBIG if it alone is more than
- * max_bytes.
+ * max_bytes. What is above max_bytes together is removed after that, which can fail, too.
  */
 int unwind_cache_store(struct unwind_cache *cache, const uint8_t *build_id, size_t build_id_bytes,
 		       const struct unwind_table *table);

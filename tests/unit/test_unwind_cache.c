@@ -540,6 +540,6 @@ TEST(unwind_cache_shared_by_processes)
 		CHECK_EQ(waitpid(children[i], &status, 0), children[i]);
 		CHECK_EQ(status, 0);
 	}
-	CHECK(empty_folder() <= 3);
+	CHECK(empty_folder() <= 2);
 	leave_folder();
 }
