@@ -3,15 +3,19 @@
 # redis-server works as fast as it can. Without a budget that stops the server; with one, its
 # throughput must stay above 90 % from the second second of the run on, and what was cut is told.
 #
-# Each of ROUNDS (3) runs is compared with the server's throughput before and after it; the round in
-# the middle counts, since other work on the machine makes the figures uncertain. They go to stderr,
-# those of the first round in steps of 100 ms.
+# Each run is compared with the server's throughput before and after it. Other work on the machine (or
+# on the host of this virtual one) moves that by itself: where before and after differ by more than
+# STEADY (5) percent there is nothing to compare with, and the round does not count. Of ROUNDS (3) that
+# do the middle one is taken; of ROUNDS_MOST (10) at least one has to. The figures go to stderr, those
+# of the first round in steps of 100 ms.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_live
 
 ROUNDS=${ROUNDS:-3}
+ROUNDS_MOST=${ROUNDS_MOST:-10}
+STEADY=${STEADY:-5}
 PATTERN=${PATTERN:-c:*}
 BUDGET=${BUDGET:-3%} # the default
 QUIET_MS=1500 # between runs
@@ -83,9 +87,14 @@ header() {
 	note "|---|---|---|---|---|---|---|"
 }
 
-# round: a run between two rests, as a row; its percentage goes to $T/percents.
+is_steady() { # is_steady BEFORE AFTER
+	local difference=$(($1 - $2))
+	((${difference#-} * 100 <= $1 * STEADY))
+}
+
+# round: a run between two rests, as a row; its percentage goes to $T/percents, if it counts.
 round() {
-	local before first later after usual rested_us
+	local before first later after usual rested_us share
 	rested_us=$(now_us)
 	sleep "${QUIET_MS%???}.${QUIET_MS: -3}"
 	run
@@ -95,8 +104,9 @@ round() {
 	later=$(cells $((BEGAN + 1000000)) $((BEGAN + RUN * 1000000)) | mean)
 	after=$(cells "$ENDED" "$(now_us)" | mean)
 	usual=$(((before + after) / 2))
-	percent "$later" "$usual" >>"$T/percents"
-	note "| $1 | $before | $first | $later | $after | $(tail -n 1 "$T/percents") | $(nr_cut) |"
+	share=$(percent "$later" "$usual")
+	is_steady "$before" "$after" && echo "$share" >>"$T/percents"
+	note "| $1 | $before | $first | $later | $after | $share | $(nr_cut) |"
 	if [ "$1" -eq 1 ]; then
 		cells $((BEGAN - 500000)) $((ENDED + 500000)) >"$T/first"
 	fi
@@ -104,7 +114,8 @@ round() {
 
 sleep 0.5
 header
-for i in $(seq "$ROUNDS"); do
+touch "$T/percents"
+for ((i = 1; i <= ROUNDS_MOST && $(wc -l <"$T/percents") < ROUNDS; i++)); do
 	round "$i"
 	[ "$STATUS" -eq 0 ] || break
 done
@@ -112,7 +123,11 @@ note "round 1, by 100 ms, from 0.5 s before it: $(tr '\n' ' ' <"$T/first")"
 middle=$(sort -n "$T/percents" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }')
 
 check "$PATTERN under load: exit status 0" test "$STATUS" -eq 0
-check "$PATTERN under load: the load keeps 90 % ($middle %)" test "$middle" -ge 90
+if [ -n "$middle" ]; then
+	check "$PATTERN under load: the load keeps 90 % ($middle %)" test "$middle" -ge 90
+else
+	skip "$PATTERN under load: the load keeps 90 %" "a machine that is as fast before a run as after it"
+fi
 check "$PATTERN under load: what was cut is told" test "0$(nr_cut)" -gt 0
 check "$PATTERN under load: something was counted" test "$(wc -l <"$T/out")" -gt 10
 check "the load is still there" serves
