@@ -56,7 +56,7 @@ enum word_kind {
 	NR_WORD_KINDS,
 };
 
-/* What is behind a word; with tell_apart of all its frames, else of the first one. */
+/* What is behind a word; with tell_apart of all its frames, else of the first one, or a label. */
 struct word_info {
 	uint32_t text;	   /* its number in texts */
 	uint32_t function; /* the profile's string; 0: no name, or no function */

@@ -47,10 +47,11 @@ static void write_number(struct named_words *named, int32_t number)
 	write_text(named, digits);
 }
 
+/* A thread and a function of the same name are never one: a stack says which by its place. */
 static bool same_word(const struct named_words *named, const struct word_info *a,
 		      const struct word_info *b)
 {
-	if (a->text != b->text)
+	if (a->text != b->text || (a->kind == WORD_LABEL) != (b->kind == WORD_LABEL))
 		return false;
 	return !named->style->tell_apart || (a->kind == b->kind && a->module == b->module);
 }
@@ -64,6 +65,8 @@ static int64_t intern_word(struct named_words *named, const struct word_info *in
 
 	if (named->style->tell_apart)
 		hash = hash_add(hash, (uint64_t)info->kind << 32 | info->module);
+	else
+		hash = hash_add(hash, info->kind == WORD_LABEL);
 	while (number_index_next(&stacks->word_index, hash, &probe, &number))
 		if (same_word(named, &stacks->words[number], info))
 			return number;

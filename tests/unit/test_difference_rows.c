@@ -291,6 +291,28 @@ TEST(rows_by_module_and_thread)
 	profile_free(sides.profile);
 }
 
+TEST(a_thread_is_not_a_function_of_its_name)
+{
+	struct comparison_style style = {0};
+	struct sides sides = new_sides();
+	struct comparison comparison;
+
+	add_stack(&sides, "sort;main;sort", 100, 300);
+	add_stack(&sides, "main;main;merge", 400, 200);
+	compare(&comparison, &sides, &style);
+	CHECK_EQ(comparison.rows.nr, 3);
+	CHECK_EQ(find_row(&comparison, "sort")->self.after, 300);
+	CHECK_EQ(find_row(&comparison, "main")->total.before, 500);
+	comparison_clear(&comparison);
+	style.group = DIFFERENCE_BY_COMM;
+	compare(&comparison, &sides, &style);
+	CHECK_EQ(comparison.rows.nr, 2);
+	CHECK_EQ(find_row(&comparison, "sort")->total.after, 300);
+	CHECK_EQ(find_row(&comparison, "main")->total.after, 200);
+	comparison_clear(&comparison);
+	profile_free(sides.profile);
+}
+
 TEST(comparison_needs_two_sides)
 {
 	const struct named_stacks_style names = {0};
