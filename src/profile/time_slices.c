@@ -7,9 +7,14 @@
 #include "base/hash.h"
 #include "profile/profile_state.h"
 
+static uint64_t hash_slice(const struct time_slice *slice)
+{
+	return hash_add(hash_u64(slice->start_ns), slice->end_ns);
+}
+
 int64_t profile_add_slice(struct profile *profile, const struct time_slice *slice)
 {
-	uint64_t hash = hash_add(hash_u64(slice->start_ns), slice->end_ns);
+	uint64_t hash = hash_slice(slice);
 	size_t probe = 0;
 	uint32_t number;
 
@@ -26,6 +31,21 @@ int64_t profile_add_slice(struct profile *profile, const struct time_slice *slic
 	number_index_add(&profile->slice_index, hash, (uint32_t)profile->nr_slices);
 	profile->slices[profile->nr_slices++] = *slice;
 	return (int64_t)profile->nr_slices;
+}
+
+/* All keep their numbers, and are found by what they are now. */
+void profile_end_slices(struct profile *profile, uint64_t end_ns)
+{
+	size_t i;
+
+	number_index_reset(&profile->slice_index);
+	for (i = 0; i < profile->nr_slices; i++) {
+		struct time_slice *slice = &profile->slices[i];
+
+		if (slice->start_ns < end_ns && slice->end_ns > end_ns)
+			slice->end_ns = end_ns;
+		number_index_add(&profile->slice_index, hash_slice(slice), (uint32_t)i);
+	}
 }
 
 size_t profile_nr_slices(const struct profile *profile)

@@ -20,6 +20,9 @@ struct time_slice {
 /* The number of the slice, known or new; -ENOMEM; -E2BIG. */
 int64_t profile_add_slice(struct profile *profile, const struct time_slice *slice);
 
+/* It was taken until then: the slice that this is in ends there. Of two that do, one begins later. */
+void profile_end_slices(struct profile *profile, uint64_t end_ns);
+
 size_t profile_nr_slices(const struct profile *profile);
 struct time_slice profile_slice(const struct profile *profile, uint32_t number);
 

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "profile/time_slices.h"
 #include "session/session_state.h"
 
 #define POLL_NS	     (100 * NS_PER_MS)
@@ -317,6 +318,8 @@ int session_stop(struct session *session, struct error *error)
 	err = end_epoch(session, error);
 	if (!err)
 		err = settle(session, clock_now_ns() + LAST_SETTLE_NS, true, error);
+	profile_end_slices(session->profile,
+			   slicing_day_ns(&session->slicing, session->stopped_ns));
 	session->complete = !err;
 	hurry_no_more(session);
 	return err;

@@ -30,6 +30,11 @@ uint64_t slicing_end_ns(const struct slicing *slicing, uint32_t epoch)
 				 : UINT64_MAX;
 }
 
+uint64_t slicing_day_ns(const struct slicing *slicing, uint64_t time_ns)
+{
+	return slicing->day_ns + (time_ns - slicing->started_ns);
+}
+
 struct time_slice slicing_slice(const struct slicing *slicing, const struct wire_record *record)
 {
 	uint64_t cell = record->user_end == WALK_RAW

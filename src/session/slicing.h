@@ -35,4 +35,7 @@ uint64_t slicing_end_ns(const struct slicing *slicing, uint32_t epoch);
  */
 struct time_slice slicing_slice(const struct slicing *slicing, const struct wire_record *record);
 
+/* A moment of CLOCK_MONOTONIC on the day's clock. */
+uint64_t slicing_day_ns(const struct slicing *slicing, uint64_t time_ns);
+
 #endif

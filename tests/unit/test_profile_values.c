@@ -135,6 +135,23 @@ TEST(slices_are_interned_and_tell_samples_apart)
 	profile_free(profile);
 }
 
+TEST(slices_end_where_the_run_does)
+{
+	struct profile *profile = profile_new();
+
+	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){10, 20}), 1);
+	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){20, 30}), 2);
+	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){30, 40}), 3);
+	profile_end_slices(profile, 23);
+	CHECK_EQ(profile_slice(profile, 1).end_ns, 20);
+	CHECK_EQ(profile_slice(profile, 2).end_ns, 23);
+	CHECK_EQ(profile_slice(profile, 3).end_ns, 40); /* of a clock that was set back */
+	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){20, 23}), 2);
+	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){10, 20}), 1);
+	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){20, 30}), 4);
+	profile_free(profile);
+}
+
 TEST(named_frames_are_known_by_what_they_say)
 {
 	struct profile *profile = profile_new();

@@ -43,6 +43,7 @@ TEST(slicing_by_epochs)
 	CHECK_EQ(start_of(&slicing, 3, START + 580, WALK_UNWOUND), 500);
 	/* What came late of an older epoch. */
 	CHECK_EQ(start_of(&slicing, 2, START + 570, WALK_UNWOUND), 100);
+	CHECK_EQ(slicing_day_ns(&slicing, START + 580), DAY + 580);
 }
 
 /* These are for one sample each, and wait for tables longer than epochs are remembered. */
