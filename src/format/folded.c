@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/stream.h"
 #include "format/folded_scale.h"
+#include "profile/comparison.h"
 #include "profile/named_stacks.h"
 
 #define SEPARATOR ';'
@@ -67,7 +68,7 @@ static void write_line(const struct named_stacks *stacks, uint32_t line, struct 
 	(void)putc_unlocked('\n', out);
 }
 
-int folded_write(const struct profile *profile, const struct folded_options *options, FILE *out)
+int folded_write(const struct profile *profile, const struct format_options *options, FILE *out)
 {
 	static const struct named_stacks_suffixes annotations = {
 		.inlined = "_[i]", .kernel = "_[k]", .run_time = "_[j]"};
@@ -79,7 +80,7 @@ int folded_write(const struct profile *profile, const struct folded_options *opt
 		.separator = SEPARATOR,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
-		.other_value = options->before,
+		.other_value = comparison_value(profile),
 	};
 	const struct folded_scale scale = folded_scale_of(profile);
 	cleanup(named_stacks_clear) struct named_stacks stacks = {0};

@@ -22,18 +22,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "format/format.h"
 #include "profile/profile.h"
 
-struct folded_options {
-	unsigned labels; /* enum label bits: which stand in front of the stack */
-	bool delimited;	 /* a frame "-" between user and kernel parts where both exist */
-	bool annotate;	 /* _[k] behind kernel frames, _[i] inlined ones, _[j] run-time code */
-	bool no_user;	 /* user stacks were not asked for: none is "missed" */
-	bool no_kernel;
-	size_t before; /* number of the value that stands before the count; 0: none does */
-};
-
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
-int folded_write(const struct profile *profile, const struct folded_options *options, FILE *out);
+int folded_write(const struct profile *profile, const struct format_options *options, FILE *out);
 
 #endif

@@ -24,7 +24,7 @@
 
 struct reader {
 	struct profile *profile;
-	struct folded_notes *notes;
+	struct format_notes *notes;
 	struct error *error;
 	struct line_reader lines;
 	struct folded_words words;
@@ -276,13 +276,13 @@ static void clear_reader(struct reader *reader)
 	folded_stack_clear(&reader->stack);
 }
 
-int folded_read(FILE *in, struct profile *profile, struct folded_notes *notes, struct error *error)
+int folded_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error)
 {
 	cleanup(clear_reader) struct reader reader = {
 		.profile = profile, .notes = notes, .error = error, .lines = {.in = in}};
 	int result = folded_words_init(&reader.words, profile);
 
-	*notes = (struct folded_notes){.labels = LABEL_COMM};
+	*notes = (struct format_notes){.labels = LABEL_COMM};
 	if (!result)
 		result = read_lines(&reader);
 	return result < 0 && result != -EBADMSG ? line_reader_explain(result, error) : result;

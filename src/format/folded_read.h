@@ -29,15 +29,8 @@
 
 #include "base/error.h"
 #include "format/folded_scale.h"
+#include "format/format.h"
 #include "profile/profile.h"
-
-struct folded_notes {
-	unsigned labels;	 /* enum label bits that samples had */
-	bool annotated;		 /* there were marks */
-	bool delimited;		 /* there were delimiters */
-	uint64_t bad_lines;	 /* that were passed over: no count, or out of bounds */
-	uint64_t first_bad_line; /* counted from 1 */
-};
 
 /* Whether so many first bytes of a file may be folded stacks. */
 bool folded_is_it(const char *head, size_t nr);
@@ -46,6 +39,6 @@ bool folded_is_it(const char *head, size_t nr);
  * Adds what the stream has to a new profile. 0 or a negative errno: -EBADMSG if no line is one. After
  * a failure the profile holds some of it.
  */
-int folded_read(FILE *in, struct profile *profile, struct folded_notes *notes, struct error *error);
+int folded_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error);
 
 #endif

@@ -22,21 +22,6 @@
 #include "format/svg.h"
 #include "profile/comparison.h"
 
-static int write_folded(const struct profile *profile, const struct format_options *options,
-			FILE *out)
-{
-	struct folded_options folded = {
-		.labels = options->labels,
-		.delimited = options->delimited,
-		.annotate = options->annotate,
-		.no_user = options->no_user,
-		.no_kernel = options->no_kernel,
-		.before = comparison_value(profile),
-	};
-
-	return folded_write(profile, &folded, out);
-}
-
 static struct report_options report_options(const struct format_options *options)
 {
 	struct report_options report = {
@@ -93,41 +78,6 @@ static int write_markdown(const struct profile *profile, const struct format_opt
 	return markdown_write(profile, &report, out);
 }
 
-static int write_pprof(const struct profile *profile, const struct format_options *options,
-		       FILE *out)
-{
-	struct pprof_options pprof = {
-		.labels = options->labels,
-		.no_user = options->no_user,
-		.no_kernel = options->no_kernel,
-	};
-
-	return pprof_write(profile, &pprof, out);
-}
-
-static int parse_pprof(const void *bytes, size_t nr, struct profile *profile,
-		       struct format_notes *notes, struct error *error)
-{
-	struct pprof_notes pprof = {0};
-	int result = pprof_parse(bytes, nr, profile, &pprof, error);
-
-	*notes = (struct format_notes){
-		.labels = pprof.labels,
-		.dropped_labels = pprof.dropped_labels,
-		.dropped_samples = pprof.dropped_samples,
-	};
-	return result;
-}
-
-/* Compressed, or not: then the first field is a type of values, a message with a type or a unit. */
-static bool is_pprof(const char *head, size_t nr)
-{
-	if (nr < 3)
-		return false;
-	return (head[0] == '\x1f' && head[1] == '\x8b') ||
-	       (head[0] == '\x0a' && (head[2] == '\x08' || head[2] == '\x10'));
-}
-
 #define HEAD_BYTES 4096 /* that content is told by */
 
 static const struct format *format_of_head(const char *head, size_t nr);
@@ -146,80 +96,24 @@ static int read_pprof(FILE *in, struct profile *profile, struct format_notes *no
 		return result;
 	format = format_of_head((const char *)bytes, nr < HEAD_BYTES ? nr : HEAD_BYTES);
 	if (!format || format->read == read_pprof)
-		return parse_pprof(bytes, nr, profile, notes, error);
+		return pprof_parse(bytes, nr, profile, notes, error);
 	text = fmemopen(bytes, nr, "r");
 	if (!text)
 		return error_set(error, -ENOMEM, "out of memory");
 	return format->read(text, profile, notes, error);
 }
 
-static int read_folded(FILE *in, struct profile *profile, struct format_notes *notes,
-		       struct error *error)
-{
-	struct folded_notes folded = {0};
-	int result = folded_read(in, profile, &folded, error);
-
-	*notes = (struct format_notes){
-		.labels = folded.labels,
-		.annotated = folded.annotated,
-		.delimited = folded.delimited,
-		.bad_lines = folded.bad_lines,
-		.first_bad_line = folded.first_bad_line,
-	};
-	return result;
-}
-
-static int write_perf(const struct profile *profile, const struct format_options *options,
-		      FILE *out)
-{
-	struct perf_script_options perf = {
-		.labels = options->labels,
-		.no_user = options->no_user,
-		.no_kernel = options->no_kernel,
-	};
-
-	return perf_script_write(profile, &perf, out);
-}
-
-static int read_perf(FILE *in, struct profile *profile, struct format_notes *notes,
-		     struct error *error)
-{
-	struct perf_script_notes perf = {0};
-	int result = perf_script_read(in, profile, &perf, error);
-
-	*notes = (struct format_notes){
-		.labels = perf.labels,
-		.nr_events = perf.nr_events,
-		.dropped_samples = perf.dropped_samples,
-		.bad_lines = perf.bad_lines,
-		.first_bad_line = perf.first_bad_line,
-	};
-	return result;
-}
-
-static int write_speedscope(const struct profile *profile, const struct format_options *options,
-			    FILE *out)
-{
-	struct speedscope_options speedscope = {
-		.labels = options->labels,
-		.no_user = options->no_user,
-		.no_kernel = options->no_kernel,
-	};
-
-	return speedscope_write(profile, &speedscope, out);
-}
-
 /* name, extensions, is_binary, write, read, is_it; of those that match, the first is the one */
-#define FORMATS(X)                                                              \
-	X("pprof", ".pb.gz, .pprof", true, write_pprof, read_pprof, is_pprof)   \
-	X("perf", ".perf", false, write_perf, read_perf, perf_script_is_it)     \
-	X("folded", ".folded", false, write_folded, read_folded, folded_is_it)  \
-	X("report", ".txt", false, write_report, NULL, NULL)                    \
-	X("html", ".html", true, html_write, NULL, NULL)                        \
-	X("svg", ".svg", true, svg_write, NULL, NULL)                           \
-	X("speedscope", ".speedscope.json", true, write_speedscope, NULL, NULL) \
-	X("json", ".json", false, write_json, NULL, NULL)                       \
-	X("csv", ".csv", false, write_csv, NULL, NULL)                          \
+#define FORMATS(X)                                                                        \
+	X("pprof", ".pb.gz, .pprof", true, pprof_write, read_pprof, pprof_is_it)          \
+	X("perf", ".perf", false, perf_script_write, perf_script_read, perf_script_is_it) \
+	X("folded", ".folded", false, folded_write, folded_read, folded_is_it)            \
+	X("report", ".txt", false, write_report, NULL, NULL)                              \
+	X("html", ".html", true, html_write, NULL, NULL)                                  \
+	X("svg", ".svg", true, svg_write, NULL, NULL)                                     \
+	X("speedscope", ".speedscope.json", true, speedscope_write, NULL, NULL)           \
+	X("json", ".json", false, write_json, NULL, NULL)                                 \
+	X("csv", ".csv", false, write_csv, NULL, NULL)                                    \
 	X("md", ".md", false, write_markdown, NULL, NULL)
 
 static const struct format formats[] = {

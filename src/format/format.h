@@ -16,26 +16,28 @@ struct report_style;
 
 /* What the user may ask of any of them; each takes what concerns it. */
 struct format_options {
-	unsigned labels; /* enum label bits that were told apart */
-	bool delimited, annotate;
-	bool no_user, no_kernel;		   /* such stacks were not asked for */
-	unsigned width;				   /* columns of the terminal; 0: none */
-	bool ascii;				   /* it does not show UTF-8 */
-	bool color;				   /* it shows colours, and they are wanted */
+	unsigned labels; /* enum label bits: which samples are told apart by */
+	bool delimited;	 /* a frame "-" between user and kernel parts where both exist */
+	bool annotate;	 /* _[k] behind kernel frames, _[i] inlined ones, _[j] run-time code */
+	bool no_user;	 /* user stacks were not asked for: none is "missed" */
+	bool no_kernel;	 /* likewise */
+	unsigned width;	 /* columns of the terminal; 0: none */
+	bool ascii;	 /* it does not show UTF-8 */
+	bool color;	 /* it shows colours, and they are wanted */
 	const struct flame_style *flame;	   /* NULL: as it is by default */
 	const struct report_style *report;	   /* likewise */
 	const struct categories *categories;	   /* NULL: none */
 	const struct comparison_style *comparison; /* of a difference; NULL: it is none */
 };
 
-/* What was in a file besides the profile. */
+/* What was in a file besides the profile; each format sets what it knows. */
 struct format_notes {
 	unsigned labels;	  /* enum label bits that its samples had */
 	bool annotated;		  /* names were marked with their kinds, as --annotate does */
-	bool delimited;		  /* user and kernel stacks were, as --delimited does */
+	bool delimited;		  /* user and kernel stacks were told apart, as --delimited does */
 	size_t nr_events;	  /* that were sampled side by side, of which one is shown; or 0 */
-	uint64_t dropped_labels;  /* that a profile has no place for */
-	uint64_t dropped_samples; /* likewise */
+	uint64_t dropped_labels;  /* without a name or a value, or too many of one sample */
+	uint64_t dropped_samples; /* below 0, or of more events than a profile has values */
 	uint64_t bad_lines;	  /* of text, that were passed over */
 	uint64_t first_bad_line;  /* counted from 1 */
 };

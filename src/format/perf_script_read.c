@@ -18,7 +18,7 @@
 
 struct reader {
 	struct profile *profile;
-	struct perf_script_notes *notes;
+	struct format_notes *notes;
 	struct error *error;
 	struct line_reader lines;
 
@@ -254,7 +254,7 @@ static void clear_reader(struct reader *reader)
 	perf_stack_clear(&reader->stack);
 }
 
-int perf_script_read(FILE *in, struct profile *profile, struct perf_script_notes *notes,
+int perf_script_read(FILE *in, struct profile *profile, struct format_notes *notes,
 		     struct error *error)
 {
 	cleanup(clear_reader) struct reader reader = {.profile = profile,
@@ -264,7 +264,7 @@ int perf_script_read(FILE *in, struct profile *profile, struct perf_script_notes
 						      .events = {.profile = profile}};
 	int result = perf_stack_init(&reader.stack, profile);
 
-	*notes = (struct perf_script_notes){0};
+	*notes = (struct format_notes){0};
 	if (!result)
 		result = read_lines(&reader);
 	return result < 0 && result != -EBADMSG ? line_reader_explain(result, error) : result;

@@ -20,15 +20,8 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "format/format.h"
 #include "profile/profile.h"
-
-struct perf_script_notes {
-	unsigned labels;	  /* enum label bits that samples had */
-	size_t nr_events;	  /* each of which is a value of the profile */
-	uint64_t dropped_samples; /* of more events than a profile has values */
-	uint64_t bad_lines;	  /* that were passed over, and are none of the above */
-	uint64_t first_bad_line;  /* counted from 1 */
-};
 
 /* Whether so many first bytes of a file are such text. */
 bool perf_script_is_it(const char *head, size_t nr);
@@ -37,7 +30,7 @@ bool perf_script_is_it(const char *head, size_t nr);
  * Adds what the stream has to a new profile. 0, also of an empty one; or a negative errno: -EBADMSG
  * if it has lines and no sample. After a failure the profile holds some of it.
  */
-int perf_script_read(FILE *in, struct profile *profile, struct perf_script_notes *notes,
+int perf_script_read(FILE *in, struct profile *profile, struct format_notes *notes,
 		     struct error *error);
 
 #endif

@@ -11,7 +11,7 @@
 
 struct writer {
 	const struct profile *profile;
-	const struct perf_script_options *options;
+	const struct format_options *options;
 	const char *events[PROFILE_MAX_VALUES]; /* by the number of the value */
 	size_t nr_events;
 	uint64_t nr_entries, nr_written;
@@ -213,7 +213,7 @@ static void find_events(struct writer *writer)
 	}
 }
 
-int perf_script_write(const struct profile *profile, const struct perf_script_options *options,
+int perf_script_write(const struct profile *profile, const struct format_options *options,
 		      FILE *out)
 {
 	struct writer writer = {.profile = profile, .options = options, .out = out};

@@ -20,16 +20,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "format/format.h"
 #include "profile/profile.h"
 
-struct perf_script_options {
-	unsigned labels; /* enum label bits: which samples are told apart by */
-	bool no_user;	 /* user stacks were not asked for: none is "missed" */
-	bool no_kernel;
-};
-
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
-int perf_script_write(const struct profile *profile, const struct perf_script_options *options,
+int perf_script_write(const struct profile *profile, const struct format_options *options,
 		      FILE *out);
 
 #endif

@@ -40,23 +40,14 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "format/format.h"
 #include "profile/profile.h"
 
-struct pprof_options {
-	unsigned labels; /* enum label bits: which samples are told apart by */
-	bool no_user;	 /* user stacks were not asked for: none is "missed" */
-	bool no_kernel;
-};
-
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
-int pprof_write(const struct profile *profile, const struct pprof_options *options, FILE *out);
+int pprof_write(const struct profile *profile, const struct format_options *options, FILE *out);
 
-/* What was read besides the profile. */
-struct pprof_notes {
-	unsigned labels;	  /* enum label bits that samples had */
-	uint64_t dropped_labels;  /* without a name or a value, or too many of one sample */
-	uint64_t dropped_samples; /* with a negative value, as differences have them */
-};
+/* Whether so many first bytes of a file are pprof, compressed or not. */
+bool pprof_is_it(const char *head, size_t nr);
 
 /*
  * Adds what the stream has to a new profile; compressed or not. The count of a sample is its value of
@@ -65,11 +56,11 @@ struct pprof_notes {
  * errno: -EBADMSG for what is no pprof file or makes no sense, -EFBIG for what is too large. After a
  * failure the profile holds some of it.
  */
-int pprof_read(FILE *in, struct profile *profile, struct pprof_notes *notes, struct error *error);
+int pprof_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error);
 
 /* Its two steps: the file's bytes, inflated, which the caller frees; and what they say. */
 int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error);
-int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct pprof_notes *notes,
+int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct format_notes *notes,
 		struct error *error);
 
 #endif

@@ -317,7 +317,7 @@ int pprof_labels_finish(struct pprof_labels *labels)
 }
 
 int pprof_labels_init(struct pprof_labels *labels, struct pprof_strings *strings,
-		      struct pprof_notes *notes)
+		      struct format_notes *notes)
 {
 	*labels = (struct pprof_labels){.strings = strings, .notes = notes};
 	labels->keys = calloc(strings->tables->nr_strings + 1, sizeof(*labels->keys));

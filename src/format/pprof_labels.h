@@ -40,7 +40,7 @@ enum pprof_label_key {
 
 struct pprof_labels {
 	struct pprof_strings *strings;
-	struct pprof_notes *notes;
+	struct format_notes *notes;
 	uint8_t *keys; /* enum pprof_label_key by string */
 
 	/* Of the sample: */
@@ -53,7 +53,7 @@ struct pprof_labels {
 
 /* 0 or -ENOMEM. */
 int pprof_labels_init(struct pprof_labels *labels, struct pprof_strings *strings,
-		      struct pprof_notes *notes);
+		      struct format_notes *notes);
 void pprof_labels_clear(struct pprof_labels *labels);
 
 /* For the next sample. */

@@ -25,7 +25,7 @@
 
 struct reader {
 	struct profile *profile;
-	struct pprof_notes *notes;
+	struct format_notes *notes;
 	struct error *error;
 	struct pprof_tables tables;
 	struct pprof_strings strings;
@@ -286,13 +286,13 @@ static int read_all(struct reader *reader, struct bytes file)
 	return result < 0 ? result : pprof_types_finish(&reader->types, reader->profile);
 }
 
-int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct pprof_notes *notes,
+int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct format_notes *notes,
 		struct error *error)
 {
 	struct reader reader = {.profile = profile, .notes = notes, .error = error};
 	int result;
 
-	*notes = (struct pprof_notes){0};
+	*notes = (struct format_notes){0};
 	if (!nr)
 		return error_set(error, -EBADMSG, "it is empty");
 	result = read_all(&reader, bytes_of(bytes, nr));
@@ -304,6 +304,15 @@ int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct pp
 	pprof_tables_clear(&reader.tables);
 	free(reader.stack);
 	return result;
+}
+
+/* Not compressed, the first field is a type of values: a message with a type or a unit. */
+bool pprof_is_it(const char *head, size_t nr)
+{
+	if (nr < 3)
+		return false;
+	return (head[0] == '\x1f' && head[1] == '\x8b') ||
+	       (head[0] == '\x0a' && (head[2] == '\x08' || head[2] == '\x10'));
 }
 
 int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error)
@@ -320,7 +329,7 @@ int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error)
 	return 0;
 }
 
-int pprof_read(FILE *in, struct profile *profile, struct pprof_notes *notes, struct error *error)
+int pprof_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error)
 {
 	cleanup_free uint8_t *bytes = NULL;
 	size_t nr;

@@ -65,7 +65,7 @@ static void find_ends(const struct pprof_label_rows *rows, const struct sample *
 		      uint32_t numbers[NR_NUMBERS])
 {
 	const struct sample_labels *labels = &sample->labels;
-	const struct pprof_options *options = rows->options;
+	const struct format_options *options = rows->options;
 	size_t nr_kernel = nr_kernel_frames(rows, sample);
 	size_t nr_user = sample->nr_frames - nr_kernel;
 	bool missed_user = !nr_user && labels->user_end == WALK_MISSED && !options->no_user;

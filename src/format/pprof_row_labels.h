@@ -26,7 +26,7 @@ struct pprof_row_labels {
 
 struct pprof_label_rows {
 	const struct profile *profile;
-	const struct pprof_options *options;
+	const struct format_options *options;
 	const struct pprof_code *code;
 	struct stack_table table;
 };

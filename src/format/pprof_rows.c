@@ -126,7 +126,7 @@ static void number_locations(struct pprof_code *code, const struct pprof_rows *r
 }
 
 int pprof_rows_init(struct pprof_rows *rows, const struct profile *profile,
-		    const struct pprof_options *options, const struct pprof_values *values,
+		    const struct format_options *options, const struct pprof_values *values,
 		    struct pprof_code *code)
 {
 	*rows = (struct pprof_rows){

@@ -42,7 +42,7 @@ struct pprof_rows {
 
 /* Also gives ids to those places of the code that rows use. 0 or -ENOMEM. */
 int pprof_rows_init(struct pprof_rows *rows, const struct profile *profile,
-		    const struct pprof_options *options, const struct pprof_values *values,
+		    const struct format_options *options, const struct pprof_values *values,
 		    struct pprof_code *code);
 void pprof_rows_clear(struct pprof_rows *rows);
 

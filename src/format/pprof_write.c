@@ -24,7 +24,7 @@
 
 struct writer {
 	const struct profile *profile;
-	const struct pprof_options *options;
+	const struct format_options *options;
 	struct pprof_values values;
 	struct pprof_code code;
 	struct pprof_rows rows;
@@ -208,7 +208,7 @@ static void writer_clear(struct writer *writer)
 	free(writer->numbers);
 }
 
-int pprof_write(const struct profile *profile, const struct pprof_options *options, FILE *out)
+int pprof_write(const struct profile *profile, const struct format_options *options, FILE *out)
 {
 	cleanup(writer_clear) struct writer writer = {.profile = profile, .options = options};
 	int result;

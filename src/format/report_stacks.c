@@ -17,7 +17,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "format/columns.h"
@@ -38,24 +37,15 @@ static double percent_of(const struct writer *writer, uint32_t stack)
 	return 100.0 * (double)writer->stacks->counts[stack] / (double)writer->stacks->total;
 }
 
-/* Heaviest first; what weighs the same by its words. */
+/* Heaviest first; what weighs the same by its text. */
 static int compare_stacks(const void *a, const void *b, void *context)
 {
 	const struct named_stacks *stacks = context;
 	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
-	const uint32_t *words, *other_words;
-	size_t nr, other_nr, i;
-	int order = 0;
 
 	if (stacks->counts[one] != stacks->counts[other])
 		return stacks->counts[one] > stacks->counts[other] ? -1 : 1;
-	words = named_stacks_get(stacks, one, &nr);
-	other_words = named_stacks_get(stacks, other, &other_nr);
-	for (i = 0; i < nr && i < other_nr && !order; i++)
-		if (words[i] != other_words[i])
-			order = strcmp(named_stacks_word(stacks, words[i]),
-				       named_stacks_word(stacks, other_words[i]));
-	return order ? order : (nr > other_nr) - (nr < other_nr);
+	return named_stacks_compare(stacks, one, other);
 }
 
 /* The numbers of the stacks that are heavy enough, heaviest first; NULL when out of memory. */

@@ -38,7 +38,7 @@ struct row {
 
 struct writer {
 	const struct profile *profile;
-	const struct speedscope_options *options;
+	const struct format_options *options;
 	FILE *out;
 	struct strings *frames; /* as JSON; a frame's number is the text's less one */
 	char *text;		/* the frame being made, written through text_out */
@@ -389,8 +389,7 @@ static int write_all(struct writer *writer)
 	return result;
 }
 
-int speedscope_write(const struct profile *profile, const struct speedscope_options *options,
-		     FILE *out)
+int speedscope_write(const struct profile *profile, const struct format_options *options, FILE *out)
 {
 	struct writer writer = {.profile = profile, .options = options, .out = out};
 	int result = -ENOMEM;

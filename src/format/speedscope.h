@@ -21,16 +21,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "format/format.h"
 #include "profile/profile.h"
 
-struct speedscope_options {
-	unsigned labels; /* enum label bits: which stand in front of the stack */
-	bool no_user;	 /* user stacks were not asked for: none is "missed" */
-	bool no_kernel;
-};
-
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
-int speedscope_write(const struct profile *profile, const struct speedscope_options *options,
+int speedscope_write(const struct profile *profile, const struct format_options *options,
 		     FILE *out);
 
 #endif

@@ -21,7 +21,7 @@ struct text {
 };
 
 static int read_text(const void *bytes, size_t nr, struct profile *profile,
-		     struct folded_notes *notes)
+		     struct format_notes *notes)
 {
 	FILE *in = nr ? fmemopen((void *)bytes, nr, "r") : fopen("/dev/null", "r");
 	struct error error = {0};
@@ -38,8 +38,7 @@ static int read_text(const void *bytes, size_t nr, struct profile *profile,
 
 static struct text write_text(const struct profile *profile)
 {
-	const struct folded_options options = {
-		.labels = LABEL_COMM, .annotate = true, .before = profile_nr_values(profile) - 1};
+	const struct format_options options = {.labels = LABEL_COMM, .annotate = true};
 	struct text text;
 	FILE *out = open_memstream(&text.bytes, &text.nr);
 
@@ -53,7 +52,7 @@ static void check_stable(const struct profile *profile)
 {
 	struct profile *again = profile_new();
 	struct text first = write_text(profile), second;
-	struct folded_notes notes;
+	struct format_notes notes;
 	int result = read_text(first.bytes, first.nr, again, &notes);
 
 	if (profile_nr_values(again) < profile_nr_values(profile) && first.nr)
@@ -73,7 +72,7 @@ static void check_stable(const struct profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 {
 	struct profile *profile = profile_new();
-	struct folded_notes notes;
+	struct format_notes notes;
 
 	(void)folded_is_it((const char *)bytes, nr);
 	if (read_text(bytes, nr, profile, &notes) == 0)

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 static int read_text(const void *bytes, size_t nr, struct profile *profile)
 {
 	FILE *in = nr ? fmemopen((void *)bytes, nr, "r") : fopen("/dev/null", "r");
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 	int result;
 
@@ -53,8 +53,8 @@ static bool is_as_much(const struct profile *again, const struct profile *profil
 /* Names may look different: a comm with a number in it, a file with a parenthesis. */
 static void check_written(const struct profile *profile)
 {
-	const struct perf_script_options options = {.labels = LABEL_COMM | LABEL_PID | LABEL_TID |
-							      LABEL_CPU};
+	const struct format_options options = {.labels = LABEL_COMM | LABEL_PID | LABEL_TID |
+							 LABEL_CPU};
 	struct profile *again = profile_new();
 	char *text;
 	size_t nr;
@@ -72,7 +72,7 @@ static void check_written(const struct profile *profile)
 
 static void check_shown(const struct profile *profile)
 {
-	const struct folded_options options = {.labels = LABEL_COMM, .annotate = true};
+	const struct format_options options = {.labels = LABEL_COMM, .annotate = true};
 	char *text;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
 static struct text write_pprof(const struct profile *profile)
 {
-	const struct pprof_options options = {.labels = labels};
+	const struct format_options options = {.labels = labels};
 	struct text packed, file;
 	FILE *out = open_memstream(&packed.bytes, &packed.nr);
 	FILE *in;
@@ -45,7 +45,7 @@ static struct text write_pprof(const struct profile *profile)
 
 static struct text write_folded(const struct profile *profile)
 {
-	const struct folded_options options = {
+	const struct format_options options = {
 		.labels = labels, .delimited = true, .annotate = true};
 	struct text text;
 	FILE *out = open_memstream(&text.bytes, &text.nr);
@@ -74,7 +74,7 @@ static void check_same_totals(const struct profile *a, const struct profile *b)
 static void check_stable(const struct profile *profile)
 {
 	struct profile *again = profile_new();
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 	struct text file = write_pprof(profile);
 
@@ -89,7 +89,7 @@ static void check_stable(const struct profile *profile)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 {
 	struct profile *profile = profile_new();
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 
 	if (pprof_parse(bytes, nr, profile, &notes, &error) == 0)

@@ -40,7 +40,7 @@ static inline struct file inflate_file(const char *packed, size_t nr)
 }
 
 /* What is written, to be freed. */
-static inline struct file written(const struct profile *profile, struct pprof_options options)
+static inline struct file written(const struct profile *profile, struct format_options options)
 {
 	char *packed = NULL;
 	size_t nr;
@@ -54,7 +54,7 @@ static inline struct file written(const struct profile *profile, struct pprof_op
 	return file;
 }
 
-static inline struct profile *parsed(const void *bytes, size_t nr, struct pprof_notes *notes)
+static inline struct profile *parsed(const void *bytes, size_t nr, struct format_notes *notes)
 {
 	struct profile *profile = profile_new();
 	struct error error = {0};
@@ -68,7 +68,7 @@ static inline struct profile *parsed(const void *bytes, size_t nr, struct pprof_
 
 static inline char *folded(const struct profile *profile)
 {
-	const struct folded_options options = {
+	const struct format_options options = {
 		.labels = ALL_LABELS, .delimited = true, .annotate = true};
 	char *text = NULL;
 	size_t nr;
@@ -82,9 +82,9 @@ static inline char *folded(const struct profile *profile)
 /* Written, read, and written again: the same. Takes the profile. */
 static inline void check_round_trip(struct profile *profile)
 {
-	const struct pprof_options options = {.labels = ALL_LABELS};
+	const struct format_options options = {.labels = ALL_LABELS};
 	struct file file = written(profile, options), again;
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *read = parsed(file.bytes, file.nr, &notes);
 	char *lines = folded(profile), *lines_read = folded(read);
 
@@ -192,9 +192,9 @@ static inline struct profile *rich_profile(void)
 	return profile;
 }
 
-static inline struct profile *reread(struct profile *profile, struct pprof_notes *notes)
+static inline struct profile *reread(struct profile *profile, struct format_notes *notes)
 {
-	struct file file = written(profile, (struct pprof_options){.labels = ALL_LABELS});
+	struct file file = written(profile, (struct format_options){.labels = ALL_LABELS});
 	struct profile *read = parsed(file.bytes, file.nr, notes);
 
 	free(file.bytes);

@@ -49,8 +49,8 @@ static struct profile *make_difference(void)
 
 static char *write_text(writer *write, struct format_options options, struct comparison_style style)
 {
+	static char *text; /* gcc 12 is afraid of one on the stack */
 	struct profile *profile = make_difference();
-	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 

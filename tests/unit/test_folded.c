@@ -10,7 +10,7 @@
 #include "unit/make_profile.h"
 
 /* What is written, to be freed. */
-static char *folded(const struct profile *profile, struct folded_options options)
+static char *folded(const struct profile *profile, struct format_options options)
 {
 	char *text = NULL;
 	size_t nr;
@@ -21,7 +21,7 @@ static char *folded(const struct profile *profile, struct folded_options options
 	return text;
 }
 
-static void check_lines(const struct profile *profile, struct folded_options options,
+static void check_lines(const struct profile *profile, struct format_options options,
 			const char *wanted)
 {
 	char *text = folded(profile, options);
@@ -30,7 +30,7 @@ static void check_lines(const struct profile *profile, struct folded_options opt
 	free(text);
 }
 
-static void check_one(const char *line, struct folded_options options, const char *wanted)
+static void check_one(const char *line, struct format_options options, const char *wanted)
 {
 	struct profile *profile = profile_new();
 
@@ -42,16 +42,16 @@ static void check_one(const char *line, struct folded_options options, const cha
 
 TEST(folded_user_then_kernel_root_first)
 {
-	check_one("redis;main;read;sys_read_[k];vfs_read_[k] 3", (struct folded_options){0},
+	check_one("redis;main;read;sys_read_[k];vfs_read_[k] 3", (struct format_options){0},
 		  "redis;main;read;sys_read;vfs_read 3\n");
-	check_one("redis;main;read;sys_read_[k] 3", (struct folded_options){.annotate = true},
+	check_one("redis;main;read;sys_read_[k] 3", (struct format_options){.annotate = true},
 		  "redis;main;read;sys_read_[k] 3\n");
-	check_one("redis 3", (struct folded_options){0}, "redis 3\n");
+	check_one("redis 3", (struct format_options){0}, "redis 3\n");
 }
 
 TEST(folded_delimiter_only_between_two_stacks)
 {
-	struct folded_options options = {.delimited = true};
+	struct format_options options = {.delimited = true};
 
 	check_one("a;main;sys_read_[k] 1", options, "a;main;-;sys_read 1\n");
 	check_one("a;main 1", options, "a;main 1\n");
@@ -61,16 +61,16 @@ TEST(folded_delimiter_only_between_two_stacks)
 
 TEST(folded_missed_stacks)
 {
-	check_one("a;[missed] 1", (struct folded_options){0}, "a;[Missed User Stack] 1\n");
-	check_one("a;[missed];sys_read_[k] 1", (struct folded_options){0},
+	check_one("a;[missed] 1", (struct format_options){0}, "a;[Missed User Stack] 1\n");
+	check_one("a;[missed];sys_read_[k] 1", (struct format_options){0},
 		  "a;[Missed User Stack];sys_read 1\n");
-	check_one("a;main;[missed] 1", (struct folded_options){0},
+	check_one("a;main;[missed] 1", (struct format_options){0},
 		  "a;main;[Missed Kernel Stack] 1\n");
-	check_one("a;[missed];[missed] 1", (struct folded_options){0},
+	check_one("a;[missed];[missed] 1", (struct format_options){0},
 		  "a;[Missed User Stack];[Missed Kernel Stack] 1\n");
-	check_one("a;[missed];[missed] 1", (struct folded_options){.no_user = true},
+	check_one("a;[missed];[missed] 1", (struct format_options){.no_user = true},
 		  "a;[Missed Kernel Stack] 1\n");
-	check_one("a;[missed];[missed] 1", (struct folded_options){.no_kernel = true},
+	check_one("a;[missed];[missed] 1", (struct format_options){.no_kernel = true},
 		  "a;[Missed User Stack] 1\n");
 }
 
@@ -83,16 +83,16 @@ TEST(folded_names_are_made_safe)
 	(void)profile_set_function(profile, frame, "f(a;b)\nc\td\x7f\x1b[1m é");
 	labels.comm = (uint32_t)profile_add_string(profile, "my comm;1");
 	(void)profile_add_sample(profile, &labels, &frame, 1, 0, 1);
-	check_lines(profile, (struct folded_options){.labels = LABEL_COMM},
+	check_lines(profile, (struct format_options){.labels = LABEL_COMM},
 		    "my comm:1;f(a:b)?c?d??[1m é 1\n");
 	profile_free(profile);
 }
 
 TEST(folded_unknown)
 {
-	check_one(";main;libc.so!;!;sys_[k] 1", (struct folded_options){0},
+	check_one(";main;libc.so!;!;sys_[k] 1", (struct format_options){0},
 		  "[unknown];main;[unknown];[unknown];sys 1\n");
-	check_one("a;!_[k] 1", (struct folded_options){.annotate = true}, "a;[unknown]_[k] 1\n");
+	check_one("a;!_[k] 1", (struct format_options){.annotate = true}, "a;[unknown]_[k] 1\n");
 }
 
 TEST(folded_merges_what_reads_the_same)
@@ -106,7 +106,7 @@ TEST(folded_merges_what_reads_the_same)
 	(void)make_sample(profile, "a;main;x:y 16");
 	(void)make_labelled(profile, (struct sample_labels){.pid = 7, .cpu = 3}, "a;main;work 32");
 	CHECK_EQ(profile_nr_samples(profile), 6);
-	check_lines(profile, (struct folded_options){.labels = LABEL_COMM},
+	check_lines(profile, (struct format_options){.labels = LABEL_COMM},
 		    "a;main;work 39\na;main;x:y 16\na;main;x;y 8\n");
 	profile_free(profile);
 }
@@ -122,7 +122,7 @@ TEST(folded_sorts_by_count_then_text)
 	(void)make_sample(profile, "a;main! 5"); /* of a module "main", without a name */
 	(void)make_sample(profile, "c;main 50");
 	(void)make_sample(profile, "gone;main 0");
-	check_lines(profile, (struct folded_options){.labels = LABEL_COMM},
+	check_lines(profile, (struct format_options){.labels = LABEL_COMM},
 		    "c;main 50\na;[unknown] 5\na;main 5\na;main;z 5\na;mainz 5\nb;main 5\n");
 	profile_free(profile);
 }
@@ -150,7 +150,7 @@ TEST(folded_labels)
 	labels.cgroup = (uint32_t)profile_add_string(profile, "/x/y");
 	(void)make_labelled(profile, labels, "a;main 1");
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		check_lines(profile, (struct folded_options){.labels = cases[i].labels},
+		check_lines(profile, (struct format_options){.labels = cases[i].labels},
 			    cases[i].line);
 	profile_free(profile);
 }
@@ -160,11 +160,11 @@ TEST(folded_labels_that_are_not_there)
 	struct profile *profile = profile_new();
 
 	(void)make_labelled(profile, (struct sample_labels){.tid = 13}, "a;main 1");
-	check_lines(profile, (struct folded_options){.labels = LABEL_COMM | LABEL_TID},
+	check_lines(profile, (struct format_options){.labels = LABEL_COMM | LABEL_TID},
 		    "a-?/13;main 1\n");
-	check_lines(profile, (struct folded_options){.labels = LABEL_COMM | LABEL_PID},
+	check_lines(profile, (struct format_options){.labels = LABEL_COMM | LABEL_PID},
 		    "a-0;main 1\n");
-	check_lines(profile, (struct folded_options){.labels = LABEL_CGROUP},
+	check_lines(profile, (struct format_options){.labels = LABEL_CGROUP},
 		    "cgroup [unknown];main 1\n");
 	profile_free(profile);
 }
@@ -173,14 +173,14 @@ TEST(folded_nothing)
 {
 	struct profile *profile = profile_new();
 
-	check_lines(profile, (struct folded_options){.labels = LABEL_COMM}, "");
+	check_lines(profile, (struct format_options){.labels = LABEL_COMM}, "");
 	profile_free(profile);
 }
 
 TEST(folded_tells_when_it_cannot_write)
 {
 	struct profile *profile = profile_new();
-	const struct folded_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	FILE *full = fopen("/dev/full", "w");
 	char line[64];
 	int i;
@@ -203,7 +203,7 @@ TEST(folded_tells_when_it_cannot_write)
 TEST(folded_without_memory)
 {
 	struct profile *profile = profile_new();
-	const struct folded_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	FILE *out = fopen("/dev/null", "w");
 	size_t nth = 1;
 	int result;

@@ -13,7 +13,7 @@
 #include "profile/profile_values.h"
 
 static int read_text(struct profile *profile, const char *text, size_t nr,
-		     struct folded_notes *notes, struct error *error)
+		     struct format_notes *notes, struct error *error)
 {
 	FILE *in = nr ? fmemopen((void *)text, nr, "r") : fopen("/dev/null", "r");
 	int result = folded_read(in, profile, notes, error);
@@ -22,7 +22,7 @@ static int read_text(struct profile *profile, const char *text, size_t nr,
 	return result;
 }
 
-static struct profile *read_good(const char *text, struct folded_notes *notes)
+static struct profile *read_good(const char *text, struct format_notes *notes)
 {
 	struct profile *profile = profile_new();
 	struct error error = {0};
@@ -34,9 +34,7 @@ static struct profile *read_good(const char *text, struct folded_notes *notes)
 
 static void check_written(const struct profile *profile, bool annotate, const char *wanted)
 {
-	const struct folded_options options = {.labels = LABEL_COMM,
-					       .annotate = annotate,
-					       .before = profile_nr_values(profile) - 1};
+	const struct format_options options = {.labels = LABEL_COMM, .annotate = annotate};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -49,7 +47,7 @@ static void check_written(const struct profile *profile, bool annotate, const ch
 
 static void check_round(const char *text, const char *wanted)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good(text, &notes);
 
 	CHECK_EQ(notes.bad_lines, 0);
@@ -92,7 +90,7 @@ TEST(folded_read_what_can_not_be_kept)
 
 TEST(folded_read_marks)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good(
 		"a;main;jit_[j];sys_[k];in_[i];vfs_[k] 4\nb;x_[j];y_[i];z_[i] 1\n", &notes);
 	const struct sample *sample = profile_sample(profile, 0);
@@ -142,7 +140,7 @@ TEST(folded_read_missed_stacks)
 		"a;[Missed User Stack];in_[i] 4\n",
 		"a;main;[Missed Kernel Stack];sys_[k] 4\n",
 	};
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good(lines[3], &notes);
 	size_t i;
 
@@ -157,9 +155,9 @@ TEST(folded_read_missed_stacks)
 
 static void check_delimited(const char *text, bool annotate, const char *wanted)
 {
-	const struct folded_options options = {
+	const struct format_options options = {
 		.labels = LABEL_COMM, .annotate = annotate, .delimited = true};
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good(text, &notes);
 	char *again = NULL;
 	size_t nr;
@@ -176,7 +174,7 @@ static void check_delimited(const char *text, bool annotate, const char *wanted)
 
 TEST(folded_read_delimiters)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good("a;main;-;sys;vfs 4\n", &notes);
 	const struct sample *sample = profile_sample(profile, 0);
 	const struct frame *frame =
@@ -206,7 +204,7 @@ TEST(folded_read_delimiters_that_are_names)
 		"a;main;-;sys;--;waker 4\n",
 		"-;main;sys 4\n",
 	};
-	struct folded_notes notes;
+	struct format_notes notes;
 	size_t i;
 
 	for (i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
@@ -227,7 +225,7 @@ TEST(folded_read_neighbours)
 
 TEST(folded_read_bad_lines)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile =
 		read_good("a;b 1\nno count\n12\na;b -1\na;b 1e5\na;b 1.2.3\na;b .5\n"
 			  "a;b 9223372036854775808\na;b 9223372036854775807\na;b 5 \na;b 0\n",
@@ -242,7 +240,7 @@ TEST(folded_read_bad_lines)
 TEST(folded_read_nothing)
 {
 	struct profile *profile = profile_new();
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 
 	CHECK_EQ(read_text(profile, "", 0, &notes, &error), 0);
@@ -257,7 +255,7 @@ TEST(folded_read_nul_bytes)
 {
 	static const char text[] = "a\0b;c\0;\0 3\na\0b;c\0;\0 4\n";
 	struct profile *profile = profile_new();
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 
 	CHECK_EQ(read_text(profile, text, sizeof(text) - 1, &notes, &error), 0);
@@ -267,7 +265,7 @@ TEST(folded_read_nul_bytes)
 
 TEST(folded_read_differences)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good("a;b 5 3\na;c 0 7\na;d 2 0\na;e 1\n", &notes);
 	int before = profile_find_value(profile, DIFFERENCE_BEFORE);
 
@@ -286,7 +284,7 @@ TEST(folded_read_differences)
 
 TEST(folded_read_differences_written)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile;
 
 	check_same("a;c 0 7\na;b 4 2\na;d 2 0\n");
@@ -302,7 +300,7 @@ TEST(folded_read_differences_written)
 
 TEST(folded_read_fractions)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good("a;b 1.5\na;c 2\na;d 0.250\na;e 7.\n", &notes);
 	const struct profile_origin *origin = profile_origin(profile);
 
@@ -322,7 +320,7 @@ TEST(folded_read_fractions)
 /* A fraction that comes when nobody expects it any more. */
 static void check_scale(const char *text, unsigned decimals, uint64_t count, const char *wanted)
 {
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_good(text, &notes);
 	struct folded_scale scale = folded_scale_of(profile);
 	char shown[FOLDED_SCALE_BYTES];
@@ -345,7 +343,7 @@ TEST(folded_read_late_fraction)
 {
 	size_t nr = 0, i;
 	char *text = malloc(1 << 20);
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile;
 
 	for (i = 0; i < 60000; i++)
@@ -363,7 +361,7 @@ TEST(folded_read_too_deep)
 {
 	size_t nr = 1, i;
 	char *text = malloc(1 << 20);
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct profile *profile;
 
 	text[0] = 'a';
@@ -427,7 +425,7 @@ TEST(folded_read_without_memory)
 {
 	static const char text[] = "a;b;sys_[k];in_[i] 3\na;x_[j];sys_[k];c 4\n"
 				   "a;b;-;c;in_[i] 2\n";
-	struct folded_notes notes;
+	struct format_notes notes;
 	struct error error;
 	size_t nth = 1;
 	int result;

@@ -77,7 +77,7 @@ TEST(format_writes_and_reads)
 
 static void check_folded(const char *line, bool annotate, const char *wanted)
 {
-	const struct folded_options options = {.labels = LABEL_COMM, .annotate = annotate};
+	const struct format_options options = {.labels = LABEL_COMM, .annotate = annotate};
 	struct profile *profile = profile_new();
 	char *text = NULL;
 	size_t nr;
@@ -156,7 +156,7 @@ TEST(function_totals_of_inlined_functions)
 /* Compressed text is told from pprof when it is inflated. */
 static void check_compressed(const char *text, const char *wanted)
 {
-	const struct folded_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	struct profile *profile = profile_new();
 	struct format_notes notes;
 	struct error error = {0};

@@ -159,7 +159,7 @@ TEST(perf_script_lines_cut_off)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static struct profile *read_text(const char *text, struct perf_script_notes *notes)
+static struct profile *read_text(const char *text, struct format_notes *notes)
 {
 	struct profile *profile = profile_new();
 	struct error error = {0};
@@ -172,7 +172,7 @@ static struct profile *read_text(const char *text, struct perf_script_notes *not
 
 static void check_folded(const struct profile *profile, unsigned labels, const char *wanted)
 {
-	const struct folded_options options = {.labels = labels, .annotate = true};
+	const struct format_options options = {.labels = labels, .annotate = true};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -185,7 +185,7 @@ static void check_folded(const struct profile *profile, unsigned labels, const c
 
 static void check_read(const char *text, const char *wanted)
 {
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_text(text, &notes);
 
 	CHECK_EQ(notes.bad_lines, 0);
@@ -243,7 +243,7 @@ TEST(perf_script_inlined_at_another_address)
 	static const char text[] =
 		"a 1 1.5: cycles: \n\t 9 malloc2 (inlined)\n\t 9 malloc (inlined)\n"
 		"\t 5 in (inlined)\n\t 5 f+0x1 (/bin/a)\n\n";
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_text(text, &notes);
 	const struct sample *sample = profile_sample(profile, 0);
 	const uint32_t *frames = profile_sample_frames(profile, sample);
@@ -261,7 +261,7 @@ TEST(perf_script_inlined_at_another_address)
 
 TEST(perf_script_events_are_values)
 {
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct profile *profile =
 		read_text("a 1/1 [000] 1.0: 10 cycles: \n\t 1 main (/bin/a)\n\n"
 			  "a 1/1 [000] 3.5: 7 page-faults: \n\t 1 main (/bin/a)\n\n"
@@ -285,7 +285,7 @@ TEST(perf_script_events_are_values)
 
 TEST(perf_script_passes_over)
 {
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct profile *profile =
 		read_text("\t 1 nobody (/bin/a)\na 1/1 [000] 1.0: 10 cycles: \n"
 			  "\t 1 main (/bin/a)\n 0x1/0x2/P/-/-/0  0x3/0x4/M/-/-/0\n?? \n\nwhat\n\n",
@@ -304,7 +304,7 @@ TEST(perf_script_counts_samples_beside_periods)
 				   "a 1/1 [000] 1.1: 7 faults: \n\t 1 main (/bin/a)\n\n";
 	static const char own[] = "a 1/1 [000] 2.0: 12 samples: \n\t 1 main (/bin/a)\n\n";
 	char both[sizeof(text) + sizeof(own)];
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct profile *profile = read_text(text, &notes);
 	int samples = profile_find_value(profile, "samples");
 
@@ -329,7 +329,7 @@ TEST(perf_script_counts_samples_beside_periods)
 TEST(perf_script_empty)
 {
 	struct profile *profile = profile_new();
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 	FILE *in = fopen("/dev/null", "r");
 
@@ -342,7 +342,7 @@ TEST(perf_script_empty)
 TEST(perf_script_nothing)
 {
 	struct profile *profile = profile_new();
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 	FILE *in = fmemopen((void *)"what\nis this\n", 13, "r");
 
@@ -374,7 +374,7 @@ TEST(perf_script_knows_its_own)
 
 static char *written(const struct profile *profile, unsigned labels)
 {
-	const struct perf_script_options options = {.labels = labels};
+	const struct format_options options = {.labels = labels};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -408,7 +408,7 @@ static uint64_t duration_read_back(uint64_t time_ns, uint64_t duration_ns)
 {
 	struct profile_origin origin = {.time_ns = time_ns, .duration_ns = duration_ns};
 	struct profile *profile = profile_new(), *again;
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	char *text;
 
 	(void)make_sample(profile, "a;main 3");
@@ -433,9 +433,9 @@ TEST(perf_script_duration_survives)
 
 TEST(perf_script_written_and_read)
 {
-	const struct folded_options options = {.labels = LABEL_COMM, .annotate = true};
+	const struct format_options options = {.labels = LABEL_COMM, .annotate = true};
 	struct profile *profile = profile_new(), *again;
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	char *text, *before = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&before, &nr);
@@ -463,7 +463,7 @@ TEST(perf_script_without_memory)
 	static const char text[] = "a 1 1.5: 4 cycles: \n\t 1 in (inlined)\n\t 1 f (/bin/a)\n"
 				   "\t 2 a->b (/tmp/perf-1.map)\n  a.c:1\n\n"
 				   "b 1 1.5: 4 faults: \n\t 1 f (/bin/a)\n\n";
-	struct perf_script_notes notes;
+	struct format_notes notes;
 	struct error error;
 	size_t nth = 1;
 	int result;

@@ -17,9 +17,9 @@ TEST(pprof_round_trip)
 TEST(pprof_origin_survives)
 {
 	struct profile *profile = some_profile(), *read;
-	struct file file = written(profile, (struct pprof_options){.labels = LABEL_COMM});
+	struct file file = written(profile, (struct format_options){.labels = LABEL_COMM});
 	const struct profile_origin *origin;
-	struct pprof_notes notes;
+	struct format_notes notes;
 
 	read = parsed(file.bytes, file.nr, &notes);
 	origin = profile_origin(read);
@@ -36,7 +36,7 @@ TEST(pprof_origin_survives)
 }
 TEST(pprof_values_survive)
 {
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile = rich_profile(), *read;
 	uint64_t samples = profile_total(profile), alloc = total_of(profile, "alloc");
 	uint64_t faults = total_of(profile, "faults");
@@ -55,7 +55,7 @@ TEST(pprof_values_survive)
 TEST(pprof_any_value_may_be_the_count)
 {
 	static const char *const types[] = {"samples", "alloc", "faults"};
-	struct pprof_notes notes;
+	struct format_notes notes;
 	size_t i;
 
 	for (i = 0; i < 3; i++) {
@@ -74,7 +74,7 @@ TEST(pprof_any_value_may_be_the_count)
 /* With a period the default is what pprof calls it; what is counted are samples all the same. */
 TEST(pprof_period_is_a_value)
 {
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile = some_profile(), *read;
 	uint64_t total = profile_total(profile);
 
@@ -88,7 +88,7 @@ TEST(pprof_period_is_a_value)
 /* A value of the event's name that is something else: it is not taken for the count. */
 TEST(pprof_event_that_was_measured)
 {
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile = some_profile(), *read;
 	uint64_t total = profile_total(profile);
 
@@ -101,7 +101,7 @@ TEST(pprof_event_that_was_measured)
 
 TEST(pprof_labels_of_others_survive)
 {
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *read = reread(rich_profile(), &notes);
 	struct set_label labels[LABEL_SET_MAX];
 	size_t nr_slices = 0, nr_sets = 0;
@@ -125,7 +125,7 @@ TEST(pprof_labels_of_others_survive)
 
 TEST(pprof_comments_survive)
 {
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *read = reread(rich_profile(), &notes);
 
 	CHECK_EQ(profile_nr_comments(read), 3);
@@ -140,7 +140,7 @@ TEST(pprof_sums_survive)
 {
 	struct profile *profile = some_profile(), *read;
 	struct profile_origin origin = *profile_origin(profile);
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct file file;
 
 	origin.event = (uint32_t)profile_add_string(profile, "arg1");
@@ -148,7 +148,7 @@ TEST(pprof_sums_survive)
 	origin.counted.type = origin.event;
 	origin.counted.unit = (uint32_t)profile_add_string(profile, "bytes");
 	profile_set_origin(profile, &origin);
-	file = written(profile, (struct pprof_options){.labels = LABEL_COMM});
+	file = written(profile, (struct format_options){.labels = LABEL_COMM});
 	read = parsed(file.bytes, file.nr, &notes);
 	CHECK(profile_is_sum(read));
 	CHECK_STR(profile_string(read, profile_origin(read)->counted.type), "arg1");
@@ -161,7 +161,7 @@ TEST(pprof_sums_survive)
 /* Numbers that the profile gave depend on what came first; what is written does not. */
 TEST(pprof_same_profile_same_bytes)
 {
-	const struct pprof_options options = {.labels = ALL_LABELS};
+	const struct format_options options = {.labels = ALL_LABELS};
 	struct profile *one = profile_new(), *other = profile_new();
 	size_t nr = sizeof(lines) / sizeof(lines[0]), i;
 	struct file file, again;
@@ -225,11 +225,11 @@ TEST(pprof_segments_and_build_id)
 		add_frame(profile, module, 0x1234, "f"), add_frame(profile, module, 0x8010, "g"),
 		add_frame(profile, module, 0x9000, "outside"), add_frame(profile, module, 0, NULL)};
 	const struct module_code *code;
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct file file;
 
 	add_sample(profile, frames, 4, WALK_COMPLETE);
-	file = written(profile, (struct pprof_options){0});
+	file = written(profile, (struct format_options){0});
 	read = parsed(file.bytes, file.nr, &notes);
 	code = profile_code(read, profile_frame(read, 0)->module);
 	CHECK(code != NULL);
@@ -300,7 +300,7 @@ TEST(pprof_names_that_look_like_missed_stacks)
 /* Names are bytes; texts of the file are UTF-8, or others would refuse all of it. */
 TEST(pprof_names_that_are_no_text)
 {
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile = profile_new(), *read;
 	uint32_t frame = add_frame(profile, MODULE_NR_UNKNOWN, 0x10, "a\xff\xc3(\xe2\x82\xac)\x01");
 
@@ -314,12 +314,12 @@ TEST(pprof_names_that_are_no_text)
 TEST(pprof_labels_not_asked_for_are_added_up)
 {
 	struct profile *profile = profile_new(), *read;
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct file file;
 
 	(void)make_labelled(profile, (struct sample_labels){.pid = 1}, "a;main 1");
 	(void)make_labelled(profile, (struct sample_labels){.pid = 2}, "b;main 2");
-	file = written(profile, (struct pprof_options){.labels = LABEL_CPU});
+	file = written(profile, (struct format_options){.labels = LABEL_CPU});
 	read = parsed(file.bytes, file.nr, &notes);
 	CHECK_EQ(profile_nr_samples(read), 1);
 	CHECK_EQ(profile_total(read), 3);
@@ -334,7 +334,7 @@ TEST(pprof_labels_not_asked_for_are_added_up)
 
 TEST(pprof_write_without_memory)
 {
-	const struct pprof_options options = {.labels = ALL_LABELS};
+	const struct format_options options = {.labels = ALL_LABELS};
 	struct profile *profile = rich_profile();
 	FILE *out = fopen("/dev/null", "w");
 	size_t nth = 1;
@@ -354,13 +354,13 @@ TEST(pprof_write_without_memory)
 TEST(pprof_read_without_memory)
 {
 	struct profile *profile = rich_profile();
-	struct file file = written(profile, (struct pprof_options){.labels = ALL_LABELS});
+	struct file file = written(profile, (struct format_options){.labels = ALL_LABELS});
 	size_t nth = 1;
 	int result;
 
 	do {
 		struct profile *read = profile_new();
-		struct pprof_notes notes;
+		struct format_notes notes;
 		FILE *in = fmemopen(file.bytes, file.nr, "r");
 
 		(void)test_fail_allocation(nth++);
@@ -378,7 +378,7 @@ TEST(pprof_read_without_memory)
 TEST(pprof_tells_when_it_cannot_write)
 {
 	struct profile *profile = some_profile();
-	const struct pprof_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	FILE *full = fopen("/dev/full", "w");
 
 	if (!full)
@@ -391,7 +391,7 @@ TEST(pprof_tells_when_it_cannot_write)
 TEST(pprof_says_what_is_wrong_with_a_file)
 {
 	struct profile *profile = profile_new();
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 	FILE *in = fmemopen((void *)"\x1f\x8b\x08 no", 6, "r");
 

@@ -10,7 +10,7 @@
 /* --- others' profiles --------------------------------------------------------------------------
  */
 
-static void check_folded(struct maker *maker, const char *wanted, struct pprof_notes *notes)
+static void check_folded(struct maker *maker, const char *wanted, struct format_notes *notes)
 {
 	struct profile *profile = parsed(maker->file.bytes, maker->file.nr, notes);
 	char *text = folded(profile);
@@ -27,7 +27,7 @@ TEST(pprof_of_go)
 	static const char *const strings[] = {"",     "samples", "count", "cpu",      "nanoseconds",
 					      "main", "/app.go", "work",  "/bin/app", NULL};
 	struct maker maker = {0};
-	struct pprof_notes notes;
+	struct format_notes notes;
 
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1, 2, 2);
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 3, 2, 4);
@@ -52,7 +52,7 @@ TEST(pprof_of_names)
 	static const char *const strings[] = {"",     "wall", "nanoseconds", "main", "work",
 					      "span", "x",    "thread name", "T 1",  NULL};
 	struct maker maker = {0};
-	struct pprof_notes notes;
+	struct format_notes notes;
 	int i;
 
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1, 2, 2);
@@ -88,7 +88,7 @@ TEST(pprof_labels_that_do_not_fit)
 					      "T",    "P",	     NULL};
 	struct set_label labels[LABEL_SET_MAX];
 	struct maker maker = {0};
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile;
 
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
@@ -120,7 +120,7 @@ TEST(pprof_too_many_labels)
 {
 	static const char *const strings[] = {"", "samples", "x", "comm", NULL};
 	struct maker maker = {0};
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile;
 	int i;
 
@@ -144,7 +144,7 @@ TEST(pprof_of_go_heap)
 		"bytes", "inuse_objects", "inuse_space", "space",
 		NULL};
 	struct maker maker = {0};
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile;
 
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1, 2, 2);
@@ -188,7 +188,7 @@ TEST(pprof_of_perf)
 					      "[vdso]",
 					      NULL};
 	struct maker maker = {0};
-	struct pprof_notes notes;
+	struct format_notes notes;
 
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1, 2, 2);
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 3, 2, 2);
@@ -215,7 +215,7 @@ TEST(pprof_of_perf)
 static int try_parse(const void *bytes, size_t nr)
 {
 	struct profile *profile = profile_new();
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct error error = {0};
 	int result = pprof_parse(bytes, nr, profile, &notes, &error);
 
@@ -228,7 +228,7 @@ static int try_parse(const void *bytes, size_t nr)
 TEST(pprof_cut_off_anywhere)
 {
 	struct profile *profile = some_profile();
-	struct file file = written(profile, (struct pprof_options){.labels = ALL_LABELS});
+	struct file file = written(profile, (struct format_options){.labels = ALL_LABELS});
 	size_t i;
 
 	for (i = 0; i < file.nr; i++)
@@ -243,7 +243,7 @@ TEST(pprof_every_byte_wrong)
 {
 	static const uint8_t wrong[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
 	struct profile *profile = rich_profile();
-	struct file file = written(profile, (struct pprof_options){.labels = ALL_LABELS});
+	struct file file = written(profile, (struct format_options){.labels = ALL_LABELS});
 	size_t i, k;
 
 	for (i = 0; i < file.nr; i++)
@@ -328,7 +328,7 @@ TEST(pprof_stacks_that_are_too_long_lose_their_root)
 {
 	static const char *const strings[] = {"", "samples", NULL};
 	struct maker maker = {0};
-	struct pprof_notes notes;
+	struct format_notes notes;
 	struct profile *profile;
 	int i;
 

@@ -14,7 +14,7 @@
 
 static char *written(const struct profile *profile, unsigned labels)
 {
-	const struct speedscope_options options = {.labels = labels};
+	const struct format_options options = {.labels = labels};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -189,7 +189,7 @@ TEST(speedscope_the_disk_is_full)
 {
 	static const char *const lines[] = {"a;main 2"};
 	struct profile *profile = profile_of(lines, 1);
-	const struct speedscope_options options = {0};
+	const struct format_options options = {0};
 	FILE *out = fopen("/dev/full", "w");
 
 	CHECK_EQ(speedscope_write(profile, &options, out), -ENOSPC);
@@ -201,7 +201,7 @@ TEST(speedscope_out_of_memory)
 {
 	static const char *const lines[] = {"a;main{/src/a.c:12} 2", "a;other 3"};
 	struct profile *profile = profile_of(lines, 2);
-	const struct speedscope_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	size_t nth;
 	int result = -ENOMEM;
 

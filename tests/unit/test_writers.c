@@ -135,7 +135,7 @@ static void check_golden(const char *name, FILE *out, char **text)
 }
 
 /* Takes the profile, as the next two do. */
-static void golden_folded(const char *name, struct profile *profile, struct folded_options options)
+static void golden_folded(const char *name, struct profile *profile, struct format_options options)
 {
 	char *text = NULL;
 	size_t nr;
@@ -178,7 +178,7 @@ static void write_hex(const uint8_t *bytes, size_t nr, FILE *out)
 	}
 }
 
-static void golden_pprof(const char *name, struct profile *profile, struct pprof_options options)
+static void golden_pprof(const char *name, struct profile *profile, struct format_options options)
 {
 	cleanup_free char *packed = NULL;
 	cleanup_free uint8_t *bytes = NULL;
@@ -199,7 +199,7 @@ static void golden_pprof(const char *name, struct profile *profile, struct pprof
 
 static void golden_speedscope(const char *name, struct profile *profile, unsigned labels)
 {
-	const struct speedscope_options options = {.labels = labels};
+	const struct format_options options = {.labels = labels};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
@@ -222,13 +222,13 @@ TEST(golden_speedscope_code)
 TEST(golden_folded_plain)
 {
 	golden_folded("folded.txt", golden_profile(),
-		      (struct folded_options){.labels = LABEL_COMM});
+		      (struct format_options){.labels = LABEL_COMM});
 }
 
 TEST(golden_folded_all)
 {
 	golden_folded("folded_all.txt", golden_profile(),
-		      (struct folded_options){.labels = LABEL_COMM | LABEL_PID | LABEL_TID |
+		      (struct format_options){.labels = LABEL_COMM | LABEL_PID | LABEL_TID |
 							LABEL_CPU | LABEL_CGROUP,
 					      .delimited = true,
 					      .annotate = true});
@@ -350,13 +350,13 @@ TEST(golden_markdown)
 TEST(golden_folded_code)
 {
 	golden_folded("folded_code.txt", golden_code(),
-		      (struct folded_options){.labels = LABEL_COMM});
+		      (struct format_options){.labels = LABEL_COMM});
 }
 
 TEST(golden_folded_code_annotated)
 {
 	golden_folded("folded_code_annotated.txt", golden_code(),
-		      (struct folded_options){.labels = LABEL_COMM, .annotate = true});
+		      (struct format_options){.labels = LABEL_COMM, .annotate = true});
 }
 
 TEST(golden_report_code)
@@ -368,10 +368,11 @@ TEST(golden_report_code)
 TEST(golden_pprof_plain)
 {
 	golden_pprof("pprof.txt", golden_profile(),
-		     (struct pprof_options){.labels = LABEL_COMM | LABEL_CPU});
+		     (struct format_options){.labels = LABEL_COMM | LABEL_CPU});
 }
 
 TEST(golden_pprof_code)
 {
-	golden_pprof("pprof_code.txt", golden_code(), (struct pprof_options){.labels = LABEL_COMM});
+	golden_pprof("pprof_code.txt", golden_code(),
+		     (struct format_options){.labels = LABEL_COMM});
 }
