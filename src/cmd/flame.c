@@ -28,6 +28,7 @@ struct flame {
 	struct flame_options flame;
 	struct output_options output;
 	const char *categories_path; /* NULL: none are wanted */
+	bool lines;
 	bool is_quiet;
 	struct categories *categories;
 	struct inputs inputs;
@@ -44,9 +45,18 @@ static int take_categories(void *context, const char *value, struct error *error
 	return 0;
 }
 
+static int take_lines(void *context, const char *value, struct error *error)
+{
+	struct flame *flame = context;
+
+	flame->lines = true;
+	return 0;
+}
+
 static const struct option_row rows[] = {
 	{0, "categories", "FILE", take_categories,
 	 "colours by a table 'category: pattern …', or by the one for the 'kernel'"},
+	{0, "lines", NULL, take_lines, "show source lines behind names, where IN has them"},
 };
 
 static int parse(struct flame *flame, int argc, char **argv, struct error *error)
@@ -102,6 +112,7 @@ static int draw(struct flame *flame, struct error *error)
 {
 	const struct format_options format = {
 		.labels = flame->inputs.notes.labels,
+		.lines = flame->lines,
 		.flame = &flame->flame.style,
 		.categories = flame->categories,
 	};

@@ -85,6 +85,7 @@ static int open_outputs(struct report *report, struct error *error)
 {
 	const struct report_command_options *options = &report->options;
 	const struct format_options format = {
+		.lines = options->lines,
 		.report = &options->style,
 		.categories = report->categories,
 	};

@@ -273,6 +273,14 @@ static int take_symbol(void *context, const char *value, struct error *error)
 					   error);
 }
 
+static int take_lines(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	options->lines = true;
+	return 0;
+}
+
 /* There is no other way than to print it. */
 static int take_stdio(void *context, const char *value, struct error *error)
 {
@@ -295,6 +303,7 @@ static const struct option_row rows[] = {
 	 "shares of categories by a table 'category: pattern …', or by the one for the 'kernel'"},
 	{0, "by", "KEY,…", take_by,
 	 "labels above the paths: comm (the default), pid, tid, cpu, cgroup"},
+	{0, "lines", NULL, take_lines, "show source lines behind names, where IN has them"},
 	{0, "stdio", NULL, take_stdio, "nothing more: taken since perf report has it"},
 	{0, "dsos", "RE", take_module, "the same as --module: perf's word"},
 	{0, "dso", "RE", take_module, "likewise"},

@@ -18,6 +18,7 @@ struct report_command_options {
 	struct output_options output;
 	struct report_style style;
 	unsigned labels;	/* enum label bits that were asked for with --by; 0: by format */
+	bool lines;		/* of source, behind names */
 	unsigned width;		/* 0: the terminal's */
 	const char *categories; /* path of a table, or "kernel"; NULL: none */
 	bool is_quiet;

@@ -181,6 +181,7 @@ static int open_outputs(struct stack_run *run, struct error *error)
 	const struct stack_options *options = run->options;
 	const struct format_options format = {
 		.labels = options->labels | (options->slice_ns ? LABEL_SLICE : 0),
+		.lines = options->naming.lines,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
 	};

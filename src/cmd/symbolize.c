@@ -165,7 +165,7 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 
 static int run(struct symbolize *symbolize, struct error *error)
 {
-	struct format_options format = {0};
+	struct format_options format = {.lines = symbolize->naming.lines};
 	int err = read_input(symbolize, error);
 
 	if (err)

@@ -22,7 +22,6 @@ int diff_rows_compare(struct comparison *comparison, const struct profile *profi
 		.no_kernel = options->no_kernel,
 		.show_modules = !style->no_modules,
 		.fold_recursion = true,
-		.no_places = true,
 	};
 
 	return comparison_init(comparison, profile, &names, style);

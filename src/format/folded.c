@@ -80,6 +80,7 @@ int folded_write(const struct profile *profile, const struct format_options *opt
 		.separator = SEPARATOR,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
+		.lines = options->lines,
 		.other_value = comparison_value(profile),
 	};
 	const struct folded_scale scale = folded_scale_of(profile);

@@ -8,8 +8,8 @@
  * else was asked for follows as frames of its own, coarse before fine: `cgroup PATH`, `cpu N`.
  * Without LABEL_COMM a line begins with `pid PID`, `tid TID`, and so on.
  *
- * Functions that were inlined are frames of their own, callers first. Where the profile has source
- * lines a frame is `FUNCTION FILE.c:LINE`. A frame without a name is `[unknown]`, or `[deleted]`
+ * Functions that were inlined are frames of their own, callers first. Where source
+ * lines are known and asked for a frame is `FUNCTION FILE.c:LINE`. A frame without a name is `[unknown]`, or `[deleted]`
  * if its file could not be read any more. A stack that should be there and could not be read is
  * `[Missed User Stack]` or `[Missed Kernel Stack]`. `;` in names becomes `:`, control characters
  * become `?`; spaces stay. No line comes twice. Lines are sorted by count, heaviest first, then by

@@ -26,6 +26,7 @@ static struct report_options report_options(const struct format_options *options
 {
 	struct report_options report = {
 		.labels = options->labels,
+		.lines = options->lines,
 		.width = options->width,
 		.ascii = options->ascii,
 		.color = options->color,

@@ -19,6 +19,7 @@ struct format_options {
 	unsigned labels; /* enum label bits: which samples are told apart by */
 	bool delimited;	 /* a frame "-" between user and kernel parts where both exist */
 	bool annotate;	 /* _[k] behind kernel frames, _[i] inlined ones, _[j] run-time code */
+	bool lines;	 /* source lines behind names, where they are known */
 	bool no_user;	 /* user stacks were not asked for: none is "missed" */
 	bool no_kernel;	 /* likewise */
 	unsigned width;	 /* columns of the terminal; 0: none */

@@ -197,6 +197,7 @@ static int write_path(const struct profile *profile, const struct report_options
 		.suffixes = {.inlined = " [i]", .kernel = " [k]"},
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
+		.lines = options->lines,
 		.show_modules = true,
 		.fold_recursion = true,
 	};

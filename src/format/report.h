@@ -18,6 +18,7 @@
 
 struct report_options {
 	unsigned labels; /* enum label bits: how samples are headed in the tree */
+	bool lines;	 /* source lines behind names in the tree, where they are known */
 	unsigned width;	 /* columns; 0: 80, at least 60 */
 	bool ascii;	 /* for terminals without UTF-8: names alone may have other characters */
 	bool color;	 /* heavy percentages are red and green */

@@ -133,6 +133,7 @@ int report_stacks_write(const struct profile *profile, const struct report_optio
 		.separator = is_folded ? ';' : '\0',
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
+		.lines = options->lines,
 		.show_modules = !is_folded,
 		.reverse = options->style.order == REPORT_CALLEE,
 	};

@@ -129,7 +129,7 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 int comparison_scale(struct difference_scale *ret, const struct profile *profile,
 		     const struct comparison_style *style)
 {
-	const struct named_stacks_style names = {.no_places = true};
+	const struct named_stacks_style names = {0};
 	cleanup(comparison_clear) struct comparison comparison = {0};
 	int err = begin(&comparison, profile, &names, style);
 

@@ -39,7 +39,7 @@ struct named_stacks_style {
 	bool no_kernel;
 	bool show_modules;   /* `[unknown] (libfoo.so)` for what has no name */
 	bool fold_recursion; /* a function that calls itself is one word, not many */
-	bool no_places;	     /* functions alone, also where their source lines are known */
+	bool lines;	     /* source lines behind names, where they are known */
 	bool tell_apart;     /* words of other kinds or modules are other words, see word_info */
 	bool reverse;	     /* leaf first, the labels last */
 	bool with_slices;    /* counts are kept by slice of time, too */
@@ -88,8 +88,8 @@ struct named_stacks {
  *	cgroup PATH
  *	cpu NUMBER
  *
- * A frame with lines is a word for each function that was inlined there, callers first; where the
- * source is known it is `FUNCTION FILE.c:LINE`.
+ * A frame with lines is a word for each function that was inlined there, callers first; with the
+ * style's lines it is `FUNCTION FILE.c:LINE`, where the source is known.
  *
  * A name that is missing is `[unknown]`, or `[deleted]` if the file could not be read; a stack that
  * should be there but could not be read is `[Missed User Stack]` or `[Missed Kernel Stack]`.

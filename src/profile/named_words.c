@@ -180,7 +180,7 @@ static void write_place(struct named_words *named, const struct code_line *line)
 	const char *slash = strrchr(path, '/');
 	char number[16];
 
-	if (!line->file || !line->line || named->style->no_places)
+	if (!line->file || !line->line || !named->style->lines)
 		return;
 	(void)snprintf(number, sizeof(number), ":%u", line->line);
 	write_text(named, " ");

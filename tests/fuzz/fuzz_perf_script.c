@@ -72,7 +72,8 @@ static void check_written(const struct profile *profile)
 
 static void check_shown(const struct profile *profile)
 {
-	const struct format_options options = {.labels = LABEL_COMM, .annotate = true};
+	const struct format_options options = {
+		.labels = LABEL_COMM, .annotate = true, .lines = true};
 	char *text;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);

@@ -46,7 +46,7 @@ static struct text write_pprof(const struct profile *profile)
 static struct text write_folded(const struct profile *profile)
 {
 	const struct format_options options = {
-		.labels = labels, .delimited = true, .annotate = true};
+		.labels = labels, .delimited = true, .annotate = true, .lines = true};
 	struct text text;
 	FILE *out = open_memstream(&text.bytes, &text.nr);
 

@@ -36,6 +36,17 @@ total() { # total ARG…
 	awk -F, 'NR > 1 { sum += $(NF - 3) } END { print sum + 0 }' "$T/out"
 }
 
+# A function that runs at two of its lines is one, unless lines are asked for.
+judge_lines() {
+	printf 'app 1 %s: 1 cycles:\n\t1 work+0x1 (/bin/app)\n  app.c:%s\n\t2 main+0x1 (/bin/app)\n  app.c:3\n\n' \
+		1.0 7 2.0 8 >"$T/lines.perf"
+	report "$T/lines.perf" --format folded
+	check_equal "functions, whatever the line" "$(cat "$T/out")" "app;main;work 2"
+	report "$T/lines.perf" --format folded --lines
+	check_equal "--lines" "$(cat "$T/out")" "app;main app.c:3;work app.c:7 1
+app;main app.c:3;work app.c:8 1"
+}
+
 judge_rows() {
 	check_equal "self and total of a function" "$(row parse)" "37 37"
 	check_equal "of a caller" "$(row main)" "0 100"
@@ -169,6 +180,7 @@ if [ ! -x "$STOOK" ]; then
 fi
 stacks >"$T/in.folded"
 judge_rows
+judge_lines
 judge_filters
 judge_paths
 judge_conversions

@@ -69,7 +69,7 @@ static inline struct profile *parsed(const void *bytes, size_t nr, struct format
 static inline char *folded(const struct profile *profile)
 {
 	const struct format_options options = {
-		.labels = ALL_LABELS, .delimited = true, .annotate = true};
+		.labels = ALL_LABELS, .delimited = true, .annotate = true, .lines = true};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);

@@ -77,7 +77,8 @@ TEST(format_writes_and_reads)
 
 static void check_folded(const char *line, bool annotate, const char *wanted)
 {
-	const struct format_options options = {.labels = LABEL_COMM, .annotate = annotate};
+	const struct format_options options = {
+		.labels = LABEL_COMM, .annotate = annotate, .lines = true};
 	struct profile *profile = profile_new();
 	char *text = NULL;
 	size_t nr;

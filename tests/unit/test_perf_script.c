@@ -172,7 +172,7 @@ static struct profile *read_text(const char *text, struct format_notes *notes)
 
 static void check_folded(const struct profile *profile, unsigned labels, const char *wanted)
 {
-	const struct format_options options = {.labels = labels, .annotate = true};
+	const struct format_options options = {.labels = labels, .annotate = true, .lines = true};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);

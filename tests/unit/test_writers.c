@@ -302,6 +302,7 @@ TEST(golden_report_folded)
 	golden_report("report_folded.txt", golden_code(),
 		      (struct report_options){
 			      .labels = LABEL_COMM,
+			      .lines = true,
 			      .style = {.form = REPORT_FOLDED,
 					.max_rows = 5,
 					.groups = {GROUP_LINE, GROUP_CPU},
@@ -350,7 +351,7 @@ TEST(golden_markdown)
 TEST(golden_folded_code)
 {
 	golden_folded("folded_code.txt", golden_code(),
-		      (struct format_options){.labels = LABEL_COMM});
+		      (struct format_options){.labels = LABEL_COMM, .lines = true});
 }
 
 TEST(golden_folded_code_annotated)
@@ -362,7 +363,7 @@ TEST(golden_folded_code_annotated)
 TEST(golden_report_code)
 {
 	golden_report("report_code.txt", golden_code(),
-		      (struct report_options){.labels = LABEL_COMM, .width = 80});
+		      (struct report_options){.labels = LABEL_COMM, .lines = true, .width = 80});
 }
 
 TEST(golden_pprof_plain)
