@@ -34,7 +34,7 @@ endif
 
 # --- flags ---------------------------------------------------------------------------------------
 
-WARN := -Wall -Wextra -Wno-unused-parameter
+WARN := -Wall -Wextra -Wno-unused-parameter -Wno-missing-field-initializers
 ifneq ($(DEV),)
   WARN += -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
 	  -Wpointer-arith -Wcast-align -Wwrite-strings -Wundef -Wvla -Wformat=2 -Wnull-dereference \

@@ -87,14 +87,6 @@ static int take_order(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_by_time(void *context, const char *value, struct error *error)
-{
-	struct diff_options *options = context;
-
-	options->style.by_time = true;
-	return 0;
-}
-
 static int take_duration(void *context, const char *value, struct error *error)
 {
 	struct diff_options *options = context;
@@ -128,7 +120,8 @@ static const struct option_row rows[] = {
 	{0, "order", "WHICH", take_order, "by what changed in functions: self (default), total"},
 	{'s', "sort", "KEY", take_group, "the same as --group-by"},
 	{0, "group-by", "KEY", take_group, "a row for each function (default), module or comm"},
-	{0, "by-time", NULL, take_by_time, "compare rates instead of shares of all samples"},
+	OPTION_SWITCH(0, "by-time", struct diff_options, style.by_time,
+		      "compare rates instead of shares of all samples"),
 	{0, "duration", "A,B", take_duration, "seconds that they took, where files don't say it"},
 	{0, "confidence", "PERCENT", take_confidence,
 	 "that no change shown is chance, all together (95)"},

@@ -45,18 +45,11 @@ static int take_categories(void *context, const char *value, struct error *error
 	return 0;
 }
 
-static int take_lines(void *context, const char *value, struct error *error)
-{
-	struct flame *flame = context;
-
-	flame->lines = true;
-	return 0;
-}
-
 static const struct option_row rows[] = {
 	{0, "categories", "FILE", take_categories,
 	 "colours by a table 'category: pattern …', or by the one for the 'kernel'"},
-	{0, "lines", NULL, take_lines, "show source lines behind names, where IN has them"},
+	OPTION_SWITCH(0, "lines", struct flame, lines,
+		      "show source lines behind names, where IN has them"),
 };
 
 static int parse(struct flame *flame, int argc, char **argv, struct error *error)

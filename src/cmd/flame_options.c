@@ -141,22 +141,6 @@ static int take_factor(void *context, const char *value, struct error *error)
 
 /* --- switches -------------------------------------------------------------------------------- */
 
-#define TAKE_SWITCH(field)                                                             \
-	static int take_##field(void *context, const char *value, struct error *error) \
-	{                                                                              \
-		struct flame_options *options = context;                               \
-                                                                                       \
-		options->style.field = true;                                           \
-		return 0;                                                              \
-	}
-
-TAKE_SWITCH(hash)
-TAKE_SWITCH(random)
-TAKE_SWITCH(reverse)
-TAKE_SWITCH(inverted)
-TAKE_SWITCH(flamechart)
-TAKE_SWITCH(negate)
-
 static int take_cp(void *context, const char *value, struct error *error)
 {
 	struct flame_options *options = context;
@@ -180,13 +164,18 @@ static const struct option_row rows[] = {
 	{0, "colors", "PALETTE", take_colors,
 	 "kind (of frame; the default), hot, mem, io, wakeup, chain, java, js, perl, red, …"},
 	{0, "bgcolors", "COLOR", take_bgcolors, "white, yellow, blue, green, grey, or #rrggbb"},
-	{0, "hash", NULL, take_hash, "names that begin alike get colours alike"},
-	{0, "random", NULL, take_random, "colours by chance"},
+	OPTION_SWITCH(0, "hash", struct flame_options, style.hash,
+		      "names that begin alike get colours alike"),
+	OPTION_SWITCH(0, "random", struct flame_options, style.random, "colours by chance"),
 	{0, "cp", NULL, take_cp, "keep colours of functions in ./palette.map"},
-	{0, "reverse", NULL, take_reverse, "merge stacks from the leaf"},
-	{0, "inverted", NULL, take_inverted, "icicle graph: the root on top"},
-	{0, "flamechart", NULL, take_flamechart, "stacks in the order of the input"},
-	{0, "negate", NULL, take_negate, "of a difference: blue is more"},
+	OPTION_SWITCH(0, "reverse", struct flame_options, style.reverse,
+		      "merge stacks from the leaf"),
+	OPTION_SWITCH(0, "inverted", struct flame_options, style.inverted,
+		      "icicle graph: the root on top"),
+	OPTION_SWITCH(0, "flamechart", struct flame_options, style.flamechart,
+		      "stacks in the order of the input"),
+	OPTION_SWITCH(0, "negate", struct flame_options, style.negate,
+		      "of a difference: blue is more"),
 	{0, "notes", "TEXT", take_notes, "a description in the file"},
 	{0, "total", "COUNT", take_total,
 	 "what the whole width stands for, if it is more than all"},

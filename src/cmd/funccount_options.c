@@ -31,14 +31,6 @@ static int take_sort(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_rate(void *context, const char *value, struct error *error)
-{
-	struct funccount_options *options = context;
-
-	options->rate = true;
-	return 0;
-}
-
 static int take_by(void *context, const char *value, struct error *error)
 {
 	struct funccount_options *options = context;
@@ -56,21 +48,14 @@ static int take_max_rows(void *context, const char *value, struct error *error)
 	return option_take_number(&max_rows, value, &options->max_rows, error);
 }
 
-static int take_timestamp(void *context, const char *value, struct error *error)
-{
-	struct funccount_options *options = context;
-
-	options->timestamp = true;
-	return 0;
-}
-
 static const struct option_row rows[] = {
 	{0, "by", "KEY,…", take_by, "a row for each function and pid, tid, comm, cpu, cgroup"},
 	{0, "max-rows", "N", take_max_rows, "how many rows of --by there may be (32768)"},
 	{0, "top", "N", take_top, "only the N functions with the most calls"},
 	{0, "sort", "KEY", take_sort, "by count (default), name or rate, largest last"},
-	{0, "rate", NULL, take_rate, "a column of calls a second"},
-	{'T', "timestamp", NULL, take_timestamp, "the time of day above each table"},
+	OPTION_SWITCH(0, "rate", struct funccount_options, rate, "a column of calls a second"),
+	OPTION_SWITCH('T', "timestamp", struct funccount_options, timestamp,
+		      "the time of day above each table"),
 };
 
 #define USAGE                                                                              \

@@ -10,22 +10,6 @@
 /* Enough for the largest programs; the next file's symbols take the place of the last one's. */
 #define MAX_SYMBOL_BYTES (256UL << 20)
 
-static int take_inline(void *context, const char *value, struct error *error)
-{
-	struct naming_options *options = context;
-
-	options->inlined = true;
-	return 0;
-}
-
-static int take_lines(void *context, const char *value, struct error *error)
-{
-	struct naming_options *options = context;
-
-	options->lines = true;
-	return 0;
-}
-
 static int take_demangle(void *context, const char *value, struct error *error)
 {
 	static const struct {
@@ -78,8 +62,10 @@ static int take_symbol_bytes(void *context, const char *value, struct error *err
 }
 
 static const struct option_row rows[] = {
-	{0, "inline", NULL, take_inline, "show inlined functions as frames (reads DWARF)"},
-	{0, "lines", NULL, take_lines, "show source lines behind names: main server.c:7150"},
+	OPTION_SWITCH(0, "inline", struct naming_options, inlined,
+		      "show inlined functions as frames (reads DWARF)"),
+	OPTION_SWITCH(0, "lines", struct naming_options, lines,
+		      "show source lines behind names: main server.c:7150"),
 	{0, "demangle", "HOW", take_demangle,
 	 "C++, Rust and D names: full (default), simple (no parameters), no"},
 	{0, "fold", "WHAT,…", take_fold,

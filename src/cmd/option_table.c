@@ -234,6 +234,14 @@ static int unknown_option(const char *command, const char *word, struct error *e
 	return -EINVAL;
 }
 
+static int take_value(const struct option_row *row, void *options, struct error *error)
+{
+	if (row->take)
+		return row->take(options, optarg, error);
+	*(bool *)((char *)options + row->at) = true;
+	return 0;
+}
+
 /* Gives the value to each group that has the option. */
 static int take_row(const struct rows *rows, int value, struct error *error)
 {
@@ -246,7 +254,7 @@ static int take_row(const struct rows *rows, int value, struct error *error)
 			name = rows->rows[i]->name;
 	for (i = 0; i < rows->nr && name && !err; i++)
 		if (!strcmp(rows->rows[i]->name, name))
-			err = rows->rows[i]->take(rows->options[i], optarg, error);
+			err = take_value(rows->rows[i], rows->options[i], error);
 	return err;
 }
 

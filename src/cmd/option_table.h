@@ -17,7 +17,14 @@ struct option_row {
 	const char *value; /* what it is called in the help; NULL: takes none */
 	int (*take)(void *options, const char *value, struct error *error);
 	const char *help;
+	size_t at; /* without take(): of the bool of the options that it sets */
 };
+
+/* An option that sets a bool of its group's options, and nothing more. */
+#define OPTION_SWITCH(letter, name, type, field, help)                \
+	{                                                             \
+		letter, name, NULL, NULL, help, offsetof(type, field) \
+	}
 
 struct option_group {
 	const struct option_row *rows;

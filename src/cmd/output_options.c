@@ -39,22 +39,6 @@ static int take_output(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_delimited(void *context, const char *value, struct error *error)
-{
-	struct output_options *options = context;
-
-	options->delimited = true;
-	return 0;
-}
-
-static int take_annotate(void *context, const char *value, struct error *error)
-{
-	struct output_options *options = context;
-
-	options->annotate = true;
-	return 0;
-}
-
 static const struct option_row rows[] = {
 	{'f', "folded", NULL, take_folded, "folded stacks on stdout, for flamegraph.pl"},
 	{0, "format", "NAME", take_format,
@@ -62,9 +46,10 @@ static const struct option_row rows[] = {
 	 "csv, md"},
 	{'o', "output", "FILE", take_output,
 	 "write FILE.svg, .html, .folded, .pb.gz, .txt, …: by its end; may be repeated"},
-	{0, "delimited", NULL, take_delimited, "a frame '-' between user and kernel stacks"},
-	{0, "annotate", NULL, take_annotate,
-	 "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"},
+	OPTION_SWITCH(0, "delimited", struct output_options, delimited,
+		      "a frame '-' between user and kernel stacks"),
+	OPTION_SWITCH(0, "annotate", struct output_options, annotate,
+		      "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"),
 };
 
 int output_options_take_width(const char *value, unsigned *ret, struct error *error)

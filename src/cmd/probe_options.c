@@ -11,30 +11,6 @@
 
 #define MAX_PROBES_LIMIT (1U << 24)
 
-static int take_regex(void *context, const char *value, struct error *error)
-{
-	struct probe_options *options = context;
-
-	options->is_regex = true;
-	return 0;
-}
-
-static int take_list(void *context, const char *value, struct error *error)
-{
-	struct probe_options *options = context;
-
-	options->list = true;
-	return 0;
-}
-
-static int take_force(void *context, const char *value, struct error *error)
-{
-	struct probe_options *options = context;
-
-	options->force_returns = true;
-	return 0;
-}
-
 static int take_max_probes(void *context, const char *value, struct error *error)
 {
 	static const struct option_number max_probes = {"--max-probes", 1, MAX_PROBES_LIMIT,
@@ -109,15 +85,17 @@ static int take_without(void *context, const char *value, struct error *error)
 }
 
 static const struct option_row rows[] = {
-	{'r', "regexp", NULL, take_regex, "patterns are extended regular expressions"},
-	{'l', "list", NULL, take_list, "show what matches, and attach nothing"},
+	OPTION_SWITCH('r', "regexp", struct probe_options, is_regex,
+		      "patterns are extended regular expressions"),
+	OPTION_SWITCH('l', "list", struct probe_options, list,
+		      "show what matches, and attach nothing"),
 	{0, "budget", "SHARE", take_budget,
 	 "what probes may cost of each CPU, as 5%; off (default by what is probed)"},
 	{0, "max-probes", "N", take_max_probes, "refuse to probe more places (default 10000)"},
 	{0, "debug-dir", "DIR", take_debug_dir,
 	 "look for debug files there first; may be repeated"},
-	{0, "force", NULL, take_force,
-	 "return probes in Go, C++ and Rust programs, which may end them"},
+	OPTION_SWITCH(0, "force", struct probe_options, force_returns,
+		      "return probes in Go, C++ and Rust programs, which may end them"),
 	{0, "without", "FEATURE,…", take_without, "do as if the kernel did not have these"},
 };
 

@@ -70,21 +70,13 @@ static int take_word(void *context, const char *word, struct error *error)
 	return -EINVAL;
 }
 
-static int take_idle(void *context, const char *value, struct error *error)
-{
-	struct profile_options *options = context;
-
-	options->include_idle = true;
-	return 0;
-}
-
 static const struct option_row rows[] = {
 	{'C', "cpu", "LIST", take_cpus, "only these CPUs: 0,2-5"},
 	{'F', "frequency", "HZ", take_frequency, "samples a second on each CPU (default 99)"},
 	{'c', "count", "PERIOD", take_period, "a sample every so many events"},
 	{'e', "event", "EVENT", take_event,
 	 "what to sample on: cycles, cpu-clock, page-faults, r1c2, cycles:u, …"},
-	{'I', "idle", NULL, take_idle, "idle CPUs too"},
+	OPTION_SWITCH('I', "idle", struct profile_options, include_idle, "idle CPUs too"),
 };
 
 #define USAGE                                                                                \

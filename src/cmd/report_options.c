@@ -190,14 +190,6 @@ static int take_inverted(void *context, const char *value, struct error *error)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static int take_children(void *context, const char *value, struct error *error)
-{
-	struct report_command_options *options = context;
-
-	options->style.sort_by_total = true;
-	return 0;
-}
-
 static int take_no_children(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
@@ -273,14 +265,6 @@ static int take_symbol(void *context, const char *value, struct error *error)
 					   error);
 }
 
-static int take_lines(void *context, const char *value, struct error *error)
-{
-	struct report_command_options *options = context;
-
-	options->lines = true;
-	return 0;
-}
-
 /* There is no other way than to print it. */
 static int take_stdio(void *context, const char *value, struct error *error)
 {
@@ -292,7 +276,8 @@ static const struct option_row rows[] = {
 	{'g', "call-graph", "WORD,…", take_paths,
 	 "paths as perf shows them: graph,0.5,caller; fractal, flat, folded, none; callee"},
 	{'G', "inverted", NULL, take_inverted, "callers above callees: the default"},
-	{0, "children", NULL, take_children, "sort by total, callees included"},
+	OPTION_SWITCH(0, "children", struct report_command_options, style.sort_by_total,
+		      "sort by total, callees included"),
 	{0, "no-children", NULL, take_no_children, "sort by self: the default"},
 	{'s', "sort", "KEY,…", take_groups, "the same as --group-by"},
 	{0, "group-by", "KEY,…", take_groups,
@@ -303,7 +288,8 @@ static const struct option_row rows[] = {
 	 "shares of categories by a table 'category: pattern …', or by the one for the 'kernel'"},
 	{0, "by", "KEY,…", take_by,
 	 "labels above the paths: comm (the default), pid, tid, cpu, cgroup"},
-	{0, "lines", NULL, take_lines, "show source lines behind names, where IN has them"},
+	OPTION_SWITCH(0, "lines", struct report_command_options, lines,
+		      "show source lines behind names, where IN has them"),
 	{0, "stdio", NULL, take_stdio, "nothing more: taken since perf report has it"},
 	{0, "dsos", "RE", take_module, "the same as --module: perf's word"},
 	{0, "dso", "RE", take_module, "likewise"},

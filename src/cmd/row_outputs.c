@@ -9,22 +9,6 @@
 
 /* --- options --------------------------------------------------------------------------------- */
 
-static int take_json(void *context, const char *value, struct error *error)
-{
-	struct row_output_options *options = context;
-
-	options->json = true;
-	return 0;
-}
-
-static int take_csv(void *context, const char *value, struct error *error)
-{
-	struct row_output_options *options = context;
-
-	options->csv = true;
-	return 0;
-}
-
 static int take_output(void *context, const char *value, struct error *error)
 {
 	static const struct {
@@ -48,8 +32,9 @@ static int take_output(void *context, const char *value, struct error *error)
 }
 
 static const struct option_row rows[] = {
-	{0, "json", NULL, take_json, "an object a line on stdout, one for each interval"},
-	{0, "csv", NULL, take_csv, "comma-separated values on stdout"},
+	OPTION_SWITCH(0, "json", struct row_output_options, json,
+		      "an object a line on stdout, one for each interval"),
+	OPTION_SWITCH(0, "csv", struct row_output_options, csv, "comma-separated values on stdout"),
 	{'o', "output", "FILE", take_output, "write FILE.txt, FILE.json or FILE.csv instead"},
 };
 

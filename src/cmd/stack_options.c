@@ -32,22 +32,6 @@ static int take_comm(void *context, const char *value, struct error *error)
 	return option_bad(error, "--comm", value, why);
 }
 
-static int take_user(void *context, const char *value, struct error *error)
-{
-	struct stack_options *options = context;
-
-	options->no_kernel = true;
-	return 0;
-}
-
-static int take_kernel(void *context, const char *value, struct error *error)
-{
-	struct stack_options *options = context;
-
-	options->no_user = true;
-	return 0;
-}
-
 static int take_by(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
@@ -105,30 +89,6 @@ static int take_table_cache(void *context, const char *value, struct error *erro
 	return 0;
 }
 
-static int take_force(void *context, const char *value, struct error *error)
-{
-	struct stack_options *options = context;
-
-	options->force = true;
-	return 0;
-}
-
-static int take_java(void *context, const char *value, struct error *error)
-{
-	struct stack_options *options = context;
-
-	options->java = true;
-	return 0;
-}
-
-static int take_no_symbols(void *context, const char *value, struct error *error)
-{
-	struct stack_options *options = context;
-
-	options->no_symbols = true;
-	return 0;
-}
-
 static int take_stats(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
@@ -161,16 +121,17 @@ static int take_max_counts(void *context, const char *value, struct error *error
 
 static const struct option_row rows[] = {
 	{0, "comm", "REGEX", take_comm, "only threads whose names match"},
-	{'U', "user", NULL, take_user, "user stacks only"},
-	{'K', "kernel", NULL, take_kernel, "kernel stacks only"},
+	OPTION_SWITCH('U', "user", struct stack_options, no_kernel, "user stacks only"),
+	OPTION_SWITCH('K', "kernel", struct stack_options, no_user, "kernel stacks only"),
 	{0, "by", "KEY,…", take_by, "tell apart by pid, tid, comm, cpu, cgroup (default comm)"},
 	{0, "timeline", "SECS", take_timeline, "keep apart what was in each slice of so much time"},
 	{0, "unwind", "HOW", take_unwind,
 	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
 	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 512)"},
-	{0, "java", NULL, take_java, "ask JVMs (17 or newer) for the names of their compiled code"},
-	{0, "no-symbols", NULL, take_no_symbols,
-	 "leave code in files unnamed, for 'stook symbolize' elsewhere"},
+	OPTION_SWITCH(0, "java", struct stack_options, java,
+		      "ask JVMs (17 or newer) for the names of their compiled code"),
+	OPTION_SWITCH(0, "no-symbols", struct stack_options, no_symbols,
+		      "leave code in files unnamed, for 'stook symbolize' elsewhere"),
 	{0, "stats", "FILE", take_stats, "write the run's own numbers, 'name value' a line"},
 	{0, "ring-bytes", "N", take_ring_bytes,
 	 "size of the ring buffer (default: by rate and CPUs)"},
@@ -179,7 +140,8 @@ static const struct option_row rows[] = {
 	{0, "table-bytes", "N", take_table_bytes, "memory for unwind tables (default 64 MiB)"},
 	{0, "table-cache", "DIR", take_table_cache,
 	 "where they are kept, or 'none' (default /var/cache/stook/unwind)"},
-	{0, "force", NULL, take_force, "user stacks also on a kernel that is known to freeze"},
+	OPTION_SWITCH(0, "force", struct stack_options, force,
+		      "user stacks also on a kernel that is known to freeze"),
 };
 
 struct option_group stack_options_group(struct stack_options *options)

@@ -49,14 +49,6 @@ static int take_cgroup(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_all(void *context, const char *value, struct error *error)
-{
-	struct task_options *options = context;
-
-	options->everything = true;
-	return 0;
-}
-
 static int take_follow(void *context, const char *value, struct error *error)
 {
 	struct task_options *options = context;
@@ -97,35 +89,21 @@ static int take_interval(void *context, const char *value, struct error *error)
 	return take_seconds("--interval", value, &options->interval_ns, error);
 }
 
-static int take_quiet(void *context, const char *value, struct error *error)
-{
-	struct task_options *options = context;
-
-	options->quiet = true;
-	return 0;
-}
-
-static int take_verbose(void *context, const char *value, struct error *error)
-{
-	struct task_options *options = context;
-
-	options->verbose = true;
-	return 0;
-}
-
 static const struct option_row rows[] = {
 	{'p', "pid", "PID,…", take_pids, "only these processes (and their children)"},
 	{'t', "tid", "TID,…", take_tids, "only these threads"},
 	{0, "cgroup", "PATH", take_cgroup, "only this cgroup and those below it"},
-	{'a', "all", NULL, take_all, "everything: the default, but with -- CMD"},
+	OPTION_SWITCH('a', "all", struct task_options, everything,
+		      "everything: the default, but with -- CMD"),
 	{0, "follow", NULL, take_follow,
 	 "children of --pid's processes, whatever that costs others"},
 	{0, "no-follow", NULL, take_no_follow, "not the children of --pid's processes"},
 	{'d', "duration", "SECS", take_duration,
 	 "how long (default: until Ctrl-C); a bare number too"},
 	{'i', "interval", "SECS", take_interval, "print and start anew each interval"},
-	{'q', "quiet", NULL, take_quiet, "nothing but results and errors"},
-	{'v', "verbose", NULL, take_verbose, "more words, also of the kernel; what BPF costs"},
+	OPTION_SWITCH('q', "quiet", struct task_options, quiet, "nothing but results and errors"),
+	OPTION_SWITCH('v', "verbose", struct task_options, verbose,
+		      "more words, also of the kernel; what BPF costs"),
 };
 
 struct option_group task_options_group(struct task_options *options)

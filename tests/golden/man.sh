@@ -9,9 +9,10 @@ trap 'rm -rf "$work"' EXIT
 
 # Both lists have lines `LETTER NAME VALUE`, with - for what there is none of.
 
-# {'p', "pid", "PID,…", take_pids, …   or   {0, "all", NULL, …
+# {'p', "pid", "PID,…", take_pids, …   or   {0, "cp", NULL, …   or   OPTION_SWITCH(0, "all", …
 options_in_code() { # options_in_code FILE…
 	sed -n '/rows\[\] = {$/,/^};$/p' "$@" |
+		sed -E 's/^\tOPTION_SWITCH\(([^,]*, "[^"]*")/\t{\1, NULL/' |
 		sed -nE "s/^\t\{(0|'.'), \"([^\"]*)\", (NULL|\"([^\"]*)\").*/\1 \2 \4/p" |
 		sed -e "s/'//g" -e 's/^0 /- /' -e 's/ $/ -/' -e 's/…/.../' |
 		sort -u # what several groups have is one option

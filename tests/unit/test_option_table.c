@@ -14,6 +14,7 @@
 /* What was taken, in its order: "-q;-F=99;word". */
 struct taken {
 	char text[256];
+	bool loud, exact;
 };
 
 static int note(struct taken *taken, const char *option, const char *value)
@@ -63,6 +64,7 @@ static const struct option_row shared_rows[] = {
 	{0, "lines", NULL, take_lines,
 	 "show lines of the source, where it has some: file and number"},
 	{0, "fold", "WHAT,…", take_fold, "one name for: clones"},
+	OPTION_SWITCH(0, "exact", struct taken, exact, "as it is"),
 };
 
 /* The result; what was taken, and where it ended, are left for the test. */
@@ -125,6 +127,14 @@ TEST(option_table_takes_options)
 	CHECK_PARSES("fold=-q", 0, "--fold", "-q"); /* it is the value */
 }
 
+TEST(option_table_sets_switches)
+{
+	CHECK_PARSES("quiet", 0, "-q");
+	CHECK(!taken.exact && !taken.loud);
+	CHECK_PARSES("5", 0, "--exact", "5");
+	CHECK(taken.exact && !taken.loud);
+}
+
 TEST(option_table_takes_words_anywhere)
 {
 	CHECK_PARSES("5;quiet", 0, "5", "-q");
@@ -185,6 +195,7 @@ TEST(option_table_prints_help)
 			"some: file\n"
 			"                              and number\n"
 			"      --fold WHAT,…           one name for: clones\n"
+			"      --exact                 as it is\n"
 			"examples:\n");
 	capture_help("-h", again, sizeof(again));
 	CHECK_STR(again, help);
@@ -214,7 +225,7 @@ TEST(option_table_is_visited)
 	CHECK_STR(taken.text, "");
 	CHECK_EQ(seen.nr, ARRAY_SIZE(own_rows) + ARRAY_SIZE(shared_rows));
 	CHECK_STR(seen.rows[0]->name, "quiet");
-	CHECK_STR(seen.rows[seen.nr - 1]->name, "fold");
+	CHECK_STR(seen.rows[seen.nr - 1]->name, "exact");
 	CHECK_EQ(parse(2, words), -EINVAL);
 }
 
