@@ -1,6 +1,6 @@
 /*
  * All texts lie one after the other, NUL-ended, in one growing block; a number indexes an array of
- * offsets into it, and an open-addressing table of numbers finds a text's number by its hash.
+ * offsets into it, and is found by the hash of its text.
  */
 #include "base/strings.h"
 
@@ -10,16 +10,14 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-
-#define FIRST_BUCKETS 256
+#include "base/number_index.h"
 
 struct strings {
 	char *block;
 	size_t nr_bytes, cap_bytes;
 	size_t *offsets; /* by number; a string ends where its NUL is */
 	size_t nr, cap_offsets;
-	uint32_t *buckets; /* number + 1; 0 is free */
-	size_t nr_buckets; /* a power of two */
+	struct number_index index;
 };
 
 static size_t length_of(const struct strings *strings, uint32_t number)
@@ -29,61 +27,34 @@ static size_t length_of(const struct strings *strings, uint32_t number)
 	return end - strings->offsets[number] - 1;
 }
 
-static size_t bucket_of(const struct strings *strings, const char *bytes, size_t nr)
+static bool is_text(const struct strings *strings, uint32_t number, const char *bytes, size_t nr)
 {
-	size_t mask = strings->nr_buckets - 1;
-	size_t i = hash_key(bytes, nr) & mask;
-
-	for (; strings->buckets[i]; i = (i + 1) & mask) {
-		uint32_t number = strings->buckets[i] - 1;
-
-		if (length_of(strings, number) == nr &&
-		    !memcmp(strings->block + strings->offsets[number], bytes, nr))
-			break;
-	}
-	return i;
-}
-
-static int grow_buckets(struct strings *strings)
-{
-	size_t nr_buckets = strings->nr_buckets ? strings->nr_buckets * 2 : FIRST_BUCKETS;
-	uint32_t *buckets = calloc(nr_buckets, sizeof(*buckets));
-	uint32_t number;
-
-	if (!buckets)
-		return -ENOMEM;
-	free(strings->buckets);
-	strings->buckets = buckets;
-	strings->nr_buckets = nr_buckets;
-	for (number = 0; number < strings->nr; number++) {
-		const char *text = strings_get(strings, number);
-
-		buckets[bucket_of(strings, text, length_of(strings, number))] = number + 1;
-	}
-	return 0;
+	return length_of(strings, number) == nr &&
+	       !memcmp(strings->block + strings->offsets[number], bytes, nr);
 }
 
 int64_t strings_add_bytes(struct strings *strings, const char *bytes, size_t nr)
 {
-	size_t bucket;
+	uint64_t hash = hash_key(bytes, nr);
+	size_t probe = 0;
+	uint32_t number;
 
-	if (strings->nr + 1 > strings->nr_buckets / 2 && grow_buckets(strings) < 0)
-		return -ENOMEM;
-	bucket = bucket_of(strings, bytes, nr);
-	if (strings->buckets[bucket])
-		return strings->buckets[bucket] - 1;
+	while (number_index_next(&strings->index, hash, &probe, &number))
+		if (is_text(strings, number, bytes, nr))
+			return number;
 	if (strings->nr >= UINT32_MAX - 1 ||
 	    array_reserve(&strings->block, &strings->cap_bytes, strings->nr_bytes + nr + 1, 1) <
 		    0 ||
 	    array_reserve(&strings->offsets, &strings->cap_offsets, strings->nr + 1,
-			  sizeof(*strings->offsets)) < 0)
+			  sizeof(*strings->offsets)) < 0 ||
+	    number_index_reserve(&strings->index) < 0)
 		return -ENOMEM;
 	memcpy(strings->block + strings->nr_bytes, bytes, nr);
 	strings->block[strings->nr_bytes + nr] = '\0';
 	strings->offsets[strings->nr] = strings->nr_bytes;
 	strings->nr_bytes += nr + 1;
-	strings->buckets[bucket] = (uint32_t)++strings->nr;
-	return (int64_t)strings->nr - 1;
+	number_index_add(&strings->index, hash, (uint32_t)strings->nr);
+	return (int64_t)strings->nr++;
 }
 
 int64_t strings_add(struct strings *strings, const char *text)
@@ -110,7 +81,7 @@ void strings_free(struct strings *strings)
 		return;
 	free(strings->block);
 	free(strings->offsets);
-	free(strings->buckets);
+	number_index_clear(&strings->index);
 	free(strings);
 }
 
@@ -127,5 +98,5 @@ uint32_t strings_nr(const struct strings *strings)
 size_t strings_bytes(const struct strings *strings)
 {
 	return strings->cap_bytes + strings->cap_offsets * sizeof(*strings->offsets) +
-	       strings->nr_buckets * sizeof(*strings->buckets);
+	       number_index_bytes(&strings->index);
 }

@@ -12,7 +12,7 @@
 #include "format/html_columns.h"
 #include "profile/function_totals.h"
 #include "profile/named_stacks.h"
-#include "profile/number_index.h"
+#include "base/number_index.h"
 
 struct categories;
 

@@ -13,7 +13,7 @@
 
 #include "format/pprof_strings.h"
 #include "format/pprof_tables.h"
-#include "profile/number_index.h"
+#include "base/number_index.h"
 #include "profile/profile.h"
 
 struct pprof_file {

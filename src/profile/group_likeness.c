@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "profile/named_stacks.h"
-#include "profile/number_index.h"
+#include "base/number_index.h"
 
 static const char *const no_names[] = {"[unknown]", "[deleted]"};
 

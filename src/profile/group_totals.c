@@ -15,7 +15,7 @@
 #include "base/hash.h"
 #include "profile/group_likeness.h"
 #include "profile/group_totals_order.h"
-#include "profile/number_index.h"
+#include "base/number_index.h"
 
 #define NO_GROUP UINT32_MAX
 

@@ -3,7 +3,7 @@
 #define STOOK_PROFILE_PROFILE_STATE_H
 
 #include "base/strings.h"
-#include "profile/number_index.h"
+#include "base/number_index.h"
 #include "profile/profile.h"
 #include "profile/profile_values.h"
 #include "profile/stack_table.h"

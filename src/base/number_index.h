@@ -15,8 +15,8 @@
  *
  * An index of zeros is empty and needs no init. Nothing can be taken out of it.
  */
-#ifndef STOOK_PROFILE_NUMBER_INDEX_H
-#define STOOK_PROFILE_NUMBER_INDEX_H
+#ifndef STOOK_BASE_NUMBER_INDEX_H
+#define STOOK_BASE_NUMBER_INDEX_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  * Open addressing with linear probing, at most 3/4 full. A bucket keeps half of the hash beside
  * the number, so that nearly every candidate handed out is the right one.
  */
-#include "profile/number_index.h"
+#include "base/number_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
