@@ -77,25 +77,6 @@ static int note_code(const struct naming *naming, struct code_file *file,
 	return profile_set_code(naming->profile, naming->module, &code);
 }
 
-int naming_vaddr(const struct naming *naming, const struct elf_image *image, uint64_t offset,
-		 uint64_t *ret)
-{
-	const struct module_code *code = profile_code(naming->profile, naming->module);
-	size_t i;
-
-	if (image)
-		return elf_image_offset_to_vaddr(image, offset, ret);
-	for (i = 0; code && i < code->nr_segments; i++) {
-		const struct module_segment *segment = &code->segments[i];
-
-		if (offset < segment->offset || offset - segment->offset >= segment->bytes)
-			continue;
-		*ret = segment->vaddr + (offset - segment->offset);
-		return 0;
-	}
-	return -ENOENT;
-}
-
 /* --- its names ------------------------------------------------------------------------------- */
 
 /* Where every stack of a main thread ends. Stripped programs have no name for it, but they have it. */

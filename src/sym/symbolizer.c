@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "sym/naming.h"
 
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
@@ -39,37 +38,6 @@ void symbolizer_free(struct symbolizer *symbolizer)
 	run_time_maps_free(symbolizer->run_time);
 	debuginfod_free(symbolizer->debuginfod);
 	free(symbolizer);
-}
-
-/* The stub of a function is named like it, with this behind. */
-#define STUB "@plt"
-
-int64_t add_function_name(const struct naming *naming, const char *name)
-{
-	const size_t stub_bytes = sizeof(STUB) - 1;
-	char cut[NAME_MAX_BYTES + 1];
-	cleanup_free char *readable = NULL, *stub = NULL;
-	size_t nr = strnlen(name, NAME_MAX_BYTES);
-	bool is_stub = nr > stub_bytes && text_ends_with(name, nr, STUB);
-
-	memcpy(cut, name, nr);
-	cut[is_stub ? nr - stub_bytes : nr] = '\0';
-	readable = demangle(cut, &naming->symbolizer->options.demangle);
-	if (is_stub && asprintf(&stub, "%s" STUB, readable ? readable : cut) < 0)
-		return -ENOMEM;
-	if (is_stub)
-		return profile_add_string(naming->profile, stub);
-	return profile_add_string(naming->profile, readable ? readable : cut);
-}
-
-int name_frame(const struct naming *naming, uint32_t frame, const char *name)
-{
-	int64_t string = add_function_name(naming, name);
-
-	if (string < 0)
-		return (int)string;
-	profile_set_name(naming->profile, frame, (uint32_t)string);
-	return 0;
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */
