@@ -112,6 +112,18 @@ await pageTest("svg", async (test, page) => {
 		await page.click("#search");
 		assert.equal(await textOf(page, "search"), "Search");
 	});
+	await test("ignores case, and searches again, from within the field, too", async () => {
+		await page.open(file);
+		await page.press("Control+f");
+		await page.type("KSYS");
+		await page.until("document.getElementById('matched').textContent === 'Matched: 0.0%'");
+		await page.press("Control+i");
+		assert.equal(await textOf(page, "matched"), "Matched: 30.0%");
+		await page.press("Control+f");
+		assert.equal(await page.evaluate("document.activeElement.value"), "KSYS");
+		await page.press("Escape");
+		assert.equal(await textOf(page, "matched"), "");
+	});
 	await test("moves by keys", async () => {
 		const at = "document.activeElement.previousElementSibling.textContent.split(' (')[0]";
 		await page.evaluate(`${boxNamed("all")}.focus()`);
@@ -148,6 +160,16 @@ await pageTest("svg", async (test, page) => {
 		assert.equal(await wide(), "write_all_of_it_to_the_socket");
 		await page.press("Escape");
 		await page.setViewport(1200, 800);
+		page.assertClean();
+	});
+	await test("fits its place in a page, also when only that gets another width", async () => {
+		const svg = readFileSync(file, "utf8").replace(/^<\?xml.*\n/, "");
+		writeFileSync(scratch("around.html"), `<!doctype html><div id="around">${svg}</div>`);
+		await page.open(scratch("around.html"));
+		await page.evaluate("document.getElementById('around').style.width = '500px'");
+		await page.painted();
+		assert.equal(await page.evaluate("document.getElementById('frames').getAttribute('width')"), "480");
+		assert.match((await page.evaluate(shown)).write_all_of_it_to_the_socket.text, /^write_a.*\.\.$/);
 		page.assertClean();
 	});
 	await test("keeps its state in the address", async () => {

@@ -16,8 +16,9 @@ const script = document.currentScript;
 const picture = script && script.parentNode ? script.parentNode : document.documentElement;
 const frames = picture.querySelector('#frames');
 const details = picture.querySelector('#details');
-const style = getComputedStyle(picture);
-const fontSize = parseFloat(style.fontSize);
+/* Not the computed ones: Firefox has none while the frame that a picture is in has no size. */
+const fontFamily = picture.getAttribute('font-family');
+const fontSize = parseFloat(picture.getAttribute('font-size'));
 
 /* --- the boxes ------------------------------------------------------------------------------- */
 
@@ -80,7 +81,7 @@ const measure = canvas.getContext ? canvas.getContext('2d') : null;
 const characterWidths = new Map();
 
 if (measure)
-	measure.font = fontSize + 'px ' + style.fontFamily;
+	measure.font = fontSize + 'px ' + fontFamily;
 
 function characterWidth(character) {
 	let known = characterWidths.get(character);
@@ -195,10 +196,12 @@ function zoom(i) {
 	keepState();
 }
 
-/* Another width of the window: boxes follow by themselves, texts do not. */
+/* Another width of the picture: boxes follow by themselves, texts do not. */
 function fit() {
 	const pixels = framesWidth();
 
+	if (pixels === parseFloat(frames.getAttribute('width')))
+		return;
 	frames.setAttribute('width', pixels);
 	for (let i = 0; i < nr; i++)
 		if (isShown[i])

@@ -117,16 +117,16 @@ function openField() {
 	input.setAttribute('aria-label', 'Search: regular expression');
 	input.setAttribute('placeholder', 'regular expression');
 	input.setAttribute('style', 'box-sizing:border-box;width:100%;font:' + fontSize +
-			   'px ' + style.fontFamily.replace(/"/g, "'"));
+			   'px ' + fontFamily.replace(/"/g, "'"));
 	input.value = sought;
 	input.addEventListener('input', () => {
 		clearTimeout(pause);
 		pause = setTimeout(() => search(input.value), SEARCH_PAUSE_MS);
 	});
 	input.addEventListener('keydown', (event) => {
-		event.stopPropagation();
 		if (event.key !== 'Enter' && event.key !== 'Escape')
 			return;
+		event.stopPropagation();
 		clearTimeout(pause);
 		search(event.key === 'Enter' ? input.value : '');
 		closeField();

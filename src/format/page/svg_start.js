@@ -30,7 +30,8 @@ function start() {
 	frames.addEventListener('mouseout', () => tell(-1));
 	frames.addEventListener('focusin', (event) => tell(boxOf(event)));
 	document.addEventListener('keydown', press);
-	window.addEventListener('resize', fit);
+	/* Not only the window's: a scroll bar that comes later makes a picture narrower, too. */
+	new ResizeObserver(fit).observe(picture);
 	showRoot();
 }
 
