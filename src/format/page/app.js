@@ -35,6 +35,8 @@ class App {
 		this.makeParts();
 		this.refreshAll();
 		this.graph.setZoom(zoom);
+		/* Firefox gives buttons of a page that is loaded again the state that they had. */
+		byId("focus-open").disabled = true;
 		addEventListener("hashchange", () => this.onAddress());
 		systemDark.addEventListener("change", () => this.onTheme());
 		document.body.dataset.ready = "true";
