@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -40,21 +41,92 @@ static int open_named(struct out_file *file)
 	return fd;
 }
 
-static int open_fd(struct out_file *file)
+/* Beside the target. Takes it. */
+static int open_temporary(struct out_file *file, char *target)
 {
-	struct stat st;
 	int fd;
 
-	if (stat(file->path, &st) == 0 && !S_ISREG(st.st_mode))
-		return open(file->path, O_WRONLY | O_CLOEXEC);
-	if (asprintf(&file->temporary, "%s.XXXXXX", file->path) < 0) {
+	file->target = target;
+	if (!target || asprintf(&file->temporary, "%s.XXXXXX", target) < 0) {
 		file->temporary = NULL;
 		errno = ENOMEM;
 		return -1;
 	}
-	fd = open_nameless(file->path);
+	fd = open_nameless(target);
 	file->nameless = fd >= 0;
 	return fd >= 0 ? fd : open_named(file);
+}
+
+/* The number in /dev/stdout, /dev/fd/7, /proc/self/fd/7; or -1. */
+static int own_descriptor(const char *path)
+{
+	int number, nr = 0;
+
+	if (!strcmp(path, "/dev/stdout"))
+		return STDOUT_FILENO;
+	if (!strcmp(path, "/dev/stderr"))
+		return STDERR_FILENO;
+	if ((sscanf(path, "/dev/fd/%d%n", &number, &nr) == 1 ||
+	     sscanf(path, "/proc/self/fd/%d%n", &number, &nr) == 1) &&
+	    !path[nr] && number >= 0)
+		return number;
+	return -1;
+}
+
+/* What the kernel opened, after all symlinks; NULL if it has no such path (any more). */
+static char *path_of(int fd, const struct stat *status)
+{
+	char self[64], path[PATH_MAX];
+	struct stat there;
+	ssize_t nr;
+
+	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	nr = readlink(self, path, sizeof(path) - 1);
+	if (nr <= 0)
+		return NULL;
+	path[nr] = '\0';
+	if (lstat(path, &there) < 0 || there.st_dev != status->st_dev ||
+	    there.st_ino != status->st_ino)
+		return NULL;
+	return strdup(path);
+}
+
+/* Written in place where its place is not known. */
+static int replace_existing(struct out_file *file, int fd)
+{
+	struct stat status;
+	char *target;
+	int new_fd;
+
+	if (fstat(fd, &status) < 0)
+		return -1;
+	target = path_of(fd, &status);
+	if (!target)
+		return ftruncate(fd, 0) < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	new_fd = open_temporary(file, target);
+	if (new_fd < 0)
+		return -1;
+	/* The owner first: a change of it takes bits of the mode away. */
+	(void)!fchown(new_fd, status.st_uid, status.st_gid);
+	(void)fchmod(new_fd, status.st_mode & 0777);
+	return new_fd;
+}
+
+static int open_fd(struct out_file *file)
+{
+	int own = own_descriptor(file->path);
+	struct stat status, link;
+	cleanup_fd int fd = -1;
+
+	if (own >= 0)
+		return fcntl(own, F_DUPFD_CLOEXEC, 0);
+	if (stat(file->path, &status) == 0 && !S_ISREG(status.st_mode))
+		return open(file->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
+	if (lstat(file->path, &link) < 0)
+		return open_temporary(file, strdup(file->path));
+	/* O_CREAT is what a shell would say, too: without it the kernel protects less. */
+	fd = open(file->path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
+	return fd < 0 ? -1 : replace_existing(file, fd);
 }
 
 /* Gives a nameless file its temporary name: linking can't replace a file, renaming can. */
@@ -115,9 +187,9 @@ int out_file_commit(struct out_file *file, struct error *error)
 	if (fclose(file->stream) != 0 && !err)
 		err = error_set_errno(error, "cannot write '%s'", file->path);
 	file->stream = NULL;
-	if (!err && file->temporary && rename(file->temporary, file->path) < 0)
+	if (!err && file->temporary && rename(file->temporary, file->target) < 0)
 		err = error_set_errno(error, "cannot rename '%s' to '%s'", file->temporary,
-				      file->path);
+				      file->target);
 	if (!err) {
 		free(file->temporary);
 		file->temporary = NULL;
@@ -133,6 +205,7 @@ void out_file_abort(struct out_file *file)
 	if (file->temporary && !file->nameless)
 		(void)unlink(file->temporary);
 	free(file->temporary);
+	free(file->target);
 	free(file->path);
 	*file = (struct out_file){0};
 }

@@ -3,7 +3,10 @@
  * when it is complete. Where the filesystem allows it has no name at all until then, so that
  * nothing is left behind even by a SIGKILL. Opening it early shows early that it can't be written.
  *
- * What is there already and is no regular file (/dev/stdout, a fifo) is written in place.
+ * As with a shell's `>`, what is there already keeps its owner and mode, a symlink stays and what it
+ * leads to is written, and the kernel decides whether that may be (fs.protected_symlinks,
+ * fs.protected_regular). What is no regular file (a fifo, a device) is written in place; so is
+ * /dev/stdout, whatever it is.
  */
 #ifndef STOOK_BASE_OUT_FILE_H
 #define STOOK_BASE_OUT_FILE_H
@@ -15,8 +18,9 @@
 
 struct out_file {
 	FILE *stream;
-	char *path;
-	char *temporary; /* NULL: written in place */
+	char *path;	 /* as it was given */
+	char *target;	 /* where symlinks led to; NULL: it is written in place */
+	char *temporary; /* beside it; NULL likewise */
 	bool nameless;	 /* the file has no name yet, not even the temporary one */
 };
 

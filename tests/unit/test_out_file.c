@@ -95,6 +95,85 @@ TEST(out_file_replaces_only_at_the_end)
 	leave_folder();
 }
 
+static void write_file(const char *path, const char *text)
+{
+	struct out_file file;
+	struct error error = {0};
+
+	CHECK_EQ(out_file_open(&file, path, &error), 0);
+	fputs(text, file.stream);
+	CHECK_EQ(out_file_commit(&file, &error), 0);
+}
+
+TEST(out_file_keeps_mode_and_owner)
+{
+	struct stat st;
+
+	enter_folder();
+	(void)umask(022);
+	write_file("private", "old");
+	CHECK_EQ(chmod("private", 0600), 0);
+	if (geteuid() == 0)
+		CHECK_EQ(chown("private", 65534, 65533), 0);
+	write_file("private", "new");
+	check_content("private", "new");
+	CHECK_EQ(stat("private", &st), 0);
+	CHECK_EQ(st.st_mode & 07777, 0600);
+	if (geteuid() == 0)
+		CHECK(st.st_uid == 65534 && st.st_gid == 65533);
+	CHECK_EQ(nr_entries(), 1);
+	CHECK_EQ(unlink("private"), 0);
+	leave_folder();
+}
+
+TEST(out_file_follows_symlinks)
+{
+	struct out_file file;
+	struct error error = {0};
+	struct stat st;
+
+	enter_folder();
+	CHECK_EQ(mkdir("below", 0700), 0);
+	CHECK_EQ(symlink("below/real", "link"), 0);
+	write_file("link", "made"); /* it led nowhere */
+	check_content("below/real", "made");
+	CHECK_EQ(out_file_open(&file, "link", &error), 0);
+	fputs("new", file.stream);
+	(void)fflush(file.stream);
+	check_content("below/real", "made"); /* until it is complete */
+	CHECK_EQ(out_file_commit(&file, &error), 0);
+	check_content("below/real", "new");
+	CHECK(lstat("link", &st) == 0 && S_ISLNK(st.st_mode));
+	CHECK_EQ(nr_entries(), 2);
+	CHECK(!unlink("link") && !unlink("below/real") && !rmdir("below"));
+	leave_folder();
+}
+
+/* Its link stays what it is, and what stdout is opened for (to append, here) holds. */
+TEST(out_file_stdout_is_ours)
+{
+	struct stat st;
+	int fd;
+
+	enter_folder();
+	write_file("log", "one\n");
+	fd = open("log", O_WRONLY | O_APPEND);
+	CHECK(fd >= 0);
+	CHECK_EQ(dup2(fd, STDOUT_FILENO), STDOUT_FILENO);
+	write_file("/dev/stdout", "two\n");
+	write_file("/proc/self/fd/1", "three\n");
+	check_content("log", "one\ntwo\nthree\n");
+	CHECK(lstat("/dev/stdout", &st) == 0 && S_ISLNK(st.st_mode));
+	/* By another name it is the file that it is. */
+	CHECK_EQ(symlink("/proc/self/fd/1", "other"), 0);
+	write_file("other", "four\n");
+	check_content("log", "four\n");
+	CHECK(lstat("other", &st) == 0 && S_ISLNK(st.st_mode));
+	(void)close(fd);
+	CHECK(!unlink("log") && !unlink("other"));
+	leave_folder();
+}
+
 TEST(out_file_aborted_leaves_nothing)
 {
 	struct out_file file, never = {0};
