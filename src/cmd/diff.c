@@ -349,7 +349,7 @@ static int run(struct diff *diff, struct error *error)
 		err = read_all(diff, error);
 	if (err)
 		return err;
-	diff->outputs.format.labels = diff->labels & LABEL_COMM;
+	outputs_set_labels(&diff->outputs, 0, diff->labels & LABEL_COMM);
 	if (diff->options.width)
 		diff->outputs.format.width = diff->options.width;
 	if (!diff->options.is_quiet)

@@ -18,6 +18,7 @@
 #include "cmd/filter_options.h"
 #include "cmd/flame_options.h"
 #include "cmd/inputs.h"
+#include "cmd/label_keys.h"
 #include "cmd/outputs.h"
 #include "cmd/quiet_option.h"
 
@@ -28,6 +29,7 @@ struct flame {
 	struct flame_options flame;
 	struct output_options output;
 	const char *categories_path; /* NULL: none are wanted */
+	unsigned labels; /* that were asked for; 0: thread names, or all where they are kept */
 	bool lines;
 	bool is_quiet;
 	struct categories *categories;
@@ -45,7 +47,16 @@ static int take_categories(void *context, const char *value, struct error *error
 	return 0;
 }
 
+static int take_by(void *context, const char *value, struct error *error)
+{
+	struct flame *flame = context;
+
+	return label_keys_take(value, &flame->labels, error);
+}
+
 static const struct option_row rows[] = {
+	{0, "by", "KEY,…", take_by,
+	 "labels at the root: comm (the default), pid, tid, cpu, cgroup"},
 	{0, "categories", "FILE", take_categories,
 	 "colours by a table 'category: pattern …', or by the one for the 'kernel'"},
 	OPTION_SWITCH(0, "lines", struct flame, lines,
@@ -81,8 +92,6 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 	return err ? err : inputs_check(flame->paths.paths, flame->paths.nr, error);
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
-
 static int read_inputs(struct flame *flame, struct error *error)
 {
 	int err = category_file_load(flame->categories_path, &flame->categories, error);
@@ -90,6 +99,8 @@ static int read_inputs(struct flame *flame, struct error *error)
 	if (!err)
 		err = inputs_read(&flame->inputs, &flame->input, flame->paths.paths,
 				  flame->paths.nr, error);
+	if (!err && profile_nr_samples(flame->inputs.profile))
+		err = label_keys_check(flame->labels, flame->inputs.notes.labels, error);
 	if (!err)
 		err = filter_options_apply(&flame->filter, flame->inputs.profile, error);
 	if (err)
@@ -104,18 +115,16 @@ static int read_inputs(struct flame *flame, struct error *error)
 static int draw(struct flame *flame, struct error *error)
 {
 	const struct format_options format = {
-		.labels = flame->inputs.notes.labels,
 		.lines = flame->lines,
 		.flame = &flame->flame.style,
 		.categories = flame->categories,
 	};
 	int err;
 
-	if (!flame->output.nr_paths && !flame->output.stdout_format)
-		flame->output.stdout_format = format_by_name("svg");
 	err = outputs_open(&flame->outputs, &flame->output, &format, false, error);
 	if (!err)
 		err = flame_options_load(&flame->flame, error);
+	outputs_set_labels(&flame->outputs, flame->labels, flame->inputs.notes.labels);
 	if (!err)
 		err = outputs_write(&flame->outputs, flame->inputs.profile, error);
 	return err ? err : flame_options_save(&flame->flame, error);
@@ -133,7 +142,7 @@ static void clear(struct flame *flame)
 
 int cmd_flame(int argc, char **argv)
 {
-	struct flame flame = {.is_quiet = false};
+	struct flame flame = {.output = {.default_format = "svg"}};
 	struct error error = {0};
 	int err = parse(&flame, argc, argv, &error);
 

@@ -28,11 +28,17 @@ static int take_format(void *context, const char *value, struct error *error)
 static int take_output(void *context, const char *value, struct error *error)
 {
 	struct output_options *options = context;
+	size_t i;
 
+	if (!strcmp(value, "-"))
+		value = "/dev/stdout";
 	if (!format_by_path(value) && strncmp(value, "/dev/", 5) != 0)
 		return error_set(error, -EINVAL,
 				 "cannot tell the format of '%s' by its name: it may end in %s",
 				 value, format_extensions());
+	for (i = 0; i < options->nr_paths; i++)
+		if (!strcmp(options->paths[i], value))
+			return error_set(error, -EINVAL, "'%s' is written to twice", value);
 	if (options->nr_paths == OUTPUTS_MAX)
 		return error_set(error, -EINVAL, "more than %d outputs", OUTPUTS_MAX);
 	options->paths[options->nr_paths++] = value;

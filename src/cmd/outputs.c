@@ -13,6 +13,18 @@
 
 #include "base/cleanup.h"
 
+static const struct format *format_of_stdout(const struct output_options *options)
+{
+	if (options->stdout_format)
+		return options->stdout_format;
+	return format_by_name(options->default_format ? options->default_format : "report");
+}
+
+static bool uses_stdout(const struct output_options *options)
+{
+	return !options->nr_paths || options->stdout_format;
+}
+
 /* PATH, or if they are many PATH's number before its extension: out.3.folded. */
 static char *numbered(const struct outputs *outputs, const char *path)
 {
@@ -65,9 +77,12 @@ static unsigned terminal_width(void)
 int outputs_open(struct outputs *outputs, const struct output_options *options,
 		 const struct format_options *format, bool are_many, struct error *error)
 {
-	const struct format *on_stdout = options->stdout_format;
+	const struct format *on_stdout = uses_stdout(options) ? format_of_stdout(options) : NULL;
 
-	*outputs = (struct outputs){.options = options, .format = *format, .are_many = are_many};
+	*outputs = (struct outputs){.options = options,
+				    .format = *format,
+				    .kept_labels = format->labels,
+				    .are_many = are_many};
 	if (on_stdout && on_stdout->is_binary && isatty(STDOUT_FILENO))
 		return error_set(error, -EINVAL,
 				 "'%s' is nothing for a terminal: write it to a file with -o",
@@ -85,17 +100,26 @@ int outputs_open(struct outputs *outputs, const struct output_options *options,
 	return open_files(outputs, error);
 }
 
-static const struct format *format_of_stdout(const struct output_options *options)
+void outputs_set_labels(struct outputs *outputs, unsigned asked, unsigned there)
 {
-	if (options->stdout_format)
-		return options->stdout_format;
-	return format_by_name(options->default_format ? options->default_format : "report");
+	outputs->format.labels = asked ? asked : there & LABEL_COMM;
+	outputs->kept_labels = asked ? asked : there;
+}
+
+static struct format_options options_for(const struct outputs *outputs, const struct format *format)
+{
+	struct format_options options = outputs->format;
+
+	if (format->keeps_labels)
+		options.labels = outputs->kept_labels;
+	return options;
 }
 
 static int write_stdout(const struct outputs *outputs, const struct profile *profile,
 			struct error *error)
 {
 	const struct format *format = format_of_stdout(outputs->options);
+	const struct format_options options = options_for(outputs, format);
 	int err;
 
 	if (outputs->are_many && format != format_by_name("folded")) {
@@ -109,25 +133,24 @@ static int write_stdout(const struct outputs *outputs, const struct profile *pro
 	} else if (outputs->number) {
 		putchar('\n');
 	}
-	err = format->write(profile, &outputs->format, stdout);
+	err = format->write(profile, &options, stdout);
 	if (err == -EPIPE)
 		return err; /* whoever read it has seen enough: nothing to complain of */
 	return err ? error_set(error, err, "cannot write to standard output: %s", strerror(-err))
 		   : 0;
 }
 
-/* Colours are for the terminal. */
-static int write_file(struct out_file *file, const struct format_options *format_options,
+/* What has no ending, as /dev/stdout, gets what stdout gets. Colours are for the terminal. */
+static int write_file(const struct outputs *outputs, struct out_file *file,
 		      const struct profile *profile, struct error *error)
 {
-	const struct format *format = format_by_path(file->path);
-	struct format_options plain = *format_options;
+	const struct format *by_path = format_by_path(file->path);
+	const struct format *format = by_path ? by_path : format_of_stdout(outputs->options);
+	struct format_options options = options_for(outputs, format);
 	int err;
 
-	if (!format)
-		format = format_by_name("folded"); /* /dev/… */
-	plain.color = false;
-	err = format->write(profile, &plain, file->stream);
+	options.color = false;
+	err = format->write(profile, &options, file->stream);
 	if (err) {
 		(void)error_set(error, err, "cannot write '%s': %s", file->path, strerror(-err));
 		out_file_abort(file);
@@ -142,10 +165,10 @@ int outputs_write(struct outputs *outputs, const struct profile *profile, struct
 	int err = 0;
 	size_t i;
 
-	if (!options->nr_paths || options->stdout_format)
+	if (uses_stdout(options))
 		err = write_stdout(outputs, profile, error);
 	for (i = 0; i < outputs->nr_files && !err; i++)
-		err = write_file(&outputs->files[i], &outputs->format, profile, error);
+		err = write_file(outputs, &outputs->files[i], profile, error);
 	outputs->nr_files = 0;
 	outputs->number++;
 	if (!err && outputs->are_many)

@@ -349,32 +349,15 @@ void report_options_clear(struct report_command_options *options)
 	input_paths_clear(&options->paths);
 }
 
-static const struct key *key_of_label(unsigned label)
-{
-	size_t i;
-
-	for (i = 0; keys[i].label != label; i++)
-		;
-	return &keys[i];
-}
-
-/* What is asked about must be there: rows of nothing but 0 would say something wrong. */
 int report_options_check(const struct report_command_options *options, unsigned labels,
 			 struct error *error)
 {
-	unsigned wanted = options->labels, missing;
+	unsigned wanted = options->labels;
 	size_t i, k;
 
 	for (i = 0; i < options->style.nr_groups; i++)
 		for (k = 0; k < ARRAY_SIZE(keys); k++)
 			if (keys[k].group == options->style.groups[i])
 				wanted |= keys[k].label;
-	missing = wanted & ~labels;
-	if (!missing)
-		return 0;
-	(void)error_set(error, -EINVAL, "the profile does not tell samples apart by %s",
-			key_of_label(missing & -missing)->name);
-	error_hint(error, "take it with --by %s; perf's text with 'perf script -F +%s'",
-		   key_of_label(missing & -missing)->name, key_of_label(missing & -missing)->name);
-	return -EINVAL;
+	return label_keys_check(wanted, labels, error);
 }

@@ -104,18 +104,18 @@ static int read_pprof(FILE *in, struct profile *profile, struct format_notes *no
 	return format->read(text, profile, notes, error);
 }
 
-/* name, extensions, is_binary, write, read, is_it; of those that match, the first is the one */
-#define FORMATS(X)                                                                        \
-	X("pprof", ".pb.gz, .pprof", true, pprof_write, read_pprof, pprof_is_it)          \
-	X("perf", ".perf", false, perf_script_write, perf_script_read, perf_script_is_it) \
-	X("folded", ".folded", false, folded_write, folded_read, folded_is_it)            \
-	X("report", ".txt", false, write_report, NULL, NULL)                              \
-	X("html", ".html", true, html_write, NULL, NULL)                                  \
-	X("svg", ".svg", true, svg_write, NULL, NULL)                                     \
-	X("speedscope", ".speedscope.json", true, speedscope_write, NULL, NULL)           \
-	X("json", ".json", false, write_json, NULL, NULL)                                 \
-	X("csv", ".csv", false, write_csv, NULL, NULL)                                    \
-	X("md", ".md", false, write_markdown, NULL, NULL)
+/* name, extensions, is_binary, keeps_labels, write, read, is_it; of those that match, the first one */
+#define FORMATS(X)                                                                              \
+	X("pprof", ".pb.gz, .pprof", true, true, pprof_write, read_pprof, pprof_is_it)          \
+	X("perf", ".perf", false, true, perf_script_write, perf_script_read, perf_script_is_it) \
+	X("folded", ".folded", false, false, folded_write, folded_read, folded_is_it)           \
+	X("report", ".txt", false, false, write_report, NULL, NULL)                             \
+	X("html", ".html", true, false, html_write, NULL, NULL)                                 \
+	X("svg", ".svg", true, false, svg_write, NULL, NULL)                                    \
+	X("speedscope", ".speedscope.json", true, false, speedscope_write, NULL, NULL)          \
+	X("json", ".json", false, false, write_json, NULL, NULL)                                \
+	X("csv", ".csv", false, false, write_csv, NULL, NULL)                                   \
+	X("md", ".md", false, false, write_markdown, NULL, NULL)
 
 static const struct format formats[] = {
 #define X(...) {__VA_ARGS__},

@@ -47,6 +47,7 @@ struct format {
 	const char *name;
 	const char *extensions; /* of its files: ".pb.gz, .pprof" */
 	bool is_binary;		/* nothing to show on a terminal */
+	bool keeps_labels;	/* other programs read from it what samples are labelled with */
 	/* 0, -ENOMEM, or the stream's errno. */
 	int (*write)(const struct profile *profile, const struct format_options *options,
 		     FILE *out);
