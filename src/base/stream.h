@@ -1,4 +1,4 @@
-/* What writing to a stream came to. */
+/* What writing to a stream came to, and what reading it will. */
 #ifndef STOOK_BASE_STREAM_H
 #define STOOK_BASE_STREAM_H
 
@@ -9,5 +9,11 @@
  * earlier one did is known only if errno was set to 0 before the first.
  */
 int stream_finish(FILE *out);
+
+/*
+ * The next bytes, which stay to be read. Fewer than were asked for are all that there are; 0 also if
+ * they can't be put back.
+ */
+size_t stream_peek(FILE *in, char *head, size_t nr);
 
 #endif

@@ -10,7 +10,9 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/stream.h"
 #include "cmd/complain.h"
+#include "cmd/foreign_input.h"
 #include "format/columns.h"
 #include "profile/merge.h"
 #include "profile/profile_values.h"
@@ -38,6 +40,8 @@ static int take_value(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	{0, "input-format", "NAME", take_format, "what the input is: pprof, folded, perf"},
+	OPTION_SWITCH(0, "no-comm", struct input_options, read.no_comm,
+		      "folded stacks begin with a function, not with a thread's name"),
 	{0, "value", "NAME", take_value,
 	 "of several values the one to show: samples, alloc_space, …"},
 };
@@ -99,36 +103,50 @@ static void add_notes(struct format_notes *all, const struct format_notes *notes
 	all->bad_lines += notes->bad_lines;
 	if (!all->first_bad_line)
 		all->first_bad_line = notes->first_bad_line;
+	all->deep_lines += notes->deep_lines;
+	if (!all->first_deep_line)
+		all->first_deep_line = notes->first_deep_line;
+	all->may_lack_comms |= notes->may_lack_comms;
 }
 
-static const struct format *format_of(FILE *in, const struct input_options *options,
-				      const char *path)
+static const char *name_of(const char *path)
+{
+	return is_standard_input(path) ? "standard input" : path;
+}
+
+static const struct format *format_of(FILE *in, const char *path)
 {
 	const struct format *by_path = format_by_path(path);
-	const struct format *format = options->format;
+	const struct format *format = format_by_content(in);
 
-	if (!format)
-		format = format_by_content(in);
 	if (!format && by_path && by_path->read)
 		format = by_path;
 	return format;
 }
 
-/* What the stream has in it instead. */
+#define HEAD_BYTES 4096
+
+/* Of files that others made, and that are no profiles to us, it is known what they are. */
+static int refuse_foreign(FILE *in, const char *path, struct error *error)
+{
+	char head[HEAD_BYTES];
+	size_t nr = stream_peek(in, head, sizeof(head));
+	const struct foreign_input *foreign = foreign_input_by_head(head, nr);
+
+	if (!foreign)
+		return 0;
+	(void)error_set(error, -EINVAL, "cannot read '%s': %s", name_of(path), foreign->why);
+	foreign_input_hint(foreign, path, error);
+	return -EINVAL;
+}
+
 static int not_a_profile(FILE *in, const char *path, struct error *error)
 {
-	static const char perf_data[] = {'P', 'E', 'R', 'F', 'I', 'L', 'E', '2'};
-	char head[sizeof(perf_data)], names[FORMAT_NAMES_BYTES];
-	size_t nr = fread(head, 1, sizeof(head), in);
+	char names[FORMAT_NAMES_BYTES];
 
-	if (!nr)
-		return error_set(error, -EINVAL, "cannot read '%s': it is empty", path);
-	if (nr == sizeof(head) && !memcmp(head, perf_data, sizeof(head))) {
-		(void)error_set(error, -EINVAL, "cannot read '%s': only perf itself can", path);
-		error_hint(error, "pipe what 'perf script -i %s' prints", path);
-		return -EINVAL;
-	}
-	(void)error_set(error, -EINVAL, "cannot read '%s': it is none of %s", path,
+	if (getc(in) == EOF)
+		return error_set(error, -EINVAL, "cannot read '%s': it is empty", name_of(path));
+	(void)error_set(error, -EINVAL, "cannot read '%s': it is none of %s", name_of(path),
 			format_read_names(names));
 	error_hint(error, "--input-format says which, if it is one");
 	return -EINVAL;
@@ -137,15 +155,19 @@ static int not_a_profile(FILE *in, const char *path, struct error *error)
 static int read_stream(FILE *in, const char *path, const struct input_options *options,
 		       struct profile *profile, struct format_notes *notes, struct error *error)
 {
-	const struct format *format = format_of(in, options, path);
+	const struct format *format = options->format;
 	struct error why = {0};
-	int err;
+	int err = format ? 0 : refuse_foreign(in, path, error);
 
+	if (err)
+		return err;
+	if (!format)
+		format = format_of(in, path);
 	if (!format)
 		return not_a_profile(in, path, error);
-	err = format->read(in, profile, notes, &why);
+	err = format->read(in, &options->read, profile, notes, &why);
 	if (err < 0)
-		return error_set(error, err, "cannot read '%s': %s", path,
+		return error_set(error, err, "cannot read '%s': %s", name_of(path),
 				 *why.text ? why.text : strerror(-err));
 	return 0;
 }
@@ -161,8 +183,7 @@ static int read_one(const char *path, const struct input_options *options, struc
 		return error_set_errno(error, "cannot open '%s'", path);
 	if (file && fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode))
 		return error_set(error, -EISDIR, "cannot read '%s': it is a folder", path);
-	return read_stream(is_stdin ? stdin : file, is_stdin ? "standard input" : path, options,
-			   profile, notes, error);
+	return read_stream(is_stdin ? stdin : file, path, options, profile, notes, error);
 }
 
 static struct profile *new_profile(void)
@@ -294,10 +315,39 @@ static void tell_events(const struct profile *profile)
 			 profile_string(profile, profile_value_type(profile, 0).type), list);
 }
 
+static void tell_lines(uint64_t nr, uint64_t first, const char *why)
+{
+	char number[COLUMNS_NUMBER_BYTES];
+
+	if (nr)
+		complain("passed over %s line%s %s, the first of them line %" PRIu64,
+			 columns_number(number, nr), nr == 1 ? "" : "s", why, first);
+}
+
+static void tell_deep_lines(const struct format_notes *notes)
+{
+	char number[COLUMNS_NUMBER_BYTES], why[96];
+
+	(void)snprintf(why, sizeof(why),
+		       "with more than %s frames, which are the most that a stack may have",
+		       columns_number(number, FORMAT_MAX_FRAMES));
+	tell_lines(notes->deep_lines, notes->first_deep_line, why);
+}
+
+/* A root function that is taken for a thread is in no row, and nothing else would tell. */
+static void tell_lone_words(void)
+{
+	struct error note = {0};
+
+	(void)error_set(&note, 0,
+			"most samples are lines of one word, taken for a thread without a stack");
+	error_hint(&note, "--no-comm if these are functions, and lines have no threads");
+	complain_error(&note);
+}
+
 void inputs_complain(const struct inputs *inputs)
 {
 	const struct format_notes *notes = &inputs->notes;
-	char number[COLUMNS_NUMBER_BYTES];
 
 	if (*inputs->note)
 		complain("%s", inputs->note);
@@ -305,9 +355,8 @@ void inputs_complain(const struct inputs *inputs)
 		tell_events(inputs->profile);
 	tell_dropped(notes->dropped_labels, "label", "that made no sense");
 	tell_dropped(notes->dropped_samples, "sample", "with negative values");
-	if (notes->bad_lines)
-		complain("passed over %s line%s that could not be read, the first of them line "
-			 "%" PRIu64,
-			 columns_number(number, notes->bad_lines), notes->bad_lines == 1 ? "" : "s",
-			 notes->first_bad_line);
+	tell_lines(notes->bad_lines, notes->first_bad_line, "that could not be read");
+	tell_deep_lines(notes);
+	if (notes->may_lack_comms)
+		tell_lone_words();
 }

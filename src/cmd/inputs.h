@@ -16,10 +16,11 @@
 
 struct input_options {
 	const struct format *format; /* NULL: by content */
-	const char *value;	     /* what is to be shown of several; NULL: the file's default */
+	struct format_read_options read;
+	const char *value; /* what is to be shown of several; NULL: the file's default */
 };
 
-/* The rows: --input-format, --value. */
+/* The rows: --input-format, --no-comm, --value. */
 struct option_group input_options_group(struct input_options *options);
 
 /* The files that are named on a command line. */

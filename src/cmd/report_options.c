@@ -37,29 +37,44 @@ static const struct key {
 	{"cpu", GROUP_CPU, LABEL_CPU},	 {"cgroup", GROUP_CGROUP, LABEL_CGROUP},
 };
 
-static const struct key *find_key(const char *name, size_t nr)
+/* perf's words for columns, which the table has in any case. */
+static const char *const columns[] = {"overhead", "overhead_children", "sample", "period"};
+
+static bool is_name(const char *name, const char *text, size_t nr)
+{
+	return strlen(name) == nr && !strncmp(name, text, nr);
+}
+
+static const struct key *find_key(const char *text, size_t nr)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(keys); i++)
-		if (strlen(keys[i].name) == nr && !strncmp(keys[i].name, name, nr))
+		if (is_name(keys[i].name, text, nr))
 			return &keys[i];
 	return NULL;
 }
 
+static bool is_column(const char *text, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(columns); i++)
+		if (is_name(columns[i], text, nr))
+			return true;
+	return false;
+}
+
 /* --- keys ------------------------------------------------------------------------------------ */
 
-static int add_group(struct report_style *style, enum group_key group)
+static void add_group(struct report_style *style, enum group_key group)
 {
 	size_t i;
 
 	for (i = 0; i < style->nr_groups; i++)
 		if (style->groups[i] == group)
-			return 0;
-	if (style->nr_groups == REPORT_GROUPS_MAX)
-		return -E2BIG;
+			return;
 	style->groups[style->nr_groups++] = group;
-	return 0;
 }
 
 static int take_groups(void *context, const char *value, struct error *error)
@@ -72,10 +87,10 @@ static int take_groups(void *context, const char *value, struct error *error)
 		size_t nr = strcspn(at, ",");
 		const struct key *key = find_key(at, nr);
 
-		if (!key)
+		if (!key && !is_column(at, nr))
 			return option_bad(error, "--group-by", value, KEYS_WANTED);
-		if (add_group(&options->style, key->group) < 0)
-			return option_bad(error, "--group-by", value, "at most four keys");
+		if (key)
+			add_group(&options->style, key->group);
 		if (!at[nr])
 			return 0;
 		at += nr + 1;
@@ -205,7 +220,7 @@ static int take_top(void *context, const char *value, struct error *error)
 	struct report_command_options *options = context;
 	int err = option_take_number(&top, value, &options->style.max_rows, error);
 
-	if (err)
+	if (err && value[strspn(value, "-0123456789")]) /* no number at all */
 		error_hint(error,
 			   "perf's -n, numbers of samples, is not needed: the table has them");
 	return err;

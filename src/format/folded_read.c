@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/line_reader.h"
+#include "format/columns.h"
 #include "format/folded_line.h"
 #include "format/folded_stack.h"
 #include "format/folded_words.h"
@@ -23,15 +24,17 @@
 #define SEPARATOR ';'
 
 struct reader {
+	const struct format_read_options *options;
 	struct profile *profile;
 	struct format_notes *notes;
 	struct error *error;
 	struct line_reader lines;
 	struct folded_words words;
 	struct folded_scale scale;
-	size_t before;	   /* the value's number; 0: this is no difference */
-	uint64_t nr_good;  /* lines */
-	uint64_t nr_lossy; /* numbers that were rounded */
+	size_t before;	     /* the value's number; 0: this is no difference */
+	uint64_t nr_good;    /* lines */
+	uint64_t nr_lossy;   /* numbers that were rounded */
+	uint64_t bare_count; /* of lines that are one word, if that is a thread */
 
 	uint32_t *line; /* numbers of words; behind nr_line still those of the line before */
 	size_t nr_line, nr_before, cap_line;
@@ -72,22 +75,37 @@ static void note_mark(struct reader *reader, enum folded_mark mark)
 		reader->is_annotated = true;
 }
 
+static int push_word(struct reader *reader, int64_t number)
+{
+	if (number < 0 || array_reserve(&reader->line, &reader->cap_line, reader->nr_line + 1,
+					sizeof(*reader->line)) < 0)
+		return -ENOMEM;
+	reader->line[reader->nr_line++] = (uint32_t)number;
+	return 0;
+}
+
+/* The first one is the thread: the empty word if lines have none. */
+static int begin_line(struct reader *reader)
+{
+	reader->nr_before = reader->nr_line;
+	reader->nr_line = 0;
+	reader->has_marks = reader->is_annotated = false;
+	return reader->options->no_comm ? push_word(reader, FOLDED_EMPTY_WORD) : 0;
+}
+
 /* There is always one: an empty text is one empty word. */
 static int read_words(struct reader *reader, const char *text, size_t nr)
 {
 	const char *at = text, *end = text + nr;
 
-	reader->nr_before = reader->nr_line;
-	reader->nr_line = 0;
-	reader->has_marks = reader->is_annotated = false;
+	if (begin_line(reader) < 0)
+		return -ENOMEM;
 	for (;;) {
 		int64_t number = next_word(reader, at, (size_t)(end - at));
 		const struct folded_word *word;
 
-		if (number < 0 || array_reserve(&reader->line, &reader->cap_line,
-						reader->nr_line + 1, sizeof(*reader->line)) < 0)
+		if (push_word(reader, number) < 0)
 			return -ENOMEM;
-		reader->line[reader->nr_line++] = (uint32_t)number;
 		word = folded_word(&reader->words, (uint32_t)number);
 		if (reader->nr_line > 1)
 			note_mark(reader, word->mark);
@@ -111,6 +129,8 @@ static int add_sample(struct reader *reader, uint64_t before, uint64_t count)
 	if (number < 0)
 		return (int)number;
 	labels.comm = (uint32_t)number;
+	if (reader->nr_line == 1)
+		reader->bare_count += count;
 	result = folded_stack_read(&reader->stack, &reader->words, reader->line, reader->nr_line,
 				   reader->has_marks, &labels);
 	if (result < 0)
@@ -127,6 +147,12 @@ static void note_bad_line(struct reader *reader)
 {
 	if (!reader->notes->bad_lines++)
 		reader->notes->first_bad_line = reader->lines.number;
+}
+
+static void note_deep_line(struct reader *reader)
+{
+	if (!reader->notes->deep_lines++)
+		reader->notes->first_deep_line = reader->lines.number;
 }
 
 /* Totals have to be numbers, too. */
@@ -168,13 +194,12 @@ static int read_line(struct reader *reader, const struct line *line)
 		return 0;
 	}
 	result = read_words(reader, line->text, nr);
-	if (!result)
-		result =
-			reader->nr_line <= UINT16_MAX ? add_sample(reader, before, count) : -EINVAL;
-	if (result == -EINVAL) { /* more frames than a stack can have */
-		note_bad_line(reader);
+	if (!result && reader->nr_line - 1 > FORMAT_MAX_FRAMES) {
+		note_deep_line(reader);
 		return 0;
 	}
+	if (!result)
+		result = add_sample(reader, before, count);
 	reader->notes->annotated |= reader->is_annotated;
 	reader->notes->delimited |= reader->stack.is_delimited;
 	reader->nr_good++;
@@ -248,6 +273,20 @@ static int note_rounding(struct reader *reader)
 	return profile_add_comment(reader->profile, text);
 }
 
+/* No line was good. */
+static int explain_bad_lines(const struct reader *reader)
+{
+	char number[COLUMNS_NUMBER_BYTES];
+
+	if (reader->notes->deep_lines)
+		return error_set(reader->error, -EBADMSG,
+				 "its stacks have more than %s frames, the most that one may have",
+				 columns_number(number, FORMAT_MAX_FRAMES));
+	return error_set(reader->error, -EBADMSG,
+			 "no line of it is folded stacks: `THREAD;FUNCTION;FUNCTION COUNT` is "
+			 "expected");
+}
+
 static int read_lines(struct reader *reader)
 {
 	struct line line;
@@ -261,10 +300,9 @@ static int read_lines(struct reader *reader)
 	}
 	if (result < 0)
 		return result;
-	if (!reader->nr_good && reader->notes->bad_lines)
-		return error_set(reader->error, -EBADMSG,
-				 "no line of it is folded stacks: `THREAD;FUNCTION;FUNCTION "
-				 "COUNT` is expected");
+	if (!reader->nr_good && (reader->notes->bad_lines || reader->notes->deep_lines))
+		return explain_bad_lines(reader);
+	reader->notes->may_lack_comms = reader->bare_count > profile_total(reader->profile) / 2;
 	return note_rounding(reader);
 }
 
@@ -276,13 +314,17 @@ static void clear_reader(struct reader *reader)
 	folded_stack_clear(&reader->stack);
 }
 
-int folded_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error)
+int folded_read(FILE *in, const struct format_read_options *options, struct profile *profile,
+		struct format_notes *notes, struct error *error)
 {
-	cleanup(clear_reader) struct reader reader = {
-		.profile = profile, .notes = notes, .error = error, .lines = {.in = in}};
+	cleanup(clear_reader) struct reader reader = {.options = options,
+						      .profile = profile,
+						      .notes = notes,
+						      .error = error,
+						      .lines = {.in = in}};
 	int result = folded_words_init(&reader.words, profile);
 
-	*notes = (struct format_notes){.labels = LABEL_COMM};
+	*notes = (struct format_notes){.labels = options->no_comm ? 0 : LABEL_COMM};
 	if (!result)
 		result = read_lines(&reader);
 	return result < 0 && result != -EBADMSG ? line_reader_explain(result, error) : result;

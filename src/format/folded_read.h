@@ -4,12 +4,14 @@
  *	COMM;root;…;leaf COUNT
  *	COMM;root;…;leaf BEFORE COUNT		of a difference, as difffolded.pl writes it
  *
- * The first word is the thread's name, the others are frames without addresses. The marks that
- * `--annotate` puts behind names become what they stand for: `_[k]` the kernel's code where it is at
- * the leaf, `_[j]` code made at run time, `_[i]` what was inlined into the frame before it. Where a
- * mark can't mean that, it is part of the name. So reading what was written, and writing it again
- * with the same marks, gives the same lines; but for words that are empty, which are `[unknown]`,
- * control characters, which are `?`, and counts of 0, which say nothing.
+ * The first word is the thread's name, the others are frames without addresses. Other tools write
+ * frames alone; nothing in a line tells which it is, so the options do.
+ *
+ * The marks that `--annotate` puts behind names become what they stand for: `_[k]` the kernel's code
+ * where it is at the leaf, `_[j]` code made at run time, `_[i]` what was inlined into the frame before
+ * it. Where a mark can't mean that, it is part of the name. So reading what was written, and writing it
+ * again with the same marks, gives the same lines; but for words that are empty, which are
+ * `[unknown]`, control characters, which are `?`, and counts of 0, which say nothing.
  *
  * A file is a difference if all lines of its first 256 KiB have two numbers; else a number at the
  * end of a stack is part of it. If numbers have fractions there, all are multiplied by as much as
@@ -39,6 +41,7 @@ bool folded_is_it(const char *head, size_t nr);
  * Adds what the stream has to a new profile. 0 or a negative errno: -EBADMSG if no line is one. After
  * a failure the profile holds some of it.
  */
-int folded_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error);
+int folded_read(FILE *in, const struct format_read_options *options, struct profile *profile,
+		struct format_notes *notes, struct error *error);
 
 #endif

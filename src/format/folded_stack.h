@@ -21,8 +21,9 @@ struct folded_stack {
 };
 
 /*
- * Of a line of so many words, the first of which is the thread. has_marks: some of the others are
- * not just names. Labels get how user and kernel stack ended. 0 or -ENOMEM.
+ * Of a line of so many words, the first of which is the thread, or the empty word if there is none.
+ * has_marks: some of the others are not just names. Labels get how user and kernel stack ended. 0 or
+ * -ENOMEM.
  */
 int folded_stack_read(struct folded_stack *stack, struct folded_words *words, const uint32_t *line,
 		      size_t nr, bool has_marks, struct sample_labels *labels);

@@ -195,7 +195,7 @@ int folded_words_init(struct folded_words *words, struct profile *profile)
 	if (!words->texts ||
 	    array_reserve(&words->words, &words->cap_words, 1, sizeof(*words->words)) < 0)
 		return -ENOMEM;
-	return set_word(words, 0, "", 0); /* the text that is there from the start */
+	return set_word(words, FOLDED_EMPTY_WORD, "", 0); /* a text that is there from the start */
 }
 
 void folded_words_clear(struct folded_words *words)

@@ -24,7 +24,8 @@ enum folded_mark {
 	FOLDED_WAKER,	  /* `--` */
 };
 
-#define FOLDED_NONE UINT32_MAX
+#define FOLDED_NONE	  UINT32_MAX
+#define FOLDED_EMPTY_WORD 0 /* the number of the word without text */
 
 struct folded_word {
 	uint32_t nr_text;

@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/stream.h"
 #include "format/diff_rows.h"
 #include "format/diff_table.h"
 #include "format/folded.h"
@@ -84,8 +85,8 @@ static int write_markdown(const struct profile *profile, const struct format_opt
 static const struct format *format_of_head(const char *head, size_t nr);
 
 /* Text that somebody has compressed looks like pprof until it is inflated. */
-static int read_pprof(FILE *in, struct profile *profile, struct format_notes *notes,
-		      struct error *error)
+static int read_pprof(FILE *in, const struct format_read_options *options, struct profile *profile,
+		      struct format_notes *notes, struct error *error)
 {
 	cleanup_free uint8_t *bytes = NULL;
 	cleanup_file FILE *text = NULL;
@@ -101,20 +102,26 @@ static int read_pprof(FILE *in, struct profile *profile, struct format_notes *no
 	text = fmemopen(bytes, nr, "r");
 	if (!text)
 		return error_set(error, -ENOMEM, "out of memory");
-	return format->read(text, profile, notes, error);
+	return format->read(text, options, profile, notes, error);
+}
+
+static int read_perf(FILE *in, const struct format_read_options *options, struct profile *profile,
+		     struct format_notes *notes, struct error *error)
+{
+	return perf_script_read(in, profile, notes, error);
 }
 
 /* name, extensions, is_binary, keeps_labels, write, read, is_it; of those that match, the first one */
-#define FORMATS(X)                                                                              \
-	X("pprof", ".pb.gz, .pprof", true, true, pprof_write, read_pprof, pprof_is_it)          \
-	X("perf", ".perf", false, true, perf_script_write, perf_script_read, perf_script_is_it) \
-	X("folded", ".folded", false, false, folded_write, folded_read, folded_is_it)           \
-	X("report", ".txt", false, false, write_report, NULL, NULL)                             \
-	X("html", ".html", true, false, html_write, NULL, NULL)                                 \
-	X("svg", ".svg", true, false, svg_write, NULL, NULL)                                    \
-	X("speedscope", ".speedscope.json", true, false, speedscope_write, NULL, NULL)          \
-	X("json", ".json", false, false, write_json, NULL, NULL)                                \
-	X("csv", ".csv", false, false, write_csv, NULL, NULL)                                   \
+#define FORMATS(X)                                                                       \
+	X("pprof", ".pb.gz, .pprof", true, true, pprof_write, read_pprof, pprof_is_it)   \
+	X("perf", ".perf", false, true, perf_script_write, read_perf, perf_script_is_it) \
+	X("folded", ".folded", false, false, folded_write, folded_read, folded_is_it)    \
+	X("report", ".txt", false, false, write_report, NULL, NULL)                      \
+	X("html", ".html", true, false, html_write, NULL, NULL)                          \
+	X("svg", ".svg", true, false, svg_write, NULL, NULL)                             \
+	X("speedscope", ".speedscope.json", true, false, speedscope_write, NULL, NULL)   \
+	X("json", ".json", false, false, write_json, NULL, NULL)                         \
+	X("csv", ".csv", false, false, write_csv, NULL, NULL)                            \
 	X("md", ".md", false, false, write_markdown, NULL, NULL)
 
 static const struct format formats[] = {
@@ -178,26 +185,12 @@ const char *format_extension(const char *path)
 	return format ? path + strlen(path) - extension_bytes(format, path) : NULL;
 }
 
-/* glibc's streams take back as much as was read of them; of others' only the first byte is sure. */
-static bool put_back(const char *head, size_t nr, FILE *in)
-{
-	while (nr && ungetc((unsigned char)head[nr - 1], in) != EOF)
-		nr--;
-	return !nr;
-}
-
 const struct format *format_by_content(FILE *in)
 {
 	char head[HEAD_BYTES];
-	size_t nr = 0;
-	int byte;
+	size_t nr = stream_peek(in, head, sizeof(head));
 
-	while (nr < sizeof(head) && (byte = getc_unlocked(in)) != EOF)
-		head[nr++] = (char)byte;
-	clearerr(in);
-	if (!nr || !put_back(head, nr, in))
-		return NULL;
-	return format_of_head(head, nr);
+	return nr ? format_of_head(head, nr) : NULL;
 }
 
 const char *format_read_names(char names[FORMAT_NAMES_BYTES])

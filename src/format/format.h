@@ -31,6 +31,14 @@ struct format_options {
 	const struct comparison_style *comparison; /* of a difference; NULL: it is none */
 };
 
+/* What a file does not tell of itself; each format takes what concerns it. */
+struct format_read_options {
+	bool no_comm; /* folded stacks begin with a function, not with a thread's name */
+};
+
+/* A line with a stack of more frames is passed over: profile_add_sample() takes no more. */
+#define FORMAT_MAX_FRAMES UINT16_MAX
+
 /* What was in a file besides the profile; each format sets what it knows. */
 struct format_notes {
 	unsigned labels;	  /* enum label bits that its samples had */
@@ -41,6 +49,9 @@ struct format_notes {
 	uint64_t dropped_samples; /* below 0, or of more events than a profile has values */
 	uint64_t bad_lines;	  /* of text, that were passed over */
 	uint64_t first_bad_line;  /* counted from 1 */
+	uint64_t deep_lines;	  /* likewise, with too many frames */
+	uint64_t first_deep_line;
+	bool may_lack_comms; /* most of it is words that stand alone: maybe functions, not threads */
 };
 
 struct format {
@@ -52,8 +63,8 @@ struct format {
 	int (*write)(const struct profile *profile, const struct format_options *options,
 		     FILE *out);
 	/* Into a new profile. 0 or a negative errno. NULL: such files are written only. */
-	int (*read)(FILE *in, struct profile *profile, struct format_notes *notes,
-		    struct error *error);
+	int (*read)(FILE *in, const struct format_read_options *options, struct profile *profile,
+		    struct format_notes *notes, struct error *error);
 	/* Whether so many first bytes of a file are of this format. NULL: can't be told. */
 	bool (*is_it)(const char *head, size_t nr);
 };

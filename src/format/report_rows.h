@@ -17,7 +17,7 @@ struct report_rows {
 	const struct profile *profile;	     /* not owned, nor is the next one */
 	const struct categories *categories; /* NULL: not asked for */
 	uint64_t total;
-	enum group_key keys[REPORT_GROUPS_MAX + 1]; /* the columns */
+	enum group_key keys[NR_GROUP_KEYS]; /* the columns */
 	size_t nr_keys;
 	bool keys_are_asked_for;    /* else they are what reports have by default */
 	bool has_totals;	    /* else a row's total is its self */

@@ -23,8 +23,6 @@ enum report_form {
 	REPORT_NONE,	/* not at all */
 };
 
-#define REPORT_GROUPS_MAX 4
-
 struct report_style {
 	enum report_order order;
 	enum report_form form;
@@ -33,8 +31,8 @@ struct report_style {
 	size_t max_rows;       /* of the table; 0: 20 in text, all elsewhere */
 	double least_percent;  /* rows below it are left out */
 	bool sort_by_total;    /* else by self */
-	enum group_key groups[REPORT_GROUPS_MAX]; /* what the rows of the table are */
-	size_t nr_groups;			  /* 0: functions and modules */
+	enum group_key groups[NR_GROUP_KEYS]; /* what the rows of the table are, each once */
+	size_t nr_groups;		      /* 0: functions and modules */
 };
 
 #endif

@@ -26,6 +26,7 @@
 
 #define HEADING_BYTES 16
 #define GAP	      2 /* columns between two columns of the table */
+#define LEAST_COLUMNS 8 /* for the text of each key, on average */
 
 struct table {
 	const struct report_rows *rows;
@@ -124,17 +125,20 @@ static void give(struct table *table, const size_t *wanted, bool shorts, size_t 
 
 /*
  * The main column gets what names of others, a third or a half, leave; and what it leaves they get.
+ * Of so many keys that nothing could be read in the width, lines are longer.
  */
 static void lay_out(struct table *table)
 {
 	const struct report_rows *rows = table->rows;
 	size_t wanted[ARRAY_SIZE(table->columns)] = {0};
-	size_t main = main_key(rows), nr_names = 0, room, i;
+	size_t main = main_key(rows), nr_names = 0, fixed, least, room, i;
 	char buffer[COLUMNS_NUMBER_BYTES], head[HEADING_BYTES];
 
 	table->count_columns = larger(columns_of(amount_number(rows->profile, rows->total, buffer)),
 				      columns_of(heading(rows->profile, head)));
-	room = table->options->width - fixed_columns(table);
+	fixed = fixed_columns(table);
+	least = rows->nr_keys * LEAST_COLUMNS;
+	room = table->options->width > fixed + least ? table->options->width - fixed : least;
 	for (i = 0; i < rows->nr_keys; i++) {
 		wanted[i] = wanted_columns(table, i);
 		nr_names += i != main && !is_short(rows->keys[i]);

@@ -20,8 +20,8 @@ struct text {
 	size_t nr;
 };
 
-static int read_text(const void *bytes, size_t nr, struct profile *profile,
-		     struct format_notes *notes)
+static int read_text(const void *bytes, size_t nr, const struct format_read_options *options,
+		     struct profile *profile, struct format_notes *notes)
 {
 	FILE *in = nr ? fmemopen((void *)bytes, nr, "r") : fopen("/dev/null", "r");
 	struct error error = {0};
@@ -29,16 +29,16 @@ static int read_text(const void *bytes, size_t nr, struct profile *profile,
 
 	if (!in)
 		abort();
-	result = folded_read(in, profile, notes, &error);
+	result = folded_read(in, options, profile, notes, &error);
 	if (result < 0 && !*error.text)
 		abort();
 	(void)fclose(in);
 	return result;
 }
 
-static struct text write_text(const struct profile *profile)
+static struct text write_text(const struct profile *profile, unsigned labels)
 {
-	const struct format_options options = {.labels = LABEL_COMM, .annotate = true};
+	const struct format_options options = {.labels = labels, .annotate = true};
 	struct text text;
 	FILE *out = open_memstream(&text.bytes, &text.nr);
 
@@ -48,19 +48,20 @@ static struct text write_text(const struct profile *profile)
 }
 
 /* Where all lines that were written end in two numbers, they read as a difference, which it may not be. */
-static void check_stable(const struct profile *profile)
+static void check_stable(const struct profile *profile, const struct format_read_options *options,
+			 unsigned labels)
 {
 	struct profile *again = profile_new();
-	struct text first = write_text(profile), second;
+	struct text first = write_text(profile, labels), second;
 	struct format_notes notes;
-	int result = read_text(first.bytes, first.nr, again, &notes);
+	int result = read_text(first.bytes, first.nr, options, again, &notes);
 
 	if (profile_nr_values(again) < profile_nr_values(profile) && first.nr)
 		abort();
 	if (profile_nr_values(again) == profile_nr_values(profile)) {
-		if (result < 0 || notes.bad_lines)
+		if (result < 0 || notes.bad_lines || notes.deep_lines)
 			abort();
-		second = write_text(again);
+		second = write_text(again, labels);
 		if (first.nr != second.nr || memcmp(first.bytes, second.bytes, first.nr) != 0)
 			abort();
 		free(second.bytes);
@@ -69,14 +70,20 @@ static void check_stable(const struct profile *profile)
 	profile_free(again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
+static void check_bytes(const uint8_t *bytes, size_t nr, const struct format_read_options *options)
 {
 	struct profile *profile = profile_new();
 	struct format_notes notes;
 
-	(void)folded_is_it((const char *)bytes, nr);
-	if (read_text(bytes, nr, profile, &notes) == 0)
-		check_stable(profile);
+	if (read_text(bytes, nr, options, profile, &notes) == 0)
+		check_stable(profile, options, notes.labels);
 	profile_free(profile);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
+{
+	(void)folded_is_it((const char *)bytes, nr);
+	check_bytes(bytes, nr, &(struct format_read_options){.no_comm = false});
+	check_bytes(bytes, nr, &(struct format_read_options){.no_comm = true});
 	return 0;
 }

@@ -48,9 +48,28 @@ judge_names() {
 	a;$'\xef\xbf\xbd';f 2
 	LINES
 	round "threads without a stack" <<-'LINES'
+	a;b 13
 	swapper/0 12
-	a;b 1
 	LINES
+}
+
+judge_no_threads() {
+	round "functions alone" --no-comm <<-'LINES'
+	one 4
+	main;foo 3
+	two 3
+	LINES
+	check_equal "a root function is one" \
+		"$("$STOOK" report "$T/in.folded" --no-comm --focus main --format csv 2>&1 </dev/null |
+			sed -n '2,$s/,.*//p' | sort)" '"foo"
+"main"'
+	check_equal "and without the option that is told" \
+		"$("$STOOK" report "$T/in.folded" 2>&1 >/dev/null </dev/null | sed -n 2p)" \
+		"  hint: --no-comm if these are functions, and lines have no threads"
+	check_equal "but not with -q" \
+		"$("$STOOK" report -q "$T/in.folded" 2>&1 >/dev/null </dev/null)" ""
+	gzip -c "$T/in.folded" >"$T/in.folded.gz"
+	check_equal "compressed ones, too" "$(folded --no-comm "$T/in.folded.gz")" "$(cat "$T/in.folded")"
 }
 
 judge_stacks() {
@@ -117,6 +136,7 @@ judge_nothing() {
 }
 
 judge_names
+judge_no_threads
 judge_stacks
 judge_numbers
 judge_nothing

@@ -60,6 +60,10 @@ judge_rows() {
 	printf 'a;b 10\na;c 2.25\n' >"$T/weights.folded"
 	report "$T/weights.folded"
 	check_equal "weights with fractions" "$(head -n 1 "$T/out")" "12.25, the sum of weight"
+	check_equal "rows by perf's words" "$(row parse -s overhead,sym,period)" "37 37"
+	report "$T/in.folded" -s comm,sym,dso,kind,line,category --format csv
+	check_equal "rows by six keys" "$(head -n 1 "$T/out" | tr -d '\r')" \
+		"comm,function,module,kind,line,category,self,total,self_percent,total_percent"
 	report "$T/in.folded" --format json
 	check_equal "JSON that others read" "$(python3 -c '
 import json, sys
@@ -125,6 +129,11 @@ check_refused() {
 judge_refusals() {
 	check_refused "no such file" 1 "cannot open '$T/none'" "$T/none"
 	check_refused "no profile" 1 "cannot read '/bin/true'" /bin/true
+	xz -c "$T/in.folded" >"$T/in.folded.xz"
+	check_refused "what is compressed" 1 "pipe what 'xz -dc $T/in.folded.xz' prints" "$T/in.folded.xz"
+	printf '@[\n    foo+1\n    main+2\n]: 12\n' >"$T/map.folded"
+	check_refused "bpftrace's maps" 1 "stackcollapse-bpftrace.pl $T/map.folded" "$T/map.folded"
+	check_refused "no rows" 2 "bad value '0' for --top" "$T/in.folded" -n 0
 	check_refused "a label that is not there" 1 "has no process numbers" "$T/in.folded" --pid 1
 	check_refused "a key that is not there" 1 "by pid" "$T/in.folded" -s pid
 	check_refused "a bad pattern" 2 "bad value '(' for --symbol" "$T/in.folded" --symbol '('
@@ -150,6 +159,9 @@ import sys
 print(sum(len(line.rstrip("\n")) > int(sys.argv[2]) for line in open(sys.argv[1], encoding="utf-8")))' \
 				"$T/out" "$width")" 0
 	done
+	report "$T/in.folded" -w 60 -s comm,sym,dso,line,kind,category
+	check "keys that have no room in the width are shown" \
+		grep -q 'web  *copy_user_generic  *\[kernel\] .* kernel  *copies' "$T/out"
 }
 
 # The same samples of the kernel: for each function the same sum of periods, to the last one. (Names of

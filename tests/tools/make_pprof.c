@@ -278,7 +278,8 @@ int main(int argc, char **argv)
 		notes.labels |= LABEL_SET | LABEL_SLICE;
 	if (is_made)
 		read_stacks(profile, has_all);
-	else if (pprof->read(stdin, profile, &notes, &error) < 0)
+	else if (pprof->read(stdin, &(struct format_read_options){.no_comm = false}, profile,
+			     &notes, &error) < 0)
 		die(error.text);
 	options.labels = notes.labels;
 	if (to->write(profile, &options, stdout) < 0)

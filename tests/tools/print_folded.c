@@ -81,7 +81,8 @@ int main(int argc, char **argv)
 		from = format_by_content(in);
 	if (!from || !from->read)
 		die("not a format that can be read");
-	if (from->read(in, profile, &notes, &error) < 0)
+	if (from->read(in, &(struct format_read_options){.no_comm = false}, profile, &notes,
+		       &error) < 0)
 		die(error.text);
 	if (wants_figures)
 		(void)fprintf(

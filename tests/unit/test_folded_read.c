@@ -12,11 +12,14 @@
 #include "profile/difference.h"
 #include "profile/profile_values.h"
 
+static const struct format_read_options with_comm = {.no_comm = false};
+static const struct format_read_options without_comm = {.no_comm = true};
+
 static int read_text(struct profile *profile, const char *text, size_t nr,
 		     struct format_notes *notes, struct error *error)
 {
 	FILE *in = nr ? fmemopen((void *)text, nr, "r") : fopen("/dev/null", "r");
-	int result = folded_read(in, profile, notes, error);
+	int result = folded_read(in, &with_comm, profile, notes, error);
 
 	(void)fclose(in);
 	return result;
@@ -357,24 +360,89 @@ TEST(folded_read_late_fraction)
 	free(text);
 }
 
+/* A thread, so many frames, and a count. */
+static char *deep_line(size_t nr_frames)
+{
+	char *text = malloc(2 * nr_frames + 8), *at = text;
+	size_t i;
+
+	*at++ = 'a';
+	for (i = 0; i < nr_frames; i++) {
+		*at++ = ';';
+		*at++ = 'f';
+	}
+	(void)strcpy(at, " 1\n");
+	return text;
+}
+
 TEST(folded_read_too_deep)
 {
-	size_t nr = 1, i;
-	char *text = malloc(1 << 20);
-	struct format_notes notes;
+	char *deepest = deep_line(FORMAT_MAX_FRAMES), *deeper = deep_line(FORMAT_MAX_FRAMES + 1);
+	char *both = malloc(strlen(deepest) + strlen(deeper) + 1);
 	struct profile *profile;
+	struct format_notes notes;
+	struct error error = {0};
 
-	text[0] = 'a';
-	for (i = 0; i < 70000; i++) {
-		memcpy(text + nr, ";f", 2);
-		nr += 2;
-	}
-	(void)strcpy(text + nr, " 1\na;b 2\n");
-	profile = read_good(text, &notes);
-	CHECK_EQ(notes.bad_lines, 1);
-	CHECK_EQ(profile_total(profile), 2);
+	(void)strcpy(stpcpy(both, deepest), deeper);
+	profile = read_good(both, &notes);
+	CHECK_EQ(notes.bad_lines, 0);
+	CHECK_EQ(notes.deep_lines, 1);
+	CHECK_EQ(notes.first_deep_line, 2);
+	CHECK_EQ(profile_total(profile), 1);
+	CHECK_EQ(profile_sample(profile, 0)->nr_frames, FORMAT_MAX_FRAMES);
 	profile_free(profile);
-	free(text);
+	profile = profile_new();
+	CHECK_EQ(read_text(profile, deeper, strlen(deeper), &notes, &error), -EBADMSG);
+	CHECK_STR(error.text,
+		  "its stacks have more than 65,535 frames, the most that one may have");
+	profile_free(profile);
+	free(deepest);
+	free(deeper);
+	free(both);
+}
+
+/* Without threads: what is read, and what it is written as. */
+static void check_without_comm(const char *text, const char *wanted)
+{
+	const struct format_options options = {.annotate = true, .delimited = true};
+	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r"), *out;
+	struct profile *profile = profile_new();
+	struct format_notes notes;
+	struct error error = {0};
+	char *written = NULL;
+	size_t nr;
+
+	CHECK_EQ(folded_read(in, &without_comm, profile, &notes, &error), 0);
+	CHECK_EQ(notes.labels, 0);
+	CHECK(!notes.may_lack_comms);
+	(void)fclose(in);
+	out = open_memstream(&written, &nr);
+	CHECK_EQ(folded_write(profile, &options, out), 0);
+	(void)fclose(out);
+	CHECK_STR(written, wanted);
+	free(written);
+	profile_free(profile);
+}
+
+TEST(folded_read_without_threads)
+{
+	check_without_comm("main;foo 3\none 4\ntwo 3\n", "one 4\nmain;foo 3\ntwo 3\n");
+	check_without_comm("one 4\none 3\nmain 1\nmain 1\n", "one 7\nmain 2\n");
+	check_without_comm("main;-;sys_[k] 3\n", "main;-;sys_[k] 3\n");
+	check_without_comm("sys_[k];vfs_[k] 3\n", "sys_[k];vfs_[k] 3\n");
+	check_without_comm("main;in_[i] 3\njit_[j] 2\n", "main;in_[i] 3\njit_[j] 2\n");
+	check_without_comm("[Missed User Stack];sys_[k] 3\n", "[Missed User Stack];sys_[k] 3\n");
+	check_without_comm(";a 3\n 2\n", "[unknown];a 3\n[unknown] 2\n");
+}
+
+TEST(folded_read_notes_words_that_stand_alone)
+{
+	struct format_notes notes;
+
+	profile_free(read_good("one 4\ntwo 3\nmain;foo 3\n", &notes));
+	CHECK(notes.may_lack_comms);
+	profile_free(read_good("swapper 3\nmain;foo 3\n", &notes));
+	CHECK(!notes.may_lack_comms);
 }
 
 static bool is_it(const char *head)
@@ -436,7 +504,8 @@ TEST(folded_read_without_memory)
 
 		error = (struct error){0};
 		(void)test_fail_allocation(nth++);
-		result = folded_read(in, profile, &notes, &error);
+		result = folded_read(in, nth % 2 ? &with_comm : &without_comm, profile, &notes,
+				     &error);
 		(void)test_fail_allocation(0);
 		CHECK(result == 0 || result == -ENOMEM);
 		CHECK(result == 0 || *error.text);

@@ -29,12 +29,63 @@ static void check_refuses(const char *content, const char *why, const char *hint
 	(void)unlink(path);
 }
 
+static void check_reads(const char *content)
+{
+	char path[] = "/tmp/stook-test-XXXXXX";
+	const char *const paths[] = {path};
+	const struct input_options options = {.format = NULL};
+	struct inputs inputs;
+	struct error error = {0};
+	int fd = mkstemp(path);
+
+	CHECK_EQ(write(fd, content, strlen(content)), (long)strlen(content));
+	CHECK_EQ(inputs_read(&inputs, &options, paths, 1, &error), 0);
+	CHECK_STR(error.text, "");
+	inputs_clear(&inputs);
+	(void)close(fd);
+	(void)unlink(path);
+}
+
 TEST(inputs_that_are_no_profiles)
 {
 	check_refuses("", "it is empty", "");
 	check_refuses("\177ELF\2\1\1", "it is none of pprof, perf, folded",
 		      "--input-format says which, if it is one");
 	check_refuses("PERFILE2hhhh", "only perf itself can", "pipe what 'perf script -i /");
+}
+
+TEST(inputs_that_are_compressed)
+{
+	check_refuses("\xfd\x37zXZ;", "xz has compressed it", "pipe what 'xz -dc /");
+	check_refuses("\x28\xb5\x2f\xfd;", "zstd has compressed it", "pipe what 'zstd -dc /");
+	check_refuses("BZh91AY&SY;", "bzip2 has compressed it", "pipe what 'bzip2 -dc /");
+	check_refuses("\x04\x22\x4d\x18;", "lz4 has compressed it", "pipe what 'lz4 -dc /");
+}
+
+TEST(inputs_of_other_tools)
+{
+	static const char *const maps[] = {
+		"Attaching 1 probe...\n\n\n@[\n    foo+1\n    main+2\n, sqlite3]: 12\n",
+		"@stacks[sqlite3, \n    foo+1\n]: 12\n",
+	};
+	static const char stacks[] = "\n    b'schedule'\n    main\n"
+				     "    -                sqlite3 (123)\n        5\n\n";
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(maps); i++)
+		check_refuses(maps[i], "it is a map as bpftrace prints it",
+			      "pipe what 'stackcollapse-bpftrace.pl /");
+	check_refuses(stacks, "it is what bcc's tools print for people", "'profile -f'");
+	check_refuses("Sampling at 49 Hertz of all threads by user + kernel stack...\n",
+		      "it is what bcc's tools print for people", "'profile -f'");
+}
+
+/* Words that look like other tools' in what are folded stacks. */
+TEST(inputs_that_only_look_foreign)
+{
+	check_reads("@[a;b 1\n");
+	check_reads("@[;b 1\nBZh;-;Sampling 2\n");
+	check_reads("-                a (1);b 1\n");
 }
 
 TEST(inputs_that_are_folders)
@@ -72,21 +123,19 @@ TEST(inputs_keep_the_words_of_a_command_line)
 	CHECK_EQ(paths.nr, 0);
 }
 
-/* What is said on stderr of perf's text with two events. */
-static void check_complains(const char *value, const char *wanted)
+/* What is said on stderr of such a file. */
+static void check_complains(const char *text, const struct input_options *options,
+			    const char *wanted)
 {
-	static const char text[] = "a 1/1 [000] 1.0: 10 cycles: \n\t 1 main (/bin/a)\n\n"
-				   "a 1/1 [000] 1.5: 7 page-faults: \n\t 1 main (/bin/a)\n\n";
 	char path[] = "/tmp/stook-test-XXXXXX", said[256] = "";
 	const char *const paths[] = {path};
-	const struct input_options options = {.value = value};
 	struct inputs inputs;
 	struct error error = {0};
 	int fd = mkstemp(path), standard_error = dup(STDERR_FILENO);
 	FILE *file = tmpfile();
 
-	CHECK_EQ(write(fd, text, sizeof(text) - 1), sizeof(text) - 1);
-	CHECK_EQ(inputs_read(&inputs, &options, paths, 1, &error), 0);
+	CHECK_EQ(write(fd, text, strlen(text)), (long)strlen(text));
+	CHECK_EQ(inputs_read(&inputs, options, paths, 1, &error), 0);
 	(void)fflush(stderr);
 	(void)dup2(fileno(file), STDERR_FILENO);
 	inputs_complain(&inputs);
@@ -104,8 +153,43 @@ static void check_complains(const char *value, const char *wanted)
 
 TEST(inputs_tell_which_event_is_shown)
 {
-	check_complains(NULL, "stook: shows cycles; the input also has page-faults: "
-			      "--value NAME shows another\n");
-	check_complains("page-faults", "");
-	check_complains("cycles", "");
+	static const char text[] = "a 1/1 [000] 1.0: 10 cycles: \n\t 1 main (/bin/a)\n\n"
+				   "a 1/1 [000] 1.5: 7 page-faults: \n\t 1 main (/bin/a)\n\n";
+
+	check_complains(text, &(struct input_options){.value = NULL},
+			"stook: shows cycles; the input also has page-faults: "
+			"--value NAME shows another\n");
+	check_complains(text, &(struct input_options){.value = "page-faults"}, "");
+	check_complains(text, &(struct input_options){.value = "cycles"}, "");
+}
+
+TEST(inputs_tell_of_words_that_stand_alone)
+{
+	static const char text[] = "one 4\ntwo 3\nmain;foo 3\n";
+
+	check_complains(text, &(struct input_options){.value = NULL},
+			"stook: most samples are lines of one word, taken for a thread without a "
+			"stack\n"
+			"  hint: --no-comm if these are functions, and lines have no threads\n");
+	check_complains(text, &(struct input_options){.read = {.no_comm = true}}, "");
+	check_complains("one 4\nmain;foo 5\n", &(struct input_options){.value = NULL}, "");
+}
+
+TEST(inputs_tell_of_lines_that_are_passed_over)
+{
+	const struct input_options options = {.value = NULL};
+	const size_t nr_frames = FORMAT_MAX_FRAMES + 1;
+	char *text = malloc(2 * nr_frames + 64), *at = stpcpy(text, "a;b 1\na;b 2\nwhat\na;b 3\na");
+	size_t i;
+
+	for (i = 0; i < nr_frames; i++)
+		at = stpcpy(at, ";f");
+	(void)strcpy(at, " 1\n");
+	check_complains(
+		text, &options,
+		"stook: passed over 1 line that could not be read, the first of them line "
+		"3\n"
+		"stook: passed over 1 line with more than 65,535 frames, which are the most "
+		"that a stack may have, the first of them line 5\n");
+	free(text);
 }

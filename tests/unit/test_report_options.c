@@ -76,11 +76,30 @@ TEST(report_options_of_groups)
 	CHECK(!options.categories);
 	CHECK_EQ(parse_two(&options, "--group-by", "category", &error), 0);
 	CHECK_STR(options.categories, "kernel");
-	CHECK_EQ(parse_two(&options, "-s", "comm,pid,tid,cpu,kind", &error), -EINVAL);
+	CHECK_EQ(parse_two(&options, "-s", "comm,pid,tid,cpu,cgroup,sym,dso,line,kind,category",
+			   &error),
+		 0);
+	CHECK_EQ(options.style.nr_groups, NR_GROUP_KEYS);
 	CHECK_EQ(parse_two(&options, "-s", "comm,", &error), -EINVAL);
 	CHECK_EQ(parse_two(&options, "--by", "function", &error), -EINVAL);
 	CHECK_EQ(parse_two(&options, "--by", "pid,cpu", &error), 0);
 	CHECK_EQ(options.labels, LABEL_PID | LABEL_CPU);
+	report_options_clear(&options);
+}
+
+/* perf's words for columns that are there anyway. */
+TEST(report_options_of_columns)
+{
+	struct report_command_options options;
+	struct error error = {0};
+
+	CHECK_EQ(parse_two(&options, "-s", "overhead,overhead_children,sym,sample,period", &error),
+		 0);
+	CHECK_EQ(options.style.nr_groups, 1);
+	CHECK_EQ(options.style.groups[0], GROUP_FUNCTION);
+	CHECK_EQ(parse_two(&options, "-s", "overhead", &error), 0);
+	CHECK_EQ(options.style.nr_groups, 0);
+	CHECK_EQ(parse_two(&options, "-s", "overheads", &error), -EINVAL);
 	report_options_clear(&options);
 }
 
@@ -128,6 +147,11 @@ TEST(report_options_tell_what_perfs_n_is)
 
 	CHECK_EQ(parse_two(&options, "-n", "in.perf", &error), -EINVAL);
 	CHECK_STR(error.hint, "perf's -n, numbers of samples, is not needed: the table has them");
+	CHECK_EQ(parse_two(&options, "-n", "0", &error), -EINVAL);
+	CHECK_STR(error.text, "bad value '0' for --top: a number of rows, at least 1");
+	CHECK_STR(error.hint, "");
+	CHECK_EQ(parse_two(&options, "-n", "--stdio", &error), -EINVAL);
+	CHECK(*error.hint);
 	CHECK_EQ(parse_two(&options, "--percent-limit", "%", &error), -EINVAL);
 	report_options_clear(&options);
 }

@@ -1,8 +1,10 @@
-/* base/stream: that writing failed is told, however long ago it was. */
+/* base/stream: that writing failed is told, however long ago it was; looking takes nothing. */
 #include "base/stream.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "unit/test.h"
 
@@ -35,4 +37,19 @@ TEST(stream_that_failed_before)
 	errno = 0; /* what it was is no longer known */
 	CHECK_EQ(stream_finish(out), -EIO);
 	(void)fclose(out);
+}
+
+TEST(stream_that_is_looked_at)
+{
+	static const char text[] = "a profile";
+	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
+	char head[16];
+
+	CHECK_EQ(stream_peek(in, head, 4), 4);
+	CHECK(!memcmp(head, "a pr", 4));
+	CHECK_EQ(stream_peek(in, head, sizeof(head)), strlen(text));
+	CHECK_EQ(fread(head, 1, sizeof(head), in), strlen(text));
+	CHECK(!memcmp(head, text, strlen(text)));
+	CHECK_EQ(stream_peek(in, head, sizeof(head)), 0);
+	(void)fclose(in);
 }
