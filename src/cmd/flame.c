@@ -21,6 +21,8 @@
 #include "cmd/label_keys.h"
 #include "cmd/outputs.h"
 #include "cmd/quiet_option.h"
+#include "format/amount.h"
+#include "format/svg.h"
 
 struct flame {
 	struct input_paths paths;
@@ -92,6 +94,21 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 	return err ? err : inputs_check(flame->paths.paths, flame->paths.nr, error);
 }
 
+/* flamegraph.pl does not draw less than there is, either. */
+static void tell_of_total(const struct flame *flame)
+{
+	const struct profile *profile = flame->inputs.profile;
+	char number[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
+
+	if (svg_ignores_total(profile, &flame->flame.style))
+		complain("--total %.15g is less than the profile's %s%s, and ignored",
+			 flame->flame.style.total,
+			 amount_total(profile, profile_total(profile), number),
+			 amount_counted(profile, profile_total(profile), counted));
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
 static int read_inputs(struct flame *flame, struct error *error)
 {
 	int err = category_file_load(flame->categories_path, &flame->categories, error);
@@ -108,6 +125,7 @@ static int read_inputs(struct flame *flame, struct error *error)
 	if (!flame->is_quiet) {
 		inputs_complain(&flame->inputs);
 		filter_options_tell(&flame->filter, flame->inputs.profile);
+		tell_of_total(flame);
 	}
 	return 0;
 }

@@ -114,7 +114,7 @@ static int write_side(const struct profile *profile, const char *side, const cha
 			return -ENOMEM;
 		(void)fputs(", ", out);
 	}
-	(void)fputs(amount_total(profile, (uint64_t)all, buffer), out);
+	markdown_write_words(out, amount_total(profile, (uint64_t)all, buffer));
 	markdown_write_words(out, amount_counted(profile, (uint64_t)all, counted));
 	(void)putc('\n', out);
 	return 0;

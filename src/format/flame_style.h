@@ -24,7 +24,7 @@ struct flame_style {
 	unsigned height;		      /* of a frame; 0: 16 */
 	double minwidth;		      /* in pixels; 0: 0.1 */
 	double minwidth_percent;	      /* instead; 0: not */
-	double total;			      /* the picture's whole width in counts; 0: all */
+	double total;			      /* the whole width in counts as read; 0: all */
 	double factor;			      /* counts are multiplied with it; 0: 1 */
 	bool inverted;			      /* icicle: the root on top */
 	bool reverse;			      /* stacks are merged from the leaf */

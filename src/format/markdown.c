@@ -61,7 +61,8 @@ static int write_head(const struct profile *profile, FILE *out)
 	uint64_t total = profile_total(profile);
 	size_t i;
 
-	(void)fprintf(out, "### %s", amount_total(profile, total, buffer));
+	(void)fputs("### ", out);
+	markdown_write_words(out, amount_total(profile, total, buffer));
 	markdown_write_words(out, amount_counted(profile, total, counted));
 	(void)fputs("\n\n", out);
 	if (write_origin(profile, out) < 0)

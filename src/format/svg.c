@@ -11,8 +11,10 @@
 #include "base/cleanup.h"
 #include "base/stream.h"
 #include "base/text.h"
+#include "format/amount.h"
 #include "format/assets.h"
 #include "format/compared_names.h"
+#include "format/folded_scale.h"
 #include "format/svg_boxes.h"
 #include "format/svg_graph.h"
 #include "format/svg_legend.h"
@@ -20,7 +22,8 @@
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-static const char styles[] = "#frames text{pointer-events:none}\n"
+static const char styles[] = "#frames{user-select:none;-webkit-user-select:none}\n"
+			     "#frames text{pointer-events:none}\n"
 			     "#frames rect{rx:2px;cursor:pointer}\n"
 			     "#frames rect:hover,#frames rect:focus{stroke:#000;outline:none}\n"
 			     "#frames rect:focus{stroke-width:2}\n"
@@ -131,12 +134,39 @@ static const char *verdict_on_stacks(const struct profile *profile)
 	return NULL;
 }
 
-/* "12,345 samples; the run's stacks: user: 5.2 % reach their beginning, 94.8 % break off" */
+/* As a report says it, unless the user has words or a factor of their own. */
+static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out)
+{
+	const struct flame_style *asked = graph->options->flame;
+	char buffer[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
+
+	if (!profile_is_sum(graph->profile) || (asked && (asked->countname || asked->factor > 0))) {
+		svg_boxes_write_count(graph, total, out);
+		return;
+	}
+	svg_text(out, amount_total(graph->profile, total, buffer));
+	svg_text(out, amount_counted(graph->profile, total, counted));
+}
+
+/*
+ * "12,345 samples; the run's stacks: user: 5.2 % reach their beginning, 94.8 % break off"
+ * "12,345 samples before, 12,543 samples after"
+ */
 static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 {
 	const char *verdict = verdict_on_stacks(graph->profile);
 
-	svg_boxes_write_count(graph, profile_total(graph->profile), out);
+	if (graph->is_difference) {
+		write_total(graph, graph->stacks.others_total, out);
+		(void)fputs(" before, ", out);
+	}
+	write_total(graph, graph->stacks.total, out);
+	if (graph->is_difference)
+		(void)fputs(" after", out);
+	if (svg_graph_total(graph) > graph->stacks.total) {
+		(void)fputs("; the whole width stands for ", out);
+		write_total(graph, svg_graph_total(graph), out);
+	}
 	if (verdict && !graph->is_difference) {
 		(void)fputs("; the run's stacks: ", out);
 		svg_text(out, verdict);
@@ -207,6 +237,14 @@ static int write_all(struct svg_graph *graph, FILE *out)
 		return err;
 	(void)fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", asset_svg_js);
 	return stream_finish(out);
+}
+
+bool svg_ignores_total(const struct profile *profile, const struct flame_style *style)
+{
+	double total = style->total * (double)folded_scale_of(profile).factor;
+
+	/* Parts of a count are what rounding makes of weights with fractions. */
+	return total > 0 && total + 0.5 < (double)profile_total(profile);
 }
 
 int svg_write(const struct profile *profile, const struct format_options *options, FILE *out)

@@ -12,10 +12,18 @@
 #ifndef STOOK_FORMAT_SVG_H
 #define STOOK_FORMAT_SVG_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
+#include "format/flame_style.h"
 #include "format/format.h"
 #include "profile/profile.h"
+
+/*
+ * True if the style's total is less than what the profile has, of which the picture's width cannot be
+ * a part: it is drawn as if there were none.
+ */
+bool svg_ignores_total(const struct profile *profile, const struct flame_style *style);
 
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
 int svg_write(const struct profile *profile, const struct format_options *options, FILE *out);

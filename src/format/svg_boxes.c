@@ -146,14 +146,14 @@ static const char *module_of(const struct svg_graph *graph, const struct flame_n
 
 static void write_tooltip(const struct svg_graph *graph, const struct flame_node *node, FILE *out)
 {
-	double total = (double)graph->stacks.total;
+	uint64_t count = node->depth ? node->count : svg_graph_total(graph);
 	const char *module = module_of(graph, node);
 
 	svg_text(out, svg_graph_name(graph, node));
 	(void)fputs_unlocked(" (", out);
-	svg_boxes_write_count(graph, node->count, out);
+	svg_boxes_write_count(graph, count, out);
 	(void)fputs_unlocked(", ", out);
-	svg_percent(out, total > 0 ? (double)node->count / total : 0, 2);
+	svg_percent(out, graph->total > 0 ? (double)count / graph->total : 0, 2);
 	(void)putc_unlocked(')', out);
 	if (graph->is_difference) {
 		(void)putc_unlocked('\n', out);

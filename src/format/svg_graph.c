@@ -18,6 +18,7 @@ static void name_counts(const struct profile *profile, struct flame_style *style
 	const char *name = counted->type ? profile_string(profile, counted->type) : "samples";
 	struct folded_scale scale = folded_scale_of(profile);
 
+	style->total *= (double)scale.factor;
 	if (scale.decimals)
 		style->factor /= (double)scale.factor;
 	else if (counted->unit)
@@ -73,14 +74,16 @@ static double least_width(const struct svg_graph *graph)
 static int lay_out(struct svg_graph *graph)
 {
 	struct flame_shape shape = {.flamechart = graph->style.flamechart};
-	double all;
+	double total = (double)graph->stacks.total;
 
 	if (graph->is_difference && graph->scale.before_all > 0)
 		shape.other_weight = graph->scale.after_all > 0
 					     ? graph->scale.after_all / graph->scale.before_all
 					     : 1;
-	all = (double)graph->stacks.total + shape.other_weight * (double)graph->stacks.others_total;
-	graph->full_width = fmax(all, graph->style.total);
+	graph->total = fmax(total, graph->style.total);
+	graph->full_width = total + shape.other_weight * (double)graph->stacks.others_total;
+	if (total > 0)
+		graph->full_width *= graph->total / total;
 	shape.least_width = least_width(graph);
 	if (!(graph->style.minwidth > 0) && !(graph->style.minwidth_percent > 0))
 		shape.max_nodes = SVG_MAX_BOXES;
@@ -231,6 +234,13 @@ void svg_graph_clear(struct svg_graph *graph)
 	free(graph->category_of_word);
 	free(graph->category_of_depth);
 	graph->category_of_word = graph->category_of_depth = NULL;
+}
+
+uint64_t svg_graph_total(const struct svg_graph *graph)
+{
+	if (graph->total <= (double)graph->stacks.total)
+		return graph->stacks.total;
+	return graph->total < 1e19 ? (uint64_t)(graph->total + 0.5) : UINT64_MAX;
 }
 
 const char *svg_graph_name(const struct svg_graph *graph, const struct flame_node *node)

@@ -28,6 +28,7 @@ struct svg_graph {
 	struct named_stacks stacks;
 	struct flame_nodes nodes;
 	double full_width; /* what is as wide as the frames, in the nodes' measure */
+	double total;	   /* the same in counts, of a difference those after: shares are of it */
 
 	bool is_difference;
 	struct difference_scale scale; /* likewise */
@@ -55,6 +56,9 @@ const char *svg_graph_name(const struct svg_graph *graph, const struct flame_nod
  * since callers' are remembered.
  */
 uint32_t svg_graph_category(struct svg_graph *graph, const struct flame_node *node);
+
+/* What the root stands for: all there is, or more where the style has a larger total. */
+uint64_t svg_graph_total(const struct svg_graph *graph);
 
 struct difference svg_graph_difference(const struct svg_graph *graph,
 				       const struct flame_node *node);

@@ -329,6 +329,21 @@ await pageTest("page", async (test) => {
 		assert.equal(await page.evaluate("document.getElementById('value').options.length"), 3);
 		page.assertClean();
 	});
+	await test("sums are told with their unit, whatever it is", async (page) => {
+		const told = {};
+		for (const unit of ["\u00b5s", "megabytes", "constructor", "<b>\u202e", "count"]) {
+			writeProfile(scratch("unit.pb.gz"), { types: [["wait", unit]], samples: [{ stack: ["f@app"], values: [5007] }] });
+			stook("flame", scratch("unit.pb.gz"), "-q", "-o", scratch("unit.html"));
+			await open(page, scratch("unit.html"));
+			told[unit] = await textOf(page, "subtitle");
+			page.assertClean();
+		}
+		assert.deepEqual(told, {
+			"\u00b5s": "5.01 ms of wait", megabytes: "5,007 megabytes, the sum of wait",
+			constructor: "5,007 constructor, the sum of wait",
+			"<b>\u202e": "5,007 <b>\u2039U+202E\u203a, the sum of wait", count: "5,007 wait",
+		});
+	});
 	await test("a difference: more, less, new, gone, and what may be chance", async (page) => {
 		writeFileSync(scratch("two.folded"),
 			["same 4000 4010", "more 1000 2000", "less 2000 1000", "gone 700 0", "new 0 690"]
@@ -368,9 +383,9 @@ await pageTest("page", async (test) => {
 				"[...stook.tree().depth.keys()].slice(1).map((i) => stook.frames.change(stook.tree(), i).kind).some(Boolean)");
 		}
 		assert.deepEqual(kinds, { "": true, "--by-time": true, "--confidence 99.9999": false });
-		assert.equal(await textOf(page, "subtitle"), "600 samples");
+		assert.equal(await textOf(page, "subtitle"), "600 samples before, 600 samples after");
 		assert.equal(await page.evaluate("document.title"), "Difference: before.pb.gz \u2192 after.pb.gz");
-		assert.match(await textOf(page, "legend"), /^moreless\+ new\u2212 gonemaybe by chancewidth: before and after together$/);
+		assert.match(await textOf(page, "legend"), /^more, \+ newless, \u2212 gonemaybe by chancewidth: before and after together$/);
 		page.assertClean();
 	});
 	await test("kinds have the names and hues that a picture has", async (page) => {

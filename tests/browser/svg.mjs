@@ -22,6 +22,14 @@ const shown = `Object.fromEntries([...document.querySelectorAll("#frames rect")]
 const boxNamed = (name) => `[...document.querySelectorAll("#frames rect")]
 	.find((box) => box.parentNode.firstChild.textContent.startsWith(${JSON.stringify(name)} + " ("))`;
 
+// To the left upper corner of the box; returns where that is.
+async function pointAt(page, name) {
+	const { x, y } = await page.evaluate(`(({ x, y }) => ({ x: x + 5, y: y + 5 }))(
+		${boxNamed(name)}.getBoundingClientRect())`);
+	await page.move(x, y);
+	return { x, y };
+}
+
 async function clickBox(page, name) {
 	const { x, y } = await page.evaluate(`(() => {
 		const at = ${boxNamed(name)}.getBoundingClientRect();
@@ -67,12 +75,46 @@ await pageTest("svg", async (test, page) => {
 		assert(boxes[`<b>&"]]>'(anonymous namespace)::f(int)`]);
 	});
 	await test("tells details under the pointer", async () => {
-		const { x, y } = await page.evaluate(`(({ x, y }) => ({ x, y }))(
-			${boxNamed("memcpy")}.getBoundingClientRect())`);
-		await page.move(x + 5, y + 5);
+		await pointAt(page, "memcpy");
 		assert.equal(await textOf(page, "details"), "Function: memcpy (400 samples, 40.00%)");
 		await page.move(5, 5);
 		assert.equal((await textOf(page, "details")).trim(), "");
+	});
+	await test("a drag selects none of the boxes' texts; those around them can be", async () => {
+		const selected = () => page.evaluate("String(getSelection())");
+		const from = await pointAt(page, "memcpy");
+		await page.drag(from, { x: from.x + 600, y: from.y + 60 });
+		assert.equal((await selected()).trim(), "");
+		await page.evaluate(`getSelection().selectAllChildren(document.getElementById("subtitle"))`);
+		assert.equal(await selected(), "1,000 samples");
+		await page.evaluate(`(() => {
+			document.getElementById("details").textContent = "told";
+			getSelection().selectAllChildren(document.getElementById("details"));
+		})()`);
+		assert.equal(await selected(), "told");
+		await page.open(file);
+	});
+	await test("Tab goes to the boxes at once", async () => {
+		const at = `(({ id, localName }) => id || localName)(document.activeElement)`;
+		const stops = [];
+		for (let i = 0; i < 3; i++) {
+			await page.press("Tab");
+			stops.push(await page.evaluate(at));
+		}
+		assert.deepEqual(stops, ["search", "fold", "rect"]);
+		assert.match(await textOf(page, "details"), /^Function: all \(1,000 samples/);
+		await page.open(file);
+	});
+	await test("shares are of --total", async () => {
+		stook("flame", input, "--total", "2000", "-o", scratch("total.svg"));
+		await page.open(scratch("total.svg"));
+		await pointAt(page, "memcpy");
+		assert.equal(await textOf(page, "details"), "Function: memcpy (400 samples, 20.00%)");
+		await page.press("Control+f");
+		await page.type("memcpy");
+		await page.press("Enter");
+		assert.equal(await textOf(page, "matched"), "Matched: 20.0%");
+		await page.open(file);
 	});
 	await test("zooms by a click, and resets", async () => {
 		await clickBox(page, "parse");

@@ -11,7 +11,6 @@
 #include "format/palette.h"
 #include "format/palette_map.h"
 #include "format/svg.h"
-#include "format/svg_text.h"
 #include "profile/categories.h"
 #include "profile/comparison.h"
 #include "profile/difference.h"
@@ -164,6 +163,64 @@ TEST(svg_is_wider_than_all_there_is)
 	cleanup_free char *text = draw(profile, &style, NULL);
 
 	CHECK(strstr(text, "width=\"49.5%\"") != NULL); /* the server's 99 */
+	CHECK(strstr(text, "<title>server (99 samples, 49.50%)</title>") != NULL);
+	CHECK(strstr(text, "<title>all (200 samples, 100.00%)</title>") != NULL);
+	CHECK(strstr(text, ">100 samples; the whole width stands for 200 samples</text>") != NULL);
+	CHECK(!svg_ignores_total(profile, &style));
+	profile_free(profile);
+}
+
+TEST(svg_is_not_less_wide_than_all_there_is)
+{
+	struct profile *profile = make_lines(server_lines);
+	const struct flame_style style = {.total = 99}, none = {.total = 0};
+	cleanup_free char *text = draw(profile, &style, NULL);
+	cleanup_free char *plain = draw(profile, &none, NULL);
+
+	CHECK_STR(text, plain);
+	CHECK(svg_ignores_total(profile, &style) && !svg_ignores_total(profile, &none));
+	profile_free(profile);
+}
+
+static void count_sum(struct profile *profile, const char *type, const char *unit)
+{
+	struct profile_origin origin = {.period = 1};
+
+	origin.counted.type = (uint32_t)profile_add_string(profile, type);
+	origin.counted.unit = (uint32_t)profile_add_string(profile, unit);
+	profile_set_origin(profile, &origin);
+}
+
+/* Weights with two decimals: the total is in what was read. */
+TEST(svg_total_is_of_weights_as_they_were_read)
+{
+	struct profile *profile = make_lines(server_lines);
+	const struct flame_style style = {.total = 2}, less = {.total = 0.5};
+	char *text;
+
+	count_sum(profile, "weight", "1/100");
+	text = draw(profile, &style, NULL);
+	CHECK(strstr(text, "width=\"49.5%\"") != NULL);
+	CHECK(strstr(text, ">1, the sum of weight; the whole width stands for 2,"));
+	CHECK(!svg_ignores_total(profile, &style) && svg_ignores_total(profile, &less));
+	free(text);
+	profile_free(profile);
+}
+
+TEST(svg_says_what_a_sum_is_of)
+{
+	struct profile *profile = make_lines(server_lines);
+	const struct flame_style style = {.countname = "x"};
+	char *text;
+
+	count_sum(profile, "wait", "<hours>");
+	text = draw(profile, NULL, NULL);
+	CHECK(strstr(text, ">100 &lt;hours&gt;, the sum of wait</text>") != NULL);
+	CHECK(strstr(text, "<title>all (100 &lt;hours&gt;, 100.00%)</title>") != NULL);
+	free(text);
+	text = draw(profile, &style, NULL);
+	CHECK(strstr(text, ">100 x</text>") != NULL);
+	free(text);
 	profile_free(profile);
 }
 
@@ -235,6 +292,7 @@ TEST(svg_of_a_difference_says_of_what)
 
 	CHECK(strstr(text,
 		     ">Differential Flame Graph: old&lt;.folded \xe2\x86\x92 new.folded</text>"));
+	CHECK(strstr(text, ">9,000 samples before, 10,000 samples after</text>") != NULL);
 	CHECK(strstr(text, ">maybe by chance</text>") &&
 	      strstr(text, ">width: before and after together</text>"));
 	free(text);
@@ -259,6 +317,18 @@ TEST(svg_of_a_difference_is_as_sure_as_was_asked_for)
 	CHECK(strstr(text,
 		     "<title>same (3,000 samples, 30.00%)\nbefore 300/s, after 150/s: -150/s"));
 	free(text);
+	profile_free(profile);
+}
+
+/* The whole width stands for so many samples after, so all boxes are half as wide. */
+TEST(svg_of_a_difference_may_be_wider)
+{
+	struct profile *profile = make_difference();
+	const struct flame_style style = {.total = 20000};
+	cleanup_free char *text = draw(profile, &style, NULL);
+
+	CHECK(strstr(text, "<title>all (20,000 samples, 100.00%)") != NULL);
+	CHECK(strstr(strstr(text, "<title>app (10,000 samples, 50.00%)"), " width=\"50%\""));
 	profile_free(profile);
 }
 
@@ -321,49 +391,4 @@ TEST(svg_survives_failing_allocations)
 	CHECK_EQ(result, 0);
 	(void)fclose(out);
 	profile_free(profile);
-}
-
-static void check_number(double number, unsigned decimals, const char *wanted)
-{
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
-
-	svg_number(out, number, decimals);
-	(void)fclose(out);
-	CHECK_STR(text, wanted);
-	free(text);
-}
-
-TEST(svg_numbers)
-{
-	check_number(0, 6, "0");
-	check_number(12.5, 6, "12.5");
-	check_number(1.0 / 3, 6, "0.333333");
-	check_number(99.9999999, 6, "100");
-	check_number(10, 0, "10");
-	check_number(100.04, 1, "100");
-	check_number(-1, 3, "0");
-	check_number(0.000001, 6, "0.000001");
-}
-
-static void check_cut(const char *text, size_t characters, const char *wanted)
-{
-	char *written = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&written, &nr);
-
-	svg_text_cut(out, text, characters);
-	(void)fclose(out);
-	CHECK_STR(written, wanted);
-	free(written);
-}
-
-TEST(svg_texts_are_cut)
-{
-	check_cut("abcdef", 6, "abcdef");
-	check_cut("abcdef", 5, "abc..");
-	check_cut("a<cdef", 5, "a&lt;c..");
-	check_cut("\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6", 3, "\xc3\xb6..");
-	check_cut("\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6", 4, "\xc3\xb6\xc3\xb6\xc3\xb6\xc3\xb6");
 }

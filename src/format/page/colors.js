@@ -165,10 +165,8 @@ class Palette {
 		const more = this.ofChange(CHANGE.more, 1);
 		const less = this.ofChange(CHANGE.less, 1);
 		return [
-			["more", more],
-			["less", less],
-			["+ new", more],
-			["\u2212 gone", less],
+			["more, + new", more],
+			["less, \u2212 gone", less],
 			["maybe by chance", this.ofChange(CHANGE.none, 0)],
 			[`width: ${width === "both" ? "before and after together" : width}`, null],
 		];

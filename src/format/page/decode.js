@@ -125,8 +125,10 @@ function functionsOfColumns(columns) {
 function modelOfColumns(about, columns) {
 	const texts = columns.texts("texts");
 	const modules = columns.numbers("modules");
+	const values = about.values.map((value) =>
+		({ ...value, type: showUnseen(value.type), unit: showUnseen(value.unit) }));
 	const model = {
-		about,
+		about: { ...about, values },
 		texts,
 		modules: Array.from(modules, (text) => texts[text]),
 		functions: functionsOfColumns(columns),

@@ -126,8 +126,10 @@ function showHeading(app) {
 	const { about } = app.model;
 	const parts = originFacts(about).filter(([what]) => ["Event", "Rate", "Duration"].includes(what));
 	const value = app.value();
+	const { total, otherTotal } = app.tree();
+	const after = formatTotal(total[0], value);
 	byId("subtitle").textContent = [
-		formatWithName(app.tree().total[0], value),
+		otherTotal ? `${formatTotal(otherTotal[0], value)} before, ${after} after` : after,
 		...parts.map(([, text]) => text),
 	].join(" \u00b7 ");
 }

@@ -28,7 +28,11 @@ function start() {
 	});
 	frames.addEventListener('mouseover', (event) => tell(boxOf(event)));
 	frames.addEventListener('mouseout', () => tell(-1));
-	frames.addEventListener('focusin', (event) => tell(boxOf(event)));
+	/* Not the frames' own: an element that listens for the focus can have it in Chromium. */
+	document.addEventListener('focusin', (event) => {
+		if (frames.contains(event.target))
+			tell(boxOf(event));
+	});
 	document.addEventListener('keydown', press);
 	/* Not only the window's: a scroll bar that comes later makes a picture narrower, too. */
 	new ResizeObserver(fit).observe(picture);

@@ -3,17 +3,28 @@
 
 const wholeNumber = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
-const SCALES = {
+const SCALES = new Map(Object.entries({
 	nanoseconds: [[1, "ns"], [1e3, "\u00b5s"], [1e6, "ms"], [1e9, "s"]],
 	microseconds: [[1, "\u00b5s"], [1e3, "ms"], [1e6, "s"]],
 	milliseconds: [[1, "ms"], [1e3, "s"]],
 	seconds: [[1, "s"]],
 	bytes: [[1, "B"], [1024, "KiB"], [1024 ** 2, "MiB"], [1024 ** 3, "GiB"], [1024 ** 4, "TiB"]],
+}));
+
+/* As others spell them; format/amount.c says why a kilobyte is not among them. */
+const UNIT_NAMES = {
+	nanoseconds: ["nanosecond", "ns"],
+	microseconds: ["microsecond", "us", "\u00b5s", "\u03bcs"],
+	milliseconds: ["millisecond", "ms"],
+	seconds: ["second", "s"],
+	bytes: ["byte", "B"],
 };
+for (const [unit, names] of Object.entries(UNIT_NAMES))
+	for (const name of names) SCALES.set(name, SCALES.get(unit));
 
 /* "12,345", "1.23 ms", "4.5 MiB" */
 function formatAmount(amount, unit) {
-	const scales = SCALES[unit];
+	const scales = SCALES.get(unit);
 	if (!scales) return wholeNumber.format(amount);
 	let [factor, name] = scales[0];
 	for (const scale of scales) if (Math.abs(amount) >= scale[0]) [factor, name] = scale;
@@ -24,10 +35,17 @@ function formatAmount(amount, unit) {
 
 /* With the unit's or type's name behind bare numbers: "12,345 samples". */
 function formatWithName(amount, value) {
-	if (SCALES[value.unit]) return formatAmount(amount, value.unit);
+	if (SCALES.has(value.unit)) return formatAmount(amount, value.unit);
 	const many = value.unit && value.unit !== "count" ? value.unit : value.type;
 	const name = amount === 1 && many.endsWith("s") ? many.slice(0, -1) : many;
 	return `${formatAmount(amount, value.unit)} ${name}`;
+}
+
+/* And of a sum, what it is of: "9.97 s of cpu", "7 hours, the sum of wall". */
+function formatTotal(amount, value) {
+	const text = formatWithName(amount, value);
+	if (!value.unit || value.unit === "count" || value.unit === value.type) return text;
+	return SCALES.has(value.unit) ? `${text} of ${value.type}` : `${text}, the sum of ${value.type}`;
 }
 
 function formatPercent(part, of) {
@@ -63,5 +81,5 @@ function formatChange(difference, byTime, unit) {
 }
 
 function formatRate(rate, unit) {
-	return SCALES[unit] ? `${formatAmount(rate, unit)}/s` : `${rate.toFixed(rate < 10 ? 2 : 1)}/s`;
+	return SCALES.has(unit) ? `${formatAmount(rate, unit)}/s` : `${rate.toFixed(rate < 10 ? 2 : 1)}/s`;
 }
