@@ -64,6 +64,14 @@ static bool is_bytes(const struct profile *profile)
 	return unit && is_one_of(unit, byte_names, ARRAY_SIZE(byte_names));
 }
 
+/* Of one event of several. */
+static bool is_samples(const struct profile *profile)
+{
+	const char *unit = amount_unit(profile);
+
+	return unit && !strcmp(unit, "samples");
+}
+
 /* Nanoseconds of one of a sum's units; 0: it is none of time, or `most` of it are too many. */
 static uint64_t unit_ns(const struct profile *profile, uint64_t most)
 {
@@ -156,7 +164,9 @@ static void write_sum(const struct profile *profile, const char *number, char bu
 	const char *unit = foreign_unit(profile);
 	char cleaned[UNIT_BYTES];
 
-	if (unit)
+	if (is_samples(profile))
+		(void)snprintf(buffer, AMOUNT_BYTES, "%s samples of ", number);
+	else if (unit)
 		(void)snprintf(buffer, AMOUNT_BYTES, "%s %s, the sum of ", number,
 			       clean_unit(unit, cleaned));
 	else
@@ -208,6 +218,8 @@ const char *amount_heading(const struct profile *profile)
 		return report_rows_counted(profile);
 	if (column_unit_ns(profile))
 		return unit_of_column(profile)->heading;
+	if (is_samples(profile))
+		return "samples";
 	return is_bytes(profile) ? "sum, bytes" : "sum";
 }
 

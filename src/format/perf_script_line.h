@@ -39,6 +39,9 @@ bool perf_script_header(const char *line, size_t nr, struct perf_header *ret);
 /* Whether it can hardly be anything else. */
 bool perf_header_is_sure(const struct perf_header *header);
 
+/* Whether a frame with its file follows, as it does without call stacks. */
+bool perf_header_has_frame(const struct perf_header *header);
+
 struct perf_frame {
 	uint64_t address;
 	struct perf_text symbol; /* without its offset; may be [unknown] */
@@ -49,17 +52,5 @@ bool perf_script_frame(const char *line, size_t nr, struct perf_frame *ret);
 
 /* `  FILE.c:LINE`; others, of frames without a known source, are taken too and give no file. */
 bool perf_script_place(const char *line, size_t nr, struct perf_text *ret_file, uint32_t *ret_line);
-
-/* Where a frame's code lies, by the name of its file. */
-enum perf_code {
-	PERF_CODE_UNKNOWN,
-	PERF_CODE_FILE,
-	PERF_CODE_VDSO,
-	PERF_CODE_KERNEL,
-	PERF_CODE_RUN_TIME, /* made at run time */
-	PERF_CODE_INLINED,  /* in the frame that follows */
-};
-
-enum perf_code perf_script_code(const struct perf_frame *frame);
 
 #endif

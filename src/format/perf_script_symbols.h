@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/strings.h"
+#include "format/perf_script_code.h"
 #include "format/perf_script_line.h"
 #include "profile/profile.h"
 

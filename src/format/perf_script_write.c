@@ -6,14 +6,17 @@
 #include <string.h>
 
 #include "base/stream.h"
+#include "format/perf_script_comments.h"
+#include "format/perf_script_words.h"
+#include "format/pprof_values.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"
 
 struct writer {
 	const struct profile *profile;
 	const struct format_options *options;
-	const char *events[PROFILE_MAX_VALUES]; /* by the number of the value */
-	size_t nr_events;
+	struct perf_words words;
+	size_t multiple; /* the value that has no entries: it is the count times the period; or 0 */
 	uint64_t nr_entries, nr_written;
 	FILE *out;
 };
@@ -37,23 +40,29 @@ static void put_name(struct writer *writer, uint32_t string)
 	put_text(writer, string ? profile_string(writer->profile, string) : "[unknown]");
 }
 
-/* At the beginning of a line a blank would make it a frame, and a # a comment. */
-static void put_comm(struct writer *writer, uint32_t string)
+/*
+ * Readers take a blank at the beginning of a line for a frame, a # for a comment, and blanks behind
+ * the name for what comes before the next field. So these are written as /proc/mounts has them.
+ */
+static bool is_escaped(const char *text, const char *at)
 {
-	const char *text = profile_string(writer->profile, string);
+	bool is_first = at == text, is_last = !at[1];
 
-	if (*text == ' ' || *text == '#') {
-		(void)putc_unlocked('?', writer->out);
-		text++;
-	}
-	put_text(writer, string ? text : "[unknown]");
+	return is_control(*at) || *at == '\\' || (*at == '#' && is_first) ||
+	       (*at == ' ' && (is_first || is_last));
 }
 
-/* One word. */
-static void put_event(struct writer *writer, const char *text)
+static void put_comm(struct writer *writer, uint32_t string)
 {
-	for (; *text; text++)
-		(void)putc_unlocked(is_control(*text) || *text == ' ' ? '_' : *text, writer->out);
+	const char *text = profile_string(writer->profile, string), *at;
+
+	if (!string)
+		put_name(writer, string);
+	for (at = text; *at; at++)
+		if (is_escaped(text, at))
+			(void)fprintf(writer->out, "\\%03o", (unsigned char)*at);
+		else
+			(void)putc_unlocked(*at, writer->out);
 }
 
 /* --- frames -----------------------------------------------------------------------------------
@@ -147,7 +156,7 @@ static uint64_t time_of(const struct writer *writer, const struct sample *sample
 	return profile_origin(writer->profile)->time_ns / 1000 + spread_us(writer);
 }
 
-static void put_entry(struct writer *writer, const struct sample *sample, const char *event,
+static void put_entry(struct writer *writer, const struct sample *sample, size_t value,
 		      uint64_t period)
 {
 	uint64_t time_us = time_of(writer, sample);
@@ -157,10 +166,17 @@ static void put_entry(struct writer *writer, const struct sample *sample, const 
 	put_ids(writer, &sample->labels);
 	(void)fprintf(writer->out, " %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", time_us / 1000000,
 		      time_us % 1000000, period);
-	put_event(writer, event);
+	perf_words_put(&writer->words, value, writer->out);
 	(void)fputs_unlocked(": \n", writer->out);
 	put_frames(writer, sample);
 	(void)putc_unlocked('\n', writer->out);
+}
+
+static uint64_t period_of(const struct writer *writer, uint32_t sample, size_t value)
+{
+	if (value && value == writer->multiple)
+		return 0;
+	return profile_value(writer->profile, sample, value);
 }
 
 /* How many there will be: times are spread over them. */
@@ -171,8 +187,8 @@ static uint64_t count_entries(const struct writer *writer)
 	uint32_t sample;
 
 	for (sample = 0; sample < nr; sample++)
-		for (i = 0; i < writer->nr_events; i++)
-			nr_entries += profile_value(writer->profile, sample, i) != 0;
+		for (i = 0; i < writer->words.nr; i++)
+			nr_entries += period_of(writer, sample, i) != 0;
 	return nr_entries;
 }
 
@@ -181,36 +197,33 @@ static void put_sample(struct writer *writer, uint32_t number)
 	const struct sample *sample = profile_sample(writer->profile, number);
 	size_t i;
 
-	for (i = 0; i < writer->nr_events; i++) {
-		uint64_t period = profile_value(writer->profile, number, i);
+	for (i = 0; i < writer->words.nr; i++) {
+		uint64_t period = period_of(writer, number, i);
 
 		if (period)
-			put_entry(writer, sample, writer->events[i], period);
+			put_entry(writer, sample, i, period);
 	}
 }
 
 /* --- the whole --------------------------------------------------------------------------------
  */
 
-/* Counts are of the event, whether they are samples or its sum. */
-static const char *first_event(const struct profile *profile)
+/* As "cpu" is beside samples, of the event's name and unit, in pprof files. */
+static size_t find_multiple(const struct profile *profile)
 {
 	const struct profile_origin *origin = profile_origin(profile);
-	uint32_t event = origin->counted.type ? origin->counted.type : origin->event;
+	size_t nr = profile_nr_values(profile), i;
 
-	return event ? profile_string(profile, event) : "samples";
-}
+	if (!origin->period || profile_is_sum(profile))
+		return 0;
+	for (i = 1; i < nr; i++) {
+		struct value_type type = profile_value_type(profile, i);
 
-static void find_events(struct writer *writer)
-{
-	size_t nr = profile_nr_values(writer->profile);
-
-	writer->events[writer->nr_events++] = first_event(writer->profile);
-	for (; writer->nr_events < nr; writer->nr_events++) {
-		struct value_type type = profile_value_type(writer->profile, writer->nr_events);
-
-		writer->events[writer->nr_events] = profile_string(writer->profile, type.type);
+		if (type.type == origin->event && type.unit == origin->unit &&
+		    pprof_values_are_multiples(profile, i, 0, origin->period))
+			return i;
 	}
+	return 0;
 }
 
 int perf_script_write(const struct profile *profile, const struct format_options *options,
@@ -220,9 +233,12 @@ int perf_script_write(const struct profile *profile, const struct format_options
 	size_t nr = profile_nr_samples(profile);
 	uint32_t i;
 
-	find_events(&writer);
-	writer.nr_entries = count_entries(&writer);
 	errno = 0;
+	perf_words_init(&writer.words, profile);
+	writer.multiple = find_multiple(profile);
+	writer.nr_entries = count_entries(&writer);
+	perf_comments_write(profile, &writer.words, writer.multiple,
+			    options->labels & PERF_COMMENT_LABELS, out);
 	for (i = 0; i < nr && !ferror_unlocked(out); i++)
 		put_sample(&writer, i);
 	return stream_finish(out);

@@ -35,6 +35,7 @@ seeds_perf() {
 	seed samples 'a 1 1.5: 4 cycles: \n\na 1 1.6: 5 samples: \n\na 1 1.7: 6 cycles: \n\n'
 	seed old 'a 19983 cycles: \nff read ([kernel.kallsyms])\nfe main (/bin/a)\n'
 	seed comm 'a \n\t 11f7 work\n\t 2724a (/bin/a)\n\n'
+	seed told '# stook: labels: comm\n# stook: sampled: every 10 nanoseconds of cpu\n# stook: periods of cpu: count of samples\n# stook: for each sample: 10 nanoseconds of cpu\n# stook: periods of b~2: bytes of b\n\n\\040a 0 1.5: 3 cpu: \n\t 1 f (/bin/a)\n\na 0 1.5: 4 b~2: \n\n'
 	seed branches "$head"' 0x1/0x2/P/-/-/0\n# comment\n?? \n\n'
 }
 

@@ -68,6 +68,11 @@ TEST(amount_leaves_out_what_only_counts)
 	check_sum("wait", "a;f 5007", "5,007, the sum of ", "sum", "5,007");
 }
 
+TEST(amount_of_one_event_of_several)
+{
+	check_sum("samples", "a;f 5007", "5,007 samples of ", "samples", "5,007");
+}
+
 TEST(amount_of_a_foreign_unit_is_text_in_markdown)
 {
 	struct profile *profile = make_sum("wait", "<b>*", "a;f 5007");

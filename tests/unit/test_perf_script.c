@@ -1,4 +1,4 @@
-/* format/perf_script_*: the shapes of perf's text, and that what is written can be read. */
+/* format/perf_script_*: the shapes of perf's text, and what is read out of it. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,19 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded.h"
+#include "format/perf_script_code.h"
 #include "format/perf_script_line.h"
 #include "format/perf_script_read.h"
-#include "format/perf_script_write.h"
 #include "profile/profile_values.h"
-#include "unit/make_profile.h"
+#include "unit/perf_script_text.h"
 
 /* --- lines ------------------------------------------------------------------------------------ */
-
-static bool is_text(struct perf_text text, const char *wanted)
-{
-	return text.nr == strlen(wanted) && !memcmp(text.at, wanted, text.nr);
-}
 
 static struct perf_header header_of(const char *line)
 {
@@ -159,30 +153,6 @@ TEST(perf_script_lines_cut_off)
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static struct profile *read_text(const char *text, struct format_notes *notes)
-{
-	struct profile *profile = profile_new();
-	struct error error = {0};
-	FILE *in = fmemopen((void *)text, strlen(text), "r");
-
-	CHECK_EQ(perf_script_read(in, profile, notes, &error), 0);
-	(void)fclose(in);
-	return profile;
-}
-
-static void check_folded(const struct profile *profile, unsigned labels, const char *wanted)
-{
-	const struct format_options options = {.labels = labels, .annotate = true, .lines = true};
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
-
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK_STR(text, wanted);
-	free(text);
-}
-
 static void check_read(const char *text, const char *wanted)
 {
 	struct format_notes notes;
@@ -266,6 +236,7 @@ TEST(perf_script_events_are_values)
 		read_text("a 1/1 [000] 1.0: 10 cycles: \n\t 1 main (/bin/a)\n\n"
 			  "a 1/1 [000] 3.5: 7 page-faults: \n\t 1 main (/bin/a)\n\n"
 			  "a 1/1 [000] 2.5: 3 page-faults: \n\t 1 other (/bin/a)\n\n"
+			  "a 1/1 [000] 2.6: 10 cycles: \n\t 1 main (/bin/a)\n\n"
 			  "a 1/1 [000] 2.0: sched:x: y z\n\t 1 main (/bin/a)\n\n",
 			  &notes);
 	int faults = profile_find_value(profile, "page-faults");
@@ -279,7 +250,7 @@ TEST(perf_script_events_are_values)
 	CHECK_EQ(profile_origin(profile)->period, 10);
 	CHECK_EQ(profile_origin(profile)->duration_ns, 2500000000);
 	CHECK(profile_is_sum(profile));
-	check_folded(profile, LABEL_COMM | LABEL_PID | LABEL_TID, "a-1/1;main 10\n");
+	check_folded(profile, LABEL_COMM | LABEL_PID | LABEL_TID, "a-1/1;main 20\n");
 	profile_free(profile);
 }
 
@@ -322,8 +293,117 @@ TEST(perf_script_counts_samples_beside_periods)
 	profile = read_text(own, &notes);
 	CHECK_EQ(profile_nr_values(profile), 1);
 	CHECK_EQ(notes.nr_events, 1);
+	CHECK(!profile_is_sum(profile));
 	CHECK_EQ(profile_total(profile), 12);
 	profile_free(profile);
+}
+
+static uint64_t value_total(const struct profile *profile, const char *type)
+{
+	int number = profile_find_value(profile, type);
+
+	CHECK(number >= 0);
+	return profile_value_total(profile, (size_t)number);
+}
+
+/* Faults of the start come first, but the clock was asked for. */
+TEST(perf_script_most_samples_are_the_count)
+{
+	struct format_notes notes;
+	struct profile *profile = read_text("a 1 1.0: 1 faults: \n\t 1 f (/bin/a)\n\n"
+					    "a 1 1.1: 9 misses: \n\t 1 f (/bin/a)\n\n"
+					    "a 1 1.2: 5 cpu-clock: \n\t 1 f (/bin/a)\n\n"
+					    "a 1 1.3: 5 cpu-clock: \n\t 1 g (/bin/a)\n\n",
+					    &notes);
+	static const char *const types[] = {"cpu-clock", "samples", "faults", "misses"};
+	size_t i;
+
+	CHECK_EQ(profile_nr_values(profile), 4);
+	for (i = 0; i < 4; i++)
+		CHECK_STR(type_text(profile, i), types[i]);
+	CHECK_STR(unit_text(profile, 0), "nanoseconds");
+	CHECK_EQ(profile_total(profile), 10);
+	CHECK_EQ(value_total(profile, "misses"), 9);
+	CHECK_EQ(profile_origin(profile)->period, 5);
+	CHECK_STR(profile_string(profile, profile_origin(profile)->event), "cpu-clock");
+	profile_free(profile);
+	profile = read_text("a 1 1.0: x: \n\t 1 f (/bin/a)\n\na 1 1.1: y: \n\n", &notes);
+	CHECK_STR(type_text(profile, 0), "x"); /* which came first of as many */
+	profile_free(profile);
+}
+
+TEST(perf_script_events_without_periods)
+{
+	struct format_notes notes;
+	struct profile *profile = read_text("a 1 1.0: faults: \n\t 1 f (/bin/a)\n\n"
+					    "a 1 1.1: clock: \n\t 1 f (/bin/a)\n\n"
+					    "a 1 1.2: clock: \n\t 1 g (/bin/a)\n\n",
+					    &notes);
+
+	CHECK_EQ(notes.nr_events, 2);
+	CHECK_EQ(profile_nr_values(profile), 3);
+	CHECK_EQ(value_total(profile, "clock"), 2);
+	CHECK_EQ(value_total(profile, "faults"), 1);
+	CHECK_EQ(value_total(profile, "samples"), 3);
+	CHECK_STR(unit_text(profile, 0), "samples");
+	CHECK_EQ(profile_origin(profile)->period, 0);
+	profile_free(profile);
+	profile = read_text("a 1 1.0: clock: \n\t 1 f (/bin/a)\n\nwhat\n\n", &notes);
+	CHECK_EQ(notes.nr_events, 1);
+	CHECK_EQ(profile_nr_values(profile), 1);
+	CHECK(!profile_is_sum(profile));
+	CHECK_STR(profile_string(profile, profile_origin(profile)->event), "clock");
+	profile_free(profile);
+}
+
+TEST(perf_script_events_without_names)
+{
+	struct format_notes notes;
+	struct profile *profile = read_text("a 1 1.5: 2 cycles: \n\na 1 1.6: 5\n\n", &notes);
+
+	CHECK_EQ(profile_nr_values(profile), 3);
+	CHECK_EQ(value_total(profile, "cycles"), 2);
+	CHECK_EQ(value_total(profile, "samples"), 2);
+	CHECK_EQ(value_total(profile, "events"), 5);
+	profile_free(profile);
+}
+
+TEST(perf_script_without_stacks_and_times)
+{
+	check_read("              sh 18048  ffffffff81 elf_load ([kernel.kallsyms])\n"
+		   "              dd 18048      7fcd _start (/lib/ld.so)\n"
+		   " redis-benchmark 18049      7fce main (/bin/redis)\n",
+		   "dd;_start 1\nredis-benchmark;main 1\nsh;elf_load_[k] 1\n");
+	check_read("   sh 18048 cycles:  ffffffff81 elf_load ([kernel.kallsyms])\n"
+		   "   sh 18048 cycles:  ffffffff81 elf_load ([kernel.kallsyms])\n",
+		   "sh;elf_load_[k] 2\n");
+}
+
+static void check_cut_off(const char *text, uint64_t bad_lines, const char *wanted)
+{
+	struct format_notes notes;
+	struct profile *profile = read_text(text, &notes);
+
+	CHECK_EQ(notes.bad_lines, bad_lines);
+	check_folded(profile, LABEL_COMM, wanted);
+	profile_free(profile);
+}
+
+TEST(perf_script_last_line_cut_off)
+{
+	static const char head[] = "a 5 [000] 1.0: 1 cycles: \n\tabc f+0x1 (/x)\n";
+	static const char *const ends[] = {"\tabd g+0x", "\tab", "\tabd g+0x1 (/li",
+					   "\na 5 [000] 1.0: 1 cyc"};
+	char text[128];
+	size_t i;
+
+	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		(void)snprintf(text, sizeof(text), "%s%s", head, ends[i]);
+		check_cut_off(text, 1, "a;f 1\n");
+	}
+	(void)snprintf(text, sizeof(text), "%s\tabd g+0x1 (/x)", head);
+	check_cut_off(text, 0, "a;g;f 1\n");
+	check_cut_off("a 5 1.0: cycles: \n\tabc f\n\tabd g", 0, "a;g;f 1\n");
 }
 
 TEST(perf_script_empty)
@@ -363,6 +443,9 @@ TEST(perf_script_knows_its_own)
 	CHECK(is_it("#\n\na 1 1.5: 10 cycles: \n"));
 	CHECK(is_it("a 19983 cycles:\n"));
 	CHECK(is_it("a b \n\t 11f7 work\n"));
+	CHECK(is_it("   sh 18048  ffffffff81 elf_load ([kernel.kallsyms])\n"));
+	CHECK(is_it("   sh 18048 cycles:  ffffffff81 elf_load ([kernel.kallsyms])\n"));
+	CHECK(!is_it("sh 18048 ffffffff81 f (x) 3\n"));
 	CHECK(!is_it("a b \n"));
 	CHECK(!is_it("a;b;c 3\na;b 4\n"));
 	CHECK(!is_it("a;b 12 c: 3\n"));
@@ -370,99 +453,8 @@ TEST(perf_script_knows_its_own)
 	CHECK(!is_it(""));
 }
 
-/* --- writing ---------------------------------------------------------------------------------- */
-
-static char *written(const struct profile *profile, unsigned labels)
+static void check_without_memory(const char *text)
 {
-	const struct format_options options = {.labels = labels};
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
-
-	CHECK_EQ(perf_script_write(profile, &options, out), 0);
-	(void)fclose(out);
-	return text;
-}
-
-TEST(perf_script_written)
-{
-	struct profile *profile = profile_new();
-	struct sample_labels labels = {.pid = 12, .tid = 13, .cpu = 3};
-	char *text;
-
-	(void)make_labelled(profile, labels, "#a b;main;in_[i];jit_[j];[missed] 3");
-	text = written(profile, LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU);
-	CHECK(!strncmp(text, "?a b 12/13 [003] 0.000000:          3 samples: \n", 47));
-	CHECK(strstr(text, "\t               0 [Missed Kernel Stack] ([unknown])\n\t") != NULL);
-	CHECK(strstr(text, " jit (/tmp/perf-12.map)\n\t") != NULL);
-	CHECK(strstr(text, " in (inlined)\n\t") != NULL);
-	CHECK(strstr(text, " main (/usr/lib/app)\n\n") != NULL);
-	free(text);
-	text = written(profile, LABEL_COMM);
-	CHECK(!strncmp(text, "?a b 13 0.000000:          3 samples: \n", 38));
-	free(text);
-	profile_free(profile);
-}
-
-static uint64_t duration_read_back(uint64_t time_ns, uint64_t duration_ns)
-{
-	struct profile_origin origin = {.time_ns = time_ns, .duration_ns = duration_ns};
-	struct profile *profile = profile_new(), *again;
-	struct format_notes notes;
-	char *text;
-
-	(void)make_sample(profile, "a;main 3");
-	(void)make_sample(profile, "a;main;b 3");
-	(void)make_sample(profile, "a;main;c 3");
-	profile_set_origin(profile, &origin);
-	text = written(profile, LABEL_COMM);
-	again = read_text(text, &notes);
-	duration_ns = profile_origin(again)->duration_ns;
-	free(text);
-	profile_free(again);
-	profile_free(profile);
-	return duration_ns;
-}
-
-TEST(perf_script_duration_survives)
-{
-	CHECK_EQ(duration_read_back(1763762400123456789, 12000304000), 12000304000);
-	CHECK_EQ(duration_read_back(0, 12000304000), 12000304000);
-	CHECK_EQ(duration_read_back(1763762400123456789, 0), 0);
-}
-
-TEST(perf_script_written_and_read)
-{
-	const struct format_options options = {.labels = LABEL_COMM, .annotate = true};
-	struct profile *profile = profile_new(), *again;
-	struct format_notes notes;
-	char *text, *before = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&before, &nr);
-
-	(void)make_sample(profile, "a b;[missed];sys_[k] 32");
-	(void)make_sample(profile, "a b;main;in_[i];in2_[i];f(int, char);sys_[k];vfs_[k] 16");
-	(void)make_sample(profile, "a b;main;jit_[j] 8");
-	(void)make_sample(profile, "a b;main;libc.so! 4");
-	(void)make_sample(profile, "c;!_[k] 2");
-	(void)make_sample(profile, "c 1");
-	text = written(profile, LABEL_COMM);
-	again = read_text(text, &notes);
-	CHECK_EQ(notes.bad_lines, 0);
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	check_folded(again, LABEL_COMM, before);
-	free(before);
-	free(text);
-	profile_free(again);
-	profile_free(profile);
-}
-
-TEST(perf_script_without_memory)
-{
-	static const char text[] = "a 1 1.5: 4 cycles: \n\t 1 in (inlined)\n\t 1 f (/bin/a)\n"
-				   "\t 2 a->b (/tmp/perf-1.map)\n  a.c:1\n\n"
-				   "b 1 1.5: 4 faults: \n\t 1 f (/bin/a)\n\n";
 	struct format_notes notes;
 	struct error error;
 	size_t nth = 1;
@@ -470,7 +462,7 @@ TEST(perf_script_without_memory)
 
 	do {
 		struct profile *profile = profile_new();
-		FILE *in = fmemopen((void *)text, sizeof(text) - 1, "r");
+		FILE *in = fmemopen((void *)text, strlen(text), "r");
 
 		error = (struct error){0};
 		(void)test_fail_allocation(nth++);
@@ -482,4 +474,19 @@ TEST(perf_script_without_memory)
 		profile_free(profile);
 	} while (result < 0);
 	CHECK(nth > 10);
+}
+
+TEST(perf_script_without_memory)
+{
+	check_without_memory("a 1 1.5: 4 cycles: \n\t 1 in (inlined)\n\t 1 f (/bin/a)\n"
+			     "\t 2 a->b (/tmp/perf-1.map)\n  a.c:1\n\n"
+			     "b 1 1.5: 4 faults: \n\t 1 f (/bin/a)\n\n"
+			     "b 1 1.6: 4 faults: \n\t 1 f (/bin/a)\n\n");
+	check_without_memory("a 1 1.5: cycles: \n\t 1 f (/bin/a)\n\nb 1 1.5: faults: \n\n");
+	check_without_memory("# stook: labels: comm\n"
+			     "# stook: sampled: every 10 nanoseconds of cpu\n"
+			     "# stook: periods of cpu: count of samples\n"
+			     "# stook: for each sample: 10 nanoseconds of cpu\n"
+			     "# stook: periods of b: bytes of b\n\n"
+			     "\\040a 0 1.5: 4 cpu: \n\t 1 f (/bin/a)\n\na 0 1.6: 5 b: \n\n");
 }

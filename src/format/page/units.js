@@ -45,7 +45,8 @@ function formatWithName(amount, value) {
 function formatTotal(amount, value) {
 	const text = formatWithName(amount, value);
 	if (!value.unit || value.unit === "count" || value.unit === value.type) return text;
-	return SCALES.has(value.unit) ? `${text} of ${value.type}` : `${text}, the sum of ${value.type}`;
+	const isAmount = SCALES.has(value.unit) || value.unit === "samples";
+	return isAmount ? `${text} of ${value.type}` : `${text}, the sum of ${value.type}`;
 }
 
 function formatPercent(part, of) {
