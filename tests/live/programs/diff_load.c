@@ -1,8 +1,9 @@
 /*
  * A steady load for `stook diff`: diff_load MICROSECONDS. Three functions take turns on one thread
  * until the program is killed: whole() and rest() spend 1,000 and 500 microseconds of CPU time each
- * time, part() as many as it is told. By time and not by turns, since what a turn costs depends on how
- * a loop and its stack happen to lie in memory, by up to a half from one run to the next.
+ * time, part() as many as it is told; with 0 it is not called. By time and not by turns, since what a
+ * turn costs depends on how a loop and its stack happen to lie in memory, by up to a half from one run
+ * to the next.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ NAMED void work(unsigned long us)
 
 	for (;;) {
 		whole();
-		part(us);
+		if (us)
+			part(us);
 		rest();
 		shift_phase(&seed);
 	}
