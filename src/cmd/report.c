@@ -17,8 +17,8 @@
  *	$ stook report in.perf -o out.pb.gz
  *
  * Several inputs become one profile. People are shown samples by thread name unless they ask for
- * more with --by; formats that keep labels for other programs get all there are. There is no pager: what is shown fits on a page or two, and who
- * wants one has a pipe.
+ * more with --by; formats that keep labels for other programs get all there are. There is no pager:
+ * what is shown fits on a page or two, and who wants one has a pipe.
  */
 #include <errno.h>
 

@@ -8,9 +8,9 @@
  * else was asked for follows as frames of its own, coarse before fine: `cgroup PATH`, `cpu N`.
  * Without LABEL_COMM a line begins with `pid PID`, `tid TID`, and so on.
  *
- * Functions that were inlined are frames of their own, callers first. Where source
- * lines are known and asked for a frame is `FUNCTION FILE.c:LINE`. A frame without a name is `[unknown]`, or `[deleted]`
- * if its file could not be read any more. A stack that should be there and could not be read is
+ * Functions that were inlined are frames of their own, callers first. Where source lines are known and
+ * asked for a frame is `FUNCTION FILE.c:LINE`. A frame without a name is `[unknown]`, or `[deleted]` if
+ * its file could not be read any more. A stack that should be there and could not be read is
  * `[Missed User Stack]` or `[Missed Kernel Stack]`. `;` in names becomes `:`, control characters
  * become `?`; spaces stay. No line comes twice. Lines are sorted by count, heaviest first, then by
  * text, so equal profiles give equal files. A difference has two counts a line, BEFORE COUNT, and is
@@ -19,7 +19,6 @@
 #ifndef STOOK_FORMAT_FOLDED_H
 #define STOOK_FORMAT_FOLDED_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
 #include "format/format.h"

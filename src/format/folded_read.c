@@ -155,12 +155,6 @@ static void note_deep_line(struct reader *reader)
 		reader->notes->first_deep_line = reader->lines.number;
 }
 
-/* Totals have to be numbers, too. */
-static bool has_room(const struct reader *reader, size_t value, uint64_t amount)
-{
-	return amount <= INT64_MAX - profile_value_total(reader->profile, value);
-}
-
 /* The numbers of a line, and in *nr the bytes of its stack. */
 static bool take_numbers(struct reader *reader, const struct line *line, size_t *nr,
 			 uint64_t *ret_before, uint64_t *ret_count)
@@ -174,8 +168,10 @@ static bool take_numbers(struct reader *reader, const struct line *line, size_t 
 	if (reader->before &&
 	    !folded_take_number(line->text, nr, reader->scale, ret_before, &is_lossy))
 		return false;
-	if (!has_room(reader, 0, *ret_count) ||
-	    (reader->before && !has_room(reader, reader->before, *ret_before)))
+	/* Totals have to be numbers, too. */
+	if (!profile_value_has_room(reader->profile, 0, *ret_count) ||
+	    (reader->before &&
+	     !profile_value_has_room(reader->profile, reader->before, *ret_before)))
 		return false;
 	reader->nr_lossy += is_lossy;
 	return true;

@@ -240,24 +240,17 @@ int perf_events_find(struct perf_events *events, const struct perf_header *heade
 /* --- counting -----------------------------------------------------------------------------------
  */
 
-static bool has_room(const struct profile *profile, size_t value, uint64_t more)
-{
-	uint64_t total = profile_value_total(profile, value);
-
-	return total <= INT64_MAX && more <= INT64_MAX - total;
-}
-
 bool perf_events_have_room(const struct perf_events *events, const struct perf_event *event,
 			   uint64_t weight)
 {
 	uint64_t multiple;
 
-	if (!has_room(events->profile, event->value, weight))
+	if (!profile_value_has_room(events->profile, event->value, weight))
 		return false;
 	if (event->value || !events->multiple)
 		return true;
 	return !__builtin_mul_overflow(weight, events->factor, &multiple) &&
-	       has_room(events->profile, events->multiple, multiple);
+	       profile_value_has_room(events->profile, events->multiple, multiple);
 }
 
 int perf_events_count(struct perf_events *events, struct perf_event *event, uint32_t sample,

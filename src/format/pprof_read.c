@@ -168,7 +168,7 @@ static int add_values(struct reader *reader, const struct found_sample *sample, 
 
 		if (number == PPROF_NOT_KEPT || !sample->values[i])
 			continue;
-		if (sample->values[i] > INT64_MAX - profile_value_total(reader->profile, number))
+		if (!profile_value_has_room(reader->profile, number, sample->values[i]))
 			return refuse(reader, "its values are too large");
 		if (profile_add_value(reader->profile, to, number, sample->values[i]) < 0)
 			return -ENOMEM;

@@ -76,13 +76,10 @@ static int map_value(struct merge *merge, const struct profile *from, size_t num
 	return profile_add_value_type(merge->into, &theirs);
 }
 
-/* Both totals together have to be a number that files can hold. */
 static bool has_room(const struct merge *merge, const struct profile *from, size_t theirs,
 		     size_t ours)
 {
-	uint64_t total = profile_value_total(merge->into, ours);
-
-	return total <= INT64_MAX && profile_value_total(from, theirs) <= INT64_MAX - total;
+	return profile_value_has_room(merge->into, ours, profile_value_total(from, theirs));
 }
 
 static int map_values(struct merge *merge, const struct profile *from, size_t value)

@@ -103,6 +103,13 @@ uint64_t profile_value_total(const struct profile *profile, size_t number)
 	return number ? profile->columns[number - 1].total : profile->total;
 }
 
+bool profile_value_has_room(const struct profile *profile, size_t number, uint64_t more)
+{
+	uint64_t total = profile_value_total(profile, number);
+
+	return total <= INT64_MAX && more <= INT64_MAX - total;
+}
+
 /* --- with the count ---------------------------------------------------------------------------
  */
 

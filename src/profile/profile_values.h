@@ -35,6 +35,9 @@ void profile_clear_value(struct profile *profile, size_t number); /* not 0: all 
 uint64_t profile_value(const struct profile *profile, uint32_t sample, size_t number);
 uint64_t profile_value_total(const struct profile *profile, size_t number);
 
+/* Whether its total stays a number that files can hold, with so much more. */
+bool profile_value_has_room(const struct profile *profile, size_t number, uint64_t more);
+
 /* Makes this value the count, and the count this value. 0 or -ENOMEM. */
 int profile_choose_value(struct profile *profile, size_t number);
 
