@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded.h"
 #include "format/perf_script_line.h"
 #include "format/perf_script_read.h"
 #include "profile/profile_values.h"
+#include "unit/folded_text.h"
 #include "unit/test.h"
 
 static inline bool is_text(struct perf_text text, const char *wanted)
@@ -32,14 +32,8 @@ static inline struct profile *read_text(const char *text, struct format_notes *n
 static inline void check_folded(const struct profile *profile, unsigned labels, const char *wanted)
 {
 	const struct format_options options = {.labels = labels, .annotate = true, .lines = true};
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK_STR(text, wanted);
-	free(text);
+	check_folded_text(profile, options, wanted);
 }
 
 static inline const char *type_text(const struct profile *profile, size_t number)

@@ -13,12 +13,12 @@
 
 #include "base/gzip.h"
 #include "base/protobuf.h"
-#include "format/folded.h"
 #include "format/pprof.h"
 #include "format/pprof_fields.h"
 #include "profile/label_sets.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"
+#include "unit/folded_text.h"
 #include "unit/make_profile.h"
 
 #define ALL_LABELS \
@@ -70,13 +70,8 @@ static inline char *folded(const struct profile *profile)
 {
 	const struct format_options options = {
 		.labels = ALL_LABELS, .delimited = true, .annotate = true, .lines = true};
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	return text;
+	return folded_text(profile, options);
 }
 
 /* Written, read, and written again: the same. Takes the profile. */

@@ -7,28 +7,8 @@
 #include <string.h>
 
 #include "format/folded.h"
+#include "unit/folded_text.h"
 #include "unit/make_profile.h"
-
-/* What is written, to be freed. */
-static char *folded(const struct profile *profile, struct format_options options)
-{
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
-
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	return text;
-}
-
-static void check_lines(const struct profile *profile, struct format_options options,
-			const char *wanted)
-{
-	char *text = folded(profile, options);
-
-	CHECK_STR(text, wanted);
-	free(text);
-}
 
 static void check_one(const char *line, struct format_options options, const char *wanted)
 {
@@ -36,7 +16,7 @@ static void check_one(const char *line, struct format_options options, const cha
 
 	options.labels |= LABEL_COMM;
 	(void)make_sample(profile, line);
-	check_lines(profile, options, wanted);
+	check_folded_text(profile, options, wanted);
 	profile_free(profile);
 }
 
@@ -83,8 +63,8 @@ TEST(folded_names_are_made_safe)
 	(void)profile_set_function(profile, frame, "f(a;b)\nc\td\x7f\x1b[1m é");
 	labels.comm = (uint32_t)profile_add_string(profile, "my comm;1");
 	(void)profile_add_sample(profile, &labels, &frame, 1, 0, 1);
-	check_lines(profile, (struct format_options){.labels = LABEL_COMM},
-		    "my comm:1;f(a:b)?c?d??[1m é 1\n");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM},
+			  "my comm:1;f(a:b)?c?d??[1m é 1\n");
 	profile_free(profile);
 }
 
@@ -106,8 +86,8 @@ TEST(folded_merges_what_reads_the_same)
 	(void)make_sample(profile, "a;main;x:y 16");
 	(void)make_labelled(profile, (struct sample_labels){.pid = 7, .cpu = 3}, "a;main;work 32");
 	CHECK_EQ(profile_nr_samples(profile), 6);
-	check_lines(profile, (struct format_options){.labels = LABEL_COMM},
-		    "a;main;work 39\na;main;x:y 16\na;main;x;y 8\n");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM},
+			  "a;main;work 39\na;main;x:y 16\na;main;x;y 8\n");
 	profile_free(profile);
 }
 
@@ -122,8 +102,8 @@ TEST(folded_sorts_by_count_then_text)
 	(void)make_sample(profile, "a;main! 5"); /* of a module "main", without a name */
 	(void)make_sample(profile, "c;main 50");
 	(void)make_sample(profile, "gone;main 0");
-	check_lines(profile, (struct format_options){.labels = LABEL_COMM},
-		    "c;main 50\na;[unknown] 5\na;main 5\na;main;z 5\na;mainz 5\nb;main 5\n");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM},
+			  "c;main 50\na;[unknown] 5\na;main 5\na;main;z 5\na;mainz 5\nb;main 5\n");
 	profile_free(profile);
 }
 
@@ -150,8 +130,8 @@ TEST(folded_labels)
 	labels.cgroup = (uint32_t)profile_add_string(profile, "/x/y");
 	(void)make_labelled(profile, labels, "a;main 1");
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-		check_lines(profile, (struct format_options){.labels = cases[i].labels},
-			    cases[i].line);
+		check_folded_text(profile, (struct format_options){.labels = cases[i].labels},
+				  cases[i].line);
 	profile_free(profile);
 }
 
@@ -160,12 +140,12 @@ TEST(folded_labels_that_are_not_there)
 	struct profile *profile = profile_new();
 
 	(void)make_labelled(profile, (struct sample_labels){.tid = 13}, "a;main 1");
-	check_lines(profile, (struct format_options){.labels = LABEL_COMM | LABEL_TID},
-		    "a-?/13;main 1\n");
-	check_lines(profile, (struct format_options){.labels = LABEL_COMM | LABEL_PID},
-		    "a-0;main 1\n");
-	check_lines(profile, (struct format_options){.labels = LABEL_CGROUP},
-		    "cgroup [unknown];main 1\n");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM | LABEL_TID},
+			  "a-?/13;main 1\n");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM | LABEL_PID},
+			  "a-0;main 1\n");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_CGROUP},
+			  "cgroup [unknown];main 1\n");
 	profile_free(profile);
 }
 
@@ -173,7 +153,7 @@ TEST(folded_nothing)
 {
 	struct profile *profile = profile_new();
 
-	check_lines(profile, (struct format_options){.labels = LABEL_COMM}, "");
+	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM}, "");
 	profile_free(profile);
 }
 

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded.h"
 #include "format/folded_line.h"
 #include "format/folded_read.h"
 #include "profile/difference.h"
 #include "profile/profile_values.h"
+#include "unit/folded_text.h"
 
 static const struct format_read_options with_comm = {.no_comm = false};
 static const struct format_read_options without_comm = {.no_comm = true};
@@ -38,14 +38,8 @@ static struct profile *read_good(const char *text, struct format_notes *notes)
 static void check_written(const struct profile *profile, bool annotate, const char *wanted)
 {
 	const struct format_options options = {.labels = LABEL_COMM, .annotate = annotate};
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK_STR(text, wanted);
-	free(text);
+	check_folded_text(profile, options, wanted);
 }
 
 static void check_round(const char *text, const char *wanted)
@@ -162,16 +156,10 @@ static void check_delimited(const char *text, bool annotate, const char *wanted)
 		.labels = LABEL_COMM, .annotate = annotate, .delimited = true};
 	struct format_notes notes;
 	struct profile *profile = read_good(text, &notes);
-	char *again = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&again, &nr);
 
 	CHECK(notes.delimited);
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK_STR(again, text);
+	check_folded_text(profile, options, text);
 	check_written(profile, true, wanted);
-	free(again);
 	profile_free(profile);
 }
 
@@ -405,22 +393,16 @@ TEST(folded_read_too_deep)
 static void check_without_comm(const char *text, const char *wanted)
 {
 	const struct format_options options = {.annotate = true, .delimited = true};
-	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r"), *out;
+	FILE *in = fmemopen((void *)(uintptr_t)text, strlen(text), "r");
 	struct profile *profile = profile_new();
 	struct format_notes notes;
 	struct error error = {0};
-	char *written = NULL;
-	size_t nr;
 
 	CHECK_EQ(folded_read(in, &without_comm, profile, &notes, &error), 0);
 	CHECK_EQ(notes.labels, 0);
 	CHECK(!notes.may_lack_comms);
 	(void)fclose(in);
-	out = open_memstream(&written, &nr);
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK_STR(written, wanted);
-	free(written);
+	check_folded_text(profile, options, wanted);
 	profile_free(profile);
 }
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/gzip.h"
-#include "format/folded.h"
 #include "format/format.h"
 #include "profile/function_totals.h"
+#include "unit/folded_text.h"
 #include "unit/make_profile.h"
 
 TEST(format_by_its_extension)
@@ -82,15 +82,9 @@ static void check_folded(const char *line, bool annotate, const char *wanted)
 	const struct format_options options = {
 		.labels = LABEL_COMM, .annotate = annotate, .lines = true};
 	struct profile *profile = profile_new();
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
 
 	(void)make_sample(profile, line);
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK_STR(text, wanted);
-	free(text);
+	check_folded_text(profile, options, wanted);
 	profile_free(profile);
 }
 
@@ -163,10 +157,8 @@ static void check_compressed(const char *text, const char *wanted)
 	struct profile *profile = profile_new();
 	struct format_notes notes;
 	struct error error = {0};
-	FILE *file = tmpfile(), *out;
+	FILE *file = tmpfile();
 	struct gzip_writer *gzip = gzip_writer_new(file);
-	char *written = NULL;
-	size_t nr;
 
 	CHECK_EQ(gzip_write(gzip, text, strlen(text)), 0);
 	CHECK_EQ(gzip_finish(gzip), 0);
@@ -175,11 +167,7 @@ static void check_compressed(const char *text, const char *wanted)
 	CHECK_EQ(format_by_content(file)->read(file, &read_options, profile, &notes, &error), 0);
 	CHECK_EQ(notes.labels & LABEL_COMM, LABEL_COMM);
 	(void)fclose(file);
-	out = open_memstream(&written, &nr);
-	CHECK_EQ(folded_write(profile, &options, out), 0);
-	(void)fclose(out);
-	CHECK_STR(written, wanted);
-	free(written);
+	check_folded_text(profile, options, wanted);
 	profile_free(profile);
 }
 

@@ -1,0 +1,32 @@
+/* For tests that look at profiles as folded stacks. */
+#ifndef STOOK_TESTS_UNIT_FOLDED_TEXT_H
+#define STOOK_TESTS_UNIT_FOLDED_TEXT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "format/folded.h"
+#include "unit/test.h"
+
+/* What is written, to be freed. */
+static inline char *folded_text(const struct profile *profile, struct format_options options)
+{
+	char *text = NULL;
+	size_t nr;
+	FILE *out = open_memstream(&text, &nr);
+
+	CHECK_EQ(folded_write(profile, &options, out), 0);
+	(void)fclose(out);
+	return text;
+}
+
+static inline void check_folded_text(const struct profile *profile, struct format_options options,
+				     const char *wanted)
+{
+	char *text = folded_text(profile, options);
+
+	CHECK_STR(text, wanted);
+	free(text);
+}
+
+#endif
