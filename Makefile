@@ -67,9 +67,9 @@ tallier_BPF  := tally fetch tally_operands tally_steps tally_extremes tally_rows
 kernel_ask_BPF := kernel_ask
 SKELETON_HEADERS := $(SKELETONS:%=$(B)/skel/%.skel.h)
 
-SOURCES := $(sort $(wildcard src/*/*.c))
+SOURCES := $(sort $(shell find src -name '*.c'))
 OBJECTS := $(SOURCES:src/%.c=$(B)/%.o)
-ASSETS  := $(sort $(wildcard src/*/*.S))
+ASSETS  := $(sort $(shell find src -name '*.S'))
 OBJECTS += $(ASSETS:src/%.S=$(B)/%.o)
 MAIN    := $(B)/cmd/main.o
 LIBRARY := $(B)/libstook.a
@@ -103,10 +103,11 @@ $(B)/%.o: src/%.c
 $(B)/%.o: src/%.S
 	$(call say,AS,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/format/assets.o $(B)/fuzz/format/assets.o: $(wildcard src/format/page/*)
+$(B)/format/page/assets.o $(B)/fuzz/format/page/assets.o: \
+	$(wildcard src/format/page/*.* src/format/page/js/*.js src/format/flame/*.js)
 
-# Only the session sees skeletons; they must stand before it is compiled for the first time.
-$(patsubst src/%.c,$(B)/%.o,$(wildcard src/session/*.c)): | $(SKELETON_HEADERS)
+# Skeletons must stand before the files that include them are compiled for the first time.
+$(patsubst src/%.c,$(B)/%.o,$(wildcard src/kernel/*.c src/collect/*.c)): | $(SKELETON_HEADERS)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(BPF_CFLAGS_$*) -MMD -MP -c -o $@ $<
@@ -163,8 +164,8 @@ $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 # Fuzzers are clang's. What they try is compiled once more, with its sanitizers, below build/fuzz.
 FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $(WARN) \
 		-fno-sanitize-recover=undefined
-FUZZ_FOLDERS := base elf event format proc profile sym target
-FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(sort $(wildcard $(FUZZ_FOLDERS:%=src/%/*.c))))
+FUZZ_FOLDERS := base elf event format probe/expression probe/find proc profile sym view
+FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(filter $(FUZZ_FOLDERS:%=src/%/%),$(SOURCES)))
 FUZZ_OBJECTS += $(patsubst src/%.S,$(B)/fuzz/%.o,$(filter $(FUZZ_FOLDERS:%=src/%/%),$(ASSETS)))
 FUZZ_LIBRARY := $(B)/fuzz/libstook.a
 

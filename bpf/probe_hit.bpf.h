@@ -67,7 +67,7 @@ static __always_inline __u32 own_number(void)
 }
 
 /*
- * The programs of one kind, for each way in which probes are attached (session/probe_links.h). body
+ * The programs of one kind, for each way in which probes are attached (probe/attach/probe_links.h). body
  * is int body(void *ctx, enum probe_way way, __u32 number).
  *
  *	NAME_cookie		uprobe_multi, kprobe_multi: the link's cookies tell the number

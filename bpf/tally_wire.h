@@ -1,6 +1,6 @@
 /*
  * What user space and the programs of `stook tally` agree on: what is taken from a hit, which hits
- * count, and what is kept of them. User space compiles it (src/event/tally_query.h); the programs
+ * count, and what is kept of them. User space compiles it (src/probe/expression/tally_query.h); the programs
  * are loaded with the plan as constants.
  *
  * A hit has words. First come its operands, each fetched from where it is; behind them what the

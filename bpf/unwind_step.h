@@ -1,6 +1,6 @@
 /*
  * One step of a walk: from a frame's registers and the rule that holds there to its caller's
- * registers. Plain C, compiled for the kernel side (walk.bpf.c), for user space (session/
+ * registers. Plain C, compiled for the kernel side (walk.bpf.c), for user space (collect/unwind/
  * stack_walk.c) and for tests: the three can't differ.
  *
  * Whoever includes it defines `struct unwind_memory` before, and these two over it:

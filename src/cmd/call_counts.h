@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "event/probe_list.h"
-#include "format/call_rows.h"
-#include "session/hits.h"
-#include "session/probing.h"
+#include "format/text/call_rows.h"
+#include "probe/attach/hits.h"
+#include "probe/attach/probing.h"
+#include "probe/expression/probe_list.h"
 
 struct call_counts {
 	const struct probe_list *list;

@@ -1,6 +1,6 @@
 /*
  * Calls told apart by function and keys (`funccount --by pid,comm`): they go to the rows of the
- * tallier (session/tallier.h), of which an interval is an epoch. What is known of each function
+ * tallier (collect/tallier.h), of which an interval is an epoch. What is known of each function
  * besides comes from call_counts.h.
  */
 #ifndef STOOK_CMD_CALL_KEYS_H
@@ -13,7 +13,7 @@
 #include "cmd/call_counts.h"
 #include "cmd/tally_places.h"
 #include "cmd/tally_sheet.h"
-#include "session/tallier.h"
+#include "collect/tallier.h"
 
 struct call_keys {
 	struct tally_places places;

@@ -3,7 +3,7 @@
 #define STOOK_CMD_CATEGORY_FILE_H
 
 #include "base/error.h"
-#include "profile/categories.h"
+#include "view/categories.h"
 
 /*
  * The table in this file, or for "kernel" the built-in one; NULL for no path. To be freed by

@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "cmd/commands.h"
-#include "cmd/option_table.h"
+#include "cmd/options/option_table.h"
 
 enum value_kind {
 	VALUE_NONE, /* the option takes none */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "format/flame/palette.h"
 #include "format/format.h"
-#include "format/palette.h"
 
 static const struct {
 	const char *value; /* as the row has it, without what follows a comma */

@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "cmd/quiet_option.h"
+#include "cmd/options/quiet_option.h"
 
 #define MAX_ROWS 1000000
 

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "cmd/filter_options.h"
 #include "cmd/inputs.h"
-#include "cmd/output_options.h"
-#include "profile/comparison.h"
+#include "cmd/options/filter_options.h"
+#include "cmd/options/output_options.h"
+#include "view/diff/comparison.h"
 
 /* Files of a side: what a profile has room for, a value each. */
 #define DIFF_FILES_MAX 30

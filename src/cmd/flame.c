@@ -15,14 +15,14 @@
 #include "base/array.h"
 #include "cmd/category_file.h"
 #include "cmd/complain.h"
-#include "cmd/filter_options.h"
 #include "cmd/flame_options.h"
 #include "cmd/inputs.h"
-#include "cmd/label_keys.h"
+#include "cmd/options/filter_options.h"
+#include "cmd/options/label_keys.h"
+#include "cmd/options/quiet_option.h"
 #include "cmd/outputs.h"
-#include "cmd/quiet_option.h"
-#include "format/amount.h"
-#include "format/svg.h"
+#include "format/flame/svg.h"
+#include "format/text/amount.h"
 
 struct flame {
 	struct input_paths paths;

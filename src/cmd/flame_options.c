@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/out_file.h"
-#include "format/palette.h"
+#include "format/flame/palette.h"
 
 /* flamegraph.pl reads and writes it in the current folder, too. */
 #define PALETTE_MAP "palette.map"

@@ -5,9 +5,9 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "cmd/option_table.h"
-#include "format/flame_style.h"
-#include "format/palette_map.h"
+#include "cmd/options/option_table.h"
+#include "format/flame/flame_style.h"
+#include "format/flame/palette_map.h"
 
 struct flame_options {
 	struct flame_style style;

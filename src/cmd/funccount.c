@@ -25,14 +25,14 @@
 #include "cmd/call_counts.h"
 #include "cmd/call_keys.h"
 #include "cmd/complain.h"
-#include "cmd/exit_status.h"
 #include "cmd/funccount_options.h"
-#include "cmd/probe_run.h"
 #include "cmd/row_outputs.h"
+#include "cmd/run/exit_status.h"
+#include "cmd/run/probe_run.h"
 #include "cmd/tally_totals.h"
-#include "format/call_rows.h"
-#include "format/call_table.h"
-#include "session/counter.h"
+#include "collect/counter.h"
+#include "format/text/call_rows.h"
+#include "format/text/call_table.h"
 
 struct funccount {
 	struct funccount_options options;

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "cmd/probe_options.h"
+#include "cmd/options/probe_options.h"
+#include "cmd/options/task_options.h"
 #include "cmd/row_outputs.h"
-#include "cmd/task_options.h"
-#include "format/call_rows.h"
+#include "format/text/call_rows.h"
 
 #define FUNCCOUNT_ROWS_DEFAULT 32768
 

@@ -13,7 +13,7 @@
 #include "base/stream.h"
 #include "cmd/complain.h"
 #include "cmd/foreign_input.h"
-#include "format/columns.h"
+#include "format/text/columns.h"
 #include "profile/merge.h"
 #include "profile/profile_values.h"
 

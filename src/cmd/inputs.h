@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "cmd/common_values.h"
-#include "cmd/option_table.h"
+#include "cmd/options/option_table.h"
 #include "format/format.h"
 #include "profile/profile.h"
 

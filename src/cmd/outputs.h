@@ -6,7 +6,7 @@
 #define STOOK_CMD_OUTPUTS_H
 
 #include "base/out_file.h"
-#include "cmd/output_options.h"
+#include "cmd/options/output_options.h"
 
 struct outputs {
 	const struct output_options *options;

@@ -2,7 +2,7 @@
 #ifndef STOOK_CMD_PROBE_LABEL_H
 #define STOOK_CMD_PROBE_LABEL_H
 
-#include "event/probe_list.h"
+#include "probe/expression/probe_list.h"
 
 /* "name", "r:name" when it returns, "name (hash.c)" if it is one of several; to be freed. */
 char *probe_label(const struct probe *probe);

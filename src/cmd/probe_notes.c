@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "cmd/complain.h"
 #include "cmd/probe_label.h"
-#include "format/columns.h"
+#include "format/text/columns.h"
 
 #define FEW 10 /* of a kind are named; -v or --list names all */
 

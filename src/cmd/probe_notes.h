@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "cmd/probe_reach.h"
-#include "event/probe_list.h"
-#include "session/probing.h"
+#include "probe/attach/probing.h"
+#include "probe/expression/probe_list.h"
 
 /*
  * --list: on stdout a line for each probe, `name TAB where`: a file and the offset in it, an address

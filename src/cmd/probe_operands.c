@@ -1,4 +1,4 @@
-/* See probe_operands.h; src/target/arguments.h knows the rest. */
+/* See probe_operands.h; src/probe/find/arguments.h knows the rest. */
 #include "cmd/probe_operands.h"
 
 #include <errno.h>
@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "collect/tallier.h"
+#include "probe/attach/probe_hook.h"
+#include "probe/find/arguments.h"
 #include "proc/tracefs.h"
-#include "session/probe_hook.h"
-#include "session/tallier.h"
-#include "target/arguments.h"
 
 static int read_format(int tracefs_fd, const struct probe *probe, char **ret, struct error *error)
 {

@@ -10,9 +10,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "event/expression.h"
-#include "event/probe_list.h"
-#include "session/probe_features.h"
+#include "probe/attach/probe_features.h"
+#include "probe/expression/expression.h"
+#include "probe/expression/probe_list.h"
 
 struct probe_operands {
 	char **formats; /* of each probe that was there first: a tracepoint's, or NULL */

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cmd/task_options.h"
-#include "event/probe_list.h"
-#include "session/probe_features.h"
-#include "session/wanted_tasks.h"
+#include "cmd/options/task_options.h"
+#include "kernel/wanted_tasks.h"
+#include "probe/attach/probe_features.h"
+#include "probe/expression/probe_list.h"
 
 /*
  * How children of the processes that were named are followed. A process that is to be the only one

@@ -5,9 +5,9 @@
 
 #include "cmd/probe_notes.h"
 #include "cmd/probe_reach.h"
-#include "session/privileges.h"
-#include "session/probe_hook.h"
-#include "target/find.h"
+#include "kernel/privileges.h"
+#include "probe/attach/probe_hook.h"
+#include "probe/find/find.h"
 
 #define DEFAULT_BUDGET 0.03 /* a server and its client, each on a CPU of its own, lose twice that */
 

@@ -9,12 +9,12 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/probe_options.h"
+#include "cmd/options/probe_options.h"
+#include "cmd/options/task_options.h"
 #include "cmd/probe_reach.h"
-#include "cmd/task_options.h"
-#include "event/probe_list.h"
-#include "session/probe_features.h"
-#include "session/wanted_tasks.h"
+#include "kernel/wanted_tasks.h"
+#include "probe/attach/probe_features.h"
+#include "probe/expression/probe_list.h"
 
 struct probe_search {
 	const struct probe_options *options;

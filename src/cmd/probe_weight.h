@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "event/expression.h"
-#include "event/probe_list.h"
-#include "session/probe_features.h"
+#include "probe/attach/probe_features.h"
+#include "probe/expression/expression.h"
+#include "probe/expression/probe_list.h"
 
 /* An operand, or its lowest bytes: "arg2", "(int)retval", "args.bytes". */
 struct probe_weight {

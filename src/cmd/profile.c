@@ -18,9 +18,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/complain.h"
-#include "cmd/exit_status.h"
 #include "cmd/profile_options.h"
-#include "cmd/stack_run.h"
+#include "cmd/run/exit_status.h"
+#include "cmd/run/stack_run.h"
 
 static int check_cpus(const struct profile_options *options, const struct stack_run *run,
 		      struct error *error)

@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/stack_options.h"
-#include "cmd/task_options.h"
+#include "cmd/options/stack_options.h"
+#include "cmd/options/task_options.h"
+#include "collect/sampling.h"
 #include "event/event.h"
-#include "session/sampling.h"
 
 struct profile_options {
 	struct task_options tasks;

@@ -27,7 +27,7 @@
 #include "cmd/complain.h"
 #include "cmd/outputs.h"
 #include "cmd/report_options.h"
-#include "profile/categories.h"
+#include "view/categories.h"
 
 struct report {
 	struct report_command_options options;

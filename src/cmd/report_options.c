@@ -12,8 +12,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/number.h"
-#include "cmd/label_keys.h"
-#include "cmd/quiet_option.h"
+#include "cmd/options/label_keys.h"
+#include "cmd/options/quiet_option.h"
 #include "profile/profile.h"
 
 #define KEYS_WANTED "some of function, module, comm, pid, tid, cpu, cgroup, line, kind, category"

@@ -6,10 +6,10 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "cmd/filter_options.h"
 #include "cmd/inputs.h"
-#include "cmd/output_options.h"
-#include "format/report_style.h"
+#include "cmd/options/filter_options.h"
+#include "cmd/options/output_options.h"
+#include "format/text/report_style.h"
 
 struct report_command_options {
 	struct input_paths paths;

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/out_file.h"
-#include "cmd/option_table.h"
+#include "cmd/options/option_table.h"
 
 enum row_format { ROWS_TABLE, ROWS_JSON, ROWS_CSV };
 

@@ -22,12 +22,12 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/complain.h"
-#include "cmd/exit_status.h"
+#include "cmd/options/probe_options.h"
 #include "cmd/probe_notes.h"
-#include "cmd/probe_options.h"
 #include "cmd/probe_search.h"
 #include "cmd/probe_weight.h"
-#include "cmd/stack_run.h"
+#include "cmd/run/exit_status.h"
+#include "cmd/run/stack_run.h"
 
 struct stackcount {
 	struct probe_options probe_options;

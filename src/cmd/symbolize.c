@@ -21,12 +21,12 @@
 #include "base/cleanup.h"
 #include "cmd/complain.h"
 #include "cmd/inputs.h"
-#include "cmd/naming_notes.h"
-#include "cmd/naming_options.h"
+#include "cmd/options/naming_options.h"
+#include "cmd/options/quiet_option.h"
 #include "cmd/outputs.h"
-#include "cmd/quiet_option.h"
-#include "elf/debug_file.h"
-#include "format/columns.h"
+#include "cmd/run/naming_notes.h"
+#include "elf/image/debug_file.h"
+#include "format/text/columns.h"
 #include "sym/symbolizer.h"
 
 struct symbolize {

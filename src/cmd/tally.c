@@ -21,15 +21,15 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/complain.h"
-#include "cmd/exit_status.h"
-#include "cmd/probe_run.h"
 #include "cmd/row_outputs.h"
+#include "cmd/run/exit_status.h"
+#include "cmd/run/probe_run.h"
 #include "cmd/tally_options.h"
 #include "cmd/tally_places.h"
 #include "cmd/tally_sheet.h"
 #include "cmd/tally_totals.h"
-#include "format/columns.h"
-#include "session/tallier.h"
+#include "collect/tallier.h"
+#include "format/text/columns.h"
 
 /* What fetching, evaluating and adding to a row takes, as measured. */
 #define ROW_NS 300

@@ -6,11 +6,11 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "cmd/probe_options.h"
+#include "cmd/options/probe_options.h"
+#include "cmd/options/task_options.h"
 #include "cmd/row_outputs.h"
-#include "cmd/task_options.h"
-#include "event/tally_query.h"
-#include "format/tally_rows.h"
+#include "format/text/tally_rows.h"
+#include "probe/expression/tally_query.h"
 
 #define TALLY_ROWS_DEFAULT  8192
 #define TALLY_CALLS_DEFAULT 32768

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/probe_hook.h"
+#include "probe/attach/probe_hook.h"
 
 static bool is_text(void *context, const char *field)
 {

@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "cmd/probe_operands.h"
 #include "cmd/tally_options.h"
-#include "event/probe_list.h"
-#include "event/probe_pairs.h"
-#include "event/tally_query.h"
-#include "session/probe_features.h"
+#include "probe/attach/probe_features.h"
+#include "probe/expression/probe_list.h"
+#include "probe/expression/probe_pairs.h"
+#include "probe/expression/tally_query.h"
 
 struct tally_places {
 	struct tally_query query;

@@ -1,4 +1,4 @@
-/* The rows of an interval, as they come from the kernel, made into what format/tally_rows.h shows. */
+/* The rows of an interval, as they come from the kernel, made into what format/text/tally_rows.h shows. */
 #ifndef STOOK_CMD_TALLY_SHEET_H
 #define STOOK_CMD_TALLY_SHEET_H
 
@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "event/probe_list.h"
-#include "event/tally_query.h"
-#include "format/tally_rows.h"
+#include "format/text/tally_rows.h"
+#include "probe/expression/probe_list.h"
+#include "probe/expression/tally_query.h"
 
 struct tally_collection {
 	const struct tally_query *query;

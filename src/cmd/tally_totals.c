@@ -5,7 +5,7 @@
 
 #include "base/array.h"
 #include "cmd/complain.h"
-#include "format/columns.h"
+#include "format/text/columns.h"
 
 static const char *const loss_sentences[] = {
 #define X(id, name, sentence) sentence,

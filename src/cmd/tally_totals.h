@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "session/tallier.h"
+#include "collect/tallier.h"
 
 void tally_totals_add(struct tally_counters *total, const struct tally_counters *interval);
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf/elf_image.h"
+#include "elf/image/elf_image.h"
 
 struct code_file {
 	int fd;		  /* -1: it is not to be had here, but perhaps what belongs to it */

@@ -12,8 +12,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/debug_file.h"
-#include "elf/debug_link.h"
+#include "elf/image/debug_file.h"
+#include "elf/image/debug_link.h"
 #include "proc/file_open.h"
 
 #define PATH_BYTES 4096

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "elf/elf_image.h"
+#include "elf/image/elf_image.h"
 #include "sym/code_file.h"
 
 /* Where to look: folders of our own root that the user named, before the usual one. */

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/isolated.h"
-#include "elf/elf_image.h"
+#include "elf/image/elf_image.h"
 #include "proc/file_open.h"
 
 #define PATH_BYTES 4096

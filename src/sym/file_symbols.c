@@ -12,10 +12,10 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "elf/debug_data.h"
-#include "elf/go_functions.h"
-#include "elf/plt_stubs.h"
-#include "elf/symbol_table.h"
+#include "elf/symbols/debug_data.h"
+#include "elf/symbols/go_functions.h"
+#include "elf/symbols/plt_stubs.h"
+#include "elf/symbols/symbol_table.h"
 #include "sym/debuginfod.h"
 
 /* --- the sources ----------------------------------------------------------------------------- */

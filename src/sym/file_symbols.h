@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf/elf_image.h"
+#include "elf/image/elf_image.h"
 #include "sym/code_file.h"
 #include "sym/debug_files.h"
 

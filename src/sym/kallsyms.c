@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/strings.h"
-#include "elf/symbol_table.h"
+#include "elf/symbols/symbol_table.h"
 
 /* How far a name reaches: where the next symbol is of the same module, and where it is not. */
 #define FUNCTION_MAX_BYTES (512u << 10)

@@ -1,6 +1,6 @@
 /*
  * Names of kernel addresses. Two sources stand behind one interface: the running kernel, asked
- * for the sampled addresses only (session/kernel_ask: microseconds), and /proc/kallsyms, read
+ * for the sampled addresses only (kernel/kernel_ask: microseconds), and /proc/kallsyms, read
  * whole (sym/kallsyms: some 80 ms of CPU), for kernels that cannot be asked.
  */
 #ifndef STOOK_SYM_KERNEL_NAMES_H

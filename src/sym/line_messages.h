@@ -1,5 +1,5 @@
 /*
- * Answers of elf/debug_info on their way through a pipe. What is read may have been written by
+ * Answers of elf/dwarf/debug_info on their way through a pipe. What is read may have been written by
  * whoever took over the child that reads somebody's file: it is bounded, and so is what it makes us
  * do.
  */
@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "elf/debug_info.h"
+#include "elf/dwarf/debug_info.h"
 
 /* Of one message, and of one text in it with its NUL. Longer texts are cut by the writer. */
 #define LINE_MESSAGE_MAX_BYTES (256u << 10)

@@ -1,5 +1,5 @@
 /*
- * Inlined calls and lines for the addresses of one file, looked up by elf/debug_info in an isolated
+ * Inlined calls and lines for the addresses of one file, looked up by elf/dwarf/debug_info in an isolated
  * child that has no more rights than the file's owner, within the file's own root.
  */
 #ifndef STOOK_SYM_SOURCE_LINES_H
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "elf/debug_info.h"
+#include "elf/dwarf/debug_info.h"
 
 struct source_lines_place {
 	int fd;	     /* of the file with the DWARF; stays the caller's */

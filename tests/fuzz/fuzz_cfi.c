@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/cfi_entries.h"
-#include "elf/cfi_program.h"
-#include "elf/unwind_rows.h"
+#include "elf/unwind/cfi_entries.h"
+#include "elf/unwind/cfi_program.h"
+#include "elf/unwind/unwind_rows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 

@@ -1,5 +1,5 @@
 /*
- * elf/debug_abbreviations and elf/debug_entries: abbreviations and entries that may be anything.
+ * elf/dwarf/debug_abbreviations and elf/dwarf/debug_entries: abbreviations and entries that may be anything.
  * All reading stays inside of them, and ends.
  *
  * The first byte chooses the sizes of addresses and offsets, the next two say how many bytes of
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/debug_entries.h"
+#include "elf/dwarf/debug_entries.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "bpf/tally_steps.h"
-#include "event/tally_query.h"
+#include "probe/expression/tally_query.h"
 
 #define LINES	  4
 #define MAX_BYTES 4096

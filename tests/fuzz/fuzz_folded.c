@@ -1,5 +1,5 @@
 /*
- * format/folded_read: a file that may be anything. If it can be read, then what is written of it can
+ * format/folded/folded_read: a file that may be anything. If it can be read, then what is written of it can
  * be read too, loses nothing, and is written the same again.
  *
  *	make fuzz && tests/fuzz/seeds_text.sh folded CORPUS && build/fuzz/fuzz_folded CORPUS
@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/folded.h"
-#include "format/folded_read.h"
+#include "format/folded/folded.h"
+#include "format/folded/folded_read.h"
 #include "profile/profile_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/function_list.h"
-#include "elf/instruction_length.h"
-#include "elf/uprobe_code.h"
-#include "elf/usdt_notes.h"
+#include "elf/image/instructions.h"
+#include "elf/image/uprobe_code.h"
+#include "elf/image/usdt_notes.h"
+#include "elf/symbols/function_list.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 

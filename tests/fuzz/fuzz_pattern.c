@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "target/closest.h"
-#include "target/matcher.h"
-#include "target/pattern.h"
+#include "probe/find/closest.h"
+#include "probe/find/matcher.h"
+#include "probe/find/pattern.h"
 
 /* fnmatch() takes exponential time. */
 #define FNMATCH_STARS_MAX 4

@@ -1,5 +1,5 @@
 /*
- * format/perf_script_read: text that may be anything. What is written of it must be read again, with
+ * format/perf/perf_script_read: text that may be anything. What is written of it must be read again, with
  * as much in it.
  *
  *	make fuzz && tests/fuzz/seeds_text.sh perf CORPUS && build/fuzz/fuzz_perf_script CORPUS
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded.h"
-#include "format/perf_script_read.h"
-#include "format/perf_script_write.h"
+#include "format/folded/folded.h"
+#include "format/perf/perf_script_read.h"
+#include "format/perf/perf_script_write.h"
 #include "profile/profile_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);

@@ -1,5 +1,5 @@
 /*
- * format/pprof: a file that may be anything. If it can be read, then what is written of it can be
+ * format/pprof/pprof: a file that may be anything. If it can be read, then what is written of it can be
  * read too, says the same in folded lines and in its totals, and is written the same again.
  *
  *	make fuzz && build/fuzz/fuzz_pprof -max_len=4096 CORPUS
@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/gzip.h"
-#include "format/folded.h"
-#include "format/pprof.h"
+#include "format/folded/folded.h"
+#include "format/pprof/pprof.h"
 
 #define MAX_BYTES (64U << 20)
 

@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/debug_data.h"
-#include "elf/debug_link.h"
-#include "elf/go_functions.h"
-#include "elf/plt_stubs.h"
+#include "elf/image/debug_link.h"
+#include "elf/symbols/debug_data.h"
+#include "elf/symbols/go_functions.h"
+#include "elf/symbols/plt_stubs.h"
 
 #define PLACES 64 /* that are looked up in each executable segment */
 

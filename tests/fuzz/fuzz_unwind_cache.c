@@ -1,5 +1,5 @@
 /*
- * elf/unwind_cache: a file of the cache that may be anything. Either it is not taken, or lookups in
+ * elf/unwind/unwind_cache: a file of the cache that may be anything. Either it is not taken, or lookups in
  * its table stay inside of it and give rules that exist.
  *
  * No fuzzer guesses a checksum, so it is put right, and so is what says whose table it is and how
@@ -16,9 +16,9 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "elf/unwind_cache.h"
-#include "elf/unwind_file.h"
-#include "elf/unwind_pack.h"
+#include "elf/unwind/unwind_cache.h"
+#include "elf/unwind/unwind_file.h"
+#include "elf/unwind/unwind_pack.h"
 
 #define MAX_LOOKUPS 8192
 

@@ -62,15 +62,20 @@ check_command() {
 	compare "$command option"
 }
 
-check_command profile task_options.c profile_options.c stack_options.c output_options.c naming_options.c
-check_command funccount funccount_options.c probe_options.c task_options.c row_outputs.c
-check_command stackcount stackcount.c probe_options.c task_options.c stack_options.c output_options.c \
-	naming_options.c
-check_command tally tally_options.c probe_options.c task_options.c row_outputs.c
-check_command diff diff_options.c quiet_option.c inputs.c filter_options.c output_options.c
-check_command report report_options.c quiet_option.c inputs.c filter_options.c output_options.c
-check_command flame flame.c quiet_option.c flame_options.c inputs.c filter_options.c output_options.c
-check_command symbolize quiet_option.c output_options.c naming_options.c
+stacks='options/stack_options.c options/output_options.c options/naming_options.c'
+probes='options/probe_options.c options/task_options.c'
+inputs='options/quiet_option.c inputs.c options/filter_options.c options/output_options.c'
+# shellcheck disable=SC2086 # these are several files each
+{
+	check_command profile options/task_options.c profile_options.c $stacks
+	check_command funccount funccount_options.c $probes row_outputs.c
+	check_command stackcount stackcount.c $probes $stacks
+	check_command tally tally_options.c $probes row_outputs.c
+	check_command diff diff_options.c $inputs
+	check_command report report_options.c $inputs
+	check_command flame flame.c flame_options.c $inputs
+	check_command symbolize options/quiet_option.c options/output_options.c options/naming_options.c
+}
 
 # What all commands that write profiles say of formats is the same, and has all names and extensions.
 formats_in_page() { # formats_in_page COMMAND

@@ -123,7 +123,7 @@ load_postgres() {
 # Short-lived processes: most are stopped within their first tenths of a second.
 load_cc1() {
 	has gcc || return 1
-	start sh -c "while :; do gcc -O2 -D_GNU_SOURCE -Isrc -I. -S -o /dev/null src/elf/cfi_program.c; done"
+	start sh -c "while :; do gcc -O2 -D_GNU_SOURCE -Isrc -I. -S -o /dev/null src/elf/unwind/cfi_program.c; done"
 }
 
 # Exceptions, and a stack that is realigned for vectors.

@@ -30,12 +30,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "event/probe_list.h"
+#include "collect/counter.h"
+#include "probe/attach/probe_features.h"
+#include "probe/attach/probe_links.h"
+#include "probe/attach/symbol_index.h"
+#include "probe/expression/probe_list.h"
 #include "proc/tracefs.h"
-#include "session/counter.h"
-#include "session/probe_features.h"
-#include "session/probe_links.h"
-#include "session/symbol_index.h"
 
 #define MAX_NAMES 64
 

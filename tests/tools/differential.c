@@ -26,10 +26,10 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/number.h"
+#include "collect/unwind/unwinder.h"
 #include "judges.h"
 #include "proc/process_table.h"
 #include "saved_stack.h"
-#include "session/unwinder.h"
 #include "stopped_thread.h"
 
 #define MAX_REASONS	 64

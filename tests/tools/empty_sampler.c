@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "session/perf_open.h"
+#include "kernel/perf_open.h"
 
 static int complain(const char *what)
 {

@@ -20,10 +20,10 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/debug_data.h"
-#include "elf/debug_link.h"
-#include "elf/go_functions.h"
-#include "elf/plt_stubs.h"
+#include "elf/image/debug_link.h"
+#include "elf/symbols/debug_data.h"
+#include "elf/symbols/go_functions.h"
+#include "elf/symbols/plt_stubs.h"
 
 static int read_tables(struct symbol_table **ret, const struct elf_image *image, unsigned tables,
 		       struct error *error)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/instruction_length.h"
+#include "elf/image/instructions.h"
 
 #define LINE_BYTES   4096
 #define DIFFER_SHOWN 20

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "session/kernel_ask.h"
+#include "kernel/kernel_ask.h"
 
 static uint64_t *addresses;
 static char **names;

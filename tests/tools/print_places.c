@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elf/function_list.h"
-#include "elf/usdt_notes.h"
+#include "elf/image/usdt_notes.h"
+#include "elf/symbols/function_list.h"
 
 static void fail(const char *what)
 {

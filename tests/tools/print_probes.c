@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "target/find.h"
+#include "probe/find/find.h"
 
 #define REPEATED_MAX 16
 

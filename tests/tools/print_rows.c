@@ -19,8 +19,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "elf/elf_image.h"
-#include "elf/unwind_rows.h"
+#include "elf/image/elf_image.h"
+#include "elf/unwind/unwind_rows.h"
 
 static const char *const x86_names[UNWIND_NR_REGS] = {
 	"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",

@@ -15,7 +15,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "elf/elf_image.h"
+#include "elf/image/elf_image.h"
 #include "proc/file_table.h"
 #include "profile/profile.h"
 #include "sym/symbolizer.h"

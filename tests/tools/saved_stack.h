@@ -25,8 +25,8 @@
 
 #include "bpf/unwind_format.h"
 #include "bpf/wire.h"
-#include "elf/unwind_compile.h"
-#include "elf/vdso.h"
+#include "elf/image/vdso.h"
+#include "elf/unwind/unwind_compile.h"
 #include "proc/file_table.h"
 #include "proc/mappings.h"
 #include "stopped_thread.h"
@@ -136,7 +136,7 @@ static inline bool look_up(struct unwind_memory *memory, const struct mappings *
 	return true;
 }
 
-/* The walk of session/stack_walk.c once more, with notes. 0 or -EINVAL. */
+/* The walk of collect/unwind/stack_walk.c once more, with notes. 0 or -EINVAL. */
 static inline int saved_stack_walk(struct saved_stack *saved, const struct stopped_thread *thread,
 				   const struct mappings *mappings, const struct file_table *files)
 {

@@ -25,8 +25,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "elf/elf_image.h"
-#include "elf/symbol_table.h"
+#include "elf/image/elf_image.h"
+#include "elf/symbols/symbol_table.h"
 
 #define MAX_RUNS    1001
 #define MAX_LOOKUPS 100000000

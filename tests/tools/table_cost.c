@@ -19,10 +19,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/number.h"
-#include "elf/elf_image.h"
-#include "elf/unwind_cache.h"
-#include "elf/unwind_rows.h"
-#include "elf/unwind_table.h"
+#include "elf/image/elf_image.h"
+#include "elf/unwind/unwind_cache.h"
+#include "elf/unwind/unwind_rows.h"
+#include "elf/unwind/unwind_table.h"
 
 #define MAX_RUNS 1001
 

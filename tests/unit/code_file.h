@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "elf/elf_image.h"
+#include "elf/image/elf_image.h"
 #include "unit/cfi_fixture.h"
 #include "unit/test.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/drain.h"
+#include "collect/drain.h"
 #include "unit/test.h"
 
 #define PID_A 5000001 /* above the greatest pid_max */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "target/find.h"
+#include "probe/find/find.h"
 #include "unit/test.h"
 
 #define FOUND_PATTERNS_MAX 8

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/folded.h"
+#include "format/folded/folded.h"
 #include "unit/test.h"
 
 /* What is written, to be freed. */

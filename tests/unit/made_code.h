@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "elf/symbol_table.h"
+#include "elf/symbols/symbol_table.h"
 #include "sym/code_file.h"
 #include "sym/debug_files.h"
 #include "unit/folder.h"

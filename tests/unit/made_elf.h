@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "elf/symbol_table.h"
+#include "elf/symbols/symbol_table.h"
 #include "unit/test.h"
 
 #define MADE_ROOM	  16384

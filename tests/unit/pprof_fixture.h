@@ -1,5 +1,5 @@
 /*
- * For tests of format/pprof: profiles with all that one can have, what is written of them, and a maker
+ * For tests of format/pprof/pprof: profiles with all that one can have, what is written of them, and a maker
  * of files as others write them.
  */
 #ifndef STOOK_TESTS_UNIT_PPROF_FIXTURE_H
@@ -13,8 +13,8 @@
 
 #include "base/gzip.h"
 #include "base/protobuf.h"
-#include "format/pprof.h"
-#include "format/pprof_fields.h"
+#include "format/pprof/pprof.h"
+#include "format/pprof/pprof_fields.h"
 #include "profile/label_sets.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"

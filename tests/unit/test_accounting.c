@@ -1,7 +1,7 @@
-/* session/accounting: the conservation law, and the estimate of ticks that never came. */
+/* collect/accounting: the conservation law, and the estimate of ticks that never came. */
 #include "unit/test.h"
 
-#include "session/accounting.h"
+#include "collect/accounting.h"
 
 static struct wire_counters balanced(void)
 {

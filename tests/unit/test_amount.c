@@ -1,12 +1,12 @@
-/* format/amount: sums in units of other tools; see test_report.c for stook's own. */
+/* format/text/amount: sums in units of other tools; see test_report.c for stook's own. */
 #include "unit/test.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/amount.h"
-#include "format/markdown.h"
+#include "format/text/amount.h"
+#include "format/text/markdown.h"
 #include "unit/make_profile.h"
 
 static struct profile *make_sum(const char *type, const char *unit, const char *line)

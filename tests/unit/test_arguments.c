@@ -1,5 +1,5 @@
 /*
- * target/arguments and tracepoint_format: where probes have what operands ask for. Registers are
+ * probe/find/arguments and tracepoint_format: where probes have what operands ask for. Registers are
  * checked against the kernel's own struct pt_regs of this machine.
  */
 #include "unit/test.h"
@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/expression.h"
-#include "target/argument_machine.h"
-#include "target/arguments.h"
-#include "target/tracepoint_format.h"
+#include "probe/expression/expression.h"
+#include "probe/find/argument_machine.h"
+#include "probe/find/arguments.h"
+#include "probe/find/tracepoint_format.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

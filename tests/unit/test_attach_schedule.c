@@ -1,5 +1,5 @@
-/* session/attach_schedule: who is attached next, and how many at a time. */
-#include "session/attach_schedule.h"
+/* probe/attach/attach_schedule: who is attached next, and how many at a time. */
+#include "probe/attach/attach_schedule.h"
 
 #include <errno.h>
 

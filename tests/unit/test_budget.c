@@ -1,5 +1,5 @@
-/* session/budget: which probes are cut, of made-up rates. */
-#include "session/budget.h"
+/* probe/attach/budget: which probes are cut, of made-up rates. */
+#include "probe/attach/budget.h"
 
 #include "base/array.h"
 #include "unit/test.h"

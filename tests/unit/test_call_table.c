@@ -1,5 +1,5 @@
-/* format/call_rows and format/call_table: the order of rows, and each format to the letter. */
-#include "format/call_table.h"
+/* format/text/call_rows and format/text/call_table: the order of rows, and each format to the letter. */
+#include "format/text/call_table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

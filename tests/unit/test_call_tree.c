@@ -1,12 +1,12 @@
-/* profile/call_tree, against counting by hand over all stacks. */
+/* view/call_tree, against counting by hand over all stacks. */
 #include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/call_tree.h"
 #include "unit/make_profile.h"
+#include "view/call_tree.h"
 
 /* Count of all stacks that begin with these words. */
 static uint64_t count_prefix(const struct named_stacks *stacks, const uint32_t *words, size_t nr)

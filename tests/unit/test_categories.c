@@ -1,5 +1,5 @@
 /*
- * profile/categories: tables, patterns, samples; and what the kernel's own table makes of real
+ * view/categories: tables, patterns, samples; and what the kernel's own table makes of real
  * names.
  */
 #include "unit/test.h"
@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "profile/categories.h"
 #include "unit/make_profile.h"
+#include "view/categories.h"
 
 static struct categories *parse(const char *text)
 {

@@ -1,11 +1,11 @@
-/* elf/cfi_entries: both kinds of sections, every encoding and augmentation, and every cut. */
+/* elf/unwind/cfi_entries: both kinds of sections, every encoding and augmentation, and every cut. */
 #include "unit/test.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/cfi_entries.h"
+#include "elf/unwind/cfi_entries.h"
 #include "unit/cfi_fixture.h"
 
 #define ADDRESS 0x10000 /* of the section */

@@ -1,4 +1,4 @@
-/* elf/cfi_program and elf/cfi_expression: each instruction, each shape of expression, each cut. */
+/* elf/unwind/cfi_program and elf/unwind/cfi_expression: each instruction, each shape of expression, each cut. */
 #include "unit/test.h"
 
 #include <elf.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/cfi_program.h"
+#include "elf/unwind/cfi_program.h"
 #include "unit/cfi_fixture.h"
 
 /* What a program for 0x1000 to 0x1100 says: `address rule` for each range, or "broken". */

@@ -1,5 +1,5 @@
-/* target/closest: what is offered for a slip, and distances beside a plain table of them. */
-#include "target/closest.h"
+/* probe/find/closest: what is offered for a slip, and distances beside a plain table of them. */
+#include "probe/find/closest.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* session/code_mappings: what of the files of probes is mapped. */
+/* probe/attach/code_mappings: what of the files of probes is mapped. */
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/array.h"
-#include "session/code_mappings.h"
+#include "probe/attach/code_mappings.h"
 #include "unit/test.h"
 
 #define FILE_BYTES 40000

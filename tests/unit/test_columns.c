@@ -1,4 +1,4 @@
-/* format/columns. */
+/* format/text/columns. */
 #include "unit/test.h"
 
 #include <stdint.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/columns.h"
+#include "format/text/columns.h"
 
 static void check_cut(const char *text, size_t columns, const char *wanted)
 {

@@ -1,5 +1,5 @@
-/* session/core_btf: what is taken out equals what libbpf finds in the whole; broken bytes fail. */
-#include "session/core_btf.h"
+/* kernel/core_btf: what is taken out equals what libbpf finds in the whole; broken bytes fail. */
+#include "kernel/core_btf.h"
 
 #include <bpf/btf.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* elf/debug_data: files with a packed one inside, sound, cut, damaged, and made to hurt. */
-#include "elf/debug_data.h"
+/* elf/symbols/debug_data: files with a packed one inside, sound, cut, damaged, and made to hurt. */
+#include "elf/symbols/debug_data.h"
 
 #include <errno.h>
 #include <lzma.h>

@@ -1,4 +1,4 @@
-/* elf/debug_abbreviations and elf/debug_entries: steps over entries made by hand. */
+/* elf/dwarf/debug_abbreviations and elf/dwarf/debug_entries: steps over entries made by hand. */
 #include "unit/test.h"
 
 #include <dwarf.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "elf/debug_entries.h"
+#include "elf/dwarf/debug_entries.h"
 
 static const struct debug_unit_sizes sizes = {.version = 4, .address_bytes = 8, .offset_bytes = 4};
 

@@ -1,5 +1,5 @@
-/* elf/debug_link: made-up sections, sound and not; the CRC against its published check value. */
-#include "elf/debug_link.h"
+/* elf/image/debug_link: made-up sections, sound and not; the CRC against its published check value. */
+#include "elf/image/debug_link.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* session/deferred: records wait in order, whole, within a limit, and go once. */
-#include "session/deferred.h"
+/* collect/unwind/deferred: records wait in order, whole, within a limit, and go once. */
+#include "collect/unwind/deferred.h"
 
 #include <errno.h>
 #include <stdlib.h>

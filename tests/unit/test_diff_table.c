@@ -1,4 +1,4 @@
-/* format/diff_table, diff_rows: what a reader sees of a difference, and what other programs read. */
+/* format/text/diff_table, diff_rows: what a reader sees of a difference, and what other programs read. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/columns.h"
-#include "format/diff_rows.h"
-#include "format/diff_table.h"
+#include "format/text/columns.h"
+#include "format/text/diff_rows.h"
+#include "format/text/diff_table.h"
 #include "profile/profile_values.h"
 #include "unit/make_profile.h"
 

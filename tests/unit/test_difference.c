@@ -1,13 +1,13 @@
-/* profile/difference: against sums over whole distributions, and draws with known shares. */
+/* view/diff/difference: against sums over whole distributions, and draws with known shares. */
 #include "unit/test.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "profile/difference.h"
 #include "profile/profile_values.h"
 #include "unit/make_profile.h"
+#include "view/diff/difference.h"
 
 static struct difference_scale shares(double before, double after)
 {

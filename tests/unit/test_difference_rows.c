@@ -1,5 +1,5 @@
 /*
- * profile/comparison: draws from sources whose shares are known, with a fixed seed. What was not
+ * view/diff/comparison: draws from sources whose shares are known, with a fixed seed. What was not
  * changed is not called changed more often than promised; what was is found.
  */
 #include "unit/test.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/comparison.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"
 #include "unit/make_profile.h"
+#include "view/diff/comparison.h"
 
 #define NR_SOURCES 200
 

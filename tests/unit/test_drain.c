@@ -1,5 +1,5 @@
 /*
- * session/drain: interleavings of records, events and counts, without a kernel. What a random
+ * collect/drain: interleavings of records, events and counts, without a kernel. What a random
  * history makes of it is in test_drain_model.c.
  */
 #include "unit/test.h"

@@ -1,5 +1,5 @@
 /*
- * session/drain against a model: random histories of processes whose truth is known, cut into
+ * collect/drain against a model: random histories of processes whose truth is known, cut into
  * random polls and epochs, and fed as the kernel could have fed them. Every sample must get what
  * its process had mapped at its time, and all totals must be exact.
  *

@@ -1,9 +1,9 @@
 /*
- * session/drain: records that come raw are walked by the tables of their files, which may have to
+ * collect/drain: records that come raw are walked by the tables of their files, which may have to
  * be made first. The file is a real one, so that it can be opened by its name.
  */
-#include "session/drain.h"
-#include "session/deferred.h"
+#include "collect/drain.h"
+#include "collect/unwind/deferred.h"
 
 #include <errno.h>
 #include <stdlib.h>

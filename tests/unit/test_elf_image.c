@@ -1,5 +1,5 @@
-/* elf/elf_image: against readelf, and against files that lie. */
-#include "elf/elf_image.h"
+/* elf/image/elf_image: against readelf, and against files that lie. */
+#include "elf/image/elf_image.h"
 
 #include <errno.h>
 #include <link.h>

@@ -1,5 +1,5 @@
-/* elf/elf_section: finding and reading sections of made-up files. */
-#include "elf/elf_section.h"
+/* elf/image/elf_section: finding and reading sections of made-up files. */
+#include "elf/image/elf_section.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * event/expression: from text to steps, and what the steps give, by the code that runs in the
+ * probe/expression/expression: from text to steps, and what the steps give, by the code that runs in the
  * kernel. The right answers are the C compiler's: each expression is compiled by both.
  */
 #include "unit/test.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bpf/tally_steps.h"
-#include "event/expression.h"
+#include "probe/expression/expression.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,4 +1,4 @@
-/* profile/filter: which samples stay. */
+/* view/filter: which samples stay. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "profile/filter.h"
 #include "unit/make_profile.h"
+#include "view/filter.h"
 
 static struct profile *some_profile(void)
 {

@@ -1,8 +1,8 @@
 /*
- * target/find, of the functions of a file: a program of two sources that has what makes names hard.
+ * probe/find/find, of the functions of a file: a program of two sources that has what makes names hard.
  * The compiler makes it, so that the notes, clones and relocations are as they come in life.
  */
-#include "target/find.h"
+#include "probe/find/find.h"
 
 #include <errno.h>
 

@@ -1,13 +1,13 @@
 /*
- * target/find, of the kernel: kernel_functions and tracepoints over texts as the kernel writes them,
+ * probe/find/find, of the kernel: kernel_functions and tracepoints over texts as the kernel writes them,
  * so that what is found does not depend on the kernel that the test runs on.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "target/kernel_functions.h"
-#include "target/kernel_probes.h"
-#include "target/tracepoints.h"
+#include "probe/find/kernel_functions.h"
+#include "probe/find/kernel_probes.h"
+#include "probe/find/tracepoints.h"
 #include "unit/find_fixture.h"
 #include "unit/test.h"
 

@@ -1,5 +1,5 @@
-/* target/find, of static probes (USDT) as <sys/sdt.h> makes them. */
-#include "target/find.h"
+/* probe/find/find, of static probes (USDT) as <sys/sdt.h> makes them. */
+#include "probe/find/find.h"
 
 #include <errno.h>
 

@@ -1,13 +1,13 @@
-/* profile/flame_nodes, against counting by hand over all stacks. */
+/* view/flame_nodes, against counting by hand over all stacks. */
 #include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/flame_nodes.h"
 #include "profile/profile_values.h"
 #include "unit/make_profile.h"
+#include "view/flame_nodes.h"
 
 static struct profile *random_profile(unsigned seed, int nr)
 {

@@ -1,4 +1,4 @@
-/* format/folded and profile/named_stacks, which decides what its lines say. */
+/* format/folded/folded and view/named_stacks, which decides what its lines say. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded.h"
+#include "format/folded/folded.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"
 

@@ -1,4 +1,4 @@
-/* format/folded_read: what lines say, and that writing them again gives the same. */
+/* format/folded/folded_read: what lines say, and that writing them again gives the same. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded_line.h"
-#include "format/folded_read.h"
-#include "profile/difference.h"
+#include "format/folded/folded_line.h"
+#include "format/folded/folded_read.h"
 #include "profile/profile_values.h"
 #include "unit/folded_text.h"
+#include "view/diff/difference.h"
 
 static const struct format_read_options with_comm = {.no_comm = false};
 static const struct format_read_options without_comm = {.no_comm = true};

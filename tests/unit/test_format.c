@@ -7,9 +7,9 @@
 
 #include "base/gzip.h"
 #include "format/format.h"
-#include "profile/function_totals.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"
+#include "view/function_totals.h"
 
 TEST(format_by_its_extension)
 {

@@ -1,5 +1,5 @@
-/* elf/function_list and elf/address_sort: made-up files with known symbols, and damaged ones. */
-#include "elf/function_list.h"
+/* elf/symbols/function_list and elf/symbols/address_sort: made-up files with known symbols, and damaged ones. */
+#include "elf/symbols/function_list.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/address_sort.h"
+#include "elf/symbols/address_sort.h"
 #include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"

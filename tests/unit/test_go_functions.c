@@ -1,12 +1,12 @@
-/* elf/go_functions, elf/go_table: made-up tables of all versions, sound, damaged and cut. */
-#include "elf/go_functions.h"
+/* elf/symbols/go_functions, elf/symbols/go_table: made-up tables of all versions, sound, damaged and cut. */
+#include "elf/symbols/go_functions.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/go_table.h"
+#include "elf/symbols/go_table.h"
 #include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"

@@ -1,5 +1,5 @@
-/* session/hit_watch: windows over counters that nobody but the test raises. */
-#include "session/hit_watch.h"
+/* probe/attach/hit_watch: windows over counters that nobody but the test raises. */
+#include "probe/attach/hit_watch.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * format/html: what is in the page's columns, read back as page/decode.js reads them. What the page
+ * format/page/html: what is in the page's columns, read back as page/decode.js reads them. What the page
  * makes of it in a browser is for tests/browser/html.mjs.
  */
-#include "format/html.h"
+#include "format/page/html.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
-#include "format/flame_style.h"
-#include "format/html_slices.h"
-#include "format/html_tree.h"
-#include "format/html_words.h"
-#include "profile/categories.h"
+#include "format/flame/flame_style.h"
+#include "format/page/html_slices.h"
+#include "format/page/html_tree.h"
+#include "format/page/html_words.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"
+#include "view/categories.h"
 
 #define MAX_BYTES (1 << 20)
 

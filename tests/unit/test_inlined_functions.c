@@ -1,5 +1,5 @@
-/* elf/inlined_functions: of this program's own debug information. */
-#include "elf/inlined_functions.h"
+/* elf/dwarf/inlined_functions: of this program's own debug information. */
+#include "elf/dwarf/inlined_functions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "elf/debug_info.h"
+#include "elf/dwarf/debug_info.h"
 #include "unit/test.h"
 
 static volatile int sink;

@@ -1,8 +1,8 @@
 /*
- * session/loaded_table and bpf/unwind_lookup.h: what the kernel side finds in the pool is what
+ * collect/unwind/loaded_table and bpf/unwind_lookup.h: what the kernel side finds in the pool is what
  * unwind_table_find() finds in the table.
  */
-#include "session/loaded_table.h"
+#include "collect/unwind/loaded_table.h"
 
 #include <errno.h>
 #include <string.h>

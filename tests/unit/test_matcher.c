@@ -1,8 +1,8 @@
 /*
- * target/matcher: tables of what fits and what is refused, and where. fnmatch() and regexec() are
+ * probe/find/matcher: tables of what fits and what is refused, and where. fnmatch() and regexec() are
  * the judges of random globs: the former of those without alternatives, the latter of all.
  */
-#include "target/matcher.h"
+#include "probe/find/matcher.h"
 
 #include <fnmatch.h>
 #include <regex.h>

@@ -1,5 +1,5 @@
-/* cmd/naming_options: what the options about names are taken for. */
-#include "cmd/naming_options.h"
+/* cmd/options/naming_options: what the options about names are taken for. */
+#include "cmd/options/naming_options.h"
 
 #include <errno.h>
 #include <getopt.h>

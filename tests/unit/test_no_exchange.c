@@ -1,9 +1,9 @@
-/* session/no_exchange: instructions that old kernels don't know are taken out of programs. */
+/* kernel/no_exchange: instructions that old kernels don't know are taken out of programs. */
 #include "unit/test.h"
 
 #include <string.h>
 
-#include "session/no_exchange.h"
+#include "kernel/no_exchange.h"
 
 static struct bpf_insn atomic(uint8_t size, int32_t what)
 {

@@ -1,5 +1,5 @@
-/* target/no_return: by name, and only by the whole name. */
-#include "target/no_return.h"
+/* probe/find/no_return: by name, and only by the whole name. */
+#include "probe/find/no_return.h"
 #include "unit/test.h"
 
 TEST(returns_that_would_break)

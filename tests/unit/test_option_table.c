@@ -1,5 +1,5 @@
-/* cmd/option_table: command lines as users write them, and as they mistype them. */
-#include "cmd/option_table.h"
+/* cmd/options/option_table: command lines as users write them, and as they mistype them. */
+#include "cmd/options/option_table.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,4 +1,4 @@
-/* format/palette and format/palette_map. */
+/* format/flame/palette and format/flame/palette_map. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/palette.h"
-#include "format/palette_map.h"
+#include "format/flame/palette.h"
+#include "format/flame/palette_map.h"
 
 static struct color color_of(const char *palette, const char *name, enum word_kind kind)
 {

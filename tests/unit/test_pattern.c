@@ -1,8 +1,8 @@
 /*
- * target/pattern: the grammar as a table, bcc's documented examples among it, and all that is
+ * probe/find/pattern: the grammar as a table, bcc's documented examples among it, and all that is
  * refused.
  */
-#include "target/pattern.h"
+#include "probe/find/pattern.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
-/* format/perf_script_write: what is written, and that the same profile is read out of it. */
+/* format/perf/perf_script_write: what is written, and that the same profile is read out of it. */
 #include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/folded.h"
-#include "format/perf_script_comments.h"
-#include "format/perf_script_write.h"
+#include "format/folded/folded.h"
+#include "format/perf/perf_script_comments.h"
+#include "format/perf/perf_script_write.h"
 #include "profile/profile_values.h"
 #include "unit/make_profile.h"
 #include "unit/perf_script_text.h"

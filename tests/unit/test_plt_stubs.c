@@ -1,12 +1,12 @@
-/* elf/plt_stubs, elf/plt_decode: stubs as linkers make them, in made-up files, also damaged. */
-#include "elf/plt_stubs.h"
+/* elf/symbols/plt_stubs, elf/symbols/plt_decode: stubs as linkers make them, in made-up files, also damaged. */
+#include "elf/symbols/plt_stubs.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/plt_decode.h"
+#include "elf/symbols/plt_decode.h"
 #include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"

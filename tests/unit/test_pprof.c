@@ -1,5 +1,5 @@
 /*
- * format/pprof: what is written is read again, byte for byte and line for line.
+ * format/pprof/pprof: what is written is read again, byte for byte and line for line.
  */
 #include "unit/test.h"
 

@@ -1,5 +1,5 @@
 /*
- * format/pprof: other people's profiles; what is broken is refused wherever it breaks.
+ * format/pprof/pprof: other people's profiles; what is broken is refused wherever it breaks.
  */
 #include "unit/test.h"
 

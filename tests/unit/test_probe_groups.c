@@ -1,12 +1,12 @@
 /*
- * session/probe_groups: groups come, leave and make room. Their probes have no hook, so that there is
+ * probe/attach/probe_groups: groups come, leave and make room. Their probes have no hook, so that there is
  * nothing to ask the kernel for; the threads that detach are real.
  */
-#include "session/probe_groups.h"
+#include "probe/attach/probe_groups.h"
 
 #include <stdlib.h>
 
-#include "session/detaching.h"
+#include "probe/attach/detaching.h"
 #include "unit/test.h"
 
 #define NR_PROBES (DETACHING_MAX + 20)

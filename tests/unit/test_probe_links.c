@@ -9,12 +9,12 @@
 
 #include "base/array.h"
 #include "bpf/probe_wire.h"
-#include "session/event_text.h"
-#include "session/link_copy.h"
-#include "session/link_event.h"
-#include "session/link_refusal.h"
-#include "session/probe_hook.h"
-#include "session/symbol_index.h"
+#include "probe/attach/event_text.h"
+#include "probe/attach/link_copy.h"
+#include "probe/attach/link_event.h"
+#include "probe/attach/link_refusal.h"
+#include "probe/attach/probe_hook.h"
+#include "probe/attach/symbol_index.h"
 
 #include "unit/test.h"
 

@@ -1,5 +1,5 @@
-/* event/probe_list: copies that live as long as the list, files that are there once. */
-#include "event/probe_list.h"
+/* probe/expression/probe_list: copies that live as long as the list, files that are there once. */
+#include "probe/expression/probe_list.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* cmd/probe_options and cmd/funccount_options: what command lines are taken for, and what is refused. */
+/* cmd/options/probe_options and cmd/funccount_options: what command lines are taken for, and what is refused. */
 #include "cmd/funccount_options.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "session/probe_features.h"
+#include "probe/attach/probe_features.h"
 #include "unit/test.h"
 
 static struct funccount_options options;

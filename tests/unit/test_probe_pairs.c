@@ -1,10 +1,10 @@
-/* event/probe_pairs: calls and returns of the same functions. */
+/* probe/expression/probe_pairs: calls and returns of the same functions. */
 #include "unit/test.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "event/probe_pairs.h"
+#include "probe/expression/probe_pairs.h"
 
 static void add(struct probe_list *list, uint64_t offset, bool is_return)
 {

@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile/function_totals.h"
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 #include "unit/make_profile.h"
+#include "view/function_totals.h"
 
 TEST(profile_starts_with_two_modules)
 {

@@ -1,16 +1,16 @@
 /*
- * target/program: what names mean, on this host and below the root of another process. That other
+ * probe/find/program: what names mean, on this host and below the root of another process. That other
  * process is a child of the test in a folder of its own, if the test may do that.
  */
-#include "target/program.h"
+#include "probe/find/program.h"
 
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
-#include "target/library_folders.h"
-#include "target/library_name.h"
+#include "probe/find/library_folders.h"
+#include "probe/find/library_name.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 

@@ -1,5 +1,5 @@
-/* elf/relocations: those of made-up files, in order and complete; and of damaged ones. */
-#include "elf/relocations.h"
+/* elf/image/relocations: those of made-up files, in order and complete; and of damaged ones. */
+#include "elf/image/relocations.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* format/report: what the lines say; how they look is golden, see test_writers.c. */
+/* format/text/report: what the lines say; how they look is golden, see test_writers.c. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/columns.h"
-#include "format/report.h"
+#include "format/text/columns.h"
+#include "format/text/report.h"
 #include "unit/make_profile.h"
 
 static char *report(const struct profile *profile, struct report_options options)

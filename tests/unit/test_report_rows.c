@@ -1,5 +1,5 @@
 /*
- * profile/group_totals and the formats that have a report's rows: what is in them, and that it is
+ * view/group_totals and the formats that have a report's rows: what is in them, and that it is
  * safe.
  */
 #include "unit/test.h"
@@ -10,10 +10,10 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "format/markdown.h"
-#include "format/report_csv.h"
-#include "format/report_json.h"
-#include "format/report_rows.h"
+#include "format/text/markdown.h"
+#include "format/text/report_csv.h"
+#include "format/text/report_json.h"
+#include "format/text/report_rows.h"
 #include "unit/make_profile.h"
 
 static struct profile *some_profile(void)

@@ -1,5 +1,5 @@
 /*
- * session/ring: reading a BPF ring buffer, here one that the test itself produces into. The data
+ * kernel/ring: reading a BPF ring buffer, here one that the test itself produces into. The data
  * are mapped twice in a row as the kernel does, so records may wrap around the end.
  */
 #include "unit/test.h"
@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "session/ring.h"
+#include "kernel/ring.h"
 
 #define HEADER_BYTES BPF_RINGBUF_HDR_SZ
 #define BUSY	     BPF_RINGBUF_BUSY_BIT

@@ -1,5 +1,5 @@
 /*
- * session/sideband_parse: records built by hand as perf_event_open(2) lays them out, in words of
+ * collect/sideband_parse: records built by hand as perf_event_open(2) lays them out, in words of
  * 8 bytes: header, body, and the sample id (pid, tid, time) at the end.
  */
 #include "unit/test.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session/sideband.h"
+#include "collect/sideband.h"
 
 #define SAMPLE_ID_BYTES 16
 #define TIME_NS		0x1122334455667788

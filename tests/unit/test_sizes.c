@@ -1,5 +1,5 @@
-/* session/sizes: larger with the rate, within bounds, and the user's own word first. */
-#include "session/sizes.h"
+/* collect/sizes: larger with the rate, within bounds, and the user's own word first. */
+#include "collect/sizes.h"
 
 #include "unit/test.h"
 

@@ -1,4 +1,4 @@
-/* format/speedscope. That speedscope itself reads it is for tests/browser/speedscope.mjs. */
+/* format/flame/speedscope. That speedscope itself reads it is for tests/browser/speedscope.mjs. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/speedscope.h"
+#include "format/flame/speedscope.h"
 #include "profile/profile_values.h"
 #include "profile/time_slices.h"
 #include "unit/make_profile.h"

@@ -1,5 +1,5 @@
-/* session/stack_walk: from the words of a raw record to frames, and how that ends. */
-#include "session/stack_walk.h"
+/* collect/unwind/stack_walk: from the words of a raw record to frames, and how that ends. */
+#include "collect/unwind/stack_walk.h"
 
 #include "unit/test.h"
 #include "unit/walk_fixture.h"

@@ -1,4 +1,4 @@
-/* format/svg and what it is made of. The golden has all but the script, which a browser tests. */
+/* format/flame/svg and what it is made of. The golden has all but the script, which a browser tests. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/flame_style.h"
-#include "format/palette.h"
-#include "format/palette_map.h"
-#include "format/svg.h"
-#include "profile/categories.h"
-#include "profile/comparison.h"
-#include "profile/difference.h"
+#include "format/flame/flame_style.h"
+#include "format/flame/palette.h"
+#include "format/flame/palette_map.h"
+#include "format/flame/svg.h"
 #include "profile/profile_values.h"
 #include "unit/make_profile.h"
+#include "view/categories.h"
+#include "view/diff/comparison.h"
+#include "view/diff/difference.h"
 
 static char *draw_with(const struct profile *profile, const struct format_options *options)
 {

@@ -1,10 +1,10 @@
-/* format/svg_text: numbers as printf() would write them, and texts that are cut. */
+/* format/flame/svg_text: numbers as printf() would write them, and texts that are cut. */
 #include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "format/svg_text.h"
+#include "format/flame/svg_text.h"
 
 static void check_number(double number, unsigned decimals, const char *wanted)
 {

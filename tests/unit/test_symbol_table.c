@@ -1,5 +1,5 @@
-/* elf/symbol_table: against nm, on made-up files with known symbols, and on damaged ones. */
-#include "elf/symbol_table.h"
+/* elf/symbols/symbol_table: against nm, on made-up files with known symbols, and on damaged ones. */
+#include "elf/symbols/symbol_table.h"
 
 #include <dlfcn.h>
 #include <errno.h>

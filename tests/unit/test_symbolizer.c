@@ -11,7 +11,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
-#include "elf/debug_info.h"
+#include "elf/dwarf/debug_info.h"
 #include "sym/naming.h"
 #include "unit/symbolizer_fixture.h"
 #include "unit/test.h"

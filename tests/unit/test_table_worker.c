@@ -1,5 +1,5 @@
-/* session/table_worker: a thread that takes files and gives tables. */
-#include "session/table_worker.h"
+/* collect/unwind/table_worker: a thread that takes files and gives tables. */
+#include "collect/unwind/table_worker.h"
 
 #include <dirent.h>
 #include <errno.h>

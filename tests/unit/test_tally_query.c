@@ -1,11 +1,11 @@
-/* event/tally_query: what the options of `stook tally` ask for, compiled. */
+/* probe/expression/tally_query: what the options of `stook tally` ask for, compiled. */
 #include "unit/test.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "event/tally_query.h"
+#include "probe/expression/tally_query.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,12 +1,12 @@
-/* format/tally_rows, tally_table, histogram: what `stook tally` shows. */
+/* format/text/tally_rows, tally_table, histogram: what `stook tally` shows. */
 #include "unit/test.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/histogram.h"
-#include "format/tally_rows.h"
+#include "format/text/histogram.h"
+#include "format/text/tally_rows.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

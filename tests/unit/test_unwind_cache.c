@@ -1,5 +1,5 @@
-/* elf/unwind_cache and elf/unwind_file: what comes back is what was put in, or nothing. */
-#include "elf/unwind_cache.h"
+/* elf/unwind/unwind_cache and elf/unwind/unwind_file: what comes back is what was put in, or nothing. */
+#include "elf/unwind/unwind_cache.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "elf/unwind_file.h"
+#include "elf/unwind/unwind_file.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"
 

@@ -1,8 +1,8 @@
 /*
- * elf/unwind_compile: its tables go by file offset. What holds at an offset is what the file's rows
+ * elf/unwind/unwind_compile: its tables go by file offset. What holds at an offset is what the file's rows
  * say of the address there.
  */
-#include "elf/unwind_compile.h"
+#include "elf/unwind/unwind_compile.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "elf/debug_file.h"
-#include "elf/vdso.h"
+#include "elf/image/debug_file.h"
+#include "elf/image/vdso.h"
 #include "unit/code_file.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"

@@ -1,8 +1,8 @@
 /*
- * session/unwind_pool against a model: each unit of the pool is free, given out, or in limbo. What
+ * collect/unwind/unwind_pool against a model: each unit of the pool is free, given out, or in limbo. What
  * the model has room for, the pool must find; what it gives must have been free.
  */
-#include "session/unwind_pool.h"
+#include "collect/unwind/unwind_pool.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* elf/unwind_rows: made-up files whose rows are known, damaged ones, and this host's libc. */
-#include "elf/unwind_rows.h"
+/* elf/unwind/unwind_rows: made-up files whose rows are known, damaged ones, and this host's libc. */
+#include "elf/unwind/unwind_rows.h"
 
 #include <dlfcn.h>
 #include <errno.h>

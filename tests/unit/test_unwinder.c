@@ -1,5 +1,5 @@
-/* session/unwinder: which processes and tables the kernel side finds, and which have to go. */
-#include "session/unwinder.h"
+/* collect/unwind/unwinder: which processes and tables the kernel side finds, and which have to go. */
+#include "collect/unwind/unwinder.h"
 
 #include <errno.h>
 #include <stdlib.h>

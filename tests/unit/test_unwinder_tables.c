@@ -1,5 +1,5 @@
-/* session/unwinder: tables come when they are asked for, and go when memory is short. */
-#include "session/unwinder.h"
+/* collect/unwind/unwinder: tables come when they are asked for, and go when memory is short. */
+#include "collect/unwind/unwinder.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * session/unwinder from end to end: this process' own stack, by the tables of its own files, has
+ * collect/unwind/unwinder from end to end: this process' own stack, by the tables of its own files, has
  * the frames that the compiler's runtime finds in it (backtrace()).
  */
-#include "session/unwinder.h"
+#include "collect/unwind/unwinder.h"
 
 #include <errno.h>
 #include <execinfo.h>

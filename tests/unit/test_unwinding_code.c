@@ -1,5 +1,5 @@
 /* Telling by names and by tables of exceptions whether code may be unwound. */
-#include "elf/unwinding_code.h"
+#include "elf/image/unwinding_code.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* elf/uprobe_code: instructions that begin functions. */
-#include "elf/uprobe_code.h"
+/* elf/image/uprobe_code: instructions that begin functions. */
+#include "elf/image/uprobe_code.h"
 
 #include <elf.h>
 

@@ -1,5 +1,5 @@
-/* elf/usdt_notes: notes made by hand; tests/replay/usdt.sh has real ones. */
-#include "elf/usdt_notes.h"
+/* elf/image/usdt_notes: notes made by hand; tests/replay/usdt.sh has real ones. */
+#include "elf/image/usdt_notes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -10,13 +10,13 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
-#include "format/folded.h"
-#include "format/markdown.h"
-#include "format/pprof.h"
-#include "format/report.h"
-#include "format/report_csv.h"
-#include "format/report_json.h"
-#include "format/speedscope.h"
+#include "format/flame/speedscope.h"
+#include "format/folded/folded.h"
+#include "format/pprof/pprof.h"
+#include "format/text/markdown.h"
+#include "format/text/report.h"
+#include "format/text/report_csv.h"
+#include "format/text/report_json.h"
 #include "unit/make_profile.h"
 
 static const char *const lines[] = {

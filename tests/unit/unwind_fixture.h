@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "elf/unwind_rows.h"
+#include "elf/unwind/unwind_rows.h"
 #include "unit/test.h"
 
 /* How random rows are to be; the defaults in comments make code as compilers do. */

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <string.h>
 
-#include "session/unwinder.h"
+#include "collect/unwind/unwinder.h"
 #include "unit/code_file.h"
 #include "unit/test.h"
 

@@ -307,7 +307,7 @@ class Compile(Load):
             shutil.copytree(f"{ROOT}/{part}", f"{tree}/{part}")
         with open(f"{tree}/Makefile", "w", encoding="ascii") as makefile:
             makefile.write(
-                "SOURCES := $(filter-out src/session/% src/cmd/%,$(wildcard src/*/*.c))\n"
+                "SOURCES := $(filter-out src/kernel/% src/collect/% src/cmd/%,$(shell find src -name '*.c'))\n"
                 "all: $(SOURCES:.c=.o)\n"
                 "%.o: %.c\n\tgcc -std=gnu11 -O2 -g -w -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64"
                 " -Isrc -I. -isystem /usr/include/libiberty -c -o $@ $<\n")

@@ -22,7 +22,7 @@
 
 #include "base/log.h"
 #include "bpf/wire.h"
-#include "session/load.h"
+#include "kernel/load.h"
 
 #define MAX_PROGRAMS 32
 #define LOG_BYTES    65536 /* with a line for each of many functions */

@@ -1,0 +1,37 @@
+/*
+ * Which samples of a profile are wanted, for all commands that read profiles back.
+ *
+ *	--comm RE --pid LIST --tid LIST --module RE --symbol RE		and --not-… of each
+ *	--focus RE --ignore RE
+ *
+ * --module and --symbol are about the function that ran, as in perf report; --focus and --ignore
+ * about any on the stack, as in pprof.
+ */
+#ifndef STOOK_CMD_OPTIONS_FILTER_OPTIONS_H
+#define STOOK_CMD_OPTIONS_FILTER_OPTIONS_H
+
+#include "base/error.h"
+#include "cmd/options/option_table.h"
+#include "view/filter.h"
+
+struct filter_options {
+	struct filter filter;
+	uint64_t dropped; /* counts, by all calls of filter_options_apply() */
+};
+
+struct option_group filter_options_group(struct filter_options *options);
+
+/* What these options do, for commands that know one by another name, too. 0 or a negative errno. */
+int filter_options_take_pattern(struct filter_options *options, enum filter_subject subject,
+				enum filter_sense sense, const char *value, struct error *error);
+
+void filter_options_clear(struct filter_options *options);
+
+/* Drops what is not wanted. 0; -EINVAL if the profile has not what is asked about; -ENOMEM. */
+int filter_options_apply(struct filter_options *options, struct profile *profile,
+			 struct error *error);
+
+/* Says on stderr, when nothing is left, which of the options did that. */
+void filter_options_tell(const struct filter_options *options, const struct profile *profile);
+
+#endif

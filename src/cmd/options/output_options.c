@@ -1,0 +1,75 @@
+/* Where results go, and how; see output_options.h. */
+#include "cmd/options/output_options.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static int take_folded(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+
+	options->stdout_format = format_by_name("folded");
+	return 0;
+}
+
+static int take_format(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+
+	options->stdout_format = format_by_name(value);
+	if (options->stdout_format)
+		return 0;
+	return error_set(error, -EINVAL, "bad value '%s' for --format: one of %s", value,
+			 format_names());
+}
+
+static int take_output(void *context, const char *value, struct error *error)
+{
+	struct output_options *options = context;
+	size_t i;
+
+	if (!strcmp(value, "-"))
+		value = "/dev/stdout";
+	if (!format_by_path(value) && strncmp(value, "/dev/", 5) != 0)
+		return error_set(error, -EINVAL,
+				 "cannot tell the format of '%s' by its name: it may end in %s",
+				 value, format_extensions());
+	for (i = 0; i < options->nr_paths; i++)
+		if (!strcmp(options->paths[i], value))
+			return error_set(error, -EINVAL, "'%s' is written to twice", value);
+	if (options->nr_paths == OUTPUTS_MAX)
+		return error_set(error, -EINVAL, "more than %d outputs", OUTPUTS_MAX);
+	options->paths[options->nr_paths++] = value;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{'f', "folded", NULL, take_folded, "folded stacks on stdout, for flamegraph.pl"},
+	{0, "format", "NAME", take_format,
+	 "what to print on stdout: report, folded, svg, html, pprof, speedscope, perf, json, "
+	 "csv, md"},
+	{'o', "output", "FILE", take_output,
+	 "write FILE.svg, .html, .folded, .pb.gz, .txt, …: by its end; may be repeated"},
+	OPTION_SWITCH(0, "delimited", struct output_options, delimited,
+		      "a frame '-' between user and kernel stacks"),
+	OPTION_SWITCH(0, "annotate", struct output_options, annotate,
+		      "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"),
+};
+
+int output_options_take_width(const char *value, unsigned *ret, struct error *error)
+{
+	static const struct option_number width = {"--width", 1, 10000, "a number of columns"};
+	uint64_t columns;
+	int err = option_take_number(&width, value, &columns, error);
+
+	if (!err)
+		*ret = (unsigned)columns;
+	return err;
+}
+
+struct option_group output_options_group(struct output_options *options)
+{
+	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}

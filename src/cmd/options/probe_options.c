@@ -1,0 +1,144 @@
+/* What is probed, and at what cost; see probe_options.h. */
+#include "cmd/options/probe_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "probe/attach/probe_features.h"
+#include "probe/find/pattern.h"
+
+#define MAX_PROBES_LIMIT (1U << 24)
+
+static int take_max_probes(void *context, const char *value, struct error *error)
+{
+	static const struct option_number max_probes = {"--max-probes", 1, MAX_PROBES_LIMIT,
+							"1 to 16777216"};
+	struct probe_options *options = context;
+
+	return option_take_number(&max_probes, value, &options->max_probes, error);
+}
+
+static int take_debug_dir(void *context, const char *value, struct error *error)
+{
+	struct probe_options *options = context;
+
+	return debug_folders_take(options->debug_folders, &options->nr_debug_folders, value, error);
+}
+
+/* Digits with at most one point between them or at an end: no sign, no exponent. */
+static bool is_decimal(const char *text, size_t nr)
+{
+	size_t digits = strspn(text, "0123456789");
+	size_t all = digits;
+
+	if (text[all] == '.') {
+		size_t behind = strspn(text + all + 1, "0123456789");
+
+		digits += behind;
+		all += behind + 1;
+	}
+	return digits && all == nr;
+}
+
+static int take_budget(void *context, const char *value, struct error *error)
+{
+	struct probe_options *options = context;
+	size_t nr = strlen(value);
+	double percent = 0;
+
+	if (!strcmp(value, "off")) {
+		options->budget = 0;
+		return 0;
+	}
+	if (nr && value[nr - 1] == '%' && is_decimal(value, nr - 1))
+		percent = strtod(value, NULL);
+	if (percent <= 0 || percent > 100)
+		return option_bad(error, "--budget", value, "a share of each CPU as 5%, or off");
+	options->budget = percent / 100;
+	return 0;
+}
+
+static int take_without(void *context, const char *value, struct error *error)
+{
+	struct probe_options *options = context;
+	size_t length;
+
+	for (; *value; value += length + (value[length] == ',')) {
+		unsigned i;
+
+		length = strcspn(value, ",");
+		for (i = 0; i < NR_PROBE_FEATURES; i++) {
+			const char *name = probe_feature_name((enum probe_feature)i);
+
+			if (strlen(name) == length && !strncmp(name, value, length))
+				break;
+		}
+		if (i == NR_PROBE_FEATURES)
+			return option_bad(error, "--without", value,
+					  "of uprobe_multi, uprobe_pid, kprobe_multi, fentry, "
+					  "kprobe_event, uprobe_event");
+		options->without |= 1U << i;
+	}
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	OPTION_SWITCH('r', "regexp", struct probe_options, is_regex,
+		      "patterns are extended regular expressions"),
+	OPTION_SWITCH('l', "list", struct probe_options, list,
+		      "show what matches, and attach nothing"),
+	{0, "budget", "SHARE", take_budget,
+	 "what probes may cost of each CPU, as 5%; off (default by what is probed)"},
+	{0, "max-probes", "N", take_max_probes, "refuse to probe more places (default 10000)"},
+	{0, "debug-dir", "DIR", take_debug_dir,
+	 "look for debug files there first; may be repeated"},
+	OPTION_SWITCH(0, "force", struct probe_options, force_returns,
+		      "return probes in Go, C++ and Rust programs, which may end them"),
+	{0, "without", "FEATURE,…", take_without, "do as if the kernel did not have these"},
+};
+
+struct option_group probe_options_group(struct probe_options *options)
+{
+	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}
+
+int probe_options_take_word(void *context, const char *word, struct error *error)
+{
+	const struct probe_words *words = context;
+	struct probe_options *options = words->probes;
+
+	if (is_decimal(word, strlen(word)))
+		return task_options_take_duration(words->tasks, word, error);
+	if (options->nr_patterns == PROBE_PATTERNS_MAX)
+		return error_set(error, -E2BIG, "more than %d patterns", PROBE_PATTERNS_MAX);
+	options->patterns[options->nr_patterns++] = word;
+	return 0;
+}
+
+/* They are parsed again when they are looked for: here it is a mistake on the command line. */
+static int check_patterns(const struct probe_options *options, struct error *error)
+{
+	size_t i;
+
+	for (i = 0; i < options->nr_patterns; i++) {
+		struct pattern pattern;
+		int err = pattern_parse(options->patterns[i], options->is_regex, &pattern, error);
+
+		if (err)
+			return err;
+		pattern_clear(&pattern);
+	}
+	return 0;
+}
+
+int probe_options_check(const struct probe_options *options, const char *question,
+			const char *example, struct error *error)
+{
+	if (options->nr_patterns)
+		return check_patterns(options, error);
+	(void)error_set(error, -EINVAL, "no pattern given: %s", question);
+	error_hint(error, "for example %s; see --help", example);
+	return -EINVAL;
+}

@@ -1,0 +1,163 @@
+/* Parsing the options about stacks: one table row each, with the function that takes its value. */
+#include "cmd/options/stack_options.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/number.h"
+#include "bpf/wire.h"
+#include "cmd/options/label_keys.h"
+
+/* Maps are exchanged at the end of each slice, which takes some 10 ms. */
+#define MIN_SLICE_NS (100 * NS_PER_MS)
+
+static int take_comm(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	char why[128];
+	int err;
+
+	if (!*value)
+		return option_bad(error, "--comm", value, "a regular expression");
+	if (options->has_comm)
+		regfree(&options->comm);
+	err = regcomp(&options->comm, value, REG_EXTENDED | REG_NOSUB);
+	options->has_comm = err == 0;
+	if (!err)
+		return 0;
+	(void)regerror(err, &options->comm, why, sizeof(why));
+	return option_bad(error, "--comm", value, why);
+}
+
+static int take_by(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	return label_keys_take(value, &options->labels, error);
+}
+
+static int take_timeline(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	if (number_parse_seconds(value, &options->slice_ns) < 0 || options->slice_ns < MIN_SLICE_NS)
+		return option_bad(error, "--timeline", value, "seconds of a slice, at least 0.1");
+	return 0;
+}
+
+static int take_depth(void *context, const char *value, struct error *error)
+{
+	static const struct option_number max_depth = {"--max-depth", 1, WIRE_MAX_USER_FRAMES,
+						       "frames of a stack, 1 to 512"};
+	struct stack_options *options = context;
+
+	return option_take_number(&max_depth, value, &options->max_depth, error);
+}
+
+static int take_unwind(void *context, const char *value, struct error *error)
+{
+	static const char *const names[] = {
+		[UNWIND_AUTO] = "auto", [UNWIND_CFI] = "cfi", [UNWIND_FP] = "fp"};
+	struct stack_options *options = context;
+	int mode = option_take_choice("--unwind", value, names, ARRAY_SIZE(names), error);
+
+	if (mode < 0)
+		return mode;
+	options->unwind = (enum unwind_mode)mode;
+	return 0;
+}
+
+static int take_table_bytes(void *context, const char *value, struct error *error)
+{
+	static const struct option_number table_bytes = {"--table-bytes", 1ULL << 20, 1ULL << 30,
+							 "1 MiB to 1 GiB, in bytes"};
+	struct stack_options *options = context;
+
+	return option_take_number(&table_bytes, value, &options->max_table_bytes, error);
+}
+
+static int take_table_cache(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	if (value[0] != '/' && strcmp(value, "none") != 0)
+		return option_bad(error, "--table-cache", value, "a folder, from / on, or 'none'");
+	options->table_folder = value;
+	return 0;
+}
+
+static int take_stats(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+
+	options->stats_path = value;
+	return 0;
+}
+
+static int take_ring_bytes(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	uint64_t bytes;
+
+	if (number_parse(value, 1ULL << 30, &bytes) < 0 ||
+	    bytes < (uint64_t)sysconf(_SC_PAGESIZE) || (bytes & (bytes - 1)))
+		return option_bad(error, "--ring-bytes", value,
+				  "a power of two from a page to 1 GiB");
+	options->ring_bytes = bytes;
+	return 0;
+}
+
+static int take_max_counts(void *context, const char *value, struct error *error)
+{
+	static const struct option_number max_counts = {"--count-entries", 1, 1ULL << 24,
+							"1 to 16777216"};
+	struct stack_options *options = context;
+
+	return option_take_number(&max_counts, value, &options->max_counts, error);
+}
+
+static const struct option_row rows[] = {
+	{0, "comm", "REGEX", take_comm, "only threads whose names match"},
+	OPTION_SWITCH('U', "user", struct stack_options, no_kernel, "user stacks only"),
+	OPTION_SWITCH('K', "kernel", struct stack_options, no_user, "kernel stacks only"),
+	{0, "by", "KEY,…", take_by, "tell apart by pid, tid, comm, cpu, cgroup (default comm)"},
+	{0, "timeline", "SECS", take_timeline, "keep apart what was in each slice of so much time"},
+	{0, "unwind", "HOW", take_unwind,
+	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
+	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 512)"},
+	OPTION_SWITCH(0, "java", struct stack_options, java,
+		      "ask JVMs (17 or newer) for the names of their compiled code"),
+	OPTION_SWITCH(0, "no-symbols", struct stack_options, no_symbols,
+		      "leave code in files unnamed, for 'stook symbolize' elsewhere"),
+	{0, "stats", "FILE", take_stats, "write the run's own numbers, 'name value' a line"},
+	{0, "ring-bytes", "N", take_ring_bytes,
+	 "size of the ring buffer (default: by rate and CPUs)"},
+	{0, "count-entries", "N", take_max_counts,
+	 "different stacks counted in the kernel (likewise)"},
+	{0, "table-bytes", "N", take_table_bytes, "memory for unwind tables (default 64 MiB)"},
+	{0, "table-cache", "DIR", take_table_cache,
+	 "where they are kept, or 'none' (default /var/cache/stook/unwind)"},
+	OPTION_SWITCH(0, "force", struct stack_options, force,
+		      "user stacks also on a kernel that is known to freeze"),
+};
+
+struct option_group stack_options_group(struct stack_options *options)
+{
+	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}
+
+int stack_options_check(const struct stack_options *options, struct error *error)
+{
+	if (options->no_user && options->no_kernel)
+		return error_set(error, -EINVAL, "-U and -K together leave no stacks");
+	return 0;
+}
+
+void stack_options_clear(struct stack_options *options)
+{
+	if (options->has_comm)
+		regfree(&options->comm);
+}

@@ -1,0 +1,179 @@
+/*
+ * The symbolizer is given its sources here, since it knows neither sessions nor JVMs.
+ *
+ * With --interval a profile is named many times. A JVM writes its whole map each time that it is
+ * asked, so one that answered is asked again only when its code was sampled since. One that failed
+ * is left alone: what it takes to wake it is a signal.
+ */
+#include "cmd/run/session_names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "cmd/complain.h"
+#include "kernel/kernel_ask.h"
+#include "proc/java_attach.h"
+
+/* A JVM answers within milliseconds, unless it is stopped or swapped out. */
+#define JVM_NS (3 * NS_PER_SEC)
+
+/*
+ * So long we wait in one interval for all of them, and in the whole run for those who don't answer.
+ * Nobody is asked when less than JVM_NS of it is left.
+ */
+#define ALL_JVMS_NS (10 * NS_PER_SEC)
+
+int session_names_init(struct session_names *names, struct session *session,
+		       const struct session_names_options *options, struct error *error)
+{
+	struct symbolizer_options symbolizer = naming_options_symbolizer(options->naming);
+
+	*names = (struct session_names){
+		.session = session, .java = options->java, .is_quiet = options->is_quiet};
+	symbolizer.files = session_files(session);
+	symbolizer.runtimes = session_runtimes(session);
+	symbolizer.kernel = (struct kernel_names){.name = kernel_ask};
+	symbolizer.kernel_fallback = kallsyms_names(&names->kallsyms);
+	symbolizer.leave_files = options->leave_files;
+	names->symbolizer = symbolizer_new(&symbolizer);
+	return names->symbolizer ? 0 : error_set(error, -ENOMEM, "out of memory");
+}
+
+void session_names_clear(struct session_names *names)
+{
+	symbolizer_free(names->symbolizer);
+	kallsyms_free(names->kallsyms);
+	free(names->jvms);
+	*names = (struct session_names){0};
+}
+
+/* --- asking JVMs ---------------------------------------------------------------------------- */
+
+static int reserve_jvms(struct session_names *names, size_t nr)
+{
+	if (array_reserve(&names->jvms, &names->cap_jvms, nr, sizeof(*names->jvms)) < 0)
+		return -ENOMEM;
+	while (names->nr_jvms < nr)
+		names->jvms[names->nr_jvms++] = (struct session_jvm){0};
+	return 0;
+}
+
+static void mark_processes_of(struct session_names *names, const struct profile *profile,
+			      const struct sample *sample)
+{
+	const uint32_t *frames = profile_sample_frames(profile, sample);
+	size_t i;
+
+	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
+		const struct frame *frame = profile_frame(profile, frames[i]);
+		const struct module *module = profile_module(profile, frame->module);
+
+		if (module->kind == MODULE_RUN_TIME && module->file)
+			names->jvms[module->file - 1].is_sampled = true;
+	}
+}
+
+/* The profile has the samples of this interval only. */
+static void mark_sampled(struct session_names *names)
+{
+	const struct profile *profile = session_profile(names->session);
+	size_t i;
+
+	for (i = 0; i < names->nr_jvms; i++)
+		names->jvms[i].is_sampled = false;
+	for (i = 0; i < profile_nr_samples(profile); i++)
+		mark_processes_of(names, profile, profile_sample(profile, (uint32_t)i));
+}
+
+static bool is_due(const struct session_names *names, uint32_t number)
+{
+	const struct runtime_process *process =
+		runtime_table_get(session_runtimes(names->session), number);
+	const struct session_jvm *jvm = &names->jvms[number];
+
+	return process->runtime && process->runtime->is_java && jvm->is_sampled &&
+	       jvm->state != JVM_ENDED && jvm->state != JVM_SILENT;
+}
+
+/* Those who answered before are not made to pay for those who never did. */
+static bool has_time(const struct session_names *names, uint32_t number, uint64_t begin_ns)
+{
+	if (clock_now_ns() - begin_ns + JVM_NS > ALL_JVMS_NS)
+		return false;
+	return names->jvms[number].state == JVM_ANSWERED || names->vain_ns + JVM_NS <= ALL_JVMS_NS;
+}
+
+static void ask_jvm(struct session_names *names, uint32_t number)
+{
+	struct session_jvm *jvm = &names->jvms[number];
+	uint64_t begin_ns = clock_now_ns();
+	struct error error = {0};
+	int err = java_attach_write_map(runtime_table_get(session_runtimes(names->session), number),
+					JVM_NS, &error);
+
+	if (err == 0 || (err == -ESRCH && jvm->state == JVM_ANSWERED)) {
+		jvm->state = err == 0 ? JVM_ANSWERED : JVM_ENDED;
+		return;
+	}
+	names->vain_ns += clock_now_ns() - begin_ns;
+	jvm->state = err == -EAGAIN ? JVM_NOT_READY : JVM_SILENT;
+	if (!names->is_quiet && !jvm->is_told_of)
+		complain_error(&error);
+	jvm->is_told_of = true;
+}
+
+static void tell_of_late(struct session_names *names)
+{
+	if (!names->is_quiet && !names->is_late_told)
+		complain("not all JVMs are asked for their names: others took too long to answer");
+	names->is_late_told = true;
+}
+
+/* Those whose compiled code was sampled since they were asked last. */
+static int ask_jvms(struct session_names *names)
+{
+	uint64_t begin_ns = clock_now_ns();
+	uint32_t i;
+
+	if (reserve_jvms(names, runtime_table_nr(session_runtimes(names->session))) < 0)
+		return -ENOMEM;
+	mark_sampled(names);
+	for (i = 0; i < names->nr_jvms; i++) {
+		if (!is_due(names, i))
+			continue;
+		if (has_time(names, i, begin_ns))
+			ask_jvm(names, i);
+		else
+			tell_of_late(names);
+	}
+	return 0;
+}
+
+const char *session_names_why_silent(const struct session_names *names, uint32_t process)
+{
+	static const char *const words[] = {
+		[JVM_NOT_ASKED] = "there was no time to ask it",
+		[JVM_NOT_READY] = "it could not be asked (see above)",
+		[JVM_ENDED] = "it ended before it could be asked once more",
+		[JVM_SILENT] = "it was asked in vain (see above)",
+	};
+	const struct runtime_process *asked =
+		runtime_table_get(session_runtimes(names->session), process);
+
+	if (!names->java || !asked->runtime || !asked->runtime->is_java)
+		return NULL;
+	return words[process < names->nr_jvms ? names->jvms[process].state : JVM_NOT_ASKED];
+}
+
+/* --- naming ---------------------------------------------------------------------------------- */
+
+int session_names_apply(struct session_names *names, struct error *error)
+{
+	if (names->java && ask_jvms(names) < 0)
+		return error_set(error, -ENOMEM, "out of memory while asking JVMs");
+	if (symbolizer_name(names->symbolizer, session_profile(names->session)) < 0)
+		return error_set(error, -ENOMEM, "out of memory while naming functions");
+	return 0;
+}

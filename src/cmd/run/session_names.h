@@ -1,0 +1,62 @@
+/* Names for the profile of a session, with everything that only this host can tell. */
+#ifndef STOOK_CMD_RUN_SESSION_NAMES_H
+#define STOOK_CMD_RUN_SESSION_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cmd/options/naming_options.h"
+#include "collect/session.h"
+#include "sym/kallsyms.h"
+#include "sym/symbolizer.h"
+
+enum jvm_state {
+	JVM_NOT_ASKED,
+	JVM_NOT_READY, /* not asked either: to wake it could kill it. Later it may be ready */
+	JVM_ANSWERED,
+	JVM_ENDED,  /* after it had answered */
+	JVM_SILENT, /* it refused, or did not answer, or had ended: it is not asked again */
+};
+
+struct session_names {
+	struct session *session;
+	struct symbolizer *symbolizer;
+	struct kallsyms *kallsyms;
+	bool java, is_quiet;
+	struct session_jvm {
+		enum jvm_state state;
+		bool is_sampled; /* its code is in the profile that is being named */
+		bool is_told_of;
+	} * jvms; /* by the number in the runtime table; processes that are no JVMs too */
+	size_t nr_jvms, cap_jvms;
+	uint64_t vain_ns; /* all the time that was spent on those who did not answer */
+	bool is_late_told;
+};
+
+struct session_names_options {
+	const struct naming_options *naming;
+	bool java;	  /* ask JVMs for theirs */
+	bool leave_files; /* what files have names for is named elsewhere */
+	bool is_quiet;	  /* JVMs that refuse are not told of */
+};
+
+/* 0 or -ENOMEM. The session must outlive it. */
+int session_names_init(struct session_names *names, struct session *session,
+		       const struct session_names_options *options, struct error *error);
+void session_names_clear(struct session_names *names);
+
+/*
+ * Names what the profile has by now; JVMs that can't be asked for theirs are told of, each once.
+ * 0 or -ENOMEM.
+ */
+int session_names_apply(struct session_names *names, struct error *error);
+
+/*
+ * Why a process, by its number in the runtime table, gave no names when it was to be asked: a
+ * sentence's end. NULL: it did, or nobody wanted to ask it.
+ */
+const char *session_names_why_silent(const struct session_names *names, uint32_t process);
+
+#endif

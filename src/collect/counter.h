@@ -1,0 +1,33 @@
+/*
+ * The BPF side of funccount: programs that count hits and do nothing else, configured and loaded,
+ * and the counters. The only file that sees its skeleton.
+ */
+#ifndef STOOK_COLLECT_COUNTER_H
+#define STOOK_COLLECT_COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "kernel/wanted_tasks.h"
+#include "probe/attach/hits.h"
+#include "probe/attach/probe_features.h"
+#include "probe/attach/probe_links.h"
+#include "probe/expression/probe_list.h"
+
+struct counter;
+
+/*
+ * NULL on failure. list and features must outlive it. has_budget: the programs will be tried on
+ * functions of our own, see hit_cost.h.
+ */
+struct counter *counter_load(const struct probe_list *list, const struct probe_features *features,
+			     const struct wanted_tasks *tasks, bool has_budget,
+			     struct error *error);
+void counter_free(struct counter *counter);
+
+const struct probe_programs *counter_programs(const struct counter *counter);
+const struct hits *counter_hits(const struct counter *counter);
+
+#endif

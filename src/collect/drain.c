@@ -1,0 +1,485 @@
+/*
+ * The drain; see drain.h. Records and events wait in two arrays until they are replayed, merged by
+ * time. A record becomes a sample of the profile; its id is remembered for the counts of its epoch.
+ */
+#include "collect/drain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/u64_map.h"
+#include "collect/resolver.h"
+#include "collect/unwind/deferred.h"
+
+#define HIDDEN UINT64_MAX /* in ids: its samples are not wanted */
+
+struct pending_record {
+	uint64_t time_ns;
+	size_t at; /* in drain->bytes */
+};
+
+struct waiting_count {
+	uint32_t epoch;
+	uint64_t id;
+	struct wire_count count;
+};
+
+struct drain {
+	struct drain_options options;
+	struct drain_totals totals;
+
+	char *bytes; /* the records that wait, one after the other */
+	size_t nr_bytes, cap_bytes;
+	struct pending_record *records;
+	size_t nr_records, cap_records;
+	size_t nr_met; /* of them */
+	struct process_event *events;
+	size_t nr_events, cap_events;
+	struct waiting_count *counts;
+	size_t nr_counts, cap_counts;
+
+	struct u64_map ids[WIRE_EPOCH_SLOTS]; /* of an epoch: record id → sample number */
+	struct resolver *resolver;
+	struct deferred_list deferred;
+};
+
+/* --- begin and end ------------------------------------------------------------------------- */
+
+struct drain *drain_new(const struct drain_options *options)
+{
+	struct drain *drain = calloc(1, sizeof(*drain));
+
+	if (!drain)
+		return NULL;
+	drain->options = *options;
+	drain->resolver = resolver_new(options);
+	if (!drain->resolver) {
+		drain_free(drain);
+		return NULL;
+	}
+	return drain;
+}
+
+void drain_free(struct drain *drain)
+{
+	size_t slot;
+
+	if (!drain)
+		return;
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
+		u64_map_clear(&drain->ids[slot]);
+	deferred_list_clear(&drain->deferred);
+	resolver_free(drain->resolver);
+	free(drain->bytes);
+	free(drain->records);
+	free(drain->events);
+	free(drain->counts);
+	free(drain);
+}
+
+const struct drain_totals *drain_totals(const struct drain *drain)
+{
+	return &drain->totals;
+}
+
+uint64_t drain_waiting(const struct drain *drain)
+{
+	return drain->nr_counts;
+}
+
+/* --- taking in ------------------------------------------------------------------------------- */
+
+static const struct wire_record *record_at(const struct drain *drain, size_t i)
+{
+	return (const struct wire_record *)(drain->bytes + drain->records[i].at);
+}
+
+static bool is_sound(const struct wire_record *record, size_t bytes)
+{
+	return bytes >= sizeof(*record) &&
+	       record->nr_user <=
+		       (record->user_end == WALK_RAW ? WIRE_MAX_RAW_WORDS : WIRE_MAX_USER_FRAMES) &&
+	       record->nr_kernel <= WIRE_MAX_KERNEL_FRAMES && bytes == wire_record_bytes(record);
+}
+
+int drain_add_record(struct drain *drain, const struct wire_record *record, size_t bytes)
+{
+	if (!is_sound(record, bytes)) {
+		drain->totals.bad_records++;
+		return 0;
+	}
+	if (array_reserve(&drain->bytes, &drain->cap_bytes, drain->nr_bytes + bytes, 1) < 0 ||
+	    array_reserve(&drain->records, &drain->cap_records, drain->nr_records + 1,
+			  sizeof(*drain->records)) < 0)
+		return -ENOMEM;
+	memcpy(drain->bytes + drain->nr_bytes, record, bytes);
+	drain->records[drain->nr_records++] =
+		(struct pending_record){.time_ns = record->time_ns, .at = drain->nr_bytes};
+	drain->nr_bytes += bytes;
+	return 0;
+}
+
+int drain_add_event(struct drain *drain, struct process_event *event, const char *path)
+{
+	if (array_reserve(&drain->events, &drain->cap_events, drain->nr_events + 1,
+			  sizeof(*drain->events)) < 0)
+		return -ENOMEM;
+	if (process_table_arrive(drain->options.processes, event, path) < 0)
+		return -ENOMEM;
+	drain->events[drain->nr_events++] = *event;
+	/* What the kernel knows of it is another program's from now on. */
+	if (event->kind != PROCESS_MAP && drain->options.unwinder)
+		unwinder_forget(drain->options.unwinder, (uint32_t)event->pid);
+	return 0;
+}
+
+int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
+		    const struct wire_count *count)
+{
+	if (!count->count)
+		return 0; /* seen once: its record was all */
+	if (array_reserve(&drain->counts, &drain->cap_counts, drain->nr_counts + 1,
+			  sizeof(*drain->counts)) < 0)
+		return -ENOMEM;
+	drain->counts[drain->nr_counts++] = (struct waiting_count){epoch, id, *count};
+	return 0;
+}
+
+int drain_meet(struct drain *drain)
+{
+	for (; drain->nr_met < drain->nr_records; drain->nr_met++) {
+		const struct wire_record *record = record_at(drain, drain->nr_met);
+
+		if (record->nr_user &&
+		    process_table_meet(drain->options.processes, (int32_t)record->pid) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* --- from records to samples ----------------------------------------------------------------- */
+
+static void count_record(struct drain *drain, const struct wire_record *record)
+{
+	drain->totals.records++;
+	if (!drain->totals.first_ns || record->time_ns < drain->totals.first_ns)
+		drain->totals.first_ns = record->time_ns;
+}
+
+/*
+ * Adds the record's sample. *ret_sample: its number, or HIDDEN. If it fails nothing was added, and
+ * the record can be replayed again.
+ */
+static int add_sample(struct drain *drain, const struct wire_record *record,
+		      const struct user_part *user, uint64_t *ret_sample)
+{
+	char comm[WIRE_COMM_BYTES + 1] = "";
+	int64_t sample;
+
+	*ret_sample = HIDDEN;
+	memcpy(comm, record->comm, WIRE_COMM_BYTES);
+	if (drain->options.comm && regexec(drain->options.comm, comm, 0, NULL, 0) != 0) {
+		drain->totals.hidden++;
+		count_record(drain, record);
+		return 0;
+	}
+	sample = resolver_add(drain->resolver, record, comm, user);
+	if (sample < 0)
+		return (int)sample;
+	*ret_sample = (uint64_t)sample;
+	count_record(drain, record);
+	return 0;
+}
+
+static int replay_walked(struct drain *drain, const struct wire_record *record,
+			 const struct mappings *mappings)
+{
+	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
+	struct user_part user = {.frames = (const uint64_t *)(record + 1),
+				 .nr = record->nr_user,
+				 .end = record->user_end,
+				 .mappings = mappings};
+	uint64_t sample;
+	int err;
+
+	if (u64_map_set(ids, record->id, HIDDEN) < 0)
+		return -ENOMEM;
+	err = add_sample(drain, record, &user, &sample);
+	return err ? err : u64_map_set(ids, record->id, sample); /* is there: can't fail */
+}
+
+/* Walks a raw record with the mappings of its process. -EAGAIN: not yet. */
+static int walk_raw(struct drain *drain, const struct wire_record *record,
+		    const struct mappings *mappings, bool last)
+{
+	struct user_stack stack = {.end = WALK_NO_TABLE};
+	struct user_part user = {.mappings = mappings, .frames = stack.frames};
+	uint64_t sample;
+
+	if (drain->options.unwinder &&
+	    unwinder_walk(drain->options.unwinder, record, mappings, &stack) == -EAGAIN) {
+		if (!last)
+			return -EAGAIN;
+		stack.end = WALK_NO_TABLE;
+	}
+	/* An exec has put new memory in place, and not yet new registers: the old program's. */
+	if (stack.end == WALK_NO_MAPPING && record->nr_kernel &&
+	    !mappings_find(mappings, stack.frames[0])) {
+		stack.nr = 0;
+		stack.end = WALK_NONE;
+	}
+	user.nr = stack.nr;
+	user.end = (uint8_t)stack.end;
+	return add_sample(drain, record, &user, &sample);
+}
+
+/* The first raw record of a process is the sign that the kernel has to know its mappings. */
+static int replay_raw(struct drain *drain, const struct wire_record *record,
+		      const struct mappings *mappings)
+{
+	struct unwinder *unwinder = drain->options.unwinder;
+	size_t bytes = wire_record_bytes(record);
+	int err = 0;
+
+	if (unwinder && mappings && !unwinder_knows(unwinder, record)) {
+		err = unwinder_publish(unwinder, record->pid, record->start_time_ns,
+				       record->exec_id, mappings);
+		unwinder_foresee(unwinder, record, mappings);
+	}
+	if (!err)
+		err = walk_raw(drain, record, mappings, false);
+	if (err != -EAGAIN)
+		return err;
+	err = deferred_list_add(&drain->deferred, record, bytes, mappings);
+	return err ? walk_raw(drain, record, mappings, true) : 0;
+}
+
+static int replay_record(struct drain *drain, const struct wire_record *record)
+{
+	const struct mappings *mappings = NULL;
+
+	if (record->nr_user)
+		mappings = process_table_mappings(drain->options.processes, (int32_t)record->pid,
+						  record->time_ns);
+	if (record->user_end == WALK_RAW)
+		return replay_raw(drain, record, mappings);
+	return replay_walked(drain, record, mappings);
+}
+
+struct retry {
+	struct drain *drain;
+	bool last;
+};
+
+static int retry_one(void *context, const struct wire_record *record,
+		     const struct mappings *mappings)
+{
+	const struct retry *retry = context;
+
+	return walk_raw(retry->drain, record, mappings, retry->last);
+}
+
+int drain_retry(struct drain *drain, bool last)
+{
+	struct retry retry = {drain, last};
+
+	return deferred_list_retry(&drain->deferred, retry_one, &retry);
+}
+
+size_t drain_nr_deferred(const struct drain *drain)
+{
+	return drain->deferred.nr;
+}
+
+/* --- replay ---------------------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct pending_record *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+static int compare_records(const void *a, const void *b)
+{
+	const struct pending_record *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return compare_places(a, b);
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct process_event *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return (int)x->kind - (int)y->kind; /* a fork before the exec of the same nanosecond */
+}
+
+/* What a replay takes: everything up to a time, and all records of epochs that are over. */
+struct horizon {
+	uint64_t until_ns;
+	bool epoch_over;
+	uint32_t epoch;
+};
+
+static bool is_due(const struct wire_record *record, const struct horizon *horizon)
+{
+	if (horizon->epoch_over)
+		return (int32_t)(record->epoch - horizon->epoch) <= 0;
+	return record->time_ns <= horizon->until_ns;
+}
+
+/* The exit was told on arrival, but records from before it may have published the process again. */
+static void tell_unwinder(struct unwinder *unwinder, const struct process_event *event)
+{
+	if (event->kind == PROCESS_MAP)
+		unwinder_touch(unwinder, (uint32_t)event->pid);
+	else if (event->kind == PROCESS_EXIT)
+		unwinder_forget(unwinder, (uint32_t)event->pid);
+}
+
+static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
+{
+	for (; *next < drain->nr_events && drain->events[*next].time_ns <= until_ns; ++*next) {
+		const struct process_event *event = &drain->events[*next];
+		int err = process_table_replay(drain->options.processes, event);
+
+		if (err < 0)
+			return err;
+		if (drain->options.unwinder)
+			tell_unwinder(drain->options.unwinder, event);
+		drain->totals.events++;
+	}
+	return 0;
+}
+
+/* qsort() wants an array even for nothing. */
+static void sort(void *items, size_t nr, size_t item_bytes,
+		 int (*compare)(const void *a, const void *b))
+{
+	if (nr)
+		qsort(items, nr, item_bytes, compare);
+}
+
+/* Keeps the first nr of drain->records, moving their bytes to the front. */
+static void keep_records(struct drain *drain, size_t nr)
+{
+	size_t to = 0, i;
+
+	sort(drain->records, nr, sizeof(*drain->records), compare_places);
+	for (i = 0; i < nr; i++) {
+		const struct wire_record *record = record_at(drain, i);
+		size_t bytes = wire_record_bytes(record);
+
+		memmove(drain->bytes + to, record, bytes);
+		drain->records[i].at = to;
+		to += bytes;
+	}
+	drain->nr_records = nr;
+	drain->nr_bytes = to;
+	drain->nr_met = nr;
+}
+
+/* The kernel gets the mappings that have been added to processes that it walks. */
+static int publish_changes(struct drain *drain, uint64_t now_ns)
+{
+	struct unwinder *unwinder = drain->options.unwinder;
+	uint64_t start_time_ns, exec_id;
+	uint32_t pid;
+	int err = 0;
+
+	while (!err && unwinder &&
+	       (pid = unwinder_next_stale(unwinder, &start_time_ns, &exec_id))) {
+		const struct mappings *mappings =
+			process_table_mappings(drain->options.processes, (int32_t)pid, now_ns);
+
+		if (mappings)
+			err = unwinder_publish(unwinder, pid, start_time_ns, exec_id, mappings);
+		else /* not known any more: its next sample comes raw */
+			unwinder_forget(unwinder, pid);
+	}
+	return err;
+}
+
+/* After a failure, what was not replayed is kept for another try. */
+static int replay(struct drain *drain, const struct horizon *horizon)
+{
+	size_t next_event = 0, kept = 0, i;
+	int err = drain_meet(drain);
+
+	if (err)
+		return err;
+	sort(drain->records, drain->nr_records, sizeof(*drain->records), compare_records);
+	sort(drain->events, drain->nr_events, sizeof(*drain->events), compare_events);
+	for (i = 0; i < drain->nr_records; i++) {
+		const struct wire_record *record = record_at(drain, i);
+		bool due = !err && is_due(record, horizon);
+
+		if (due)
+			err = replay_events(drain, &next_event, record->time_ns);
+		if (due && !err)
+			err = replay_record(drain, record);
+		if (!due || err)
+			drain->records[kept++] = drain->records[i];
+	}
+	if (!err)
+		err = replay_events(drain, &next_event, horizon->until_ns);
+	if (!err)
+		err = publish_changes(drain, horizon->until_ns);
+	keep_records(drain, kept);
+	drain->nr_events -= next_event;
+	if (drain->nr_events)
+		memmove(drain->events, drain->events + next_event,
+			drain->nr_events * sizeof(*drain->events));
+	return err;
+}
+
+int drain_replay(struct drain *drain, uint64_t until_ns)
+{
+	return replay(drain, &(struct horizon){.until_ns = until_ns});
+}
+
+/* Adds the counts whose samples are known; the others stay. */
+static void add_counts(struct drain *drain)
+{
+	size_t kept = 0, i;
+
+	for (i = 0; i < drain->nr_counts; i++) {
+		const struct waiting_count *waiting = &drain->counts[i];
+		const uint64_t *sample =
+			u64_map_find(&drain->ids[waiting->epoch % WIRE_EPOCH_SLOTS], waiting->id);
+
+		if (!sample) {
+			drain->counts[kept++] = *waiting;
+			continue;
+		}
+		drain->totals.counted += waiting->count.count;
+		if (*sample == HIDDEN)
+			drain->totals.hidden += waiting->count.count;
+		else
+			profile_add_count(drain->options.profile, (uint32_t)*sample,
+					  drain->options.by_weight ? waiting->count.weight
+								   : waiting->count.count);
+	}
+	drain->nr_counts = kept;
+}
+
+int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
+{
+	struct horizon horizon = {.until_ns = until_ns, .epoch_over = true, .epoch = epoch};
+	int err = replay(drain, &horizon);
+
+	if (err < 0)
+		return err;
+	add_counts(drain);
+	/* What still waits finds its record in this epoch's slot, at the next close. */
+	if (!drain->nr_counts)
+		u64_map_clear(&drain->ids[epoch % WIRE_EPOCH_SLOTS]);
+	u64_map_clear(&drain->ids[(epoch + 1) % WIRE_EPOCH_SLOTS]);
+	return 0;
+}

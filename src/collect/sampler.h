@@ -1,0 +1,85 @@
+/*
+ * The BPF side of a session: its programs, configured and loaded, and the maps between them and us.
+ * The only file that sees the skeleton.
+ */
+#ifndef STOOK_COLLECT_SAMPLER_H
+#define STOOK_COLLECT_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "bpf/tally_wire.h"
+#include "bpf/wire.h"
+#include "collect/unwind/unwind_pool.h"
+#include "kernel/wanted_tasks.h"
+#include "probe/attach/hits.h"
+#include "probe/attach/probe_features.h"
+#include "probe/attach/probe_links.h"
+#include "probe/expression/probe_list.h"
+
+struct sampler_config {
+	bool include_idle;
+	bool by_tid, by_cpu, by_cgroup;
+	uint32_t max_user_frames, max_kernel_frames; /* 0: no such stack */
+	uint32_t max_walk_frames;		     /* of our own walk by tables; 0: none */
+	struct wanted_tasks tasks;
+	size_t ring_bytes; /* a power of two, at least a page */
+	size_t max_counts; /* different stacks in an epoch that are counted rather than sent */
+	/* Stacks that lead to these probes rather than samples; NULL: samples. */
+	const struct probe_list *probes;
+	const struct probe_features *features;
+	const struct tally_fetch *weights; /* of each probe's hits; NULL: they have none */
+};
+
+struct sampler;
+
+/* Loaded and attached to forks and exits if asked to follow; NULL on failure. */
+struct sampler *sampler_load(const struct sampler_config *config, struct error *error);
+void sampler_free(struct sampler *sampler);
+
+int sampler_program_fd(const struct sampler *sampler);
+/* Of a sampler with probes. */
+const struct probe_programs *sampler_programs(const struct sampler *sampler);
+const struct hits *sampler_hits(const struct sampler *sampler);
+
+int sampler_ring_fd(const struct sampler *sampler);
+void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret);
+
+/* From now on these are wanted: those of the configuration. 0 or a negative errno. */
+int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks);
+
+uint32_t sampler_epoch(const struct sampler *sampler);
+
+/*
+ * Ends the current epoch: the next one begins, and when this returns, a kernel grace period (some
+ * 10 ms) later, no program adds to the ended one any more. *ret_ended_ns: no record of the
+ * ended epoch is younger. 0 or a negative errno.
+ */
+int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct error *error);
+
+/* Of the epoch that was ended last: its counters alone, summed over the CPUs. */
+int sampler_read_counters(struct sampler *sampler, struct wire_counters *ret);
+
+/* Samples of the current epoch so far: those that came through the ring or were counted. */
+uint64_t sampler_read_progress(struct sampler *sampler);
+
+/*
+ * Of the epoch that was ended last: hands each id and its count to add(). Read in small batches,
+ * because the kernel takes no samples on a CPU that is inside such a call.
+ */
+int sampler_read_counts(struct sampler *sampler,
+			int (*add)(void *context, uint64_t id, const struct wire_count *count),
+			void *context);
+
+struct sampler_cost {
+	uint64_t runs, run_ns; /* of the sampling program; 0 unless kernel statistics are on */
+	uint64_t nr_not_followed;
+	uint64_t nr_unweighed; /* hits whose weight could not be read */
+	uint64_t map_bytes;    /* kernel memory of the maps */
+};
+
+void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret);
+
+#endif

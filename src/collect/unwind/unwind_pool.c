@@ -1,0 +1,297 @@
+/*
+ * Pieces of chunks, first fit from a sorted array of free extents; neighbours are joined when they
+ * come back. Some thousand pieces are alive at most, and they come and go with processes and files,
+ * so nothing faster is needed.
+ */
+#include "collect/unwind/unwind_pool.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+#define PIECE_UNITS 2 /* everything is aligned to so many units */
+
+struct extent {
+	uint32_t place, units;
+};
+
+struct extents {
+	struct extent *items;
+	size_t nr, capacity;
+};
+
+struct unwind_pool {
+	struct unwind_pool_fds fds;
+	bool is_own; /* memory that no kernel reads */
+	struct unwind_process_set *processes;
+	struct unwind_table_entry *tables;
+	char *chunks[POOL_MAX_CHUNKS];
+	size_t nr_chunks, max_chunks;
+	struct extents free;  /* by place */
+	struct extents limbo; /* released since the last end of an epoch */
+	size_t bytes;
+};
+
+static size_t round_to_page(size_t bytes)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (bytes + page - 1) / page * page;
+}
+
+/* A map's memory, or zeroed memory of our own; NULL on failure. */
+static void *map_memory(const struct unwind_pool *pool, int fd, size_t bytes)
+{
+	int flags = pool->is_own ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+	void *memory = mmap(NULL, round_to_page(bytes), PROT_READ | PROT_WRITE, flags,
+			    pool->is_own ? -1 : fd, 0);
+
+	return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void unmap_memory(void *memory, size_t bytes)
+{
+	if (memory)
+		(void)munmap(memory, round_to_page(bytes));
+}
+
+#define PROCESSES_BYTES (UNWIND_PROCESS_SETS * sizeof(struct unwind_process_set))
+#define TABLES_BYTES	(UNWIND_MAX_TABLES * sizeof(struct unwind_table_entry))
+
+struct unwind_pool *unwind_pool_new(const struct unwind_pool_fds *fds, size_t max_bytes,
+				    struct error *error)
+{
+	struct unwind_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool) {
+		(void)error_set(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	pool->is_own = !fds;
+	if (fds)
+		pool->fds = *fds;
+	pool->max_chunks = max_bytes / POOL_CHUNK_BYTES;
+	if (pool->max_chunks > POOL_MAX_CHUNKS)
+		pool->max_chunks = POOL_MAX_CHUNKS;
+	if (!pool->max_chunks)
+		pool->max_chunks = 1;
+	pool->processes = map_memory(pool, pool->fds.processes, PROCESSES_BYTES);
+	pool->tables = map_memory(pool, pool->fds.tables, TABLES_BYTES);
+	if (!pool->processes || !pool->tables) {
+		(void)error_set_errno(error, "cannot map the memory of unwind tables");
+		unwind_pool_free(pool);
+		return NULL;
+	}
+	return pool;
+}
+
+void unwind_pool_free(struct unwind_pool *pool)
+{
+	size_t i;
+
+	if (!pool)
+		return;
+	for (i = 0; i < pool->nr_chunks; i++)
+		unmap_memory(pool->chunks[i], POOL_CHUNK_BYTES);
+	unmap_memory(pool->processes, PROCESSES_BYTES);
+	unmap_memory(pool->tables, TABLES_BYTES);
+	free(pool->free.items);
+	free(pool->limbo.items);
+	free(pool);
+}
+
+struct unwind_process_set *unwind_pool_processes(struct unwind_pool *pool)
+{
+	return pool->processes;
+}
+
+struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool)
+{
+	return pool->tables;
+}
+
+/* --- extents --------------------------------------------------------------------------------- */
+
+/* Puts an extent in its place, joined with its neighbours; the room is there. */
+static void put_back(struct extents *extents, struct extent extent)
+{
+	struct extent *at = extents->items + extents->nr;
+	struct extent *end = at;
+
+	while (at > extents->items && at[-1].place > extent.place)
+		at--;
+	if (at > extents->items && at[-1].place + at[-1].units == extent.place &&
+	    POOL_CHUNK(at[-1].place) == POOL_CHUNK(extent.place)) {
+		at--;
+		at->units += extent.units;
+	} else {
+		memmove(at + 1, at, (size_t)(end - at) * sizeof(*at));
+		*at = extent;
+		extents->nr++;
+		end++;
+	}
+	if (at + 1 < end && at->place + at->units == at[1].place &&
+	    POOL_CHUNK(at->place) == POOL_CHUNK(at[1].place)) {
+		at->units += at[1].units;
+		memmove(at + 1, at + 2, (size_t)(end - at - 2) * sizeof(*at));
+		extents->nr--;
+	}
+}
+
+static uint32_t take(struct extents *extents, uint32_t units)
+{
+	size_t i;
+
+	for (i = 0; i < extents->nr; i++) {
+		struct extent *extent = &extents->items[i];
+		uint32_t place = extent->place;
+
+		if (extent->units < units)
+			continue;
+		extent->place += units;
+		extent->units -= units;
+		if (!extent->units) {
+			extents->nr--;
+			memmove(extent, extent + 1, (extents->nr - i) * sizeof(*extent));
+		}
+		return place;
+	}
+	return 0;
+}
+
+static int reserve(struct extents *extents, size_t more)
+{
+	return array_reserve(&extents->items, &extents->capacity, extents->nr + more,
+			     sizeof(*extents->items));
+}
+
+/* --- chunks ---------------------------------------------------------------------------------- */
+
+/* A new chunk's memory: that of a map in the next slot of the map of chunks. */
+static char *new_chunk(const struct unwind_pool *pool)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
+	uint32_t slot = (uint32_t)pool->nr_chunks;
+	cleanup_fd int fd = -1;
+	char *memory;
+
+	if (pool->is_own)
+		return map_memory(pool, -1, POOL_CHUNK_BYTES);
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "stook_chunk", sizeof(uint32_t), POOL_CHUNK_BYTES,
+			    1, &options);
+	if (fd < 0)
+		return NULL;
+	memory = map_memory(pool, fd, POOL_CHUNK_BYTES);
+	if (memory && bpf_map_update_elem(pool->fds.chunks, &slot, &fd, BPF_ANY) < 0) {
+		unmap_memory(memory, POOL_CHUNK_BYTES);
+		return NULL;
+	}
+	return memory;
+}
+
+static int add_chunk(struct unwind_pool *pool)
+{
+	uint32_t place = (uint32_t)pool->nr_chunks * POOL_CHUNK_UNITS;
+	uint32_t units = POOL_CHUNK_UNITS;
+	char *memory;
+
+	if (pool->nr_chunks == pool->max_chunks)
+		return -ENOSPC;
+	if (reserve(&pool->free, 1) < 0)
+		return -ENOMEM;
+	memory = new_chunk(pool);
+	if (!memory)
+		return -ENOMEM;
+	if (!place) { /* which is nowhere */
+		place = PIECE_UNITS;
+		units -= PIECE_UNITS;
+	}
+	pool->chunks[pool->nr_chunks++] = memory;
+	put_back(&pool->free, (struct extent){place, units});
+	return 0;
+}
+
+static uint32_t units_of(size_t bytes)
+{
+	size_t piece = PIECE_UNITS * POOL_UNIT_BYTES;
+
+	return (uint32_t)((bytes + piece - 1) / piece * PIECE_UNITS);
+}
+
+uint32_t unwind_pool_allocate(struct unwind_pool *pool, size_t bytes)
+{
+	uint32_t units = units_of(bytes), place;
+
+	if (!bytes || bytes > UNWIND_POOL_MAX_PIECE)
+		return 0;
+	place = take(&pool->free, units);
+	if (!place && add_chunk(pool) == 0)
+		place = take(&pool->free, units);
+	if (place)
+		pool->bytes += (size_t)units * POOL_UNIT_BYTES;
+	return place;
+}
+
+/* Without memory for the list of what is in limbo, the piece is lost for good. */
+void unwind_pool_release(struct unwind_pool *pool, uint32_t place, size_t bytes)
+{
+	uint32_t units = units_of(bytes);
+
+	if (!place || reserve(&pool->limbo, 1) < 0)
+		return;
+	pool->limbo.items[pool->limbo.nr++] = (struct extent){place, units};
+}
+
+void unwind_pool_epoch_ended(struct unwind_pool *pool)
+{
+	size_t i;
+
+	if (reserve(&pool->free, pool->limbo.nr) < 0)
+		return; /* next time */
+	for (i = 0; i < pool->limbo.nr; i++) {
+		put_back(&pool->free, pool->limbo.items[i]);
+		pool->bytes -= (size_t)pool->limbo.items[i].units * POOL_UNIT_BYTES;
+	}
+	pool->limbo.nr = 0;
+}
+
+size_t unwind_pool_limbo_bytes(const struct unwind_pool *pool)
+{
+	size_t bytes = 0, i;
+
+	for (i = 0; i < pool->limbo.nr; i++)
+		bytes += (size_t)pool->limbo.items[i].units * POOL_UNIT_BYTES;
+	return bytes;
+}
+
+char *unwind_pool_chunk(const struct unwind_pool *pool, uint32_t place)
+{
+	size_t number = POOL_CHUNK(place);
+
+	return number < pool->nr_chunks ? pool->chunks[number] : NULL;
+}
+
+void *unwind_pool_at(const struct unwind_pool *pool, uint32_t place)
+{
+	char *chunk = unwind_pool_chunk(pool, place);
+
+	return chunk ? chunk + POOL_OFFSET(place) : NULL;
+}
+
+size_t unwind_pool_bytes(const struct unwind_pool *pool)
+{
+	return pool->bytes;
+}
+
+size_t unwind_pool_chunk_bytes(const struct unwind_pool *pool)
+{
+	return pool->nr_chunks * POOL_CHUNK_BYTES;
+}

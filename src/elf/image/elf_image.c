@@ -1,0 +1,327 @@
+/*
+ * Opening an ELF file. libelf reads the headers and checks them against the file's size; contents
+ * are read past it, so that we decide how much of them is in memory and when it goes.
+ *
+ * Extended numbering (more than 65,279 sections or 65,534 segments) is refused: no executable
+ * needs it, and it is the way to make libelf allocate for billions of headers of a sparse file.
+ * Files of the other byte order are refused too: their code does not run here.
+ */
+#include "elf/image/elf_image.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/fd_io.h"
+
+/* Executables have one to four code segments and one to three of notes, of some hundred bytes. */
+#define CODE_SEGMENTS_MAX 64
+#define NOTES_MAX	  16
+#define NOTES_MAX_BYTES	  65536
+#define DYNAMIC_MAX_BYTES 65536
+
+#define LOADER_NAME_BYTES 16 /* of a name, enough to tell a dynamic loader */
+
+static bool range_fits(uint64_t start, uint64_t bytes, uint64_t total)
+{
+	return start <= total && bytes <= total - start;
+}
+
+int elf_image_read(const struct elf_image *image, uint64_t offset, void *to, size_t nr)
+{
+	if (!range_fits(offset, nr, image->bytes))
+		return -ENOEXEC;
+	if (!image->memory) {
+		int err = fd_read_at(image->fd, offset, to, nr);
+
+		return err == -ENODATA ? -ENOEXEC : err; /* it has shrunk */
+	}
+	memcpy(to, image->memory + offset, nr);
+	return 0;
+}
+
+static int refuse(struct error *error, const char *why)
+{
+	return error_set(error, -ENOEXEC, "no sound ELF file: %s", why);
+}
+
+/* Looks at the file header before libelf acts on it. */
+static int check_header(struct elf_image *image, struct error *error)
+{
+	unsigned char ident[EI_NIDENT];
+	Elf64_Ehdr wide;
+	Elf32_Ehdr narrow;
+	bool extended;
+
+	if (elf_image_read(image, 0, ident, sizeof(ident)) < 0 || memcmp(ident, ELFMAG, SELFMAG))
+		return refuse(error, "it does not start like one");
+	if (ident[EI_DATA] != ELFDATA2LSB)
+		return refuse(error, "its byte order is not this machine's");
+	image->is_64 = ident[EI_CLASS] == ELFCLASS64;
+	if (elf_image_read(image, 0, image->is_64 ? (void *)&wide : (void *)&narrow,
+			   image->is_64 ? sizeof(wide) : sizeof(narrow)) < 0)
+		return refuse(error, "it ends inside its header");
+	if (image->is_64)
+		extended = (wide.e_shoff && !wide.e_shnum) || wide.e_phnum == PN_XNUM;
+	else
+		extended = (narrow.e_shoff && !narrow.e_shnum) || narrow.e_phnum == PN_XNUM;
+	if (extended)
+		return refuse(error, "it claims more sections or segments than a program has");
+	return 0;
+}
+
+static int add_segment(struct elf_image *image, size_t *capacity, const GElf_Phdr *header)
+{
+	struct elf_segment *at;
+
+	if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || !header->p_filesz)
+		return 0;
+	if (!range_fits(header->p_offset, header->p_filesz, UINT64_MAX) ||
+	    !range_fits(header->p_vaddr, header->p_filesz, UINT64_MAX) ||
+	    image->nr_segments == CODE_SEGMENTS_MAX)
+		return -ENOEXEC;
+	if (array_reserve(&image->segments, capacity, image->nr_segments + 1, sizeof(*at)) < 0)
+		return -ENOMEM;
+	at = image->segments + image->nr_segments++;
+	for (; at > image->segments && at[-1].offset > header->p_offset; at--)
+		at[0] = at[-1];
+	*at = (struct elf_segment){header->p_offset, header->p_vaddr, header->p_filesz};
+	return 0;
+}
+
+static int read_segments(struct elf_image *image, struct error *error)
+{
+	size_t nr_headers, i, capacity = 0;
+	GElf_Phdr header;
+	int err;
+
+	if (elf_getphdrnum(image->elf, &nr_headers) < 0)
+		return refuse(error, elf_errmsg(-1));
+	for (i = 0; i < nr_headers; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &header))
+			return refuse(error, elf_errmsg(-1));
+		err = add_segment(image, &capacity, &header);
+		if (err == -ENOMEM)
+			return error_set(error, err, "out of memory");
+		if (err < 0)
+			return refuse(error, "its code segments make no sense");
+	}
+	return 0;
+}
+
+/* Programs have one, and so an entry point that means something. */
+static bool has_interpreter(const struct elf_image *image)
+{
+	size_t nr_headers = 0, i;
+	GElf_Phdr header;
+
+	(void)elf_getphdrnum(image->elf, &nr_headers);
+	for (i = 0; i < nr_headers; i++)
+		if (gelf_getphdr(image->elf, (int)i, &header) && header.p_type == PT_INTERP)
+			return true;
+	return false;
+}
+
+/* "ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1": where each dynamic program begins. */
+static bool is_loader_name(const char *soname)
+{
+	return !strncmp(soname, "ld-", 3) || !strncmp(soname, "ld.so", 5) ||
+	       !strncmp(soname, "ld64", 4);
+}
+
+/* Of a string in a section, its beginning: libelf would read all of the section. */
+static void read_string(const struct elf_image *image, size_t section, uint64_t at, char *to,
+			size_t nr)
+{
+	Elf_Scn *strings = elf_getscn(image->elf, section);
+	GElf_Shdr header;
+
+	memset(to, 0, nr);
+	if (!strings || !gelf_getshdr(strings, &header) || header.sh_type != SHT_STRTAB ||
+	    at >= header.sh_size)
+		return;
+	nr = nr - 1 < header.sh_size - at ? nr - 1 : (size_t)(header.sh_size - at);
+	if (range_fits(header.sh_offset, header.sh_size, image->bytes))
+		(void)elf_image_read(image, header.sh_offset + at, to, nr);
+}
+
+/* Whether the file is the dynamic loader: other libraries' entry points mean nothing. */
+static bool is_loader(const struct elf_image *image)
+{
+	Elf_Scn *section = NULL;
+	char name[LOADER_NAME_BYTES];
+	GElf_Shdr header;
+	GElf_Dyn entry;
+	int i;
+
+	while ((section = elf_nextscn(image->elf, section))) {
+		Elf_Data *entries;
+
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC ||
+		    header.sh_size > DYNAMIC_MAX_BYTES || (header.sh_flags & SHF_COMPRESSED))
+			continue;
+		entries = elf_getdata(section, NULL);
+		for (i = 0; entries && gelf_getdyn(entries, i, &entry); i++) {
+			if (entry.d_tag != DT_SONAME)
+				continue;
+			read_string(image, header.sh_link, entry.d_un.d_val, name, sizeof(name));
+			return is_loader_name(name);
+		}
+	}
+	return false;
+}
+
+/* Takes the build id from one block of notes, if it is there. */
+static void find_build_id(struct elf_image *image, uint64_t offset, uint64_t bytes, uint64_t align)
+{
+	size_t at = 0, next, name, content;
+	Elf_Data *notes;
+	GElf_Nhdr note;
+
+	if (bytes > NOTES_MAX_BYTES || !range_fits(offset, bytes, image->bytes))
+		return;
+	notes = elf_getdata_rawchunk(image->elf, (int64_t)offset, bytes,
+				     align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	if (!notes)
+		return;
+	for (; (next = gelf_getnote(notes, at, &note, &name, &content)) > 0; at = next) {
+		if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+		    memcmp((char *)notes->d_buf + name, "GNU", sizeof("GNU")) ||
+		    note.n_descsz > BUILD_ID_MAX_BYTES)
+			continue;
+		memcpy(image->build_id, (char *)notes->d_buf + content, note.n_descsz);
+		image->build_id_bytes = note.n_descsz;
+		return;
+	}
+}
+
+/* Segments first, as a loaded program has it; a file of debug information has it in a section. */
+static void read_build_id(struct elf_image *image)
+{
+	size_t nr_headers = 0, nr_notes = 0, i;
+	Elf_Scn *section = NULL;
+	GElf_Phdr segment;
+	GElf_Shdr header;
+
+	(void)elf_getphdrnum(image->elf, &nr_headers);
+	for (i = 0; i < nr_headers && nr_notes < NOTES_MAX && !image->build_id_bytes; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
+			continue;
+		find_build_id(image, segment.p_offset, segment.p_filesz, segment.p_align);
+		nr_notes++;
+	}
+	while (!image->build_id_bytes && nr_notes < NOTES_MAX &&
+	       (section = elf_nextscn(image->elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE)
+			continue;
+		find_build_id(image, header.sh_offset, header.sh_size, header.sh_addralign);
+		nr_notes++;
+	}
+}
+
+/* fd or memory, and the size, are set. */
+static int open_image(struct elf_image *image, struct error *error)
+{
+	GElf_Ehdr header;
+	int err;
+
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return error_set(error, -ENOSYS, "libelf does not know this version of ELF");
+	err = check_header(image, error);
+	if (err < 0)
+		return err;
+	if (image->memory)
+		image->elf = elf_memory((char *)(uintptr_t)image->memory, image->bytes);
+	else
+		image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
+	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
+	    !gelf_getehdr(image->elf, &header)) {
+		err = refuse(error, image->elf ? "it has no header" : elf_errmsg(-1));
+	} else {
+		image->machine = header.e_machine;
+		err = read_segments(image, error);
+		if (!err && header.e_entry &&
+		    (header.e_type == ET_EXEC || has_interpreter(image) || is_loader(image)))
+			image->entry = header.e_entry;
+	}
+	if (err < 0)
+		elf_image_close(image);
+	else
+		read_build_id(image);
+	return err;
+}
+
+int elf_image_open(struct elf_image *image, int fd, struct error *error)
+{
+	struct stat status;
+
+	*image = (struct elf_image){.fd = fd};
+	if (fstat(fd, &status) < 0)
+		return error_set_errno(error, "cannot read the file");
+	if (!S_ISREG(status.st_mode))
+		return refuse(error, "it is not a regular file");
+	image->bytes = (uint64_t)status.st_size;
+	return open_image(image, error);
+}
+
+int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t nr,
+			  struct error *error)
+{
+	*image = (struct elf_image){.fd = -1, .memory = bytes, .bytes = nr};
+	return open_image(image, error);
+}
+
+void elf_image_close(struct elf_image *image)
+{
+	if (image->elf)
+		(void)elf_end(image->elf);
+	free(image->segments);
+	*image = (struct elf_image){.fd = -1};
+}
+
+bool elf_image_has_section(const struct elf_image *image, uint32_t type)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(image->elf, section)))
+		if (gelf_getshdr(section, &header) && header.sh_type == type && header.sh_size)
+			return true;
+	return false;
+}
+
+bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *build_id, size_t nr)
+{
+	return nr && image->build_id_bytes == nr && !memcmp(image->build_id, build_id, nr);
+}
+
+bool elf_image_fd_has_build_id(int fd, const uint8_t *build_id, size_t nr)
+{
+	struct elf_image image;
+	bool has;
+
+	if (elf_image_open(&image, fd, NULL) < 0)
+		return false;
+	has = elf_image_has_build_id(&image, build_id, nr);
+	elf_image_close(&image);
+	return has;
+}
+
+int elf_image_offset_to_vaddr(const struct elf_image *image, uint64_t offset, uint64_t *ret_vaddr)
+{
+	size_t i;
+
+	for (i = 0; i < image->nr_segments; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (offset < segment->offset || offset - segment->offset >= segment->bytes)
+			continue;
+		*ret_vaddr = segment->vaddr + (offset - segment->offset);
+		return 0;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,123 @@
+/*
+ * MiniDebugInfo is unpacked into memory, its symbols are read, and the memory is given back.
+ *
+ * The bytes are somebody else's. A little of xz unpacks to a lot, and its header chooses how much
+ * memory the decoder takes: each of these has a limit. Real ones unpack to four to ten times
+ * their size.
+ */
+#include "elf/symbols/debug_data.h"
+
+#include <errno.h>
+#include <lzma.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "elf/image/elf_section.h"
+
+#define PACKED_MAX_BYTES   (64u << 20)
+#define UNPACKED_MAX_BYTES (256u << 20)
+#define UNPACKED_MAX_RATIO 64
+#define DECODER_MAX_BYTES  (80u << 20) /* `xz -9`, the hungriest, takes 65 MiB */
+
+#define FIRST_BYTES (256u << 10) /* of room for what is unpacked; it doubles */
+
+struct unpacked {
+	uint8_t *bytes;
+	size_t nr, capacity;
+};
+
+static int refuse(struct error *error, const char *why)
+{
+	return error_set(error, -ENOEXEC, "no sound .gnu_debugdata: %s", why);
+}
+
+static int out_of_memory(struct error *error)
+{
+	return error_set(error, -ENOMEM, "out of memory for .gnu_debugdata");
+}
+
+/* Unpacks all of the stream's input; room grows up to max_bytes. */
+static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes, struct error *error)
+{
+	lzma_ret status = LZMA_OK;
+
+	while (status == LZMA_OK) {
+		size_t wanted = to->nr < FIRST_BYTES ? FIRST_BYTES : to->nr + 1;
+
+		if (to->nr == max_bytes)
+			return refuse(error, "it unpacks to too much");
+		if (array_reserve(&to->bytes, &to->capacity, wanted, 1) < 0)
+			return out_of_memory(error);
+		stream->next_out = to->bytes + to->nr;
+		stream->avail_out = (to->capacity < max_bytes ? to->capacity : max_bytes) - to->nr;
+		status = lzma_code(stream, LZMA_FINISH);
+		to->nr = (size_t)(stream->next_out - to->bytes);
+	}
+	if (status == LZMA_STREAM_END)
+		return 0;
+	if (status == LZMA_MEM_ERROR)
+		return out_of_memory(error);
+	if (status == LZMA_MEMLIMIT_ERROR)
+		return refuse(error, "unpacking it takes too much memory");
+	return refuse(error, "it cannot be unpacked");
+}
+
+static int unpack_section(const struct elf_image *image, const GElf_Shdr *header,
+			  struct unpacked *to, struct error *error)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	cleanup_free uint8_t *packed = NULL;
+	size_t max_bytes = UNPACKED_MAX_BYTES;
+	int err = elf_section_read(image, header, PACKED_MAX_BYTES, &packed);
+
+	if (err == -ENOMEM)
+		return out_of_memory(error);
+	if (err < 0)
+		return refuse(error, "it cannot be read, or is too large");
+	if (header->sh_size < max_bytes / UNPACKED_MAX_RATIO)
+		max_bytes = header->sh_size * UNPACKED_MAX_RATIO;
+	if (lzma_stream_decoder(&stream, DECODER_MAX_BYTES, 0) != LZMA_OK)
+		return out_of_memory(error);
+	stream.next_in = packed;
+	stream.avail_in = header->sh_size;
+	err = unpack(&stream, to, max_bytes, error);
+	lzma_end(&stream);
+	return err;
+}
+
+static int read_symbols(struct symbol_table **ret, const struct elf_image *image,
+			const struct unpacked *unpacked, struct error *error)
+{
+	struct elf_image packed;
+	const struct symbol_part parts[] = {{&packed, SYMBOLS_STATIC}, {image, SYMBOLS_DYNAMIC}};
+	struct symbol_table *table;
+	struct error why = {0};
+
+	if (elf_image_open_memory(&packed, unpacked->bytes, unpacked->nr, &why) == 0) {
+		table = symbol_table_read(parts, ARRAY_SIZE(parts), &why);
+		elf_image_close(&packed);
+		if (table) {
+			*ret = table;
+			return 0;
+		}
+	}
+	return why.code == -ENOMEM ? out_of_memory(error) : refuse(error, why.text);
+}
+
+int debug_data_read(struct symbol_table **ret, const struct elf_image *image, struct error *error)
+{
+	struct unpacked unpacked = {0};
+	GElf_Shdr header;
+	int err;
+
+	*ret = NULL;
+	if (elf_section_find(image, ".gnu_debugdata", &header) < 0)
+		return 0;
+	err = unpack_section(image, &header, &unpacked, error);
+	if (err == 0)
+		err = read_symbols(ret, image, &unpacked, error);
+	free(unpacked.bytes);
+	return err;
+}

@@ -1,0 +1,239 @@
+/*
+ * Functions as symbol tables have them, one by one, over those tables' own strings as read. Most
+ * names are in .symtab and .dynsym both: those are found side by side once all are sorted by
+ * address, and the names of each address by themselves.
+ *
+ * A local symbol's file is the STT_FILE symbol before it; the linker ends a file's symbols by the
+ * next one, which may have an empty name.
+ *
+ * Every name is looked at by those who choose by name, so not only their number has a limit: a
+ * hostile file can let millions of symbols share one endless name.
+ */
+#include "elf/symbols/function_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "elf/symbols/address_sort.h"
+#include "elf/symbols/symbol_scan.h"
+#include "elf/symbols/symbol_table_state.h"
+
+#define FUNCTIONS_MAX	(16u << 20) /* the largest programs have a quarter */
+#define NAMES_MAX_BYTES (1u << 30)
+
+struct reader {
+	struct symbol_scan scan;
+	struct function_list *list;
+	uint32_t source; /* of the local symbols that come next */
+};
+
+/* --- adding -------------------------------------------------------------------------------- */
+
+/* The strings begin with an empty one, so that 0 is none of a file's. */
+static int begin_strings(struct function_list *list)
+{
+	if (list->nr_string_bytes)
+		return 0;
+	if (array_reserve(&list->strings, &list->string_capacity, 1, 1) < 0)
+		return -ENOMEM;
+	list->strings[0] = '\0';
+	list->nr_string_bytes = 1;
+	return 0;
+}
+
+/* Its name is in the strings. 0, -E2BIG or -ENOMEM. */
+static int add_function(struct function_list *list, const struct listed_function *function)
+{
+	size_t room = NAMES_MAX_BYTES - list->nr_name_bytes;
+	size_t nr = strnlen(list->strings + function->name, room);
+
+	if (list->nr >= FUNCTIONS_MAX || nr == room)
+		return -E2BIG;
+	if (array_reserve(&list->functions, &list->capacity, list->nr + 1,
+			  sizeof(*list->functions)) < 0)
+		return -ENOMEM;
+	list->functions[list->nr++] = *function;
+	list->nr_name_bytes += nr;
+	return 0;
+}
+
+/* Takes out what was added since. Reserved room stays. */
+static void go_back(struct function_list *list, const struct function_list *before)
+{
+	list->nr = before->nr;
+	list->nr_string_bytes = before->nr_string_bytes;
+	list->nr_name_bytes = before->nr_name_bytes;
+}
+
+/* --- from symbol tables -------------------------------------------------------------------- */
+
+static int take_function(struct reader *reader, const Elf64_Sym *symbol, uint32_t name)
+{
+	const struct code_range *code = symbol_scan_code(&reader->scan, symbol);
+	struct listed_function function = {
+		.vaddr = symbol->st_value,
+		.bytes = symbol->st_size,
+		.name = name,
+		.is_ifunc = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
+		.is_local = ELF64_ST_BIND(symbol->st_info) == STB_LOCAL,
+	};
+	int err;
+
+	if (!code || !reader->list->strings[name])
+		return 0;
+	if (function.bytes > code->end - function.vaddr)
+		function.bytes = code->end - function.vaddr;
+	if (function.is_local)
+		function.source = reader->source;
+	err = add_function(reader->list, &function);
+	if (err == -E2BIG)
+		return error_set(reader->scan.error, err, "it has too many functions, or names");
+	return err < 0 ? symbol_scan_out_of_memory(&reader->scan) : 0;
+}
+
+static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
+{
+	struct reader *reader = context;
+
+	switch (ELF64_ST_TYPE(symbol->st_info)) {
+	case STT_FILE:
+		reader->source = reader->list->strings[name] ? name : 0;
+		return 0;
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return take_function(reader, symbol, name);
+	default:
+		return 0;
+	}
+}
+
+int function_list_read(struct function_list *list, const struct elf_image *image, unsigned tables,
+		       struct error *error)
+{
+	const struct symbol_strings strings = {&list->strings, &list->nr_string_bytes,
+					       &list->string_capacity};
+	struct reader reader = {.list = list};
+	struct function_list before;
+	int err = symbol_scan_open(&reader.scan, image, error);
+
+	if (err < 0)
+		return err;
+	if (begin_strings(list) < 0) {
+		err = symbol_scan_out_of_memory(&reader.scan);
+	} else {
+		before = *list;
+		err = symbol_scan_read(&reader.scan, tables, &strings, take_symbol, &reader);
+		if (err < 0)
+			go_back(list, &before);
+	}
+	symbol_scan_close(&reader.scan);
+	return err;
+}
+
+/* --- from other tables --------------------------------------------------------------------- */
+
+static int add_symbol(struct function_list *list, const struct symbol *symbol, const char *name)
+{
+	size_t nr = strlen(name) + 1;
+	struct listed_function function = {
+		.vaddr = symbol->start,
+		.bytes = symbol->bytes,
+		.name = (uint32_t)list->nr_string_bytes,
+		.is_local = (symbol->rank & (SYMBOL_GLOBAL | SYMBOL_NOT_WEAK)) == SYMBOL_NOT_WEAK,
+	};
+
+	if (nr > SYMBOL_STRINGS_MAX_BYTES - list->nr_string_bytes)
+		return -E2BIG;
+	if (array_reserve(&list->strings, &list->string_capacity, list->nr_string_bytes + nr, 1) <
+	    0)
+		return -ENOMEM;
+	memcpy(list->strings + list->nr_string_bytes, name, nr);
+	list->nr_string_bytes += nr;
+	return add_function(list, &function);
+}
+
+int function_list_add_table(struct function_list *list, const struct symbol_table *table)
+{
+	struct function_list before;
+	int err = begin_strings(list);
+	size_t i;
+
+	before = *list;
+	for (i = 0; i < table->nr && err == 0; i++) {
+		const struct symbol *symbol = &table->symbols[i];
+
+		if (symbol->rank & SYMBOL_TYPED)
+			err = add_symbol(list, symbol, table->strings + symbol->name);
+	}
+	if (err < 0)
+		go_back(list, &before);
+	return err;
+}
+
+/* --- settling ------------------------------------------------------------------------------ */
+
+static int compare_names(const void *left, const void *right, void *context)
+{
+	const struct listed_function *a = left, *b = right;
+	const char *strings = context;
+
+	if (a->name == b->name)
+		return 0;
+	return strcmp(strings + a->name, strings + b->name);
+}
+
+/* Two symbols of one name and address: each may know what the other does not. */
+static void merge(struct listed_function *into, const struct listed_function *other)
+{
+	if (other->bytes > into->bytes)
+		into->bytes = other->bytes;
+	if (!into->source)
+		into->source = other->source;
+	into->is_ifunc |= other->is_ifunc;
+	into->is_local &= other->is_local;
+}
+
+/* Sorts nr functions of one address by name and moves them to the end of those that are kept. */
+static size_t keep_names(struct function_list *list, size_t first, size_t nr, size_t nr_kept)
+{
+	struct listed_function *functions = list->functions;
+	size_t i, first_kept = nr_kept;
+
+	if (nr > 1)
+		qsort_r(functions + first, nr, sizeof(*functions), compare_names, list->strings);
+	for (i = first; i < first + nr; i++) {
+		if (nr_kept > first_kept &&
+		    !compare_names(&functions[nr_kept - 1], &functions[i], list->strings))
+			merge(&functions[nr_kept - 1], &functions[i]);
+		else
+			functions[nr_kept++] = functions[i];
+	}
+	return nr_kept;
+}
+
+int function_list_settle(struct function_list *list)
+{
+	size_t first, nr, nr_kept = 0;
+
+	if (address_sort(list->functions, list->nr, sizeof(*list->functions)) < 0)
+		return -ENOMEM;
+	for (first = 0; first < list->nr; first += nr) {
+		uint64_t vaddr = list->functions[first].vaddr;
+
+		for (nr = 1; first + nr < list->nr; nr++)
+			if (list->functions[first + nr].vaddr != vaddr)
+				break;
+		nr_kept = keep_names(list, first, nr, nr_kept);
+	}
+	list->nr = nr_kept;
+	return 0;
+}
+
+void function_list_clear(struct function_list *list)
+{
+	free(list->functions);
+	free(list->strings);
+	*list = (struct function_list){0};
+}

@@ -1,0 +1,361 @@
+/*
+ * Finds Go's table of functions, reads the two parts of it that matter (names, functions: about
+ * half), and makes symbols of them. The names are not copied: their part becomes the symbol table's
+ * strings. Generic functions are called `main.Map[...]` there, whatever they are instances of.
+ *
+ * Position-independent programs have addresses in the table that the dynamic linker fills in; we
+ * fill in those that are in the parts we read. Since Go 1.26 there are none: where the code begins
+ * must be looked up, in the runtime's description of the module, or it is where .text is (which is
+ * wrong where C was linked in before it).
+ *
+ * Without its section the table is looked for by its beginning, but only in files that are Go's by
+ * their note, or have no section headers at all: other files would be read for nothing.
+ */
+#include "elf/symbols/go_functions.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "elf/image/elf_section.h"
+#include "elf/image/relocations.h"
+#include "elf/symbols/go_table.h"
+#include "elf/symbols/symbol_table_state.h"
+
+#define TABLE_MAX_BYTES (1u << 30) /* terraform's AWS plugin, of 700 MB, has 180 MB */
+
+/* Looking for a table without its section. */
+#define SEARCH_MAX_BYTES  (1u << 30)
+#define SEARCH_CHUNK	  (256u << 10) /* a multiple of GO_TABLE_ALIGN */
+#define NOTES_MAX	  16
+#define NOTES_BYTES	  1024
+#define NOTE_TYPE_BUILDID 4 /* of the owner "Go" */
+
+/* In the runtime's moduledata, since Go 1.16: pointer, six slices, three addresses, text. */
+#define MODULE_TEXT_WORD 22
+#define MODULE_MAX_BYTES (64u << 10)
+
+static int refuse(struct error *error, const char *why)
+{
+	return error_set(error, -ENOEXEC, "no sound .gopclntab: %s", why);
+}
+
+static int out_of_memory(struct error *error)
+{
+	return error_set(error, -ENOMEM, "out of memory for Go's functions");
+}
+
+/* Where the table is. */
+struct place {
+	uint64_t offset, address, bytes; /* bytes 0: there is none */
+};
+
+/* A part of the table, or of another section, in memory. */
+struct part {
+	uint64_t address;
+	uint8_t *bytes;
+	size_t nr;
+};
+
+/* --- finding ------------------------------------------------------------------------------- */
+
+static bool find_section(const struct elf_image *image, struct place *ret)
+{
+	GElf_Shdr header;
+
+	if (elf_section_find(image, ".gopclntab", &header) < 0 &&
+	    elf_section_find(image, ".data.rel.ro.gopclntab", &header) < 0)
+		return false;
+	/* That of a file of debug information has no bytes there. */
+	if (header.sh_type != SHT_NOBITS && !(header.sh_flags & SHF_COMPRESSED))
+		*ret = (struct place){header.sh_offset, header.sh_addr, header.sh_size};
+	return true;
+}
+
+/* Whether one of the segment's notes is Go's build id. */
+static bool is_go_note(const struct elf_image *image, const GElf_Phdr *segment)
+{
+	uint64_t nr = segment->p_filesz < NOTES_BYTES ? segment->p_filesz : NOTES_BYTES;
+	uint8_t notes[NOTES_BYTES];
+	struct bytes bytes = bytes_of(notes, nr);
+
+	if (elf_image_read(image, segment->p_offset, notes, nr) < 0)
+		return false;
+	while (bytes.nr) {
+		uint32_t name_bytes = bytes_u32(&bytes), content_bytes = bytes_u32(&bytes);
+		uint32_t type = bytes_u32(&bytes);
+		const uint8_t *name = bytes_skip(&bytes, (name_bytes + 3ULL) / 4 * 4);
+
+		if (name && name_bytes == sizeof("Go") + 1 && !memcmp(name, "Go", sizeof("Go")) &&
+		    type == NOTE_TYPE_BUILDID)
+			return true;
+		(void)bytes_skip(&bytes, (content_bytes + 3ULL) / 4 * 4);
+	}
+	return false;
+}
+
+static bool may_be_go(const struct elf_image *image)
+{
+	size_t nr_sections = 0, nr_segments = 0, nr_notes = 0, i;
+	GElf_Phdr segment;
+
+	if (elf_getshdrnum(image->elf, &nr_sections) < 0 || !nr_sections)
+		return true;
+	(void)elf_getphdrnum(image->elf, &nr_segments);
+	for (i = 0; i < nr_segments && nr_notes < NOTES_MAX; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
+			continue;
+		if (is_go_note(image, &segment))
+			return true;
+		nr_notes++;
+	}
+	return false;
+}
+
+/* Whether a header at this place of a chunk is a table's, with the segment for its room. */
+static bool is_header_at(struct bytes chunk, size_t at, uint64_t room)
+{
+	struct go_header header;
+
+	(void)bytes_skip(&chunk, at);
+	/* All magics end like this; the rest is for the parser. */
+	return chunk.nr > 4 && chunk.at[3] == 0xff && chunk.at[2] == 0xff && chunk.at[1] == 0xff &&
+	       go_header_parse(&header, chunk, room) == 0;
+}
+
+/* Reads a segment in chunks that overlap by a header. */
+static int search_segment(const struct elf_image *image, const GElf_Phdr *segment, uint64_t nr,
+			  uint8_t *chunk, struct place *ret)
+{
+	uint64_t at;
+	size_t in_chunk;
+
+	for (at = 0; at < nr; at += SEARCH_CHUNK) {
+		uint64_t bytes = nr - at;
+
+		if (bytes > SEARCH_CHUNK + GO_HEADER_MAX_BYTES)
+			bytes = SEARCH_CHUNK + GO_HEADER_MAX_BYTES;
+		if (elf_image_read(image, segment->p_offset + at, chunk, bytes) < 0)
+			return -ENOEXEC;
+		for (in_chunk = 0; in_chunk < SEARCH_CHUNK && in_chunk < bytes;
+		     in_chunk += GO_TABLE_ALIGN) {
+			uint64_t start = at + in_chunk;
+
+			if (!is_header_at(bytes_of(chunk, bytes), in_chunk, nr - start))
+				continue;
+			*ret = (struct place){segment->p_offset + start, segment->p_vaddr + start,
+					      nr - start};
+			return 0;
+		}
+	}
+	return 0;
+}
+
+static int search(const struct elf_image *image, struct place *ret)
+{
+	cleanup_free uint8_t *chunk = malloc(SEARCH_CHUNK + GO_HEADER_MAX_BYTES);
+	uint64_t left = SEARCH_MAX_BYTES;
+	size_t nr_segments = 0, i;
+	GElf_Phdr segment;
+
+	if (!chunk)
+		return -ENOMEM;
+	(void)elf_getphdrnum(image->elf, &nr_segments);
+	for (i = 0; i < nr_segments && left && !ret->bytes; i++) {
+		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    segment.p_flags & PF_X || segment.p_offset > image->bytes ||
+		    segment.p_filesz > image->bytes - segment.p_offset)
+			continue;
+		if (segment.p_filesz > left)
+			segment.p_filesz = left;
+		left -= segment.p_filesz;
+		(void)search_segment(image, &segment, segment.p_filesz, chunk, ret);
+	}
+	return 0;
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* Fills in what the dynamic linker would: addresses of places in the file itself. */
+static void relocate(const struct elf_image *image, struct part *part)
+{
+	uint32_t type = image->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+	struct relocations relocations;
+	GElf_Rela relocation;
+
+	relocations_init(&relocations, image);
+	while (relocations_next(&relocations, &relocation)) {
+		uint64_t at = relocation.r_offset - part->address;
+
+		if (GELF_R_TYPE(relocation.r_info) == type &&
+		    relocation.r_offset >= part->address && part->nr >= sizeof(uint64_t) &&
+		    at <= part->nr - sizeof(uint64_t))
+			memcpy(part->bytes + at, &relocation.r_addend, sizeof(uint64_t));
+	}
+}
+
+/* Reads a part, and a NUL behind it. */
+static int read_part(const struct elf_image *image, const struct place *place, uint64_t start,
+		     uint64_t end, struct part *ret)
+{
+	int err;
+
+	ret->address = place->address + start;
+	ret->nr = end - start;
+	ret->bytes = malloc(ret->nr + 1);
+	if (!ret->bytes)
+		return -ENOMEM;
+	ret->bytes[ret->nr] = '\0';
+	err = elf_image_read(image, place->offset + start, ret->bytes, ret->nr);
+	return err < 0 ? -ENOEXEC : 0;
+}
+
+/* What moduledata says of where the code begins; 0 if there is none. */
+static int read_module_text(const struct elf_image *image, uint64_t *ret)
+{
+	struct part part = {0};
+	struct bytes bytes;
+	GElf_Shdr header;
+	int err;
+
+	*ret = 0;
+	if (!image->is_64 || elf_section_find(image, ".go.module", &header) < 0)
+		return 0;
+	err = elf_section_read(image, &header, MODULE_MAX_BYTES, &part.bytes);
+	if (err < 0)
+		return err == -ENOMEM ? err : 0;
+	part.address = header.sh_addr;
+	part.nr = header.sh_size;
+	relocate(image, &part);
+	bytes = bytes_of(part.bytes, part.nr);
+	(void)bytes_skip(&bytes, MODULE_TEXT_WORD * sizeof(uint64_t));
+	*ret = bytes_u64(&bytes);
+	free(part.bytes);
+	return 0;
+}
+
+/* Sets where the code begins, which offsets count from; it stays 0 if nothing says it. */
+static int find_text(const struct elf_image *image, struct go_header *header)
+{
+	GElf_Shdr text;
+	int err = 0;
+
+	if (!header->has_offsets || header->text)
+		return 0;
+	err = read_module_text(image, &header->text);
+	if (err == 0 && !header->text && elf_section_find(image, ".text", &text) == 0)
+		header->text = text.sh_addr;
+	return err;
+}
+
+static int read_header(const struct elf_image *image, const struct place *place,
+		       struct go_header *ret, struct error *error)
+{
+	uint64_t nr = place->bytes < GO_HEADER_MAX_BYTES ? place->bytes : GO_HEADER_MAX_BYTES;
+	struct part part = {0};
+	int err = read_part(image, place, 0, nr, &part);
+
+	if (err == 0) {
+		relocate(image, &part);
+		err = go_header_parse(ret, bytes_of(part.bytes, nr), place->bytes);
+	}
+	free(part.bytes);
+	if (err == 0)
+		err = find_text(image, ret);
+	if (err == -ENOMEM)
+		return out_of_memory(error);
+	if (err < 0)
+		return refuse(error, "its header makes no sense");
+	if (ret->has_offsets && !ret->text)
+		return refuse(error, "nothing says where the code begins");
+	return 0;
+}
+
+/* --- functions ----------------------------------------------------------------------------- */
+
+static int add_functions(struct symbol_table *table, const struct go_header *header,
+			 struct bytes parts)
+{
+	uint64_t i;
+	int err = 0;
+
+	for (i = 0; i < header->nr_functions && !err; i++) {
+		struct go_function function;
+		struct symbol symbol = {.rank = SYMBOL_SIZED | SYMBOL_TYPED | SYMBOL_NOT_WEAK};
+		uint64_t bytes;
+
+		if (!go_function_parse(&function, header, parts, i) ||
+		    function.name >= table->nr_string_bytes || !table->strings[function.name])
+			continue;
+		bytes = function.end - function.start;
+		symbol.start = function.start;
+		symbol.bytes = bytes < SYMBOL_MAX_BYTES ? (uint32_t)bytes : SYMBOL_MAX_BYTES;
+		symbol.name = function.name;
+		err = symbol_table_append(table, &symbol);
+	}
+	return err;
+}
+
+/* The names become the table's; the functions are read, and given back. */
+static int fill(struct symbol_table *table, const struct elf_image *image,
+		const struct place *place, const struct go_header *header)
+{
+	struct part names = {0}, parts = {0};
+	int err;
+
+	if (header->names_end - header->names >= SYMBOL_STRINGS_MAX_BYTES)
+		return -ENOEXEC;
+	err = read_part(image, place, header->names, header->names_end, &names);
+	table->strings = (char *)names.bytes;
+	if (err == 0) {
+		table->nr_string_bytes = table->string_capacity = names.nr + 1;
+		err = read_part(image, place, header->parts, place->bytes, &parts);
+	}
+	if (err == 0) {
+		if (!header->has_offsets)
+			relocate(image, &parts);
+		err = add_functions(table, header, bytes_of(parts.bytes, parts.nr));
+	}
+	free(parts.bytes);
+	return err < 0 ? err : symbol_table_settle(table);
+}
+
+static int read_functions(struct symbol_table **ret, const struct elf_image *image,
+			  const struct place *place, struct error *error)
+{
+	struct symbol_table *table;
+	struct go_header header;
+	int err = read_header(image, place, &header, error);
+
+	if (err < 0)
+		return err;
+	table = symbol_table_new();
+	err = table ? fill(table, image, place, &header) : -ENOMEM;
+	if (err < 0) {
+		symbol_table_free(table);
+		return err == -ENOMEM ? out_of_memory(error)
+				      : refuse(error, "it cannot be read, or is too large");
+	}
+	*ret = table;
+	return 0;
+}
+
+int go_functions_read(struct symbol_table **ret, const struct elf_image *image, struct error *error)
+{
+	struct place place = {0};
+
+	*ret = NULL;
+	if (!find_section(image, &place) && may_be_go(image) && search(image, &place) < 0)
+		return out_of_memory(error);
+	if (!place.bytes)
+		return 0;
+	if (place.offset > image->bytes || place.bytes > image->bytes - place.offset)
+		return refuse(error, "it is not in the file");
+	if (place.bytes > TABLE_MAX_BYTES)
+		place.bytes = TABLE_MAX_BYTES;
+	return read_functions(ret, image, &place, error);
+}

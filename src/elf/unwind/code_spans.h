@@ -1,0 +1,38 @@
+/*
+ * Ranges of code, and who knows about each: a sorted array without overlaps.
+ */
+#ifndef STOOK_ELF_UNWIND_CODE_SPANS_H
+#define STOOK_ELF_UNWIND_CODE_SPANS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct code_span {
+	uint64_t start, end;
+	uint32_t offset; /* what the source knows it by */
+	uint32_t source;
+};
+
+struct code_spans {
+	struct code_span *spans;
+	size_t nr, capacity;
+};
+
+/* Adds one that is not empty, at the end. 0 or -ENOMEM. */
+int code_spans_add(struct code_spans *spans, const struct code_span *span);
+
+/* Sorts what was added in any order. Where two overlap, the one that starts first wins. */
+void code_spans_settle(struct code_spans *spans);
+
+/* Adds what `others` has in the gaps of `spans`; both are settled. 0 or -ENOMEM, and no change. */
+int code_spans_fill(struct code_spans *spans, const struct code_spans *others);
+
+/* Puts one into a gap, or in the place of a span's last part, or all of it. 0 or -ENOMEM. */
+int code_spans_insert(struct code_spans *spans, const struct code_span *span);
+
+/* The first span that ends after an address; their number if there is none. */
+size_t code_spans_at(const struct code_spans *spans, uint64_t address);
+
+void code_spans_clear(struct code_spans *spans);
+
+#endif

@@ -1,0 +1,343 @@
+/*
+ * The folder of unwind tables. A file's name is the build id in hexadecimal digits; one that is
+ * being written is called new-RANDOM until it is renamed. What has another name is left alone.
+ *
+ * We run as root, and tables steer what is read from the memory of others. So the folder is reached
+ * step by step, each part opened below its parent and checked by its descriptor; from then on
+ * nothing is done by path. A symlink on the way would need the same questions asked about it, and
+ * the user can as well give the real path: none is followed.
+ *
+ * A load sets the file's time of modification (not that of access, which mounts switch off), and
+ * the oldest ones go first. There are no locks: two processes that store the same table write the
+ * same bytes. Room is made after a table has its name, so whoever stores last sees all the tables
+ * and leaves no more than may be; two that make room at the same time may remove one too many.
+ */
+#include "elf/unwind/unwind_cache.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "elf/unwind/unwind_file.h"
+
+#define NAME_BYTES	   (2 * BUILD_ID_MAX_BYTES + 1)
+#define NEW_PREFIX	   "new-"
+#define NEW_SECONDS	   3600 /* after that nobody is still writing it */
+#define PARTS_THAT_WE_MAKE 2	/* of a path, the last ones */
+#define WRITABLE_BY_OTHERS (S_IWGRP | S_IWOTH)
+
+struct unwind_cache {
+	int folder;
+	uint64_t max_bytes;
+};
+
+/* --- the folder ---------------------------------------------------------------------------- */
+
+static int refuse(struct error *error, const char *path, const char *part, const char *why)
+{
+	int err = error_set(error, -EPERM, "cannot keep unwind tables in '%s': '%s' %s", path, part,
+			    why);
+
+	error_hint(error, "name a folder that, with all above it, only you and root can write");
+	return err;
+}
+
+/* Whether others could put something else in the place of what is below. */
+static int check_parent(int fd, const char *path, const char *part, struct error *error)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return error_set_errno(error, "cannot read '%s' of '%s'", part, path);
+	if (status.st_uid != 0 && status.st_uid != geteuid())
+		return refuse(error, path, part, "belongs to somebody else");
+	if (status.st_mode & WRITABLE_BY_OTHERS && !(status.st_mode & S_ISVTX))
+		return refuse(error, path, part, "can be written by others");
+	return 0;
+}
+
+static int check_folder(int fd, const char *path, struct error *error)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) < 0)
+		return error_set_errno(error, "cannot read '%s'", path);
+	if (status.st_uid != geteuid())
+		return refuse(error, path, path, "belongs to somebody else");
+	if (status.st_mode & WRITABLE_BY_OTHERS)
+		return refuse(error, path, path, "can be written by others");
+	return 0;
+}
+
+static size_t count_parts(const char *path)
+{
+	size_t nr = 0;
+
+	for (; *path; path++)
+		nr += path[0] == '/' && path[1] != '/' && path[1];
+	return nr;
+}
+
+/* A folder below another, made if it isn't there and may be made; or -1 with errno. */
+static int open_part(int parent, const char *name, bool may_make)
+{
+	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(parent, name, flags);
+
+	if (fd >= 0 || errno != ENOENT || !may_make)
+		return fd;
+	if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+		return -1;
+	return openat(parent, name, flags);
+}
+
+/* The descriptor, or a negative errno. */
+static int open_folder(const char *path, struct error *error)
+{
+	size_t nr_left = count_parts(path);
+	cleanup_free char *parts = strdup(path);
+	cleanup_fd int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *above = "/";
+	char *name, *rest = NULL;
+	int next, err;
+
+	if (path[0] != '/')
+		return error_set(error, -EINVAL, "not an absolute path: '%s'", path);
+	if (!parts)
+		return error_set(error, -ENOMEM, "out of memory");
+	if (fd < 0)
+		return error_set_errno(error, "cannot open '/'");
+	for (name = strtok_r(parts, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
+		err = check_parent(fd, path, above, error);
+		if (err < 0)
+			return err;
+		next = open_part(fd, name, nr_left-- <= PARTS_THAT_WE_MAKE);
+		if (next < 0)
+			return error_set_errno(error, "cannot keep unwind tables in '%s': '%s'",
+					       path, name);
+		(void)close(fd);
+		fd = next;
+		above = name;
+	}
+	err = check_folder(fd, path, error);
+	return err < 0 ? err : take_fd(&fd);
+}
+
+struct unwind_cache *unwind_cache_open(const char *folder, uint64_t max_bytes, struct error *error)
+{
+	struct unwind_cache *cache = malloc(sizeof(*cache));
+
+	if (!cache) {
+		(void)error_set(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	*cache = (struct unwind_cache){open_folder(folder, error), max_bytes};
+	if (cache->folder < 0) {
+		unwind_cache_close(cache);
+		return NULL;
+	}
+	return cache;
+}
+
+void unwind_cache_close(struct unwind_cache *cache)
+{
+	if (!cache)
+		return;
+	if (cache->folder >= 0)
+		(void)close(cache->folder);
+	free(cache);
+}
+
+/* --- loading ------------------------------------------------------------------------------- */
+
+static int name_of(const uint8_t *build_id, size_t build_id_bytes, char name[NAME_BYTES])
+{
+	size_t i;
+
+	if (build_id_bytes == 0 || build_id_bytes > BUILD_ID_MAX_BYTES)
+		return -EINVAL;
+	for (i = 0; i < build_id_bytes; i++)
+		(void)snprintf(name + 2 * i, 3, "%02x", build_id[i]);
+	return 0;
+}
+
+static bool is_name_of_table(const char *name)
+{
+	size_t nr = strlen(name);
+
+	return nr > 0 && nr < NAME_BYTES && nr % 2 == 0 && strspn(name, "0123456789abcdef") == nr;
+}
+
+/* 0, -EBADMSG for a file that has to go, or another negative errno. */
+static int load(const struct unwind_cache *cache, const char *name, const uint8_t *build_id,
+		size_t build_id_bytes, struct unwind_table *table)
+{
+	/* Without O_NONBLOCK a fifo would hold us here. */
+	cleanup_fd int fd = openat(cache->folder, name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat status;
+	int err;
+
+	if (fd < 0)
+		return errno == ELOOP ? -EBADMSG : -errno;
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+	    status.st_mode & WRITABLE_BY_OTHERS)
+		return -EBADMSG;
+	err = unwind_file_read(fd, build_id, build_id_bytes, table);
+	if (!err)
+		(void)futimens(fd,
+			       NULL); /* used now; where that can't be set, it only goes earlier */
+	return err;
+}
+
+int unwind_cache_load(struct unwind_cache *cache, const uint8_t *build_id, size_t build_id_bytes,
+		      struct unwind_table *table)
+{
+	char name[NAME_BYTES];
+	int err = name_of(build_id, build_id_bytes, name);
+
+	if (!err)
+		err = load(cache, name, build_id, build_id_bytes, table);
+	if (err != -EBADMSG)
+		return err;
+	(void)unlinkat(cache->folder, name, 0);
+	return -ENOENT;
+}
+
+/* --- making room --------------------------------------------------------------------------- */
+
+struct stored {
+	char name[NAME_BYTES];
+	uint64_t bytes;
+	struct timespec used;
+};
+
+struct listing {
+	struct stored *stored;
+	size_t nr, capacity;
+	uint64_t bytes;
+};
+
+static int compare_used(const void *left, const void *right)
+{
+	const struct timespec *a = &((const struct stored *)left)->used;
+	const struct timespec *b = &((const struct stored *)right)->used;
+
+	if (a->tv_sec != b->tv_sec)
+		return a->tv_sec < b->tv_sec ? -1 : 1;
+	return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
+}
+
+/* Adds a table; removes a file that somebody who was killed did not finish. */
+static int list_file(const struct unwind_cache *cache, const char *name, struct listing *listing)
+{
+	struct stat status;
+	struct stored *stored;
+
+	if (fstatat(cache->folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+	    !S_ISREG(status.st_mode))
+		return 0;
+	if (!strncmp(name, NEW_PREFIX, strlen(NEW_PREFIX)) &&
+	    time(NULL) - status.st_mtime > NEW_SECONDS)
+		(void)unlinkat(cache->folder, name, 0);
+	if (!is_name_of_table(name))
+		return 0;
+	if (array_reserve(&listing->stored, &listing->capacity, listing->nr + 1,
+			  sizeof(*listing->stored)) < 0)
+		return -ENOMEM;
+	stored = &listing->stored[listing->nr++];
+	(void)snprintf(stored->name, sizeof(stored->name), "%s", name);
+	stored->bytes = (uint64_t)status.st_size;
+	stored->used = status.st_mtim;
+	listing->bytes += stored->bytes;
+	return 0;
+}
+
+/* All tables but one. */
+static int list_others(const struct unwind_cache *cache, const char *name, struct listing *listing)
+{
+	cleanup_fd int fd = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct dirent *entry;
+	DIR *folder;
+	int err = 0;
+
+	folder = fd < 0 ? NULL : fdopendir(fd);
+	if (!folder)
+		return -errno;
+	(void)take_fd(&fd);
+	while (!err && (entry = readdir(folder)))
+		if (strcmp(entry->d_name, name) != 0)
+			err = list_file(cache, entry->d_name, listing);
+	(void)closedir(folder);
+	return err;
+}
+
+/* Removes old tables until one, of so many bytes, has room beside the others. */
+static int make_room(const struct unwind_cache *cache, const char *name, uint64_t bytes)
+{
+	struct listing listing = {0};
+	int err = list_others(cache, name, &listing);
+	size_t i;
+
+	if (!err && listing.nr)
+		qsort(listing.stored, listing.nr, sizeof(*listing.stored), compare_used);
+	for (i = 0; !err && i < listing.nr && listing.bytes > cache->max_bytes - bytes; i++) {
+		(void)unlinkat(cache->folder, listing.stored[i].name, 0);
+		listing.bytes -= listing.stored[i].bytes;
+	}
+	free(listing.stored);
+	return err;
+}
+
+/* --- storing ------------------------------------------------------------------------------- */
+
+/* The file under its first name; the descriptor or a negative errno. */
+static int open_new(const struct unwind_cache *cache, char name[NAME_BYTES])
+{
+	uint64_t random;
+	int fd;
+
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return -EAGAIN;
+	(void)snprintf(name, NAME_BYTES, NEW_PREFIX "%016llx", (unsigned long long)random);
+	fd = openat(cache->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int unwind_cache_store(struct unwind_cache *cache, const uint8_t *build_id, size_t build_id_bytes,
+		       const struct unwind_table *table)
+{
+	uint64_t bytes = unwind_file_bytes(table);
+	char name[NAME_BYTES], new_name[NAME_BYTES];
+	cleanup_fd int fd = -1;
+	int err = name_of(build_id, build_id_bytes, name);
+
+	if (err < 0)
+		return err;
+	if (bytes > cache->max_bytes)
+		return -EFBIG;
+	fd = open_new(cache, new_name);
+	if (fd < 0)
+		return fd;
+	err = unwind_file_write(fd, build_id, build_id_bytes, table);
+	if (!err && renameat(cache->folder, new_name, cache->folder, name) < 0)
+		err = -errno;
+	if (err < 0) {
+		(void)unlinkat(cache->folder, new_name, 0);
+		return err;
+	}
+	return make_room(cache, name, bytes);
+}

@@ -1,0 +1,161 @@
+/* The table compiler as one call; see unwind_compile.h. */
+#include "elf/unwind/unwind_compile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "elf/image/debug_file.h"
+#include "elf/image/elf_image.h"
+#include "elf/unwind/unwind_rows.h"
+
+/*
+ * Appends a row unless it says what the last one says. Where one segment ends and another begins,
+ * the beginning counts: packing takes one row a byte at most.
+ */
+static int append(struct unwind_rows *rows, uint64_t address, uint32_t rule)
+{
+	if (rows->nr_rows && rows->rows[rows->nr_rows - 1].address == address)
+		rows->nr_rows--;
+	if (rows->nr_rows && rows->rows[rows->nr_rows - 1].rule == rule)
+		return 0;
+	if (rows->nr_rows == UNWIND_ROWS_MAX)
+		return -E2BIG; /* segments may share addresses, and so their rows */
+	if (array_reserve(&rows->rows, &rows->row_capacity, rows->nr_rows + 1,
+			  sizeof(*rows->rows)) < 0)
+		return -ENOMEM;
+	rows->rows[rows->nr_rows++] = (struct unwind_row){.address = address, .rule = rule};
+	return 0;
+}
+
+/* The rows of one segment, by file offset; behind it no rule holds. */
+static int add_segment(struct unwind_rows *to, const struct unwind_rows *from,
+		       const struct elf_segment *segment)
+{
+	size_t i = unwind_rows_above(from, segment->vaddr);
+	int err = append(to, segment->offset, i ? from->rows[i - 1].rule : 0);
+
+	for (; !err && i < from->nr_rows; i++) {
+		uint64_t in_segment = from->rows[i].address - segment->vaddr;
+
+		if (in_segment >= segment->bytes)
+			break;
+		err = append(to, segment->offset + in_segment, from->rows[i].rule);
+	}
+	return err ? err : append(to, segment->offset + segment->bytes, 0);
+}
+
+/* Replaces addresses as linked by file offsets. Bytes that two segments have are the first's. */
+static int by_offset(struct unwind_rows *rows, const struct elf_image *image)
+{
+	struct unwind_rows result = {0};
+	uint64_t end = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < image->nr_segments && !err; i++) {
+		struct elf_segment segment = image->segments[i];
+		uint64_t overlap = segment.offset < end ? end - segment.offset : 0;
+
+		if (overlap >= segment.bytes)
+			continue;
+		segment.offset += overlap;
+		segment.vaddr += overlap;
+		segment.bytes -= overlap;
+		end = segment.offset + segment.bytes;
+		err = add_segment(&result, rows, &segment);
+	}
+	free(rows->rows);
+	rows->rows = result.rows;
+	rows->nr_rows = result.nr_rows;
+	rows->row_capacity = result.row_capacity;
+	return err;
+}
+
+static int compile(struct unwind_table *table, const struct elf_image *image,
+		   const struct elf_image *debug, struct error *error)
+{
+	cleanup(unwind_rows_clear) struct unwind_rows rows = {0};
+	int err = unwind_rows_read(&rows, image, debug, error);
+
+	if (err < 0)
+		return err;
+	*table = (struct unwind_table){0};
+	if (rows.nr_rows)
+		err = by_offset(&rows, image);
+	if (!err)
+		err = unwind_table_pack(table, &rows, image->machine);
+	if (err < 0) {
+		unwind_table_clear(table);
+		return error_set(error, err, "cannot make an unwind table: %s", strerror(-err));
+	}
+	return 0;
+}
+
+/* With the file of debug information, if the host has it: it may have what was stripped off. */
+static int compile_with_debug(struct unwind_table *table, const struct elf_image *image,
+			      struct error *error)
+{
+	cleanup_fd int fd = debug_file_open(image->build_id, image->build_id_bytes);
+	struct elf_image debug;
+	int err;
+
+	if (fd < 0 || elf_image_open(&debug, fd, NULL) < 0)
+		return compile(table, image, NULL, error);
+	err = compile(table, image, &debug, error);
+	elf_image_close(&debug);
+	return err;
+}
+
+/*
+ * A build id is what the file says it is. Only files that root (or we) alone can write are
+ * believed, or any user could put his table in the place of libc's.
+ */
+static bool may_be_cached(int fd, const struct elf_image *image)
+{
+	struct stat status;
+
+	return image->build_id_bytes && fstat(fd, &status) == 0 &&
+	       (status.st_uid == 0 || status.st_uid == geteuid()) &&
+	       !(status.st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cache, bool *ret_cached,
+		   struct error *error)
+{
+	struct elf_image image;
+	bool cached = false;
+	int err = elf_image_open(&image, fd, error);
+
+	if (err < 0)
+		return err;
+	if (!may_be_cached(fd, &image))
+		cache = NULL;
+	if (cache)
+		cached = unwind_cache_load(cache, image.build_id, image.build_id_bytes, table) == 0;
+	if (!cached)
+		err = compile_with_debug(table, &image, error);
+	if (!err && !cached && cache)
+		(void)unwind_cache_store(cache, image.build_id, image.build_id_bytes, table);
+	if (!err && ret_cached)
+		*ret_cached = cached;
+	elf_image_close(&image);
+	return err;
+}
+
+int unwind_compile_memory(struct unwind_table *table, const void *bytes, size_t nr,
+			  struct error *error)
+{
+	struct elf_image image;
+	int err = elf_image_open_memory(&image, bytes, nr, error);
+
+	if (err < 0)
+		return err;
+	err = compile(table, &image, NULL, error);
+	elf_image_close(&image);
+	return err;
+}

@@ -1,0 +1,462 @@
+/*
+ * Call frame information into rows.
+ *
+ * Two passes. The first lists which function's entry knows about which code, sorts the list and
+ * settles overlaps; .debug_frame fills what .eh_frame leaves open, and what has no CFI but is known
+ * by itself (where a program begins, where signal handlers return to) is put in. The second runs
+ * the programs in the order of addresses, so rows come out sorted, merged and in one array, and
+ * nothing but the list is ever held twice.
+ *
+ * All work is in proportion to the size of the sections: see the limits in cfi_entries.c.
+ */
+#include "elf/unwind/unwind_rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/u64_map.h"
+#include "elf/unwind/cfi_entries.h"
+#include "elf/unwind/cfi_program.h"
+#include "elf/unwind/code_spans.h"
+#include "elf/unwind/go_code.h"
+#include "elf/unwind/signal_returns.h"
+
+#define RULES_MAX (1U << 20) /* LLVM has some thousands */
+
+/* Without CFI for it, the code at a program's entry point is taken to end here at the latest. */
+#define ENTRY_MAX_BYTES 64
+
+/* Who knows about a span of code: a section, or we. */
+enum source {
+	SOURCE_EH_FRAME,
+	SOURCE_DEBUG_FRAME,
+	SOURCE_OF_DEBUG_FILE,
+	NR_SECTIONS,
+	SOURCE_ENTRY = NR_SECTIONS,
+	SOURCE_SIGNAL,
+	SOURCE_CLONE, /* right behind: one search finds both */
+	SOURCE_GO,
+};
+
+struct compiler {
+	struct unwind_rows *rows;
+	const struct elf_image *image;
+	const struct cfi_machine *machine;
+	struct go_code *go; /* NULL: the file has none */
+	struct cfi_section sections[NR_SECTIONS];
+	struct cfi_reader readers[NR_SECTIONS];
+	struct cfi_program program;
+	struct code_spans spans;
+	struct u64_map numbers; /* of rules, by their hash */
+	uint64_t seed; /* of the hash, so that no file is made to have rules that collide */
+	uint32_t last_rule;
+	struct error *error;
+};
+
+static int out_of_memory(struct compiler *compiler)
+{
+	return error_set(compiler->error, -ENOMEM, "out of memory for unwind rows");
+}
+
+/* --- rules and rows ------------------------------------------------------------------------ */
+
+static int add_rule(struct compiler *compiler, const struct unwind_rule *rule, uint64_t key,
+		    uint32_t *ret_number)
+{
+	struct unwind_rows *rows = compiler->rows;
+
+	if (rows->nr_rules == RULES_MAX) {
+		rows->nr_not_packed++;
+		*ret_number = 0;
+		return 0;
+	}
+	if (array_reserve(&rows->rules, &rows->rule_capacity, rows->nr_rules + 1, sizeof(*rule)) <
+		    0 ||
+	    u64_map_set(&compiler->numbers, key, rows->nr_rules) < 0)
+		return out_of_memory(compiler);
+	*ret_number = (uint32_t)rows->nr_rules;
+	rows->rules[rows->nr_rules++] = *rule;
+	return 0;
+}
+
+static uint64_t hash_rule(const struct compiler *compiler, const struct unwind_rule *rule)
+{
+	uint64_t words[sizeof(*rule) / sizeof(uint64_t)];
+	uint64_t hash = compiler->seed;
+	size_t i;
+
+	memcpy(words, rule, sizeof(words));
+	for (i = 0; i < ARRAY_SIZE(words); i++)
+		hash = hash_add(hash, words[i]);
+	return hash;
+}
+
+/* The rule's number. Most rows have the rule of the row before, or of one not long ago. */
+static int number_rule(struct compiler *compiler, const struct unwind_rule *rule,
+		       uint32_t *ret_number)
+{
+	const struct unwind_rule *rules = compiler->rows->rules;
+	uint64_t key, *number;
+	int err;
+
+	if (memcmp(&rules[compiler->last_rule], rule, sizeof(*rule))) {
+		/* Rules whose hashes are equal have successive keys. */
+		for (key = hash_rule(compiler, rule);; key++) {
+			number = u64_map_find(&compiler->numbers, key);
+			if (!number || !memcmp(&rules[*number], rule, sizeof(*rule)))
+				break;
+		}
+		if (number) {
+			compiler->last_rule = (uint32_t)*number;
+		} else {
+			err = add_rule(compiler, rule, key, &compiler->last_rule);
+			if (err < 0)
+				return err;
+		}
+	}
+	*ret_number = compiler->last_rule;
+	return 0;
+}
+
+/* From this address on, which is past all others, the rule holds. */
+static int add_row(struct compiler *compiler, uint64_t address, const struct unwind_rule *rule)
+{
+	struct unwind_rows *rows = compiler->rows;
+	uint32_t number = 0;
+	int err = number_rule(compiler, rule, &number);
+
+	if (err < 0 || (rows->nr_rows && rows->rows[rows->nr_rows - 1].rule == number))
+		return err;
+	if (rows->nr_rows == UNWIND_ROWS_MAX)
+		return error_set(compiler->error, -E2BIG, "more than %u unwind rows",
+				 UNWIND_ROWS_MAX);
+	if (array_reserve(&rows->rows, &rows->row_capacity, rows->nr_rows + 1,
+			  sizeof(*rows->rows)) < 0)
+		return out_of_memory(compiler);
+	rows->rows[rows->nr_rows++] = (struct unwind_row){address, number};
+	return 0;
+}
+
+static int add_bare_row(struct compiler *compiler, uint64_t address, enum unwind_cfa cfa)
+{
+	struct unwind_rule rule = {.cfa = (uint8_t)cfa,
+				   .is_signal_frame = cfa == UNWIND_CFA_SIGNAL};
+
+	return add_row(compiler, address, &rule);
+}
+
+/* --- first pass: who knows about which code ------------------------------------------------ */
+
+static bool is_code(const struct elf_image *image, uint64_t start, uint64_t end)
+{
+	size_t i;
+
+	for (i = 0; i < image->nr_segments; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (start >= segment->vaddr && end <= segment->vaddr + segment->bytes)
+			return true;
+	}
+	return false;
+}
+
+/* Entries for code that is not in the file are what linkers leave of functions thrown away. */
+static int list_functions(struct compiler *compiler, enum source source, struct code_spans *spans)
+{
+	struct cfi_reader *reader = &compiler->readers[source];
+	struct cfi_function function;
+	enum cfi_found found;
+
+	cfi_reader_init(reader, &compiler->sections[source]);
+	while ((found = cfi_reader_next(reader, &function)) != CFI_END) {
+		struct code_span span = {.source = source};
+
+		if (found == CFI_BROKEN ||
+		    !is_code(compiler->image, function.start, function.end)) {
+			compiler->rows->nr_broken++;
+			continue;
+		}
+		span.start = function.start;
+		span.end = function.end;
+		span.offset = (uint32_t)function.offset;
+		if (code_spans_add(spans, &span) < 0)
+			return out_of_memory(compiler);
+	}
+	code_spans_settle(spans);
+	return 0;
+}
+
+static int fill(struct compiler *compiler, const struct code_spans *others)
+{
+	return code_spans_fill(&compiler->spans, others) < 0 ? out_of_memory(compiler) : 0;
+}
+
+static int take_section(struct compiler *compiler, enum source source,
+			const struct elf_image *image)
+{
+	struct cfi_section *section = &compiler->sections[source];
+	struct code_spans spans = {0};
+	bool is_broken = false;
+	int err;
+
+	if (source == SOURCE_EH_FRAME)
+		err = cfi_section_read_eh_frame(section, image, &is_broken, compiler->error);
+	else
+		err = cfi_section_read_debug_frame(section, image, &is_broken, compiler->error);
+	compiler->rows->nr_broken += is_broken;
+	if (err < 0)
+		return err;
+	err = list_functions(compiler, source, &spans);
+	if (err == 0)
+		err = fill(compiler, &spans);
+	code_spans_clear(&spans);
+	return err;
+}
+
+/* All code that Go's compiler made keeps frame pointers, also what .debug_frame says nothing of. */
+static int take_go_code(struct compiler *compiler)
+{
+	struct code_spans code = {0};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < compiler->image->nr_segments && !err; i++) {
+		const struct elf_segment *segment = &compiler->image->segments[i];
+
+		err = code_spans_add(&code,
+				     &(struct code_span){.start = segment->vaddr,
+							 .end = segment->vaddr + segment->bytes,
+							 .source = SOURCE_GO});
+	}
+	code_spans_settle(&code);
+	err = err < 0 ? out_of_memory(compiler) : fill(compiler, &code);
+	code_spans_clear(&code);
+	return err;
+}
+
+static int take_signal_returns(struct compiler *compiler)
+{
+	struct code_spans returns = {0};
+	int err;
+
+	if (signal_returns_find(&returns, compiler->image, &compiler->spans, SOURCE_SIGNAL) < 0)
+		err = out_of_memory(compiler);
+	else
+		err = fill(compiler, &returns);
+	code_spans_clear(&returns);
+	return err;
+}
+
+/*
+ * From the entry point to the end of its function, or without one up to the next: nobody called it,
+ * even if its CFI forgets to say so.
+ */
+static int take_entry(struct compiler *compiler)
+{
+	const struct code_spans *spans = &compiler->spans;
+	uint64_t entry = compiler->image->entry;
+	struct code_span span = {.start = entry, .end = entry + 1, .source = SOURCE_ENTRY};
+	size_t i = code_spans_at(spans, entry);
+
+	if (!entry || !is_code(compiler->image, span.start, span.end))
+		return 0;
+	if (i < spans->nr && spans->spans[i].start <= entry)
+		span.end = spans->spans[i].end;
+	else
+		while (span.end - entry < ENTRY_MAX_BYTES &&
+		       (i == spans->nr || span.end < spans->spans[i].start) &&
+		       is_code(compiler->image, entry, span.end + 1))
+			span.end++;
+	return code_spans_insert(&compiler->spans, &span) < 0 ? out_of_memory(compiler) : 0;
+}
+
+static int list_code(struct compiler *compiler, const struct elf_image *debug)
+{
+	int err = take_section(compiler, SOURCE_EH_FRAME, compiler->image);
+
+	if (err == 0)
+		err = take_section(compiler, SOURCE_DEBUG_FRAME, compiler->image);
+	if (err == 0 && debug && debug->is_64 && debug->machine == compiler->image->machine)
+		err = take_section(compiler, SOURCE_OF_DEBUG_FILE, debug);
+	if (err == 0)
+		err = take_signal_returns(compiler);
+	if (err == 0)
+		err = take_entry(compiler);
+	if (err == 0 && compiler->go)
+		err = take_go_code(compiler);
+	return err;
+}
+
+/* --- second pass: run the programs --------------------------------------------------------- */
+
+/* Adds the rows of a function that lie in the span. -EINVAL if its program makes no sense. */
+static int run_function(struct compiler *compiler, const struct code_span *span)
+{
+	const struct cfi_section *section = &compiler->sections[span->source];
+	struct cfi_program *program = &compiler->program;
+	struct cfi_function function;
+	uint64_t start = 0, end = 0;
+	struct unwind_rule rule;
+	int found, err;
+
+	if (cfi_reader_get(&compiler->readers[span->source], span->offset, &function) < 0 ||
+	    cfi_program_init(program, compiler->machine, section, &function) < 0)
+		return -EINVAL;
+	while ((found = cfi_program_next(program, &start, &end)) > 0) {
+		if (start < span->start)
+			start = span->start;
+		if (end > span->end)
+			end = span->end;
+		if (start >= end)
+			continue;
+		compiler->rows->nr_not_packed += !cfi_program_rule(program, &rule);
+		if (compiler->go && span->source != SOURCE_EH_FRAME)
+			go_code_complete(&rule);
+		err = add_row(compiler, start, &rule);
+		if (err < 0)
+			return err;
+	}
+	return found;
+}
+
+static int add_function(struct compiler *compiler, const struct code_span *span)
+{
+	struct unwind_rows *rows = compiler->rows;
+	size_t nr_rows = rows->nr_rows, nr_not_packed = rows->nr_not_packed;
+	int err = run_function(compiler, span);
+
+	if (err != -EINVAL) {
+		rows->nr_functions++;
+		return err;
+	}
+	rows->nr_broken++;
+	rows->nr_rows = nr_rows;
+	rows->nr_not_packed = nr_not_packed;
+	return add_bare_row(compiler, span->start, UNWIND_CFA_NONE);
+}
+
+static int add_span(struct compiler *compiler, const struct code_span *span)
+{
+	enum unwind_cfa go = UNWIND_CFA_NONE;
+
+	if (compiler->go && span->source != SOURCE_EH_FRAME && span->source < NR_SECTIONS)
+		go = go_code_special(compiler->go, span->start);
+	if (go != UNWIND_CFA_NONE)
+		return add_bare_row(compiler, span->start, go);
+	if (span->source == SOURCE_ENTRY)
+		return add_bare_row(compiler, span->start, UNWIND_CFA_END);
+	if (span->source == SOURCE_SIGNAL)
+		return add_bare_row(compiler, span->start, UNWIND_CFA_SIGNAL);
+	if (span->source == SOURCE_CLONE)
+		return add_row(compiler, span->start,
+			       &(struct unwind_rule){.cfa = UNWIND_CFA_REGISTER,
+						     .reg = compiler->machine->sp,
+						     .offset = 8,
+						     .ra = {UNWIND_AT_CFA, 0, -8}});
+	if (span->source == SOURCE_GO)
+		return add_bare_row(compiler, span->start, UNWIND_CFA_CHAIN);
+	return add_function(compiler, span);
+}
+
+static int add_spans(struct compiler *compiler)
+{
+	uint64_t reach = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < compiler->spans.nr && err == 0; i++) {
+		const struct code_span *span = &compiler->spans.spans[i];
+
+		if (i && reach < span->start)
+			err = add_bare_row(compiler, reach, UNWIND_CFA_NONE);
+		if (err == 0)
+			err = add_span(compiler, span);
+		reach = span->end;
+	}
+	if (err == 0 && i)
+		err = add_bare_row(compiler, reach, UNWIND_CFA_NONE);
+	return err;
+}
+
+/* --- all of it ----------------------------------------------------------------------------- */
+
+/* rules[0] is the one of code that nothing is known about. */
+static int add_first_rule(struct compiler *compiler)
+{
+	struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
+	uint32_t number;
+
+	return add_rule(compiler, &none, hash_rule(compiler, &none), &number);
+}
+
+static void compiler_free(struct compiler *compiler)
+{
+	size_t i;
+
+	for (i = 0; i < NR_SECTIONS; i++)
+		cfi_section_clear(&compiler->sections[i]);
+	code_spans_clear(&compiler->spans);
+	u64_map_clear(&compiler->numbers);
+	go_code_free(compiler->go);
+	free(compiler);
+}
+
+int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
+		     const struct elf_image *debug, struct error *error)
+{
+	struct compiler *compiler;
+	int err;
+
+	*rows = (struct unwind_rows){0};
+	compiler = calloc(1, sizeof(*compiler));
+	if (!compiler)
+		return error_set(error, -ENOMEM, "out of memory for unwind rows");
+	compiler->rows = rows;
+	compiler->image = image;
+	compiler->machine = cfi_machine_find(image->machine);
+	compiler->error = error;
+	(void)getrandom(&compiler->seed, sizeof(compiler->seed), GRND_NONBLOCK);
+	err = add_first_rule(compiler);
+	if (err == 0 && go_code_read(&compiler->go, image) < 0)
+		err = out_of_memory(compiler);
+	if (err == 0 && image->is_64 && compiler->machine) {
+		err = list_code(compiler, debug);
+		if (err == 0)
+			err = add_spans(compiler);
+	}
+	compiler_free(compiler);
+	return err;
+}
+
+void unwind_rows_clear(struct unwind_rows *rows)
+{
+	free(rows->rows);
+	free(rows->rules);
+	*rows = (struct unwind_rows){0};
+}
+
+size_t unwind_rows_above(const struct unwind_rows *rows, uint64_t address)
+{
+	size_t low = 0, high = rows->nr_rows;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows->rows[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows, uint64_t address)
+{
+	size_t above = unwind_rows_above(rows, address);
+
+	return &rows->rules[above ? rows->rows[above - 1].rule : 0];
+}

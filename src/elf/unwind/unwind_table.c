@@ -1,0 +1,375 @@
+/*
+ * Packing rows into pages, in one pass over them.
+ *
+ * Rules are packed first, each once, so that a row costs one lookup by number. Then the rows are
+ * laid out bucket by bucket: written behind what the page has, and taken back when one rule holds
+ * for all of the bucket, or when the page has the same stretch of rows already. Neighbours that
+ * differed only in what packing leaves out become one.
+ *
+ * Whole pages are compared only with the one before: pages are equal inside of very large functions
+ * and long stretches of linker-made code, and there they follow one another.
+ */
+#include "elf/unwind/unwind_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "elf/unwind/unwind_pack.h"
+
+#define PAGE_BYTES	(1ULL << UNWIND_PAGE_SHIFT)
+#define BUCKET_BYTES	(1ULL << UNWIND_BUCKET_SHIFT)
+#define PAGE_MAX_WORDS	(UNWIND_PAGE_BUCKETS + UNWIND_PAGE_MAX_ROWS)
+#define NR_STRETCHES	512 /* a power of two, well above UNWIND_PAGE_BUCKETS */
+#define UNKNOWN_BUCKET	(UNWIND_INDEX_RULE | UNWIND_PACKED_NONE)
+#define RULE_IS_DROPPED UINT32_MAX /* no packed rule has so many bits */
+
+struct packer {
+	struct unwind_table *table;
+	const struct unwind_rows *rows;
+	size_t next_row;  /* the first one that is not laid out */
+	uint32_t running; /* the packed rule that holds before it */
+	uint32_t *packed; /* for each of the rows' rules */
+	size_t word_capacity, wide_capacity;
+
+	/* The page that is being made, at the end of the table's words. */
+	uint32_t *page_rows; /* behind its index */
+	uint32_t nr_page_rows;
+	uint32_t stretches[NR_STRETCHES]; /* its index entries that have rows, by hash; 0: free */
+};
+
+/* --- rules --------------------------------------------------------------------------------- */
+
+static int add_wide(struct packer *packer, const struct unwind_rule *rule, uint32_t *ret_packed)
+{
+	struct unwind_table *table = packer->table;
+
+	if (table->nr_wide == UNWIND_MAX_WIDE || !unwind_pack_wide_is_sound(rule)) {
+		*ret_packed = RULE_IS_DROPPED;
+		return 0;
+	}
+	if (array_reserve(&table->wide, &packer->wide_capacity, table->nr_wide + 1,
+			  sizeof(*table->wide)) < 0)
+		return -ENOMEM;
+	*ret_packed = UNWIND_PACK_NUMBER(UNWIND_BASE_WIDE, table->nr_wide);
+	table->wide[table->nr_wide++] = *rule;
+	return 0;
+}
+
+static int pack_rules(struct packer *packer)
+{
+	const struct unwind_rows *rows = packer->rows;
+	size_t i;
+
+	packer->packed = malloc((rows->nr_rules + 1) * sizeof(*packer->packed));
+	if (!packer->packed)
+		return -ENOMEM;
+	for (i = 0; i < rows->nr_rules; i++)
+		if (!unwind_pack_rule(&rows->rules[i], packer->table->machine,
+				      &packer->packed[i]) &&
+		    add_wide(packer, &rows->rules[i], &packer->packed[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* --- rows ---------------------------------------------------------------------------------- */
+
+/*
+ * The index entry of the nr rows behind the page's: of equal ones if it has such, else of these,
+ * which then belong to it.
+ */
+static uint32_t share_stretch(struct packer *packer, uint32_t nr)
+{
+	const uint32_t *rows = packer->page_rows + packer->nr_page_rows;
+	uint64_t at = hash_bytes(rows, nr * sizeof(*rows));
+	uint32_t entry;
+
+	for (at %= NR_STRETCHES; (entry = packer->stretches[at]); at = (at + 1) % NR_STRETCHES)
+		if (UNWIND_INDEX_NR(entry) == nr &&
+		    !memcmp(packer->page_rows + UNWIND_INDEX_FIRST(entry), rows,
+			    nr * sizeof(*rows)))
+			return entry;
+	entry = UNWIND_INDEX(packer->nr_page_rows, nr);
+	packer->stretches[at] = entry;
+	packer->nr_page_rows += nr;
+	return entry;
+}
+
+/* Takes the next row; its rule holds from now on. */
+static uint32_t take_row(struct packer *packer)
+{
+	uint32_t packed = packer->packed[packer->rows->rows[packer->next_row++].rule];
+
+	if (packed == RULE_IS_DROPPED) {
+		packer->table->nr_rows_dropped++;
+		packed = UNWIND_PACKED_NONE;
+	}
+	packer->running = packed;
+	return packed;
+}
+
+/* The index entry of the 256 bytes from start on. */
+static uint32_t pack_bucket(struct packer *packer, uint64_t start)
+{
+	uint32_t *to = packer->page_rows + packer->nr_page_rows;
+	const struct unwind_rows *rows = packer->rows;
+	uint32_t nr = 1;
+
+	to[0] = UNWIND_ROW(0, packer->running);
+	while (packer->next_row < rows->nr_rows &&
+	       rows->rows[packer->next_row].address - start < BUCKET_BYTES) {
+		uint32_t offset = (uint32_t)(rows->rows[packer->next_row].address - start);
+		uint32_t packed = take_row(packer);
+
+		if (offset == 0)
+			to[0] = UNWIND_ROW(0, packed);
+		else if (packed != UNWIND_ROW_RULE(to[nr - 1]))
+			to[nr++] = UNWIND_ROW(offset, packed);
+	}
+	return nr == 1 ? UNWIND_INDEX_RULE | UNWIND_ROW_RULE(to[0]) : share_stretch(packer, nr);
+}
+
+/* --- pages --------------------------------------------------------------------------------- */
+
+/* Whether the words behind the table's end are again what its last page is. */
+static bool equals_last_page(const struct unwind_table *table, uint32_t last_page, uint32_t nr)
+{
+	return last_page != UNWIND_NO_PAGE && table->nr_words - last_page == nr &&
+	       !memcmp(table->words + last_page, table->words + table->nr_words,
+		       nr * sizeof(*table->words));
+}
+
+/* *last_page is the place of the last page that was made. */
+static int pack_page(struct packer *packer, uint32_t number, uint32_t *last_page)
+{
+	struct unwind_table *table = packer->table;
+	uint64_t start = table->start + number * PAGE_BYTES;
+	uint32_t *index, i, nr;
+	bool is_known = false;
+
+	if (array_reserve(&table->words, &packer->word_capacity, table->nr_words + PAGE_MAX_WORDS,
+			  sizeof(*table->words)) < 0)
+		return -ENOMEM;
+	index = table->words + table->nr_words;
+	packer->page_rows = index + UNWIND_PAGE_BUCKETS;
+	packer->nr_page_rows = 0;
+	memset(packer->stretches, 0, sizeof(packer->stretches));
+	for (i = 0; i < UNWIND_PAGE_BUCKETS; i++) {
+		index[i] = pack_bucket(packer, start + i * BUCKET_BYTES);
+		is_known |= index[i] != UNKNOWN_BUCKET;
+	}
+	table->pages[number] = UNWIND_NO_PAGE;
+	if (!is_known)
+		return 0;
+	nr = UNWIND_PAGE_BUCKETS + packer->nr_page_rows;
+	if (!equals_last_page(table, *last_page, nr)) {
+		*last_page = (uint32_t)table->nr_words;
+		table->nr_words += nr;
+	}
+	table->pages[number] = *last_page;
+	table->page_words[number] = nr;
+	return 0;
+}
+
+static bool row_is_none(const struct packer *packer, const struct unwind_row *row)
+{
+	return packer->packed[row->rule] == UNWIND_PACKED_NONE;
+}
+
+/* Where the pages begin, and how many there may be: from the first rule to the last one's end. */
+static int span_pages(struct packer *packer, uint64_t *ret_nr_pages)
+{
+	const struct unwind_rows *rows = packer->rows;
+	const struct unwind_row *last;
+	uint64_t nr_pages;
+
+	*ret_nr_pages = 0;
+	while (packer->next_row < rows->nr_rows &&
+	       row_is_none(packer, rows->rows + packer->next_row))
+		packer->next_row++;
+	if (packer->next_row == rows->nr_rows)
+		return 0;
+	last = &rows->rows[rows->nr_rows - 1];
+	packer->table->start = rows->rows[packer->next_row].address & ~(PAGE_BYTES - 1);
+	nr_pages =
+		(last->address - packer->table->start - row_is_none(packer, last)) / PAGE_BYTES + 1;
+	if (nr_pages > UNWIND_TABLE_MAX_PAGES)
+		return -E2BIG;
+	*ret_nr_pages = nr_pages;
+	return 0;
+}
+
+static int pack_pages(struct packer *packer)
+{
+	struct unwind_table *table = packer->table;
+	uint32_t last_page = UNWIND_NO_PAGE;
+	uint64_t nr_pages, i;
+	int err;
+
+	err = span_pages(packer, &nr_pages);
+	if (err < 0 || !nr_pages)
+		return err;
+	table->pages = calloc(nr_pages, sizeof(*table->pages));
+	table->page_words = calloc(nr_pages, sizeof(*table->page_words));
+	if (!table->pages || !table->page_words)
+		return -ENOMEM;
+	for (i = 0; i < nr_pages; i++) {
+		err = pack_page(packer, (uint32_t)i, &last_page);
+		if (err < 0)
+			return err;
+		if (table->pages[i] != UNWIND_NO_PAGE)
+			table->nr_pages = (uint32_t)i + 1;
+	}
+	return 0;
+}
+
+/* Gives back what was reserved for pages that did not come. */
+static void trim(struct unwind_table *table)
+{
+	void *smaller = realloc(table->words, (table->nr_words + 1) * sizeof(*table->words));
+
+	if (smaller)
+		table->words = smaller;
+}
+
+int unwind_table_pack(struct unwind_table *table, const struct unwind_rows *rows, uint16_t machine)
+{
+	struct packer packer = {.table = table, .rows = rows, .running = UNWIND_PACKED_NONE};
+	int err;
+
+	*table = (struct unwind_table){.machine = machine, .nr_rows = rows->nr_rows};
+	err = pack_rules(&packer);
+	if (!err)
+		err = pack_pages(&packer);
+	if (!err)
+		trim(table);
+	free(packer.packed);
+	return err;
+}
+
+void unwind_table_clear(struct unwind_table *table)
+{
+	free(table->pages);
+	free(table->page_words);
+	free(table->words);
+	free(table->wide);
+	*table = (struct unwind_table){0};
+}
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+/* The last of some rows that starts at or before a byte; the first one starts at byte 0. */
+static uint32_t find_row(const uint32_t *rows, uint32_t nr, uint32_t byte)
+{
+	while (nr > 1) {
+		uint32_t half = nr / 2;
+
+		if (UNWIND_ROW_OFFSET(rows[half]) <= byte)
+			rows += half;
+		nr -= half;
+	}
+	return UNWIND_ROW_RULE(rows[0]);
+}
+
+uint32_t unwind_table_find(const struct unwind_table *table, uint64_t address)
+{
+	uint64_t offset = address - table->start, page = offset / PAGE_BYTES;
+	const uint32_t *index;
+	uint32_t entry;
+
+	if (address < table->start || page >= table->nr_pages ||
+	    table->pages[page] == UNWIND_NO_PAGE)
+		return UNWIND_PACKED_NONE;
+	index = table->words + table->pages[page];
+	entry = index[offset % PAGE_BYTES / BUCKET_BYTES];
+	if (entry & UNWIND_INDEX_RULE)
+		return entry & ~UNWIND_INDEX_RULE;
+	return find_row(index + UNWIND_PAGE_BUCKETS + UNWIND_INDEX_FIRST(entry),
+			UNWIND_INDEX_NR(entry), (uint32_t)(offset % BUCKET_BYTES));
+}
+
+struct unwind_rule unwind_table_unpack(const struct unwind_table *table, uint32_t packed)
+{
+	if (UNWIND_PACKED_BASE(packed) == UNWIND_BASE_WIDE &&
+	    UNWIND_PACKED_NUMBER(packed) < table->nr_wide)
+		return table->wide[UNWIND_PACKED_NUMBER(packed)];
+	return unwind_pack_expand(packed, table->machine);
+}
+
+size_t unwind_table_bytes(const struct unwind_table *table)
+{
+	return table->nr_words * sizeof(*table->words) + table->nr_wide * sizeof(*table->wide) +
+	       table->nr_pages * (sizeof(*table->pages) + sizeof(*table->page_words));
+}
+
+/* --- checking ------------------------------------------------------------------------------ */
+
+static bool entry_is_sound(const struct unwind_table *table, uint32_t entry, const uint32_t *rows,
+			   uint32_t nr_rows)
+{
+	uint32_t first = UNWIND_INDEX_FIRST(entry), nr = UNWIND_INDEX_NR(entry);
+
+	if (entry & UNWIND_INDEX_RULE)
+		return unwind_pack_is_sound(entry & ~UNWIND_INDEX_RULE, table->machine,
+					    table->nr_wide);
+	return nr >= 1 && nr <= BUCKET_BYTES && first + nr <= nr_rows &&
+	       UNWIND_ROW_OFFSET(rows[first]) == 0;
+}
+
+static bool page_is_sound(const struct unwind_table *table, const uint32_t *words, uint32_t nr)
+{
+	const uint32_t *rows = words + UNWIND_PAGE_BUCKETS;
+	uint32_t i, nr_rows = nr - UNWIND_PAGE_BUCKETS;
+
+	for (i = 0; i < UNWIND_PAGE_BUCKETS; i++)
+		if (!entry_is_sound(table, words[i], rows, nr_rows))
+			return false;
+	for (i = 0; i < nr_rows; i++)
+		if (!unwind_pack_is_sound(UNWIND_ROW_RULE(rows[i]), table->machine, table->nr_wide))
+			return false;
+	return true;
+}
+
+/* Pages must lie as pack_page() puts them, so that each is looked at once. */
+static bool pages_are_sound(const struct unwind_table *table)
+{
+	uint32_t i, nr, last_page = UNWIND_NO_PAGE;
+	size_t end = 0;
+
+	for (i = 0; i < table->nr_pages; i++) {
+		nr = table->page_words[i];
+		if (table->pages[i] == UNWIND_NO_PAGE) {
+			if (nr)
+				return false;
+			continue;
+		}
+		if (table->pages[i] == last_page) {
+			if (nr != end - last_page)
+				return false;
+			continue;
+		}
+		if (table->pages[i] != end || nr < UNWIND_PAGE_BUCKETS || nr > PAGE_MAX_WORDS ||
+		    nr > table->nr_words - end || !page_is_sound(table, table->words + end, nr))
+			return false;
+		last_page = table->pages[i];
+		end += nr;
+	}
+	return end == table->nr_words;
+}
+
+int unwind_table_check(const struct unwind_table *table)
+{
+	size_t i;
+
+	if (!unwind_pack_knows(table->machine) || table->start % PAGE_BYTES ||
+	    table->nr_pages > UNWIND_TABLE_MAX_PAGES || table->nr_wide > UNWIND_MAX_WIDE ||
+	    table->nr_words > UNWIND_TABLE_MAX_WORDS ||
+	    (table->nr_pages && table->start > UINT64_MAX - (table->nr_pages * PAGE_BYTES - 1)))
+		return -EINVAL;
+	for (i = 0; i < table->nr_wide; i++)
+		if (!unwind_pack_wide_is_sound(&table->wide[i]))
+			return -EINVAL;
+	return pages_are_sound(table) ? 0 : -EINVAL;
+}

@@ -1,0 +1,409 @@
+/*
+ * Names are view/named_stacks' business. A frame's JSON text is its identity: texts are interned
+ * as they come, over all values, and the table of frames is written last, which JSON does not mind.
+ * So only what is being written is held: the rows of one value.
+ */
+#include "format/flame/speedscope.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "base/strings.h"
+#include "format/text/folded_scale.h"
+#include "format/text/json.h"
+#include "profile/profile_values.h"
+#include "profile/time_slices.h"
+#include "view/diff/comparison.h"
+#include "view/named_stacks.h"
+
+#define SCHEMA "https://www.speedscope.app/file-format-schema.json"
+
+/* A value as speedscope shows it. */
+struct shown_value {
+	size_t number;		   /* the profile's */
+	uint64_t factor;	   /* amounts are multiplied with it */
+	struct folded_scale scale; /* and divided by that */
+	const char *name, *unit;
+};
+
+struct row {
+	uint32_t stack, slice;
+	uint64_t amount;
+};
+
+struct writer {
+	const struct profile *profile;
+	const struct format_options *options;
+	FILE *out;
+	struct strings *frames; /* as JSON; a frame's number is the text's less one */
+	char *text;		/* the frame being made, written through text_out */
+	size_t nr_text;
+	FILE *text_out;
+
+	/* Of the value being written: */
+	struct named_stacks stacks;
+	uint32_t *ranks;   /* of words, in the order of their names */
+	uint32_t *numbers; /* of words' frames, counted from 1; 0: not needed so far */
+	struct row *rows;
+	size_t nr_rows, cap_rows;
+};
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+static void write_member(FILE *out, const char *key, const char *text)
+{
+	(void)fprintf(out, ",\"%s\":", key);
+	json_write_string(out, text);
+}
+
+/* The file that the code is in; NULL: not known. */
+static const char *module_file(const struct profile *profile, const struct word_info *info)
+{
+	const struct module *module = profile_module(profile, info->module);
+
+	if (info->kind == WORD_LABEL || info->kind == WORD_MISSED || module->kind == MODULE_UNKNOWN)
+		return NULL;
+	return module->kind == MODULE_FILE ? profile_string(profile, module->name)
+					   : profile_module_name(profile, info->module);
+}
+
+/* Writes `,"file":…,"line":…` from what stands behind the function: " FILE:LINE". */
+static int write_place(FILE *out, const char *place)
+{
+	const char *colon = strrchr(place, ':');
+	char *file = colon ? strndup(place + 1, (size_t)(colon - place - 1)) : NULL;
+
+	if (!file)
+		return -ENOMEM;
+	write_member(out, "file", file);
+	(void)fprintf(out, ",\"line\":%lu", strtoul(colon + 1, NULL, 10));
+	free(file);
+	return 0;
+}
+
+/* A word is the function, whose length is known, and where it is in the source, if that is. */
+static size_t name_bytes(const struct writer *writer, const struct word_info *info,
+			 const char *text)
+{
+	const char *name = info->function ? profile_string(writer->profile, info->function)
+					  : named_stacks_no_name(writer->profile, info->module);
+	size_t nr = strlen(text), nr_name = strlen(name);
+	bool has_place = info->kind != WORD_LABEL && info->kind != WORD_MISSED && nr > nr_name &&
+			 text[nr_name] == ' ' && strchr(text + nr_name, ':');
+
+	return has_place ? nr_name : nr;
+}
+
+static int write_frame(struct writer *writer, uint32_t word)
+{
+	const struct word_info *info = named_stacks_info(&writer->stacks, word);
+	const char *text = named_stacks_word(&writer->stacks, word);
+	size_t nr = strlen(text), nr_name = name_bytes(writer, info, text);
+	const char *module = module_file(writer->profile, info);
+	char *name;
+	int result = 0;
+
+	name = strndup(text, nr_name);
+	if (!name)
+		return -ENOMEM;
+	(void)fputs("{\"name\":", writer->text_out);
+	json_write_string(writer->text_out, name);
+	free(name);
+	if (nr_name < nr)
+		result = write_place(writer->text_out, text + nr_name);
+	else if (module)
+		write_member(writer->text_out, "file", module);
+	(void)putc('}', writer->text_out);
+	return result;
+}
+
+/* The number of a word's frame, counted from 1, or -ENOMEM. */
+static int64_t frame_of_word(struct writer *writer, uint32_t word)
+{
+	int64_t number = writer->numbers[word];
+
+	if (number)
+		return number;
+	rewind(writer->text_out);
+	if (write_frame(writer, word) < 0 || fflush(writer->text_out) != 0)
+		return -ENOMEM;
+	number = strings_add_bytes(writer->frames, writer->text, writer->nr_text);
+	if (number > 0)
+		writer->numbers[word] = (uint32_t)number;
+	return number;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static int add_row(struct writer *writer, uint32_t stack, uint32_t slice, uint64_t amount)
+{
+	if (!amount)
+		return 0;
+	if (array_reserve(&writer->rows, &writer->cap_rows, writer->nr_rows + 1,
+			  sizeof(*writer->rows)) < 0)
+		return -ENOMEM;
+	writer->rows[writer->nr_rows++] =
+		(struct row){.stack = stack, .slice = slice, .amount = amount};
+	return 0;
+}
+
+/* Slices are told apart of the count alone; a stack's samples in no slice come first. */
+static int add_rows(struct writer *writer, const struct shown_value *value)
+{
+	const struct named_stacks *stacks = &writer->stacks;
+	const uint64_t *amounts = value->number ? stacks->others : stacks->counts;
+	bool is_sliced = !value->number && stacks->slices.nr;
+	const struct u64_map_slot *slot;
+	size_t i;
+	int result = 0;
+
+	for (i = 0; is_sliced && !result && (slot = u64_map_next(&stacks->slices, &i));)
+		result = add_row(writer, (uint32_t)(slot->key >> 32), (uint32_t)slot->key,
+				 slot->value);
+	for (i = 0; !is_sliced && !result && i < named_stacks_nr(stacks); i++)
+		result = add_row(writer, (uint32_t)i, 0, amounts[i]);
+	return result;
+}
+
+static int compare_words(const void *a, const void *b, void *context)
+{
+	const struct writer *writer = context;
+	uint32_t word_a = *(const uint32_t *)a, word_b = *(const uint32_t *)b;
+	const struct word_info *info_a = named_stacks_info(&writer->stacks, word_a);
+	const struct word_info *info_b = named_stacks_info(&writer->stacks, word_b);
+	int order = strcmp(named_stacks_word(&writer->stacks, word_a),
+			   named_stacks_word(&writer->stacks, word_b));
+
+	if (order)
+		return order;
+	if (info_a->kind != info_b->kind)
+		return info_a->kind > info_b->kind ? 1 : -1;
+	return strcmp(profile_string(writer->profile,
+				     profile_module(writer->profile, info_a->module)->name),
+		      profile_string(writer->profile,
+				     profile_module(writer->profile, info_b->module)->name));
+}
+
+static int rank_words(struct writer *writer)
+{
+	size_t nr = writer->stacks.nr_words, i;
+	cleanup_free uint32_t *order = malloc((nr + 1) * sizeof(*order));
+
+	writer->ranks = calloc(nr + 1, sizeof(*writer->ranks));
+	writer->numbers = calloc(nr + 1, sizeof(*writer->numbers));
+	if (!order || !writer->ranks || !writer->numbers)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		order[i] = (uint32_t)i;
+	qsort_r(order, nr, sizeof(*order), compare_words, writer);
+	for (i = 0; i < nr; i++)
+		writer->ranks[order[i]] = (uint32_t)i;
+	return 0;
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct writer *writer = context;
+	const struct row *row_a = a, *row_b = b;
+	const uint32_t *words_a, *words_b;
+	size_t nr_a, nr_b, i;
+
+	if (row_a->slice != row_b->slice)
+		return row_a->slice > row_b->slice ? 1 : -1;
+	words_a = named_stacks_get(&writer->stacks, row_a->stack, &nr_a);
+	words_b = named_stacks_get(&writer->stacks, row_b->stack, &nr_b);
+	for (i = 0; i < nr_a && i < nr_b; i++)
+		if (words_a[i] != words_b[i])
+			return writer->ranks[words_a[i]] > writer->ranks[words_b[i]] ? 1 : -1;
+	return (nr_a > nr_b) - (nr_a < nr_b);
+}
+
+/* --- profiles --------------------------------------------------------------------------------- */
+
+static int write_stack(struct writer *writer, uint32_t stack)
+{
+	size_t nr, i;
+	const uint32_t *words = named_stacks_get(&writer->stacks, stack, &nr);
+
+	(void)putc_unlocked('[', writer->out);
+	for (i = 0; i < nr; i++) {
+		int64_t frame = frame_of_word(writer, words[i]);
+
+		if (frame < 0)
+			return (int)frame;
+		(void)fprintf(writer->out, "%s%" PRId64, i ? "," : "", frame - 1);
+	}
+	(void)putc_unlocked(']', writer->out);
+	return 0;
+}
+
+static void write_amount(struct writer *writer, const struct shown_value *value, uint64_t amount)
+{
+	char text[FOLDED_SCALE_BYTES];
+
+	(void)fputs(folded_scale_text(text, amount * value->factor, value->scale), writer->out);
+}
+
+static int write_rows(struct writer *writer, const struct shown_value *value)
+{
+	size_t i;
+
+	(void)fputs(",\"samples\":[", writer->out);
+	for (i = 0; i < writer->nr_rows && !ferror_unlocked(writer->out); i++) {
+		if (i)
+			(void)fputs(",\n", writer->out);
+		if (write_stack(writer, writer->rows[i].stack) < 0)
+			return -ENOMEM;
+	}
+	(void)fputs("],\n\"weights\":[", writer->out);
+	for (i = 0; i < writer->nr_rows && !ferror_unlocked(writer->out); i++) {
+		if (i)
+			(void)putc_unlocked(',', writer->out);
+		write_amount(writer, value, writer->rows[i].amount);
+	}
+	(void)putc(']', writer->out);
+	return 0;
+}
+
+/* The schema's names for units; what it has no name for is a number. */
+static const char *unit_name(const char *unit)
+{
+	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
+					    "seconds", "bytes"};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(units); i++)
+		if (!strcmp(unit, units[i]))
+			return units[i];
+	return "none";
+}
+
+static void forget_value(struct writer *writer)
+{
+	named_stacks_clear(&writer->stacks);
+	free(writer->ranks);
+	free(writer->numbers);
+	writer->ranks = NULL;
+	writer->numbers = NULL;
+	writer->nr_rows = 0;
+}
+
+static int write_value(struct writer *writer, const struct shown_value *value)
+{
+	const struct named_stacks_style style = {
+		.labels = writer->options->labels,
+		.no_user = writer->options->no_user,
+		.no_kernel = writer->options->no_kernel,
+		.lines = true,
+		.tell_apart = true,
+		.with_slices = !value->number && profile_nr_slices(writer->profile),
+		.other_value = value->number,
+	};
+	uint64_t total;
+
+	if (named_stacks_init(&writer->stacks, writer->profile, &style) < 0 ||
+	    rank_words(writer) < 0 || add_rows(writer, value) < 0)
+		return -ENOMEM;
+	if (writer->nr_rows)
+		qsort_r(writer->rows, writer->nr_rows, sizeof(*writer->rows), compare_rows, writer);
+	total = value->number ? writer->stacks.others_total : writer->stacks.total;
+	(void)fputs("{\"type\":\"sampled\"", writer->out);
+	write_member(writer->out, "name", value->name);
+	write_member(writer->out, "unit", unit_name(value->unit));
+	(void)fputs(",\"startValue\":0,\"endValue\":", writer->out);
+	write_amount(writer, value, total);
+	if (write_rows(writer, value) < 0)
+		return -ENOMEM;
+	(void)putc('}', writer->out);
+	return 0;
+}
+
+/* The event's own amount, if that is known of each sample: the first of the profiles. */
+static bool event_value(const struct profile *profile, struct shown_value *ret)
+{
+	const struct profile_origin *origin = profile_origin(profile);
+
+	if (!origin->period || !origin->event || profile_is_sum(profile))
+		return false;
+	*ret = (struct shown_value){
+		.factor = origin->period,
+		.scale = folded_scale(0),
+		.name = profile_string(profile, origin->event),
+		.unit = profile_string(profile, origin->unit),
+	};
+	return true;
+}
+
+/* Both numbers of a difference are of one scale. */
+static bool is_scaled(const struct profile *profile, size_t value)
+{
+	return !value || value == comparison_value(profile);
+}
+
+static int write_values(struct writer *writer)
+{
+	const struct profile *profile = writer->profile;
+	struct shown_value value;
+	bool follows = event_value(profile, &value);
+	int result = follows ? write_value(writer, &value) : 0;
+	size_t i;
+
+	for (i = 0; !result && i < profile_nr_values(profile); i++) {
+		struct value_type type = profile_value_type(profile, i);
+
+		forget_value(writer);
+		if (follows)
+			(void)fputs(",\n", writer->out);
+		follows = true;
+		value = (struct shown_value){
+			.number = i,
+			.factor = 1,
+			.scale = is_scaled(profile, i) ? folded_scale_of(profile) : folded_scale(0),
+			.name = profile_string(profile, type.type),
+			.unit = profile_string(profile, type.unit),
+		};
+		result = write_value(writer, &value);
+	}
+	forget_value(writer);
+	return result;
+}
+
+static int write_all(struct writer *writer)
+{
+	uint32_t i;
+	int result;
+
+	(void)fputs("{\"$schema\":\"" SCHEMA "\",\"exporter\":\"stook\",\"activeProfileIndex\":0,\n"
+		    "\"profiles\":[\n",
+		    writer->out);
+	result = write_values(writer);
+	(void)fputs("],\n\"shared\":{\"frames\":[\n", writer->out);
+	for (i = 1; i < strings_nr(writer->frames); i++)
+		(void)fprintf(writer->out, "%s%s", i > 1 ? ",\n" : "",
+			      strings_get(writer->frames, i));
+	(void)fputs("]}}\n", writer->out);
+	return result;
+}
+
+int speedscope_write(const struct profile *profile, const struct format_options *options, FILE *out)
+{
+	struct writer writer = {.profile = profile, .options = options, .out = out};
+	int result = -ENOMEM;
+
+	errno = 0;
+	writer.frames = strings_new();
+	writer.text_out = open_memstream(&writer.text, &writer.nr_text);
+	if (writer.frames && writer.text_out)
+		result = write_all(&writer);
+	if (writer.text_out)
+		(void)fclose(writer.text_out);
+	free(writer.text);
+	free(writer.rows);
+	strings_free(writer.frames);
+	return result < 0 ? result : stream_finish(out);
+}

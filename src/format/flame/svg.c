@@ -1,0 +1,256 @@
+/*
+ * What stands around the boxes: title, legend, a line for details, styles and the script. All that
+ * only works with a script (buttons, the field for searches) is made by the script, so that nobody
+ * is shown a button that does nothing.
+ */
+#include "format/flame/svg.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "base/text.h"
+#include "format/flame/compared_names.h"
+#include "format/flame/svg_boxes.h"
+#include "format/flame/svg_graph.h"
+#include "format/flame/svg_legend.h"
+#include "format/flame/svg_text.h"
+#include "format/page/assets.h"
+#include "format/text/amount.h"
+#include "format/text/folded_scale.h"
+
+/* --- the head -------------------------------------------------------------------------------- */
+
+static const char styles[] = "#frames{user-select:none;-webkit-user-select:none}\n"
+			     "#frames text{pointer-events:none}\n"
+			     "#frames rect{rx:2px;cursor:pointer}\n"
+			     "#frames rect:hover,#frames rect:focus{stroke:#000;outline:none}\n"
+			     "#frames rect:focus{stroke-width:2}\n"
+			     "#frames rect.match{fill:#e600e6}\n"
+			     "#frames .above{opacity:.5}\n"
+			     ".button{cursor:pointer}\n"
+			     ".button:hover,.button:focus{text-decoration:underline}\n"
+			     ".off{fill:#5a5a5a}\n";
+
+static void write_background(const struct svg_graph *graph, FILE *out)
+{
+	struct background background = palette_background(graph->style.palette);
+
+	if (graph->is_difference || graph->category_of_word)
+		background = palette_background(palette_of_kinds());
+	if (graph->style.bgcolors)
+		(void)background_parse(graph->style.bgcolors, &background);
+	(void)fputs("<defs><linearGradient id=\"background\" x2=\"0\" y2=\"1\">"
+		    "<stop offset=\"5%\" stop-color=\"",
+		    out);
+	svg_color(out, background.top);
+	(void)fputs("\"/><stop offset=\"95%\" stop-color=\"", out);
+	svg_color(out, background.bottom);
+	(void)fputs("\"/></linearGradient></defs>\n"
+		    "<rect width=\"100%\" height=\"100%\" fill=\"url(#background)\"/>\n",
+		    out);
+}
+
+static void write_head(const struct svg_graph *graph, FILE *out)
+{
+	unsigned width = graph->style.width, height = graph->height;
+
+	(void)fprintf(out,
+		      "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>\n"
+		      "<svg version=\"1.1\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" "
+		      "height=\"%u\" viewBox=\"0 0 %u %u\" font-family=\"",
+		      width, height, width, height);
+	svg_text(out, graph->style.fonttype);
+	(void)fputs(", sans-serif\" font-size=\"", out);
+	svg_number(out, graph->style.fontsize, 2);
+	(void)fputs("\" aria-labelledby=\"title\">\n", out);
+	if (graph->style.notes) {
+		(void)fputs("<desc>", out);
+		svg_text(out, graph->style.notes);
+		(void)fputs("</desc>\n", out);
+	}
+	(void)fprintf(out, "<style>\n%s</style>\n", styles);
+	write_background(graph, out);
+}
+
+/* --- titles ---------------------------------------------------------------------------------- */
+
+static const char *shape_name(const struct svg_graph *graph)
+{
+	if (graph->is_difference)
+		return "Differential Flame Graph";
+	if (graph->style.flamechart)
+		return "Flame Chart";
+	return graph->style.inverted ? "Icicle Graph" : "Flame Graph";
+}
+
+/* "Flame Graph: cpu-clock, 30 s", as far as it is known; of a difference what was compared. */
+static void write_own_title(const struct svg_graph *graph, FILE *out)
+{
+	const struct profile_origin *origin = profile_origin(graph->profile);
+	const struct comparison_style *compared = graph->options->comparison;
+	const char *before = ": ";
+
+	svg_text(out, shape_name(graph));
+	if (graph->is_difference && compared_names_known(compared)) {
+		(void)fputs(before, out);
+		compared_names_write(compared, out);
+		return;
+	}
+	if (origin->event) {
+		(void)fputs(before, out);
+		svg_text(out, profile_string(graph->profile, origin->event));
+		before = ", ";
+	}
+	if (origin->duration_ns) {
+		(void)fputs(before, out);
+		svg_number(out, (double)origin->duration_ns / 1e9, 1);
+		(void)fputs(" s", out);
+	}
+}
+
+static void begin_middle_text(FILE *out, const char *id, double base, double size)
+{
+	(void)fprintf(out, "<text id=\"%s\" x=\"50%%\" y=\"", id);
+	svg_number(out, base, 1);
+	(void)fputs("\" text-anchor=\"middle\" font-size=\"", out);
+	svg_number(out, size, 2);
+	(void)fputs("\">", out);
+}
+
+/* What the run said of its stacks if they are not all whole: who gets the picture should know. */
+static const char *verdict_on_stacks(const struct profile *profile)
+{
+	static const char head[] = "stacks   ";
+	size_t i;
+
+	for (i = 0; i < profile_nr_comments(profile); i++) {
+		const char *line = profile_comment(profile, i);
+
+		if (text_starts_with(line, head) && strstr(line, "break off"))
+			return line + strlen(head);
+	}
+	return NULL;
+}
+
+/* As a report says it, unless the user has words or a factor of their own. */
+static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out)
+{
+	const struct flame_style *asked = graph->options->flame;
+	char buffer[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
+
+	if (!profile_is_sum(graph->profile) || (asked && (asked->countname || asked->factor > 0))) {
+		svg_boxes_write_count(graph, total, out);
+		return;
+	}
+	svg_text(out, amount_total(graph->profile, total, buffer));
+	svg_text(out, amount_counted(graph->profile, total, counted));
+}
+
+/*
+ * "12,345 samples; the run's stacks: user: 5.2 % reach their beginning, 94.8 % break off"
+ * "12,345 samples before, 12,543 samples after"
+ */
+static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
+{
+	const char *verdict = verdict_on_stacks(graph->profile);
+
+	if (graph->is_difference) {
+		write_total(graph, graph->stacks.others_total, out);
+		(void)fputs(" before, ", out);
+	}
+	write_total(graph, graph->stacks.total, out);
+	if (graph->is_difference)
+		(void)fputs(" after", out);
+	if (svg_graph_total(graph) > graph->stacks.total) {
+		(void)fputs("; the whole width stands for ", out);
+		write_total(graph, svg_graph_total(graph), out);
+	}
+	if (verdict && !graph->is_difference) {
+		(void)fputs("; the run's stacks: ", out);
+		svg_text(out, verdict);
+	}
+}
+
+static void write_titles(const struct svg_graph *graph, FILE *out)
+{
+	const struct flame_style *style = &graph->style;
+	double size = style->fontsize;
+
+	begin_middle_text(out, "title", 2 * size, size + 5);
+	if (style->title)
+		svg_text(out, style->title);
+	else
+		write_own_title(graph, out);
+	(void)fputs("</text>\n", out);
+	if (style->subtitle && !*style->subtitle)
+		return;
+	begin_middle_text(out, "subtitle", 4 * size, size);
+	if (style->subtitle)
+		svg_text(out, style->subtitle);
+	else
+		write_own_subtitle(graph, out);
+	(void)fputs("</text>\n", out);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static void write_details(const struct svg_graph *graph, FILE *out)
+{
+	double base = graph->height - graph->style.fontsize;
+
+	(void)fprintf(out, "<text id=\"details\" x=\"%d\" y=\"%.1f\" data-name=\"", SVG_MARGIN,
+		      base);
+	svg_text(out, graph->style.nametype);
+	(void)fputs("\"> </text>\n", out);
+}
+
+static int write_frames(struct svg_graph *graph, FILE *out)
+{
+	unsigned width =
+		graph->style.width > 2 * SVG_MARGIN ? graph->style.width - 2 * SVG_MARGIN : 1;
+	int err;
+
+	(void)fprintf(out,
+		      "<svg id=\"frames\" x=\"%d\" width=\"%u\" height=\"%u\" data-row=\"%u\">\n",
+		      SVG_MARGIN, width, graph->height, graph->style.height);
+	err = svg_boxes_write(graph, out);
+	(void)fputs("</svg>\n", out);
+	return err;
+}
+
+static int write_all(struct svg_graph *graph, FILE *out)
+{
+	struct svg_legend legend;
+	int err;
+
+	svg_legend_init(&legend, graph);
+	graph->height += svg_legend_height(&legend, graph);
+	errno = 0;
+	write_head(graph, out);
+	write_titles(graph, out);
+	svg_legend_write(&legend, graph, out);
+	write_details(graph, out);
+	err = write_frames(graph, out);
+	if (err)
+		return err;
+	(void)fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", asset_svg_js);
+	return stream_finish(out);
+}
+
+bool svg_ignores_total(const struct profile *profile, const struct flame_style *style)
+{
+	double total = style->total * (double)folded_scale_of(profile).factor;
+
+	/* Parts of a count are what rounding makes of weights with fractions. */
+	return total > 0 && total + 0.5 < (double)profile_total(profile);
+}
+
+int svg_write(const struct profile *profile, const struct format_options *options, FILE *out)
+{
+	cleanup(svg_graph_clear) struct svg_graph graph;
+	int err = svg_graph_init(&graph, profile, options);
+
+	return err ? err : write_all(&graph, out);
+}

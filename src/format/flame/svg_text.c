@@ -1,0 +1,140 @@
+/*
+ * XML has no way at all to say most control characters, so they are replaced and not escaped, as is
+ * what is not UTF-8: one such byte and no browser shows the picture. Numbers are written by hand,
+ * since a picture has hundreds of thousands and printf() takes its time over each.
+ */
+#include "format/flame/svg_text.h"
+
+#include "format/text/columns.h"
+
+#define NO_CHARACTER "\xef\xbf\xbd" /* U+FFFD */
+
+static const char *entity(char byte)
+{
+	switch (byte) {
+	case '<':
+		return "&lt;";
+	case '>':
+		return "&gt;";
+	case '&':
+		return "&amp;";
+	case '"':
+		return "&quot;";
+	case '\'':
+		return "&#39;";
+	default:
+		return NULL;
+	}
+}
+
+/* U+FFFE and U+FFFF are characters to UTF-8, and none to XML. */
+static int is_no_xml(const char *text, size_t bytes)
+{
+	return bytes == 3 && text[0] == '\xef' && text[1] == '\xbf' && (text[2] & 0xfe) == 0xbe;
+}
+
+/* Writes a character; returns what follows it. */
+static const char *write_character(FILE *out, const char *text)
+{
+	size_t bytes = columns_character(text);
+	const char *escaped = bytes == 1 ? entity(*text) : NULL;
+
+	if (escaped)
+		(void)fputs_unlocked(escaped, out);
+	else if (bytes == 1)
+		(void)putc_unlocked(*text, out);
+	else if (!bytes || is_no_xml(text, bytes))
+		(void)fputs_unlocked(NO_CHARACTER, out);
+	else
+		(void)fwrite_unlocked(text, 1, bytes, out);
+	return text + (bytes ? bytes : 1);
+}
+
+void svg_text(FILE *out, const char *text)
+{
+	while (*text)
+		text = write_character(out, text);
+}
+
+void svg_text_cut(FILE *out, const char *text, size_t characters)
+{
+	size_t nr = columns_of(text);
+
+	if (nr <= characters) {
+		svg_text(out, text);
+		return;
+	}
+	for (; characters > 2; characters--)
+		text = write_character(out, text);
+	(void)fputs_unlocked("..", out);
+}
+
+static void write_digits(FILE *out, uint64_t number, unsigned least)
+{
+	char digits[24];
+	unsigned nr = 0;
+
+	do {
+		digits[nr++] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number || nr < least);
+	while (nr)
+		(void)putc_unlocked(digits[--nr], out);
+}
+
+static uint64_t power_of_ten(unsigned exponent)
+{
+	uint64_t power = 1;
+
+	while (exponent--)
+		power *= 10;
+	return power;
+}
+
+static uint64_t scaled_up(double number, uint64_t unit)
+{
+	return number > 0 ? (uint64_t)(number * (double)unit + 0.5) : 0;
+}
+
+static void write_scaled(FILE *out, uint64_t scaled, uint64_t unit, unsigned decimals)
+{
+	write_digits(out, scaled / unit, 1);
+	if (decimals) {
+		(void)putc_unlocked('.', out);
+		write_digits(out, scaled % unit, decimals);
+	}
+}
+
+void svg_number(FILE *out, double number, unsigned decimals)
+{
+	uint64_t unit = power_of_ten(decimals);
+	uint64_t scaled = scaled_up(number, unit);
+
+	while (decimals && scaled % 10 == 0) {
+		scaled /= 10;
+		unit /= 10;
+		decimals--;
+	}
+	write_scaled(out, scaled, unit, decimals);
+}
+
+void svg_percent(FILE *out, double share, unsigned decimals)
+{
+	uint64_t unit = power_of_ten(decimals);
+
+	write_scaled(out, scaled_up(100 * share, unit), unit, decimals);
+	(void)putc_unlocked('%', out);
+}
+
+void svg_color(FILE *out, struct color color)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t parts[] = {color.red, color.green, color.blue};
+	size_t i;
+
+	(void)putc_unlocked('#', out);
+	for (i = 0; i < 3; i++) {
+		(void)putc_unlocked(digits[parts[i] >> 4], out);
+		(void)putc_unlocked(digits[parts[i] & 15], out);
+	}
+}

@@ -1,0 +1,340 @@
+/*
+ * Speed is the point: files have hundreds of megabytes, and a few thousand different words. A word is
+ * looked for first where the line before had one, since neighbours mostly share their first half;
+ * else its text is hashed once and its number, and so its frame, is known. Nothing is allocated for
+ * a line, and marks are thought about only where there are any.
+ */
+#include "format/folded/folded_read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/line_reader.h"
+#include "format/folded/folded_line.h"
+#include "format/folded/folded_stack.h"
+#include "format/folded/folded_words.h"
+#include "format/text/columns.h"
+#include "profile/profile_values.h"
+#include "view/diff/difference.h"
+
+#define SEPARATOR ';'
+
+struct reader {
+	const struct format_read_options *options;
+	struct profile *profile;
+	struct format_notes *notes;
+	struct error *error;
+	struct line_reader lines;
+	struct folded_words words;
+	struct folded_scale scale;
+	size_t before;	     /* the value's number; 0: this is no difference */
+	uint64_t nr_good;    /* lines */
+	uint64_t nr_lossy;   /* numbers that were rounded */
+	uint64_t bare_count; /* of lines that are one word, if that is a thread */
+
+	uint32_t *line; /* numbers of words; behind nr_line still those of the line before */
+	size_t nr_line, nr_before, cap_line;
+	bool has_marks;	   /* words that are not just names */
+	bool is_annotated; /* some of them as --annotate marks names */
+	struct folded_stack stack;
+};
+
+/* --- words of a line ---------------------------------------------------------------------------
+ */
+
+static bool is_word(const struct reader *reader, uint32_t number, const char *at, size_t nr_left)
+{
+	size_t nr = folded_word(&reader->words, number)->nr_text;
+
+	return nr <= nr_left && (nr == nr_left || at[nr] == SEPARATOR) &&
+	       !memcmp(at, folded_word_text(&reader->words, number), nr);
+}
+
+/* The number of the word that begins here, or -ENOMEM. */
+static int64_t next_word(struct reader *reader, const char *at, size_t nr_left)
+{
+	const char *end;
+
+	if (reader->nr_line < reader->nr_before &&
+	    is_word(reader, reader->line[reader->nr_line], at, nr_left))
+		return reader->line[reader->nr_line];
+	end = memchr(at, SEPARATOR, nr_left);
+	return folded_words_add(&reader->words, at, end ? (size_t)(end - at) : nr_left);
+}
+
+static void note_mark(struct reader *reader, enum folded_mark mark)
+{
+	if (mark == FOLDED_PLAIN)
+		return;
+	reader->has_marks = true;
+	if (mark <= FOLDED_INLINED)
+		reader->is_annotated = true;
+}
+
+static int push_word(struct reader *reader, int64_t number)
+{
+	if (number < 0 || array_reserve(&reader->line, &reader->cap_line, reader->nr_line + 1,
+					sizeof(*reader->line)) < 0)
+		return -ENOMEM;
+	reader->line[reader->nr_line++] = (uint32_t)number;
+	return 0;
+}
+
+/* The first one is the thread: the empty word if lines have none. */
+static int begin_line(struct reader *reader)
+{
+	reader->nr_before = reader->nr_line;
+	reader->nr_line = 0;
+	reader->has_marks = reader->is_annotated = false;
+	return reader->options->no_comm ? push_word(reader, FOLDED_EMPTY_WORD) : 0;
+}
+
+/* There is always one: an empty text is one empty word. */
+static int read_words(struct reader *reader, const char *text, size_t nr)
+{
+	const char *at = text, *end = text + nr;
+
+	if (begin_line(reader) < 0)
+		return -ENOMEM;
+	for (;;) {
+		int64_t number = next_word(reader, at, (size_t)(end - at));
+		const struct folded_word *word;
+
+		if (push_word(reader, number) < 0)
+			return -ENOMEM;
+		word = folded_word(&reader->words, (uint32_t)number);
+		if (reader->nr_line > 1)
+			note_mark(reader, word->mark);
+		at += word->nr_text;
+		if (at == end)
+			return 0;
+		at++;
+	}
+}
+
+/* --- samples -----------------------------------------------------------------------------------
+ */
+
+static int add_sample(struct reader *reader, uint64_t before, uint64_t count)
+{
+	const struct folded_stack *stack = &reader->stack;
+	struct sample_labels labels = {.user_end = WALK_NONE, .kernel_end = WALK_NONE};
+	int64_t number = folded_words_comm(&reader->words, reader->line[0]);
+	int result;
+
+	if (number < 0)
+		return (int)number;
+	labels.comm = (uint32_t)number;
+	if (reader->nr_line == 1)
+		reader->bare_count += count;
+	result = folded_stack_read(&reader->stack, &reader->words, reader->line, reader->nr_line,
+				   reader->has_marks, &labels);
+	if (result < 0)
+		return result;
+	number = profile_add_sample(reader->profile, &labels, stack->frames, stack->nr,
+				    stack->nr_kernel, count);
+	if (number >= 0 && reader->before)
+		number = profile_add_value(reader->profile, (uint32_t)number, reader->before,
+					   before);
+	return number < 0 ? (int)number : 0;
+}
+
+static void note_bad_line(struct reader *reader)
+{
+	if (!reader->notes->bad_lines++)
+		reader->notes->first_bad_line = reader->lines.number;
+}
+
+static void note_deep_line(struct reader *reader)
+{
+	if (!reader->notes->deep_lines++)
+		reader->notes->first_deep_line = reader->lines.number;
+}
+
+/* The numbers of a line, and in *nr the bytes of its stack. */
+static bool take_numbers(struct reader *reader, const struct line *line, size_t *nr,
+			 uint64_t *ret_before, uint64_t *ret_count)
+{
+	bool is_lossy = false;
+
+	*nr = line->nr;
+	if (line->is_cut ||
+	    !folded_take_number(line->text, nr, reader->scale, ret_count, &is_lossy))
+		return false;
+	if (reader->before &&
+	    !folded_take_number(line->text, nr, reader->scale, ret_before, &is_lossy))
+		return false;
+	/* Totals have to be numbers, too. */
+	if (!profile_value_has_room(reader->profile, 0, *ret_count) ||
+	    (reader->before &&
+	     !profile_value_has_room(reader->profile, reader->before, *ret_before)))
+		return false;
+	reader->nr_lossy += is_lossy;
+	return true;
+}
+
+static int read_line(struct reader *reader, const struct line *line)
+{
+	uint64_t before = 0, count;
+	size_t nr;
+	int result;
+
+	if (!line->nr)
+		return 0;
+	if (!take_numbers(reader, line, &nr, &before, &count)) {
+		note_bad_line(reader);
+		return 0;
+	}
+	result = read_words(reader, line->text, nr);
+	if (!result && reader->nr_line - 1 > FORMAT_MAX_FRAMES) {
+		note_deep_line(reader);
+		return 0;
+	}
+	if (!result)
+		result = add_sample(reader, before, count);
+	reader->notes->annotated |= reader->is_annotated;
+	reader->notes->delimited |= reader->stack.is_delimited;
+	reader->nr_good++;
+	return result;
+}
+
+/* --- the whole ---------------------------------------------------------------------------------
+ */
+
+static int set_weight(struct reader *reader, unsigned decimals)
+{
+	struct profile_origin origin = *profile_origin(reader->profile);
+	int64_t type = profile_add_string(reader->profile, FOLDED_WEIGHT);
+	int64_t unit;
+	char text[32];
+
+	reader->scale = folded_scale(decimals);
+	(void)snprintf(text, sizeof(text), "1/%" PRIu64, reader->scale.factor);
+	unit = profile_add_string(reader->profile, text);
+	if (type < 0 || unit < 0)
+		return -ENOMEM;
+	origin.counted = (struct value_type){(uint32_t)type, (uint32_t)unit};
+	profile_set_origin(reader->profile, &origin);
+	return 0;
+}
+
+static int set_before(struct reader *reader)
+{
+	int64_t type = profile_add_string(reader->profile, DIFFERENCE_BEFORE);
+	int64_t unit = profile_add_string(reader->profile, "count");
+	int number;
+
+	if (type < 0 || unit < 0)
+		return -ENOMEM;
+	number = profile_add_value_type(reader->profile,
+					&(struct value_type){(uint32_t)type, (uint32_t)unit});
+	if (number > 0)
+		reader->before = (size_t)number;
+	return number < 0 ? number : 0;
+}
+
+/* What the first lines say about all of them. */
+static int look_ahead(struct reader *reader)
+{
+	struct folded_shape shape;
+	struct line lines;
+	unsigned decimals;
+	int result = line_reader_peek(&reader->lines, &lines);
+
+	if (result < 0)
+		return result;
+	shape = folded_shape(lines.text, lines.nr);
+	decimals = shape.decimals;
+	reader->scale = folded_scale(0);
+	if (shape.nr_lines && shape.nr_double == shape.nr_lines) {
+		if (decimals < shape.decimals_before)
+			decimals = shape.decimals_before;
+		result = set_before(reader);
+	}
+	return result < 0 || !decimals ? result : set_weight(reader, decimals);
+}
+
+static int note_rounding(struct reader *reader)
+{
+	char text[96];
+
+	if (!reader->nr_lossy)
+		return 0;
+	(void)snprintf(text, sizeof(text), "%" PRIu64 " counts had a fraction and were rounded",
+		       reader->nr_lossy);
+	return profile_add_comment(reader->profile, text);
+}
+
+/* No line was good. */
+static int explain_bad_lines(const struct reader *reader)
+{
+	char number[COLUMNS_NUMBER_BYTES];
+
+	if (reader->notes->deep_lines)
+		return error_set(reader->error, -EBADMSG,
+				 "its stacks have more than %s frames, the most that one may have",
+				 columns_number(number, FORMAT_MAX_FRAMES));
+	return error_set(reader->error, -EBADMSG,
+			 "no line of it is folded stacks: `THREAD;FUNCTION;FUNCTION COUNT` is "
+			 "expected");
+}
+
+static int read_lines(struct reader *reader)
+{
+	struct line line;
+	int result = look_ahead(reader);
+
+	while (result >= 0) {
+		result = line_reader_next(&reader->lines, &line);
+		if (result <= 0)
+			break;
+		result = read_line(reader, &line);
+	}
+	if (result < 0)
+		return result;
+	if (!reader->nr_good && (reader->notes->bad_lines || reader->notes->deep_lines))
+		return explain_bad_lines(reader);
+	reader->notes->may_lack_comms = reader->bare_count > profile_total(reader->profile) / 2;
+	return note_rounding(reader);
+}
+
+static void clear_reader(struct reader *reader)
+{
+	line_reader_clear(&reader->lines);
+	folded_words_clear(&reader->words);
+	free(reader->line);
+	folded_stack_clear(&reader->stack);
+}
+
+int folded_read(FILE *in, const struct format_read_options *options, struct profile *profile,
+		struct format_notes *notes, struct error *error)
+{
+	cleanup(clear_reader) struct reader reader = {.options = options,
+						      .profile = profile,
+						      .notes = notes,
+						      .error = error,
+						      .lines = {.in = in}};
+	int result = folded_words_init(&reader.words, profile);
+
+	*notes = (struct format_notes){.labels = options->no_comm ? 0 : LABEL_COMM};
+	if (!result)
+		result = read_lines(&reader);
+	return result < 0 && result != -EBADMSG ? line_reader_explain(result, error) : result;
+}
+
+bool folded_is_it(const char *head, size_t nr)
+{
+	const char *last = memrchr(head, '\n', nr);
+	struct folded_shape shape;
+
+	if (memchr(head, '\0', nr))
+		return false;
+	shape = folded_shape(head, last ? (size_t)(last - head) : nr);
+	if (!last && !shape.nr_good) /* one line that is longer than this */
+		return memchr(head, SEPARATOR, nr) != NULL;
+	return shape.nr_good > shape.nr_lines / 2;
+}

@@ -1,0 +1,43 @@
+/*
+ * The page's files and the scripts of pictures, as they are, with a NUL behind each; see assets.h.
+ * Paths are relative to the folder that make runs in. A browser can open these files by themselves,
+ * and no tool has to turn them into C.
+ */
+
+	.macro asset name, path
+	.global asset_\name
+	.type asset_\name, %object
+asset_\name:
+	.incbin "\path"
+	.byte 0
+	.size asset_\name, . - asset_\name
+	.endm
+
+	.section .rodata
+	asset page_html, "src/format/page/page.html"
+	asset page_css, "src/format/page/page.css"
+
+	/* Scripts of several files, in this order. The picture's are one function. */
+	.global asset_svg_js
+	.type asset_svg_js, %object
+asset_svg_js:
+	.ascii "(function () {\n'use strict';\n\n"
+	.irp name, svg, svg_search, svg_keys, svg_state, svg_start
+	.incbin "src/format/flame/\name\().js"
+	.endr
+	.asciz "})();\n"
+	.size asset_svg_js, . - asset_svg_js
+
+	.global asset_page_js
+	.type asset_page_js, %object
+asset_page_js:
+	.irp name, theme, dom, difference, decode, tree, merge, colors, layout, pointer, graph, \
+		units, frame, search, table, timeline, sandwich, threads, panels, address, keys, \
+		tools, app
+	.incbin "src/format/page/js/\name\().js"
+	.endr
+	.byte 0
+	.size asset_page_js, . - asset_page_js
+
+	/* Without it the program's stack could be executed. */
+	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,13 @@
+/*
+ * The files of src/format/page/, which are part of the program: what pictures and pages have
+ * besides the profile. Each ends with a NUL byte.
+ */
+#ifndef STOOK_FORMAT_PAGE_ASSETS_H
+#define STOOK_FORMAT_PAGE_ASSETS_H
+
+extern const char asset_svg_js[];
+extern const char asset_page_html[];
+extern const char asset_page_css[];
+extern const char asset_page_js[];
+
+#endif

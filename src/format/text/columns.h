@@ -1,0 +1,29 @@
+/*
+ * Text in columns of a terminal. A character is one column; what is not a character of UTF-8, or
+ * would control the terminal, is shown as `?`.
+ */
+#ifndef STOOK_FORMAT_TEXT_COLUMNS_H
+#define STOOK_FORMAT_TEXT_COLUMNS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Bytes of the character that begins here; 0 if none does that may be shown. */
+size_t columns_character(const char *text);
+
+size_t columns_of(const char *text);
+
+/*
+ * Writes text in at most so many columns: what is too long loses its middle to `ellipsis`, since
+ * names differ at both ends. Returns the columns written.
+ */
+size_t columns_write(FILE *out, const char *text, size_t columns, const char *ellipsis);
+
+void columns_pad(FILE *out, size_t columns);
+
+/* A number with commas between thousands. */
+#define COLUMNS_NUMBER_BYTES 32
+const char *columns_number(char *buffer, uint64_t number);
+
+#endif

@@ -1,0 +1,73 @@
+/* Setting up bpf/follow.bpf.c; see follow.h. */
+#include "kernel/follow.h"
+
+#include <errno.h>
+#include <bpf/bpf.h>
+
+#include "proc/process_info.h"
+
+#define MAX_FOLLOWED 65536
+
+static uint32_t at_least_one(size_t nr)
+{
+	return nr ? (uint32_t)nr : 1;
+}
+
+void follow_configure(const struct follow_parts *parts, const struct wanted_tasks *tasks)
+{
+	bool filters = tasks->nr_pids || tasks->nr_tids;
+	bool follows = tasks->nr_pids && tasks->follow;
+
+	*parts->pidns_inum = process_own_pidns();
+	*parts->filter_pids = tasks->nr_pids > 0;
+	*parts->filter_tids = tasks->nr_tids > 0;
+	*parts->filter_cgroup = tasks->cgroup_fd >= 0;
+	(void)bpf_program__set_autoload(parts->follow_fork, follows);
+	(void)bpf_program__set_autoload(parts->forget_exited, filters);
+	(void)bpf_map__set_max_entries(parts->wanted_pids,
+				       at_least_one(tasks->nr_pids + (follows ? MAX_FOLLOWED : 0)));
+	(void)bpf_map__set_max_entries(parts->wanted_tids, at_least_one(tasks->nr_tids));
+}
+
+/* Of those of the programs that were loaded. */
+static int hook(struct bpf_program *program, struct bpf_link **link)
+{
+	if (!bpf_program__autoload(program))
+		return 0;
+	*link = bpf_program__attach(program);
+	return *link ? 0 : -errno;
+}
+
+int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,
+		  struct error *error)
+{
+	uint32_t zero = 0;
+
+	if (hook(parts->follow_fork, parts->fork_link) < 0)
+		return error_set_errno(error, "cannot follow forks");
+	if (hook(parts->forget_exited, parts->exit_link) < 0)
+		return error_set_errno(error, "cannot follow exits");
+	if (tasks->cgroup_fd >= 0 && bpf_map_update_elem(bpf_map__fd(parts->wanted_cgroup), &zero,
+							 &tasks->cgroup_fd, BPF_ANY) < 0)
+		return error_set_errno(error, "cannot filter by this cgroup");
+	return 0;
+}
+
+static int want(const struct bpf_map *wanted, int32_t number)
+{
+	uint8_t yes = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(wanted), &number, &yes, BPF_ANY) < 0 ? -errno : 0;
+}
+
+int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks)
+{
+	int err = 0;
+	size_t i;
+
+	for (i = 0; i < tasks->nr_pids && !err; i++)
+		err = want(parts->wanted_pids, (int32_t)tasks->pids[i]);
+	for (i = 0; i < tasks->nr_tids && !err; i++)
+		err = want(parts->wanted_tids, (int32_t)tasks->tids[i]);
+	return err;
+}

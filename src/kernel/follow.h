@@ -1,0 +1,54 @@
+/*
+ * Which tasks are wanted: sets up bpf/follow.bpf.c in whatever object it is linked into. Only for
+ * those in this folder that own such an object.
+ */
+#ifndef STOOK_KERNEL_FOLLOW_H
+#define STOOK_KERNEL_FOLLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <bpf/libbpf.h>
+
+#include "base/error.h"
+#include "kernel/wanted_tasks.h"
+
+/* The parts of an object, by the names they have in bpf/follow.bpf.c: FOLLOW_PARTS(skeleton). */
+struct follow_parts {
+	uint32_t *pidns_inum;
+	bool *filter_pids, *filter_tids, *filter_cgroup;
+	struct bpf_map *wanted_pids, *wanted_tids, *wanted_cgroup;
+	struct bpf_program *follow_fork, *forget_exited;
+	struct bpf_link **fork_link, **exit_link;
+};
+
+#define FOLLOW_PARTS(bpf)                                               \
+	((struct follow_parts){                                         \
+		.pidns_inum = (uint32_t *)&(bpf)->rodata->pidns_inum,   \
+		.filter_pids = (bool *)&(bpf)->rodata->filter_pids,     \
+		.filter_tids = (bool *)&(bpf)->rodata->filter_tids,     \
+		.filter_cgroup = (bool *)&(bpf)->rodata->filter_cgroup, \
+		.wanted_pids = (bpf)->maps.wanted_pids,                 \
+		.wanted_tids = (bpf)->maps.wanted_tids,                 \
+		.wanted_cgroup = (bpf)->maps.wanted_cgroup,             \
+		.follow_fork = (bpf)->progs.follow_fork,                \
+		.forget_exited = (bpf)->progs.forget_exited,            \
+		.fork_link = &(bpf)->links.follow_fork,                 \
+		.exit_link = &(bpf)->links.forget_exited,               \
+	})
+
+/* Between open and load. */
+void follow_configure(const struct follow_parts *parts, const struct wanted_tasks *tasks);
+
+/*
+ * After the load: hooks forks and exits, sets the cgroup. The pids and tids are wanted from then on
+ * that follow_want_all() adds. 0 or a negative errno.
+ */
+int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,
+		  struct error *error);
+
+/* Adds all pids and tids to the maps of those that are wanted. 0 or a negative errno. */
+int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks);
+
+#endif

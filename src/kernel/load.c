@@ -1,0 +1,161 @@
+/* Loading BPF objects; see load.h. */
+#include "kernel/load.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <linux/bpf.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "kernel/core_btf.h"
+#include "kernel/no_exchange.h"
+
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* The structs with a name that vmlinux/vmlinux.h has, those inside of others first. */
+static const char *const structs_read[] = {
+	"ns_common",
+	"pid_namespace",
+	"upid",
+	"pid",
+	"signal_struct",
+	"inode",
+	"dentry",
+	"path",
+	"uprobe_consumer",
+	"trace_uprobe",
+	"uprobe_dispatch_data",
+	"uprobe_task",
+	"xol_area",
+	"uprobes_state",
+	"mm_struct",
+	"task_struct",
+};
+
+static int print(enum libbpf_print_level level, const char *format, va_list args)
+{
+	if (level != LIBBPF_DEBUG)
+		log_vprint(format, args);
+	return 0;
+}
+
+static int before_load(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
+{
+	const struct load_handler *handler = (const struct load_handler *)cookie;
+	int err = 0;
+
+	if (handler->section < NR_LOAD_COPIED)
+		err = program_types_keep(&handler->types->copied[handler->section], options);
+	if (!err && !handler->types->has_exchange)
+		err = no_exchange_take_out_of(program);
+	return err;
+}
+
+static void handle_sections(struct load_types *types)
+{
+	static const struct {
+		const char *name;
+		enum bpf_prog_type type;
+		enum bpf_attach_type attach_type;
+	} sections[] = {
+#define X(id, section, type, attach_type) {section, type, attach_type},
+		LOAD_SECTIONS(X)
+#undef X
+	};
+	size_t i;
+
+	/*
+	 * One that stays: libbpf before 1.2 shrinks its list of handlers with realloc(), which frees it
+	 * when it is empty, and libbpf goes on to use it.
+	 */
+	(void)libbpf_register_prog_handler("stook_none", BPF_PROG_TYPE_UNSPEC, 0, NULL);
+	for (i = 0; i < NR_LOAD_SECTIONS; i++) {
+		struct load_handler *handler = &types->handlers[i];
+		LIBBPF_OPTS(libbpf_prog_handler_opts, options, .cookie = (long)handler,
+			    .prog_prepare_load_fn = before_load);
+
+		*handler = (struct load_handler){.types = types, .section = (enum load_section)i};
+		handler->id = libbpf_register_prog_handler(sections[i].name, sections[i].type,
+							   sections[i].attach_type, &options);
+	}
+}
+
+/* Whether this kernel's BPF has compare and exchange (Linux 5.12). */
+static bool has_exchange(void)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1, .imm = 1},
+		{.code = BPF_STX | BPF_ATOMIC | BPF_DW,
+		 .dst_reg = BPF_REG_10,
+		 .src_reg = BPF_REG_1,
+		 .off = -8,
+		 .imm = BPF_CMPXCHG},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stook_exchange", "Dual BSD/GPL", program,
+			       ARRAY_SIZE(program), NULL);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
+}
+
+void load_types_open(struct load_types *types, struct bpf_object_open_opts *options)
+{
+	libbpf_set_print(print);
+	memset(types->copied, 0, sizeof(types->copied));
+	types->has_exchange = has_exchange();
+	handle_sections(types);
+	types->fd = core_btf_extract(KERNEL_BTF, structs_read, ARRAY_SIZE(structs_read), NULL);
+	(void)snprintf(types->path, sizeof(types->path), "/proc/self/fd/%d", types->fd);
+	if (types->fd >= 0)
+		options->btf_custom_path = types->path;
+}
+
+void load_types_close(struct load_types *types)
+{
+	size_t i;
+
+	for (i = 0; i < NR_LOAD_SECTIONS; i++)
+		if (types->handlers[i].id > 0)
+			(void)libbpf_unregister_prog_handler(types->handlers[i].id);
+	for (i = 0; i < NR_LOAD_COPIED; i++)
+		program_types_clear(&types->copied[i]);
+	if (types->fd >= 0)
+		(void)close(types->fd);
+	types->fd = -1;
+}
+
+bool load_has_func_ret(void)
+{
+	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_get_func_ret, NULL) == 1;
+}
+
+int load_explain(int err, struct error *error)
+{
+	if (err == -EPERM) {
+		(void)error_set(error, err, "the kernel does not let us load BPF programs: %s",
+				strerror(-err));
+		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON");
+	} else if (err == -ENOMEM || err == -E2BIG || err == -ENOSPC) {
+		(void)error_set(error, err, "the kernel has no room for the BPF maps: %s",
+				strerror(-err));
+		error_hint(error,
+			   "make --ring-bytes or --count-entries smaller; before Linux 5.11, "
+			   "also raise ulimit -l");
+	} else if (err == -EMFILE) {
+		(void)error_set(error, err, "too few open files are allowed");
+		error_hint(error, "raise the limit: ulimit -n; 64 and two for each CPU suffice");
+	} else {
+		(void)error_set(error, err, "the kernel refuses our BPF programs: %s",
+				strerror(-err));
+		error_hint(error, "Linux 5.10 or newer is needed; -v shows what the kernel says");
+	}
+	return err;
+}

@@ -1,0 +1,81 @@
+/*
+ * Distributions freeze the release at x.y.0 and say elsewhere what is inside: Debian in the version
+ * ("#1 SMP Debian 6.1.27-1 (2023-05-08)"), Ubuntu in a file of its own ("Ubuntu 6.2.0-26.26-generic
+ * 6.2.13"). Where the true one can't be told, the release counts, which is the careful side.
+ */
+#include "kernel/preflight.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+/* Versions from `first` on and before `fixed`, each as major << 16 | minor << 8 | patch. */
+#define V(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))
+
+/*
+ * Since 5.19 a copy from user memory checks its destination, and takes a lock for that which may be
+ * held by the code that the sample interrupted ("mm/usercopy: Detect vmalloc overruns"). Fixed in
+ * 6.4 by "mm: Fix copy_from_user_nofault()", which went into the stable kernels of that summer.
+ */
+static const struct {
+	unsigned first, fixed;
+} freezes[] = {
+	{V(5, 19, 0), V(6, 1, 37)}, /* 5.19 and 6.0 never got it */
+	{V(6, 2, 0), V(6, 3, 11)},  /* nor 6.2 */
+};
+
+#define FREEZES "this kernel can freeze for good when user memory is read in a sampling interrupt"
+#define CRASHES "this kernel can crash when user stacks are walked in a sampling interrupt"
+
+static unsigned parse(const char *text)
+{
+	unsigned major = 0, minor = 0, patch = 0;
+
+	if (sscanf(text, "%u.%u.%u", &major, &minor, &patch) < 2)
+		return 0;
+	return V(major, minor, patch > 255 ? 255 : patch);
+}
+
+static unsigned true_version(const char *release, const char *version, const char *signature)
+{
+	const char *debian = strstr(version, " Debian ");
+	const char *last = strrchr(signature, ' ');
+
+	if (debian)
+		return parse(debian + strlen(" Debian "));
+	if (!strncmp(signature, "Ubuntu ", strlen("Ubuntu ")) && last)
+		return parse(last + 1);
+	return parse(release);
+}
+
+const char *kernel_danger_of(const char *release, const char *version, const char *signature)
+{
+	unsigned number = true_version(release, version, signature);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(freezes); i++)
+		if (number >= freezes[i].first && number < freezes[i].fixed)
+			return FREEZES;
+	if (!strncmp(signature, "Ubuntu ", strlen("Ubuntu ")) &&
+	    !strncmp(release, "6.11.0-19-", strlen("6.11.0-19-")))
+		return CRASHES;
+	return NULL;
+}
+
+const char *kernel_danger(void)
+{
+	cleanup_file FILE *file = fopen("/proc/version_signature", "re");
+	char signature[256] = "";
+	struct utsname name;
+
+	if (file && fgets(signature, sizeof(signature), file))
+		signature[strcspn(signature, "\n")] = '\0';
+	if (uname(&name) < 0)
+		return NULL;
+	return kernel_danger_of(name.release, name.version, signature);
+}

@@ -1,0 +1,231 @@
+/*
+ * Links for many functions at a time; see link_multi.h.
+ *
+ * The bare system call, because libbpf 1.1 knows no uprobe_multi. One place that can't be probed
+ * fails the whole link: it is guessed, else found by halving, and the rest is attached. The code is
+ * named through * our own descriptor: that is the very file, whatever happened to its path meanwhile.
+ */
+#include "probe/attach/link_multi.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/bpf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "probe/attach/hard_places.h"
+#include "probe/attach/link_refusal.h"
+#include "probe/attach/traceable.h"
+
+#define LINK_RETURNS 1u		/* BPF_F_UPROBE_MULTI_RETURN, BPF_F_KPROBE_MULTI_RETURN */
+#define MAX_IN_LINK  (1u << 20) /* the kernel's own limit */
+
+/* A link's arrays, each with one entry a place. */
+struct places {
+	uint64_t *cookies;
+	uint64_t *at;	      /* offsets in the file, addresses in the kernel */
+	uint64_t *semaphores; /* NULL: none has one */
+	const char **symbols; /* instead of addresses that are hidden */
+};
+
+static void places_clear(struct places *places)
+{
+	free(places->cookies);
+	free(places->at);
+	free(places->semaphores);
+	free(places->symbols);
+}
+
+int link_multi_create(const struct link_multi_request *request)
+{
+	long fd = syscall(SYS_bpf, BPF_LINK_CREATE, request, sizeof(*request));
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+static uint64_t pointer(const void *array)
+{
+	return (uint64_t)(uintptr_t)array;
+}
+
+static int describe_user(const struct link_state *state, const uint32_t *numbers, size_t nr,
+			 struct places *places)
+{
+	const struct probe *probe;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		probe = link_probe(state, numbers[i]);
+		places->cookies[i] = numbers[i];
+		places->at[i] = probe->offset;
+		if (!probe->semaphore)
+			continue;
+		if (!places->semaphores)
+			places->semaphores = calloc(nr, sizeof(*places->semaphores));
+		if (!places->semaphores)
+			return -ENOMEM;
+		places->semaphores[i] = probe->semaphore;
+	}
+	return 0;
+}
+
+static int create_user(const struct link_state *state, const uint32_t *numbers, size_t nr,
+		       struct places *places)
+{
+	const struct probe *first = link_probe(state, numbers[0]);
+	char path[40];
+	int err = describe_user(state, numbers, nr, places);
+
+	if (err < 0)
+		return err;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d",
+		       state->options.list->files[first->file].fd);
+	return link_multi_create(&(struct link_multi_request){
+		.program_fd = (uint32_t)bpf_program__fd(
+			state->options.programs->by_hook[HOOK_UPROBE_MULTI]),
+		.attach_type = LINK_UPROBE_MULTI,
+		.uprobe = {
+			.path = pointer(path),
+			.offsets = pointer(places->at),
+			.semaphores = pointer(places->semaphores),
+			.cookies = pointer(places->cookies),
+			.nr = (uint32_t)nr,
+			.flags = first->is_return ? LINK_RETURNS : 0,
+			.pid = state->options.features->has[PROBE_FEATURE_UPROBE_PID]
+				       ? (uint32_t)state->options.pid
+				       : 0,
+		}});
+}
+
+static int create_kernel(const struct link_state *state, const uint32_t *numbers, size_t nr,
+			 struct places *places)
+{
+	const struct probe *first = link_probe(state, numbers[0]);
+	size_t i;
+
+	if (!first->address) {
+		places->symbols = calloc(nr, sizeof(*places->symbols));
+		if (!places->symbols)
+			return -ENOMEM;
+	}
+	for (i = 0; i < nr; i++) {
+		places->cookies[i] = numbers[i];
+		places->at[i] = link_probe(state, numbers[i])->address;
+		if (places->symbols)
+			places->symbols[i] = link_probe(state, numbers[i])->symbol;
+	}
+	return link_multi_create(&(struct link_multi_request){
+		.program_fd = (uint32_t)bpf_program__fd(
+			state->options.programs->by_hook[HOOK_KPROBE_MULTI]),
+		.attach_type = LINK_KPROBE_MULTI,
+		.kprobe = {
+			.flags = first->is_return ? LINK_RETURNS : 0,
+			.nr = (uint32_t)nr,
+			.symbols = pointer(places->symbols),
+			.addresses = places->symbols ? 0 : pointer(places->at),
+			.cookies = pointer(places->cookies),
+		}});
+}
+
+static int create(const struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
+		  size_t nr)
+{
+	cleanup(places_clear) struct places places = {
+		.cookies = calloc(nr, sizeof(*places.cookies)),
+		.at = calloc(nr, sizeof(*places.at)),
+	};
+
+	if (!places.cookies || !places.at)
+		return -ENOMEM;
+	return hook == HOOK_UPROBE_MULTI ? create_user(state, numbers, nr, &places)
+					 : create_kernel(state, numbers, nr, &places);
+}
+
+/* All in one link; if that can't be, in two, and so on: but what is refused. */
+static int attach_some(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
+		       size_t nr, struct link_group *group)
+{
+	int fd = nr <= MAX_IN_LINK ? create(state, hook, numbers, nr) : -E2BIG, err;
+	const char *why;
+
+	if (fd >= 0)
+		return link_group_add_fd(group, hook, fd);
+	why = link_refusal(hook, fd);
+	if (!why)
+		return fd;
+	if (nr == 1) {
+		link_refuse(state, numbers[0], why);
+		return 0;
+	}
+	err = attach_some(state, hook, numbers, nr / 2, group);
+	return err ? err : attach_some(state, hook, numbers + nr / 2, nr - nr / 2, group);
+}
+
+/* One link again; else those that are likely to be refused by themselves. */
+static int attach_user(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
+		       size_t nr, struct link_group *group)
+{
+	cleanup_free uint32_t *sorted = calloc(nr, sizeof(*sorted));
+	int fd = create(state, hook, numbers, nr), err = 0;
+	size_t nr_hard;
+
+	if (fd >= 0)
+		return link_group_add_fd(group, hook, fd);
+	if (!link_refusal(hook, fd))
+		return fd;
+	if (!sorted)
+		return -ENOMEM;
+	nr_hard = hard_places_first(state->options.list, numbers, nr, sorted);
+	if (nr_hard)
+		err = attach_some(state, hook, sorted, nr_hard, group);
+	if (!err && nr > nr_hard)
+		err = attach_some(state, hook, sorted + nr_hard, nr - nr_hard, group);
+	return err;
+}
+
+static void refuse_others(const struct link_state *state, const uint32_t *numbers, size_t nr,
+			  const uint32_t *chosen, size_t nr_chosen)
+{
+	size_t i, next = 0;
+
+	for (i = 0; i < nr; i++) {
+		if (next < nr_chosen && chosen[next] == numbers[i])
+			next++;
+		else
+			link_refuse(state, numbers[i], "the kernel lets nobody trace it (notrace)");
+	}
+}
+
+/*
+ * Of a kernel's functions many can't be traced, and each link costs the kernel a grace period or
+ * two: so these are left out first, and there is no halving at all as a rule.
+ */
+static int attach_traceable(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
+			    size_t nr, struct link_group *group)
+{
+	cleanup_free uint32_t *chosen = calloc(nr, sizeof(*chosen));
+	int fd = create(state, hook, numbers, nr);
+	int64_t nr_chosen;
+
+	if (fd >= 0)
+		return link_group_add_fd(group, hook, fd);
+	if (!link_refusal(hook, fd))
+		return fd;
+	nr_chosen = chosen ? traceable_choose(state->options.list, numbers, nr, chosen) : -ENOMEM;
+	if (nr_chosen < 0)
+		return (int)nr_chosen;
+	refuse_others(state, numbers, nr, chosen, (size_t)nr_chosen);
+	return nr_chosen ? attach_some(state, hook, chosen, (size_t)nr_chosen, group) : 0;
+}
+
+int link_multi_attach(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
+		      size_t nr, struct link_group *group, struct error *error)
+{
+	int err = hook == HOOK_KPROBE_MULTI ? attach_traceable(state, hook, numbers, nr, group)
+					    : attach_user(state, hook, numbers, nr, group);
+
+	return err < 0 ? link_failure(hook, err, nr, error) : 0;
+}

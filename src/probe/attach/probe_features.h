@@ -1,0 +1,42 @@
+/*
+ * What this kernel has for attaching probes. Each is found out by trying, where trying harms
+ * nothing, once a run.
+ */
+#ifndef STOOK_PROBE_ATTACH_PROBE_FEATURES_H
+#define STOOK_PROBE_ATTACH_PROBE_FEATURES_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* id, name (for --without and doctor), what it is, and what is done without it. */
+#define PROBE_FEATURES(X)                                                                   \
+	X(UPROBE_MULTI, "uprobe_multi", "one link for many user functions (Linux 6.6)",     \
+	  "one tracefs event with many places")                                             \
+	X(UPROBE_PID, "uprobe_pid", "such links can be for one process alone (Linux 6.10)", \
+	  "others that run the same file are slowed down too, and filtered out")            \
+	X(KPROBE_MULTI, "kprobe_multi", "one link for many kernel functions (Linux 5.18)",  \
+	  "one tracefs event with many places, or fentry")                                  \
+	X(FENTRY, "fentry", "calls from both ends of kernel functions (Linux 5.5)",         \
+	  "kprobes, which can't tell returns apart")                                        \
+	X(KPROBE_EVENT, "kprobe_event", "kprobes, through tracefs", "fentry")               \
+	X(UPROBE_EVENT, "uprobe_event", "uprobes, through tracefs", "no user functions")
+
+enum probe_feature {
+#define X(id, name, what, without) PROBE_FEATURE_##id,
+	PROBE_FEATURES(X)
+#undef X
+		NR_PROBE_FEATURES
+};
+
+struct probe_features {
+	bool has[NR_PROBE_FEATURES];
+	int why[NR_PROBE_FEATURES]; /* what is missing: a negative errno; 0: nobody has tried */
+};
+
+/* without: a bit for each feature (1 << enum probe_feature) to be taken as missing. */
+void probe_features_find(struct probe_features *ret, unsigned without);
+
+const char *probe_feature_name(enum probe_feature feature);
+
+#endif

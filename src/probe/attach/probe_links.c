@@ -1,0 +1,222 @@
+/*
+ * Attaching probes; see probe_links.h.
+ *
+ * A group's probes are sorted into batches that one attachment can serve, and each batch is given to
+ * what its hook stands for:
+ *
+ *	hook			by		a batch is of
+ *	uprobe_multi		link_multi	a file; calls or returns
+ *	kprobe_multi		link_multi	calls or returns; with or without known addresses
+ *	events of tracefs	link_event	calls or returns
+ *	fentry, tracepoints	link_copy	anything
+ */
+#include "probe/attach/probe_links.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "probe/attach/code_mappings.h"
+#include "probe/attach/link_copy.h"
+#include "probe/attach/link_event.h"
+#include "probe/attach/link_misses.h"
+#include "probe/attach/link_multi.h"
+#include "probe/attach/link_refusal.h"
+#include "probe/attach/link_state.h"
+
+static link_attach *const attach_by_hook[NR_PROBE_HOOKS] = {
+	[HOOK_UPROBE_MULTI] = link_multi_attach, [HOOK_KPROBE_MULTI] = link_multi_attach,
+	[HOOK_UPROBE_EVENT] = link_event_attach, [HOOK_KPROBE_EVENT] = link_event_attach,
+	[HOOK_TRACEPOINT] = link_copy_attach,	 [HOOK_FENTRY] = link_copy_attach,
+	[HOOK_FEXIT] = link_copy_attach,
+};
+
+struct probe_links {
+	struct link_state state;
+	pthread_mutex_t lock;	   /* held for what follows; never while something is detached */
+	struct link_group *groups; /* detached ones are empty */
+	size_t nr_groups, cap_groups;
+	struct link_misses ended; /* of groups that are detached */
+};
+
+/* What a batch has in common; numbers[] of a batch are in the order that they came in. */
+struct batch_key {
+	uint32_t hook, is_return, file, has_address;
+};
+
+struct batch_item {
+	struct batch_key key;
+	uint32_t number;
+};
+
+struct probe_links *probe_links_new(const struct probe_links_options *options, struct error *error)
+{
+	struct probe_links *links = calloc(1, sizeof(*links));
+
+	if (!links) {
+		(void)error_set(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	links->state.options = *options;
+	links->state.tracefs_fd = -1;
+	(void)pthread_mutex_init(&links->lock, NULL);
+	return links;
+}
+
+static void clear_group(struct probe_links *links, struct link_group *group)
+{
+	link_group_clear(group, links->state.tracefs_fd, links->state.options.programs->places_fd);
+}
+
+void probe_links_free(struct probe_links *links)
+{
+	size_t i;
+
+	if (!links)
+		return;
+	for (i = 0; i < links->nr_groups; i++)
+		clear_group(links, &links->groups[i]);
+	link_event_end(&links->state);
+	link_copy_end(&links->state);
+	(void)pthread_mutex_destroy(&links->lock);
+	free(links->groups);
+	free(links);
+}
+
+static struct batch_key key_of(const struct probe *probe, enum probe_hook hook)
+{
+	struct batch_key key = {.hook = hook, .is_return = probe->is_return};
+
+	if (hook == HOOK_UPROBE_MULTI)
+		key.file = probe->file;
+	if (hook == HOOK_KPROBE_MULTI)
+		key.has_address = probe->address != 0;
+	return key;
+}
+
+/*
+ * The last hooks first: before they attach they read a thousand blocks of the kernel's types, which
+ * would be counted where reading is probed by another hook.
+ */
+static int by_batch(const void *a, const void *b)
+{
+	const struct batch_item *left = a, *right = b;
+	int order = left->key.hook > right->key.hook ? -1 : left->key.hook < right->key.hook;
+
+	if (!order)
+		order = memcmp(&left->key, &right->key, sizeof(left->key));
+
+	if (order)
+		return order;
+	return left->number < right->number ? -1 : left->number > right->number;
+}
+
+/* Those that have a hook on this kernel; how many these are. */
+static size_t sort_into_batches(const struct probe_links *links, const uint32_t *numbers, size_t nr,
+				struct batch_item *ret)
+{
+	const struct probe *probe;
+	const char *why;
+	size_t nr_hooked = 0, i;
+	int hook;
+
+	for (i = 0; i < nr; i++) {
+		probe = link_probe(&links->state, numbers[i]);
+		hook = probe_hook_choose(probe, links->state.options.features, &why);
+		if (hook < 0)
+			link_refuse(&links->state, numbers[i], why);
+		else
+			ret[nr_hooked++] = (struct batch_item){key_of(probe, (enum probe_hook)hook),
+							       numbers[i]};
+	}
+	qsort(ret, nr_hooked, sizeof(*ret), by_batch);
+	return nr_hooked;
+}
+
+static int attach_batches(struct probe_links *links, const struct batch_item *items, size_t nr,
+			  uint32_t *scratch, struct link_group *group, struct error *error)
+{
+	size_t start, end;
+	int err = 0;
+
+	for (start = 0; start < nr && !err; start = end) {
+		for (end = start; end < nr && !memcmp(&items[end].key, &items[start].key,
+						      sizeof(items[end].key));
+		     end++)
+			scratch[end - start] = items[end].number;
+		err = attach_by_hook[items[start].key.hook](&links->state,
+							    (enum probe_hook)items[start].key.hook,
+							    scratch, end - start, group, error);
+	}
+	return err;
+}
+
+static int64_t keep(struct probe_links *links, const struct link_group *group)
+{
+	int64_t number = -ENOMEM;
+
+	(void)pthread_mutex_lock(&links->lock);
+	if (array_reserve(&links->groups, &links->cap_groups, links->nr_groups + 1,
+			  sizeof(*links->groups)) == 0) {
+		links->groups[links->nr_groups] = *group;
+		number = (int64_t)links->nr_groups++;
+	}
+	(void)pthread_mutex_unlock(&links->lock);
+	return number;
+}
+
+int64_t probe_links_attach(struct probe_links *links, const uint32_t *numbers, size_t nr,
+			   struct error *error)
+{
+	cleanup_free struct batch_item *items = calloc(nr + 1, sizeof(*items));
+	cleanup_free uint32_t *scratch = calloc(nr + 1, sizeof(*scratch));
+	cleanup(code_mappings_clear) struct code_mappings mappings = {0};
+	struct link_group group = {0};
+	int64_t kept;
+
+	if (!items || !scratch)
+		return error_set(error, -ENOMEM, "out of memory");
+	/* If it is for one process, the kernel does not look at ours. */
+	if (!links->state.options.pid &&
+	    code_mappings_init(&mappings, links->state.options.list, numbers, nr) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	nr = sort_into_batches(links, numbers, nr, items);
+	kept = attach_batches(links, items, nr, scratch, &group, error);
+	if (kept == 0) {
+		kept = keep(links, &group);
+		if (kept < 0)
+			(void)error_set(error, (int)kept, "out of memory");
+	}
+	if (kept < 0)
+		clear_group(links, &group);
+	return kept;
+}
+
+void probe_links_detach(struct probe_links *links, uint32_t number)
+{
+	struct link_group group;
+
+	(void)pthread_mutex_lock(&links->lock);
+	group = links->groups[number];
+	links->groups[number] = (struct link_group){0};
+	link_misses_add_group(&links->ended, &group);
+	(void)pthread_mutex_unlock(&links->lock);
+	clear_group(links, &group);
+}
+
+uint64_t probe_links_missed(struct probe_links *links)
+{
+	struct link_misses misses;
+	size_t i;
+
+	(void)pthread_mutex_lock(&links->lock);
+	misses = links->ended;
+	for (i = 0; i < links->nr_groups; i++)
+		link_misses_add_group(&misses, &links->groups[i]);
+	(void)pthread_mutex_unlock(&links->lock);
+	link_misses_add_programs(&misses, links->state.options.programs);
+	return misses.is_told ? misses.nr : UINT64_MAX;
+}

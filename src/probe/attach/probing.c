@@ -1,0 +1,434 @@
+/*
+ * Attaching under a budget; see probing.h.
+ *
+ * Nobody knows beforehand which functions are hot, and one that is called ten million times a second
+ * stops its program at the first hit. So it is found out with little harm: a small group is
+ * attached (attach_schedule.h), its counters are watched for a few milliseconds (hit_watch.h), and
+ * what costs too much is detached at once, in the background (detaching.h), while the next group
+ * is tried. The other members of a group that had to go are attached again.
+ *
+ * Costs are added up from the beginning of a window. As soon as they reach what the whole window may
+ * cost, it is judged, so that a hot function is caught in proportion to the harm that it does: after
+ * 5 ms of a whole CPU, under a budget of 5 %. In the search windows are short. After it they are
+ * long, since a cut is for good and a burst is not.
+ */
+#include "probe/attach/probing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd_io.h"
+#include "probe/attach/attach_schedule.h"
+#include "probe/attach/hit_cost.h"
+#include "probe/attach/hit_watch.h"
+#include "probe/attach/probe_groups.h"
+
+#define SEARCH_WINDOW_NS (100 * NS_PER_MS)
+#define STEADY_WINDOW_NS NS_PER_SEC
+
+/* How long a group is watched before the next one comes, and how often all are looked at later. */
+#define SEARCH_LOOK_NS (8 * NS_PER_MS)
+#define STEADY_LOOK_NS (100 * NS_PER_MS)
+
+/* A look takes at most one part in so many of our time: there may be many CPUs and probes. */
+#define LOOK_PARTS 50
+
+#define PROBING_NICE (-20)
+
+#define READY_WITHIN_NS (2 * NS_PER_SEC)
+
+struct probing {
+	struct probing_options options;
+	struct probe_links *links;
+	struct probe_groups groups;
+	struct probe_status *statuses;
+	size_t nr_in[NR_PROBE_STATES];
+	struct attach_schedule schedule;
+	uint32_t *next_group; /* room for one */
+	struct budget budget;
+	struct hit_cost cost;
+	struct hit_watch watch;
+	uint64_t tried_ns; /* when the last new ones were attached */
+	uint64_t started_ns, settled_ns;
+	bool is_searching, is_started, is_hurried;
+	int nice; /* before the hurry */
+};
+
+static bool has_budget(const struct probing *probing)
+{
+	return probing->options.budget_share > 0;
+}
+
+static void set_state(struct probing *probing, uint32_t number, enum probe_state state)
+{
+	struct probe_status *status = &probing->statuses[number];
+
+	probing->nr_in[status->state]--;
+	probing->nr_in[state]++;
+	status->state = state;
+}
+
+static void refuse(void *context, uint32_t number, const char *why)
+{
+	struct probing *probing = context;
+
+	if (probing->statuses[number].state == PROBE_REFUSED)
+		return;
+	set_state(probing, number, PROBE_REFUSED);
+	probing->statuses[number].why = why;
+}
+
+/* --- its life ------------------------------------------------------------------------------------ */
+
+static struct probe_links_options links_options(struct probing *probing)
+{
+	return (struct probe_links_options){.list = probing->options.list,
+					    .features = probing->options.features,
+					    .programs = probing->options.programs,
+					    .pid = probing->options.pid,
+					    .refuse = refuse,
+					    .context = probing};
+}
+
+static int allocate(struct probing *probing)
+{
+	size_t nr = probing->options.list->nr_probes;
+	size_t room;
+
+	probing->statuses = calloc(nr ? nr : 1, sizeof(*probing->statuses));
+	probing->nr_in[PROBE_WAITING] = nr;
+	if (!probing->statuses || attach_schedule_init(&probing->schedule, (uint32_t)nr) < 0 ||
+	    (has_budget(probing) && hit_watch_init(&probing->watch, probing->options.hits) < 0))
+		return -ENOMEM;
+	room = has_budget(probing) ? probing->schedule.group_max : nr;
+	probing->next_group = calloc(room ? room : 1, sizeof(*probing->next_group));
+	return probing->next_group ? 0 : -ENOMEM;
+}
+
+static int open_links(struct probing *probing, struct error *error)
+{
+	struct probe_links_options options = links_options(probing);
+
+	probing->links = probe_links_new(&options, error);
+	if (!probing->links)
+		return -EIO;
+	if (probe_groups_init(&probing->groups, probing->links, options.list->nr_probes) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	return 0;
+}
+
+struct probing *probing_new(const struct probing_options *options, struct error *error)
+{
+	struct probing *probing = calloc(1, sizeof(*probing));
+
+	if (!probing) {
+		(void)error_set(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	probing->options = *options;
+	probing->budget.share = options->budget_share;
+	(void)fd_allow_all();
+	if (allocate(probing) < 0) {
+		(void)error_set(error, -ENOMEM, "out of memory");
+		probing_free(probing);
+		return NULL;
+	}
+	if (open_links(probing, error) < 0) {
+		probing_free(probing);
+		return NULL;
+	}
+	return probing;
+}
+
+void probing_free(struct probing *probing)
+{
+	if (!probing)
+		return;
+	probing_stop(probing);
+	probe_groups_clear(&probing->groups);
+	probe_links_free(probing->links);
+	free(probing->statuses);
+	free(probing->next_group);
+	attach_schedule_clear(&probing->schedule);
+	hit_watch_clear(&probing->watch);
+	free(probing);
+}
+
+/* --- attaching ----------------------------------------------------------------------------------- */
+
+static void note_attached(struct probing *probing, uint32_t number, uint64_t now_ns)
+{
+	const struct probing_options *options = &probing->options;
+	struct probe_status *status = &probing->statuses[number];
+	double hit_ns;
+
+	if (status->state == PROBE_REFUSED)
+		return;
+	set_state(probing, number, PROBE_ATTACHED);
+	if (!status->attached_ns)
+		status->attached_ns = now_ns;
+	else
+		status->away_ns += now_ns - status->left_ns;
+	if (!has_budget(probing))
+		return;
+	hit_ns = hit_cost_of(&probing->cost, options->list, number, options->features);
+	hit_watch_add(&probing->watch, number, hit_ns + options->work_ns, clock_now_ns());
+}
+
+/* Of the next group, those that have not been refused. */
+static size_t leave_out_refused(struct probing *probing, size_t nr)
+{
+	size_t nr_left = 0, i;
+
+	for (i = 0; i < nr; i++)
+		if (probing->statuses[probing->next_group[i]].state != PROBE_REFUSED)
+			probing->next_group[nr_left++] = probing->next_group[i];
+	return nr_left;
+}
+
+static int attach(struct probing *probing, size_t nr, struct error *error)
+{
+	uint64_t began_ns = clock_now_ns();
+	int64_t group;
+	size_t i;
+
+	nr = leave_out_refused(probing, nr);
+	if (!nr)
+		return 0;
+	group = probe_groups_attach(&probing->groups, probing->next_group, nr, error);
+	if (group < 0)
+		return (int)group;
+	/* Not when it was done: a place is hit as soon as it is in, while others are put in. */
+	for (i = 0; i < nr; i++)
+		note_attached(probing, probing->next_group[i], began_ns);
+	return 0;
+}
+
+static int attach_all(struct probing *probing, struct error *error)
+{
+	uint32_t nr = (uint32_t)probing->options.list->nr_probes, i;
+
+	for (i = 0; i < nr; i++)
+		probing->next_group[i] = i;
+	return attach(probing, nr, error);
+}
+
+/* A hot function does harm until we get our turn, but only new ones are unknown. */
+static void hurry(struct probing *probing)
+{
+	probing->is_hurried = true;
+	probing->nice = getpriority(PRIO_PROCESS, 0);
+	(void)setpriority(PRIO_PROCESS, 0, PROBING_NICE);
+}
+
+static void hurry_no_more(struct probing *probing)
+{
+	if (probing->is_hurried)
+		(void)setpriority(PRIO_PROCESS, 0, probing->nice);
+	probing->is_hurried = false;
+}
+
+int probing_start(struct probing *probing, struct error *error)
+{
+	struct probe_links_options links = links_options(probing);
+
+	probing->is_started = true;
+	probing->started_ns = clock_now_ns();
+	if (!has_budget(probing))
+		return attach_all(probing, error);
+	hurry(probing);
+	hit_cost_measure(&probing->cost, &links);
+	if (probing->cost.is_measured[false]) {
+		probing->budget.hit_ns = probing->cost.user_ns[false][false];
+		probing->budget.stepped_ns = probing->cost.user_ns[true][false];
+	}
+	if (probing->cost.is_measured[true])
+		probing->budget.return_ns = probing->cost.user_ns[false][true];
+	probing->is_searching = true;
+	hit_watch_begin(&probing->watch, clock_now_ns());
+	return 0;
+}
+
+void probing_stop(struct probing *probing)
+{
+	if (!probing->is_started)
+		return;
+	probing->is_started = false;
+	probe_groups_detach_all(&probing->groups);
+	hurry_no_more(probing);
+}
+
+/* --- watching ------------------------------------------------------------------------------------ */
+
+static void cut(struct probing *probing, const struct budget_rate *rate, uint64_t now_ns)
+{
+	struct probe_status *status = &probing->statuses[rate->number];
+
+	set_state(probing, rate->number, PROBE_CUT);
+	status->cut_ns = now_ns;
+	status->cut_rate = hit_watch_rate(&probing->watch, rate, now_ns);
+	probe_groups_leave(&probing->groups, rate->number);
+}
+
+/* Those of a group that is leaving neither cost any more nor are they counted. */
+static void put_away(struct probing *probing, uint64_t now_ns)
+{
+	size_t i, j;
+
+	for (i = 0; i < probing->groups.nr_groups; i++) {
+		const struct probe_group *group = &probing->groups.groups[i];
+
+		for (j = 0; group->state == GROUP_LEAVING && j < group->nr; j++) {
+			uint32_t number = group->members[j];
+
+			hit_watch_remove(&probing->watch, number);
+			if (probing->statuses[number].state != PROBE_ATTACHED)
+				continue;
+			set_state(probing, number, PROBE_WAITING);
+			probing->statuses[number].left_ns = now_ns;
+		}
+	}
+}
+
+static void cut_hot(struct probing *probing, double most_ns, uint64_t now_ns)
+{
+	const struct budget_rate *rates;
+	size_t nr, i;
+
+	(void)hit_watch_judge(&probing->watch, most_ns, &rates, &nr);
+	for (i = 0; i < nr; i++)
+		if (rates[i].is_cut)
+			cut(probing, &rates[i], now_ns);
+	put_away(probing, now_ns);
+}
+
+static uint64_t max(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/*
+ * Looks at what the window has cost, and cuts if it is time for that. True: it was. A short while is
+ * judged as if it were half a window: in 10 ms each function that was called twice looks hot, and
+ * if there is more to cut, that shows in the next look.
+ */
+static bool look(struct probing *probing, uint64_t now_ns)
+{
+	double share = probing->budget.share;
+	uint64_t window_ns = probing->is_searching ? SEARCH_WINDOW_NS : STEADY_WINDOW_NS;
+	uint64_t elapsed_ns = now_ns - probing->watch.began_ns;
+	bool is_hot =
+		hit_watch_cost_ns(&probing->watch) > share * (double)max(elapsed_ns, window_ns);
+
+	if (is_hot)
+		cut_hot(probing, share * (double)max(elapsed_ns, window_ns / 2), now_ns);
+	if (is_hot || elapsed_ns >= window_ns)
+		hit_watch_begin(&probing->watch, now_ns);
+	return is_hot;
+}
+
+/* Of groups that have left the counts are final. Who was not cut comes back. */
+static void take_back(struct probing *probing, uint64_t now_ns)
+{
+	uint32_t *members;
+	size_t nr, i;
+
+	while ((members = probe_groups_take_gone(&probing->groups, &nr))) {
+		for (i = 0; i < nr; i++) {
+			struct probe_status *status = &probing->statuses[members[i]];
+
+			if (status->state == PROBE_WAITING)
+				attach_schedule_return(&probing->schedule, members[i]);
+			else if (status->state == PROBE_CUT)
+				status->cut_ns = now_ns;
+		}
+		free(members);
+	}
+}
+
+static int attach_more(struct probing *probing, struct error *error)
+{
+	size_t nr = attach_schedule_take(&probing->schedule, probing->next_group);
+	int err;
+
+	if (!nr)
+		return 0;
+	err = attach(probing, nr, error);
+	if (probing->is_searching)
+		probing->tried_ns = clock_now_ns();
+	return err;
+}
+
+/* The search is over when all have been tried and the last ones watched for a window. */
+static void end_search(struct probing *probing, uint64_t now_ns)
+{
+	if (!probing->is_searching || probing->groups.nr_leaving ||
+	    attach_schedule_has_more(&probing->schedule) ||
+	    now_ns - probing->tried_ns < SEARCH_WINDOW_NS)
+		return;
+	probing->is_searching = false;
+	probing->settled_ns = now_ns;
+	hurry_no_more(probing);
+	hit_watch_begin(&probing->watch, now_ns);
+}
+
+static uint64_t pause_ns(const struct probing *probing, uint64_t look_took_ns)
+{
+	bool is_changing = probing->is_searching || probing->groups.nr_leaving ||
+			   attach_schedule_has_more(&probing->schedule);
+
+	return max(is_changing ? SEARCH_LOOK_NS : STEADY_LOOK_NS, look_took_ns * LOOK_PARTS);
+}
+
+int probing_step(struct probing *probing, uint64_t *ret_next_ns, struct error *error)
+{
+	uint64_t began_ns = clock_now_ns(), took_ns;
+	int err;
+
+	*ret_next_ns = UINT64_MAX;
+	if (!has_budget(probing))
+		return 0;
+	take_back(probing, began_ns);
+	if (look(probing, began_ns))
+		attach_schedule_was_hot(&probing->schedule);
+	else
+		attach_schedule_was_calm(&probing->schedule);
+	took_ns = clock_now_ns() - began_ns;
+	err = attach_more(probing, error);
+	if (err < 0)
+		return err;
+	end_search(probing, clock_now_ns());
+	*ret_next_ns = clock_now_ns() + pause_ns(probing, took_ns);
+	return 0;
+}
+
+/* --- what is told -------------------------------------------------------------------------------- */
+
+const struct probe_status *probing_status(const struct probing *probing, uint32_t number)
+{
+	return &probing->statuses[number];
+}
+
+size_t probing_nr(const struct probing *probing, enum probe_state state)
+{
+	return probing->nr_in[state];
+}
+
+const struct budget *probing_budget(const struct probing *probing)
+{
+	return &probing->budget;
+}
+
+bool probing_is_ready(const struct probing *probing)
+{
+	return !probing->nr_in[PROBE_WAITING] || probing->settled_ns ||
+	       clock_now_ns() - probing->started_ns > READY_WITHIN_NS;
+}
+
+uint64_t probing_missed(const struct probing *probing)
+{
+	return probe_links_missed(probing->links);
+}

@@ -1,0 +1,65 @@
+/*
+ * What the options of `stook tally` ask for, compiled: the plan for the kernel side, where its
+ * operands come from, and how the words of a key are to be shown. Pure.
+ */
+#ifndef STOOK_PROBE_EXPRESSION_TALLY_QUERY_H
+#define STOOK_PROBE_EXPRESSION_TALLY_QUERY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "probe/expression/expression.h"
+
+#define TALLY_KEYS_MAX	     8
+#define TALLY_KEY_NAME_BYTES 64
+
+struct tally_query_options {
+	const char *by;	   /* "func,comm,arg1 >> 12"; NULL: func */
+	const char *value; /* NULL: hits are counted, and that is all */
+	const char *where; /* NULL: all of them */
+	bool log2;
+	const char *linear;				   /* "MIN,MAX,STEP"; NULL: not */
+	bool (*is_text)(void *context, const char *field); /* NULL: see struct program */
+	void *context;
+};
+
+enum tally_key_kind {
+	TALLY_KEY_FUNCTION, /* a probe's number */
+	TALLY_KEY_NUMBER,
+	TALLY_KEY_UNSIGNED,
+	TALLY_KEY_HEX,
+	TALLY_KEY_TIME, /* nanoseconds */
+	TALLY_KEY_TEXT,
+	TALLY_KEY_CGROUP,
+};
+
+struct tally_key {
+	enum tally_key_kind kind;
+	uint8_t first, nr;		 /* words of the key */
+	char name[TALLY_KEY_NAME_BYTES]; /* as it was asked for, cut */
+};
+
+struct tally_query {
+	struct program program;
+	struct tally_key keys[TALLY_KEYS_MAX];
+	size_t nr_keys;
+	char value[TALLY_KEY_NAME_BYTES]; /* "": none */
+	bool value_is_time;
+	/* Whether operands are of the call (arguments, fields), of the return, and whether both. */
+	bool needs_call, needs_return;
+};
+
+/* 0, -EINVAL or -E2BIG, with what is wrong. */
+int tally_query_compile(const struct tally_query_options *options, struct tally_query *ret,
+			struct error *error);
+
+/* From here on calls are paired with their returns. */
+void tally_query_pair(struct tally_query *query);
+
+/* The values that fall into a bucket of the histogram: from … to. False: unbounded on one side. */
+bool tally_bucket_range(const struct tally_plan *plan, uint32_t bucket, int64_t *ret_from,
+			int64_t *ret_to);
+
+#endif

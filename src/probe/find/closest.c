@@ -1,0 +1,198 @@
+/*
+ * Edit distances, a byte of a name in a dozen instructions: a column of the usual table, for up to
+ * 64 letters wanted, is two words with a bit each for "one more than above" and "one less" (Myers
+ * 1999; with letters the wrong way round as one edit, Hyyrö 2003). The table of letters folds
+ * capitals, so case costs no time. Started afresh at every byte, the same finds the part of a name
+ * that is nearest.
+ *
+ * A longer name around what is wanted costs about as much as an edit: somebody who writes `mallc`
+ * means malloc rather than mallctl.
+ */
+#include "probe/find/closest.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EDIT_COST    4
+#define AROUND_COST  3 /* and one more for each AROUND_BYTES around it */
+#define AROUND_BYTES 4
+#define CASE_COST    1
+#define TOO_FAR	     UINT_MAX
+
+/* --- what is wanted --------------------------------------------------------------------------- */
+
+/* Takes the letters of one part, up to what ends it; returns where that is. */
+static const char *take_part(const char *text, char *part, size_t *ret_nr)
+{
+	size_t nr = 0;
+
+	for (; *text && !strchr("*(|)", *text); text++) {
+		if (*text == '\\' && text[1])
+			text++;
+		else if (strchr("?[]{}^$+\\", *text) || (*text == '.' && text[1] == '*'))
+			continue;
+		if (nr < CLOSEST_WANTED_MAX)
+			part[nr++] = *text;
+	}
+	*ret_nr = nr;
+	return text;
+}
+
+void closest_init(struct closest *closest, const char *text)
+{
+	size_t i;
+
+	memset(closest, 0, sizeof(*closest));
+	for (;; text++) {
+		char part[CLOSEST_WANTED_MAX];
+		size_t nr;
+
+		text = take_part(text, part, &nr);
+		if (nr > closest->nr_wanted) {
+			memcpy(closest->wanted, part, nr);
+			closest->nr_wanted = nr;
+		}
+		if (!*text)
+			break;
+	}
+	closest->wanted[closest->nr_wanted] = '\0';
+	for (i = 0; i < closest->nr_wanted; i++) {
+		int letter = (unsigned char)closest->wanted[i];
+
+		closest->letters[tolower(letter)] |= 1ULL << i;
+		closest->letters[toupper(letter)] |= 1ULL << i;
+	}
+}
+
+void closest_clear(struct closest *closest)
+{
+	size_t i;
+
+	for (i = 0; i < closest->nr_names; i++)
+		free(closest->names[i]);
+	memset(closest, 0, sizeof(*closest));
+}
+
+/* --- distances -------------------------------------------------------------------------------- */
+
+/*
+ * Edits from what is wanted to the name, or to the part of it that is nearest. `now` is the foot of
+ * the column; `rises` and `falls` are where it is one more, or one less, than the column before.
+ */
+static unsigned distance(const struct closest *closest, const char *name, bool of_part)
+{
+	uint64_t more = UINT64_MAX, less = 0, equal = 0, same_before = 0;
+	uint64_t end = 1ULL << (closest->nr_wanted - 1);
+	unsigned now = (unsigned)closest->nr_wanted, least = now;
+
+	for (; *name; name++) {
+		uint64_t same = closest->letters[(unsigned char)*name];
+		uint64_t swapped = ((~equal & same) << 1) & same_before;
+		uint64_t rises, falls;
+
+		equal = (((same & more) + more) ^ more) | same | less | swapped;
+		rises = less | ~(equal | more);
+		falls = equal & more;
+		now += !!(rises & end);
+		now -= !!(falls & end);
+		rises = rises << 1 | !of_part;
+		more = falls << 1 | ~(equal | rises);
+		less = rises & equal;
+		same_before = same;
+		least = now < least ? now : least;
+	}
+	return of_part ? least : now;
+}
+
+/* A third of the letters may be wrong in a whole name. */
+static unsigned cost_of_whole(const struct closest *closest, const char *name, size_t nr)
+{
+	size_t wanted = closest->nr_wanted, edits_max = (wanted + 1) / 3;
+	unsigned edits;
+
+	if (nr + edits_max < wanted || nr > wanted + edits_max)
+		return TOO_FAR;
+	edits = distance(closest, name, false);
+	if (edits > edits_max)
+		return TOO_FAR;
+	if (!edits && strcmp(name, closest->wanted) != 0)
+		return CASE_COST;
+	return edits * EDIT_COST;
+}
+
+/* A sixth, or one of five, in a part of a name. */
+static unsigned cost_of_part(const struct closest *closest, const char *name, size_t nr)
+{
+	size_t wanted = closest->nr_wanted, edits_max = wanted == 5 ? 1 : wanted / 6;
+	unsigned edits;
+
+	if (nr <= wanted)
+		return TOO_FAR;
+	edits = distance(closest, name, true);
+	if (edits > edits_max)
+		return TOO_FAR;
+	return edits * EDIT_COST + AROUND_COST + (unsigned)((nr - wanted) / AROUND_BYTES);
+}
+
+static unsigned cost_of(const struct closest *closest, const char *name)
+{
+	size_t nr = strlen(name);
+	unsigned whole = cost_of_whole(closest, name, nr), part = cost_of_part(closest, name, nr);
+
+	return whole < part ? whole : part;
+}
+
+/* --- the nearest ------------------------------------------------------------------------------ */
+
+/* Of equal cost, the shorter one is nearer, then the first one of the alphabet. */
+static int compare(unsigned cost, const char *name, unsigned other_cost, const char *other)
+{
+	size_t nr = strlen(name), nr_other = strlen(other);
+
+	if (cost != other_cost)
+		return cost < other_cost ? -1 : 1;
+	if (nr != nr_other)
+		return nr < nr_other ? -1 : 1;
+	return strcmp(name, other);
+}
+
+void closest_offer(struct closest *closest, const char *name)
+{
+	unsigned cost = closest->nr_wanted > 1 ? cost_of(closest, name) : TOO_FAR;
+	size_t at = 0, last;
+	char *copy;
+
+	if (cost == TOO_FAR)
+		return;
+	for (; at < closest->nr_names; at++) {
+		int order = compare(cost, name, closest->costs[at], closest->names[at]);
+
+		if (!order)
+			return;
+		if (order < 0)
+			break;
+	}
+	copy = at < CLOSEST_NAMES ? strdup(name) : NULL;
+	if (!copy)
+		return;
+	if (closest->nr_names == CLOSEST_NAMES)
+		free(closest->names[--closest->nr_names]);
+	for (last = closest->nr_names++; last > at; last--) {
+		closest->names[last] = closest->names[last - 1];
+		closest->costs[last] = closest->costs[last - 1];
+	}
+	closest->names[at] = copy;
+	closest->costs[at] = cost;
+}
+
+size_t closest_names(const struct closest *closest, const char *names[CLOSEST_NAMES])
+{
+	size_t i;
+
+	for (i = 0; i < closest->nr_names; i++)
+		names[i] = closest->names[i];
+	return closest->nr_names;
+}

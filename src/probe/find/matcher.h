@@ -1,0 +1,40 @@
+/*
+ * Matching names: globs with alternatives, or extended regular expressions. The whole name must
+ * match. A glob takes time in proportion to its own length times the name's, whatever it looks
+ * like.
+ *
+ * A glob is written in bytes: `*` any of them, `?` one, `[a-z_]` one of these, `[!a]` or `[^a]` one
+ * but these, `(a|b*)` alternatives, which may be nested, be empty, or stand without parentheses.
+ * `\` takes the meaning from the byte behind it. Parentheses without a `|` of their own are
+ * themselves, so that `Shape::area(int)` and `main.(*Server).Serve` fit what is shown by these
+ * names.
+ */
+#ifndef STOOK_PROBE_FIND_MATCHER_H
+#define STOOK_PROBE_FIND_MATCHER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define MATCHER_TEXT_MAX 4096 /* bytes */
+
+struct matcher;
+
+struct matcher_error {
+	size_t at;	  /* which byte of the text, from 0 on */
+	const char *what; /* "no ')' for this '('" */
+};
+
+/* NULL: *error says why; what is NULL when memory is out. */
+struct matcher *matcher_new(const char *text, size_t nr, bool is_regex,
+			    struct matcher_error *error);
+void matcher_free(struct matcher *matcher);
+
+bool matcher_fits(const struct matcher *matcher, const char *name);
+
+/* The only name that fits, if there is but one and that is plain to see; else NULL. */
+const char *matcher_only_name(const struct matcher *matcher);
+
+/* Whether every name fits: `*`. Of a regular expression: if that is plain to see. */
+bool matcher_is_any(const struct matcher *matcher);
+
+#endif

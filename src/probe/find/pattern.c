@@ -1,0 +1,400 @@
+/*
+ * The grammar of pattern.h, from left to right: `!`, one-letter prefixes, the program up to its
+ * colon, and the name, from whose end an offset is taken.
+ *
+ * Where bcc's grammar and common sense can't both be had: bcc takes `t:x`, `u:x`, `p:x` for
+ * function x of a library called t, u or p. Here a letter is always the prefix, and p:t:x is what
+ * bcc meant. Splitting at the first colon serves names with colons and slashes (prog:std::sort,
+ * prog:net/http.Get) at the price of paths with a colon, which need a `\`.
+ */
+#include "probe/find/pattern.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "base/text.h"
+
+#define PID_MAX	  4194304 /* the kernel's PID_MAX_LIMIT */
+#define SHOWN_MAX 160	  /* bytes of a text in an error, which has room for 400 */
+#define TEXT_MAX  8192	  /* a path and a name */
+#define NO_COLON  SIZE_MAX
+
+struct reader {
+	const char *text;
+	size_t nr, at; /* what is before `at` is parsed */
+	bool is_regex;
+	struct pattern *pattern;
+	struct error *error;
+};
+
+static int fail(const struct reader *reader, size_t at, const char *what)
+{
+	const char *rest = reader->nr > SHOWN_MAX ? "…" : "";
+
+	return error_set(reader->error, -EINVAL, "bad pattern '%.*s%s': %s at %zu", SHOWN_MAX,
+			 reader->text, rest, what, at + 1);
+}
+
+static int no_memory(const struct reader *reader)
+{
+	return error_set(reader->error, -ENOMEM, "out of memory");
+}
+
+/* --- where parts end -------------------------------------------------------------------------- */
+
+/* Behind the set that begins at `at`; behind its bracket alone if it has no end. */
+static size_t skip_set(const struct reader *reader, size_t at)
+{
+	const char *text = reader->text;
+	size_t i = at + 1;
+
+	i += text[i] == '^' || (text[i] == '!' && !reader->is_regex);
+	i += text[i] == ']';
+	for (; text[i] && text[i] != ']'; i++) {
+		if (text[i] == '\\' && text[i + 1] && !reader->is_regex)
+			i++;
+		else if (text[i] == '[' && text[i + 1] == ':' && strstr(text + i + 2, ":]"))
+			i = (size_t)(strstr(text + i + 2, ":]") + 1 - text);
+	}
+	return text[i] ? i + 1 : at + 1;
+}
+
+/* The next run of colons from `at` on, outside brackets and parentheses, and how many they are. */
+static size_t find_colons(const struct reader *reader, size_t at, size_t *ret_nr)
+{
+	const char *text = reader->text;
+	int depth = 0;
+
+	while (text[at]) {
+		if (text[at] == ':' && depth <= 0) {
+			*ret_nr = strspn(text + at, ":");
+			return at;
+		}
+		depth += (text[at] == '(') - (text[at] == ')');
+		if (text[at] == '[')
+			at = skip_set(reader, at);
+		else
+			at += text[at] == '\\' && text[at + 1] ? 2 : 1;
+	}
+	return NO_COLON;
+}
+
+/*
+ * The colon that ends a part: one that is alone, or the first of three, before a name ::like this.
+ */
+static size_t find_separator(const struct reader *reader)
+{
+	size_t at = reader->at, nr;
+
+	for (;; at += nr) {
+		at = find_colons(reader, at, &nr);
+		if (at == NO_COLON || nr != 2)
+			return at;
+	}
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static int make_matcher(const struct reader *reader, size_t start, size_t end, const char *empty,
+			struct matcher **ret)
+{
+	struct matcher_error fault;
+
+	if (start == end)
+		return fail(reader, start, empty);
+	*ret = matcher_new(reader->text + start, end - start, reader->is_regex, &fault);
+	if (*ret)
+		return 0;
+	return fault.what ? fail(reader, start + fault.at, fault.what) : no_memory(reader);
+}
+
+/* Digits alone are a pid. */
+static int set_pid(const struct reader *reader, size_t start)
+{
+	struct pattern *pattern = reader->pattern;
+	const char *program = pattern->program;
+	uint64_t pid;
+
+	if (program[strspn(program, "0123456789")])
+		return 0;
+	if (number_parse(program, PID_MAX, &pid) < 0 || !pid)
+		return fail(reader, start, "this can't be a pid");
+	pattern->pid = (uint32_t)pid;
+	return 0;
+}
+
+static int set_program(struct reader *reader, size_t end)
+{
+	size_t start = reader->at, nr = 0, i;
+	char *program;
+
+	if (start == end)
+		return fail(reader, start, "nothing before this ':'");
+	program = malloc(end - start + 1);
+	if (!program)
+		return no_memory(reader);
+	reader->pattern->program = program;
+	for (i = start; i < end; i++) {
+		if (strchr("*?|", reader->text[i]))
+			return fail(reader, i, "a program is a name and no pattern");
+		i += reader->text[i] == '\\' && i + 1 < end;
+		program[nr++] = reader->text[i];
+	}
+	program[nr] = '\0';
+	reader->at = end + 1;
+	return set_pid(reader, start);
+}
+
+/* 0x and hexadecimal digits; -ENOENT: it is a name. */
+static int take_address(const struct reader *reader)
+{
+	const char *text = reader->text + reader->at;
+
+	if (!text_starts_with(text, "0x") && !text_starts_with(text, "0X"))
+		return -ENOENT;
+	if (number_parse(text, UINT64_MAX, &reader->pattern->address) < 0)
+		return fail(reader, reader->at, "not an address");
+	return 0;
+}
+
+/* Where the name ends: before `+` and a number, or at the text's end. */
+static int take_offset(const struct reader *reader, size_t *ret_end)
+{
+	struct pattern *pattern = reader->pattern;
+	const char *name = reader->text + reader->at, *plus = strrchr(name, '+');
+	bool is_hex = plus && text_starts_with(plus + 1, "0x");
+
+	*ret_end = reader->nr;
+	if (!plus || (plus > name && plus[-1] == '\\') || (reader->is_regex && !is_hex))
+		return 0;
+	if (!is_hex && (!plus[1] || plus[1 + strspn(plus + 1, "0123456789")]))
+		return 0;
+	*ret_end = (size_t)(plus - reader->text);
+	if (number_parse(plus + 1, UINT64_MAX, &pattern->offset) < 0)
+		return fail(reader, *ret_end, "not an offset");
+	if (pattern->is_return)
+		return fail(reader, *ret_end, "a return has no offset");
+	if (pattern->is_exclusion)
+		return fail(reader, *ret_end, "what is left out has no offset");
+	pattern->has_offset = true;
+	return 0;
+}
+
+/* The rest of the text, up to `end`. It may begin as ::global names do. */
+static int set_name(const struct reader *reader, size_t end)
+{
+	struct pattern *pattern = reader->pattern;
+	size_t nr_colons = strspn(reader->text + reader->at, ":");
+	int err;
+
+	if (nr_colons && nr_colons != 2)
+		return fail(reader, reader->at, "too many ':'");
+	err = make_matcher(reader, reader->at, end, "no name", &pattern->name);
+	if (err < 0)
+		return err;
+	pattern->name_text = strndup(reader->text + reader->at, end - reader->at);
+	return pattern->name_text ? 0 : no_memory(reader);
+}
+
+/* A function's name, with its offset; or an address. */
+static int read_function(const struct reader *reader)
+{
+	struct pattern *pattern = reader->pattern;
+	size_t end;
+	int err = take_address(reader);
+
+	if (err != -ENOENT)
+		return err;
+	err = take_offset(reader, &end);
+	if (!err)
+		err = set_name(reader, end);
+	if (!err && pattern->has_offset && !matcher_only_name(pattern->name))
+		return fail(reader, end, "an offset is of one function, and this is a pattern");
+	return err;
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+/* What has no program may still be meant to have one. */
+static int read_kernel(struct reader *reader)
+{
+	struct pattern *pattern = reader->pattern;
+	const char *name = reader->text + reader->at, *slash = strchr(name, '/');
+	size_t nr, colon = find_colons(reader, reader->at, &nr);
+	int err;
+
+	pattern->kind = PATTERN_KERNEL;
+	if (colon != NO_COLON && !pattern->is_any_kind) {
+		err = fail(reader, colon, "a kernel function's name has no ':'");
+		error_hint(reader->error,
+			   "functions of a program are PROGRAM:NAME, as in c:malloc");
+		return err;
+	}
+	if (slash && !pattern->is_any_kind) {
+		err = fail(reader, (size_t)(slash - reader->text),
+			   "a kernel function's name has no '/'");
+		error_hint(reader->error, "functions of a program are PATH:NAME");
+		return err;
+	}
+	err = read_function(reader);
+	if (!pattern->name)
+		pattern->is_any_kind = false;
+	return err;
+}
+
+static int read_tracepoint(struct reader *reader)
+{
+	struct pattern *pattern = reader->pattern;
+	size_t nr, colon = find_colons(reader, reader->at, &nr);
+	int err;
+
+	pattern->kind = PATTERN_TRACEPOINT;
+	if (colon != NO_COLON) {
+		err = make_matcher(reader, reader->at, colon, "nothing before this ':'",
+				   &pattern->category);
+		if (err < 0)
+			return err;
+		reader->at = colon + 1;
+		colon = find_colons(reader, reader->at, &nr);
+		if (colon != NO_COLON)
+			return fail(reader, colon,
+				    "a tracepoint is t:CATEGORY:NAME, this ':' is too many");
+	}
+	return set_name(reader, reader->nr);
+}
+
+static int read_usdt(struct reader *reader)
+{
+	struct pattern *pattern = reader->pattern;
+	size_t nr, colon = find_colons(reader, reader->at, &nr);
+	int err;
+
+	pattern->kind = PATTERN_USDT;
+	if (colon == NO_COLON)
+		return fail(reader, reader->nr,
+			    "a static probe is u:PROGRAM:NAME, and there is no ':'");
+	err = set_program(reader, colon);
+	if (err < 0)
+		return err;
+	colon = find_colons(reader, reader->at, &nr);
+	if (colon != NO_COLON) {
+		err = make_matcher(reader, reader->at, colon, "nothing before this ':'",
+				   &pattern->provider);
+		if (err < 0)
+			return err;
+		reader->at = colon + 1;
+		colon = find_colons(reader, reader->at, &nr);
+		if (colon != NO_COLON)
+			return fail(
+				reader, colon,
+				"a static probe is u:PROGRAM:PROVIDER:NAME, this ':' is too many");
+	}
+	return set_name(reader, reader->nr);
+}
+
+/* bcc's three parts: the program between the first two colons may be empty, which is the kernel. */
+static int read_place(struct reader *reader, bool has_prefix)
+{
+	struct pattern *pattern = reader->pattern;
+	size_t colon;
+	int err;
+
+	if (has_prefix && reader->text[reader->at] == ':') {
+		reader->at++;
+		return read_kernel(reader);
+	}
+	colon = find_separator(reader);
+	if (colon == NO_COLON) {
+		pattern->is_any_kind = pattern->is_exclusion && !has_prefix;
+		return read_kernel(reader);
+	}
+	pattern->kind = PATTERN_USER;
+	err = set_program(reader, colon);
+	return err < 0 ? err : read_function(reader);
+}
+
+static bool take_prefix(struct reader *reader, char letter)
+{
+	const char *text = reader->text + reader->at;
+
+	if (text[0] != letter || text[1] != ':')
+		return false;
+	reader->at += 2;
+	return true;
+}
+
+static int read_kind(struct reader *reader)
+{
+	struct pattern *pattern = reader->pattern;
+	size_t start = reader->at;
+
+	pattern->is_return = take_prefix(reader, 'r');
+	if (take_prefix(reader, 'p'))
+		return read_place(reader, true);
+	if (take_prefix(reader, 'k'))
+		return read_kernel(reader);
+	if (take_prefix(reader, 't'))
+		return pattern->is_return ? fail(reader, start, "a tracepoint has no return")
+					  : read_tracepoint(reader);
+	if (take_prefix(reader, 'u'))
+		return pattern->is_return ? fail(reader, start, "a static probe has no return")
+					  : read_usdt(reader);
+	return read_place(reader, pattern->is_return);
+}
+
+static int check_text(const struct reader *reader)
+{
+	size_t i;
+
+	if (!reader->nr)
+		return error_set(reader->error, -EINVAL, "bad pattern '': it is empty");
+	if (reader->nr > TEXT_MAX)
+		return fail(reader, TEXT_MAX, "too long");
+	for (i = 0; i < reader->nr; i++)
+		if (iscntrl((unsigned char)reader->text[i]))
+			return error_set(reader->error, -EINVAL,
+					 "bad pattern: a control character at %zu", i + 1);
+	return 0;
+}
+
+int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct error *error)
+{
+	struct pattern pattern = {0};
+	struct reader reader = {
+		.text = text,
+		.nr = strlen(text),
+		.is_regex = is_regex,
+		.pattern = &pattern,
+		.error = error,
+	};
+	int err = check_text(&reader);
+
+	if (err < 0)
+		return err;
+	pattern.is_exclusion = text[0] == '!';
+	reader.at = pattern.is_exclusion;
+	if (pattern.is_exclusion && text[1] == '!')
+		return fail(&reader, 1, "a second '!'");
+	pattern.text = strdup(text);
+	err = pattern.text ? read_kind(&reader) : no_memory(&reader);
+	if (err < 0) {
+		pattern_clear(&pattern);
+		return err;
+	}
+	*ret = pattern;
+	return 0;
+}
+
+void pattern_clear(struct pattern *pattern)
+{
+	free(pattern->text);
+	free(pattern->program);
+	free(pattern->name_text);
+	matcher_free(pattern->category);
+	matcher_free(pattern->provider);
+	matcher_free(pattern->name);
+	*pattern = (struct pattern){0};
+}

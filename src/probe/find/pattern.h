@@ -1,0 +1,64 @@
+/*
+ * What users write to say which probes they want, parsed: bcc's grammar and a little more. Pure:
+ * nothing is looked up here.
+ *
+ *	vfs_*			kernel functions; also k:vfs_*
+ *	c:malloc		a library by its short name, a program on PATH, a path, a pid
+ *	redis-server:(call*|*Read*)
+ *	p:LIB:FUNC, p::FUNC	bcc's way to write the two above; p:FUNC is p::FUNC
+ *	r:c:malloc, r:vfs_read	when it returns; r::vfs_read, r:k:vfs_read too
+ *	t:sched:sched_*		tracepoints; t:sched_*: of any category
+ *	u:LIB:PROVIDER:PROBE	static probes (USDT); u:LIB:PROBE: of any provider
+ *	c:malloc+0x1a		an instruction in a function
+ *	prog:0x401136		an address as linked; 0xffffffff81000000: of the kernel
+ *	!c:mem*			leaves out what matches; !mem*: from all patterns before and behind
+ *
+ * Names are matched whole, by a glob (`*`, `?`, `[…]`, and alternatives `(a|b)`, also nested) or by
+ * an extended regular expression (anchored at both ends, as bcc does).
+ *
+ * The program ends at the first `:` that is not one of a `::`, nor between brackets or parentheses:
+ * prog:std::*. Where it has such a colon of its own, or a `*`, `?` or `|`, a `\` goes before it.
+ * One called k, p, r, t or u is p:t:FUNC, or has a path: ./t:FUNC. An offset is `+0x…` or `+digits`
+ * at the end (with regular expressions only the former), so operator+ is a name; `\+` is never an
+ * offset.
+ */
+#ifndef STOOK_PROBE_FIND_PATTERN_H
+#define STOOK_PROBE_FIND_PATTERN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "probe/find/matcher.h"
+
+enum pattern_kind {
+	PATTERN_USER,	    /* program, name */
+	PATTERN_KERNEL,	    /* name */
+	PATTERN_TRACEPOINT, /* category, name */
+	PATTERN_USDT,	    /* program, provider, name */
+};
+
+struct pattern {
+	enum pattern_kind kind;
+	bool is_return;
+	bool is_exclusion;
+	bool is_any_kind; /* an exclusion of names wherever: !NAME; kind is PATTERN_KERNEL */
+	char *text;	  /* as it was written */
+	char *program;	  /* NULL: of the kernel; without its backslashes */
+	uint32_t pid;	  /* of a program that is a number; else 0 */
+	struct matcher *category, *provider; /* NULL: any */
+	struct matcher *name;		     /* NULL: an address */
+	char *name_text;		     /* as it was written; NULL: an address */
+	bool has_offset;		     /* then only one name fits */
+	uint64_t offset;		     /* behind the function's start */
+	uint64_t address;		     /* of name NULL */
+};
+
+/*
+ * 0, or -EINVAL with the text, what is wrong and where, counted from 1: "bad pattern 'c:(a|b': no
+ * ')' for this '(' at 3"; -ENOMEM. *ret is written only on success.
+ */
+int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct error *error);
+void pattern_clear(struct pattern *pattern);
+
+#endif

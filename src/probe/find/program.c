@@ -1,0 +1,398 @@
+/*
+ * Paths and mappings are those of other processes, perhaps in containers: they are only hints, and
+ * opened by proc/file_open. A library's short name stands for libNAME.so with any version behind it,
+ * of which the highest is taken; a file that is no library for this machine (a linker script, the
+ * 32-bit one) is passed over.
+ */
+#include "probe/find/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/number.h"
+#include "probe/find/library_folders.h"
+#include "probe/find/library_name.h"
+#include "probe/find/program_code.h"
+#include "proc/file_open.h"
+#include "proc/maps.h"
+#include "proc/process_status.h"
+#include "proc/program_file.h"
+
+#define FILES_MAX    64 /* that one name may mean */
+#define VERSIONS_MAX 64 /* of one library in one folder */
+#define USUAL_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+struct search {
+	const char *name;
+	const uint32_t *pids;
+	size_t nr_pids;
+	struct program *program;
+	struct error *error;
+	struct error unfit; /* why a program on PATH is none that can be probed; code 0: none was */
+};
+
+/* --- what was found -------------------------------------------------------------------------- */
+
+static bool is_there(const struct program *program, int fd)
+{
+	struct stat st, other;
+	size_t i;
+
+	if (fstat(fd, &st) < 0)
+		return false;
+	for (i = 0; i < program->nr; i++)
+		if (fstat(program->files[i].fd, &other) == 0 && other.st_dev == st.st_dev &&
+		    other.st_ino == st.st_ino)
+			return true;
+	return false;
+}
+
+/* Takes over fd, whatever becomes of it; root_fd stays the caller's. */
+static int take_file(struct search *search, int fd, int root_fd, const char *path)
+{
+	struct program *program = search->program;
+	cleanup_fd int own = fd, root = -1;
+	char *copy;
+
+	if (is_there(program, fd) || program->nr == FILES_MAX)
+		return 0;
+	if (root_fd >= 0) {
+		root = fcntl(root_fd, F_DUPFD_CLOEXEC, 0);
+		if (root < 0)
+			return error_set_errno(search->error, "cannot open '%s'", path);
+	}
+	copy = strdup(path);
+	if (!copy || array_reserve(&program->files, &program->capacity, program->nr + 1,
+				   sizeof(*program->files)) < 0) {
+		free(copy);
+		return error_set(search->error, -ENOMEM, "out of memory");
+	}
+	program->files[program->nr++] = (struct program_file){take_fd(&own), take_fd(&root), copy};
+	return 0;
+}
+
+/* --- a path, a process ----------------------------------------------------------------------- */
+
+/* A file that must be it. */
+static int take_only(struct search *search, int fd, int root_fd, const char *path)
+{
+	int err = program_code_check(fd, path, search->error);
+
+	if (err < 0) {
+		(void)close(fd);
+		return err;
+	}
+	return take_file(search, fd, root_fd, path);
+}
+
+static int find_own_path(struct search *search)
+{
+	cleanup_free char *path = realpath(search->name, NULL);
+	int fd;
+
+	if (!path)
+		return error_set_errno(search->error, "cannot open '%s'", search->name);
+	fd = file_open_below(-1, path);
+	if (fd == -EINVAL)
+		return error_set(search->error, fd, "'%s' is not a regular file", search->name);
+	if (fd < 0)
+		return error_set(search->error, fd, "cannot open '%s': %s", search->name,
+				 strerror(-fd));
+	return take_only(search, fd, -1, path);
+}
+
+/* A path means what the processes find there; where they find nothing, what we do. */
+static int find_path(struct search *search)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < search->nr_pids && search->name[0] == '/' && !err; i++) {
+		cleanup_fd int root = file_open_root((int32_t)search->pids[i]);
+		int fd = root < 0 ? root : file_open_below(root, search->name);
+
+		if (fd >= 0)
+			err = take_only(search, fd, root, search->name);
+	}
+	return err < 0 || search->program->nr ? err : find_own_path(search);
+}
+
+static int find_executable(struct search *search, int32_t pid)
+{
+	cleanup_fd int root = file_open_root(pid);
+	cleanup_free char *path = NULL;
+	int fd = program_file_open(pid, &path);
+
+	if (fd == -ESRCH)
+		return error_set(search->error, fd, "there is no process %d", pid);
+	if (fd == -ENOENT)
+		return error_set(
+			search->error, fd,
+			"process %d has no program: it is a thread of the kernel, or has ended",
+			pid);
+	if (fd < 0)
+		return error_set(search->error, fd, "cannot open the program of process %d: %s",
+				 pid, strerror(-fd));
+	return take_only(search, fd, root, path);
+}
+
+/* --- mapped files ---------------------------------------------------------------------------- */
+
+/* What is mapped and can't be opened, or is not for us, is passed over. */
+static int take_mapped(struct search *search, int32_t pid, const struct maps_entry *entry)
+{
+	cleanup_fd int root = file_open_root(pid);
+	int fd = file_open_mapped(&entry->id, entry->path, pid, entry->start, entry->end);
+
+	if (fd < 0)
+		return 0;
+	if (program_code_check(fd, entry->path, NULL) < 0) {
+		(void)close(fd);
+		return 0;
+	}
+	return take_file(search, fd, root, entry->path);
+}
+
+/* Takes the files of one process that fit so well. */
+static int find_mapped_of(struct search *search, int32_t pid, enum library_fit wanted)
+{
+	struct maps_entry entry;
+	struct maps maps;
+	int err;
+
+	err = maps_open(&maps, pid);
+	if (err < 0)
+		return err == -ENOENT
+			       ? error_set(search->error, -ESRCH, "there is no process %d", pid)
+			       : 0;
+	while (!err && maps_next(&maps, &entry))
+		if (entry.executable && entry.id.inode &&
+		    library_fit_of(entry.path, search->name) == wanted)
+			err = take_mapped(search, pid, &entry);
+	maps_close(&maps);
+	return err;
+}
+
+static int find_mapped(struct search *search)
+{
+	size_t i, nr_before;
+	enum library_fit fit;
+	int err = 0;
+
+	for (i = 0; i < search->nr_pids && !err; i++) {
+		nr_before = search->program->nr;
+		for (fit = 0; fit < NR_LIBRARY_FITS && !err && search->program->nr == nr_before;
+		     fit++)
+			err = find_mapped_of(search, (int32_t)search->pids[i], fit);
+	}
+	return err;
+}
+
+/* --- libraries ------------------------------------------------------------------------------- */
+
+static int compare_versions(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)b, *(char *const *)a);
+}
+
+static size_t list_versions(const struct search *search, DIR *folder, char **names)
+{
+	struct dirent *entry;
+	size_t nr = 0;
+
+	while (nr < VERSIONS_MAX && (entry = readdir(folder)))
+		if (library_is_wanted(entry->d_name, search->name) &&
+		    (names[nr] = strdup(entry->d_name)))
+			nr++;
+	qsort(names, nr, sizeof(*names), compare_versions);
+	return nr;
+}
+
+/* 1 if it is taken. */
+static int try_file(struct search *search, int root_fd, const char *path, mode_t needed)
+{
+	int fd = file_open_below(root_fd, path), err;
+	struct stat st;
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) < 0 || (st.st_mode & needed) != needed ||
+	    program_code_check(fd, path, needed ? &search->unfit : NULL) < 0) {
+		(void)close(fd);
+		return 0;
+	}
+	err = take_file(search, fd, root_fd, path);
+	return err < 0 ? err : 1;
+}
+
+static int find_library_in(struct search *search, int root_fd, const char *folder_path)
+{
+	char *names[VERSIONS_MAX], path[2 * PATH_MAX];
+	DIR *folder = program_folder_open(root_fd, folder_path);
+	size_t nr, i;
+	int found = 0;
+
+	if (!folder)
+		return 0;
+	nr = list_versions(search, folder, names);
+	(void)closedir(folder);
+	for (i = 0; i < nr; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folder_path, names[i]);
+		if (!found)
+			found = try_file(search, root_fd, path, 0);
+		free(names[i]);
+	}
+	return found;
+}
+
+static int find_library(struct search *search, int root_fd)
+{
+	struct library_folders folders = {0};
+	int found = library_folders_read(&folders, root_fd);
+	size_t i;
+
+	for (i = 0; i < folders.nr && !found; i++)
+		found = find_library_in(search, root_fd, folders.paths[i]);
+	library_folders_clear(&folders);
+	return found == -ENOMEM ? error_set(search->error, found, "out of memory") : found;
+}
+
+/* --- programs on PATH ------------------------------------------------------------------------ */
+
+static int find_in_folders(struct search *search, int root_fd, const char *list)
+{
+	char path[2 * PATH_MAX];
+	int found = 0, nr;
+
+	for (; *list && !found; list += (size_t)nr + (list[nr] == ':')) {
+		nr = (int)strcspn(list, ":");
+		if (list[0] != '/' || nr >= PATH_MAX)
+			continue;
+		(void)snprintf(path, sizeof(path), "%.*s/%s", nr, list, search->name);
+		found = try_file(search, root_fd, path, S_IXUSR);
+	}
+	return found;
+}
+
+/* Users' PATHs often lack the folders in which servers are. */
+static int find_on_path(struct search *search, int root_fd)
+{
+	const char *own = getenv("PATH");
+	int found = own ? find_in_folders(search, root_fd, own) : 0;
+
+	return found ? found : find_in_folders(search, root_fd, USUAL_PATH);
+}
+
+static int find_below(struct search *search, int root_fd)
+{
+	int found = find_library(search, root_fd);
+
+	return found ? found : find_on_path(search, root_fd);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+static int nothing_found(struct search *search)
+{
+	const char *path = getenv("PATH");
+
+	if (search->unfit.code) {
+		if (search->error)
+			*search->error = search->unfit;
+		return search->unfit.code;
+	}
+	(void)error_set(search->error, -ENOENT, "there is no library or program '%s'",
+			search->name);
+	error_hint(search->error,
+		   "looked for%s lib%s.so in the folders of /etc/ld.so.conf and /usr/lib, and for "
+		   "'%s' in %s; a path, or a process' number, will do as well",
+		   search->nr_pids ? " what the processes have mapped, for" : "", search->name,
+		   search->name, path ? path : USUAL_PATH);
+	return -ENOENT;
+}
+
+/*
+ * What is called so while it runs: its file may have another name, to which a symbolic link led, or
+ * be deleted by now.
+ */
+static int find_running(struct search *search)
+{
+	struct process_status status;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < search->nr_pids && !err; i++)
+		if (process_status_read((int32_t)search->pids[i], &status) == 0 &&
+		    !strncmp(status.comm, search->name, sizeof(status.comm) - 1))
+			err = find_executable(search, (int32_t)search->pids[i]);
+	return err;
+}
+
+static int find_name(struct search *search)
+{
+	int err = find_mapped(search);
+	size_t i;
+
+	if (err >= 0 && !search->program->nr)
+		err = find_running(search);
+
+	for (i = 0; i < search->nr_pids && err >= 0 && !search->program->nr; i++) {
+		cleanup_fd int root = file_open_root((int32_t)search->pids[i]);
+
+		if (root >= 0)
+			err = find_below(search, root);
+	}
+	if (err >= 0 && !search->program->nr)
+		err = find_below(search, -1);
+	if (err < 0)
+		return err;
+	return search->program->nr ? 0 : nothing_found(search);
+}
+
+int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
+		 struct error *error)
+{
+	struct search search = {name, pids, nr_pids, ret, error, {0}};
+	uint64_t pid;
+	int err;
+
+	if (strchr(name, '/'))
+		err = find_path(&search);
+	else if (name[0] && name[strspn(name, "0123456789")] == '\0')
+		err = number_parse(name, INT32_MAX, &pid) < 0
+			      ? error_set(error, -ESRCH, "there is no process %s", name)
+			      : find_executable(&search, (int32_t)pid);
+	else
+		err = find_name(&search);
+	if (err < 0)
+		program_clear(ret);
+	return err;
+}
+
+void program_file_clear(struct program_file *file)
+{
+	if (file->fd >= 0)
+		(void)close(file->fd);
+	if (file->root_fd >= 0)
+		(void)close(file->root_fd);
+	free(file->path);
+	*file = (struct program_file){.fd = -1, .root_fd = -1};
+}
+
+void program_clear(struct program *program)
+{
+	size_t i;
+
+	for (i = 0; i < program->nr; i++)
+		program_file_clear(&program->files[i]);
+	free(program->files);
+	*program = (struct program){0};
+}

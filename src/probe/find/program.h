@@ -1,0 +1,39 @@
+/*
+ * Which files a program's name in a pattern means:
+ *
+ *	./prog, /usr/bin/prog	a path
+ *	1234			what the process of that number executes
+ *	ssl			a library by its short name, else a program on PATH
+ *
+ * As bcc does, libraries come first. With processes given, it is what they have mapped under that
+ * name; they may have different files under one name, in containers, so there can be several.
+ */
+#ifndef STOOK_PROBE_FIND_PROGRAM_H
+#define STOOK_PROBE_FIND_PROGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct program_file {
+	int fd;	     /* for reading; a sound ELF file for this machine */
+	int root_fd; /* a handle of the root that the path is below; -1: ours */
+	char *path;
+};
+
+struct program {
+	struct program_file *files; /* each once */
+	size_t nr, capacity;
+};
+
+/*
+ * Into an empty one, at least one file. 0; -ENOENT with where it looked; -ESRCH: no such process;
+ * -ENOEXEC: a script, or code of another machine; or another negative errno.
+ */
+int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
+		 struct error *error);
+void program_clear(struct program *program);
+void program_file_clear(struct program_file *file);
+
+#endif

@@ -1,0 +1,313 @@
+/*
+ * Only the file itself says where its code lies; a debug file has the same addresses, but no bytes
+ * behind them. Names are demangled when a pattern does not fit them as they are, which takes about
+ * a microsecond each, and no more than once.
+ */
+#include "probe/find/user_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "elf/image/unwinding_code.h"
+#include "elf/image/uprobe_code.h"
+#include "elf/symbols/debug_data.h"
+#include "elf/symbols/go_functions.h"
+#include "elf/unwind/cfi_section.h"
+#include "sym/demangle.h"
+
+/* Instead of a place in the texts, where no function's name begins. */
+#define READABLE_UNKNOWN 0
+#define READABLE_NONE	 1
+#define TEXTS_START	 2
+
+static int out_of_memory(struct error *error)
+{
+	return error_set(error, -ENOMEM, "out of memory for functions");
+}
+
+/* --- opening --------------------------------------------------------------------------------- */
+
+int user_file_open(struct user_file *file, struct program_file *from, struct error *error)
+{
+	struct error why = {0};
+	struct stat st;
+	int err;
+
+	*file = (struct user_file){.from = *from};
+	*from = (struct program_file){.fd = -1, .root_fd = -1};
+	if (fstat(file->from.fd, &st) < 0)
+		err = error_set_errno(error, "cannot read '%s'", file->from.path);
+	else
+		err = elf_image_open(&file->image, file->from.fd, &why);
+	if (why.code)
+		(void)error_set(error, err, "cannot probe '%s': %s", file->from.path, why.text);
+	if (err < 0) {
+		user_file_close(file);
+		return err;
+	}
+	file->device = st.st_dev;
+	file->inode = st.st_ino;
+	file->is_go = cfi_section_is_of_go(&file->image);
+	return 0;
+}
+
+void user_file_close(struct user_file *file)
+{
+	elf_image_close(&file->image);
+	function_list_clear(&file->functions);
+	exclusions_clear(&file->exclusions);
+	free(file->readable);
+	free(file->texts);
+	free(file->choices);
+	program_file_clear(&file->from);
+	*file = (struct user_file){.from = {.fd = -1, .root_fd = -1}};
+}
+
+/* --- functions ------------------------------------------------------------------------------- */
+
+static int add_table(struct user_file *file, symbol_source *read, struct error *error)
+{
+	struct symbol_table *table = NULL;
+	struct error ignored = {0};
+	int err;
+
+	err = read(&table, &file->image, &ignored);
+	if (err == 0 && table)
+		err = function_list_add_table(&file->functions, table);
+	/* Of a file without section headers that is told only now. */
+	file->is_go |= table && read == go_functions_read;
+	symbol_table_free(table);
+	/* One that makes no sense is passed over: there may be others. */
+	return err == -ENOMEM ? out_of_memory(error) : 0;
+}
+
+int user_file_open_debug(const struct user_file *file, const struct debug_places *places)
+{
+	struct code_file code = {.fd = file->from.fd,
+				 .path = file->from.path,
+				 .root_fd = file->from.root_fd,
+				 .build_id_bytes = file->image.build_id_bytes,
+				 .debug_fd = -1};
+
+	memcpy(code.build_id, file->image.build_id, file->image.build_id_bytes);
+	return debug_files_open(places, &code, &file->image);
+}
+
+static int add_debug_file(struct user_file *file, const struct debug_places *places,
+			  struct error *error)
+{
+	cleanup_fd int fd = user_file_open_debug(file, places);
+	struct error ignored;
+	struct elf_image image;
+	int err;
+
+	if (fd < 0 || elf_image_open(&image, fd, &ignored) < 0)
+		return 0;
+	err = function_list_read(&file->functions, &image, SYMBOLS_STATIC, &ignored);
+	if (!err)
+		file->has_all_names = elf_image_has_section(&image, SHT_SYMTAB);
+	file->unwinds |= unwinding_code_is_in(&image);
+	elf_image_close(&image);
+	return err == -ENOMEM ? out_of_memory(error) : 0;
+}
+
+static int read_functions(struct user_file *file, const struct debug_places *places,
+			  struct error *error)
+{
+	struct error why = {0};
+	int err;
+
+	file->unwinds = unwinding_code_is_in(&file->image);
+	file->has_all_names = elf_image_has_section(&file->image, SHT_SYMTAB);
+	err = function_list_read(&file->functions, &file->image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC,
+				 &why);
+	if (err < 0)
+		return error_set(error, err, "cannot read the functions of '%s': %s",
+				 file->from.path, why.text);
+	if (!file->has_all_names)
+		err = add_debug_file(file, places, error);
+	if (!err && !file->has_all_names)
+		err = add_table(file, debug_data_read, error);
+	if (!err && !file->has_all_names)
+		err = add_table(file, go_functions_read, error);
+	return err;
+}
+
+int user_file_read(struct user_file *file, const struct debug_places *places, struct error *error)
+{
+	int err;
+
+	if (file->is_read)
+		return 0;
+	err = read_functions(file, places, error);
+	if (err < 0)
+		return err;
+	file->readable = calloc(file->functions.nr + 1, sizeof(*file->readable));
+	if (function_list_settle(&file->functions) < 0 || !file->readable)
+		return out_of_memory(error);
+	file->is_read = true;
+	return 0;
+}
+
+int user_file_offset(const struct user_file *file, uint64_t vaddr, uint64_t *ret_offset)
+{
+	size_t i;
+
+	for (i = 0; i < file->image.nr_segments; i++) {
+		const struct elf_segment *segment = &file->image.segments[i];
+
+		if (vaddr < segment->vaddr || vaddr - segment->vaddr >= segment->bytes)
+			continue;
+		*ret_offset = segment->offset + (vaddr - segment->vaddr);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* What is there of the code at an offset, which may be the file's end: how much. */
+static size_t read_code(const struct user_file *file, uint64_t offset,
+			uint8_t ret[UPROBE_CODE_BYTES])
+{
+	size_t nr = UPROBE_CODE_BYTES;
+
+	while (nr && elf_image_read(&file->image, offset, ret, nr) < 0)
+		nr--;
+	return nr;
+}
+
+const char *user_file_why_not(const struct user_file *file, uint64_t vaddr)
+{
+	uint8_t code[UPROBE_CODE_BYTES];
+	uint64_t offset;
+	size_t nr;
+
+	if (user_file_offset(file, vaddr, &offset) < 0)
+		return "no code of the program is there";
+	nr = read_code(file, offset, code);
+	if (uprobe_code_breaks(file->image.machine, code, nr))
+		return "the kernel takes its first instruction for another one, and would break "
+		       "the program";
+	if (uprobe_code_is_refused(file->image.machine, code, nr))
+		return "the kernel can't put a probe on its first instruction";
+	return NULL;
+}
+
+const char *user_file_why_not_inside(const struct user_file *file, uint64_t vaddr)
+{
+	uint8_t code[UPROBE_CODE_BYTES];
+	uint64_t offset;
+
+	if (user_file_offset(file, vaddr, &offset) == 0 &&
+	    uprobe_code_becomes_call(file->image.machine, code, read_code(file, offset, code)))
+		return "the kernel may make a call of this nop (Linux 6.18), which would overwrite "
+		       "what the function keeps below its stack pointer";
+	return user_file_why_not(file, vaddr);
+}
+
+int64_t user_file_list(const struct user_file *file, struct probe_list *list)
+{
+	int fd = fcntl(file->from.fd, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : probe_list_add_file(list, fd, file->from.path);
+}
+
+int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr)
+{
+	const struct listed_function *functions = file->functions.functions;
+	size_t low = 0, high = file->functions.nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions[middle].vaddr <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (!low)
+		return -ENOENT;
+	for (low--; low && functions[low - 1].vaddr == functions[low].vaddr;)
+		low--;
+	return (int64_t)low;
+}
+
+/* --- names ----------------------------------------------------------------------------------- */
+
+static bool looks_mangled(const char *name)
+{
+	return name[0] == '_' && name[1] && strchr("ZRDG", name[1]);
+}
+
+static int add_text(struct user_file *file, const char *text)
+{
+	size_t nr = strlen(text) + 1;
+
+	if (!file->nr_text_bytes)
+		file->nr_text_bytes = TEXTS_START;
+	if (file->nr_text_bytes + nr > UINT32_MAX ||
+	    array_reserve(&file->texts, &file->cap_text_bytes, file->nr_text_bytes + nr, 1) < 0)
+		return -ENOMEM;
+	memcpy(file->texts + file->nr_text_bytes, text, nr);
+	file->nr_text_bytes += nr;
+	return 0;
+}
+
+/* The full form and, behind its NUL, the one without parameters. */
+static uint32_t add_readable(struct user_file *file, const char *name)
+{
+	static const struct demangle_style full = {DEMANGLE_FULL, false},
+					   simple = {DEMANGLE_SIMPLE, false};
+	cleanup_free char *long_text = demangle(name, &full);
+	cleanup_free char *short_text = long_text ? demangle(name, &simple) : NULL;
+	size_t at = file->nr_text_bytes ? file->nr_text_bytes : TEXTS_START;
+
+	if (!long_text || add_text(file, long_text) < 0)
+		return READABLE_NONE;
+	if (add_text(file, short_text ? short_text : long_text) < 0) {
+		file->nr_text_bytes = at;
+		return READABLE_NONE;
+	}
+	return (uint32_t)at;
+}
+
+/* The name demangled, NULL if it is as it is. */
+static const char *readable_of(struct user_file *file, uint32_t function)
+{
+	const char *name = user_file_name(file, function);
+	uint32_t *at = &file->readable[function];
+
+	if (*at == READABLE_UNKNOWN)
+		*at = looks_mangled(name) ? add_readable(file, name) : READABLE_NONE;
+	return *at == READABLE_NONE ? NULL : file->texts + *at;
+}
+
+bool user_file_fits(struct user_file *file, uint32_t function, const struct matcher *matcher)
+{
+	const char *readable;
+
+	if (matcher_fits(matcher, user_file_name(file, function)))
+		return true;
+	readable = readable_of(file, function);
+	return readable && (matcher_fits(matcher, readable) ||
+			    matcher_fits(matcher, readable + strlen(readable) + 1));
+}
+
+const char *user_file_shown(struct user_file *file, uint32_t function)
+{
+	const char *readable = readable_of(file, function);
+
+	return readable ? readable : user_file_name(file, function);
+}
+
+const char *user_file_simple(struct user_file *file, uint32_t function)
+{
+	const char *readable = user_file_shown(file, function);
+
+	return readable + strlen(readable) + 1;
+}

@@ -1,0 +1,300 @@
+/*
+ * Patterns are tried once for each text, whoever has it: what fits are a few bits for each
+ * string and module, then one for each frame, and a sample's answer is made of these.
+ *
+ * Bit 2 * subject + sense is set where that criterion has something that fits.
+ */
+#include "view/filter.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "view/named_stacks.h"
+
+#define BIT(subject, sense)   ((bits_t)(1U << (2 * (subject) + (sense))))
+#define SUBJECT_BITS(subject) (BIT(subject, FILTER_WANTED) | BIT(subject, FILTER_UNWANTED))
+#define SYMBOL_BITS	      (SUBJECT_BITS(FILTER_SYMBOL) | SUBJECT_BITS(FILTER_STACK))
+#define KNOWN		      ((bits_t)(1U << 15)) /* of a string whose bits were found out */
+
+_Static_assert(2 * NR_FILTER_SUBJECTS <= 15, "a bit for each criterion, and one more");
+
+typedef uint16_t bits_t;
+
+struct matcher {
+	struct filter *filter;
+	struct profile *profile;
+	bits_t *of_string; /* as a function's name */
+	bits_t *of_comm;   /* as a thread's name; strings, too */
+	bits_t *of_module; /* and of its functions without a name */
+	bits_t *of_frame;  /* SYMBOL and MODULE: if it is the one that ran */
+};
+
+/* --- making a filter ------------------------------------------------------------------------- */
+
+int filter_add_pattern(struct filter *filter, enum filter_subject subject, enum filter_sense sense,
+		       const char *pattern, struct error *error)
+{
+	struct filter_criterion *criterion = &filter->criteria[subject][sense];
+	char why[200];
+	int code;
+
+	if (array_reserve(&criterion->regexes, &criterion->cap_regexes, criterion->nr_regexes + 1,
+			  sizeof(*criterion->regexes)) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	code = regcomp(&criterion->regexes[criterion->nr_regexes], pattern,
+		       REG_EXTENDED | REG_NOSUB);
+	if (code) {
+		(void)regerror(code, NULL, why, sizeof(why));
+		return error_set(error, -EINVAL, "%s", why);
+	}
+	criterion->nr_regexes++;
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+int filter_add_numbers(struct filter *filter, enum filter_subject subject, enum filter_sense sense,
+		       const uint32_t *numbers, size_t nr)
+{
+	struct filter_criterion *criterion = &filter->criteria[subject][sense];
+
+	if (!nr)
+		return 0;
+	if (array_reserve(&criterion->numbers, &criterion->cap_numbers, criterion->nr_numbers + nr,
+			  sizeof(*criterion->numbers)) < 0)
+		return -ENOMEM;
+	memcpy(criterion->numbers + criterion->nr_numbers, numbers, nr * sizeof(*numbers));
+	criterion->nr_numbers += nr;
+	qsort(criterion->numbers, criterion->nr_numbers, sizeof(*numbers), compare_numbers);
+	return 0;
+}
+
+static void clear_criterion(struct filter_criterion *criterion)
+{
+	size_t i;
+
+	for (i = 0; i < criterion->nr_regexes; i++)
+		regfree(&criterion->regexes[i]);
+	free(criterion->regexes);
+	free(criterion->numbers);
+	*criterion = (struct filter_criterion){0};
+}
+
+void filter_clear(struct filter *filter)
+{
+	size_t subject, sense;
+
+	for (subject = 0; subject < NR_FILTER_SUBJECTS; subject++)
+		for (sense = 0; sense < NR_FILTER_SENSES; sense++)
+			clear_criterion(&filter->criteria[subject][sense]);
+}
+
+bool filter_criterion_is_used(const struct filter_criterion *criterion)
+{
+	return criterion->nr_regexes || criterion->nr_numbers;
+}
+
+/* --- what fits ------------------------------------------------------------------------------- */
+
+static bool fits_text(const struct filter_criterion *criterion, const char *text)
+{
+	size_t i;
+
+	for (i = 0; i < criterion->nr_regexes; i++)
+		if (!regexec(&criterion->regexes[i], text, 0, NULL, 0))
+			return true;
+	return false;
+}
+
+static bits_t text_bits(const struct filter *filter, enum filter_subject subject, const char *text)
+{
+	bits_t bits = 0;
+	size_t sense;
+
+	for (sense = 0; sense < NR_FILTER_SENSES; sense++)
+		if (fits_text(&filter->criteria[subject][sense], text))
+			bits |= BIT(subject, sense);
+	return bits;
+}
+
+static bits_t number_bits(const struct filter *filter, enum filter_subject subject, int32_t number)
+{
+	uint32_t key = (uint32_t)number;
+	bits_t bits = 0;
+	size_t sense;
+
+	for (sense = 0; sense < NR_FILTER_SENSES; sense++) {
+		const struct filter_criterion *criterion = &filter->criteria[subject][sense];
+
+		if (criterion->nr_numbers &&
+		    bsearch(&key, criterion->numbers, criterion->nr_numbers, sizeof(key),
+			    compare_numbers))
+			bits |= BIT(subject, sense);
+	}
+	return bits;
+}
+
+static bits_t name_bits(const struct filter *filter, const char *name)
+{
+	return text_bits(filter, FILTER_SYMBOL, name) | text_bits(filter, FILTER_STACK, name);
+}
+
+static bits_t function_bits(struct matcher *matcher, uint32_t string, uint32_t module)
+{
+	bits_t *known = &matcher->of_string[string];
+
+	if (!string)
+		return matcher->of_module[module] & SYMBOL_BITS;
+	if (!(*known & KNOWN))
+		*known |= KNOWN |
+			  name_bits(matcher->filter, profile_string(matcher->profile, string));
+	return *known & SYMBOL_BITS;
+}
+
+static void match_modules(struct matcher *matcher)
+{
+	uint32_t i;
+
+	for (i = 0; i < profile_nr_modules(matcher->profile); i++)
+		matcher->of_module[i] =
+			text_bits(matcher->filter, FILTER_MODULE,
+				  profile_module_name(matcher->profile, i)) |
+			name_bits(matcher->filter, named_stacks_no_name(matcher->profile, i));
+}
+
+/* Of the functions in a frame the innermost one ran; all of them are on the stack. */
+static bits_t frame_bits(struct matcher *matcher, const struct frame *frame)
+{
+	const struct code_line *lines =
+		frame->nr_lines ? profile_lines(matcher->profile, frame) : NULL;
+	bits_t bits = matcher->of_module[frame->module] & SUBJECT_BITS(FILTER_MODULE);
+	size_t i;
+
+	if (!lines)
+		return bits | function_bits(matcher, frame->function, frame->module);
+	bits |= function_bits(matcher, lines[0].function, frame->module);
+	for (i = 1; i < frame->nr_lines; i++)
+		bits |= function_bits(matcher, lines[i].function, frame->module) &
+			SUBJECT_BITS(FILTER_STACK);
+	return bits;
+}
+
+static int matcher_init(struct matcher *matcher, struct filter *filter, struct profile *profile)
+{
+	size_t nr_frames = profile_nr_frames(profile);
+	uint32_t i;
+
+	*matcher = (struct matcher){.filter = filter, .profile = profile};
+	matcher->of_string = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
+	matcher->of_comm = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
+	matcher->of_module = calloc(profile_nr_modules(profile) + 1, sizeof(bits_t));
+	matcher->of_frame = calloc(nr_frames + 1, sizeof(bits_t));
+	if (!matcher->of_string || !matcher->of_comm || !matcher->of_module || !matcher->of_frame)
+		return -ENOMEM;
+	match_modules(matcher);
+	for (i = 0; i < nr_frames; i++)
+		matcher->of_frame[i] = frame_bits(matcher, profile_frame(profile, i));
+	return 0;
+}
+
+static void matcher_clear(struct matcher *matcher)
+{
+	free(matcher->of_string);
+	free(matcher->of_comm);
+	free(matcher->of_module);
+	free(matcher->of_frame);
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
+
+static bits_t stack_bits(const struct matcher *matcher, const struct sample *sample)
+{
+	const uint32_t *frames = profile_sample_frames(matcher->profile, sample);
+	bits_t bits = 0;
+	size_t i;
+
+	if (!sample->nr_frames)
+		return 0;
+	for (i = 0; i < sample->nr_frames; i++)
+		bits |= matcher->of_frame[frames[i]];
+	return (bits & SUBJECT_BITS(FILTER_STACK)) |
+	       (matcher->of_frame[frames[0]] & (bits_t)~SUBJECT_BITS(FILTER_STACK));
+}
+
+static bits_t comm_bits(struct matcher *matcher, uint32_t string)
+{
+	bits_t *known = &matcher->of_comm[string];
+
+	if (!(*known & KNOWN))
+		*known = KNOWN | text_bits(matcher->filter, FILTER_COMM,
+					   profile_string(matcher->profile, string));
+	return *known & SUBJECT_BITS(FILTER_COMM);
+}
+
+static bits_t sample_bits(struct matcher *matcher, const struct sample *sample)
+{
+	return comm_bits(matcher, sample->labels.comm) | stack_bits(matcher, sample) |
+	       number_bits(matcher->filter, FILTER_PID, sample->labels.pid) |
+	       number_bits(matcher->filter, FILTER_TID, sample->labels.tid);
+}
+
+/* Whether all criteria let a sample of these bits pass; each that does counts it. */
+static bool passes(struct filter *filter, bits_t bits, uint64_t count)
+{
+	bool all = true;
+	size_t subject, sense;
+
+	for (subject = 0; subject < NR_FILTER_SUBJECTS; subject++)
+		for (sense = 0; sense < NR_FILTER_SENSES; sense++) {
+			struct filter_criterion *criterion = &filter->criteria[subject][sense];
+			bool fits = bits & BIT(subject, sense);
+
+			if (!filter_criterion_is_used(criterion))
+				continue;
+			if (fits == (sense == FILTER_WANTED))
+				criterion->passed += count;
+			else
+				all = false;
+		}
+	return all;
+}
+
+static bool is_used(const struct filter *filter)
+{
+	size_t subject, sense;
+
+	for (subject = 0; subject < NR_FILTER_SUBJECTS; subject++)
+		for (sense = 0; sense < NR_FILTER_SENSES; sense++)
+			if (filter_criterion_is_used(&filter->criteria[subject][sense]))
+				return true;
+	return false;
+}
+
+int filter_apply(struct filter *filter, struct profile *profile, uint64_t *ret_dropped)
+{
+	cleanup(matcher_clear) struct matcher matcher = {0};
+	uint64_t before = profile_total(profile);
+	size_t nr = profile_nr_samples(profile);
+	uint32_t i;
+
+	if (is_used(filter)) {
+		if (matcher_init(&matcher, filter, profile) < 0)
+			return -ENOMEM;
+		for (i = 0; i < nr; i++) {
+			const struct sample *sample = profile_sample(profile, i);
+
+			if (!passes(filter, sample_bits(&matcher, sample), sample->count))
+				profile_drop_sample(profile, i);
+		}
+	}
+	*ret_dropped = before - profile_total(profile);
+	return 0;
+}

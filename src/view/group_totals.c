@@ -1,0 +1,409 @@
+/*
+ * Places and labels are interned apart: each frame is mapped to its places once, each sample to its
+ * labels. Samples are then counted set of labels by set of labels, so that the group of a place is
+ * found by the place's number alone, and a frame of a sample costs one look, however many keys
+ * there are.
+ */
+#include "view/group_totals.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "view/group_likeness.h"
+#include "view/group_totals_order.h"
+#include "base/number_index.h"
+
+#define NO_GROUP UINT32_MAX
+
+/* The places of all frames, each frame's in a row, innermost first; each sample's labels. */
+struct counting {
+	const struct profile *profile;
+	const struct group_totals_style *style;
+	struct group_totals *totals;
+
+	struct group_likeness likeness;
+	struct group_place *places;
+	size_t nr_places, cap_places;
+	struct number_index place_index;
+	uint32_t *first_of_frame; /* in place_of; one more than there are frames */
+	uint32_t *place_of;
+	size_t nr_place_of, cap_place_of;
+
+	struct group_labels *labels;
+	size_t nr_labels, cap_labels;
+	struct number_index label_index;
+	uint32_t *labels_of_sample;
+	uint32_t *samples; /* sorted by their labels */
+
+	uint32_t *group_of_place; /* with the labels of now */
+	uint32_t *used_places;	  /* those that have a group */
+	size_t nr_used;
+};
+
+static bool has_key(const struct counting *counting, enum group_key key)
+{
+	return counting->style->keys & GROUP_BIT(key);
+}
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+static uint64_t hash_place(const struct group_place *place)
+{
+	uint64_t hash = hash_u64((uint64_t)place->function << 32 | place->module);
+
+	hash = hash_add(hash, (uint64_t)place->file << 32 | place->line);
+	return hash;
+}
+
+static bool same_place(const struct group_place *a, const struct group_place *b)
+{
+	return a->function == b->function && a->module == b->module && a->file == b->file &&
+	       a->line == b->line;
+}
+
+/* Whether these kinds of functions are told apart; of categories it is only whether in the kernel. */
+static bool is_other_kind(const struct counting *counting, enum group_kind a, enum group_kind b)
+{
+	if (has_key(counting, GROUP_KIND))
+		return a != b;
+	return counting->style->tell_kernel_apart &&
+	       (a == GROUP_KIND_KERNEL) != (b == GROUP_KIND_KERNEL);
+}
+
+static int64_t intern_place(struct counting *counting, const struct group_place *place)
+{
+	uint64_t hash = hash_place(place);
+	struct group_place *known;
+	size_t probe = 0;
+	uint32_t number;
+
+	while (number_index_next(&counting->place_index, hash, &probe, &number)) {
+		known = &counting->places[number];
+		if (!same_place(known, place) || is_other_kind(counting, known->kind, place->kind))
+			continue;
+		if (known->kind != place->kind)
+			known->kind = GROUP_KIND_SEVERAL;
+		return number;
+	}
+	if (number_index_reserve(&counting->place_index) < 0 ||
+	    array_reserve(&counting->places, &counting->cap_places, counting->nr_places + 1,
+			  sizeof(*counting->places)) < 0)
+		return -ENOMEM;
+	counting->places[counting->nr_places] = *place;
+	number_index_add(&counting->place_index, hash, (uint32_t)counting->nr_places);
+	return (int64_t)counting->nr_places++;
+}
+
+static enum group_kind kind_of(const struct profile *profile, const struct frame *frame)
+{
+	if (frame->kind == FRAME_KERNEL)
+		return GROUP_KIND_KERNEL;
+	if (profile_module(profile, frame->module)->kind == MODULE_RUN_TIME)
+		return GROUP_KIND_RUN_TIME;
+	return GROUP_KIND_USER;
+}
+
+static struct group_place place_of_line(const struct counting *counting, const struct frame *frame,
+					const struct code_line *line)
+{
+	struct group_place place = {0};
+
+	if (has_key(counting, GROUP_MODULE))
+		place.module = counting->likeness.modules[frame->module];
+	if (has_key(counting, GROUP_FUNCTION))
+		place.function =
+			group_likeness_function(&counting->likeness, line->function, place.module);
+	if (has_key(counting, GROUP_FUNCTION) || has_key(counting, GROUP_KIND))
+		place.kind = kind_of(counting->profile, frame);
+	if (has_key(counting, GROUP_LINE)) {
+		place.file = line->file;
+		place.line = line->line;
+	}
+	return place;
+}
+
+static int map_frame(struct counting *counting, uint32_t number)
+{
+	const struct frame *frame = profile_frame(counting->profile, number);
+	const struct code_line alone = {.function = frame->function};
+	const struct code_line *lines =
+		frame->nr_lines ? profile_lines(counting->profile, frame) : &alone;
+	size_t nr = frame->nr_lines ? frame->nr_lines : 1, i;
+
+	if (array_reserve(&counting->place_of, &counting->cap_place_of, counting->nr_place_of + nr,
+			  sizeof(*counting->place_of)) < 0)
+		return -ENOMEM;
+	counting->first_of_frame[number] = (uint32_t)counting->nr_place_of;
+	for (i = 0; i < nr; i++) {
+		const struct group_place place = place_of_line(counting, frame, &lines[i]);
+		int64_t interned = intern_place(counting, &place);
+
+		if (interned < 0)
+			return -ENOMEM;
+		counting->place_of[counting->nr_place_of++] = (uint32_t)interned;
+	}
+	return 0;
+}
+
+static int map_frames(struct counting *counting)
+{
+	size_t nr = profile_nr_frames(counting->profile), i;
+
+	if (group_likeness_init(&counting->likeness, counting->profile) < 0)
+		return -ENOMEM;
+	counting->first_of_frame = calloc(nr + 1, sizeof(*counting->first_of_frame));
+	if (!counting->first_of_frame)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		if (map_frame(counting, (uint32_t)i) < 0)
+			return -ENOMEM;
+	counting->first_of_frame[nr] = (uint32_t)counting->nr_place_of;
+	counting->group_of_place =
+		malloc((counting->nr_places + 1) * sizeof(*counting->group_of_place));
+	counting->used_places = calloc(counting->nr_places + 1, sizeof(*counting->used_places));
+	if (!counting->group_of_place || !counting->used_places)
+		return -ENOMEM;
+	for (i = 0; i < counting->nr_places; i++)
+		counting->group_of_place[i] = NO_GROUP;
+	return 0;
+}
+
+/* --- labels ---------------------------------------------------------------------------------- */
+
+static struct group_labels labels_of(const struct counting *counting, uint32_t number)
+{
+	const struct sample_labels *has = &profile_sample(counting->profile, number)->labels;
+	struct group_labels labels = {0};
+
+	if (has_key(counting, GROUP_COMM))
+		labels.comm = has->comm;
+	if (has_key(counting, GROUP_CGROUP))
+		labels.cgroup = has->cgroup;
+	if (has_key(counting, GROUP_PID))
+		labels.pid = has->pid;
+	if (has_key(counting, GROUP_TID))
+		labels.tid = has->tid;
+	if (has_key(counting, GROUP_CPU))
+		labels.cpu = has->cpu;
+	if (has_key(counting, GROUP_CATEGORY))
+		labels.category = counting->style->category_of_sample[number];
+	return labels;
+}
+
+static bool same_labels(const struct group_labels *a, const struct group_labels *b)
+{
+	return a->comm == b->comm && a->cgroup == b->cgroup && a->pid == b->pid &&
+	       a->tid == b->tid && a->cpu == b->cpu && a->category == b->category;
+}
+
+static int64_t intern_labels(struct counting *counting, const struct group_labels *labels)
+{
+	uint64_t hash = hash_bytes(labels, sizeof(*labels));
+	size_t probe = 0;
+	uint32_t number;
+
+	while (number_index_next(&counting->label_index, hash, &probe, &number))
+		if (same_labels(&counting->labels[number], labels))
+			return number;
+	if (number_index_reserve(&counting->label_index) < 0 ||
+	    array_reserve(&counting->labels, &counting->cap_labels, counting->nr_labels + 1,
+			  sizeof(*counting->labels)) < 0)
+		return -ENOMEM;
+	counting->labels[counting->nr_labels] = *labels;
+	number_index_add(&counting->label_index, hash, (uint32_t)counting->nr_labels);
+	return (int64_t)counting->nr_labels++;
+}
+
+/*
+ * Sorts the samples by their labels, counting. first has room for one more than there are labels.
+ */
+static void sort_samples(struct counting *counting, size_t *first)
+{
+	size_t nr = profile_nr_samples(counting->profile), i;
+
+	for (i = 0; i < nr; i++)
+		first[counting->labels_of_sample[i] + 1]++;
+	for (i = 0; i < counting->nr_labels; i++)
+		first[i + 1] += first[i];
+	for (i = 0; i < nr; i++)
+		counting->samples[first[counting->labels_of_sample[i]]++] = (uint32_t)i;
+}
+
+static int map_samples(struct counting *counting)
+{
+	size_t nr = profile_nr_samples(counting->profile), i;
+	cleanup_free size_t *first = NULL;
+
+	counting->labels_of_sample = calloc(nr + 1, sizeof(*counting->labels_of_sample));
+	counting->samples = calloc(nr + 1, sizeof(*counting->samples));
+	if (!counting->labels_of_sample || !counting->samples)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		const struct group_labels labels = labels_of(counting, (uint32_t)i);
+		int64_t number = intern_labels(counting, &labels);
+
+		if (number < 0)
+			return -ENOMEM;
+		counting->labels_of_sample[i] = (uint32_t)number;
+	}
+	first = calloc(counting->nr_labels + 2, sizeof(*first));
+	if (!first)
+		return -ENOMEM;
+	sort_samples(counting, first);
+	return 0;
+}
+
+/* --- counting -------------------------------------------------------------------------------- */
+
+static int64_t add_group(struct group_totals *totals, const struct group_place *place,
+			 const struct group_labels *labels)
+{
+	if (array_reserve(&totals->groups, &totals->cap, totals->nr + 1, sizeof(*totals->groups)) <
+	    0)
+		return -ENOMEM;
+	totals->groups[totals->nr] = (struct group_total){.place = *place, .labels = *labels};
+	return (int64_t)totals->nr++;
+}
+
+/* The group of a place, with the labels of now; NULL when out of memory. */
+static struct group_total *group_at(struct counting *counting, uint32_t place,
+				    const struct group_labels *labels)
+{
+	if (counting->group_of_place[place] == NO_GROUP) {
+		int64_t group = add_group(counting->totals, &counting->places[place], labels);
+
+		if (group < 0)
+			return NULL;
+		counting->group_of_place[place] = (uint32_t)group;
+		counting->used_places[counting->nr_used++] = place;
+	}
+	return &counting->totals->groups[counting->group_of_place[place]];
+}
+
+static int count_places(struct counting *counting, uint32_t number)
+{
+	const struct sample *sample = profile_sample(counting->profile, number);
+	const struct group_labels *labels = &counting->labels[counting->labels_of_sample[number]];
+	const uint32_t *frames = profile_sample_frames(counting->profile, sample);
+	size_t i, k;
+
+	if (!sample->nr_frames)
+		counting->totals->no_frames_count += sample->count;
+	for (i = 0; i < sample->nr_frames; i++) {
+		size_t first = counting->first_of_frame[frames[i]];
+
+		for (k = first; k < counting->first_of_frame[frames[i] + 1]; k++) {
+			struct group_total *group =
+				group_at(counting, counting->place_of[k], labels);
+
+			if (!group)
+				return -ENOMEM;
+			if (!i && k == first)
+				group->self += sample->count;
+			if (group->last_sample == number + 1)
+				continue;
+			group->last_sample = number + 1;
+			group->total += sample->count;
+		}
+	}
+	return 0;
+}
+
+static void forget_groups(struct counting *counting)
+{
+	size_t i;
+
+	for (i = 0; i < counting->nr_used; i++)
+		counting->group_of_place[counting->used_places[i]] = NO_GROUP;
+	counting->nr_used = 0;
+}
+
+static int count_with_places(struct counting *counting)
+{
+	uint32_t labels = 0;
+	size_t i;
+
+	for (i = 0; i < profile_nr_samples(counting->profile); i++) {
+		uint32_t number = counting->samples[i];
+
+		if (!profile_sample(counting->profile, number)->count)
+			continue;
+		if (counting->labels_of_sample[number] != labels)
+			forget_groups(counting);
+		labels = counting->labels_of_sample[number];
+		if (count_places(counting, number) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int count_labels(struct counting *counting)
+{
+	static const struct group_place nowhere = {0};
+	size_t i;
+
+	for (i = 0; i < counting->nr_labels; i++)
+		if (add_group(counting->totals, &nowhere, &counting->labels[i]) < 0)
+			return -ENOMEM;
+	for (i = 0; i < profile_nr_samples(counting->profile); i++) {
+		struct group_total *group =
+			&counting->totals->groups[counting->labels_of_sample[i]];
+
+		group->self += profile_sample(counting->profile, (uint32_t)i)->count;
+		group->total = group->self;
+	}
+	return 0;
+}
+
+static int count_all(struct counting *counting)
+{
+	if (map_samples(counting) < 0)
+		return -ENOMEM;
+	if (!(counting->style->keys & GROUP_PLACE_KEYS))
+		return count_labels(counting);
+	if (map_frames(counting) < 0)
+		return -ENOMEM;
+	return count_with_places(counting);
+}
+
+static void counting_clear(struct counting *counting)
+{
+	group_likeness_clear(&counting->likeness);
+	free(counting->places);
+	number_index_clear(&counting->place_index);
+	free(counting->first_of_frame);
+	free(counting->place_of);
+	free(counting->labels);
+	number_index_clear(&counting->label_index);
+	free(counting->labels_of_sample);
+	free(counting->samples);
+	free(counting->group_of_place);
+	free(counting->used_places);
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+int group_totals_init(struct group_totals *totals, const struct profile *profile,
+		      const struct group_totals_style *style)
+{
+	cleanup(counting_clear) struct counting counting = {
+		.profile = profile, .style = style, .totals = totals};
+
+	*totals = (struct group_totals){0};
+	if (count_all(&counting) < 0) {
+		group_totals_clear(totals);
+		return -ENOMEM;
+	}
+	group_totals_sort(totals, profile, style->by_total);
+	return 0;
+}
+
+void group_totals_clear(struct group_totals *totals)
+{
+	free(totals->groups);
+	*totals = (struct group_totals){0};
+}

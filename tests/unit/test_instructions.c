@@ -1,0 +1,172 @@
+/* elf/image/instructions: one of each shape; tests/replay/instructions.sh has millions. */
+#include "elf/image/instructions.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "unit/test.h"
+#include "unit/tiny_elf.h"
+
+/* The string's length is what is wanted. */
+struct instruction {
+	const char *bytes;
+	size_t nr;
+};
+
+#define IS(bytes)                        \
+	{                                \
+		bytes, sizeof(bytes) - 1 \
+	}
+
+static const struct instruction instructions[] = {
+	IS("\x90"),					/* nop */
+	IS("\xc3"),					/* ret */
+	IS("\xf3\xc3"),					/* repz ret */
+	IS("\xf3\x0f\x1e\xfa"),				/* endbr64 */
+	IS("\x55"),					/* push %rbp */
+	IS("\x41\x57"),					/* push %r15 */
+	IS("\x48\x89\xe5"),				/* mov %rsp,%rbp */
+	IS("\x48\x83\xec\x10"),				/* sub $0x10,%rsp */
+	IS("\x48\x81\xec\x00\x10\x00\x00"),		/* sub $0x1000,%rsp */
+	IS("\x66\x81\xf9\x34\x12"),			/* cmp $0x1234,%cx */
+	IS("\x66\x48\x81\xf9\x34\x12\x00\x00"),		/* 66 cmp $0x1234,%rcx */
+	IS("\x8b\x04\x24"),				/* mov (%rsp),%eax */
+	IS("\x8b\x45\xfc"),				/* mov -4(%rbp),%eax */
+	IS("\x8b\x85\x00\xff\xff\xff"),			/* mov -0x100(%rbp),%eax */
+	IS("\x8b\x05\x00\x00\x00\x00"),			/* mov 0(%rip),%eax */
+	IS("\x8b\x04\x25\x00\x00\x00\x00"),		/* mov 0x0,%eax */
+	IS("\x8b\x44\x24\x08"),				/* mov 8(%rsp),%eax */
+	IS("\x8b\x84\x24\x00\x01\x00\x00"),		/* mov 0x100(%rsp),%eax */
+	IS("\x8b\x04\x8d\x00\x00\x00\x00"),		/* mov 0(,%rcx,4),%eax */
+	IS("\x67\x8b\x00"),				/* mov (%eax),%eax */
+	IS("\xb8\x01\x00\x00\x00"),			/* mov $1,%eax */
+	IS("\x66\xb8\x01\x00"),				/* mov $1,%ax */
+	IS("\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08"), /* movabs $…,%rax */
+	IS("\x48\xa1\x01\x02\x03\x04\x05\x06\x07\x08"), /* movabs …,%rax */
+	IS("\x67\xa1\x01\x02\x03\x04"),			/* addr32 mov …,%eax */
+	IS("\xc8\x10\x00\x00"),				/* enter $0x10,$0 */
+	IS("\xc2\x08\x00"),				/* ret $8 */
+	IS("\xe8\x00\x00\x00\x00"),			/* call */
+	IS("\x66\x66\x48\xe8\x00\x00\x00\x00"),		/* data16 data16 rex.W call */
+	IS("\xe9\x00\x00\x00\x00"),			/* jmp */
+	IS("\xeb\x00"),					/* jmp */
+	IS("\x0f\x84\x00\x00\x00\x00"),			/* je */
+	IS("\xf2\xff\x25\x00\x00\x00\x00"),		/* bnd jmp *0(%rip) */
+	IS("\x3e\xff\xe0"),				/* notrack jmp *%rax */
+	IS("\x68\x00\x00\x00\x00"),			/* push $0 */
+	IS("\x6a\x00"),					/* push $0 */
+	IS("\x69\xc0\x01\x00\x00\x00"),			/* imul $1,%eax,%eax */
+	IS("\xf6\x07\x01"),				/* testb $1,(%rdi) */
+	IS("\xf6\x1f"),					/* negb (%rdi) */
+	IS("\xf7\xc7\x00\x00\x00\x01"),			/* test $0x1000000,%edi */
+	IS("\x66\xf7\x07\x00\x01"),			/* testw $0x100,(%rdi) */
+	IS("\xf7\xd8"),					/* neg %eax */
+	IS("\x64\x48\x8b\x04\x25\x28\x00\x00\x00"),	/* mov %fs:0x28,%rax */
+	IS("\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"), /* cs nopw 0(%rax,%rax,1) */
+	IS("\xf0\x48\x0f\xb1\x17"),			/* lock cmpxchg %rdx,(%rdi) */
+	IS("\x0f\x05"),					/* syscall */
+	IS("\x0f\xa2"),					/* cpuid */
+	IS("\x0f\x20\xc0"),				/* mov %cr0,%rax */
+	IS("\x0f\x20\x04"),				/* the same: no address whatever it says */
+	IS("\x0f\xba\xe0\x07"),				/* bt $7,%eax */
+	IS("\x66\x0f\x70\xc0\x1b"),			/* pshufd $0x1b,%xmm0,%xmm0 */
+	IS("\x66\x0f\x38\x00\xc1"),			/* pshufb %xmm1,%xmm0 */
+	IS("\x66\x0f\x3a\x0f\xc1\x08"),			/* palignr $8,%xmm1,%xmm0 */
+	IS("\x0f\x0f\xc1\x9e"),				/* pfadd %mm1,%mm0 */
+	IS("\xdd\x05\x00\x00\x00\x00"),			/* fldl 0(%rip) */
+	IS("\x9b"),					/* fwait */
+	IS("\xc7\xf8\x00\x00\x00\x00"),			/* xbegin */
+	IS("\xc5\xf8\x77"),				/* vzeroupper */
+	IS("\xc5\xfe\x6f\x07"),				/* vmovdqu (%rdi),%ymm0 */
+	IS("\xc5\xf9\x73\xd8\x08"),			/* vpsrldq $8,%xmm0,%xmm0 */
+	IS("\xc4\xe2\x7d\x58\x05\x00\x00\x00\x00"),	/* vpbroadcastd 0(%rip),%ymm0 */
+	IS("\xc4\xe3\x7d\x39\xc1\x01"),			/* vextracti128 $1,%ymm0,%xmm1 */
+	IS("\xc4\xe2\x78\xf2\xc1"),			/* andn %ecx,%eax,%eax */
+	IS("\x64\xc5\xfe\x6f\x07"),			/* vmovdqu %fs:(%rdi),%ymm0 */
+	IS("\x62\xf1\xfe\x48\x6f\x47\x01"),		/* vmovdqu64 0x40(%rdi),%zmm0 */
+	IS("\x62\xf3\x75\x48\x25\xc2\xff"),		/* vpternlogd $-1,%zmm2,%zmm1,%zmm0 */
+	IS("\x62\xf1\x75\x48\x72\xd0\x07"),		/* vpsrld $7,%zmm0,%zmm1 */
+	IS("\x62\xf5\x74\x48\x58\xc2"),			/* vaddph %zmm2,%zmm1,%zmm0 */
+	IS("\x62\xf6\x75\x48\x98\xc2"),			/* vfmadd132ph %zmm2,%zmm1,%zmm0 */
+	IS("\x8f\xe8\x78\xc2\xec\x0e"),			/* vprotd $0xe,%xmm4,%xmm5 */
+	IS("\x8f\xe9\x78\x9b\xc1"),			/* vpshaq … */
+	IS("\x8f\xea\x78\x10\xc1\x00\x00\x00\x00"),	/* bextr $0,%ecx,%eax */
+	IS("\x8f\x45\x08"),				/* pop 8(%rbp) */
+	IS("\x66\x66\x66\x66\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"),	    /* nopw, padded */
+	IS("\x2e\x2e\x2e\x2e\x2e\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08"), /* 15 bytes */
+};
+
+static const struct instruction none[] = {
+	IS("\x06"),				    /* push %es */
+	IS("\x60"),				    /* pusha */
+	IS("\x9a\x00\x00\x00\x00\x00\x00\x00\x00"), /* lcall */
+	IS("\xd5\x00\x00\x00\x00\x00"),		    /* REX2 */
+	IS("\x0f\x04\x00\x00\x00\x00"),		    /* nothing */
+	IS("\x66\xc5\xfe\x6f\x07"),		    /* prefixes before VEX */
+	IS("\x48\xc5\xfe\x6f\x07"),		    /* */
+	IS("\xf0\x62\xf1\xfe\x48\x6f\x47\x01"),	    /* */
+	IS("\xc4\xe7\x7d\x39\xc1\x01"),		    /* map 7 */
+	IS("\x66\x0f\x78\xc0\x01\x02"),		    /* extrq */
+	IS("\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66"), /* endless */
+	IS("\x2e\x2e\x2e\x2e\x2e\x2e\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08"), /* 16 bytes */
+};
+
+static size_t length_of(const void *bytes, size_t nr)
+{
+	return instruction_length(EM_X86_64, test_guarded(bytes, nr), nr);
+}
+
+TEST(instruction_length_of_each_shape)
+{
+	size_t i, shorter;
+
+	for (i = 0; i < ARRAY_SIZE(instructions); i++) {
+		const struct instruction *instruction = &instructions[i];
+		char longer[32] = "";
+
+		memcpy(longer, instruction->bytes, instruction->nr);
+		CHECK_EQ(length_of(longer, sizeof(longer)), instruction->nr);
+		CHECK_EQ(length_of(instruction->bytes, instruction->nr), instruction->nr);
+		for (shorter = 0; shorter < instruction->nr; shorter++)
+			CHECK_EQ(length_of(instruction->bytes, shorter), 0);
+	}
+}
+
+TEST(instruction_length_of_none)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(none); i++)
+		CHECK_EQ(length_of(none[i].bytes, none[i].nr), 0);
+}
+
+/* REX counts only in front of the opcode. */
+TEST(instruction_length_of_a_rex_that_does_not_count)
+{
+	CHECK_EQ(length_of("\x48\x66\xb8\x01\x00\x00\x00", 7), 5);
+	CHECK_EQ(length_of("\x48\x41\xb8\x01\x00\x00\x00\x00", 8), 7);
+}
+
+TEST(instruction_length_of_any_bytes)
+{
+	uint8_t bytes[INSTRUCTION_MAX_BYTES + 1];
+	uint64_t state = 4;
+	size_t round, nr, i;
+
+	for (round = 0; round < 2000; round++) { /* each has a guard page of its own */
+		nr = tiny_random(&state) % sizeof(bytes);
+		for (i = 0; i < nr; i++)
+			bytes[i] = (uint8_t)tiny_random(&state);
+		CHECK(length_of(bytes, nr) <= nr);
+	}
+}
+
+TEST(instruction_length_of_other_machines)
+{
+	const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
+
+	CHECK_EQ(instruction_length(EM_AARCH64, nop, 4), 4);
+	CHECK_EQ(instruction_length(EM_AARCH64, nop, 3), 0);
+	CHECK_EQ(instruction_length(EM_RISCV, nop, 4), 0);
+}
