@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "cmd/options/quiet_option.h"
 
 #define MAX_ROWS 1000000

@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "bpf/wire.h"
 
 #define MAX_CPUS 65536

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "cmd/options/label_keys.h"
 #include "cmd/options/quiet_option.h"
 #include "profile/profile.h"

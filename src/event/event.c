@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/number.h"
+#include "base/text.h"
 
 struct named {
 	const char *name;

@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/number.h"
+#include "base/text.h"
 
 /* All functions of a kernel with many modules take some 5 MB. */
 #define FILE_MAX_BYTES (64u << 20)

@@ -25,7 +25,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "collect/unwind/unwinder.h"
 #include "judges.h"
 #include "proc/process_table.h"

@@ -24,7 +24,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "elf/image/elf_image.h"
 #include "elf/symbols/symbol_table.h"
 

@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "elf/image/elf_image.h"
 #include "elf/unwind/unwind_cache.h"
 #include "elf/unwind/unwind_rows.h"

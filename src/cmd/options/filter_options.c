@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "cmd/complain.h"
 #include "format/text/amount.h"
 

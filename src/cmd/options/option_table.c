@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/text.h"
 
 #define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: this + i */
 #define HELP_VALUE	1000

@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "bpf/wire.h"
 #include "cmd/options/label_keys.h"
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/number.h"
+#include "base/text.h"
 
 /* Each target is watched by a descriptor: of both kinds they fit into SESSION_MAX_CALLER_FDS. */
 #define MAX_TARGETS 500

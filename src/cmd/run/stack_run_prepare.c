@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "cmd/complain.h"
 #include "kernel/preflight.h"
 #include "kernel/privileges.h"

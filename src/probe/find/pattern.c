@@ -14,7 +14,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/number.h"
 #include "base/text.h"
 
 #define PID_MAX	  4194304 /* the kernel's PID_MAX_LIMIT */

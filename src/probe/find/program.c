@@ -17,7 +17,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/number.h"
+#include "base/text.h"
 #include "probe/find/library_folders.h"
 #include "probe/find/library_name.h"
 #include "probe/find/program_code.h"

@@ -1,5 +1,5 @@
-/* Parsing of numbers; see number.h. strtoull alone takes signs, blanks and overflow too kindly. */
-#include "base/number.h"
+/* Numbers are parsed by hand: strtoull() alone accepts signs, blanks and overflow. */
+#include "base/text.h"
 
 #include <ctype.h>
 #include <errno.h>

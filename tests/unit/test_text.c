@@ -1,4 +1,4 @@
-/* base/number: strict parsing of numbers, durations and lists. */
+/* base/text: strict parsing of numbers, durations and lists. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
+#include "base/text.h"
 
 #define UNTOUCHED 0x5555
 
