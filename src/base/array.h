@@ -13,13 +13,62 @@
 #define STOOK_BASE_ARRAY_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+
+/*
+ * Binary search: the first i in [0, nr) for which the condition, an expression with i, is true; nr
+ * if there is none. From the first one on it must be true for all.
+ *
+ *	i = array_first(nr_items, i, items[i].start > address);
+ */
+#define array_first(nr, i, condition)                         \
+	({                                                    \
+		size_t low_ = 0, high_ = (nr);                \
+		while (low_ < high_) {                        \
+			size_t i = low_ + (high_ - low_) / 2; \
+			if (condition)                        \
+				high_ = i;                    \
+			else                                  \
+				low_ = i + 1;                 \
+		}                                             \
+		low_;                                         \
+	})
 
 /* Makes room for `nr` items; items_pointer is the address of the pointer. 0 or -ENOMEM. */
 int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
 
 /* Gives back the room behind `nr` items. If that fails, the array is merely larger. */
 void array_shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
+
+/*
+ * Binary search in items sorted by a number, a uint64_t at `offset` in each: how many of them have
+ * a number below the key. That is the place of the first one that has the key or more.
+ */
+static inline size_t array_nr_below(const void *items, size_t nr, size_t item_bytes, size_t offset,
+				    uint64_t key)
+{
+	size_t low = 0, high = nr;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		uint64_t number;
+
+		memcpy(&number, (const char *)items + middle * item_bytes + offset, sizeof(number));
+		if (number < key)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The same by the name of a member; and how many have a number up to the key, this one included. */
+#define ARRAY_NR_BELOW(items, nr, member, key) \
+	array_nr_below(items, nr, sizeof(*(items)), offsetof(__typeof__(*(items)), member), key)
+#define ARRAY_NR_UP_TO(items, nr, member, key) \
+	((key) == UINT64_MAX ? (nr) : ARRAY_NR_BELOW(items, nr, member, (key) + 1))
 
 #endif

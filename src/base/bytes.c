@@ -30,34 +30,30 @@ uint8_t bytes_u8(struct bytes *bytes)
 	return from ? *from : 0;
 }
 
-uint16_t bytes_u16(struct bytes *bytes)
+/* nr: at most 8 */
+static uint64_t read_number(struct bytes *bytes, size_t nr)
 {
-	const uint8_t *from = bytes_skip(bytes, sizeof(uint16_t));
-	uint16_t value = 0;
+	const uint8_t *from = bytes_skip(bytes, nr);
+	uint64_t value = 0;
 
 	if (from)
-		memcpy(&value, from, sizeof(value));
-	return le16toh(value);
+		memcpy(&value, from, nr);
+	return le64toh(value);
+}
+
+uint16_t bytes_u16(struct bytes *bytes)
+{
+	return (uint16_t)read_number(bytes, sizeof(uint16_t));
 }
 
 uint32_t bytes_u32(struct bytes *bytes)
 {
-	const uint8_t *from = bytes_skip(bytes, sizeof(uint32_t));
-	uint32_t value = 0;
-
-	if (from)
-		memcpy(&value, from, sizeof(value));
-	return le32toh(value);
+	return (uint32_t)read_number(bytes, sizeof(uint32_t));
 }
 
 uint64_t bytes_u64(struct bytes *bytes)
 {
-	const uint8_t *from = bytes_skip(bytes, sizeof(uint64_t));
-	uint64_t value = 0;
-
-	if (from)
-		memcpy(&value, from, sizeof(value));
-	return le64toh(value);
+	return read_number(bytes, sizeof(uint64_t));
 }
 
 /* Seven bits a byte, the lowest first; the eighth says that more follow. */

@@ -1,5 +1,6 @@
 /*
- * What went wrong, in words, carried up to whoever may print it.
+ * What went wrong, in words, carried up to the code that may print it; and the words that only -v
+ * shows.
  *
  * A function that can fail in a way its user must understand takes a `struct error *`, fills it
  * and returns a negative errno (or NULL). Libraries fill, only src/cmd prints. The text is one
@@ -7,6 +8,9 @@
  */
 #ifndef STOOK_BASE_ERROR_H
 #define STOOK_BASE_ERROR_H
+
+#include <stdarg.h>
+#include <stdio.h>
 
 struct error {
 	int code; /* the negative errno that was returned; 0: nothing happened yet */
@@ -22,7 +26,20 @@ int error_set(struct error *error, int code, const char *format, ...)
 int error_set_errno(struct error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* "out of memory WHAT", where what is "for functions", "while naming" or "". Returns -ENOMEM. */
+int error_no_memory(struct error *error, const char *what);
+
 /* Adds what the user can do about it. */
 void error_hint(struct error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- the log ---------------------------------------------------------------------------------- */
+
+/*
+ * Messages of libraries and of the kernel that help to find out why something was refused. Silent
+ * until src/cmd gives the log a stream.
+ */
+void log_to(FILE *stream); /* NULL: silence */
+
+void log_vprint(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 #endif

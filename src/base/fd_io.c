@@ -1,10 +1,24 @@
-/* pread() and pwrite() until it is done, and descriptors; see fd_io.h. */
+/*
+ * pread() and pwrite() until all is done. A stream keeps that it failed, but not why: errno does,
+ * until something else fails.
+ *
+ * The buffer of lines holds whole lines and the beginning of one, which is moved to its front when
+ * more is read. Only a line that does not fit makes it grow. memchr() finds line ends at the memory's
+ * speed.
+ */
 #include "base/fd_io.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "base/array.h"
+
+#define HOLLOW_SHARE 16
 
 int fd_read_at(int fd, uint64_t offset, void *to, size_t nr)
 {
@@ -24,6 +38,29 @@ int fd_read_at(int fd, uint64_t offset, void *to, size_t nr)
 		nr -= (size_t)got;
 	}
 	return 0;
+}
+
+/* Compressed blocks are data, not holes. The search ends as soon as enough data was seen. */
+bool fd_is_hollow(int fd, uint64_t offset, uint64_t nr)
+{
+	uint64_t at = offset, end = offset + nr, stored = 0;
+
+	while (at < end) {
+		off_t data = lseek(fd, (off_t)at, SEEK_DATA), hole;
+
+		if (data < 0 && errno != ENXIO)
+			return false;
+		if (data < 0 || (uint64_t)data >= end)
+			break;
+		hole = lseek(fd, data, SEEK_HOLE);
+		if (hole <= data)
+			return false;
+		at = (uint64_t)hole;
+		stored += (at < end ? at : end) - (uint64_t)data;
+		if (stored >= nr / HOLLOW_SHARE)
+			return false;
+	}
+	return nr > 0;
 }
 
 int fd_write_at(int fd, uint64_t offset, const void *from, size_t nr)
@@ -65,4 +102,169 @@ uint64_t fd_allow_all(void)
 		return UINT64_MAX;
 	wanted = (struct rlimit){limit.rlim_max, limit.rlim_max};
 	return setrlimit(RLIMIT_NOFILE, &wanted) == 0 ? wanted.rlim_cur : limit.rlim_cur;
+}
+
+/* --- streams ---------------------------------------------------------------------------------- */
+
+int stream_finish(FILE *out)
+{
+	if (ferror(out) || fflush(out) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+/* glibc's streams take back as much as was read of them; of others' only the first byte is sure. */
+static bool put_back(const char *head, size_t nr, FILE *in)
+{
+	while (nr && ungetc((unsigned char)head[nr - 1], in) != EOF)
+		nr--;
+	return !nr;
+}
+
+size_t stream_peek(FILE *in, char *head, size_t nr)
+{
+	size_t nr_read = 0;
+	int byte;
+
+	while (nr_read < nr && (byte = getc_unlocked(in)) != EOF)
+		head[nr_read++] = (char)byte;
+	clearerr(in);
+	return put_back(head, nr_read, in) ? nr_read : 0;
+}
+
+/* --- lines of a stream ------------------------------------------------------------------------ */
+
+/* What the processor's second cache holds, so that lines are still in it when they are looked at. */
+#define FIRST_BYTES (256U << 10)
+
+/* Reads more behind what is left. 0 or a negative errno. */
+static int fill(struct line_reader *reader)
+{
+	size_t nr_left = reader->end - reader->start;
+
+	if (nr_left == reader->cap &&
+	    array_reserve(&reader->bytes, &reader->cap, nr_left ? 2 * nr_left : FIRST_BYTES, 1) < 0)
+		return -ENOMEM;
+	if (!reader->bytes) /* it is there by now, which tools that only read the code do not see */
+		return -ENOMEM;
+	if (nr_left)
+		memmove(reader->bytes, reader->bytes + reader->start, nr_left);
+	reader->start = 0;
+	reader->end = nr_left;
+	errno = 0;
+	reader->end +=
+		fread_unlocked(reader->bytes + nr_left, 1, reader->cap - nr_left, reader->in);
+	if (reader->end == reader->cap)
+		return 0;
+	reader->at_end = true;
+	if (ferror_unlocked(reader->in))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+/*
+ * Reads on until a line end is in the buffer, or as much as a line may have, or the stream's end.
+ * 1 and where that is; 0 if nothing is left; or a negative errno.
+ */
+static int find_end(struct line_reader *reader, const char **ret_end)
+{
+	size_t nr_seen = 0;
+	int result = reader->bytes ? 0 : fill(reader);
+
+	while (!result) {
+		const char *start = reader->bytes + reader->start;
+		size_t nr = reader->end - reader->start;
+
+		*ret_end = nr > nr_seen ? memchr(start + nr_seen, '\n', nr - nr_seen) : NULL;
+		if (*ret_end)
+			return 1;
+		if (reader->at_end || nr > LINE_READER_MAX_BYTES) {
+			*ret_end = start + nr;
+			return nr > 0;
+		}
+		nr_seen = nr;
+		result = fill(reader);
+	}
+	return result < 0 ? result : 0;
+}
+
+/* A line end is passed over with the line. */
+static void pass(struct line_reader *reader, const char *end)
+{
+	reader->start = (size_t)(end - reader->bytes);
+	if (reader->start < reader->end && *end == '\n')
+		reader->start++;
+}
+
+static int skip_rest(struct line_reader *reader)
+{
+	const char *end;
+	int result;
+
+	while (reader->in_cut) {
+		result = find_end(reader, &end);
+		if (result <= 0)
+			return result;
+		reader->in_cut = end == reader->bytes + reader->end;
+		pass(reader, end);
+	}
+	return 0;
+}
+
+int line_reader_next(struct line_reader *reader, struct line *ret)
+{
+	const char *start, *end;
+	int result = skip_rest(reader);
+
+	if (result < 0)
+		return result;
+	result = find_end(reader, &end);
+	if (result <= 0)
+		return result;
+	start = reader->bytes + reader->start;
+	ret->is_cut = end - start > LINE_READER_MAX_BYTES;
+	if (ret->is_cut)
+		end = start + LINE_READER_MAX_BYTES;
+	reader->in_cut = ret->is_cut;
+	reader->number++;
+	pass(reader, end);
+	if (end > start && end[-1] == '\r')
+		end--;
+	*ret = (struct line){start, (size_t)(end - start), ret->is_cut};
+	return 1;
+}
+
+int line_reader_peek(struct line_reader *reader, struct line *ret)
+{
+	const char *end, *last;
+	int result = skip_rest(reader);
+
+	if (result >= 0)
+		result = find_end(reader, &end);
+	if (result <= 0) {
+		*ret = (struct line){.text = ""};
+		return result;
+	}
+	last = memrchr(end, '\n', (size_t)(reader->bytes + reader->end - end));
+	if (last && !reader->at_end)
+		end = last + 1;
+	else
+		end = reader->bytes + reader->end;
+	ret->text = reader->bytes + reader->start;
+	ret->nr = (size_t)(end - ret->text);
+	ret->is_cut = false;
+	return 0;
+}
+
+int line_reader_explain(int result, struct error *error)
+{
+	if (result == -ENOMEM)
+		return error_no_memory(error, "");
+	return error_set(error, result, "cannot read it: %s", strerror(-result));
+}
+
+void line_reader_clear(struct line_reader *reader)
+{
+	free(reader->bytes);
+	*reader = (struct line_reader){.in = NULL};
 }

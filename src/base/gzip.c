@@ -2,7 +2,8 @@
  * zlib gets its memory from calloc() of this program, so that tests can let it run out. Reading
  * looks at the first two bytes once, to tell whether there is anything to inflate; members that
  * follow each other are one stream, as gzip has it. The output grows by doubling up to the limit,
- * so a small input that stands for gigabytes costs no more than the limit allows.
+ * so a small input that stands for gigabytes costs no more than the limit allows. Data compresses to
+ * a tenth, lists of much the same to a hundredth; deflate can do a thousandth, of one byte repeated.
  */
 #include "base/gzip.h"
 
@@ -115,6 +116,7 @@ struct reader {
 	bool is_between;   /* members: what follows may be the end */
 	uint8_t *bytes;
 	size_t nr, cap, max;
+	uint64_t nr_read; /* compressed */
 	uint8_t chunk[CHUNK_BYTES];
 };
 
@@ -149,6 +151,11 @@ static int copy_chunk(struct reader *reader, size_t nr)
 	return 0;
 }
 
+static bool is_bomb(const struct reader *reader)
+{
+	return reader->nr > GZIP_BOMB_BYTES && reader->nr / GZIP_MAX_RATIO > reader->nr_read;
+}
+
 static int inflate_some(struct reader *reader)
 {
 	z_stream *stream = &reader->stream;
@@ -163,6 +170,8 @@ static int inflate_some(struct reader *reader)
 	result = inflate(stream, Z_NO_FLUSH);
 	reader->nr += room - stream->avail_out;
 	reader->is_between = result == Z_STREAM_END;
+	if (is_bomb(reader))
+		return -E2BIG;
 	if (result == Z_STREAM_END)
 		return inflateReset(stream) == Z_OK ? 0 : -EINVAL;
 	if (result == Z_MEM_ERROR)
@@ -177,6 +186,7 @@ static int inflate_chunk(struct reader *reader, size_t nr)
 
 	reader->stream.next_in = reader->chunk;
 	reader->stream.avail_in = (uInt)nr;
+	reader->nr_read += nr;
 	while ((reader->stream.avail_in || is_full) && !result) {
 		result = make_room(reader);
 		if (!result)

@@ -1,30 +1,40 @@
 /*
- * hash_bytes(): eight bytes at a time, the tail padded with zeros, the length mixed in.
+ * hash_key() reads sixteen bytes for one multiplication, of which both halves count. The last
+ * sixteen overlap those before, so there is no loop over a tail: interning reads hundreds of
+ * megabytes through it, mostly names of twenty bytes. Each factor has a part of the secret in it,
+ * so that no key makes one of them 0. hash_stable_bytes() takes eight bytes at a time, the tail
+ * padded with zeros, the length mixed in.
  *
- * hash_key(): sixteen bytes for one multiplication, of which both halves count. The last sixteen
- * overlap those before, so there is no loop over a tail: interning reads hundreds of megabytes
- * through this, mostly names of twenty bytes.
+ * Both tables use open addressing with linear probing, at most 3/4 full. The map removes a key by
+ * moving the following run back instead of leaving tombstones, so a map that lives for days does not
+ * degrade. A bucket of the index keeps half of the hash beside the number, so that nearly every
+ * candidate handed out is the right one.
  */
 #include "base/hash.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
 
-#define KEY_WORD  0x9e3779b97f4a7c15ULL
-#define KEY_START 0xd6e8feb86659fd93ULL
+uint64_t hash_secret[4];
 
-uint64_t hash_bytes(const void *bytes, size_t nr)
+/*
+ * The kernel gives each process sixteen random bytes when it is executed, which serve where
+ * getrandom() would have to wait, early after boot.
+ */
+__attribute__((constructor)) static void draw_secret(void)
 {
-	const unsigned char *at = bytes;
-	uint64_t hash = nr;
-	uint64_t word;
+	const void *given = (const void *)getauxval(AT_RANDOM); // NOLINT(performance-no-int-to-ptr)
+	size_t i;
 
-	for (; nr >= sizeof(word); nr -= sizeof(word), at += sizeof(word)) {
-		memcpy(&word, at, sizeof(word));
-		hash = hash_add(hash, word);
-	}
-	word = 0;
-	memcpy(&word, at, nr);
-	return hash_add(hash, word);
+	if (getrandom(hash_secret, sizeof(hash_secret), GRND_NONBLOCK) == sizeof(hash_secret))
+		return;
+	if (given)
+		memcpy(hash_secret, given, 16);
+	for (i = 2; i < 4; i++)
+		hash_secret[i] = hash_stable_u64(hash_secret[i - 2]);
 }
 
 static uint64_t load_8(const unsigned char *at)
@@ -43,22 +53,14 @@ static uint64_t load_4(const unsigned char *at)
 	return word;
 }
 
-/* Both factors are mixed in once more: a product with 0 would forget the other one. */
-static uint64_t fold(uint64_t a, uint64_t b)
-{
-	unsigned __int128 product = (unsigned __int128)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ a ^ b;
-}
-
 uint64_t hash_key(const void *bytes, size_t nr)
 {
 	const unsigned char *at = bytes;
-	uint64_t hash = KEY_START ^ nr, first = 0, last = 0;
+	uint64_t hash = hash_secret[3] ^ nr, first = 0, last = 0;
 	size_t left;
 
 	for (left = nr; left > 16; left -= 16, at += 16)
-		hash = fold(load_8(at) ^ KEY_WORD, load_8(at + 8) ^ hash);
+		hash = hash_fold(load_8(at) ^ hash_secret[0], load_8(at + 8) ^ hash);
 	if (nr >= 16) {
 		first = load_8(at + left - 16);
 		last = load_8(at + left - 8);
@@ -71,5 +73,212 @@ uint64_t hash_key(const void *bytes, size_t nr)
 	} else if (nr) {
 		first = at[0] | (uint64_t)at[nr / 2] << 8 | (uint64_t)at[nr - 1] << 16;
 	}
-	return fold(fold(first ^ KEY_WORD, last ^ hash), KEY_START);
+	return hash_fold(hash_fold(first ^ hash_secret[1], last ^ hash), hash_secret[2]);
+}
+
+uint64_t hash_stable_bytes(const void *bytes, size_t nr)
+{
+	const unsigned char *at = bytes;
+	uint64_t hash = nr;
+	uint64_t word;
+
+	for (; nr >= sizeof(word); nr -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		hash = hash_stable_add(hash, word);
+	}
+	word = 0;
+	memcpy(&word, at, nr);
+	return hash_stable_add(hash, word);
+}
+
+/* --- a map from u64 to u64 -------------------------------------------------------------------- */
+
+#define FIRST_CAPACITY 64
+
+static size_t home_of(const struct u64_map *map, uint64_t key)
+{
+	return hash_u64(key) & (map->capacity - 1);
+}
+
+/* The slot that holds key, or the free one where it would go. */
+static size_t slot_of(const struct u64_map *map, uint64_t key)
+{
+	size_t i = home_of(map, key);
+
+	while (map->used[i] && map->slots[i].key != key)
+		i = (i + 1) & (map->capacity - 1);
+	return i;
+}
+
+uint64_t *u64_map_find(const struct u64_map *map, uint64_t key)
+{
+	size_t i;
+
+	if (!map->nr)
+		return NULL;
+	i = slot_of(map, key);
+	return map->used[i] ? &map->slots[i].value : NULL;
+}
+
+static int grow(struct u64_map *map)
+{
+	struct u64_map bigger = {.capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY};
+	size_t i;
+
+	bigger.slots = malloc(bigger.capacity * sizeof(*bigger.slots));
+	bigger.used = calloc(bigger.capacity, 1);
+	if (!bigger.slots || !bigger.used) {
+		u64_map_clear(&bigger);
+		return -ENOMEM;
+	}
+	for (i = 0; i < map->capacity; i++) {
+		size_t to;
+
+		if (!map->used[i])
+			continue;
+		to = slot_of(&bigger, map->slots[i].key);
+		bigger.slots[to] = map->slots[i];
+		bigger.used[to] = 1;
+	}
+	bigger.nr = map->nr;
+	u64_map_clear(map);
+	*map = bigger;
+	return 0;
+}
+
+int u64_map_set(struct u64_map *map, uint64_t key, uint64_t value)
+{
+	uint64_t *known = u64_map_find(map, key);
+	size_t i;
+
+	if (known) {
+		*known = value;
+		return 0;
+	}
+	if (map->nr + 1 > map->capacity / 4 * 3 && grow(map) < 0)
+		return -ENOMEM;
+	i = slot_of(map, key);
+	map->slots[i] = (struct u64_map_slot){key, value};
+	map->used[i] = 1;
+	map->nr++;
+	return 0;
+}
+
+bool u64_map_remove(struct u64_map *map, uint64_t key)
+{
+	size_t mask = map->capacity - 1;
+	size_t hole, i;
+
+	if (!map->nr)
+		return false;
+	hole = slot_of(map, key);
+	if (!map->used[hole])
+		return false;
+	for (i = (hole + 1) & mask; map->used[i]; i = (i + 1) & mask) {
+		size_t home = home_of(map, map->slots[i].key);
+
+		/* It may move back only if its home is not between the hole and itself. */
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		map->slots[hole] = map->slots[i];
+		hole = i;
+	}
+	map->used[hole] = 0;
+	map->nr--;
+	return true;
+}
+
+void u64_map_clear(struct u64_map *map)
+{
+	free(map->slots);
+	free(map->used);
+	memset(map, 0, sizeof(*map));
+}
+
+const struct u64_map_slot *u64_map_next(const struct u64_map *map, size_t *position)
+{
+	while (*position < map->capacity) {
+		size_t i = (*position)++;
+
+		if (map->used[i])
+			return &map->slots[i];
+	}
+	return NULL;
+}
+
+/* --- an index of an array --------------------------------------------------------------------- */
+
+#define FIRST_BUCKETS 64
+
+bool number_index_next(const struct number_index *index, uint64_t hash, size_t *probe,
+		       uint32_t *ret_number)
+{
+	size_t mask = index->nr_buckets - 1;
+
+	if (!index->nr_buckets)
+		return false;
+	for (;;) {
+		const struct number_index_bucket *bucket =
+			&index->buckets[((uint32_t)hash + (*probe)++) & mask];
+
+		if (!bucket->number_plus_one)
+			return false;
+		if (bucket->hash == (uint32_t)hash) {
+			*ret_number = bucket->number_plus_one - 1;
+			return true;
+		}
+	}
+}
+
+static void put(struct number_index *index, struct number_index_bucket bucket)
+{
+	size_t mask = index->nr_buckets - 1;
+	size_t i = bucket.hash & mask;
+
+	while (index->buckets[i].number_plus_one)
+		i = (i + 1) & mask;
+	index->buckets[i] = bucket;
+	index->nr++;
+}
+
+int number_index_reserve(struct number_index *index)
+{
+	struct number_index bigger = {0};
+	size_t i;
+
+	if (index->nr + 1 <= index->nr_buckets / 4 * 3)
+		return 0;
+	bigger.nr_buckets = index->nr_buckets ? index->nr_buckets * 2 : FIRST_BUCKETS;
+	bigger.buckets = calloc(bigger.nr_buckets, sizeof(*bigger.buckets));
+	if (!bigger.buckets)
+		return -ENOMEM;
+	for (i = 0; i < index->nr_buckets; i++)
+		if (index->buckets[i].number_plus_one)
+			put(&bigger, index->buckets[i]);
+	free(index->buckets);
+	*index = bigger;
+	return 0;
+}
+
+void number_index_add(struct number_index *index, uint64_t hash, uint32_t number)
+{
+	put(index, (struct number_index_bucket){(uint32_t)hash, number + 1});
+}
+
+void number_index_reset(struct number_index *index)
+{
+	if (index->nr)
+		memset(index->buckets, 0, number_index_bytes(index));
+	index->nr = 0;
+}
+
+void number_index_clear(struct number_index *index)
+{
+	free(index->buckets);
+	memset(index, 0, sizeof(*index));
+}
+
+size_t number_index_bytes(const struct number_index *index)
+{
+	return index->nr_buckets * sizeof(*index->buckets);
 }

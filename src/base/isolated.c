@@ -32,14 +32,30 @@
 #define PIECE_BYTES (32u << 10)
 
 /* Exit statuses of the child that are no errno of work(). */
-#define STATUS_SETUP 255 /* what work() should not have could not be given up */
-#define STATUS_ODD   254 /* a result that is no errno */
-#define ERRNO_MAX    200
+enum {
+	STATUS_SETUP = 255, /* what work() should not have could not be given up */
+	STATUS_ODD = 254,   /* a result that is no errno */
+	STATUS_CHROOT = 253,
+	STATUS_SETGID = 252,
+	STATUS_SETUID = 251,
+	ERRNO_MAX = 200,
+};
+
+/* Steps that take a capability, which root may lack, too. */
+static const struct {
+	int status;
+	const char *what, *capability;
+} steps[] = {
+	{STATUS_CHROOT, "enter a container's root", "CAP_SYS_CHROOT"},
+	{STATUS_SETGID, "give up root's groups", "CAP_SETGID"},
+	{STATUS_SETUID, "stop being root", "CAP_SETUID"},
+};
 
 struct isolated_child {
 	pid_t pid;
 	int pidfd;
 	int pipe_fd;
+	int stop_fd; /* -1: none */
 	uint64_t deadline_ns;
 };
 
@@ -84,7 +100,7 @@ static void close_others(const struct isolation *limits, int pipe_fd)
 	close_from_to(from, UINT32_MAX);
 }
 
-/* One that came before we left the session, and waits to be let in, is forgotten by SIG_IGN. */
+/* Ignoring a signal first discards one that is still pending from before setsid(). */
 static void reset_signals(void)
 {
 	sigset_t none;
@@ -110,13 +126,6 @@ static bool limit(int resource, uint64_t most)
 	return setrlimit((__rlimit_resource_t)resource, &limits) == 0;
 }
 
-static bool limit_resources(const struct isolation *limits)
-{
-	return limit(RLIMIT_CORE, 0) && limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NPROC, 0) &&
-	       limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) &&
-	       (!limits->memory_bytes || limit(RLIMIT_AS, limits->memory_bytes));
-}
-
 /*
  * The kernel's choice when memory runs out goes by size, and a target may be larger than the child
  * that eats what was left. Without /proc, or the right to write there, the limits have to do.
@@ -131,87 +140,86 @@ static void be_first_to_go(void)
 	(void)close(fd);
 }
 
-static bool enter_root(const struct isolation *limits)
-{
-	if (limits->root_fd < 0)
-		return true;
-	return fchdir(limits->root_fd) == 0 && chroot(".") == 0 && close(limits->root_fd) == 0;
-}
-
-static bool drop_user(const struct isolation *limits)
+/* 0 or the exit status. */
+static int drop_user(const struct isolation *limits)
 {
 	bool must = geteuid() == 0;
 
 	if (limits->uid == (uid_t)-1)
-		return true;
-	return (setgroups(0, NULL) == 0 || !must) &&
-	       (setresgid(limits->gid, limits->gid, limits->gid) == 0 || !must) &&
-	       (setresuid(limits->uid, limits->uid, limits->uid) == 0 || !must);
+		return 0;
+	if ((setgroups(0, NULL) < 0 || setresgid(limits->gid, limits->gid, limits->gid) < 0) &&
+	    must)
+		return errno == EPERM ? STATUS_SETGID : STATUS_SETUP;
+	if (setresuid(limits->uid, limits->uid, limits->uid) < 0 && must)
+		return errno == EPERM ? STATUS_SETUID : STATUS_SETUP;
+	return 0;
 }
 
-static bool drop_capabilities(void)
+/* 0 or the exit status. */
+static int give_up_rights(const struct isolation *limits)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+	int status;
 
-	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	return syscall(SYS_capset, &header, none) == 0;
-}
-
-/* Not dumpable, so that the user whose id we took can't trace us and read our memory. */
-static bool be_private(void)
-{
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0;
-}
-
-static bool give_up_rights(const struct isolation *limits)
-{
 	be_first_to_go();
-	return enter_root(limits) && drop_user(limits) && drop_capabilities() &&
-	       limit_resources(limits) && be_private();
-}
-
-/*
- * A change of user takes the death signal away: it comes after that, and then the parent may be
- * gone already.
- */
-static bool die_with(pid_t parent)
-{
-	return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent;
+	if (limits->root_fd >= 0 &&
+	    (fchdir(limits->root_fd) < 0 || chroot(".") < 0 || close(limits->root_fd) < 0))
+		return errno == EPERM ? STATUS_CHROOT : STATUS_SETUP;
+	status = drop_user(limits);
+	if (status)
+		return status;
+	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (syscall(SYS_capset, &header, none) < 0)
+		return STATUS_SETUP;
+	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_NPROC, 0) ||
+	    !limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) ||
+	    (limits->memory_bytes && !limit(RLIMIT_AS, limits->memory_bytes)))
+		return STATUS_SETUP;
+	/* Not dumpable, so that the user whose id we took can't trace us and read our memory. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
+		return STATUS_SETUP;
+	return 0;
 }
 
 __attribute__((noreturn)) static void run_child(int (*work)(void *context, int fd), void *context,
 						int pipe_fd, const struct isolation *limits,
 						pid_t parent)
 {
-	bool is_apart = setsid() >= 0;
+	int status = setsid() < 0 ? STATUS_SETUP : 0;
 	int result;
 
 	close_others(limits, pipe_fd);
 	fd_open_standard_streams(); /* a library may write to them */
 	reset_signals();
-	if (!is_apart || (!limits->is_trusted && !give_up_rights(limits)) || !die_with(parent))
-		_exit(STATUS_SETUP);
+	if (!status && !limits->is_trusted)
+		status = give_up_rights(limits);
+	/* A change of user clears the death signal. The parent may have ended before it was set. */
+	if (!status && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
+		status = STATUS_SETUP;
+	if (status)
+		_exit(status);
 	result = work(context, pipe_fd);
 	_exit(result > 0 || result < -ERRNO_MAX ? STATUS_ODD : -result);
 }
 
 /* --- in the parent ------------------------------------------------------------------------- */
 
-/* Whether fd can be read before the deadline: 0, -ETIME or -errno. */
-static int await(int fd, uint64_t deadline_ns)
+/* Whether fd can be read before the deadline: 0, -ETIME, -ECANCELED or -errno. */
+static int await(const struct isolated_child *child, int fd)
 {
-	struct pollfd polled = {.fd = fd, .events = POLLIN};
+	struct pollfd polled[] = {{.fd = fd, .events = POLLIN},
+				  {.fd = child->stop_fd, .events = POLLIN}};
 
 	for (;;) {
 		uint64_t now_ns = clock_now_ns();
-		uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+		uint64_t left_ns = child->deadline_ns > now_ns ? child->deadline_ns - now_ns : 0;
 		struct timespec left = {(time_t)(left_ns / NS_PER_SEC),
 					(long)(left_ns % NS_PER_SEC)};
-		int nr = ppoll(&polled, 1, &left, NULL);
+		int nr = ppoll(polled, ARRAY_SIZE(polled), &left, NULL);
 
 		if (nr > 0)
-			return 0;
+			return polled[1].revents ? -ECANCELED : 0;
 		if (nr == 0)
 			return -ETIME;
 		if (errno != EINTR)
@@ -219,14 +227,14 @@ static int await(int fd, uint64_t deadline_ns)
 	}
 }
 
-/* Hands over all that comes until the pipe is closed. */
+/* Hands over all bytes until the pipe is closed. */
 static int take_all(const struct isolated_child *child,
 		    int (*take)(void *context, const void *bytes, size_t nr), void *context)
 {
 	uint8_t piece[PIECE_BYTES];
 
 	for (;;) {
-		int err = await(child->pipe_fd, child->deadline_ns);
+		int err = await(child, child->pipe_fd);
 		ssize_t nr;
 
 		if (err < 0)
@@ -245,9 +253,15 @@ static int take_all(const struct isolated_child *child,
 
 static int result_of(int status, struct error *error)
 {
+	size_t i;
+
 	if (WIFSIGNALED(status))
 		return error_set(error, -EFAULT, "the child process died of signal %d (%s)",
 				 WTERMSIG(status), sigdescr_np(WTERMSIG(status)));
+	for (i = 0; i < ARRAY_SIZE(steps); i++)
+		if (WEXITSTATUS(status) == steps[i].status)
+			return error_set(error, -EPERM, "a child process cannot %s without %s",
+					 steps[i].what, steps[i].capability);
 	if (WEXITSTATUS(status) == STATUS_SETUP)
 		return error_set(error, -EPERM, "cannot give up rights in a child process");
 	if (WEXITSTATUS(status) > ERRNO_MAX)
@@ -256,24 +270,18 @@ static int result_of(int status, struct error *error)
 	return -WEXITSTATUS(status);
 }
 
-/* By the handle of the process, which can't become another's, where there is one. */
-static void end_child(const struct isolated_child *child)
-{
-	if (child->pidfd >= 0)
-		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
-	else
-		(void)kill(child->pid, SIGKILL);
-}
-
-/* Waits for the child's end, which is made to come if it is not wanted any more. */
+/* Waits for the child's end; kills it first if err says that it is not needed any more. */
 static int reap(const struct isolated_child *child, int err, struct error *error)
 {
 	int status;
 
 	if (err == 0)
-		err = await(child->pidfd, child->deadline_ns);
-	if (err < 0)
-		end_child(child);
+		err = await(child, child->pidfd);
+	/* The pidfd, where there is one, can't become another process' as the pid can. */
+	if (err < 0 && child->pidfd >= 0)
+		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
+	else if (err < 0)
+		(void)kill(child->pid, SIGKILL);
 	while (waitpid(child->pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return error_set_errno(error, "cannot wait for the child process");
@@ -308,7 +316,8 @@ int isolated_run(int (*work)(void *context, int fd),
 		 int (*take)(void *context, const void *bytes, size_t nr), void *context,
 		 const struct isolation *limits, struct error *error)
 {
-	struct isolated_child child = {.deadline_ns = clock_now_ns() + limits->timeout_ns};
+	struct isolated_child child = {.stop_fd = limits->stop_fd ? limits->stop_fd : -1,
+				       .deadline_ns = clock_now_ns() + limits->timeout_ns};
 	int err;
 
 	if (limits->nr_fds > ISOLATION_MAX_FDS)

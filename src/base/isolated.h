@@ -27,6 +27,7 @@
 
 struct isolation {
 	uint64_t timeout_ns;   /* until the child is killed; 0: at once */
+	int stop_fd;	       /* the child is killed when this can be read; 0 or -1: nothing is */
 	uint64_t memory_bytes; /* of address space; 0: no limit */
 	int root_fd;	       /* a folder to be the child's root; -1: ours. Needs CAP_SYS_CHROOT */
 	uid_t uid;	       /* who the child is, where we may choose; (uid_t)-1: as we are */
@@ -40,8 +41,9 @@ struct isolation {
 /*
  * work() gets the writing end of the pipe and returns 0 or a negative errno. take() is handed what
  * comes, in pieces; a negative result of it ends the child. Returns take()'s or work()'s result;
- * -ETIME past the time, -EFAULT if the child died of a signal. The child is gone then. No signal
- * of ours ends the waiting.
+ * -ETIME past the time, -ECANCELED because of stop_fd, -EFAULT if the child died of a signal;
+ * -EPERM, with the capability by name, if it could not give up what it should not have. The child
+ * is gone then. No signal of ours ends the waiting by itself.
  */
 int isolated_run(int (*work)(void *context, int fd),
 		 int (*take)(void *context, const void *bytes, size_t nr), void *context,

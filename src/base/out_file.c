@@ -1,60 +1,205 @@
-/* Files that appear whole; see out_file.h. */
+/*
+ * Files that appear whole.
+ *
+ * The way to the file is walked here, one part of the path at a time, since the kernel says neither what
+ * symlinks were on it nor whose they were. The walk ends with a handle of the file's folder and a name in
+ * it, and everything else goes by these two, so nobody can put another folder in between.
+ */
 #include "base/out_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-/* The folder that the file goes into, to be freed. */
-static char *folder_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
+#define MOST_LINKS	40 /* as many as the kernel follows */
+#define TEMPORARY_TRIES 100
 
-	if (!slash)
-		return strdup(".");
-	return strndup(path, slash == path ? 1 : (size_t)(slash - path));
+/* Where a path leads. */
+struct place {
+	int folder;
+	struct stat folder_status, status;
+	bool exists;	/* status is that of what is there */
+	bool is_magic;	/* a link below /proc that is no path: only the kernel can follow it */
+	bool is_folder; /* the path ends in a slash, or in . or .. */
+	const char *name;
+	char rest[PATH_MAX]; /* what is still to be walked; name is in it at the end */
+	unsigned nr_links;
+};
+
+/* --- the way there --------------------------------------------------------------------------- */
+
+/* Others may add to the folder, but not replace what is not theirs. */
+static bool is_shared(const struct stat *folder)
+{
+	return folder->st_mode & S_ISVTX && folder->st_mode & (S_IWGRP | S_IWOTH);
 }
 
-/* A file without a name, of which nothing is left if we are killed; -1 where there is no such. */
-static int open_nameless(const char *path)
+static bool is_trusted(const struct stat *folder, const struct stat *status)
 {
-	cleanup_free char *folder = folder_of(path);
-
-	return folder ? open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666) : -1;
+	return !is_shared(folder) || status->st_uid == geteuid() ||
+	       status->st_uid == folder->st_uid;
 }
 
-static int open_named(struct out_file *file)
+static int refuse(const struct out_file *file, const struct stat *status, struct error *error)
 {
-	mode_t mask = umask(0);
-	int fd;
-
-	(void)umask(mask);
-	fd = mkostemp(file->temporary, O_CLOEXEC);
-	if (fd >= 0)
-		(void)fchmod(fd, 0666 & ~mask); /* what open() would have given */
-	return fd;
+	(void)error_set(
+		error, -EACCES,
+		"cannot write '%s': the %s there belongs to user %u, in a folder that others "
+		"may write to",
+		file->path,
+		S_ISLNK(status->st_mode)    ? "symlink"
+		: S_ISFIFO(status->st_mode) ? "fifo"
+					    : "file",
+		status->st_uid);
+	error_hint(error, "remove it, or name a file in a folder of your own");
+	return -EACCES;
 }
 
-/* Beside the target. Takes it. */
-static int open_temporary(struct out_file *file, char *target)
+static int fail(const struct out_file *file, int code, struct error *error)
 {
-	int fd;
+	errno = -code;
+	return error_set_errno(error, "cannot write '%s'", file->path);
+}
 
-	file->target = target;
-	if (!target || asprintf(&file->temporary, "%s.XXXXXX", target) < 0) {
-		file->temporary = NULL;
-		errno = ENOMEM;
-		return -1;
+static int enter_named(struct place *place, const char *name)
+{
+	int from = place->folder >= 0 ? place->folder : AT_FDCWD;
+	int fd = openat(from, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (place->folder >= 0)
+		(void)close(place->folder);
+	place->folder = fd;
+	return fstat(fd, &place->folder_status) < 0 ? -errno : 0;
+}
+
+static bool is_proc(const struct place *place)
+{
+	struct statfs status;
+
+	return fstatfs(place->folder, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
+}
+
+/* Replaces the name of a symlink by its target, followed by the rest of the path at `behind`. */
+static int follow_link(struct place *place, const char *name, const char *behind)
+{
+	char text[PATH_MAX];
+	ssize_t nr = readlinkat(place->folder, name, text, sizeof(text));
+	size_t nr_behind = strlen(behind);
+
+	if (nr < 0)
+		return -errno;
+	if (place->nr_links++ == MOST_LINKS)
+		return -ELOOP;
+	if ((size_t)nr + nr_behind + 1 > sizeof(place->rest))
+		return -ENAMETOOLONG;
+	memmove(place->rest + nr, behind, nr_behind + 1);
+	memcpy(place->rest, text, (size_t)nr);
+	return nr && text[0] == '/' ? enter_named(place, "/") : 0;
+}
+
+/*
+ * Walks to the end, or to a symlink that is not trusted, whose status is in place->status. 0,
+ * -EACCES for such a link, or another negative errno.
+ */
+static int walk(struct place *place, const char *path, bool *ret_refused)
+{
+	int err = enter_named(place, *path == '/' ? "/" : ".");
+
+	if (strlen(path) >= sizeof(place->rest))
+		return -ENAMETOOLONG;
+	memcpy(place->rest, path, strlen(path) + 1);
+	while (!err) {
+		char *name = place->rest + strspn(place->rest, "/");
+		char part[NAME_MAX + 1];
+		size_t nr = strcspn(name, "/");
+		bool is_last = !name[nr], is_link;
+
+		if (nr > NAME_MAX)
+			return -ENAMETOOLONG;
+		(void)snprintf(part, sizeof(part), "%.*s", (int)nr, name);
+		place->name = name;
+		place->is_folder = !nr || !strcmp(part, ".") || !strcmp(part, "..");
+		if (is_last && place->is_folder)
+			return 0;
+		place->exists =
+			fstatat(place->folder, part, &place->status, AT_SYMLINK_NOFOLLOW) == 0;
+		if (!place->exists)
+			return is_last && errno == ENOENT ? 0 : -errno;
+		is_link = S_ISLNK(place->status.st_mode);
+		if (is_link && !is_trusted(&place->folder_status, &place->status)) {
+			*ret_refused = true;
+			return -EACCES;
+		}
+		place->is_magic = is_link && is_proc(place);
+		if (is_last && (!is_link || place->is_magic))
+			return 0;
+		if (is_link && !place->is_magic) {
+			err = follow_link(place, part, name + nr);
+		} else {
+			err = enter_named(place, part);
+			memmove(place->rest, name + nr, strlen(name + nr) + 1);
+		}
 	}
-	fd = open_nameless(target);
-	file->nameless = fd >= 0;
-	return fd >= 0 ? fd : open_named(file);
+	return err;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+/* A name beside the target that nothing has: takes up to a hundred tries. */
+static int choose_temporary(struct out_file *file, int (*make)(const struct out_file *file))
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+	uint8_t random[8];
+	char word[sizeof(random) + 1] = "";
+	int fd = -1, i;
+	size_t k;
+
+	for (i = 0; i < TEMPORARY_TRIES; i++) {
+		if (getrandom(random, sizeof(random), 0) != sizeof(random))
+			return -1;
+		for (k = 0; k < sizeof(random); k++)
+			word[k] = letters[random[k] % 32];
+		if (asprintf(&file->temporary, "%.*s.%s", NAME_MAX - (int)sizeof(word), file->name,
+			     word) < 0) {
+			file->temporary = NULL;
+			errno = ENOMEM;
+			return -1;
+		}
+		fd = make(file);
+		if (fd >= 0)
+			return fd;
+		free(file->temporary);
+		file->temporary = NULL;
+		if (errno != EEXIST)
+			return -1;
+	}
+	return -1;
+}
+
+static int make_named(const struct out_file *file)
+{
+	return openat(file->folder, file->temporary,
+		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+}
+
+/* A file without a name, of which nothing is left if we are killed; where there is none, one with. */
+static int open_temporary(struct out_file *file)
+{
+	int fd = openat(file->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+
+	return fd >= 0 ? fd : choose_temporary(file, make_named);
 }
 
 /* The number in /dev/stdout, /dev/fd/7, /proc/self/fd/7; or -1. */
@@ -73,37 +218,36 @@ static int own_descriptor(const char *path)
 	return -1;
 }
 
-/* What the kernel opened, after all symlinks; NULL if it has no such path (any more). */
-static char *path_of(int fd, const struct stat *status)
-{
-	char self[64], path[PATH_MAX];
-	struct stat there;
-	ssize_t nr;
-
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	nr = readlink(self, path, sizeof(path) - 1);
-	if (nr <= 0)
-		return NULL;
-	path[nr] = '\0';
-	if (lstat(path, &there) < 0 || there.st_dev != status->st_dev ||
-	    there.st_ino != status->st_ino)
-		return NULL;
-	return strdup(path);
-}
-
-/* Written in place where its place is not known. */
-static int replace_existing(struct out_file *file, int fd)
+static int open_magic(const struct place *place)
 {
 	struct stat status;
-	char *target;
-	int new_fd;
+	cleanup_fd int fd = openat(place->folder, place->name, O_WRONLY | O_NOCTTY | O_CLOEXEC);
 
-	if (fstat(fd, &status) < 0)
+	if (fd < 0 || fstat(fd, &status) < 0 || (S_ISREG(status.st_mode) && ftruncate(fd, 0) < 0))
 		return -1;
-	target = path_of(fd, &status);
-	if (!target)
-		return ftruncate(fd, 0) < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	new_fd = open_temporary(file, target);
+	return take_fd(&fd);
+}
+
+/*
+ * What is there is opened for writing even where it is replaced: who may not write it may not replace
+ * it. O_CREAT, as a shell has it, lets the kernel apply its own rules, too.
+ */
+static int open_existing(struct out_file *file, const struct place *place)
+{
+	struct stat status;
+	int new_fd;
+	cleanup_fd int fd = openat(place->folder, place->name,
+				   O_WRONLY | O_CREAT | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC, 0666);
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		return -1;
+	if (status.st_dev != place->status.st_dev || status.st_ino != place->status.st_ino) {
+		errno = ESTALE; /* replaced since it was looked at */
+		return -1;
+	}
+	if (!S_ISREG(status.st_mode))
+		return take_fd(&fd);
+	new_fd = open_temporary(file);
 	if (new_fd < 0)
 		return -1;
 	/* The owner first: a change of it takes bits of the mode away. */
@@ -112,84 +256,105 @@ static int replace_existing(struct out_file *file, int fd)
 	return new_fd;
 }
 
-static int open_fd(struct out_file *file)
+static int open_place(struct out_file *file, struct place *place, struct error *error)
+{
+	int fd;
+
+	if (place->is_folder)
+		return fail(file, -EISDIR, error);
+	if (place->exists && !is_trusted(&place->folder_status, &place->status))
+		return refuse(file, &place->status, error);
+	if (place->is_magic) {
+		fd = open_magic(place);
+		return fd < 0 ? fail(file, -errno, error) : fd;
+	}
+	if (!place->exists || S_ISREG(place->status.st_mode)) {
+		file->name = strdup(place->name);
+		if (!file->name)
+			return fail(file, -ENOMEM, error);
+		file->folder = place->folder; /* which is the file's to close now */
+	}
+	fd = place->exists ? open_existing(file, place) : open_temporary(file);
+	return fd < 0 ? fail(file, -errno, error) : fd;
+}
+
+static int open_fd(struct out_file *file, struct error *error)
 {
 	int own = own_descriptor(file->path);
-	struct stat status, link;
-	cleanup_fd int fd = -1;
+	struct place place = {.folder = -1, .name = ""};
+	bool is_refused = false;
+	int result;
 
-	if (own >= 0)
-		return fcntl(own, F_DUPFD_CLOEXEC, 0);
-	if (stat(file->path, &status) == 0 && !S_ISREG(status.st_mode))
-		return open(file->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
-	if (lstat(file->path, &link) < 0)
-		return open_temporary(file, strdup(file->path));
-	/* O_CREAT is what a shell would say, too: without it the kernel protects less. */
-	fd = open(file->path, O_WRONLY | O_CREAT | O_NOCTTY | O_CLOEXEC, 0666);
-	return fd < 0 ? -1 : replace_existing(file, fd);
+	if (own >= 0) {
+		result = fcntl(own, F_DUPFD_CLOEXEC, 0);
+		return result < 0 ? fail(file, -errno, error) : result;
+	}
+	result = walk(&place, file->path, &is_refused);
+	if (is_refused)
+		result = refuse(file, &place.status, error);
+	else if (result < 0)
+		result = fail(file, result, error);
+	else
+		result = open_place(file, &place, error);
+	if (place.folder >= 0 && !file->name)
+		(void)close(place.folder);
+	return result;
 }
 
 /* Gives a nameless file its temporary name: linking can't replace a file, renaming can. */
-static int give_name(struct out_file *file)
+static int link_nameless(const struct out_file *file)
 {
 	char self[64];
-	int fd;
 
-	/* mkostemp() finds a free name; the file it makes must go again. */
-	fd = mkostemp(file->temporary, O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	(void)close(fd);
-	(void)unlink(file->temporary);
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(file->stream));
+	if (linkat(AT_FDCWD, self, file->folder, file->temporary, AT_SYMLINK_FOLLOW) == 0)
+		return 0;
 	/* The second way needs no /proc, but CAP_DAC_READ_SEARCH. */
-	if (linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) < 0 &&
-	    linkat(fileno(file->stream), "", AT_FDCWD, file->temporary, AT_EMPTY_PATH) < 0)
-		return -1;
-	file->nameless = false;
-	return 0;
+	return errno == EEXIST ? -1
+			       : linkat(fileno(file->stream), "", file->folder, file->temporary,
+					AT_EMPTY_PATH);
 }
 
 int out_file_open(struct out_file *file, const char *path, struct error *error)
 {
-	cleanup_fd int fd = -1;
-	int err;
+	int fd;
 
 	if (!*path)
 		return error_set(error, -ENOENT, "cannot write a file without a name");
 	*file = (struct out_file){.path = strdup(path)};
 	if (!file->path)
-		return error_set(error, -ENOMEM, "out of memory");
-	fd = open_fd(file);
+		return error_no_memory(error, "");
+	fd = open_fd(file, error);
 	if (fd < 0) {
-		err = error_set_errno(error, "cannot write '%s'", path);
-		file->nameless = true; /* there is nothing to remove */
 		out_file_abort(file);
-		return err;
+		return fd;
 	}
 	file->stream = fdopen(fd, "w");
 	if (!file->stream) {
-		err = error_set_errno(error, "cannot write '%s'", path);
+		int err = fail(file, -errno, error);
+
+		(void)close(fd);
 		out_file_abort(file);
 		return err;
 	}
-	(void)take_fd(&fd);
 	return 0;
 }
 
 int out_file_commit(struct out_file *file, struct error *error)
 {
+	bool is_nameless = file->name && !file->temporary;
 	int err = 0;
 
 	if (fflush(file->stream) != 0 || ferror(file->stream) ||
-	    (file->nameless && give_name(file) < 0))
+	    (is_nameless && choose_temporary(file, link_nameless) < 0))
 		err = error_set_errno(error, "cannot write '%s'", file->path);
 	if (fclose(file->stream) != 0 && !err)
 		err = error_set_errno(error, "cannot write '%s'", file->path);
 	file->stream = NULL;
-	if (!err && file->temporary && rename(file->temporary, file->target) < 0)
+	if (!err && file->temporary &&
+	    renameat(file->folder, file->temporary, file->folder, file->name) < 0)
 		err = error_set_errno(error, "cannot rename '%s' to '%s'", file->temporary,
-				      file->target);
+				      file->path);
 	if (!err) {
 		free(file->temporary);
 		file->temporary = NULL;
@@ -202,10 +367,12 @@ void out_file_abort(struct out_file *file)
 {
 	if (file->stream)
 		(void)fclose(file->stream);
-	if (file->temporary && !file->nameless)
-		(void)unlink(file->temporary);
+	if (file->temporary)
+		(void)unlinkat(file->folder, file->temporary, 0);
+	if (file->name)
+		(void)close(file->folder);
 	free(file->temporary);
-	free(file->target);
+	free(file->name);
 	free(file->path);
 	*file = (struct out_file){0};
 }

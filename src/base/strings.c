@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/number_index.h"
 
 struct strings {
 	char *block;

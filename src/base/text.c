@@ -1,4 +1,7 @@
-/* Numbers are parsed by hand: strtoull() alone accepts signs, blanks and overflow. */
+/*
+ * Reads UTF-8 one character at a time, as the Unicode standard's table 3-7 defines it. Numbers are
+ * parsed by hand, as strtoull() alone accepts signs, blanks and overflow.
+ */
 #include "base/text.h"
 
 #include <ctype.h>
@@ -9,6 +12,129 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+
+struct lead {
+	unsigned char first, last;		 /* the first byte */
+	unsigned char second_first, second_last; /* the second one */
+	unsigned char bytes;
+};
+
+static const struct lead leads[] = {
+	{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+	{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+	{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+/* Ranges of characters past ASCII that control a terminal, or where its text is shown. */
+static const struct {
+	uint32_t first, last;
+} controls[] = {
+	{0x80, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
+};
+
+size_t text_utf8(const char *text, uint32_t *ret_code)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	uint32_t code;
+	size_t i, k;
+
+	if (at[0] < 0x80) {
+		*ret_code = at[0];
+		return at[0] != 0;
+	}
+	for (i = 0; i < ARRAY_SIZE(leads); i++)
+		if (at[0] >= leads[i].first && at[0] <= leads[i].last)
+			break;
+	if (i == ARRAY_SIZE(leads) || at[1] < leads[i].second_first || at[1] > leads[i].second_last)
+		return 0;
+	code = at[0] & (0xffu >> (leads[i].bytes + 1));
+	for (k = 1; k < leads[i].bytes; k++) {
+		if ((at[k] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (at[k] & 0x3f);
+	}
+	*ret_code = code;
+	return leads[i].bytes;
+}
+
+size_t text_character(const char *text)
+{
+	unsigned char first = (unsigned char)*text;
+	uint32_t code;
+	size_t bytes, i;
+
+	if (first < 0x80)
+		return first >= ' ' && first != 0x7f;
+	bytes = text_utf8(text, &code);
+	for (i = 0; bytes && i < ARRAY_SIZE(controls); i++)
+		if (code >= controls[i].first && code <= controls[i].last)
+			return 0;
+	return bytes;
+}
+
+/* In the top bit of some byte, if a byte of the word is no printable ASCII; else 0. */
+static uint64_t odd_bytes(uint64_t word)
+{
+	const uint64_t ones = 0x0101010101010101, tops = ones << 7;
+	uint64_t no_delete = word ^ ones * 0x7f;
+
+	return (word | (word - ones * ' ') | (no_delete - ones)) & tops;
+}
+
+/* True if all bytes are printable ASCII, as those of most names are. */
+static bool is_plain(const char *text, size_t nr)
+{
+	uint64_t odd = 0, word;
+	size_t i;
+
+	for (i = 0; i + sizeof(word) <= nr; i += sizeof(word)) {
+		memcpy(&word, text + i, sizeof(word));
+		odd |= odd_bytes(word);
+	}
+	for (; i < nr; i++)
+		odd |= text[i] < ' ' || text[i] >= 0x7f;
+	return !odd;
+}
+
+void text_make_safe(char *to, const char *text, size_t nr)
+{
+	size_t i = 0;
+
+	if (is_plain(text, nr)) {
+		memmove(to, text, nr);
+		return;
+	}
+	while (i < nr) {
+		size_t bytes = text_character(text + i);
+
+		if (bytes)
+			memmove(to + i, text + i, bytes);
+		else
+			to[i] = '?';
+		i += bytes ? bytes : 1;
+	}
+}
+
+/* Bytes that are a character by themselves come first: most names have nothing else. */
+void text_write(FILE *out, const char *text)
+{
+	while (*text) {
+		size_t bytes;
+
+		if (*text >= ' ' && *text < 0x7f) {
+			(void)putc_unlocked(*text++, out);
+			continue;
+		}
+		bytes = text_character(text);
+		if (bytes)
+			(void)fwrite_unlocked(text, 1, bytes, out);
+		else
+			(void)putc_unlocked('?', out);
+		text += bytes ? bytes : 1;
+	}
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 /* Digits from *text on; moves *text behind them. */
 static int parse_digits(const char **text, unsigned base, uint64_t max, uint64_t *ret)

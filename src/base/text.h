@@ -1,10 +1,14 @@
-/* Texts: their beginnings and ends, and the numbers in them. */
+/*
+ * Texts: their beginnings and ends, their characters, the numbers in them, and making them safe for
+ * a terminal.
+ */
 #ifndef STOOK_BASE_TEXT_H
 #define STOOK_BASE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 static inline bool text_starts_with(const char *text, const char *start)
@@ -19,6 +23,31 @@ static inline bool text_ends_with(const char *text, size_t nr, const char *end)
 
 	return nr >= nr_end && !memcmp(text + nr - nr_end, end, nr_end);
 }
+
+/*
+ * Names come from files and processes of others. Printed as they are, they could move the cursor,
+ * rewrite lines that were printed before, or answer for the user. So every text that people read in a
+ * terminal is made safe: each byte of a character that controls one becomes `?`, and so does each
+ * byte that is no UTF-8. These characters are the controls of ASCII (C0 and DEL) and those of Unicode
+ * (C1, U+0080 to U+009F), marks, embeddings, overrides and isolates of the writing direction (U+061C,
+ * U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069), and the line and paragraph separators (U+2028,
+ * U+2029). The length in bytes stays.
+ */
+
+/*
+ * Bytes of the UTF-8 character at the beginning of a NUL-terminated text, controls included, and its
+ * number; 0 at the text's end and before a byte that begins no character.
+ */
+size_t text_utf8(const char *text, uint32_t *ret_code);
+
+/* Bytes of such a character if a terminal may be sent it, else 0. */
+size_t text_character(const char *text);
+
+/* Copies a NUL-terminated text of nr bytes, without its NUL, and makes it safe. to may be text. */
+void text_make_safe(char *to, const char *text, size_t nr);
+
+/* Writes a NUL-terminated text, made safe; not locked, as putc_unlocked(). */
+void text_write(FILE *out, const char *text);
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "cmd/call_counts.h"
 #include "cmd/call_keys.h"
 #include "cmd/complain.h"

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "cmd/complain.h"
 #include "cmd/foreign_input.h"
 #include "format/text/columns.h"

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "cmd/complain.h"
 #include "cmd/profile_options.h"
 #include "cmd/run/exit_status.h"

@@ -20,7 +20,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "cmd/complain.h"
 #include "cmd/options/probe_options.h"
 #include "cmd/probe_notes.h"

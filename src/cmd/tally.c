@@ -19,7 +19,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "cmd/complain.h"
 #include "cmd/row_outputs.h"
 #include "cmd/run/exit_status.h"

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/u64_map.h"
+#include "base/hash.h"
 
 struct absence {
 	const uint32_t *cpus;

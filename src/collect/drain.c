@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 #include "collect/resolver.h"
 #include "collect/unwind/deferred.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 #include "proc/cgroup.h"
 
 /*

@@ -19,7 +19,6 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
 #include "kernel/follow.h"
 #include "kernel/load.h"
 #include "probe/attach/probe_object.h"

@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/flame/speedscope.h"
 #include "format/flame/svg.h"
 #include "format/folded/folded.h"

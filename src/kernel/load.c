@@ -10,7 +10,7 @@
 #include <linux/bpf.h>
 
 #include "base/array.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "kernel/core_btf.h"
 #include "kernel/no_exchange.h"
 

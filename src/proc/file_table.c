@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/fd_io.h"
 #include "base/hash.h"
-#include "base/u64_map.h"
 #include "proc/file_open.h"
 #include "proc/root_table.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 #include "proc/maps.h"
 
 /* Late records and the remaining threads of an exited leader may still need its mappings. */

@@ -23,7 +23,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/u64_map.h"
 #include "proc/file_open.h"
 #include "proc/process_status.h"
 

@@ -63,9 +63,9 @@ static uint64_t hash_of_module(const struct profile *profile, uint32_t number)
 	const struct module *module = profile_module(profile, number);
 	const char *name = profile_string(profile, module->name);
 	const struct module_code *code = profile_code(profile, number);
-	uint64_t hash = hash_add(module->kind, hash_bytes(name, strlen(name)));
+	uint64_t hash = hash_add(module->kind, hash_key(name, strlen(name)));
 
-	return code ? hash_add(hash, hash_bytes(code->build_id, code->build_id_bytes)) : hash;
+	return code ? hash_add(hash, hash_key(code->build_id, code->build_id_bytes)) : hash;
 }
 
 /* Files are numbered by each profile for itself, so numbers say nothing here. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/number_index.h"
+#include "base/hash.h"
 #include "profile/profile.h"
 
 struct merge_map {

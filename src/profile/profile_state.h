@@ -2,8 +2,8 @@
 #ifndef STOOK_PROFILE_PROFILE_STATE_H
 #define STOOK_PROFILE_PROFILE_STATE_H
 
+#include "base/hash.h"
 #include "base/strings.h"
-#include "base/number_index.h"
 #include "profile/profile.h"
 #include "profile/profile_values.h"
 #include "profile/stack_table.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/number_index.h"
+#include "base/hash.h"
 
 struct stack_place {
 	uint32_t first; /* in the table's block of numbers */

@@ -23,7 +23,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 
 #define MAGIC	0x4A695444
 #define VERSION 1

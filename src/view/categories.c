@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/glob.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 #include "view/categories_table.h"
 
 #define NO_NAME	   "[unknown]"

@@ -9,7 +9,6 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "view/named_stacks.h"
-#include "base/number_index.h"
 
 static const char *const no_names[] = {"[unknown]", "[deleted]"};
 
@@ -25,7 +24,7 @@ static int find_first(const struct profile *profile, struct number_index *by_nam
 		      uint32_t *ret)
 {
 	const char *name = profile_module_name(profile, module);
-	uint64_t hash = hash_bytes(name, strlen(name));
+	uint64_t hash = hash_key(name, strlen(name));
 	size_t probe = 0;
 	uint32_t known;
 

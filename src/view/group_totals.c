@@ -15,7 +15,6 @@
 #include "base/hash.h"
 #include "view/group_likeness.h"
 #include "view/group_totals_order.h"
-#include "base/number_index.h"
 
 #define NO_GROUP UINT32_MAX
 
@@ -202,7 +201,7 @@ static bool same_labels(const struct group_labels *a, const struct group_labels 
 
 static int64_t intern_labels(struct counting *counting, const struct group_labels *labels)
 {
-	uint64_t hash = hash_bytes(labels, sizeof(*labels));
+	uint64_t hash = hash_key(labels, sizeof(*labels));
 	size_t probe = 0;
 	uint32_t number;
 

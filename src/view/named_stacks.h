@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/strings.h"
-#include "base/u64_map.h"
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 

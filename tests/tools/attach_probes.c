@@ -29,7 +29,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/error.h"
 #include "collect/counter.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_links.h"

@@ -64,7 +64,7 @@ static uint32_t module_of(struct profile *profile, const char *name)
 		.segments = {{0x1000, 0x401000, 0x100000}, {0x102000, 0x603000, 0x100000}},
 	};
 	struct module module = {.kind = MODULE_FILE};
-	uint64_t hash = hash_bytes(name, strlen(name));
+	uint64_t hash = hash_stable_bytes(name, strlen(name));
 	char path[256];
 	uint32_t number;
 
@@ -109,7 +109,7 @@ static void inline_into(struct profile *profile, uint32_t frame, const char *out
 
 static uint32_t frame_of(struct profile *profile, char *text, const char *inlined, bool is_kernel)
 {
-	uint64_t hash = hash_bytes(text, strlen(text));
+	uint64_t hash = hash_stable_bytes(text, strlen(text));
 	uint64_t address = (hash & 1 ? 0x1000 : 0x102000) + (hash >> 1) % 0x100000;
 	struct module jit = {.kind = MODULE_RUN_TIME, .file = 1};
 	uint32_t module = MODULE_NR_KERNEL, frame;

@@ -79,7 +79,7 @@ static inline struct code_line make_line(struct profile *profile, char *name)
 
 static inline uint32_t make_frame(struct profile *profile, char *text, bool kernel)
 {
-	uint64_t address = hash_bytes(text, strlen(text));
+	uint64_t address = hash_stable_bytes(text, strlen(text));
 	char *name = strchr(text, '!');
 	char *at = strrchr(text, '@');
 	bool run_time = !kernel && make_suffix(text, "_[j]");
@@ -111,7 +111,7 @@ static inline uint32_t make_inlined(struct profile *profile, uint32_t into, char
 {
 	const struct frame outer = *profile_frame(profile, into);
 	struct code_line lines[16] = {{0}, {.function = outer.function}};
-	uint64_t address = outer.address ^ hash_bytes(name, strlen(name));
+	uint64_t address = outer.address ^ hash_stable_bytes(name, strlen(name));
 	int64_t frame = profile_add_frame(profile, outer.kind, outer.module, address);
 	char outer_name[256];
 

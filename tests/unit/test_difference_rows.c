@@ -19,7 +19,7 @@ static uint64_t random_state;
 
 static double random_part(void)
 {
-	random_state = hash_add(random_state, 1);
+	random_state = hash_stable_add(random_state, 1);
 	return (double)(random_state >> 11) / 9007199254740992.0;
 }
 

@@ -18,7 +18,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/u64_map.h"
 #include "unit/drain_fixture.h"
 
 #define NR_ROUNDS     3000
@@ -215,9 +214,9 @@ static void model_sample(struct history *history, size_t number)
 		item->record.frames[i] = address;
 		append_frame(process, i ? address - 1 : address, i > 0, item->truth);
 	}
-	record->id =
-		hash_add(hash_bytes(item->record.frames, i * sizeof(uint64_t)), process->identity);
-	record->id = hash_add(hash_add(record->id, comm), record->tid);
+	record->id = hash_stable_add(hash_stable_bytes(item->record.frames, i * sizeof(uint64_t)),
+				     process->identity);
+	record->id = hash_stable_add(hash_stable_add(record->id, comm), record->tid);
 }
 
 /* Few enough stacks that they come again: the same sample, some time later. */
@@ -509,7 +508,7 @@ static void give_events(struct feeding *feeding, const uint64_t *until_ns)
 
 static int add_to(struct u64_map *map, const char *text, uint64_t count)
 {
-	uint64_t key = hash_bytes(text, strlen(text));
+	uint64_t key = hash_stable_bytes(text, strlen(text));
 	const uint64_t *known = u64_map_find(map, key);
 
 	return u64_map_set(map, key, (known ? *known : 0) + count);
@@ -628,7 +627,7 @@ static void tell(const struct feeding *feeding)
 	for (i = 0; i < feeding->history->nr; i++) {
 		const struct happening *item = &feeding->history->items[i];
 		const struct process_event *event = &item->event.event;
-		uint64_t key = hash_bytes(item->truth, strlen(item->truth));
+		uint64_t key = hash_stable_bytes(item->truth, strlen(item->truth));
 
 		if (!item->is_sample)
 			fprintf(stderr, "  %" PRIu64 " %c %d %d\n", item->time_ns,

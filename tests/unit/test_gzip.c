@@ -150,6 +150,26 @@ TEST(gzip_bomb)
 	free(zeros);
 }
 
+/* Whole members of zeros behind each other, so that making it takes no time. */
+TEST(gzip_refuses_what_inflates_too_well)
+{
+	size_t nr_zeros = 16 << 20, nr;
+	uint8_t *zeros = calloc(1, nr_zeros), *got, *many;
+	struct packed packed = pack(zeros, nr_zeros);
+	int i;
+
+	many = malloc(8 * packed.nr);
+	for (i = 0; i < 8; i++)
+		memcpy(many + i * packed.nr, packed.bytes, packed.nr);
+	CHECK_EQ(unpack(many, 8 * packed.nr, 1 << 30, &got, &nr), -E2BIG);
+	CHECK_EQ(unpack(many, 4 * packed.nr, 1 << 30, &got, &nr), 0);
+	CHECK_EQ(nr, GZIP_BOMB_BYTES);
+	free(got);
+	free(many);
+	free(packed.bytes);
+	free(zeros);
+}
+
 TEST(gzip_tells_of_the_streams_errors)
 {
 	FILE *full = fopen("/dev/full", "w"), *folder = fopen("/", "r");

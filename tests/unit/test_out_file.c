@@ -258,3 +258,74 @@ TEST(out_file_writes_a_fifo_in_place)
 	CHECK_EQ(unlink("pipe"), 0);
 	leave_folder();
 }
+
+/* In a folder like /tmp; tests/hostile/outputs.sh has what takes two users and the kernel's settings. */
+TEST(out_file_refuses_what_others_left)
+{
+	struct out_file file;
+	struct error error = {0};
+	struct stat st;
+
+	if (geteuid() != 0)
+		SKIP("files of other users take root");
+	enter_folder();
+	CHECK_EQ(chmod(folder, 01777), 0);
+	CHECK(!symlink("target", "link") && !lchown("link", 65534, 65534));
+	CHECK(!symlink(".", "through") && !lchown("through", 65534, 65534));
+	CHECK(!mkfifo("fifo", 0666) && !chown("fifo", 65534, 65534));
+	CHECK_EQ(out_file_open(&file, "link", &error), -EACCES);
+	CHECK(strstr(error.text, "the symlink there belongs to user 65534") != NULL);
+	CHECK_EQ(out_file_open(&file, "through/new", &error), -EACCES);
+	CHECK_EQ(out_file_open(&file, "fifo", &error), -EACCES);
+	CHECK(strstr(error.text, "the fifo there") != NULL);
+	CHECK(error.hint[0]);
+	CHECK_EQ(nr_entries(), 3);
+	/* Without the sticky bit the folder is anybody's: as with a shell. */
+	CHECK_EQ(chmod(folder, 0777), 0);
+	write_file("link", "written");
+	check_content("target", "written");
+	CHECK(!unlink("link") && !unlink("target") && !unlink("through") && !unlink("fifo"));
+	/* A folder's owner may leave what he likes there. */
+	CHECK(!chown(folder, 65534, 65534) && !chmod(folder, 01777));
+	write_file("left", "old");
+	CHECK_EQ(chown("left", 65534, 65534), 0);
+	write_file("left", "new");
+	CHECK(stat("left", &st) == 0 && st.st_uid == 65534);
+	CHECK_EQ(unlink("left"), 0);
+	leave_folder();
+}
+
+TEST(out_file_walks_as_the_kernel_does)
+{
+	struct out_file file;
+	struct error error = {0};
+	char path[128], *name;
+
+	enter_folder();
+	CHECK(!mkdir("a", 0700) && !mkdir("a/b", 0700));
+	CHECK(!symlink("b/../c", "a/link") && !symlink("loop", "loop"));
+	(void)snprintf(path, sizeof(path), "%s//a/./b/..//link", folder);
+	write_file(path, "text");
+	check_content("a/c", "text");
+	CHECK_EQ(unlink("a/c"), 0);
+	CHECK_EQ(out_file_open(&file, "loop", &error), -ELOOP);
+	CHECK_EQ(out_file_open(&file, "a/", &error), -EISDIR);
+	CHECK_EQ(out_file_open(&file, "a/..", &error), -EISDIR);
+	CHECK_EQ(out_file_open(&file, "a/c/", &error), -ENOENT);
+	CHECK_EQ(out_file_open(&file, "a/link/x", &error), -ENOENT);
+	name = calloc(1, 5000);
+	CHECK(name != NULL);
+	memset(name, 'n', 256);
+	CHECK_EQ(out_file_open(&file, name, &error), -ENAMETOOLONG);
+	memset(name, '/', 4999);
+	CHECK_EQ(out_file_open(&file, name, &error), -ENAMETOOLONG);
+	/* A temporary name beside the longest one has to be cut. */
+	memset(name, 'n', 255);
+	name[255] = '\0';
+	write_file(name, "text");
+	check_content(name, "text");
+	CHECK(!unlink(name) && !unlink("a/link") && !unlink("loop") && !rmdir("a/b") &&
+	      !rmdir("a"));
+	free(name);
+	leave_folder();
+}

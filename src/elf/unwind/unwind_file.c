@@ -43,11 +43,12 @@ uint64_t unwind_file_checksum(const struct unwind_file_header *header,
 	size_t i;
 
 	hashed.checksum = 0;
-	hash = hash_bytes(&hashed, sizeof(hashed));
+	hash = hash_stable_bytes(&hashed, sizeof(hashed));
 	parts_of(table, parts);
 	for (i = 0; i < NR_PARTS; i++)
 		if (parts[i].iov_len)
-			hash = hash_add(hash, hash_bytes(parts[i].iov_base, parts[i].iov_len));
+			hash = hash_stable_add(
+				hash, hash_stable_bytes(parts[i].iov_base, parts[i].iov_len));
 	return hash;
 }
 

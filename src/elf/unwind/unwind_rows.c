@@ -18,7 +18,6 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "base/u64_map.h"
 #include "elf/unwind/cfi_entries.h"
 #include "elf/unwind/cfi_program.h"
 #include "elf/unwind/code_spans.h"

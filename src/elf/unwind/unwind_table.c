@@ -83,7 +83,7 @@ static int pack_rules(struct packer *packer)
 static uint32_t share_stretch(struct packer *packer, uint32_t nr)
 {
 	const uint32_t *rows = packer->page_rows + packer->nr_page_rows;
-	uint64_t at = hash_bytes(rows, nr * sizeof(*rows));
+	uint64_t at = hash_key(rows, nr * sizeof(*rows));
 	uint32_t entry;
 
 	for (at %= NR_STRETCHES; (entry = packer->stretches[at]); at = (at + 1) % NR_STRETCHES)

@@ -241,14 +241,14 @@ const char *palette_kind_name(enum word_kind kind)
 
 struct variate variate_by_number(uint64_t number)
 {
-	uint64_t mixed = hash_u64(number + 1);
+	uint64_t mixed = hash_stable_u64(number + 1);
 
 	return (struct variate){{(uint8_t)mixed, (uint8_t)(mixed >> 8), (uint8_t)(mixed >> 16)}};
 }
 
 struct variate variate_by_name(const char *name)
 {
-	return variate_by_number(hash_bytes(name, strlen(name)));
+	return variate_by_number(hash_stable_bytes(name, strlen(name)));
 }
 
 /* The first byte counts for most, each further one for less; from the front, or from the back. */

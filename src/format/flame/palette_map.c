@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 
 static bool is_black(struct color color)
 {

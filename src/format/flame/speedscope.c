@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "base/strings.h"
 #include "format/text/folded_scale.h"
 #include "format/text/json.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "base/text.h"
 #include "format/flame/compared_names.h"
 #include "format/flame/svg_boxes.h"

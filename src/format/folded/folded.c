@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/text/folded_scale.h"
 #include "view/diff/comparison.h"
 #include "view/named_stacks.h"

@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/line_reader.h"
+#include "base/fd_io.h"
 #include "format/folded/folded_line.h"
 #include "format/folded/folded_stack.h"
 #include "format/folded/folded_words.h"

@@ -19,7 +19,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/flame/compared_names.h"
 #include "format/flame/flame_style.h"
 #include "format/flame/svg_text.h"

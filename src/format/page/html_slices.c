@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 #include "profile/time_slices.h"
 
 struct slice_count {

@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/strings.h"
 #include "format/page/html_columns.h"
 #include "view/function_totals.h"
 #include "view/named_stacks.h"
-#include "base/number_index.h"
 
 struct categories;
 

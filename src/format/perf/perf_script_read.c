@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/line_reader.h"
+#include "base/fd_io.h"
 #include "format/perf/perf_script_comments.h"
 #include "format/perf/perf_script_events.h"
 #include "format/perf/perf_script_line.h"

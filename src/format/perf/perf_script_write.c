@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/perf/perf_script_comments.h"
 #include "format/perf/perf_script_words.h"
 #include "format/pprof/pprof_values.h"

@@ -95,7 +95,7 @@ static bool same_file(const struct pprof_file *a, const struct pprof_file *b)
 /* The number of the file, known or new; or -ENOMEM. */
 static int64_t intern_file(struct pprof_files *files, const struct pprof_file *file)
 {
-	uint64_t hash = hash_add(hash_bytes(file->code.build_id, sizeof(file->code.build_id)),
+	uint64_t hash = hash_add(hash_key(file->code.build_id, sizeof(file->code.build_id)),
 				 (uint64_t)file->module.kind << 32 | file->module.name);
 	size_t probe = 0;
 	uint32_t number;

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "format/pprof/pprof_strings.h"
 #include "format/pprof/pprof_tables.h"
-#include "base/number_index.h"
 #include "profile/profile.h"
 
 struct pprof_file {

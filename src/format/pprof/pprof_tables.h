@@ -13,7 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 
 /* More values a sample than anybody has are refused. */
 #define PPROF_MAX_SAMPLE_TYPES 64

@@ -12,7 +12,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/pprof/pprof_code.h"
 #include "format/pprof/pprof_fields.h"
 #include "format/pprof/pprof_rows.h"

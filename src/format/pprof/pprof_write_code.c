@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/u64_map.h"
+#include "base/hash.h"
 #include "format/pprof/pprof_fields.h"
 
 struct code_writer {

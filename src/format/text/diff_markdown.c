@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/text/amount.h"
 #include "format/text/diff_cells.h"
 #include "format/text/diff_rows.h"

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/text/csv.h"
 #include "format/text/diff_cells.h"
 #include "format/text/json.h"

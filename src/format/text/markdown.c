@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/text/amount.h"
 #include "format/text/columns.h"
 #include "format/text/markdown_text.h"

@@ -15,7 +15,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/text/amount.h"
 #include "format/text/columns.h"
 #include "format/text/report_rows.h"

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "base/cleanup.h"
-#include "base/stream.h"
+#include "base/fd_io.h"
 #include "format/text/amount.h"
 #include "format/text/csv.h"
 #include "format/text/report_rows.h"

@@ -195,7 +195,7 @@ static void find_classes(struct glob_walk *walk)
 static int number_of(struct glob_walk *walk, struct numbered *numbered, const uint64_t *set)
 {
 	size_t bytes = walk->nr_words * sizeof(*set), number = walk->nr_sets;
-	size_t bucket = hash_bytes(set, bytes) % NR_BUCKETS;
+	size_t bucket = hash_key(set, bytes) % NR_BUCKETS;
 
 	if (has_common(walk, set, walk->all))
 		return SET_ALL;

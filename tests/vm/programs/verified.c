@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
+#include "base/error.h"
 #include "bpf/wire.h"
 #include "kernel/load.h"
 
