@@ -1,35 +1,18 @@
 /*
  * Nothing fits: what may have been meant, and what would help. Only who failed waits for this, so
- * that it may take time: other files are read, and debug information is searched, by a child
- * process, since libdw trusts what it reads.
+ * that it may take time: other files are read.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
-#include "base/clock.h"
-#include "base/isolated.h"
 #include "base/text.h"
-#include "elf/dwarf/inlined_functions.h"
 #include "elf/image/usdt_notes.h"
 #include "probe/find/closest.h"
 #include "probe/find/find_state.h"
 
-#define INLINED_MAX_NS (3 * NS_PER_SEC)
-#define INLINED_MEMORY (4ULL << 30) /* of address space: libdw maps the file */
-#define NOBODY	       65534
-#define C_LIBRARY      "c"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SHADOW 1 /* in which address space is not memory */
-#else
-#define HAS_SHADOW 0
-#endif
+#define C_LIBRARY "c"
 
 /* --- names that come near -------------------------------------------------------------------- */
 
@@ -62,58 +45,6 @@ static void offer_functions(struct user_file *file, struct closest *closest)
 }
 
 /* --- functions that are there, but elsewhere ------------------------------------------------- */
-
-struct inlined {
-	int fd;
-	const char *name;
-	char answer;
-};
-
-static int ask_inlined(void *context, int fd)
-{
-	const struct inlined *inlined = context;
-	int has = inlined_functions_has(inlined->fd, inlined->name, clock_now_ns() + INLINED_MAX_NS,
-					NULL);
-
-	if (has < 0)
-		return has;
-	return write(fd, has ? "1" : "0", 1) == 1 ? 0 : -EIO;
-}
-
-static int take_answer(void *context, const void *bytes, size_t nr)
-{
-	struct inlined *inlined = context;
-
-	if (nr)
-		inlined->answer = *(const char *)bytes;
-	return 0;
-}
-
-/* Whether a function has only copies that were inlined into others. */
-static bool is_inlined_in(int fd, int root_fd, const char *name)
-{
-	struct inlined inlined = {.fd = fd, .name = name};
-	struct isolation limits = {.timeout_ns = 2 * INLINED_MAX_NS,
-				   .memory_bytes = HAS_SHADOW ? 0 : INLINED_MEMORY,
-				   .root_fd = root_fd,
-				   .uid = NOBODY,
-				   .gid = NOBODY,
-				   .fds = &inlined.fd,
-				   .nr_fds = 1};
-
-	return isolated_run(ask_inlined, take_answer, &inlined, &limits, NULL) == 0 &&
-	       inlined.answer == '1';
-}
-
-static bool is_inlined(const struct finder *finder, const struct user_file *file, const char *name)
-{
-	const struct target_options *options = finder->options;
-	const struct debug_places places = {options->debug_folders, options->nr_debug_folders};
-	cleanup_fd int debug_fd = user_file_open_debug(file, &places);
-
-	return is_inlined_in(file->from.fd, file->from.root_fd, name) ||
-	       (debug_fd >= 0 && is_inlined_in(debug_fd, file->from.root_fd, name));
-}
 
 /* Since glibc 2.34 these have next to no code: what they had is in libc. */
 static bool is_emptied_library(const char *path)
@@ -167,12 +98,12 @@ static struct user_file *file_of(struct finder *finder, const struct pattern *pa
 	return file;
 }
 
-/* What would help with a file whose functions have no names. */
+/* For a file whose functions have no names. */
 static void hint_names(const struct user_file *file, bool is_hinted, struct error *error)
 {
 	char before[sizeof(error->hint) + 8];
 
-	if (file->has_all_names || !error)
+	if (!error)
 		return;
 	(void)snprintf(before, sizeof(before), "%s%s", is_hinted ? error->hint : "",
 		       is_hinted ? " but " : "");
@@ -185,17 +116,9 @@ static void hint_names(const struct user_file *file, bool is_hinted, struct erro
 static void hint_functions(struct finder *finder, const struct pattern *pattern,
 			   struct user_file *file, struct error *error)
 {
-	const char *only = matcher_only_name(pattern->name);
 	struct closest closest;
 	bool is_hinted;
 
-	if (only && is_inlined(finder, file, only)) {
-		error_hint(
-			error,
-			"all calls of it were inlined into other functions: it has no code of its "
-			"own to probe");
-		return;
-	}
 	if (is_emptied_library(file->from.path) && is_in_c_library(finder, pattern)) {
 		error_hint(error, "since glibc 2.34 it is in libc: %s:%s", C_LIBRARY,
 			   pattern->name_text);
@@ -205,7 +128,12 @@ static void hint_functions(struct finder *finder, const struct pattern *pattern,
 	offer_functions(file, &closest);
 	is_hinted = hint_closest(&closest, error);
 	closest_clear(&closest);
-	hint_names(file, is_hinted, error);
+	if (!file->has_all_names)
+		hint_names(file, is_hinted, error);
+	else if (!is_hinted && matcher_only_name(pattern->name))
+		error_hint(error,
+			   "a function whose calls were all inlined into other functions has no "
+			   "code of its own to probe");
 }
 
 static void explain_user(struct finder *finder, const struct pattern *pattern, struct error *error)
