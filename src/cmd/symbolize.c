@@ -25,7 +25,7 @@
 #include "cmd/options/quiet_option.h"
 #include "cmd/outputs.h"
 #include "cmd/run/naming_notes.h"
-#include "elf/image/debug_file.h"
+#include "elf/image/debug_link.h"
 #include "format/text/columns.h"
 #include "sym/symbolizer.h"
 

@@ -12,7 +12,6 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/image/debug_file.h"
 #include "elf/image/debug_link.h"
 #include "proc/file_open.h"
 
@@ -59,7 +58,8 @@ static bool belongs(const struct search *search, int fd, bool by_link)
 		same = elf_image_has_build_id(&image, search->file->build_id,
 					      search->file->build_id_bytes);
 	else
-		same = by_link && debug_link_crc(fd, &crc) == 0 && crc == search->link.crc;
+		same = by_link && debug_link_crc(fd, NULL, NULL, &crc) == 0 &&
+		       crc == search->link.crc;
 	elf_image_close(&image);
 	return same;
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "elf/image/vdso.h"
+#include "elf/image/elf_image.h"
 #include "proc/file_open.h"
 #include "sym/naming.h"
 

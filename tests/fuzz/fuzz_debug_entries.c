@@ -1,5 +1,5 @@
 /*
- * elf/dwarf/debug_abbreviations and elf/dwarf/debug_entries: abbreviations and entries that may be anything.
+ * elf/dwarf/debug_entries: abbreviations and entries that may be anything.
  * All reading stays inside of them, and ends.
  *
  * The first byte chooses the sizes of addresses and offsets, the next two say how many bytes of

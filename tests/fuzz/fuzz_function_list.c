@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "elf/image/instructions.h"
-#include "elf/image/uprobe_code.h"
 #include "elf/image/usdt_notes.h"
 #include "elf/symbols/function_list.h"
 

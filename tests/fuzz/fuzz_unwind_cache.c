@@ -17,8 +17,7 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "elf/unwind/unwind_cache.h"
-#include "elf/unwind/unwind_file.h"
-#include "elf/unwind/unwind_pack.h"
+#include "elf/unwind/unwind_table.h"
 
 #define MAX_LOOKUPS 8192
 

@@ -131,7 +131,7 @@ static int print_link(const struct elf_image *image)
 static int print_crc(int fd)
 {
 	uint32_t crc;
-	int err = debug_link_crc(fd, &crc);
+	int err = debug_link_crc(fd, NULL, NULL, &crc);
 
 	if (err < 0)
 		fprintf(stderr, "%s\n", strerror(-err));

@@ -25,7 +25,7 @@
 
 #include "bpf/unwind_format.h"
 #include "bpf/wire.h"
-#include "elf/image/vdso.h"
+#include "elf/image/elf_image.h"
 #include "elf/unwind/unwind_compile.h"
 #include "proc/file_table.h"
 #include "proc/mappings.h"

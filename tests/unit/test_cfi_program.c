@@ -1,4 +1,4 @@
-/* elf/unwind/cfi_program and elf/unwind/cfi_expression: each instruction, each shape of expression, each cut. */
+/* elf/unwind/cfi_program: each instruction, each shape of expression, each cut. */
 #include "unit/test.h"
 
 #include <elf.h>

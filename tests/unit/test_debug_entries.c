@@ -1,4 +1,4 @@
-/* elf/dwarf/debug_abbreviations and elf/dwarf/debug_entries: steps over entries made by hand. */
+/* elf/dwarf/debug_entries: steps over entries made by hand. */
 #include "unit/test.h"
 
 #include <dwarf.h>

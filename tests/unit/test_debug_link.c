@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
@@ -134,21 +135,56 @@ TEST(debug_link_crc_of_files)
 	int ends[2];
 
 	CHECK(file);
-	CHECK_EQ(debug_link_crc(fileno(file), &crc), 0);
+	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &crc), 0);
 	CHECK_EQ(crc, 0);
 	CHECK_EQ(pwrite(fileno(file), "123456789", 9, 0), 9);
-	CHECK_EQ(debug_link_crc(fileno(file), &crc), 0);
+	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &crc), 0);
 	CHECK_EQ(crc, 0xcbf43926);
 	/* Of many pieces, the last of them short: a difference in it shows. */
 	memset(much, 'x', sizeof(much));
 	CHECK_EQ(pwrite(fileno(file), much, sizeof(much), 0), sizeof(much));
-	CHECK_EQ(debug_link_crc(fileno(file), &crc), 0);
+	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &crc), 0);
 	CHECK_EQ(pwrite(fileno(file), "y", 1, sizeof(much) - 1), 1);
-	CHECK_EQ(debug_link_crc(fileno(file), &again), 0);
+	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &again), 0);
 	CHECK(crc != again);
 	CHECK_EQ(ftruncate(fileno(file), 1LL << 40), 0);
-	CHECK_EQ(debug_link_crc(fileno(file), &crc), -EFBIG);
+	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &crc), -EFBIG);
+	CHECK_EQ(ftruncate(fileno(file), 1LL << 30), 0);
+	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &crc), -ENXIO);
 	CHECK_EQ(pipe(ends), 0);
-	CHECK_EQ(debug_link_crc(ends[0], &crc), -EINVAL);
-	CHECK_EQ(debug_link_crc(-1, &crc), -EBADF);
+	CHECK_EQ(debug_link_crc(ends[0], NULL, NULL, &crc), -EINVAL);
+	CHECK_EQ(debug_link_crc(-1, NULL, NULL, &crc), -EBADF);
+}
+
+/* What counts is how often the file is read: so much of the budget is gone. */
+TEST(debug_link_crc_is_remembered_until_the_file_changes)
+{
+	cleanup_file FILE *file = tmpfile();
+	struct debug_link_crcs known = {0};
+	FILE *others[DEBUG_LINK_CRCS_MAX];
+	struct read_budget budget;
+	char much[1000];
+	uint32_t crc;
+	size_t i;
+
+	CHECK(file);
+	memset(much, 'x', sizeof(much));
+	CHECK_EQ(pwrite(fileno(file), much, sizeof(much), 0), sizeof(much));
+	read_budget_init(&budget, 1000 * NS_PER_SEC, 4500, -1);
+	read_budget_begin(&budget);
+	for (i = 0; i < 10; i++)
+		CHECK_EQ(debug_link_crc(fileno(file), &known, &budget, &crc), 0);
+	CHECK_EQ(budget.left_bytes, 3500);
+	CHECK_EQ(ftruncate(fileno(file), 900), 0);
+	CHECK_EQ(debug_link_crc(fileno(file), &known, &budget, &crc), 0);
+	CHECK_EQ(budget.left_bytes, 2600);
+	/* Others take its place, one after the other. */
+	for (i = 0; i < DEBUG_LINK_CRCS_MAX; i++) {
+		others[i] = tmpfile();
+		CHECK(others[i]);
+		CHECK_EQ(debug_link_crc(fileno(others[i]), &known, &budget, &crc), 0);
+	}
+	CHECK_EQ(debug_link_crc(fileno(file), &known, &budget, &crc), -EDQUOT);
+	for (i = 0; i < DEBUG_LINK_CRCS_MAX; i++)
+		(void)fclose(others[i]);
 }

@@ -1,4 +1,4 @@
-/* elf/image/elf_image: against readelf, and against files that lie. */
+/* elf/image/elf_image: against readelf, made-up sections and relocations, and files that lie. */
 #include "elf/image/elf_image.h"
 
 #include <errno.h>
@@ -9,7 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
 
@@ -297,4 +300,193 @@ TEST(elf_image_segments_as_the_loader_has_them)
 	CHECK_EQ(image.segments[0].bytes, header.p_filesz);
 	elf_image_close(&image);
 	fclose(file);
+}
+
+/* Large pieces of a file that are a hole are not read; what is read counts. */
+TEST(elf_image_read_stays_within_its_budget_and_out_of_holes)
+{
+	static uint8_t bytes[1 << 20];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+	cleanup_file FILE *file = tmpfile();
+	struct elf_image image;
+	struct read_budget budget;
+
+	CHECK(file);
+	CHECK_EQ(pwrite(fileno(file), bytes, nr, 0), nr);
+	CHECK_EQ(ftruncate(fileno(file), 1 << 30), 0);
+	CHECK_EQ(elf_image_open(&image, fileno(file), NULL), 0);
+	CHECK_EQ(elf_image_read(&image, 1 << 20, bytes, sizeof(bytes)), -ENXIO);
+	CHECK_EQ(elf_image_read(&image, 1 << 20, bytes, 1000), 0);
+	read_budget_init(&budget, 1000 * NS_PER_SEC, 4000, -1);
+	read_budget_begin(&budget);
+	image.budget = &budget;
+	CHECK_EQ(elf_image_read(&image, 1 << 20, bytes, sizeof(bytes)), -ENXIO);
+	CHECK_EQ(elf_image_read(&image, 0, bytes, 1000), 0);
+	CHECK_EQ(budget.left_bytes, 3000);
+	CHECK_EQ(elf_image_read(&image, 0, bytes, 1001), -EDQUOT);
+	elf_image_close(&image);
+}
+
+static const struct made_section made_sections[] = {
+	{".text.hot", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, "abc", 3, 0, 0},
+	{".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x2000, "hello", 5, 0, 0},
+	{".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x3000, "second", 6, 0, 0},
+	{".bss", SHT_NOBITS, SHF_ALLOC, 0x4000, NULL, 100, 0, 0},
+	{".packed", SHT_NOTE, SHF_COMPRESSED, 0, "xyz", 3, 0, 0},
+	{".empty", SHT_PROGBITS, 0, 0, "", 0, 0, 0},
+};
+
+static int read_named(const struct elf_image *image, const char *name, uint64_t max_bytes)
+{
+	uint8_t *bytes = NULL;
+	GElf_Shdr header;
+	int err = elf_section_find(image, name, &header);
+
+	if (err == 0)
+		err = elf_section_read(image, &header, max_bytes, &bytes);
+	CHECK(err == 0 || !bytes);
+	if (err == 0)
+		CHECK_EQ(bytes[0], 'h');
+	free(bytes);
+	return err;
+}
+
+TEST(elf_section_by_name_and_type)
+{
+	uint8_t bytes[MADE_ROOM];
+	size_t nr = made_elf_build(bytes, EM_X86_64, made_sections, ARRAY_SIZE(made_sections));
+	struct elf_image image;
+	GElf_Shdr header;
+
+	CHECK_EQ(elf_image_open_memory(&image, test_guarded(bytes, nr), nr, NULL), 0);
+	CHECK_EQ(elf_section_find(&image, ".text", &header), 0);
+	CHECK_EQ(header.sh_addr, 0x2000);
+	CHECK_EQ(elf_section_find(&image, ".tex", &header), -ENOENT);
+	CHECK_EQ(elf_section_find(&image, ".text.hot.not.there.and.too.long.for.it", &header),
+		 -ENOENT);
+	/* The last name, right at the end of the names and of the file. */
+	CHECK_EQ(elf_section_find(&image, ".empty", &header), 0);
+	CHECK_EQ(elf_section_find(&image, ".empty2", &header), -ENOENT);
+	CHECK_EQ(elf_section_find_type(&image, SHT_NOTE, &header), 0);
+	CHECK_EQ(header.sh_size, 3);
+	CHECK_EQ(elf_section_find_type(&image, SHT_DYNSYM, &header), -ENOENT);
+
+	CHECK_EQ(read_named(&image, ".text", 5), 0);
+	CHECK_EQ(read_named(&image, ".text", 4), -ENOEXEC);
+	CHECK_EQ(read_named(&image, ".bss", 1000), -ENOEXEC);
+	CHECK_EQ(read_named(&image, ".packed", 1000), -ENOEXEC);
+	CHECK_EQ(read_named(&image, ".empty", 1000), -ENOEXEC);
+	test_fail_allocation(1);
+	CHECK_EQ(read_named(&image, ".text", 5), -ENOMEM);
+	test_fail_allocation(0);
+	elf_image_close(&image);
+}
+
+TEST(elf_section_truncated_and_damaged)
+{
+	uint8_t sound[MADE_ROOM], *guarded;
+	size_t nr = made_elf_build(sound, EM_X86_64, made_sections, ARRAY_SIZE(made_sections)), i,
+	       round;
+	struct elf_image image;
+	GElf_Shdr header;
+	uint64_t state = 9;
+
+	guarded = test_guarded(sound, nr);
+	for (round = 0; round < 5000 + nr; round++) {
+		size_t shorter = round < nr ? round : nr;
+		uint8_t *bytes = round < nr ? test_guarded(sound, shorter) : guarded;
+
+		if (round >= nr) {
+			memcpy(guarded, sound, nr);
+			tiny_damage(guarded, nr, &state);
+		}
+		if (elf_image_open_memory(&image, bytes, shorter, NULL) < 0)
+			continue;
+		for (i = 0; i < ARRAY_SIZE(made_sections); i++) {
+			uint8_t *content = NULL;
+
+			if (elf_section_find(&image, made_sections[i].name, &header) == 0)
+				(void)elf_section_read(&image, &header, 1000, &content);
+			free(content);
+		}
+		elf_image_close(&image);
+	}
+}
+
+#define NR_FIRST (RELOCATIONS_CHUNK + 3) /* more than fit into one piece */
+
+static Elf64_Rela first_relocations[NR_FIRST], second_relocations[2], unloaded_relocations[1];
+
+static size_t build_relocations(uint8_t *bytes)
+{
+	const struct made_section sections[] = {
+		{".rela.dyn", SHT_RELA, SHF_ALLOC, 0x1000, first_relocations,
+		 sizeof(first_relocations), 0, 24},
+		{".rela.debug_info", SHT_RELA, 0, 0, unloaded_relocations,
+		 sizeof(unloaded_relocations), 0, 24},
+		{".empty", SHT_RELA, SHF_ALLOC, 0x2000, "", 0, 0, 24},
+		{".rela.plt", SHT_RELA, SHF_ALLOC, 0x3000, second_relocations,
+		 sizeof(second_relocations), 0, 24},
+	};
+	size_t i;
+
+	for (i = 0; i < NR_FIRST; i++)
+		first_relocations[i].r_offset = i;
+	for (i = 0; i < ARRAY_SIZE(second_relocations); i++)
+		second_relocations[i].r_offset = NR_FIRST + i;
+	unloaded_relocations[0].r_offset = 1000000;
+	return made_elf_build(bytes, EM_X86_64, sections, ARRAY_SIZE(sections));
+}
+
+/* How many there are; they must be numbered if is_sound. */
+static size_t count_relocations(const uint8_t *bytes, size_t nr_bytes, bool is_sound)
+{
+	struct relocations relocations;
+	struct elf_image image;
+	GElf_Rela relocation;
+	size_t nr = 0;
+
+	if (elf_image_open_memory(&image, bytes, nr_bytes, NULL) < 0)
+		return 0;
+	relocations_init(&relocations, &image);
+	while (relocations_next(&relocations, &relocation)) {
+		CHECK(!is_sound || relocation.r_offset == nr);
+		nr++;
+	}
+	CHECK(!relocations_next(&relocations, &relocation));
+	elf_image_close(&image);
+	return nr;
+}
+
+TEST(relocations_of_all_loaded_sections)
+{
+	uint8_t bytes[MADE_ROOM];
+	size_t nr = build_relocations(bytes);
+
+	CHECK_EQ(count_relocations(bytes, nr, true), NR_FIRST + ARRAY_SIZE(second_relocations));
+}
+
+TEST(relocations_of_a_file_without_any)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t nr = tiny_elf_build(bytes, NULL, 0);
+
+	CHECK_EQ(count_relocations(bytes, nr, true), 0);
+}
+
+TEST(relocations_truncated_and_damaged)
+{
+	uint8_t sound[MADE_ROOM], *guarded;
+	size_t nr = build_relocations(sound), shorter, round;
+	uint64_t state = 10;
+
+	for (shorter = 0; shorter < nr; shorter += 7)
+		CHECK(count_relocations(test_guarded(sound, shorter), shorter, false) <=
+		      NR_FIRST + ARRAY_SIZE(second_relocations));
+	guarded = test_guarded(sound, nr);
+	for (round = 0; round < 5000; round++) {
+		memcpy(guarded, sound, nr);
+		tiny_damage(guarded, 2048, &state);
+		CHECK(count_relocations(guarded, nr, false) < 10000);
+	}
 }

@@ -1,4 +1,4 @@
-/* elf/symbols/function_list and elf/symbols/address_sort: made-up files with known symbols, and damaged ones. */
+/* elf/symbols/function_list, and sorting by address: made-up files with known symbols, and damaged ones. */
 #include "elf/symbols/function_list.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/symbols/address_sort.h"
+#include "elf/symbols/symbol_table_state.h"
 #include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"

@@ -1,4 +1,4 @@
-/* elf/symbols/go_functions, elf/symbols/go_table: made-up tables of all versions, sound, damaged and cut. */
+/* elf/symbols/go_functions: made-up tables of all versions, sound, damaged and cut. */
 #include "elf/symbols/go_functions.h"
 
 #include <errno.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/symbols/go_table.h"
 #include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"

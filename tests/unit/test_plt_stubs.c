@@ -1,4 +1,4 @@
-/* elf/symbols/plt_stubs, elf/symbols/plt_decode: stubs as linkers make them, in made-up files, also damaged. */
+/* elf/symbols/plt_stubs: stubs as linkers make them, in made-up files, also damaged. */
 #include "elf/symbols/plt_stubs.h"
 
 #include <errno.h>
@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/symbols/plt_decode.h"
 #include "unit/made_elf.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"

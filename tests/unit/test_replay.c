@@ -3,7 +3,7 @@
  * their format): it must find the frames that another unwinder found there. No program, file or
  * privilege is needed; what was read of the stack and the rules that held are in the text.
  *
- * Rules go through elf/unwind/unwind_pack, as those of a table do.
+ * Rules go through unwind_pack_rule(), as those of a table do.
  */
 #include <elf.h>
 #include <glob.h>
@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "bpf/wire.h"
-#include "elf/unwind/unwind_pack.h"
+#include "elf/unwind/unwind_table.h"
 #include "unit/test.h"
 
 #define MAX_WORDS 4096

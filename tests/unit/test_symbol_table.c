@@ -55,6 +55,19 @@ static const char *name_at(const struct symbol_table *table, uint64_t offset)
 #define WEAK   STB_WEAK
 #define LOCAL  STB_LOCAL
 
+/* Names of a file may be megabytes of underscores, and millions of them be compared. */
+TEST(symbol_name_compare_looks_at_the_beginning_only)
+{
+	char few[1000], many[2000];
+
+	memset(few, '_', sizeof(few));
+	memset(many, '_', sizeof(many));
+	few[sizeof(few) - 1] = many[sizeof(many) - 1] = '\0';
+	CHECK_EQ(symbol_name_compare(few, many), 0);
+	CHECK(symbol_name_compare("_read", "__read") < 0);
+	CHECK(symbol_name_compare("__a", "_") > 0);
+}
+
 TEST(symbol_table_of_a_file_with_an_empty_section)
 {
 	static const struct tiny_symbol symbols[] = {{"f", 0x10, 0x10, GLOBAL, FUNC, false, 0}};

@@ -1,4 +1,4 @@
-/* elf/unwind/unwind_cache and elf/unwind/unwind_file: what comes back is what was put in, or nothing. */
+/* elf/unwind/unwind_cache: what comes back is what was put in, or nothing. */
 #include "elf/unwind/unwind_cache.h"
 
 #include <dirent.h>
@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "elf/unwind/unwind_file.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"
 

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "elf/image/debug_file.h"
-#include "elf/image/vdso.h"
+#include "elf/image/debug_link.h"
+#include "elf/image/elf_image.h"
 #include "unit/code_file.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"

@@ -1,5 +1,5 @@
 /*
- * elf/unwind/unwind_table and elf/unwind/unwind_pack: every address must have the rule that the rows gave it.
+ * elf/unwind/unwind_table: every address must have the rule that the rows gave it.
  * Rows are made by hand, or by a fixed sequence of numbers.
  */
 #include "elf/unwind/unwind_table.h"
@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/unwind/unwind_pack.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"
 

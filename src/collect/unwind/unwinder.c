@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "collect/unwind/loaded_table.h"
 #include "collect/unwind/table_worker.h"
-#include "elf/image/vdso.h"
+#include "elf/image/elf_image.h"
 #include "elf/unwind/unwind_compile.h"
 
 #define VDSO_TABLE     0

@@ -16,7 +16,38 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "elf/dwarf/debug_abbreviations.h"
+
+/* The sizes of forms depend on these. */
+struct debug_unit_sizes {
+	uint16_t version;
+	uint8_t address_bytes, offset_bytes;
+};
+
+struct debug_abbreviation {
+	uint16_t tag; /* 0: there is no abbreviation of this code */
+	bool has_children;
+	bool has_code;	  /* DW_AT_low_pc or DW_AT_ranges */
+	bool has_sibling; /* DW_AT_sibling: then dwarf_siblingof() takes one step */
+	uint32_t first_skip, nr_skips;
+};
+
+/* The abbreviations of one unit; often the next unit has the same. {0} holds none. */
+struct debug_abbreviations {
+	const void *start; /* in .debug_abbrev; NULL: nothing is held */
+	struct debug_unit_sizes sizes;
+	struct debug_abbreviation *by_code;
+	size_t nr, capacity;
+	struct debug_skip *skips;
+	size_t nr_skips, cap_skips;
+};
+
+/*
+ * Reads the abbreviations that begin there, unless they are held already. 0, -ENOEXEC or -ENOMEM.
+ */
+int debug_abbreviations_need(struct debug_abbreviations *all, struct bytes bytes,
+			     const struct debug_unit_sizes *sizes);
+
+void debug_abbreviations_clear(struct debug_abbreviations *all);
 
 /* Where the units that are opened lie, and what is shared by them. {0} to begin with. */
 struct debug_sections {

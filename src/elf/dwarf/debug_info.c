@@ -1,8 +1,15 @@
 /*
  * The units of a file are gone through in order. One whose ranges hold some of the addresses is
- * searched for their inlined calls (elf/dwarf/debug_chains), and asked for their lines, at once: so no
- * index of units is kept, answers come early, and libdw's reading goes forward in the file.
- * .debug_aranges is not used: clang writes none, so that it can't tell that there is no more.
+ * searched for their inlined calls, and asked for their lines, at once: so no index of units is
+ * kept, answers come early, and libdw's reading goes forward in the file. .debug_aranges is not
+ * used: clang writes none, so that it can't tell that there is no more.
+ *
+ * Inlined calls are found in one pass over all entries of the unit, in which an address climbs from
+ * the function that has it to the calls inlined there, and in those: its chain. Entries without
+ * code are passed without being read. The whole unit is looked through, although most of it are
+ * types and functions that have none of the addresses: compilers put functions that have code below
+ * others that have none (methods of local classes, lambdas, in whatever depth of blocks). Only what
+ * is below an inlined call is passed where that is one step.
  *
  * A split unit's entries are in its .dwo file, its ranges and lines in what the linker kept. If
  * the .dwo is not to be found the linked part is searched, where clang repeats inlined calls.
@@ -24,8 +31,34 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/dwarf/debug_chains.h"
+#include "elf/dwarf/debug_entries.h"
 #include "elf/image/elf_image.h"
+
+#define FUNCTIONS_MAX (64u << 20) /* with addresses, in one unit */
+
+/* A function, or one inlined call of one, that has one of the addresses. */
+struct debug_function {
+	Dwarf_Die entry;
+	uint32_t caller;  /* the number of the one that it is inlined into; 0: none */
+	const char *name; /* once it was asked for */
+};
+
+/* A function with code that the pass is inside of. */
+struct open_function {
+	unsigned depth;
+	uint32_t number; /* 0: it has none of the addresses */
+};
+
+struct debug_chains {
+	struct debug_sections sections;
+	const uint64_t *addresses; /* those of the unit, sorted */
+	uint32_t *innermost;	   /* a number in functions for each of them; 0: none */
+	size_t nr, cap_innermost;
+	struct debug_function *functions; /* the first one is not used */
+	size_t nr_functions, cap_functions;
+	struct open_function *open;
+	size_t cap_open;
+};
 
 /* A unit with addresses. */
 struct unit {
@@ -45,45 +78,150 @@ struct search {
 	struct debug_line lines[DEBUG_LINES_MAX];
 };
 
+/* --- chains ---------------------------------------------------------------------------------- */
+
+/* The number of the first of these sorted addresses that is not below start; nr: there is none. */
+static size_t first_address(const uint64_t *addresses, size_t nr, uint64_t start)
+{
+	return array_nr_below(addresses, nr, sizeof(*addresses), 0, start);
+}
+
+/*
+ * Gives the function those addresses in its ranges that its caller has and no other call in the
+ * caller has got. True if there are any. What starts at 0 was discarded by the linker.
+ */
+static bool take_addresses(struct debug_chains *chains, uint32_t number)
+{
+	struct debug_function *function = &chains->functions[number];
+	Dwarf_Addr base, start, end;
+	ptrdiff_t next = 0;
+	bool any = false;
+
+	while ((next = dwarf_ranges(&function->entry, next, &base, &start, &end)) > 0) {
+		size_t i = first_address(chains->addresses, chains->nr, start);
+
+		for (; start && i < chains->nr && chains->addresses[i] < end; i++)
+			if (chains->innermost[i] == function->caller) {
+				chains->innermost[i] = number;
+				any = true;
+			}
+	}
+	return any;
+}
+
+static int add_function(struct debug_chains *chains, const struct debug_function *function)
+{
+	if (chains->nr_functions >= FUNCTIONS_MAX ||
+	    array_reserve(&chains->functions, &chains->cap_functions, chains->nr_functions + 1,
+			  sizeof(*function)) < 0)
+		return -ENOMEM;
+	chains->functions[chains->nr_functions++] = *function;
+	return 0;
+}
+
+/* Looks at a function with code below nr_open others; whether it has an address, or -ENOMEM. */
+static int visit_function(struct debug_chains *chains, const struct debug_function *function,
+			  unsigned depth, size_t nr_open)
+{
+	uint32_t number = (uint32_t)chains->nr_functions;
+	bool any;
+
+	if (array_reserve(&chains->open, &chains->cap_open, nr_open + 1, sizeof(*chains->open)) < 0)
+		return -ENOMEM;
+	if (add_function(chains, function) < 0)
+		return -ENOMEM;
+	any = take_addresses(chains, number);
+	chains->nr_functions -= !any;
+	chains->open[nr_open] = (struct open_function){depth, any ? number : 0};
+	return any;
+}
+
+static int read_functions(struct debug_chains *chains, struct debug_entries *entries,
+			  Dwarf_Die *unit, bool inlined)
+{
+	struct debug_function function = {0};
+	size_t nr_open = 0;
+	int any;
+
+	while (debug_entries_next(entries)) {
+		uint16_t tag = entries->abbreviation->tag;
+
+		while (nr_open && chains->open[nr_open - 1].depth >= entries->at_depth)
+			nr_open--;
+		if (!entries->abbreviation->has_code ||
+		    (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine))
+			continue;
+		function.entry = (Dwarf_Die){.addr = (void *)entries->at, .cu = unit->cu};
+		function.caller = 0;
+		if (tag == DW_TAG_inlined_subroutine) {
+			function.caller = nr_open ? chains->open[nr_open - 1].number : 0;
+			if (!inlined || !function.caller) {
+				debug_entries_pass_children(entries, &function.entry);
+				continue;
+			}
+		}
+		any = visit_function(chains, &function, entries->at_depth, nr_open);
+		if (any < 0)
+			return any;
+		nr_open++;
+		if (!any && tag == DW_TAG_inlined_subroutine)
+			debug_entries_pass_children(entries, &function.entry);
+	}
+	return 0;
+}
+
+/*
+ * Reads the chains of these addresses in place of what was held before. Without `inlined` only the
+ * functions that the calls are inlined into. unit is the first entry. 0, -ENOEXEC, -ENOMEM.
+ */
+static int read_chains(struct debug_chains *chains, Dwarf_Die *unit, const uint64_t *addresses,
+		       size_t nr, bool inlined)
+{
+	static const struct debug_function unused;
+	struct debug_entries entries;
+	int err;
+
+	chains->nr_functions = 0;
+	chains->nr = 0;
+	if (array_reserve(&chains->innermost, &chains->cap_innermost, nr,
+			  sizeof(*chains->innermost)) < 0 ||
+	    add_function(chains, &unused) < 0)
+		return -ENOMEM;
+	chains->addresses = addresses;
+	chains->nr = nr;
+	memset(chains->innermost, 0, nr * sizeof(*chains->innermost));
+	err = debug_entries_open(&entries, &chains->sections, unit);
+	return err < 0 ? err : read_functions(chains, &entries, unit, inlined);
+}
+
 bool debug_info_is_in(int fd)
 {
+	static const char *const names[] = {".debug_info", ".zdebug_info"};
 	struct elf_image image;
-	Elf_Scn *section = NULL;
 	bool is_in = false;
 	GElf_Shdr header;
-	size_t names;
+	size_t i;
 
 	if (elf_image_open(&image, fd, NULL) < 0)
 		return false;
-	if (elf_getshdrstrndx(image.elf, &names) == 0)
-		while (!is_in && (section = elf_nextscn(image.elf, section))) {
-			const char *name = NULL;
-
-			if (gelf_getshdr(section, &header) && header.sh_type != SHT_NOBITS)
-				name = elf_strptr(image.elf, names, header.sh_name);
-			is_in = name &&
-				(!strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info"));
-		}
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		is_in |= elf_section_find(&image, names[i], &header) == 0 &&
+			 header.sh_type != SHT_NOBITS;
 	elf_image_close(&image);
 	return is_in;
 }
 
-/* --- one address --------------------------------------------------------------------------- */
-
-static const char *text_of(Dwarf_Die *entry, unsigned name)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_formstring(dwarf_attr_integrate(entry, name, &attribute));
-}
+/* --- one address ----------------------------------------------------------------------------- */
 
 static const char *function_name(struct debug_function *function)
 {
 	static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name, DW_AT_name};
+	Dwarf_Attribute attribute;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names) && !function->name; i++)
-		function->name = text_of(&function->entry, names[i]);
+		function->name = dwarf_formstring(
+			dwarf_attr_integrate(&function->entry, names[i], &attribute));
 	return function->name;
 }
 
@@ -114,12 +252,13 @@ static struct debug_line innermost_line(struct unit *unit, uint64_t address)
 	return ret;
 }
 
-/* Fills search->lines; how many they are. */
-static size_t read_lines(struct search *search, struct unit *unit, size_t i)
+/* Reports the functions at the unit's i-th address, if anything is known of it. */
+static int report_address(struct search *search, struct unit *unit, size_t i)
 {
+	const struct debug_info_request *request = search->request;
 	struct debug_line line = innermost_line(unit, search->addresses[i]);
 	uint32_t number = search->chains.innermost[i];
-	size_t nr = 0;
+	size_t nr = 0, first;
 
 	if (!number && line.file)
 		search->lines[nr++] = line;
@@ -134,33 +273,15 @@ static size_t read_lines(struct search *search, struct unit *unit, size_t i)
 			read_call(unit, &function->entry, &line);
 		number = function->caller;
 	}
-	return nr;
-}
-
-static int tell(struct search *search, struct unit *unit, size_t i)
-{
-	const struct debug_info_request *request = search->request;
-	size_t nr = read_lines(search, unit, i), first = 0;
-
 	if (!nr)
 		return 0;
-	if (!request->inlined)
-		first = nr - 1;
 	search->is_told[search->places[i]] = 1;
+	first = request->inlined ? 0 : nr - 1;
 	return request->found(request->context, search->places[i], search->lines + first,
 			      nr - first);
 }
 
-/* --- one unit ------------------------------------------------------------------------------ */
-
-static int add_place(struct search *search, size_t place)
-{
-	if (array_reserve(&search->places, &search->cap_places, search->nr + 1,
-			  sizeof(*search->places)) < 0)
-		return -ENOMEM;
-	search->places[search->nr++] = place;
-	return 0;
-}
+/* --- one unit -------------------------------------------------------------------------------- */
 
 static int compare_places(const void *left, const void *right)
 {
@@ -169,11 +290,31 @@ static int compare_places(const void *left, const void *right)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Sorts them, in case that the ranges are not, and takes each once. */
-static int take_places(struct search *search)
+/*
+ * Finds the addresses within the unit's ranges, sorted, in case that the ranges are not, and each
+ * once. A range that starts at 0 was discarded by the linker.
+ */
+static int find_addresses(struct search *search, Dwarf_Die *unit)
 {
+	const struct debug_info_request *request = search->request;
+	Dwarf_Addr base, start, end;
+	ptrdiff_t next = 0;
 	size_t i, nr = 0;
 
+	search->nr = 0;
+	while ((next = dwarf_ranges(unit, next, &base, &start, &end)) > 0) {
+		i = first_address(request->addresses, request->nr, start);
+		for (; start && i < request->nr && request->addresses[i] < end; i++) {
+			if (search->is_told[i])
+				continue;
+			if (array_reserve(&search->places, &search->cap_places, search->nr + 1,
+					  sizeof(*search->places)) < 0)
+				return -ENOMEM;
+			search->places[search->nr++] = i;
+		}
+	}
+	if (!search->nr)
+		return 0;
 	if (array_reserve(&search->addresses, &search->cap_addresses, search->nr,
 			  sizeof(*search->addresses)) < 0)
 		return -ENOMEM;
@@ -182,28 +323,10 @@ static int take_places(struct search *search)
 		if (nr && search->places[nr - 1] == search->places[i])
 			continue;
 		search->places[nr] = search->places[i];
-		search->addresses[nr++] = search->request->addresses[search->places[i]];
+		search->addresses[nr++] = request->addresses[search->places[i]];
 	}
 	search->nr = nr;
 	return 0;
-}
-
-/* Finds the addresses within the unit's ranges. What starts at 0 was discarded by the linker. */
-static int find_addresses(struct search *search, Dwarf_Die *unit)
-{
-	const struct debug_info_request *request = search->request;
-	Dwarf_Addr base, start, end;
-	ptrdiff_t next = 0;
-
-	search->nr = 0;
-	while ((next = dwarf_ranges(unit, next, &base, &start, &end)) > 0) {
-		size_t i = debug_first_address(request->addresses, request->nr, start);
-
-		for (; start && i < request->nr && request->addresses[i] < end; i++)
-			if (!search->is_told[i] && add_place(search, i) < 0)
-				return -ENOMEM;
-	}
-	return search->nr ? take_places(search) : 0;
 }
 
 static int search_unit(struct search *search, Dwarf_Die *linked)
@@ -221,13 +344,13 @@ static int search_unit(struct search *search, Dwarf_Die *linked)
 	}
 	if (search->request->lines && dwarf_getsrcfiles(&unit.linked, &unit.files, &nr_files) < 0)
 		unit.files = NULL;
-	/* Of a broken unit what was found is told; the others may be sound. */
-	err = debug_chains_read(&search->chains, &unit.whole, search->addresses, search->nr,
-				search->request->inlined || search->request->lines);
+	/* Lines found in a broken unit are reported; the others may be sound. */
+	err = read_chains(&search->chains, &unit.whole, search->addresses, search->nr,
+			  search->request->inlined || search->request->lines);
 	if (err == -ENOMEM)
 		return err;
 	for (i = 0, err = 0; i < search->chains.nr && err >= 0; i++)
-		err = tell(search, &unit, i);
+		err = report_address(search, &unit, i);
 	return err < 0 ? err : 0;
 }
 
@@ -257,7 +380,7 @@ static int search_units(struct search *search, Dwarf *dwarf, struct error *error
 	return 0;
 }
 
-/* --- the file ------------------------------------------------------------------------------ */
+/* --- the file -------------------------------------------------------------------------------- */
 
 /*
  * libdw finds the file that dwz made relative to where /proc/self/fd says that this one lies. In
@@ -276,39 +399,20 @@ static Dwarf *open_alternate(Dwarf *dwarf, const char *folder, int *ret_fd)
 	return *ret_fd < 0 ? NULL : dwarf_begin(*ret_fd, DWARF_C_READ);
 }
 
-static int search_file(Dwarf *dwarf, const struct debug_info_request *request,
-		       struct debug_info_work *work, struct error *error)
+int debug_info_find(int fd, const struct debug_info_request *request, struct debug_info_work *ret,
+		    struct error *error)
 {
 	cleanup_free uint8_t *is_told = calloc(request->nr + 1, 1);
 	cleanup_free struct search *search = calloc(1, sizeof(*search));
+	struct debug_info_work work = {0};
 	cleanup_fd int alternate_fd = -1;
-	Dwarf *alternate;
+	Dwarf *dwarf = NULL, *alternate = NULL;
+	Elf *elf = NULL;
 	int err;
 
 	if (!is_told || !search)
 		return error_set(error, -ENOMEM, "out of memory for debug information");
-	*search = (struct search){.request = request, .work = work, .is_told = is_told};
-	alternate = open_alternate(dwarf, request->folder, &alternate_fd);
-	if (alternate)
-		dwarf_setalt(dwarf, alternate);
-	err = search_units(search, dwarf, error);
-	debug_chains_clear(&search->chains);
-	free(search->places);
-	free(search->addresses);
-	if (alternate)
-		dwarf_setalt(dwarf, NULL);
-	(void)dwarf_end(alternate);
-	return err;
-}
-
-int debug_info_find(int fd, const struct debug_info_request *request, struct debug_info_work *ret,
-		    struct error *error)
-{
-	struct debug_info_work work = {0};
-	Dwarf *dwarf;
-	Elf *elf;
-	int err;
-
+	*search = (struct search){.request = request, .work = &work, .is_told = is_told};
 	(void)elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
@@ -316,10 +420,23 @@ int debug_info_find(int fd, const struct debug_info_request *request, struct deb
 		return error_set(error, -ENOEXEC, "no ELF file");
 	}
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (dwarf)
-		err = search_file(dwarf, request, &work, error);
-	else
+	if (dwarf) {
+		alternate = open_alternate(dwarf, request->folder, &alternate_fd);
+		if (alternate)
+			dwarf_setalt(dwarf, alternate);
+		err = search_units(search, dwarf, error);
+		if (alternate)
+			dwarf_setalt(dwarf, NULL);
+	} else {
 		err = error_set(error, -ENOENT, "no debug information: %s", dwarf_errmsg(-1));
+	}
+	debug_sections_clear(&search->chains.sections);
+	free(search->chains.innermost);
+	free(search->chains.functions);
+	free(search->chains.open);
+	free(search->places);
+	free(search->addresses);
+	(void)dwarf_end(alternate);
 	(void)dwarf_end(dwarf);
 	(void)elf_end(elf);
 	if (err == 0)

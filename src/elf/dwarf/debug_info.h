@@ -50,7 +50,7 @@ struct debug_info_work {
 	size_t nr_split_lost; /* units whose .dwo file could not be found */
 };
 
-/* Whether the file has any DWARF (.debug_info, perhaps compressed). fd stays the caller's. */
+/* True if the file has any DWARF (.debug_info, perhaps compressed). fd stays the caller's. */
 bool debug_info_is_in(int fd);
 
 /* 0 or a negative errno: -ENOENT for a file without DWARF, -ENOEXEC, -ENOMEM. */

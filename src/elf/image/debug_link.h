@@ -1,9 +1,16 @@
-/* What leads from a stripped file to the one with its debug information, besides the build id. */
+/*
+ * The file of debug information that belongs to a stripped file: found by its build id, or by the
+ * name and checksum in its section .gnu_debuglink.
+ */
 #ifndef STOOK_ELF_IMAGE_DEBUG_LINK_H
 #define STOOK_ELF_IMAGE_DEBUG_LINK_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
+#include <time.h>
 
+#include "base/read_budget.h"
 #include "elf/image/elf_image.h"
 
 #define DEBUG_LINK_NAME_BYTES 256
@@ -17,7 +24,39 @@ struct debug_link {
 /* 0; -ENOENT if there is none; -ENOEXEC for a name with a slash, an empty or an unended one. */
 int debug_link_read(const struct elf_image *image, struct debug_link *ret);
 
-/* The CRC of a whole file, as .gnu_debuglink has it. 0 or -errno. */
-int debug_link_crc(int fd, uint32_t *ret);
+/* The CRCs of the files that were read last, which other programs may link to as well. */
+#define DEBUG_LINK_CRCS_MAX 64
+
+struct debug_link_crcs {
+	struct debug_link_file {
+		dev_t device;
+		ino_t inode;
+		off_t bytes;
+		struct timespec modified, changed;
+		uint32_t crc;
+	} files[DEBUG_LINK_CRCS_MAX];
+	size_t nr; /* that were ever added: the next one's place, modulo the maximum */
+};
+
+/*
+ * The CRC of a whole file, as .gnu_debuglink has it: from `known`, or read and added there. Both
+ * `known` and `budget` may be NULL. 0; -EFBIG; -ENXIO for a file that is next to nothing but a
+ * hole; what read_budget_take() refuses with; or another -errno.
+ */
+int debug_link_crc(int fd, struct debug_link_crcs *known, struct read_budget *budget,
+		   uint32_t *ret);
+
+/* --- by build id ----------------------------------------------------------------------------- */
+
+#define DEBUG_FILE_FOLDER "/usr/lib/debug"
+
+/* "ab/cdef…", as in .build-id folders, with its NUL. */
+#define DEBUG_FILE_ID_BYTES (2 * BUILD_ID_MAX_BYTES + 2)
+
+/* Writes the build id in that form; an empty text for one of less than two bytes. */
+void debug_file_id(const uint8_t *build_id, size_t build_id_bytes, char to[DEBUG_FILE_ID_BYTES]);
+
+/* A descriptor for reading the file below DEBUG_FILE_FOLDER, or -ENOENT. */
+int debug_file_open(const uint8_t *build_id, size_t build_id_bytes);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * Opening an ELF file. libelf reads the headers and checks them against the file's size; contents
- * are read past it, so that we decide how much of them is in memory and when it goes.
+ * Opening an ELF file, its sections and its relocations. libelf reads the headers and checks them
+ * against the file's size; names and contents are read past it, so that no claim of the file makes
+ * us hold more than the file has or the caller allows.
  *
  * Extended numbering (more than 65,279 sections or 65,534 segments) is refused: no executable
  * needs it, and it is the way to make libelf allocate for billions of headers of a sparse file.
@@ -8,14 +9,17 @@
  */
 #include "elf/image/elf_image.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/fd_io.h"
 
 /* Executables have one to four code segments and one to three of notes, of some hundred bytes. */
@@ -24,7 +28,15 @@
 #define NOTES_MAX_BYTES	  65536
 #define DYNAMIC_MAX_BYTES 65536
 
+/* A smaller piece is read even if it is a hole: it costs no more than looking for one. */
+#define HOLLOW_MIN_BYTES 65536
+
 #define LOADER_NAME_BYTES 16 /* of a name, enough to tell a dynamic loader */
+
+/* Sections may lie one over the other, so their sizes don't bound the work. Chromium has 1.1 M. */
+#define RELOCATIONS_MAX (16u << 20)
+
+#define VDSO_MAX_BYTES (256u << 10) /* it has two pages of 4 KiB, or one of 64 */
 
 static bool range_fits(uint64_t start, uint64_t bytes, uint64_t total)
 {
@@ -36,8 +48,13 @@ int elf_image_read(const struct elf_image *image, uint64_t offset, void *to, siz
 	if (!range_fits(offset, nr, image->bytes))
 		return -ENOEXEC;
 	if (!image->memory) {
-		int err = fd_read_at(image->fd, offset, to, nr);
+		int err;
 
+		if (nr >= HOLLOW_MIN_BYTES && fd_is_hollow(image->fd, offset, nr))
+			return -ENXIO;
+		err = read_budget_take(image->budget, nr);
+		if (!err)
+			err = fd_read_at(image->fd, offset, to, nr);
 		return err == -ENODATA ? -ENOEXEC : err; /* it has shrunk */
 	}
 	memcpy(to, image->memory + offset, nr);
@@ -74,66 +91,47 @@ static int check_header(struct elf_image *image, struct error *error)
 	return 0;
 }
 
-static int add_segment(struct elf_image *image, size_t *capacity, const GElf_Phdr *header)
-{
-	struct elf_segment *at;
-
-	if (header->p_type != PT_LOAD || !(header->p_flags & PF_X) || !header->p_filesz)
-		return 0;
-	if (!range_fits(header->p_offset, header->p_filesz, UINT64_MAX) ||
-	    !range_fits(header->p_vaddr, header->p_filesz, UINT64_MAX) ||
-	    image->nr_segments == CODE_SEGMENTS_MAX)
-		return -ENOEXEC;
-	if (array_reserve(&image->segments, capacity, image->nr_segments + 1, sizeof(*at)) < 0)
-		return -ENOMEM;
-	at = image->segments + image->nr_segments++;
-	for (; at > image->segments && at[-1].offset > header->p_offset; at--)
-		at[0] = at[-1];
-	*at = (struct elf_segment){header->p_offset, header->p_vaddr, header->p_filesz};
-	return 0;
-}
-
+/* Lists the executable segments, by their offset in the file. */
 static int read_segments(struct elf_image *image, struct error *error)
 {
 	size_t nr_headers, i, capacity = 0;
+	struct elf_segment *at;
 	GElf_Phdr header;
-	int err;
 
 	if (elf_getphdrnum(image->elf, &nr_headers) < 0)
 		return refuse(error, elf_errmsg(-1));
 	for (i = 0; i < nr_headers; i++) {
 		if (!gelf_getphdr(image->elf, (int)i, &header))
 			return refuse(error, elf_errmsg(-1));
-		err = add_segment(image, &capacity, &header);
-		if (err == -ENOMEM)
-			return error_set(error, err, "out of memory");
-		if (err < 0)
+		if (header.p_type != PT_LOAD || !(header.p_flags & PF_X) || !header.p_filesz)
+			continue;
+		if (!range_fits(header.p_offset, header.p_filesz, UINT64_MAX) ||
+		    !range_fits(header.p_vaddr, header.p_filesz, UINT64_MAX) ||
+		    image->nr_segments == CODE_SEGMENTS_MAX)
 			return refuse(error, "its code segments make no sense");
+		if (array_reserve(&image->segments, &capacity, image->nr_segments + 1,
+				  sizeof(*at)) < 0)
+			return error_set(error, -ENOMEM, "out of memory");
+		at = image->segments + image->nr_segments++;
+		for (; at > image->segments && at[-1].offset > header.p_offset; at--)
+			at[0] = at[-1];
+		*at = (struct elf_segment){header.p_offset, header.p_vaddr, header.p_filesz};
 	}
 	return 0;
 }
 
-/* Programs have one, and so an entry point that means something. */
-static bool has_interpreter(const struct elf_image *image)
+bool elf_segment_next(const struct elf_image *image, uint32_t type, size_t *i, GElf_Phdr *ret)
 {
-	size_t nr_headers = 0, i;
-	GElf_Phdr header;
+	size_t nr = 0;
 
-	(void)elf_getphdrnum(image->elf, &nr_headers);
-	for (i = 0; i < nr_headers; i++)
-		if (gelf_getphdr(image->elf, (int)i, &header) && header.p_type == PT_INTERP)
+	(void)elf_getphdrnum(image->elf, &nr);
+	while (*i < nr)
+		if (gelf_getphdr(image->elf, (int)(*i)++, ret) && ret->p_type == type)
 			return true;
 	return false;
 }
 
-/* "ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1": where each dynamic program begins. */
-static bool is_loader_name(const char *soname)
-{
-	return !strncmp(soname, "ld-", 3) || !strncmp(soname, "ld.so", 5) ||
-	       !strncmp(soname, "ld64", 4);
-}
-
-/* Of a string in a section, its beginning: libelf would read all of the section. */
+/* Reads the beginning of a string in a section: libelf would read all of the section. */
 static void read_string(const struct elf_image *image, size_t section, uint64_t at, char *to,
 			size_t nr)
 {
@@ -149,28 +147,37 @@ static void read_string(const struct elf_image *image, size_t section, uint64_t 
 		(void)elf_image_read(image, header.sh_offset + at, to, nr);
 }
 
-/* Whether the file is the dynamic loader: other libraries' entry points mean nothing. */
+/*
+ * True if the file is the dynamic loader: other libraries' entry points mean nothing. Only the
+ * first dynamic section is looked at, since libelf keeps in memory what it has read of each.
+ */
 static bool is_loader(const struct elf_image *image)
 {
 	Elf_Scn *section = NULL;
 	char name[LOADER_NAME_BYTES];
+	Elf_Data *entries;
 	GElf_Shdr header;
 	GElf_Dyn entry;
 	int i;
 
-	while ((section = elf_nextscn(image->elf, section))) {
-		Elf_Data *entries;
-
-		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_DYNAMIC ||
-		    header.sh_size > DYNAMIC_MAX_BYTES || (header.sh_flags & SHF_COMPRESSED))
+	do {
+		section = elf_nextscn(image->elf, section);
+		if (!section || !gelf_getshdr(section, &header))
+			return false;
+	} while (header.sh_type != SHT_DYNAMIC);
+	if (header.sh_size > DYNAMIC_MAX_BYTES || header.sh_flags & SHF_COMPRESSED)
+		return false;
+	entries = elf_getdata(section, NULL);
+	for (i = 0; entries && gelf_getdyn(entries, i, &entry); i++) {
+		if (entry.d_tag != DT_SONAME)
 			continue;
-		entries = elf_getdata(section, NULL);
-		for (i = 0; entries && gelf_getdyn(entries, i, &entry); i++) {
-			if (entry.d_tag != DT_SONAME)
-				continue;
-			read_string(image, header.sh_link, entry.d_un.d_val, name, sizeof(name));
-			return is_loader_name(name);
-		}
+		read_string(image, header.sh_link, entry.d_un.d_val, name, sizeof(name));
+		/*
+		 * "ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1": each dynamic program begins
+		 * there.
+		 */
+		return !strncmp(name, "ld-", 3) || !strncmp(name, "ld.so", 5) ||
+		       !strncmp(name, "ld64", 4);
 	}
 	return false;
 }
@@ -202,18 +209,14 @@ static void find_build_id(struct elf_image *image, uint64_t offset, uint64_t byt
 /* Segments first, as a loaded program has it; a file of debug information has it in a section. */
 static void read_build_id(struct elf_image *image)
 {
-	size_t nr_headers = 0, nr_notes = 0, i;
+	size_t nr_notes = 0, i = 0;
 	Elf_Scn *section = NULL;
 	GElf_Phdr segment;
 	GElf_Shdr header;
 
-	(void)elf_getphdrnum(image->elf, &nr_headers);
-	for (i = 0; i < nr_headers && nr_notes < NOTES_MAX && !image->build_id_bytes; i++) {
-		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
-			continue;
+	while (!image->build_id_bytes && nr_notes++ < NOTES_MAX &&
+	       elf_segment_next(image, PT_NOTE, &i, &segment))
 		find_build_id(image, segment.p_offset, segment.p_filesz, segment.p_align);
-		nr_notes++;
-	}
 	while (!image->build_id_bytes && nr_notes < NOTES_MAX &&
 	       (section = elf_nextscn(image->elf, section))) {
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_NOTE)
@@ -226,7 +229,9 @@ static void read_build_id(struct elf_image *image)
 /* fd or memory, and the size, are set. */
 static int open_image(struct elf_image *image, struct error *error)
 {
+	GElf_Phdr interpreter;
 	GElf_Ehdr header;
+	size_t i = 0;
 	int err;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
@@ -244,8 +249,10 @@ static int open_image(struct elf_image *image, struct error *error)
 	} else {
 		image->machine = header.e_machine;
 		err = read_segments(image, error);
+		/* Programs have an interpreter, and so an entry point that means something. */
 		if (!err && header.e_entry &&
-		    (header.e_type == ET_EXEC || has_interpreter(image) || is_loader(image)))
+		    (header.e_type == ET_EXEC ||
+		     elf_segment_next(image, PT_INTERP, &i, &interpreter) || is_loader(image)))
 			image->entry = header.e_entry;
 	}
 	if (err < 0)
@@ -324,4 +331,146 @@ int elf_image_offset_to_vaddr(const struct elf_image *image, uint64_t offset, ui
 		return 0;
 	}
 	return -ENOENT;
+}
+
+/* --- sections -------------------------------------------------------------------------------- */
+
+/* True if the section's name, which is in the strings `names`, is the wanted one. */
+static bool has_name(const struct elf_image *image, const GElf_Shdr *names, uint64_t at,
+		     const char *wanted)
+{
+	char name[SECTION_NAME_MAX_BYTES + 1];
+	size_t nr = strlen(wanted) + 1;
+
+	if (nr > sizeof(name) || at > names->sh_size || nr > names->sh_size - at ||
+	    names->sh_offset > image->bytes || at > image->bytes - names->sh_offset)
+		return false;
+	return !elf_image_read(image, names->sh_offset + at, name, nr) && !memcmp(name, wanted, nr);
+}
+
+int elf_section_find(const struct elf_image *image, const char *name, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr names, header;
+	size_t names_index;
+
+	if (elf_getshdrstrndx(image->elf, &names_index) < 0 ||
+	    !gelf_getshdr(elf_getscn(image->elf, names_index), &names))
+		return -ENOENT;
+	while ((section = elf_nextscn(image->elf, section))) {
+		if (!gelf_getshdr(section, &header) ||
+		    !has_name(image, &names, header.sh_name, name))
+			continue;
+		*ret = header;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int elf_section_find_type(const struct elf_image *image, uint32_t type, GElf_Shdr *ret)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(image->elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != type)
+			continue;
+		*ret = header;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+int elf_section_read(const struct elf_image *image, const GElf_Shdr *header, uint64_t max_bytes,
+		     uint8_t **ret)
+{
+	cleanup_free uint8_t *bytes = NULL;
+	int err;
+
+	if (header->sh_type == SHT_NOBITS || header->sh_flags & SHF_COMPRESSED ||
+	    !header->sh_size || header->sh_size > max_bytes || header->sh_size > image->bytes)
+		return -ENOEXEC;
+	bytes = malloc(header->sh_size);
+	if (!bytes)
+		return -ENOMEM;
+	err = elf_image_read(image, header->sh_offset, bytes, header->sh_size);
+	if (err < 0)
+		return err;
+	*ret = take_pointer(&bytes);
+	return 0;
+}
+
+/* --- relocations ----------------------------------------------------------------------------- */
+
+void relocations_init(struct relocations *relocations, const struct elf_image *image)
+{
+	relocations->image = image;
+	relocations->section = NULL;
+	relocations->offset = relocations->end = 0;
+	relocations->nr_left = image->is_64 ? RELOCATIONS_MAX : 0;
+	relocations->at = relocations->nr = 0;
+}
+
+/* Goes to the next section that has relocations; false if there is none. */
+static bool next_relocations(struct relocations *relocations)
+{
+	uint64_t bytes = relocations->image->bytes;
+	GElf_Shdr header;
+
+	while ((relocations->section =
+			elf_nextscn(relocations->image->elf, relocations->section))) {
+		if (!gelf_getshdr(relocations->section, &header) || header.sh_type != SHT_RELA ||
+		    !(header.sh_flags & SHF_ALLOC) || header.sh_flags & SHF_COMPRESSED ||
+		    header.sh_offset > bytes || header.sh_size > bytes - header.sh_offset)
+			continue;
+		relocations->offset = header.sh_offset;
+		relocations->end = header.sh_offset + header.sh_size;
+		return true;
+	}
+	relocations->nr_left = 0;
+	return false;
+}
+
+static bool next_chunk(struct relocations *relocations)
+{
+	uint64_t nr = (relocations->end - relocations->offset) / sizeof(Elf64_Rela);
+
+	if (nr > RELOCATIONS_CHUNK)
+		nr = RELOCATIONS_CHUNK;
+	if (nr > relocations->nr_left)
+		nr = relocations->nr_left;
+	if (!nr || elf_image_read(relocations->image, relocations->offset, relocations->chunk,
+				  nr * sizeof(Elf64_Rela)) < 0)
+		return false;
+	relocations->offset += nr * sizeof(Elf64_Rela);
+	relocations->nr_left -= nr;
+	relocations->nr = nr;
+	relocations->at = 0;
+	return true;
+}
+
+bool relocations_next(struct relocations *relocations, GElf_Rela *ret)
+{
+	while (relocations->at == relocations->nr && !next_chunk(relocations))
+		if (!relocations->nr_left || !next_relocations(relocations))
+			return false;
+	*ret = relocations->chunk[relocations->at++];
+	return true;
+}
+
+/* --- the vdso -------------------------------------------------------------------------------- */
+
+/* The vdso has no length to ask for: its section headers are what comes last in it. */
+const void *vdso_find(size_t *ret_bytes)
+{
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);
+	uint64_t bytes;
+
+	if (!header || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || !header->e_shoff)
+		return NULL;
+	bytes = header->e_shoff + (uint64_t)header->e_shnum * header->e_shentsize;
+	if (bytes > VDSO_MAX_BYTES)
+		return NULL;
+	*ret_bytes = bytes;
+	return header;
 }

@@ -1,11 +1,17 @@
 /*
- * Lengths of x86-64 instructions by tables: for each opcode what follows it, a letter each, as in
- * the opcode maps of the processor manuals. Nothing else is decoded.
+ * Machine instructions as probes need them: their lengths, and what the kernel does in their place.
+ *
+ * Lengths of x86-64 instructions are found by tables: for each opcode what follows it, a letter
+ * each, as in the opcode maps of the processor manuals. Nothing else is decoded.
  *
  *	prefixes   0F, 0F 38, 0F 3A, or VEX, EVEX, XOP   opcode   ModRM SIB displacement   immediate
  *
  * Near branches have 32 bits whatever the prefixes say, as Intel's processors and the kernel's
  * decoder have it (AMD's take 66h for 16 bits). fwait is an instruction of its own.
+ *
+ * Under a uprobe arch/ARCH/kernel/ of Linux does some instructions itself instead of stepping over
+ * them: on x86 `push` of a register, `nop`, near calls, jumps and branches; on arm64 branches,
+ * `nop`, and loads and addresses relative to the program counter.
  *
  * Left out on purpose: extrq and insertq with immediates, APX.
  *
@@ -15,13 +21,15 @@
 #include "elf/image/instructions.h"
 
 #include <elf.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 
 #define ARM64_BYTES 4
 
 /*
- * What follows an opcode. z: 32 bits, but 16 with the prefix 66h and without REX.W.
+ * Letters for what follows an opcode. z: 32 bits, but 16 with the prefix 66h and without REX.W.
  *
  *	.  nothing		m  ModRM		x  there is no such instruction
  *	b  8 bits		B  ModRM, 8 bits	p  it is a prefix or an escape
@@ -73,7 +81,7 @@ struct prefixes {
 	uint8_t repeat; /* F2, F3 */
 };
 
-/* --- prefixes and escapes ------------------------------------------------------------------ */
+/* --- prefixes and escapes -------------------------------------------------------------------- */
 
 /* Takes one prefix in; false if the byte is none. REX counts only right before the opcode. */
 static bool take_prefix(struct prefixes *prefixes, uint8_t byte)
@@ -109,7 +117,7 @@ static bool take_prefix(struct prefixes *prefixes, uint8_t byte)
 	return true;
 }
 
-/* What follows an opcode of VEX, EVEX or XOP, by the number of its map. */
+/* The letter for what follows an opcode of VEX, EVEX or XOP, by the number of its map. */
 static char kind_of_map(unsigned map, uint8_t opcode)
 {
 	switch (map) {
@@ -132,7 +140,7 @@ static char kind_of_map(unsigned map, uint8_t opcode)
 	}
 }
 
-/* Whether the byte begins VEX, EVEX or XOP. 8F is pop if no map's number from 8 on follows. */
+/* True if the byte begins VEX, EVEX or XOP. 8F is pop if no map's number from 8 on follows. */
 static bool is_vex(const struct bytes *code, uint8_t byte)
 {
 	if (byte == 0x8f)
@@ -175,22 +183,14 @@ static char read_two_bytes(struct bytes *code, const struct prefixes *prefixes)
 	}
 }
 
-/* The first byte that is no prefix. */
-static uint8_t read_prefixes(struct bytes *code, struct prefixes *prefixes)
-{
-	uint8_t byte = bytes_u8(code);
-
-	while (!code->failed && take_prefix(prefixes, byte))
-		byte = bytes_u8(code);
-	return byte;
-}
-
 /* Reads all up to the opcode; what follows it. */
 static char read_opcode(struct bytes *code, struct prefixes *prefixes)
 {
-	uint8_t byte = read_prefixes(code, prefixes), opcode;
+	uint8_t byte = bytes_u8(code), opcode;
 	unsigned map;
 
+	while (!code->failed && take_prefix(prefixes, byte))
+		byte = bytes_u8(code);
 	if (byte == 0x0f)
 		return read_two_bytes(code, prefixes);
 	if (!is_vex(code, byte))
@@ -201,7 +201,7 @@ static char read_opcode(struct bytes *code, struct prefixes *prefixes)
 	return kind_of_map(map, opcode);
 }
 
-/* --- what follows the opcode --------------------------------------------------------------- */
+/* --- what follows the opcode ----------------------------------------------------------------- */
 
 /* ModRM, SIB and the displacement; ModRM's middle field. */
 static unsigned read_modrm(struct bytes *code)
@@ -277,4 +277,152 @@ size_t instruction_length(uint16_t machine, const uint8_t *code, size_t nr)
 	default:
 		return 0;
 	}
+}
+
+/* --- what a uprobe does to an instruction ---------------------------------------------------- */
+
+/* Opcodes of one byte: call, jmp, nop, and the branches with a short way. */
+static bool is_branch(uint8_t opcode)
+{
+	return opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb || opcode == 0x90 ||
+	       (opcode & 0xf0) == 0x70;
+}
+
+/* The one that compilers write. */
+static bool is_nop5(const uint8_t *code, size_t nr)
+{
+	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
+
+	return nr >= sizeof(nop5) && !memcmp(code, nop5, sizeof(nop5));
+}
+
+static bool is_done_on_x86(const uint8_t *code, size_t nr)
+{
+	if (nr && code[0] == 0x41) /* REX.B: of r8 to r15 */
+		return nr > 1 && (code[1] & 0xf8) == 0x50;
+	if (nr && ((code[0] & 0xf8) == 0x50 || is_branch(code[0])))
+		return true;
+	if (nr > 1 && code[0] == 0x0f && (code[1] & 0xf0) == 0x80)
+		return true;
+	return is_nop5(code, nr);
+}
+
+/* Behind one of these a vector instruction may begin: segments, and the size of addresses. */
+static bool is_prefix(uint8_t byte)
+{
+	switch (byte) {
+	case 0x26:
+	case 0x2e:
+	case 0x36:
+	case 0x3e:
+	case 0x64:
+	case 0x65:
+	case 0x67:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The opcode of a vector instruction (VEX, EVEX), or -1. */
+static int vector_opcode(const uint8_t *code, size_t nr)
+{
+	size_t at = 0;
+
+	while (at < nr && is_prefix(code[at]))
+		at++;
+	if (at == nr)
+		return -1;
+	switch (code[at]) {
+	case 0xc5:
+		at += 2;
+		break;
+	case 0xc4:
+		at += 3;
+		break;
+	case 0x62:
+		at += 4;
+		break;
+	default:
+		return -1;
+	}
+	return at < nr ? code[at] : -1;
+}
+
+/* Instructions that the kernel mends after it stepped over them: popf, calls and returns. */
+static bool is_mended(uint8_t opcode)
+{
+	switch (opcode) {
+	case 0x9a:
+	case 0x9d:
+	case 0xc2:
+	case 0xc3:
+	case 0xca:
+	case 0xcb:
+	case 0xea:
+	case 0xff:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool uprobe_code_breaks(uint16_t machine, const uint8_t *code, size_t nr)
+{
+	int opcode = machine == EM_X86_64 ? vector_opcode(code, nr) : -1;
+
+	return opcode >= 0 && (is_branch((uint8_t)opcode) || is_mended((uint8_t)opcode));
+}
+
+bool uprobe_code_becomes_call(uint16_t machine, const uint8_t *code, size_t nr)
+{
+	return machine == EM_X86_64 && is_nop5(code, nr);
+}
+
+/*
+ * `lock`, and vector instructions whose opcode is that of `ins`, `outs`, `in` or `out` elsewhere.
+ */
+bool uprobe_code_is_refused(uint16_t machine, const uint8_t *code, size_t nr)
+{
+	int opcode;
+
+	if (machine != EM_X86_64 || !nr)
+		return false;
+	opcode = vector_opcode(code, nr);
+	return code[0] == 0xf0 ||
+	       (opcode >= 0 && ((opcode & 0xfc) == 0x6c || (opcode & 0xfc) == 0xec));
+}
+
+static bool is_done_on_arm64(const uint8_t *code, size_t nr)
+{
+	static const struct {
+		uint32_t mask, value;
+	} done[] = {
+		{0xffffffff, 0xd503201f}, /* nop */
+		{0x7c000000, 0x14000000}, /* b, bl */
+		{0xff000010, 0x54000000}, /* b.cond */
+		{0x7e000000, 0x34000000}, /* cbz, cbnz */
+		{0x7e000000, 0x36000000}, /* tbz, tbnz */
+		{0xff9ffc1f, 0xd61f0000}, /* br, blr, ret */
+		{0x1f000000, 0x10000000}, /* adr, adrp */
+		{0xbf000000, 0x18000000}, /* ldr of a word nearby */
+		{0xff000000, 0x98000000}, /* ldrsw likewise */
+	};
+	struct bytes bytes = bytes_of(code, nr);
+	uint32_t word = bytes_u32(&bytes);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(done) && !bytes.failed; i++)
+		if ((word & done[i].mask) == done[i].value)
+			return true;
+	return false;
+}
+
+bool uprobe_code_is_stepped(uint16_t machine, const uint8_t *code, size_t nr)
+{
+	if (machine == EM_X86_64)
+		return !is_done_on_x86(code, nr);
+	if (machine == EM_AARCH64)
+		return !is_done_on_arm64(code, nr);
+	return true;
 }

@@ -1,11 +1,11 @@
 /*
  * A language with exceptions has a routine of its own that the unwinder asks at each frame, its
- * personality, and code of it refers to that by name: C++ to __gxx_personality_v0. So the strings of
- * the symbol tables tell. They are read in pieces: there may be hundreds of megabytes.
+ * personality, and its code refers to that by name: C++ to __gxx_personality_v0. So the strings of
+ * the symbol tables show it. They are read in pieces: there may be hundreds of megabytes.
  *
  * A stripped program that contains its language's library has no such name any more. But where
- * something is caught, the tables of exceptions (.gcc_except_table) have types. Those of C, whose
- * functions can only clean up (pthread_cleanup_push, in libc too), never have.
+ * something is caught, the tables of exceptions (.gcc_except_table) have types. The tables of C,
+ * whose functions can only clean up (pthread_cleanup_push, in libc too), never have.
  */
 #include "elf/image/unwinding_code.h"
 
@@ -13,23 +13,27 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
-#include "elf/image/elf_section.h"
+#include "elf/image/elf_image.h"
 
 #define PIECE_BYTES   (256u << 10)
 #define OVERLAP_BYTES 64 /* a name that is cut in one piece is whole in the next one */
 
-/* Of strings, in each of both tables. */
+/* Strings that are searched in each of both tables. */
 #define STRINGS_MAX_BYTES (1u << 30)
 
-/* Of tables of exceptions: something is caught long before. */
+/* Tables of exceptions that are searched: something is caught long before. */
 #define TABLES_MAX_BYTES (1u << 20)
 
 #define DW_EH_PE_OMIT 0xff
 
 #define COMMON_PART "_personality"
 
-/* What is before and behind the common part. __gcc_personality_v0, of C, catches nothing. */
+/*
+ * The parts of names before and behind the common part. __gcc_personality_v0, of C, catches
+ * nothing.
+ */
 static const struct {
 	const char *before, *behind;
 } personalities[] = {
@@ -40,7 +44,7 @@ static const struct {
 /* --- names ----------------------------------------------------------------------------------- */
 
 /*
- * Whether a name's common part, at a place among strings, is a personality's. Others may end in it:
+ * True if a name's common part, at a place among strings, is a personality's. Others may end in it:
  * DW.ref.__gxx_personality_v0, Rust's that have their crate before; and a version may follow.
  */
 static bool is_personality(const char *strings, size_t nr, size_t at)
@@ -61,21 +65,10 @@ static bool is_personality(const char *strings, size_t nr, size_t at)
 	return false;
 }
 
-static bool names_personality(const char *strings, size_t nr)
-{
-	const char *at = strings;
-
-	while ((at = memmem(at, nr - (size_t)(at - strings), COMMON_PART, strlen(COMMON_PART)))) {
-		if (is_personality(strings, nr, (size_t)(at - strings)))
-			return true;
-		at++;
-	}
-	return false;
-}
-
 static bool section_names_personality(const struct elf_image *image, const char *name)
 {
 	cleanup_free char *piece = NULL;
+	const char *found;
 	uint64_t at, nr;
 	GElf_Shdr header;
 
@@ -90,57 +83,36 @@ static bool section_names_personality(const struct elf_image *image, const char 
 		nr = header.sh_size - at < PIECE_BYTES ? header.sh_size - at : PIECE_BYTES;
 		if (elf_image_read(image, header.sh_offset + at, piece, nr) < 0)
 			return false;
-		if (names_personality(piece, nr))
-			return true;
+		for (found = piece; (found = memmem(found, nr - (size_t)(found - piece),
+						    COMMON_PART, strlen(COMMON_PART)));
+		     found++)
+			if (is_personality(piece, nr, (size_t)(found - piece)))
+				return true;
 	}
 	return false;
 }
 
 /* --- tables of exceptions -------------------------------------------------------------------- */
 
-/* Moves on behind a number of seven bits a byte, which is cut at 32. */
-static uint32_t take_number(const uint8_t *bytes, size_t nr, size_t *at)
-{
-	uint32_t number = 0;
-	unsigned int shift = 0;
-
-	while (*at < nr) {
-		uint8_t byte = bytes[(*at)++];
-
-		if (shift < 32)
-			number |= (uint32_t)(byte & 0x7f) << shift;
-		shift += 7;
-		if (!(byte & 0x80))
-			break;
-	}
-	return number;
-}
-
 /*
  * There is a table for each function, with zeros between them: where its code begins, which is
- * omitted, how types are written, which is omitted where there are none, and the list of calls. This
- * is all of a table without types.
+ * omitted, how types are written, which is omitted where there are none, and the list of calls.
+ * This is all of a table without types.
  */
-static bool tables_have_types(const uint8_t *bytes, size_t nr)
+static bool tables_have_types(struct bytes tables)
 {
-	size_t at = 0;
-
-	while (at < nr) {
-		uint32_t nr_calls;
-
-		if (!bytes[at]) {
-			at++;
+	while (tables.nr) {
+		if (!*tables.at) {
+			(void)bytes_skip(&tables, 1);
 			continue;
 		}
-		if (bytes[at] != DW_EH_PE_OMIT || nr - at < 4)
+		if (tables.nr < 4 || bytes_u8(&tables) != DW_EH_PE_OMIT)
 			return false;
-		if (bytes[at + 1] != DW_EH_PE_OMIT)
+		if (bytes_u8(&tables) != DW_EH_PE_OMIT)
 			return true;
-		at += 3;
-		nr_calls = take_number(bytes, nr, &at);
-		if (nr_calls > nr - at)
+		(void)bytes_u8(&tables);
+		if (!bytes_skip(&tables, (uint32_t)bytes_uleb(&tables)))
 			return false;
-		at += nr_calls;
 	}
 	return false;
 }
@@ -156,7 +128,7 @@ static bool catches(const struct elf_image *image)
 		header.sh_size = TABLES_MAX_BYTES;
 	if (elf_section_read(image, &header, TABLES_MAX_BYTES, &bytes) < 0)
 		return false;
-	return tables_have_types(bytes, header.sh_size);
+	return tables_have_types(bytes_of(bytes, header.sh_size));
 }
 
 bool unwinding_code_is_in(const struct elf_image *image)

@@ -20,7 +20,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "elf/image/elf_section.h"
+#include "elf/image/elf_image.h"
 
 #define OWNER	  "stapsdt"
 #define TYPE	  3
@@ -46,13 +46,11 @@ static int out_of_memory(const struct reader *reader)
 /* The place in the file of an address, of data or of code; -ENOENT. */
 static int find_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret)
 {
-	size_t nr = 0, i;
 	GElf_Phdr header;
+	size_t i = 0;
 
-	(void)elf_getphdrnum(image->elf, &nr);
-	for (i = 0; i < nr; i++) {
-		if (!gelf_getphdr(image->elf, (int)i, &header) || header.p_type != PT_LOAD ||
-		    vaddr < header.p_vaddr || vaddr - header.p_vaddr >= header.p_filesz)
+	while (elf_segment_next(image, PT_LOAD, &i, &header)) {
+		if (vaddr < header.p_vaddr || vaddr - header.p_vaddr >= header.p_filesz)
 			continue;
 		*ret = header.p_offset + (vaddr - header.p_vaddr);
 		return *ret < image->bytes ? 0 : -ENOENT;
@@ -118,25 +116,10 @@ static int read_notes(struct reader *reader, struct bytes bytes)
 	return 0;
 }
 
-static int read_section(struct reader *reader, const GElf_Shdr *header)
-{
-	uint8_t *bytes = NULL;
-	int err;
-
-	if (header->sh_size > MAX_BYTES)
-		return error_set(reader->error, -E2BIG, "too many notes of static probes");
-	err = elf_section_read(reader->image, header, MAX_BYTES, &bytes);
-	if (err == -ENOMEM)
-		return out_of_memory(reader);
-	if (err < 0)
-		return refuse(reader, "they cannot be read");
-	reader->notes.text = (char *)bytes;
-	return read_notes(reader, bytes_of(bytes, header->sh_size));
-}
-
 int usdt_notes_read(struct usdt_notes *notes, const struct elf_image *image, struct error *error)
 {
 	struct reader reader = {.image = image, .error = error};
+	uint8_t *bytes = NULL;
 	GElf_Shdr header;
 	int err;
 
@@ -145,7 +128,14 @@ int usdt_notes_read(struct usdt_notes *notes, const struct elf_image *image, str
 	if (elf_section_find(image, ".note.stapsdt", &header) < 0 || !header.sh_size ||
 	    header.sh_type == SHT_NOBITS)
 		return 0;
-	err = read_section(&reader, &header);
+	if (header.sh_size > MAX_BYTES)
+		return error_set(error, -E2BIG, "too many notes of static probes");
+	err = elf_section_read(image, &header, MAX_BYTES, &bytes);
+	if (err < 0)
+		return err == -ENOMEM ? out_of_memory(&reader)
+				      : refuse(&reader, "they cannot be read");
+	reader.notes.text = (char *)bytes;
+	err = read_notes(&reader, bytes_of(bytes, header.sh_size));
 	if (err < 0)
 		usdt_notes_clear(&reader.notes);
 	else

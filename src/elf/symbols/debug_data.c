@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/image/elf_section.h"
+#include "elf/image/elf_image.h"
 
 #define PACKED_MAX_BYTES   (64u << 20)
 #define UNPACKED_MAX_BYTES (256u << 20)
@@ -38,8 +38,9 @@ static int out_of_memory(struct error *error)
 	return error_set(error, -ENOMEM, "out of memory for .gnu_debugdata");
 }
 
-/* Unpacks all of the stream's input; room grows up to max_bytes. */
-static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes, struct error *error)
+/* Unpacks all of the stream's input; room grows up to max_bytes. What comes out counts as read. */
+static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
+		  struct read_budget *budget, struct error *error)
 {
 	lzma_ret status = LZMA_OK;
 
@@ -50,6 +51,8 @@ static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes, st
 			return refuse(error, "it unpacks to too much");
 		if (array_reserve(&to->bytes, &to->capacity, wanted, 1) < 0)
 			return out_of_memory(error);
+		if (read_budget_take(budget, to->capacity - to->nr) < 0)
+			return refuse(error, "there is no time or memory left to unpack it");
 		stream->next_out = to->bytes + to->nr;
 		stream->avail_out = (to->capacity < max_bytes ? to->capacity : max_bytes) - to->nr;
 		status = lzma_code(stream, LZMA_FINISH);
@@ -82,7 +85,7 @@ static int unpack_section(const struct elf_image *image, const GElf_Shdr *header
 		return out_of_memory(error);
 	stream.next_in = packed;
 	stream.avail_in = header->sh_size;
-	err = unpack(&stream, to, max_bytes, error);
+	err = unpack(&stream, to, max_bytes, image->budget, error);
 	lzma_end(&stream);
 	return err;
 }

@@ -16,8 +16,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/symbols/address_sort.h"
-#include "elf/symbols/symbol_scan.h"
 #include "elf/symbols/symbol_table_state.h"
 
 #define FUNCTIONS_MAX	(16u << 20) /* the largest programs have a quarter */
@@ -29,7 +27,7 @@ struct reader {
 	uint32_t source; /* of the local symbols that come next */
 };
 
-/* --- adding -------------------------------------------------------------------------------- */
+/* --- adding ---------------------------------------------------------------------------------- */
 
 /* The strings begin with an empty one, so that 0 is none of a file's. */
 static int begin_strings(struct function_list *list)
@@ -67,11 +65,11 @@ static void go_back(struct function_list *list, const struct function_list *befo
 	list->nr_name_bytes = before->nr_name_bytes;
 }
 
-/* --- from symbol tables -------------------------------------------------------------------- */
+/* --- from symbol tables ---------------------------------------------------------------------- */
 
-static int take_function(struct reader *reader, const Elf64_Sym *symbol, uint32_t name)
+static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
 {
-	const struct code_range *code = symbol_scan_code(&reader->scan, symbol);
+	struct reader *reader = context;
 	struct listed_function function = {
 		.vaddr = symbol->st_value,
 		.bytes = symbol->st_size,
@@ -79,8 +77,14 @@ static int take_function(struct reader *reader, const Elf64_Sym *symbol, uint32_
 		.is_ifunc = ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC,
 		.is_local = ELF64_ST_BIND(symbol->st_info) == STB_LOCAL,
 	};
+	const struct code_range *code;
 	int err;
 
+	if (ELF64_ST_TYPE(symbol->st_info) == STT_FILE)
+		reader->source = reader->list->strings[name] ? name : 0;
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_FUNC && !function.is_ifunc)
+		return 0;
+	code = symbol_scan_code(&reader->scan, symbol);
 	if (!code || !reader->list->strings[name])
 		return 0;
 	if (function.bytes > code->end - function.vaddr)
@@ -91,22 +95,6 @@ static int take_function(struct reader *reader, const Elf64_Sym *symbol, uint32_
 	if (err == -E2BIG)
 		return error_set(reader->scan.error, err, "it has too many functions, or names");
 	return err < 0 ? symbol_scan_out_of_memory(&reader->scan) : 0;
-}
-
-static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
-{
-	struct reader *reader = context;
-
-	switch (ELF64_ST_TYPE(symbol->st_info)) {
-	case STT_FILE:
-		reader->source = reader->list->strings[name] ? name : 0;
-		return 0;
-	case STT_FUNC:
-	case STT_GNU_IFUNC:
-		return take_function(reader, symbol, name);
-	default:
-		return 0;
-	}
 }
 
 int function_list_read(struct function_list *list, const struct elf_image *image, unsigned tables,
@@ -132,7 +120,7 @@ int function_list_read(struct function_list *list, const struct elf_image *image
 	return err;
 }
 
-/* --- from other tables --------------------------------------------------------------------- */
+/* --- from other tables ----------------------------------------------------------------------- */
 
 static int add_symbol(struct function_list *list, const struct symbol *symbol, const char *name)
 {
@@ -172,7 +160,7 @@ int function_list_add_table(struct function_list *list, const struct symbol_tabl
 	return err;
 }
 
-/* --- settling ------------------------------------------------------------------------------ */
+/* --- settling -------------------------------------------------------------------------------- */
 
 static int compare_names(const void *left, const void *right, void *context)
 {

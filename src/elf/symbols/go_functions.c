@@ -15,16 +15,91 @@
 
 #include <errno.h>
 #include <gelf.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "elf/image/elf_section.h"
-#include "elf/image/relocations.h"
-#include "elf/symbols/go_table.h"
+#include "elf/image/elf_image.h"
 #include "elf/symbols/symbol_table_state.h"
+
+/* --- the layout of the table ----------------------------------------------------------------- */
+
+#define FUNCTIONS_MAX (8u << 20) /* the largest programs have a fifteenth of it */
+
+#define MAGIC_1_2  0xfffffffb
+#define MAGIC_1_16 0xfffffffa
+#define MAGIC_1_18 0xfffffff0
+#define MAGIC_1_20 0xfffffff1
+
+static uint64_t read_pointer(struct bytes *bytes, unsigned nr)
+{
+	return nr == 8 ? bytes_u64(bytes) : bytes_u32(bytes);
+}
+
+/* Bytes from one function's pair to the next one's. */
+static uint64_t pair_bytes(const struct go_header *header)
+{
+	return header->has_offsets ? 8 : 2 * header->pointer_bytes;
+}
+
+int go_header_parse(struct go_header *ret, struct bytes bytes, uint64_t nr_table)
+{
+	struct go_header header = {.names_end = nr_table};
+	uint32_t magic = bytes_u32(&bytes);
+	uint16_t zeros = bytes_u16(&bytes);
+	uint8_t instruction_bytes = bytes_u8(&bytes);
+	unsigned nr = header.pointer_bytes = bytes_u8(&bytes);
+
+	header.has_offsets = magic == MAGIC_1_18 || magic == MAGIC_1_20;
+	if (zeros || (instruction_bytes != 1 && instruction_bytes != 2 && instruction_bytes != 4) ||
+	    (nr != 4 && nr != 8) ||
+	    (magic != MAGIC_1_2 && magic != MAGIC_1_16 && !header.has_offsets))
+		return -ENOEXEC;
+	header.nr_functions = read_pointer(&bytes, nr);
+	if (magic == MAGIC_1_2) {
+		header.functions = 8 + nr;
+	} else {
+		(void)read_pointer(&bytes, nr); /* number of files */
+		if (header.has_offsets)
+			header.text = read_pointer(&bytes, nr);
+		header.names = read_pointer(&bytes, nr);
+		header.names_end = read_pointer(&bytes, nr); /* where the next part begins */
+		(void)read_pointer(&bytes, nr);		     /* names of files */
+		(void)read_pointer(&bytes, nr);		     /* values by address */
+		header.parts = header.functions = read_pointer(&bytes, nr);
+	}
+	if (bytes.failed || !header.nr_functions || header.nr_functions > FUNCTIONS_MAX ||
+	    header.names >= header.names_end || header.names_end > nr_table ||
+	    header.functions >= nr_table)
+		return -ENOEXEC;
+	/* Half a pair follows the last. */
+	if (header.nr_functions >= (nr_table - header.functions) / pair_bytes(&header))
+		return -ENOEXEC;
+	*ret = header;
+	return 0;
+}
+
+bool go_function_parse(struct go_function *ret, const struct go_header *header, struct bytes parts,
+		       uint64_t i)
+{
+	unsigned nr = header->has_offsets ? 4 : header->pointer_bytes;
+	uint64_t base = header->has_offsets ? header->text : 0, more;
+	struct bytes pair = parts;
+
+	(void)bytes_skip(&pair, header->functions - header->parts + i * pair_bytes(header));
+	ret->start = base + read_pointer(&pair, nr);
+	more = read_pointer(&pair, nr);
+	ret->end = base + read_pointer(&pair, nr);
+	(void)bytes_skip(&parts, more);
+	(void)read_pointer(&parts, nr); /* the address again */
+	ret->name = bytes_u32(&parts);
+	return !pair.failed && !parts.failed && base <= ret->start && ret->start < ret->end;
+}
+
+/* --- the table in a file --------------------------------------------------------------------- */
 
 #define TABLE_MAX_BYTES (1u << 30) /* terraform's AWS plugin, of 700 MB, has 180 MB */
 
@@ -61,7 +136,7 @@ struct part {
 	size_t nr;
 };
 
-/* --- finding ------------------------------------------------------------------------------- */
+/* --- finding --------------------------------------------------------------------------------- */
 
 static bool find_section(const struct elf_image *image, struct place *ret)
 {
@@ -70,13 +145,13 @@ static bool find_section(const struct elf_image *image, struct place *ret)
 	if (elf_section_find(image, ".gopclntab", &header) < 0 &&
 	    elf_section_find(image, ".data.rel.ro.gopclntab", &header) < 0)
 		return false;
-	/* That of a file of debug information has no bytes there. */
+	/* In a file of debug information the section has no bytes. */
 	if (header.sh_type != SHT_NOBITS && !(header.sh_flags & SHF_COMPRESSED))
 		*ret = (struct place){header.sh_offset, header.sh_addr, header.sh_size};
 	return true;
 }
 
-/* Whether one of the segment's notes is Go's build id. */
+/* True if one of the segment's notes is Go's build id. */
 static bool is_go_note(const struct elf_image *image, const GElf_Phdr *segment)
 {
 	uint64_t nr = segment->p_filesz < NOTES_BYTES ? segment->p_filesz : NOTES_BYTES;
@@ -100,23 +175,18 @@ static bool is_go_note(const struct elf_image *image, const GElf_Phdr *segment)
 
 static bool may_be_go(const struct elf_image *image)
 {
-	size_t nr_sections = 0, nr_segments = 0, nr_notes = 0, i;
+	size_t nr_sections = 0, nr_notes = 0, i = 0;
 	GElf_Phdr segment;
 
 	if (elf_getshdrnum(image->elf, &nr_sections) < 0 || !nr_sections)
 		return true;
-	(void)elf_getphdrnum(image->elf, &nr_segments);
-	for (i = 0; i < nr_segments && nr_notes < NOTES_MAX; i++) {
-		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_NOTE)
-			continue;
+	while (nr_notes++ < NOTES_MAX && elf_segment_next(image, PT_NOTE, &i, &segment))
 		if (is_go_note(image, &segment))
 			return true;
-		nr_notes++;
-	}
 	return false;
 }
 
-/* Whether a header at this place of a chunk is a table's, with the segment for its room. */
+/* True if a header at this place of a chunk is a table's, with the segment for its room. */
 static bool is_header_at(struct bytes chunk, size_t at, uint64_t room)
 {
 	struct go_header header;
@@ -127,7 +197,7 @@ static bool is_header_at(struct bytes chunk, size_t at, uint64_t room)
 	       go_header_parse(&header, chunk, room) == 0;
 }
 
-/* Reads a segment in chunks that overlap by a header. */
+/* Reads a segment in chunks that overlap by a header. What is a hole has no table. */
 static int search_segment(const struct elf_image *image, const GElf_Phdr *segment, uint64_t nr,
 			  uint8_t *chunk, struct place *ret)
 {
@@ -137,9 +207,14 @@ static int search_segment(const struct elf_image *image, const GElf_Phdr *segmen
 	for (at = 0; at < nr; at += SEARCH_CHUNK) {
 		uint64_t bytes = nr - at;
 
+		int err;
+
 		if (bytes > SEARCH_CHUNK + GO_HEADER_MAX_BYTES)
 			bytes = SEARCH_CHUNK + GO_HEADER_MAX_BYTES;
-		if (elf_image_read(image, segment->p_offset + at, chunk, bytes) < 0)
+		err = elf_image_read(image, segment->p_offset + at, chunk, bytes);
+		if (err == -ENXIO)
+			continue;
+		if (err < 0)
 			return -ENOEXEC;
 		for (in_chunk = 0; in_chunk < SEARCH_CHUNK && in_chunk < bytes;
 		     in_chunk += GO_TABLE_ALIGN) {
@@ -159,15 +234,13 @@ static int search(const struct elf_image *image, struct place *ret)
 {
 	cleanup_free uint8_t *chunk = malloc(SEARCH_CHUNK + GO_HEADER_MAX_BYTES);
 	uint64_t left = SEARCH_MAX_BYTES;
-	size_t nr_segments = 0, i;
 	GElf_Phdr segment;
+	size_t i = 0;
 
 	if (!chunk)
 		return -ENOMEM;
-	(void)elf_getphdrnum(image->elf, &nr_segments);
-	for (i = 0; i < nr_segments && left && !ret->bytes; i++) {
-		if (!gelf_getphdr(image->elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
-		    segment.p_flags & PF_X || segment.p_offset > image->bytes ||
+	while (left && !ret->bytes && elf_segment_next(image, PT_LOAD, &i, &segment)) {
+		if (segment.p_flags & PF_X || segment.p_offset > image->bytes ||
 		    segment.p_filesz > image->bytes - segment.p_offset)
 			continue;
 		if (segment.p_filesz > left)
@@ -178,7 +251,7 @@ static int search(const struct elf_image *image, struct place *ret)
 	return 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* Fills in what the dynamic linker would: addresses of places in the file itself. */
 static void relocate(const struct elf_image *image, struct part *part)
@@ -214,7 +287,7 @@ static int read_part(const struct elf_image *image, const struct place *place, u
 	return err < 0 ? -ENOEXEC : 0;
 }
 
-/* What moduledata says of where the code begins; 0 if there is none. */
+/* Where the code begins according to moduledata; 0 if there is none. */
 static int read_module_text(const struct elf_image *image, uint64_t *ret)
 {
 	struct part part = {0};
@@ -238,25 +311,12 @@ static int read_module_text(const struct elf_image *image, uint64_t *ret)
 	return 0;
 }
 
-/* Sets where the code begins, which offsets count from; it stays 0 if nothing says it. */
-static int find_text(const struct elf_image *image, struct go_header *header)
-{
-	GElf_Shdr text;
-	int err = 0;
-
-	if (!header->has_offsets || header->text)
-		return 0;
-	err = read_module_text(image, &header->text);
-	if (err == 0 && !header->text && elf_section_find(image, ".text", &text) == 0)
-		header->text = text.sh_addr;
-	return err;
-}
-
 static int read_header(const struct elf_image *image, const struct place *place,
 		       struct go_header *ret, struct error *error)
 {
 	uint64_t nr = place->bytes < GO_HEADER_MAX_BYTES ? place->bytes : GO_HEADER_MAX_BYTES;
 	struct part part = {0};
+	GElf_Shdr text;
 	int err = read_part(image, place, 0, nr, &part);
 
 	if (err == 0) {
@@ -264,8 +324,12 @@ static int read_header(const struct elf_image *image, const struct place *place,
 		err = go_header_parse(ret, bytes_of(part.bytes, nr), place->bytes);
 	}
 	free(part.bytes);
-	if (err == 0)
-		err = find_text(image, ret);
+	/* Offsets count from where the code begins. It stays 0 if nothing says where that is. */
+	if (err == 0 && ret->has_offsets && !ret->text) {
+		err = read_module_text(image, &ret->text);
+		if (err == 0 && !ret->text && elf_section_find(image, ".text", &text) == 0)
+			ret->text = text.sh_addr;
+	}
 	if (err == -ENOMEM)
 		return out_of_memory(error);
 	if (err < 0)
@@ -275,7 +339,7 @@ static int read_header(const struct elf_image *image, const struct place *place,
 	return 0;
 }
 
-/* --- functions ----------------------------------------------------------------------------- */
+/* --- functions ------------------------------------------------------------------------------- */
 
 static int add_functions(struct symbol_table *table, const struct go_header *header,
 			 struct bytes parts)
@@ -324,29 +388,12 @@ static int fill(struct symbol_table *table, const struct elf_image *image,
 	return err < 0 ? err : symbol_table_settle(table);
 }
 
-static int read_functions(struct symbol_table **ret, const struct elf_image *image,
-			  const struct place *place, struct error *error)
-{
-	struct symbol_table *table;
-	struct go_header header;
-	int err = read_header(image, place, &header, error);
-
-	if (err < 0)
-		return err;
-	table = symbol_table_new();
-	err = table ? fill(table, image, place, &header) : -ENOMEM;
-	if (err < 0) {
-		symbol_table_free(table);
-		return err == -ENOMEM ? out_of_memory(error)
-				      : refuse(error, "it cannot be read, or is too large");
-	}
-	*ret = table;
-	return 0;
-}
-
 int go_functions_read(struct symbol_table **ret, const struct elf_image *image, struct error *error)
 {
+	struct symbol_table *table;
 	struct place place = {0};
+	struct go_header header;
+	int err;
 
 	*ret = NULL;
 	if (!find_section(image, &place) && may_be_go(image) && search(image, &place) < 0)
@@ -357,5 +404,16 @@ int go_functions_read(struct symbol_table **ret, const struct elf_image *image, 
 		return refuse(error, "it is not in the file");
 	if (place.bytes > TABLE_MAX_BYTES)
 		place.bytes = TABLE_MAX_BYTES;
-	return read_functions(ret, image, &place, error);
+	err = read_header(image, &place, &header, error);
+	if (err < 0)
+		return err;
+	table = symbol_table_new();
+	err = table ? fill(table, image, &place, &header) : -ENOMEM;
+	if (err < 0) {
+		symbol_table_free(table);
+		return err == -ENOMEM ? out_of_memory(error)
+				      : refuse(error, "it cannot be read, or is too large");
+	}
+	*ret = table;
+	return 0;
 }

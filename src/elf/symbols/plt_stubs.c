@@ -1,24 +1,134 @@
 /*
- * Stubs are decoded first (see plt_decode.h), and sorted by the slot through which each jumps; then
- * the relocations pass by, and those that fill one of the slots name its stubs. Only stubs and the
- * dynamic symbols are held, not the relocations, of which Chromium has a million.
+ * Stubs are decoded first and sorted by the slot through which each jumps; then the relocations
+ * pass by, and those that fill one of the slots name its stubs. Only stubs and the dynamic symbols
+ * are held, not the relocations, of which Chromium has a million.
+ *
+ * Stubs are known by their instructions, not by the layouts that one linker makes: GNU ld, gold,
+ * lld and mold order and pad them differently, but all jump the same way.
+ *
+ * x86-64:	[endbr64] [mov $index, %r11d] [bnd] jmp *slot(%rip) …
+ * arm64:	[bti c] adrp x16, page; ldr x17, [x16, #low]; add x16, x16, #low; … br x17
+ *
+ * The first stub in a lazy .plt, which calls the resolver, pushes something before it jumps; so do
+ * the halves of stubs in .plt whose other halves are in .plt.sec. None of these is a stub here. On
+ * arm64 the first looks like a stub, but no relocation names its slot.
  *
  * A slot without a symbol is filled with the result of a resolver (IRELATIVE); its stub is named as
  * binutils does, by where that is: `*ABS*+0x8d5d0@plt`.
  */
 #include "elf/symbols/plt_stubs.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/image/elf_section.h"
-#include "elf/image/relocations.h"
-#include "elf/symbols/plt_decode.h"
+#include "elf/image/elf_image.h"
+
+/* Steps over the bytes if they come next. */
+static bool skip_exactly(struct bytes *code, const void *expected, size_t nr)
+{
+	if (code->nr < nr || memcmp(code->at, expected, nr) != 0)
+		return false;
+	(void)bytes_skip(code, nr);
+	return true;
+}
+
+/* --- x86-64 ---------------------------------------------------------------------------------- */
+
+static size_t decode_x86_64(struct bytes code, uint64_t address, size_t unit, uint64_t *ret_slot)
+{
+	size_t nr = code.nr;
+	int32_t distance;
+
+	(void)skip_exactly(&code, "\xf3\x0f\x1e\xfa", 4); /* endbr64 */
+	if (skip_exactly(&code, "\x41\xbb", 2))		  /* mov $index, %r11d */
+		(void)bytes_u32(&code);
+	(void)skip_exactly(&code, "\xf2", 1); /* bnd */
+	if (!skip_exactly(&code, "\xff\x25", 2))
+		return 0;
+	distance = (int32_t)bytes_u32(&code);
+	if (code.failed)
+		return 0;
+	*ret_slot = address + (nr - code.nr) + (uint64_t)(int64_t)distance;
+	return nr - code.nr > unit ? 2 * unit : unit;
+}
+
+/* --- arm64 ----------------------------------------------------------------------------------- */
+
+#define INSTRUCTION 4
+
+#define BTI_C		 0xd503245f
+#define BR_X17		 0xd61f0220
+#define ADRP_X16	 0x90000010
+#define ADRP_X16_MASK	 0x9f00001f
+#define LDR_X17_X16	 0xf9400211 /* the offset, in units of eight bytes, from bit 10 */
+#define LDR_X17_X16_MASK 0xffc003ff
+
+#define INSTRUCTIONS_MAX 8 /* of a stub */
+
+/* The 21 bits of an adrp, in pages: two from bit 29, the others from bit 5. */
+static uint64_t adrp_page(uint32_t adrp, uint64_t address)
+{
+	uint64_t pages = (adrp >> 29 & 3) | (uint64_t)(adrp >> 5 & 0x7ffff) << 2;
+	uint64_t sign = 1ULL << 20;
+
+	return (address & ~0xfffULL) + (((pages ^ sign) - sign) << 12);
+}
+
+/* Steps over what is left of a stub: up to its jump, and what fills it up to the next. */
+static bool skip_to_end(struct bytes *code)
+{
+	static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
+	size_t i;
+
+	for (i = 0; i < INSTRUCTIONS_MAX; i++)
+		if (bytes_u32(code) == BR_X17)
+			break;
+	while (skip_exactly(code, nop, sizeof(nop)))
+		;
+	return i < INSTRUCTIONS_MAX;
+}
+
+static size_t decode_arm64(struct bytes code, uint64_t address, size_t unit, uint64_t *ret_slot)
+{
+	uint32_t word = bytes_u32(&code), load;
+	size_t nr = code.nr + INSTRUCTION;
+
+	(void)unit;
+	if (word == BTI_C) {
+		word = bytes_u32(&code);
+		address += INSTRUCTION;
+	}
+	load = bytes_u32(&code);
+	if ((word & ADRP_X16_MASK) != ADRP_X16 || (load & LDR_X17_X16_MASK) != LDR_X17_X16 ||
+	    !skip_to_end(&code))
+		return 0;
+	*ret_slot = adrp_page(word, address) + (load >> 10 & 0xfff) * 8;
+	return nr - code.nr;
+}
+
+static const struct plt_machine machines[] = {
+	{EM_X86_64, 0, decode_x86_64},
+	{EM_AARCH64, INSTRUCTION, decode_arm64},
+};
+
+const struct plt_machine *plt_machine_find(uint16_t machine)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(machines); i++)
+		if (machines[i].machine == machine)
+			return &machines[i];
+	return NULL;
+}
+
+/* --- the stubs of a file --------------------------------------------------------------------- */
 
 /* libcrypto has 3,100 stubs, with names of 70 KB; Chromium 1,750. */
 #define STUBS_MAX	      (256u << 10)
@@ -36,6 +146,7 @@ struct stub {
 
 struct stubs {
 	const struct elf_image *image;
+	const struct plt_machine *machine;
 	struct stub *stubs;
 	size_t nr, capacity;
 	uint8_t *symbols, *strings; /* of .dynsym */
@@ -50,11 +161,11 @@ static const struct plt_section {
 	size_t unit;
 } sections[] = {{".plt", 16}, {".plt.sec", 16}, {".plt.got", 8}, {".iplt", 16}};
 
-/* --- decoding ------------------------------------------------------------------------------ */
+/* --- decoding -------------------------------------------------------------------------------- */
 
 static int decode_code(struct stubs *stubs, struct bytes code, uint64_t address, size_t unit)
 {
-	const struct plt_machine *machine = plt_machine_find(stubs->image->machine);
+	const struct plt_machine *machine = stubs->machine;
 	size_t step = machine->step ? machine->step : unit, length;
 	uint64_t slot = 0;
 
@@ -107,7 +218,7 @@ static int compare_stubs(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* --- naming -------------------------------------------------------------------------------- */
+/* --- naming ---------------------------------------------------------------------------------- */
 
 /* A file without dynamic symbols, a static program, has stubs too. */
 static int read_dynamic_symbols(struct stubs *stubs)
@@ -151,52 +262,26 @@ static const char *symbol_name(const struct stubs *stubs, uint64_t number, int *
 	return name;
 }
 
-/* `write@plt`; false if the relocation has no name. */
-static bool compose_name(const struct stubs *stubs, const GElf_Rela *relocation, char *to,
-			 size_t room)
-{
-	uint64_t number = GELF_R_SYM(relocation->r_info);
-	const char *name = "*ABS*";
-	int nr = (int)strlen(name);
-
-	if (number)
-		name = symbol_name(stubs, number, &nr);
-	if (!name)
-		return false;
-	if (relocation->r_addend)
-		(void)snprintf(to, room, "%.*s+0x%" PRIx64 "@plt", nr, name,
-			       (uint64_t)relocation->r_addend);
-	else
-		(void)snprintf(to, room, "%.*s@plt", nr, name);
-	return true;
-}
-
-/* The first stub that jumps through the slot, or a later one. */
-static size_t first_of_slot(const struct stubs *stubs, uint64_t slot)
-{
-	size_t low = 0, high = stubs->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (stubs->stubs[middle].slot < slot)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* Names the stubs whose slot the relocation fills. The first of a slot's relocations counts. */
 static int name_stubs(struct stubs *stubs, const GElf_Rela *relocation)
 {
-	size_t i = first_of_slot(stubs, relocation->r_offset);
+	size_t i = ARRAY_NR_BELOW(stubs->stubs, stubs->nr, slot, relocation->r_offset);
+	uint64_t number = GELF_R_SYM(relocation->r_info), addend = (uint64_t)relocation->r_addend;
+	const char *symbol = "*ABS*";
 	char name[NAME_MAX_BYTES + 32];
-	int err = 0;
+	int nr = (int)strlen(symbol), err = 0;
 
 	if (i == stubs->nr || stubs->stubs[i].slot != relocation->r_offset ||
-	    stubs->stubs[i].is_named || !compose_name(stubs, relocation, name, sizeof(name)))
+	    stubs->stubs[i].is_named)
 		return 0;
+	if (number)
+		symbol = symbol_name(stubs, number, &nr);
+	if (!symbol)
+		return 0;
+	if (addend)
+		(void)snprintf(name, sizeof(name), "%.*s+0x%" PRIx64 "@plt", nr, symbol, addend);
+	else
+		(void)snprintf(name, sizeof(name), "%.*s@plt", nr, symbol);
 	for (; i < stubs->nr && stubs->stubs[i].slot == relocation->r_offset && !err; i++) {
 		struct stub *stub = &stubs->stubs[i];
 
@@ -232,11 +317,11 @@ static int read_stubs(struct stubs *stubs)
 
 int plt_stubs_read(struct symbol_table **ret, const struct elf_image *image, struct error *error)
 {
-	struct stubs stubs = {.image = image};
+	struct stubs stubs = {.image = image, .machine = plt_machine_find(image->machine)};
 	int err;
 
 	*ret = NULL;
-	if (!image->is_64 || !plt_machine_find(image->machine))
+	if (!image->is_64 || !stubs.machine)
 		return 0;
 	err = read_stubs(&stubs);
 	free(stubs.stubs);

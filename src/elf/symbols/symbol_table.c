@@ -1,27 +1,110 @@
 /*
  * Functions by address: appended in any order, sorted once, then found by binary search.
  *
- * Sorting goes by address only. Of the symbols at one address the best is then chosen by looking at
- * each once: one with a size; then one with a type; then not weak; then global; then the name as
- * symbol_name_compare() says, as perf does.
+ * Sorting goes by address only, with a radix sort: a pass for each byte in which the addresses
+ * differ, three to five in a program, from the lowest to the highest; each keeps the order of the
+ * one before. With qsort_r() loading the symbols of a large program takes twice as long.
+ *
+ * The best of the symbols at one address is then chosen by looking at each once: one with a size;
+ * then one with a type; then not weak; then global; then the name as symbol_name_compare() says, as
+ * perf does.
  *
  * A symbol of size 0 reaches to the next symbol or the end of its section, as with perf; behind a
  * symbol that has a size there is a gap without a name. (addr2line names gaps after the symbol
  * before them: in a stripped library that is some exported function, and wrong.) One without a
  * type, a label of assembly, counts where no other symbol covers the place.
+ *
+ * ELF symbol tables: the string tables are read whole, one behind the other, into one block that
+ * names point into. The symbol tables pass by in small pieces, so the peak is the strings plus 16
+ * bytes for each function, twice that while they are sorted.
+ *
+ * A function is STT_FUNC or STT_GNU_IFUNC in an executable section, or STT_NOTYPE there, a label of
+ * assembly. The section is found by the address: `objcopy -R` takes sections out without adjusting
+ * the numbers in .dynsym. It is looked for in the image that has the symbol: a file of debug
+ * information has the headers of all sections, though not their bytes.
+ *
+ * Left out on purpose: symbols without section headers (PT_DYNAMIC only).
  */
 #include "elf/symbols/symbol_table.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/symbols/address_sort.h"
+#include "base/cleanup.h"
 #include "elf/symbols/symbol_table_state.h"
 
-/* What a hostile file can make us hold; twice of what one ELF table may have. */
+/* --- sorting by address ---------------------------------------------------------------------- */
+
+struct items {
+	size_t nr, item_bytes;
+};
+
+static uint64_t address_at(const struct items *items, const uint8_t *bytes, size_t i)
+{
+	uint64_t address;
+
+	memcpy(&address, bytes + i * items->item_bytes, sizeof(address));
+	return address;
+}
+
+/* Moves items by one byte of their addresses; false if all have the same there. */
+static bool sort_by_byte(const struct items *items, const uint8_t *from, uint8_t *to,
+			 unsigned shift)
+{
+	size_t places[256] = {0}, i, at = 0;
+
+	for (i = 0; i < items->nr; i++)
+		places[address_at(items, from, i) >> shift & 0xff]++;
+	if (places[address_at(items, from, 0) >> shift & 0xff] == items->nr)
+		return false;
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		size_t here = places[i];
+
+		places[i] = at;
+		at += here;
+	}
+	for (i = 0; i < items->nr; i++) {
+		at = places[address_at(items, from, i) >> shift & 0xff]++;
+		memcpy(to + at * items->item_bytes, from + i * items->item_bytes,
+		       items->item_bytes);
+	}
+	return true;
+}
+
+int address_sort(void *items, size_t nr, size_t item_bytes)
+{
+	const struct items all = {nr, item_bytes};
+	uint8_t *from = items, *to, *spare;
+	unsigned shift;
+	size_t i;
+
+	for (i = 1; i < nr; i++)
+		if (address_at(&all, from, i - 1) > address_at(&all, from, i))
+			break;
+	if (i >= nr)
+		return 0;
+	to = spare = malloc(nr * item_bytes);
+	if (!spare)
+		return -ENOMEM;
+	for (shift = 0; shift < 64; shift += 8) {
+		uint8_t *last = from;
+
+		if (!sort_by_byte(&all, from, to, shift))
+			continue;
+		from = to;
+		to = last;
+	}
+	if (from == spare)
+		memcpy(items, spare, nr * item_bytes);
+	free(spare);
+	return 0;
+}
+
+/* Bounds what a hostile file can make us hold; twice of what one ELF table may have. */
 #define SYMBOLS_MAX (32u << 20)
 
 #define NESTED_MAX     1024 /* symbols inside another that a lookup steps over */
@@ -41,7 +124,7 @@ void symbol_table_free(struct symbol_table *table)
 	free(table);
 }
 
-/* --- adding -------------------------------------------------------------------------------- */
+/* --- adding ---------------------------------------------------------------------------------- */
 
 int symbol_table_append(struct symbol_table *table, const struct symbol *symbol)
 {
@@ -80,12 +163,23 @@ int symbol_table_add(struct symbol_table *table, uint64_t start, uint64_t bytes,
 	return 0;
 }
 
-/* --- choosing ------------------------------------------------------------------------------ */
+/* --- choosing -------------------------------------------------------------------------------- */
+
+/* At the beginning of a name, of which only nr bytes count: names may be megabytes of them. */
+static size_t nr_underscores(const char *name, size_t nr)
+{
+	size_t i = 0;
+
+	while (i < nr && name[i] == '_')
+		i++;
+	return i;
+}
 
 int symbol_name_compare(const char *a, const char *b)
 {
-	size_t underscores_a = strspn(a, "_"), underscores_b = strspn(b, "_");
 	size_t length_a = strnlen(a, COMPARED_BYTES), length_b = strnlen(b, COMPARED_BYTES);
+	size_t underscores_a = nr_underscores(a, length_a);
+	size_t underscores_b = nr_underscores(b, length_b);
 
 	if (underscores_a != underscores_b)
 		return underscores_a < underscores_b ? -1 : 1;
@@ -154,27 +248,11 @@ int symbol_table_settle(struct symbol_table *table)
 	return 0;
 }
 
-/* --- looking up ---------------------------------------------------------------------------- */
-
-/* How many symbols start at or before vaddr. */
-static size_t nr_started(const struct symbol_table *table, uint64_t vaddr)
-{
-	size_t low = 0, high = table->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->symbols[middle].start <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+/* --- looking up ------------------------------------------------------------------------------ */
 
 const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr, uint64_t *ret_start)
 {
-	size_t i = nr_started(table, vaddr);
+	size_t i = ARRAY_NR_UP_TO(table->symbols, table->nr, start, vaddr);
 	size_t last = i > NESTED_MAX ? i - NESTED_MAX : 0;
 
 	/* The nearest symbol may end before vaddr inside a longer one that started earlier. */
@@ -200,4 +278,281 @@ size_t symbol_table_nr(const struct symbol_table *table)
 size_t symbol_table_bytes(const struct symbol_table *table)
 {
 	return sizeof(*table) + table->capacity * sizeof(*table->symbols) + table->string_capacity;
+}
+
+/* --- the symbols of an image ----------------------------------------------------------------- */
+
+#define SCANNED_MAX (16u << 20) /* of one table, functions or not; the largest have a quarter */
+#define CHUNK_BYTES (64u << 10) /* of a symbol table, in memory at one time */
+
+int symbol_scan_refuse(const struct symbol_scan *scan, const char *why)
+{
+	return error_set(scan->error, -ENOEXEC, "no sound symbol table: %s", why);
+}
+
+int symbol_scan_out_of_memory(const struct symbol_scan *scan)
+{
+	return error_set(scan->error, -ENOMEM, "out of memory for symbols");
+}
+
+/* --- sections -------------------------------------------------------------------------------- */
+
+static int compare_code(const void *left, const void *right)
+{
+	const struct code_range *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int read_sections(struct symbol_scan *scan)
+{
+	Elf *elf = scan->image->elf;
+	size_t i, nr_sections;
+	GElf_Shdr header;
+
+	if (elf_getshdrnum(elf, &nr_sections) < 0)
+		return symbol_scan_refuse(scan, elf_errmsg(-1));
+	scan->code = calloc(nr_sections + 1, sizeof(*scan->code));
+	if (!scan->code)
+		return symbol_scan_out_of_memory(scan);
+	for (i = 0; i < nr_sections; i++) {
+		if (!gelf_getshdr(elf_getscn(elf, i), &header))
+			return symbol_scan_refuse(scan, elf_errmsg(-1));
+		/*
+		 * An empty section may share the address of one that has code, and must not hide
+		 * it.
+		 */
+		if (header.sh_flags & SHF_EXECINSTR && header.sh_size &&
+		    header.sh_size <= UINT64_MAX - header.sh_addr)
+			scan->code[scan->nr_code++] = (struct code_range){
+				header.sh_addr, header.sh_addr + header.sh_size};
+		if (header.sh_type == SHT_SYMTAB && !scan->symtab.sh_type)
+			scan->symtab = header;
+		if (header.sh_type == SHT_DYNSYM && !scan->dynsym.sh_type)
+			scan->dynsym = header;
+	}
+	qsort(scan->code, scan->nr_code, sizeof(*scan->code), compare_code);
+	return 0;
+}
+
+int symbol_scan_open(struct symbol_scan *scan, const struct elf_image *image, struct error *error)
+{
+	int err;
+
+	*scan = (struct symbol_scan){.image = image, .error = error};
+	err = read_sections(scan);
+	if (err < 0)
+		symbol_scan_close(scan);
+	return err;
+}
+
+void symbol_scan_close(struct symbol_scan *scan)
+{
+	free(scan->code);
+	*scan = (struct symbol_scan){0};
+}
+
+const struct code_range *symbol_scan_code(const struct symbol_scan *scan, const Elf64_Sym *symbol)
+{
+	const struct code_range *code = scan->code;
+	size_t nr = ARRAY_NR_UP_TO(code, scan->nr_code, start, symbol->st_value);
+
+	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= SHN_LORESERVE)
+		return NULL;
+	return nr && symbol->st_value < code[nr - 1].end ? &code[nr - 1] : NULL;
+}
+
+/* --- strings --------------------------------------------------------------------------------- */
+
+/*
+ * Ends every name at its version: `read@@GLIBC_2.2.5` becomes `read`. Names may share their tails,
+ * but each of them that contains the '@' would end there anyway.
+ */
+static void cut_versions(char *strings, size_t nr)
+{
+	char *at = strings, *end = strings + nr;
+
+	while ((at = memchr(at, '@', (size_t)(end - at)))) {
+		if (at > strings && at[-1])
+			*at = '\0';
+		at++;
+	}
+}
+
+/* Reads a symbol table's strings behind those that are there; *ret_nr is how many bytes. */
+static int read_strings(struct symbol_scan *scan, const GElf_Shdr *symbols,
+			const struct symbol_strings *strings, size_t *ret_nr)
+{
+	size_t base = *strings->nr;
+	GElf_Shdr header;
+	char *bytes;
+
+	if (!gelf_getshdr(elf_getscn(scan->image->elf, symbols->sh_link), &header) ||
+	    header.sh_type != SHT_STRTAB)
+		return symbol_scan_refuse(scan, "its strings are missing");
+	if (header.sh_size > scan->image->bytes ||
+	    header.sh_size >= SYMBOL_STRINGS_MAX_BYTES - base)
+		return symbol_scan_refuse(scan, "its strings are too long");
+	bytes = realloc(*strings->bytes, base + header.sh_size + 1);
+	if (!bytes)
+		return symbol_scan_out_of_memory(scan);
+	*strings->bytes = bytes;
+	*strings->capacity = base + header.sh_size + 1;
+	if (elf_image_read(scan->image, header.sh_offset, bytes + base, header.sh_size) < 0)
+		return symbol_scan_refuse(scan, "its strings cannot be read");
+	bytes[base + header.sh_size] = '\0';
+	cut_versions(bytes + base, header.sh_size);
+	*strings->nr = base + header.sh_size + 1;
+	*ret_nr = header.sh_size;
+	return 0;
+}
+
+/* --- symbols --------------------------------------------------------------------------------- */
+
+static Elf64_Sym widened(const Elf32_Sym *symbol)
+{
+	return (Elf64_Sym){
+		.st_name = symbol->st_name,
+		.st_info = symbol->st_info,
+		.st_other = symbol->st_other,
+		.st_shndx = symbol->st_shndx,
+		.st_value = symbol->st_value,
+		.st_size = symbol->st_size,
+	};
+}
+
+static int read_table(struct symbol_scan *scan, const GElf_Shdr *header,
+		      const struct symbol_strings *strings, symbol_visit *visit, void *context)
+{
+	bool is_64 = scan->image->is_64;
+	size_t entry = is_64 ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym);
+	size_t base = *strings->nr, nr_string_bytes = 0, at, nr, i;
+	cleanup_free void *chunk = NULL;
+	int err;
+
+	if (!header->sh_type)
+		return 0;
+	if (header->sh_size / entry > SCANNED_MAX)
+		return symbol_scan_refuse(scan, "it has too many symbols");
+	err = read_strings(scan, header, strings, &nr_string_bytes);
+	if (err < 0)
+		return err;
+	chunk = malloc(CHUNK_BYTES);
+	if (!chunk)
+		return symbol_scan_out_of_memory(scan);
+	for (at = 0; at + entry <= header->sh_size; at += nr * entry) {
+		nr = (header->sh_size - at < CHUNK_BYTES ? header->sh_size - at : CHUNK_BYTES) /
+		     entry;
+		if (elf_image_read(scan->image, header->sh_offset + at, chunk, nr * entry) < 0)
+			return symbol_scan_refuse(scan, "it cannot be read");
+		for (i = 0; i < nr; i++) {
+			Elf64_Sym symbol = is_64 ? ((const Elf64_Sym *)chunk)[i]
+						 : widened((const Elf32_Sym *)chunk + i);
+
+			if (symbol.st_name >= nr_string_bytes)
+				continue;
+			err = visit(context, &symbol, (uint32_t)(base + symbol.st_name));
+			if (err < 0)
+				return err;
+		}
+	}
+	return 0;
+}
+
+int symbol_scan_read(struct symbol_scan *scan, unsigned tables,
+		     const struct symbol_strings *strings, symbol_visit *visit, void *context)
+{
+	int err = 0;
+
+	if (tables & SYMBOLS_STATIC)
+		err = read_table(scan, &scan->symtab, strings, visit, context);
+	if (err == 0 && tables & SYMBOLS_DYNAMIC)
+		err = read_table(scan, &scan->dynsym, strings, visit, context);
+	return err;
+}
+
+/* --- from an image to a table ---------------------------------------------------------------- */
+
+struct reader {
+	struct symbol_scan scan;
+	struct symbol_table *table;
+};
+
+static unsigned rank_of(const Elf64_Sym *symbol)
+{
+	unsigned binding = ELF64_ST_BIND(symbol->st_info);
+	unsigned rank = 0;
+
+	if (binding == STB_GLOBAL || binding == STB_GNU_UNIQUE)
+		rank |= SYMBOL_GLOBAL;
+	if (binding != STB_WEAK)
+		rank |= SYMBOL_NOT_WEAK;
+	if (ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE)
+		rank |= SYMBOL_TYPED;
+	if (symbol->st_size)
+		rank |= SYMBOL_SIZED;
+	return rank;
+}
+
+/* Adds the symbol if it is a function. */
+static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
+{
+	struct reader *reader = context;
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+	const char *text = reader->table->strings + name;
+	struct symbol added = {.start = symbol->st_value, .name = name};
+	const struct code_range *code;
+	uint64_t bytes;
+	int err;
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return 0;
+	code = symbol_scan_code(&reader->scan, symbol);
+	/* `$x`, `$d.42` mark code and data for disassemblers on arm64, and are no functions. */
+	if (!code || !text[0] ||
+	    (type == STT_NOTYPE && text[0] == '$' && text[1] && (!text[2] || text[2] == '.')))
+		return 0;
+	bytes = code->end - symbol->st_value; /* what is left of the section */
+	if (symbol->st_size && symbol->st_size < bytes)
+		bytes = symbol->st_size;
+	added.bytes = bytes < SYMBOL_MAX_BYTES ? (uint32_t)bytes : SYMBOL_MAX_BYTES;
+	added.rank = rank_of(symbol);
+	err = symbol_table_append(reader->table, &added);
+	if (err == -E2BIG)
+		return symbol_scan_refuse(&reader->scan, "there are too many symbols");
+	return err < 0 ? symbol_scan_out_of_memory(&reader->scan) : 0;
+}
+
+static int read_part(struct symbol_table *table, const struct symbol_part *part,
+		     struct error *error)
+{
+	const struct symbol_strings strings = {&table->strings, &table->nr_string_bytes,
+					       &table->string_capacity};
+	struct reader reader = {.table = table};
+	int err = symbol_scan_open(&reader.scan, part->image, error);
+
+	if (err < 0)
+		return err;
+	err = symbol_scan_read(&reader.scan, part->tables, &strings, take_symbol, &reader);
+	symbol_scan_close(&reader.scan);
+	return err;
+}
+
+struct symbol_table *symbol_table_read(const struct symbol_part *parts, size_t nr,
+				       struct error *error)
+{
+	struct symbol_table *table = symbol_table_new();
+	int err = table ? 0 : -ENOMEM;
+	size_t i;
+
+	for (i = 0; i < nr && err == 0; i++)
+		err = read_part(table, &parts[i], error);
+	if (err == 0)
+		err = symbol_table_settle(table);
+	if (err == 0)
+		return table;
+	if (err == -ENOMEM)
+		(void)error_set(error, err, "out of memory for symbols");
+	symbol_table_free(table);
+	return NULL;
 }

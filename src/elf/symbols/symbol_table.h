@@ -41,8 +41,8 @@ int symbol_table_add(struct symbol_table *table, uint64_t start, uint64_t bytes,
 int symbol_table_settle(struct symbol_table *table);
 
 /*
- * What every source of functions in a file is: *ret is left alone if the file has none. 0, -ENOMEM,
- * or -ENOEXEC for what makes no sense.
+ * The type of all sources of functions in a file. *ret is left alone if the file has none. 0,
+ * -ENOMEM, or -ENOEXEC for what makes no sense.
  */
 typedef int symbol_source(struct symbol_table **ret, const struct elf_image *image,
 			  struct error *error);

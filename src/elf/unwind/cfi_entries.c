@@ -1,6 +1,6 @@
 /*
- * Steps through .eh_frame and .debug_frame. They are alike but for how a CIE is told from an FDE
- * and found from it, and for augmentations, which only .eh_frame needs:
+ * Finds, reads and steps through .eh_frame and .debug_frame. They are alike but for how a CIE is
+ * told from an FDE and found from it, and for augmentations, which only .eh_frame needs:
  *
  *	length		4 bytes, or ffffffff and 8 bytes
  *	id		CIE: 0 in .eh_frame, else all ones. FDE: where its CIE is: in .eh_frame
@@ -9,20 +9,290 @@
  *	FDE:		start and length of the code
  *	program		to the end
  *
- * Nothing is allocated: recent CIEs are kept in the reader, by their offset. So that no file can
- * make us read the same long CIE for each of its FDEs, CIEs have a limit of their own, and reading
- * them a budget in proportion to the section.
+ * libelf gives the section headers; names and contents are read past it, with one pread each, so
+ * that no claim of the file makes us allocate more than the file has or the limit allows. The
+ * linker writes .eh_frame's address into a program header too (PT_GNU_EH_FRAME): that is how it is
+ * found in a file whose section headers were taken away. Its size is then unknown, and it is read
+ * up to the end of its segment.
+ *
+ * Nothing is allocated for entries: recent CIEs are kept in the reader, by their offset. So that no
+ * file can make us read the same long CIE for each of its FDEs, CIEs have a limit of their own, and
+ * reading them a budget in proportion to the section.
  *
  * An FDE's range that is empty, or wraps, is broken. Nobody's linker leaves those but for code that
  * was thrown away.
+ *
+ * Left out on purpose: sections compressed with zstd, which none of the linkers does by default.
  */
 #include "elf/unwind/cfi_entries.h"
 
 #include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
+#include "base/bytes.h"
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "elf/dwarf/dwarf_numbers.h"
+
+/* --- sections -------------------------------------------------------------------------------- */
+
+#define NAME_MAX_BYTES 16 /* of a section that we look for */
+
+/* .eh_frame_hdr: version, three encodings, then the encoded address of .eh_frame. */
+#define EH_FRAME_HDR_BYTES   16
+#define EH_FRAME_HDR_VERSION 1
+
+/* zlib packs a thousand zeros into one byte, and not more: what claims more is lying. */
+#define INFLATE_MAX_RATIO 1100
+
+struct headers {
+	bool is_eh_frame_there; /* maybe without bytes, as in a file of debug information */
+	bool is_go;
+	GElf_Shdr eh_frame, debug_frame, zdebug_frame; /* sh_size 0 if there is none with bytes */
+	uint64_t text, got;
+};
+
+/* Section headers that cannot be read are as good as not there. */
+static void read_headers(const struct elf_image *image, struct headers *headers)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr names, header;
+	size_t names_index;
+
+	if (elf_getshdrstrndx(image->elf, &names_index) < 0 ||
+	    !gelf_getshdr(elf_getscn(image->elf, names_index), &names))
+		return;
+	while ((section = elf_nextscn(image->elf, section))) {
+		char name[NAME_MAX_BYTES + 1] = "";
+		uint64_t nr = NAME_MAX_BYTES;
+		bool has_bytes;
+
+		if (!gelf_getshdr(section, &header) || header.sh_name >= names.sh_size)
+			continue;
+		if (nr > names.sh_size - header.sh_name)
+			nr = names.sh_size - header.sh_name;
+		if (names.sh_offset > image->bytes ||
+		    elf_image_read(image, names.sh_offset + header.sh_name, name, nr) < 0)
+			continue;
+		has_bytes = header.sh_type != SHT_NOBITS;
+		if (!strcmp(name, ".eh_frame")) {
+			headers->is_eh_frame_there = true;
+			if (has_bytes && !headers->eh_frame.sh_size)
+				headers->eh_frame = header;
+		} else if (!strcmp(name, ".debug_frame") && has_bytes) {
+			headers->debug_frame = header;
+		} else if (!strcmp(name, ".zdebug_frame") && has_bytes) {
+			headers->zdebug_frame = header;
+		} else if (!strcmp(name, ".gopclntab") || !strcmp(name, ".data.rel.ro.gopclntab")) {
+			headers->is_go = true;
+		} else if (!strcmp(name, ".text")) {
+			headers->text = header.sh_addr;
+		} else if (!strcmp(name, ".got")) {
+			headers->got = header.sh_addr;
+		}
+	}
+}
+
+/* --- contents -------------------------------------------------------------------------------- */
+
+/* Reads nr bytes at an offset into *ret, which is malloc'ed. -ENOEXEC if the file has them not. */
+static int read_bytes(const struct elf_image *image, uint64_t offset, uint64_t nr, uint8_t **ret,
+		      struct error *error)
+{
+	cleanup_free uint8_t *bytes = NULL;
+	int err;
+
+	if (!nr || nr > CFI_SECTION_MAX_BYTES || nr > image->bytes || offset > image->bytes - nr)
+		return -ENOEXEC;
+	bytes = malloc(nr);
+	if (!bytes)
+		return error_set(error, -ENOMEM, "out of memory for call frame information");
+	err = elf_image_read(image, offset, bytes, nr);
+	if (err < 0 && err != -ENOEXEC)
+		return error_set(error, err, "cannot read call frame information: %s",
+				 strerror(-err));
+	if (err == 0)
+		*ret = take_pointer(&bytes);
+	return err;
+}
+
+/*
+ * Inflates a section that zlib made, behind a header. With SHF_COMPRESSED that is an Elf64_Chdr; in
+ * .zdebug_frame "ZLIB" and the size as eight bytes with the highest first.
+ */
+static int inflate_section(struct cfi_section *section, bool is_gnu, struct error *error)
+{
+	struct bytes packed = bytes_of(section->bytes, section->nr);
+	const uint8_t *magic = bytes_skip(&packed, 4);
+	uint32_t type = ELFCOMPRESS_ZLIB;
+	uint8_t *bytes;
+	uLongf inflated;
+	uint64_t nr;
+
+	if (is_gnu) {
+		nr = __builtin_bswap64(bytes_u64(&packed));
+	} else {
+		if (magic)
+			memcpy(&type, magic, sizeof(type));
+		(void)bytes_u32(&packed); /* reserved */
+		nr = bytes_u64(&packed);
+		(void)bytes_u64(&packed); /* alignment */
+	}
+	if (packed.failed || (is_gnu && memcmp(magic, "ZLIB", 4)) || type != ELFCOMPRESS_ZLIB ||
+	    !nr || nr > CFI_SECTION_MAX_BYTES || nr / INFLATE_MAX_RATIO > packed.nr)
+		return -ENOEXEC;
+	bytes = malloc(nr);
+	if (!bytes)
+		return error_set(error, -ENOMEM, "out of memory for call frame information");
+	inflated = nr;
+	if (uncompress(bytes, &inflated, packed.at, packed.nr) != Z_OK || inflated != nr) {
+		free(bytes);
+		return -ENOEXEC;
+	}
+	free(section->bytes);
+	section->bytes = bytes;
+	section->nr = nr;
+	return 0;
+}
+
+static int read_section(struct cfi_section *section, const struct elf_image *image,
+			const GElf_Shdr *header, bool is_gnu_packed, struct error *error)
+{
+	int err = read_bytes(image, header->sh_offset, header->sh_size, &section->bytes, error);
+
+	if (err < 0)
+		return err;
+	section->nr = header->sh_size;
+	section->address = header->sh_addr;
+	if (!is_gnu_packed && !(header->sh_flags & SHF_COMPRESSED))
+		return 0;
+	return inflate_section(section, is_gnu_packed, error);
+}
+
+/* A section that makes no sense is broken, and that is all; running out of memory is an error. */
+static int settle(struct cfi_section *section, int err, bool *is_broken)
+{
+	if (err < 0)
+		cfi_section_clear(section);
+	if (err != -ENOEXEC)
+		return err;
+	*is_broken = true;
+	return 0;
+}
+
+/* --- without section headers ----------------------------------------------------------------- */
+
+static bool find_segment(const struct elf_image *image, uint32_t type, uint64_t vaddr,
+			 GElf_Phdr *ret)
+{
+	size_t i = 0;
+
+	while (elf_segment_next(image, type, &i, ret))
+		if (type != PT_LOAD ||
+		    (vaddr >= ret->p_vaddr && vaddr - ret->p_vaddr < ret->p_filesz))
+			return true;
+	return false;
+}
+
+/* The address of .eh_frame out of .eh_frame_hdr. */
+static int read_eh_frame_address(const struct elf_image *image, const GElf_Phdr *segment,
+				 uint64_t *ret_address)
+{
+	uint8_t bytes[EH_FRAME_HDR_BYTES] = {0};
+	struct cfi_section header = {.bytes = bytes,
+				     .nr = sizeof(bytes),
+				     .address = segment->p_vaddr,
+				     .got = segment->p_vaddr};
+	struct bytes cursor = bytes_of(bytes, sizeof(bytes));
+	uint8_t version, encoding;
+
+	if (segment->p_filesz < sizeof(bytes) ||
+	    elf_image_read(image, segment->p_offset, bytes, sizeof(bytes)) < 0)
+		return -ENOEXEC;
+	version = bytes_u8(&cursor);
+	encoding = bytes_u8(&cursor);
+	(void)bytes_u16(&cursor); /* how the search table is encoded */
+	if (version != EH_FRAME_HDR_VERSION)
+		return -ENOEXEC;
+	return cfi_pointer_read(&cursor, &header, encoding, 8, 0, ret_address) < 0 ? -ENOEXEC : 0;
+}
+
+static int read_eh_frame_of_segment(struct cfi_section *section, const struct elf_image *image,
+				    struct error *error)
+{
+	GElf_Phdr header, load;
+	uint64_t address, skipped;
+	int err;
+
+	if (!find_segment(image, PT_GNU_EH_FRAME, 0, &header))
+		return 0;
+	err = read_eh_frame_address(image, &header, &address);
+	if (err < 0)
+		return err;
+	if (!find_segment(image, PT_LOAD, address, &load))
+		return -ENOEXEC;
+	skipped = address - load.p_vaddr;
+	if (load.p_offset > image->bytes || load.p_filesz > image->bytes - load.p_offset)
+		return -ENOEXEC;
+	section->address = address;
+	section->ends_at_zero = true;
+	section->nr = load.p_filesz - skipped;
+	err = read_bytes(image, load.p_offset + skipped, section->nr, &section->bytes, error);
+	return err;
+}
+
+/* --- the two kinds --------------------------------------------------------------------------- */
+
+int cfi_section_read_eh_frame(struct cfi_section *section, const struct elf_image *image,
+			      bool *is_broken, struct error *error)
+{
+	struct headers headers = {0};
+	int err;
+
+	read_headers(image, &headers);
+	*section =
+		(struct cfi_section){.text = headers.text, .got = headers.got, .is_eh_frame = true};
+	if (headers.eh_frame.sh_size)
+		err = read_section(section, image, &headers.eh_frame, false, error);
+	else if (!headers.is_eh_frame_there)
+		err = read_eh_frame_of_segment(section, image, error);
+	else
+		err = 0;
+	return settle(section, err, is_broken);
+}
+
+int cfi_section_read_debug_frame(struct cfi_section *section, const struct elf_image *image,
+				 bool *is_broken, struct error *error)
+{
+	struct headers headers = {0};
+	int err = 0;
+
+	read_headers(image, &headers);
+	*section = (struct cfi_section){.text = headers.text, .got = headers.got};
+	if (headers.debug_frame.sh_size)
+		err = read_section(section, image, &headers.debug_frame, false, error);
+	else if (headers.zdebug_frame.sh_size)
+		err = read_section(section, image, &headers.zdebug_frame, true, error);
+	return settle(section, err, is_broken);
+}
+
+bool cfi_section_is_of_go(const struct elf_image *image)
+{
+	struct headers headers = {0};
+
+	read_headers(image, &headers);
+	return headers.is_go;
+}
+
+void cfi_section_clear(struct cfi_section *section)
+{
+	free(section->bytes);
+	section->bytes = NULL;
+	section->nr = 0;
+}
 
 /* Real ones have 16 to 60 bytes; one that mentions each register of arm64 would have 300. */
 #define COMMON_MAX_BYTES 1024
@@ -42,18 +312,13 @@ struct entry {
 	struct bytes rest; /* behind the id */
 };
 
-/* --- pointers ------------------------------------------------------------------------------ */
-
-static uint64_t read_address(struct bytes *bytes, uint8_t address_bytes)
-{
-	return address_bytes == 4 ? bytes_u32(bytes) : bytes_u64(bytes);
-}
+/* --- pointers -------------------------------------------------------------------------------- */
 
 static uint64_t read_form(struct bytes *bytes, uint8_t form, uint8_t address_bytes)
 {
 	switch (form) {
 	case DW_EH_PE_absptr:
-		return read_address(bytes, address_bytes);
+		return address_bytes == 4 ? bytes_u32(bytes) : bytes_u64(bytes);
 	case DW_EH_PE_uleb128:
 		return bytes_uleb(bytes);
 	case DW_EH_PE_udata2:
@@ -73,12 +338,6 @@ static uint64_t read_form(struct bytes *bytes, uint8_t form, uint8_t address_byt
 		bytes->failed = true;
 		return 0;
 	}
-}
-
-/* Steps to where an aligned pointer is. */
-static void align(struct bytes *bytes, uint64_t address, uint8_t address_bytes)
-{
-	(void)bytes_skip(bytes, -address & (uint64_t)(address_bytes - 1));
 }
 
 int cfi_pointer_read(struct bytes *bytes, const struct cfi_section *section, uint8_t encoding,
@@ -106,7 +365,7 @@ int cfi_pointer_read(struct bytes *bytes, const struct cfi_section *section, uin
 		base = function;
 		break;
 	case DW_EH_PE_aligned:
-		align(bytes, address, address_bytes);
+		(void)bytes_skip(bytes, -address & (uint64_t)(address_bytes - 1));
 		form = DW_EH_PE_absptr;
 		break;
 	default:
@@ -119,7 +378,7 @@ int cfi_pointer_read(struct bytes *bytes, const struct cfi_section *section, uin
 	return 0;
 }
 
-/* --- entries ------------------------------------------------------------------------------- */
+/* --- entries --------------------------------------------------------------------------------- */
 
 void cfi_reader_init(struct cfi_reader *reader, const struct cfi_section *section)
 {
@@ -161,11 +420,11 @@ static int read_entry(const struct cfi_section *section, size_t offset, struct e
 	return 1;
 }
 
-/* --- common entries ------------------------------------------------------------------------ */
+/* --- common entries -------------------------------------------------------------------------- */
 
 /*
- * What the letters of the augmentation say; their data come in the same order. A letter that is not
- * known ends it, safely if "z" told how long the data are.
+ * Reads what the letters of the augmentation say; their data come in the same order. A letter that
+ * is not known ends it, safely if "z" told how long the data are.
  */
 static int read_augmentation(struct cfi_common *common, const struct cfi_section *section,
 			     const char *letters, struct bytes *bytes)
@@ -258,7 +517,7 @@ static struct cfi_common *find_common(struct cfi_reader *reader, uint64_t offset
 	return common->is_sound ? common : NULL;
 }
 
-/* --- functions' entries -------------------------------------------------------------------- */
+/* --- functions' entries ---------------------------------------------------------------------- */
 
 static int parse_function(struct cfi_reader *reader, const struct entry *entry,
 			  struct cfi_function *function)

@@ -1,7 +1,8 @@
 /*
- * The entries of a section of call frame information. A *common* entry (CIE) has what many
- * functions share; a *function's* entry (FDE) has an address range and a program, whose first part
- * is that of its common entry.
+ * Call frame information: the sections .eh_frame and .debug_frame, in memory and inflated if they
+ * were compressed, and their entries. A *common* entry (CIE) has what many functions share; a
+ * *function's* entry (FDE) has an address range and a program, whose first part is that of its
+ * common entry.
  */
 #ifndef STOOK_ELF_UNWIND_CFI_ENTRIES_H
 #define STOOK_ELF_UNWIND_CFI_ENTRIES_H
@@ -11,8 +12,68 @@
 #include <stdint.h>
 
 #include "base/bytes.h"
-#include "elf/unwind/cfi_section.h"
-#include "elf/unwind/cfi_state.h"
+#include "base/error.h"
+#include "bpf/unwind_format.h"
+#include "elf/image/elf_image.h"
+
+/* A larger section is not read. LLVM's and Node's have 3 to 5 MB, the largest known ones 100. */
+#define CFI_SECTION_MAX_BYTES (256U << 20)
+
+struct cfi_section {
+	uint8_t *bytes;
+	size_t nr;
+	uint64_t address;   /* of its first byte, as linked: what is pc-relative adds to it */
+	uint64_t text, got; /* addresses of .text and .got, for pointers relative to them; or 0 */
+	bool is_eh_frame;   /* else .debug_frame: the two differ in details */
+	bool ends_at_zero;  /* its size is not known: an entry of length 0 ends it */
+};
+
+/*
+ * Both fill an empty *section and leave it empty if there is none that holds anything; a section
+ * that is larger than its file or the limit, or does not inflate, is none but sets *is_broken.
+ * 0, or a negative errno if the file cannot be read or memory is short. Clear it in either case.
+ */
+int cfi_section_read_eh_frame(struct cfi_section *section, const struct elf_image *image,
+			      bool *is_broken, struct error *error);
+int cfi_section_read_debug_frame(struct cfi_section *section, const struct elf_image *image,
+				 bool *is_broken, struct error *error);
+
+/* True if the file holds Go: its table of functions, which no stripping removes, is a section. */
+bool cfi_section_is_of_go(const struct elf_image *image);
+
+void cfi_section_clear(struct cfi_section *section);
+
+/* --- state ----------------------------------------------------------------------------------- */
+
+/* The registers that count, by their DWARF numbers, and the habits of an architecture. */
+struct cfi_machine {
+	uint16_t machine; /* EM_X86_64, … */
+	uint8_t sp, fp, ra;
+	bool has_link_register;	     /* ra can be in its register; else it is always in memory */
+	bool converts_signal_frames; /* their CFI is taken as written */
+};
+
+/*
+ * The rules at one address, as far as they are followed: the canonical frame address, and where the
+ * return address and the frame pointer were saved. Other registers are parsed and dropped.
+ */
+struct cfi_state {
+	/* The CFA's last register and offset, also while an expression says what it is. */
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+
+	/* UNWIND_CFA_NONE, and false, are for what CFI says and struct unwind_rule cannot. */
+	struct unwind_rule rule;
+	bool is_ra_known, is_fp_known;
+};
+
+/* Offsets have 64 bits in CFI, and 32 in a struct unwind_rule. */
+static inline bool cfi_offset_fits(int64_t offset)
+{
+	return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
+/* --- entries --------------------------------------------------------------------------------- */
 
 struct cfi_common {
 	size_t offset; /* where it is in the section, if is_read */
@@ -26,7 +87,7 @@ struct cfi_common {
 	uint64_t ra_column; /* the register that stands for the return address */
 	struct bytes program;
 
-	/* For who runs the program: what holds after it, so that it is run once. */
+	/* The state after the program, kept by the interpreter, so that the program is run once. */
 	struct cfi_state initial;
 	bool has_initial;
 };

@@ -1,21 +1,26 @@
 /*
  * The interpreter of call frame instructions.
  *
- * Of all registers only the return address' and the frame pointer are followed, so a state is some
- * fifty bytes and remembering one is a copy. The program of the common entry is run once for each
- * time that the reader reads it, and its outcome kept there.
+ * Only the registers of the return address and of the frame pointer are followed, so a state is
+ * some fifty bytes and remembering one is a copy. The program of the common entry is run once for
+ * each time that the reader reads it, and its outcome kept there. An instruction that is not known
+ * has operands of unknown length: the function is broken.
  *
- * An instruction that is not known has operands of unknown length: the function is broken.
+ * DWARF expressions are a language for a stack machine, but compilers write few things in it: a
+ * register plus a number, or what is in memory there, plus a number. So they are run here over
+ * values of that form; an operation that leads out of it is not understood, and the rest of the
+ * world's code has none. One more shape is known by its bytes, that of the linkers' stubs for lazy
+ * binding (PLT), which push at byte N of each 16:  rsp + 8 + ((rip & 15) >= N) * 8
  */
 #include "elf/unwind/cfi_program.h"
 
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "elf/dwarf/dwarf_numbers.h"
-#include "elf/unwind/cfi_expression.h"
 
 static const struct cfi_machine machines[] = {
 	{.machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16, .converts_signal_frames = true},
@@ -32,7 +37,233 @@ const struct cfi_machine *cfi_machine_find(uint16_t machine)
 	return NULL;
 }
 
-/* --- the canonical frame address ----------------------------------------------------------- */
+/* --- expressions ----------------------------------------------------------------------------- */
+
+#define DEPTH_MAX 8
+
+enum form {
+	FORM_NUMBER,   /* offset */
+	FORM_CFA,      /* CFA + offset */
+	FORM_REGISTER, /* reg + offset */
+	FORM_MEMORY,   /* *(reg + offset) + add */
+};
+
+/* Numbers are unsigned, so that they may wrap. */
+struct value {
+	enum form form;
+	uint64_t reg;
+	uint64_t offset;
+	uint64_t add;
+};
+
+struct machine_stack {
+	struct value values[DEPTH_MAX];
+	unsigned nr;
+};
+
+static bool push_value(struct machine_stack *stack, enum form form, uint64_t reg, uint64_t offset)
+{
+	if (stack->nr == DEPTH_MAX)
+		return false;
+	stack->values[stack->nr++] = (struct value){form, reg, offset, 0};
+	return true;
+}
+
+static bool add_number(struct machine_stack *stack, uint64_t number)
+{
+	struct value *top;
+
+	if (!stack->nr)
+		return false;
+	top = &stack->values[stack->nr - 1];
+	if (top->form == FORM_MEMORY)
+		top->add += number;
+	else
+		top->offset += number;
+	return true;
+}
+
+/* Adds the two topmost values, of which one is a number. */
+static bool add_top(struct machine_stack *stack)
+{
+	struct value *top;
+
+	if (stack->nr < 2)
+		return false;
+	top = &stack->values[--stack->nr];
+	if (top->form != FORM_NUMBER) {
+		struct value lower = top[-1];
+
+		top[-1] = *top;
+		*top = lower;
+	}
+	return top->form == FORM_NUMBER && add_number(stack, top->offset);
+}
+
+static bool subtract(struct machine_stack *stack)
+{
+	struct value *top;
+
+	if (stack->nr < 2)
+		return false;
+	top = &stack->values[--stack->nr];
+	return top->form == FORM_NUMBER && add_number(stack, -top->offset);
+}
+
+static bool dereference(struct machine_stack *stack)
+{
+	if (!stack->nr || stack->values[stack->nr - 1].form != FORM_REGISTER)
+		return false;
+	stack->values[stack->nr - 1].form = FORM_MEMORY;
+	return true;
+}
+
+static bool push_constant(struct machine_stack *stack, uint8_t operation, struct bytes *bytes)
+{
+	uint64_t number;
+
+	switch (operation) {
+	case DW_OP_const1u:
+		number = bytes_u8(bytes);
+		break;
+	case DW_OP_const1s:
+		number = (uint64_t)(int8_t)bytes_u8(bytes);
+		break;
+	case DW_OP_const2u:
+		number = bytes_u16(bytes);
+		break;
+	case DW_OP_const2s:
+		number = (uint64_t)(int16_t)bytes_u16(bytes);
+		break;
+	case DW_OP_const4u:
+		number = bytes_u32(bytes);
+		break;
+	case DW_OP_const4s:
+		number = (uint64_t)(int32_t)bytes_u32(bytes);
+		break;
+	case DW_OP_const8u:
+	case DW_OP_const8s:
+		number = bytes_u64(bytes);
+		break;
+	case DW_OP_constu:
+		number = bytes_uleb(bytes);
+		break;
+	case DW_OP_consts:
+		number = (uint64_t)bytes_sleb(bytes);
+		break;
+	default:
+		return false;
+	}
+	return push_value(stack, FORM_NUMBER, 0, number);
+}
+
+static bool run_operation(struct machine_stack *stack, uint8_t operation, struct bytes *bytes)
+{
+	uint64_t reg;
+
+	if (operation >= DW_OP_lit0 && operation <= DW_OP_lit31)
+		return push_value(stack, FORM_NUMBER, 0, operation - DW_OP_lit0);
+	if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31)
+		return push_value(stack, FORM_REGISTER, operation - DW_OP_breg0,
+				  (uint64_t)bytes_sleb(bytes));
+	switch (operation) {
+	case DW_OP_bregx:
+		reg = bytes_uleb(bytes);
+		return push_value(stack, FORM_REGISTER, reg, (uint64_t)bytes_sleb(bytes));
+	case DW_OP_plus_uconst:
+		return add_number(stack, bytes_uleb(bytes));
+	case DW_OP_plus:
+		return add_top(stack);
+	case DW_OP_minus:
+		return subtract(stack);
+	case DW_OP_deref:
+		return dereference(stack);
+	case DW_OP_nop:
+		return true;
+	default:
+		return push_constant(stack, operation, bytes);
+	}
+}
+
+/* Runs it over what the stack has; its result is on top. */
+static bool run_expression(struct bytes bytes, struct machine_stack *stack, struct value *ret)
+{
+	while (bytes.nr)
+		if (!run_operation(stack, bytes_u8(&bytes), &bytes))
+			return false;
+	if (bytes.failed || !stack->nr)
+		return false;
+	*ret = stack->values[stack->nr - 1];
+	return ret->reg < UNWIND_NR_REGS && cfi_offset_fits((int64_t)ret->offset) &&
+	       cfi_offset_fits((int64_t)ret->add);
+}
+
+/* x86-64's stub: registers 7 and 16 are rsp and rip. */
+static bool is_plt(struct bytes bytes, const struct cfi_machine *machine, int32_t *ret_pushed_at)
+{
+	const uint8_t before[] = {DW_OP_breg0 + 7, 8, DW_OP_breg0 + 16, 0, DW_OP_lit15, DW_OP_and};
+	const uint8_t after[] = {DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus};
+	const uint8_t *at = bytes.at;
+
+	if (machine->ra != 16 || bytes.nr != sizeof(before) + 1 + sizeof(after))
+		return false;
+	if (memcmp(at, before, sizeof(before)) ||
+	    memcmp(at + sizeof(before) + 1, after, sizeof(after)))
+		return false;
+	*ret_pushed_at = at[sizeof(before)] - DW_OP_lit0;
+	return *ret_pushed_at >= 0 && *ret_pushed_at < 16;
+}
+
+/* Sets the rule's CFA; false, and nothing set, if it cannot say what the expression does. */
+static bool expression_cfa(struct bytes expression, const struct cfi_machine *machine,
+			   struct unwind_rule *rule)
+{
+	struct machine_stack stack = {.nr = 0};
+	struct value value;
+	int32_t pushed_at;
+
+	if (expression.failed)
+		return false;
+	if (is_plt(expression, machine, &pushed_at)) {
+		rule->cfa = UNWIND_CFA_PLT;
+		rule->reg = machine->sp;
+		rule->offset = 8;
+		rule->add = pushed_at;
+		return true;
+	}
+	if (!run_expression(expression, &stack, &value) ||
+	    (value.form != FORM_REGISTER && value.form != FORM_MEMORY))
+		return false;
+	rule->cfa = value.form == FORM_MEMORY ? UNWIND_CFA_MEMORY : UNWIND_CFA_REGISTER;
+	rule->reg = (uint8_t)value.reg;
+	rule->offset = (int32_t)value.offset;
+	rule->add = (int32_t)value.add;
+	return true;
+}
+
+/* The place of a register whose address the expression is, or with is_value, whose value. */
+static bool expression_place(struct bytes expression, bool is_value, struct unwind_place *ret_place)
+{
+	struct machine_stack stack = {.nr = 0};
+	struct value value;
+
+	(void)push_value(&stack, FORM_CFA, 0, 0); /* it starts with the CFA on the stack */
+	if (expression.failed || !run_expression(expression, &stack, &value))
+		return false;
+	if (value.form == FORM_REGISTER)
+		ret_place->where = is_value ? UNWIND_IN_REGISTER : UNWIND_AT_REGISTER;
+	else if (value.form == FORM_CFA && !is_value)
+		ret_place->where = UNWIND_AT_CFA;
+	else if (value.form == FORM_MEMORY && is_value && !value.add)
+		ret_place->where = UNWIND_AT_REGISTER;
+	else
+		return false;
+	ret_place->reg = (uint8_t)value.reg;
+	ret_place->offset = (int32_t)value.offset;
+	return true;
+}
+
+/* --- the canonical frame address ------------------------------------------------------------- */
 
 static void define_cfa(struct cfi_state *state, uint64_t reg, int64_t offset)
 {
@@ -46,16 +277,7 @@ static void define_cfa(struct cfi_state *state, uint64_t reg, int64_t offset)
 	state->rule.add = 0;
 }
 
-static void define_cfa_by_expression(struct cfi_program *program)
-{
-	struct bytes expression = bytes_cut(&program->code, bytes_uleb(&program->code));
-	struct unwind_rule *rule = &program->state.rule;
-
-	if (!cfi_expression_cfa(expression, program->machine, rule))
-		rule->cfa = UNWIND_CFA_NONE;
-}
-
-/* --- registers ----------------------------------------------------------------------------- */
+/* --- registers ------------------------------------------------------------------------------- */
 
 static void set_place(struct cfi_program *program, uint64_t reg, struct unwind_place place,
 		      bool is_known)
@@ -79,13 +301,6 @@ static void save_at_cfa(struct cfi_program *program, uint64_t reg, int64_t offse
 	set_place(program, reg, place, cfi_offset_fits(offset));
 }
 
-static void save_in_register(struct cfi_program *program, uint64_t reg, uint64_t other)
-{
-	struct unwind_place place = {.where = UNWIND_IN_REGISTER, .reg = (uint8_t)other};
-
-	set_place(program, reg, place, other < UNWIND_NR_REGS);
-}
-
 static void set_where(struct cfi_program *program, uint64_t reg, enum unwind_where where)
 {
 	set_place(program, reg, (struct unwind_place){.where = (uint8_t)where}, true);
@@ -95,7 +310,7 @@ static void save_by_expression(struct cfi_program *program, uint64_t reg, bool i
 {
 	struct bytes expression = bytes_cut(&program->code, bytes_uleb(&program->code));
 	struct unwind_place place = {0};
-	bool is_known = cfi_expression_place(expression, is_value, &place);
+	bool is_known = expression_place(expression, is_value, &place);
 
 	set_place(program, reg, place, is_known);
 }
@@ -114,7 +329,7 @@ static void restore(struct cfi_program *program, uint64_t reg)
 	}
 }
 
-/* --- instructions -------------------------------------------------------------------------- */
+/* --- instructions ---------------------------------------------------------------------------- */
 
 /* A number in units of the data alignment. Past 64 bits is past 32 too, and so not known. */
 static int64_t factored(const struct cfi_program *program, int64_t number)
@@ -162,28 +377,12 @@ static int move_to(struct cfi_program *program)
 	return 0;
 }
 
-static int remember(struct cfi_program *program)
-{
-	if (program->nr_remembered == CFI_REMEMBERED_MAX)
-		return -EINVAL;
-	program->remembered[program->nr_remembered++] = program->state;
-	return 0;
-}
-
-static int recall(struct cfi_program *program)
-{
-	if (!program->nr_remembered)
-		return -EINVAL;
-	program->state = program->remembered[--program->nr_remembered];
-	return 0;
-}
-
 /* Where registers were saved. */
 static int run_register(struct cfi_program *program, uint8_t instruction)
 {
 	const struct unwind_place unknown = {0};
 	struct bytes *code = &program->code;
-	uint64_t reg = bytes_uleb(code); /* all of them start with it */
+	uint64_t reg = bytes_uleb(code), other; /* all of them start with a register */
 
 	switch (instruction) {
 	case DW_CFA_offset_extended:
@@ -207,7 +406,10 @@ static int run_register(struct cfi_program *program, uint8_t instruction)
 		save_by_expression(program, reg, true);
 		return 0;
 	case DW_CFA_register:
-		save_in_register(program, reg, bytes_uleb(code));
+		other = bytes_uleb(code);
+		set_place(program, reg,
+			  (struct unwind_place){UNWIND_IN_REGISTER, (uint8_t)other, 0},
+			  other < UNWIND_NR_REGS);
 		return 0;
 	case DW_CFA_restore_extended:
 		restore(program, reg);
@@ -240,9 +442,15 @@ static int run_step(struct cfi_program *program, uint8_t instruction)
 	case DW_CFA_MIPS_advance_loc8:
 		return move_by(program, bytes_u64(code));
 	case DW_CFA_remember_state:
-		return remember(program);
+		if (program->nr_remembered == CFI_REMEMBERED_MAX)
+			return -EINVAL;
+		program->remembered[program->nr_remembered++] = program->state;
+		return 0;
 	case DW_CFA_restore_state:
-		return recall(program);
+		if (!program->nr_remembered)
+			return -EINVAL;
+		program->state = program->remembered[--program->nr_remembered];
+		return 0;
 	case DW_CFA_GNU_args_size:
 		(void)bytes_uleb(code);
 		return 0;
@@ -254,7 +462,7 @@ static int run_step(struct cfi_program *program, uint8_t instruction)
 	}
 }
 
-/* What the CFA is: most of all instructions but steps. */
+/* Definitions of the CFA: most of all instructions but steps. */
 static int run_definition(struct cfi_program *program, uint8_t instruction)
 {
 	struct cfi_state *state = &program->state;
@@ -280,7 +488,9 @@ static int run_definition(struct cfi_program *program, uint8_t instruction)
 		define_cfa(state, state->cfa_register, read_factored_signed(program));
 		return 0;
 	case DW_CFA_def_cfa_expression:
-		define_cfa_by_expression(program);
+		if (!expression_cfa(bytes_cut(code, bytes_uleb(code)), program->machine,
+				    &state->rule))
+			state->rule.cfa = UNWIND_CFA_NONE;
 		return 0;
 	default:
 		return run_step(program, instruction);
@@ -309,7 +519,7 @@ static int run_instruction(struct cfi_program *program)
 	return program->code.failed ? -EINVAL : err;
 }
 
-/* --- a function ---------------------------------------------------------------------------- */
+/* --- a function ------------------------------------------------------------------------------ */
 
 static int run_common(struct cfi_program *program, struct cfi_common *common)
 {
@@ -366,9 +576,9 @@ int cfi_program_next(struct cfi_program *program, uint64_t *ret_start, uint64_t 
 	return 1;
 }
 
-/* --- the outcome --------------------------------------------------------------------------- */
+/* --- the outcome ----------------------------------------------------------------------------- */
 
-/* What a register's own place means for the return address, if the state has one. */
+/* Turns a register's own place into one of the return address, if the state has one. */
 static bool settle_ra(const struct cfi_program *program, struct unwind_rule *rule)
 {
 	uint64_t column = program->function->common->ra_column;

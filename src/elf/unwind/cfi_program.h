@@ -17,7 +17,6 @@
 
 #include "base/bytes.h"
 #include "elf/unwind/cfi_entries.h"
-#include "elf/unwind/cfi_state.h"
 
 /* States that a program may remember at a time; compilers use one or two. */
 #define CFI_REMEMBERED_MAX 64

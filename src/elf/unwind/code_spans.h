@@ -1,11 +1,15 @@
 /*
- * Ranges of code, and who knows about each: a sorted array without overlaps.
+ * Ranges of code, and who knows about each: a sorted array without overlaps. And the ranges that
+ * nobody else knows: the code that a signal handler returns to where no call frame information
+ * covers it, as musl's and Go's.
  */
 #ifndef STOOK_ELF_UNWIND_CODE_SPANS_H
 #define STOOK_ELF_UNWIND_CODE_SPANS_H
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include "elf/image/elf_image.h"
 
 struct code_span {
 	uint64_t start, end;
@@ -34,5 +38,12 @@ int code_spans_insert(struct code_spans *spans, const struct code_span *span);
 size_t code_spans_at(const struct code_spans *spans, uint64_t address);
 
 void code_spans_clear(struct code_spans *spans);
+
+/*
+ * Adds to *returns a span with that source for each one found in the executable segments outside of
+ * `known`; sorted, as far as the segments are. 0 or -ENOMEM. Code that cannot be read has none.
+ */
+int signal_returns_find(struct code_spans *returns, const struct elf_image *image,
+			const struct code_spans *known, uint32_t source);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The folder of unwind tables. A file's name is the build id in hexadecimal digits; one that is
- * being written is called new-RANDOM until it is renamed. What has another name is left alone.
+ * being written is called new-RANDOM until it is renamed. Files with other names are left alone.
  *
  * We run as root, and tables steer what is read from the memory of others. So the folder is reached
  * step by step, each part opened below its parent and checked by its descriptor; from then on
@@ -11,6 +11,15 @@
  * the oldest ones go first. There are no locks: two processes that store the same table write the
  * same bytes. Room is made after a table has its name, so whoever stores last sees all the tables
  * and leaves no more than may be; two that make room at the same time may remove one too many.
+ *
+ * The checksum in a file is base/hash's, not zlib's CRC-32: it has 64 bits, takes eight bytes a
+ * step, and each of its steps is a bijection, so that damage within one aligned word is always
+ * found. It finds accidents, not forgers: against those the folder is ours alone, and what is read
+ * is checked (unwind_table_check()) as if there were no checksum.
+ *
+ * A header's sizes are believed only if they add up to the size of the file, before anything is
+ * allocated for them. Nothing is synced: what a crash of the host leaves half written is found by
+ * the checksum.
  */
 #include "elf/unwind/unwind_cache.h"
 
@@ -23,12 +32,163 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/unwind/unwind_file.h"
+#include "base/fd_io.h"
+#include "base/hash.h"
+
+/* --- a table as a file ----------------------------------------------------------------------- */
+
+enum { PART_PAGES, PART_PAGE_WORDS, PART_WORDS, PART_WIDE, NR_PARTS };
+
+/* The table's arrays, in the order of the file. */
+static void parts_of(const struct unwind_table *table, struct iovec parts[NR_PARTS])
+{
+	parts[PART_PAGES] = (struct iovec){table->pages, table->nr_pages * sizeof(*table->pages)};
+	parts[PART_PAGE_WORDS] =
+		(struct iovec){table->page_words, table->nr_pages * sizeof(*table->page_words)};
+	parts[PART_WORDS] = (struct iovec){table->words, table->nr_words * sizeof(*table->words)};
+	parts[PART_WIDE] = (struct iovec){table->wide, table->nr_wide * sizeof(*table->wide)};
+}
+
+uint64_t unwind_file_checksum(const struct unwind_file_header *header,
+			      const struct unwind_table *table)
+{
+	struct unwind_file_header hashed = *header;
+	struct iovec parts[NR_PARTS];
+	uint64_t hash;
+	size_t i;
+
+	hashed.checksum = 0;
+	hash = hash_stable_bytes(&hashed, sizeof(hashed));
+	parts_of(table, parts);
+	for (i = 0; i < NR_PARTS; i++)
+		if (parts[i].iov_len)
+			hash = hash_stable_add(
+				hash, hash_stable_bytes(parts[i].iov_base, parts[i].iov_len));
+	return hash;
+}
+
+uint64_t unwind_file_bytes(const struct unwind_table *table)
+{
+	return sizeof(struct unwind_file_header) + unwind_table_bytes(table);
+}
+
+int unwind_file_write(int fd, const uint8_t *build_id, size_t build_id_bytes,
+		      const struct unwind_table *table)
+{
+	struct unwind_file_header header = {
+		.magic = UNWIND_FILE_MAGIC,
+		.version = UNWIND_FORMAT_VERSION,
+		.machine = table->machine,
+		.build_id_bytes = (uint16_t)build_id_bytes,
+		.start = table->start,
+		.nr_rows = table->nr_rows,
+		.nr_rows_dropped = table->nr_rows_dropped,
+		.nr_pages = table->nr_pages,
+		.nr_words = (uint32_t)table->nr_words,
+		.nr_wide = (uint32_t)table->nr_wide,
+	};
+	uint64_t offset = sizeof(header);
+	struct iovec parts[NR_PARTS];
+	size_t i;
+	int err;
+
+	if (build_id_bytes > sizeof(header.build_id))
+		return -EINVAL;
+	memcpy(header.build_id, build_id, build_id_bytes);
+	header.checksum = unwind_file_checksum(&header, table);
+	err = fd_write_at(fd, 0, &header, sizeof(header));
+	parts_of(table, parts);
+	for (i = 0; i < NR_PARTS && !err; i++) {
+		err = fd_write_at(fd, offset, parts[i].iov_base, parts[i].iov_len);
+		offset += parts[i].iov_len;
+	}
+	return err;
+}
+
+/* A file that ends early is no accident of ours. */
+static int read_part(int fd, uint64_t offset, void *to, size_t nr)
+{
+	int err = fd_read_at(fd, offset, to, nr);
+
+	return err == -ENODATA ? -EBADMSG : err;
+}
+
+/* Has one element at least, so that NULL means that there is no memory. */
+static void *new_array(size_t nr, size_t item_bytes)
+{
+	return malloc((nr ? nr : 1) * item_bytes);
+}
+
+static int read_arrays(int fd, struct unwind_table *table)
+{
+	uint64_t offset = sizeof(struct unwind_file_header);
+	struct iovec parts[NR_PARTS];
+	size_t i;
+	int err = 0;
+
+	table->pages = new_array(table->nr_pages, sizeof(*table->pages));
+	table->page_words = new_array(table->nr_pages, sizeof(*table->page_words));
+	table->words = new_array(table->nr_words, sizeof(*table->words));
+	table->wide = new_array(table->nr_wide, sizeof(*table->wide));
+	if (!table->pages || !table->page_words || !table->words || !table->wide)
+		return -ENOMEM;
+	parts_of(table, parts);
+	for (i = 0; i < NR_PARTS && !err; i++) {
+		err = read_part(fd, offset, parts[i].iov_base, parts[i].iov_len);
+		offset += parts[i].iov_len;
+	}
+	return err;
+}
+
+int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
+		     struct unwind_table *ret)
+{
+	struct unwind_file_header header;
+	struct unwind_table table;
+	struct stat status;
+	int err;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	err = read_part(fd, 0, &header, sizeof(header));
+	if (err < 0)
+		return err;
+	/* The header's own claims; whether they are true shows later. */
+	if (header.magic != UNWIND_FILE_MAGIC || header.version != UNWIND_FORMAT_VERSION ||
+	    header.build_id_bytes != build_id_bytes || build_id_bytes > sizeof(header.build_id) ||
+	    memcmp(header.build_id, build_id, build_id_bytes) != 0 ||
+	    header.nr_pages > UNWIND_TABLE_MAX_PAGES || header.nr_words > UNWIND_TABLE_MAX_WORDS ||
+	    header.nr_wide > UNWIND_MAX_WIDE)
+		return -EBADMSG;
+	table = (struct unwind_table){
+		.machine = header.machine,
+		.start = header.start,
+		.nr_pages = header.nr_pages,
+		.nr_words = header.nr_words,
+		.nr_wide = header.nr_wide,
+		.nr_rows = header.nr_rows,
+		.nr_rows_dropped = header.nr_rows_dropped,
+	};
+	if ((uint64_t)status.st_size != unwind_file_bytes(&table))
+		return -EBADMSG;
+	err = read_arrays(fd, &table);
+	if (!err && (header.checksum != unwind_file_checksum(&header, &table) ||
+		     unwind_table_check(&table) < 0))
+		err = -EBADMSG;
+	if (err < 0)
+		unwind_table_clear(&table);
+	else
+		*ret = table;
+	return err;
+}
+
+/* --- a folder of such files ------------------------------------------------------------------ */
 
 #define NAME_BYTES	   (2 * BUILD_ID_MAX_BYTES + 1)
 #define NEW_PREFIX	   "new-"
@@ -41,7 +201,7 @@ struct unwind_cache {
 	uint64_t max_bytes;
 };
 
-/* --- the folder ---------------------------------------------------------------------------- */
+/* --- the folder ------------------------------------------------------------------------------ */
 
 static int refuse(struct error *error, const char *path, const char *part, const char *why)
 {
@@ -52,30 +212,22 @@ static int refuse(struct error *error, const char *path, const char *part, const
 	return err;
 }
 
-/* Whether others could put something else in the place of what is below. */
-static int check_parent(int fd, const char *path, const char *part, struct error *error)
+/*
+ * The folder itself is ours alone; in those above it, `part` of the path, nobody else could put
+ * something in the place of what is below.
+ */
+static int check_folder(int fd, const char *path, const char *part, bool is_above,
+			struct error *error)
 {
 	struct stat status;
 
 	if (fstat(fd, &status) < 0)
-		return error_set_errno(error, "cannot read '%s' of '%s'", part, path);
-	if (status.st_uid != 0 && status.st_uid != geteuid())
+		return is_above ? error_set_errno(error, "cannot read '%s' of '%s'", part, path)
+				: error_set_errno(error, "cannot read '%s'", path);
+	if (status.st_uid != geteuid() && !(is_above && status.st_uid == 0))
 		return refuse(error, path, part, "belongs to somebody else");
-	if (status.st_mode & WRITABLE_BY_OTHERS && !(status.st_mode & S_ISVTX))
+	if (status.st_mode & WRITABLE_BY_OTHERS && !(is_above && status.st_mode & S_ISVTX))
 		return refuse(error, path, part, "can be written by others");
-	return 0;
-}
-
-static int check_folder(int fd, const char *path, struct error *error)
-{
-	struct stat status;
-
-	if (fstat(fd, &status) < 0)
-		return error_set_errno(error, "cannot read '%s'", path);
-	if (status.st_uid != geteuid())
-		return refuse(error, path, path, "belongs to somebody else");
-	if (status.st_mode & WRITABLE_BY_OTHERS)
-		return refuse(error, path, path, "can be written by others");
 	return 0;
 }
 
@@ -118,7 +270,7 @@ static int open_folder(const char *path, struct error *error)
 	if (fd < 0)
 		return error_set_errno(error, "cannot open '/'");
 	for (name = strtok_r(parts, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
-		err = check_parent(fd, path, above, error);
+		err = check_folder(fd, path, above, true, error);
 		if (err < 0)
 			return err;
 		next = open_part(fd, name, nr_left-- <= PARTS_THAT_WE_MAKE);
@@ -129,7 +281,7 @@ static int open_folder(const char *path, struct error *error)
 		fd = next;
 		above = name;
 	}
-	err = check_folder(fd, path, error);
+	err = check_folder(fd, path, path, false, error);
 	return err < 0 ? err : take_fd(&fd);
 }
 
@@ -158,7 +310,7 @@ void unwind_cache_close(struct unwind_cache *cache)
 	free(cache);
 }
 
-/* --- loading ------------------------------------------------------------------------------- */
+/* --- loading --------------------------------------------------------------------------------- */
 
 static int name_of(const uint8_t *build_id, size_t build_id_bytes, char name[NAME_BYTES])
 {
@@ -178,45 +330,37 @@ static bool is_name_of_table(const char *name)
 	return nr > 0 && nr < NAME_BYTES && nr % 2 == 0 && strspn(name, "0123456789abcdef") == nr;
 }
 
-/* 0, -EBADMSG for a file that has to go, or another negative errno. */
-static int load(const struct unwind_cache *cache, const char *name, const uint8_t *build_id,
-		size_t build_id_bytes, struct unwind_table *table)
-{
-	/* Without O_NONBLOCK a fifo would hold us here. */
-	cleanup_fd int fd = openat(cache->folder, name,
-				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	struct stat status;
-	int err;
-
-	if (fd < 0)
-		return errno == ELOOP ? -EBADMSG : -errno;
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	if (!S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
-	    status.st_mode & WRITABLE_BY_OTHERS)
-		return -EBADMSG;
-	err = unwind_file_read(fd, build_id, build_id_bytes, table);
-	if (!err)
-		(void)futimens(fd,
-			       NULL); /* used now; where that can't be set, it only goes earlier */
-	return err;
-}
-
 int unwind_cache_load(struct unwind_cache *cache, const uint8_t *build_id, size_t build_id_bytes,
 		      struct unwind_table *table)
 {
 	char name[NAME_BYTES];
+	cleanup_fd int fd = -1;
+	struct stat status;
 	int err = name_of(build_id, build_id_bytes, name);
 
+	if (err < 0)
+		return err;
+	/* Without O_NONBLOCK a fifo would hold us here. */
+	fd = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0 && errno != ELOOP)
+		return -errno;
+	if (fd >= 0 && fstat(fd, &status) < 0)
+		return -errno;
+	if (fd < 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+	    status.st_mode & WRITABLE_BY_OTHERS)
+		err = -EBADMSG;
+	else
+		err = unwind_file_read(fd, build_id, build_id_bytes, table);
+	/* It is used now; where that can't be set, it only goes earlier. */
 	if (!err)
-		err = load(cache, name, build_id, build_id_bytes, table);
+		(void)futimens(fd, NULL);
 	if (err != -EBADMSG)
 		return err;
 	(void)unlinkat(cache->folder, name, 0);
 	return -ENOENT;
 }
 
-/* --- making room --------------------------------------------------------------------------- */
+/* --- making room ----------------------------------------------------------------------------- */
 
 struct stored {
 	char name[NAME_BYTES];
@@ -240,32 +384,7 @@ static int compare_used(const void *left, const void *right)
 	return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
 }
 
-/* Adds a table; removes a file that somebody who was killed did not finish. */
-static int list_file(const struct unwind_cache *cache, const char *name, struct listing *listing)
-{
-	struct stat status;
-	struct stored *stored;
-
-	if (fstatat(cache->folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
-	    !S_ISREG(status.st_mode))
-		return 0;
-	if (!strncmp(name, NEW_PREFIX, strlen(NEW_PREFIX)) &&
-	    time(NULL) - status.st_mtime > NEW_SECONDS)
-		(void)unlinkat(cache->folder, name, 0);
-	if (!is_name_of_table(name))
-		return 0;
-	if (array_reserve(&listing->stored, &listing->capacity, listing->nr + 1,
-			  sizeof(*listing->stored)) < 0)
-		return -ENOMEM;
-	stored = &listing->stored[listing->nr++];
-	(void)snprintf(stored->name, sizeof(stored->name), "%s", name);
-	stored->bytes = (uint64_t)status.st_size;
-	stored->used = status.st_mtim;
-	listing->bytes += stored->bytes;
-	return 0;
-}
-
-/* All tables but one. */
+/* Lists all tables but one; removes files that somebody who was killed did not finish. */
 static int list_others(const struct unwind_cache *cache, const char *name, struct listing *listing)
 {
 	cleanup_fd int fd = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -277,9 +396,29 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 	if (!folder)
 		return -errno;
 	(void)take_fd(&fd);
-	while (!err && (entry = readdir(folder)))
-		if (strcmp(entry->d_name, name) != 0)
-			err = list_file(cache, entry->d_name, listing);
+	while (!err && (entry = readdir(folder))) {
+		struct stored stored;
+		struct stat status;
+
+		if (!strcmp(entry->d_name, name) ||
+		    fstatat(cache->folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0 ||
+		    !S_ISREG(status.st_mode))
+			continue;
+		if (!strncmp(entry->d_name, NEW_PREFIX, strlen(NEW_PREFIX)) &&
+		    time(NULL) - status.st_mtime > NEW_SECONDS)
+			(void)unlinkat(cache->folder, entry->d_name, 0);
+		if (!is_name_of_table(entry->d_name))
+			continue;
+		err = array_reserve(&listing->stored, &listing->capacity, listing->nr + 1,
+				    sizeof(stored));
+		if (err < 0)
+			break;
+		(void)snprintf(stored.name, sizeof(stored.name), "%s", entry->d_name);
+		stored.bytes = (uint64_t)status.st_size;
+		stored.used = status.st_mtim;
+		listing->stored[listing->nr++] = stored;
+		listing->bytes += stored.bytes;
+	}
 	(void)closedir(folder);
 	return err;
 }
@@ -301,7 +440,7 @@ static int make_room(const struct unwind_cache *cache, const char *name, uint64_
 	return err;
 }
 
-/* --- storing ------------------------------------------------------------------------------- */
+/* --- storing --------------------------------------------------------------------------------- */
 
 /* The file under its first name; the descriptor or a negative errno. */
 static int open_new(const struct unwind_cache *cache, char name[NAME_BYTES])

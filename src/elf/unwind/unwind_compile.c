@@ -1,4 +1,8 @@
-/* The table compiler as one call; see unwind_compile.h. */
+/*
+ * The table compiler as one call. A table is looked up in the cache by the file's build id, else
+ * made of the rows of the file and of its file of debug information, by file offset, packed, and
+ * stored.
+ */
 #include "elf/unwind/unwind_compile.h"
 
 #include <errno.h>
@@ -9,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "elf/image/debug_file.h"
+#include "elf/image/debug_link.h"
 #include "elf/image/elf_image.h"
 #include "elf/unwind/unwind_rows.h"
 
@@ -96,24 +100,9 @@ static int compile(struct unwind_table *table, const struct elf_image *image,
 	return 0;
 }
 
-/* With the file of debug information, if the host has it: it may have what was stripped off. */
-static int compile_with_debug(struct unwind_table *table, const struct elf_image *image,
-			      struct error *error)
-{
-	cleanup_fd int fd = debug_file_open(image->build_id, image->build_id_bytes);
-	struct elf_image debug;
-	int err;
-
-	if (fd < 0 || elf_image_open(&debug, fd, NULL) < 0)
-		return compile(table, image, NULL, error);
-	err = compile(table, image, &debug, error);
-	elf_image_close(&debug);
-	return err;
-}
-
 /*
- * A build id is what the file says it is. Only files that root (or we) alone can write are
- * believed, or any user could put his table in the place of libc's.
+ * A build id is what the file says it is. The caller knows which files are to be believed; that
+ * nobody else can write them is asked here once more.
  */
 static bool may_be_cached(int fd, const struct elf_image *image)
 {
@@ -127,7 +116,8 @@ static bool may_be_cached(int fd, const struct elf_image *image)
 int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cache, bool *ret_cached,
 		   struct error *error)
 {
-	struct elf_image image;
+	struct elf_image image, debug;
+	cleanup_fd int debug_fd = -1;
 	bool cached = false;
 	int err = elf_image_open(&image, fd, error);
 
@@ -137,10 +127,22 @@ int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cach
 		cache = NULL;
 	if (cache)
 		cached = unwind_cache_load(cache, image.build_id, image.build_id_bytes, table) == 0;
-	if (!cached)
-		err = compile_with_debug(table, &image, error);
-	if (!err && !cached && cache)
-		(void)unwind_cache_store(cache, image.build_id, image.build_id_bytes, table);
+	if (!cached) {
+		/*
+		 * The file of debug information, if the host has it, may have what was stripped
+		 * off.
+		 */
+		debug_fd = debug_file_open(image.build_id, image.build_id_bytes);
+		if (debug_fd < 0 || elf_image_open(&debug, debug_fd, NULL) < 0) {
+			err = compile(table, &image, NULL, error);
+		} else {
+			err = compile(table, &image, &debug, error);
+			elf_image_close(&debug);
+		}
+		if (!err && cache)
+			(void)unwind_cache_store(cache, image.build_id, image.build_id_bytes,
+						 table);
+	}
 	if (!err && ret_cached)
 		*ret_cached = cached;
 	elf_image_close(&image);

@@ -16,8 +16,9 @@
 
 /*
  * The table of the file behind fd; without any pages if it has no call frame information. cache may
- * be NULL. *ret_cached (may be NULL): it came from there. 0 or a negative errno; clear *table on
- * success.
+ * be NULL, and has to be for a file whose build id may be a lie: its table would serve for the file
+ * that it lies about. *ret_cached (may be NULL): it came from there. 0 or a negative errno; clear
+ * *table on success.
  */
 int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cache, bool *ret_cached,
 		   struct error *error);

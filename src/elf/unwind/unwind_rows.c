@@ -5,31 +5,84 @@
  * settles overlaps; .debug_frame fills what .eh_frame leaves open, and what has no CFI but is known
  * by itself (where a program begins, where signal handlers return to) is put in. The second runs
  * the programs in the order of addresses, so rows come out sorted, merged and in one array, and
- * nothing but the list is ever held twice.
+ * nothing but the list is ever held twice. All work is in proportion to the size of the sections:
+ * see the limits in cfi_entries.c.
  *
- * All work is in proportion to the size of the sections: see the limits in cfi_entries.c.
+ * Go's .debug_frame says where return addresses are, and nothing of frame pointers, though all of
+ * its code keeps them, right below the return address. And it leaves out the places where the
+ * runtime changes from one stack to another: frame pointers lead through these. The few functions
+ * that do so are known by name. A stripped file has neither names nor .debug_frame, and is walked
+ * by frame pointers; so is all of Go for arm64, whose frames look different. Frame pointers alone
+ * lose the caller of a function that has no frame.
  */
 #include "elf/unwind/unwind_rows.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "elf/symbols/symbol_table.h"
 #include "elf/unwind/cfi_entries.h"
 #include "elf/unwind/cfi_program.h"
 #include "elf/unwind/code_spans.h"
-#include "elf/unwind/go_code.h"
-#include "elf/unwind/signal_returns.h"
 
 #define RULES_MAX (1U << 20) /* LLVM has some thousands */
 
 /* Without CFI for it, the code at a program's entry point is taken to end here at the latest. */
 #define ENTRY_MAX_BYTES 64
 
-/* Who knows about a span of code: a section, or we. */
+/* --- Go -------------------------------------------------------------------------------------- */
+
+/* Functions of Go's runtime that are not walked by their CFI, whatever it says. */
+static const struct {
+	const char *name;
+	enum unwind_cfa cfa;
+} go_specials[] = {
+	{"goexit", UNWIND_CFA_END}, /* stacks begin there */
+	{"systemstack", UNWIND_CFA_CHAIN}, {"mcall", UNWIND_CFA_CHAIN},
+	{"morestack", UNWIND_CFA_CHAIN},   {"morestack_noctxt", UNWIND_CFA_CHAIN},
+	{"asmcgocall", UNWIND_CFA_CHAIN},  {"cgocallback", UNWIND_CFA_CHAIN},
+	{"gogo", UNWIND_CFA_CHAIN},	   {"sigtramp", UNWIND_CFA_CHAIN},
+};
+
+/*
+ * The way in which a function is walked: UNWIND_CFA_NONE is by its CFI. symbols: NULL if CFI is not
+ * to be used. "runtime.mcall" or "runtime.mcall.abi0" is "mcall".
+ */
+static enum unwind_cfa go_special(const struct symbol_table *symbols, uint64_t function)
+{
+	static const char package[] = "runtime.";
+	const char *name = symbols ? symbol_table_find(symbols, function, NULL) : NULL;
+	size_t length, i;
+
+	if (!name)
+		return UNWIND_CFA_CHAIN;
+	if (strncmp(name, package, strlen(package)) != 0)
+		return UNWIND_CFA_NONE;
+	name += strlen(package);
+	length = strcspn(name, ".");
+	for (i = 0; i < ARRAY_SIZE(go_specials); i++)
+		if (strlen(go_specials[i].name) == length &&
+		    !strncmp(name, go_specials[i].name, length))
+			return go_specials[i].cfa;
+	return UNWIND_CFA_NONE;
+}
+
+/* Adds to a rule of .debug_frame where the frame pointer is. */
+static void add_go_frame_pointer(struct unwind_rule *rule)
+{
+	if (rule->cfa != UNWIND_CFA_REGISTER)
+		*rule = (struct unwind_rule){.cfa = UNWIND_CFA_CHAIN};
+	else if (rule->offset >= 16)
+		rule->fp = (struct unwind_place){.where = UNWIND_AT_CFA, .offset = -16};
+}
+
+/* --- the compiler ---------------------------------------------------------------------------- */
+
+/* The source that knows about a span of code: a section, or we. */
 enum source {
 	SOURCE_EH_FRAME,
 	SOURCE_DEBUG_FRAME,
@@ -45,13 +98,13 @@ struct compiler {
 	struct unwind_rows *rows;
 	const struct elf_image *image;
 	const struct cfi_machine *machine;
-	struct go_code *go; /* NULL: the file has none */
+	bool is_go;
+	struct symbol_table *go_symbols; /* NULL: Go's CFI is not to be used */
 	struct cfi_section sections[NR_SECTIONS];
 	struct cfi_reader readers[NR_SECTIONS];
 	struct cfi_program program;
 	struct code_spans spans;
 	struct u64_map numbers; /* of rules, by their hash */
-	uint64_t seed; /* of the hash, so that no file is made to have rules that collide */
 	uint32_t last_rule;
 	struct error *error;
 };
@@ -61,7 +114,7 @@ static int out_of_memory(struct compiler *compiler)
 	return error_set(compiler->error, -ENOMEM, "out of memory for unwind rows");
 }
 
-/* --- rules and rows ------------------------------------------------------------------------ */
+/* --- rules and rows -------------------------------------------------------------------------- */
 
 static int add_rule(struct compiler *compiler, const struct unwind_rule *rule, uint64_t key,
 		    uint32_t *ret_number)
@@ -82,10 +135,10 @@ static int add_rule(struct compiler *compiler, const struct unwind_rule *rule, u
 	return 0;
 }
 
-static uint64_t hash_rule(const struct compiler *compiler, const struct unwind_rule *rule)
+static uint64_t hash_rule(const struct unwind_rule *rule)
 {
 	uint64_t words[sizeof(*rule) / sizeof(uint64_t)];
-	uint64_t hash = compiler->seed;
+	uint64_t hash = 0;
 	size_t i;
 
 	memcpy(words, rule, sizeof(words));
@@ -104,7 +157,7 @@ static int number_rule(struct compiler *compiler, const struct unwind_rule *rule
 
 	if (memcmp(&rules[compiler->last_rule], rule, sizeof(*rule))) {
 		/* Rules whose hashes are equal have successive keys. */
-		for (key = hash_rule(compiler, rule);; key++) {
+		for (key = hash_rule(rule);; key++) {
 			number = u64_map_find(&compiler->numbers, key);
 			if (!number || !memcmp(&rules[*number], rule, sizeof(*rule)))
 				break;
@@ -148,7 +201,7 @@ static int add_bare_row(struct compiler *compiler, uint64_t address, enum unwind
 	return add_row(compiler, address, &rule);
 }
 
-/* --- first pass: who knows about which code ------------------------------------------------ */
+/* --- first pass: who knows about which code -------------------------------------------------- */
 
 static bool is_code(const struct elf_image *image, uint64_t start, uint64_t end)
 {
@@ -183,15 +236,19 @@ static int list_functions(struct compiler *compiler, enum source source, struct 
 		span.end = function.end;
 		span.offset = (uint32_t)function.offset;
 		if (code_spans_add(spans, &span) < 0)
-			return out_of_memory(compiler);
+			return -ENOMEM;
 	}
 	code_spans_settle(spans);
 	return 0;
 }
 
-static int fill(struct compiler *compiler, const struct code_spans *others)
+/* Fills gaps with what `others` know, if err says that they were found, and clears them. */
+static int take_spans(struct compiler *compiler, struct code_spans *others, int err)
 {
-	return code_spans_fill(&compiler->spans, others) < 0 ? out_of_memory(compiler) : 0;
+	if (err == 0)
+		err = code_spans_fill(&compiler->spans, others);
+	code_spans_clear(others);
+	return err < 0 ? out_of_memory(compiler) : 0;
 }
 
 static int take_section(struct compiler *compiler, enum source source,
@@ -210,10 +267,7 @@ static int take_section(struct compiler *compiler, enum source source,
 	if (err < 0)
 		return err;
 	err = list_functions(compiler, source, &spans);
-	if (err == 0)
-		err = fill(compiler, &spans);
-	code_spans_clear(&spans);
-	return err;
+	return take_spans(compiler, &spans, err);
 }
 
 /* All code that Go's compiler made keeps frame pointers, also what .debug_frame says nothing of. */
@@ -232,22 +286,15 @@ static int take_go_code(struct compiler *compiler)
 							 .source = SOURCE_GO});
 	}
 	code_spans_settle(&code);
-	err = err < 0 ? out_of_memory(compiler) : fill(compiler, &code);
-	code_spans_clear(&code);
-	return err;
+	return take_spans(compiler, &code, err);
 }
 
 static int take_signal_returns(struct compiler *compiler)
 {
 	struct code_spans returns = {0};
-	int err;
+	int err = signal_returns_find(&returns, compiler->image, &compiler->spans, SOURCE_SIGNAL);
 
-	if (signal_returns_find(&returns, compiler->image, &compiler->spans, SOURCE_SIGNAL) < 0)
-		err = out_of_memory(compiler);
-	else
-		err = fill(compiler, &returns);
-	code_spans_clear(&returns);
-	return err;
+	return take_spans(compiler, &returns, err);
 }
 
 /*
@@ -285,12 +332,12 @@ static int list_code(struct compiler *compiler, const struct elf_image *debug)
 		err = take_signal_returns(compiler);
 	if (err == 0)
 		err = take_entry(compiler);
-	if (err == 0 && compiler->go)
+	if (err == 0 && compiler->is_go)
 		err = take_go_code(compiler);
 	return err;
 }
 
-/* --- second pass: run the programs --------------------------------------------------------- */
+/* --- second pass: run the programs ----------------------------------------------------------- */
 
 /* Adds the rows of a function that lie in the span. -EINVAL if its program makes no sense. */
 static int run_function(struct compiler *compiler, const struct code_span *span)
@@ -313,8 +360,8 @@ static int run_function(struct compiler *compiler, const struct code_span *span)
 		if (start >= end)
 			continue;
 		compiler->rows->nr_not_packed += !cfi_program_rule(program, &rule);
-		if (compiler->go && span->source != SOURCE_EH_FRAME)
-			go_code_complete(&rule);
+		if (compiler->is_go && span->source != SOURCE_EH_FRAME)
+			add_go_frame_pointer(&rule);
 		err = add_row(compiler, start, &rule);
 		if (err < 0)
 			return err;
@@ -342,8 +389,8 @@ static int add_span(struct compiler *compiler, const struct code_span *span)
 {
 	enum unwind_cfa go = UNWIND_CFA_NONE;
 
-	if (compiler->go && span->source != SOURCE_EH_FRAME && span->source < NR_SECTIONS)
-		go = go_code_special(compiler->go, span->start);
+	if (compiler->is_go && span->source != SOURCE_EH_FRAME && span->source < NR_SECTIONS)
+		go = go_special(compiler->go_symbols, span->start);
 	if (go != UNWIND_CFA_NONE)
 		return add_bare_row(compiler, span->start, go);
 	if (span->source == SOURCE_ENTRY)
@@ -381,33 +428,28 @@ static int add_spans(struct compiler *compiler)
 	return err;
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
+/* --- all of it ------------------------------------------------------------------------------- */
 
-/* rules[0] is the one of code that nothing is known about. */
-static int add_first_rule(struct compiler *compiler)
+/* Go's functions by name, where CFI is to be used: not on arm64. */
+static int read_go_symbols(struct compiler *compiler)
 {
-	struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
-	uint32_t number;
+	const struct symbol_part part = {compiler->image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC};
+	struct error error = {0};
 
-	return add_rule(compiler, &none, hash_rule(compiler, &none), &number);
-}
-
-static void compiler_free(struct compiler *compiler)
-{
-	size_t i;
-
-	for (i = 0; i < NR_SECTIONS; i++)
-		cfi_section_clear(&compiler->sections[i]);
-	code_spans_clear(&compiler->spans);
-	u64_map_clear(&compiler->numbers);
-	go_code_free(compiler->go);
-	free(compiler);
+	compiler->is_go = cfi_section_is_of_go(compiler->image);
+	if (!compiler->is_go || compiler->image->machine != EM_X86_64)
+		return 0;
+	compiler->go_symbols = symbol_table_read(&part, 1, &error);
+	return !compiler->go_symbols && error.code == -ENOMEM ? out_of_memory(compiler) : 0;
 }
 
 int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 		     const struct elf_image *debug, struct error *error)
 {
+	const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
 	struct compiler *compiler;
+	uint32_t number;
+	size_t i;
 	int err;
 
 	*rows = (struct unwind_rows){0};
@@ -418,16 +460,21 @@ int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 	compiler->image = image;
 	compiler->machine = cfi_machine_find(image->machine);
 	compiler->error = error;
-	(void)getrandom(&compiler->seed, sizeof(compiler->seed), GRND_NONBLOCK);
-	err = add_first_rule(compiler);
-	if (err == 0 && go_code_read(&compiler->go, image) < 0)
-		err = out_of_memory(compiler);
+	/* rules[0] is the one of code that nothing is known about. */
+	err = add_rule(compiler, &none, hash_rule(&none), &number);
+	if (err == 0)
+		err = read_go_symbols(compiler);
 	if (err == 0 && image->is_64 && compiler->machine) {
 		err = list_code(compiler, debug);
 		if (err == 0)
 			err = add_spans(compiler);
 	}
-	compiler_free(compiler);
+	for (i = 0; i < NR_SECTIONS; i++)
+		cfi_section_clear(&compiler->sections[i]);
+	code_spans_clear(&compiler->spans);
+	u64_map_clear(&compiler->numbers);
+	symbol_table_free(compiler->go_symbols);
+	free(compiler);
 	return err;
 }
 
@@ -440,17 +487,7 @@ void unwind_rows_clear(struct unwind_rows *rows)
 
 size_t unwind_rows_above(const struct unwind_rows *rows, uint64_t address)
 {
-	size_t low = 0, high = rows->nr_rows;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (rows->rows[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return ARRAY_NR_UP_TO(rows->rows, rows->nr_rows, address, address);
 }
 
 const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows, uint64_t address)

@@ -1,5 +1,5 @@
 /*
- * What call frame information (CFI) says, as rows: from which address on which rule holds. The
+ * Call frame information (CFI) as rows: from which address on which rule holds. The
  * first half of the table compiler: .eh_frame and .debug_frame are read, their programs run, and
  * neighbours that are equal merged. unwind_table.h packs the result.
  *

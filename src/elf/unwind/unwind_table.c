@@ -1,23 +1,222 @@
 /*
  * Packing rows into pages, in one pass over them.
  *
- * Rules are packed first, each once, so that a row costs one lookup by number. Then the rows are
- * laid out bucket by bucket: written behind what the page has, and taken back when one rule holds
- * for all of the bucket, or when the page has the same stretch of rows already. Neighbours that
- * differed only in what packing leaves out become one.
+ * Rules are packed first, each once, so that a row costs one lookup by number. A form is tried for
+ * each way in which the machine's compilers save the return address and the frame pointer. Only
+ * exact fits are taken: what would need rounding, or is odd in any way, is left to a wide rule.
+ * arm64 has two forms for the usual pair of fp and lr: counted from the CFA, or, in large frames
+ * where that is too far, at the register that the CFA is counted from.
+ *
+ * Then the rows are laid out bucket by bucket: written behind what the page has, and taken back
+ * when one rule holds for all of the bucket, or when the page has the same stretch of rows already.
+ * Neighbours that differed only in what packing leaves out become one.
  *
  * Whole pages are compared only with the one before: pages are equal inside of very large functions
  * and long stretches of linker-made code, and there they follow one another.
  */
 #include "elf/unwind/unwind_table.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "elf/unwind/unwind_pack.h"
+
+/* How things were saved, and the slot in units of 8. */
+struct saved {
+	uint32_t how; /* enum unwind_saved */
+	uint32_t slot;
+};
+
+struct machine {
+	uint16_t elf_machine;
+	uint8_t sp, fp;	   /* DWARF numbers */
+	uint32_t saved_by; /* a bit for each enum unwind_saved that it has */
+	bool (*pack_saved)(const struct unwind_rule *rule, struct saved *ret);
+};
+
+/* Bytes as units of 8, if they are that and not too many. */
+static bool to_units(int64_t bytes, uint32_t max, uint32_t *ret_units)
+{
+	if (bytes < 0 || bytes % 8 || bytes / 8 > max)
+		return false;
+	*ret_units = (uint32_t)(bytes / 8);
+	return true;
+}
+
+static bool is_at_cfa(const struct unwind_place *place)
+{
+	return place->where == UNWIND_AT_CFA;
+}
+
+static bool is_untouched(const struct unwind_place *place)
+{
+	return place->where == UNWIND_SAME || place->where == UNWIND_LOST;
+}
+
+/* A call pushes the return address; the frame pointer is anywhere below, or was not saved. */
+static bool pack_saved_x86(const struct unwind_rule *rule, struct saved *ret)
+{
+	if (!is_at_cfa(&rule->ra) || rule->ra.offset != -8)
+		return false;
+	if (is_untouched(&rule->fp)) {
+		*ret = (struct saved){UNWIND_SAVED_TOP, 0};
+		return true;
+	}
+	ret->how = UNWIND_SAVED_TOP_FP;
+	return is_at_cfa(&rule->fp) &&
+	       to_units(-(int64_t)rule->fp.offset, UNWIND_SLOT_MAX, &ret->slot);
+}
+
+static bool pack_saved_arm64(const struct unwind_rule *rule, struct saved *ret)
+{
+	int64_t fp = rule->fp.offset, ra = rule->ra.offset;
+
+	*ret = (struct saved){UNWIND_SAVED_LR, 0};
+	if (is_untouched(&rule->fp) && rule->ra.where == UNWIND_SAME)
+		return true;
+	if (!is_at_cfa(&rule->ra))
+		return false;
+	if (is_untouched(&rule->fp)) {
+		ret->how = UNWIND_SAVED_RA;
+		return to_units(-ra, UNWIND_SLOT_MAX, &ret->slot);
+	}
+	if (!is_at_cfa(&rule->fp) || ra != fp + 8)
+		return false;
+	ret->how = UNWIND_SAVED_PAIR;
+	if (to_units(-fp, UNWIND_SLOT_MAX, &ret->slot))
+		return true;
+	ret->how = UNWIND_SAVED_AT_BASE;
+	return fp == -(int64_t)rule->offset;
+}
+
+static const struct machine machines[] = {
+	{EM_X86_64, 7, 6, 1 << UNWIND_SAVED_TOP | 1 << UNWIND_SAVED_TOP_FP, pack_saved_x86},
+	{EM_AARCH64, 31, 29,
+	 1 << UNWIND_SAVED_LR | 1 << UNWIND_SAVED_PAIR | 1 << UNWIND_SAVED_AT_BASE |
+		 1 << UNWIND_SAVED_RA,
+	 pack_saved_arm64},
+};
+
+static const struct machine *machine_of(uint16_t elf_machine)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(machines); i++)
+		if (machines[i].elf_machine == elf_machine)
+			return &machines[i];
+	return NULL;
+}
+
+static bool unwind_pack_knows(uint16_t machine)
+{
+	return machine_of(machine) != NULL;
+}
+
+/* Rules that say all by their kind. */
+static bool is_bare(uint32_t cfa)
+{
+	return cfa == UNWIND_CFA_NONE || cfa == UNWIND_CFA_END || cfa == UNWIND_CFA_CHAIN;
+}
+
+bool unwind_pack_rule(const struct unwind_rule *rule, uint16_t machine, uint32_t *ret_packed)
+{
+	const struct machine *registers = machine_of(machine);
+	struct saved saved = {0};
+	uint32_t base, offset;
+
+	if (is_bare(rule->cfa)) {
+		*ret_packed = UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, rule->cfa);
+		return true;
+	}
+	if (!registers || rule->cfa != UNWIND_CFA_REGISTER || rule->is_signal_frame)
+		return false;
+	if (rule->reg != registers->sp && rule->reg != registers->fp)
+		return false;
+	if (!to_units(rule->offset, UNWIND_OFFSET_MAX, &offset) ||
+	    !registers->pack_saved(rule, &saved))
+		return false;
+	base = rule->reg == registers->sp ? UNWIND_BASE_SP : UNWIND_BASE_FP;
+	*ret_packed = UNWIND_PACK(base, saved.how, offset, saved.slot);
+	return true;
+}
+
+static struct unwind_place at_cfa(int32_t offset)
+{
+	return (struct unwind_place){.where = UNWIND_AT_CFA, .offset = offset};
+}
+
+static void expand_saved(struct unwind_rule *rule, uint32_t how, int32_t slot)
+{
+	switch (how) {
+	case UNWIND_SAVED_TOP_FP:
+		rule->fp = at_cfa(-slot);
+		/* fall through */
+	case UNWIND_SAVED_TOP:
+		rule->ra = at_cfa(-8);
+		break;
+	case UNWIND_SAVED_LR:
+		break; /* both are where they were */
+	case UNWIND_SAVED_AT_BASE:
+		slot = rule->offset;
+		/* fall through */
+	case UNWIND_SAVED_PAIR:
+		rule->fp = at_cfa(-slot);
+		rule->ra = at_cfa(-slot + 8);
+		break;
+	case UNWIND_SAVED_RA:
+		rule->ra = at_cfa(-slot);
+		break;
+	}
+}
+
+struct unwind_rule unwind_pack_expand(uint32_t packed, uint16_t machine)
+{
+	const struct machine *registers = machine_of(machine);
+	struct unwind_rule rule = {.cfa = UNWIND_CFA_NONE};
+	uint32_t base = UNWIND_PACKED_BASE(packed);
+
+	if (!unwind_pack_is_sound(packed, machine, 0))
+		return rule;
+	if (base == UNWIND_BASE_SPECIAL) {
+		rule.cfa = (uint8_t)UNWIND_PACKED_NUMBER(packed);
+		return rule;
+	}
+	rule.cfa = UNWIND_CFA_REGISTER;
+	rule.reg = base == UNWIND_BASE_SP ? registers->sp : registers->fp;
+	rule.offset = UNWIND_PACKED_OFFSET(packed);
+	expand_saved(&rule, UNWIND_PACKED_SAVED(packed), UNWIND_PACKED_SLOT(packed));
+	return rule;
+}
+
+bool unwind_pack_is_sound(uint32_t packed, uint16_t machine, size_t nr_wide)
+{
+	const struct machine *registers = machine_of(machine);
+
+	if (packed >> 24)
+		return false;
+	switch (UNWIND_PACKED_BASE(packed)) {
+	case UNWIND_BASE_SPECIAL:
+		return is_bare(UNWIND_PACKED_NUMBER(packed));
+	case UNWIND_BASE_WIDE:
+		return UNWIND_PACKED_NUMBER(packed) < nr_wide;
+	default:
+		return registers && registers->saved_by >> UNWIND_PACKED_SAVED(packed) & 1;
+	}
+}
+
+static bool place_is_sound(const struct unwind_place *place)
+{
+	return place->where <= UNWIND_LOST && place->reg < UNWIND_NR_REGS;
+}
+
+bool unwind_pack_wide_is_sound(const struct unwind_rule *rule)
+{
+	return rule->cfa <= UNWIND_CFA_SIGNAL && rule->reg < UNWIND_NR_REGS &&
+	       place_is_sound(&rule->ra) && place_is_sound(&rule->fp);
+}
 
 #define PAGE_BYTES	(1ULL << UNWIND_PAGE_SHIFT)
 #define BUCKET_BYTES	(1ULL << UNWIND_BUCKET_SHIFT)
@@ -40,41 +239,36 @@ struct packer {
 	uint32_t stretches[NR_STRETCHES]; /* its index entries that have rows, by hash; 0: free */
 };
 
-/* --- rules --------------------------------------------------------------------------------- */
+/* --- rules ----------------------------------------------------------------------------------- */
 
-static int add_wide(struct packer *packer, const struct unwind_rule *rule, uint32_t *ret_packed)
-{
-	struct unwind_table *table = packer->table;
-
-	if (table->nr_wide == UNWIND_MAX_WIDE || !unwind_pack_wide_is_sound(rule)) {
-		*ret_packed = RULE_IS_DROPPED;
-		return 0;
-	}
-	if (array_reserve(&table->wide, &packer->wide_capacity, table->nr_wide + 1,
-			  sizeof(*table->wide)) < 0)
-		return -ENOMEM;
-	*ret_packed = UNWIND_PACK_NUMBER(UNWIND_BASE_WIDE, table->nr_wide);
-	table->wide[table->nr_wide++] = *rule;
-	return 0;
-}
-
+/* Packs each rule: in 24 bits, else as a wide one, which may be too many or make no sense. */
 static int pack_rules(struct packer *packer)
 {
 	const struct unwind_rows *rows = packer->rows;
+	struct unwind_table *table = packer->table;
 	size_t i;
 
 	packer->packed = malloc((rows->nr_rules + 1) * sizeof(*packer->packed));
 	if (!packer->packed)
 		return -ENOMEM;
-	for (i = 0; i < rows->nr_rules; i++)
-		if (!unwind_pack_rule(&rows->rules[i], packer->table->machine,
-				      &packer->packed[i]) &&
-		    add_wide(packer, &rows->rules[i], &packer->packed[i]) < 0)
+	for (i = 0; i < rows->nr_rules; i++) {
+		const struct unwind_rule *rule = &rows->rules[i];
+
+		if (unwind_pack_rule(rule, table->machine, &packer->packed[i]))
+			continue;
+		packer->packed[i] = RULE_IS_DROPPED;
+		if (table->nr_wide == UNWIND_MAX_WIDE || !unwind_pack_wide_is_sound(rule))
+			continue;
+		if (array_reserve(&table->wide, &packer->wide_capacity, table->nr_wide + 1,
+				  sizeof(*table->wide)) < 0)
 			return -ENOMEM;
+		packer->packed[i] = UNWIND_PACK_NUMBER(UNWIND_BASE_WIDE, table->nr_wide);
+		table->wide[table->nr_wide++] = *rule;
+	}
 	return 0;
 }
 
-/* --- rows ---------------------------------------------------------------------------------- */
+/* --- rows ------------------------------------------------------------------------------------ */
 
 /*
  * The index entry of the nr rows behind the page's: of equal ones if it has such, else of these,
@@ -97,19 +291,6 @@ static uint32_t share_stretch(struct packer *packer, uint32_t nr)
 	return entry;
 }
 
-/* Takes the next row; its rule holds from now on. */
-static uint32_t take_row(struct packer *packer)
-{
-	uint32_t packed = packer->packed[packer->rows->rows[packer->next_row++].rule];
-
-	if (packed == RULE_IS_DROPPED) {
-		packer->table->nr_rows_dropped++;
-		packed = UNWIND_PACKED_NONE;
-	}
-	packer->running = packed;
-	return packed;
-}
-
 /* The index entry of the 256 bytes from start on. */
 static uint32_t pack_bucket(struct packer *packer, uint64_t start)
 {
@@ -120,9 +301,15 @@ static uint32_t pack_bucket(struct packer *packer, uint64_t start)
 	to[0] = UNWIND_ROW(0, packer->running);
 	while (packer->next_row < rows->nr_rows &&
 	       rows->rows[packer->next_row].address - start < BUCKET_BYTES) {
-		uint32_t offset = (uint32_t)(rows->rows[packer->next_row].address - start);
-		uint32_t packed = take_row(packer);
+		const struct unwind_row *row = &rows->rows[packer->next_row++];
+		uint32_t offset = (uint32_t)(row->address - start);
+		uint32_t packed = packer->packed[row->rule];
 
+		if (packed == RULE_IS_DROPPED) {
+			packer->table->nr_rows_dropped++;
+			packed = UNWIND_PACKED_NONE;
+		}
+		packer->running = packed;
 		if (offset == 0)
 			to[0] = UNWIND_ROW(0, packed);
 		else if (packed != UNWIND_ROW_RULE(to[nr - 1]))
@@ -131,15 +318,7 @@ static uint32_t pack_bucket(struct packer *packer, uint64_t start)
 	return nr == 1 ? UNWIND_INDEX_RULE | UNWIND_ROW_RULE(to[0]) : share_stretch(packer, nr);
 }
 
-/* --- pages --------------------------------------------------------------------------------- */
-
-/* Whether the words behind the table's end are again what its last page is. */
-static bool equals_last_page(const struct unwind_table *table, uint32_t last_page, uint32_t nr)
-{
-	return last_page != UNWIND_NO_PAGE && table->nr_words - last_page == nr &&
-	       !memcmp(table->words + last_page, table->words + table->nr_words,
-		       nr * sizeof(*table->words));
-}
+/* --- pages ----------------------------------------------------------------------------------- */
 
 /* *last_page is the place of the last page that was made. */
 static int pack_page(struct packer *packer, uint32_t number, uint32_t *last_page)
@@ -164,7 +343,8 @@ static int pack_page(struct packer *packer, uint32_t number, uint32_t *last_page
 	if (!is_known)
 		return 0;
 	nr = UNWIND_PAGE_BUCKETS + packer->nr_page_rows;
-	if (!equals_last_page(table, *last_page, nr)) {
+	if (*last_page == UNWIND_NO_PAGE || table->nr_words - *last_page != nr ||
+	    memcmp(table->words + *last_page, index, nr * sizeof(*index)) != 0) {
 		*last_page = (uint32_t)table->nr_words;
 		table->nr_words += nr;
 	}
@@ -225,15 +405,6 @@ static int pack_pages(struct packer *packer)
 	return 0;
 }
 
-/* Gives back what was reserved for pages that did not come. */
-static void trim(struct unwind_table *table)
-{
-	void *smaller = realloc(table->words, (table->nr_words + 1) * sizeof(*table->words));
-
-	if (smaller)
-		table->words = smaller;
-}
-
 int unwind_table_pack(struct unwind_table *table, const struct unwind_rows *rows, uint16_t machine)
 {
 	struct packer packer = {.table = table, .rows = rows, .running = UNWIND_PACKED_NONE};
@@ -244,7 +415,8 @@ int unwind_table_pack(struct unwind_table *table, const struct unwind_rows *rows
 	if (!err)
 		err = pack_pages(&packer);
 	if (!err)
-		trim(table);
+		array_shrink(&table->words, &packer.word_capacity, table->nr_words,
+			     sizeof(*table->words));
 	free(packer.packed);
 	return err;
 }
@@ -258,7 +430,7 @@ void unwind_table_clear(struct unwind_table *table)
 	*table = (struct unwind_table){0};
 }
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 /* The last of some rows that starts at or before a byte; the first one starts at byte 0. */
 static uint32_t find_row(const uint32_t *rows, uint32_t nr, uint32_t byte)
@@ -304,28 +476,25 @@ size_t unwind_table_bytes(const struct unwind_table *table)
 	       table->nr_pages * (sizeof(*table->pages) + sizeof(*table->page_words));
 }
 
-/* --- checking ------------------------------------------------------------------------------ */
-
-static bool entry_is_sound(const struct unwind_table *table, uint32_t entry, const uint32_t *rows,
-			   uint32_t nr_rows)
-{
-	uint32_t first = UNWIND_INDEX_FIRST(entry), nr = UNWIND_INDEX_NR(entry);
-
-	if (entry & UNWIND_INDEX_RULE)
-		return unwind_pack_is_sound(entry & ~UNWIND_INDEX_RULE, table->machine,
-					    table->nr_wide);
-	return nr >= 1 && nr <= BUCKET_BYTES && first + nr <= nr_rows &&
-	       UNWIND_ROW_OFFSET(rows[first]) == 0;
-}
+/* --- checking -------------------------------------------------------------------------------- */
 
 static bool page_is_sound(const struct unwind_table *table, const uint32_t *words, uint32_t nr)
 {
 	const uint32_t *rows = words + UNWIND_PAGE_BUCKETS;
 	uint32_t i, nr_rows = nr - UNWIND_PAGE_BUCKETS;
 
-	for (i = 0; i < UNWIND_PAGE_BUCKETS; i++)
-		if (!entry_is_sound(table, words[i], rows, nr_rows))
+	for (i = 0; i < UNWIND_PAGE_BUCKETS; i++) {
+		uint32_t first = UNWIND_INDEX_FIRST(words[i]), nr_here = UNWIND_INDEX_NR(words[i]);
+
+		if (words[i] & UNWIND_INDEX_RULE) {
+			if (!unwind_pack_is_sound(words[i] & ~UNWIND_INDEX_RULE, table->machine,
+						  table->nr_wide))
+				return false;
+		} else if (nr_here < 1 || nr_here > BUCKET_BYTES || first + nr_here > nr_rows ||
+			   UNWIND_ROW_OFFSET(rows[first]) != 0) {
 			return false;
+		}
+	}
 	for (i = 0; i < nr_rows; i++)
 		if (!unwind_pack_is_sound(UNWIND_ROW_RULE(rows[i]), table->machine, table->nr_wide))
 			return false;

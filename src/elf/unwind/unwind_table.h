@@ -5,6 +5,7 @@
 #ifndef STOOK_ELF_UNWIND_UNWIND_TABLE_H
 #define STOOK_ELF_UNWIND_UNWIND_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,10 @@ struct unwind_table {
 /* More code than this between the first and the last row of one file: -E2BIG. */
 #define UNWIND_TABLE_MAX_PAGES (1U << 17) /* 8 GiB */
 
-/* What that and UNWIND_ROWS_MAX can come to: for each bucket its entry and first row, and rows. */
+/*
+ * The most words by that limit and UNWIND_ROWS_MAX: for each bucket its entry and first row, and
+ * rows.
+ */
 #define UNWIND_TABLE_MAX_WORDS (2U * UNWIND_TABLE_MAX_PAGES * UNWIND_PAGE_BUCKETS + UNWIND_ROWS_MAX)
 
 /*
@@ -43,7 +47,7 @@ int unwind_table_pack(struct unwind_table *table, const struct unwind_rows *rows
 void unwind_table_clear(struct unwind_table *table);
 
 /*
- * Whether a table that comes from elsewhere may be used: no lookup reads past a page, no rule names
+ * Checks a table that comes from elsewhere: no lookup reads past a page, no rule names
  * a register or a wide rule that there is not. 0 or -EINVAL.
  */
 int unwind_table_check(const struct unwind_table *table);
@@ -54,7 +58,30 @@ uint32_t unwind_table_find(const struct unwind_table *table, uint64_t address);
 /* The rule that a packed one stands for (for tests, and to print it). */
 struct unwind_rule unwind_table_unpack(const struct unwind_table *table, uint32_t packed);
 
-/* Of its pages, where they are, and its wide rules. */
+/* Memory held by the pages, their places and the wide rules. */
 size_t unwind_table_bytes(const struct unwind_table *table);
+
+/*
+ * --- one rule in 24 bits --------------------------------------------------------------------
+ *
+ * Which rules fit into the 24 bits of bpf/unwind_format.h, and what they say. Pure functions.
+ * `machine` is the ELF machine of the code (EM_X86_64, EM_AARCH64), which need not be the one that
+ * this runs on: it says which registers sp and fp are, and how they are saved.
+ */
+
+/*
+ * Packs a rule; false (and *ret_packed as it was) if it has to be a wide one. A frame pointer that
+ * is lost is packed as one that stayed: no caller can tell them apart, as it may not use it.
+ */
+bool unwind_pack_rule(const struct unwind_rule *rule, uint16_t machine, uint32_t *ret_packed);
+
+/* The rule that a packed one stands for, unless it is wide; UNWIND_CFA_NONE if it is not sound. */
+struct unwind_rule unwind_pack_expand(uint32_t packed, uint16_t machine);
+
+/* True if it is one that unwind_pack_rule() makes, or the number of one of nr_wide wide rules. */
+bool unwind_pack_is_sound(uint32_t packed, uint16_t machine, size_t nr_wide);
+
+/* True if all kinds and registers of a wide rule exist, so that the step may trust them. */
+bool unwind_pack_wide_is_sound(const struct unwind_rule *rule);
 
 #endif

@@ -4,7 +4,7 @@
 #include <elf.h>
 #include <unistd.h>
 
-#include "elf/image/uprobe_code.h"
+#include "elf/image/instructions.h"
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64

@@ -9,7 +9,6 @@
 
 #include "base/cleanup.h"
 #include "elf/unwind/cfi_entries.h"
-#include "elf/unwind/cfi_section.h"
 
 static int look_through(const struct cfi_section *section, uint64_t vaddr, uint64_t *ret_start,
 			uint64_t *ret_end)

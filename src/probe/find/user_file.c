@@ -14,11 +14,11 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "elf/image/instructions.h"
 #include "elf/image/unwinding_code.h"
-#include "elf/image/uprobe_code.h"
 #include "elf/symbols/debug_data.h"
 #include "elf/symbols/go_functions.h"
-#include "elf/unwind/cfi_section.h"
+#include "elf/unwind/cfi_entries.h"
 #include "sym/demangle.h"
 
 /* Instead of a place in the texts, where no function's name begins. */
