@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "proc/file_users.h"
+#include "proc/mappings.h"
 
 #define SEARCH_NS (50 * NS_PER_MS) /* a start must not feel it */
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "proc/process_info.h"
 
 #define FILEID_KERNFS 0xfe /* the type of a kernfs file handle: its 64-bit id */
 
@@ -59,7 +61,7 @@ int cgroup_open(const char *path, struct error *error)
 		return -ENOENT;
 	if (asprintf(&below, "%s/%s", root, path) < 0) {
 		below = NULL;
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	}
 	if (!strncmp(path, root, strlen(root)))
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -75,8 +77,8 @@ char *cgroup_path(int root_fd, uint64_t id)
 	_Alignas(struct file_handle) char space[sizeof(struct file_handle) + sizeof(id)];
 	struct file_handle *handle = (struct file_handle *)space;
 	cleanup_fd int fd = -1;
-	char link[64], root[4096], path[4096];
-	ssize_t root_length, length;
+	char root[PATH_MAX], path[PATH_MAX];
+	size_t root_length;
 
 	handle->handle_bytes = sizeof(id);
 	handle->handle_type = FILEID_KERNFS;
@@ -84,12 +86,10 @@ char *cgroup_path(int root_fd, uint64_t id)
 	fd = open_by_handle_at(root_fd, handle, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", root_fd);
-	root_length = readlink(link, root, sizeof(root) - 1);
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	length = readlink(link, path, sizeof(path) - 1);
-	if (root_length < 0 || length < root_length)
+	if (!process_own_fd_path(root_fd, root) || !process_own_fd_path(fd, path))
 		return NULL;
-	path[length] = '\0';
-	return strdup(length == root_length ? "/" : path + root_length);
+	root_length = strlen(root);
+	if (strlen(path) < root_length)
+		return NULL;
+	return strdup(path[root_length] ? path + root_length : "/");
 }

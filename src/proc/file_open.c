@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
@@ -16,12 +17,24 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+
+/* Those that linux/magic.h lacks. */
+#define CONFIGFS_MAGIC	 0x62656570
+#define FUSECTL_MAGIC	 0x65735543
+#define MQUEUE_MAGIC	 0x19800202
+#define RPC_PIPEFS_MAGIC 0x67596969
+#define NFSD_MAGIC	 0x6e667364
+#ifndef FUSE_SUPER_MAGIC
+#define FUSE_SUPER_MAGIC 0x65735546
+#endif
 
 /* Filesystems whose mappings show another device or inode than stat() does. */
 static bool shows_other_ids(int fd, bool *ret_inode_too)
@@ -44,6 +57,41 @@ static bool is_file(int fd, const struct file_id *id)
 	if (major(st.st_dev) == id->major && minor(st.st_dev) == id->minor)
 		return st.st_ino == id->inode;
 	return shows_other_ids(fd, &any_inode) && (any_inode || st.st_ino == id->inode);
+}
+
+/*
+ * File systems whose files are the kernel's words and not somebody's bytes: reading one can block,
+ * take what others wait for (/proc/kmsg), or be an order (tracefs). A list of those that are
+ * refused and not of those that are allowed: people keep code on file systems that nobody here has
+ * heard of.
+ */
+static bool is_of_kernel(int fd)
+{
+	static const unsigned long magics[] = {
+		PROC_SUPER_MAGIC,    SYSFS_MAGIC,	   TRACEFS_MAGIC,	 DEBUGFS_MAGIC,
+		SECURITYFS_MAGIC,    SELINUX_MAGIC,	   SMACK_MAGIC,		 CGROUP_SUPER_MAGIC,
+		CGROUP2_SUPER_MAGIC, RDTGROUP_SUPER_MAGIC, DEVPTS_SUPER_MAGIC,	 BPF_FS_MAGIC,
+		PSTOREFS_MAGIC,	     EFIVARFS_MAGIC,	   BINDERFS_SUPER_MAGIC, BINFMTFS_MAGIC,
+		NSFS_MAGIC,	     CONFIGFS_MAGIC,	   FUSECTL_MAGIC,	 MQUEUE_MAGIC,
+		RPC_PIPEFS_MAGIC,    NFSD_MAGIC,	   OPENPROM_SUPER_MAGIC, XENFS_SUPER_MAGIC,
+	};
+	struct statfs fs;
+	size_t i;
+
+	if (fstatfs(fd, &fs) < 0)
+		return true;
+	for (i = 0; i < ARRAY_SIZE(magics); i++)
+		if ((unsigned long)fs.f_type == magics[i])
+			return true;
+	return false;
+}
+
+/* Its server is a process of whoever mounted it, and may let us wait for ever. */
+static bool is_of_server(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) < 0 || fs.f_type == FUSE_SUPER_MAGIC;
 }
 
 /* An inode number is used again; its generation then differs, where the filesystem keeps one. */
@@ -157,38 +205,108 @@ int file_open_again(const struct file_id *id, int root_fd, const char *path)
 	return handle < 0 ? handle : reopen_if(handle, id);
 }
 
+/* A regular file with bytes of its own: 0, -EINVAL, or -EACCES for one of the kernel's. */
+static int check_bytes(int handle, struct stat *ret)
+{
+	if (fstat(handle, ret) < 0 || !S_ISREG(ret->st_mode))
+		return -EINVAL;
+	return is_of_kernel(handle) ? -EACCES : 0;
+}
+
 int file_open_below(int root_fd, const char *path)
 {
 	cleanup_fd int handle = handle_below(root_fd, path, 0);
 	struct stat st;
+	int err;
 
 	if (handle < 0)
 		return handle;
-	if (fstat(handle, &st) < 0 || !S_ISREG(st.st_mode))
-		return -EINVAL;
-	return reopen_below(handle, root_fd, path);
+	err = check_bytes(handle, &st);
+	return err < 0 ? err : reopen_below(handle, root_fd, path);
 }
 
-/*
- * A link would let anyone who may write there choose among all files of root; and so would a hard
- * link, where the kernel allows it. The mode is not asked for: many a daemon has no umask, and
- * whoever writes into its map can do no more than give wrong names.
- */
-static bool is_owned(int handle, uid_t owner)
+static bool has_owner(const struct file_owners *owners, uid_t uid)
+{
+	size_t i;
+
+	for (i = 0; i < owners->nr; i++)
+		if (owners->uids[i] == uid)
+			return true;
+	return false;
+}
+
+void file_owners_add(struct file_owners *owners, uid_t uid)
+{
+	if (uid != (uid_t)-1 && owners->nr < FILE_OWNERS_MAX && !has_owner(owners, uid))
+		owners->uids[owners->nr++] = uid;
+}
+
+bool file_is_owned(int fd, const struct file_owners *owners)
 {
 	struct stat st;
 
-	return fstat(handle, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink <= 1 &&
-	       (st.st_uid == owner || st.st_uid == 0);
+	return check_bytes(fd, &st) == 0 && !is_of_server(fd) && has_owner(owners, st.st_uid);
 }
 
-int file_open_owned(int root_fd, const char *path, uid_t owner)
+/*
+ * The last component's link would let whoever made it choose among all files of the owners: it has
+ * to be root's (whose links are those of distributions), or of the owner of what it leads to.
+ * A handle of the file, or a negative errno; a link that changed meanwhile is none to follow.
+ */
+static int follow_owned(int root_fd, const char *path, const struct stat *link)
 {
-	cleanup_fd int handle = handle_below(root_fd, path, O_NOFOLLOW);
+	cleanup_fd int handle = handle_below(root_fd, path, 0);
+	cleanup_fd int again = handle < 0 ? -1 : handle_below(root_fd, path, O_NOFOLLOW);
+	struct stat target, now;
 
 	if (handle < 0)
 		return handle;
-	return is_owned(handle, owner) ? reopen(handle) : -EACCES;
+	if (fstat(handle, &target) < 0 || again < 0 || fstat(again, &now) < 0 ||
+	    now.st_dev != link->st_dev || now.st_ino != link->st_ino ||
+	    (link->st_uid != 0 && link->st_uid != target.st_uid))
+		return -EACCES;
+	return take_fd(&handle);
+}
+
+int file_open_owned(int root_fd, const char *path, const struct file_owners *owners)
+{
+	cleanup_fd int handle = handle_below(root_fd, path, O_NOFOLLOW);
+	cleanup_fd int target = -1;
+	struct stat st;
+
+	if (handle < 0)
+		return handle;
+	if (fstat(handle, &st) < 0)
+		return -errno;
+	target = S_ISLNK(st.st_mode) ? follow_owned(root_fd, path, &st) : take_fd(&handle);
+	if (target < 0)
+		return target;
+	return file_is_owned(target, owners) ? reopen_below(target, root_fd, path) : -EACCES;
+}
+
+/*
+ * The folder is as the process resolves it: mounted there, or a link. From there on nothing is, or
+ * who can mount or link in it, as everybody can in a user namespace of his own, would choose among
+ * all files. So would a hard link, where the kernel allows it. The mode is not asked for: many a
+ * daemon has no umask, and whoever writes into its map can do no more than give wrong names.
+ */
+int file_open_written(int root_fd, const char *folder, const char *name,
+		      const struct file_owners *owners)
+{
+	cleanup_fd int folder_fd = handle_below(root_fd, folder, O_DIRECTORY);
+	struct open_how how = {.flags = O_CLOEXEC | O_PATH | O_NOFOLLOW,
+			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
+	cleanup_fd int handle = -1;
+	struct stat st;
+
+	if (folder_fd < 0)
+		return folder_fd;
+	handle = (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof(how));
+	if (handle < 0)
+		return -errno;
+	if (!file_is_owned(handle, owners) || fstat(handle, &st) < 0 || st.st_nlink > 1)
+		return -EACCES;
+	return reopen(handle);
 }
 
 int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
@@ -207,5 +325,70 @@ int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, ui
 		below = file_open_again(id, -1, path);
 	if (below >= 0)
 		return below;
-	return fd == -EACCES || below == -EACCES ? -EACCES : -ENOENT;
+	/* EPERM: the mapping could be opened, were it not for a capability that we lack. */
+	return fd == -EACCES || fd == -EPERM || below == -EACCES ? -EACCES : -ENOENT;
+}
+
+/* --- files of root --------------------------------------------------------------------------- */
+
+/* True if only root (and we) may change it, or replace what it contains that is root's. */
+static bool is_for_root_to_write(const struct stat *st)
+{
+	return (st->st_uid == 0 || st->st_uid == geteuid()) &&
+	       (!(st->st_mode & (S_IWGRP | S_IWOTH)) ||
+		(S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX));
+}
+
+/* Others may mount what they like in their own namespaces, and here what has no setuid programs. */
+static bool is_of_trusted_mount(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && !(fs.f_flags & ST_NOSUID) && !is_of_server(fd);
+}
+
+bool file_is_of_root(int fd, const char *path)
+{
+	cleanup_fd int at = open_root("/");
+	struct stat wanted, st;
+
+	if (at < 0 || fstat(fd, &wanted) < 0 || path[0] != '/')
+		return false;
+	while (fstat(at, &st) == 0 && is_for_root_to_write(&st)) {
+		char part[NAME_MAX + 1];
+		size_t nr;
+		int next;
+
+		path += strspn(path, "/");
+		nr = strcspn(path, "/");
+		if (!nr)
+			return S_ISREG(st.st_mode) && st.st_dev == wanted.st_dev &&
+			       st.st_ino == wanted.st_ino && is_of_trusted_mount(at);
+		if (nr > NAME_MAX)
+			return false;
+		memcpy(part, path, nr);
+		part[nr] = '\0';
+		next = openat(at, part, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (next < 0)
+			return false;
+		(void)close(at);
+		at = next;
+		path += nr;
+	}
+	return false;
+}
+
+DIR *program_folder_open(int root_fd, const char *path)
+{
+	int fd = open_below(root_fd, path, O_RDONLY | O_DIRECTORY);
+	DIR *folder;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	folder = fdopendir(fd);
+	if (!folder)
+		(void)close(fd);
+	return folder;
 }

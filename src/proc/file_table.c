@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -35,6 +36,7 @@ struct open_list {
 struct file_table {
 	struct entry *entries;
 	size_t nr, capacity;
+	size_t path_bytes, nr_cut;     /* of all paths; files with less than theirs */
 	struct u64_map newest_by_hash; /* hash of device and inode → number */
 	size_t nr_open, max_open;
 	struct open_list lists[2]; /* files without frames, and those that are sampled */
@@ -141,6 +143,27 @@ static void make_room(struct file_table *table)
 	}
 }
 
+/* The path, or the end of it where there is no room for more, to be freed. */
+static char *copy_path(struct file_table *table, const char *path)
+{
+	size_t nr = strlen(path);
+	char *copy = NULL;
+
+	if (nr <= FILE_PATH_TAIL || nr <= FILE_PATHS_MAX_BYTES - table->path_bytes) {
+		copy = strdup(path);
+		if (copy && nr > FILE_PATH_TAIL)
+			table->path_bytes += nr;
+		return copy;
+	}
+	path += nr - FILE_PATH_TAIL;
+	while ((*path & 0xc0) == 0x80) /* not from the middle of a character */
+		path++;
+	if (asprintf(&copy, "…%s", path) < 0)
+		return NULL;
+	table->nr_cut++;
+	return copy;
+}
+
 /* A new entry without a descriptor. */
 static int64_t append(struct file_table *table, const struct file_id *id, const char *path)
 {
@@ -152,7 +175,7 @@ static int64_t append(struct file_table *table, const struct file_id *id, const 
 		return -ENOSPC;
 	if (array_reserve(&table->entries, &table->capacity, table->nr + 1, sizeof(entry)) < 0)
 		return -ENOMEM;
-	entry.path = strdup(path);
+	entry.path = copy_path(table, path);
 	if (!entry.path || u64_map_set(&table->newest_by_hash, hash, table->nr) < 0) {
 		free(entry.path);
 		return -ENOMEM;
@@ -182,6 +205,29 @@ static void set_fd(struct file_table *table, uint32_t number, int fd)
 	list_open(table, number);
 }
 
+/*
+ * A descriptor, or what file_open_mapped() says, or -ENOSPC. What is opened by way of the process
+ * is read as a file of its root, so that root has to be known: taken for one of ours, a container's
+ * file would be read with the rights of the host's. Past the table's end nothing is opened. Of a
+ * process that is gone, or not for us to look at, the file is tried below our own root, by its
+ * device and inode.
+ */
+static int open_in_root(struct file_table *table, struct file *file, int32_t pid, uint64_t start,
+			uint64_t end)
+{
+	int root = root_table_add(table->roots, pid), fd;
+
+	if (root == -ENOSPC)
+		return root;
+	if (root >= 0) {
+		file->root_fd = root_table_fd(table->roots, root);
+		file->root_uid = root_table_uid(table->roots, root);
+		return file_open_mapped(&file->id, file->path, pid, start, end);
+	}
+	fd = file_open_again(&file->id, -1, file->path);
+	return fd < 0 && root == -EACCES ? root : fd;
+}
+
 int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
 		       int32_t pid, uint64_t start, uint64_t end)
 {
@@ -189,22 +235,26 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 	int64_t number;
 	unsigned tries;
 	int fd;
+	struct file *file;
 
 	for (known = newest(table, hash_of(id)), tries = FORMER_MAX; known != NO_FILE && tries;
 	     known = table->entries[known].older, tries--)
 		if (same_file(&table->entries[known].file.id, id))
-			return known;
-	number = append(table, id, path);
+			break;
+	if (known != NO_FILE && tries && table->entries[known].file.state != FILE_LEFT_OUT)
+		return known;
+	number = known != NO_FILE && tries ? known : append(table, id, path);
 	if (number < 0)
 		return number;
 	make_room(table);
-	table->entries[number].file.root_fd =
-		root_table_fd(table->roots, root_table_add(table->roots, pid));
-	fd = file_open_mapped(id, path, pid, start, end);
+	file = &table->entries[number].file;
+	fd = open_in_root(table, file, pid, start, end);
 	if (fd >= 0)
 		set_fd(table, (uint32_t)number, fd);
-	else if (fd == -EACCES)
-		table->entries[number].file.state = FILE_REFUSED;
+	else
+		file->state = fd == -EACCES   ? FILE_REFUSED
+			      : fd == -ENOSPC ? FILE_LEFT_OUT
+					      : FILE_GONE;
 	return number;
 }
 
@@ -235,7 +285,7 @@ int file_table_reopen(struct file_table *table, uint32_t number)
 	make_room(table);
 	fd = file_open_again(&file->id, file->root_fd, file->path);
 	if (fd < 0) {
-		file->state = FILE_GONE;
+		file->state = fd == -EACCES ? FILE_REFUSED : FILE_GONE;
 		return -ENOENT;
 	}
 	set_fd(table, number, fd);
@@ -245,6 +295,11 @@ int file_table_reopen(struct file_table *table, uint32_t number)
 size_t file_table_nr(const struct file_table *table)
 {
 	return table->nr;
+}
+
+size_t file_table_nr_cut(const struct file_table *table)
+{
+	return table->nr_cut;
 }
 
 const struct file *file_table_get(const struct file_table *table, uint32_t number)

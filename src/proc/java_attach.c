@@ -2,37 +2,276 @@
  * The protocol is that of the JDK's own tools. A JVM listens on /tmp/.java_pidN, where N is its pid
  * as it sees it. It opens that socket when it gets SIGQUIT while there is a file /tmp/.attach_pidN
  * of its own user (with -Xrs it has it from the start, and does not catch the signal). A client
- * says
+ * sends
  *
  *	1 NUL jcmd NUL Compiler.perfmap NUL NUL NUL
  *
  * and gets a line with a status, then text until the JVM closes the connection: 0 and nothing for
- * a map that was written, else what went wrong.
+ * a map that was written, else an error message.
  *
- * The signal is the only thing here that can do harm. It is sent only to a process that has a
- * handler for it, through a pidfd, and only while the file is there: without it a JVM writes all
- * its threads' stacks to its output. That the handler is the JVM's, and not that of a program that
- * has loaded one with -Xrs or of what the process has become by an exec, shows in the thread that
- * JVMs start for their handlers. The same happens if the mechanism is off, so that is looked
- * for where it is mostly said; @argfiles are not followed.
+ * The signal is the only part that can do harm. It is sent only to a process that has a handler for
+ * it, through a pidfd, and only while the file is there: without the file a JVM writes the stacks of
+ * all its threads to its output. The handler could belong to a program that has loaded a JVM with
+ * -Xrs, or that was started by an exec since; so the thread that JVMs start for their handlers must
+ * be there. The same harm is done if the mechanism is off, so the places where it is mostly switched
+ * off are searched; @argfiles are not followed.
+ *
+ * Both files lie where only the target's root leads, and a JVM wants its clients to have its own
+ * user and group. So they are touched by a child process that has become the target's user in the
+ * target's root: no link leads it out, and it can't do what the target could not do to itself. The
+ * kernel tells if the other end of the socket is the process that was meant: another one may have
+ * left a socket of that name, or share the folder. The children wait with a deadline; one that hangs
+ * in the target's file system is killed at the deadline.
  */
 #include "proc/java_attach.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "proc/java_socket.h"
+#include "base/isolated.h"
+#include "proc/process_info.h"
+
+#define POLL_MS	    10	       /* how often the socket is looked for */
+#define FILE_NS	    NS_PER_SEC /* what making or removing a file may take */
+#define REPLY_BYTES 2048       /* more of it is not kept */
+
+struct jvm {
+	const struct runtime_process *process; /* with its descriptors */
+	struct process_status status;
+	uint64_t deadline_ns;
+	int stop_fd; /* waiting ends when this can be read; 0 or -1: there is none */
+	char reply[REPLY_BYTES];
+	size_t nr_reply;
+};
+
+static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0"; /* and the NUL of the literal */
+
+/* --- in a child: the target's user, in its root --------------------------------------------- */
+
+static void make_address(const struct jvm *jvm, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){.sun_family = AF_UNIX};
+	(void)snprintf(ret->sun_path, sizeof(ret->sun_path), "/tmp/.java_pid%d",
+		       jvm->status.inner_pid);
+}
+
+static void trigger_path(const struct jvm *jvm, char *to, size_t room)
+{
+	(void)snprintf(to, room, "/tmp/.attach_pid%d", jvm->status.inner_pid);
+}
+
+static int left_ms(const struct jvm *jvm)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	return now_ns < jvm->deadline_ns
+		       ? (int)((jvm->deadline_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)
+		       : 0;
+}
+
+static bool is_meant(const struct jvm *jvm, int socket_fd)
+{
+	struct ucred peer;
+	socklen_t bytes = sizeof(peer);
+
+	return getsockopt(socket_fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+	       peer.pid == jvm->process->pid && peer.uid == jvm->status.uid;
+}
+
+/* -ENOENT: nobody listens there. */
+static int connect_once(const struct jvm *jvm)
+{
+	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+
+	if (fd < 0)
+		return -errno;
+	make_address(jvm, &address);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return errno == ECONNREFUSED ? -ENOENT : -errno;
+	return is_meant(jvm, fd) ? take_fd(&fd) : -EADDRINUSE;
+}
+
+/* Tries again while the socket is not there, or its queue is full (EAGAIN). */
+static int connect_in_time(const struct jvm *jvm, bool is_awaited)
+{
+	struct pollfd end = {.fd = jvm->process->pidfd, .events = POLLIN};
+
+	for (;;) {
+		int fd = connect_once(jvm);
+		int wait_ms = left_ms(jvm) < POLL_MS ? left_ms(jvm) : POLL_MS;
+
+		if (fd != -EAGAIN && !(fd == -ENOENT && is_awaited))
+			return fd;
+		if (!wait_ms)
+			return -ETIME;
+		if (poll(&end, 1, wait_ms) > 0)
+			return -ESRCH;
+	}
+}
+
+/* Reads to the end, since only that says that the JVM is done; keeps what fits. */
+static int read_reply(struct jvm *jvm, int fd)
+{
+	struct pollfd polled = {.fd = fd, .events = POLLIN};
+	char rest[256];
+
+	for (;;) {
+		size_t room = sizeof(jvm->reply) - jvm->nr_reply;
+		ssize_t nr;
+
+		if (poll(&polled, 1, left_ms(jvm)) == 0)
+			return -ETIME;
+		if (room)
+			nr = recv(fd, jvm->reply + jvm->nr_reply, room, 0);
+		else
+			nr = recv(fd, rest, sizeof(rest), 0);
+		if (nr == 0 || (nr < 0 && errno == ECONNRESET))
+			return 0;
+		if (nr < 0 && errno != EAGAIN && errno != EINTR)
+			return -errno;
+		if (nr > 0 && room)
+			jvm->nr_reply += (size_t)nr;
+		if (!left_ms(jvm))
+			return -ETIME;
+	}
+}
+
+static int converse(struct jvm *jvm, bool is_awaited, int pipe_fd)
+{
+	cleanup_fd int fd = connect_in_time(jvm, is_awaited);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	if (send(fd, request, sizeof(request), MSG_NOSIGNAL) != (ssize_t)sizeof(request))
+		return -EPIPE;
+	err = read_reply(jvm, fd);
+	if (err < 0)
+		return err;
+	return write(pipe_fd, jvm->reply, jvm->nr_reply) == (ssize_t)jvm->nr_reply ? 0 : -EIO;
+}
+
+static int work_talk(void *context, int pipe_fd)
+{
+	return converse(context, false, pipe_fd);
+}
+
+static int work_await_and_talk(void *context, int pipe_fd)
+{
+	return converse(context, true, pipe_fd);
+}
+
+/* One that is there already was left behind, or is not to be trusted. */
+static int work_make(void *context, int pipe_fd)
+{
+	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	char path[64];
+	int fd;
+
+	(void)pipe_fd;
+	trigger_path(context, path, sizeof(path));
+	fd = open(path, flags, 0600);
+	if (fd < 0 && errno == EEXIST && unlink(path) == 0)
+		fd = open(path, flags, 0600);
+	return fd < 0 ? -errno : close(fd);
+}
+
+static int work_remove(void *context, int pipe_fd)
+{
+	char path[64];
+
+	(void)pipe_fd;
+	trigger_path(context, path, sizeof(path));
+	return unlink(path) < 0 ? -errno : 0;
+}
+
+/* --- running them --------------------------------------------------------------------------- */
+
+static int take_reply(void *context, const void *bytes, size_t nr)
+{
+	struct jvm *jvm = context;
+
+	if (nr > sizeof(jvm->reply) - jvm->nr_reply)
+		return -EMSGSIZE;
+	memcpy(jvm->reply + jvm->nr_reply, bytes, nr);
+	jvm->nr_reply += nr;
+	return 0;
+}
+
+/* Without the right to enter another root, the target's must be ours. */
+static bool is_own_root(int root_fd)
+{
+	struct stat own, its;
+
+	return stat("/", &own) == 0 && fstat(root_fd, &its) == 0 && own.st_dev == its.st_dev &&
+	       own.st_ino == its.st_ino;
+}
+
+/* Runs work as the target in at most so many nanoseconds; *error is filled if it did not run. */
+static int run_as_target(struct jvm *jvm, int (*work)(void *context, int fd), uint64_t timeout_ns,
+			 struct error *error)
+{
+	const struct runtime_process *process = jvm->process;
+	struct isolation isolation = {
+		.timeout_ns = timeout_ns,
+		.stop_fd = work == work_remove ? -1 : jvm->stop_fd,
+		.root_fd = geteuid() == 0 ? process->root_fd : -1,
+		.uid = jvm->status.uid,
+		.gid = jvm->status.gid,
+		.fds = &process->pidfd,
+		.nr_fds = 1,
+	};
+
+	if (geteuid() != 0 && (jvm->status.uid != geteuid() || !is_own_root(process->root_fd)))
+		return error_set(error, -EPERM,
+				 "cannot ask JVM %d for its names: only root may do that for "
+				 "another user or in a container",
+				 process->pid);
+	return isolated_run(work, take_reply, jvm, &isolation, error);
+}
+
+/*
+ * Sends the request and takes the whole reply, until the deadline. 0; -ENOENT if nobody listens,
+ * at once, or, if the socket is awaited, -ETIME when nobody has come to. *error may be empty then,
+ * and after -ESRCH (the process ended), -EADDRINUSE (another one has its socket) or another errno.
+ */
+static int talk_as_target(struct jvm *jvm, bool is_awaited, struct error *error)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	jvm->nr_reply = 0;
+	if (now_ns >= jvm->deadline_ns)
+		return -ETIME;
+	return run_as_target(jvm, is_awaited ? work_await_and_talk : work_talk,
+			     jvm->deadline_ns - now_ns, error);
+}
+
+/* The file that lets SIGQUIT open the socket; it must be removed again. */
+static int make_trigger(struct jvm *jvm, struct error *error)
+{
+	return run_as_target(jvm, work_make, FILE_NS, error);
+}
+
+static void remove_trigger(struct jvm *jvm)
+{
+	(void)run_as_target(jvm, work_remove, FILE_NS, NULL);
+}
 
 #define OPTIONS_BYTES (256u << 10)
 
@@ -40,7 +279,7 @@
 #define DISPATCHER	"Signal Dispatch"
 #define DISPATCHER_NEAR 1024
 
-static int explain(const struct java_socket *jvm, int err, struct error *error)
+static int explain(const struct jvm *jvm, int err, struct error *error)
 {
 	int pid = jvm->process->pid;
 
@@ -61,10 +300,10 @@ static int explain(const struct java_socket *jvm, int err, struct error *error)
 }
 
 /* 0; or -ENOENT without words: it does not listen. */
-static int talk(struct java_socket *jvm, bool is_awaited, struct error *error)
+static int talk(struct jvm *jvm, bool is_awaited, struct error *error)
 {
 	struct error own = {0};
-	int err = java_socket_talk(jvm, is_awaited, &own);
+	int err = talk_as_target(jvm, is_awaited, &own);
 
 	if (err == 0 || (err == -ENOENT && !is_awaited))
 		return err;
@@ -97,13 +336,10 @@ static bool argument_forbids(const char *text)
 static int any_text(int32_t pid, const char *what, bool (*forbids)(const char *text))
 {
 	cleanup_free char *texts = malloc(OPTIONS_BYTES);
-	cleanup_file FILE *file = NULL;
+	cleanup_file FILE *file = process_open_file(pid, what);
 	const char *at;
-	char path[64];
 	size_t nr;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
-	file = fopen(path, "re");
 	if (!texts || !file)
 		return file ? -ENOMEM : -errno;
 	nr = fread(texts, 1, OPTIONS_BYTES - 1, file);
@@ -117,11 +353,11 @@ static int any_text(int32_t pid, const char *what, bool (*forbids)(const char *t
 static bool is_dispatcher(int32_t pid, const char *tid)
 {
 	cleanup_file FILE *file = NULL;
-	char path[64], comm[32] = "";
+	char what[48], comm[32] = "";
 
-	if (snprintf(path, sizeof(path), "/proc/%d/task/%s/comm", pid, tid) >= (int)sizeof(path))
+	if (snprintf(what, sizeof(what), "task/%s/comm", tid) >= (int)sizeof(what))
 		return false;
-	file = fopen(path, "re");
+	file = process_open_file(pid, what);
 	return file && fgets(comm, sizeof(comm), file) && !strcmp(comm, DISPATCHER "\n");
 }
 
@@ -143,7 +379,7 @@ static bool has_dispatcher(int32_t pid)
 }
 
 /* Reads the status anew, as close to the signal as can be: an exec takes handlers away. */
-static int check_ready(struct java_socket *jvm, struct error *error)
+static int check_ready(struct jvm *jvm, struct error *error)
 {
 	int32_t pid = jvm->process->pid;
 
@@ -162,7 +398,7 @@ static int check_ready(struct java_socket *jvm, struct error *error)
 	return 0;
 }
 
-static int check_allowed(struct java_socket *jvm, struct error *error)
+static int check_allowed(struct jvm *jvm, struct error *error)
 {
 	int32_t pid = jvm->process->pid;
 	int found = any_text(pid, "cmdline", argument_forbids);
@@ -178,7 +414,7 @@ static int check_allowed(struct java_socket *jvm, struct error *error)
 }
 
 /* If the pid was given to another process meanwhile, the pidfd's own is gone: nobody is hit. */
-static int send_quit(struct java_socket *jvm, struct error *error)
+static int send_quit(struct jvm *jvm, struct error *error)
 {
 	int err = check_ready(jvm, error);
 
@@ -189,7 +425,7 @@ static int send_quit(struct java_socket *jvm, struct error *error)
 	return 0;
 }
 
-static int wake_and_talk(struct java_socket *jvm, struct error *error)
+static int wake_and_talk(struct jvm *jvm, struct error *error)
 {
 	struct error own = {0};
 	int err = check_allowed(jvm, error);
@@ -198,7 +434,7 @@ static int wake_and_talk(struct java_socket *jvm, struct error *error)
 		err = check_ready(jvm, error);
 	if (err < 0)
 		return err;
-	err = java_socket_make_trigger(jvm, &own);
+	err = make_trigger(jvm, &own);
 	if (err < 0)
 		return error_set(error, err,
 				 "cannot ask JVM %d for its names: no file '/tmp/.attach_pid%d' to "
@@ -208,7 +444,7 @@ static int wake_and_talk(struct java_socket *jvm, struct error *error)
 	err = send_quit(jvm, error);
 	if (err == 0)
 		err = talk(jvm, true, error);
-	java_socket_remove_trigger(jvm);
+	remove_trigger(jvm);
 	return err;
 }
 
@@ -224,7 +460,7 @@ static void copy_words(const char *text, char *to, size_t room)
 	to[i] = '\0';
 }
 
-static int judge_refusal(const struct java_socket *jvm, const char *text, struct error *error)
+static int judge_refusal(const struct jvm *jvm, const char *text, struct error *error)
 {
 	int pid = jvm->process->pid;
 	char words[200];
@@ -240,10 +476,10 @@ static int judge_refusal(const struct java_socket *jvm, const char *text, struct
 			 *words ? ": " : "", words);
 }
 
-static int judge_reply(struct java_socket *jvm, struct error *error)
+static int judge_reply(struct jvm *jvm, struct error *error)
 {
 	int pid = jvm->process->pid;
-	char text[JAVA_REPLY_BYTES + 1];
+	char text[REPLY_BYTES + 1];
 	char *end;
 	long status;
 
@@ -265,7 +501,7 @@ static int judge_reply(struct java_socket *jvm, struct error *error)
  * When its map was written; {0} if there is none. A JVM that can't open the file says so in its
  * own output, and answers 0 all the same: so one that is not its own is found beforehand.
  */
-static int find_map(const struct java_socket *jvm, struct timespec *ret, struct error *error)
+static int find_map(const struct jvm *jvm, struct timespec *ret, struct error *error)
 {
 	cleanup_fd int fd = runtime_process_open_map(jvm->process);
 	struct stat st = {0};
@@ -279,8 +515,7 @@ static int find_map(const struct java_socket *jvm, struct timespec *ret, struct 
 	return 0;
 }
 
-static int check_written(const struct java_socket *jvm, const struct timespec *before,
-			 struct error *error)
+static int check_written(const struct jvm *jvm, const struct timespec *before, struct error *error)
 {
 	struct timespec now;
 	int err = find_map(jvm, &now, error);
@@ -296,10 +531,11 @@ static int check_written(const struct java_socket *jvm, const struct timespec *b
 	return -ENOENT;
 }
 
-int java_attach_write_map(const struct runtime_process *process, uint64_t timeout_ns,
+int java_attach_write_map(const struct runtime_process *process, uint64_t timeout_ns, int stop_fd,
 			  struct error *error)
 {
-	struct java_socket jvm = {.process = process, .deadline_ns = clock_now_ns() + timeout_ns};
+	struct jvm jvm = {
+		.process = process, .stop_fd = stop_fd, .deadline_ns = clock_now_ns() + timeout_ns};
 	struct timespec before;
 	int err;
 

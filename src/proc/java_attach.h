@@ -14,9 +14,9 @@
 
 /*
  * Returns when the map has been written: 0, or a negative errno with the JVM's own word for it if
- * it refused. Takes no longer than timeout_ns.
+ * it refused. Takes no longer than timeout_ns; -ECANCELED as soon as stop_fd can be read (-1: none).
  */
-int java_attach_write_map(const struct runtime_process *process, uint64_t timeout_ns,
+int java_attach_write_map(const struct runtime_process *process, uint64_t timeout_ns, int stop_fd,
 			  struct error *error);
 
 #endif

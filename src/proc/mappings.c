@@ -1,11 +1,25 @@
-/* A process' executable memory; see mappings.h. */
+/*
+ * The array of mappings is found in by binary search, and copied when one of several owners changes
+ * it. Parsing a line of /proc/PID/maps is pure, for tests and fuzzing.
+ *
+ * Users of files are found in one pass over the maps of all processes. Files are compared by inode
+ * number alone: the device that stat() reports is not that of mappings on btrfs and overlayfs. Two
+ * file systems may have the same number by chance; the result only decides about a note to the user
+ * and a default, so that does no harm.
+ */
 #include "proc/mappings.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
+#include "proc/process_info.h"
 
 struct mappings {
 	unsigned refs;
@@ -37,6 +51,11 @@ void mappings_unref(struct mappings *mappings)
 	free(mappings);
 }
 
+unsigned mappings_refs(const struct mappings *mappings)
+{
+	return mappings ? mappings->refs : 0;
+}
+
 static struct mappings *copy(const struct mappings *from)
 {
 	struct mappings *to = mappings_new();
@@ -54,17 +73,7 @@ static struct mappings *copy(const struct mappings *from)
 /* The first mapping that ends above address; nr if there is none. */
 static size_t first_above(const struct mappings *mappings, uint64_t address)
 {
-	size_t low = 0, high = mappings->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (mappings->items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return array_first(mappings->nr, i, mappings->items[i].end > address);
 }
 
 static void cut_front(struct mapping *mapping, uint64_t start)
@@ -141,4 +150,143 @@ size_t mappings_nr(const struct mappings *mappings)
 const struct mapping *mappings_get(const struct mappings *mappings, size_t i)
 {
 	return &mappings->items[i];
+}
+
+/* --- /proc/PID/maps --------------------------------------------------------------------------- */
+
+int maps_open(struct maps *maps, int32_t pid)
+{
+	*maps = (struct maps){.file = process_open_file(pid, "maps")};
+	return maps->file ? 0 : -errno;
+}
+
+void maps_close(struct maps *maps)
+{
+	if (maps->file)
+		(void)fclose(maps->file);
+	free(maps->line);
+	*maps = (struct maps){0};
+}
+
+/* A hexadecimal number and the separator that must follow it. */
+static bool take_hex(char **at, char separator, uint64_t *ret)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(*at, &end, 16);
+	if (end == *at || *end != separator || errno)
+		return false;
+	*at = end + 1;
+	return true;
+}
+
+/* start-end perms offset major:minor inode   path */
+bool maps_parse_line(char *line, struct maps_entry *ret)
+{
+	uint64_t major, minor;
+	char *end;
+
+	if (!take_hex(&line, '-', &ret->start) || !take_hex(&line, ' ', &ret->end) ||
+	    ret->end <= ret->start || strlen(line) < 5 || line[4] != ' ')
+		return false;
+	ret->executable = line[2] == 'x';
+	line += 5;
+	if (!take_hex(&line, ' ', &ret->offset) || !take_hex(&line, ':', &major) ||
+	    !take_hex(&line, ' ', &minor))
+		return false;
+	ret->id = (struct file_id){.major = (uint32_t)major, .minor = (uint32_t)minor};
+	ret->id.inode = strtoull(line, &end, 10);
+	if (end == line || (*end && *end != ' '))
+		return false;
+	ret->path = end + strspn(end, " ");
+	return true;
+}
+
+bool maps_next(struct maps *maps, struct maps_entry *ret)
+{
+	ssize_t length;
+
+	while ((length = getline(&maps->line, &maps->line_bytes, maps->file)) > 0) {
+		maps->nr_read += (size_t)length;
+		maps->is_cut = maps->nr_read > MAPS_MAX_BYTES;
+		if (maps->is_cut)
+			return false;
+		if (maps->line[length - 1] == '\n')
+			maps->line[length - 1] = '\0';
+		if (maps_parse_line(maps->line, ret))
+			return true;
+	}
+	return false;
+}
+
+/* --- users of files --------------------------------------------------------------------------- */
+
+struct question {
+	const uint64_t *inodes;
+	size_t nr_inodes;
+	const uint32_t *pids;
+	size_t nr_pids;
+	uint64_t end_ns;
+};
+
+static bool is_known(const struct question *question, uint32_t pid)
+{
+	size_t i;
+
+	if (pid == (uint32_t)getpid())
+		return true;
+	for (i = 0; i < question->nr_pids; i++)
+		if (question->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static int64_t find_inode(const struct question *question, uint64_t inode)
+{
+	size_t i;
+
+	for (i = 0; i < question->nr_inodes; i++)
+		if (question->inodes[i] == inode)
+			return (int64_t)i;
+	return -ENOENT;
+}
+
+static int64_t search_process(const struct question *question, uint32_t pid)
+{
+	struct maps maps;
+	struct maps_entry entry;
+	int64_t found = -ENOENT;
+
+	if (maps_open(&maps, (int32_t)pid) < 0)
+		return -ENOENT;
+	while (found == -ENOENT && maps_next(&maps, &entry)) {
+		if (clock_now_ns() > question->end_ns)
+			found = -ETIMEDOUT;
+		else if (entry.executable && entry.id.inode)
+			found = find_inode(question, entry.id.inode);
+	}
+	maps_close(&maps);
+	return found;
+}
+
+int64_t file_users_find(const uint64_t *inodes, size_t nr_inodes, const uint32_t *pids,
+			size_t nr_pids, uint64_t limit_ns)
+{
+	const struct question question = {inodes, nr_inodes, pids, nr_pids,
+					  clock_now_ns() + limit_ns};
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	int64_t found = -ENOENT;
+
+	if (!processes)
+		return -ETIMEDOUT;
+	while (found == -ENOENT && (entry = readdir(processes))) {
+		uint32_t pid = (uint32_t)strtoul(entry->d_name, NULL, 10);
+
+		if (isdigit((unsigned char)entry->d_name[0]) && !is_known(&question, pid))
+			found = search_process(&question, pid);
+	}
+	(void)closedir(processes);
+	return found;
 }

@@ -1,7 +1,16 @@
-/* Answers from /proc and /sys; see process_info.h. */
+/*
+ * Answers from /proc and /sys, each read anew at each call.
+ *
+ * For the status of a process two files are read, since neither has everything: the start time is
+ * only in stat, the users only in status. If the process ends between the two, the second is not
+ * there; so the result is of one process, unless its number was given away again within that moment.
+ */
 #include "proc/process_info.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +19,17 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
+
+FILE *process_open_file(int32_t pid, const char *what)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, what);
+	return fopen(path, "re");
+}
+
+/* --- ourselves and the machine ---------------------------------------------------------------- */
 
 #define INITIAL_PIDNS 0xeffffffcU /* the kernel's fixed number for it */
 
@@ -35,12 +55,10 @@ bool process_proc_is_ours(void)
 
 int64_t process_of_thread(int32_t tid)
 {
-	cleanup_file FILE *file = NULL;
-	char path[64], line[256];
+	cleanup_file FILE *file = process_open_file(tid, "status");
+	char line[256];
 	int32_t pid;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	file = fopen(path, "re");
 	while (file && fgets(line, sizeof(line), file))
 		if (sscanf(line, "Tgid: %d", &pid) == 1)
 			return pid;
@@ -63,27 +81,8 @@ static bool read_idle_state(uint32_t cpu, unsigned state, const char *what, uint
 	return true;
 }
 
-/* The time in all idle states, which the kernel keeps in microseconds; false without cpuidle. */
-static bool read_cpuidle(uint32_t cpu, struct cpu_absence *ret)
-{
-	uint64_t us, nr, idle_us = 0, nr_idle = 0;
-	unsigned state;
-
-	for (state = 0;
-	     read_idle_state(cpu, state, "time", &us) && read_idle_state(cpu, state, "usage", &nr);
-	     state++) {
-		idle_us += us;
-		nr_idle += nr;
-	}
-	if (!state)
-		return false;
-	ret->idle_ns = idle_us * NS_PER_US;
-	ret->nr_idle = nr_idle;
-	return true;
-}
-
 /* What /proc/stat has of the CPU, in ticks of 10 ms; iowait is idle time too. */
-static void read_stat(uint32_t cpu, struct cpu_absence *ret)
+static void read_cpu_stat(uint32_t cpu, struct cpu_absence *ret)
 {
 	cleanup_file FILE *file = fopen("/proc/stat", "re");
 	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -105,8 +104,21 @@ static void read_stat(uint32_t cpu, struct cpu_absence *ret)
 
 void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret)
 {
-	read_stat(cpu, ret);
-	(void)read_cpuidle(cpu, ret);
+	uint64_t us, nr, idle_us = 0, nr_idle = 0;
+	unsigned state;
+
+	read_cpu_stat(cpu, ret);
+	/* cpuidle, where there is one, is more precise: microseconds in each idle state. */
+	for (state = 0;
+	     read_idle_state(cpu, state, "time", &us) && read_idle_state(cpu, state, "usage", &nr);
+	     state++) {
+		idle_us += us;
+		nr_idle += nr;
+	}
+	if (!state)
+		return;
+	ret->idle_ns = idle_us * NS_PER_US;
+	ret->nr_idle = nr_idle;
 }
 
 uint64_t process_sysctl(const char *path, uint64_t fallback)
@@ -120,18 +132,6 @@ uint64_t process_sysctl(const char *path, uint64_t fallback)
 	return file && fscanf(file, "%llu", &number) == 1 ? number : fallback;
 }
 
-uint64_t process_memory_available(void)
-{
-	cleanup_file FILE *file = fopen("/proc/meminfo", "re");
-	unsigned long long kib;
-	char line[256];
-
-	while (file && fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-			return (uint64_t)kib << 10;
-	return UINT64_MAX;
-}
-
 uint64_t process_own_address_space(void)
 {
 	cleanup_file FILE *file = fopen("/proc/self/statm", "re");
@@ -140,6 +140,19 @@ uint64_t process_own_address_space(void)
 	return file && fscanf(file, "%llu", &pages) == 1
 		       ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE)
 		       : 0;
+}
+
+bool process_own_fd_path(int fd, char path[PATH_MAX])
+{
+	char link[40];
+	ssize_t nr;
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	nr = readlink(link, path, PATH_MAX - 1);
+	if (nr <= 0 || path[0] != '/')
+		return false;
+	path[nr] = '\0';
+	return true;
 }
 
 uint64_t process_own_fd_memory(int fd)
@@ -154,4 +167,112 @@ uint64_t process_own_fd_memory(int fd)
 		if (sscanf(line, "memlock: %llu", &bytes) == 1)
 			return bytes;
 	return 0;
+}
+
+/* --- the status of a process ------------------------------------------------------------------ */
+
+#define STAT_BYTES 1024
+
+/* pid (comm) state … start …: comm may hold anything, also blanks and brackets. */
+static bool read_stat(int32_t pid, struct process_status *ret)
+{
+	cleanup_file FILE *file = process_open_file(pid, "stat");
+	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
+	char text[STAT_BYTES];
+	const char *from, *end;
+	uint64_t ticks;
+
+	if (!file)
+		return false;
+	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+	from = strchr(text, '(');
+	end = strrchr(text, ')');
+	if (!from || !end ||
+	    sscanf(end + 1,
+		   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%" SCNu64,
+		   &ret->state, &ticks) != 2)
+		return false;
+	(void)snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(end - from) - 1, from + 1);
+	ret->start_boot_ns = ticks * tick_ns;
+	return true;
+}
+
+/* NSpid: one number for each pid namespace, from that of /proc to the innermost. */
+static void parse_pids(const char *text, struct process_status *ret)
+{
+	int length, nr;
+	int32_t pid;
+
+	for (nr = 0; sscanf(text, "%d%n", &pid, &length) == 1; nr++) {
+		ret->inner_pid = pid;
+		text += length;
+	}
+	ret->is_nested = nr > 1;
+}
+
+static bool read_status(int32_t pid, struct process_status *ret)
+{
+	cleanup_file FILE *file = process_open_file(pid, "status");
+	char line[512];
+	bool has_uid = false, has_gid = false;
+
+	ret->inner_pid = pid; /* kernels without pid namespaces */
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, "NSpid:", 6))
+			parse_pids(line + 6, ret);
+		if (sscanf(line, "Uid: %u %u %u %u", &ret->uids[0], &ret->uids[1], &ret->uids[2],
+			   &ret->uids[3]) == PROCESS_NR_UIDS) {
+			ret->uid = ret->uids[1];
+			has_uid = true;
+		}
+		has_gid |= sscanf(line, "Gid: %*u %u", &ret->gid) == 1;
+		(void)sscanf(line, "SigCgt: %" SCNx64, &ret->caught);
+	}
+	return has_uid && has_gid;
+}
+
+int process_status_read(int32_t pid, struct process_status *ret)
+{
+	struct process_status status = {0};
+
+	if (!read_stat(pid, &status) || !read_status(pid, &status))
+		return -ESRCH;
+	*ret = status;
+	return 0;
+}
+
+/* --- the program of a process ----------------------------------------------------------------- */
+
+#define DELETED " (deleted)"
+
+/*
+ * /proc/PID/exe leads to the file itself, even if its path has another meaning now. A program is
+ * always a regular file, so that opening it cannot block and has no side effects.
+ */
+static int no_program(int32_t pid)
+{
+	int err = -errno;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d", pid);
+	return err == -ENOENT && access(path, F_OK) < 0 ? -ESRCH : err;
+}
+
+int program_file_open(int32_t pid, char **ret_path)
+{
+	cleanup_fd int fd = -1;
+	char link[64], path[PATH_MAX];
+	ssize_t nr;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	nr = readlink(link, path, sizeof(path) - 1);
+	if (nr >= 0)
+		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return no_program(pid);
+	if (text_ends_with(path, (size_t)nr, DELETED))
+		nr -= (ssize_t)strlen(DELETED);
+	*ret_path = strndup(path, (size_t)nr);
+	return *ret_path ? take_fd(&fd) : -ENOMEM;
 }

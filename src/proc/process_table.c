@@ -13,14 +13,22 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "proc/maps.h"
+#include "proc/mappings.h"
 
 /* Late records and the remaining threads of an exited leader may still need its mappings. */
 #define KEEP_EXITED_NS (2 * NS_PER_SEC)
 
+/*
+ * Reading maps takes as long as a process wants, up to MAPS_MAX_BYTES, and it can make the kernel lose
+ * events. If that was long, they are read again when so many times as long has passed.
+ */
+#define LONG_SNAPSHOT_NS (10 * NS_PER_MS)
+#define SNAPSHOT_REST	 32
+
 struct process {
 	int32_t pid;
-	bool replayed; /* its mappings come from replayed events */
+	bool replayed;	 /* its mappings come from replayed events */
+	bool is_refused; /* it is not for us to read its mappings */
 	struct mappings *mappings;
 	struct mappings *snapshot;
 	uint64_t snapshot_began_ns; /* when reading it began … */
@@ -32,8 +40,11 @@ struct process {
 
 struct process_table {
 	struct file_table *files;
-	struct u64_map by_pid; /* → struct process * */
-	uint64_t distrust_ns;  /* events were lost before this */
+	struct u64_map by_pid;	/* → struct process * */
+	uint64_t distrust_ns;	/* events were lost before this */
+	size_t nr_new_mappings; /* added or copied since all were counted */
+	uint64_t nr_forgotten;
+	size_t nr_refused;
 };
 
 struct process_table *process_table_new(struct file_table *files)
@@ -76,6 +87,12 @@ void process_table_free(struct process_table *table)
 	free(table);
 }
 
+static void start_anew(struct process_table *table)
+{
+	table->nr_forgotten += table->by_pid.nr;
+	forget_all(table);
+}
+
 static struct process *find(const struct process_table *table, int32_t pid)
 {
 	const uint64_t *value = u64_map_find(&table->by_pid, (uint32_t)pid);
@@ -91,7 +108,7 @@ static struct process *find_or_add(struct process_table *table, int32_t pid)
 	if (process)
 		return process;
 	if (table->by_pid.nr >= PROCESS_TABLE_MAX)
-		forget_all(table);
+		start_anew(table);
 	process = calloc(1, sizeof(*process));
 	if (!process)
 		return NULL;
@@ -103,7 +120,7 @@ static struct process *find_or_add(struct process_table *table, int32_t pid)
 	return process;
 }
 
-/* Names that the kernel gives to memory which has an inode, but is no file that was put there. */
+/* Names that the kernel gives to memory that has an inode but is no file in a file system. */
 static bool is_nameless(const char *path)
 {
 	return !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/SYSV", 5) ||
@@ -159,7 +176,12 @@ static int read_maps(struct process_table *table, struct process *process,
 		if (err == -ENOSPC)
 			err = 0;
 	}
+	table->nr_forgotten += maps.is_cut;
 	maps_close(&maps);
+	if (err == -EACCES && !process->is_refused) {
+		process->is_refused = true;
+		table->nr_refused++;
+	}
 	return err == -ENOMEM ? err : 0; /* gone is no failure: it just leaves nothing */
 }
 
@@ -168,6 +190,66 @@ static void set_mappings(struct process *process, struct mappings *mappings)
 	mappings_unref(process->mappings);
 	process->mappings = mappings;
 }
+
+static void drop_snapshot(struct process *process)
+{
+	mappings_unref(process->snapshot);
+	process->snapshot = NULL;
+	process->snapshot_ns = 0;
+}
+
+/* --- how many mappings there are ------------------------------------------------------------- */
+
+/* Shared mappings count once in total. */
+static size_t share_of(const struct mappings *mappings)
+{
+	return mappings ? mappings_nr(mappings) / mappings_refs(mappings) : 0;
+}
+
+static size_t count_mappings(const struct process_table *table)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0, nr = 0;
+
+	while ((slot = u64_map_next(&table->by_pid, &position)))
+		nr += share_of(process_of(slot)->mappings) + share_of(process_of(slot)->snapshot);
+	return nr;
+}
+
+/* The processes are treated as new afterwards: their mappings are read from /proc again. */
+static void forget_large(struct process_table *table)
+{
+	const struct u64_map_slot *slot;
+	size_t position = 0;
+
+	while ((slot = u64_map_next(&table->by_pid, &position))) {
+		struct process *process = process_of(slot);
+
+		if (mappings_nr(process->mappings) <= PROCESS_TABLE_LARGE &&
+		    mappings_nr(process->snapshot) <= PROCESS_TABLE_LARGE)
+			continue;
+		set_mappings(process, NULL);
+		drop_snapshot(process);
+		process->replayed = false;
+		table->nr_forgotten++;
+	}
+}
+
+/* Mappings were added or copied. Processes, or what is known of them, may be gone afterwards. */
+static void limit_mappings(struct process_table *table, size_t nr_new)
+{
+	table->nr_new_mappings += nr_new;
+	if (table->nr_new_mappings < PROCESS_TABLE_MAX_MAPPINGS / 4)
+		return;
+	table->nr_new_mappings = 0;
+	if (count_mappings(table) <= PROCESS_TABLE_MAX_MAPPINGS)
+		return;
+	forget_large(table);
+	if (count_mappings(table) > PROCESS_TABLE_MAX_MAPPINGS / 2)
+		start_anew(table);
+}
+
+/* --- snapshots ------------------------------------------------------------------------------- */
 
 static int take_snapshot(struct process_table *table, struct process *process)
 {
@@ -186,12 +268,22 @@ static int take_snapshot(struct process_table *table, struct process *process)
 	process->snapshot_began_ns = began_ns;
 	process->snapshot_ns = clock_now_ns();
 	process->snapshot_since = process->program_since;
+	limit_mappings(table, mappings_nr(mappings)); /* the last thing: it may free the process */
 	return 0;
+}
+
+static bool is_resting(const struct process *process)
+{
+	uint64_t took_ns = process->snapshot_ns - process->snapshot_began_ns;
+
+	return process->snapshot_ns && took_ns > LONG_SNAPSHOT_NS &&
+	       clock_now_ns() - process->snapshot_ns < took_ns * SNAPSHOT_REST;
 }
 
 static bool needs_snapshot(const struct process_table *table, const struct process *process)
 {
-	return !process->replayed && process->snapshot_ns <= table->distrust_ns;
+	return !process->replayed && process->snapshot_ns <= table->distrust_ns &&
+	       !is_resting(process);
 }
 
 int process_table_meet(struct process_table *table, int32_t pid)
@@ -275,13 +367,6 @@ static struct mappings *current(const struct process *process, uint64_t time_ns)
 	return NULL;
 }
 
-static void drop_snapshot(struct process *process)
-{
-	mappings_unref(process->snapshot);
-	process->snapshot = NULL;
-	process->snapshot_ns = 0;
-}
-
 /* Whether maps that were read after a loss know better than an event from before it. */
 static bool maps_know_better(const struct process_table *table, const struct process *process,
 			     const struct process_event *event)
@@ -329,6 +414,7 @@ static int replay_exec(struct process_table *table, const struct process_event *
 static int replay_map(struct process_table *table, const struct process_event *event)
 {
 	struct process *process = find(table, event->pid);
+	bool is_shared;
 	int err;
 
 	/* Of a process that was there before us and has not been met, nothing is kept. */
@@ -339,7 +425,10 @@ static int replay_map(struct process_table *table, const struct process_event *e
 			return 0; /* the snapshot knows already, and may know better */
 		process->mappings = mappings_ref(process->snapshot);
 	}
+	is_shared = mappings_refs(process->mappings) > 1;
 	err = mappings_add(&process->mappings, &event->mapping);
+	if (err == 0)
+		limit_mappings(table, is_shared ? mappings_nr(process->mappings) : 1);
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -408,6 +497,16 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 		process_free(process);
 		position--; /* removal may have moved another one here */
 	}
+}
+
+uint64_t process_table_nr_forgotten(const struct process_table *table)
+{
+	return table->nr_forgotten;
+}
+
+size_t process_table_nr_refused(const struct process_table *table)
+{
+	return table->nr_refused;
 }
 
 size_t process_table_nr(const struct process_table *table)

@@ -39,6 +39,15 @@ struct process_event {
 /* Past so many processes at once the table starts anew, with snapshots. */
 #define PROCESS_TABLE_MAX 262144
 
+/*
+ * Mappings of all processes together, 32 bytes each. A process need not have them any more, since
+ * nobody tells of munmap(), and a child that adds one to what it inherited needs a copy of all. Past
+ * this the processes with more than PROCESS_TABLE_LARGE are forgotten and snapshotted when they are
+ * next met; the table starts anew if that is not enough.
+ */
+#define PROCESS_TABLE_MAX_MAPPINGS (4u << 20)
+#define PROCESS_TABLE_LARGE	   4096
+
 struct process_table;
 
 /* NULL when out of memory. The file table must outlive it. */
@@ -66,5 +75,11 @@ void process_table_distrust(struct process_table *table);
 void process_table_purge(struct process_table *table, uint64_t now_ns);
 
 size_t process_table_nr(const struct process_table *table);
+
+/* How many processes were forgotten because there was too much to keep. */
+uint64_t process_table_nr_forgotten(const struct process_table *table);
+
+/* Processes so far whose mappings we were not permitted to read; only what events tell is known. */
+size_t process_table_nr_refused(const struct process_table *table);
 
 #endif

@@ -4,18 +4,24 @@
  */
 #include "proc/root_table.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/nsfs.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "proc/file_open.h"
+#include "proc/process_info.h"
 
 struct root {
 	dev_t device;
 	ino_t inode;
 	ino_t mount_namespace;
+	uid_t uid;
 	int fd;
 };
 
@@ -24,20 +30,62 @@ struct root_table {
 	size_t nr; /* the first one is ours */
 };
 
-/* What a process (by number, or "self") sees as its root. */
-static bool look(const char *process, struct root *ret)
+/* --- who is root there ----------------------------------------------------------------------- */
+
+/* The user that a process' own user namespace has for its user 0. */
+static uid_t mapped_root(int32_t pid)
+{
+	cleanup_file FILE *file = process_open_file(pid, "uid_map");
+	unsigned inner, outer, nr;
+
+	while (file && fscanf(file, "%u %u %u", &inner, &outer, &nr) == 3)
+		if (inner == 0 && nr)
+			return outer;
+	return (uid_t)-1;
+}
+
+static bool is_namespace(const struct stat *owner, const char *process)
+{
+	struct stat its;
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%s/ns/user", process);
+	return stat(path, &its) == 0 && its.st_dev == owner->st_dev && its.st_ino == owner->st_ino;
+}
+
+uid_t root_uid_of(int32_t pid)
+{
+	cleanup_fd int mounts = -1, owner_fd = -1;
+	struct stat owner;
+	char path[64], process[16];
+
+	(void)snprintf(process, sizeof(process), "%d", pid);
+	(void)snprintf(path, sizeof(path), "/proc/%d/ns/mnt", pid);
+	mounts = open(path, O_RDONLY | O_CLOEXEC);
+	owner_fd = mounts < 0 ? -1 : ioctl(mounts, NS_GET_USERNS);
+	if (owner_fd < 0 || fstat(owner_fd, &owner) < 0)
+		return (uid_t)-1;
+	if (is_namespace(&owner, "self"))
+		return 0;
+	return is_namespace(&owner, process) ? mapped_root(pid) : (uid_t)-1;
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+/* What a process (by number, or "self") sees as its root: 0, -ENOENT or -EACCES. */
+static int look(const char *process, struct root *ret)
 {
 	struct stat root, mounts;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%s/root", process);
 	if (stat(path, &root) < 0)
-		return false;
+		return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
 	(void)snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
 	if (stat(path, &mounts) < 0)
-		return false;
-	*ret = (struct root){root.st_dev, root.st_ino, mounts.st_ino, -1};
-	return true;
+		return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
+	*ret = (struct root){root.st_dev, root.st_ino, mounts.st_ino, 0, -1};
+	return 0;
 }
 
 struct root_table *root_table_new(void)
@@ -46,7 +94,7 @@ struct root_table *root_table_new(void)
 
 	if (!table)
 		return NULL;
-	if (!look("self", &table->roots[0]))
+	if (look("self", &table->roots[0]) < 0)
 		table->roots[0].fd = -1;
 	table->nr = 1;
 	return table;
@@ -80,28 +128,36 @@ static int open_root(int32_t pid, const struct root *root)
 	return take_fd(&fd);
 }
 
-uint32_t root_table_add(struct root_table *table, int32_t pid)
+int root_table_add(struct root_table *table, int32_t pid)
 {
 	struct root root;
 	char text[32];
-	uint32_t i;
+	int err;
+	size_t i;
 
 	(void)snprintf(text, sizeof(text), "%d", pid);
-	if (!look(text, &root))
-		return ROOT_OURS;
+	err = pid > 0 ? look(text, &root) : -ENOENT;
+	if (err < 0)
+		return err;
 	for (i = 0; i < table->nr; i++)
 		if (same_root(&table->roots[i], &root))
-			return i;
+			return (int)i;
 	if (table->nr == ROOT_TABLE_MAX)
-		return ROOT_OURS;
+		return -ENOSPC;
+	root.uid = root_uid_of(pid);
 	root.fd = open_root(pid, &root);
 	if (root.fd < 0)
-		return ROOT_OURS;
+		return -ENOENT;
 	table->roots[table->nr] = root;
-	return (uint32_t)table->nr++;
+	return (int)table->nr++;
 }
 
-int root_table_fd(const struct root_table *table, uint32_t number)
+int root_table_fd(const struct root_table *table, int number)
 {
 	return table->roots[number].fd;
+}
+
+uid_t root_table_uid(const struct root_table *table, int number)
+{
+	return table->roots[number].uid;
 }

@@ -7,8 +7,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-/* Number 0 is our own root, and stands for those that can't be told or are too many. */
+/* Number 0 is our own root. */
 #define ROOT_OURS      0
 #define ROOT_TABLE_MAX 256
 
@@ -17,10 +18,23 @@ struct root_table;
 struct root_table *root_table_new(void); /* NULL when out of memory */
 void root_table_free(struct root_table *table);
 
-/* The number of the root that pid has now. */
-uint32_t root_table_add(struct root_table *table, int32_t pid);
+/*
+ * The number of the root that pid has now; -ENOENT: it is gone, -EACCES: it is not for us to look
+ * at, -ENOSPC: past ROOT_TABLE_MAX. None of these is our own root.
+ */
+int root_table_add(struct root_table *table, int32_t pid);
 
 /* A handle (O_PATH) that stays the table's; -1 for our own root. */
-int root_table_fd(const struct root_table *table, uint32_t number);
+int root_table_fd(const struct root_table *table, int number);
+
+/* The user who is root there, as root_uid_of() its process. */
+uid_t root_table_uid(const struct root_table *table, int number);
+
+/*
+ * The user that is root of the user namespace which a process' mount namespace belongs to, as we
+ * call it: 0 where that is our own user namespace, -1 if it can't be told. Nobody else can have
+ * arranged what the process sees as its files.
+ */
+uid_t root_uid_of(int32_t pid);
 
 #endif

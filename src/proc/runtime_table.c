@@ -24,7 +24,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "proc/file_open.h"
-#include "proc/process_status.h"
+#include "proc/process_info.h"
+#include "proc/root_table.h"
 
 #define MAX_PATTERNS 4
 
@@ -139,11 +140,20 @@ static bool can_be(uint64_t start_time_ns, uint64_t start_boot_ns)
 				  start_boot_ns <= start_time_ns + asleep_ns + tick_ns);
 }
 
+static void add_users(struct file_owners *users, const struct process_status *status)
+{
+	size_t i;
+
+	for (i = 0; i < PROCESS_NR_UIDS; i++)
+		file_owners_add(users, status->uids[i]);
+}
+
 /* Leaves the process as it is if it is gone. */
 static void look_at_process(struct runtime_process *process)
 {
 	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
 	cleanup_fd int root_fd = pidfd < 0 ? -1 : file_open_root(process->pid);
+	bool of_root = root_fd >= 0 && root_uid_of(process->pid) == 0;
 	struct process_status status;
 
 	if (pidfd < 0 || process_status_read(process->pid, &status) < 0 || is_gone(pidfd) ||
@@ -153,6 +163,8 @@ static void look_at_process(struct runtime_process *process)
 	process->inner_pid = status.inner_pid;
 	process->uid = status.uid;
 	process->gid = status.gid;
+	add_users(&process->users, &status);
+	process->has_mounts_of_root = of_root;
 	process->root_fd = take_fd(&root_fd);
 	process->pidfd = take_fd(&pidfd);
 }
@@ -162,7 +174,7 @@ static bool holds_descriptors(const struct runtime_process *process)
 	return process->pidfd >= 0;
 }
 
-/* One more may hold descriptors: if that is too many, those that have ended are robbed. */
+/* If too many processes hold descriptors, those of processes that have ended are closed. */
 static void limit_holders(struct runtime_table *table, struct runtime_process *newest)
 {
 	size_t i;
@@ -208,26 +220,18 @@ static size_t find_row(const char *name, size_t last)
 	return last;
 }
 
-/* NUMBER of jit-NUMBER.dump, as perf wants it called; -1 if it is none. */
-static int32_t jitdump_pid(const char *name)
+/*
+ * A jitdump is called jit-NUMBER.dump, as perf wants it. A process that was forked off has its parent's dump mapped too, and then makes its own: that one
+ * is wanted, but the other is better than none.
+ */
+static void take_jitdump(struct runtime_process *process, const char *name, uint32_t file)
 {
 	int length = 0;
 	int32_t pid;
 
 	if (sscanf(name, "jit-%d.dump%n", &pid, &length) != 1 || !length || name[length] || pid < 0)
-		return -1;
-	return pid;
-}
-
-/*
- * A process that was forked off has its parent's dump mapped too, and then makes its own: that one
- * is wanted, but the other is better than none.
- */
-static void take_jitdump(struct runtime_process *process, const char *name, uint32_t file)
-{
-	int32_t pid = jitdump_pid(name);
-
-	if (pid >= 0 && (process->jitdump < 0 || pid == process->inner_pid))
+		return;
+	if (process->jitdump < 0 || pid == process->inner_pid)
 		process->jitdump = file;
 }
 
@@ -256,7 +260,7 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 		process->runtime = &rows[row].runtime;
 }
 
-/* Whether there may be more to learn of it than was to be seen the last time. */
+/* True if the mappings may show more than they did the last time. */
 static bool has_news(const struct item *item, const struct mappings *mappings)
 {
 	return (!item->process.runtime || item->process.jitdump < 0) && mappings &&
@@ -277,20 +281,16 @@ static int64_t add_new(struct runtime_table *table, uint64_t key, const struct i
 	return (int64_t)table->nr++;
 }
 
-static bool has_same_root(const struct runtime_process *a, const struct runtime_process *b)
-{
-	struct stat root_a, root_b;
-
-	return fstat(a->root_fd, &root_a) == 0 && fstat(b->root_fd, &root_b) == 0 &&
-	       root_a.st_dev == root_b.st_dev && root_a.st_ino == root_b.st_ino;
-}
-
 /* Whether two programs call their maps the same; by pid if too little is known of one. */
 static bool share_map(const struct runtime_process *a, const struct runtime_process *b)
 {
-	if (a->inner_pid && b->inner_pid && a->root_fd >= 0 && b->root_fd >= 0)
-		return a->inner_pid == b->inner_pid && has_same_root(a, b);
-	return a->pid == b->pid;
+	struct stat root_a, root_b;
+
+	if (!a->inner_pid || !b->inner_pid || a->root_fd < 0 || b->root_fd < 0)
+		return a->pid == b->pid;
+	return a->inner_pid == b->inner_pid && fstat(a->root_fd, &root_a) == 0 &&
+	       fstat(b->root_fd, &root_b) == 0 && root_a.st_dev == root_b.st_dev &&
+	       root_a.st_ino == root_b.st_ino;
 }
 
 static bool is_before(const struct runtime_process *a, const struct runtime_process *b)
@@ -364,29 +364,52 @@ static bool is_as_new(int fd, const struct runtime_process *process)
 }
 
 /*
- * Below our own root, since its own can't be found any more. A container's process has no map
- * there.
+ * Users whose files may be the process': those that it had when it was first seen, and those that
+ * it has now; of one that was never seen, ours. A daemon that has changed its user before that has
+ * been root, and so has who names the code of others' processes for them (perf-map-agent): root's
+ * files count where no other user can have put one there.
  */
-static int open_map_of_gone(const struct runtime_process *process, const char *path)
+static void owners_of(const struct runtime_process *process, struct file_owners *ret)
 {
-	uid_t owner = process->uid == (uid_t)-1 ? geteuid() : process->uid;
+	bool is_known = process->uid != (uid_t)-1;
+	struct process_status now;
 
-	if (process->inner_pid && process->inner_pid != process->pid)
-		return -ENOENT;
-	return file_open_owned(-1, path, owner);
+	*ret = process->users;
+	file_owners_add(ret, process->uid);
+	if (process->pidfd >= 0 && process_status_read(process->pid, &now) == 0 &&
+	    !is_gone(process->pidfd))
+		add_users(ret, &now);
+	if (!is_known)
+		file_owners_add(ret, geteuid());
+	if (!is_known || process->has_mounts_of_root)
+		file_owners_add(ret, 0);
+}
+
+bool runtime_process_owns(const struct runtime_process *process, int fd)
+{
+	struct file_owners owners;
+
+	owners_of(process, &owners);
+	return file_is_owned(fd, &owners);
+}
+
+/* Below our own root where its own can't be found any more; a container's map is not there. */
+static bool may_be_here(const struct runtime_process *process)
+{
+	return process->root_fd >= 0 || !process->inner_pid || process->inner_pid == process->pid;
 }
 
 int runtime_process_open_map(const struct runtime_process *process)
 {
 	int32_t pid = process->inner_pid ? process->inner_pid : process->pid;
-	cleanup_fd int fd = -1;
-	char path[64];
+	struct file_owners owners;
+	cleanup_fd int fd = -ENOENT;
+	char name[64];
 
-	(void)snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	if (process->root_fd >= 0)
-		fd = file_open_owned(process->root_fd, path, process->uid);
-	else
-		fd = open_map_of_gone(process, path);
+	(void)snprintf(name, sizeof(name), "perf-%d.map", pid);
+	owners_of(process, &owners);
+	if (may_be_here(process))
+		fd = file_open_written(process->root_fd, "/tmp", name, &owners);
 	if (fd >= 0 && !is_as_new(fd, process))
 		return -ENOENT; /* left behind by an earlier process of that number */
 	return fd >= 0 || fd == -ENOENT ? take_fd(&fd) : -EACCES;

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "proc/file_open.h"
 #include "proc/file_table.h"
 #include "proc/mappings.h"
 
@@ -35,8 +36,11 @@ struct runtime_process {
 	int32_t pid, inner_pid; /* inner: in its innermost pid namespace; 0: it was gone */
 	uint64_t start_time_ns, exec_id;
 	char comm[16];
-	uid_t uid; /* its effective user, who may write its map, besides root; -1: it was gone */
+	uid_t uid; /* effective; -1: it was gone */
 	gid_t gid;
+	struct file_owners users; /* all that it was when it was first seen */
+	/* root alone, as we call it, can have mounted what it sees (proc/root_table). */
+	bool has_mounts_of_root;
 	int root_fd; /* a bare handle of its root, for looking below it; -1: gone, or none left */
 	int pidfd;   /* -1: the same */
 	const struct runtime *runtime; /* NULL: none that we know */
@@ -63,11 +67,16 @@ size_t runtime_table_nr(const struct runtime_table *table);
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
 
 /*
- * Opens the process' perf map for reading: below its own root, a regular file, of its own user or
- * of root, no link, no older than the process. A descriptor, or -ENOENT, or -EACCES for one that is
- * not to be trusted. Of a process that was gone before it was looked at, the map is taken that lies
- * below our own root, if it is ours or root's.
+ * Opens the process' perf map for reading: a regular file in the folder that is /tmp for the
+ * process, neither a link nor mounted there, no older than the process, of a user that the process
+ * is, or was when it was first seen. root's counts too where root alone has made the process'
+ * mounts: a daemon that has changed its user has written it before. A descriptor, or -ENOENT, or
+ * -EACCES for one that is not to be trusted. Of a process that was gone before it was looked at,
+ * the map is taken that lies below our own root, if it is ours or root's.
  */
 int runtime_process_open_map(const struct runtime_process *process);
+
+/* Whether a file that it has mapped, its jitdump, is to be trusted by the same rule. */
+bool runtime_process_owns(const struct runtime_process *process, int fd);
 
 #endif

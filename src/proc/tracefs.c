@@ -77,40 +77,30 @@ int tracefs_open(struct error *error)
 	return fd < 0 ? no_tracefs(fd, error) : fd;
 }
 
-/* These files tell no size, so they are read until they end. 0 or -errno. */
-static int read_all(int fd, char **bytes, size_t *nr)
-{
-	size_t capacity = 0;
-	ssize_t got;
-
-	do {
-		if (*nr > FILE_MAX_BYTES)
-			return -EFBIG;
-		if (array_reserve(bytes, &capacity, *nr + READ_BYTES + 1, 1) < 0)
-			return -ENOMEM;
-		got = TEMP_FAILURE_RETRY(read(fd, *bytes + *nr, READ_BYTES));
-		if (got < 0)
-			return -errno;
-		*nr += (size_t)got;
-	} while (got);
-	(*bytes)[*nr] = '\0';
-	return 0;
-}
-
 char *tracefs_read(int tracefs_fd, const char *path, size_t *ret_bytes)
 {
 	cleanup_fd int fd = openat(tracefs_fd, path, O_RDONLY | O_CLOEXEC);
 	cleanup_free char *bytes = NULL;
-	size_t nr = 0;
-	int err;
+	size_t nr = 0, capacity = 0;
+	ssize_t got;
 
 	if (fd < 0)
 		return NULL;
-	err = read_all(fd, &bytes, &nr);
-	if (err < 0) {
-		errno = -err;
-		return NULL;
-	}
+	do { /* these files have no size: they are read until they end */
+		if (nr > FILE_MAX_BYTES) {
+			errno = EFBIG;
+			return NULL;
+		}
+		if (array_reserve(&bytes, &capacity, nr + READ_BYTES + 1, 1) < 0) {
+			errno = ENOMEM;
+			return NULL;
+		}
+		got = TEMP_FAILURE_RETRY(read(fd, bytes + nr, READ_BYTES));
+		if (got < 0)
+			return NULL;
+		nr += (size_t)got;
+	} while (got);
+	bytes[nr] = '\0';
 	if (ret_bytes)
 		*ret_bytes = nr;
 	return take_pointer(&bytes);

@@ -24,6 +24,7 @@
 
 #include "base/clock.h"
 #include "base/isolated.h"
+#include "base/read_budget.h"
 #include "proc/process_info.h"
 #include "sym/line_messages.h"
 
@@ -128,7 +129,7 @@ static void find_folder(const struct source_lines_place *place, char folder[PATH
 /* A part of what the host can spare comes on top of what the child has from us at its begin. */
 static uint64_t choose_memory(void)
 {
-	uint64_t spare = process_memory_available() / MEMORY_SHARE;
+	uint64_t spare = read_budget_spare_memory() / MEMORY_SHARE;
 	uint64_t most = MEMORY_BYTES;
 
 	if (HAS_SHADOW)

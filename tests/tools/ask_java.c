@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/java_attach.h"
-#include "proc/maps.h"
+#include "proc/mappings.h"
 
 #define MAX_OPEN 64
 
@@ -49,7 +49,7 @@ static int ask(const struct runtime_process *process, uint64_t timeout_ns)
 	struct error error = {0};
 	struct stat st;
 
-	if (java_attach_write_map(process, timeout_ns, &error) < 0) {
+	if (java_attach_write_map(process, timeout_ns, -1, &error) < 0) {
 		printf("1: %s%s%s\n", error.text, *error.hint ? "; " : "", error.hint);
 		return 1;
 	}

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "proc/maps.h"
+#include "proc/mappings.h"
 #include "unit/drain_fixture.h"
 
 #define LATE UINT64_MAX /* a time after everything */

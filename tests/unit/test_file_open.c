@@ -115,6 +115,81 @@ TEST(file_open_below_follows_no_link_of_proc)
 }
 
 /* Opening a fifo would hang, opening a device may do anything. */
+/* To stat() some of them are regular files. */
+TEST(file_open_below_opens_no_files_of_the_kernel)
+{
+	need_openat2();
+	CHECK_EQ(file_open_below(-1, "/proc/version"), -EACCES);
+	CHECK_EQ(file_open_below(-1, "/sys/kernel/mm/transparent_hugepage/enabled"), -EACCES);
+}
+
+static int open_owned(int root_fd, const char *path, uid_t owner)
+{
+	struct file_owners owners = {0};
+	int fd;
+
+	file_owners_add(&owners, owner);
+	fd = file_open_owned(root_fd, path, &owners);
+	if (fd >= 0)
+		(void)close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+TEST(file_open_owned_knows_whose_it_is)
+{
+	struct root root = make_root();
+
+	CHECK_EQ(symlinkat("/lib/code", root.fd, "link"), 0);
+	CHECK_EQ(open_owned(root.fd, "/lib/code", geteuid()), 0);
+	CHECK_EQ(open_owned(root.fd, "/link", geteuid()), 0);
+	CHECK_EQ(open_owned(root.fd, "/lib/code", geteuid() + 1), -EACCES);
+	CHECK_EQ(open_owned(root.fd, "/link", geteuid() + 1), -EACCES);
+	CHECK_EQ(open_owned(root.fd, "/lib", geteuid()), -EACCES);
+	CHECK_EQ(open_owned(root.fd, "/none", geteuid()), -ENOENT);
+	if (geteuid() == 0) {
+		CHECK_EQ(fchownat(root.fd, "link", 65534, 65534, AT_SYMLINK_NOFOLLOW), 0);
+		CHECK_EQ(open_owned(root.fd, "/link", 0), -EACCES);
+		CHECK_EQ(fchownat(root.fd, "lib/code", 65534, 65534, 0), 0);
+		CHECK_EQ(open_owned(root.fd, "/link", 65534), 0);
+	}
+	CHECK_EQ(unlinkat(root.fd, "link", 0), 0);
+	drop_root(&root);
+}
+
+TEST(file_is_of_root_alone)
+{
+	struct root root = make_root();
+	cleanup_fd int fd = openat(root.fd, "lib/code", O_RDONLY | O_CLOEXEC);
+	cleanup_fd int outside = open(root.outside, O_RDONLY | O_CLOEXEC);
+	char path[128];
+
+	(void)snprintf(path, sizeof(path), "%s", in_folder("lib/code"));
+	CHECK(file_is_of_root(fd, path));
+	CHECK(!file_is_of_root(outside, path));
+	CHECK(!file_is_of_root(fd, "/lib/code")); /* as it is called in a root of its own */
+	CHECK(!file_is_of_root(fd, path + 1));
+	CHECK(!file_is_of_root(fd, ""));
+	CHECK_EQ(fchmod(fd, 0664), 0);
+	CHECK(!file_is_of_root(fd, path));
+	CHECK_EQ(fchmod(fd, 0644), 0);
+	CHECK_EQ(chmod(in_folder("lib"), 0777), 0);
+	CHECK(!file_is_of_root(fd, path));
+	CHECK_EQ(chmod(in_folder("lib"), 0755), 0);
+	CHECK_EQ(symlinkat("lib", root.fd, "link"), 0);
+	(void)snprintf(path, sizeof(path), "%s", in_folder("link/code"));
+	CHECK(!file_is_of_root(fd, path));
+	CHECK_EQ(unlinkat(root.fd, "link", 0), 0);
+	if (geteuid() == 0) {
+		(void)snprintf(path, sizeof(path), "%s", in_folder("lib/code"));
+		CHECK_EQ(fchownat(root.fd, "lib", 65534, 65534, 0), 0);
+		CHECK(!file_is_of_root(fd, path));
+		CHECK_EQ(fchownat(root.fd, "lib", 0, 0, 0), 0);
+		CHECK_EQ(fchown(fd, 65534, 65534), 0);
+		CHECK(!file_is_of_root(fd, path));
+	}
+	drop_root(&root);
+}
+
 TEST(file_open_below_opens_regular_files_only)
 {
 	struct root root = make_root();

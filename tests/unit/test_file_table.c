@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "proc/file_open.h"
 #include "proc/file_table.h"
-#include "proc/maps.h"
+#include "proc/mappings.h"
 #include "unit/folder.h"
 
 #define NO_PID 2000000000
@@ -491,5 +491,35 @@ TEST(file_table_without_memory)
 		CHECK_EQ(file_table_nr(table), number == 0);
 	} while (number < 0);
 	CHECK(nth > 2);
+	file_table_free(table);
+}
+
+TEST(file_table_cuts_paths_past_their_limit)
+{
+	struct file_table *table = file_table_new(10);
+	size_t bytes = 0, nr_long = FILE_PATHS_MAX_BYTES / 4000, i;
+	struct file_id id = {250, 1, 1, 0};
+	char path[4001];
+
+	memset(path, 'x', sizeof(path) - 1);
+	path[0] = '/';
+	path[sizeof(path) - 1] = '\0';
+	for (i = 0; i < 2 * nr_long; i++) {
+		id.inode++;
+		CHECK_EQ(file_table_add(table, &id, path, NO_PID, 0, 4096), i);
+		bytes += strlen(file_table_get(table, (uint32_t)i)->path);
+	}
+	CHECK_STR(file_table_get(table, 0)->path, path);
+	CHECK(bytes <= FILE_PATHS_MAX_BYTES + nr_long * (FILE_PATH_TAIL + strlen("…")));
+	CHECK_EQ(file_table_nr_cut(table), nr_long);
+	/* The name stays; short paths stay whole. */
+	strcpy(path + 4000 - strlen("/libc.so"), "/libc.so");
+	id.inode++;
+	i = (size_t)file_table_add(table, &id, path, NO_PID, 0, 4096);
+	CHECK(!strncmp(file_table_get(table, (uint32_t)i)->path, "…x", strlen("…x")));
+	CHECK_STR(strrchr(file_table_get(table, (uint32_t)i)->path, '/'), "/libc.so");
+	id.inode++;
+	i = (size_t)file_table_add(table, &id, "/usr/lib/libc.so", NO_PID, 0, 4096);
+	CHECK_STR(file_table_get(table, (uint32_t)i)->path, "/usr/lib/libc.so");
 	file_table_free(table);
 }

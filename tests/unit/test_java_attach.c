@@ -220,7 +220,7 @@ static void stop(struct jvm *jvm)
 static int ask(const struct jvm *jvm, uint64_t timeout_ns, struct error *error)
 {
 	*error = (struct error){0};
-	return java_attach_write_map(&jvm->process, timeout_ns, error);
+	return java_attach_write_map(&jvm->process, timeout_ns, -1, error);
 }
 
 static void check_words(const struct error *error, int code, const char *words)
@@ -520,7 +520,7 @@ static void check_forbidden(const char *argument, const char *variable, int expe
 	CHECK_EQ(read(closed[0], &byte, 1), 0); /* it is the shell by now */
 	(void)close(closed[0]);
 	process.pidfd = (int)syscall(SYS_pidfd_open, process.pid, 0);
-	CHECK_EQ(java_attach_write_map(&process, PLENTY_NS, &error), expected);
+	CHECK_EQ(java_attach_write_map(&process, PLENTY_NS, -1, &error), expected);
 	CHECK(!!strstr(error.text, "-XX:+DisableAttachMechanism") == (expected == -EPERM));
 	CHECK_EQ(waitpid(process.pid, NULL, WNOHANG), 0);
 	CHECK_EQ(kill(process.pid, SIGKILL), 0);

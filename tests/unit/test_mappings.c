@@ -1,10 +1,25 @@
-/* proc/mappings: against a model that keeps every page by itself. */
-#include "unit/test.h"
+/*
+ * proc/mappings: against a model that keeps every page by itself; lines of /proc/PID/maps, and our
+ * own process' as the kernel prints them; users of this test's own copy of a program, run by children.
+ */
+#include "proc/mappings.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "proc/mappings.h"
+#include "base/clock.h"
+#include "unit/folder.h"
+#include "unit/test.h"
 
 static struct mapping mapping_of(uint64_t start, uint64_t end, uint32_t file)
 {
@@ -114,12 +129,12 @@ struct sharer {
 	struct page pages[NR_PAGES];
 };
 
-static uint64_t state = 42;
+static uint64_t model_random = 42;
 
 static uint64_t random_below(uint64_t limit)
 {
-	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-	return (state >> 33) % limit;
+	model_random = model_random * 6364136223846793005ULL + 1442695040888963407ULL;
+	return (model_random >> 33) % limit;
 }
 
 static void check_sharer(const struct sharer *sharer)
@@ -234,4 +249,284 @@ TEST(mappings_without_memory)
 	CHECK_EQ(mappings_nr(child), 3);
 	mappings_unref(parent);
 	mappings_unref(child);
+}
+
+/* --- /proc/PID/maps --------------------------------------------------------------------------- */
+
+static bool parse(const char *text, struct maps_entry *entry)
+{
+	static char line[512];
+
+	(void)snprintf(line, sizeof(line), "%s", text);
+	return maps_parse_line(line, entry);
+}
+
+TEST(maps_line_of_a_file)
+{
+	struct maps_entry entry;
+
+	CHECK(parse("7f5a1c000000-7f5a1c022000 r-xp 00026000 103:0a 123456789      "
+		    "            /usr/lib/libc.so.6",
+		    &entry));
+	CHECK_EQ(entry.start, 0x7f5a1c000000);
+	CHECK_EQ(entry.end, 0x7f5a1c022000);
+	CHECK_EQ(entry.offset, 0x26000);
+	CHECK(entry.executable);
+	CHECK_EQ(entry.id.major, 0x103);
+	CHECK_EQ(entry.id.minor, 0xa);
+	CHECK_EQ(entry.id.inode, 123456789);
+	CHECK_EQ(entry.id.generation, 0);
+	CHECK_STR(entry.path, "/usr/lib/libc.so.6");
+}
+
+TEST(maps_lines_of_other_memory)
+{
+	struct maps_entry entry;
+
+	CHECK(parse("00400000-00401000 rw-p 00000000 00:00 0 ", &entry));
+	CHECK(!entry.executable);
+	CHECK_EQ(entry.id.inode, 0);
+	CHECK_STR(entry.path, "");
+	CHECK(parse("00400000-00401000 rwxp 00000000 00:00 0", &entry));
+	CHECK(entry.executable);
+	CHECK_STR(entry.path, "");
+	CHECK(parse("7ffd1000-7ffd2000 r-xp 00000000 00:00 0     [vdso]", &entry));
+	CHECK_STR(entry.path, "[vdso]");
+	CHECK(parse(
+		"1000-2000 --xs fffffffffffff000 00:01 18446744073709551615 /dev/zero (deleted)",
+		&entry));
+	CHECK_EQ(entry.offset, 0xfffffffffffff000);
+	CHECK_EQ(entry.id.inode, UINT64_MAX);
+	CHECK_STR(entry.path, "/dev/zero (deleted)");
+	CHECK(parse("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0   [vsyscall]",
+		    &entry));
+	CHECK_EQ(entry.start, 0xffffffffff600000);
+}
+
+TEST(maps_refuses_what_is_no_line)
+{
+	static const char *const wrong[] = {
+		"",
+		"hello",
+		"1000",
+		"1000-",
+		"1000-2000",
+		"1000-2000 ",
+		"1000-2000 r-xp",
+		"1000-2000 r-xp0 00:00 0",
+		"1000-2000 r-xp 0 00 00 0",
+		"1000-2000 r-xp 0 00:00",
+		"1000-2000 r-xp 0 00:00 ",
+		"1000-2000 r-xp 0 00:00 12x",
+		"2000-1000 r-xp 0 00:00 0",
+		"1000-1000 r-xp 0 00:00 0",
+		"10000000000000000-20000000000000000 r-xp 0 00:00 0",
+		"1000 2000 r-xp 0 00:00 0",
+	};
+	struct maps_entry entry;
+	size_t i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		if (parse(wrong[i], &entry)) {
+			fprintf(stderr, "  accepted: '%s'\n", wrong[i]);
+			CHECK(false);
+		}
+}
+
+/* Every truncation against a guard page: sound, or refused, and never read past. */
+TEST(maps_truncated_lines)
+{
+	static const char line[] =
+		"7f5a1c000000-7f5a1c022000 r-xp 00026000 08:01 1234   /usr/lib/x";
+	size_t nr;
+
+	for (nr = 0; nr < sizeof(line); nr++) {
+		char cut[sizeof(line)] = "";
+		struct maps_entry entry;
+		char *guarded;
+		bool has_inode = nr > strlen("7f5a1c000000-7f5a1c022000 r-xp 00026000 08:01 ");
+
+		memcpy(cut, line, nr);
+		guarded = test_guarded(cut, nr + 1);
+		CHECK_EQ(maps_parse_line(guarded, &entry), has_inode);
+		CHECK(!has_inode || strlen(entry.path) < sizeof(line));
+	}
+}
+
+/* Characters replaced at random: whatever is accepted lies within the line. */
+TEST(maps_damaged_lines)
+{
+	static const char line[] =
+		"7f5a1c000000-7f5a1c022000 r-xp 00026000 08:01 1234   /usr/lib/x";
+	static const char instead[] = "-: 0fxX/\n\t+z";
+	char *guarded = test_guarded(line, sizeof(line));
+	uint32_t state = 1;
+	int round;
+
+	for (round = 0; round < 20000; round++) {
+		struct maps_entry entry;
+		int k;
+
+		memcpy(guarded, line, sizeof(line));
+		for (k = 0; k < 1 + round % 3; k++) {
+			state = state * 1664525 + 1013904223;
+			guarded[(state >> 8) % (sizeof(line) - 1)] =
+				instead[(state >> 24) % sizeof(instead)];
+		}
+		if (!maps_parse_line(guarded, &entry))
+			continue;
+		CHECK(entry.start < entry.end);
+		CHECK(entry.path >= guarded && entry.path < guarded + sizeof(line));
+	}
+}
+
+/* Of the link's end: tools that this runs under don't all show us the file itself. */
+static void stat_ourselves(struct stat *st)
+{
+	char path[4096] = "";
+
+	CHECK(readlink("/proc/self/exe", path, sizeof(path) - 1) > 0);
+	CHECK_EQ(stat(path, st), 0);
+}
+
+/* Where this function lies, and the vdso, are known from elsewhere. */
+TEST(maps_of_our_own_process)
+{
+	uint64_t here = (uint64_t)(uintptr_t)&maps_parse_line;
+	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+	uint64_t last_end = 0;
+	bool found = false, found_vdso = false;
+	struct maps_entry entry;
+	struct maps maps;
+	struct stat st;
+
+	stat_ourselves(&st);
+	CHECK_EQ(maps_open(&maps, getpid()), 0);
+	while (maps_next(&maps, &entry)) {
+		CHECK(entry.start >= last_end);
+		last_end = entry.end;
+		if (entry.start == vdso) {
+			CHECK_STR(entry.path, "[vdso]");
+			CHECK(entry.executable);
+			found_vdso = true;
+		}
+		if (here < entry.start || here >= entry.end)
+			continue;
+		CHECK(entry.executable);
+		CHECK_EQ(entry.id.inode, st.st_ino);
+		CHECK_EQ(entry.id.major, major(st.st_dev));
+		CHECK_EQ(entry.id.minor, minor(st.st_dev));
+		CHECK(strstr(entry.path, "test_mappings") != NULL);
+		found = true;
+	}
+	CHECK(found);
+	CHECK(found_vdso || !vdso);
+	maps_close(&maps);
+	maps_close(&maps);
+}
+
+TEST(maps_of_nobody)
+{
+	struct maps maps;
+
+	CHECK_EQ(maps_open(&maps, 2000000000), -ENOENT);
+	maps_close(&maps);
+}
+
+/* --- users of files --------------------------------------------------------------------------- */
+
+#define LIMIT_NS (10 * NS_PER_SEC)
+
+/* A file that nobody else has. */
+static uint64_t make_code(const char *path, int *ret_fd)
+{
+	struct stat st;
+
+	make_file(path, "code");
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	CHECK(*ret_fd >= 0 && fstat(*ret_fd, &st) == 0);
+	return st.st_ino;
+}
+
+/* A child that has mapped it so, when this returns. */
+static pid_t start_user(int fd, int protection)
+{
+	int ready[2];
+	char byte;
+	pid_t pid;
+
+	CHECK_EQ(pipe(ready), 0);
+	pid = fork();
+	if (!pid) {
+		if (mmap(NULL, 4, protection, MAP_PRIVATE, fd, 0) != MAP_FAILED)
+			(void)!write(ready[1], "", 1);
+		(void)pause();
+		_exit(0);
+	}
+	(void)close(ready[1]);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	(void)close(ready[0]);
+	return pid;
+}
+
+static void end_user(pid_t pid)
+{
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+}
+
+TEST(file_users_others_are_found)
+{
+	uint64_t inodes[2] = {0};
+	uint32_t pids[2] = {1};
+	int fds[2];
+	pid_t user;
+
+	enter_folder();
+	inodes[0] = make_code(in_folder("a"), &fds[0]);
+	inodes[1] = make_code(in_folder("b"), &fds[1]);
+	CHECK_EQ(file_users_find(inodes, 2, NULL, 0, LIMIT_NS), -ENOENT);
+	user = start_user(fds[1], PROT_READ | PROT_EXEC);
+	CHECK_EQ(file_users_find(inodes, 2, NULL, 0, LIMIT_NS), 1);
+	CHECK_EQ(file_users_find(inodes, 1, NULL, 0, LIMIT_NS), -ENOENT);
+	pids[1] = (uint32_t)user;
+	CHECK_EQ(file_users_find(inodes, 2, pids, 2, LIMIT_NS), -ENOENT);
+	end_user(user);
+	leave_folder();
+}
+
+TEST(file_users_we_are_none)
+{
+	int fd;
+	uint64_t inode;
+
+	enter_folder();
+	inode = make_code(in_folder("a"), &fd);
+	CHECK(mmap(NULL, 4, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED);
+	CHECK_EQ(file_users_find(&inode, 1, NULL, 0, LIMIT_NS), -ENOENT);
+	leave_folder();
+}
+
+/* To read a file is not to run it. */
+TEST(file_users_readers_are_none)
+{
+	int fd;
+	uint64_t inode;
+	pid_t reader;
+
+	enter_folder();
+	inode = make_code(in_folder("a"), &fd);
+	reader = start_user(fd, PROT_READ);
+	CHECK_EQ(file_users_find(&inode, 1, NULL, 0, LIMIT_NS), -ENOENT);
+	end_user(reader);
+	leave_folder();
+}
+
+TEST(file_users_keep_to_their_time)
+{
+	uint64_t inode = UINT64_MAX;
+	pid_t user = start_user(open("/proc/self/exe", O_RDONLY | O_CLOEXEC), PROT_READ);
+
+	CHECK_EQ(file_users_find(&inode, 1, NULL, 0, 0), -ETIMEDOUT);
+	end_user(user);
 }

@@ -1,6 +1,7 @@
 /* proc/root_table: our own root, and those of children that have another one. */
 #include "proc/root_table.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -90,9 +91,9 @@ TEST(root_table_knows_our_own)
 	child = start(change_nothing);
 	CHECK_EQ(root_table_add(table, child.pid), ROOT_OURS);
 	end(&child);
-	CHECK_EQ(root_table_add(table, NO_PID), ROOT_OURS);
-	CHECK_EQ(root_table_add(table, 0), ROOT_OURS);
-	CHECK_EQ(root_table_add(table, -1), ROOT_OURS);
+	CHECK_EQ(root_table_add(table, NO_PID), -ENOENT);
+	CHECK_EQ(root_table_add(table, 0), -ENOENT);
+	CHECK_EQ(root_table_add(table, -1), -ENOENT);
 	root_table_free(table);
 	root_table_free(NULL);
 	leave_folder();
@@ -107,7 +108,7 @@ TEST(root_table_tells_roots_apart)
 {
 	struct root_table *table;
 	struct child child, twin, other;
-	uint32_t number, second;
+	int number, second;
 
 	enter_folder();
 	make_file(in_folder("here"), "");
@@ -127,7 +128,7 @@ TEST(root_table_tells_roots_apart)
 	end(&child);
 	end(&twin);
 	end(&other);
-	CHECK_EQ(root_table_add(table, child.pid), ROOT_OURS);
+	CHECK_EQ(root_table_add(table, child.pid), -ENOENT);
 	/* What lies there can be looked for after its processes are gone. */
 	CHECK(is_in(root_table_fd(table, number), "here"));
 	CHECK(is_in(root_table_fd(table, second), "inside"));
@@ -140,7 +141,7 @@ TEST(root_table_tells_mount_namespaces_apart)
 {
 	struct root_table *table;
 	struct child child, other;
-	uint32_t number;
+	int number;
 
 	enter_folder();
 	child = start(change_mounts);
@@ -161,7 +162,7 @@ TEST(root_table_has_a_limit)
 {
 	struct root_table *table;
 	struct child children[ROOT_TABLE_MAX + 3];
-	uint32_t i;
+	int i;
 
 	enter_folder();
 	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
@@ -169,10 +170,53 @@ TEST(root_table_has_a_limit)
 	table = root_table_new();
 	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
 		CHECK_EQ(root_table_add(table, children[i].pid),
-			 i + 1 < ROOT_TABLE_MAX ? i + 1 : ROOT_OURS);
+			 i + 1 < ROOT_TABLE_MAX ? i + 1 : -ENOSPC);
 	CHECK_EQ(root_table_add(table, children[7].pid), 8);
 	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
 		end(&children[i]);
+	root_table_free(table);
+	leave_folder();
+}
+
+static int become_root_of_namespace(void)
+{
+	FILE *map;
+
+	if (setuid(65534) < 0 || prctl(PR_SET_DUMPABLE, 1) < 0 ||
+	    unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
+		return -1;
+	map = fopen("/proc/self/uid_map", "w");
+	return map && fputs("0 65534 1", map) >= 0 && fclose(map) == 0 ? 0 : -1;
+}
+
+/* The same mounts as ours, but another user namespace: only who made the mounts counts. */
+static int leave_users(void)
+{
+	return unshare(CLONE_NEWUSER);
+}
+
+TEST(root_table_knows_who_is_root)
+{
+	struct root_table *table;
+	struct child ours, mounts, user, users;
+
+	enter_folder();
+	ours = start(change_nothing);
+	mounts = start(change_mounts);
+	user = start(become_root_of_namespace);
+	users = start(leave_users);
+	CHECK_EQ(root_uid_of(ours.pid), 0);
+	CHECK_EQ(root_uid_of(mounts.pid), 0);
+	CHECK_EQ(root_uid_of(user.pid), 65534);
+	CHECK_EQ(root_uid_of(users.pid), 0);
+	CHECK_EQ(root_uid_of(NO_PID), (uid_t)-1);
+	table = root_table_new();
+	CHECK_EQ(root_table_uid(table, root_table_add(table, ours.pid)), 0);
+	CHECK_EQ(root_table_uid(table, root_table_add(table, user.pid)), 65534);
+	end(&ours);
+	end(&mounts);
+	end(&user);
+	end(&users);
 	root_table_free(table);
 	leave_folder();
 }

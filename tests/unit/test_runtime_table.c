@@ -1,5 +1,5 @@
 /*
- * proc/runtime_table and proc/process_status: this process and children of it, looked at, and the
+ * proc/runtime_table and proc/process_info: this process and children of it, looked at, and the
  * traps that somebody could set in a perf map's place.
  */
 #include "unit/test.h"
@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "proc/process_status.h"
+#include "proc/process_info.h"
 #include "proc/runtime_table.h"
 
 #define NO_PID 2000000000
@@ -479,12 +479,19 @@ TEST(runtime_process_map_must_be_its_own)
 	}
 	make_file(map, 0644);
 	process.uid = NOBODY;
-	check_opens(&process); /* root's */
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES); /* root's */
+	process.has_mounts_of_root = true;
+	check_opens(&process);
+	process.has_mounts_of_root = false;
+	file_owners_add(&process.users, 0); /* as which it was seen first */
+	check_opens(&process);
+	process.users.nr = 0;
 	CHECK_EQ(chown(map, NOBODY, NOBODY), 0);
 	check_opens(&process);
 	CHECK_EQ(chown(map, NOBODY + 1, NOBODY), 0);
 	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
 	process.uid = 0;
+	process.has_mounts_of_root = true;
 	CHECK_EQ(chown(map, NOBODY, NOBODY), 0);
 	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
 	remove_root(&process);

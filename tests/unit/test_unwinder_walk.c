@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "proc/maps.h"
+#include "proc/mappings.h"
 #include "proc/process_table.h"
 #include "unit/test.h"
 #include "unit/unwinder_fixture.h"

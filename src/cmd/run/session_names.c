@@ -111,7 +111,7 @@ static void ask_jvm(struct session_names *names, uint32_t number)
 	uint64_t begin_ns = clock_now_ns();
 	struct error error = {0};
 	int err = java_attach_write_map(runtime_table_get(session_runtimes(names->session), number),
-					JVM_NS, &error);
+					JVM_NS, -1, &error);
 
 	if (err == 0 || (err == -ESRCH && jvm->state == JVM_ANSWERED)) {
 		jvm->state = err == 0 ? JVM_ANSWERED : JVM_ENDED;

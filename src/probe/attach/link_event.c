@@ -25,7 +25,7 @@
 #include "probe/attach/event_text.h"
 #include "probe/attach/hard_places.h"
 #include "probe/attach/link_refusal.h"
-#include "proc/process_status.h"
+#include "proc/process_info.h"
 #include "proc/tracefs.h"
 
 /* Of an x86 kernel with CET, and of arm64's with BTI: a function's first instruction, which a kprobe

@@ -19,7 +19,6 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "proc/file_open.h"
-#include "proc/program_file.h"
 
 #define FOLDERS_MAX    128
 #define CONF_MAX_BYTES 65536 /* of a file */

@@ -22,9 +22,8 @@
 #include "probe/find/library_name.h"
 #include "probe/find/program_code.h"
 #include "proc/file_open.h"
-#include "proc/maps.h"
-#include "proc/process_status.h"
-#include "proc/program_file.h"
+#include "proc/mappings.h"
+#include "proc/process_info.h"
 
 #define FILES_MAX    64 /* that one name may mean */
 #define VERSIONS_MAX 64 /* of one library in one folder */
