@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "profile/profile.h"
-#include "profile/profile_values.h"
 
 struct common_value {
 	char *type, *unit;

@@ -23,7 +23,7 @@
 #include "cmd/diff_options.h"
 #include "cmd/outputs.h"
 #include "profile/merge.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 #define NAME_BYTES 32
 

@@ -15,7 +15,7 @@
 #include "cmd/foreign_input.h"
 #include "format/text/columns.h"
 #include "profile/merge.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 static int take_format(void *context, const char *value, struct error *error)
 {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "bpf/wire.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 struct slicing {
 	uint64_t slice_ns;   /* 0: slices are not told apart */

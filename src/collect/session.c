@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "collect/session_state.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 #define POLL_NS	     (100 * NS_PER_MS)
 #define BUSY_POLL_NS (10 * NS_PER_MS) /* while the ring fills quickly */

@@ -1,48 +1,302 @@
-/* Numbers are mapped by merge_map.c; a sample costs one look at each of its frames, and one search. */
+/*
+ * Adding the samples of another profile.
+ *
+ * The other profile's numbers of strings, modules, frames and labels are mapped to our own when a
+ * sample first needs them; after that, a sample costs one look at each of its frames, and one
+ * search. Files are found by name and build id, frames by file, address and lines.
+ */
 #include "profile/merge.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "profile/merge_map.h"
-#include "profile/profile_values.h"
+#include "base/hash.h"
+#include "profile/profile.h"
 
-#define LEFT_OUT -1
+#define LEFT_OUT INT_MIN
 
 struct merge {
 	struct profile *into;
 	const struct profile *from;
-	struct merge_map map;
-	int values[PROFILE_MAX_VALUES]; /* the own number of each of theirs, or LEFT_OUT */
+	uint32_t *strings;		   /* by their number: ours + 1; 0: not needed yet */
+	uint32_t *modules, *frames, *sets; /* likewise */
+	size_t nr_sets;			   /* that sets has room for */
+	struct number_index files;	   /* our modules, by name and code */
+	uint32_t next_file;		   /* number that no file of ours has */
+	struct code_line *lines;	   /* of the frame being mapped */
+	size_t cap_lines;
+	int values[PROFILE_MAX_VALUES]; /* our number of each of their values, or LEFT_OUT */
 	uint32_t *path;			/* of the sample being added */
 	size_t cap_path;
 };
 
-/* --- samples ---------------------------------------------------------------------------------- */
+/* --- strings and modules ---------------------------------------------------------------------- */
 
-static int add_values(struct merge *merge, uint32_t theirs, uint32_t ours)
+static int64_t map_string(struct merge *merge, uint32_t string)
 {
-	size_t nr = profile_nr_values(merge->from), i;
-	int result = 0;
+	int64_t number;
 
-	for (i = 0; i < nr && !result; i++) {
-		uint64_t amount = profile_value(merge->from, theirs, i);
-
-		if (amount && merge->values[i] != LEFT_OUT)
-			result = profile_add_value(merge->into, ours, (size_t)merge->values[i],
-						   amount);
-	}
-	return result;
+	if (!string)
+		return 0;
+	if (merge->strings[string])
+		return merge->strings[string] - 1;
+	number = profile_add_string(merge->into, profile_string(merge->from, string));
+	if (number >= 0)
+		merge->strings[string] = (uint32_t)number + 1;
+	return number;
 }
+
+static int map_strings(struct merge *merge, uint32_t *first, uint32_t *second)
+{
+	int64_t one = map_string(merge, *first), other = map_string(merge, *second);
+
+	if (one < 0 || other < 0)
+		return -ENOMEM;
+	*first = (uint32_t)one;
+	*second = (uint32_t)other;
+	return 0;
+}
+
+static bool same_code(const struct module_code *a, const struct module_code *b)
+{
+	size_t i;
+
+	if (!a || !b)
+		return a == b;
+	for (i = 0; i < a->nr_segments && i < b->nr_segments; i++)
+		if (a->segments[i].offset != b->segments[i].offset ||
+		    a->segments[i].vaddr != b->segments[i].vaddr ||
+		    a->segments[i].bytes != b->segments[i].bytes)
+			return false;
+	return a->build_id_bytes == b->build_id_bytes && a->nr_segments == b->nr_segments &&
+	       a->is_gone == b->is_gone && a->is_unread == b->is_unread &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
+}
+
+static uint64_t hash_of_module(const struct profile *profile, uint32_t number)
+{
+	const struct module *module = profile_module(profile, number);
+	const char *name = profile_string(profile, module->name);
+	const struct module_code *code = profile_code(profile, number);
+	uint64_t hash = hash_add(module->kind, hash_key(name, strlen(name)));
+
+	return code ? hash_add(hash, hash_key(code->build_id, code->build_id_bytes)) : hash;
+}
+
+/* Files are numbered by each profile for itself, so numbers say nothing here. */
+static int64_t find_module(const struct merge *merge, uint32_t number, uint64_t hash)
+{
+	const struct module *wanted = profile_module(merge->from, number);
+	const char *name = profile_string(merge->from, wanted->name);
+	size_t probe = 0;
+	uint32_t known;
+
+	while (number_index_next(&merge->files, hash, &probe, &known)) {
+		const struct module *module = profile_module(merge->into, known);
+
+		if (module->kind == wanted->kind &&
+		    !strcmp(profile_string(merge->into, module->name), name) &&
+		    same_code(profile_code(merge->into, known), profile_code(merge->from, number)))
+			return known;
+	}
+	return -ENOENT;
+}
+
+static int64_t add_module(struct merge *merge, uint32_t number, uint64_t hash)
+{
+	struct module module = *profile_module(merge->from, number);
+	const struct module_code *code = profile_code(merge->from, number);
+	int64_t name = map_string(merge, module.name);
+	int64_t added;
+
+	if (name < 0)
+		return name;
+	module.name = (uint32_t)name;
+	module.file = merge->next_file++;
+	added = profile_add_module(merge->into, &module);
+	if (added < 0 || number_index_reserve(&merge->files) < 0 ||
+	    (code && profile_set_code(merge->into, (uint32_t)added, code) < 0))
+		return -ENOMEM;
+	number_index_add(&merge->files, hash, (uint32_t)added);
+	return added;
+}
+
+static int64_t map_module(struct merge *merge, uint32_t number)
+{
+	uint64_t hash;
+	int64_t module;
+
+	if (number <= MODULE_NR_KERNEL)
+		return number;
+	if (merge->modules[number])
+		return merge->modules[number] - 1;
+	hash = hash_of_module(merge->from, number);
+	module = find_module(merge, number, hash);
+	if (module < 0)
+		module = add_module(merge, number, hash);
+	if (module >= 0)
+		merge->modules[number] = (uint32_t)module + 1;
+	return module;
+}
+
+static int index_modules(struct merge *merge)
+{
+	size_t nr = profile_nr_modules(merge->into);
+	uint32_t i;
+
+	merge->next_file = 1;
+	for (i = MODULE_NR_KERNEL + 1; i < nr; i++) {
+		uint32_t file = profile_module(merge->into, i)->file;
+
+		if (number_index_reserve(&merge->files) < 0)
+			return -ENOMEM;
+		number_index_add(&merge->files, hash_of_module(merge->into, i), i);
+		if (file >= merge->next_file)
+			merge->next_file = file + 1;
+	}
+	return 0;
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/* The frame's lines in the own profile's strings; a name without lines is one. 0 or -ENOMEM. */
+static int map_lines(struct merge *merge, const struct frame *frame, size_t *ret_nr)
+{
+	const struct code_line alone = {.function = frame->function};
+	const struct code_line *lines =
+		frame->nr_lines ? profile_lines(merge->from, frame) : &alone;
+	size_t nr = frame->nr_lines ? frame->nr_lines : frame->function != 0;
+	size_t i;
+
+	if (array_reserve(&merge->lines, &merge->cap_lines, nr + 1, sizeof(*lines)) < 0)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		merge->lines[i] = lines[i];
+		if (map_strings(merge, &merge->lines[i].function, &merge->lines[i].file) < 0)
+			return -ENOMEM;
+	}
+	*ret_nr = nr;
+	return 0;
+}
+
+/* Our frame at this address if it has the same names; a frame without a name gets theirs. -ENOENT. */
+static int64_t agree(struct merge *merge, uint32_t number, const struct frame *theirs, size_t nr)
+{
+	const struct frame *frame = profile_frame(merge->into, number);
+	uint32_t function = nr ? merge->lines[nr - 1].function : 0;
+
+	if (!frame->function && !frame->nr_lines) {
+		profile_set_name(merge->into, number, function);
+		if (theirs->nr_lines &&
+		    profile_set_lines(merge->into, number, merge->lines, nr) < 0)
+			return -ENOMEM;
+		return number;
+	}
+	if (frame->function == function && frame->nr_lines == theirs->nr_lines &&
+	    (!frame->nr_lines ||
+	     !memcmp(profile_lines(merge->into, frame), merge->lines, nr * sizeof(*merge->lines))))
+		return number;
+	return -ENOENT;
+}
+
+/* JIT-compiled code may be other code at the same address in the other profile. */
+static int64_t add_frame(struct merge *merge, const struct frame *frame)
+{
+	int64_t module = map_module(merge, frame->module);
+	int64_t number;
+	size_t nr;
+
+	if (module < 0 || map_lines(merge, frame, &nr) < 0)
+		return -ENOMEM;
+	if (frame->address < PROFILE_NOWHERE) {
+		number = profile_add_frame(merge->into, frame->kind, (uint32_t)module,
+					   frame->address);
+		if (number >= 0)
+			number = agree(merge, (uint32_t)number, frame, nr);
+		if (number != -ENOENT)
+			return number;
+	}
+	return profile_add_named_frame(merge->into, frame->kind, (uint32_t)module, merge->lines,
+				       nr);
+}
+
+static int64_t map_frame(struct merge *merge, uint32_t frame)
+{
+	int64_t ours;
+
+	if (merge->frames[frame])
+		return merge->frames[frame] - 1;
+	ours = add_frame(merge, profile_frame(merge->from, frame));
+	if (ours >= 0)
+		merge->frames[frame] = (uint32_t)ours + 1;
+	return ours;
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+static int64_t add_set(struct merge *merge, uint32_t set)
+{
+	struct set_label labels[LABEL_SET_MAX];
+	size_t nr = profile_label_set(merge->from, set, labels);
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		int64_t unit = map_string(merge, labels[i].unit);
+
+		if (unit < 0 || map_strings(merge, &labels[i].key, &labels[i].text) < 0)
+			return -ENOMEM;
+		labels[i].unit = (uint32_t)unit;
+	}
+	return profile_add_label_set(merge->into, labels, nr);
+}
+
+static int64_t map_set(struct merge *merge, uint32_t set)
+{
+	size_t nr_before = merge->nr_sets;
+	int64_t number;
+
+	if (!set)
+		return 0;
+	if (array_reserve(&merge->sets, &merge->nr_sets, (size_t)set + 1, sizeof(*merge->sets)) < 0)
+		return -ENOMEM;
+	memset(merge->sets + nr_before, 0, (merge->nr_sets - nr_before) * sizeof(*merge->sets));
+	if (!merge->sets[set]) {
+		number = add_set(merge, set);
+		if (number < 0)
+			return number;
+		merge->sets[set] = (uint32_t)number;
+	}
+	return merge->sets[set];
+}
+
+static int map_labels(struct merge *merge, struct sample_labels *labels)
+{
+	int64_t set = map_set(merge, labels->set), slice = 0;
+
+	if (labels->slice) {
+		struct time_slice theirs = profile_slice(merge->from, labels->slice);
+
+		slice = profile_add_slice(merge->into, &theirs);
+	}
+	if (set < 0 || slice < 0)
+		return set < 0 ? (int)set : (int)slice;
+	labels->set = (uint32_t)set;
+	labels->slice = (uint32_t)slice;
+	return map_strings(merge, &labels->comm, &labels->cgroup);
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static int add_sample(struct merge *merge, uint32_t number)
 {
 	const struct sample *sample = profile_sample(merge->from, number);
 	const uint32_t *frames = profile_sample_frames(merge->from, sample);
 	struct sample_labels labels = sample->labels;
-	int result = merge_map_labels(&merge->map, &labels);
+	int result = map_labels(merge, &labels);
 	int64_t added;
 	size_t i;
 
@@ -52,7 +306,7 @@ static int add_sample(struct merge *merge, uint32_t number)
 			  sizeof(*merge->path)) < 0)
 		return -ENOMEM;
 	for (i = 0; i < sample->nr_frames; i++) {
-		int64_t frame = merge_map_frame(&merge->map, frames[i]);
+		int64_t frame = map_frame(merge, frames[i]);
 
 		if (frame < 0)
 			return (int)frame;
@@ -60,45 +314,41 @@ static int add_sample(struct merge *merge, uint32_t number)
 	}
 	added = profile_add_sample(merge->into, &labels, merge->path, sample->nr_frames,
 				   sample->nr_kernel_frames, 0);
-	return added < 0 ? (int)added : add_values(merge, number, (uint32_t)added);
+	if (added < 0)
+		return (int)added;
+	for (i = 0; i < profile_nr_values(merge->from) && !result; i++) {
+		uint64_t amount = profile_value(merge->from, number, i);
+
+		if (amount && merge->values[i] != LEFT_OUT)
+			result = profile_add_value(merge->into, (uint32_t)added,
+						   (size_t)merge->values[i], amount);
+	}
+	return result;
 }
 
-/* The own value for one of theirs, found by its type; or a negative errno. */
-static int map_value(struct merge *merge, const struct profile *from, size_t number)
+/* Numbers of our values for theirs, found by their types. 0 or a negative errno. */
+static int map_values(struct merge *merge, size_t value)
 {
-	struct value_type theirs = profile_value_type(from, number);
-	struct value_type ours = profile_value_type(merge->into, 0);
-
-	if (merge_map_strings(&merge->map, &theirs.type, &theirs.unit) < 0)
-		return -ENOMEM;
-	if (theirs.type == ours.type && theirs.unit == ours.unit)
-		return 0;
-	return profile_add_value_type(merge->into, &theirs);
-}
-
-static bool has_room(const struct merge *merge, const struct profile *from, size_t theirs,
-		     size_t ours)
-{
-	return profile_value_has_room(merge->into, ours, profile_value_total(from, theirs));
-}
-
-static int map_values(struct merge *merge, const struct profile *from, size_t value)
-{
+	struct value_type counted = profile_value_type(merge->into, 0);
 	size_t i;
 
-	for (i = 0; i < profile_nr_values(from); i++) {
-		int number = value ? LEFT_OUT : map_value(merge, from, i);
+	for (i = 0; i < profile_nr_values(merge->from); i++) {
+		struct value_type theirs = profile_value_type(merge->from, i);
+		int number = value && i ? LEFT_OUT : (int)value;
 
-		if (number < 0 && !value)
+		if (!value && map_strings(merge, &theirs.type, &theirs.unit) < 0)
+			return -ENOMEM;
+		if (!value && (theirs.type != counted.type || theirs.unit != counted.unit))
+			number = profile_add_value_type(merge->into, &theirs);
+		if (number < 0 && number != LEFT_OUT)
 			return number;
-		if (!value && !has_room(merge, from, i, (size_t)number))
+		if (number != LEFT_OUT &&
+		    !profile_value_has_room(merge->into, (size_t)number,
+					    profile_value_total(merge->from, i)))
 			return -EOVERFLOW;
 		merge->values[i] = number;
 	}
-	if (!value)
-		return 0;
-	merge->values[0] = (int)value;
-	return has_room(merge, from, 0, value) ? 0 : -EOVERFLOW;
+	return 0;
 }
 
 /* --- how they were taken ---------------------------------------------------------------------- */
@@ -129,8 +379,8 @@ static int merge_origin(struct merge *merge)
 	struct profile_origin theirs = *profile_origin(merge->from);
 	size_t i;
 
-	if (merge_map_strings(&merge->map, &theirs.event, &theirs.unit) < 0 ||
-	    merge_map_strings(&merge->map, &theirs.counted.type, &theirs.counted.unit) < 0)
+	if (map_strings(merge, &theirs.event, &theirs.unit) < 0 ||
+	    map_strings(merge, &theirs.counted.type, &theirs.counted.unit) < 0)
 		return -ENOMEM;
 	if (profile_nr_samples(merge->into))
 		keep_what_is_common(&ours, &theirs);
@@ -145,22 +395,37 @@ static int merge_origin(struct merge *merge)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+static int merge_init(struct merge *merge)
+{
+	merge->strings = calloc((size_t)profile_nr_strings(merge->from) + 1, sizeof(uint32_t));
+	merge->modules = calloc(profile_nr_modules(merge->from) + 1, sizeof(uint32_t));
+	merge->frames = calloc(profile_nr_frames(merge->from) + 1, sizeof(uint32_t));
+	if (!merge->strings || !merge->modules || !merge->frames)
+		return -ENOMEM;
+	return index_modules(merge);
+}
+
 static void merge_clear(struct merge *merge)
 {
-	merge_map_clear(&merge->map);
+	free(merge->strings);
+	free(merge->modules);
+	free(merge->frames);
+	free(merge->sets);
+	number_index_clear(&merge->files);
+	free(merge->lines);
 	free(merge->path);
 }
 
 int profile_merge(struct profile *into, const struct profile *from, size_t value)
 {
 	cleanup(merge_clear) struct merge merge = {.into = into, .from = from};
-	int result = merge_map_init(&merge.map, into, from);
+	int result = merge_init(&merge);
 	uint32_t i;
 
 	if (!result)
 		result = merge_origin(&merge);
 	if (!result)
-		result = map_values(&merge, from, value);
+		result = map_values(&merge, value);
 	for (i = 0; i < profile_nr_samples(from) && !result; i++)
 		result = add_sample(&merge, i);
 	return result;

@@ -33,7 +33,7 @@ enum module_kind {
 	MODULE_KERNEL,	 /* the kernel, its modules, BPF programs */
 	MODULE_FILE,	 /* an ELF file; `file` is its number in proc/file_table */
 	MODULE_VDSO,	 /* code that the kernel maps into every process */
-	MODULE_RUN_TIME, /* executable memory without a file: code made at run time */
+	MODULE_RUN_TIME, /* executable memory without a file: JIT-compiled code */
 };
 
 struct module {
@@ -46,12 +46,13 @@ struct module {
 #define PROFILE_BUILD_ID_BYTES 32
 #define PROFILE_MAX_SEGMENTS   4
 
-/* What identifies the code of a file, also on another machine, and where it is linked to lie. */
+/* The identity of a file's code, valid on other machines too, and the addresses it is linked to. */
 struct module_code {
 	uint8_t build_id[PROFILE_BUILD_ID_BYTES];
 	uint8_t build_id_bytes; /* 0: none */
 	uint8_t nr_segments;
-	bool is_gone; /* it could not be opened: deleted, or not to be read */
+	bool is_gone;	/* it could not be opened: it was not there any more */
+	bool is_unread; /* it could not be opened for another reason: not ours to read, mostly */
 	struct module_segment {
 		uint64_t offset; /* in the file */
 		uint64_t vaddr;	 /* as linked */
@@ -79,15 +80,15 @@ struct frame {
 	enum frame_kind kind;
 };
 
-/* What tells samples apart besides their frames. Labels that were not asked for are 0. */
+/* Samples with equal frames differ in these. Labels that were not asked for are 0. */
 struct sample_labels {
 	uint32_t comm;	 /* string: the thread's name */
 	uint32_t cgroup; /* string: path below the cgroup root */
 	int32_t pid;	 /* as the user's pid namespace has it */
 	int32_t tid;
 	int32_t cpu;
-	uint32_t set;	    /* what else it is labelled with, see label_sets.h; 0: nothing */
-	uint32_t slice;	    /* when it was, see time_slices.h; 0: not told apart */
+	uint32_t set;	    /* number of a label set, see below; 0: empty */
+	uint32_t slice;	    /* number of a slice of time; 0: not told apart */
 	uint8_t user_end;   /* enum walk_end: why its last frame is the last one */
 	uint8_t kernel_end; /* likewise */
 };
@@ -179,11 +180,11 @@ int profile_set_lines(struct profile *profile, uint32_t frame, const struct code
 		      size_t nr);
 const struct code_line *profile_lines(const struct profile *profile, const struct frame *frame);
 
-/* What a module's code is; NULL if nobody has told. 0 or -ENOMEM. */
+/* A module's code; NULL if it was never set. 0 or -ENOMEM. */
 int profile_set_code(struct profile *profile, uint32_t module, const struct module_code *code);
 const struct module_code *profile_code(const struct profile *profile, uint32_t module);
 
-/* What numbers are of, and in which unit: "samples" and "count", "cpu" and "nanoseconds". */
+/* The type and unit of values: "samples" and "count", "cpu" and "nanoseconds". */
 struct value_type {
 	uint32_t type, unit; /* strings */
 };
@@ -196,16 +197,16 @@ struct profile_origin {
 	uint64_t time_ns;     /* when it began, of the day's clock; 0: not known */
 	uint64_t duration_ns; /* 0: not known */
 
-	/* What counts are of; type 0: samples; unit 0: a number of them ("hits"), else a sum. */
+	/* The type of counts, 0: samples; and their unit, 0: a number of them ("hits"), else a sum. */
 	struct value_type counted;
 };
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin);
 const struct profile_origin *profile_origin(const struct profile *profile);
-/* Whether counts are a sum of something, and no number of samples. */
+/* True if counts are sums of some amount instead of numbers of samples. */
 bool profile_is_sum(const struct profile *profile);
 
-/* What the run had to say of itself, line by line. 0 or -ENOMEM. */
+/* Comments that the run made about itself, line by line. 0 or -ENOMEM. */
 int profile_add_comment(struct profile *profile, const char *line);
 size_t profile_nr_comments(const struct profile *profile);
 const char *profile_comment(const struct profile *profile, size_t number);
@@ -221,7 +222,7 @@ const char *profile_string(const struct profile *profile, uint32_t string);
 
 size_t profile_nr_modules(const struct profile *profile);
 const struct module *profile_module(const struct profile *profile, uint32_t module);
-/* Its name without folders, for showing; code made at run time is in `[JIT]`. */
+/* Its name without folders, for showing; JIT-compiled code is in `[JIT]`. */
 const char *profile_module_name(const struct profile *profile, uint32_t module);
 
 size_t profile_nr_frames(const struct profile *profile);
@@ -234,5 +235,93 @@ const uint32_t *profile_sample_frames(const struct profile *profile, const struc
 
 uint64_t profile_total(const struct profile *profile); /* sum of all counts */
 size_t profile_bytes(const struct profile *profile);   /* memory held */
+
+/* --- further values --------------------------------------------------------------------------- */
+
+/*
+ * Samples may have further values besides their count: the event's own sum beside the number of
+ * samples, several events, "before" and "after". They are numbered from 1; number 0 is the count.
+ *
+ * A profile is read and shown by its counts. To show another value, choose it: it then becomes the
+ * count, and the former count becomes the value of that number.
+ */
+
+/* With the count. More are refused. */
+#define PROFILE_MAX_VALUES 64
+
+/* The number of a value of this type, known or new; -ENOMEM; -E2BIG. */
+int profile_add_value_type(struct profile *profile, const struct value_type *type);
+
+size_t profile_nr_values(const struct profile *profile); /* the count included: at least 1 */
+
+/* For number 0 the type that the origin has, with "samples" and "count" as its defaults. */
+struct value_type profile_value_type(const struct profile *profile, size_t number);
+
+/*
+ * What an origin says of counts of this type: nothing of samples, no unit of hits, which are counted
+ * one by one; everything else is a sum.
+ */
+struct value_type profile_counted(const struct profile *profile, const struct value_type *type);
+
+int profile_add_value(struct profile *profile, uint32_t sample, size_t number, uint64_t amount);
+void profile_clear_value(struct profile *profile, size_t number); /* not 0: all of it is 0 then */
+uint64_t profile_value(const struct profile *profile, uint32_t sample, size_t number);
+uint64_t profile_value_total(const struct profile *profile, size_t number);
+
+/* True if the total plus `more` is still a number that files can hold. */
+bool profile_value_has_room(const struct profile *profile, size_t number, uint64_t more);
+
+/* Makes this value the count, and the count this value. 0 or -ENOMEM. */
+int profile_choose_value(struct profile *profile, size_t number);
+
+/* The value of this type's name; -ENOENT if there is none. */
+int profile_find_value(const struct profile *profile, const char *type);
+
+/* --- label sets ------------------------------------------------------------------------------- */
+
+/*
+ * Labels that other programs made up, such as "request" and "trace_id" in pprof files. All of a
+ * sample's labels form one set, interned and known by a number; 0 is the empty set.
+ */
+
+struct set_label {
+	uint32_t key;  /* strings, here and below */
+	uint32_t text; /* 0: it is a number */
+	uint32_t unit; /* of the number; 0: none */
+	int64_t number;
+};
+
+/* More labels of one sample are refused. */
+#define LABEL_SET_MAX 64
+
+/* In any order, which is kept. The set's number; -ENOMEM; -E2BIG. */
+int64_t profile_add_label_set(struct profile *profile, const struct set_label *labels, size_t nr);
+
+/* The labels of a set into *ret, and how many they are. */
+size_t profile_label_set(const struct profile *profile, uint32_t set,
+			 struct set_label ret[LABEL_SET_MAX]);
+
+/* --- slices of time --------------------------------------------------------------------------- */
+
+/*
+ * The slices of time in which samples were taken; each slice has samples of its own. Slices are
+ * numbered from 1 in the order of adding.
+ */
+
+struct time_slice {
+	uint64_t start_ns, end_ns; /* of the day's clock */
+};
+
+/* More are refused: a day of seconds. */
+#define PROFILE_MAX_SLICES 86400
+
+/* The number of the slice, known or new; -ENOMEM; -E2BIG. */
+int64_t profile_add_slice(struct profile *profile, const struct time_slice *slice);
+
+/* The run ended at this time: slices that were open then end there. */
+void profile_end_slices(struct profile *profile, uint64_t end_ns);
+
+size_t profile_nr_slices(const struct profile *profile);
+struct time_slice profile_slice(const struct profile *profile, uint32_t number);
 
 #endif

@@ -1,10 +1,14 @@
 /*
- * Samples, and the limit to their memory. A stack is kept once, so finding a sample compares labels
- * and one number.
+ * Samples with their values and labels, and the limit to their memory.
+ *
+ * A stack is kept once, so finding a sample compares labels and one number. Each further value is a
+ * column of its own, as long as the last sample with a non-zero amount. A label set is a row of
+ * numbers, NUMBERS_EACH a label, interned in a table of stacks, which takes rows of any kind.
  */
 #include "profile/profile_state.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/hash.h"
@@ -63,7 +67,7 @@ static int64_t intern_sample(struct profile *profile, const struct sample *sampl
 	return number;
 }
 
-/* What the limit is about: it grows sample by sample, unlike the memory held, which doubles. */
+/* The bytes that the limit applies to: they grow sample by sample; the memory held doubles. */
 static size_t sample_bytes(const struct profile *profile)
 {
 	return stack_table_used_bytes(&profile->stacks) +
@@ -114,19 +118,6 @@ static int64_t intern_known(struct profile *profile, struct sample *sample, cons
 	return known >= 0 ? known : intern_other(profile, &sample->labels);
 }
 
-static int64_t intern(struct profile *profile, struct sample *sample, const uint32_t *frames)
-{
-	int64_t stack;
-
-	if (profile->limit_bytes && sample_bytes(profile) >= profile->limit_bytes)
-		return intern_known(profile, sample, frames);
-	stack = stack_table_add(&profile->stacks, frames, sample->nr_frames);
-	if (stack < 0)
-		return stack;
-	sample->stack = (uint32_t)stack;
-	return intern_sample(profile, sample);
-}
-
 int64_t profile_add_sample(struct profile *profile, const struct sample_labels *labels,
 			   const uint32_t *frames, size_t nr_frames, size_t nr_kernel_frames,
 			   uint64_t count)
@@ -140,7 +131,15 @@ int64_t profile_add_sample(struct profile *profile, const struct sample_labels *
 
 	if (nr_frames > UINT16_MAX || nr_kernel_frames > nr_frames)
 		return -EINVAL;
-	number = intern(profile, &sample, frames);
+	if (profile->limit_bytes && sample_bytes(profile) >= profile->limit_bytes) {
+		number = intern_known(profile, &sample, frames);
+	} else {
+		number = stack_table_add(&profile->stacks, frames, nr_frames);
+		if (number < 0)
+			return number;
+		sample.stack = (uint32_t)number;
+		number = intern_sample(profile, &sample);
+	}
 	if (number >= 0)
 		profile_add_count(profile, (uint32_t)number, count);
 	return number;
@@ -184,4 +183,280 @@ uint64_t profile_total(const struct profile *profile)
 uint64_t profile_other_count(const struct profile *profile)
 {
 	return profile->other_count;
+}
+
+/* --- further values -------------------------------------------------------------------------- */
+
+int profile_add_value_type(struct profile *profile, const struct value_type *type)
+{
+	size_t i;
+
+	for (i = 0; i < profile->nr_columns; i++) {
+		const struct value_type *known = &profile->columns[i].type;
+
+		if (known->type == type->type && known->unit == type->unit)
+			return (int)i + 1;
+	}
+	if (profile->nr_columns == ARRAY_SIZE(profile->columns))
+		return -E2BIG;
+	profile->columns[profile->nr_columns] = (struct value_column){.type = *type};
+	return (int)++profile->nr_columns;
+}
+
+size_t profile_nr_values(const struct profile *profile)
+{
+	return profile->nr_columns + 1;
+}
+
+struct value_type profile_value_type(const struct profile *profile, size_t number)
+{
+	struct value_type type =
+		number ? profile->columns[number - 1].type : profile->origin.counted;
+
+	if (!type.type)
+		type.type = profile->samples_string;
+	if (!type.unit)
+		type.unit = profile->count_string;
+	return type;
+}
+
+struct value_type profile_counted(const struct profile *profile, const struct value_type *type)
+{
+	struct value_type counted = *type;
+
+	if (counted.unit != profile->count_string)
+		return counted;
+	if (counted.type == profile->samples_string)
+		return (struct value_type){0};
+	if (!strcmp(profile_string(profile, counted.type), "hits"))
+		counted.unit = 0;
+	return counted;
+}
+
+int profile_add_value(struct profile *profile, uint32_t sample, size_t number, uint64_t amount)
+{
+	struct value_column *column;
+
+	if (!number) {
+		profile_add_count(profile, sample, amount);
+		return 0;
+	}
+	column = &profile->columns[number - 1];
+	if (sample >= column->nr) {
+		if (array_reserve(&column->amounts, &column->cap, (size_t)sample + 1,
+				  sizeof(*column->amounts)) < 0)
+			return -ENOMEM;
+		memset(column->amounts + column->nr, 0,
+		       (sample + 1 - column->nr) * sizeof(*column->amounts));
+		column->nr = (size_t)sample + 1;
+	}
+	column->amounts[sample] += amount;
+	column->total += amount;
+	return 0;
+}
+
+void profile_clear_value(struct profile *profile, size_t number)
+{
+	struct value_column *column = &profile->columns[number - 1];
+
+	column->nr = 0;
+	column->total = 0;
+}
+
+uint64_t profile_value(const struct profile *profile, uint32_t sample, size_t number)
+{
+	const struct value_column *column;
+
+	if (!number)
+		return profile->samples[sample].count;
+	column = &profile->columns[number - 1];
+	return sample < column->nr ? column->amounts[sample] : 0;
+}
+
+uint64_t profile_value_total(const struct profile *profile, size_t number)
+{
+	return number ? profile->columns[number - 1].total : profile->total;
+}
+
+bool profile_value_has_room(const struct profile *profile, size_t number, uint64_t more)
+{
+	uint64_t total = profile_value_total(profile, number);
+
+	return total <= INT64_MAX && more <= INT64_MAX - total;
+}
+
+/* --- with the count -------------------------------------------------------------------------- */
+
+void profile_drop_sample(struct profile *profile, uint32_t sample)
+{
+	uint64_t count = profile->samples[sample].count;
+	size_t i;
+
+	profile->samples[sample].count = 0;
+	profile->total -= count;
+	if (profile->samples[sample].stack == profile->other_stack)
+		profile->other_count -= count;
+	for (i = 0; i < profile->nr_columns; i++) {
+		struct value_column *column = &profile->columns[i];
+
+		if (sample >= column->nr)
+			continue;
+		column->total -= column->amounts[sample];
+		column->amounts[sample] = 0;
+	}
+}
+
+void profile_reset_samples(struct profile *profile)
+{
+	size_t i;
+
+	for (i = 1; i <= profile->nr_columns; i++)
+		profile_clear_value(profile, i);
+	stack_table_reset(&profile->stacks);
+	number_index_reset(&profile->sample_index);
+	number_index_reset(&profile->slice_index);
+	profile->nr_slices = 0;
+	stack_table_reset(&profile->label_sets);
+	profile->nr_samples = 0;
+	profile->total = 0;
+	profile->other_stack = -1;
+	profile->other_count = 0;
+}
+
+int profile_choose_value(struct profile *profile, size_t number)
+{
+	struct value_type was = profile_value_type(profile, 0);
+	struct value_type type;
+	struct value_column *column;
+	uint64_t total = profile->total;
+	size_t i;
+
+	if (!number)
+		return 0;
+	column = &profile->columns[number - 1];
+	type = profile_value_type(profile, number);
+	/* The column gets room for each sample there is. */
+	if (profile->nr_samples &&
+	    profile_add_value(profile, (uint32_t)profile->nr_samples - 1, number, 0) < 0)
+		return -ENOMEM;
+	for (i = 0; i < profile->nr_samples; i++) {
+		uint64_t count = profile->samples[i].count;
+
+		profile->samples[i].count = column->amounts[i];
+		column->amounts[i] = count;
+	}
+	profile->total = column->total;
+	column->total = total;
+	column->type = was;
+	profile->origin.counted = profile_counted(profile, &type);
+	return 0;
+}
+
+int profile_find_value(const struct profile *profile, const char *type)
+{
+	size_t i;
+
+	for (i = 0; i < profile_nr_values(profile); i++)
+		if (!strcmp(profile_string(profile, profile_value_type(profile, i).type), type))
+			return (int)i;
+	return -ENOENT;
+}
+
+/* --- label sets ------------------------------------------------------------------------------ */
+
+#define NUMBERS_EACH 5
+
+int64_t profile_add_label_set(struct profile *profile, const struct set_label *labels, size_t nr)
+{
+	uint32_t numbers[LABEL_SET_MAX * NUMBERS_EACH];
+	int64_t row;
+	size_t i;
+
+	if (!nr)
+		return 0;
+	if (nr > LABEL_SET_MAX)
+		return -E2BIG;
+	for (i = 0; i < nr; i++) {
+		uint32_t *at = numbers + i * NUMBERS_EACH;
+
+		at[0] = labels[i].key;
+		at[1] = labels[i].text;
+		at[2] = labels[i].unit;
+		at[3] = (uint32_t)((uint64_t)labels[i].number >> 32);
+		at[4] = (uint32_t)labels[i].number;
+	}
+	row = stack_table_add(&profile->label_sets, numbers, nr * NUMBERS_EACH);
+	return row < 0 ? row : row + 1;
+}
+
+size_t profile_label_set(const struct profile *profile, uint32_t set,
+			 struct set_label ret[LABEL_SET_MAX])
+{
+	const uint32_t *numbers;
+	size_t nr, i;
+
+	if (!set)
+		return 0;
+	numbers = stack_table_get(&profile->label_sets, set - 1, &nr);
+	for (i = 0; i < nr / NUMBERS_EACH; i++, numbers += NUMBERS_EACH)
+		ret[i] = (struct set_label){
+			.key = numbers[0],
+			.text = numbers[1],
+			.unit = numbers[2],
+			.number = (int64_t)((uint64_t)numbers[3] << 32 | numbers[4]),
+		};
+	return nr / NUMBERS_EACH;
+}
+
+/* --- slices of time -------------------------------------------------------------------------- */
+
+static uint64_t hash_slice(const struct time_slice *slice)
+{
+	return hash_add(hash_u64(slice->start_ns), slice->end_ns);
+}
+
+int64_t profile_add_slice(struct profile *profile, const struct time_slice *slice)
+{
+	uint64_t hash = hash_slice(slice);
+	size_t probe = 0;
+	uint32_t number;
+
+	while (number_index_next(&profile->slice_index, hash, &probe, &number))
+		if (profile->slices[number].start_ns == slice->start_ns &&
+		    profile->slices[number].end_ns == slice->end_ns)
+			return (int64_t)number + 1;
+	if (profile->nr_slices == PROFILE_MAX_SLICES)
+		return -E2BIG;
+	if (array_reserve(&profile->slices, &profile->cap_slices, profile->nr_slices + 1,
+			  sizeof(*slice)) < 0 ||
+	    number_index_reserve(&profile->slice_index) < 0)
+		return -ENOMEM;
+	number_index_add(&profile->slice_index, hash, (uint32_t)profile->nr_slices);
+	profile->slices[profile->nr_slices++] = *slice;
+	return (int64_t)profile->nr_slices;
+}
+
+/* All keep their numbers, and are found by what they are now. */
+void profile_end_slices(struct profile *profile, uint64_t end_ns)
+{
+	size_t i;
+
+	number_index_reset(&profile->slice_index);
+	for (i = 0; i < profile->nr_slices; i++) {
+		struct time_slice *slice = &profile->slices[i];
+
+		if (slice->start_ns < end_ns && slice->end_ns > end_ns)
+			slice->end_ns = end_ns;
+		number_index_add(&profile->slice_index, hash_slice(slice), (uint32_t)i);
+	}
+}
+
+size_t profile_nr_slices(const struct profile *profile)
+{
+	return profile->nr_slices;
+}
+
+struct time_slice profile_slice(const struct profile *profile, uint32_t number)
+{
+	return profile->slices[number - 1];
 }

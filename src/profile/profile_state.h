@@ -1,13 +1,11 @@
-/* What a profile is made of; for the files that implement it. */
+/* The parts of a profile, for the files that implement it. */
 #ifndef STOOK_PROFILE_PROFILE_STATE_H
 #define STOOK_PROFILE_PROFILE_STATE_H
 
 #include "base/hash.h"
 #include "base/strings.h"
 #include "profile/profile.h"
-#include "profile/profile_values.h"
 #include "profile/stack_table.h"
-#include "profile/time_slices.h"
 
 /* Where the frame of "[other stacks]" is: no code can lie there. */
 #define OTHER_STACKS_ADDRESS UINT64_MAX

@@ -1,4 +1,7 @@
-/* Judging stacks by their ends; see quality.h. */
+/*
+ * Judging stacks by their ends, and by the names that their frames have. One pass over the samples
+ * counts, by module, the stacks that broke and the nameless frames of JIT-compiled code.
+ */
 #include "profile/quality.h"
 
 #include <errno.h>
@@ -30,30 +33,21 @@ static const char *const beginnings[] = {
 	"__libc_start_main",
 };
 
-static bool is_beginning(const char *name)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(beginnings); i++)
-		if (!strcmp(name, beginnings[i]))
-			return true;
-	return false;
-}
-
-/* What a walk finds above main is libc's start code, or what it left in a register. */
+/* Frames that a walk finds above main are libc's start code, or stale values of a register. */
 #define FRAMES_ABOVE_MAIN 3
 
 static bool reaches_beginning(const struct profile *profile, const struct sample *sample)
 {
 	const uint32_t *frames = profile_sample_frames(profile, sample);
-	size_t i, above = 0;
+	size_t i, k, above = 0;
 
 	for (i = sample->nr_frames; i > sample->nr_kernel_frames && above <= FRAMES_ABOVE_MAIN;
 	     i--, above++) {
 		const struct frame *frame = profile_frame(profile, frames[i - 1]);
 
-		if (is_beginning(profile_string(profile, frame->function)))
-			return true;
+		for (k = 0; k < ARRAY_SIZE(beginnings); k++)
+			if (!strcmp(profile_string(profile, frame->function), beginnings[k]))
+				return true;
 	}
 	return false;
 }
@@ -70,19 +64,6 @@ static void blame(struct quality *quality, const struct quality_blame *blame)
 			quality->blamed[place] = quality->blamed[place - 1];
 		quality->blamed[place - 1] = *blame;
 	}
-}
-
-static void blame_all(struct quality *quality, const uint64_t *broken_in, size_t nr_modules)
-{
-	size_t module, end;
-
-	for (module = 0; module < nr_modules; module++)
-		for (end = 0; end < NR_WALK_ENDS; end++)
-			blame(quality, &(struct quality_blame){
-					       .module = (uint32_t)module,
-					       .end = (enum walk_end)end,
-					       .samples = broken_in[module * NR_WALK_ENDS + end],
-				       });
 }
 
 /*
@@ -103,17 +84,6 @@ static uint32_t blamed_module(const struct profile *profile, const struct sample
 	return module;
 }
 
-static bool is_interpreter(const char *name)
-{
-	return !strcmp(name, "_PyEval_EvalFrameDefault");
-}
-
-/* What Python writes into its perf map has names like this. */
-static bool is_python_function(const char *name)
-{
-	return !strncmp(name, "py::", 4);
-}
-
 /* Python's stack is known to the interpreter only, unless that was told to write a perf map. */
 static void judge_python(const struct profile *profile, const struct sample *sample,
 			 struct quality *quality)
@@ -126,9 +96,10 @@ static void judge_python(const struct profile *profile, const struct sample *sam
 		uint32_t function = profile_frame(profile, frames[i])->function;
 		const char *name = profile_string(profile, function);
 
-		if (function && is_python_function(name))
+		/* Names that Python writes into its perf map begin like this. */
+		if (function && !strncmp(name, "py::", 4))
 			return;
-		interprets |= function && is_interpreter(name);
+		interprets |= function && !strcmp(name, "_PyEval_EvalFrameDefault");
 	}
 	if (interprets)
 		quality->python += sample->count;
@@ -170,17 +141,31 @@ static void list_nameless(struct quality *quality, const uint64_t *nameless_in, 
 	}
 }
 
+/* Why the function that ran has no name: nothing is said of files that were read. */
+static void judge_nameless(const struct profile *profile, const struct frame *leaf, uint64_t count,
+			   struct quality *quality)
+{
+	const struct module_code *code = profile_code(profile, leaf->module);
+
+	quality->unnamed += count;
+	if (profile_module(profile, leaf->module)->kind == MODULE_RUN_TIME)
+		quality->run_time += count;
+	else if (code && code->is_unread)
+		quality->unread += count;
+	else if (code && code->is_gone)
+		quality->gone += count;
+	else if (leaf->module == MODULE_NR_UNKNOWN)
+		quality->unmapped += count;
+}
+
 static void judge_sample(const struct profile *profile, const struct sample *sample,
 			 struct quality *quality, uint64_t *broken_in)
 {
 	const uint32_t *frames = profile_sample_frames(profile, sample);
 	const struct frame *leaf = sample->nr_frames ? profile_frame(profile, frames[0]) : NULL;
 
-	if (leaf && !leaf->function) {
-		quality->unnamed += sample->count;
-		if (profile_module(profile, leaf->module)->kind == MODULE_RUN_TIME)
-			quality->run_time += sample->count;
-	}
+	if (leaf && !leaf->function)
+		judge_nameless(profile, leaf, sample->count, quality);
 	if (sample->labels.user_end == WALK_NONE)
 		return;
 	quality->user += sample->count;
@@ -203,7 +188,7 @@ static void judge_sample(const struct profile *profile, const struct sample *sam
 
 int quality_judge(const struct profile *profile, struct quality *ret)
 {
-	size_t nr_modules = profile_nr_modules(profile), i;
+	size_t nr_modules = profile_nr_modules(profile), i, end;
 	cleanup_free uint64_t *broken_in =
 		calloc(nr_modules + 1, NR_WALK_ENDS * sizeof(*broken_in));
 	cleanup_free uint64_t *nameless_in = calloc(nr_modules + 1, sizeof(*nameless_in));
@@ -218,7 +203,13 @@ int quality_judge(const struct profile *profile, struct quality *ret)
 		judge_run_time(profile, sample, nameless_in);
 		judge_python(profile, sample, ret);
 	}
-	blame_all(ret, broken_in, nr_modules);
+	for (i = 0; i < nr_modules; i++)
+		for (end = 0; end < NR_WALK_ENDS; end++)
+			blame(ret, &(struct quality_blame){
+					   .module = (uint32_t)i,
+					   .end = (enum walk_end)end,
+					   .samples = broken_in[i * NR_WALK_ENDS + end],
+				   });
 	list_nameless(ret, nameless_in, nr_modules);
 	return 0;
 }

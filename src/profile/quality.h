@@ -24,7 +24,10 @@ struct quality {
 	uint64_t missed;	     /* could not be read */
 	uint64_t broken;	     /* ended in the middle */
 	uint64_t unnamed;	     /* whose leaf has no name … */
-	uint64_t run_time;	     /* … because its code was made at run time */
+	uint64_t run_time;	     /* … because its code was made at run time, */
+	uint64_t unread;	     /* … because its file could not be read, */
+	uint64_t gone;		     /* … or was deleted, */
+	uint64_t unmapped;	     /* … or because it is in no file that is known */
 	uint64_t python;	     /* in Python's interpreter, of unknown Python functions */
 	uint64_t ends[NR_WALK_ENDS]; /* how the walks of all these ended */
 	struct quality_blame {
@@ -35,7 +38,7 @@ struct quality {
 	struct quality_nameless {
 		uint32_t module;
 		uint64_t samples;	/* with a frame in it that has no name */
-	} nameless[QUALITY_MAX_BLAMED]; /* code made at run time, likewise */
+	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code, likewise */
 };
 
 /* 0 or -ENOMEM. */

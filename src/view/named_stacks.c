@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "view/named_words.h"
 
 struct builder {

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "format/folded/folded.h"
 #include "format/folded/folded_read.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 

@@ -11,7 +11,7 @@
 #include "format/folded/folded.h"
 #include "format/perf/perf_script_read.h"
 #include "format/perf/perf_script_write.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 

@@ -23,10 +23,7 @@
 
 #include "base/hash.h"
 #include "format/format.h"
-#include "profile/label_sets.h"
 #include "profile/profile.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
 
 #define MAX_FRAMES 1024
 #define START_NS   1700000000000000000

@@ -9,7 +9,7 @@
 
 #include "format/perf/perf_script_line.h"
 #include "format/perf/perf_script_read.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "unit/folded_text.h"
 #include "unit/test.h"
 

@@ -15,9 +15,7 @@
 #include "base/protobuf.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_fields.h"
-#include "profile/label_sets.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "format/format.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"
 

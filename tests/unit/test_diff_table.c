@@ -9,7 +9,7 @@
 #include "format/text/columns.h"
 #include "format/text/diff_rows.h"
 #include "format/text/diff_table.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 
 typedef int writer(const struct profile *profile, const struct format_options *options,

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "view/diff/difference.h"
 

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "view/diff/comparison.h"
 

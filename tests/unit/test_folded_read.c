@@ -8,7 +8,7 @@
 
 #include "format/folded/folded_line.h"
 #include "format/folded/folded_read.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "unit/folded_text.h"
 #include "view/diff/difference.h"
 

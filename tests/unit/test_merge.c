@@ -3,9 +3,7 @@
 
 #include <errno.h>
 
-#include "profile/label_sets.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"
 

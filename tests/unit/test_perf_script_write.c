@@ -8,7 +8,7 @@
 #include "format/folded/folded.h"
 #include "format/perf/perf_script_comments.h"
 #include "format/perf/perf_script_write.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "unit/perf_script_text.h"
 

@@ -1,10 +1,8 @@
 /* Values beside the count, label sets, slices of time, frames that are names only. */
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 #include <errno.h>
 
-#include "profile/label_sets.h"
-#include "profile/time_slices.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"
 

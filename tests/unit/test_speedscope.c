@@ -8,8 +8,7 @@
 
 #include "base/cleanup.h"
 #include "format/flame/speedscope.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 
 static char *written(const struct profile *profile, unsigned labels)

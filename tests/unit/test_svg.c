@@ -11,7 +11,7 @@
 #include "format/flame/palette.h"
 #include "format/flame/palette_map.h"
 #include "format/flame/svg.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "view/categories.h"
 #include "view/diff/comparison.h"

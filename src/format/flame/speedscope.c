@@ -16,8 +16,7 @@
 #include "base/strings.h"
 #include "format/text/folded_scale.h"
 #include "format/text/json.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 #include "view/diff/comparison.h"
 #include "view/named_stacks.h"
 

@@ -18,7 +18,7 @@
 #include "format/folded/folded_stack.h"
 #include "format/folded/folded_words.h"
 #include "format/text/columns.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 #include "view/diff/difference.h"
 
 #define SEPARATOR ';'

@@ -8,8 +8,7 @@
 #include "base/cleanup.h"
 #include "format/flame/flame_style.h"
 #include "format/text/json.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 #include "view/categories.h"
 
 #define NS_PER_US 1000

@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 struct slice_count {
 	uint32_t node;

@@ -20,7 +20,7 @@
 
 #include "format/perf/perf_script_comments.h"
 #include "format/perf/perf_script_line.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 struct perf_event {
 	uint32_t name; /* string */

@@ -15,7 +15,6 @@
 #include "format/perf/perf_script_line.h"
 #include "format/perf/perf_script_stack.h"
 #include "format/perf/perf_script_told.h"
-#include "profile/profile_values.h"
 
 struct reader {
 	struct profile *profile;

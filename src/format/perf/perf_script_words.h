@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 struct perf_words {
 	const char *texts[PROFILE_MAX_VALUES];	   /* by the number of the value */

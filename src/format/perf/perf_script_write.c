@@ -9,8 +9,7 @@
 #include "format/perf/perf_script_comments.h"
 #include "format/perf/perf_script_words.h"
 #include "format/pprof/pprof_values.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 struct writer {
 	const struct profile *profile;

@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "profile/label_sets.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 /* Numbers of a row in the order of their weight. Slices first: who reads the file sees time go on. */
 enum key {

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/protobuf.h"
 #include "format/pprof/pprof_fields.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 static const struct {
 	const char *name;

@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_strings.h"
-#include "profile/label_sets.h"
+#include "profile/profile.h"
 
 /* What a label's key says. */
 enum pprof_label_key {

@@ -18,7 +18,7 @@
 #include "format/pprof/pprof_strings.h"
 #include "format/pprof/pprof_tables.h"
 #include "format/pprof/pprof_types.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 /* Of a file, inflated. */
 #define PPROF_MAX_BYTES (2ULL << 30)

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "format/pprof/pprof_stack_order.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 /* --- samples ---------------------------------------------------------------------------------- */
 

@@ -7,7 +7,7 @@
 
 #include "format/pprof/pprof_fields.h"
 #include "format/pprof/pprof_values.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 static bool is_text(const struct profile *profile, uint32_t string, const char *text)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "format/pprof/pprof_fields.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 bool pprof_values_any(const struct profile *profile, uint32_t sample)
 {

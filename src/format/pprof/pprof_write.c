@@ -19,8 +19,7 @@
 #include "format/pprof/pprof_sink.h"
 #include "format/pprof/pprof_values.h"
 #include "format/pprof/pprof_write_code.h"
-#include "profile/label_sets.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 struct writer {
 	const struct profile *profile;

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 #define DEFAULT_CONFIDENCE 95.0
 #define DEFAULT_MAX_ROWS   20

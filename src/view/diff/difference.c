@@ -19,7 +19,7 @@
 #include <errno.h>
 #include <math.h>
 
-#include "profile/profile_values.h"
+#include "profile/profile.h"
 
 #define LN_ROOT_2PI	 0.91893853320467274
 #define EXACT_VARIANCE	 400.0 /* larger ones are normal enough */

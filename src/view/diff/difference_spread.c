@@ -14,8 +14,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "profile/profile_values.h"
-#include "profile/time_slices.h"
+#include "profile/profile.h"
 
 #define LEAST_SLICES  3
 #define ALL_WEIGHT    6.0 /* what all functions together say counts as so many degrees of freedom */
