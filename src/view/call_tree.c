@@ -125,9 +125,10 @@ static int compare_nodes(const void *a, const void *b, void *context)
 		      named_stacks_word(tree->stacks, node_b->word));
 }
 
-static int collect_children(const struct call_tree *tree, const struct call_node *node,
-			    uint64_t least_count, struct call_children *children)
+int call_tree_children(const struct call_tree *tree, const struct call_node *node,
+		       uint64_t least_count, struct call_children *ret)
 {
+	struct call_children children = {0};
 	struct call_node child = {.depth = node->depth + 1};
 	int result = 0;
 
@@ -137,19 +138,10 @@ static int collect_children(const struct call_tree *tree, const struct call_node
 		child.word = word_at(tree, child.first, node->depth);
 		child.count = range_count(tree, child.first, child.end);
 		if (!child.word)
-			children->self_count = child.count;
+			children.self_count = child.count;
 		else
-			result = add_child(children, &child, least_count);
+			result = add_child(&children, &child, least_count);
 	}
-	return result;
-}
-
-int call_tree_children(const struct call_tree *tree, const struct call_node *node,
-		       uint64_t least_count, struct call_children *ret)
-{
-	struct call_children children = {0};
-	int result = collect_children(tree, node, least_count, &children);
-
 	if (result < 0) {
 		call_children_clear(&children);
 		return result;

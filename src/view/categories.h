@@ -29,7 +29,7 @@
 struct categories;
 
 /*
- * Of a table's text; of the built-in one for the kernel. NULL with what is wrong and in which line.
+ * From a table's text, or from the built-in table for the kernel. NULL with an error that names the line.
  */
 struct categories *categories_parse(const char *text, size_t nr, struct error *error);
 struct categories *categories_of_kernel(struct error *error);
@@ -38,7 +38,7 @@ void categories_free(struct categories *categories);
 size_t categories_nr(const struct categories *categories); /* with "other", which is number 0 */
 const char *categories_name(const struct categories *categories, uint32_t category);
 
-/* Of one function; module: its name without folders. */
+/* The category of one function; module: its name without folders. */
 uint32_t categories_of_function(const struct categories *categories, const char *function,
 				const char *module, enum frame_kind kind);
 
@@ -48,5 +48,8 @@ uint32_t categories_of_function(const struct categories *categories, const char 
  */
 int categories_count(const struct categories *categories, const struct profile *profile,
 		     uint32_t **ret_of_sample, uint64_t **ret_counts);
+
+/* The built-in table's text. Patterns are about the kernel unless they say otherwise. */
+extern const char kernel_categories[];
 
 #endif

@@ -77,24 +77,20 @@ int filter_add_numbers(struct filter *filter, enum filter_subject subject, enum 
 	return 0;
 }
 
-static void clear_criterion(struct filter_criterion *criterion)
-{
-	size_t i;
-
-	for (i = 0; i < criterion->nr_regexes; i++)
-		regfree(&criterion->regexes[i]);
-	free(criterion->regexes);
-	free(criterion->numbers);
-	*criterion = (struct filter_criterion){0};
-}
-
 void filter_clear(struct filter *filter)
 {
-	size_t subject, sense;
+	size_t subject, sense, i;
 
 	for (subject = 0; subject < NR_FILTER_SUBJECTS; subject++)
-		for (sense = 0; sense < NR_FILTER_SENSES; sense++)
-			clear_criterion(&filter->criteria[subject][sense]);
+		for (sense = 0; sense < NR_FILTER_SENSES; sense++) {
+			struct filter_criterion *criterion = &filter->criteria[subject][sense];
+
+			for (i = 0; i < criterion->nr_regexes; i++)
+				regfree(&criterion->regexes[i]);
+			free(criterion->regexes);
+			free(criterion->numbers);
+			*criterion = (struct filter_criterion){0};
+		}
 }
 
 bool filter_criterion_is_used(const struct filter_criterion *criterion)
@@ -104,24 +100,20 @@ bool filter_criterion_is_used(const struct filter_criterion *criterion)
 
 /* --- what fits ------------------------------------------------------------------------------- */
 
-static bool fits_text(const struct filter_criterion *criterion, const char *text)
-{
-	size_t i;
-
-	for (i = 0; i < criterion->nr_regexes; i++)
-		if (!regexec(&criterion->regexes[i], text, 0, NULL, 0))
-			return true;
-	return false;
-}
-
 static bits_t text_bits(const struct filter *filter, enum filter_subject subject, const char *text)
 {
 	bits_t bits = 0;
-	size_t sense;
+	size_t sense, i;
 
-	for (sense = 0; sense < NR_FILTER_SENSES; sense++)
-		if (fits_text(&filter->criteria[subject][sense], text))
+	for (sense = 0; sense < NR_FILTER_SENSES; sense++) {
+		const struct filter_criterion *criterion = &filter->criteria[subject][sense];
+		bool fits = false;
+
+		for (i = 0; i < criterion->nr_regexes && !fits; i++)
+			fits = !regexec(&criterion->regexes[i], text, 0, NULL, 0);
+		if (fits)
 			bits |= BIT(subject, sense);
+	}
 	return bits;
 }
 
@@ -159,18 +151,7 @@ static bits_t function_bits(struct matcher *matcher, uint32_t string, uint32_t m
 	return *known & SYMBOL_BITS;
 }
 
-static void match_modules(struct matcher *matcher)
-{
-	uint32_t i;
-
-	for (i = 0; i < profile_nr_modules(matcher->profile); i++)
-		matcher->of_module[i] =
-			text_bits(matcher->filter, FILTER_MODULE,
-				  profile_module_name(matcher->profile, i)) |
-			name_bits(matcher->filter, named_stacks_no_name(matcher->profile, i));
-}
-
-/* Of the functions in a frame the innermost one ran; all of them are on the stack. */
+/* The innermost function of a frame ran; all of its functions are on the stack. */
 static bits_t frame_bits(struct matcher *matcher, const struct frame *frame)
 {
 	const struct code_line *lines =
@@ -199,7 +180,10 @@ static int matcher_init(struct matcher *matcher, struct filter *filter, struct p
 	matcher->of_frame = calloc(nr_frames + 1, sizeof(bits_t));
 	if (!matcher->of_string || !matcher->of_comm || !matcher->of_module || !matcher->of_frame)
 		return -ENOMEM;
-	match_modules(matcher);
+	for (i = 0; i < profile_nr_modules(profile); i++)
+		matcher->of_module[i] =
+			text_bits(filter, FILTER_MODULE, profile_module_name(profile, i)) |
+			name_bits(filter, named_stacks_no_name(profile, i));
 	for (i = 0; i < nr_frames; i++)
 		matcher->of_frame[i] = frame_bits(matcher, profile_frame(profile, i));
 	return 0;
@@ -246,7 +230,7 @@ static bits_t sample_bits(struct matcher *matcher, const struct sample *sample)
 	       number_bits(matcher->filter, FILTER_TID, sample->labels.tid);
 }
 
-/* Whether all criteria let a sample of these bits pass; each that does counts it. */
+/* True if all criteria let a sample with these bits pass; each that does so counts it. */
 static bool passes(struct filter *filter, bits_t bits, uint64_t count)
 {
 	bool all = true;

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "profile/profile.h"
 
-/* What may be asked about; texts have patterns, numbers have lists. */
+/* The subjects of criteria; texts have patterns, numbers have lists. */
 enum filter_subject {
 	FILTER_COMM,
 	FILTER_MODULE, /* of the function that ran */

@@ -1,4 +1,6 @@
 /*
+ * Counting a profile's samples by groups.
+ *
  * Places and labels are interned apart: each frame is mapped to its places once, each sample to its
  * labels. Samples are then counted set of labels by set of labels, so that the group of a place is
  * found by the place's number alone, and a frame of a sample costs one look, however many keys
@@ -13,8 +15,85 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "view/group_likeness.h"
-#include "view/group_totals_order.h"
+#include "view/named_stacks.h"
+
+/* --- likeness --------------------------------------------------------------------------------- */
+
+/*
+ * Places that read alike to people, though a profile tells them apart: files of the same name in
+ * different folders or of different builds, JIT-compiled code of different processes, functions
+ * without a name and those that another tool has called `[unknown]`.
+ */
+
+static const char *const no_names[] = {"[unknown]", "[deleted]", "[unreadable]"};
+
+struct likeness {
+	const struct profile *profile; /* not owned */
+	uint32_t *modules;	       /* for each the first one that reads like it */
+	uint32_t no_names[ARRAY_SIZE(
+		no_names)]; /* strings that stand for no name; 0: there is none */
+};
+
+/* The same name, and the same name for functions that have none. */
+static bool read_alike(const struct profile *profile, uint32_t a, uint32_t b)
+{
+	return !strcmp(profile_module_name(profile, a), profile_module_name(profile, b)) &&
+	       !strcmp(named_stacks_no_name(profile, a), named_stacks_no_name(profile, b));
+}
+
+/* The first module that reads like this one: it is, or becomes, one of those indexed by name. */
+static int find_first(const struct profile *profile, struct number_index *by_name, uint32_t module,
+		      uint32_t *ret)
+{
+	const char *name = profile_module_name(profile, module);
+	uint64_t hash = hash_key(name, strlen(name));
+	size_t probe = 0;
+	uint32_t known;
+
+	while (number_index_next(by_name, hash, &probe, &known))
+		if (read_alike(profile, known, module)) {
+			*ret = known;
+			return 0;
+		}
+	if (number_index_reserve(by_name) < 0)
+		return -ENOMEM;
+	number_index_add(by_name, hash, module);
+	*ret = module;
+	return 0;
+}
+
+static int likeness_init(struct likeness *likeness, const struct profile *profile)
+{
+	cleanup(number_index_clear) struct number_index by_name = {0};
+	size_t nr = profile_nr_modules(profile), k;
+	uint32_t i;
+
+	likeness->profile = profile;
+	likeness->modules = calloc(nr, sizeof(*likeness->modules));
+	if (!likeness->modules)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		if (find_first(profile, &by_name, i, &likeness->modules[i]) < 0)
+			return -ENOMEM;
+	for (i = 1; i < profile_nr_strings(profile); i++)
+		for (k = 0; k < ARRAY_SIZE(no_names); k++)
+			if (!strcmp(profile_string(profile, i), no_names[k]))
+				likeness->no_names[k] = i;
+	return 0;
+}
+
+/* The function, or 0 if it reads like one without a name in this module. */
+static uint32_t likeness_function(const struct likeness *likeness, uint32_t function,
+				  uint32_t module)
+{
+	size_t i;
+
+	for (i = 0; function && i < ARRAY_SIZE(likeness->no_names); i++)
+		if (function == likeness->no_names[i] &&
+		    !strcmp(named_stacks_no_name(likeness->profile, module), no_names[i]))
+			return 0;
+	return function;
+}
 
 #define NO_GROUP UINT32_MAX
 
@@ -24,7 +103,7 @@ struct counting {
 	const struct group_totals_style *style;
 	struct group_totals *totals;
 
-	struct group_likeness likeness;
+	struct likeness likeness;
 	struct group_place *places;
 	size_t nr_places, cap_places;
 	struct number_index place_index;
@@ -64,7 +143,7 @@ static bool same_place(const struct group_place *a, const struct group_place *b)
 	       a->line == b->line;
 }
 
-/* Whether these kinds of functions are told apart; of categories it is only whether in the kernel. */
+/* True if these kinds of functions are told apart; categories need to know the kernel's only. */
 static bool is_other_kind(const struct counting *counting, enum group_kind a, enum group_kind b)
 {
 	if (has_key(counting, GROUP_KIND))
@@ -115,7 +194,7 @@ static struct group_place place_of_line(const struct counting *counting, const s
 		place.module = counting->likeness.modules[frame->module];
 	if (has_key(counting, GROUP_FUNCTION))
 		place.function =
-			group_likeness_function(&counting->likeness, line->function, place.module);
+			likeness_function(&counting->likeness, line->function, place.module);
 	if (has_key(counting, GROUP_FUNCTION) || has_key(counting, GROUP_KIND))
 		place.kind = kind_of(counting->profile, frame);
 	if (has_key(counting, GROUP_LINE)) {
@@ -152,7 +231,7 @@ static int map_frames(struct counting *counting)
 {
 	size_t nr = profile_nr_frames(counting->profile), i;
 
-	if (group_likeness_init(&counting->likeness, counting->profile) < 0)
+	if (likeness_init(&counting->likeness, counting->profile) < 0)
 		return -ENOMEM;
 	counting->first_of_frame = calloc(nr + 1, sizeof(*counting->first_of_frame));
 	if (!counting->first_of_frame)
@@ -217,21 +296,7 @@ static int64_t intern_labels(struct counting *counting, const struct group_label
 	return (int64_t)counting->nr_labels++;
 }
 
-/*
- * Sorts the samples by their labels, counting. first has room for one more than there are labels.
- */
-static void sort_samples(struct counting *counting, size_t *first)
-{
-	size_t nr = profile_nr_samples(counting->profile), i;
-
-	for (i = 0; i < nr; i++)
-		first[counting->labels_of_sample[i] + 1]++;
-	for (i = 0; i < counting->nr_labels; i++)
-		first[i + 1] += first[i];
-	for (i = 0; i < nr; i++)
-		counting->samples[first[counting->labels_of_sample[i]]++] = (uint32_t)i;
-}
-
+/* Interns the labels of all samples, and sorts the samples by them, counting. */
 static int map_samples(struct counting *counting)
 {
 	size_t nr = profile_nr_samples(counting->profile), i;
@@ -252,7 +317,12 @@ static int map_samples(struct counting *counting)
 	first = calloc(counting->nr_labels + 2, sizeof(*first));
 	if (!first)
 		return -ENOMEM;
-	sort_samples(counting, first);
+	for (i = 0; i < nr; i++)
+		first[counting->labels_of_sample[i] + 1]++;
+	for (i = 0; i < counting->nr_labels; i++)
+		first[i + 1] += first[i];
+	for (i = 0; i < nr; i++)
+		counting->samples[first[counting->labels_of_sample[i]]++] = (uint32_t)i;
 	return 0;
 }
 
@@ -312,15 +382,6 @@ static int count_places(struct counting *counting, uint32_t number)
 	return 0;
 }
 
-static void forget_groups(struct counting *counting)
-{
-	size_t i;
-
-	for (i = 0; i < counting->nr_used; i++)
-		counting->group_of_place[counting->used_places[i]] = NO_GROUP;
-	counting->nr_used = 0;
-}
-
 static int count_with_places(struct counting *counting)
 {
 	uint32_t labels = 0;
@@ -332,7 +393,9 @@ static int count_with_places(struct counting *counting)
 		if (!profile_sample(counting->profile, number)->count)
 			continue;
 		if (counting->labels_of_sample[number] != labels)
-			forget_groups(counting);
+			while (counting->nr_used)
+				counting->group_of_place
+					[counting->used_places[--counting->nr_used]] = NO_GROUP;
 		labels = counting->labels_of_sample[number];
 		if (count_places(counting, number) < 0)
 			return -ENOMEM;
@@ -358,20 +421,9 @@ static int count_labels(struct counting *counting)
 	return 0;
 }
 
-static int count_all(struct counting *counting)
-{
-	if (map_samples(counting) < 0)
-		return -ENOMEM;
-	if (!(counting->style->keys & GROUP_PLACE_KEYS))
-		return count_labels(counting);
-	if (map_frames(counting) < 0)
-		return -ENOMEM;
-	return count_with_places(counting);
-}
-
 static void counting_clear(struct counting *counting)
 {
-	group_likeness_clear(&counting->likeness);
+	free(counting->likeness.modules);
 	free(counting->places);
 	number_index_clear(&counting->place_index);
 	free(counting->first_of_frame);
@@ -384,6 +436,70 @@ static void counting_clear(struct counting *counting)
 	free(counting->used_places);
 }
 
+/* --- order ------------------------------------------------------------------------------------ */
+
+/* Weights first, then texts, then numbers, so that equal profiles print equally. */
+struct order {
+	const struct profile *profile;
+	bool by_total;
+};
+
+static int compare_texts(const struct profile *profile, uint32_t a, uint32_t b)
+{
+	return a == b ? 0 : strcmp(profile_string(profile, a), profile_string(profile, b));
+}
+
+static int compare_keys(const struct profile *profile, const struct group_total *a,
+			const struct group_total *b)
+{
+	const int64_t numbers[][2] = {
+		{a->place.kind, b->place.kind},	    {a->place.line, b->place.line},
+		{a->labels.pid, b->labels.pid},	    {a->labels.tid, b->labels.tid},
+		{a->labels.cpu, b->labels.cpu},	    {a->labels.category, b->labels.category},
+		{a->place.module, b->place.module},
+	};
+	int order = compare_texts(profile, a->place.function, b->place.function);
+	size_t i;
+
+	if (!order && a->place.module != b->place.module)
+		order = strcmp(profile_module_name(profile, a->place.module),
+			       profile_module_name(profile, b->place.module));
+	if (!order)
+		order = compare_texts(profile, a->place.file, b->place.file);
+	if (!order)
+		order = compare_texts(profile, a->labels.comm, b->labels.comm);
+	if (!order)
+		order = compare_texts(profile, a->labels.cgroup, b->labels.cgroup);
+	for (i = 0; i < ARRAY_SIZE(numbers) && !order; i++)
+		order = (numbers[i][0] > numbers[i][1]) - (numbers[i][0] < numbers[i][1]);
+	return order;
+}
+
+static int compare_groups(const void *a, const void *b, void *context)
+{
+	const struct order *order = context;
+	const struct group_total *one = a, *other = b;
+	uint64_t first[2] = {order->by_total ? one->total : one->self,
+			     order->by_total ? other->total : other->self};
+	uint64_t second[2] = {order->by_total ? one->self : one->total,
+			      order->by_total ? other->self : other->total};
+
+	if (first[0] != first[1])
+		return first[0] > first[1] ? -1 : 1;
+	if (second[0] != second[1])
+		return second[0] > second[1] ? -1 : 1;
+	return compare_keys(order->profile, one, other);
+}
+
+static void sort_groups(struct group_totals *totals, const struct profile *profile, bool by_total)
+{
+	struct order order = {profile, by_total};
+
+	if (totals->nr)
+		qsort_r(totals->groups, totals->nr, sizeof(*totals->groups), compare_groups,
+			&order);
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 int group_totals_init(struct group_totals *totals, const struct profile *profile,
@@ -392,12 +508,19 @@ int group_totals_init(struct group_totals *totals, const struct profile *profile
 	cleanup(counting_clear) struct counting counting = {
 		.profile = profile, .style = style, .totals = totals};
 
+	int err;
+
 	*totals = (struct group_totals){0};
-	if (count_all(&counting) < 0) {
+	err = map_samples(&counting);
+	if (!err && !(style->keys & GROUP_PLACE_KEYS))
+		err = count_labels(&counting);
+	else if (!err)
+		err = map_frames(&counting) < 0 ? -ENOMEM : count_with_places(&counting);
+	if (err) {
 		group_totals_clear(totals);
 		return -ENOMEM;
 	}
-	group_totals_sort(totals, profile, style->by_total);
+	sort_groups(totals, profile, style->by_total);
 	return 0;
 }
 
@@ -405,4 +528,38 @@ void group_totals_clear(struct group_totals *totals)
 {
 	free(totals->groups);
 	*totals = (struct group_totals){0};
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+int function_totals_init(struct function_totals *totals, const struct profile *profile)
+{
+	const struct group_totals_style style = {.keys = GROUP_BIT(GROUP_FUNCTION) |
+							 GROUP_BIT(GROUP_MODULE)};
+	cleanup(group_totals_clear) struct group_totals groups = {0};
+
+	*totals = (struct function_totals){0};
+	if (group_totals_init(&groups, profile, &style) < 0 ||
+	    array_reserve(&totals->functions, &totals->cap, groups.nr, sizeof(*totals->functions)) <
+		    0)
+		return -ENOMEM;
+	for (; totals->nr < groups.nr; totals->nr++) {
+		const struct group_total *group = &groups.groups[totals->nr];
+
+		totals->functions[totals->nr] = (struct function_total){
+			.name = group->place.function,
+			.module = group->place.module,
+			.kind = group->place.kind == GROUP_KIND_KERNEL ? FRAME_KERNEL : FRAME_USER,
+			.self = group->self,
+			.total = group->total,
+		};
+	}
+	totals->no_frames_count = groups.no_frames_count;
+	return 0;
+}
+
+void function_totals_clear(struct function_totals *totals)
+{
+	free(totals->functions);
+	*totals = (struct function_totals){0};
 }

@@ -44,11 +44,11 @@ enum group_key {
 enum group_kind {
 	GROUP_KIND_USER,
 	GROUP_KIND_KERNEL,
-	GROUP_KIND_RUN_TIME, /* code made at run time */
+	GROUP_KIND_RUN_TIME, /* JIT-compiled code */
 	GROUP_KIND_SEVERAL,  /* of a group whose functions are of different kinds */
 };
 
-/* What is no key of these groups is 0; which kind of function it was is kept, though. */
+/* Fields that are no key of these groups are 0, except the kind of function. */
 struct group_place {
 	uint32_t function; /* the profile's string; 0: no name */
 	uint32_t module;
@@ -87,5 +87,30 @@ struct group_totals_style {
 int group_totals_init(struct group_totals *totals, const struct profile *profile,
 		      const struct group_totals_style *style);
 void group_totals_clear(struct group_totals *totals);
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+/*
+ * The most wanted groups: functions and modules. A function is a name in a module; all code of a
+ * module that has no name is one function.
+ */
+
+struct function_total {
+	uint32_t name; /* the profile's string; 0: no name */
+	uint32_t module;
+	enum frame_kind kind;
+	uint64_t self;
+	uint64_t total;
+};
+
+struct function_totals {
+	struct function_total *functions; /* by self, then by total, heaviest first */
+	size_t nr, cap;
+	uint64_t no_frames_count; /* samples that belong to no function */
+};
+
+/* 0 or -ENOMEM. */
+int function_totals_init(struct function_totals *totals, const struct profile *profile);
+void function_totals_clear(struct function_totals *totals);
 
 #endif

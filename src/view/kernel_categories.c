@@ -1,13 +1,14 @@
 /*
- * The kernel's subsystems; see kernel_categories.h. The first row that matches decides, so rows of
- * particular names stand above rows of whole families.
+ * The built-in table of categories: the kernel's subsystems by the names of their functions, of
+ * kernels 5.10 to 7.x on x86-64 and arm64. The first row that matches decides, so rows of particular
+ * names stand above rows of whole families.
  *
  * What serves all of the kernel (lists, trees, xarrays, strings, retpolines, the queues of virtio)
  * is left out on purpose: its time is its caller's. So is the release of locks: a timer's tick
  * cannot come while interrupts are off, and what ran until then shows in the function that turns
  * them on again.
  */
-#include "view/kernel_categories.h"
+#include "view/categories.h"
 
 const char kernel_categories[] =
 	/* The processor has nothing to do. */

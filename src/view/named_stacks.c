@@ -1,31 +1,312 @@
 /*
- * Words are named_words.c's. A sample costs one look a frame and one search for its stack of words.
+ * Stacks of words, made of a profile's samples.
+ *
+ * A frame's words are made when the first sample needs them, and then found by the frame's number;
+ * so a sample costs one look at each of its frames and one search for its stack of words.
  */
 #include "view/named_stacks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
-#include "profile/profile.h"
-#include "view/named_words.h"
+#include "base/hash.h"
+#include "base/text.h"
+
+struct frame_words {
+	uint32_t first; /* in words, callers first */
+	uint32_t nr;	/* 0: not needed so far */
+};
 
 struct builder {
 	const struct profile *profile;
 	const struct named_stacks_style *style;
-	struct named_stacks *stacks;
-	struct named_words words;
+	struct named_stacks *stacks; /* which own the words */
+	struct frame_words *words_of_frame;
+	uint32_t *words; /* of frames */
+	size_t nr_words, cap_words;
+	char *text; /* the word being written */
+	size_t nr_text, cap_text;
 	uint32_t *path; /* the stack being written */
 	size_t nr_path, cap_path;
-	int error;
+	int error; /* set once; whatever is written after it is a no-op */
 };
+
+#define UNKNOWN_NAME "[unknown]"
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+static char clean_byte(char separator, char byte)
+{
+	if (separator && byte == separator)
+		return ':';
+	return (unsigned char)byte < ' ' || byte == 0x7f ? '?' : byte;
+}
+
+static void write_text(struct builder *builder, const char *text)
+{
+	size_t nr = strlen(text), i;
+	char *to;
+
+	if (builder->error ||
+	    array_reserve(&builder->text, &builder->cap_text, builder->nr_text + nr, 1) < 0) {
+		builder->error = -ENOMEM;
+		return;
+	}
+	to = builder->text + builder->nr_text;
+	if (builder->style->is_safe) {
+		text_make_safe(to, text, nr);
+		text = to;
+	}
+	for (i = 0; i < nr; i++)
+		to[i] = clean_byte(builder->style->separator, text[i]);
+	builder->nr_text += nr;
+}
+
+static void write_name(struct builder *builder, const char *name)
+{
+	write_text(builder, *name ? name : UNKNOWN_NAME);
+}
+
+static void write_number(struct builder *builder, int32_t number)
+{
+	char digits[16];
+
+	(void)snprintf(digits, sizeof(digits), "%d", (int)number);
+	write_text(builder, digits);
+}
+
+/* A thread and a function of the same name are never one: a stack says which by its place. */
+static bool same_word(const struct builder *builder, const struct word_info *a,
+		      const struct word_info *b)
+{
+	if (a->text != b->text || (a->kind == WORD_LABEL) != (b->kind == WORD_LABEL))
+		return false;
+	return !builder->style->tell_apart || (a->kind == b->kind && a->module == b->module);
+}
+
+static int64_t intern_word(struct builder *builder, const struct word_info *info)
+{
+	struct named_stacks *stacks = builder->stacks;
+	uint64_t hash = hash_u64(info->text);
+	size_t probe = 0;
+	uint32_t number;
+
+	if (builder->style->tell_apart)
+		hash = hash_add(hash, (uint64_t)info->kind << 32 | info->module);
+	else
+		hash = hash_add(hash, info->kind == WORD_LABEL);
+	while (number_index_next(&stacks->word_index, hash, &probe, &number))
+		if (same_word(builder, &stacks->words[number], info))
+			return number;
+	if (array_reserve(&stacks->words, &stacks->cap_words, stacks->nr_words + 1,
+			  sizeof(*stacks->words)) < 0 ||
+	    number_index_reserve(&stacks->word_index) < 0)
+		return -ENOMEM;
+	number_index_add(&stacks->word_index, hash, (uint32_t)stacks->nr_words);
+	stacks->words[stacks->nr_words] = *info;
+	return (int64_t)stacks->nr_words++;
+}
+
+/* Ends the word that was written; 0 after a failure. */
+static uint32_t finish_word(struct builder *builder, struct word_info info)
+{
+	int64_t number = builder->error;
+
+	if (!number && strings_bytes(builder->stacks->texts) > NAMED_STACKS_MAX_BYTES)
+		number = -ENOMEM;
+	if (!number)
+		number = strings_add_bytes(builder->stacks->texts, builder->text, builder->nr_text);
+	builder->nr_text = 0;
+	if (number >= 0) {
+		info.text = (uint32_t)number;
+		number = intern_word(builder, &info);
+	}
+	if (number < 0) {
+		builder->error = (int)number;
+		return 0;
+	}
+	return (uint32_t)number;
+}
+
+/* --- labels ----------------------------------------------------------------------------------- */
+
+static uint32_t finish_label(struct builder *builder)
+{
+	return finish_word(builder, (struct word_info){.kind = WORD_LABEL});
+}
+
+/* A pid that was not asked for is 0, which is the idle thread's too; "?" as perf's scripts have it.
+ */
+static void write_pid(struct builder *builder, const struct sample_labels *labels)
+{
+	if (labels->pid || builder->style->labels & LABEL_PID)
+		write_number(builder, labels->pid);
+	else
+		write_text(builder, "?");
+}
+
+static uint32_t thread_word(struct builder *builder, const struct sample_labels *labels)
+{
+	write_name(builder, profile_string(builder->profile, labels->comm));
+	if (builder->style->labels & (LABEL_PID | LABEL_TID)) {
+		write_text(builder, "-");
+		write_pid(builder, labels);
+	}
+	if (builder->style->labels & LABEL_TID) {
+		write_text(builder, "/");
+		write_number(builder, labels->tid);
+	}
+	return finish_label(builder);
+}
+
+static uint32_t number_word(struct builder *builder, const char *what, int32_t number)
+{
+	write_text(builder, what);
+	write_number(builder, number);
+	return finish_label(builder);
+}
+
+static uint32_t text_word(struct builder *builder, const char *what, const char *text)
+{
+	write_text(builder, what);
+	write_name(builder, text);
+	return finish_label(builder);
+}
+
+static uint32_t missed_word(struct builder *builder, const char *text)
+{
+	write_text(builder, text);
+	return finish_word(builder, (struct word_info){.kind = WORD_MISSED});
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+const char *named_stacks_no_name(const struct profile *profile, uint32_t module)
+{
+	const struct module_code *code = profile_code(profile, module);
+
+	if (code && code->is_unread)
+		return "[unreadable]";
+	return code && code->is_gone ? "[deleted]" : UNKNOWN_NAME;
+}
+
+static void write_function(struct builder *builder, const struct frame *frame, uint32_t function)
+{
+	const struct module *module = profile_module(builder->profile, frame->module);
+
+	write_text(builder, function ? profile_string(builder->profile, function)
+				     : named_stacks_no_name(builder->profile, frame->module));
+	if (!function && builder->style->show_modules && frame->kind == FRAME_USER &&
+	    module->kind != MODULE_UNKNOWN) {
+		write_text(builder, " (");
+		write_text(builder, profile_module_name(builder->profile, frame->module));
+		write_text(builder, ")");
+	}
+}
+
+static void write_place(struct builder *builder, const struct code_line *line)
+{
+	const char *path = profile_string(builder->profile, line->file);
+	const char *slash = strrchr(path, '/');
+	char number[16];
+
+	if (!line->file || !line->line || !builder->style->lines)
+		return;
+	(void)snprintf(number, sizeof(number), ":%u", line->line);
+	write_text(builder, " ");
+	write_text(builder, slash ? slash + 1 : path);
+	write_text(builder, number);
+}
+
+static enum word_kind kind_of(const struct builder *builder, const struct frame *frame,
+			      bool is_inlined)
+{
+	if (is_inlined)
+		return WORD_INLINED;
+	if (frame->kind == FRAME_KERNEL)
+		return WORD_KERNEL;
+	return profile_module(builder->profile, frame->module)->kind == MODULE_RUN_TIME
+		       ? WORD_RUN_TIME
+		       : WORD_USER;
+}
+
+static void write_suffix(struct builder *builder, enum word_kind kind)
+{
+	const struct named_stacks_suffixes *suffixes = &builder->style->suffixes;
+	const char *suffix = NULL;
+
+	if (kind == WORD_INLINED)
+		suffix = suffixes->inlined;
+	else if (kind == WORD_KERNEL)
+		suffix = suffixes->kernel;
+	else if (kind == WORD_RUN_TIME)
+		suffix = suffixes->run_time;
+	if (suffix)
+		write_text(builder, suffix);
+}
+
+/* Ends the word of a function in this frame. */
+static void add_word(struct builder *builder, const struct frame *frame, uint32_t function,
+		     bool is_inlined, struct frame_words *words)
+{
+	struct word_info info = {
+		.function = function,
+		.module = frame->module,
+		.kind = kind_of(builder, frame, is_inlined),
+	};
+	uint32_t word;
+
+	write_suffix(builder, info.kind);
+	word = finish_word(builder, info);
+	if (builder->error || array_reserve(&builder->words, &builder->cap_words,
+					    builder->nr_words + 1, sizeof(word)) < 0) {
+		builder->error = -ENOMEM;
+		return;
+	}
+	builder->words[builder->nr_words++] = word;
+	words->nr++;
+}
+
+static void make_words(struct builder *builder, const struct frame *frame,
+		       struct frame_words *words)
+{
+	const struct code_line *lines = NULL;
+	size_t i;
+
+	if (frame->nr_lines)
+		lines = profile_lines(builder->profile, frame);
+	words->first = (uint32_t)builder->nr_words;
+	for (i = frame->nr_lines; i; i--) {
+		write_function(builder, frame, lines[i - 1].function);
+		write_place(builder, &lines[i - 1]);
+		add_word(builder, frame, lines[i - 1].function, i < frame->nr_lines, words);
+	}
+	if (frame->nr_lines)
+		return;
+	write_function(builder, frame, frame->function);
+	add_word(builder, frame, frame->function, false, words);
+}
+
+/* The frame's words, callers first; mostly one. Good until the next call. */
+static const uint32_t *frame_words(struct builder *builder, uint32_t number, size_t *ret_nr)
+{
+	struct frame_words *words = &builder->words_of_frame[number];
+
+	if (!words->nr)
+		make_words(builder, profile_frame(builder->profile, number), words);
+	*ret_nr = builder->error ? 0 : words->nr;
+	return builder->words + words->first;
+}
 
 /* --- a sample's words ------------------------------------------------------------------------- */
 
 static void push_word(struct builder *builder, uint32_t word)
 {
-	if (builder->words.error || array_reserve(&builder->path, &builder->cap_path,
-						  builder->nr_path + 1, sizeof(*builder->path)) < 0)
+	if (builder->error || array_reserve(&builder->path, &builder->cap_path,
+					    builder->nr_path + 1, sizeof(*builder->path)) < 0)
 		builder->error = -ENOMEM;
 	else
 		builder->path[builder->nr_path++] = word;
@@ -34,20 +315,18 @@ static void push_word(struct builder *builder, uint32_t word)
 static void push_labels(struct builder *builder, const struct sample_labels *labels)
 {
 	unsigned wanted = builder->style->labels;
-	struct named_words *words = &builder->words;
 
 	if (wanted & LABEL_COMM)
-		push_word(builder, named_words_thread(words, labels));
+		push_word(builder, thread_word(builder, labels));
 	if (!(wanted & LABEL_COMM) && wanted & LABEL_PID)
-		push_word(builder, named_words_number(words, "pid ", labels->pid));
+		push_word(builder, number_word(builder, "pid ", labels->pid));
 	if (!(wanted & LABEL_COMM) && wanted & LABEL_TID)
-		push_word(builder, named_words_number(words, "tid ", labels->tid));
+		push_word(builder, number_word(builder, "tid ", labels->tid));
 	if (wanted & LABEL_CGROUP)
-		push_word(builder,
-			  named_words_text(words, "cgroup ",
-					   profile_string(builder->profile, labels->cgroup)));
+		push_word(builder, text_word(builder, "cgroup ",
+					     profile_string(builder->profile, labels->cgroup)));
 	if (wanted & LABEL_CPU)
-		push_word(builder, named_words_number(words, "cpu ", labels->cpu));
+		push_word(builder, number_word(builder, "cpu ", labels->cpu));
 	builder->stacks->nr_labels = builder->nr_path;
 }
 
@@ -73,7 +352,7 @@ static void push_frame(struct builder *builder, uint32_t number, size_t first_fr
 {
 	bool is_named = profile_frame(builder->profile, number)->function != 0;
 	size_t nr, i;
-	const uint32_t *words = named_words_of_frame(&builder->words, number, &nr);
+	const uint32_t *words = frame_words(builder, number, &nr);
 
 	for (i = 0; i < nr; i++)
 		push_call(builder, words[i], is_named, first_frame);
@@ -90,14 +369,13 @@ static void push_stacks(struct builder *builder, const struct sample *sample)
 	for (i = nr_kernel + nr_user; i > nr_kernel; i--)
 		push_frame(builder, frames[i - 1], first_frame);
 	if (!nr_user && sample->labels.user_end == WALK_MISSED && !builder->style->no_user)
-		push_word(builder, named_words_missed(&builder->words, "[Missed User Stack]"));
+		push_word(builder, missed_word(builder, "[Missed User Stack]"));
 	if (nr_user && nr_kernel && builder->style->delimiter)
-		push_word(builder,
-			  named_words_text(&builder->words, "", builder->style->delimiter));
+		push_word(builder, text_word(builder, "", builder->style->delimiter));
 	for (i = nr_kernel; i > 0; i--)
 		push_frame(builder, frames[i - 1], first_frame);
 	if (!nr_kernel && sample->labels.kernel_end == WALK_MISSED && !builder->style->no_kernel)
-		push_word(builder, named_words_missed(&builder->words, "[Missed Kernel Stack]"));
+		push_word(builder, missed_word(builder, "[Missed Kernel Stack]"));
 }
 
 /* --- counts ----------------------------------------------------------------------------------- */
@@ -119,7 +397,7 @@ static int64_t intern_path(struct builder *builder)
 {
 	struct named_stacks *stacks = builder->stacks;
 	size_t nr_before = stacks->stacks.nr;
-	int64_t stack = builder->error ? builder->error : builder->words.error;
+	int64_t stack = builder->error;
 
 	if (!stack && (array_reserve(&stacks->counts, &stacks->cap_counts, nr_before + 1,
 				     sizeof(*stacks->counts)) < 0 ||
@@ -205,12 +483,14 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 
 	*stacks = (struct named_stacks){.separator = style->separator};
 	stacks->texts = strings_new();
-	result = named_words_init(&builder.words, profile, style, stacks);
-	if (!stacks->texts || add_no_word(stacks) < 0)
-		result = -ENOMEM;
-	if (!result)
-		result = add_samples(&builder);
-	named_words_clear(&builder.words);
+	builder.words_of_frame =
+		calloc(profile_nr_frames(profile) + 1, sizeof(*builder.words_of_frame));
+	result = !builder.words_of_frame || !stacks->texts || add_no_word(stacks) < 0
+			 ? -ENOMEM
+			 : add_samples(&builder);
+	free(builder.words_of_frame);
+	free(builder.words);
+	free(builder.text);
 	free(builder.path);
 	if (result < 0)
 		named_stacks_clear(stacks);

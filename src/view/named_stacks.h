@@ -23,11 +23,11 @@
  */
 #define NAMED_STACKS_MAX_BYTES (2ULL << 30)
 
-/* What stands behind the names of functions of each kind, the first that fits; NULL: nothing. */
+/* Suffixes of functions' names by their kind; the first that fits is taken. NULL: none. */
 struct named_stacks_suffixes {
 	const char *inlined;
 	const char *kernel;
-	const char *run_time; /* code made at run time */
+	const char *run_time; /* JIT-compiled code */
 };
 
 struct named_stacks_style {
@@ -35,6 +35,7 @@ struct named_stacks_style {
 	struct named_stacks_suffixes suffixes;
 	const char *delimiter; /* a word between user and kernel part; NULL: none */
 	char separator;	       /* what stands between words, so ':' replaces it in names; or 0 */
+	bool is_safe;	       /* words may be sent to a terminal (base/text.h) */
 	bool no_user;	       /* user stacks were not asked for: none is "missed" */
 	bool no_kernel;
 	bool show_modules;   /* `[unknown] (libfoo.so)` for what has no name */
@@ -51,12 +52,12 @@ enum word_kind {
 	WORD_USER,
 	WORD_KERNEL,
 	WORD_INLINED,
-	WORD_RUN_TIME, /* code made at run time */
+	WORD_RUN_TIME, /* JIT-compiled code */
 	WORD_MISSED,   /* stands for a stack that could not be read */
 	NR_WORD_KINDS,
 };
 
-/* What is behind a word; with tell_apart of all its frames, else of the first one, or a label. */
+/* The origin of a word: with tell_apart that of all its frames, else that of the first one. */
 struct word_info {
 	uint32_t text;	   /* its number in texts */
 	uint32_t function; /* the profile's string; 0: no name, or no function */
@@ -91,8 +92,9 @@ struct named_stacks {
  * A frame with lines is a word for each function that was inlined there, callers first; with the
  * style's lines it is `FUNCTION FILE.c:LINE`, where the source is known.
  *
- * A name that is missing is `[unknown]`, or `[deleted]` if the file could not be read; a stack that
- * should be there but could not be read is `[Missed User Stack]` or `[Missed Kernel Stack]`.
+ * A name that is missing is `[unknown]`, `[deleted]` if the file was gone, or `[unreadable]` if it
+ * may not be read; a stack that should be there but could not be read is `[Missed User Stack]` or
+ * `[Missed Kernel Stack]`.
  * Control characters in names become `?`.
  *
  * 0 or -ENOMEM, also where words take too much. The profile is not needed any more afterwards.
@@ -101,7 +103,7 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 		      const struct named_stacks_style *style);
 void named_stacks_clear(struct named_stacks *stacks);
 
-/* What stands for the name of a function of this module that has none. */
+/* The text shown for functions of this module that have no name. */
 const char *named_stacks_no_name(const struct profile *profile, uint32_t module);
 
 size_t named_stacks_nr(const struct named_stacks *stacks);
@@ -115,7 +117,7 @@ const struct word_info *named_stacks_info(const struct named_stacks *stacks, uin
  */
 int named_stacks_compare(const struct named_stacks *stacks, uint32_t a, uint32_t b);
 
-/* Whether some stack has this function calling itself; known only with fold_recursion. */
+/* True if the function calls itself in some stack; known only with fold_recursion. */
 bool named_stacks_is_recursive(const struct named_stacks *stacks, uint32_t word);
 
 #endif

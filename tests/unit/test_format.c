@@ -9,7 +9,7 @@
 #include "format/format.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"
-#include "view/function_totals.h"
+#include "view/group_totals.h"
 
 TEST(format_by_its_extension)
 {

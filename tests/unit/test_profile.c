@@ -8,7 +8,7 @@
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 #include "unit/make_profile.h"
-#include "view/function_totals.h"
+#include "view/group_totals.h"
 
 TEST(profile_starts_with_two_modules)
 {
@@ -482,6 +482,26 @@ TEST(function_totals_count_recursion_once)
 	CHECK_EQ(find_total(profile, &totals, "", "libb.so")->self, 2);
 	CHECK_EQ(find_total(profile, &totals, "sys_read", "[kernel]")->self, 5);
 	CHECK_EQ(totals.no_frames_count, 1);
+	function_totals_clear(&totals);
+	profile_free(profile);
+}
+
+/* A function that another tool called so is one without a name. */
+TEST(function_totals_of_unreadable_files)
+{
+	const struct module_code unread = {.is_unread = true};
+	struct profile *profile = profile_new();
+	struct function_totals totals;
+	uint32_t i;
+
+	(void)make_sample(profile, "a;liba.so!work 1");
+	(void)make_sample(profile, "a;liba.so! 2");
+	(void)make_sample(profile, "a;liba.so![unreadable] 3");
+	for (i = MODULE_NR_KERNEL + 1; i < profile_nr_modules(profile); i++)
+		CHECK_EQ(profile_set_code(profile, i, &unread), 0);
+	CHECK_EQ(function_totals_init(&totals, profile), 0);
+	CHECK_EQ(totals.nr, 2);
+	CHECK_EQ(find_total(profile, &totals, "", "liba.so")->self, 5);
 	function_totals_clear(&totals);
 	profile_free(profile);
 }

@@ -6,6 +6,7 @@
 
 #include "profile/quality.h"
 #include "unit/make_profile.h"
+#include "view/named_stacks.h"
 
 static struct quality judge(const struct profile *profile)
 {
@@ -138,6 +139,27 @@ TEST(quality_counts_leaves_without_a_name)
 	CHECK_EQ(quality.unnamed, 2);
 	CHECK_EQ(quality.complete, 5);
 	CHECK_EQ(quality.broken, 5);
+	profile_free(profile);
+}
+
+TEST(quality_tells_why_leaves_have_no_name)
+{
+	const struct module_code unread = {.is_unread = true};
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;_start;stripped.so! 2");
+	(void)make_sample(profile, "a;_start;~gone.so! 3");
+	(void)make_sample(profile, "a;_start;unread.so! 5");
+	(void)make_sample(profile, "a;_start;work_[j] 7");
+	CHECK_EQ(profile_set_code(profile, make_module(profile, "unread.so"), &unread), 0);
+	quality = judge(profile);
+	CHECK_EQ(quality.unnamed, 10);
+	CHECK_EQ(quality.gone, 3);
+	CHECK_EQ(quality.unread, 5);
+	CHECK_EQ(quality.unmapped, 0);
+	CHECK_STR(named_stacks_no_name(profile, make_module(profile, "unread.so")), "[unreadable]");
+	CHECK_STR(named_stacks_no_name(profile, make_module(profile, "~gone.so")), "[deleted]");
 	profile_free(profile);
 }
 

@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "format/page/html_columns.h"
-#include "view/function_totals.h"
+#include "view/group_totals.h"
 #include "view/named_stacks.h"
 
 struct categories;

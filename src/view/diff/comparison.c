@@ -1,4 +1,7 @@
-/* See comparison.h: the parts of a comparison, each made from those before it. */
+/*
+ * The parts of a comparison, each made from those before it: named stacks, the scale, how much numbers
+ * vary by themselves, rows, call paths.
+ */
 #include "view/diff/comparison.h"
 
 #include <errno.h>
@@ -17,14 +20,6 @@ size_t comparison_value(const struct profile *profile)
 	int number = profile_find_value(profile, DIFFERENCE_BEFORE);
 
 	return number > 0 ? (size_t)number : 0;
-}
-
-static void set_defaults(struct comparison_style *style)
-{
-	if (style->confidence <= 0)
-		style->confidence = DEFAULT_CONFIDENCE;
-	if (!style->max_rows)
-		style->max_rows = DEFAULT_MAX_ROWS;
 }
 
 /* The scale of counts drawn each by itself, and how much more they vary than those. */
@@ -48,21 +43,6 @@ static int find_spread(struct comparison *comparison)
 				      parts ? parts : slices, nr_parts);
 }
 
-/* Functions of the same name are one in paths; modules have to be told apart. */
-static int compare_modules(struct comparison *comparison, const struct named_stacks_style *names,
-			   const struct difference_trust *trust)
-{
-	cleanup(named_stacks_clear) struct named_stacks stacks = {0};
-	struct named_stacks_style apart = *names;
-
-	apart.tell_apart = true;
-	if (named_stacks_init(&stacks, comparison->profile, &apart) < 0)
-		return -ENOMEM;
-	return difference_rows_init(&comparison->rows, comparison->profile, &stacks,
-				    &comparison->scale, &comparison->spread, trust,
-				    comparison->style.group, comparison->style.order);
-}
-
 /* The table and the tree have half of the chance to be wrong each. */
 static struct difference_trust trust_of(const struct comparison *comparison)
 {
@@ -72,25 +52,21 @@ static struct difference_trust trust_of(const struct comparison *comparison)
 	};
 }
 
-static int compare_functions(struct comparison *comparison, const struct named_stacks_style *names)
+/* Functions of the same name are one in paths; rows by module need modules told apart. */
+static int compare_rows(struct comparison *comparison, const struct named_stacks_style *names)
 {
-	const struct comparison_style *style = &comparison->style;
+	cleanup(named_stacks_clear) struct named_stacks apart = {0};
+	struct named_stacks_style style = *names;
 	const struct difference_trust trust = trust_of(comparison);
+	bool by_module = comparison->style.group == DIFFERENCE_BY_MODULE;
 
-	if (style->group == DIFFERENCE_BY_MODULE)
-		return compare_modules(comparison, names, &trust);
-	return difference_rows_init(&comparison->rows, comparison->profile, &comparison->stacks,
-				    &comparison->scale, &comparison->spread, &trust, style->group,
-				    style->order);
-}
-
-static int compare_paths(struct comparison *comparison)
-{
-	const struct difference_trust trust = trust_of(comparison);
-
-	return difference_paths_init(&comparison->paths, &comparison->stacks, &comparison->scale,
-				     &comparison->spread, &trust,
-				     (size_t)comparison->style.max_rows * LINES_A_ROW);
+	style.tell_apart = true;
+	if (by_module && named_stacks_init(&apart, comparison->profile, &style) < 0)
+		return -ENOMEM;
+	return difference_rows_init(&comparison->rows, comparison->profile,
+				    by_module ? &apart : &comparison->stacks, &comparison->scale,
+				    &comparison->spread, &trust, comparison->style.group,
+				    comparison->style.order);
 }
 
 /* All but the paths, which pictures have no use for. To be cleared in each case. */
@@ -104,13 +80,16 @@ static int begin(struct comparison *comparison, const struct profile *profile,
 		.style = *style, .profile = profile, .before = comparison_value(profile)};
 	if (!comparison->before)
 		return -EINVAL;
-	set_defaults(&comparison->style);
+	if (comparison->style.confidence <= 0)
+		comparison->style.confidence = DEFAULT_CONFIDENCE;
+	if (!comparison->style.max_rows)
+		comparison->style.max_rows = DEFAULT_MAX_ROWS;
 	with_before.other_value = comparison->before;
 	err = named_stacks_init(&comparison->stacks, profile, &with_before);
 	if (!err)
 		err = find_spread(comparison);
 	if (!err)
-		err = compare_functions(comparison, &with_before);
+		err = compare_rows(comparison, &with_before);
 	return err;
 }
 
@@ -119,8 +98,13 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 {
 	int err = begin(comparison, profile, names, style);
 
-	if (!err)
-		err = compare_paths(comparison);
+	if (!err) {
+		const struct difference_trust trust = trust_of(comparison);
+
+		err = difference_paths_init(&comparison->paths, &comparison->stacks,
+					    &comparison->scale, &comparison->spread, &trust,
+					    (size_t)comparison->style.max_rows * LINES_A_ROW);
+	}
 	if (err)
 		comparison_clear(comparison);
 	return err;

@@ -8,12 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "view/diff/difference_paths.h"
+#include "view/diff/difference.h"
 #include "view/diff/difference_rows.h"
-#include "view/diff/difference_spread.h"
 #include "view/named_stacks.h"
 
-/* What is asked for. A style of zeros is the default. */
+/* How to compare. A style of zeros is the default. */
 struct comparison_style {
 	const char *before_name, *after_name; /* of the files, for the heading; NULL: none */
 	double before_seconds, after_seconds; /* 0: not known */

@@ -1,7 +1,7 @@
 /*
  * What changed between two profiles, and how sure that is.
  *
- * The two lie in one profile: counts are "after", another value is "before" (profile_values.h). They are
+ * The two lie in one profile: counts are "after", another value is "before". They are
  * compared as shares of all samples, or as rates if both tell how long they were taken. Samples are
  * drawn, so each number has an error that follows from how many there were; a change that is not well
  * above its error may be chance, and is shown so.
@@ -10,10 +10,10 @@
 #define STOOK_VIEW_DIFF_DIFFERENCE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "profile/profile.h"
-
 #define DIFFERENCE_BEFORE "before" /* the value's type, by which files tell that they have two */
 
 /* So many errors a change must be away from nothing: chance does that once in 370 times. */
@@ -47,7 +47,7 @@ struct difference {
 };
 
 /*
- * Of least sigma DIFFERENCE_LEAST_SIGMA and dispersion 1. by_time is refused (-EINVAL) where a
+ * Least sigma is DIFFERENCE_LEAST_SIGMA, dispersion 1. by_time is refused (-EINVAL) where a
  * duration is not known; see difference_scale_by_time().
  */
 int difference_scale_init(struct difference_scale *scale, const struct profile *profile,
@@ -60,7 +60,7 @@ void difference_scale_by_time(struct difference_scale *scale, double before_seco
 struct difference difference_of(const struct difference_scale *scale, uint64_t before,
 				uint64_t after);
 
-/* Whether a change is more than chance, and in which way: by sigma, for who has more to say of it. */
+/* The kind of a change by its sigma, for callers that have changed the sigma. */
 enum change difference_kind(const struct difference_scale *scale,
 			    const struct difference *difference);
 
@@ -93,5 +93,47 @@ void difference_tests_add(struct difference_tests *tests, const struct differenc
 /* Their number, for a chance of error of all together. */
 double difference_tests_nr(const struct difference_tests *tests,
 			   const struct difference_scale *scale, double chance);
+
+/* --- spread ----------------------------------------------------------------------------------- */
+
+/*
+ * How much the numbers of functions vary from run to run, or from one slice of time to the next,
+ * while nothing was changed.
+ *
+ * If samples were drawn independently, a function's numbers in several parts of a profile would
+ * scatter as sampling alone predicts. The factor by which their variance is larger is the function's
+ * *dispersion*. Parts are few, so the estimate for one function is uncertain; it is drawn towards
+ * the estimate for all functions together, which counts as a few more parts.
+ */
+
+/* Parts are values of the profile (a file each), or slices of time of a value. */
+struct difference_part {
+	bool is_after;
+	size_t value;
+	uint32_t slice; /* 0: whenever it was */
+	double seconds; /* for rates */
+};
+
+struct function_spread {
+	double self, total; /* dispersions, at least 1 */
+};
+
+struct difference_spread {
+	struct function_spread *functions; /* by the profile's string, 0: without a name; or NULL */
+	size_t nr;
+	struct function_spread all; /* of all functions together */
+	double freedom;		    /* degrees of it, of each estimate; 0: nothing is known */
+	size_t nr_before, nr_after; /* parts */
+};
+
+/* The slices of both sides as parts, with *ret to be freed; none if either has less than three. */
+int difference_slices(const struct profile *profile, size_t before, struct difference_part **ret,
+		      size_t *ret_nr);
+
+/* 0 or -ENOMEM. Without two parts on one side nothing is known: all dispersions are 1. */
+int difference_spread_init(struct difference_spread *spread, const struct profile *profile,
+			   const struct difference_scale *scale,
+			   const struct difference_part *parts, size_t nr_parts);
+void difference_spread_clear(struct difference_spread *spread);
 
 #endif

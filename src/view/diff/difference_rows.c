@@ -1,6 +1,15 @@
 /*
- * Each word of the named stacks belongs to a row, or to none; which one is looked up once a word. A
+ * What changed, by function and by call path.
+ *
+ * Rows: each word of the named stacks belongs to a row, or to none, and its row is looked up once. A
  * stack then costs one look at each of its words.
+ *
+ * Paths: the tree is the flame graph's, without the nodes that have too few samples to tell anything.
+ * A node is *telling* if it changed and its share of its caller changed, too: a callee that keeps its
+ * share of a caller that grew or shrank tells nothing new. Lines lead to the telling nodes, and from
+ * there on down while one callee has nearly all of it, so that they end at the function to look at.
+ * Nodes stand in preorder, so callees are judged before callers by going backwards. The lines are
+ * made with a stack of our own, since call paths can be deep.
  */
 #include "view/diff/difference_rows.h"
 
@@ -14,6 +23,24 @@
 
 #define NO_ROW UINT32_MAX
 
+/* --- trust ----------------------------------------------------------------------------------- */
+
+static double chance_of(const struct difference_trust *trust)
+{
+	return trust->sigma > 0 ? difference_chance_of_sigma(trust->sigma) : trust->chance;
+}
+
+/* The least sigma of so many comparisons, in the scale; how many could tell something. */
+static double choose_sigma(struct difference_scale *scale, const struct difference_tests *tests,
+			   const struct difference_trust *trust)
+{
+	double nr = difference_tests_nr(tests, scale, chance_of(trust));
+
+	scale->least_sigma =
+		trust->sigma > 0 ? trust->sigma : difference_sigma_of_chance(trust->chance, nr);
+	return nr;
+}
+
 struct builder {
 	struct difference_rows *rows;
 	const struct profile *profile;
@@ -25,7 +52,7 @@ struct builder {
 	size_t cap_names;
 };
 
-/* --- which row a word belongs to ------------------------------------------------------------- */
+/* --- rows: which row a word belongs to ------------------------------------------------------- */
 
 /* The text of the word's row; NULL: it has none. */
 static const char *row_text(const struct builder *builder, uint32_t word)
@@ -82,20 +109,7 @@ static int map_word(struct builder *builder, uint32_t word)
 	return 0;
 }
 
-static int map_words(struct builder *builder)
-{
-	uint32_t i;
-
-	builder->row_of_word = calloc(builder->stacks->nr_words + 1, sizeof(uint32_t));
-	if (!builder->row_of_word)
-		return -ENOMEM;
-	for (i = 1; i < builder->stacks->nr_words; i++)
-		if (map_word(builder, i) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
-/* --- counting -------------------------------------------------------------------------------- */
+/* --- rows: counting -------------------------------------------------------------------------- */
 
 static void add_pair(struct difference_pair *pair, uint64_t before, uint64_t after)
 {
@@ -127,7 +141,7 @@ static void count_stack(struct builder *builder, uint32_t stack)
 	}
 }
 
-/* --- comparing ------------------------------------------------------------------------------- */
+/* --- rows: comparing ------------------------------------------------------------------------- */
 
 static void compare(struct builder *builder, struct difference_row *row)
 {
@@ -143,34 +157,13 @@ static void compare(struct builder *builder, struct difference_row *row)
 	difference_widen(scale, &row->total.is, of.total, spread->freedom);
 }
 
-/* What runs itself and calls nothing has one number, and is one comparison. */
-static void choose_sigma(struct difference_rows *rows, const struct difference_trust *trust)
-{
-	double chance = trust->sigma > 0 ? difference_chance_of_sigma(trust->sigma) : trust->chance;
-	struct difference_tests tests = {0};
-	size_t i;
-
-	for (i = 0; i < rows->nr; i++) {
-		const struct difference_row *row = &rows->rows[i];
-
-		difference_tests_add(&tests, &rows->scale, row->self.before, row->self.after);
-		if (row->self.before != row->total.before || row->self.after != row->total.after)
-			difference_tests_add(&tests, &rows->scale, row->total.before,
-					     row->total.after);
-	}
-	rows->nr_tests = difference_tests_nr(&tests, &rows->scale, chance);
-	rows->scale.least_sigma = trust->sigma > 0
-					  ? trust->sigma
-					  : difference_sigma_of_chance(chance, rows->nr_tests);
-}
-
 const struct difference_pair *difference_rows_pair(const struct difference_rows *rows,
 						   const struct difference_row *row)
 {
 	return rows->order == DIFFERENCE_TOTAL ? &row->total : &row->self;
 }
 
-/* What is believed first, then by how much changed. */
+/* Changes that are believed first, then by their size. */
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct difference_rows *rows = context;
@@ -185,25 +178,33 @@ static int compare_rows(const void *a, const void *b, void *context)
 	return strcmp(difference_rows_name(rows, a), difference_rows_name(rows, b));
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
-
-static void builder_clear(struct builder *builder)
-{
-	free(builder->row_of_word);
-	free(builder->row_of_name);
-}
+/* --- rows: all of it ------------------------------------------------------------------------- */
 
 static int build(struct builder *builder, const struct difference_trust *trust)
 {
 	struct difference_rows *rows = builder->rows;
+	struct difference_tests tests = {0};
 	uint32_t i;
 
 	rows->names = strings_new();
-	if (!rows->names || map_words(builder) < 0)
+	builder->row_of_word = calloc(builder->stacks->nr_words + 1, sizeof(uint32_t));
+	if (!rows->names || !builder->row_of_word)
 		return -ENOMEM;
+	for (i = 1; i < builder->stacks->nr_words; i++)
+		if (map_word(builder, i) < 0)
+			return -ENOMEM;
 	for (i = 0; i < named_stacks_nr(builder->stacks); i++)
 		count_stack(builder, i);
-	choose_sigma(rows, trust);
+	for (i = 0; i < rows->nr; i++) {
+		const struct difference_pair *self = &rows->rows[i].self;
+		const struct difference_pair *total = &rows->rows[i].total;
+
+		difference_tests_add(&tests, &rows->scale, self->before, self->after);
+		/* A function that calls nothing has one number, and is one comparison. */
+		if (self->before != total->before || self->after != total->after)
+			difference_tests_add(&tests, &rows->scale, total->before, total->after);
+	}
+	rows->nr_tests = choose_sigma(&rows->scale, &tests, trust);
 	for (i = 0; i < rows->nr; i++)
 		compare(builder, &rows->rows[i]);
 	if (rows->nr)
@@ -217,20 +218,22 @@ int difference_rows_init(struct difference_rows *rows, const struct profile *pro
 			 const struct difference_trust *trust, enum difference_group group,
 			 enum difference_order order)
 {
-	cleanup(builder_clear) struct builder builder = {
+	struct builder builder = {
 		.rows = rows,
 		.profile = profile,
 		.stacks = stacks,
 		.spread = spread,
 		.group = group,
 	};
+	int err;
 
 	*rows = (struct difference_rows){.scale = *scale, .order = order};
-	if (build(&builder, trust) < 0) {
+	err = build(&builder, trust);
+	free(builder.row_of_word);
+	free(builder.row_of_name);
+	if (err)
 		difference_rows_clear(rows);
-		return -ENOMEM;
-	}
-	return 0;
+	return err;
 }
 
 void difference_rows_clear(struct difference_rows *rows)
@@ -244,4 +247,340 @@ const char *difference_rows_name(const struct difference_rows *rows,
 				 const struct difference_row *row)
 {
 	return strings_get(rows->names, row->name);
+}
+
+/* --- paths ----------------------------------------------------------------------------------- */
+
+#define NEARLY_ALL   0.9
+#define FIRST_CHANGE 0.001 /* of all: what is left out first if lines are too many */
+#define NR_CHANGES   10
+
+struct judged {
+	float change;
+	bool changed;
+	bool alike;   /* its share of its caller did not change */
+	bool telling; /* or above one that is */
+};
+
+struct pending {
+	uint32_t node;
+	uint32_t level;
+	bool is_rest, has_more;
+	struct difference_pair pair;
+};
+
+struct finder {
+	struct difference_paths *paths;
+	const struct named_stacks *stacks;
+	const struct difference_spread *spread;
+	struct judged *judged;
+	struct pending *pending;
+	size_t nr_pending, cap_pending;
+};
+
+static const struct flame_node *node_of(const struct finder *finder, uint32_t number)
+{
+	return &finder->paths->nodes.nodes[number];
+}
+
+/* The difference of a node's numbers, or of others of the same function. */
+static struct difference_pair pair_of(const struct finder *finder,
+				      const struct difference_scale *scale, uint32_t number,
+				      uint64_t before, uint64_t after)
+{
+	const struct difference_spread *spread = finder->spread;
+	uint32_t word = node_of(finder, number)->word;
+	uint32_t function = word ? named_stacks_info(finder->stacks, word)->function : 0;
+	struct difference_pair pair = {before, after, difference_of(scale, before, after)};
+	double dispersion = function && function < spread->nr ? spread->functions[function].total
+							      : spread->all.total;
+
+	difference_widen(scale, &pair.is, dispersion, spread->freedom);
+	return pair;
+}
+
+/* --- paths: judging -------------------------------------------------------------------------- */
+
+/* True if the node's share of its caller is unchanged. */
+static bool is_alike(const struct finder *finder, uint32_t number)
+{
+	const struct flame_node *node = node_of(finder, number);
+	const struct flame_node *caller = node_of(finder, finder->paths->parents[number]);
+	struct difference_scale within = finder->paths->scale;
+
+	if (node->depth < 2)
+		return false;
+	within.by_time = false;
+	within.before = within.before_all = (double)caller->other;
+	within.after = within.after_all = (double)caller->count;
+	within.least_sigma = DIFFERENCE_LEAST_SIGMA;
+	return pair_of(finder, &within, number, node->other, node->count).is.kind == CHANGE_NONE;
+}
+
+static void judge_all(struct finder *finder)
+{
+	uint32_t i;
+
+	for (i = 1; i < finder->paths->nodes.nr; i++) {
+		const struct flame_node *node = node_of(finder, i);
+		struct difference_pair pair =
+			pair_of(finder, &finder->paths->scale, i, node->other, node->count);
+		struct judged *judged = &finder->judged[i];
+
+		judged->change = (float)pair.is.change;
+		judged->changed = pair.is.kind != CHANGE_NONE;
+		judged->alike = judged->changed && is_alike(finder, i);
+	}
+}
+
+static void mark_telling(struct finder *finder, double least_change)
+{
+	uint32_t i;
+
+	for (i = 0; i < finder->paths->nodes.nr; i++)
+		finder->judged[i].telling = false;
+	for (i = (uint32_t)finder->paths->nodes.nr; i-- > 1;) {
+		struct judged *judged = &finder->judged[i];
+
+		if (judged->changed && !judged->alike &&
+		    fabs((double)judged->change) >= least_change)
+			judged->telling = true;
+		if (judged->telling)
+			finder->judged[finder->paths->parents[i]].telling = true;
+	}
+}
+
+/* --- paths: lines ---------------------------------------------------------------------------- */
+
+static int push(struct finder *finder, const struct pending *pending)
+{
+	if (array_reserve(&finder->pending, &finder->cap_pending, finder->nr_pending + 1,
+			  sizeof(*finder->pending)) < 0)
+		return -ENOMEM;
+	finder->pending[finder->nr_pending++] = *pending;
+	return 0;
+}
+
+/* The rest of a node besides its telling callees; the number of those, and the last one. */
+static struct difference_pair rest_of(const struct finder *finder, uint32_t number, size_t *ret_nr,
+				      uint32_t *ret_callee)
+{
+	const struct flame_node *node = node_of(finder, number);
+	uint64_t before = node->other, after = node->count;
+	uint32_t at;
+
+	*ret_nr = 0;
+	for (at = number + 1; at < node->end; at = node_of(finder, at)->end) {
+		if (!finder->judged[at].telling)
+			continue;
+		before -= node_of(finder, at)->other;
+		after -= node_of(finder, at)->count;
+		*ret_callee = at;
+		++*ret_nr;
+	}
+	return pair_of(finder, &finder->paths->scale, number, before, after);
+}
+
+/* The callee that has nearly all of a node, before and after; 0: none. */
+static uint32_t heir_of(const struct finder *finder, uint32_t number)
+{
+	const struct flame_node *node = node_of(finder, number);
+	uint32_t at;
+
+	for (at = number + 1; at < node->end; at = node_of(finder, at)->end) {
+		const struct flame_node *callee = node_of(finder, at);
+
+		if ((double)callee->other >= NEARLY_ALL * (double)node->other &&
+		    (double)callee->count >= NEARLY_ALL * (double)node->count)
+			return at;
+	}
+	return 0;
+}
+
+/* The end of the line that begins here, and what it has besides the lines below. */
+static uint32_t go_down(const struct finder *finder, uint32_t number, struct difference_pair *rest)
+{
+	for (;;) {
+		size_t nr;
+		uint32_t callee = 0;
+
+		*rest = rest_of(finder, number, &nr, &callee);
+		if (!nr)
+			callee = heir_of(finder, number);
+		if (!callee || nr > 1 || (nr == 1 && rest->is.kind != CHANGE_NONE))
+			return number;
+		number = callee;
+	}
+}
+
+static int compare_pending(const void *a, const void *b)
+{
+	const struct pending *one = a, *other = b;
+	double size = fabs(one->pair.is.change), other_size = fabs(other->pair.is.change);
+
+	/* The last one is taken first. */
+	if (one->is_rest != other->is_rest)
+		return one->is_rest ? -1 : 1;
+	if (size != other_size)
+		return size < other_size ? -1 : 1;
+	return (one->node < other->node) - (one->node > other->node);
+}
+
+/* Everything that a line forks into. */
+static int push_forks(struct finder *finder, uint32_t number, uint32_t level,
+		      const struct difference_pair *rest)
+{
+	const struct flame_node *node = node_of(finder, number);
+	size_t first = finder->nr_pending, nr;
+	struct pending pending = {.node = number, .level = level, .is_rest = true, .pair = *rest};
+	uint32_t at;
+
+	for (at = number + 1; at < node->end; at = node_of(finder, at)->end) {
+		const struct flame_node *callee = node_of(finder, at);
+		struct pending fork = {.node = at, .level = level};
+
+		fork.pair =
+			pair_of(finder, &finder->paths->scale, at, callee->other, callee->count);
+		if (finder->judged[at].telling && push(finder, &fork) < 0)
+			return -ENOMEM;
+	}
+	nr = finder->nr_pending - first;
+	if (nr && number && rest->is.kind != CHANGE_NONE && push(finder, &pending) < 0)
+		return -ENOMEM;
+	nr = finder->nr_pending - first;
+	if (nr)
+		qsort(&finder->pending[first], nr, sizeof(pending), compare_pending);
+	for (; nr > 1; nr--)
+		finder->pending[first + nr - 1].has_more = true;
+	return 0;
+}
+
+static int add_line(struct finder *finder, const struct pending *pending)
+{
+	struct difference_paths *paths = finder->paths;
+	struct difference_line line = {
+		.first = pending->node,
+		.last = pending->node,
+		.level = pending->level,
+		.is_rest = pending->is_rest,
+		.has_more = pending->has_more,
+		.pair = pending->pair,
+	};
+	struct difference_pair rest = {0};
+
+	if (array_reserve(&paths->lines, &paths->cap, paths->nr + 1, sizeof(*paths->lines)) < 0)
+		return -ENOMEM;
+	if (!line.is_rest) {
+		const struct flame_node *last;
+
+		line.last = go_down(finder, line.first, &rest);
+		last = node_of(finder, line.last);
+		line.pair = pair_of(finder, &paths->scale, line.last, last->other, last->count);
+	}
+	paths->lines[paths->nr++] = line;
+	return line.is_rest ? 0 : push_forks(finder, line.last, line.level + 1, &rest);
+}
+
+/* --- paths: all of it ------------------------------------------------------------------------ */
+
+/* Samples that, all on one side, can't be told from chance. */
+static double least_samples(const struct difference_scale *scale,
+			    const struct difference_trust *trust)
+{
+	double before = scale->before / scale->before_sample;
+	double after = scale->after / scale->after_sample;
+	double lesser = (before < after ? before : after) / (before + after);
+
+	return lesser > 0 ? fmax(1, floor(log(chance_of(trust) / 2) / log(lesser))) : 1;
+}
+
+static int find(struct finder *finder, size_t max_lines)
+{
+	struct difference_paths *paths = finder->paths;
+	double all = fmax(paths->scale.before_all / paths->scale.before,
+			  paths->scale.after_all / paths->scale.after);
+	const struct difference_pair none = {0};
+	double least = 0;
+	int i, err;
+
+	judge_all(finder);
+	for (i = 0; i < NR_CHANGES; i++) {
+		mark_telling(finder, least);
+		paths->least_change = least;
+		paths->nr = 0;
+		err = push_forks(finder, 0, 0, &none);
+		while (finder->nr_pending && !err) {
+			struct pending pending = finder->pending[--finder->nr_pending];
+
+			err = add_line(finder, &pending);
+		}
+		if (err || !max_lines || paths->nr <= max_lines)
+			return err;
+		least = i ? 2 * least : FIRST_CHANGE * all;
+	}
+	return 0;
+}
+
+static int find_all(struct difference_paths *paths, const struct named_stacks *stacks,
+		    const struct difference_spread *spread, const struct difference_trust *trust,
+		    size_t max_lines)
+{
+	const struct flame_shape shape = {
+		.other_weight = paths->scale.after_sample / paths->scale.before_sample,
+		.least_width = least_samples(&paths->scale, trust) * paths->scale.after_sample,
+	};
+	struct finder finder = {.paths = paths, .stacks = stacks, .spread = spread};
+	cleanup_free uint32_t *open = NULL;
+	cleanup_free struct judged *judged = NULL;
+	struct difference_tests tests = {0};
+	size_t i;
+	int err;
+
+	if (flame_nodes_init(&paths->nodes, stacks, &shape) < 0)
+		return -ENOMEM;
+	open = calloc(paths->nodes.nr_depths + 1, sizeof(*open));
+	paths->parents = calloc(paths->nodes.nr, sizeof(*paths->parents));
+	finder.judged = judged = calloc(paths->nodes.nr, sizeof(*finder.judged));
+	if (!open || !paths->parents || !judged)
+		return -ENOMEM;
+	for (i = 1; i < paths->nodes.nr; i++) {
+		uint32_t depth = paths->nodes.nodes[i].depth;
+
+		paths->parents[i] = open[depth - 1];
+		open[depth] = (uint32_t)i;
+	}
+	for (i = 1; i < paths->nodes.nr; i++) {
+		const struct flame_node *node = &paths->nodes.nodes[i];
+		const struct flame_node *caller = &paths->nodes.nodes[paths->parents[i]];
+
+		/* A node with its caller's numbers is no comparison of its own. */
+		if (node->count != caller->count || node->other != caller->other)
+			difference_tests_add(&tests, &paths->scale, node->other, node->count);
+	}
+	paths->nr_tests = choose_sigma(&paths->scale, &tests, trust);
+	err = find(&finder, max_lines);
+	free(finder.pending);
+	return err;
+}
+
+int difference_paths_init(struct difference_paths *paths, const struct named_stacks *stacks,
+			  const struct difference_scale *scale,
+			  const struct difference_spread *spread,
+			  const struct difference_trust *trust, size_t max_lines)
+{
+	int err;
+
+	*paths = (struct difference_paths){.scale = *scale};
+	err = find_all(paths, stacks, spread, trust, max_lines);
+	if (err)
+		difference_paths_clear(paths);
+	return err;
+}
+
+void difference_paths_clear(struct difference_paths *paths)
+{
+	flame_nodes_clear(&paths->nodes);
+	free(paths->parents);
+	free(paths->lines);
+	*paths = (struct difference_paths){0};
 }

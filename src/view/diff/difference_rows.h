@@ -10,12 +10,13 @@
 #ifndef STOOK_VIEW_DIFF_DIFFERENCE_ROWS_H
 #define STOOK_VIEW_DIFF_DIFFERENCE_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/strings.h"
 #include "view/diff/difference.h"
-#include "view/diff/difference_spread.h"
+#include "view/flame_nodes.h"
 #include "view/named_stacks.h"
 
 enum difference_group {
@@ -69,8 +70,45 @@ void difference_rows_clear(struct difference_rows *rows);
 const char *difference_rows_name(const struct difference_rows *rows,
 				 const struct difference_row *row);
 
-/* What the row is ordered by. */
+/* The pair that rows are ordered by. */
 const struct difference_pair *difference_rows_pair(const struct difference_rows *rows,
 						   const struct difference_row *row);
+
+/* --- call paths ------------------------------------------------------------------------------- */
+
+/*
+ * What changed, call path by call path: a tree from callers, of the branches that changed.
+ *
+ * A change of a function is a change of all its callers, too. To report it once, a caller gets a line
+ * of its own only where something happens that no single callee explains: where changes fork, or
+ * where the caller itself changed. All other callers share a line with the callee that explains
+ * them, and the line's numbers are the callee's. A branch whose parts all changed alike is not
+ * opened.
+ */
+
+struct difference_line {
+	uint32_t first, last; /* nodes: the way down from the one to the other */
+	uint32_t level;	      /* forks above it */
+	bool is_rest;	      /* what changed of the line above `first` is of besides those below */
+	bool has_more;	      /* lines of the same fork follow */
+	struct difference_pair pair;
+};
+
+struct difference_paths {
+	struct flame_nodes nodes; /* those that could tell something */
+	uint32_t *parents;	  /* of nodes */
+	struct difference_line *lines;
+	size_t nr, cap;
+	struct difference_scale scale; /* its least sigma is theirs */
+	double nr_tests;
+	double least_change; /* smaller changes are left out, as there were too many; 0: none were */
+};
+
+/* max_lines: about so many; 0: all. 0 or -ENOMEM. */
+int difference_paths_init(struct difference_paths *paths, const struct named_stacks *stacks,
+			  const struct difference_scale *scale,
+			  const struct difference_spread *spread,
+			  const struct difference_trust *trust, size_t max_lines);
+void difference_paths_clear(struct difference_paths *paths);
 
 #endif
