@@ -393,20 +393,12 @@ int code_map_compact(struct code_map *map)
 
 const char *code_map_find(const struct code_map *map, uint64_t address, uint64_t *ret_start)
 {
-	size_t low = 0, high = map->nr_settled;
+	size_t next = array_first(map->nr_settled, i, map->ranges[i].start > address);
 	const struct range *range;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (map->ranges[middle].start <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
+	if (!next)
 		return NULL;
-	range = &map->ranges[low - 1];
+	range = &map->ranges[next - 1];
 	if (address - range->start >= range->bytes || !map->names[range->name])
 		return NULL;
 	if (ret_start)

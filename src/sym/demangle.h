@@ -1,12 +1,13 @@
 /*
- * Readable names for C++, Rust and D symbols, by libiberty. Swift's stay mangled: it doesn't know
- * them. In C++ and D the suffixes of clones are shown as c++filt shows those of C++ (`f(int) [clone
- * .isra.0]`), and so in Rust but for `.llvm.123`, which is never shown there.
+ * Readable names for C++, Rust and D symbols, by libiberty. Swift's stay mangled: libiberty doesn't
+ * know them. The suffixes of clones in C++ and D are shown as c++filt shows C++'s (`f(int) [clone
+ * .isra.0]`), and so in Rust, except for `.llvm.123`, which is never shown there.
  */
 #ifndef STOOK_SYM_DEMANGLE_H
 #define STOOK_SYM_DEMANGLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 enum demangle_mode {
 	DEMANGLE_FULL,	 /* with parameters and template arguments; Rust without its hash */
@@ -18,7 +19,7 @@ struct demangle_style {
 	enum demangle_mode mode;
 	bool fold_clones; /* what a compiler made of one function is shown as that: no `.isra.0`,
 			     `.constprop.0`, `.part.0`, `.cold`, `.llvm.123`. In C++ any suffix
-			     goes, in other names those of sym/clone_suffix.h; also if the mode is
+			     goes, in other names those of clone_suffix_find(); also if the mode is
 			     DEMANGLE_NO */
 };
 
@@ -27,5 +28,41 @@ struct demangle_style {
  * wanted, or it would become unreasonably long (or memory is out).
  */
 char *demangle(const char *name, const struct demangle_style *style);
+
+/* --- suffixes of clones ----------------------------------------------------------------------- */
+
+/*
+ * What compilers append to the name of a function for a copy or a part of it that they made:
+ * `f.isra.0`, `f.part.0.cold`, `f.llvm.1234`.
+ *
+ * How many bytes of the name come before such suffixes: all, if there are none. Only words that
+ * compilers are known to use count, at the end of a C identifier or of a mangled name: others have
+ * dots of their own (`main.(*T).cold`, `.L42.part.0`), and what looks like a variant for some
+ * processor (`f.avx2`) may well be a name in Go.
+ */
+size_t clone_suffix_find(const char *name);
+
+/* The bytes of the one suffix, with its number, that begins here; 0 if none does. */
+size_t clone_suffix_bytes(const char *at);
+
+/* --- short forms (simple_name.c) -------------------------------------------------------------- */
+
+/*
+ * A function without its parameters, template arguments and return type. Pure functions over text
+ * as libiberty prints it, in place; names only get shorter. Where brackets don't match, the rest of
+ * the name stays as it is.
+ *
+ *	std::function<void (int)>::operator()(int) const   std::function::operator()
+ *	void f<int>(int) [clone .cold]                     f [clone .cold]
+ *	a::g(int)::{lambda(b<c>)#1}::operator()() const    a::g::{lambda(b)#1}::operator()
+ *	<alloc::vec::Vec<T> as a::Trait<u8>>::run::<i32>   <alloc::vec::Vec as a::Trait>::run
+ *	std.stdio.writeln!(int).writeln(int)               std.stdio.writeln.writeln
+ *
+ * Parts that distinguish functions of one name stay: a lambda's parameters (lambdas are numbered
+ * among the ones with the same parameters), and the type and trait of a Rust method.
+ */
+void simple_name_cxx(char *name);
+void simple_name_rust(char *name);
+void simple_name_d(char *name);
 
 #endif

@@ -1,22 +1,24 @@
 /*
- * The table of sources. Where a file has all its symbols, only the first one is ever read; a file
- * that is not to be had at all can still have names by its build id.
+ * Sources are rows of a table. Where a file has all its symbols, only the first one is ever read; a
+ * file that cannot be opened can still have names by its build id. A .symtab is merged with .dynsym,
+ * as they belong together. So is .gnu_debugdata, which holds only what .dynsym does not.
  *
- * A .symtab is merged with .dynsym: they are of one piece. So is .gnu_debugdata, which holds only
- * what .dynsym does not.
+ * The cache is an array of few entries with many bytes each: a linear search costs nothing next to
+ * reading a symbol table. An entry's size is measured when the next entry is asked for.
  */
 #include "sym/file_symbols.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "elf/symbols/debug_data.h"
 #include "elf/symbols/go_functions.h"
 #include "elf/symbols/plt_stubs.h"
 #include "elf/symbols/symbol_table.h"
-#include "sym/debuginfod.h"
 
 /* --- the sources ----------------------------------------------------------------------------- */
 
@@ -52,89 +54,7 @@ static int dynsym_read(struct symbol_table **ret, const struct elf_image *image,
 	return read_tables(image, SYMBOLS_DYNAMIC, ret, error);
 }
 
-/* From another file than the one that was sampled; fd: below 0 if there is none. */
-static int read_from(int fd, symbol_source *read, struct symbol_table **ret, struct error *error)
-{
-	struct elf_image image;
-	int err;
-
-	if (fd < 0)
-		return 0;
-	err = elf_image_open(&image, fd, error);
-	if (err < 0)
-		return err;
-	err = read(ret, &image, error);
-	elf_image_close(&image);
-	return err;
-}
-
-static int read_from_debug_file(const struct file_symbols_input *input, symbol_source *read,
-				struct symbol_table **ret, struct error *error)
-{
-	return read_from(debug_files_find(input->places, input->file, input->image), read, ret,
-			 error);
-}
-
-/*
- * From the file itself. Where it is not to be had, what lies among the debug files may be all of it:
- * perf's and debuginfod's caches have such.
- */
-static int read_from_file(const struct file_symbols_input *input, symbol_source *read,
-			  struct symbol_table **ret, struct error *error)
-{
-	if (input->image)
-		return read(ret, input->image, error);
-	return read_from_debug_file(input, read, ret, error);
-}
-
-static int read_symtab(const struct file_symbols_input *input, struct symbol_table **ret,
-		       struct error *error)
-{
-	return input->image ? symtab_read(ret, input->image, error) : 0;
-}
-
-static int read_debug_file(const struct file_symbols_input *input, struct symbol_table **ret,
-			   struct error *error)
-{
-	return read_from_debug_file(input, symtab_read, ret, error);
-}
-
-static int read_debug_data(const struct file_symbols_input *input, struct symbol_table **ret,
-			   struct error *error)
-{
-	return read_from_file(input, debug_data_read, ret, error);
-}
-
-static int read_dynsym(const struct file_symbols_input *input, struct symbol_table **ret,
-		       struct error *error)
-{
-	return read_from_file(input, dynsym_read, ret, error);
-}
-
-static int read_go(const struct file_symbols_input *input, struct symbol_table **ret,
-		   struct error *error)
-{
-	return read_from_file(input, go_functions_read, ret, error);
-}
-
-static int read_plt(const struct file_symbols_input *input, struct symbol_table **ret,
-		    struct error *error)
-{
-	return read_from_file(input, plt_stubs_read, ret, error);
-}
-
-static int read_debuginfod(const struct file_symbols_input *input, struct symbol_table **ret,
-			   struct error *error)
-{
-	cleanup_fd int fd = -1;
-
-	if (!input->debuginfod)
-		return 0;
-	fd = debuginfod_open(input->debuginfod, input->file->build_id, input->file->build_id_bytes);
-	return read_from(fd, symtab_read, ret, error);
-}
-
-enum {
+enum source {
 	SYMTAB,
 	PLT, /* no other table has these: they need not make us look for one */
 	DEBUG_FILE,
@@ -145,12 +65,51 @@ enum {
 	NR_SOURCES,
 };
 
-static int (*const sources[])(const struct file_symbols_input *input, struct symbol_table **ret,
-			      struct error *error) = {
-	[SYMTAB] = read_symtab,		[PLT] = read_plt,	[DEBUG_FILE] = read_debug_file,
-	[DEBUG_DATA] = read_debug_data, [DYNSYM] = read_dynsym, [GO] = read_go,
-	[DEBUGINFOD] = read_debuginfod,
+/*
+ * Where a source is looked for, in order: the file that was sampled, its debug file, a server. If the
+ * file can't be opened, the debug file may be all of it: perf's and debuginfod's caches have such.
+ */
+enum place { FILE_ONLY, FILE_OR_DEBUG_FILE, DEBUG_FILE_ONLY, SERVER };
+
+static const struct {
+	enum place place;
+	symbol_source *read;
+} sources[] = {
+	[SYMTAB] = {FILE_ONLY, symtab_read},
+	[PLT] = {FILE_OR_DEBUG_FILE, plt_stubs_read},
+	[DEBUG_FILE] = {DEBUG_FILE_ONLY, symtab_read},
+	[DEBUG_DATA] = {FILE_OR_DEBUG_FILE, debug_data_read},
+	[DYNSYM] = {FILE_OR_DEBUG_FILE, dynsym_read},
+	[GO] = {FILE_OR_DEBUG_FILE, go_functions_read},
+	[DEBUGINFOD] = {SERVER, symtab_read},
 };
+
+static int read_source(enum source source, const struct file_symbols_input *input,
+		       struct symbol_table **ret, struct error *error)
+{
+	enum place place = sources[source].place;
+	cleanup_fd int asked = -1;
+	struct elf_image image;
+	int fd, err;
+
+	if (input->image && place <= FILE_OR_DEBUG_FILE)
+		return sources[source].read(ret, input->image, error);
+	if (place == SERVER && input->debuginfod)
+		asked = debuginfod_open(input->debuginfod, input->file->build_id,
+					input->file->build_id_bytes, input->budget);
+	fd = asked;
+	if (place == FILE_OR_DEBUG_FILE || place == DEBUG_FILE_ONLY)
+		fd = debug_files_find(input->places, input->file, input->image);
+	if (fd < 0)
+		return 0;
+	err = elf_image_open(&image, fd, error);
+	if (err < 0)
+		return err;
+	image.budget = input->budget;
+	err = sources[source].read(ret, &image, error);
+	elf_image_close(&image);
+	return err;
+}
 
 /* --- all of them ----------------------------------------------------------------------------- */
 
@@ -176,23 +135,26 @@ void file_symbols_free(struct file_symbols *symbols)
 	free(symbols);
 }
 
-/* Where all symbols are known a server has no more: the address is in no function. */
+/* With a full symbol table a server has nothing to add: the address is in no function. */
 static bool knows_all(const struct file_symbols *symbols)
 {
 	return symbols->tables[SYMTAB] || symbols->tables[DEBUG_FILE];
 }
 
-/* A source that makes no sense is passed over. */
+/* A malformed source is skipped. One that the budget has cut short is tried again later. */
 static int try_next(struct file_symbols *symbols, const struct file_symbols_input *input)
 {
 	size_t i = symbols->nr_tried;
 	struct error error = {0};
-	int err = 0;
+	int err = 0, refused;
 
 	if (i != DEBUGINFOD || !knows_all(symbols))
-		err = sources[i](input, &symbols->tables[i], &error);
+		err = read_source((enum source)i, input, &symbols->tables[i], &error);
 	if (err == -ENOMEM)
 		return err;
+	refused = read_budget_take(input->budget, 0);
+	if (refused < 0 && !symbols->tables[i])
+		return refused;
 	symbols->nr_failed += err < 0;
 	symbols->nr_tried++;
 	return 0;
@@ -211,9 +173,10 @@ int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_in
 		if (symbols->tables[i])
 			name = symbol_table_find(symbols->tables[i], vaddr, NULL);
 	}
-	if (err == 0)
-		*ret = name;
-	return err;
+	if (err == -ENOMEM)
+		return err;
+	*ret = name;
+	return 0;
 }
 
 size_t file_symbols_bytes(const struct file_symbols *symbols)
@@ -229,4 +192,136 @@ size_t file_symbols_bytes(const struct file_symbols *symbols)
 size_t file_symbols_nr_failed(const struct file_symbols *symbols)
 {
 	return symbols->nr_failed;
+}
+
+/* --- the cache -------------------------------------------------------------------------------- */
+
+/* Small files are many: past so many the oldest goes, however little it holds. */
+#define ENTRIES_MAX 1024
+
+struct entry {
+	struct symbol_cache_key key;
+	struct file_symbols *symbols;
+	size_t bytes; /* when it was last looked at */
+	uint64_t last_use;
+};
+
+struct symbol_cache {
+	struct entry *entries;
+	size_t nr, capacity;
+	size_t bytes, max_bytes;
+	uint64_t nr_uses;
+	size_t in_use; /* the entry handed out last: it may have grown */
+};
+
+struct symbol_cache *symbol_cache_new(size_t max_bytes)
+{
+	struct symbol_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache)
+		cache->max_bytes = max_bytes;
+	return cache;
+}
+
+void symbol_cache_free(struct symbol_cache *cache)
+{
+	size_t i;
+
+	if (!cache)
+		return;
+	for (i = 0; i < cache->nr; i++)
+		file_symbols_free(cache->entries[i].symbols);
+	free(cache->entries);
+	free(cache);
+}
+
+static bool same_key(const struct symbol_cache_key *a, const struct symbol_cache_key *b)
+{
+	if (a->build_id_bytes != b->build_id_bytes)
+		return false;
+	if (!a->build_id_bytes)
+		return a->number == b->number;
+	return a->file_bytes == b->file_bytes &&
+	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
+}
+
+static void drop_oldest(struct symbol_cache *cache)
+{
+	size_t i, oldest = 0;
+
+	for (i = 1; i < cache->nr; i++)
+		if (cache->entries[i].last_use < cache->entries[oldest].last_use)
+			oldest = i;
+	cache->bytes -= cache->entries[oldest].bytes;
+	file_symbols_free(cache->entries[oldest].symbols);
+	cache->entries[oldest] = cache->entries[--cache->nr];
+}
+
+/* Updates the size of the entry handed out last. */
+static void measure(struct symbol_cache *cache)
+{
+	struct entry *entry = &cache->entries[cache->in_use];
+
+	if (cache->in_use >= cache->nr)
+		return;
+	cache->bytes -= entry->bytes;
+	entry->bytes = file_symbols_bytes(entry->symbols);
+	cache->bytes += entry->bytes;
+}
+
+/* The latest one stays, even if it alone is larger than all should be together. */
+static void make_room(struct symbol_cache *cache)
+{
+	while (cache->nr > 1 && (cache->nr > ENTRIES_MAX || cache->bytes > cache->max_bytes))
+		drop_oldest(cache);
+}
+
+/* The place of an entry, or cache->nr. */
+static size_t find(const struct symbol_cache *cache, const struct symbol_cache_key *key)
+{
+	size_t i;
+
+	for (i = 0; i < cache->nr; i++)
+		if (same_key(&cache->entries[i].key, key))
+			break;
+	return i;
+}
+
+static int add(struct symbol_cache *cache, const struct symbol_cache_key *key)
+{
+	struct file_symbols *symbols = file_symbols_new();
+
+	if (!symbols || array_reserve(&cache->entries, &cache->capacity, cache->nr + 1,
+				      sizeof(*cache->entries)) < 0) {
+		file_symbols_free(symbols);
+		return -ENOMEM;
+	}
+	cache->entries[cache->nr++] = (struct entry){.key = *key, .symbols = symbols};
+	return 0;
+}
+
+struct file_symbols *symbol_cache_get(struct symbol_cache *cache,
+				      const struct symbol_cache_key *key)
+{
+	size_t i;
+
+	measure(cache);
+	i = find(cache, key);
+	if (i == cache->nr && add(cache, key) < 0)
+		return NULL;
+	cache->entries[i].last_use = ++cache->nr_uses;
+	make_room(cache);
+	cache->in_use = find(cache, key); /* dropping moves entries */
+	return cache->entries[cache->in_use].symbols;
+}
+
+size_t symbol_cache_nr(const struct symbol_cache *cache)
+{
+	return cache->nr;
+}
+
+size_t symbol_cache_bytes(struct symbol_cache *cache)
+{
+	measure(cache);
+	return cache->bytes;
 }

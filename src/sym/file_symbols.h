@@ -1,6 +1,7 @@
 /*
- * The names of one file's functions, from all the sources that there may be, in order of trust. A
- * source is read when an address has no name in those before it, and never twice.
+ * The names of one file's functions, from all sources that there may be, in order of trust; and the
+ * cache that keeps them from one call to the next. A source is read when an address has no name in
+ * the ones before it, and never twice.
  */
 #ifndef STOOK_SYM_FILE_SYMBOLS_H
 #define STOOK_SYM_FILE_SYMBOLS_H
@@ -9,19 +10,19 @@
 #include <stdint.h>
 
 #include "elf/image/elf_image.h"
-#include "sym/code_file.h"
 #include "sym/debug_files.h"
 
 struct debuginfod;
 
 struct file_symbols;
 
-/* What they are read from; the caller's, good for one call. */
+/* Where symbols are read from. The pointers stay the caller's. */
 struct file_symbols_input {
 	struct code_file *file;
 	const struct elf_image *image; /* of the file; NULL if it is not to be had */
 	const struct debug_places *places;
 	struct debuginfod *debuginfod; /* NULL: nobody is to be asked */
+	struct read_budget *budget; /* NULL: none. A source that it cuts short is not tried yet */
 };
 
 struct file_symbols *file_symbols_new(void); /* NULL when out of memory */
@@ -35,6 +36,28 @@ int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_in
 		      uint64_t vaddr, const char **ret);
 
 size_t file_symbols_bytes(const struct file_symbols *symbols);	   /* memory held */
-size_t file_symbols_nr_failed(const struct file_symbols *symbols); /* sources that made no sense */
+size_t file_symbols_nr_failed(const struct file_symbols *symbols); /* malformed sources */
+
+/* --- a cache of them -------------------------------------------------------------------------- */
+
+struct symbol_cache;
+
+struct symbol_cache *symbol_cache_new(size_t max_bytes); /* NULL when out of memory */
+void symbol_cache_free(struct symbol_cache *cache);
+
+/* The identity of a file: build id and size if there is a trusted build id, else a number. */
+struct symbol_cache_key {
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	size_t build_id_bytes; /* 0: none to be believed */
+	uint64_t file_bytes;
+	uint64_t number; /* not compared if there is a build id */
+};
+
+/* The symbols of a file, empty ones if it is new; good until the next call. NULL when out of memory. */
+struct file_symbols *symbol_cache_get(struct symbol_cache *cache,
+				      const struct symbol_cache_key *key);
+
+size_t symbol_cache_nr(const struct symbol_cache *cache);
+size_t symbol_cache_bytes(struct symbol_cache *cache);
 
 #endif

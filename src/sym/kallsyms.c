@@ -139,15 +139,6 @@ static int add_line(struct kallsyms *kallsyms, const struct line *line)
 	return 0;
 }
 
-static int hidden(struct error *error)
-{
-	(void)error_set(error, -EPERM, "the kernel hides its addresses in /proc/kallsyms");
-	error_hint(error,
-		   "run with CAP_SYSLOG (root has it) and kernel.kptr_restrict below 2, e.g. "
-		   "'sysctl kernel.kptr_restrict=1'");
-	return -EPERM;
-}
-
 static int read_lines(struct kallsyms *kallsyms, FILE *file, struct error *error)
 {
 	cleanup_free char *text = NULL;
@@ -164,15 +155,19 @@ static int read_lines(struct kallsyms *kallsyms, FILE *file, struct error *error
 			continue;
 		}
 		if (add_line(kallsyms, &line) < 0)
-			return error_set(error, -ENOMEM, "out of memory for kernel symbols");
+			return error_no_memory(error, "for kernel symbols");
 	}
 	if (ferror(file))
 		return error_set_errno(error, "cannot read /proc/kallsyms");
-	if (!kallsyms->nr && nr_hidden)
-		return hidden(error);
-	if (!kallsyms->nr)
+	if (kallsyms->nr)
+		return 0;
+	if (!nr_hidden)
 		return error_set(error, -ENODATA, "/proc/kallsyms lists no functions");
-	return 0;
+	(void)error_set(error, -EPERM, "the kernel hides its addresses in /proc/kallsyms");
+	error_hint(error,
+		   "run with CAP_SYSLOG (root has it) and kernel.kptr_restrict below 2, e.g. "
+		   "'sysctl kernel.kptr_restrict=1'");
+	return -EPERM;
 }
 
 /* --- putting in order ---------------------------------------------------------------------- */
@@ -189,10 +184,13 @@ static int compare_symbols(const void *left, const void *right, void *names)
 	return symbol_name_compare((char *)names + a->name, (char *)names + b->name);
 }
 
-/* The kernel's own symbols come in order; those of modules and BPF programs do not. */
+/*
+ * Sorts, and keeps one symbol of each address. The kernel's own symbols come in order; those of
+ * modules and BPF programs do not.
+ */
 static void sort_symbols(struct kallsyms *kallsyms)
 {
-	size_t i;
+	size_t i, nr = 0;
 
 	for (i = 1; i < kallsyms->nr; i++)
 		if (compare_symbols(&kallsyms->symbols[i - 1], &kallsyms->symbols[i],
@@ -201,12 +199,6 @@ static void sort_symbols(struct kallsyms *kallsyms)
 	if (i < kallsyms->nr)
 		qsort_r(kallsyms->symbols, kallsyms->nr, sizeof(*kallsyms->symbols),
 			compare_symbols, kallsyms->names);
-}
-
-static void keep_one_of_each_address(struct kallsyms *kallsyms)
-{
-	size_t i, nr = 0;
-
 	for (i = 0; i < kallsyms->nr; i++)
 		if (!nr || kallsyms->symbols[nr - 1].address != kallsyms->symbols[i].address)
 			kallsyms->symbols[nr++] = kallsyms->symbols[i];
@@ -220,13 +212,12 @@ struct kallsyms *kallsyms_read(FILE *file, struct error *error)
 	if (kallsyms)
 		kallsyms->modules = strings_new();
 	if (!kallsyms || !kallsyms->modules) {
-		(void)error_set(error, -ENOMEM, "out of memory for kernel symbols");
+		(void)error_no_memory(error, "for kernel symbols");
 		goto fail;
 	}
 	if (read_lines(kallsyms, file, error) < 0)
 		goto fail;
 	sort_symbols(kallsyms);
-	keep_one_of_each_address(kallsyms);
 	return kallsyms;
 fail:
 	kallsyms_free(kallsyms);
@@ -245,25 +236,10 @@ void kallsyms_free(struct kallsyms *kallsyms)
 
 /* --- looking up ---------------------------------------------------------------------------- */
 
-static size_t nr_at_or_below(const struct kallsyms *kallsyms, uint64_t address)
-{
-	size_t low = 0, high = kallsyms->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (kallsyms->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 const char *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 			  const char **ret_module)
 {
-	size_t next = nr_at_or_below(kallsyms, address);
+	size_t next = array_first(kallsyms->nr, i, kallsyms->symbols[i].address > address);
 	const struct kernel_symbol *symbol;
 	bool is_last;
 

@@ -1,4 +1,7 @@
-/* Kernel names from the text of /proc/kallsyms; see sym/kernel_names.h. */
+/*
+ * Names of kernel addresses: the interface of their sources, and the one that reads
+ * /proc/kallsyms.
+ */
 #ifndef STOOK_SYM_KALLSYMS_H
 #define STOOK_SYM_KALLSYMS_H
 
@@ -7,7 +10,25 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "sym/kernel_names.h"
+
+/*
+ * Two sources stand behind one interface: the running kernel, asked for the sampled addresses only
+ * (kernel/kernel_ask: microseconds), and /proc/kallsyms, read whole (some 80 ms of CPU), for kernels
+ * that cannot be asked.
+ */
+struct kernel_names {
+	/*
+	 * Names nr addresses at once: calls add(context, i, name, module) for each address i that
+	 * has a name; module is "" for the kernel proper. An add that returns a negative errno
+	 * ends it. 0 or a negative errno, with *error filled.
+	 */
+	int (*name)(void *self, const uint64_t *addresses, size_t nr,
+		    int (*add)(void *context, size_t i, const char *name, const char *module),
+		    void *context, struct error *error);
+	void *self;
+};
+
+/* --- /proc/kallsyms --------------------------------------------------------------------------- */
 
 struct kallsyms;
 

@@ -1,18 +1,231 @@
 /*
- * Names of code in files: the file is opened, what identifies it is noted in the profile, and its
- * symbols are looked up; also those of the vdso, which is a file in memory.
+ * Names of code in files: the file is opened, its build id and segments are noted in the profile,
+ * and its symbols are looked up; then, on request, inlined calls and source lines. The vdso is a
+ * file in memory.
  *
  * The vdso is read from our own process: the kernel maps the same one into every process of our
  * word size. Frames in the other one (32-bit processes on a 64-bit kernel) may get wrong names.
+ *
+ * Lines: all addresses of a module go to source_lines at once. The outermost function keeps the
+ * name that the symbol table has for it; without one it gets DWARF's. Nothing else is done
+ * meanwhile, and samples may be lost, so each file has a time limit (source_lines), and so have all
+ * of them together.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "elf/image/elf_image.h"
 #include "proc/file_open.h"
 #include "sym/naming.h"
+#include "sym/source_lines.h"
+
+/* The address of a frame's code as linked; -ENOENT if that can't be told. */
+static int find_vaddr(const struct naming *naming, const struct elf_image *image, uint64_t offset,
+		      uint64_t *ret)
+{
+	const struct module_code *code = profile_code(naming->profile, naming->module);
+	size_t i;
+
+	if (image)
+		return elf_image_offset_to_vaddr(image, offset, ret);
+	for (i = 0; code && i < code->nr_segments; i++) {
+		const struct module_segment *segment = &code->segments[i];
+
+		if (offset < segment->offset || offset - segment->offset >= segment->bytes)
+			continue;
+		*ret = segment->vaddr + (offset - segment->offset);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* --- inlined calls and source lines ----------------------------------------------------------- */
+
+/* For the lines of all files of a run; then further files get none. */
+#define ALL_LINES_NS (60 * NS_PER_SEC)
+
+struct place {
+	uint64_t vaddr;
+	uint32_t frame;
+};
+
+struct lines {
+	const struct naming *naming;
+	const struct place *places; /* of the addresses asked for */
+};
+
+static int64_t add_path(const struct naming *naming, const char *path)
+{
+	return path && *path ? profile_add_string(naming->profile, path) : 0;
+}
+
+static int add_line(const struct naming *naming, const struct debug_line *line,
+		    struct code_line *ret)
+{
+	int64_t function = 0;
+	int64_t file = add_path(naming, line->file);
+
+	if (line->function && *line->function)
+		function = add_function_name(naming, line->function);
+	if (function < 0 || file < 0)
+		return -ENOMEM;
+	*ret = (struct code_line){(uint32_t)function, (uint32_t)file, line->line};
+	return 0;
+}
+
+static int set_lines(const struct naming *naming, uint32_t number, struct code_line *lines,
+		     size_t nr)
+{
+	const struct frame *frame = profile_frame(naming->profile, number);
+	struct code_line *outermost = &lines[nr - 1];
+
+	if (frame->function)
+		outermost->function = frame->function;
+	else
+		profile_set_name(naming->profile, number, outermost->function);
+	return profile_set_lines(naming->profile, number, lines, nr);
+}
+
+static int take_lines(void *context, size_t i, const struct debug_line *found, size_t nr)
+{
+	const struct lines *lines = context;
+	const struct naming *naming = lines->naming;
+	struct code_line built[DEBUG_LINES_MAX];
+	size_t k;
+	int err;
+
+	if (!nr || nr > DEBUG_LINES_MAX)
+		return 0;
+	for (k = 0; k < nr; k++) {
+		err = add_line(naming, &found[k], &built[k]);
+		if (err < 0)
+			return err;
+	}
+	return set_lines(naming, lines->places[i].frame, built, nr);
+}
+
+/* --- where the DWARF is ---------------------------------------------------------------------- */
+
+/* A descriptor of the file with debug information that is `file` or belongs to it; or -ENOENT. */
+static int open_debug_info(const struct symbolizer *symbolizer, struct code_file *file,
+			   const struct elf_image *image)
+{
+	cleanup_fd int asked = -1;
+	int debug_fd;
+
+	if (file->fd >= 0 && debug_info_is_in(file->fd))
+		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	debug_fd = debug_files_find(&symbolizer->options.places, file, image);
+	if (debug_fd >= 0 && debug_info_is_in(debug_fd))
+		return fcntl(debug_fd, F_DUPFD_CLOEXEC, 0);
+	if (symbolizer->debuginfod)
+		asked = debuginfod_open(symbolizer->debuginfod, file->build_id,
+					file->build_id_bytes, symbolizer->options.budget);
+	return asked >= 0 && debug_info_is_in(asked) ? take_fd(&asked) : -ENOENT;
+}
+
+/* --- the addresses of a module ------------------------------------------------------------------------------- */
+
+static int compare_places(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+/* Where the module's frames are as linked, sorted, each place once. */
+static size_t list_places(const struct naming *naming, const struct elf_image *image,
+			  struct place *places)
+{
+	size_t i, nr = 0, nr_different = 0;
+
+	for (i = 0; i < naming->nr; i++) {
+		places[nr].frame = naming->frames[i].frame;
+		if (find_vaddr(naming, image, naming->frames[i].address, &places[nr].vaddr) == 0)
+			nr++;
+	}
+	qsort(places, nr, sizeof(*places), compare_places);
+	for (i = 0; i < nr; i++)
+		if (!i || places[i].vaddr != places[i - 1].vaddr)
+			places[nr_different++] = places[i];
+	return nr_different;
+}
+
+/* Whether the run has time for another file; if not, that is what is to be told. */
+static bool has_time(struct symbolizer *symbolizer)
+{
+	if (symbolizer->lines_ns < ALL_LINES_NS)
+		return true;
+	(void)error_set(&symbolizer->result.lines_error, -ETIME,
+			"not all inlined calls and source lines were looked up: that may take "
+			"%d seconds in all",
+			(int)(ALL_LINES_NS / NS_PER_SEC));
+	return false;
+}
+
+/* source_lines_find() within the time that the run has for all files. */
+static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place *place,
+			const struct debug_info_request *request, struct debug_info_work *ret,
+			struct error *error)
+{
+	uint64_t budget_ns = read_budget_left_ns(symbolizer->options.budget);
+	uint64_t began_ns = clock_now_ns();
+	int err;
+
+	place->most_ns = ALL_LINES_NS - symbolizer->lines_ns;
+	if (budget_ns < place->most_ns)
+		place->most_ns = budget_ns;
+	place->stop_fd = read_budget_stop_fd(symbolizer->options.budget);
+	err = source_lines_find(place, request, ret, error);
+	symbolizer->lines_ns += clock_now_ns() - began_ns;
+	return err;
+}
+
+/*
+ * Adds inlined calls and lines to the frames, where `file` or its debug file has DWARF, and as long
+ * as the run has time for it.
+ */
+static int name_lines(const struct naming *naming, struct code_file *file,
+		      const struct elf_image *image)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	cleanup_free struct place *places = calloc(naming->nr, sizeof(*places));
+	cleanup_free uint64_t *addresses = calloc(naming->nr, sizeof(*addresses));
+	cleanup_fd int fd = open_debug_info(symbolizer, file, image);
+	struct source_lines_place place = {.fd = fd, .root_fd = file->root_fd};
+	struct lines lines = {.naming = naming, .places = places};
+	struct debug_info_request request = {
+		.addresses = addresses,
+		.inlined = symbolizer->options.inlined,
+		.lines = symbolizer->options.lines,
+		.found = take_lines,
+		.context = &lines,
+	};
+	struct debug_info_work work = {0};
+	struct error error = {0};
+	size_t i;
+	int err;
+
+	if (!places || !addresses)
+		return -ENOMEM;
+	if (fd < 0 || read_budget_take(symbolizer->options.budget, 0) < 0 || !has_time(symbolizer))
+		return 0;
+	request.nr = list_places(naming, image, places);
+	for (i = 0; i < request.nr; i++)
+		addresses[i] = places[i].vaddr;
+	err = find_in_time(symbolizer, &place, &request, &work, &error);
+	symbolizer->result.nr_split_lost += work.nr_split_lost;
+	/* What cut it short may have been the end of the run's time, which is told elsewhere. */
+	if (err < 0 && err != -ENOMEM && !read_budget_take(symbolizer->options.budget, 0) &&
+	    has_time(symbolizer))
+		symbolizer->result.lines_error = error;
+	return err == -ENOMEM ? err : 0;
+}
 
 /* The code at the entry point that sets up and calls main's caller is no longer than this. */
 #define START_BYTES 64
@@ -27,7 +240,18 @@ static void known_file(const struct naming *naming, const struct module *module,
 	const struct file *file = file_table_get(files, module->file);
 
 	(void)file_table_reopen(files, module->file);
-	*ret = (struct code_file){.fd = file->fd, .path = file->path, .root_fd = file->root_fd};
+	*ret = (struct code_file){.fd = file->fd,
+				  .is_unread = file->state == FILE_REFUSED ||
+					       file->state == FILE_LEFT_OUT,
+				  .path = file->path,
+				  .root_fd = file->root_fd,
+				  .root_uid = file->root_uid};
+	/* One file for all containers: the debug files of the one that it was seen in first are not. */
+	ret->is_of_root = file->fd >= 0 && file_is_of_root(file->fd, file->path);
+	if (ret->is_of_root) {
+		ret->root_fd = -1;
+		ret->root_uid = 0;
+	}
 }
 
 /* Of a profile from elsewhere: what lies at its path here, if its build id is the one. */
@@ -56,7 +280,8 @@ static int note_code(const struct naming *naming, struct code_file *file,
 		     const struct elf_image *image)
 {
 	const struct module_code *before = profile_code(naming->profile, naming->module);
-	struct module_code code = {.is_gone = file->fd < 0 && !image};
+	struct module_code code = {.is_gone = file->fd < 0 && !image && !file->is_unread,
+				   .is_unread = file->fd < 0 && file->is_unread};
 	size_t i;
 
 	if (!naming->symbolizer->options.files)
@@ -71,6 +296,7 @@ static int note_code(const struct naming *naming, struct code_file *file,
 		code.nr_segments = (uint8_t)i;
 	} else if (before) {
 		code = *before;
+		code.is_unread = file->fd < 0 && file->is_unread;
 	}
 	file->build_id_bytes = code.build_id_bytes;
 	memcpy(file->build_id, code.build_id, code.build_id_bytes);
@@ -122,9 +348,12 @@ static int look_up(const struct naming *naming, struct file_symbols *symbols,
 	for (i = 0; i < naming->nr && err == 0; i++) {
 		const struct pending_frame *frame = &naming->frames[i];
 
+		if (read_budget_take(input->budget, 0) < 0)
+			break;
+
 		if (profile_frame(naming->profile, frame->frame)->function)
 			continue; /* it is here for its lines */
-		if (naming_vaddr(naming, input->image, frame->address, &vaddr) < 0)
+		if (find_vaddr(naming, input->image, frame->address, &vaddr) < 0)
 			continue;
 		err = find_name(input, symbols, vaddr, &name);
 		if (err == 0 && name)
@@ -143,11 +372,11 @@ static int name_from(const struct naming *naming, struct code_file *file,
 		.image = image,
 		.places = &symbolizer->options.places,
 		.debuginfod = symbolizer->debuginfod,
+		.budget = symbolizer->options.budget,
 	};
 	struct symbol_cache_key key = {
-		.build_id_bytes = file->build_id_bytes,
+		.build_id_bytes = file->is_of_root ? file->build_id_bytes : 0,
 		.file_bytes = image ? image->bytes : 0,
-		.root = file->root_fd,
 		.number = naming->module,
 	};
 	struct file_symbols *symbols;
@@ -181,7 +410,9 @@ static int name_in(const struct naming *naming, struct code_file *file)
 			return err;
 		has_image = err == 0;
 	}
-	if (!has_image)
+	if (has_image)
+		image.budget = naming->symbolizer->options.budget;
+	else
 		naming->symbolizer->result.nr_files_failed++;
 	err = note_code(naming, file, has_image ? &image : NULL);
 	if (err == 0 && !naming->symbolizer->options.leave_files)

@@ -1,4 +1,4 @@
-/* What the parts of the symbolizer share; for them alone. */
+/* Shared by symbolizer.c and name_file.c, and by tests of its limits; private to them. */
 #ifndef STOOK_SYM_NAMING_H
 #define STOOK_SYM_NAMING_H
 
@@ -6,13 +6,12 @@
 #include <stdint.h>
 
 #include "elf/image/elf_image.h"
-#include "sym/code_file.h"
-#include "sym/debuginfod.h"
+#include "sym/debug_files.h"
+#include "sym/file_symbols.h"
 #include "sym/run_time_maps.h"
-#include "sym/symbol_cache.h"
 #include "sym/symbolizer.h"
 
-/* Longer names are cut; some C++ templates come near. */
+/* Longer names are cut; some C++ templates come near this length. */
 #define NAME_MAX_BYTES 8191
 
 struct symbolizer {
@@ -21,8 +20,9 @@ struct symbolizer {
 	struct symbol_cache *cache;
 	struct run_time_maps *run_time;
 	struct debuginfod *debuginfod; /* NULL: not to be asked */
-	size_t nr_frames_tried;	       /* the first ones of the profile */
-	uint64_t lines_ns;	       /* that DWARF has taken of the run until now */
+	struct debug_link_crcs crcs;
+	size_t nr_frames_tried; /* the first ones of the profile */
+	uint64_t lines_ns;	/* that DWARF has taken of the run until now */
 };
 
 /* A frame to be named. */
@@ -44,23 +44,11 @@ struct naming {
 /* The profile's string for a function's name, demangled; or -ENOMEM. */
 int64_t add_function_name(const struct naming *naming, const char *name);
 
-/* Names a frame so. 0 or -ENOMEM. */
+/* Gives a frame this name, demangled. 0 or -ENOMEM. */
 int name_frame(const struct naming *naming, uint32_t frame, const char *name);
 
-/* By kind of module. 0, or -ENOMEM. */
+/* For each kind of module that is a file: names the frames. 0 or -ENOMEM. */
 int name_in_file(const struct naming *naming);
 int name_in_vdso(const struct naming *naming);
-int name_in_kernel(const struct naming *naming);
-int name_in_run_time(const struct naming *naming);
-
-/*
- * Adds inlined calls and lines to the frames, where `file` or what belongs to it has DWARF, and as
- * long as the run has time for it.
- */
-int name_lines(const struct naming *naming, struct code_file *file, const struct elf_image *image);
-
-/* The address of a frame's code as linked; -ENOENT if that can't be told. */
-int naming_vaddr(const struct naming *naming, const struct elf_image *image, uint64_t offset,
-		 uint64_t *ret);
 
 #endif

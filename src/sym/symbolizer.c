@@ -1,43 +1,163 @@
 /*
- * The frames to be named are listed and sorted by module; each run of one module is named by what
- * suits its kind, a row of a table.
+ * The frames to be named are listed and sorted by module; each run of one module is named by the
+ * function for its kind, from a table, within its part of the budget. JIT-compiled code comes last:
+ * each process has a map of its own, which can be large, and no other module needs it. Its frames
+ * are listed again at each call, as another function may have taken the address since.
  *
- * Frames of code made at run time are listed again at each call: the same address may have become
- * another function's.
+ * Code in files and in the vdso is named in name_file.c; the kernel's and JIT-compiled code here.
  */
 #include "sym/symbolizer.h"
 
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "sym/naming.h"
 
-struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
-{
-	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+/* --- one name --------------------------------------------------------------------------------- */
 
-	if (!symbolizer)
-		return NULL;
-	symbolizer->options = *options;
-	symbolizer->cache = symbol_cache_new(options->max_bytes);
-	symbolizer->run_time = run_time_maps_new(options->max_bytes);
-	symbolizer->debuginfod = debuginfod_new();
-	if (symbolizer->cache && symbolizer->run_time)
-		return symbolizer;
-	symbolizer_free(symbolizer);
-	return NULL;
+/* The stub of a function is named like it, with this behind. */
+#define STUB "@plt"
+
+int64_t add_function_name(const struct naming *naming, const char *name)
+{
+	const size_t stub_bytes = sizeof(STUB) - 1;
+	char cut[NAME_MAX_BYTES + 1];
+	cleanup_free char *readable = NULL, *stub = NULL;
+	size_t nr = strnlen(name, NAME_MAX_BYTES);
+	bool is_stub = nr > stub_bytes && text_ends_with(name, nr, STUB);
+
+	memcpy(cut, name, nr);
+	cut[is_stub ? nr - stub_bytes : nr] = '\0';
+	readable = demangle(cut, &naming->symbolizer->options.demangle);
+	if (is_stub && asprintf(&stub, "%s" STUB, readable ? readable : cut) < 0)
+		return -ENOMEM;
+	if (is_stub)
+		return profile_add_string(naming->profile, stub);
+	return profile_add_string(naming->profile, readable ? readable : cut);
 }
 
-void symbolizer_free(struct symbolizer *symbolizer)
+int name_frame(const struct naming *naming, uint32_t frame, const char *name)
 {
-	if (!symbolizer)
-		return;
-	symbol_cache_free(symbolizer->cache);
-	run_time_maps_free(symbolizer->run_time);
-	debuginfod_free(symbolizer->debuginfod);
-	free(symbolizer);
+	int64_t string = add_function_name(naming, name);
+
+	if (string < 0)
+		return (int)string;
+	profile_set_name(naming->profile, frame, (uint32_t)string);
+	return 0;
+}
+
+/* --- the kernel ------------------------------------------------------------------------------- */
+
+/*
+ * How the kernel names the padding before a function. Among the frames of an interrupted kernel are
+ * addresses that are no return addresses, and can't be told from those: the byte before is looked
+ * up for all.
+ */
+#define BEFORE_FUNCTION "__pfx_"
+
+/* A frame's module says "[kernel]" already; which kernel module is not part of a function name. */
+static int add_kernel_name(void *context, size_t i, const char *name, const char *module)
+{
+	const struct naming *naming = context;
+
+	if (i >= naming->nr)
+		return -EINVAL;
+	/* Nothing runs in the bytes before a function: it was interrupted at its very beginning. */
+	if (!strncmp(name, BEFORE_FUNCTION, sizeof(BEFORE_FUNCTION) - 1))
+		name += sizeof(BEFORE_FUNCTION) - 1;
+	return name_frame(naming, naming->frames[i].frame, name);
+}
+
+/* True if the source named what it could; otherwise the result says why not. */
+static bool ask(const struct kernel_names *source, const struct naming *naming,
+		const uint64_t *addresses)
+{
+	struct error *error = &naming->symbolizer->result.kernel_error;
+	struct error reason = {0};
+	int err;
+
+	if (!source->name)
+		return false;
+	err = source->name(source->self, addresses, naming->nr, add_kernel_name, (void *)naming,
+			   &reason);
+	if (err < 0) {
+		reason.code = err;
+		*error = reason;
+	}
+	return err >= 0;
+}
+
+static int name_in_kernel(const struct naming *naming)
+{
+	const struct symbolizer_options *options = &naming->symbolizer->options;
+	cleanup_free uint64_t *addresses = calloc(naming->nr, sizeof(*addresses));
+	struct error *error = &naming->symbolizer->result.kernel_error;
+	struct error before = *error;
+	bool named;
+	size_t i;
+
+	if (!addresses)
+		return -ENOMEM;
+	for (i = 0; i < naming->nr; i++)
+		addresses[i] = naming->frames[i].address;
+	named = ask(&options->kernel, naming, addresses) ||
+		ask(&options->kernel_fallback, naming, addresses);
+	if (!named && error->code != -ENOMEM)
+		return 0;
+	*error = before;
+	return named ? 0 : -ENOMEM;
+}
+
+/* --- JIT-compiled code ------------------------------------------------------------------------ */
+
+static int name_from_map(const struct naming *naming, const struct code_map *map, bool is_java)
+{
+	char readable[NAME_MAX_BYTES + 1];
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < naming->nr && err == 0; i++) {
+		const char *name = code_map_find(map, naming->frames[i].address, NULL);
+
+		if (read_budget_take(naming->symbolizer->options.budget, 0) < 0)
+			break;
+		if (!name)
+			continue;
+		runtime_name(name, is_java, &naming->symbolizer->options.run_time, readable,
+			     sizeof(readable));
+		err = name_frame(naming, naming->frames[i].frame, readable);
+	}
+	return err;
+}
+
+static int name_in_run_time(const struct naming *naming)
+{
+	const struct symbolizer_options *options = &naming->symbolizer->options;
+	const struct module *module = profile_module(naming->profile, naming->module);
+	const struct runtime_process *process;
+	const struct code_map *map = NULL;
+	int err;
+
+	if (!options->runtimes || !module->file)
+		return 0;
+	process = runtime_table_get(options->runtimes, module->file - 1);
+	err = run_time_maps_get(naming->symbolizer->run_time, module->file - 1, process,
+				options->files, &map);
+	if (err == -ENOMEM)
+		return err;
+	/* What the budget refuses is counted by the caller. */
+	if (err < 0 && read_budget_take(options->budget, 0) == 0) {
+		naming->symbolizer->result.nr_files_failed++;
+		naming->symbolizer->result.nr_tables_failed++;
+	}
+	if (!map)
+		return 0;
+	return name_from_map(naming, map, process->runtime && process->runtime->is_java);
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */
@@ -67,27 +187,28 @@ static bool may_have_lines(const struct symbolizer *symbolizer, enum module_kind
 	       (kind == MODULE_FILE || kind == MODULE_VDSO);
 }
 
-static bool is_pending(const struct symbolizer *symbolizer, const struct profile *profile, size_t i)
+static bool is_pending(const struct symbolizer *symbolizer, const struct profile *profile, size_t i,
+		       bool run_time)
 {
 	const struct frame *frame = profile_frame(profile, (uint32_t)i);
 	enum module_kind kind = profile_module(profile, frame->module)->kind;
 
-	if (kind == MODULE_RUN_TIME)
-		return true;
+	if (kind == MODULE_RUN_TIME || run_time)
+		return kind == MODULE_RUN_TIME && run_time;
 	return i >= symbolizer->nr_frames_tried && name_module[kind] &&
 	       (!frame->function || (!frame->nr_lines && may_have_lines(symbolizer, kind)));
 }
 
-/* Lists the frames to be named, sorted by module; returns how many. */
+/* Lists the frames to be named, either of JIT-compiled or of all other code, sorted by module. */
 static size_t list_pending(const struct symbolizer *symbolizer, const struct profile *profile,
-			   struct pending_frame *pending)
+			   bool run_time, struct pending_frame *pending)
 {
 	size_t i, nr = 0, nr_frames = profile_nr_frames(profile);
 
 	for (i = 0; i < nr_frames; i++) {
 		const struct frame *frame = profile_frame(profile, (uint32_t)i);
 
-		if (is_pending(symbolizer, profile, i))
+		if (is_pending(symbolizer, profile, i, run_time))
 			pending[nr++] =
 				(struct pending_frame){frame->module, (uint32_t)i, frame->address};
 	}
@@ -95,33 +216,73 @@ static size_t list_pending(const struct symbolizer *symbolizer, const struct pro
 	return nr;
 }
 
+/* Counts what the budget has cut short. */
+static void note_cut(struct symbolizer *symbolizer, const struct naming *naming, int refused)
+{
+	const struct module *module = profile_module(naming->profile, naming->module);
+	const struct runtime_table *runtimes = symbolizer->options.runtimes;
+	struct naming_cuts *cuts = &symbolizer->result.cuts;
+
+	cuts->nr_by_time += refused == -ETIME;
+	cuts->nr_by_bytes += refused == -EDQUOT;
+	cuts->is_stopped |= refused == -ECANCELED;
+	if (cuts->first[0] || refused == -ECANCELED)
+		return;
+	if (module->kind == MODULE_RUN_TIME && module->file && runtimes)
+		(void)snprintf(cuts->first, sizeof(cuts->first), "the map of process %d",
+			       runtime_table_get(runtimes, module->file - 1)->pid);
+	else
+		(void)snprintf(cuts->first, sizeof(cuts->first), "%s",
+			       profile_string(naming->profile, module->name));
+}
+
+/* Names one module's frames within its part of the budget. 0; 1 if it was cut short; or -ENOMEM. */
+static int name_part(struct naming *naming)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	struct read_budget *budget = symbolizer->options.budget;
+	enum module_kind kind = profile_module(naming->profile, naming->module)->kind;
+	int err = 0, refused;
+
+	if (!budget)
+		return name_module[kind](naming);
+	read_budget_begin(budget);
+	if (read_budget_take(budget, 0) == 0)
+		err = name_module[kind](naming);
+	refused = read_budget_end(budget);
+	if (refused < 0)
+		note_cut(symbolizer, naming, refused);
+	return err < 0 ? err : refused < 0;
+}
+
+/* 0; 1 if something was cut short; or -ENOMEM. */
 static int name_pending(struct naming *naming, const struct pending_frame *pending, size_t nr)
 {
 	size_t start, end;
-	int err = 0;
+	int err = 0, cut = 0;
 
-	for (start = 0; start < nr && err == 0; start = end) {
+	for (start = 0; start < nr && err >= 0; start = end) {
 		for (end = start + 1; end < nr; end++)
 			if (pending[end].module != pending[start].module)
 				break;
 		naming->module = pending[start].module;
 		naming->frames = pending + start;
 		naming->nr = end - start;
-		err = name_module[profile_module(naming->profile, naming->module)->kind](naming);
+		err = name_part(naming);
+		cut |= err;
 	}
-	return err;
+	return err < 0 ? err : cut;
 }
 
 static void count(struct symbolizer *symbolizer, const struct profile *profile)
 {
 	struct symbolizer_result *result = &symbolizer->result;
-	size_t i;
+	size_t i, nr = profile_nr_frames(profile);
 
-	symbolizer->nr_frames_tried = profile_nr_frames(profile);
 	result->nr_named = 0;
-	for (i = 0; i < symbolizer->nr_frames_tried; i++)
+	for (i = 0; i < nr; i++)
 		result->nr_named += profile_frame(profile, (uint32_t)i)->function != 0;
-	result->nr_unnamed = symbolizer->nr_frames_tried - result->nr_named;
+	result->nr_unnamed = nr - result->nr_named;
 }
 
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
@@ -129,18 +290,56 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 	struct naming naming = {.symbolizer = symbolizer, .profile = profile};
 	cleanup_free struct pending_frame *pending =
 		calloc(profile_nr_frames(profile) + 1, sizeof(*pending));
-	int err;
+	int err, cut = 0;
 
 	if (!pending)
 		return -ENOMEM;
-	err = name_pending(&naming, pending, list_pending(symbolizer, profile, pending));
-	if (err == 0)
-		count(symbolizer, profile);
-	return err;
+	err = name_pending(&naming, pending, list_pending(symbolizer, profile, false, pending));
+	if (err >= 0) {
+		cut = err;
+		err = name_pending(&naming, pending,
+				   list_pending(symbolizer, profile, true, pending));
+	}
+	if (err < 0)
+		return err;
+	if (!cut)
+		symbolizer->nr_frames_tried = profile_nr_frames(profile);
+	count(symbolizer, profile);
+	return 0;
 }
 
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret)
 {
 	*ret = symbolizer->result;
 	ret->debuginfod_trouble = debuginfod_trouble(symbolizer->debuginfod);
+}
+
+/* --- the symbolizer -------------------------------------------------------------------------- */
+
+struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
+{
+	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+
+	if (!symbolizer)
+		return NULL;
+	symbolizer->options = *options;
+	symbolizer->cache = symbol_cache_new(options->max_bytes);
+	symbolizer->run_time = run_time_maps_new(options->max_bytes, options->budget);
+	symbolizer->options.places.crcs = &symbolizer->crcs;
+	symbolizer->options.places.budget = options->budget;
+	symbolizer->debuginfod = debuginfod_new();
+	if (symbolizer->cache && symbolizer->run_time)
+		return symbolizer;
+	symbolizer_free(symbolizer);
+	return NULL;
+}
+
+void symbolizer_free(struct symbolizer *symbolizer)
+{
+	if (!symbolizer)
+		return;
+	symbol_cache_free(symbolizer->cache);
+	run_time_maps_free(symbolizer->run_time);
+	debuginfod_free(symbolizer->debuginfod);
+	free(symbolizer);
 }

@@ -13,13 +13,14 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/read_budget.h"
 #include "proc/file_table.h"
 #include "proc/runtime_table.h"
 #include "profile/profile.h"
 #include "sym/debug_files.h"
 #include "sym/demangle.h"
-#include "sym/kernel_names.h"
-#include "sym/runtime_names.h"
+#include "sym/kallsyms.h"
+#include "sym/run_time_maps.h"
 
 struct symbolizer_options {
 	/* The files of the modules, by their numbers. NULL: they are looked for by build id. */
@@ -33,17 +34,27 @@ struct symbolizer_options {
 	struct debug_places places;
 	bool leave_files; /* code in files is left for another machine to name */
 	bool inlined, lines;
-	size_t max_bytes; /* of symbols that are kept */
+	size_t max_bytes;	    /* of symbols that are kept */
+	struct read_budget *budget; /* of all that naming reads and waits for; NULL: none */
+};
+
+/* What the budget has cut short; the frames there may have no names. */
+struct naming_cuts {
+	size_t nr_by_time, nr_by_bytes; /* files and processes */
+	char first[256];		/* the name of the first one */
+	bool is_stopped;		/* by the user */
 };
 
 /* Sums over all calls. */
 struct symbolizer_result {
 	size_t nr_named, nr_unnamed; /* frames of the profile, now */
-	size_t nr_files_failed;	     /* that were gone, or no ELF files, or else: */
-	size_t nr_tables_failed;     /* that had symbols, or maps, which made no sense or no room */
-	size_t nr_split_lost;	   /* units whose lines and inlined calls lie in a lost .dwo file */
+	size_t nr_files_failed;	     /* gone, no ELF files, or counted below as well */
+	size_t nr_tables_failed;     /* with malformed or too large symbols or maps */
+	struct naming_cuts cuts;
+	size_t nr_split_lost; /* units whose lines and inlined calls are in a .dwo file that was not found */
 	struct error kernel_error; /* code != 0: some kernel frames have no names, and why */
-	struct error lines_error;  /* the last file's whose lines could not be had, and why */
+	struct error
+		lines_error; /* why the lines of a file could not be looked up; the last such file */
 	const char *debuginfod_trouble; /* NULL: none */
 };
 
@@ -55,8 +66,9 @@ void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
  * Names what was added since the last call, always of the same profile, and names code made at run
- * time anew if its map has changed. Only running out of memory is a failure (-ENOMEM; a further
- * call tries the same frames again): what has no name keeps none.
+ * time anew if its map has changed. Only running out of memory is a failure (-ENOMEM): what has no
+ * name keeps none. A further call tries the same frames again after that, or if the budget has cut
+ * something short.
  */
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile);
 

@@ -10,9 +10,7 @@
 #include <time.h>
 
 #include "base/array.h"
-#include "sym/clone_suffix.h"
 #include "sym/demangle.h"
-#include "sym/simple_name.h"
 
 /* The limits of demangle.c and of what hands names to it. */
 #define READABLE_MAX_BYTES 16384

@@ -1,5 +1,5 @@
 /*
- * sym/line_messages: what a child that somebody took over may send. Whatever it is, the reader
+ * sym/source_lines: what a child that somebody took over may send. Whatever it is, the reader
  * stays in its bounds, and tells of each address once at the most, with texts that end.
  *
  * The first byte says in what pieces the rest comes.
@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "sym/line_messages.h"
+#include "sym/source_lines.h"
 
 static const uint64_t addresses[] = {1, 2, 3, 4, 5, 6, 7, 8};
 
@@ -43,17 +43,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 		.found = look_at,
 		.context = &told,
 	};
-	struct line_reader *reader = line_reader_new(&request, NULL);
+	struct answer_reader *reader = answer_reader_new(&request, NULL);
 	size_t piece = nr ? bytes[0] + 1u : 1, at;
 	int err = 0;
 
 	if (!reader)
 		abort();
 	for (at = 1; at < nr && err == 0; at += piece)
-		err = line_reader_take(reader, bytes + at, piece < nr - at ? piece : nr - at);
-	err = line_reader_end(reader, err, &work, &error);
+		err = answer_reader_take(reader, bytes + at, piece < nr - at ? piece : nr - at);
+	err = answer_reader_end(reader, err, &work, &error);
 	if (err < 0 && !error.text[0])
 		abort();
-	line_reader_free(reader);
+	answer_reader_free(reader);
 	return 0;
 }

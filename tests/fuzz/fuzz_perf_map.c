@@ -15,9 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "sym/code_map.h"
-#include "sym/jitdump.h"
-#include "sym/perf_map.h"
-#include "sym/runtime_names.h"
+#include "sym/run_time_maps.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
@@ -96,13 +94,13 @@ static int file_of(const char *text, size_t nr)
 
 static void read_perf_map(struct outcome *outcome, const char *text, size_t nr)
 {
-	outcome->err =
-		perf_map_read(file_of(text, nr), outcome->map, &outcome->at, &outcome->nr_bad);
+	outcome->err = perf_map_read(file_of(text, nr), outcome->map, &outcome->at,
+				     &outcome->nr_bad, NULL);
 }
 
 static void read_jitdump(struct outcome *outcome, const char *text, size_t nr)
 {
-	outcome->err = jitdump_read(file_of(text, nr), outcome->map, &outcome->at);
+	outcome->err = jitdump_read(file_of(text, nr), outcome->map, &outcome->at, NULL);
 }
 
 /* --- all of it ----------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 # Full names must be those of `c++filt -i`; it shows no suffixes of clones for Rust, and takes none
 # for D. Simple names are judged by libiberty's names without parameters, which tests/tools/no_lists.py
 # takes the lists out of. Where libiberty has a name without its parameters only, there is nothing to
-# compare: that is counted. So are names of D that are too dear for us (src/sym/d_cost.h).
+# compare: that is counted. So are names of D that are too dear for us (src/sym/demangle.c).
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "elf/symbols/symbol_table.h"
-#include "sym/code_file.h"
 #include "sym/debug_files.h"
 #include "unit/folder.h"
 #include "unit/test.h"

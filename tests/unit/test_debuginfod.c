@@ -1,8 +1,8 @@
 /*
- * sym/debuginfod: with the real client library and a server that is a folder (file://), as the
+ * sym/debug_files: with the real client library and a server that is a folder (file://), as the
  * library allows. What it serves, it serves by name alone.
  */
-#include "sym/debuginfod.h"
+#include "sym/debug_files.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -60,7 +60,7 @@ static void serve(const char *name, const char *build_id)
 
 static int ask(struct debuginfod *client, const struct made_code *code)
 {
-	return debuginfod_open(client, code->file.build_id, code->file.build_id_bytes);
+	return debuginfod_open(client, code->file.build_id, code->file.build_id_bytes, NULL);
 }
 
 TEST(debuginfod_brings_the_debug_file)
@@ -111,7 +111,7 @@ TEST(debuginfod_without_the_file)
 	struct debuginfod *client = start(&code);
 
 	CHECK_EQ(ask(client, &code), -ENOENT);
-	CHECK_EQ(debuginfod_open(client, code.file.build_id, 0), -ENOENT);
+	CHECK_EQ(debuginfod_open(client, code.file.build_id, 0, NULL), -ENOENT);
 	CHECK(debuginfod_trouble(client) == NULL);
 	finish(&code, client);
 }

@@ -1,5 +1,5 @@
-/* sym/jitdump: made-up dumps, whole, cut and lying; and one that grows while it is read. */
-#include "sym/jitdump.h"
+/* sym/code_map_read: made-up dumps, whole, cut and lying; and one that grows while it is read. */
+#include "sym/code_map.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -122,7 +122,7 @@ static int read_dump(const struct dump *dump, struct code_map *map, uint64_t *at
 {
 	cleanup_fd int fd = make_file(dump->bytes, dump->nr);
 
-	return jitdump_read(fd, map, at);
+	return jitdump_read(fd, map, at, NULL);
 }
 
 /* All kinds of records; 3 ranges. */
@@ -222,10 +222,10 @@ TEST(jitdump_truncated)
 		struct code_map *map = code_map_new();
 		uint64_t at = 0;
 
-		CHECK_EQ(jitdump_read(fd, map, &at), 0);
+		CHECK_EQ(jitdump_read(fd, map, &at, NULL), 0);
 		CHECK(at <= nr);
 		CHECK_EQ(pwrite(fd, dump.bytes + nr, dump.nr - nr, (off_t)nr), dump.nr - nr);
-		CHECK_EQ(jitdump_read(fd, map, &at), 0);
+		CHECK_EQ(jitdump_read(fd, map, &at, NULL), 0);
 		CHECK_EQ(at, dump.nr);
 		CHECK_EQ(code_map_nr(map), 3);
 		CHECK_STR(name_at(map, 0x3000), "LazyCompile:*run /srv/app.js:1:2");
@@ -354,9 +354,9 @@ TEST(jitdump_too_large)
 	if (ftruncate(fd, 1LL << 40) < 0)
 		SKIP("needs sparse files in memory");
 	CHECK_EQ(pwrite(fd, dump.bytes + HEADER_BYTES, 16, (off_t)at), 16);
-	CHECK_EQ(jitdump_read(fd, map, &at), -EFBIG);
+	CHECK_EQ(jitdump_read(fd, map, &at, NULL), -EFBIG);
 	CHECK_EQ(at, JITDUMP_MAX_BYTES);
-	CHECK_EQ(jitdump_read(-1, map, &at), -EBADF);
+	CHECK_EQ(jitdump_read(-1, map, &at, NULL), -EBADF);
 	code_map_free(map);
 }
 
@@ -400,7 +400,7 @@ TEST(jitdump_while_it_is_written)
 
 		ended = waitpid(writer, &status, WNOHANG) == writer;
 		CHECK(!ended || status == 0);
-		CHECK_EQ(jitdump_read(fd, map, &at), 0);
+		CHECK_EQ(jitdump_read(fd, map, &at, NULL), 0);
 		CHECK_EQ(code_map_settle(map), 0);
 	}
 	CHECK_EQ(code_map_nr(map), CHURN_LOADS);
@@ -430,7 +430,7 @@ TEST(jitdump_while_it_is_cut)
 		if (ftruncate(fd, 60) < 0 || pwrite(fd, dump.bytes, dump.nr, 0) < 0)
 			_exit(1);
 	for (round = 0; round < 20000; round++) {
-		int err = jitdump_read(fd, map, &at);
+		int err = jitdump_read(fd, map, &at, NULL);
 
 		CHECK(err == 0 || err == -EBADMSG || err == -ENOEXEC);
 		if (round % 100 == 0)

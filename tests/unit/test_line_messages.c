@@ -1,5 +1,5 @@
 /*
- * sym/line_messages: what is written is read, in whatever pieces it comes; what no writer wrote is
+ * sym/source_lines: what is written is read, in whatever pieces it comes; what no writer wrote is
  * refused before it does anything.
  */
 #include "unit/test.h"
@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "sym/line_messages.h"
+#include "sym/source_lines.h"
 
 static const uint64_t addresses[] = {0x1000, 0x1010, 0x2000};
 
@@ -55,9 +55,9 @@ static const struct debug_line some[] = {
 
 static const struct debug_info_work some_work = {1000, 300, 5};
 
-static struct line_writer *new_writer(void)
+static struct answer_writer *new_writer(void)
 {
-	struct line_writer *writer = calloc(1, sizeof(*writer));
+	struct answer_writer *writer = calloc(1, sizeof(*writer));
 
 	CHECK(writer);
 	writer->fd = memfd_create("messages", MFD_CLOEXEC);
@@ -66,7 +66,7 @@ static struct line_writer *new_writer(void)
 }
 
 /* All that was written, at a guard page. */
-static const uint8_t *written(struct line_writer *writer, size_t *ret_nr)
+static const uint8_t *written(struct answer_writer *writer, size_t *ret_nr)
 {
 	off_t nr = lseek(writer->fd, 0, SEEK_CUR);
 	uint8_t *bytes = malloc((size_t)nr + 1);
@@ -83,11 +83,11 @@ static const uint8_t *written(struct line_writer *writer, size_t *ret_nr)
 
 static const uint8_t *write_some(size_t *ret_nr)
 {
-	struct line_writer *writer = new_writer();
+	struct answer_writer *writer = new_writer();
 
-	CHECK_EQ(line_writer_add(writer, 2, some, ARRAY_SIZE(some)), 0);
-	CHECK_EQ(line_writer_add(writer, 0, some, 1), 0);
-	CHECK_EQ(line_writer_end(writer, &some_work), 0);
+	CHECK_EQ(answer_writer_add(writer, 2, some, ARRAY_SIZE(some)), 0);
+	CHECK_EQ(answer_writer_add(writer, 0, some, 1), 0);
+	CHECK_EQ(answer_writer_end(writer, &some_work), 0);
 	return written(writer, ret_nr);
 }
 
@@ -101,15 +101,15 @@ static int read_pieces(const uint8_t *bytes, size_t nr, size_t piece, struct tol
 		.found = take_told,
 		.context = told,
 	};
-	struct line_reader *reader = line_reader_new(&request, NULL);
+	struct answer_reader *reader = answer_reader_new(&request, NULL);
 	size_t at;
 	int err = 0;
 
 	CHECK(reader);
 	for (at = 0; at < nr && err == 0; at += piece)
-		err = line_reader_take(reader, bytes + at, piece < nr - at ? piece : nr - at);
-	err = line_reader_end(reader, err, ret, error);
-	line_reader_free(reader);
+		err = answer_reader_take(reader, bytes + at, piece < nr - at ? piece : nr - at);
+	err = answer_reader_end(reader, err, ret, error);
+	answer_reader_free(reader);
 	return err;
 }
 
@@ -229,15 +229,15 @@ TEST(line_messages_that_nobody_wrote)
 
 TEST(line_messages_once_for_an_address)
 {
-	struct line_writer *writer = new_writer();
+	struct answer_writer *writer = new_writer();
 	struct debug_info_work work;
 	struct told told = {0};
 	const uint8_t *bytes;
 	size_t nr;
 
-	CHECK_EQ(line_writer_add(writer, 1, some, 1), 0);
-	CHECK_EQ(line_writer_add(writer, 1, some, 1), 0);
-	CHECK_EQ(line_writer_end(writer, &some_work), 0);
+	CHECK_EQ(answer_writer_add(writer, 1, some, 1), 0);
+	CHECK_EQ(answer_writer_add(writer, 1, some, 1), 0);
+	CHECK_EQ(answer_writer_end(writer, &some_work), 0);
 	bytes = written(writer, &nr);
 	CHECK_EQ(read_pieces(bytes, nr, nr, &told, &work, NULL), -EPROTO);
 	CHECK_EQ(told.nr, 1);
@@ -246,23 +246,23 @@ TEST(line_messages_once_for_an_address)
 TEST(line_messages_errors_are_fit_to_print)
 {
 	struct error error = {.text = "bad \x1b[31m\n\xc3", .hint = "try"}, got = {0};
-	struct line_writer *writer = new_writer();
+	struct answer_writer *writer = new_writer();
 	struct debug_info_request request = {0};
-	struct line_reader *reader = line_reader_new(&request, NULL);
+	struct answer_reader *reader = answer_reader_new(&request, NULL);
 	struct debug_info_work work;
 	const uint8_t *bytes;
 	size_t nr;
 
-	CHECK_EQ(line_writer_error(writer, &error), 0);
+	CHECK_EQ(answer_writer_error(writer, &error), 0);
 	bytes = written(writer, &nr);
 	CHECK(reader);
-	CHECK_EQ(line_reader_take(reader, bytes, nr), 0);
-	CHECK_EQ(line_reader_end(reader, -ENOEXEC, &work, &got), -ENOEXEC);
+	CHECK_EQ(answer_reader_take(reader, bytes, nr), 0);
+	CHECK_EQ(answer_reader_end(reader, -ENOEXEC, &work, &got), -ENOEXEC);
 	CHECK_STR(got.text, "bad ?[31m??");
 	CHECK_STR(got.hint, "try");
 	CHECK_EQ(got.code, -ENOEXEC);
-	CHECK_EQ(line_reader_end(reader, 0, &work, &got), -EPROTO);
-	line_reader_free(reader);
+	CHECK_EQ(answer_reader_end(reader, 0, &work, &got), -EPROTO);
+	answer_reader_free(reader);
 }
 
 TEST(line_messages_callers_refusal)
@@ -280,7 +280,7 @@ TEST(line_messages_longest)
 {
 	static char text[100000];
 	struct debug_line lines[DEBUG_LINES_MAX];
-	struct line_writer *writer = new_writer();
+	struct answer_writer *writer = new_writer();
 	struct debug_info_work work;
 	struct told told = {0};
 	const uint8_t *bytes;
@@ -289,10 +289,10 @@ TEST(line_messages_longest)
 	memset(text, 'x', sizeof(text) - 1);
 	for (i = 0; i < ARRAY_SIZE(lines); i++)
 		lines[i] = (struct debug_line){text, text, UINT32_MAX};
-	CHECK_EQ(line_writer_add(writer, 0, lines, 1), 0);
-	CHECK_EQ(line_writer_add(writer, 1, lines, ARRAY_SIZE(lines)), 0);
-	CHECK_EQ(line_writer_add(writer, 2, lines, ARRAY_SIZE(lines)), 0);
-	CHECK_EQ(line_writer_end(writer, &some_work), 0);
+	CHECK_EQ(answer_writer_add(writer, 0, lines, 1), 0);
+	CHECK_EQ(answer_writer_add(writer, 1, lines, ARRAY_SIZE(lines)), 0);
+	CHECK_EQ(answer_writer_add(writer, 2, lines, ARRAY_SIZE(lines)), 0);
+	CHECK_EQ(answer_writer_end(writer, &some_work), 0);
 	bytes = written(writer, &nr);
 	CHECK_EQ(read_pieces(bytes, nr, 1000, &told, &work, NULL), 0);
 	CHECK_EQ(told.nr, 3);
@@ -301,18 +301,18 @@ TEST(line_messages_longest)
 TEST(line_messages_out_of_memory)
 {
 	struct debug_info_request request = {.addresses = addresses, .nr = 3};
-	struct line_reader *reader = NULL;
+	struct answer_reader *reader = NULL;
 	size_t nth;
 
 	for (nth = 1; !reader; nth++) {
 		struct error error = {0};
 
 		(void)test_fail_allocation(nth);
-		reader = line_reader_new(&request, &error);
+		reader = answer_reader_new(&request, &error);
 		(void)test_fail_allocation(0);
 		CHECK(reader || error.code == -ENOMEM);
 	}
 	CHECK_EQ(nth, 4);
-	line_reader_free(reader);
-	line_reader_free(NULL);
+	answer_reader_free(reader);
+	answer_reader_free(NULL);
 }

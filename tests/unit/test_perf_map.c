@@ -1,7 +1,8 @@
-/* sym/perf_map: lines as runtimes write them and as nobody should; files that change meanwhile. */
-#include "sym/perf_map.h"
+/* sym/code_map_read: lines as runtimes write them and as nobody should; files that change meanwhile. */
+#include "sym/code_map.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "unit/test.h"
 
 static const char sample[] = "7fb639fe46c0 378 JS:~arrow /srv/app.js:3:13\n"
@@ -147,14 +149,14 @@ TEST(perf_map_goes_on)
 	size_t nr_bad = 0;
 	uint64_t at = 0;
 
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(at, 13);
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(at, 13);
 	CHECK_EQ(code_map_settle(map), 0);
 	CHECK_EQ(code_map_nr(map), 1);
 	CHECK_EQ(pwrite(fd, "ond\n108 8 third\n", 16, 23), 16);
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(at, 39);
 	CHECK_EQ(code_map_settle(map), 0);
 	CHECK_STR(name_at(map, 0x107), "first");
@@ -171,12 +173,12 @@ TEST(perf_map_written_anew)
 	size_t nr_bad = 0;
 	uint64_t at = 0;
 
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(ftruncate(fd, 0), 0);
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(at, 0);
 	CHECK_EQ(pwrite(fd, "100 10 other\n", 13, 0), 13);
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(at, 13);
 	CHECK_EQ(code_map_settle(map), 0);
 	CHECK_STR(name_at(map, 0x100), "other");
@@ -199,7 +201,7 @@ TEST(perf_map_longer_than_a_piece)
 				      (int)(1 + i * 7 % 130), i);
 	CHECK(nr > PERF_MAP_READ_BYTES);
 	fd = make_file(text, nr);
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(at, nr);
 	CHECK_EQ(nr_bad, 0);
 	CHECK_EQ(code_map_settle(map), 0);
@@ -223,7 +225,7 @@ TEST(perf_map_long_lines)
 	memcpy(text + 20000, "\n200 10 next\n", 13);
 	memcpy(text + room - 13, "\n300 10 last\n", 13);
 	fd = make_file(text, room);
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 	CHECK_EQ(at, room);
 	CHECK(nr_bad > 0);
 	CHECK_EQ(code_map_settle(map), 0);
@@ -234,7 +236,7 @@ TEST(perf_map_long_lines)
 	code_map_free(map);
 }
 
-/* A file without line ends that claims a terabyte: the part within the limit is passed over. */
+/* A terabyte of nothing is not read; a byte behind it is past the limit. */
 TEST(perf_map_of_a_sparse_file)
 {
 	cleanup_fd int fd = make_file("", 0);
@@ -244,10 +246,14 @@ TEST(perf_map_of_a_sparse_file)
 
 	if (ftruncate(fd, 1LL << 40) < 0)
 		SKIP("needs sparse files in memory");
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), -EFBIG);
-	CHECK_EQ(at, PERF_MAP_MAX_BYTES);
-	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), -EFBIG);
-	CHECK_EQ(nr_bad, (4 << 20) / PERF_MAP_READ_BYTES);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
+	CHECK_EQ(at, PERF_MAP_MAX_BYTES - (4 << 20));
+	CHECK_EQ(nr_bad, 0);
+	CHECK_EQ(pwrite(fd, "x", 1, (1LL << 40) - 1), 1);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), -EFBIG);
+	CHECK(at >= PERF_MAP_MAX_BYTES);
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), -EFBIG);
+	CHECK_EQ(nr_bad, 1);
 	CHECK_EQ(code_map_nr(map), 0);
 	code_map_free(map);
 }
@@ -259,9 +265,9 @@ TEST(perf_map_of_no_file)
 	uint64_t at = 0;
 	int ends[2];
 
-	CHECK_EQ(perf_map_read(-1, map, &at, &nr_bad), -EBADF);
+	CHECK_EQ(perf_map_read(-1, map, &at, &nr_bad, NULL), -EBADF);
 	CHECK_EQ(pipe(ends), 0);
-	CHECK_EQ(perf_map_read(ends[0], map, &at, &nr_bad), -ESPIPE);
+	CHECK_EQ(perf_map_read(ends[0], map, &at, &nr_bad, NULL), -ESPIPE);
 	code_map_free(map);
 }
 
@@ -289,24 +295,33 @@ static void write_lines(int fd)
 	_exit(0);
 }
 
+/* With an offset of its own, as a reader has it. */
+static int open_again(int fd)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 TEST(perf_map_while_it_is_written)
 {
-	cleanup_fd int fd = make_file("", 0);
+	cleanup_fd int written = make_file("", 0), fd = open_again(written);
 	struct code_map *map = code_map_new();
 	size_t nr_bad = 0, i;
 	uint64_t at = 0;
 	bool ended = false;
 	pid_t writer = fork();
 
-	CHECK(writer >= 0);
+	CHECK(writer >= 0 && fd >= 0);
 	if (writer == 0)
-		write_lines(fd);
+		write_lines(written);
 	while (!ended) {
 		int status = 1;
 
 		ended = waitpid(writer, &status, WNOHANG) == writer;
 		CHECK(!ended || status == 0);
-		CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+		CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 		CHECK_EQ(code_map_settle(map), 0);
 	}
 	CHECK_EQ(nr_bad, 0);
@@ -336,7 +351,7 @@ TEST(perf_map_while_it_is_cut)
 			_exit(1);
 	}
 	for (round = 0; round < 2000; round++) {
-		CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+		CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 		CHECK_EQ(code_map_settle(map), 0);
 	}
 	kill(writer, SIGKILL);
@@ -356,12 +371,59 @@ TEST(perf_map_out_of_memory)
 
 		at = nr_bad = 0;
 		test_fail_allocation(nth);
-		err = perf_map_read(fd, map, &at, &nr_bad);
+		err = perf_map_read(fd, map, &at, &nr_bad, NULL);
 		test_fail_allocation(0);
 		CHECK(err == 0 || err == -ENOMEM);
-		CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad), 0);
+		CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
 		CHECK_EQ(code_map_nr(map), 6);
 		code_map_free(map);
 	}
 	CHECK(nth > 3);
+}
+
+TEST(perf_map_goes_on_behind_a_hole)
+{
+	static const char first[] = "1000 10 first\n20";
+	static const char second[] = "3000 10 second\n";
+	cleanup_fd int fd = make_file(first, strlen(first));
+	struct code_map *map = code_map_new();
+	size_t nr_bad = 0;
+	uint64_t at = 0;
+
+	CHECK_EQ(pwrite(fd, second, strlen(second), 64 << 20), strlen(second));
+	CHECK_EQ(perf_map_read(fd, map, &at, &nr_bad, NULL), 0);
+	CHECK_EQ(code_map_settle(map), 0);
+	CHECK_STR(name_at(map, 0x1000), "first");
+	CHECK_STR(name_at(map, 0x3000), "second");
+	CHECK_EQ(at, (64 << 20) + strlen(second));
+	CHECK(nr_bad < 4);
+	code_map_free(map);
+}
+
+/* It is read on when there is more of a budget. */
+TEST(perf_map_within_a_budget)
+{
+	static char text[5 * PERF_MAP_READ_BYTES];
+	struct code_map *map = code_map_new();
+	struct read_budget budget;
+	size_t nr_bad = 0, nr = 0, rounds = 0;
+	uint64_t at = 0;
+	int fd, err;
+
+	while (nr + 32 < sizeof(text))
+		nr += (size_t)sprintf(text + nr, "1000 10 some_name\n");
+	fd = make_file(text, nr);
+	read_budget_init(&budget, 1000 * NS_PER_SEC, 2 * PERF_MAP_READ_BYTES, -1);
+	do {
+		read_budget_begin(&budget);
+		err = perf_map_read(fd, map, &at, &nr_bad, &budget);
+		CHECK_EQ(read_budget_end(&budget), err);
+		read_budget_refill(&budget, UINT64_MAX);
+	} while (err == -EDQUOT && ++rounds < 100);
+	CHECK_EQ(err, 0);
+	CHECK(rounds >= 4 && rounds <= 6);
+	CHECK_EQ(at, nr);
+	CHECK_EQ(nr_bad, 0);
+	code_map_free(map);
+	(void)close(fd);
 }

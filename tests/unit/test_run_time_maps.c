@@ -11,6 +11,7 @@
 #include "unit/test.h"
 
 #define PID	  4711
+#define NOBODY	  65534
 #define INNER_PID 7
 
 /* One process in a root of its own, and what is read of it. */
@@ -28,7 +29,7 @@ static void open_fixture(struct fixture *fixture, size_t max_bytes)
 	make_folder("tmp");
 	*fixture = (struct fixture){
 		.files = file_table_new(1),
-		.maps = run_time_maps_new(max_bytes),
+		.maps = run_time_maps_new(max_bytes, NULL),
 		.process = {.pid = PID,
 			    .inner_pid = INNER_PID,
 			    .uid = geteuid(),
@@ -373,6 +374,31 @@ TEST(run_time_maps_read_the_jitdump)
 	close_fixture(&fixture);
 }
 
+/* Everybody may map a file that he can read. */
+TEST(run_time_maps_read_no_other_users_jitdump)
+{
+	struct fixture fixture;
+	bool is_given;
+
+	open_fixture(&fixture, 1 << 20);
+	make_jitdump(in_folder("jit-7.dump"));
+	append_load(in_folder("jit-7.dump"), "first", 0x1000);
+	is_given = chown(in_folder("jit-7.dump"), NOBODY, NOBODY) == 0;
+	add_to_files(&fixture, in_folder("jit-7.dump"));
+	if (is_given) {
+		CHECK_EQ(run_time_maps_get(fixture.maps, 0, &fixture.process, fixture.files,
+					   &fixture.map),
+			 -EACCES);
+		CHECK(fixture.map == NULL);
+		file_owners_add(&fixture.process.users, NOBODY); /* that it was before */
+		read_as(&fixture, 0);
+		CHECK_STR(find(&fixture, 0x1008), "first");
+	}
+	close_fixture(&fixture);
+	if (!is_given)
+		SKIP("needs root, to give files away");
+}
+
 /* The map was written anew: what the dump has told is not lost with it. */
 TEST(run_time_maps_keep_the_jitdump)
 {
@@ -441,7 +467,7 @@ TEST(run_time_maps_without_memory)
 	int err;
 
 	(void)test_fail_allocation(1);
-	CHECK(run_time_maps_new(1) == NULL);
+	CHECK(run_time_maps_new(1, NULL) == NULL);
 	(void)test_fail_allocation(0);
 	open_fixture(&fixture, 1 << 20);
 	make_jitdump(in_folder("jit-7.dump"));

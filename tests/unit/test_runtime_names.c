@@ -1,5 +1,5 @@
-/* sym/runtime_names: lines of real maps. */
-#include "sym/runtime_names.h"
+/* sym/run_time_maps: lines of real maps. */
+#include "sym/run_time_maps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* sym/simple_name: tables of what becomes of names, and names that are cut off or damaged. */
-#include "sym/simple_name.h"
+#include "sym/demangle.h"
 
 #include <stdint.h>
 #include <stdlib.h>

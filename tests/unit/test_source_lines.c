@@ -44,6 +44,7 @@ struct answer {
 	unsigned lines[4];
 	size_t nr_lines, nr;
 	int result;
+	bool is_damaged; /* then a path may be anything */
 };
 
 static int take_answer(void *context, size_t i, const struct debug_line *lines, size_t nr_lines)
@@ -57,7 +58,7 @@ static int take_answer(void *context, size_t i, const struct debug_line *lines, 
 		(void)strncat(answer->functions, lines[k].function ? lines[k].function : "-", 50);
 		(void)strncat(answer->functions, " ", 2);
 		answer->lines[k] = lines[k].line;
-		if (lines[k].file)
+		if (lines[k].file && !answer->is_damaged)
 			CHECK(strstr(lines[k].file, "test_source_lines.c"));
 	}
 	return answer->result;
@@ -238,7 +239,7 @@ TEST(source_lines_of_broken_files)
 	srand(1);
 	for (round = 0; round < BROKEN_ROUNDS; round++) {
 		struct debug_info_work work;
-		struct answer answer = {0};
+		struct answer answer = {.is_damaged = true};
 		struct error error = {0};
 		int err;
 
@@ -253,5 +254,6 @@ TEST(source_lines_of_broken_files)
 		CHECK(answer.nr <= 1);
 	}
 	CHECK_EQ(ftruncate(fd, (off_t)(from + (to - from) / 2)), 0);
-	CHECK(ask(fd, &(struct answer){0}, true, true, &(struct debug_info_work){0}, NULL) <= 0);
+	CHECK(ask(fd, &(struct answer){.is_damaged = true}, true, true,
+		  &(struct debug_info_work){0}, NULL) <= 0);
 }

@@ -1,8 +1,8 @@
 /*
- * sym/symbol_cache: which entries stay, told by made-up files. How many bytes a file's symbols have
+ * sym/file_symbols: which entries stay, told by made-up files. How many bytes a file's symbols have
  * is up to the file: those here have a .symtab of a chosen number of functions.
  */
-#include "sym/symbol_cache.h"
+#include "sym/file_symbols.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@
 
 static struct symbol_cache_key key_of(uint8_t build_id)
 {
-	struct symbol_cache_key key = {.build_id_bytes = 20, .file_bytes = 1000, .root = -1};
+	struct symbol_cache_key key = {.build_id_bytes = 20, .file_bytes = 1000};
 
 	memset(key.build_id, build_id, key.build_id_bytes);
 	return key;
@@ -76,26 +76,6 @@ TEST(symbol_cache_tells_files_apart)
 	symbol_cache_free(NULL);
 }
 
-/* One container's claims are neither the host's nor another's. */
-TEST(symbol_cache_keeps_roots_apart)
-{
-	struct symbol_cache *cache = symbol_cache_new(1 << 20);
-	struct symbol_cache_key ours = key_of(1), one = ours, another = ours;
-	struct file_symbols *of_ours = symbol_cache_get(cache, &ours), *of_one;
-
-	one.root = 5;
-	another.root = 6;
-	of_one = symbol_cache_get(cache, &one);
-	CHECK(of_one != of_ours);
-	CHECK(symbol_cache_get(cache, &another) != of_ours);
-	CHECK(symbol_cache_get(cache, &another) != of_one);
-	one.number = 5; /* the same content twice in one container */
-	CHECK(symbol_cache_get(cache, &one) == of_one);
-	CHECK(symbol_cache_get(cache, &ours) == of_ours);
-	CHECK_EQ(symbol_cache_nr(cache), 3);
-	symbol_cache_free(cache);
-}
-
 TEST(symbol_cache_without_build_ids)
 {
 	struct symbol_cache *cache = symbol_cache_new(1 << 20);
@@ -104,8 +84,6 @@ TEST(symbol_cache_without_build_ids)
 
 	CHECK(symbol_cache_get(cache, &other) != first);
 	key.file_bytes = 77; /* one file may grow */
-	CHECK(symbol_cache_get(cache, &key) == first);
-	key.root = 5; /* its number says all */
 	CHECK(symbol_cache_get(cache, &key) == first);
 	memset(key.build_id, 1, sizeof(key.build_id)); /* none of it counts */
 	CHECK(symbol_cache_get(cache, &key) == first);

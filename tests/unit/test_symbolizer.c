@@ -11,6 +11,7 @@
 #include <sys/auxv.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "elf/dwarf/debug_info.h"
 #include "sym/naming.h"
 #include "unit/symbolizer_fixture.h"
@@ -404,4 +405,53 @@ TEST(symbolizer_lines_out_of_memory)
 	}
 	CHECK(nth > 10);
 	CHECK(nr_without <= 1);
+}
+
+/* --- the budget ------------------------------------------------------------------------------ */
+
+/* What it cuts short is counted, and named when there is more. */
+TEST(symbolizer_names_within_a_budget)
+{
+	struct place own = place_of(mangled_function);
+	struct fixture fixture;
+	struct read_budget budget;
+	uint32_t frame;
+
+	open_fixture(&fixture, 10);
+	read_budget_init(&budget, 1000 * NS_PER_SEC, 1 << 27, -1);
+	budget.left_bytes = 1 << 16; /* the file's symbols are larger than half of it */
+	fixture.options.budget = &budget;
+	frame = add_frame(&fixture, add_file(&fixture, own.path), own.offset);
+	name_all(&fixture);
+	CHECK_EQ(profile_frame(fixture.profile, frame)->function, 0);
+	CHECK_EQ(fixture.result.cuts.nr_by_bytes, 1);
+	CHECK_EQ(fixture.result.cuts.nr_by_time, 0);
+	CHECK_STR(fixture.result.cuts.first, own.path);
+	CHECK_EQ(fixture.result.nr_tables_failed, 0);
+	read_budget_refill(&budget, UINT64_MAX);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "stook::test(int)");
+	CHECK_EQ(fixture.result.cuts.nr_by_bytes, 1);
+	CHECK(budget.left_bytes < 1 << 27);
+	close_fixture(&fixture);
+}
+
+TEST(symbolizer_ends_when_the_user_wants_it)
+{
+	struct place own = place_of(mangled_function);
+	struct fixture fixture;
+	struct read_budget budget;
+	int ends[2];
+
+	CHECK_EQ(pipe(ends), 0);
+	CHECK_EQ(write(ends[1], "", 1), 1);
+	open_fixture(&fixture, 10);
+	read_budget_init(&budget, 1000 * NS_PER_SEC, 1 << 30, ends[0]);
+	fixture.options.budget = &budget;
+	(void)add_frame(&fixture, add_file(&fixture, own.path), own.offset);
+	name_all(&fixture);
+	CHECK_EQ(fixture.result.nr_unnamed, 1);
+	CHECK(fixture.result.cuts.is_stopped);
+	CHECK_EQ(fixture.result.cuts.nr_by_bytes + fixture.result.cuts.nr_by_time, 0);
+	close_fixture(&fixture);
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "sym/clone_suffix.h"
+#include "sym/demangle.h"
 
 /* Such a part is jumped to, not called, and returns for the function that it belongs to. */
 static inline bool is_cold_part(const char *name)

@@ -1,7 +1,16 @@
 /*
- * The file is read through a window: one pread() gives the records of the next 64 KiB, and what is
- * longer (the code itself, mostly) is stepped over unread. It is never mapped, as its process may
- * cut it at any time. A record counts once all of it lies in the file.
+ * Reads the files in which runtimes name their JIT-compiled code into a code_map. They belong to the
+ * process that is profiled, which may truncate or rewrite them at any time: they are read with
+ * pread(), never mapped, and nothing is kept between calls but the offset.
+ *
+ * A perf map is read piece by piece. Each piece's whole lines are parsed; the next piece begins with
+ * the line that was incomplete. A line that fills a whole piece without an end is skipped, and what
+ * follows counts as a line of its own: no runtime writes such names, and a file without any line
+ * ends must neither fill the memory nor be read again and again.
+ *
+ * A jitdump is read through a window: one pread() gives the records of the next 64 KiB, and longer
+ * parts (the code itself, mostly) are skipped unread. A record counts once all of it lies in the
+ * file.
  *
  *	header	 u32 magic, version, bytes of header, ELF machine, 0, pid; u64 time, flags
  *	record	 u32 kind, bytes of record; u64 time; then by kind:
@@ -12,8 +21,6 @@
  * remembered for them: at the first one in a call the file is read once more from its beginning,
  * for where the load of each index is, and names are read again there.
  */
-#include "sym/jitdump.h"
-
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -24,6 +31,163 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "sym/code_map.h"
+
+/* --- perf maps -------------------------------------------------------------------------------- */
+
+/* --- lines --------------------------------------------------------------------------------- */
+
+static int digit_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static const char *skip_blanks(const char *text, const char *end)
+{
+	while (text < end && is_blank(*text))
+		text++;
+	return text;
+}
+
+/* Steps over a number and the blanks behind it; NULL if there is none, or one of over 64 bits. */
+static const char *parse_number(const char *text, const char *end, uint64_t *ret)
+{
+	const char *digits;
+	uint64_t value = 0;
+	int digit;
+
+	if (end - text > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
+		text += 2;
+	for (digits = text; text < end && (digit = digit_of(*text)) >= 0; text++) {
+		if (value >> 60)
+			return NULL;
+		value = value << 4 | (uint64_t)digit;
+	}
+	if (text == digits || text == end || !is_blank(*text))
+		return NULL;
+	*ret = value;
+	return skip_blanks(text, end);
+}
+
+/* Adds a line, which is without its end; it is counted if it is none. */
+static int parse_line(const char *text, const char *end, struct code_map *map, size_t *nr_bad)
+{
+	uint64_t start = 0, bytes = 0;
+
+	if (end - text > PERF_MAP_LINE_BYTES)
+		end = text + PERF_MAP_LINE_BYTES;
+	while (end > text && (end[-1] == '\r' || is_blank(end[-1])))
+		end--;
+	text = parse_number(skip_blanks(text, end), end, &start);
+	if (text)
+		text = parse_number(text, end, &bytes);
+	if (!text || text == end || bytes > UINT64_MAX - start) {
+		++*nr_bad;
+		return 0;
+	}
+	return code_map_add(map, start, bytes, text, (size_t)(end - text));
+}
+
+int perf_map_parse(const char *text, size_t nr, struct code_map *map, size_t *nr_bad,
+		   size_t *ret_nr)
+{
+	const char *at = text, *end = text + nr, *newline;
+	int err = 0;
+
+	while (at < end && (newline = memchr(at, '\n', (size_t)(end - at)))) {
+		err = parse_line(at, newline, map, nr_bad);
+		if (err < 0)
+			break;
+		at = newline + 1;
+	}
+	*ret_nr = (size_t)(at - text);
+	return err;
+}
+
+/* --- the file ------------------------------------------------------------------------------ */
+
+/* Up to nr bytes, fewer only where the file ends; or a negative errno. */
+static ssize_t read_piece(int fd, uint64_t offset, char *to, size_t nr)
+{
+	size_t nr_read = 0;
+
+	while (nr_read < nr) {
+		ssize_t got = pread(fd, to + nr_read, nr - nr_read, (off_t)(offset + nr_read));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return -errno;
+		if (got == 0)
+			break;
+		nr_read += (size_t)got;
+	}
+	return (ssize_t)nr_read;
+}
+
+/*
+ * Steps over a hole, in which a line that was only half there is lost: a map of terabytes may have
+ * no bytes at all, and one whose beginning was cut away while its writer went on begins with a hole.
+ * False at the end of all that is stored.
+ */
+static bool skip_hole(int fd, uint64_t *at, size_t *nr_bad)
+{
+	off_t data = lseek(fd, (off_t)*at, SEEK_DATA);
+
+	if (data < 0)
+		return errno != ENXIO;
+	*nr_bad += (uint64_t)data > *at;
+	*at = (uint64_t)data;
+	return true;
+}
+
+int perf_map_read(int fd, struct code_map *map, uint64_t *at, size_t *nr_bad,
+		  struct read_budget *budget)
+{
+	cleanup_free char *piece = malloc(PERF_MAP_READ_BYTES);
+	struct stat status;
+
+	if (!piece)
+		return -ENOMEM;
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if (S_ISREG(status.st_mode) && (uint64_t)status.st_size < *at)
+		*at = 0;
+	for (;;) {
+		size_t nr_parsed;
+		ssize_t nr;
+		int err;
+
+		if (!skip_hole(fd, at, nr_bad))
+			return 0;
+		nr = read_piece(fd, *at, piece, PERF_MAP_READ_BYTES);
+		if (nr <= 0)
+			return (int)nr;
+		if (*at >= PERF_MAP_MAX_BYTES)
+			return -EFBIG;
+		err = read_budget_take(budget, (uint64_t)nr);
+		if (err < 0)
+			return err;
+		err = perf_map_parse(piece, (size_t)nr, map, nr_bad, &nr_parsed);
+		if (err == 0 && !nr_parsed && nr == PERF_MAP_READ_BYTES) {
+			nr_parsed = PERF_MAP_READ_BYTES;
+			++*nr_bad;
+		}
+		*at += nr_parsed;
+		if (err < 0 || nr < PERF_MAP_READ_BYTES)
+			return err;
+	}
+}
+
+/* --- jitdumps --------------------------------------------------------------------------------- */
 
 #define MAGIC	0x4A695444
 #define VERSION 1
@@ -57,6 +221,7 @@ struct move {
 
 struct reader {
 	int fd;
+	struct read_budget *budget;
 	uint64_t file_bytes;
 	struct code_map *map;
 	uint8_t *window;
@@ -80,7 +245,7 @@ static int fill_window(struct reader *reader, uint64_t at)
 	if (got < 0)
 		return -errno;
 	reader->nr_window = (size_t)got;
-	return 0;
+	return read_budget_take(reader->budget, (uint64_t)got);
 }
 
 /* The next nr bytes (at most a window) at an offset, good until the next call; 0 or -errno. */
@@ -286,9 +451,9 @@ static int take_records(struct reader *reader, uint64_t *at)
 	return got;
 }
 
-int jitdump_read(int fd, struct code_map *map, uint64_t *at)
+int jitdump_read(int fd, struct code_map *map, uint64_t *at, struct read_budget *budget)
 {
-	struct reader reader = {.fd = fd, .map = map};
+	struct reader reader = {.fd = fd, .budget = budget, .map = map};
 	cleanup_free uint8_t *window = NULL;
 	struct stat status;
 	int err;
