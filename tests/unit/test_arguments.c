@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "probe/expression/expression.h"
-#include "probe/find/argument_machine.h"
 #include "probe/find/arguments.h"
-#include "probe/find/tracepoint_format.h"
+#include "probe/find/tracepoints.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "probe/find/user_file.h"
 #include "unit/find_fixture.h"
 #include "unit/folder.h"
 #include "unit/test.h"
@@ -391,4 +392,17 @@ TEST(find_functions_without_memory)
 	CHECK_STR(found_names(&found), "twin[one.c] geom::area(int) first twin[two.c]");
 	probe_list_clear(&found.list);
 	leave_folder();
+}
+
+/* --- returns ----------------------------------------------------------------------------------- */
+
+/* By name, and only by the whole name. */
+TEST(returns_that_would_break)
+{
+	CHECK(no_return_why("_start") != NULL);
+	CHECK(no_return_why("__sigsetjmp") != NULL);
+	CHECK(no_return_why("dlsym") != NULL);
+	CHECK(!no_return_why("longjmp"));
+	CHECK(!no_return_why("setjmp_count"));
+	CHECK(!no_return_why(""));
 }

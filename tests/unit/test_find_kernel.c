@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "probe/find/kernel_functions.h"
-#include "probe/find/kernel_probes.h"
 #include "probe/find/tracepoints.h"
 #include "unit/find_fixture.h"
 #include "unit/test.h"

@@ -334,7 +334,7 @@ TEST(matcher_agrees_with_fnmatch)
 	CHECK(nr_fitting > 500);
 }
 
-/* Now and then as one of two alternatives, the other of which makes it too large for a table. */
+/* Now and then as one of two alternatives, the other of which keeps it in many states. */
 static struct matcher *make_random(const struct random_glob *random)
 {
 	char text[600];

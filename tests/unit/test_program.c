@@ -9,8 +9,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "probe/find/library_folders.h"
-#include "probe/find/library_name.h"
+#include "probe/find/program_test.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 

@@ -1,12 +1,188 @@
-/* A table of registers for each machine, and what differs in the notes of static probes. */
+/*
+ * A table of registers for each machine, and a parser of the operands in the notes of static
+ * probes.
+ */
 #include "probe/find/arguments.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
-#include "probe/find/argument_machine.h"
-#include "probe/find/tracepoint_format.h"
+#include "probe/find/tracepoints.h"
+
+/* --- x86-64 ----------------------------------------------------------------------------------- */
+
+/* Each register with the names of its parts, from 8 bytes to 1. */
+static const struct named_register {
+	const char *names[4];
+	uint16_t at;
+} named_registers[] = {
+	{{"r15", "r15d", "r15w", "r15b"}, 0},  {{"r14", "r14d", "r14w", "r14b"}, 8},
+	{{"r13", "r13d", "r13w", "r13b"}, 16}, {{"r12", "r12d", "r12w", "r12b"}, 24},
+	{{"rbp", "ebp", "bp", "bpl"}, 32},     {{"rbx", "ebx", "bx", "bl"}, 40},
+	{{"r11", "r11d", "r11w", "r11b"}, 48}, {{"r10", "r10d", "r10w", "r10b"}, 56},
+	{{"r9", "r9d", "r9w", "r9b"}, 64},     {{"r8", "r8d", "r8w", "r8b"}, 72},
+	{{"rax", "eax", "ax", "al"}, 80},      {{"rcx", "ecx", "cx", "cl"}, 88},
+	{{"rdx", "edx", "dx", "dl"}, 96},      {{"rsi", "esi", "si", "sil"}, 104},
+	{{"rdi", "edi", "di", "dil"}, 112},    {{"rsp", "esp", "sp", "spl"}, 152},
+};
+
+/* "%rax": where it goes on, or NULL. */
+static const char *take_register_x86(const char *text, uint16_t *ret)
+{
+	size_t nr, i, k;
+
+	if (*text != '%')
+		return NULL;
+	nr = strspn(++text, "abcdefghijklmnopqrstuvwxyz0123456789");
+	for (i = 0; i < ARRAY_SIZE(named_registers); i++)
+		for (k = 0; k < 4; k++) {
+			const char *name = named_registers[i].names[k];
+
+			if (strlen(name) != nr || memcmp(name, text, nr) != 0)
+				continue;
+			*ret = named_registers[i].at;
+			return text + nr;
+		}
+	return NULL;
+}
+
+static const char *take_number(const char *text, int64_t *ret)
+{
+	char *end;
+
+	if (!strchr("-0123456789", *text) || !*text)
+		return NULL;
+	errno = 0;
+	*ret = strtoll(text, &end, 0);
+	return errno || end == text ? NULL : end;
+}
+
+static bool is_end(const char *text)
+{
+	return text && (*text == '\0' || *text == ' ');
+}
+
+/* Behind the base: ",%rcx,4)" or ")". */
+static const char *take_index_x86(const char *text, struct tally_fetch *fetch)
+{
+	int64_t scale = 1;
+
+	if (*text == ',') {
+		text = take_register_x86(text + 1, &fetch->index);
+		if (text && *text == ',')
+			text = take_number(text + 1, &scale);
+		if (!text || scale < 1 || scale > 8 || (scale & (scale - 1)))
+			return NULL;
+		fetch->shift = (uint8_t)__builtin_ctzll((uint64_t)scale);
+	}
+	return *text == ')' ? text + 1 : NULL;
+}
+
+/* "-24(%rbp)", "(%rax,%rcx,8)" */
+static bool take_memory_x86(const char *text, struct tally_fetch *fetch)
+{
+	int64_t add = 0;
+
+	if (*text != '(')
+		text = take_number(text, &add);
+	if (!text || *text != '(')
+		return false;
+	text = take_register_x86(text + 1, &fetch->base);
+	if (!text || !is_end(take_index_x86(text, fetch)))
+		return false;
+	fetch->kind = TALLY_FETCH_MEMORY;
+	fetch->add = add;
+	return true;
+}
+
+static bool take_place_x86(const char *text, struct tally_fetch *fetch)
+{
+	int64_t number;
+
+	switch (*text) {
+	case '$':
+		fetch->kind = TALLY_FETCH_CONSTANT;
+		text = take_number(text + 1, &number);
+		fetch->add = text ? number : 0;
+		return is_end(text);
+	case '%':
+		fetch->kind = TALLY_FETCH_REGISTER;
+		return is_end(take_register_x86(text, &fetch->base));
+	default:
+		return take_memory_x86(text, fetch);
+	}
+}
+
+const struct argument_machine arguments_x86 = {
+	.functions = {{112, 104, 96, 88, 72, 64}}, /* rdi rsi rdx rcx r8 r9 */
+	.go = {{80, 40, 88, 112, 104, 72}},	   /* rax rbx rcx rdi rsi r8 */
+	.result = 80,
+	.take_place = take_place_x86,
+};
+
+/* --- arm64 ------------------------------------------------------------------------------------ */
+
+#define STACK_POINTER_AT (31 * 8)
+#define REGISTERS	 31
+
+/* Where it goes on, or NULL. */
+static const char *take_register_arm64(const char *text, uint16_t *ret)
+{
+	unsigned long number;
+	char *end;
+
+	if (text[0] == 's' && text[1] == 'p') {
+		*ret = STACK_POINTER_AT;
+		return text + 2;
+	}
+	if ((text[0] != 'x' && text[0] != 'w') || !isdigit((unsigned char)text[1]))
+		return NULL;
+	number = strtoul(text + 1, &end, 10);
+	*ret = (uint16_t)(number * 8);
+	return number < REGISTERS ? end : NULL;
+}
+
+static bool take_memory_arm64(const char *text, struct tally_fetch *fetch)
+{
+	int64_t add = 0;
+
+	fetch->kind = TALLY_FETCH_MEMORY;
+	text = take_register_arm64(text, &fetch->base);
+	if (text && *text == ',') {
+		text += 1 + strspn(text + 1, " ");
+		text = isalpha((unsigned char)*text) ? take_register_arm64(text, &fetch->index)
+						     : take_number(text, &add);
+	}
+	fetch->add = add;
+	return text && *text == ']' && is_end(text + 1);
+}
+
+static bool take_place_arm64(const char *text, struct tally_fetch *fetch)
+{
+	int64_t number = 0;
+
+	if (*text == '[')
+		return take_memory_arm64(text + 1, fetch);
+	if (isalpha((unsigned char)*text)) {
+		fetch->kind = TALLY_FETCH_REGISTER;
+		return is_end(take_register_arm64(text, &fetch->base));
+	}
+	fetch->kind = TALLY_FETCH_CONSTANT;
+	text = take_number(text, &number);
+	fetch->add = number;
+	return is_end(text);
+}
+
+const struct argument_machine arguments_arm64 = {
+	.functions = {{0, 8, 16, 24, 32, 40}},
+	.go = {{0, 8, 16, 24, 32, 40}},
+	.result = 0,
+	.take_place = take_place_arm64,
+};
 
 const struct argument_machine *arguments_machine(void)
 {
@@ -34,15 +210,6 @@ static struct tally_fetch whole_register(uint16_t at)
 		.kind = TALLY_FETCH_REGISTER, .bytes = 8, .base = at, .index = TALLY_NO_INDEX};
 }
 
-/* What fentry leaves behind, in the order of the arguments: a word each. */
-static struct tally_fetch of_trampoline(unsigned argument)
-{
-	return (struct tally_fetch){.kind = TALLY_FETCH_FIELD,
-				    .bytes = 8,
-				    .base = (uint16_t)((argument - 1) * 8),
-				    .index = TALLY_NO_INDEX};
-}
-
 static int find_in_function(const struct argument_machine *machine, const struct probe *probe,
 			    bool by_trampoline, const struct operand *operand,
 			    struct tally_fetch *ret, struct error *error)
@@ -66,8 +233,12 @@ static int find_in_function(const struct argument_machine *machine, const struct
 	}
 	if (operand->argument > ARGUMENTS_OF_FUNCTION)
 		return no_argument(probe, operand, ARGUMENTS_OF_FUNCTION, error);
-	*ret = by_trampoline ? of_trampoline(operand->argument)
-			     : whole_register(registers->at[operand->argument - 1]);
+	*ret = whole_register(registers->at[operand->argument - 1]);
+	/* fentry leaves behind a word for each argument, in their order. */
+	if (by_trampoline) {
+		ret->kind = TALLY_FETCH_FIELD;
+		ret->base = (uint16_t)((operand->argument - 1) * 8);
+	}
 	return 0;
 }
 
@@ -129,60 +300,43 @@ static int find_in_note(const struct argument_machine *machine, const struct pro
 
 /* --- tracepoints ----------------------------------------------------------------------------- */
 
-static int no_field(const struct probe *probe, const char *format, const char *name,
-		    struct error *error)
-{
-	char names[300];
-
-	tracepoint_field_names(format, names, sizeof(names));
-	(void)error_set(error, -EINVAL, "tracepoint '%s' has no field '%s'", probe->name, name);
-	error_hint(error, "it has %s", *names ? names : "none");
-	return -EINVAL;
-}
-
-/* The record's first eight bytes, where these lie, are not what programs see. */
-static int no_common_field(const struct probe *probe, const char *name, struct error *error)
-{
-	return error_set(error, -EINVAL,
-			 "the field '%s' of '%s' can't be read: there are pid, tid, cpu", name,
-			 probe->name);
-}
-
-static struct tally_fetch address_of(const struct tracepoint_field *field)
-{
-	return (struct tally_fetch){
-		.kind = field->is_data_loc ? TALLY_FETCH_DATA_LOC : TALLY_FETCH_ADDRESS,
-		.bytes = 8,
-		.base = (uint16_t)field->offset,
-		.index = (uint16_t)(field->is_relative ? field->offset + field->bytes : 0),
-	};
-}
-
 static int find_field(const struct probe *probe, const char *format, const struct operand *operand,
 		      struct tally_fetch *ret, struct error *error)
 {
+	const char *name = operand->field;
 	struct tracepoint_field field;
+	char names[300];
 
-	if (!operand->field[0]) {
-		char names[300];
-
-		tracepoint_field_names(format, names, sizeof(names));
+	tracepoint_field_names(format, names, sizeof(names));
+	if (!name[0]) {
 		(void)error_set(error, -EINVAL, "'%s' is a tracepoint: it has fields", probe->name);
 		error_hint(error, "args.FIELD, where FIELD is one of %s", names);
 		return -EINVAL;
 	}
-	if (!tracepoint_field_find(format, operand->field, &field))
-		return no_field(probe, format, operand->field, error);
-	if (text_starts_with(operand->field, "common_"))
-		return no_common_field(probe, operand->field, error);
+	if (!tracepoint_field_find(format, name, &field)) {
+		(void)error_set(error, -EINVAL, "tracepoint '%s' has no field '%s'", probe->name,
+				name);
+		error_hint(error, "it has %s", *names ? names : "none");
+		return -EINVAL;
+	}
+	/* The record's first eight bytes, where these fields are, are not what programs see. */
+	if (text_starts_with(name, "common_"))
+		return error_set(error, -EINVAL,
+				 "the field '%s' of '%s' can't be read: there are pid, tid, cpu",
+				 name, probe->name);
 	if (operand->is_address && tracepoint_field_is_text(&field)) {
-		*ret = address_of(&field);
+		*ret = (struct tally_fetch){
+			.kind = field.is_data_loc ? TALLY_FETCH_DATA_LOC : TALLY_FETCH_ADDRESS,
+			.bytes = 8,
+			.base = (uint16_t)field.offset,
+			.index = (uint16_t)(field.is_relative ? field.offset + field.bytes : 0),
+		};
 		return 0;
 	}
 	if (field.is_array || field.is_data_loc || !field.bytes || field.bytes > 8 ||
 	    operand->is_address)
-		return error_set(error, -EINVAL, "the field '%s' of '%s' is no number%s",
-				 operand->field, probe->name, operand->is_address ? " there" : "");
+		return error_set(error, -EINVAL, "the field '%s' of '%s' is no number%s", name,
+				 probe->name, operand->is_address ? " there" : "");
 	*ret = (struct tally_fetch){.kind = TALLY_FETCH_FIELD,
 				    .bytes = (uint8_t)field.bytes,
 				    .is_signed = field.is_signed,

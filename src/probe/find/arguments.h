@@ -14,7 +14,20 @@
 #include "probe/expression/expression.h"
 #include "probe/expression/probe_list.h"
 
-struct argument_machine;
+#define ARGUMENTS_OF_FUNCTION 6
+
+/* Offsets of registers are those in the machine's struct pt_regs. */
+struct argument_registers {
+	uint16_t at[ARGUMENTS_OF_FUNCTION];
+};
+
+struct argument_machine {
+	struct argument_registers functions; /* of C and whatever calls as C does */
+	struct argument_registers go;	     /* since Go 1.17; 1.18 on arm64 */
+	uint16_t result;
+	/* Parses an operand of a static probe's note, behind the `@`: fills kind and place. */
+	bool (*take_place)(const char *text, struct tally_fetch *fetch);
+};
 
 extern const struct argument_machine arguments_x86, arguments_arm64;
 
@@ -22,15 +35,15 @@ extern const struct argument_machine arguments_x86, arguments_arm64;
 const struct argument_machine *arguments_machine(void);
 
 /*
- * format is the tracepoint's, of its file in tracefs; NULL for other probes. by_trampoline: a kernel
- * function is hooked by fentry and fexit, where arguments are not in registers. 0; or -EINVAL,
- * telling what the probe has instead.
+ * format is the tracepoint's, of its file in tracefs; NULL for other probes. by_trampoline: a
+ * kernel function is hooked by fentry and fexit, where arguments are not in registers. 0; or
+ * -EINVAL, telling what the probe has instead.
  */
 int arguments_find(const struct argument_machine *machine, const struct probe *probe,
 		   const char *format, bool by_trampoline, const struct operand *operand,
 		   struct tally_fetch *ret, struct error *error);
 
-/* Whether a tracepoint has a field, and that is a text. */
+/* True if a tracepoint has a field of this name that is a text. */
 bool arguments_field_is_text(const char *format, const char *field);
 
 #endif

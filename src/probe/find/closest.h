@@ -1,5 +1,5 @@
 /*
- * "Did you mean …": of a stream of names, those that are nearest to one that was not there.
+ * "Did you mean …": finds in a stream of names the nearest to one that was not there.
  *
  *	struct closest closest;
  *	closest_init(&closest, "mallc");
@@ -7,14 +7,13 @@
  *	nr = closest_names(&closest, names);       malloc, calloc
  *	closest_clear(&closest);
  *
- * Near is: equal but for case; a few letters missing, too many, other ones or the wrong way round;
- * or all of it inside a longer name. What is not near enough to be of help is not told.
+ * A name is near if it differs in case only; if a few letters are missing, added, replaced or
+ * swapped; or if it holds all of what is wanted. Names that are too far to be of help are not kept.
  */
 #ifndef STOOK_PROBE_FIND_CLOSEST_H
 #define STOOK_PROBE_FIND_CLOSEST_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #define CLOSEST_NAMES	   3
 #define CLOSEST_WANTED_MAX 64 /* letters that are compared */
@@ -22,8 +21,8 @@
 struct closest {
 	char wanted[CLOSEST_WANTED_MAX + 1];
 	size_t nr_wanted;
-	uint64_t letters[256]; /* by byte: where it stands in `wanted`; capitals as small letters */
-	char *names[CLOSEST_NAMES]; /* the nearest first */
+	char folded[CLOSEST_WANTED_MAX]; /* the same in small letters */
+	char *names[CLOSEST_NAMES];	 /* the nearest first */
 	unsigned costs[CLOSEST_NAMES];
 	size_t nr_names;
 };

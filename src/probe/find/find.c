@@ -1,7 +1,7 @@
 /*
  * Three steps: all patterns choose among names, and note it in what they chose from (a file, the
- * kernel, the tracepoints); then it is counted how many places that makes, without what is left out;
- * and only if these are not too many, they become probes, with their names joined and demangled.
+ * kernel, the tracepoints); then the places are counted, without what is left out; and only if
+ * these are not too many, they become probes, with their names joined and demangled.
  */
 #include "probe/find/find.h"
 
@@ -11,22 +11,250 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
-#include "probe/find/find_order.h"
-#include "probe/find/find_state.h"
-#include "probe/find/kernel_probes.h"
+#include "base/text.h"
+#include "elf/image/usdt_notes.h"
+#include "probe/find/closest.h"
+#include "probe/find/kernel_functions.h"
+#include "probe/find/pattern.h"
+#include "probe/find/probe_names.h"
 #include "probe/find/program.h"
-#include "probe/find/static_probes.h"
+#include "probe/find/tracepoints.h"
+#include "probe/find/user_file.h"
 #include "probe/find/user_functions.h"
-#include "probe/find/user_probes.h"
 #include "proc/tracefs.h"
+
+struct finder {
+	const struct target_options *options;
+	struct probe_list *list;
+	struct error *error;
+	struct pattern *patterns;
+	bool *has_matched; /* by pattern */
+	size_t nr_patterns;
+	struct refusals refusals;
+	struct found_files files;
+	bool has_kernel, has_tracepoints; /* what is below was read */
+	struct kernel_functions kernel;
+	struct tracepoints tracepoints;
+	int tracefs_fd; /* below 0: not opened, or not to be had */
+};
 
 static int out_of_memory(struct error *error)
 {
 	return error_set(error, -ENOMEM, "out of memory for probes");
 }
 
-/* --- patterns -------------------------------------------------------------------------------- */
+/* --- why nothing fits a pattern: what may have been meant, and what would help -------------- */
+
+#define C_LIBRARY "c"
+
+static bool hint_closest(const struct closest *closest, struct error *error)
+{
+	const char *names[CLOSEST_NAMES];
+	size_t nr = closest_names(closest, names);
+
+	if (nr == 1)
+		error_hint(error, "did you mean '%s'?", names[0]);
+	else if (nr == 2)
+		error_hint(error, "did you mean '%s' or '%s'?", names[0], names[1]);
+	else if (nr > 2)
+		error_hint(error, "did you mean '%s', '%s' or '%s'?", names[0], names[1], names[2]);
+	return nr > 0;
+}
+
+static void offer_functions(struct user_file *file, struct closest *closest)
+{
+	const char *name, *shown;
+	size_t i;
+
+	for (i = 0; i < file->functions.nr; i++) {
+		name = user_file_name(file, (uint32_t)i);
+		shown = user_file_shown(file, (uint32_t)i);
+		closest_offer(closest, shown);
+		if (shown != name)
+			closest_offer(closest, user_file_simple(file, (uint32_t)i));
+	}
+}
+
+/* Since glibc 2.34 these have next to no code: what they had is in libc. */
+static bool is_emptied_library(const char *path)
+{
+	static const char *const names[] = {"libpthread.so", "libdl.so", "librt.so", "libutil.so",
+					    "libanl.so"};
+	const char *slash = strrchr(path, '/');
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (text_starts_with(slash ? slash + 1 : path, names[i]))
+			return true;
+	return false;
+}
+
+/* True if the C library has a function that fits. */
+static bool is_in_c_library(struct finder *finder, const struct pattern *pattern)
+{
+	const struct target_options *options = finder->options;
+	const struct debug_places places = {options->debug_folders, options->nr_debug_folders};
+	struct program program = {0};
+	struct user_file *file;
+	bool is_there = false;
+	size_t i;
+
+	if (!pattern->name || matcher_is_any(pattern->name) ||
+	    program_find(C_LIBRARY, options->pids, options->nr_pids, &program, NULL) < 0)
+		return false;
+	if (found_files_add(&finder->files, &program.files[0], &file, NULL) == 0 &&
+	    user_file_read(file, &places, NULL) == 0)
+		for (i = 0; i < file->functions.nr && !is_there; i++)
+			is_there = matcher_fits(pattern->name, user_file_name(file, (uint32_t)i));
+	program_clear(&program);
+	return is_there;
+}
+
+/* The first file that a pattern is about. */
+static struct user_file *file_of(struct finder *finder, const struct pattern *pattern)
+{
+	const struct target_options *options = finder->options;
+	struct program program = {0};
+	struct user_file *file = NULL;
+
+	if (program_find(pattern->program, options->pids, options->nr_pids, &program, NULL) < 0)
+		return NULL;
+	if (found_files_add(&finder->files, &program.files[0], &file, NULL) < 0)
+		file = NULL;
+	program_clear(&program);
+	return file;
+}
+
+/* For a file whose functions have no names. */
+static void hint_names(const struct user_file *file, bool is_hinted, struct error *error)
+{
+	char before[sizeof(error->hint) + 8];
+
+	if (!error)
+		return;
+	(void)snprintf(before, sizeof(before), "%s%s", is_hinted ? error->hint : "",
+		       is_hinted ? " but " : "");
+	error_hint(error,
+		   "%sthe file is stripped: %zu of its functions have names, those that others may "
+		   "call; its debug symbols would help (a package, or --debug-dir)",
+		   before, file->functions.nr);
+}
+
+static void hint_functions(struct finder *finder, const struct pattern *pattern,
+			   struct user_file *file, struct error *error)
+{
+	struct closest closest;
+	bool is_hinted;
+
+	if (is_emptied_library(file->from.path) && is_in_c_library(finder, pattern)) {
+		error_hint(error, "since glibc 2.34 it is in libc: %s:%s", C_LIBRARY,
+			   pattern->name_text);
+		return;
+	}
+	closest_init(&closest, pattern->name_text);
+	offer_functions(file, &closest);
+	is_hinted = hint_closest(&closest, error);
+	closest_clear(&closest);
+	if (!file->has_all_names)
+		hint_names(file, is_hinted, error);
+	else if (!is_hinted && matcher_only_name(pattern->name))
+		error_hint(error,
+			   "a function whose calls were all inlined into other functions has no "
+			   "code of its own to probe");
+}
+
+static void explain_user(struct finder *finder, const struct pattern *pattern, struct error *error)
+{
+	struct user_file *file = file_of(finder, pattern);
+
+	if (!file)
+		return;
+	(void)error_set(error, -ENOENT, "no function in '%s' fits '%s'", file->from.path,
+			pattern->text);
+	if (pattern->name)
+		hint_functions(finder, pattern, file, error);
+}
+
+static void explain_usdt(struct finder *finder, const struct pattern *pattern, struct error *error)
+{
+	struct user_file *file = file_of(finder, pattern);
+	struct usdt_notes notes = {0};
+	struct closest closest;
+	size_t i;
+
+	if (!file || usdt_notes_read(&notes, &file->image, NULL) < 0)
+		return;
+	(void)error_set(error, -ENOENT, "no static probe in '%s' fits '%s'", file->from.path,
+			pattern->text);
+	closest_init(&closest, pattern->name_text);
+	for (i = 0; i < notes.nr; i++)
+		closest_offer(&closest, notes.notes[i].name);
+	if (!notes.nr)
+		error_hint(error, "the file has no static probes at all");
+	else if (!hint_closest(&closest, error))
+		error_hint(error, "it has %zu others, '%s:%s' for one", notes.nr,
+			   notes.notes[0].provider, notes.notes[0].name);
+	closest_clear(&closest);
+	usdt_notes_clear(&notes);
+}
+
+static void explain_kernel(struct finder *finder, const struct pattern *pattern,
+			   struct error *error)
+{
+	struct closest closest;
+
+	if (!pattern->name) {
+		(void)error_set(error, -ENOENT, "no function of the kernel is known at '%s'",
+				pattern->text);
+		error_hint(error,
+			   "PROGRAM:ADDRESS is one of a program; the kernel's are told only to "
+			   "root, and not with kernel.kptr_restrict at 2");
+		return;
+	}
+	(void)error_set(error, -ENOENT, "no function of the kernel fits '%s'", pattern->text);
+	if (is_in_c_library(finder, pattern)) {
+		error_hint(error, "there is one in the C library: %s:%s", C_LIBRARY,
+			   pattern->name_text);
+		return;
+	}
+	closest_init(&closest, pattern->name_text);
+	kernel_functions_offer(&finder->kernel, &closest);
+	if (!hint_closest(&closest, error))
+		error_hint(error, "functions of a program or library are PROGRAM:NAME");
+	closest_clear(&closest);
+}
+
+static void explain_tracepoint(struct finder *finder, const struct pattern *pattern,
+			       struct error *error)
+{
+	struct closest closest;
+
+	(void)error_set(error, -ENOENT, "no tracepoint fits '%s'", pattern->text);
+	closest_init(&closest, pattern->name_text);
+	tracepoints_offer(&finder->tracepoints, &closest);
+	(void)hint_closest(&closest, error);
+	closest_clear(&closest);
+}
+
+static void (*const explainers[])(struct finder *finder, const struct pattern *pattern,
+				  struct error *error) = {
+	[PATTERN_USER] = explain_user,
+	[PATTERN_USDT] = explain_usdt,
+	[PATTERN_KERNEL] = explain_kernel,
+	[PATTERN_TRACEPOINT] = explain_tracepoint,
+};
+
+/* Fills *error; the hint has near names, or what would help. Returns -ENOENT. */
+static int find_explain(struct finder *finder, const struct pattern *pattern, struct error *error)
+{
+	(void)error_set(error, -ENOENT, "nothing fits '%s'", pattern->text);
+	explainers[pattern->kind](finder, pattern, error);
+	return -ENOENT;
+}
+
+/* --- patterns ------------------------------------------------------------------------------- */
 
 static int parse_patterns(struct finder *finder)
 {
@@ -48,38 +276,35 @@ static int parse_patterns(struct finder *finder)
 	return 0;
 }
 
-/* Looks up what a pattern that leaves out is about, if that is files. */
-static int prepare_exclusion(struct finder *finder, const struct pattern *pattern)
-{
-	struct program program = {0};
-	size_t i;
-	int err;
-
-	if (!pattern->program)
-		return found_files_leave_out(&finder->files, NULL, pattern) < 0
-			       ? out_of_memory(finder->error)
-			       : 0;
-	err = program_find(pattern->program, finder->options->pids, finder->options->nr_pids,
-			   &program, finder->error);
-	for (i = 0; i < program.nr && !err; i++)
-		if (found_files_leave_out(&finder->files, &program.files[i], pattern) < 0)
-			err = out_of_memory(finder->error);
-	program_clear(&program);
-	return err;
-}
-
+/* Looks up the files that the exclusions are about. */
 static int prepare_exclusions(struct finder *finder)
 {
-	size_t i;
+	const struct target_options *options = finder->options;
+	size_t i, k;
 	int err = 0;
 
-	for (i = 0; i < finder->nr_patterns && !err; i++)
-		if (finder->patterns[i].is_exclusion)
-			err = prepare_exclusion(finder, &finder->patterns[i]);
+	for (i = 0; i < finder->nr_patterns && !err; i++) {
+		const struct pattern *pattern = &finder->patterns[i];
+		struct program program = {0};
+
+		if (!pattern->is_exclusion)
+			continue;
+		if (!pattern->program) {
+			if (found_files_leave_out(&finder->files, NULL, pattern) < 0)
+				err = out_of_memory(finder->error);
+			continue;
+		}
+		err = program_find(pattern->program, options->pids, options->nr_pids, &program,
+				   finder->error);
+		for (k = 0; k < program.nr && !err; k++)
+			if (found_files_leave_out(&finder->files, &program.files[k], pattern) < 0)
+				err = out_of_memory(finder->error);
+		program_clear(&program);
+	}
 	return err;
 }
 
-/* Of the kernel's functions, and its tracepoints. */
+/* For the kernel's functions, or its tracepoints. */
 static int take_exclusions(struct finder *finder, struct exclusions *exclusions)
 {
 	size_t i;
@@ -91,7 +316,7 @@ static int take_exclusions(struct finder *finder, struct exclusions *exclusions)
 	return 0;
 }
 
-/* --- choosing -------------------------------------------------------------------------------- */
+/* --- choosing ------------------------------------------------------------------------------- */
 
 static int choose_in_file(struct finder *finder, struct user_file *file,
 			  const struct pattern *pattern, size_t *ret_nr)
@@ -199,36 +424,16 @@ static int choose_all(struct finder *finder)
 	return 0;
 }
 
-/* --- counting -------------------------------------------------------------------------------- */
+/* --- counting ------------------------------------------------------------------------------- */
 
-static size_t settle_all(struct finder *finder)
+static int nothing_to_probe(struct finder *finder)
 {
-	size_t i, nr = finder->list->nr_probes;
-
-	for (i = 0; i < finder->files.nr; i++)
-		nr += user_probes_settle(finder->files.files[i]);
-	return nr + kernel_probes_settle(&finder->kernel) +
-	       tracepoints_settle(&finder->tracepoints);
-}
-
-/* The first pattern that nothing fits, or NULL. */
-static const struct pattern *first_unmatched(const struct finder *finder)
-{
+	const struct probe_refusal *refusal = finder->list->refusals;
 	size_t i;
 
 	for (i = 0; i < finder->nr_patterns; i++)
 		if (!finder->patterns[i].is_exclusion && !finder->has_matched[i])
-			return &finder->patterns[i];
-	return NULL;
-}
-
-static int nothing_to_probe(struct finder *finder)
-{
-	const struct pattern *unmatched = first_unmatched(finder);
-	const struct probe_refusal *refusal = finder->list->refusals;
-
-	if (unmatched)
-		return find_explain(finder, unmatched, finder->error);
+			return find_explain(finder, &finder->patterns[i], finder->error);
 	if (!finder->list->nr_refusals)
 		return error_set(finder->error, -ENOENT,
 				 "nothing is left to probe: all that fits is left out");
@@ -237,10 +442,14 @@ static int nothing_to_probe(struct finder *finder)
 	return -EOPNOTSUPP;
 }
 
-static int check_number(struct finder *finder, size_t nr)
+/* Counts the places, without what is left out. */
+static int check_number(struct finder *finder)
 {
-	size_t max = finder->options->max_probes;
+	size_t max = finder->options->max_probes, nr = finder->list->nr_probes, i;
 
+	for (i = 0; i < finder->files.nr; i++)
+		nr += user_probes_settle(finder->files.files[i]);
+	nr += kernel_probes_settle(&finder->kernel) + tracepoints_settle(&finder->tracepoints);
 	if (!nr)
 		return nothing_to_probe(finder);
 	if (!max || nr <= max)
@@ -250,7 +459,7 @@ static int check_number(struct finder *finder, size_t nr)
 	return -E2BIG;
 }
 
-/* Where others fit, a pattern that nothing fits is no reason to stop, but it is told. */
+/* If other patterns fit, one that nothing fits is no reason to stop, but it is reported. */
 static int tell_refusals(struct finder *finder)
 {
 	struct error why;
@@ -266,7 +475,7 @@ static int tell_refusals(struct finder *finder)
 	return 0;
 }
 
-/* --- probes ---------------------------------------------------------------------------------- */
+/* --- probes --------------------------------------------------------------------------------- */
 
 static int add_all(struct finder *finder)
 {
@@ -281,7 +490,7 @@ static int add_all(struct finder *finder)
 	if (!err)
 		err = tracepoints_add(&finder->tracepoints, finder->tracefs_fd, finder->list,
 				      finder->error);
-	if (!err && find_order(finder->list) < 0)
+	if (!err && probe_names_order(finder->list) < 0)
 		err = out_of_memory(finder->error);
 	return err;
 }
@@ -297,7 +506,7 @@ static int find_all(struct finder *finder)
 	if (!err && refusals_tell(&finder->refusals, finder->list) < 0)
 		err = out_of_memory(finder->error);
 	if (!err)
-		err = check_number(finder, settle_all(finder));
+		err = check_number(finder);
 	if (!err)
 		err = tell_refusals(finder);
 	return err < 0 ? err : add_all(finder);

@@ -31,10 +31,10 @@ struct target_options {
 };
 
 /*
- * Fills an initialised list. 0; or a negative errno, with *error saying what did not fit and, in its
- * hint, which names come close, where it looked, or what would help. A list of refusals alone, and
- * no probe, is an error too (-EOPNOTSUPP). A pattern that nothing fits, among others that something
- * does, is a refusal by its text. The list is to be cleared in any case.
+ * Fills an initialised list. 0; or a negative errno, with *error saying what did not fit and, in
+ * its hint, which names come close, where it looked, or what would help. A list of refusals alone,
+ * and no probe, is an error too (-EOPNOTSUPP). A pattern that nothing fits, among others that
+ * something does, is a refusal by its text. The list is to be cleared in any case.
  */
 int target_find(const struct target_options *options, struct probe_list *list, struct error *error);
 

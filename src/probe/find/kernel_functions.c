@@ -1,7 +1,10 @@
 /*
  * A line of kallsyms is `ADDRESS TYPE NAME`, and for modules a tab and `[MODULE]`. Names stay where
- * they were read. What no call reaches is no function here: the padding before functions
- * (`__pfx_…`), BPF programs, and ftrace's trampolines.
+ * they were read. Symbols that no call reaches are left out: the padding before functions
+ * (`__pfx_...`), BPF programs, and ftrace's trampolines.
+ *
+ * As with user code, patterns note what they choose, and choices of one place become one probe.
+ * Where the kernel hides its addresses a place is a name.
  */
 #include "probe/find/kernel_functions.h"
 
@@ -50,20 +53,6 @@ static bool is_bound(const char *name)
 	return false;
 }
 
-static bool is_no_module(const char *module)
-{
-	return !strcmp(module, "bpf") || text_starts_with(module, "__builtin__");
-}
-
-/* Where the code lies that is thrown away when the kernel has started. */
-static void note_mark(struct kernel_functions *kernel, const struct kernel_function *function)
-{
-	if (!strcmp(function->name, "_sinittext"))
-		kernel->init_start = function->address;
-	else if (!strcmp(function->name, "_einittext"))
-		kernel->init_end = function->address;
-}
-
 /* False if the line is of no function. */
 static bool parse_line(char *line, struct kernel_function *ret)
 {
@@ -83,7 +72,8 @@ static bool parse_line(char *line, struct kernel_function *ret)
 		end[strcspn(end, "]")] = '\0';
 	}
 	*ret = (struct kernel_function){address, at, module};
-	return nr && at[0] != '$' && !text_starts_with(at, "__pfx_") && !is_no_module(module);
+	return nr && at[0] != '$' && !text_starts_with(at, "__pfx_") &&
+	       strcmp(module, "bpf") != 0 && !text_starts_with(module, "__builtin__");
 }
 
 static int compare_functions(const void *left, const void *right)
@@ -133,7 +123,11 @@ int kernel_functions_parse(struct kernel_functions *kernel, char *kallsyms, char
 	while ((line = next_line(&at))) {
 		if (!parse_line(line, &function))
 			continue;
-		note_mark(kernel, &function);
+		/* Between these lies the code that is thrown away when the kernel has started. */
+		if (!strcmp(function.name, "_sinittext"))
+			kernel->init_start = function.address;
+		else if (!strcmp(function.name, "_einittext"))
+			kernel->init_end = function.address;
 		if (is_bound(function.name))
 			continue;
 		if (array_reserve(&kernel->functions, &kernel->capacity, kernel->nr + 1,
@@ -178,7 +172,8 @@ void kernel_functions_clear(struct kernel_functions *kernel)
 
 /* --- asking ---------------------------------------------------------------------------------- */
 
-bool kernel_function_is_listed(const struct kernel_functions *kernel, uint32_t number)
+/* True if tracefs lists it by this name, or there is no such list. */
+static bool kernel_function_is_listed(const struct kernel_functions *kernel, uint32_t number)
 {
 	const struct kernel_function *function = &kernel->functions[number];
 	char key[KEY_BYTES];
@@ -187,12 +182,12 @@ bool kernel_function_is_listed(const struct kernel_functions *kernel, uint32_t n
 		return true; /* for all that is known */
 	(void)snprintf(key, sizeof(key), function->module[0] ? "%s [%s]" : "%s", function->name,
 		       function->module);
-	/* What is new in the strings was not among the traceable ones. */
+	/* A key that is new in the strings was not among the traceable ones. */
 	return strings_add(kernel->traceable, key) < (int64_t)kernel->nr_traceable;
 }
 
-/* The list has one name for each place, and it is not said which. */
-bool kernel_function_is_traceable(const struct kernel_functions *kernel, uint32_t number)
+/* True if it is listed by any name of its address: the list has one for each place, whichever. */
+static bool kernel_function_is_traceable(const struct kernel_functions *kernel, uint32_t number)
 {
 	const struct kernel_function *functions = kernel->functions;
 	uint64_t address = functions[number].address;
@@ -208,7 +203,8 @@ bool kernel_function_is_traceable(const struct kernel_functions *kernel, uint32_
 	return false;
 }
 
-int64_t kernel_function_at(const struct kernel_functions *kernel, uint64_t address)
+/* The first of the functions that begin where the one does that an address lies in; or -ENOENT. */
+static int64_t kernel_function_at(const struct kernel_functions *kernel, uint64_t address)
 {
 	size_t low = 0, high = kernel->nr;
 
@@ -227,7 +223,8 @@ int64_t kernel_function_at(const struct kernel_functions *kernel, uint64_t addre
 	return (int64_t)low;
 }
 
-uint64_t kernel_function_bytes(const struct kernel_functions *kernel, uint32_t number)
+/* Up to the next one; UINT64_MAX if that is not known. */
+static uint64_t kernel_function_bytes(const struct kernel_functions *kernel, uint32_t number)
 {
 	uint64_t start = kernel->functions[number].address;
 	size_t next = number;
@@ -243,4 +240,209 @@ void kernel_functions_offer(const struct kernel_functions *kernel, struct closes
 
 	for (i = 0; i < kernel->nr; i++)
 		closest_offer(closest, kernel->functions[i].name);
+}
+
+#define CHOICES_MAX (8u << 20)
+#define KERNEL_FILE "vmlinux" /* where the functions are that are no module's */
+
+/* --- choosing -------------------------------------------------------------------------------- */
+
+static const char *why_not(const struct kernel_functions *kernel, uint32_t number,
+			   const struct pattern *pattern)
+{
+	const struct kernel_function *function = &kernel->functions[number];
+
+	if (kernel->init_end && function->address >= kernel->init_start &&
+	    function->address < kernel->init_end)
+		return "it was there only while the kernel started";
+	if (is_cold_part(function->name) && pattern->name && !matcher_only_name(pattern->name))
+		return "part of a function, jumped to and not called";
+	/* An instruction inside a function is none of ftrace's business. */
+	if (!pattern->offset && !kernel_function_is_traceable(kernel, number))
+		return "notrace: the kernel does not let it be traced";
+	return NULL;
+}
+
+static bool is_left_out(const struct kernel_functions *kernel, const struct kernel_choice *choice)
+{
+	const struct kernel_function *function = &kernel->functions[choice->function];
+	size_t i;
+
+	for (i = 0; i < kernel->exclusions.nr; i++) {
+		const struct pattern *pattern = kernel->exclusions.patterns[i];
+
+		if (!exclusion_is_about(pattern, PATTERN_KERNEL, choice->is_return))
+			continue;
+		if (pattern->name ? matcher_fits(pattern->name, function->name)
+				  : pattern->address == function->address + choice->offset)
+			return true;
+	}
+	return false;
+}
+
+static int choose(struct kernel_functions *kernel, const struct pattern *pattern, uint32_t number,
+		  uint64_t offset, struct refusals *refusals, struct error *error)
+{
+	const struct kernel_choice choice = {offset, number, pattern->is_return};
+	const char *why = why_not(kernel, number, pattern);
+
+	if (is_left_out(kernel, &choice))
+		return 0;
+	if (!why && offset >= kernel_function_bytes(kernel, number))
+		why = "behind the function's end";
+	if (why)
+		return refusals_add(refusals, kernel->functions[number].name, why) < 0
+			       ? out_of_memory(error)
+			       : 0;
+	if (kernel->nr_choices == CHOICES_MAX)
+		return error_set(error, -E2BIG, "the patterns fit more than %u kernel functions",
+				 CHOICES_MAX);
+	if (array_reserve(&kernel->choices, &kernel->cap_choices, kernel->nr_choices + 1,
+			  sizeof(*kernel->choices)) < 0)
+		return out_of_memory(error);
+	kernel->choices[kernel->nr_choices++] = choice;
+	return 0;
+}
+
+static int choose_address(struct kernel_functions *kernel, const struct pattern *pattern,
+			  struct refusals *refusals, size_t *ret_nr, struct error *error)
+{
+	int64_t number = kernel_function_at(kernel, pattern->address);
+
+	if (number < 0) {
+		*ret_nr = 0;
+		return 0;
+	}
+	*ret_nr = 1;
+	return choose(kernel, pattern, (uint32_t)number,
+		      pattern->address - kernel->functions[number].address, refusals, error);
+}
+
+int kernel_probes_choose(struct kernel_functions *kernel, const struct pattern *pattern,
+			 struct refusals *refusals, size_t *ret_nr, struct error *error)
+{
+	size_t i, nr = 0;
+	int err = 0;
+
+	if (!pattern->name)
+		return choose_address(kernel, pattern, refusals, ret_nr, error);
+	for (i = 0; i < kernel->nr && !err; i++) {
+		if (!matcher_fits(pattern->name, kernel->functions[i].name))
+			continue;
+		err = choose(kernel, pattern, (uint32_t)i, pattern->offset, refusals, error);
+		nr++;
+	}
+	*ret_nr = nr;
+	return err;
+}
+
+/* --- putting in order ------------------------------------------------------------------------ */
+
+/* 0 if two choices are one place; if addresses are hidden, that is known only by the name. */
+static int compare_places(const struct kernel_functions *kernel, const struct kernel_choice *a,
+			  const struct kernel_choice *b)
+{
+	const struct kernel_function *f = &kernel->functions[a->function];
+	const struct kernel_function *g = &kernel->functions[b->function];
+
+	if (f->address != g->address)
+		return f->address < g->address ? -1 : 1;
+	if (!f->address && a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	return (int)a->is_return - (int)b->is_return;
+}
+
+static int compare_choices(const void *left, const void *right, void *context)
+{
+	const struct kernel_choice *a = left, *b = right;
+	int order = compare_places(context, a, b);
+
+	if (order)
+		return order;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+size_t kernel_probes_settle(struct kernel_functions *kernel)
+{
+	struct kernel_choice *choices = kernel->choices;
+	size_t i, nr = 0, nr_places = 0;
+
+	if (kernel->nr_choices)
+		qsort_r(choices, kernel->nr_choices, sizeof(*choices), compare_choices, kernel);
+	for (i = 0; i < kernel->nr_choices; i++) {
+		if (nr && !compare_choices(&choices[i], &choices[nr - 1], kernel))
+			continue;
+		nr_places += !nr || compare_places(kernel, &choices[i], &choices[nr - 1]);
+		choices[nr++] = choices[i];
+	}
+	kernel->nr_choices = nr;
+	return nr_places;
+}
+
+/* --- probes ---------------------------------------------------------------------------------- */
+
+struct maker {
+	const struct kernel_functions *kernel;
+	struct probe_list *list;
+	struct joined_names joined;
+	struct twins twins;
+};
+
+/* Chooses among several names of one place the one that tracefs lists. */
+static const struct kernel_function *choose_symbol(const struct kernel_functions *kernel,
+						   const struct kernel_choice *choices, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (kernel_function_is_listed(kernel, choices[i].function))
+			return &kernel->functions[choices[i].function];
+	return &kernel->functions[choices[0].function];
+}
+
+static int add_probe(struct maker *maker, const struct kernel_choice *choices, size_t nr)
+{
+	const struct kernel_function *function = choose_symbol(maker->kernel, choices, nr);
+	struct probe probe = {.kind = PROBE_KERNEL,
+			      .is_return = choices[0].is_return,
+			      .offset = choices[0].offset,
+			      .address = function->address,
+			      .symbol = function->name};
+	int64_t number;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (joined_names_add(&maker->joined,
+				     maker->kernel->functions[choices[i].function].name,
+				     probe.offset) < 0)
+			return -ENOMEM;
+	probe.name = joined_names_take(&maker->joined);
+	number = probe_list_add(maker->list, &probe);
+	if (number < 0)
+		return (int)number;
+	return twins_add(&maker->twins, (uint32_t)number, probe.address + probe.offset,
+			 function->module[0] ? function->module : KERNEL_FILE);
+}
+
+int kernel_probes_add(const struct kernel_functions *kernel, struct probe_list *list,
+		      struct error *error)
+{
+	struct maker maker = {.kernel = kernel, .list = list};
+	const struct kernel_choice *choices = kernel->choices;
+	size_t i, end;
+	int err = 0;
+
+	for (i = 0; i < kernel->nr_choices && !err; i = end) {
+		for (end = i + 1; end < kernel->nr_choices &&
+				  !compare_places(kernel, &choices[i], &choices[end]);)
+			end++;
+		err = add_probe(&maker, &choices[i], end - i);
+	}
+	if (!err)
+		err = twins_tell_apart(&maker.twins, list, "");
+	joined_names_clear(&maker.joined);
+	twins_clear(&maker.twins);
+	return err < 0 ? out_of_memory(error) : 0;
 }

@@ -1,6 +1,7 @@
 /*
- * The functions of the running kernel and its modules, by /proc/kallsyms; and which of them can be
- * traced, by tracefs' available_filter_functions, where that is to be had.
+ * The functions of the running kernel and its modules, from /proc/kallsyms, and which of them can
+ * be traced, from tracefs' available_filter_functions, if that can be read; choosing among them,
+ * and making probes of those that were chosen.
  */
 #ifndef STOOK_PROBE_FIND_KERNEL_FUNCTIONS_H
 #define STOOK_PROBE_FIND_KERNEL_FUNCTIONS_H
@@ -11,8 +12,10 @@
 
 #include "base/error.h"
 #include "base/strings.h"
+#include "probe/expression/probe_list.h"
 #include "probe/find/closest.h"
-#include "probe/find/exclusions.h"
+#include "probe/find/pattern.h"
+#include "probe/find/probe_names.h"
 
 struct kernel_function {
 	uint64_t address;	   /* 0: hidden */
@@ -49,18 +52,22 @@ int kernel_functions_parse(struct kernel_functions *kernel, char *kallsyms, char
 int kernel_functions_read(struct kernel_functions *kernel, int tracefs_fd, struct error *error);
 void kernel_functions_clear(struct kernel_functions *kernel);
 
-/* Whether tracefs lists it by this name; true where there is no such list. */
-bool kernel_function_is_listed(const struct kernel_functions *kernel, uint32_t number);
-
-/* Whether it does by any of the names that its address has. */
-bool kernel_function_is_traceable(const struct kernel_functions *kernel, uint32_t number);
-
-/* The first of the functions that begin where the one does that an address lies in; or -ENOENT. */
-int64_t kernel_function_at(const struct kernel_functions *kernel, uint64_t address);
-
-/* Up to the next one; UINT64_MAX if that is not known. */
-uint64_t kernel_function_bytes(const struct kernel_functions *kernel, uint32_t number);
-
 void kernel_functions_offer(const struct kernel_functions *kernel, struct closest *closest);
+
+/* --- probes ----------------------------------------------------------------------------------- */
+
+/*
+ * Chooses the functions that fit a pattern of kind PATTERN_KERNEL, and no exclusion: adds to the
+ * choices, or to the refusals. *ret_nr: how many names fit, refused or not. 0 or a negative errno.
+ */
+int kernel_probes_choose(struct kernel_functions *kernel, const struct pattern *pattern,
+			 struct refusals *refusals, size_t *ret_nr, struct error *error);
+
+/* Sorts the choices. Returns the number of places. */
+size_t kernel_probes_settle(struct kernel_functions *kernel);
+
+/* Adds a probe for each place. 0 or -ENOMEM. */
+int kernel_probes_add(const struct kernel_functions *kernel, struct probe_list *list,
+		      struct error *error);
 
 #endif

@@ -1,82 +1,647 @@
 /*
- * Two ways to match behind one door: a glob is our own (glob.h), a regular expression is the C
- * library's, between `^(` and `)$`. What has but one name to fit is a comparison.
+ * Matching a name against a glob or a regular expression. A pattern that only one name can fit is a
+ * comparison.
  *
- * The C library makes up the sets of its expression's states as names ask for them, and keeps them
- * all: an expression like `.*a.{16}` can cost some megabytes over many names. Running out of memory
- * there reads as a name that does not fit, since it has no other way to say so.
+ * A glob is parsed in one pass into a list of states. A state leads to the one behind it, and some
+ * to another one farther on, never back, except that a star also stays where it is. A glob is in
+ * several states at once, in all that the bytes so far may have led to: a set with a bit for each
+ * state. A byte of a name leads from one set to the next, so no name takes more steps than it has
+ * bytes, whatever the glob. The states reached without a byte are found in one pass over the set.
+ *
+ * Regular expressions are the C library's, between `^(` and `)$`. Its compiler copies what is
+ * repeated (`((a{255}){255}){255}` takes all memory) and its back references take exponential time,
+ * so they are checked first. It makes up the sets of an expression's states as names ask for them,
+ * and keeps them all: an expression like `.*a.{16}` can cost some megabytes over many names.
+ * Running out of memory there reads as a name that does not fit, since regexec() has no other way
+ * to say so.
+ *
+ * Left out of globs: classes (`[[:digit:]]`), which are refused, and characters of several bytes.
  */
 #include "probe/find/matcher.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <regex.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "probe/find/glob.h"
-#include "probe/find/glob_walk.h"
-#include "probe/find/regex_limits.h"
+
+/* --- globs: from the text to states ----------------------------------------------------------- */
+
+/* A byte of text makes two states at most, and one stands at either end. */
+#define GLOB_STATES_MAX (2 * MATCHER_TEXT_MAX + 2)
+#define WORD_BITS	64
+#define WORDS_MAX	((GLOB_STATES_MAX + WORD_BITS - 1) / WORD_BITS)
+
+enum glob_kind {
+	GLOB_BYTE, /* takes this byte */
+	GLOB_ANY,  /* takes any byte */
+	GLOB_SET,  /* takes a byte of set `to` */
+	GLOB_STAR, /* takes any byte and stays, or takes none */
+	GLOB_FORK, /* takes none: on to the next, and to `to` */
+	GLOB_JUMP, /* takes none: on to `to` */
+	GLOB_END,
+};
+
+struct glob_state {
+	uint8_t kind; /* enum glob_kind */
+	uint8_t byte;
+	uint16_t to;
+};
+
+struct glob_set {
+	uint64_t bytes[4]; /* one bit each */
+};
+
+struct glob {
+	struct glob_state *states; /* from the first to GLOB_END */
+	size_t nr_states, cap_states;
+	struct glob_set *sets;
+	size_t nr_sets, cap_sets;
+	size_t nr_words; /* of a set of states */
+	uint64_t *last;	 /* states with which a name may end, following the steps without a byte */
+	uint64_t *all;	 /* states from which a star takes whatever follows */
+};
+
+/*
+ * An alternative is `FORK ... JUMP`: the fork leads to the next alternative too, the jump behind
+ * the last one. Only the end of a parenthesis tells if it holds alternatives; till then a fork
+ * stands for it, and becomes the byte `(` if there was no `|`.
+ */
+#define GLOB_DEPTH_MAX 64
+
+/* An open parenthesis; the first of them is the whole text. */
+struct glob_group {
+	size_t at;
+	size_t fork;  /* of the alternative that is being read */
+	size_t jumps; /* of those before it, each `to` the one before; 0: none */
+};
+
+struct glob_parser {
+	const char *text;
+	size_t nr, at;
+	struct glob *glob;
+	struct glob_group groups[GLOB_DEPTH_MAX];
+	size_t nr_groups;
+	struct matcher_error *error;
+};
+
+static int fail_glob(struct glob_parser *parser, size_t at, const char *what)
+{
+	*parser->error = (struct matcher_error){.at = at, .what = what};
+	return what ? -EINVAL : -ENOMEM;
+}
+
+static int add_state(struct glob_parser *parser, enum glob_kind kind, uint8_t byte, size_t to)
+{
+	struct glob *glob = parser->glob;
+
+	if (array_reserve(&glob->states, &glob->cap_states, glob->nr_states + 1,
+			  sizeof(*glob->states)) < 0)
+		return fail_glob(parser, 0, NULL);
+	glob->states[glob->nr_states++] =
+		(struct glob_state){.kind = (uint8_t)kind, .byte = byte, .to = (uint16_t)to};
+	return 0;
+}
+
+static int open_glob_group(struct glob_parser *parser)
+{
+	if (parser->nr_groups == GLOB_DEPTH_MAX)
+		return fail_glob(parser, parser->at, "too many parentheses within each other");
+	parser->groups[parser->nr_groups++] = (struct glob_group){
+		.at = parser->at,
+		.fork = parser->glob->nr_states,
+	};
+	return add_state(parser, GLOB_FORK, 0, 0);
+}
+
+static int next_alternative(struct glob_parser *parser)
+{
+	struct glob_group *group = &parser->groups[parser->nr_groups - 1];
+	size_t jump = parser->glob->nr_states;
+
+	if (add_state(parser, GLOB_JUMP, 0, group->jumps) < 0)
+		return -ENOMEM;
+	group->jumps = jump;
+	parser->glob->states[group->fork].to = (uint16_t)parser->glob->nr_states;
+	group->fork = parser->glob->nr_states;
+	return add_state(parser, GLOB_FORK, 0, 0);
+}
+
+/* The last alternative has none behind it; all go on from here. */
+static void join_alternatives(struct glob_parser *parser, const struct glob_group *group)
+{
+	struct glob_state *states = parser->glob->states;
+	size_t jump = group->jumps, before;
+
+	states[group->fork].kind = GLOB_JUMP;
+	states[group->fork].to = (uint16_t)(group->fork + 1);
+	for (; jump; jump = before) {
+		before = states[jump].to;
+		states[jump].to = (uint16_t)parser->glob->nr_states;
+	}
+}
+
+static int close_glob_group(struct glob_parser *parser)
+{
+	const struct glob_group *group = &parser->groups[parser->nr_groups - 1];
+
+	if (parser->nr_groups == 1)
+		return fail_glob(parser, parser->at, "no '(' for this ')'");
+	parser->nr_groups--;
+	if (group->jumps) {
+		join_alternatives(parser, group);
+		return 0;
+	}
+	parser->glob->states[group->fork] = (struct glob_state){.kind = GLOB_BYTE, .byte = '('};
+	return add_state(parser, GLOB_BYTE, ')', 0);
+}
+
+/* A byte of a set, which may be escaped. */
+static int read_member(struct glob_parser *parser, size_t open, uint8_t *ret)
+{
+	if (parser->at < parser->nr && parser->text[parser->at] == '\\')
+		parser->at++;
+	if (parser->at >= parser->nr)
+		return fail_glob(parser, open, "no ']' for this '['");
+	*ret = (uint8_t)parser->text[parser->at++];
+	return 0;
+}
+
+static bool is_at(const struct glob_parser *parser, size_t at, char byte)
+{
+	return at < parser->nr && parser->text[at] == byte;
+}
+
+/* `a`, or `a-z`; a `-` before the `]` is a member. */
+static int read_range(struct glob_parser *parser, size_t open, struct glob_set *set)
+{
+	size_t start = parser->at;
+	uint8_t first, last;
+	unsigned byte;
+
+	if (is_at(parser, start, '[') && is_at(parser, start + 1, ':'))
+		return fail_glob(parser, start,
+				 "classes like [:digit:] are for regular expressions");
+	if (read_member(parser, open, &first) < 0)
+		return -EINVAL;
+	last = first;
+	if (is_at(parser, parser->at, '-') && !is_at(parser, parser->at + 1, ']')) {
+		parser->at++;
+		if (read_member(parser, open, &last) < 0)
+			return -EINVAL;
+	}
+	if (last < first)
+		return fail_glob(parser, start, "this range ends before it begins");
+	for (byte = first; byte <= last; byte++)
+		set->bytes[byte / 64] |= 1ULL << byte % 64;
+	return 0;
+}
+
+static int read_set(struct glob_parser *parser)
+{
+	struct glob *glob = parser->glob;
+	size_t open = parser->at++, first, i;
+	struct glob_set set = {{0}};
+	bool is_negated = is_at(parser, parser->at, '!') || is_at(parser, parser->at, '^');
+
+	parser->at += is_negated;
+	first = parser->at;
+	while (parser->at == first || !is_at(parser, parser->at, ']'))
+		if (read_range(parser, open, &set) < 0)
+			return -EINVAL;
+	parser->at++;
+	for (i = 0; i < ARRAY_SIZE(set.bytes); i++)
+		set.bytes[i] ^= is_negated ? UINT64_MAX : 0;
+	if (array_reserve(&glob->sets, &glob->cap_sets, glob->nr_sets + 1, sizeof(*glob->sets)) < 0)
+		return fail_glob(parser, 0, NULL);
+	glob->sets[glob->nr_sets++] = set;
+	return add_state(parser, GLOB_SET, 0, glob->nr_sets - 1);
+}
+
+/* Reads what stands at `at` and moves behind it. */
+static int read_glob_next(struct glob_parser *parser)
+{
+	const struct glob *glob = parser->glob;
+	char byte = parser->text[parser->at];
+	int err = 0;
+
+	switch (byte) {
+	case '*':
+		/*
+		 * Two stars in a row are one; behind a `)` the star before is of the last
+		 * alternative.
+		 */
+		if (!parser->at || parser->text[parser->at - 1] != '*' ||
+		    glob->states[glob->nr_states - 1].kind != GLOB_STAR)
+			err = add_state(parser, GLOB_STAR, 0, 0);
+		break;
+	case '?':
+		err = add_state(parser, GLOB_ANY, 0, 0);
+		break;
+	case '[':
+		return read_set(parser);
+	case '(':
+		err = open_glob_group(parser);
+		break;
+	case '|':
+		err = next_alternative(parser);
+		break;
+	case ')':
+		err = close_glob_group(parser);
+		break;
+	case '\\':
+		if (parser->at + 1 == parser->nr)
+			return fail_glob(parser, parser->at, "nothing behind this '\\'");
+		byte = parser->text[++parser->at];
+		/* fall through */
+	default:
+		err = add_state(parser, GLOB_BYTE, (uint8_t)byte, 0);
+	}
+	parser->at++;
+	return err;
+}
+
+/* Into an empty glob, which is to be cleared in any case. 0, -EINVAL or -ENOMEM. */
+static int glob_parse(struct glob *glob, const char *text, struct matcher_error *error)
+{
+	struct glob_parser parser = {
+		.text = text, .nr = strlen(text), .glob = glob, .error = error};
+	int err = open_glob_group(&parser);
+
+	while (!err && parser.at < parser.nr)
+		err = read_glob_next(&parser);
+	if (err < 0)
+		return err;
+	if (parser.nr_groups > 1)
+		return fail_glob(&parser, parser.groups[parser.nr_groups - 1].at,
+				 "no ')' for this '('");
+	join_alternatives(&parser, &parser.groups[0]);
+	return add_state(&parser, GLOB_END, 0, 0);
+}
+
+static void glob_clear(struct glob *glob)
+{
+	free(glob->states);
+	free(glob->sets);
+	free(glob->last);
+	free(glob->all);
+	*glob = (struct glob){0};
+}
+
+/* --- globs: over a name ----------------------------------------------------------------------- */
+
+static bool has(const uint64_t *set, size_t state)
+{
+	return set[state / WORD_BITS] >> state % WORD_BITS & 1;
+}
+
+static void add(uint64_t *set, size_t state)
+{
+	set[state / WORD_BITS] |= 1ULL << state % WORD_BITS;
+}
+
+static bool has_common(const struct glob *glob, const uint64_t *a, const uint64_t *b)
+{
+	size_t i;
+
+	for (i = 0; i < glob->nr_words; i++)
+		if (a[i] & b[i])
+			return true;
+	return false;
+}
+
+/* Adds to `from` where the state leads without a byte, to `to` where it leads with this one. */
+static void step_state(const struct glob *glob, size_t state, uint8_t byte, uint64_t *from,
+		       uint64_t *to)
+{
+	const struct glob_state *at = &glob->states[state];
+	bool takes = false;
+
+	switch (at->kind) {
+	case GLOB_FORK:
+		add(from, state + 1);
+		add(from, at->to);
+		break;
+	case GLOB_JUMP:
+		add(from, at->to);
+		break;
+	case GLOB_STAR:
+		add(from, state + 1);
+		add(to, state);
+		break;
+	case GLOB_BYTE:
+		takes = at->byte == byte;
+		break;
+	case GLOB_SET:
+		takes = glob->sets[at->to].bytes[byte / 64] >> byte % 64 & 1;
+		break;
+	case GLOB_ANY:
+		takes = true;
+		break;
+	default: /* GLOB_END takes nothing */
+		break;
+	}
+	if (takes)
+		add(to, state + 1);
+}
+
+/*
+ * From one set to the next; false when nothing is left. States lead forward only: what is added to
+ * `from` on the way is still ahead.
+ */
+static bool step(const struct glob *glob, uint64_t *from, uint8_t byte, uint64_t *to)
+{
+	uint64_t any = 0;
+	size_t i;
+
+	memset(to, 0, glob->nr_words * sizeof(*to));
+	for (i = 0; i < glob->nr_words; i++) {
+		uint64_t done = 0;
+
+		while (from[i] & ~done) {
+			unsigned bit = (unsigned)__builtin_ctzll(from[i] & ~done);
+
+			done |= 1ULL << bit;
+			step_state(glob, i * WORD_BITS + bit, byte, from, to);
+		}
+	}
+	for (i = 0; i < glob->nr_words; i++)
+		any |= to[i];
+	return any;
+}
+
+static bool glob_fits_name(const struct glob *glob, const char *name)
+{
+	uint64_t sets[2][WORDS_MAX];
+	unsigned at = 0;
+
+	memset(sets[0], 0, glob->nr_words * sizeof(sets[0][0]));
+	add(sets[0], 0);
+	for (;; name++, at ^= 1) {
+		if (has_common(glob, sets[at], glob->all))
+			return true;
+		if (!*name)
+			return has_common(glob, sets[at], glob->last);
+		if (!step(glob, sets[at], (uint8_t)*name, sets[at ^ 1]))
+			return false;
+	}
+}
+
+/* Finds the last states from the end backwards, as states lead forward only. 0 or -ENOMEM. */
+static int glob_prepare(struct glob *glob)
+{
+	size_t state = glob->nr_states;
+
+	glob->nr_words = (glob->nr_states + WORD_BITS - 1) / WORD_BITS;
+	glob->last = calloc(glob->nr_words, sizeof(*glob->last));
+	glob->all = calloc(glob->nr_words, sizeof(*glob->all));
+	if (!glob->last || !glob->all)
+		return -ENOMEM;
+	while (state-- > 0) {
+		const struct glob_state *at = &glob->states[state];
+		bool goes_on = at->kind == GLOB_STAR || at->kind == GLOB_FORK;
+		bool goes_to = at->kind == GLOB_JUMP || at->kind == GLOB_FORK;
+
+		if (at->kind == GLOB_END || (goes_on && has(glob->last, state + 1)) ||
+		    (goes_to && has(glob->last, at->to)))
+			add(glob->last, state);
+		if ((at->kind == GLOB_STAR && has(glob->last, state)) ||
+		    (goes_on && has(glob->all, state + 1)) || (goes_to && has(glob->all, at->to)))
+			add(glob->all, state);
+	}
+	return 0;
+}
+
+/* --- regular expressions: what they may ask for ----------------------------------------------- */
+
+#define REGEX_COPIES_MAX 5000 /* characters, when each repetition is written out */
+#define REGEX_DEPTH_MAX	 64
+
+struct regex_group {
+	size_t at;
+	size_t size; /* in characters so far */
+	size_t last; /* of them: what a repetition would repeat */
+};
+
+struct regex_scan {
+	const char *text;
+	size_t nr, at;
+	struct regex_group groups[REGEX_DEPTH_MAX]; /* the first is the whole text */
+	size_t nr_groups;
+	struct matcher_error *error;
+};
+
+static int fail_regex(struct regex_scan *scan, size_t at, const char *what)
+{
+	*scan->error = (struct matcher_error){.at = at, .what = what};
+	return -EINVAL;
+}
+
+static struct regex_group *innermost(struct regex_scan *scan)
+{
+	return &scan->groups[scan->nr_groups - 1];
+}
+
+static void add_last(struct regex_scan *scan, size_t size)
+{
+	innermost(scan)->last = size;
+	innermost(scan)->size += size;
+}
+
+static int open_regex_group(struct regex_scan *scan)
+{
+	if (scan->nr_groups == REGEX_DEPTH_MAX)
+		return fail_regex(scan, scan->at, "too many parentheses within each other");
+	scan->groups[scan->nr_groups++] = (struct regex_group){.at = scan->at++};
+	return 0;
+}
+
+/*
+ * The C library would take a `)` too many for itself, and so close a parenthesis around the text.
+ */
+static int close_regex_group(struct regex_scan *scan)
+{
+	size_t size = innermost(scan)->size + 1;
+
+	if (scan->nr_groups == 1)
+		return fail_regex(scan, scan->at, "no '(' for this ')'");
+	scan->nr_groups--;
+	scan->at++;
+	add_last(scan, size);
+	return 0;
+}
+
+/*
+ * `[`, an optional `^`, a `]` that is a member, and then up to the next one outside [: :] and the
+ * like.
+ */
+static int skip_regex_set(struct regex_scan *scan)
+{
+	size_t open = scan->at, i = open + 1;
+
+	i += i < scan->nr && scan->text[i] == '^';
+	i += i < scan->nr && scan->text[i] == ']';
+	for (; i < scan->nr && scan->text[i] != ']'; i++) {
+		char end[] = {scan->text[i + 1], ']', '\0'};
+		const char *found = NULL;
+
+		if (scan->text[i] != '[' || !end[0] || !strchr(":.=", end[0]))
+			continue;
+		found = strstr(scan->text + i + 2, end);
+		if (!found)
+			return fail_regex(scan, i, "this class has no end");
+		i = (size_t)(found + 1 - scan->text);
+	}
+	if (i >= scan->nr)
+		return fail_regex(scan, open, "no ']' for this '['");
+	scan->at = i + 1;
+	add_last(scan, 1);
+	return 0;
+}
+
+static int skip_regex_escape(struct regex_scan *scan)
+{
+	if (scan->at + 1 >= scan->nr)
+		return fail_regex(scan, scan->at, "nothing behind this '\\'");
+	if (isdigit((unsigned char)scan->text[scan->at + 1]))
+		return fail_regex(scan, scan->at, "back references take too long");
+	scan->at += 2;
+	add_last(scan, 1);
+	return 0;
+}
+
+/* Counts the last item `times` times. */
+static int repeat_last(struct regex_scan *scan, size_t at, size_t times)
+{
+	struct regex_group *group = innermost(scan);
+
+	group->size += group->last * (times - 1);
+	group->last *= times;
+	if (group->size > REGEX_COPIES_MAX)
+		return fail_regex(scan, at, "too many repetitions");
+	return 0;
+}
+
+/* Digits into a number, which stops growing where it is too large anyway. */
+static size_t read_count(struct regex_scan *scan)
+{
+	size_t count = 0;
+
+	for (; isdigit((unsigned char)scan->text[scan->at]); scan->at++)
+		if (count <= REGEX_COPIES_MAX)
+			count = count * 10 + (size_t)(scan->text[scan->at] - '0');
+	return count;
+}
+
+/* `{n}`, `{n,}`, `{n,m}`. */
+static int read_counts(struct regex_scan *scan)
+{
+	size_t open = scan->at++, least, most;
+	bool has_least = isdigit((unsigned char)scan->text[scan->at]);
+
+	least = most = read_count(scan);
+	if (has_least && scan->text[scan->at] == ',') {
+		scan->at++;
+		if (isdigit((unsigned char)scan->text[scan->at]))
+			most = read_count(scan);
+		else
+			most = least + 1;
+	}
+	if (!has_least || scan->text[scan->at] != '}' || most < least)
+		return fail_regex(scan, open,
+				  "'{' is for {n}, {n,} and {n,m}; for itself it is '\\{'");
+	scan->at++;
+	return repeat_last(scan, open, most ? most : 1);
+}
+
+/* `+` is written out as one and any number more. */
+static int read_operator(struct regex_scan *scan)
+{
+	size_t at = scan->at;
+	char c = scan->text[at];
+
+	if (c == '{')
+		return read_counts(scan);
+	scan->at++;
+	if (c == '|' || c == '^')
+		innermost(scan)->last = 0;
+	else if (c == '+')
+		return repeat_last(scan, at, 2);
+	else if (!strchr("*?", c))
+		add_last(scan, 1);
+	return 0;
+}
+
+static int read_regex_next(struct regex_scan *scan)
+{
+	switch (scan->text[scan->at]) {
+	case '(':
+		return open_regex_group(scan);
+	case ')':
+		return close_regex_group(scan);
+	case '[':
+		return skip_regex_set(scan);
+	case '\\':
+		return skip_regex_escape(scan);
+	default:
+		return read_operator(scan);
+	}
+}
+
+static int regex_check_limits(const char *text, size_t nr, struct matcher_error *error)
+{
+	struct regex_scan scan = {.text = text, .nr = nr, .nr_groups = 1, .error = error};
+	int err = 0;
+
+	while (!err && scan.at < nr)
+		err = read_regex_next(&scan);
+	if (!err && scan.nr_groups > 1)
+		return fail_regex(&scan, innermost(&scan)->at, "no ')' for this '('");
+	return err;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
 
 struct matcher {
-	char *only; /* what has nothing to it but this name */
-	struct glob_walk *walk;
+	char *only; /* nothing but this name fits */
+	struct glob glob;
 	bool has_regex;
 	bool is_any;
 	regex_t regex;
 };
 
-/* --- globs ------------------------------------------------------------------------------------ */
-
-/* Between the first state and the last there are bytes alone; the first may jump to the second. */
-static bool is_plain(const struct glob *glob)
-{
-	size_t i;
-
-	for (i = 1; i + 1 < glob->nr_states; i++)
-		if (glob->states[i].kind != GLOB_BYTE)
-			return false;
-	return true;
-}
-
-static char *plain_text(const struct glob *glob)
-{
-	size_t nr = glob->nr_states - 2, i;
-	char *text = malloc(nr + 1);
-
-	if (!text)
-		return NULL;
-	for (i = 0; i < nr; i++)
-		text[i] = (char)glob->states[i + 1].byte;
-	text[nr] = '\0';
-	return text;
-}
-
+/* If there are bytes alone between the first state and the last, only one name fits. */
 static int set_glob(struct matcher *matcher, const char *text, struct matcher_error *error)
 {
-	struct glob glob;
-	int err = glob_parse(text, strlen(text), &glob, error);
+	struct glob *glob = &matcher->glob;
+	int err = glob_parse(glob, text, error);
+	size_t nr, i;
 
 	if (err < 0)
 		return err;
-	if (is_plain(&glob)) {
-		matcher->only = plain_text(&glob);
-		glob_clear(&glob);
-		return matcher->only ? 0 : -ENOMEM;
+	nr = glob->nr_states - 2;
+	for (i = 0; i < nr && glob->states[i + 1].kind == GLOB_BYTE; i++)
+		;
+	if (i < nr) {
+		err = glob_prepare(glob);
+		matcher->is_any = !err && has(glob->all, 0);
+		return err;
 	}
-	matcher->walk = glob_walk_new(&glob);
-	if (!matcher->walk)
+	matcher->only = malloc(nr + 1);
+	if (!matcher->only)
 		return -ENOMEM;
-	matcher->is_any = glob_walk_is_any(matcher->walk);
+	for (i = 0; i < nr; i++)
+		matcher->only[i] = (char)glob->states[i + 1].byte;
+	matcher->only[nr] = '\0';
 	return 0;
 }
 
-/* --- regular expressions ---------------------------------------------------------------------- */
-
-/* What regcomp() may still find where regex_check_limits() found nothing. */
+/* Errors that regcomp() may still find after regex_check_limits(). */
 static const char *regex_fault(int code)
 {
 	static const struct {
@@ -144,8 +709,6 @@ static int set_regex(struct matcher *matcher, const char *text, struct matcher_e
 	return matcher->only ? 0 : -ENOMEM;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
-
 static int check_text(const char *text, size_t nr, struct matcher_error *error)
 {
 	size_t i;
@@ -189,7 +752,7 @@ void matcher_free(struct matcher *matcher)
 	if (!matcher)
 		return;
 	free(matcher->only);
-	glob_walk_free(matcher->walk);
+	glob_clear(&matcher->glob);
 	if (matcher->has_regex)
 		regfree(&matcher->regex);
 	free(matcher);
@@ -201,9 +764,9 @@ bool matcher_fits(const struct matcher *matcher, const char *name)
 		return true;
 	if (matcher->only)
 		return !strcmp(matcher->only, name);
-	if (matcher->walk)
-		return glob_walk_fits(matcher->walk, name);
-	return !regexec(&matcher->regex, name, 0, NULL, 0);
+	if (matcher->has_regex)
+		return !regexec(&matcher->regex, name, 0, NULL, 0);
+	return glob_fits_name(&matcher->glob, name);
 }
 
 const char *matcher_only_name(const struct matcher *matcher)

@@ -34,7 +34,7 @@ bool matcher_fits(const struct matcher *matcher, const char *name);
 /* The only name that fits, if there is but one and that is plain to see; else NULL. */
 const char *matcher_only_name(const struct matcher *matcher);
 
-/* Whether every name fits: `*`. Of a regular expression: if that is plain to see. */
+/* True if every name fits: `*`; for a regular expression only if that is plain to see. */
 bool matcher_is_any(const struct matcher *matcher);
 
 #endif

@@ -11,8 +11,10 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
@@ -217,7 +219,7 @@ static int read_function(const struct reader *reader)
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-/* What has no program may still be meant to have one. */
+/* A pattern without a program may still be meant to have one: then the error has a hint. */
 static int read_kernel(struct reader *reader)
 {
 	struct pattern *pattern = reader->pattern;
@@ -396,4 +398,33 @@ void pattern_clear(struct pattern *pattern)
 	matcher_free(pattern->provider);
 	matcher_free(pattern->name);
 	*pattern = (struct pattern){0};
+}
+
+/* --- exclusions ------------------------------------------------------------------------------- */
+
+int exclusions_add(struct exclusions *exclusions, const struct pattern *pattern)
+{
+	size_t i;
+
+	for (i = 0; i < exclusions->nr; i++)
+		if (exclusions->patterns[i] == pattern)
+			return 0;
+	if (array_reserve(&exclusions->patterns, &exclusions->capacity, exclusions->nr + 1,
+			  sizeof(const struct pattern *)) < 0)
+		return -ENOMEM;
+	exclusions->patterns[exclusions->nr++] = pattern;
+	return 0;
+}
+
+void exclusions_clear(struct exclusions *exclusions)
+{
+	free(exclusions->patterns);
+	*exclusions = (struct exclusions){0};
+}
+
+bool exclusion_is_about(const struct pattern *pattern, enum pattern_kind kind, bool is_return)
+{
+	if (pattern->is_return && !is_return)
+		return false;
+	return pattern->is_any_kind || pattern->kind == kind;
 }

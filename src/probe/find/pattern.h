@@ -1,5 +1,5 @@
 /*
- * What users write to say which probes they want, parsed: bcc's grammar and a little more. Pure:
+ * The patterns by which users choose probes, parsed: bcc's grammar and a little more. Pure:
  * nothing is looked up here.
  *
  *	vfs_*			kernel functions; also k:vfs_*
@@ -26,6 +26,7 @@
 #define STOOK_PROBE_FIND_PATTERN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -60,5 +61,19 @@ struct pattern {
  */
 int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct error *error);
 void pattern_clear(struct pattern *pattern);
+
+/* --- the patterns that leave out matches of one file, or of the kernel ------------------------ */
+
+struct exclusions {
+	const struct pattern **patterns; /* which are somebody else's */
+	size_t nr, capacity;
+};
+
+/* One that is there already is not added again. 0 or -ENOMEM. */
+int exclusions_add(struct exclusions *exclusions, const struct pattern *pattern);
+void exclusions_clear(struct exclusions *exclusions);
+
+/* True if an exclusion applies to matches of this kind: `!NAME` to all, `!r:…` to returns only. */
+bool exclusion_is_about(const struct pattern *pattern, enum pattern_kind kind, bool is_return);
 
 #endif

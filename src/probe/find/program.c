@@ -1,29 +1,285 @@
 /*
  * Paths and mappings are those of other processes, perhaps in containers: they are only hints, and
- * opened by proc/file_open. A library's short name stands for libNAME.so with any version behind it,
- * of which the highest is taken; a file that is no library for this machine (a linker script, the
- * 32-bit one) is passed over.
+ * opened by proc/file_open. A library's short name stands for libNAME.so with any version behind
+ * it, of which the highest is taken; a file that is no library for this machine (a linker script,
+ * the 32-bit one) is passed over.
+ *
+ * The folders of libraries are read from ld.so.conf, not from ldconfig's cache, which has another
+ * format in each C library and says the same. The file may be a container's: what it names is only
+ * opened below the container's root, and how much is read has limits.
  */
 #include "probe/find/program.h"
 
+#include <ctype.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "probe/find/library_folders.h"
-#include "probe/find/library_name.h"
-#include "probe/find/program_code.h"
+#include "elf/image/elf_image.h"
+#include "probe/find/program_test.h"
 #include "proc/file_open.h"
 #include "proc/mappings.h"
 #include "proc/process_info.h"
+#include "proc/root_table.h"
+
+/* --- code that can be probed here ------------------------------------------------------------- */
+
+#if defined(__aarch64__)
+#define HOST_MACHINE EM_AARCH64
+#else
+#define HOST_MACHINE EM_X86_64
+#endif
+
+/* The error for a file that begins with "#!". */
+static int refuse_script(struct error *error, const char *path, const char *head)
+{
+	const char *at = head + 2 + strspn(head + 2, " \t");
+	int nr = (int)strcspn(at, " \t\r\n");
+
+	(void)error_set(error, -ENOEXEC, "'%s' is a script, which has no functions to probe", path);
+	if (nr)
+		error_hint(error, "it is run by '%.*s'", nr, at);
+	return -ENOEXEC;
+}
+
+/* 0; or -ENOEXEC, or another negative errno, with *error saying why not of the file at path. */
+static int program_code_check(int fd, const char *path, struct error *error)
+{
+	struct error why = {0};
+	struct elf_image image;
+	char head[128] = "";
+	int err;
+
+	err = elf_image_open(&image, fd, &why);
+	if (err < 0) {
+		(void)!pread(fd, head, sizeof(head) - 1, 0);
+		if (text_starts_with(head, "#!"))
+			return refuse_script(error, path, head);
+		return error_set(error, err, "cannot probe '%s': %s", path, why.text);
+	}
+	if (!image.is_64)
+		err = error_set(error, -ENOEXEC, "cannot probe '%s': 32-bit code is not supported",
+				path);
+	else if (image.machine != HOST_MACHINE)
+		err = error_set(error, -ENOEXEC,
+				"cannot probe '%s': its code is for another kind of machine", path);
+	elf_image_close(&image);
+	return err;
+}
+
+/* --- names of libraries: pure ----------------------------------------------------------------- */
+
+#define DELETED " (deleted)"
+
+static bool is_library_of(const char *file, const char *name, const char *behind)
+{
+	size_t nr = strlen(name);
+
+	return text_starts_with(file, "lib") && !strncmp(file + 3, name, nr) &&
+	       text_starts_with(file + 3 + nr, behind);
+}
+
+/* musl's C library and its dynamic linker are one file. */
+static bool is_musl_of(const char *file, const char *name)
+{
+	return !strcmp(name, "c") &&
+	       (text_starts_with(file, "ld-musl-") || text_starts_with(file, "libc.musl-"));
+}
+
+enum library_fit library_fit_of(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	const char *file = slash ? slash + 1 : path;
+	size_t nr = strlen(file);
+
+	if (text_ends_with(file, nr, DELETED))
+		nr -= strlen(DELETED);
+	if (strlen(name) == nr && !strncmp(file, name, nr))
+		return FIT_SAME;
+	if (is_library_of(file, name, ".so") || is_musl_of(file, name))
+		return FIT_LIBRARY;
+	if (is_library_of(file, name, "-") && strstr(file, ".so"))
+		return FIT_RELEASE;
+	return NR_LIBRARY_FITS;
+}
+
+bool library_is_wanted(const char *file, const char *name)
+{
+	size_t nr = strlen("lib") + strlen(name) + strlen(".so");
+
+	if (strstr(name, ".so") && !strcmp(file, name))
+		return true;
+	return is_musl_of(file, name) ||
+	       (is_library_of(file, name, ".so") && (!file[nr] || file[nr] == '.'));
+}
+
+/* --- the folders of libraries ----------------------------------------------------------------- */
+
+#define FOLDERS_MAX    128
+#define CONF_MAX_BYTES 65536 /* of a file */
+#define CONF_MAX_FILES 64
+#define CONF_MAX_NAMES 64 /* of one include line */
+
+#if defined(__aarch64__)
+#define MULTIARCH "aarch64-linux-gnu"
+#else
+#define MULTIARCH "x86_64-linux-gnu"
+#endif
+
+static const char *const usual[] = {
+	"/lib/" MULTIARCH, "/usr/lib/" MULTIARCH, "/lib64", "/usr/lib64", "/lib",
+	"/usr/lib",	   "/usr/local/lib",
+};
+
+static int add_folder(struct library_folders *folders, const char *path)
+{
+	char *copy;
+	size_t i;
+
+	for (i = 0; i < folders->nr; i++)
+		if (!strcmp(folders->paths[i], path))
+			return 0;
+	if (folders->nr == FOLDERS_MAX)
+		return 0;
+	copy = strdup(path);
+	if (!copy || array_reserve(&folders->paths, &folders->capacity, folders->nr + 1,
+				   sizeof(*folders->paths)) < 0) {
+		free(copy);
+		return -ENOMEM;
+	}
+	folders->paths[folders->nr++] = copy;
+	return 0;
+}
+
+struct conf_reader {
+	struct library_folders *folders;
+	int root_fd;
+	size_t nr_files; /* that were read */
+};
+
+static int read_conf(struct conf_reader *reader, const char *path);
+
+static int compare_entries(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The entries of a folder that fit a shell pattern, sorted, as glob() has them. */
+static int list_folder(DIR *folder, const char *pattern, char **names, size_t *nr)
+{
+	struct dirent *entry;
+
+	while (*nr < CONF_MAX_NAMES && (entry = readdir(folder))) {
+		if (fnmatch(pattern, entry->d_name, FNM_PERIOD))
+			continue;
+		names[*nr] = strdup(entry->d_name);
+		if (!names[*nr])
+			return -ENOMEM;
+		(*nr)++;
+	}
+	qsort(names, *nr, sizeof(*names), compare_entries);
+	return 0;
+}
+
+/* An include line has a shell pattern, below /etc unless it is an absolute path. */
+static int read_included(struct conf_reader *reader, const char *pattern)
+{
+	char *names[CONF_MAX_NAMES], folder_path[PATH_MAX], path[2 * PATH_MAX];
+	size_t nr = 0, i;
+	char *slash;
+	DIR *folder;
+	int err;
+
+	(void)snprintf(folder_path, sizeof(folder_path), "%s%s", pattern[0] == '/' ? "" : "/etc/",
+		       pattern);
+	slash = strrchr(folder_path, '/');
+	*slash = '\0';
+	folder = program_folder_open(reader->root_fd, folder_path);
+	if (!folder)
+		return 0;
+	err = list_folder(folder, slash + 1, names, &nr);
+	(void)closedir(folder);
+	for (i = 0; i < nr; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folder_path, names[i]);
+		if (!err)
+			err = read_conf(reader, path);
+		free(names[i]);
+	}
+	return err;
+}
+
+static int read_line(struct conf_reader *reader, char *line)
+{
+	size_t nr;
+
+	line += strspn(line, " \t");
+	line[strcspn(line, "#\r")] = '\0';
+	for (nr = strlen(line); nr && isspace((unsigned char)line[nr - 1]);)
+		line[--nr] = '\0';
+	if (text_starts_with(line, "include") && isspace((unsigned char)line[7])) {
+		line += 7;
+		return read_included(reader, line + strspn(line, " \t"));
+	}
+	return line[0] == '/' ? add_folder(reader->folders, line) : 0;
+}
+
+/* Files may include each other, and themselves, until enough are read. */
+static int read_conf(struct conf_reader *reader, const char *path)
+{
+	cleanup_fd int fd =
+		reader->nr_files < CONF_MAX_FILES ? file_open_below(reader->root_fd, path) : -ELOOP;
+	cleanup_free char *text = NULL;
+	char *line, *rest;
+	ssize_t nr;
+	int err = 0;
+
+	if (fd < 0)
+		return 0; /* what is not there, or not to be read, names none */
+	reader->nr_files++;
+	text = malloc(CONF_MAX_BYTES + 1);
+	if (!text)
+		return -ENOMEM;
+	nr = TEMP_FAILURE_RETRY(read(fd, text, CONF_MAX_BYTES));
+	text[nr < 0 ? 0 : nr] = '\0';
+	rest = text;
+	while (!err && (line = strsep(&rest, "\n")))
+		err = read_line(reader, line);
+	return err;
+}
+
+int library_folders_read(struct library_folders *folders, int root_fd)
+{
+	struct conf_reader reader = {folders, root_fd, 0};
+	int err = read_conf(&reader, "/etc/ld.so.conf");
+	size_t i;
+
+	for (i = 0; !err && i < ARRAY_SIZE(usual); i++)
+		err = add_folder(folders, usual[i]);
+	if (err < 0)
+		library_folders_clear(folders);
+	return err;
+}
+
+void library_folders_clear(struct library_folders *folders)
+{
+	size_t i;
+
+	for (i = 0; i < folders->nr; i++)
+		free(folders->paths[i]);
+	free(folders->paths);
+	*folders = (struct library_folders){0};
+}
 
 #define FILES_MAX    64 /* that one name may mean */
 #define VERSIONS_MAX 64 /* of one library in one folder */
@@ -35,6 +291,7 @@ struct search {
 	size_t nr_pids;
 	struct program *program;
 	struct error *error;
+	uid_t root_uid;	    /* who is root in the root that was opened last */
 	struct error unfit; /* why a program on PATH is none that can be probed; code 0: none was */
 };
 
@@ -74,8 +331,19 @@ static int take_file(struct search *search, int fd, int root_fd, const char *pat
 		free(copy);
 		return error_set(search->error, -ENOMEM, "out of memory");
 	}
-	program->files[program->nr++] = (struct program_file){take_fd(&own), take_fd(&root), copy};
+	program->files[program->nr++] = (struct program_file){
+		.fd = take_fd(&own),
+		.root_fd = take_fd(&root),
+		.root_uid = root_fd >= 0 ? search->root_uid : 0,
+		.path = copy,
+	};
 	return 0;
+}
+
+static int open_root(struct search *search, int32_t pid)
+{
+	search->root_uid = root_uid_of(pid);
+	return file_open_root(pid);
 }
 
 /* --- a path, a process ----------------------------------------------------------------------- */
@@ -115,7 +383,7 @@ static int find_path(struct search *search)
 	int err = 0;
 
 	for (i = 0; i < search->nr_pids && search->name[0] == '/' && !err; i++) {
-		cleanup_fd int root = file_open_root((int32_t)search->pids[i]);
+		cleanup_fd int root = open_root(search, (int32_t)search->pids[i]);
 		int fd = root < 0 ? root : file_open_below(root, search->name);
 
 		if (fd >= 0)
@@ -126,7 +394,7 @@ static int find_path(struct search *search)
 
 static int find_executable(struct search *search, int32_t pid)
 {
-	cleanup_fd int root = file_open_root(pid);
+	cleanup_fd int root = open_root(search, pid);
 	cleanup_free char *path = NULL;
 	int fd = program_file_open(pid, &path);
 
@@ -145,10 +413,10 @@ static int find_executable(struct search *search, int32_t pid)
 
 /* --- mapped files ---------------------------------------------------------------------------- */
 
-/* What is mapped and can't be opened, or is not for us, is passed over. */
+/* Mapped files that can't be opened, or hold no code for this machine, are passed over. */
 static int take_mapped(struct search *search, int32_t pid, const struct maps_entry *entry)
 {
-	cleanup_fd int root = file_open_root(pid);
+	cleanup_fd int root = open_root(search, pid);
 	int fd = file_open_mapped(&entry->id, entry->path, pid, entry->start, entry->end);
 
 	if (fd < 0)
@@ -281,20 +549,15 @@ static int find_in_folders(struct search *search, int root_fd, const char *list)
 	return found;
 }
 
-/* Users' PATHs often lack the folders in which servers are. */
-static int find_on_path(struct search *search, int root_fd)
-{
-	const char *own = getenv("PATH");
-	int found = own ? find_in_folders(search, root_fd, own) : 0;
-
-	return found ? found : find_in_folders(search, root_fd, USUAL_PATH);
-}
-
 static int find_below(struct search *search, int root_fd)
 {
+	const char *own = getenv("PATH");
 	int found = find_library(search, root_fd);
 
-	return found ? found : find_on_path(search, root_fd);
+	if (!found && own)
+		found = find_in_folders(search, root_fd, own);
+	/* Users' PATHs often lack the folders in which servers are. */
+	return found ? found : find_in_folders(search, root_fd, USUAL_PATH);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -319,7 +582,7 @@ static int nothing_found(struct search *search)
 }
 
 /*
- * What is called so while it runs: its file may have another name, to which a symbolic link led, or
+ * Finds processes with this name: the file may have another name, to which a symbolic link led, or
  * be deleted by now.
  */
 static int find_running(struct search *search)
@@ -344,7 +607,7 @@ static int find_name(struct search *search)
 		err = find_running(search);
 
 	for (i = 0; i < search->nr_pids && err >= 0 && !search->program->nr; i++) {
-		cleanup_fd int root = file_open_root((int32_t)search->pids[i]);
+		cleanup_fd int root = open_root(search, (int32_t)search->pids[i]);
 
 		if (root >= 0)
 			err = find_below(search, root);
@@ -359,7 +622,7 @@ static int find_name(struct search *search)
 int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
 		 struct error *error)
 {
-	struct search search = {name, pids, nr_pids, ret, error, {0}};
+	struct search search = {name, pids, nr_pids, ret, error, 0, {0}};
 	uint64_t pid;
 	int err;
 

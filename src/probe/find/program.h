@@ -13,12 +13,14 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
 struct program_file {
-	int fd;	     /* for reading; a sound ELF file for this machine */
-	int root_fd; /* a handle of the root that the path is below; -1: ours */
+	int fd;		/* for reading; a sound ELF file for this machine */
+	int root_fd;	/* a handle of the root that the path is below; -1: ours */
+	uid_t root_uid; /* who is root there, as root_uid_of() has it (proc/root_table) */
 	char *path;
 };
 

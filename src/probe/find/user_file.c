@@ -31,9 +31,22 @@ static int out_of_memory(struct error *error)
 	return error_set(error, -ENOMEM, "out of memory for functions");
 }
 
-/* --- opening --------------------------------------------------------------------------------- */
+/* --- opening -------------------------------------------------------------------------------- */
 
-int user_file_open(struct user_file *file, struct program_file *from, struct error *error)
+static void user_file_close(struct user_file *file)
+{
+	elf_image_close(&file->image);
+	function_list_clear(&file->functions);
+	exclusions_clear(&file->exclusions);
+	free(file->readable);
+	free(file->texts);
+	free(file->choices);
+	program_file_clear(&file->from);
+	*file = (struct user_file){.from = {.fd = -1, .root_fd = -1}};
+}
+
+/* Takes over what is in *from, also when it fails. 0 or a negative errno. */
+static int user_file_open(struct user_file *file, struct program_file *from, struct error *error)
 {
 	struct error why = {0};
 	struct stat st;
@@ -57,19 +70,7 @@ int user_file_open(struct user_file *file, struct program_file *from, struct err
 	return 0;
 }
 
-void user_file_close(struct user_file *file)
-{
-	elf_image_close(&file->image);
-	function_list_clear(&file->functions);
-	exclusions_clear(&file->exclusions);
-	free(file->readable);
-	free(file->texts);
-	free(file->choices);
-	program_file_clear(&file->from);
-	*file = (struct user_file){.from = {.fd = -1, .root_fd = -1}};
-}
-
-/* --- functions ------------------------------------------------------------------------------- */
+/* --- functions ------------------------------------------------------------------------------ */
 
 static int add_table(struct user_file *file, symbol_source *read, struct error *error)
 {
@@ -80,18 +81,20 @@ static int add_table(struct user_file *file, symbol_source *read, struct error *
 	err = read(&table, &file->image, &ignored);
 	if (err == 0 && table)
 		err = function_list_add_table(&file->functions, table);
-	/* Of a file without section headers that is told only now. */
+	/* Only now is it known of a file without section headers. */
 	file->is_go |= table && read == go_functions_read;
 	symbol_table_free(table);
 	/* One that makes no sense is passed over: there may be others. */
 	return err == -ENOMEM ? out_of_memory(error) : 0;
 }
 
-int user_file_open_debug(const struct user_file *file, const struct debug_places *places)
+/* A descriptor of its debug file; or -ENOENT. */
+static int user_file_open_debug(const struct user_file *file, const struct debug_places *places)
 {
 	struct code_file code = {.fd = file->from.fd,
 				 .path = file->from.path,
 				 .root_fd = file->from.root_fd,
+				 .root_uid = file->from.root_uid,
 				 .build_id_bytes = file->image.build_id_bytes,
 				 .debug_fd = -1};
 
@@ -170,7 +173,7 @@ int user_file_offset(const struct user_file *file, uint64_t vaddr, uint64_t *ret
 	return -ENOENT;
 }
 
-/* What is there of the code at an offset, which may be the file's end: how much. */
+/* Reads the code at an offset. Returns how much there is before the file's end. */
 static size_t read_code(const struct user_file *file, uint64_t offset,
 			uint8_t ret[UPROBE_CODE_BYTES])
 {
@@ -237,7 +240,7 @@ int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr)
 	return (int64_t)low;
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------- */
 
 static bool looks_mangled(const char *name)
 {
@@ -310,4 +313,189 @@ const char *user_file_simple(struct user_file *file, uint32_t function)
 	const char *readable = user_file_shown(file, function);
 
 	return readable + strlen(readable) + 1;
+}
+
+/* --- functions whose return must not be probed ---------------------------------------------- */
+
+/*
+ * A return probe breaks these. The kernel replaces what lies at the stack pointer when a function
+ * begins by the address of its own trampoline. These functions were found by probing all returns of
+ * libc and of programs (tools/torture-probes): bash and perl found their arguments missing,
+ * longjmp() ended in SIGILL.
+ *
+ * An exception that passes a probed function ends the program as well, as the unwinder does not
+ * know the trampoline. No list of names could say where one may pass: see
+ * elf/image/unwinding_code.h.
+ */
+#define NOT_CALLED "it is not called: where others have their return address, it has something else"
+#define COMES_BACK                                                                          \
+	"it notes where it returns to and returns there again, for which a return probe's " \
+	"program is killed"
+#define ASKS_WHO "it looks at the address it returns to, to learn who has called it"
+#define UNWINDS                                                                           \
+	"it walks the stack from where it returns to: nothing would be found there, and " \
+	"exceptions "                                                                     \
+	"not be caught"
+
+static const struct {
+	const char *name, *why;
+} known[] = {
+	{"_start", NOT_CALLED},
+	{"_dl_start_user", NOT_CALLED},
+	{"_dl_runtime_resolve", NOT_CALLED},
+	{"_dl_runtime_resolve_fxsave", NOT_CALLED},
+	{"_dl_runtime_resolve_xsave", NOT_CALLED},
+	{"_dl_runtime_resolve_xsavec", NOT_CALLED},
+	{"_dl_runtime_profile", NOT_CALLED},
+	{"_dl_runtime_profile_avx", NOT_CALLED},
+	{"_dl_runtime_profile_avx512", NOT_CALLED},
+	{"_dl_runtime_profile_sse", NOT_CALLED},
+	{"__restore_rt", NOT_CALLED},
+	{"__start_context", NOT_CALLED},
+	{"setjmp", COMES_BACK},
+	{"_setjmp", COMES_BACK},
+	{"__setjmp", COMES_BACK},
+	{"sigsetjmp", COMES_BACK},
+	{"__sigsetjmp", COMES_BACK},
+	{"getcontext", COMES_BACK},
+	{"swapcontext", COMES_BACK},
+	{"__getcontext", COMES_BACK},
+	{"__swapcontext", COMES_BACK},
+	{"dlopen", ASKS_WHO},
+	{"dlmopen", ASKS_WHO},
+	{"dlsym", ASKS_WHO},
+	{"dlvsym", ASKS_WHO},
+	{"backtrace", UNWINDS},
+	{"mcount", ASKS_WHO},
+	{"_mcount", ASKS_WHO},
+	{"__fentry__", ASKS_WHO},
+	{"_Unwind_RaiseException", UNWINDS},
+	{"_Unwind_Resume", UNWINDS},
+	{"_Unwind_Resume_or_Rethrow", UNWINDS},
+	{"_Unwind_ForcedUnwind", UNWINDS},
+	{"_Unwind_Backtrace", UNWINDS},
+	{"__cxa_throw", UNWINDS},
+	{"__cxa_rethrow", UNWINDS},
+	{"_ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE", UNWINDS},
+};
+
+const char *no_return_why(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		if (!strcmp(name, known[i].name))
+			return known[i].why;
+	return NULL;
+}
+
+const char *no_return_why_at(const struct user_file *file, uint64_t vaddr)
+{
+	const struct listed_function *functions = file->functions.functions;
+	int64_t first = user_file_function_at(file, vaddr);
+	const char *why = NULL;
+	size_t i;
+
+	if (vaddr == file->image.entry)
+		return no_return_why("_start");
+	for (i = (size_t)first; first >= 0 && i < file->functions.nr && !why; i++) {
+		if (functions[i].vaddr != vaddr)
+			break;
+		why = no_return_why(user_file_name(file, (uint32_t)i));
+	}
+	return why;
+}
+
+/* --- the files of one search: by device and inode, as names and paths of one file can differ  */
+
+#define FILES_MAX 1024 /* of all programs in all containers that were asked for */
+
+static int out_of_memory_for_files(struct error *error)
+{
+	return error_set(error, -ENOMEM, "out of memory for files");
+}
+
+static struct user_file *find_file(const struct found_files *found, const struct stat *st)
+{
+	size_t i;
+
+	for (i = 0; i < found->nr; i++)
+		if (found->files[i]->device == st->st_dev && found->files[i]->inode == st->st_ino)
+			return found->files[i];
+	return NULL;
+}
+
+static int take_exclusions(const struct found_files *found, struct user_file *file)
+{
+	size_t i;
+
+	for (i = 0; i < found->nr_left_out; i++) {
+		const struct left_out_file *left_out = &found->left_out[i];
+
+		if (!left_out->pattern->is_any_kind &&
+		    (left_out->device != file->device || left_out->inode != file->inode))
+			continue;
+		if (exclusions_add(&file->exclusions, left_out->pattern) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int found_files_add(struct found_files *found, struct program_file *from, struct user_file **ret,
+		    struct error *error)
+{
+	struct user_file *file;
+	struct stat st;
+	int err;
+
+	if (fstat(from->fd, &st) < 0)
+		return error_set_errno(error, "cannot read '%s'", from->path);
+	*ret = find_file(found, &st);
+	if (*ret)
+		return 0;
+	if (found->nr == FILES_MAX)
+		return error_set(error, -E2BIG, "the patterns are about more than %u files",
+				 FILES_MAX);
+	file = calloc(1, sizeof(*file));
+	if (!file || array_reserve(&found->files, &found->capacity, found->nr + 1,
+				   sizeof(struct user_file *)) < 0) {
+		free(file);
+		return out_of_memory_for_files(error);
+	}
+	err = user_file_open(file, from, error);
+	if (err < 0) {
+		free(file);
+		return err;
+	}
+	found->files[found->nr++] = file;
+	*ret = file;
+	return take_exclusions(found, file) < 0 ? out_of_memory_for_files(error) : 0;
+}
+
+int found_files_leave_out(struct found_files *found, const struct program_file *file,
+			  const struct pattern *pattern)
+{
+	struct stat st = {0};
+
+	if (file && fstat(file->fd, &st) < 0)
+		return -errno;
+	if (array_reserve(&found->left_out, &found->cap_left_out, found->nr_left_out + 1,
+			  sizeof(*found->left_out)) < 0)
+		return -ENOMEM;
+	found->left_out[found->nr_left_out++] =
+		(struct left_out_file){st.st_dev, st.st_ino, pattern};
+	return 0;
+}
+
+void found_files_clear(struct found_files *found)
+{
+	size_t i;
+
+	for (i = 0; i < found->nr; i++) {
+		user_file_close(found->files[i]);
+		free(found->files[i]);
+	}
+	free(found->files);
+	free(found->left_out);
+	*found = (struct found_files){0};
 }

@@ -1,6 +1,7 @@
 /*
  * A file in which functions are looked for: what it calls them, as far as that can be known from
- * it and from what belongs to it (its debug file, MiniDebugInfo, Go's own table).
+ * the file and from what belongs to it (its debug file, MiniDebugInfo, Go's own table); and the
+ * files of one search, each opened and read once.
  */
 #ifndef STOOK_PROBE_FIND_USER_FILE_H
 #define STOOK_PROBE_FIND_USER_FILE_H
@@ -14,8 +15,8 @@
 #include "elf/image/elf_image.h"
 #include "elf/symbols/function_list.h"
 #include "probe/expression/probe_list.h"
-#include "probe/find/exclusions.h"
 #include "probe/find/matcher.h"
+#include "probe/find/pattern.h"
 #include "probe/find/program.h"
 #include "sym/debug_files.h"
 
@@ -47,15 +48,8 @@ struct user_file {
 	struct exclusions exclusions;
 };
 
-/* Takes over what is in *from, also when it fails. 0 or a negative errno. */
-int user_file_open(struct user_file *file, struct program_file *from, struct error *error);
-void user_file_close(struct user_file *file);
-
 /* Reads the functions, once. 0 or a negative errno. */
 int user_file_read(struct user_file *file, const struct debug_places *places, struct error *error);
-
-/* A descriptor of its debug file; or -ENOENT. */
-int user_file_open_debug(const struct user_file *file, const struct debug_places *places);
 
 /* 0 or -ENOENT: no code of the program is there. */
 int user_file_offset(const struct user_file *file, uint64_t vaddr, uint64_t *ret_offset);
@@ -66,19 +60,21 @@ const char *user_file_why_not(const struct user_file *file, uint64_t vaddr);
 /* The same of a place that is not a function's beginning. */
 const char *user_file_why_not_inside(const struct user_file *file, uint64_t vaddr);
 
-/* The number that the file has in the list, which gets a descriptor of its own; or -errno. */
+/* Adds the file to the list, which gets its own descriptor. Returns its number there, or -errno. */
 int64_t user_file_list(const struct user_file *file, struct probe_list *list);
 
-/* Whether a function's name fits: as it is in the file, demangled, or that without parameters. */
+/*
+ * True if a function's name fits: as it is in the file, demangled, or demangled without parameters.
+ */
 bool user_file_fits(struct user_file *file, uint32_t function, const struct matcher *matcher);
 
 /* The name to show, good until the next call of this or of the above. */
 const char *user_file_shown(struct user_file *file, uint32_t function);
 
-/* Without parameters; for names whose shown one is not the one in the file. */
+/* The same without parameters; only for functions whose shown name is not the one in the file. */
 const char *user_file_simple(struct user_file *file, uint32_t function);
 
-/* As in the file, good until the close. */
+/* The name as in the file, good until the close. */
 static inline const char *user_file_name(const struct user_file *file, uint32_t function)
 {
 	return function_list_text(&file->functions, file->functions.functions[function].name);
@@ -86,5 +82,40 @@ static inline const char *user_file_name(const struct user_file *file, uint32_t 
 
 /* The last function that starts at or below an address, with its first name; -ENOENT. */
 int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr);
+
+/* Why the return of a function with this name must not be probed; NULL: it can be. */
+const char *no_return_why(const char *name);
+
+/* The same for the function that begins at vaddr, by all names that it has in the file. */
+const char *no_return_why_at(const struct user_file *file, uint64_t vaddr);
+
+/* --- the files of one search ------------------------------------------------------------------ */
+
+/* A pattern that leaves out functions of a file, which may not have been opened (yet). */
+struct left_out_file {
+	dev_t device;
+	ino_t inode;
+	const struct pattern *pattern;
+};
+
+struct found_files {
+	struct user_file **files;
+	size_t nr, capacity;
+	struct left_out_file *left_out;
+	size_t nr_left_out, cap_left_out;
+};
+
+/* Takes over the file in *from, and opens it unless it was opened before. 0 or a negative errno. */
+int found_files_add(struct found_files *found, struct program_file *from, struct user_file **ret,
+		    struct error *error);
+
+/*
+ * Notes the file that an exclusion is about; NULL: all files. Applies to files that are opened
+ * later.
+ */
+int found_files_leave_out(struct found_files *found, const struct program_file *file,
+			  const struct pattern *pattern);
+
+void found_files_clear(struct found_files *found);
 
 #endif

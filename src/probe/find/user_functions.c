@@ -1,31 +1,214 @@
 /*
- * One pass over all names for each pattern, which only notes what it chose; see user_probes.h for
- * what becomes of that. A place inside a function must be where an instruction begins: whether it
- * is one can only be told by walking there from the function's start.
+ * One pass over all names for each pattern, which only notes what it chose. Then the choices are
+ * sorted by place, so that names and patterns that mean the same place become one probe.
+ *
+ * A place inside a function must be where an instruction begins: that can only be found by walking
+ * there from the function's start.
+ *
+ * An exclusion takes away the names that it fits: `malloc|__libc_malloc` without `__*` is `malloc`.
+ * One that is a name in full takes away the function, by whatever name it was chosen.
  */
 #include "probe/find/user_functions.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "elf/image/elf_image.h"
 #include "elf/image/instructions.h"
-#include "probe/find/code_bounds.h"
-#include "probe/find/cold_part.h"
-#include "probe/find/ifunc.h"
-#include "probe/find/no_return.h"
-#include "probe/find/user_probes.h"
+#include "elf/image/usdt_notes.h"
+#include "elf/unwind/cfi_entries.h"
+
+/* --- IFUNCs --------------------------------------------------------------------------------- */
+
+/*
+ * Functions of which a library has several, for different processors: their symbol is a resolver's,
+ * which the dynamic linker calls once to learn which one is to be used here.
+ *
+ * The C library that most processes use is that of this process too, and our dynamic linker has
+ * called its resolvers, or does when it looks a name up; their answers depend on the processor only
+ * (and on GLIBC_TUNABLES, which nobody sets for one process alone). Nothing of the file is executed
+ * that would not be in this process anyhow. A static build has no such library.
+ */
+
+#ifndef STOOK_STATIC
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+struct loaded {
+	dev_t device;
+	ino_t inode;
+	const char *path; /* NULL: not loaded */
+	uint64_t bias;
+};
+
+static int is_wanted(struct dl_phdr_info *info, size_t nr, void *context)
+{
+	struct loaded *loaded = context;
+	struct stat st;
+
+	(void)nr;
+	if (info->dlpi_name[0] != '/' || stat(info->dlpi_name, &st) < 0 ||
+	    st.st_dev != loaded->device || st.st_ino != loaded->inode)
+		return 0;
+	loaded->path = info->dlpi_name;
+	loaded->bias = info->dlpi_addr;
+	return 1;
+}
+
+/* By any of the resolver's names: those that only the library itself uses can't be looked up. */
+static void *look_up(void *library, const struct user_file *file, uint32_t function)
+{
+	const struct listed_function *functions = file->functions.functions;
+	uint64_t resolver = functions[function].vaddr;
+	void *code = NULL;
+
+	while (function && functions[function - 1].vaddr == resolver)
+		function--;
+	for (; !code && function < file->functions.nr && functions[function].vaddr == resolver;
+	     function++)
+		if (functions[function].is_ifunc)
+			code = dlsym(library, user_file_name(file, function));
+	return code;
+}
+
+/*
+ * Finds the address, as linked, of the function that an IFUNC of the file chooses on this machine.
+ * -ENOENT: the file is not loaded into this process; -ERANGE: the function is in another file (as
+ * gettimeofday is in the vDSO).
+ */
+static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64_t *ret_vaddr)
+{
+	struct loaded loaded = {.device = file->device, .inode = file->inode};
+	uint64_t offset, vaddr;
+	void *library, *code;
+
+	(void)dl_iterate_phdr(is_wanted, &loaded);
+	library = loaded.path ? dlopen(loaded.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	if (!library)
+		return -ENOENT;
+	code = look_up(library, file, function);
+	(void)dlclose(library);
+	if (!code)
+		return -ENOENT;
+	vaddr = (uint64_t)(uintptr_t)code - loaded.bias;
+	if (user_file_offset(file, vaddr, &offset) < 0)
+		return -ERANGE;
+	*ret_vaddr = vaddr;
+	return 0;
+}
+
+#else
+
+static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64_t *ret_vaddr)
+{
+	(void)file;
+	(void)function;
+	(void)ret_vaddr;
+	return -ENOENT;
+}
+
+#endif
+
+/* --- functions without names ---------------------------------------------------------------- */
+
+/*
+ * .eh_frame stays when a program is stripped. All of its entries are gone through for one address,
+ * which takes some milliseconds in a large file: addresses are asked for one by one, by hand.
+ */
+static int look_through(const struct cfi_section *section, uint64_t vaddr, uint64_t *ret_start,
+			uint64_t *ret_end)
+{
+	cleanup_free struct cfi_reader *reader = malloc(sizeof(*reader));
+	struct cfi_function function;
+	enum cfi_found found;
+
+	if (!reader)
+		return -ENOMEM;
+	cfi_reader_init(reader, section);
+	while ((found = cfi_reader_next(reader, &function)) != CFI_END) {
+		if (found != CFI_FUNCTION || vaddr < function.start || vaddr >= function.end)
+			continue;
+		*ret_start = function.start;
+		*ret_end = function.end;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Finds the bounds of the function that covers an address, as linked. 0, -ENOENT or -ENOMEM. */
+static int code_bounds_find(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_start,
+			    uint64_t *ret_end)
+{
+	struct cfi_section section = {0};
+	bool is_broken;
+	int err;
+
+	err = cfi_section_read_eh_frame(&section, image, &is_broken, NULL);
+	if (!err)
+		err = section.nr ? look_through(&section, vaddr, ret_start, ret_end) : -ENOENT;
+	cfi_section_clear(&section);
+	return err == -ENOMEM ? err : err < 0 ? -ENOENT : 0;
+}
+
+/* --- leaving out ---------------------------------------------------------------------------- */
+
+static bool has_alias_that_fits(struct user_file *file, uint32_t function,
+				const struct matcher *matcher)
+{
+	const struct listed_function *functions = file->functions.functions;
+	uint64_t vaddr = functions[function].vaddr;
+
+	while (function && functions[function - 1].vaddr == vaddr)
+		function--;
+	for (; function < file->functions.nr && functions[function].vaddr == vaddr; function++)
+		if (user_file_fits(file, function, matcher))
+			return true;
+	return false;
+}
+
+static bool leaves_out(struct user_file *file, const struct pattern *pattern,
+		       const struct user_choice *choice)
+{
+	if (!exclusion_is_about(pattern, PATTERN_USER, choice->is_return))
+		return false;
+	if (!pattern->name)
+		return pattern->address == choice->vaddr;
+	if (choice->function == USER_NO_FUNCTION)
+		return false;
+	return user_file_fits(file, choice->function, pattern->name) ||
+	       (matcher_only_name(pattern->name) &&
+		has_alias_that_fits(file, choice->function, pattern->name));
+}
+
+/* True if the file's exclusions leave a choice out. */
+static bool user_probes_leave_out(struct user_file *file, const struct user_choice *choice)
+{
+	size_t i;
+
+	for (i = 0; i < file->exclusions.nr; i++)
+		if (leaves_out(file, file->exclusions.patterns[i], choice))
+			return true;
+	return false;
+}
+
+/* --- choosing: places ----------------------------------------------------------------------- */
 
 /* Enough for many patterns that each fit all functions of a large file. */
 #define CHOICES_MAX (8u << 20)
 
-/* Of a function, to look at its instructions; chromium's longest have some 100 KB. */
+/* How far into a function instructions are looked at; chromium's longest have some 100 KB. */
 #define CODE_MAX_BYTES (4u << 20)
 
-/* What choosing by one pattern needs. */
+/* The state of choosing by one pattern. */
 struct chooser {
 	struct user_file *file;
 	const struct pattern *pattern;
@@ -39,7 +222,7 @@ static int out_of_memory(struct error *error)
 	return error_set(error, -ENOMEM, "out of memory for functions");
 }
 
-/* Nobody wants to hear of what was left out anyhow. */
+/* Functions that are left out anyhow are not reported. */
 static int refuse(struct chooser *chooser, uint32_t function, const char *why)
 {
 	const struct user_choice choice = {
@@ -54,8 +237,6 @@ static int refuse(struct chooser *chooser, uint32_t function, const char *why)
 		       ? out_of_memory(chooser->error)
 		       : 0;
 }
-
-/* --- places ---------------------------------------------------------------------------------- */
 
 static int choose(struct chooser *chooser, uint32_t function, uint64_t vaddr, uint64_t offset)
 {
@@ -87,7 +268,9 @@ static uint64_t end_of(const struct user_file *file, uint32_t function)
 	return next < file->functions.nr ? functions[next].vaddr : UINT64_MAX;
 }
 
-/* Walks a function's instructions up to the one at an offset. NULL: it begins there; else why not. */
+/*
+ * Walks a function's instructions up to the one at an offset. NULL: it begins there; else why not.
+ */
 static const char *check_boundary(const struct user_file *file, uint64_t start, uint64_t offset,
 				  char *why, size_t nr_why)
 {
@@ -140,7 +323,7 @@ static int choose_inside(struct chooser *chooser, uint32_t function, uint64_t of
 								 : 0;
 }
 
-/* --- names ----------------------------------------------------------------------------------- */
+/* --- choosing: by name ---------------------------------------------------------------------- */
 
 static const char *why_no_return(const struct chooser *chooser, uint64_t vaddr)
 {
@@ -209,14 +392,14 @@ static int choose_function(struct chooser *chooser, uint32_t function)
 	return choose_start(chooser, function, listed->vaddr);
 }
 
-/* --- addresses ------------------------------------------------------------------------------- */
+/* --- choosing: by address ------------------------------------------------------------------- */
 
-/* Of an address that is in no function with a name. */
+/* Chooses an address that is in no function with a name. */
 static int choose_nameless(struct chooser *chooser, uint64_t address)
 {
 	const struct user_file *file = chooser->file;
 	const char *reason = NULL;
-	uint64_t start, end, offset;
+	uint64_t start = 0, end, offset;
 	char name[32], why[128];
 	int err = code_bounds_find(&file->image, address, &start, &end);
 
@@ -277,4 +460,248 @@ int user_functions_choose(struct user_file *file, const struct pattern *pattern,
 	}
 	*ret_nr = nr;
 	return err;
+}
+
+/* --- making probes: choices of one place become one ----------------------------------------- */
+
+/* Choices of the same place and kind are one probe. */
+static int compare_places(const struct user_choice *a, const struct user_choice *b)
+{
+	if (a->vaddr != b->vaddr)
+		return a->vaddr < b->vaddr ? -1 : 1;
+	return (int)a->is_return - (int)b->is_return;
+}
+
+static int compare_choices(const void *left, const void *right)
+{
+	const struct user_choice *a = left, *b = right;
+	int order = compare_places(a, b);
+
+	if (order)
+		return order;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+size_t user_probes_settle(struct user_file *file)
+{
+	size_t i, nr = 0, nr_places = 0;
+
+	if (file->nr_choices)
+		qsort(file->choices, file->nr_choices, sizeof(*file->choices), compare_choices);
+	for (i = 0; i < file->nr_choices; i++) {
+		const struct user_choice *choice = &file->choices[i];
+
+		if ((nr && !compare_choices(choice, &file->choices[nr - 1])) ||
+		    user_probes_leave_out(file, choice))
+			continue;
+		nr_places += !nr || compare_places(choice, &file->choices[nr - 1]);
+		file->choices[nr++] = *choice;
+	}
+	file->nr_choices = nr;
+	return nr_places;
+}
+
+struct maker {
+	struct user_file *file;
+	struct probe_list *list;
+	uint32_t file_number;
+	struct joined_names joined;
+	struct twins twins;
+};
+
+static const char *source_of(const struct user_file *file, uint32_t function)
+{
+	const struct listed_function *listed;
+
+	if (function == USER_NO_FUNCTION)
+		return NULL;
+	listed = &file->functions.functions[function];
+	return listed->source ? function_list_text(&file->functions, listed->source) : NULL;
+}
+
+static bool is_ifunc(const struct user_file *file, const struct user_choice *choice)
+{
+	return choice->function != USER_NO_FUNCTION &&
+	       file->functions.functions[choice->function].is_ifunc;
+}
+
+/* The name of the function that stands behind IFUNCs, if it has one, and was not asked for. */
+static const char *implementation_of(const struct user_file *file,
+				     const struct user_choice *choices, size_t nr)
+{
+	int64_t at;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!is_ifunc(file, &choices[i]))
+			return NULL;
+	at = user_file_function_at(file, choices[0].vaddr);
+	if (at < 0 || file->functions.functions[at].vaddr != choices[0].vaddr)
+		return NULL;
+	return user_file_name(file, (uint32_t)at);
+}
+
+static int add_name(struct maker *maker, const struct user_choice *choice)
+{
+	char address[32];
+
+	if (choice->function != USER_NO_FUNCTION)
+		return joined_names_add(&maker->joined,
+					user_file_shown(maker->file, choice->function),
+					choice->offset);
+	(void)snprintf(address, sizeof(address), "0x%" PRIx64, choice->vaddr);
+	return joined_names_add(&maker->joined, address, 0);
+}
+
+/* All choices are of one place. */
+static int add_probe(struct maker *maker, const struct user_choice *choices, size_t nr)
+{
+	struct user_file *file = maker->file;
+	struct probe probe = {.kind = PROBE_USER,
+			      .is_return = choices[0].is_return,
+			      .is_entry = !choices[0].is_return && !choices[0].offset &&
+					  choices[0].function != USER_NO_FUNCTION,
+			      .is_go = file->is_go,
+			      .unwinds = file->unwinds,
+			      .why_no_return = no_return_why_at(file, choices[0].vaddr),
+			      .file = maker->file_number,
+			      .detail = implementation_of(file, choices, nr)};
+	int64_t number;
+	size_t i;
+
+	if (user_file_offset(file, choices[0].vaddr, &probe.offset) < 0)
+		return -ERANGE;
+	for (i = 0; i < nr; i++)
+		if (add_name(maker, &choices[i]) < 0)
+			return -ENOMEM;
+	probe.name = joined_names_take(&maker->joined);
+	number = probe_list_add(maker->list, &probe);
+	if (number < 0)
+		return (int)number;
+	return twins_add(&maker->twins, (uint32_t)number, choices[0].vaddr,
+			 source_of(file, choices[0].function));
+}
+
+static int add_probes(struct maker *maker)
+{
+	const struct user_file *file = maker->file;
+	size_t i, end;
+	int err = 0;
+
+	for (i = 0; i < file->nr_choices && !err; i = end) {
+		for (end = i + 1; end < file->nr_choices &&
+				  !compare_places(&file->choices[i], &file->choices[end]);)
+			end++;
+		err = add_probe(maker, &file->choices[i], end - i);
+	}
+	return err;
+}
+
+int user_probes_add(struct user_file *file, struct probe_list *list, struct error *error)
+{
+	struct maker maker = {.file = file, .list = list};
+	int64_t number = user_file_list(file, list);
+	int err = number < 0 ? (int)number : 0;
+
+	maker.file_number = (uint32_t)number;
+	if (!err)
+		err = add_probes(&maker);
+	if (!err)
+		err = twins_tell_apart(&maker.twins, list, "+");
+	joined_names_clear(&maker.joined);
+	twins_clear(&maker.twins);
+	if (err < 0)
+		return error_set(error, err, "cannot list the functions of '%s': %s",
+				 file->from.path, strerror(-err));
+	return 0;
+}
+
+/* --- static probes -------------------------------------------------------------------------- */
+
+static bool fits(const struct pattern *pattern, const struct usdt_note *note)
+{
+	return (!pattern->provider || matcher_fits(pattern->provider, note->provider)) &&
+	       (!pattern->name || matcher_fits(pattern->name, note->name));
+}
+
+static bool is_left_out(const struct user_file *file, const struct usdt_note *note)
+{
+	size_t i;
+
+	for (i = 0; i < file->exclusions.nr; i++)
+		if (exclusion_is_about(file->exclusions.patterns[i], PATTERN_USDT, false) &&
+		    fits(file->exclusions.patterns[i], note))
+			return true;
+	return false;
+}
+
+static int add(struct user_file *file, const struct usdt_note *note, uint32_t file_number,
+	       struct probe_list *list, struct twins *twins)
+{
+	struct probe probe = {.kind = PROBE_USDT,
+			      .is_go = file->is_go,
+			      .file = file_number,
+			      .semaphore = note->semaphore,
+			      .arguments = note->arguments};
+	cleanup_free char *name = NULL;
+	const char *why;
+	int64_t number;
+
+	if (asprintf(&name, "%s:%s", note->provider, note->name) < 0) {
+		name = NULL;
+		return -ENOMEM;
+	}
+	why = note->is_astray ? "its semaphore is not in the file"
+			      : user_file_why_not_inside(file, note->vaddr);
+	if (why)
+		return probe_list_refuse(list, name, why);
+	if (user_file_offset(file, note->vaddr, &probe.offset) < 0)
+		return -ERANGE;
+	probe.name = name;
+	number = probe_list_add(list, &probe);
+	return number < 0 ? (int)number : twins_add(twins, (uint32_t)number, note->vaddr, NULL);
+}
+
+static int add_all(struct user_file *file, const struct usdt_notes *notes,
+		   const struct pattern *pattern, struct probe_list *list, size_t *ret_nr)
+{
+	struct twins twins = {0};
+	int64_t number = 0;
+	size_t i, nr = 0;
+	int err = 0;
+
+	for (i = 0; i < notes->nr && !err; i++) {
+		if (!fits(pattern, &notes->notes[i]))
+			continue;
+		if (!nr++)
+			number = user_file_list(file, list);
+		if (number < 0)
+			err = (int)number;
+		else if (!is_left_out(file, &notes->notes[i]))
+			err = add(file, &notes->notes[i], (uint32_t)number, list, &twins);
+	}
+	if (!err)
+		err = twins_tell_apart(&twins, list, "+");
+	twins_clear(&twins);
+	*ret_nr = nr;
+	return err;
+}
+
+int static_probes_add(struct user_file *file, const struct pattern *pattern,
+		      struct probe_list *list, size_t *ret_nr, struct error *error)
+{
+	struct usdt_notes notes = {0};
+	struct error why = {0};
+	int err;
+
+	err = usdt_notes_read(&notes, &file->image, &why);
+	if (err < 0)
+		return error_set(error, err, "cannot read the static probes of '%s': %s",
+				 file->from.path, why.text);
+	err = add_all(file, &notes, pattern, list, ret_nr);
+	usdt_notes_clear(&notes);
+	if (err < 0)
+		return error_set(error, err, "cannot list the static probes of '%s': %s",
+				 file->from.path, strerror(-err));
+	return 0;
 }

@@ -1,0 +1,393 @@
+/*
+ * Nearly always a place has one name, of which there is nothing to sort. Sorting brings probes of
+ * one name together, and among these the ones with the same source. Nothing has a probe's number
+ * before the list is in its last order, so probes can be moved.
+ */
+#include "probe/find/probe_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+
+/* --- the names of one place ------------------------------------------------------------------- */
+
+#define MORE_BYTES sizeof("|and 1234567890 more")
+
+int joined_names_add(struct joined_names *joined, const char *name, uint64_t offset)
+{
+	char *copy;
+
+	if (array_reserve(&joined->names, &joined->capacity, joined->nr + 1,
+			  sizeof(*joined->names)) < 0)
+		return -ENOMEM;
+	if (!offset)
+		copy = strdup(name);
+	else if (asprintf(&copy, "%s+0x%" PRIx64, name, offset) < 0)
+		copy = NULL;
+	if (!copy)
+		return -ENOMEM;
+	joined->names[joined->nr++] = copy;
+	return 0;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_names(struct joined_names *joined)
+{
+	size_t i, nr = 0;
+
+	qsort(joined->names, joined->nr, sizeof(*joined->names), compare_texts);
+	for (i = 0; i < joined->nr; i++) {
+		if (nr && !strcmp(joined->names[i], joined->names[nr - 1]))
+			free(joined->names[i]);
+		else
+			joined->names[nr++] = joined->names[i];
+	}
+	joined->nr = nr;
+}
+
+/* A first name that is too long by itself is cut. */
+static void write_text(struct joined_names *joined)
+{
+	const size_t room = sizeof(joined->text) - MORE_BYTES;
+	size_t i, at = 0;
+
+	for (i = 0; i < joined->nr; i++) {
+		if (at && at + strlen(joined->names[i]) + 1 >= room)
+			break;
+		(void)snprintf(joined->text + at, room - at, "%s%s", at ? "|" : "",
+			       joined->names[i]);
+		at = strlen(joined->text);
+	}
+	if (i < joined->nr)
+		(void)snprintf(joined->text + at, sizeof(joined->text) - at, "|and %zu more",
+			       joined->nr - i);
+}
+
+const char *joined_names_take(struct joined_names *joined)
+{
+	joined->text[0] = '\0';
+	if (joined->nr > 1)
+		sort_names(joined);
+	write_text(joined);
+	while (joined->nr)
+		free(joined->names[--joined->nr]);
+	return joined->text;
+}
+
+void joined_names_clear(struct joined_names *joined)
+{
+	while (joined->nr)
+		free(joined->names[--joined->nr]);
+	free(joined->names);
+	*joined = (struct joined_names){0};
+}
+
+/* --- probes of one name ----------------------------------------------------------------------- */
+
+int twins_add(struct twins *twins, uint32_t number, uint64_t address, const char *source)
+{
+	if (array_reserve(&twins->items, &twins->capacity, twins->nr + 1, sizeof(*twins->items)) <
+	    0)
+		return -ENOMEM;
+	twins->items[twins->nr++] = (struct twin){number, address, source};
+	return 0;
+}
+
+/* Calls and returns of one function are no twins: they are told apart by that. */
+static int compare_called(const struct probe *a, const struct probe *b)
+{
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : (int)a->is_return - (int)b->is_return;
+}
+
+static int compare_twins(const void *left, const void *right, void *context)
+{
+	const struct probe *probes = context;
+	const struct twin *a = left, *b = right;
+	int order = compare_called(&probes[a->number], &probes[b->number]);
+
+	if (!order)
+		order = strcmp(a->source ? a->source : "", b->source ? b->source : "");
+	if (order)
+		return order;
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static int set_details(const struct twin *twins, size_t nr, struct probe_list *list,
+		       const char *before)
+{
+	bool by_source = twins[0].source;
+	char address[64];
+	size_t i;
+
+	for (i = 1; i < nr && by_source; i++)
+		by_source = strcmp(twins[i].source, twins[i - 1].source) != 0;
+	for (i = 0; i < nr; i++) {
+		struct probe *probe = &list->probes[twins[i].number];
+
+		(void)snprintf(address, sizeof(address), "%s0x%" PRIx64, before, twins[i].address);
+		probe->detail = probe_list_text(list, by_source ? twins[i].source : address);
+		if (!probe->detail)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int twins_tell_apart(struct twins *twins, struct probe_list *list, const char *before)
+{
+	const struct probe *probes = list->probes;
+	size_t i, end;
+	int err = 0;
+
+	if (twins->nr)
+		qsort_r(twins->items, twins->nr, sizeof(*twins->items), compare_twins,
+			list->probes);
+	for (i = 0; i < twins->nr && !err; i = end) {
+		for (end = i + 1;
+		     end < twins->nr && !compare_called(&probes[twins->items[i].number],
+							&probes[twins->items[end].number]);)
+			end++;
+		if (end - i > 1)
+			err = set_details(&twins->items[i], end - i, list, before);
+	}
+	return err;
+}
+
+void twins_clear(struct twins *twins)
+{
+	free(twins->items);
+	*twins = (struct twins){0};
+}
+
+/* --- order ------------------------------------------------------------------------------------ */
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* Files before the kernel's functions before its tracepoints. */
+static int rank_of(const struct probe *probe)
+{
+	return probe->kind == PROBE_USDT ? PROBE_USER : (int)probe->kind;
+}
+
+/* Equal probes are one place; details are compared for kernel functions whose address is hidden. */
+static int compare_probes(const void *left, const void *right)
+{
+	const struct probe *a = left, *b = right;
+	int order = rank_of(a) - rank_of(b);
+
+	if (!order)
+		order = compare_numbers(a->file, b->file);
+	if (!order)
+		order = compare_numbers(a->address, b->address);
+	if (!order)
+		order = compare_numbers(a->offset, b->offset);
+	if (!order)
+		order = (int)a->kind - (int)b->kind;
+	if (!order)
+		order = (int)a->is_return - (int)b->is_return;
+	if (!order)
+		order = strcmp(a->name, b->name);
+	return order ? order : strcmp(a->detail ? a->detail : "", b->detail ? b->detail : "");
+}
+
+/* --- one name in several files --------------------------------------------------------------- */
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* As short as tells it from the others: its name, its path, or that and the inode (containers). */
+static const char *call_file(struct probe_list *list, uint32_t number)
+{
+	const struct probe_file *file = &list->files[number];
+	bool has_name_twin = false, has_path_twin = false;
+	cleanup_free char *text = NULL;
+	size_t i;
+
+	for (i = 0; i < list->nr_files; i++) {
+		if (i == number)
+			continue;
+		has_path_twin |= !strcmp(list->files[i].path, file->path);
+		has_name_twin |= !strcmp(base_of(list->files[i].path), base_of(file->path));
+	}
+	if (!has_name_twin)
+		return base_of(file->path);
+	if (!has_path_twin)
+		return file->path;
+	if (asprintf(&text, "%s (inode %llu)", file->path, (unsigned long long)file->inode) < 0) {
+		text = NULL;
+		return NULL;
+	}
+	return probe_list_text(list, text);
+}
+
+static int compare_names(const void *left, const void *right)
+{
+	const struct probe *a = *(struct probe *const *)left, *b = *(struct probe *const *)right;
+	int order = strcmp(a->name, b->name);
+
+	return order ? order : compare_numbers(a->file, b->file);
+}
+
+static int add_file_name(struct probe_list *list, struct probe *probe, const char *name)
+{
+	cleanup_free char *text = NULL;
+
+	if (!probe->detail) {
+		probe->detail = name;
+		return 0;
+	}
+	if (asprintf(&text, "%s:%s", name, probe->detail) < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	probe->detail = probe_list_text(list, text);
+	return probe->detail ? 0 : -ENOMEM;
+}
+
+static int tell_files_apart(struct probe_list *list)
+{
+	cleanup_free struct probe **probes = calloc(list->nr_probes + 1, sizeof(struct probe *));
+	cleanup_free const char **names = calloc(list->nr_files + 1, sizeof(*names));
+	size_t i, k, end, nr = 0;
+	int err = 0;
+
+	if (!probes || !names)
+		return -ENOMEM;
+	for (i = 0; i < list->nr_files; i++)
+		if (!(names[i] = call_file(list, (uint32_t)i)))
+			return -ENOMEM;
+	for (i = 0; i < list->nr_probes; i++)
+		if (rank_of(&list->probes[i]) == PROBE_USER)
+			probes[nr++] = &list->probes[i];
+	qsort(probes, nr, sizeof(struct probe *), compare_names);
+	for (i = 0; i < nr && !err; i = end) {
+		for (end = i + 1; end < nr && !strcmp(probes[i]->name, probes[end]->name);)
+			end++;
+		if (probes[i]->file == probes[end - 1]->file)
+			continue;
+		for (k = i; k < end && !err; k++)
+			err = add_file_name(list, probes[k], names[probes[k]->file]);
+	}
+	return err;
+}
+
+int probe_names_order(struct probe_list *list)
+{
+	size_t i, nr = 0;
+
+	if (list->nr_probes)
+		qsort(list->probes, list->nr_probes, sizeof(*list->probes), compare_probes);
+	for (i = 0; i < list->nr_probes; i++)
+		if (!nr || compare_probes(&list->probes[i], &list->probes[nr - 1]))
+			list->probes[nr++] = list->probes[i];
+	list->nr_probes = nr;
+	return list->nr_files > 1 ? tell_files_apart(list) : 0;
+}
+
+/* --- refusals --------------------------------------------------------------------------------- */
+
+#define NAME_MAX_SHOWN 80 /* bytes, of each of many */
+#define REASONS_MAX    64 /* those with an address in them differ; nobody reads more */
+
+static struct refused *find_reason(struct refusals *refusals, const char *why)
+{
+	struct refused *reason;
+	size_t i;
+
+	for (i = 0; i < refusals->nr; i++)
+		if (!strcmp(refusals->reasons[i].why, why))
+			return &refusals->reasons[i];
+	if (refusals->nr == REASONS_MAX)
+		return &refusals->reasons[REASONS_MAX - 1];
+	if (array_reserve(&refusals->reasons, &refusals->capacity, refusals->nr + 1,
+			  sizeof(*refusals->reasons)) < 0)
+		return NULL;
+	reason = &refusals->reasons[refusals->nr];
+	*reason = (struct refused){.why = strdup(why)};
+	if (!reason->why)
+		return NULL;
+	refusals->nr++;
+	return reason;
+}
+
+int refusals_add(struct refusals *refusals, const char *name, const char *why)
+{
+	struct refused *reason = find_reason(refusals, why);
+	size_t i;
+
+	if (!reason)
+		return -ENOMEM;
+	for (i = 0; i < reason->nr && i < REFUSALS_NAMED; i++)
+		if (!strcmp(reason->names[i], name))
+			return 0;
+	if (reason->nr < REFUSALS_NAMED) {
+		reason->names[reason->nr] = strdup(name);
+		if (!reason->names[reason->nr])
+			return -ENOMEM;
+	}
+	reason->nr++;
+	return 0;
+}
+
+/* "a, b, c, d and 12 more" */
+static int tell_many(const struct refused *reason, struct probe_list *list)
+{
+	char text[REFUSALS_NAMED * (NAME_MAX_SHOWN + sizeof("…, ")) + 64];
+	size_t i, at = 0;
+
+	for (i = 0; i < REFUSALS_NAMED; i++) {
+		bool is_cut = strlen(reason->names[i]) > NAME_MAX_SHOWN;
+
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%.*s%s", i ? ", " : "",
+				       NAME_MAX_SHOWN, reason->names[i], is_cut ? "…" : "");
+	}
+	(void)snprintf(text + at, sizeof(text) - at, " and %zu more", reason->nr - REFUSALS_NAMED);
+	return probe_list_refuse(list, text, reason->why);
+}
+
+int refusals_tell(const struct refusals *refusals, struct probe_list *list)
+{
+	size_t i, j;
+	int err = 0;
+
+	for (i = 0; i < refusals->nr && !err; i++) {
+		const struct refused *reason = &refusals->reasons[i];
+
+		if (reason->nr > REFUSALS_NAMED) {
+			err = tell_many(reason, list);
+			continue;
+		}
+		for (j = 0; j < reason->nr && !err; j++)
+			err = probe_list_refuse(list, reason->names[j], reason->why);
+	}
+	return err;
+}
+
+void refusals_clear(struct refusals *refusals)
+{
+	size_t i, j;
+
+	for (i = 0; i < refusals->nr; i++) {
+		free(refusals->reasons[i].why);
+		for (j = 0; j < REFUSALS_NAMED; j++)
+			free(refusals->reasons[i].names[j]);
+	}
+	free(refusals->reasons);
+	*refusals = (struct refusals){0};
+}
