@@ -61,9 +61,9 @@ BPF_CFLAGS_tally_extremes := -mcpu=v3
 
 # A skeleton is made of BPF objects that are linked together; its header is named after it.
 SKELETONS    := sampler counter tallier kernel_ask
-sampler_BPF  := sample stack probe fetch identify record claim unwind walk follow
+sampler_BPF  := sample stack probe fetch record claim unwind walk follow
 counter_BPF  := count probe follow
-tallier_BPF  := tally fetch tally_operands tally_steps tally_extremes tally_rows tally_calls probe claim follow
+tallier_BPF  := tally fetch tally_operands tally_extremes tally_rows tally_calls probe claim follow
 kernel_ask_BPF := kernel_ask
 SKELETON_HEADERS := $(SKELETONS:%=$(B)/skel/%.skel.h)
 

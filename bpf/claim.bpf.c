@@ -1,7 +1,7 @@
 /*
  * Compare and exchange, in a file of its own: it is compiled for -mcpu=v3, which knows the
  * instruction. Verifiers before Linux 5.12 don't, and refuse it even where it can't be reached: for
- * them kernel/no_exchange takes it out before loading.
+ * them kernel/load takes it out before loading.
  */
 #include "claim.bpf.h"
 

@@ -1,12 +1,18 @@
-/* Taking a flag that others may want at the same moment; see claim.bpf.c. */
+/*
+ * Memory that other CPUs, and programs that were interrupted, change at the same moment: adding to it,
+ * and taking a flag.
+ */
 #ifndef STOOK_BPF_CLAIM_H
 #define STOOK_BPF_CLAIM_H
 
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
+/* Without its result, which verifiers before Linux 5.12 don't know. */
+#define ATOMIC_ADD(counter, n) ((void)__sync_fetch_and_add(&(counter), (n)))
+
 /*
- * Whether this kernel has the instruction for it (Linux 5.12); where it has not, claim_word() must
+ * True if this kernel has compare and exchange (Linux 5.12); where it has not, claim_word() must
  * not be reached. Set before loading.
  */
 extern const volatile bool claims_are_atomic;

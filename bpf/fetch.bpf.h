@@ -11,7 +11,7 @@
 /* A field of the context, of at most 8 bytes. False: it can't be read. */
 __hidden bool fetch_field(void *ctx, __u32 at, __u32 bytes, __u64 *ret);
 
-/* What fetch says, of the hit that ctx is of. False: the probe has none, or it can't be read. */
+/* Reads the number that fetch describes. False: the probe has none, or it can't be read. */
 __hidden bool fetch_number(void *ctx, const struct tally_fetch *fetch, enum probe_way way,
 			   __s64 *ret);
 

@@ -8,7 +8,7 @@
 /* A thread's number (its tid; for a leader the pid) as the profiler sees it; 0 if it can't. */
 __hidden __u32 visible_pid(struct task_struct *task);
 
-/* Whether samples of the current task are asked for. */
+/* True if samples of the current task are asked for. */
 __hidden bool is_wanted(struct task_struct *task);
 
 #endif

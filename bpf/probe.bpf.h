@@ -1,11 +1,11 @@
-/* What all parts of the programs of probes share; see probe.bpf.c. */
+/* Shared by all parts of the programs of probes; see probe.bpf.c. */
 #ifndef STOOK_BPF_PROBE_H
 #define STOOK_BPF_PROBE_H
 
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
-#include "atomic.bpf.h"
+#include "claim.bpf.h"
 #include "probe_wire.h"
 
 #if defined(__TARGET_ARCH_x86)
@@ -22,7 +22,7 @@ enum probe_way {
 	WAY_FUNCTION_EXIT,  /* … fexit: what bpf_get_func_arg() takes */
 };
 
-/* Whether hits of the current task are asked for. */
+/* True if hits of the current task are asked for. */
 __hidden bool probe_wants_task(void);
 
 /* The probe's number where one event has many places: of user code, of the kernel. */

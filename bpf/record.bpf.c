@@ -1,6 +1,6 @@
 /*
- * From a stack to user space: "seen this one in this epoch?" No: the whole record goes through the
- * ring once. Yes: one more in the count map. wire.h tells the protocol; this file owns its maps.
+ * A record: the task that it is of, and its way to user space. "Seen this one in this epoch?" No: the
+ * whole record goes through the ring once. Yes: one more in the count map. wire.h tells the protocol; this file owns its maps.
  *
  * The record is submitted before its id is inserted, so that every key in a count map at rest has
  * its record in the ring. If the insert fails, because the map is full or another CPU won the race,
@@ -8,7 +8,10 @@
  */
 #include "record.bpf.h"
 
+#include <bpf/bpf_core_read.h>
+
 #include "claim.bpf.h"
+#include "follow.bpf.h"
 
 #define MAX_SCRATCH_SLOTS 8
 
@@ -58,6 +61,9 @@ const volatile __u64 hash_seed = 1;
 /* Samples have weights, and values of count maps are struct wire_count. */
 const volatile bool by_weight;
 
+/* Samples are told apart by these too. */
+const volatile bool by_tid, by_cpu, by_cgroup;
+
 /* Scratch spaces of a CPU: samples need one, probes, which can be preempted, more. */
 const volatile __u32 scratch_slots = 1;
 
@@ -65,6 +71,20 @@ const volatile __u32 scratch_slots = 1;
 	((sizeof(struct wire_record) - __builtin_offsetof(struct wire_record, start_time_ns)) / 8)
 
 /* The time is taken before the epoch: a record of epoch n is never younger than n's end. */
+__hidden int record_identify(struct wire_record *record, struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	record->start_time_ns = BPF_CORE_READ(leader, start_time);
+	record->exec_id = BPF_CORE_READ(task, self_exec_id);
+	record->pid = visible_pid(leader);
+	record->tid = by_tid ? visible_pid(task) : 0;
+	record->cpu = by_cpu ? bpf_get_smp_processor_id() : 0;
+	record->cgroup = by_cgroup ? bpf_get_current_cgroup_id() : 0;
+	bpf_get_current_comm(record->comm, sizeof(record->comm));
+	return 0;
+}
+
 __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch)
 {
 	struct wire_counters *counters;
@@ -152,7 +172,7 @@ static void send(struct scratch *scratch, struct wire_counters *counters, void *
 
 	if (bytes > sizeof(*record) + sizeof(scratch->frames))
 		bytes = sizeof(*record) + sizeof(scratch->frames);
-	/* What makes a record raw is for user space to mend, and soon. */
+	/* A raw record means that something is missing, which user space provides: soon. */
 	if (bpf_ringbuf_output(&ring, record, bytes,
 			       is_raw ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP)) {
 		if (why_refused(bytes) == LOST_RING_FULL)

@@ -1,11 +1,11 @@
-/* Handing a sample over to user space; see record.bpf.c. */
+/* A record: who runs, and its way to user space; see record.bpf.c. */
 #ifndef STOOK_BPF_RECORD_H
 #define STOOK_BPF_RECORD_H
 
 #include "vmlinux/vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
-#include "atomic.bpf.h"
+#include "claim.bpf.h"
 #include "wire.h"
 
 #define SCRATCH_SPARE_WORDS \
@@ -26,6 +26,9 @@ _Static_assert(WIRE_MAX_KERNEL_FRAMES <= SCRATCH_SPARE_WORDS, "kernel frames fit
 /* Records have weights, which are summed up beside their counts. Set before loading. */
 extern const volatile bool by_weight;
 
+/* Fills in the current task: the fields that tell tasks apart, as far as they are asked for. */
+__hidden int record_identify(struct wire_record *record, struct task_struct *task);
+
 /* Begins a sample: fixes its time and epoch and counts the entry. NULL when it can't be taken. */
 __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch);
 
@@ -35,7 +38,7 @@ __hidden struct scratch *record_scratch(__u32 slot);
 /* One of this CPU's scratch spaces, claimed; NULL (and the loss counted) if all are taken. */
 __hidden struct scratch *record_claim(struct wire_counters *counters);
 
-/* Whether a large record may be sent: less than half of the ring is taken. */
+/* True if a large record may be sent: less than half of the ring is taken. */
 __hidden bool record_has_room(void);
 
 /*

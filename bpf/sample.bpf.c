@@ -8,7 +8,6 @@
 #include "unwind.bpf.h"
 
 #include "follow.bpf.h"
-#include "identify.bpf.h"
 
 const volatile bool include_idle;
 
@@ -39,7 +38,7 @@ int sample(struct bpf_perf_event_data *ctx)
 		return 0;
 	scratch->record.time_ns = time_ns;
 	scratch->record.epoch = epoch_nr;
-	identify_task(&scratch->record, task);
+	record_identify(&scratch->record, task);
 	unwind_user((struct stack_context *)ctx, true, scratch);
 	unwind_kernel(ctx, 0, scratch);
 	record_submit(scratch, counters);

@@ -8,7 +8,6 @@
 #include "unwind.bpf.h"
 
 #include "fetch.bpf.h"
-#include "identify.bpf.h"
 #include "probe_hit.bpf.h"
 
 /*
@@ -77,7 +76,7 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 	scratch->record.epoch = epoch_nr;
 	if (by_weight)
 		scratch->record.weight = weigh(ctx, way, number);
-	identify_task(&scratch->record, (struct task_struct *)bpf_get_current_task());
+	record_identify(&scratch->record, (struct task_struct *)bpf_get_current_task());
 	unwind_user(ctx, way == WAY_REGISTERS, scratch);
 	unwind_kernel(ctx, is_function ? nr_own_frames(ctx) : 0, scratch);
 	record_submit(scratch, counters);

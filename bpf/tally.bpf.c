@@ -4,7 +4,7 @@
  *
  *	tally_operands	what a hit brings: arguments, fields, results, whose it is, texts
  *	tally_calls	which call a return belongs to
- *	tally_steps	what --where, --by and --value make of that
+ *	tally_steps.h	what --where, --by and --value make of that
  *	tally_rows	the row it is added to
  *
  * A program can be preempted or interrupted by others on its CPU, so scratch space is claimed; one
@@ -23,24 +23,21 @@
 #define RETURN_ADDRESS_BYTES 0
 #endif
 
-/* Hits that may be under way on a CPU at a time. */
-#define HITS_A_CPU 4
-
 const volatile struct tally_plan plan = {};
 
 volatile __u32 epoch; /* written by user space only */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, TALLY_EPOCH_SLOTS);
+	__uint(max_entries, WIRE_EPOCH_SLOTS);
 	__type(key, __u32);
 	__type(value, struct tally_counters);
 } counters_by_slot SEC(".maps");
 
-/* HITS_A_CPU of each possible CPU: set before loading. */
+/* TALLY_HITS_A_CPU of each possible CPU: set before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, HITS_A_CPU);
+	__uint(max_entries, TALLY_HITS_A_CPU);
 	__type(key, __u32);
 	__type(value, struct tally_hit);
 } scratch_space SEC(".maps");
@@ -55,15 +52,15 @@ struct {
 
 __hidden struct tally_counters *tally_enter(__u32 *ret_slot)
 {
-	*ret_slot = epoch % TALLY_EPOCH_SLOTS;
+	*ret_slot = epoch % WIRE_EPOCH_SLOTS;
 	return bpf_map_lookup_elem(&counters_by_slot, ret_slot);
 }
 
 static struct tally_hit *claim_hit(void)
 {
-	__u32 first = bpf_get_smp_processor_id() * HITS_A_CPU, i;
+	__u32 first = bpf_get_smp_processor_id() * TALLY_HITS_A_CPU, i;
 
-	for (i = 0; i < HITS_A_CPU; i++) {
+	for (i = 0; i < TALLY_HITS_A_CPU; i++) {
 		__u32 index = first + i;
 		struct tally_hit *hit = bpf_map_lookup_elem(&scratch_space, &index);
 
@@ -86,7 +83,7 @@ static __u64 return_address(bpf_user_pt_regs_t *registers)
 #endif
 }
 
-/* What tells this call from others of its thread. */
+/* Distinguishes this call from others of its thread. */
 static __always_inline void find_place(struct tally_hit *hit, void *ctx, enum probe_way way,
 				       bool is_return)
 {

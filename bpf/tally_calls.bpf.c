@@ -54,15 +54,6 @@ struct call_place {
 	__u64 depth;
 };
 
-/* Its words are the operands, then the texts. */
-struct call {
-	__u64 at;
-	__u64 time_ns;
-	__u64 function;
-	__u64 unknown, unknown_texts;
-	__s64 words[];
-};
-
 /* Both are sized before loading; a call for the plan's operands and texts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -75,7 +66,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(struct call_place));
-	__uint(value_size, sizeof(struct call));
+	__uint(value_size, sizeof(struct tally_call));
 } calls SEC(".maps");
 
 /* One that has nothing in it, to insert. */
@@ -83,7 +74,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct call));
+	__uint(value_size, sizeof(struct tally_call));
 } empty_call SEC(".maps");
 
 static struct thread *this_thread(bool is_call)
@@ -102,17 +93,17 @@ static struct thread *this_thread(bool is_call)
 	return thread;
 }
 
-static struct call *call_at(__u32 depth)
+static struct tally_call *call_at(__u32 depth)
 {
 	struct call_place place = {.task = bpf_get_current_task(), .depth = depth};
 
 	return bpf_map_lookup_elem(&calls, &place);
 }
 
-static struct call *make_call(__u32 depth)
+static struct tally_call *make_call(__u32 depth)
 {
 	struct call_place place = {.task = bpf_get_current_task(), .depth = depth};
-	struct call *call = bpf_map_lookup_elem(&calls, &place);
+	struct tally_call *call = bpf_map_lookup_elem(&calls, &place);
 	__u32 zero = 0;
 	void *empty;
 
@@ -132,12 +123,12 @@ static __u64 trampoline(void)
 }
 
 /* Interrupts have stacks of their own, and what happens in them ends before what they interrupt. */
-static bool on_one_stack(const struct tally_hit *hit, const struct call *call)
+static bool on_one_stack(const struct tally_hit *hit, const struct tally_call *call)
 {
 	return !hit->is_kernel || hit->at >> KERNEL_STACK_SHIFT == call->at >> KERNEL_STACK_SHIFT;
 }
 
-static bool is_left_by_call(const struct tally_hit *hit, const struct call *call)
+static bool is_left_by_call(const struct tally_hit *hit, const struct tally_call *call)
 {
 	if (!on_one_stack(hit, call) || call->at > hit->at)
 		return false;
@@ -150,7 +141,7 @@ static void leave_calls(struct tally_hit *hit, struct tally_counters *counters,
 	__u32 i;
 
 	for (i = 0; i < TALLY_MAX_DEPTH; i++) {
-		struct call *call = thread->nr ? call_at(thread->nr - 1) : NULL;
+		struct tally_call *call = thread->nr ? call_at(thread->nr - 1) : NULL;
 
 		if (!call || !is_left_by_call(hit, call))
 			break;
@@ -159,7 +150,7 @@ static void leave_calls(struct tally_hit *hit, struct tally_counters *counters,
 	}
 }
 
-static void save_words(const struct tally_hit *hit, struct call *call)
+static void save_words(const struct tally_hit *hit, struct tally_call *call)
 {
 	__u32 i;
 
@@ -174,7 +165,7 @@ static void save_words(const struct tally_hit *hit, struct call *call)
 	}
 }
 
-static void restore_words(struct tally_hit *hit, const struct call *call)
+static void restore_words(struct tally_hit *hit, const struct tally_call *call)
 {
 	__u64 now = bpf_ktime_get_ns();
 	__u32 i;
@@ -194,7 +185,7 @@ static void restore_words(struct tally_hit *hit, const struct call *call)
 __hidden int tally_call(struct tally_hit *hit, struct tally_counters *counters)
 {
 	struct thread *thread = this_thread(true);
-	struct call *call;
+	struct tally_call *call;
 	__u32 depth;
 
 	if (thread)
@@ -228,7 +219,7 @@ __hidden bool tally_return(struct tally_hit *hit, struct tally_counters *counter
 	__u32 i;
 
 	for (i = 0; thread && i <= TALLY_MAX_DEPTH; i++) {
-		struct call *call = thread->nr ? call_at(thread->nr - 1) : NULL;
+		struct tally_call *call = thread->nr ? call_at(thread->nr - 1) : NULL;
 
 		if (!call || (on_one_stack(hit, call) && call->at > hit->at + slack))
 			break;

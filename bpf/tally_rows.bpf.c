@@ -1,5 +1,5 @@
 /*
- * The rows: what the hits of a key have in sum. This file owns their maps, of which an epoch has
+ * The steps of the plan (tally_steps.h), and the rows: what the hits of a key have in sum. This file owns their maps, of which an epoch has
  * one (tally_wire.h).
  *
  * A key's first hit puts an empty row there and then adds to it like every other one, so that
@@ -19,7 +19,7 @@ struct rows {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
-	__uint(max_entries, TALLY_EPOCH_SLOTS);
+	__uint(max_entries, WIRE_EPOCH_SLOTS);
 	__uint(key_size, sizeof(__u32));
 	__array(values, struct rows);
 } rows_by_slot SEC(".maps");
@@ -137,5 +137,11 @@ __hidden int tally_add(struct tally_hit *hit, struct tally_counters *counters, _
 	if (plan.value != TALLY_NO_WORD)
 		add_value(row, hit->values.words[plan.value % TALLY_MAX_NUMBERS]);
 	ATOMIC_ADD(counters->tallied, 1);
+	return 0;
+}
+
+__hidden int tally_evaluate(struct tally_hit *hit)
+{
+	tally_take_steps(&hit->values, &plan);
 	return 0;
 }

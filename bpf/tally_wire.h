@@ -10,7 +10,7 @@
  *
  * The kept words of a hit are its key, in front of them a word whose bit n says that key word n is
  * unknown. A row is what the hits of one key have in sum. Rows lie in a hash map for each epoch, in
- * three slots that take turns as those of wire.h do.
+ * WIRE_EPOCH_SLOTS slots that take turns (wire.h).
  *
  * At rest, for each epoch, in hits and exactly:
  *	entries = calls + excluded + tallied + the sum of lost[]
@@ -25,7 +25,8 @@
 #include <stdbool.h>
 #endif
 
-#define TALLY_EPOCH_SLOTS  3
+#include "wire.h"
+
 #define TALLY_MAX_OPERANDS 12
 #define TALLY_MAX_NUMBERS  64 /* operands and results of steps */
 #define TALLY_MAX_TEXTS	   4
@@ -37,6 +38,9 @@
 #define TALLY_MAX_KEY	   40 /* words, without the one in front */
 #define TALLY_MAX_BUCKETS  258
 #define TALLY_NO_WORD	   0xff
+
+/* Hits that may be under way on a CPU at a time. */
+#define TALLY_HITS_A_CPU 4
 
 /* Calls of one thread that are remembered at a time: more than the kernel hooks the returns of. */
 #define TALLY_MAX_DEPTH 64
@@ -198,6 +202,21 @@ static inline __u32 tally_row_bytes(const struct tally_plan *plan)
 	if (plan->value == TALLY_NO_WORD)
 		return sizeof(__u64);
 	return sizeof(struct tally_row) + plan->nr_buckets * sizeof(__u64);
+}
+
+/* A call that is remembered. Its words are the operands, then the texts. */
+struct tally_call {
+	__u64 at;
+	__u64 time_ns;
+	__u64 function;
+	__u64 unknown, unknown_texts;
+	__s64 words[];
+};
+
+static inline __u32 tally_call_bytes(const struct tally_plan *plan)
+{
+	return sizeof(struct tally_call) +
+	       (plan->nr_operands + plan->nr_texts * TALLY_TEXT_WORDS) * sizeof(__s64);
 }
 
 static inline __u32 tally_key_bytes(const struct tally_plan *plan)

@@ -5,8 +5,6 @@
 #include "unwind.bpf.h"
 #include <bpf/bpf_core_read.h>
 
-#include "walk.bpf.h"
-
 /*
  * 0: not wanted, and the code is gone. At most the wire's limits and kernel.perf_event_max_stack.
  */
@@ -66,7 +64,7 @@ static int by_frame_pointers(struct stack_context *ctx, bool has_registers, stru
 	return 0;
 }
 
-/* What the kernel finds along frame pointers is better than nothing, if it is called what it is. */
+/* A walk by frame pointers is better than nothing, as long as it is labelled as such. */
 static int by_unwind_tables(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
 {
 	int end = walk_user(ctx, has_registers, scratch);

@@ -24,7 +24,7 @@
 #include <linux/types.h>
 #endif
 
-#define UNWIND_FORMAT_VERSION 3
+#define UNWIND_FORMAT_VERSION 4
 
 /* Registers by their DWARF numbers: x86-64 has 0..16 (16: the return address), arm64 0..31. */
 #define UNWIND_NR_REGS 32

@@ -12,7 +12,7 @@
  * the loop that calls them. Their argument is but the number of the scratch space, since before Linux
  * 5.12 or so it can't be a pointer: state is in a map.
  */
-#include "walk.bpf.h"
+#include "unwind.bpf.h"
 
 #include "unwind_pool.h"
 

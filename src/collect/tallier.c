@@ -29,12 +29,12 @@
 struct tallier {
 	struct tallier_bpf *bpf;
 	struct probe_object probes;
-	int rows_fds[TALLY_EPOCH_SLOTS]; /* by slot; -1: none yet */
+	int rows_fds[WIRE_EPOCH_SLOTS]; /* by slot; -1: none yet */
 	size_t max_rows;
 	uint32_t key_bytes, row_bytes;
 	int nr_cpus;
 	struct tally_counters *per_cpu;
-	struct tally_counters before[TALLY_EPOCH_SLOTS]; /* the slots' last readings */
+	struct tally_counters before[WIRE_EPOCH_SLOTS]; /* the slots' last readings */
 };
 
 /* --- loading --------------------------------------------------------------------------------- */
@@ -107,7 +107,7 @@ static int fill_slots(struct tallier *tallier)
 {
 	uint32_t slot;
 
-	for (slot = 0; slot < TALLY_EPOCH_SLOTS; slot++) {
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++) {
 		int *fd = &tallier->rows_fds[slot];
 
 		*fd = create_rows(tallier);
@@ -201,7 +201,7 @@ struct tallier *tallier_load(const struct tallier_config *config, struct error *
 		(void)error_set(error, -ENOMEM, "out of memory");
 		return NULL;
 	}
-	for (slot = 0; slot < TALLY_EPOCH_SLOTS; slot++)
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
 		tallier->rows_fds[slot] = -1;
 	tallier->max_rows = config->max_rows;
 	tallier->key_bytes = tally_key_bytes(config->plan);
@@ -219,7 +219,7 @@ void tallier_free(struct tallier *tallier)
 
 	if (!tallier)
 		return;
-	for (slot = 0; slot < TALLY_EPOCH_SLOTS; slot++)
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
 		if (tallier->rows_fds[slot] >= 0)
 			(void)close(tallier->rows_fds[slot]);
 	probe_object_close(&tallier->probes);
@@ -315,7 +315,7 @@ static int read_rows(const struct tallier *tallier, int fd,
 static int turn_epoch(struct tallier *tallier, uint32_t *ret_slot, struct error *error)
 {
 	uint32_t ended = tallier->bpf->bss->epoch;
-	uint32_t unused = (ended + 2) % TALLY_EPOCH_SLOTS;
+	uint32_t unused = (ended + 2) % WIRE_EPOCH_SLOTS;
 	cleanup_fd int fresh_fd = create_rows(tallier);
 
 	if (fresh_fd < 0)
@@ -326,7 +326,7 @@ static int turn_epoch(struct tallier *tallier, uint32_t *ret_slot, struct error 
 		return error_set_errno(error, "cannot exchange a map of rows");
 	(void)close(tallier->rows_fds[unused]);
 	tallier->rows_fds[unused] = take_fd(&fresh_fd);
-	*ret_slot = ended % TALLY_EPOCH_SLOTS;
+	*ret_slot = ended % WIRE_EPOCH_SLOTS;
 	return 0;
 }
 
