@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "cmd/options/task_options.h"
-#include "kernel/wanted_tasks.h"
+#include "kernel/follow.h"
 #include "probe/attach/probe_features.h"
 #include "probe/expression/probe_list.h"
 

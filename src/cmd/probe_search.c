@@ -5,7 +5,7 @@
 
 #include "cmd/probe_notes.h"
 #include "cmd/probe_reach.h"
-#include "kernel/privileges.h"
+#include "kernel/preflight.h"
 #include "probe/attach/probe_hook.h"
 #include "probe/find/find.h"
 

@@ -12,7 +12,7 @@
 #include "cmd/options/probe_options.h"
 #include "cmd/options/task_options.h"
 #include "cmd/probe_reach.h"
-#include "kernel/wanted_tasks.h"
+#include "kernel/follow.h"
 #include "probe/attach/probe_features.h"
 #include "probe/expression/probe_list.h"
 

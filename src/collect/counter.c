@@ -46,7 +46,7 @@ static int start(struct counter *counter, const struct wanted_tasks *tasks, stru
 
 	if (err)
 		return err;
-	err = follow_want_all(&follow, tasks);
+	err = follow_want_all(&follow, tasks, NULL);
 	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
 }
 

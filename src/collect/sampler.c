@@ -294,7 +294,7 @@ void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret
 
 int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks)
 {
-	return follow_want_all(&FOLLOW_PARTS(sampler->bpf), tasks);
+	return follow_want_all(&FOLLOW_PARTS(sampler->bpf), tasks, NULL);
 }
 
 uint32_t sampler_epoch(const struct sampler *sampler)

@@ -13,7 +13,7 @@
 #include "bpf/tally_wire.h"
 #include "bpf/wire.h"
 #include "collect/unwind/unwind_pool.h"
-#include "kernel/wanted_tasks.h"
+#include "kernel/follow.h"
 #include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_links.h"

@@ -24,7 +24,7 @@
 #include "collect/sampling.h"
 #include "collect/unwind/unwinder.h"
 #include "event/event.h"
-#include "kernel/wanted_tasks.h"
+#include "kernel/follow.h"
 #include "probe/attach/probing.h"
 #include "profile/profile.h"
 

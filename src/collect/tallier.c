@@ -163,7 +163,7 @@ static int start(struct tallier *tallier, const struct tallier_config *config, s
 	err = follow_attach(&follow, config->tasks, error);
 	if (err)
 		return err;
-	err = follow_want_all(&follow, config->tasks);
+	err = follow_want_all(&follow, config->tasks, NULL);
 	if (err)
 		return error_set(error, err, "cannot add the targets: %s", strerror(-err));
 	if (!config->plan->has_pairs)

@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "bpf/tally_wire.h"
-#include "kernel/wanted_tasks.h"
+#include "kernel/follow.h"
 #include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_programs.h"

@@ -1,17 +1,14 @@
-/* Setting up bpf/follow.bpf.c; see follow.h. */
+/* Setting up bpf/follow.bpf.c, which follows forks and forgets what has exited. */
 #include "kernel/follow.h"
 
 #include <errno.h>
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <string.h>
 
 #include "proc/process_info.h"
 
 #define MAX_FOLLOWED 65536
-
-static uint32_t at_least_one(size_t nr)
-{
-	return nr ? (uint32_t)nr : 1;
-}
 
 void follow_configure(const struct follow_parts *parts, const struct wanted_tasks *tasks)
 {
@@ -24,12 +21,16 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 	*parts->filter_cgroup = tasks->cgroup_fd >= 0;
 	(void)bpf_program__set_autoload(parts->follow_fork, follows);
 	(void)bpf_program__set_autoload(parts->forget_exited, filters);
+	/* A map has at least one entry. */
 	(void)bpf_map__set_max_entries(parts->wanted_pids,
-				       at_least_one(tasks->nr_pids + (follows ? MAX_FOLLOWED : 0)));
-	(void)bpf_map__set_max_entries(parts->wanted_tids, at_least_one(tasks->nr_tids));
+				       follows		? (uint32_t)tasks->nr_pids + MAX_FOLLOWED
+				       : tasks->nr_pids ? (uint32_t)tasks->nr_pids
+							: 1);
+	(void)bpf_map__set_max_entries(parts->wanted_tids,
+				       tasks->nr_tids ? (uint32_t)tasks->nr_tids : 1);
 }
 
-/* Of those of the programs that were loaded. */
+/* Only if the program was loaded. */
 static int hook(struct bpf_program *program, struct bpf_link **link)
 {
 	if (!bpf_program__autoload(program))
@@ -60,7 +61,8 @@ static int want(const struct bpf_map *wanted, int32_t number)
 	return bpf_map_update_elem(bpf_map__fd(wanted), &number, &yes, BPF_ANY) < 0 ? -errno : 0;
 }
 
-int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks)
+int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks,
+		    struct error *error)
 {
 	int err = 0;
 	size_t i;
@@ -69,5 +71,5 @@ int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks 
 		err = want(parts->wanted_pids, (int32_t)tasks->pids[i]);
 	for (i = 0; i < tasks->nr_tids && !err; i++)
 		err = want(parts->wanted_tids, (int32_t)tasks->tids[i]);
-	return err;
+	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Which tasks are wanted: sets up bpf/follow.bpf.c in whatever object it is linked into. Only for
- * those in this folder that own such an object.
+ * Which tasks are wanted, and the set-up of bpf/follow.bpf.c in whatever object it is linked into.
+ * The functions are for the owners of such an object; everybody else uses struct wanted_tasks.
  */
 #ifndef STOOK_KERNEL_FOLLOW_H
 #define STOOK_KERNEL_FOLLOW_H
@@ -9,10 +9,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/error.h"
-#include "kernel/wanted_tasks.h"
+
+struct bpf_link;
+struct bpf_map;
+struct bpf_program;
+
+/* Neither pids nor tids nor a cgroup: everybody's. */
+struct wanted_tasks {
+	const uint32_t *pids, *tids;
+	size_t nr_pids, nr_tids;
+	bool follow;   /* children of pids too */
+	int cgroup_fd; /* only this subtree; -1: all */
+};
 
 /* The parts of an object, by the names they have in bpf/follow.bpf.c: FOLLOW_PARTS(skeleton). */
 struct follow_parts {
@@ -48,7 +57,8 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,
 		  struct error *error);
 
-/* Adds all pids and tids to the maps of those that are wanted. 0 or a negative errno. */
-int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks);
+/* Adds all pids and tids to the maps of the ones that are wanted. 0 or a negative errno. */
+int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks,
+		    struct error *error);
 
 #endif

@@ -31,34 +31,13 @@ static int hand_over(char *text, size_t i,
 	return add(context, i, text, module);
 }
 
-static int ask(struct kernel_ask_bpf *bpf, const uint64_t *addresses, size_t first, size_t nr,
-	       int (*add)(void *context, size_t i, const char *name, const char *module),
-	       void *context)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, run);
-	size_t i;
-	int err;
-
-	memcpy(bpf->bss->addresses, addresses + first, nr * sizeof(*addresses));
-	if (bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.kernel_ask), &run) < 0)
-		return -errno;
-	for (i = 0; i < nr; i++) {
-		char *text = bpf->bss->names[i];
-
-		text[sizeof(bpf->bss->names[i]) - 1] = '\0';
-		err = hand_over(text, first + i, add, context);
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-
 int kernel_ask(void *self, const uint64_t *addresses, size_t nr,
 	       int (*add)(void *context, size_t i, const char *name, const char *module),
 	       void *context, struct error *error)
 {
 	struct kernel_ask_bpf *bpf = kernel_ask_bpf__open_and_load();
-	size_t first, batch;
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+	size_t first, batch, i;
 	int err = 0;
 
 	if (!bpf)
@@ -67,7 +46,15 @@ int kernel_ask(void *self, const uint64_t *addresses, size_t nr,
 		batch = nr - first;
 		if (batch > ARRAY_SIZE(bpf->bss->addresses))
 			batch = ARRAY_SIZE(bpf->bss->addresses);
-		err = ask(bpf, addresses, first, batch, add, context);
+		memcpy(bpf->bss->addresses, addresses + first, batch * sizeof(*addresses));
+		if (bpf_prog_test_run_opts(bpf_program__fd(bpf->progs.kernel_ask), &run) < 0)
+			err = -errno;
+		for (i = 0; i < batch && err >= 0; i++) {
+			char *text = bpf->bss->names[i];
+
+			text[sizeof(bpf->bss->names[i]) - 1] = '\0';
+			err = hand_over(text, first + i, add, context);
+		}
 	}
 	kernel_ask_bpf__destroy(bpf);
 	return err < 0 ? error_set(error, err, "asking the kernel for names: %s", strerror(-err))

@@ -11,7 +11,7 @@
  * Calls add(context, i, name, module) for each of the nr addresses that has a name; module is ""
  * for the kernel proper. Loads its program at each use, in about a millisecond, and holds nothing
  * between. A negative errno where the kernel can't be asked (before Linux 5.13). `self` is not
- * used: it makes this fit sym/kernel_names.h, which this layer doesn't know.
+ * used: it makes this fit sym/kallsyms.h, which this layer doesn't know.
  */
 int kernel_ask(void *self, const uint64_t *addresses, size_t nr,
 	       int (*add)(void *context, size_t i, const char *name, const char *module),

@@ -1,18 +1,24 @@
-/* Loading BPF objects; see load.h. */
+/*
+ * Loading BPF objects. libbpf reads the kernel's types and relocates; here is what our objects need
+ * besides: fewer types to read (core_btf), and a handler that sees each program just before it is
+ * loaded. The handler notes function types for programs that are loaded again (probe/attach), and
+ * takes compare and exchange out where the kernel has no such instruction (before Linux 5.12):
+ * verifiers refuse it wherever it stands, also in code that can't be reached. Programs know by the
+ * constant claims_are_atomic not to get there.
+ */
 #include "kernel/load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <linux/bpf.h>
-
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "kernel/core_btf.h"
-#include "kernel/no_exchange.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
@@ -43,15 +49,113 @@ static int print(enum libbpf_print_level level, const char *format, va_list args
 	return 0;
 }
 
+/* --- types of functions ------------------------------------------------------------------------- */
+
+/* Keeps what a program is about to be loaded with. 0 or a negative errno. */
+static int keep_types(struct program_types *types, const struct bpf_prog_load_opts *options)
+{
+	size_t bytes = (size_t)options->func_info_cnt * options->func_info_rec_size;
+
+	if (!bytes)
+		return 0;
+	*types = (struct program_types){
+		.btf_fd = fcntl((int)options->prog_btf_fd, F_DUPFD_CLOEXEC, 0),
+		.functions = malloc(bytes),
+		.nr = options->func_info_cnt,
+		.function_bytes = options->func_info_rec_size,
+	};
+	if (types->btf_fd < 0 || !types->functions) {
+		program_types_clear(types);
+		return -ENOMEM;
+	}
+	memcpy(types->functions, options->func_info, bytes);
+	return 0;
+}
+
+void program_types_set(const struct program_types *types, struct bpf_prog_load_opts *options)
+{
+	if (!types->nr)
+		return;
+	options->prog_btf_fd = (uint32_t)types->btf_fd;
+	options->func_info = types->functions;
+	options->func_info_cnt = types->nr;
+	options->func_info_rec_size = types->function_bytes;
+}
+
+void program_types_clear(struct program_types *types)
+{
+	if (types->nr && types->btf_fd >= 0)
+		(void)close(types->btf_fd);
+	free(types->functions);
+	*types = (struct program_types){0};
+}
+
+/* --- compare and exchange ----------------------------------------------------------------------- */
+
+/* True if this kernel's BPF has compare and exchange (Linux 5.12). */
+static bool has_exchange(void)
+{
+	const struct bpf_insn program[] = {
+		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1, .imm = 1},
+		{.code = BPF_STX | BPF_ATOMIC | BPF_DW,
+		 .dst_reg = BPF_REG_10,
+		 .src_reg = BPF_REG_1,
+		 .off = -8,
+		 .imm = BPF_CMPXCHG},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stook_exchange", "Dual BSD/GPL", program,
+			       ARRAY_SIZE(program), NULL);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd >= 0;
+}
+
+static bool is_exchange(const struct bpf_insn *instruction)
+{
+	return BPF_CLASS(instruction->code) == BPF_STX &&
+	       BPF_MODE(instruction->code) == BPF_ATOMIC && instruction->imm != BPF_ADD;
+}
+
+void load_take_out_exchange(struct bpf_insn *instructions, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (is_exchange(&instructions[i]))
+			instructions[i] = (struct bpf_insn){.code = BPF_JMP | BPF_JA};
+		else if (instructions[i].code == (BPF_LD | BPF_IMM | BPF_DW))
+			i++; /* its second half is no instruction */
+	}
+}
+
+/* By now libbpf has appended all that the program calls, so one pass covers everything. */
+static int take_out_exchange(struct bpf_program *program)
+{
+	size_t nr = bpf_program__insn_cnt(program);
+	cleanup_free struct bpf_insn *copy = calloc(nr, sizeof(*copy));
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, bpf_program__insns(program), nr * sizeof(*copy));
+	load_take_out_exchange(copy, nr);
+	return bpf_program__set_insns(program, copy, nr);
+}
+
+/* --- loading ------------------------------------------------------------------------------------ */
+
 static int before_load(struct bpf_program *program, struct bpf_prog_load_opts *options, long cookie)
 {
 	const struct load_handler *handler = (const struct load_handler *)cookie;
 	int err = 0;
 
 	if (handler->section < NR_LOAD_COPIED)
-		err = program_types_keep(&handler->types->copied[handler->section], options);
+		err = keep_types(&handler->types->copied[handler->section], options);
 	if (!err && !handler->types->has_exchange)
-		err = no_exchange_take_out_of(program);
+		err = take_out_exchange(program);
 	return err;
 }
 
@@ -84,28 +188,6 @@ static void handle_sections(struct load_types *types)
 	}
 }
 
-/* Whether this kernel's BPF has compare and exchange (Linux 5.12). */
-static bool has_exchange(void)
-{
-	const struct bpf_insn program[] = {
-		{.code = BPF_ST | BPF_MEM | BPF_DW, .dst_reg = BPF_REG_10, .off = -8},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
-		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_1, .imm = 1},
-		{.code = BPF_STX | BPF_ATOMIC | BPF_DW,
-		 .dst_reg = BPF_REG_10,
-		 .src_reg = BPF_REG_1,
-		 .off = -8,
-		 .imm = BPF_CMPXCHG},
-		{.code = BPF_JMP | BPF_EXIT},
-	};
-	int fd = bpf_prog_load(BPF_PROG_TYPE_KPROBE, "stook_exchange", "Dual BSD/GPL", program,
-			       ARRAY_SIZE(program), NULL);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return fd >= 0;
-}
-
 void load_types_open(struct load_types *types, struct bpf_object_open_opts *options)
 {
 	libbpf_set_print(print);
@@ -135,6 +217,13 @@ void load_types_close(struct load_types *types)
 bool load_has_func_ret(void)
 {
 	return libbpf_probe_bpf_helper(BPF_PROG_TYPE_TRACING, BPF_FUNC_get_func_ret, NULL) == 1;
+}
+
+int load_nr_cpus(struct error *error)
+{
+	int nr = libbpf_num_possible_cpus();
+
+	return nr > 0 ? nr : error_set(error, -EIO, "cannot tell how many CPUs there are");
 }
 
 int load_explain(int err, struct error *error)

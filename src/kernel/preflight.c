@@ -1,18 +1,80 @@
 /*
- * Distributions freeze the release at x.y.0 and say elsewhere what is inside: Debian in the version
- * ("#1 SMP Debian 6.1.27-1 (2023-05-08)"), Ubuntu in a file of its own ("Ubuntu 6.2.0-26.26-generic
- * 6.2.13"). Where the true one can't be told, the release counts, which is the careful side.
+ * Capabilities and BTF are asked for before a session begins. Asking first gives a clear sentence; the
+ * kernel's own refusal, later, would be a bare EPERM.
+ *
+ * Kernels on which reading user memory in the sampling interrupt is known to bring the host down are
+ * told by their version. This is the one place where versions are compared: a freeze can't be probed
+ * for. Distributions freeze the release at x.y.0 and say elsewhere what is inside: Debian in the
+ * version ("#1 SMP Debian 6.1.27-1 (2023-05-08)"), Ubuntu in a file of its own ("Ubuntu
+ * 6.2.0-26.26-generic 6.2.13"). Where the true version is not known, the release counts, which is the
+ * careful side.
  */
 #include "kernel/preflight.h"
 
+#include <errno.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+
+/* --- privileges --------------------------------------------------------------------------------- */
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+
+static const struct {
+	unsigned number;
+	const char *name, *what_for;
+} needed[] = {
+	{CAP_BPF, "CAP_BPF", "load BPF programs"},
+	{CAP_PERFMON, "CAP_PERFMON", "sample all processes"},
+};
+
+int privileges_check(struct error *error)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	uint64_t have = UINT64_MAX; /* if it can't be asked: let the kernel decide */
+	char missing[200] = "";
+	size_t i;
+
+	if (syscall(SYS_capget, &header, data) == 0)
+		have = (uint64_t)data[1].effective << 32 | data[0].effective;
+	if (have & 1ULL << CAP_SYS_ADMIN)
+		have = UINT64_MAX; /* stands for both */
+	for (i = 0; i < ARRAY_SIZE(needed); i++) {
+		size_t used = strlen(missing);
+
+		if (!(have & 1ULL << needed[i].number))
+			(void)snprintf(missing + used, sizeof(missing) - used, "%s%s (to %s)",
+				       used ? " and " : "", needed[i].name, needed[i].what_for);
+	}
+	if (*missing) {
+		(void)error_set(error, -EPERM, "not permitted: %s missing", missing);
+		error_hint(
+			error,
+			"run with sudo. Capabilities that suffice: CAP_BPF CAP_PERFMON, with "
+			"CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_CHECKPOINT_RESTORE CAP_SYSLOG for "
+			"names; sysctl kernel.unprivileged_bpf_disabled and "
+			"kernel.perf_event_paranoid do not stand in for them");
+		return -EPERM;
+	}
+	if (access(BTF_PATH, R_OK) == 0)
+		return 0;
+	(void)error_set(error, -ENOTSUP, "this kernel does not describe its types: no %s",
+			BTF_PATH);
+	error_hint(error, "a kernel built with CONFIG_DEBUG_INFO_BTF is needed, and /sys mounted");
+	return -ENOTSUP;
+}
+
+/* --- dangerous kernels -------------------------------------------------------------------------- */
 
 /* Versions from `first` on and before `fixed`, each as major << 16 | minor << 8 | patch. */
 #define V(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))

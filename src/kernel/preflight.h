@@ -1,11 +1,16 @@
-/*
- * Kernels on which reading user memory in the sampling interrupt is known to bring the host down.
- * The one place where versions are compared: a freeze can't be probed for.
- */
+/* Checks before anything is loaded: may we profile this host, and is it dangerous? */
 #ifndef STOOK_KERNEL_PREFLIGHT_H
 #define STOOK_KERNEL_PREFLIGHT_H
 
-/* What is known to happen on the running kernel, as a sentence; NULL: nothing is. */
+#include "base/error.h"
+
+/* 0; or -EPERM or -ENOTSUP, with what is missing by name and what to do about it. */
+int privileges_check(struct error *error);
+
+/*
+ * The damage that the running kernel is known to suffer when user memory is read in the sampling
+ * interrupt, as a sentence; NULL: none.
+ */
 const char *kernel_danger(void);
 
 /*

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cmd/options/option_table.h"
-#include "kernel/wanted_tasks.h"
+#include "kernel/follow.h"
 
 struct task_options {
 	uint32_t *pids, *tids;

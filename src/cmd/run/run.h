@@ -21,7 +21,7 @@
 #include "cmd/options/task_options.h"
 #include "cmd/run/child.h"
 #include "cmd/run/targets.h"
-#include "kernel/wanted_tasks.h"
+#include "kernel/follow.h"
 
 struct run {
 	const struct task_options *options;

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "cmd/complain.h"
 #include "kernel/preflight.h"
-#include "kernel/privileges.h"
 
 #define MAX_PROFILE_BYTES (128UL << 20) /* of different stacks, on runs of days */
 #define DEFAULT_DEPTH	  512

@@ -22,8 +22,8 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "bpf/probe_wire.h"
+#include "kernel/load.h"
 #include "kernel/perf_open.h"
-#include "kernel/program_types.h"
 #include "probe/attach/function_types.h"
 #include "probe/attach/link_refusal.h"
 

@@ -11,8 +11,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/error.h"
+#include "kernel/follow.h"
 #include "kernel/load.h"
-#include "kernel/wanted_tasks.h"
 #include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_links.h"

@@ -7,7 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/error.h"
-#include "kernel/program_types.h"
+#include "kernel/load.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_hook.h"
 #include "probe/expression/probe_list.h"

@@ -1,9 +1,9 @@
-/* kernel/no_exchange: instructions that old kernels don't know are taken out of programs. */
+/* kernel/load: instructions that old kernels don't know are taken out of programs. */
 #include "unit/test.h"
 
 #include <string.h>
 
-#include "kernel/no_exchange.h"
+#include "kernel/load.h"
 
 static struct bpf_insn atomic(uint8_t size, int32_t what)
 {
@@ -14,7 +14,7 @@ static struct bpf_insn atomic(uint8_t size, int32_t what)
 				 .imm = what};
 }
 
-TEST(no_exchange_takes_out_what_exchanges)
+TEST(load_takes_out_what_exchanges)
 {
 	struct bpf_insn program[] = {
 		atomic(BPF_DW, BPF_CMPXCHG),
@@ -29,13 +29,13 @@ TEST(no_exchange_takes_out_what_exchanges)
 	size_t i;
 
 	memcpy(before, program, sizeof(before));
-	no_exchange_take_out(program, 6);
+	load_take_out_exchange(program, 6);
 	for (i = 0; i < 6; i++)
 		CHECK(!memcmp(&program[i], i < 3 ? &nothing : &before[i], sizeof(nothing)));
 }
 
 /* A 64-bit constant is two instructions long, and its second half can look like anything. */
-TEST(no_exchange_leaves_constants_alone)
+TEST(load_leaves_constants_alone)
 {
 	struct bpf_insn program[] = {
 		{.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .imm = 1},
@@ -45,12 +45,12 @@ TEST(no_exchange_leaves_constants_alone)
 	struct bpf_insn before[3];
 
 	memcpy(before, program, sizeof(before));
-	no_exchange_take_out(program, 3);
+	load_take_out_exchange(program, 3);
 	CHECK(!memcmp(program, before, 2 * sizeof(before[0])));
 	CHECK(memcmp(&program[2], &before[2], sizeof(before[0])) != 0);
 }
 
-TEST(no_exchange_of_nothing)
+TEST(load_takes_nothing_out_of_nothing)
 {
-	no_exchange_take_out(NULL, 0);
+	load_take_out_exchange(NULL, 0);
 }
