@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "format/text/call_rows.h"
-#include "probe/attach/hits.h"
+#include "probe/attach/probe_object.h"
 #include "probe/attach/probing.h"
 #include "probe/expression/probe_list.h"
 

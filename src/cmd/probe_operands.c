@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "collect/tallier.h"
-#include "probe/attach/probe_hook.h"
+#include "probe/attach/probe_features.h"
 #include "probe/find/arguments.h"
 #include "proc/tracefs.h"
 

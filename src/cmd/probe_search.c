@@ -6,7 +6,7 @@
 #include "cmd/probe_notes.h"
 #include "cmd/probe_reach.h"
 #include "kernel/preflight.h"
-#include "probe/attach/probe_hook.h"
+#include "probe/attach/probe_features.h"
 #include "probe/find/find.h"
 
 #define DEFAULT_BUDGET 0.03 /* a server and its client, each on a CPU of its own, lose twice that */

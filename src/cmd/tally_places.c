@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/attach/probe_hook.h"
+#include "probe/attach/probe_features.h"
 
 static bool is_text(void *context, const char *field)
 {

@@ -10,7 +10,6 @@
 #include "cmd/tally_options.h"
 #include "probe/attach/probe_features.h"
 #include "probe/expression/probe_list.h"
-#include "probe/expression/probe_pairs.h"
 #include "probe/expression/tally_query.h"
 
 struct tally_places {

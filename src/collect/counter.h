@@ -11,9 +11,9 @@
 
 #include "base/error.h"
 #include "kernel/follow.h"
-#include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_links.h"
+#include "probe/attach/probe_object.h"
 #include "probe/expression/probe_list.h"
 
 struct counter;

@@ -14,9 +14,9 @@
 #include "bpf/wire.h"
 #include "collect/unwind/unwind_pool.h"
 #include "kernel/follow.h"
-#include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_links.h"
+#include "probe/attach/probe_object.h"
 #include "probe/expression/probe_list.h"
 
 struct sampler_config {

@@ -12,9 +12,8 @@
 #include "base/error.h"
 #include "bpf/tally_wire.h"
 #include "kernel/follow.h"
-#include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
-#include "probe/attach/probe_programs.h"
+#include "probe/attach/probe_object.h"
 #include "probe/expression/probe_list.h"
 
 struct tallier_config {

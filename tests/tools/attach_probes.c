@@ -31,9 +31,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "collect/counter.h"
+#include "probe/attach/link.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_links.h"
-#include "probe/attach/symbol_index.h"
 #include "probe/expression/probe_list.h"
 #include "proc/tracefs.h"
 

@@ -1,4 +1,4 @@
-/* probe/expression/probe_list: copies that live as long as the list, files that are there once. */
+/* probe/expression/probe_list: copies that live as long as the list, files that are there once; pairs. */
 #include "probe/expression/probe_list.h"
 
 #include <errno.h>
@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "unit/test.h"
+
+/* --- the list ------------------------------------------------------------------------------ */
 
 static int open_null(void)
 {
@@ -116,4 +118,144 @@ TEST(probe_list_without_memory)
 		probe_list_clear(&list);
 	}
 	CHECK(filled && nth > 3);
+}
+
+/* --- pairs --------------------------------------------------------------------------------- */
+
+static void add(struct probe_list *list, uint64_t offset, bool is_return)
+{
+	const struct probe probe = {
+		.kind = PROBE_USER, .offset = offset, .is_return = is_return, .name = "f"};
+
+	CHECK(probe_list_add(list, &probe) >= 0);
+}
+
+static struct probe_pairs make(struct probe_list *list, bool calls, bool returns, bool paired)
+{
+	const struct probe_pairs_options options = {calls, returns, paired, false};
+	struct probe_pairs pairs = {0};
+
+	CHECK_EQ(probe_pairs_make(list, &options, &pairs, NULL), 0);
+	return pairs;
+}
+
+TEST(probe_pairs_are_not_made_of_calls)
+{
+	struct probe_list list;
+	struct probe_pairs pairs;
+
+	probe_list_init(&list);
+	add(&list, 1, false);
+	add(&list, 2, false);
+	pairs = make(&list, true, false, false);
+	CHECK(!pairs.are_paired);
+	CHECK_EQ(list.nr_probes, 2);
+	CHECK(pairs.functions[0] == 0 && pairs.functions[1] == 1);
+	probe_pairs_clear(&pairs);
+	probe_list_clear(&list);
+}
+
+TEST(probe_pairs_turn_calls_to_returns)
+{
+	struct probe_list list;
+	struct probe_pairs pairs;
+
+	probe_list_init(&list);
+	add(&list, 1, false);
+	add(&list, 2, false);
+	pairs = make(&list, false, true, false);
+	CHECK(!pairs.are_paired);
+	CHECK_EQ(list.nr_probes, 2);
+	CHECK(list.probes[0].is_return && list.probes[1].is_return);
+	probe_pairs_clear(&pairs);
+	probe_list_clear(&list);
+}
+
+/* Each function has both then, whichever there was, and its call stands for it. */
+static void check_paired(bool calls, bool returns, bool paired)
+{
+	struct probe_list list;
+	struct probe_pairs pairs;
+	size_t i;
+
+	probe_list_init(&list);
+	add(&list, 1, false);
+	add(&list, 2, true);
+	add(&list, 3, false);
+	add(&list, 3, true);
+	pairs = make(&list, calls, returns, paired);
+	CHECK(pairs.are_paired);
+	CHECK_EQ(list.nr_probes, 6);
+	CHECK(list.probes[4].offset == 1 && list.probes[4].is_return);
+	CHECK(list.probes[5].offset == 2 && !list.probes[5].is_return);
+	for (i = 0; i < list.nr_probes; i++) {
+		const struct probe *function = &list.probes[pairs.functions[i]];
+
+		CHECK_EQ(function->offset, list.probes[i].offset);
+		CHECK(!function->is_return);
+	}
+	probe_pairs_clear(&pairs);
+	probe_list_clear(&list);
+}
+
+TEST(probe_pairs_of_a_mixed_list)
+{
+	check_paired(true, true, true);
+	check_paired(true, true, false);
+	check_paired(false, true, false); /* what is known at returns, and there are calls */
+	check_paired(true, false, false); /* and the other way round */
+}
+
+static void check_refused(struct probe probe, bool force_returns, int want)
+{
+	const struct probe_pairs_options options = {true, true, true, force_returns};
+	struct probe_pairs pairs = {0};
+	struct probe_list list;
+	struct error error = {0};
+
+	probe.name = "f";
+	probe_list_init(&list);
+	CHECK(probe_list_add(&list, &probe) >= 0);
+	CHECK_EQ(probe_pairs_make(&list, &options, &pairs, &error), want);
+	CHECK_EQ(*error.hint != '\0', want != 0);
+	probe_pairs_clear(&pairs);
+	probe_list_clear(&list);
+}
+
+TEST(probe_pairs_refuse_what_does_not_return)
+{
+	check_refused((struct probe){.kind = PROBE_TRACEPOINT, .symbol = "a/b"}, false, -EINVAL);
+	check_refused((struct probe){.kind = PROBE_USDT}, false, -EINVAL);
+	check_refused((struct probe){.kind = PROBE_USER, .is_go = true}, false, -EINVAL);
+	check_refused((struct probe){.kind = PROBE_USER, .is_go = true}, true, 0);
+	check_refused((struct probe){.kind = PROBE_USER, .unwinds = true}, false, -EINVAL);
+	check_refused((struct probe){.kind = PROBE_USER, .unwinds = true}, true, 0);
+	check_refused((struct probe){.kind = PROBE_KERNEL, .symbol = "vfs_read"}, false, 0);
+}
+
+TEST(probe_pairs_without_memory)
+{
+	size_t nth;
+
+	for (nth = 1;; nth++) {
+		const struct probe_pairs_options options = {true, true, true, false};
+		struct probe_pairs pairs = {0};
+		struct error error = {0};
+		struct probe_list list;
+		int err;
+		size_t i;
+
+		probe_list_init(&list);
+		for (i = 0; i < 40; i++)
+			add(&list, i, false);
+		(void)test_fail_allocation(nth);
+		err = probe_pairs_make(&list, &options, &pairs, &error);
+		(void)test_fail_allocation(0);
+		probe_pairs_clear(&pairs);
+		probe_list_clear(&list);
+		if (!err)
+			break;
+		CHECK_EQ(err, -ENOMEM);
+	}
+	CHECK(nth > 1);
 }

@@ -1,16 +1,18 @@
 /*
- * Copies of programs; see link_copy.h.
+ * A program of its own for each probe: fentry and fexit, and tracepoints. The program that is there
+ * is loaded once more for each, with the probe's number inside.
  *
  * The instructions are taken from libbpf after it has loaded the original: relocated, with the
  * descriptors of our maps inside. Verifying a program that only counts takes a tenth of a
  * millisecond, so this is good for thousands as well.
  *
- * fentry knows functions by BTF, which has one of each name: of static functions of one name it
- * would take the first that comes, so these are refused.
+ * fentry knows functions by BTF, which has one function per name: of several static functions with
+ * one name it would take the first, so these are refused.
  */
-#include "probe/attach/link_copy.h"
+#include "probe/attach/link.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -21,11 +23,75 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "bpf/probe_wire.h"
 #include "kernel/load.h"
 #include "kernel/perf_open.h"
-#include "probe/attach/function_types.h"
-#include "probe/attach/link_refusal.h"
+
+/* --- function types by name, from the kernel's BTF -------------------------------------------- */
+
+#define FUNCTION_TYPE_NONE	0
+#define FUNCTION_TYPE_AMBIGUOUS UINT32_MAX /* the list has several functions of this name */
+
+/*
+ * The kernel describes some 60,000 functions, in no order: each is looked up among the list's.
+ * Parsing takes ten milliseconds, looking up three.
+ */
+#define KERNEL_BTF "/sys/kernel/btf/vmlinux"
+
+/* The call and the return of a function are not different functions. */
+static bool are_different(const struct probe *a, const struct probe *b)
+{
+	return a->address != b->address || (!a->address && a->is_return == b->is_return);
+}
+
+static void find_types(const struct btf *btf, const struct symbol_index *index, uint32_t *types)
+{
+	uint32_t nr_types = btf__type_cnt(btf), type;
+
+	for (type = 1; type < nr_types; type++) {
+		const struct btf_type *entry = btf__type_by_id(btf, type);
+		const struct probe *probes = index->list->probes;
+		const uint32_t *numbers;
+		uint32_t found = type;
+		const char *name;
+		size_t nr, i;
+
+		if (!btf_is_func(entry))
+			continue;
+		name = btf__name_by_offset(btf, entry->name_off);
+		numbers = symbol_index_find(index, name, strlen(name), &nr);
+		for (i = 1; i < nr; i++)
+			if (are_different(&probes[numbers[0]], &probes[numbers[i]]))
+				found = FUNCTION_TYPE_AMBIGUOUS;
+		for (i = 0; i < nr; i++)
+			types[numbers[i]] = found;
+	}
+}
+
+/* For each probe of the list the number of its function's type; the caller frees. 0 or -errno. */
+static int function_types_read(const struct probe_list *list, uint32_t **ret_types,
+			       struct error *error)
+{
+	cleanup_free uint32_t *types = calloc(list->nr_probes + 1, sizeof(*types));
+	cleanup_free uint32_t *numbers = calloc(list->nr_probes + 1, sizeof(*numbers));
+	cleanup(symbol_index_clear) struct symbol_index index = {0};
+	struct btf *btf;
+	size_t nr = 0, i;
+
+	for (i = 0; numbers && i < list->nr_probes; i++)
+		if (list->probes[i].kind == PROBE_KERNEL)
+			numbers[nr++] = (uint32_t)i;
+	if (!types || !numbers || symbol_index_init(&index, list, numbers, nr) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	btf = btf__parse_raw(KERNEL_BTF);
+	if (!btf)
+		return error_set_errno(error, "cannot read the kernel's types from %s", KERNEL_BTF);
+	find_types(btf, &index, types);
+	btf__free(btf);
+	*ret_types = take_pointer(&types);
+	return 0;
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
 
 #define LICENSE	  "Dual BSD/GPL" /* the original's; helpers ask for it */
 #define LOG_BYTES 4096
@@ -59,8 +125,6 @@ size_t link_copy_number(struct bpf_insn *instructions, size_t nr, uint32_t numbe
 	}
 	return nr_found;
 }
-
-/* --- one copy -------------------------------------------------------------------------------- */
 
 static int load(const struct copying *copying, uint32_t number, char *log)
 {
@@ -117,13 +181,6 @@ static const char *why_not_loaded(const struct copying *copying, uint32_t number
 	return "the kernel's verifier does not let fentry into it";
 }
 
-static int attach_function(const struct copying *copying, uint32_t number, int program_fd)
-{
-	int fd = bpf_raw_tracepoint_open(NULL, program_fd);
-
-	return fd < 0 ? -errno : link_group_add_fd(copying->group, copying->hook, fd);
-}
-
 static int attach_tracepoint(const struct copying *copying, uint32_t number, int program_fd)
 {
 	struct perf_event_attr attr = {
@@ -145,14 +202,18 @@ static int attach_one(const struct copying *copying, uint32_t number)
 {
 	cleanup_fd int program_fd = load(copying, number, NULL);
 	const char *why;
-	int err = program_fd;
+	int err = program_fd, fd;
 
 	if (program_fd < 0) {
 		why = why_not_loaded(copying, number, err);
 	} else {
-		err = copying->hook == HOOK_TRACEPOINT
-			      ? attach_tracepoint(copying, number, program_fd)
-			      : attach_function(copying, number, program_fd);
+		if (copying->hook == HOOK_TRACEPOINT) {
+			err = attach_tracepoint(copying, number, program_fd);
+		} else {
+			fd = bpf_raw_tracepoint_open(NULL, program_fd);
+			err = fd < 0 ? -errno
+				     : link_group_add_fd(copying->group, copying->hook, fd);
+		}
 		why = err < 0 ? link_refusal(copying->hook, err) : NULL;
 	}
 	if (err >= 0)
@@ -162,8 +223,6 @@ static int attach_one(const struct copying *copying, uint32_t number)
 	link_refuse(copying->state, number, why);
 	return 0;
 }
-
-/* --- all of them ----------------------------------------------------------------------------- */
 
 static const char *why_no_type(const struct link_state *state, uint32_t number)
 {
@@ -175,23 +234,6 @@ static const char *why_no_type(const struct link_state *state, uint32_t number)
 	default:
 		return NULL;
 	}
-}
-
-static int attach_all(const struct copying *copying, const uint32_t *numbers, size_t nr)
-{
-	const char *why;
-	int err = 0;
-	size_t i;
-
-	for (i = 0; i < nr && !err; i++) {
-		why = copying->hook == HOOK_TRACEPOINT ? NULL
-						       : why_no_type(copying->state, numbers[i]);
-		if (why)
-			link_refuse(copying->state, numbers[i], why);
-		else
-			err = attach_one(copying, numbers[i]);
-	}
-	return err;
 }
 
 int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
@@ -207,7 +249,9 @@ int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint3
 		.nr = bpf_program__insn_cnt(original),
 		.types = &state->options.programs->types[hook],
 	};
+	const char *why;
 	int err = 0;
+	size_t i;
 
 	if (hook != HOOK_TRACEPOINT && !state->function_types)
 		err = function_types_read(state->options.list, &state->function_types, error);
@@ -215,12 +259,12 @@ int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint3
 		return err;
 	/* Each copy needs one for as long as it is attached. */
 	(void)fd_allow_all();
-	err = attach_all(&copying, numbers, nr);
+	for (i = 0; i < nr && !err; i++) {
+		why = hook == HOOK_TRACEPOINT ? NULL : why_no_type(state, numbers[i]);
+		if (why)
+			link_refuse(state, numbers[i], why);
+		else
+			err = attach_one(&copying, numbers[i]);
+	}
 	return err < 0 ? link_failure(hook, err, nr, error) : 0;
-}
-
-void link_copy_end(struct link_state *state)
-{
-	free(state->function_types);
-	state->function_types = NULL;
 }

@@ -1,20 +1,26 @@
 /*
- * Events of tracefs with many places; see link_event.h.
+ * One event of tracefs with many places, for kernels without links for many: one descriptor, and
+ * detached in one go. The program sees the place, not the probe; the map of places says which probe
+ * that is.
  *
  *	p:stook/s4711_3fa2_0 /proc/self/fd/7:0x4a0	defines an event
  *	p:stook/s4711_3fa2_0 /proc/self/fd/7:0x510	adds a place to it
  *	-:stook/s4711_3fa2_0				removes it with all its places
  *
- * A perf event on its id puts the breakpoints in; a program set on that runs on every CPU, whichever
- * one the perf event was opened for. What a killed run has left is a definition without an effect;
- * the next one that comes here removes it. It may be a run in another pid namespace that looks gone:
- * but an event in use can't be removed.
+ * A perf event on its id puts the breakpoints in; a program set on that runs on every CPU,
+ * whichever one the perf event was opened for.
+ *
+ * An event's name says who made it: sPID_START_SERIAL. A killed run leaves definitions behind,
+ * which have no effect; the next run that comes here removes them. A run in another pid namespace
+ * may look gone, but an event in use can't be removed.
  */
-#include "probe/attach/link_event.h"
+#include "probe/attach/link.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,14 +28,90 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "probe/attach/event_text.h"
-#include "probe/attach/hard_places.h"
-#include "probe/attach/link_refusal.h"
+#include "base/text.h"
 #include "proc/process_info.h"
 #include "proc/tracefs.h"
 
-/* Of an x86 kernel with CET, and of arm64's with BTI: a function's first instruction, which a kprobe
- * goes behind. */
+/* --- texts ------------------------------------------------------------------------------------ */
+
+const char *event_text_file(bool is_kernel)
+{
+	return is_kernel ? "kprobe_events" : "uprobe_events";
+}
+
+void event_text_name(char name[EVENT_NAME_BYTES], const struct event_owner *owner, uint32_t serial)
+{
+	(void)snprintf(name, EVENT_NAME_BYTES, "s%" PRId32 "_%" PRIx64 "_%" PRIu32, owner->pid,
+		       owner->start_ns, serial);
+}
+
+/*
+ * A kernel function is named by its symbol: the kernel calls all places that are defined by address
+ * alone "unknown+0", and refuses the second one. A file is named by our own descriptor, which is
+ * the very inode, and a path without blanks and colons.
+ */
+void event_text_define(char text[EVENT_TEXT_BYTES], const char *name, const struct probe *probe,
+		       int fd)
+{
+	int length;
+
+	if (probe->kind == PROBE_KERNEL) {
+		(void)snprintf(text, EVENT_TEXT_BYTES, "p:" EVENT_GROUP "/%s %s+0x%" PRIx64, name,
+			       probe->symbol, probe->offset);
+		return;
+	}
+	length = snprintf(text, EVENT_TEXT_BYTES,
+			  "%c:" EVENT_GROUP "/%s /proc/self/fd/%d:0x%" PRIx64,
+			  probe->is_return ? 'r' : 'p', name, fd, probe->offset);
+	if (probe->semaphore)
+		(void)snprintf(text + length, EVENT_TEXT_BYTES - (size_t)length, "(0x%" PRIx64 ")",
+			       probe->semaphore);
+}
+
+void event_text_remove(char text[EVENT_TEXT_BYTES], const char *name)
+{
+	(void)snprintf(text, EVENT_TEXT_BYTES, "-:" EVENT_GROUP "/%s", name);
+}
+
+static bool parse_line(const char *line, char ret_name[EVENT_NAME_BYTES],
+		       struct event_owner *ret_owner)
+{
+	static const char group[] = ":" EVENT_GROUP "/";
+	const char *name = line + strcspn(line, ":\n");
+	size_t length;
+	uint32_t serial;
+
+	if (!text_starts_with(name, group))
+		return false;
+	name += sizeof(group) - 1;
+	length = strcspn(name, " \n");
+	if (length >= EVENT_NAME_BYTES)
+		return false;
+	(void)snprintf(ret_name, EVENT_NAME_BYTES, "%.*s", (int)length, name);
+	return sscanf(ret_name, "s%" SCNd32 "_%" SCNx64 "_%" SCNu32, &ret_owner->pid,
+		      &ret_owner->start_ns, &serial) == 3;
+}
+
+bool event_text_next(const char **text, char ret_name[EVENT_NAME_BYTES],
+		     struct event_owner *ret_owner)
+{
+	const char *line;
+
+	while (**text) {
+		line = *text;
+		*text += strcspn(line, "\n");
+		*text += **text == '\n';
+		if (parse_line(line, ret_name, ret_owner))
+			return true;
+	}
+	return false;
+}
+
+/* --- places ----------------------------------------------------------------------------------- */
+
+/*
+ * The first instruction of functions on x86 with CET and arm64 with BTI; a kprobe goes behind it.
+ */
 #define LANDING_PAD_BYTES 4
 
 /* A breakpoint on x86 is reported as it is by the CPU, one byte on. */
@@ -56,24 +138,18 @@ size_t link_event_places(const struct probe *probe, uint64_t inode,
 
 /* --- what was left behind -------------------------------------------------------------------- */
 
-static bool is_gone(const struct event_owner *owner)
-{
-	struct process_status status;
-
-	return process_status_read(owner->pid, &status) < 0 ||
-	       status.start_boot_ns != owner->start_ns;
-}
-
 static void remove_leftovers(int tracefs_fd, const char *file)
 {
 	cleanup_free char *listed = tracefs_read(tracefs_fd, file, NULL);
 	char name[EVENT_NAME_BYTES], last[EVENT_NAME_BYTES] = "", text[EVENT_TEXT_BYTES];
+	struct process_status status;
 	struct event_owner owner;
 	const char *at = listed;
 
 	/* A line for each place, one behind the other for those of an event. */
 	while (at && event_text_next(&at, name, &owner)) {
-		if (!strcmp(name, last) || !is_gone(&owner))
+		if (!strcmp(name, last) || (process_status_read(owner.pid, &status) == 0 &&
+					    status.start_boot_ns == owner.start_ns))
 			continue;
 		event_text_remove(text, name);
 		(void)tracefs_append(tracefs_fd, file, text);
@@ -105,16 +181,6 @@ struct attaching {
 	struct link_group *group;
 };
 
-static int new_event(const struct attaching *attaching, struct link_event *ret)
-{
-	struct event_owner owner = {getpid(), attaching->state->start_ns};
-
-	ret->is_kernel = attaching->hook == HOOK_KPROBE_EVENT;
-	event_text_name(ret->name, &owner, attaching->state->nr_events++);
-	/* Noted before it is there: so it is removed whatever happens. */
-	return link_group_add_event(attaching->group, ret);
-}
-
 /* The program must know a place before it can be hit there. */
 static int add_places(const struct attaching *attaching, uint32_t number)
 {
@@ -136,18 +202,6 @@ static int add_places(const struct attaching *attaching, uint32_t number)
 	return 0;
 }
 
-static int define(const struct attaching *attaching, const struct link_event *event,
-		  uint32_t number)
-{
-	const struct link_state *state = attaching->state;
-	const struct probe *probe = link_probe(state, number);
-	char text[EVENT_TEXT_BYTES];
-	int fd = event->is_kernel ? -1 : state->options.list->files[probe->file].fd;
-
-	event_text_define(text, event->name, probe, fd);
-	return tracefs_append(state->tracefs_fd, event_text_file(event->is_kernel), text);
-}
-
 static void let_go(const struct attaching *attaching, struct link_mark mark)
 {
 	link_group_release(attaching->group, mark, attaching->state->tracefs_fd,
@@ -161,16 +215,22 @@ static void let_go(const struct attaching *attaching, struct link_mark mark)
 static int64_t define_all(const struct attaching *attaching, const struct link_event *event,
 			  const uint32_t *numbers, size_t nr, uint32_t *ret_defined)
 {
+	const struct link_state *state = attaching->state;
+	char text[EVENT_TEXT_BYTES];
 	const char *why;
 	int64_t nr_defined = 0;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
 		struct link_mark mark = link_group_mark(attaching->group);
+		const struct probe *probe = link_probe(state, numbers[i]);
+		int fd = event->is_kernel ? -1 : state->options.list->files[probe->file].fd;
 		int err = add_places(attaching, numbers[i]);
 
+		event_text_define(text, event->name, probe, fd);
 		if (!err)
-			err = define(attaching, event, numbers[i]);
+			err = tracefs_append(state->tracefs_fd, event_text_file(event->is_kernel),
+					     text);
 		if (!err) {
 			ret_defined[nr_defined++] = numbers[i];
 			continue;
@@ -211,8 +271,8 @@ static int open_event(const struct attaching *attaching, const struct link_event
 static int attach_some(const struct attaching *attaching, const uint32_t *numbers, size_t nr);
 
 /*
- * One of those that were defined can't be probed, and the kernel does not say which. Where user code
- * is likely to be refused it goes apart; otherwise the half does.
+ * One of those that were defined can't be probed, and the kernel does not say which. Where user
+ * code is likely to be refused it goes apart; otherwise the half does.
  */
 static int split(const struct attaching *attaching, const uint32_t *numbers, size_t nr, int err)
 {
@@ -239,13 +299,16 @@ static int attach_some(const struct attaching *attaching, const uint32_t *number
 {
 	cleanup_free uint32_t *defined = calloc(nr, sizeof(*defined));
 	struct link_mark mark = link_group_mark(attaching->group);
-	struct link_event event;
+	struct link_event event = {.is_kernel = attaching->hook == HOOK_KPROBE_EVENT};
+	struct event_owner owner = {getpid(), attaching->state->start_ns};
 	int64_t nr_defined;
 	int err;
 
 	if (!defined)
 		return -ENOMEM;
-	err = new_event(attaching, &event);
+	event_text_name(event.name, &owner, attaching->state->nr_events++);
+	/* Noted before it is defined, so that it is removed whatever happens. */
+	err = link_group_add_event(attaching->group, &event);
 	if (err < 0)
 		return err;
 	nr_defined = define_all(attaching, &event, numbers, nr, defined);
@@ -268,11 +331,4 @@ int link_event_attach(struct link_state *state, enum probe_hook hook, const uint
 		return err;
 	err = attach_some(&attaching, numbers, nr);
 	return err < 0 ? link_failure(hook, err, nr, error) : 0;
-}
-
-void link_event_end(struct link_state *state)
-{
-	if (state->tracefs_fd >= 0)
-		(void)close(state->tracefs_fd);
-	state->tracefs_fd = -1;
 }

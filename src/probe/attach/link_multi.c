@@ -1,24 +1,128 @@
 /*
- * Links for many functions at a time; see link_multi.h.
+ * One link for many functions: uprobe_multi (Linux 6.6) and kprobe_multi (5.18). Each place carries
+ * a cookie, the probe's number.
  *
  * The bare system call, because libbpf 1.1 knows no uprobe_multi. One place that can't be probed
  * fails the whole link: it is guessed, else found by halving, and the rest is attached. The code is
- * named through * our own descriptor: that is the very file, whatever happened to its path meanwhile.
+ * named through our own descriptor: that is the very file, whatever happened to its path meanwhile.
  */
-#include "probe/attach/link_multi.h"
+#include "probe/attach/link.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/bpf.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "probe/attach/hard_places.h"
-#include "probe/attach/link_refusal.h"
-#include "probe/attach/traceable.h"
+#include "proc/tracefs.h"
+
+/* --- which kernel functions can be traced ----------------------------------------------------- */
+
+/*
+ * The functions that ftrace lists. The kernel takes some 30 ms to print them, so they are read only
+ * after a link was refused.
+ *
+ * A function with several names is listed by one of them, so functions that are not found by name
+ * are looked up by address, where the kernel lists addresses (Linux 6.5). They are those of the
+ * place that ftrace patches: some bytes into the function, behind a landing pad.
+ */
+#define PATCHED_WITHIN 8 /* bytes: endbr64 on x86; bti and a mov on arm64 */
+
+/* Lines are "name" or "name [module]". */
+static void mark_listed(const char *listed, const struct symbol_index *index, bool *is_listed)
+{
+	const uint32_t *numbers;
+	size_t nr, i;
+
+	for (; *listed; listed += strcspn(listed, "\n"), listed += *listed == '\n') {
+		numbers = symbol_index_find(index, listed, strcspn(listed, " \t\n"), &nr);
+		for (i = 0; i < nr; i++)
+			is_listed[numbers[i]] = true;
+	}
+}
+
+static int by_address(const void *a, const void *b, void *context)
+{
+	const struct probe_list *list = context;
+	uint64_t left = list->probes[*(const uint32_t *)a].address;
+	uint64_t right = list->probes[*(const uint32_t *)b].address;
+
+	return left < right ? -1 : left > right;
+}
+
+/* How many of the sorted numbers are of functions that begin at an address or before. */
+static size_t nr_up_to(const struct probe_list *list, const uint32_t *sorted, size_t nr,
+		       uint64_t address)
+{
+	size_t low = 0, middle;
+
+	while (low < nr) {
+		middle = low + (nr - low) / 2;
+		if (list->probes[sorted[middle]].address <= address)
+			low = middle + 1;
+		else
+			nr = middle;
+	}
+	return low;
+}
+
+/* Lines are "ffffffff81000010 name" or "ffffffff81000010 name [module]". */
+static int mark_addresses(const char *listed, const struct probe_list *list,
+			  const uint32_t *numbers, size_t nr, bool *is_listed)
+{
+	cleanup_free uint32_t *sorted = calloc(nr + 1, sizeof(*sorted));
+	uint64_t place;
+	size_t i;
+
+	if (!sorted)
+		return -ENOMEM;
+	memcpy(sorted, numbers, nr * sizeof(*sorted));
+	qsort_r(sorted, nr, sizeof(*sorted), by_address, (void *)list);
+	for (; *listed; listed += strcspn(listed, "\n"), listed += *listed == '\n') {
+		place = strtoull(listed, NULL, 16);
+		for (i = nr_up_to(list, sorted, nr, place); i > 0; i--) {
+			if (list->probes[sorted[i - 1]].address + PATCHED_WITHIN < place)
+				break;
+			is_listed[sorted[i - 1]] = true;
+		}
+	}
+	return 0;
+}
+
+/*
+ * Puts those of the numbers that are in the list into ret_numbers, in their order: how many. If the
+ * list can't be had, that is all of them. Or -ENOMEM.
+ */
+static int64_t traceable_choose(const struct probe_list *list, const uint32_t *numbers, size_t nr,
+				uint32_t *ret_numbers)
+{
+	cleanup_free bool *is_listed = calloc(list->nr_probes + 1, sizeof(*is_listed));
+	cleanup_free char *names = NULL, *addresses = NULL;
+	cleanup(symbol_index_clear) struct symbol_index index = {0};
+	cleanup_fd int tracefs_fd = tracefs_open(NULL);
+	int64_t nr_chosen = 0;
+	size_t i;
+
+	if (tracefs_fd >= 0) {
+		names = tracefs_read(tracefs_fd, "available_filter_functions", NULL);
+		addresses = tracefs_read(tracefs_fd, "available_filter_functions_addrs", NULL);
+	}
+	if (!is_listed || symbol_index_init(&index, list, numbers, nr) < 0)
+		return -ENOMEM;
+	if (names)
+		mark_listed(names, &index, is_listed);
+	if (names && addresses && mark_addresses(addresses, list, numbers, nr, is_listed) < 0)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		if (!names || is_listed[numbers[i]])
+			ret_numbers[nr_chosen++] = numbers[i];
+	return nr_chosen;
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
 
 #define LINK_RETURNS 1u		/* BPF_F_UPROBE_MULTI_RETURN, BPF_F_KPROBE_MULTI_RETURN */
 #define MAX_IN_LINK  (1u << 20) /* the kernel's own limit */
@@ -144,7 +248,9 @@ static int create(const struct link_state *state, enum probe_hook hook, const ui
 					 : create_kernel(state, numbers, nr, &places);
 }
 
-/* All in one link; if that can't be, in two, and so on: but what is refused. */
+/*
+ * All in one link; if the kernel refuses it, in two, and so on, down to the places that it refuses.
+ */
 static int attach_some(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
 		       size_t nr, struct link_group *group)
 {
@@ -164,7 +270,7 @@ static int attach_some(struct link_state *state, enum probe_hook hook, const uin
 	return err ? err : attach_some(state, hook, numbers + nr / 2, nr - nr / 2, group);
 }
 
-/* One link again; else those that are likely to be refused by themselves. */
+/* All in one link; else the places that are likely to be refused in a link of their own. */
 static int attach_user(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
 		       size_t nr, struct link_group *group)
 {
@@ -186,29 +292,17 @@ static int attach_user(struct link_state *state, enum probe_hook hook, const uin
 	return err;
 }
 
-static void refuse_others(const struct link_state *state, const uint32_t *numbers, size_t nr,
-			  const uint32_t *chosen, size_t nr_chosen)
-{
-	size_t i, next = 0;
-
-	for (i = 0; i < nr; i++) {
-		if (next < nr_chosen && chosen[next] == numbers[i])
-			next++;
-		else
-			link_refuse(state, numbers[i], "the kernel lets nobody trace it (notrace)");
-	}
-}
-
 /*
- * Of a kernel's functions many can't be traced, and each link costs the kernel a grace period or
- * two: so these are left out first, and there is no halving at all as a rule.
+ * Many functions of a kernel can't be traced, and each link costs the kernel a grace period or two:
+ * so these functions are left out first, and as a rule there is no halving at all.
  */
 static int attach_traceable(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
 			    size_t nr, struct link_group *group)
 {
 	cleanup_free uint32_t *chosen = calloc(nr, sizeof(*chosen));
 	int fd = create(state, hook, numbers, nr);
-	int64_t nr_chosen;
+	int64_t nr_chosen, next = 0;
+	size_t i;
 
 	if (fd >= 0)
 		return link_group_add_fd(group, hook, fd);
@@ -217,7 +311,12 @@ static int attach_traceable(struct link_state *state, enum probe_hook hook, cons
 	nr_chosen = chosen ? traceable_choose(state->options.list, numbers, nr, chosen) : -ENOMEM;
 	if (nr_chosen < 0)
 		return (int)nr_chosen;
-	refuse_others(state, numbers, nr, chosen, (size_t)nr_chosen);
+	for (i = 0; i < nr; i++) {
+		if (next < nr_chosen && chosen[next] == numbers[i])
+			next++;
+		else
+			link_refuse(state, numbers[i], "the kernel lets nobody trace it (notrace)");
+	}
 	return nr_chosen ? attach_some(state, hook, chosen, (size_t)nr_chosen, group) : 0;
 }
 

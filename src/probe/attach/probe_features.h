@@ -1,6 +1,6 @@
 /*
- * What this kernel has for attaching probes. Each is found out by trying, where trying harms
- * nothing, once a run.
+ * What this kernel has for attaching probes, and by which of these means a probe is attached. Each
+ * feature is found by trying, where trying does no harm, once per run.
  */
 #ifndef STOOK_PROBE_ATTACH_PROBE_FEATURES_H
 #define STOOK_PROBE_ATTACH_PROBE_FEATURES_H
@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "probe/expression/probe_list.h"
 
 /* id, name (for --without and doctor), what it is, and what is done without it. */
 #define PROBE_FEATURES(X)                                                                   \
@@ -38,5 +39,23 @@ struct probe_features {
 void probe_features_find(struct probe_features *ret, unsigned without);
 
 const char *probe_feature_name(enum probe_feature feature);
+
+/* --- the choice of means ---------------------------------------------------------------------- */
+
+/* Each has a program of its own (bpf/probe.bpf.h, PROBE_PROGRAMS). */
+enum probe_hook {
+	HOOK_UPROBE_MULTI, /* NAME_cookie, expected attach type 48 */
+	HOOK_KPROBE_MULTI, /* NAME_kernel_cookie, expected attach type 42 */
+	HOOK_UPROBE_EVENT, /* NAME_user_place */
+	HOOK_KPROBE_EVENT, /* NAME_kernel_place */
+	HOOK_TRACEPOINT,   /* NAME_tracepoint, copied for each probe with its number inside */
+	HOOK_FENTRY,	   /* NAME_entry, likewise */
+	HOOK_FEXIT,	   /* NAME_exit, likewise */
+	NR_PROBE_HOOKS
+};
+
+/* How this probe is attached on a kernel with these features; or -EOPNOTSUPP and why not. */
+int probe_hook_choose(const struct probe *probe, const struct probe_features *features,
+		      const char **ret_why);
 
 #endif

@@ -1,13 +1,164 @@
-/* A table of groups, in which places are used again; see probe_groups.h. */
+/*
+ * A table of groups in which places are reused, and one thread for each group that is being
+ * detached.
+ *
+ * The hits of a group end at once, but the kernel returns only after a grace period: 50 to 90 ms
+ * for a link. Threads wait for the same grace periods: 34 links took 1.6 s one after the other and
+ * 0.12 s side by side. So probe_links_detach() is called from several threads, for different groups
+ * each, while the first thread attaches further groups.
+ */
 #include "probe/attach/probe_groups.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "probe/attach/detaching.h"
+
+/* --- schedule --------------------------------------------------------------------------------- */
+
+#define GROUP_FIRST 16
+#define GROUP_MIN   8
+#define GROUP_MAX   64
+
+/* Each group holds a descriptor, of which a process has 1,024 if nobody raised that. */
+#define GROUPS_MAX 256
+
+int attach_schedule_init(struct attach_schedule *schedule, uint32_t nr_probes)
+{
+	*schedule = (struct attach_schedule){.nr_probes = nr_probes, .group_size = GROUP_FIRST};
+	schedule->group_max = (nr_probes + GROUPS_MAX - 1) / GROUPS_MAX;
+	if (schedule->group_max < GROUP_MAX)
+		schedule->group_max = GROUP_MAX;
+	schedule->calm = calloc(nr_probes ? nr_probes : 1, sizeof(*schedule->calm));
+	return schedule->calm ? 0 : -ENOMEM;
+}
+
+void attach_schedule_clear(struct attach_schedule *schedule)
+{
+	free(schedule->calm);
+	*schedule = (struct attach_schedule){0};
+}
+
+void attach_schedule_was_calm(struct attach_schedule *schedule)
+{
+	schedule->group_size *= 2;
+	if (schedule->group_size > schedule->group_max)
+		schedule->group_size = schedule->group_max;
+}
+
+void attach_schedule_was_hot(struct attach_schedule *schedule)
+{
+	schedule->group_size /= 4;
+	if (schedule->group_size < GROUP_MIN)
+		schedule->group_size = GROUP_MIN;
+}
+
+void attach_schedule_return(struct attach_schedule *schedule, uint32_t number)
+{
+	schedule->calm[schedule->nr_calm++] = number;
+}
+
+bool attach_schedule_has_new(const struct attach_schedule *schedule)
+{
+	return schedule->next_new < schedule->nr_probes;
+}
+
+bool attach_schedule_has_more(const struct attach_schedule *schedule)
+{
+	return schedule->nr_calm || attach_schedule_has_new(schedule);
+}
+
+size_t attach_schedule_take(struct attach_schedule *schedule, uint32_t *numbers)
+{
+	size_t nr =
+		schedule->nr_calm < schedule->group_max ? schedule->nr_calm : schedule->group_max;
+
+	/* The last ones back are the first to go: they have missed least yet. */
+	if (nr) {
+		schedule->nr_calm -= nr;
+		memcpy(numbers, schedule->calm + schedule->nr_calm, nr * sizeof(*numbers));
+		return nr;
+	}
+	while (nr < schedule->group_size && attach_schedule_has_new(schedule))
+		numbers[nr++] = schedule->next_new++;
+	return nr;
+}
+
+/* --- detaching in the background -------------------------------------------------------------- */
+
+/* It calls the kernel and nothing else. */
+#define STACK_BYTES (128 * 1024)
+
+struct detaching {
+	struct probe_links *links;
+	uint32_t group;
+	bool is_over; /* read and written atomically */
+	pthread_t thread;
+};
+
+static void *detach(void *argument)
+{
+	struct detaching *detaching = argument;
+
+	probe_links_detach(detaching->links, detaching->group);
+	__atomic_store_n(&detaching->is_over, true, __ATOMIC_RELEASE);
+	return NULL;
+}
+
+/* Signals are left to the first thread. */
+static int start_thread(struct detaching *detaching)
+{
+	pthread_attr_t attributes;
+	sigset_t all, before;
+	int err;
+
+	err = pthread_attr_init(&attributes);
+	if (err)
+		return err;
+	(void)pthread_attr_setstacksize(&attributes, STACK_BYTES);
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&detaching->thread, &attributes, detach, detaching);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	(void)pthread_attr_destroy(&attributes);
+	return err;
+}
+
+/* Never fails; NULL if there was no thread to be had, and the group is detached already. */
+static struct detaching *detaching_start(struct probe_links *links, uint32_t group)
+{
+	struct detaching *detaching = calloc(1, sizeof(*detaching));
+
+	if (detaching) {
+		detaching->links = links;
+		detaching->group = group;
+		if (!start_thread(detaching))
+			return detaching;
+	}
+	free(detaching);
+	probe_links_detach(links, group);
+	return NULL;
+}
+
+static bool detaching_is_over(const struct detaching *detaching)
+{
+	return !detaching || __atomic_load_n(&detaching->is_over, __ATOMIC_ACQUIRE);
+}
+
+/* Waits for the end. */
+static void detaching_finish(struct detaching *detaching)
+{
+	if (!detaching)
+		return;
+	(void)pthread_join(detaching->thread, NULL);
+	free(detaching);
+}
+
+/* --- groups ----------------------------------------------------------------------------------- */
 
 int probe_groups_init(struct probe_groups *groups, struct probe_links *links, size_t nr_probes)
 {

@@ -1,8 +1,6 @@
 /*
- * Attaching probes; see probe_links.h.
- *
- * A group's probes are sorted into batches that one attachment can serve, and each batch is given to
- * what its hook stands for:
+ * Attaching groups of probes. A group's probes are sorted into batches that one attachment can
+ * serve, and each batch is given to the way that its hook stands for:
  *
  *	hook			by		a batch is of
  *	uprobe_multi		link_multi	a file; calls or returns
@@ -12,20 +10,182 @@
  */
 #include "probe/attach/probe_links.h"
 
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "probe/attach/code_mappings.h"
-#include "probe/attach/link_copy.h"
-#include "probe/attach/link_event.h"
-#include "probe/attach/link_misses.h"
-#include "probe/attach/link_multi.h"
-#include "probe/attach/link_refusal.h"
-#include "probe/attach/link_state.h"
+#include "probe/attach/link.h"
+#include "probe/attach/probe_object.h"
+
+/* --- mappings of code ------------------------------------------------------------------------- */
+
+/* From a file's first place to its last; none if the end is 0. */
+struct extent {
+	uint64_t start, end;
+};
+
+/*
+ * The mapping need not be executable: the kernel puts breakpoints wherever a file may be executed.
+ */
+int code_mappings_init(struct code_mappings *mappings, const struct probe_list *list,
+		       const uint32_t *numbers, size_t nr)
+{
+	cleanup_free struct extent *extents = calloc(list->nr_files + 1, sizeof(*extents));
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	size_t i;
+
+	*mappings = (struct code_mappings){0};
+	mappings->files = calloc(list->nr_files + 1, sizeof(*mappings->files));
+	if (!extents || !mappings->files)
+		return -ENOMEM;
+	mappings->nr = list->nr_files;
+	for (i = 0; i < nr; i++) {
+		const struct probe *probe = &list->probes[numbers[i]];
+		struct extent *extent = &extents[probe->file];
+
+		if (!probe_is_user(probe))
+			continue;
+		if (!extent->end || probe->offset < extent->start)
+			extent->start = probe->offset;
+		if (probe->offset >= extent->end)
+			extent->end = probe->offset + 1;
+	}
+	for (i = 0; i < list->nr_files; i++) {
+		uint64_t start = extents[i].start & ~(page - 1);
+		size_t bytes = extents[i].end - start;
+		void *memory = MAP_FAILED;
+
+		if (extents[i].end)
+			memory = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, list->files[i].fd,
+				      (off_t)start);
+		if (memory != MAP_FAILED)
+			mappings->files[i] = (struct code_mapping){memory, bytes};
+	}
+	return 0;
+}
+
+void code_mappings_clear(struct code_mappings *mappings)
+{
+	size_t i;
+
+	for (i = 0; i < mappings->nr; i++)
+		if (mappings->files[i].memory)
+			(void)munmap(mappings->files[i].memory, mappings->files[i].bytes);
+	free(mappings->files);
+	*mappings = (struct code_mappings){0};
+}
+
+/* --- hits that the kernel counts as missed ---------------------------------------------------- */
+
+/*
+ * The kernel skips a program that is hit inside itself, and a function that is hit inside the code
+ * that handles probes. It reports such hits for links of fentry from Linux 5.12 on, for those of
+ * kprobe_multi from 6.7 on. Programs of kprobes are skipped without being counted before 6.7, and
+ * nothing says which is the case: their count is added, but a zero means nothing. Nobody counts for
+ * user code.
+ */
+struct link_misses {
+	uint64_t nr;
+	bool is_told; /* false: the kernel counts nothing of this kind, and nr means nothing */
+};
+
+/* A part of struct bpf_link_info of Linux 6.7: Debian 12's header has no `missed`. */
+struct multi_info {
+	uint32_t type, id, program_id, padding;
+	uint64_t addresses;
+	uint32_t nr, flags;
+	uint64_t missed;
+};
+
+static int of_program(int fd, uint64_t *ret)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t bytes = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0 ||
+	    bytes < offsetof(struct bpf_prog_info, recursion_misses) +
+			    sizeof(info.recursion_misses))
+		return -ENOTSUP;
+	*ret = info.recursion_misses;
+	return 0;
+}
+
+/* A kernel that does not report misses leaves the initial value, or refuses the call. */
+static int of_multi(int fd, uint64_t *ret)
+{
+	struct multi_info info = {.missed = UINT64_MAX};
+	uint32_t bytes = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0 || info.missed == UINT64_MAX)
+		return -ENOTSUP;
+	*ret = info.missed;
+	return 0;
+}
+
+static int of_copy(int fd, uint64_t *ret)
+{
+	struct multi_info info = {0};
+	uint32_t bytes = offsetof(struct multi_info, addresses);
+	cleanup_fd int program_fd = -1;
+
+	if (bpf_obj_get_info_by_fd(fd, &info, &bytes) < 0)
+		return -ENOTSUP;
+	program_fd = bpf_prog_get_fd_by_id(info.program_id);
+	return program_fd < 0 ? -ENOTSUP : of_program(program_fd, ret);
+}
+
+static int of_link(const struct link_fd *link, uint64_t *ret)
+{
+	switch (link->hook) {
+	case HOOK_KPROBE_MULTI:
+		return of_multi(link->fd, ret);
+	case HOOK_FENTRY:
+	case HOOK_FEXIT:
+		return of_copy(link->fd, ret);
+	default:
+		return -ENOTSUP;
+	}
+}
+
+/* Adds those of a group, as long as it is attached. */
+static void link_misses_add_group(struct link_misses *misses, const struct link_group *group)
+{
+	uint64_t nr;
+	size_t i;
+
+	for (i = 0; i < group->nr_fds; i++) {
+		if (of_link(&group->fds[i], &nr) < 0)
+			continue;
+		misses->nr += nr;
+		misses->is_told = true;
+	}
+}
+
+/* Adds those of the programs that serve many probes. */
+static void link_misses_add_programs(struct link_misses *misses,
+				     const struct probe_programs *programs)
+{
+	uint64_t nr;
+	int hook;
+
+	for (hook = 0; hook < NR_PROBE_HOOKS; hook++) {
+		const struct bpf_program *program = programs->by_hook[hook];
+
+		if (!program || of_program(bpf_program__fd(program), &nr) < 0 || !nr)
+			continue;
+		misses->nr += nr;
+		misses->is_told = true;
+	}
+}
+
+/* --- attaching -------------------------------------------------------------------------------- */
 
 static link_attach *const attach_by_hook[NR_PROBE_HOOKS] = {
 	[HOOK_UPROBE_MULTI] = link_multi_attach, [HOOK_KPROBE_MULTI] = link_multi_attach,
@@ -42,7 +202,7 @@ struct probe_links {
 	struct link_misses ended; /* of groups that are detached */
 };
 
-/* What a batch has in common; numbers[] of a batch are in the order that they came in. */
+/* Probes with the same key are one batch, in the order of their numbers. */
 struct batch_key {
 	uint32_t hook, is_return, file, has_address;
 };
@@ -79,8 +239,9 @@ void probe_links_free(struct probe_links *links)
 		return;
 	for (i = 0; i < links->nr_groups; i++)
 		clear_group(links, &links->groups[i]);
-	link_event_end(&links->state);
-	link_copy_end(&links->state);
+	if (links->state.tracefs_fd >= 0)
+		(void)close(links->state.tracefs_fd);
+	free(links->state.function_types);
 	(void)pthread_mutex_destroy(&links->lock);
 	free(links->groups);
 	free(links);
@@ -114,7 +275,10 @@ static int by_batch(const void *a, const void *b)
 	return left->number < right->number ? -1 : left->number > right->number;
 }
 
-/* Those that have a hook on this kernel; how many these are. */
+/*
+ * Refuses the probes without a hook on this kernel, and sorts the others. Returns how many these
+ * are.
+ */
 static size_t sort_into_batches(const struct probe_links *links, const uint32_t *numbers, size_t nr,
 				struct batch_item *ret)
 {

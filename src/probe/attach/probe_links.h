@@ -1,7 +1,7 @@
 /*
- * Attaching probes, many at a time, by the best means that the kernel has (probe_hook.h). What is
- * attached in one call can be detached by itself; a probe that can't be attached is found and named,
- * and the others are attached.
+ * Attaching probes, many at a time, by the best means that the kernel has (probe_features.h). What is
+ * attached in one call can be detached by itself; a probe that can't be attached is found and
+ * named, and the others are attached.
  */
 #ifndef STOOK_PROBE_ATTACH_PROBE_LINKS_H
 #define STOOK_PROBE_ATTACH_PROBE_LINKS_H
@@ -11,8 +11,7 @@
 
 #include "base/error.h"
 #include "probe/attach/probe_features.h"
-#include "probe/attach/probe_hook.h"
-#include "probe/attach/probe_programs.h"
+#include "probe/attach/probe_object.h"
 #include "probe/expression/probe_list.h"
 
 struct probe_links_options {
@@ -45,7 +44,10 @@ int64_t probe_links_attach(struct probe_links *links, const uint32_t *numbers, s
  */
 void probe_links_detach(struct probe_links *links, uint32_t number);
 
-/* Hits that the kernel itself counts as missed, of all that is or was attached; UINT64_MAX: not told. */
+/*
+ * Hits that the kernel itself counts as missed, of all that is or was attached; UINT64_MAX: not
+ * told.
+ */
 uint64_t probe_links_missed(struct probe_links *links);
 
 #endif

@@ -1,22 +1,48 @@
 /*
- * The part of a BPF object that every command with probes has: the programs of one kind, and what
- * bpf/probe.bpf.c counts into. Only for those in this folder that own such an object.
+ * The part of a BPF object that every command with probes has: the programs that probes are
+ * attached to, and the counters of bpf/probe.bpf.c.
+ *
+ * Counters are read straight from the memory that the kernel side adds to: no system call, no
+ * clearing, so nothing is lost between two readings.
  */
 #ifndef STOOK_PROBE_ATTACH_PROBE_OBJECT_H
 #define STOOK_PROBE_ATTACH_PROBE_OBJECT_H
 
+#include <bpf/libbpf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/error.h"
+#include "bpf/probe_wire.h"
 #include "kernel/follow.h"
 #include "kernel/load.h"
-#include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
-#include "probe/attach/probe_links.h"
 #include "probe/expression/probe_list.h"
+
+/* --- counters --------------------------------------------------------------------------------- */
+
+struct hits {
+	const volatile struct wire_hits *per_cpu; /* of all CPUs, stride apart */
+	size_t bytes, stride, nr_probes;
+	uint32_t nr_cpus;
+};
+
+/* The sum of one probe's hits over all CPUs. */
+struct wire_hits hits_of_probe(const struct hits *hits, uint32_t number);
+
+/* All hits of a probe on one CPU, wanted or not: its cost there. */
+uint64_t hits_on_cpu(const struct hits *hits, uint32_t number, uint32_t cpu);
+
+/* --- programs --------------------------------------------------------------------------------- */
+
+struct probe_programs {
+	struct bpf_program *by_hook[NR_PROBE_HOOKS]; /* NULL: not needed */
+	struct program_types types[NR_PROBE_HOOKS];  /* of hooks whose program is copied */
+	int places_fd;				     /* the map of places */
+};
+
+/* --- the object ------------------------------------------------------------------------------- */
 
 struct probe_object {
 	struct probe_programs programs;
@@ -26,7 +52,7 @@ struct probe_object {
 	struct hits hits;
 };
 
-/* Of an open skeleton; kind is what PROBE_PROGRAMS() in bpf/ was given. */
+/* For an open skeleton; kind is the argument of PROBE_PROGRAMS() in bpf/. */
 #define PROBE_OBJECT(bpf, kind)                                                                    \
 	((struct probe_object){                                                                    \
 		.programs = {.by_hook =                                                            \
@@ -48,19 +74,22 @@ struct probe_object {
 		.places_map = (bpf)->maps.places,                                                  \
 	})
 
-/* Between open and load. 0 or a negative errno. */
+/*
+ * Between open and load. Programs that no probe needs are not loaded, and become NULL in by_hook. 0
+ * or a negative errno.
+ */
 int probe_object_configure(struct probe_object *object, const struct probe_list *list,
 			   const struct probe_features *features, const struct wanted_tasks *tasks,
 			   uint32_t nr_cpus, struct error *error);
 
-/* The same for an object whose programs of probes are not wanted in this run. */
+/* Instead, for an object whose programs of probes are not wanted in this run. */
 void probe_object_leave_out(struct probe_object *object);
 
-/* After the load: takes what it needs out of types. 0 or a negative errno. */
+/* After the load: takes the types that it needs out of types. 0 or a negative errno. */
 int probe_object_open(struct probe_object *object, const struct probe_list *list, uint32_t nr_cpus,
 		      struct load_types *types, struct error *error);
 
-/* Also of {0}. */
+/* A zero-initialised object will do. */
 void probe_object_close(struct probe_object *object);
 
 #endif

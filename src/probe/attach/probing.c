@@ -1,16 +1,16 @@
 /*
- * Attaching under a budget; see probing.h.
+ * Attaching under a budget.
  *
- * Nobody knows beforehand which functions are hot, and one that is called ten million times a second
- * stops its program at the first hit. So it is found out with little harm: a small group is
- * attached (attach_schedule.h), its counters are watched for a few milliseconds (hit_watch.h), and
- * what costs too much is detached at once, in the background (detaching.h), while the next group
- * is tried. The other members of a group that had to go are attached again.
+ * Nobody knows beforehand which functions are hot, and one that is called ten million times a
+ * second stops its program at the first hit. So it is found out with little harm: a small group is
+ * attached (probe_groups.h), its counters are watched for a few milliseconds (budget.h), and probes
+ * that cost too much are detached at once, in the background, while the next group is tried. The
+ * other members of a group that had to go are attached again.
  *
- * Costs are added up from the beginning of a window. As soon as they reach what the whole window may
- * cost, it is judged, so that a hot function is caught in proportion to the harm that it does: after
- * 5 ms of a whole CPU, under a budget of 5 %. In the search windows are short. After it they are
- * long, since a cut is for good and a burst is not.
+ * Costs are added up from the beginning of a window. As soon as they reach what the whole window
+ * may cost, it is judged, so that a hot function is caught in proportion to the harm that it does:
+ * after 5 ms of a whole CPU, under a budget of 5 %. In the search windows are short. After it they
+ * are long, since a cut is for good and a burst is not.
  */
 #include "probe/attach/probing.h"
 
@@ -21,9 +21,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd_io.h"
-#include "probe/attach/attach_schedule.h"
-#include "probe/attach/hit_cost.h"
-#include "probe/attach/hit_watch.h"
+#include "probe/attach/budget.h"
 #include "probe/attach/probe_groups.h"
 
 #define SEARCH_WINDOW_NS (100 * NS_PER_MS)
@@ -81,7 +79,7 @@ static void refuse(void *context, uint32_t number, const char *why)
 	probing->statuses[number].why = why;
 }
 
-/* --- its life ------------------------------------------------------------------------------------ */
+/* --- new and free --------------------------------------------------------------------------- */
 
 static struct probe_links_options links_options(struct probing *probing)
 {
@@ -93,54 +91,40 @@ static struct probe_links_options links_options(struct probing *probing)
 					    .context = probing};
 }
 
-static int allocate(struct probing *probing)
+struct probing *probing_new(const struct probing_options *options, struct error *error)
 {
-	size_t nr = probing->options.list->nr_probes;
-	size_t room;
+	struct probing *probing = calloc(1, sizeof(*probing));
+	size_t nr = options->list->nr_probes, room;
+	struct probe_links_options links;
+
+	if (!probing)
+		goto no_memory;
+	probing->options = *options;
+	probing->budget.share = options->budget_share;
+	(void)fd_allow_all();
 
 	probing->statuses = calloc(nr ? nr : 1, sizeof(*probing->statuses));
 	probing->nr_in[PROBE_WAITING] = nr;
 	if (!probing->statuses || attach_schedule_init(&probing->schedule, (uint32_t)nr) < 0 ||
-	    (has_budget(probing) && hit_watch_init(&probing->watch, probing->options.hits) < 0))
-		return -ENOMEM;
+	    (has_budget(probing) && hit_watch_init(&probing->watch, options->hits) < 0))
+		goto no_memory;
 	room = has_budget(probing) ? probing->schedule.group_max : nr;
 	probing->next_group = calloc(room ? room : 1, sizeof(*probing->next_group));
-	return probing->next_group ? 0 : -ENOMEM;
-}
+	if (!probing->next_group)
+		goto no_memory;
 
-static int open_links(struct probing *probing, struct error *error)
-{
-	struct probe_links_options options = links_options(probing);
-
-	probing->links = probe_links_new(&options, error);
-	if (!probing->links)
-		return -EIO;
-	if (probe_groups_init(&probing->groups, probing->links, options.list->nr_probes) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	return 0;
-}
-
-struct probing *probing_new(const struct probing_options *options, struct error *error)
-{
-	struct probing *probing = calloc(1, sizeof(*probing));
-
-	if (!probing) {
-		(void)error_set(error, -ENOMEM, "out of memory");
-		return NULL;
-	}
-	probing->options = *options;
-	probing->budget.share = options->budget_share;
-	(void)fd_allow_all();
-	if (allocate(probing) < 0) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+	links = links_options(probing);
+	probing->links = probe_links_new(&links, error);
+	if (!probing->links) {
 		probing_free(probing);
 		return NULL;
 	}
-	if (open_links(probing, error) < 0) {
-		probing_free(probing);
-		return NULL;
-	}
-	return probing;
+	if (probe_groups_init(&probing->groups, probing->links, nr) == 0)
+		return probing;
+no_memory:
+	(void)error_set(error, -ENOMEM, "out of memory");
+	probing_free(probing);
+	return NULL;
 }
 
 void probing_free(struct probing *probing)
@@ -157,7 +141,7 @@ void probing_free(struct probing *probing)
 	free(probing);
 }
 
-/* --- attaching ----------------------------------------------------------------------------------- */
+/* --- attaching ------------------------------------------------------------------------------ */
 
 static void note_attached(struct probing *probing, uint32_t number, uint64_t now_ns)
 {
@@ -178,50 +162,25 @@ static void note_attached(struct probing *probing, uint32_t number, uint64_t now
 	hit_watch_add(&probing->watch, number, hit_ns + options->work_ns, clock_now_ns());
 }
 
-/* Of the next group, those that have not been refused. */
-static size_t leave_out_refused(struct probing *probing, size_t nr)
+/* Attaches the first nr of the next group, except those that have been refused. */
+static int attach(struct probing *probing, size_t nr, struct error *error)
 {
+	uint64_t began_ns = clock_now_ns();
 	size_t nr_left = 0, i;
+	int64_t group;
 
 	for (i = 0; i < nr; i++)
 		if (probing->statuses[probing->next_group[i]].state != PROBE_REFUSED)
 			probing->next_group[nr_left++] = probing->next_group[i];
-	return nr_left;
-}
-
-static int attach(struct probing *probing, size_t nr, struct error *error)
-{
-	uint64_t began_ns = clock_now_ns();
-	int64_t group;
-	size_t i;
-
-	nr = leave_out_refused(probing, nr);
-	if (!nr)
+	if (!nr_left)
 		return 0;
-	group = probe_groups_attach(&probing->groups, probing->next_group, nr, error);
+	group = probe_groups_attach(&probing->groups, probing->next_group, nr_left, error);
 	if (group < 0)
 		return (int)group;
 	/* Not when it was done: a place is hit as soon as it is in, while others are put in. */
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr_left; i++)
 		note_attached(probing, probing->next_group[i], began_ns);
 	return 0;
-}
-
-static int attach_all(struct probing *probing, struct error *error)
-{
-	uint32_t nr = (uint32_t)probing->options.list->nr_probes, i;
-
-	for (i = 0; i < nr; i++)
-		probing->next_group[i] = i;
-	return attach(probing, nr, error);
-}
-
-/* A hot function does harm until we get our turn, but only new ones are unknown. */
-static void hurry(struct probing *probing)
-{
-	probing->is_hurried = true;
-	probing->nice = getpriority(PRIO_PROCESS, 0);
-	(void)setpriority(PRIO_PROCESS, 0, PROBING_NICE);
 }
 
 static void hurry_no_more(struct probing *probing)
@@ -234,12 +193,19 @@ static void hurry_no_more(struct probing *probing)
 int probing_start(struct probing *probing, struct error *error)
 {
 	struct probe_links_options links = links_options(probing);
+	uint32_t nr = (uint32_t)probing->options.list->nr_probes, i;
 
 	probing->is_started = true;
 	probing->started_ns = clock_now_ns();
-	if (!has_budget(probing))
-		return attach_all(probing, error);
-	hurry(probing);
+	if (!has_budget(probing)) {
+		for (i = 0; i < nr; i++)
+			probing->next_group[i] = i;
+		return attach(probing, nr, error);
+	}
+	/* A hot function does harm until we get our turn, but only new ones are unknown. */
+	probing->is_hurried = true;
+	probing->nice = getpriority(PRIO_PROCESS, 0);
+	(void)setpriority(PRIO_PROCESS, 0, PROBING_NICE);
 	hit_cost_measure(&probing->cost, &links);
 	if (probing->cost.is_measured[false]) {
 		probing->budget.hit_ns = probing->cost.user_ns[false][false];
@@ -261,19 +227,9 @@ void probing_stop(struct probing *probing)
 	hurry_no_more(probing);
 }
 
-/* --- watching ------------------------------------------------------------------------------------ */
+/* --- watching ------------------------------------------------------------------------------- */
 
-static void cut(struct probing *probing, const struct budget_rate *rate, uint64_t now_ns)
-{
-	struct probe_status *status = &probing->statuses[rate->number];
-
-	set_state(probing, rate->number, PROBE_CUT);
-	status->cut_ns = now_ns;
-	status->cut_rate = hit_watch_rate(&probing->watch, rate, now_ns);
-	probe_groups_leave(&probing->groups, rate->number);
-}
-
-/* Those of a group that is leaving neither cost any more nor are they counted. */
+/* The members of a group that is leaving neither cost anything nor are counted. */
 static void put_away(struct probing *probing, uint64_t now_ns)
 {
 	size_t i, j;
@@ -299,9 +255,16 @@ static void cut_hot(struct probing *probing, double most_ns, uint64_t now_ns)
 	size_t nr, i;
 
 	(void)hit_watch_judge(&probing->watch, most_ns, &rates, &nr);
-	for (i = 0; i < nr; i++)
-		if (rates[i].is_cut)
-			cut(probing, &rates[i], now_ns);
+	for (i = 0; i < nr; i++) {
+		struct probe_status *status = &probing->statuses[rates[i].number];
+
+		if (!rates[i].is_cut)
+			continue;
+		set_state(probing, rates[i].number, PROBE_CUT);
+		status->cut_ns = now_ns;
+		status->cut_rate = hit_watch_rate(&probing->watch, &rates[i], now_ns);
+		probe_groups_leave(&probing->groups, rates[i].number);
+	}
 	put_away(probing, now_ns);
 }
 
@@ -311,9 +274,9 @@ static uint64_t max(uint64_t a, uint64_t b)
 }
 
 /*
- * Looks at what the window has cost, and cuts if it is time for that. True: it was. A short while is
- * judged as if it were half a window: in 10 ms each function that was called twice looks hot, and
- * if there is more to cut, that shows in the next look.
+ * Looks at what the window has cost, and cuts if it is time for that. True: it was. A short while
+ * is judged as if it were half a window: in 10 ms each function that was called twice looks hot,
+ * and if there is more to cut, that shows in the next look.
  */
 static bool look(struct probing *probing, uint64_t now_ns)
 {
@@ -330,7 +293,7 @@ static bool look(struct probing *probing, uint64_t now_ns)
 	return is_hot;
 }
 
-/* Of groups that have left the counts are final. Who was not cut comes back. */
+/* The counts of groups that have left are final. Members that were not cut come back. */
 static void take_back(struct probing *probing, uint64_t now_ns)
 {
 	uint32_t *members;
@@ -375,17 +338,10 @@ static void end_search(struct probing *probing, uint64_t now_ns)
 	hit_watch_begin(&probing->watch, now_ns);
 }
 
-static uint64_t pause_ns(const struct probing *probing, uint64_t look_took_ns)
-{
-	bool is_changing = probing->is_searching || probing->groups.nr_leaving ||
-			   attach_schedule_has_more(&probing->schedule);
-
-	return max(is_changing ? SEARCH_LOOK_NS : STEADY_LOOK_NS, look_took_ns * LOOK_PARTS);
-}
-
 int probing_step(struct probing *probing, uint64_t *ret_next_ns, struct error *error)
 {
 	uint64_t began_ns = clock_now_ns(), took_ns;
+	bool is_changing;
 	int err;
 
 	*ret_next_ns = UINT64_MAX;
@@ -401,11 +357,14 @@ int probing_step(struct probing *probing, uint64_t *ret_next_ns, struct error *e
 	if (err < 0)
 		return err;
 	end_search(probing, clock_now_ns());
-	*ret_next_ns = clock_now_ns() + pause_ns(probing, took_ns);
+	is_changing = probing->is_searching || probing->groups.nr_leaving ||
+		      attach_schedule_has_more(&probing->schedule);
+	*ret_next_ns = clock_now_ns() +
+		       max(is_changing ? SEARCH_LOOK_NS : STEADY_LOOK_NS, took_ns * LOOK_PARTS);
 	return 0;
 }
 
-/* --- what is told -------------------------------------------------------------------------------- */
+/* --- reports -------------------------------------------------------------------------------- */
 
 const struct probe_status *probing_status(const struct probing *probing, uint32_t number)
 {

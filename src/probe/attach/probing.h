@@ -9,9 +9,9 @@
  *	probing_free()
  *
  * What the budget means: on no CPU do hits take more than the share of its time, over a second once
- * all probes have been tried, over a tenth of a second while the search goes on. A probe that is cut
- * stays cut until the end. The others of its group are away meanwhile, some 0.1 s, and what they
- * were hit then is not in their counts (away_ns).
+ * all probes have been tried, over a tenth of a second while the search goes on. A probe that is
+ * cut stays cut until the end. The others of its group are away meanwhile, some 0.1 s, and what
+ * they were hit then is not in their counts (away_ns).
  */
 #ifndef STOOK_PROBE_ATTACH_PROBING_H
 #define STOOK_PROBE_ATTACH_PROBING_H
@@ -22,9 +22,9 @@
 
 #include "base/error.h"
 #include "probe/attach/budget.h"
-#include "probe/attach/hits.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probe_links.h"
+#include "probe/attach/probe_object.h"
 #include "probe/expression/probe_list.h"
 
 struct probing_options {
@@ -32,7 +32,7 @@ struct probing_options {
 	const struct probe_features *features;
 	const struct probe_programs *programs;
 	const struct hits *hits;
-	int32_t pid;	     /* see probe_links.h */
+	int32_t pid;	     /* as in probe_links_options */
 	double budget_share; /* 0: no budget */
 	double work_ns;	     /* what a hit costs beyond being counted: a stack, a record */
 };
@@ -76,14 +76,14 @@ int probing_step(struct probing *probing, uint64_t *ret_next_ns, struct error *e
 void probing_stop(struct probing *probing);
 
 /*
- * Whether a program that is started for the run may begin: all is attached, or under a budget what is
- * going to be, or that takes too long to wait for.
+ * True if a program that is started for the run may begin: all probes are attached; or under a
+ * budget, the search is over, or takes too long to wait for.
  */
 bool probing_is_ready(const struct probing *probing);
 
 const struct probe_status *probing_status(const struct probing *probing, uint32_t number);
 size_t probing_nr(const struct probing *probing, enum probe_state state);
-/* What a hit costs here, as it was measured; zeros without a budget. */
+/* The measured costs of a hit; zeros without a budget. */
 const struct budget *probing_budget(const struct probing *probing);
 uint64_t probing_missed(const struct probing *probing); /* see probe_links_missed() */
 

@@ -1,14 +1,472 @@
 /*
- * A parser that climbs the table of operators by precedence and puts out a step for each operator
- * that it has passed. How deep parentheses go is limited, since the parser calls itself.
+ * The compiler of expressions: a scanner of tokens, the operands, and a parser that climbs the
+ * table of operators by precedence and emits a step for each operator that it has passed. The
+ * parser calls itself, so the depth of parentheses is limited. Expressions need not end with a NUL:
+ * nothing is read at nr or behind it.
  */
 #include "probe/expression/expression.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "probe/expression/expression_compiler.h"
+
+/* --- tokens: numbers, names, texts in quotes, signs ------------------------------------------- */
+
+enum token_kind {
+	TOKEN_END,
+	TOKEN_NUMBER, /* also a character in quotes */
+	TOKEN_NAME,
+	TOKEN_TEXT,
+	TOKEN_SIGN,
+};
+
+struct token {
+	enum token_kind kind;
+	size_t at, nr; /* bytes of the whole text */
+	const char *text;
+	uint64_t number;
+};
+
+static const struct unit {
+	const char *name;
+	uint64_t times;
+} units[] = {
+	{"K", 1ULL << 10}, {"M", 1ULL << 20}, {"G", 1ULL << 30},      {"T", 1ULL << 40},
+	{"ns", 1},	   {"us", 1000},      {"ms", 1000ULL * 1000}, {"s", 1000ULL * 1000 * 1000},
+};
+
+static const char *const signs[] = {
+	"||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "|", "&", "^", "<",
+	">",  "+",  "-",  "*",	"/",  "%",  "!",  "~",	"(", ")", ".", ",",
+};
+
+static bool is_name_byte(char byte)
+{
+	return isalnum((unsigned char)byte) || byte == '_';
+}
+
+static unsigned digit_of(char byte)
+{
+	if (isdigit((unsigned char)byte))
+		return (unsigned)(byte - '0');
+	return isxdigit((unsigned char)byte) ? (unsigned)(tolower((unsigned char)byte) - 'a') + 10
+					     : 16;
+}
+
+static bool take_unit(const char *text, size_t nr, uint64_t *ret_times)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strlen(units[i].name) != nr || memcmp(units[i].name, text, nr) != 0)
+			continue;
+		*ret_times = units[i].times;
+		return true;
+	}
+	*ret_times = 1;
+	return nr == 0;
+}
+
+static const char *take_number(const char *text, size_t nr, struct token *token)
+{
+	bool is_hex = nr > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') &&
+		      digit_of(text[2]) < 16;
+	uint64_t base = is_hex ? 16 : 10, number = 0, times;
+	size_t at = is_hex ? 2 : 0, end;
+
+	for (; at < nr && digit_of(text[at]) < base; at++)
+		if (__builtin_mul_overflow(number, base, &number) ||
+		    __builtin_add_overflow(number, digit_of(text[at]), &number))
+			return "a number of more than 64 bits";
+	for (end = at; end < nr && is_name_byte(text[end]); end++)
+		;
+	if (!take_unit(text + at, end - at, &times))
+		return "a number with an unknown unit (K M G T ns us ms s)";
+	if (__builtin_mul_overflow(number, times, &token->number))
+		return "a number of more than 64 bits";
+	token->kind = TOKEN_NUMBER;
+	token->nr = end;
+	return NULL;
+}
+
+/* One character of a text in quotes; how many bytes of the text it took, 0: none that is known. */
+static size_t take_character(const char *text, size_t nr, char *ret)
+{
+	static const char names[] = "ntr0\\\"'", meant[] = "\n\t\r\0\\\"'";
+	const char *name;
+
+	if (!nr)
+		return 0;
+	if (text[0] != '\\') {
+		*ret = text[0];
+		return 1;
+	}
+	if (nr >= 4 && text[1] == 'x' && digit_of(text[2]) < 16 && digit_of(text[3]) < 16) {
+		*ret = (char)(digit_of(text[2]) * 16 + digit_of(text[3]));
+		return 4;
+	}
+	name = nr >= 2 ? memchr(names, text[1], sizeof(names) - 1) : NULL;
+	if (!name)
+		return 0;
+	*ret = meant[name - names];
+	return 2;
+}
+
+static const char *take_quoted(const char *text, size_t nr, struct token *token)
+{
+	size_t at = 1, nr_characters = 0;
+	char character = 0;
+
+	while (at < nr && text[at] != text[0]) {
+		size_t bytes = take_character(text + at, nr - at, &character);
+
+		if (!bytes)
+			return "an unknown character behind '\\' in the quotes";
+		at += bytes;
+		nr_characters++;
+	}
+	if (at >= nr)
+		return "quotes without an end";
+	token->nr = at + 1;
+	token->kind = text[0] == '"' ? TOKEN_TEXT : TOKEN_NUMBER;
+	token->number = (uint64_t)(int64_t)(signed char)character;
+	if (text[0] == '\'' && nr_characters != 1)
+		return "not one character in single quotes (a text has double ones)";
+	return NULL;
+}
+
+static const char *take_sign(const char *text, size_t nr, struct token *token)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signs); i++) {
+		size_t bytes = strlen(signs[i]);
+
+		if (bytes > nr || memcmp(signs[i], text, bytes) != 0)
+			continue;
+		token->kind = TOKEN_SIGN;
+		token->nr = bytes;
+		return NULL;
+	}
+	return "an unknown sign";
+}
+
+/* From one token (at first zeros) to the next. What is wrong at token->at; NULL: nothing. */
+static const char *token_next(const char *text, size_t nr, struct token *token)
+{
+	size_t at = token->at + token->nr;
+
+	while (at < nr && isspace((unsigned char)text[at]))
+		at++;
+	*token = (struct token){.kind = TOKEN_END, .at = at, .text = text + at};
+	if (at == nr)
+		return NULL;
+	if (isdigit((unsigned char)text[at]))
+		return take_number(text + at, nr - at, token);
+	if (text[at] == '"' || text[at] == '\'')
+		return take_quoted(text + at, nr - at, token);
+	if (!is_name_byte(text[at]))
+		return take_sign(text + at, nr - at, token);
+	token->kind = TOKEN_NAME;
+	while (at + token->nr < nr && is_name_byte(text[at + token->nr]))
+		token->nr++;
+	return NULL;
+}
+
+static bool token_is(const struct token *token, const char *word)
+{
+	return token->nr == strlen(word) && !memcmp(token->text, word, token->nr);
+}
+
+/* Copies the text between the quotes; false if it is longer than max. */
+static bool token_text(const struct token *token, char *ret, size_t max, size_t *ret_nr)
+{
+	size_t at = 1, nr = 0;
+
+	while (at < token->nr - 1) {
+		if (nr == max)
+			return false;
+		at += take_character(token->text + at, token->nr - 1 - at, &ret[nr++]);
+	}
+	*ret_nr = nr;
+	return true;
+}
+
+/* --- the state of the compiler, and the steps that it emits ----------------------------------- */
+
+struct compiler {
+	struct program *program;
+	const char *text;
+	size_t nr;
+	struct token token; /* the next one */
+	unsigned depth;
+	struct error *error;
+};
+
+/* A literal text has no step: where is its number, and it can only be compared. */
+struct value {
+	struct expression is;
+	bool is_literal;
+	bool may_be_text; /* a field: see struct program */
+};
+
+#define FIRST_STEP_WORD TALLY_MAX_OPERANDS
+
+static int compiler_wrong_at(const struct compiler *compiler, size_t at, const char *what)
+{
+	return error_set(compiler->error, -EINVAL, "bad expression '%.*s': %s at %zu",
+			 (int)compiler->nr, compiler->text, what, at + 1);
+}
+
+/* "bad expression '…': what at N": at the next token, or at a byte (told from 1 on). -EINVAL. */
+static int compiler_wrong(const struct compiler *compiler, const char *what)
+{
+	return compiler_wrong_at(compiler, compiler->token.at, what);
+}
+
+/* "… more than LIMIT WHAT". -E2BIG. */
+static int compiler_too_large(const struct compiler *compiler, const char *what, unsigned limit)
+{
+	return error_set(compiler->error, -E2BIG, "expression '%.*s' is too large: more than %u %s",
+			 (int)compiler->nr, compiler->text, limit, what);
+}
+
+/* To the next token, past a sign that must be there. 0 or -EINVAL. */
+static int compiler_advance(struct compiler *compiler)
+{
+	const char *what = token_next(compiler->text, compiler->nr, &compiler->token);
+
+	return what ? compiler_wrong(compiler, what) : 0;
+}
+
+static bool compiler_is_sign(const struct compiler *compiler, const char *sign)
+{
+	return compiler->token.kind == TOKEN_SIGN && token_is(&compiler->token, sign);
+}
+
+static int compiler_expect(struct compiler *compiler, const char *sign, const char *what)
+{
+	return compiler_is_sign(compiler, sign) ? compiler_advance(compiler)
+						: compiler_wrong(compiler, what);
+}
+
+/* Put out a step, whose result has a word of its own. 0 or -E2BIG. */
+static int compiler_add_step(struct compiler *compiler, enum tally_operation operation,
+			     uint8_t left, uint8_t right, int64_t number, uint8_t *ret_word)
+{
+	struct tally_plan *plan = &compiler->program->plan;
+	struct tally_step *step = &plan->steps[plan->nr_steps];
+
+	if (plan->nr_steps == TALLY_MAX_STEPS)
+		return compiler_too_large(compiler, "operators and numbers", TALLY_MAX_STEPS);
+	*step = (struct tally_step){
+		.operation = (uint8_t)operation,
+		.to = (uint8_t)(FIRST_STEP_WORD + plan->nr_steps),
+		.left = left,
+		.right = right,
+		.number = number,
+	};
+	plan->nr_steps++;
+	*ret_word = step->to;
+	return 0;
+}
+
+static int compiler_add_constant(struct compiler *compiler, uint64_t number, struct value *ret)
+{
+	*ret = (struct value){.is.is_unsigned = number > INT64_MAX};
+	return compiler_add_step(compiler, TALLY_CONSTANT, 0, 0, (int64_t)number, &ret->is.where);
+}
+
+/* --- operands, and texts in quotes ------------------------------------------------------------ */
+
+#define COMPARED_TEXT_BYTES (TALLY_TEXT_BYTES - 2) /* one that was cut is longer than that */
+
+static bool is_same_operand(const struct operand *a, const struct operand *b)
+{
+	return a->kind == b->kind && a->argument == b->argument && a->is_address == b->is_address &&
+	       !strcmp(a->field, b->field);
+}
+
+static int add_operand(struct compiler *compiler, const struct operand *operand, uint8_t *ret)
+{
+	struct program *program = compiler->program;
+	uint8_t *nr = &program->plan.nr_operands;
+	uint8_t i;
+
+	for (i = 0; i < *nr; i++)
+		if (is_same_operand(&program->operands[i], operand))
+			break;
+	if (i == TALLY_MAX_OPERANDS)
+		return compiler_too_large(compiler, "operands", TALLY_MAX_OPERANDS);
+	if (i == *nr) {
+		program->operands[i] = *operand;
+		program->plan.operands[i] = (uint8_t)operand->kind;
+		(*nr)++;
+	}
+	*ret = i;
+	return 0;
+}
+
+static int add_text(struct compiler *compiler, const struct tally_text *text, struct value *ret)
+{
+	struct tally_plan *plan = &compiler->program->plan;
+	uint8_t i;
+
+	for (i = 0; i < plan->nr_texts; i++)
+		if (plan->texts[i].kind == text->kind && plan->texts[i].word == text->word)
+			break;
+	if (i == TALLY_MAX_TEXTS)
+		return compiler_too_large(compiler, "texts", TALLY_MAX_TEXTS);
+	if (i == plan->nr_texts)
+		plan->texts[plan->nr_texts++] = *text;
+	*ret = (struct value){.is = {.is_text = true, .where = i}};
+	return 0;
+}
+
+static int compiler_take_literal(struct compiler *compiler, struct value *ret)
+{
+	struct program *program = compiler->program;
+	char bytes[TALLY_TEXT_BYTES] = {0};
+	size_t nr = 0;
+
+	if (!token_text(&compiler->token, bytes, COMPARED_TEXT_BYTES, &nr))
+		return compiler_wrong(compiler, "a text of more than 62 bytes");
+	if (memchr(bytes, 0, nr))
+		return compiler_wrong(compiler, "a text with a zero byte in it");
+	if (program->nr_literals == TALLY_MAX_LITERALS)
+		return compiler_too_large(compiler, "texts in quotes", TALLY_MAX_LITERALS);
+	memcpy(program->plan.literals[program->nr_literals], bytes, sizeof(bytes));
+	*ret = (struct value){.is_literal = true, .is.where = program->nr_literals++};
+	return compiler_advance(compiler);
+}
+
+static const struct named_operand {
+	const char *name;
+	enum tally_operand kind;
+} named_operands[] = {
+	{"retval", TALLY_AT_RETURN}, {"latency", TALLY_LATENCY}, {"pid", TALLY_PID},
+	{"tid", TALLY_TID},	     {"uid", TALLY_UID},	 {"cpu", TALLY_CPU},
+	{"cgroup", TALLY_CGROUP},
+};
+
+/* arg1 … arg12; 0 if it is none. */
+static unsigned argument_number(const struct token *token)
+{
+	unsigned number = 0;
+	size_t i;
+
+	if (token->nr < 4 || token->nr > 5 || strncmp(token->text, "arg", 3) != 0 ||
+	    token->text[3] == '0')
+		return 0;
+	for (i = 3; i < token->nr; i++) {
+		if (!isdigit((unsigned char)token->text[i]))
+			return 0;
+		number = number * 10 + (unsigned)(token->text[i] - '0');
+	}
+	return number <= EXPRESSION_ARGUMENTS_MAX ? number : 0;
+}
+
+/* Behind `args.` */
+static int take_field(struct compiler *compiler, struct operand *operand)
+{
+	const struct token *name = &compiler->token;
+	int err = compiler_advance(compiler);
+
+	if (!err)
+		err = compiler_expect(compiler, ".", "a '.' and the name of a field expected");
+	if (err)
+		return err;
+	if (name->kind != TOKEN_NAME || name->nr >= sizeof(operand->field))
+		return compiler_wrong(compiler, "the name of a field expected");
+	operand->kind = TALLY_AT_CALL;
+	memcpy(operand->field, name->text, name->nr);
+	return compiler_advance(compiler);
+}
+
+/* A name that stands for a number, or for a field that may be a text. */
+static int take_operand(struct compiler *compiler, struct operand *ret)
+{
+	const struct token *token = &compiler->token;
+	size_t i;
+
+	*ret = (struct operand){.kind = TALLY_AT_CALL};
+	if (token_is(token, "args"))
+		return take_field(compiler, ret);
+	ret->argument = argument_number(token);
+	if (ret->argument)
+		return compiler_advance(compiler);
+	for (i = 0; i < ARRAY_SIZE(named_operands); i++) {
+		if (!token_is(token, named_operands[i].name))
+			continue;
+		ret->kind = named_operands[i].kind;
+		return compiler_advance(compiler);
+	}
+	return compiler_wrong(compiler,
+			      "no such operand (arg1 … arg12, retval, latency, pid, tid, uid, cpu, "
+			      "cgroup, comm, str(…), args.FIELD)");
+}
+
+static int add_text_at(struct compiler *compiler, struct operand *operand, struct value *ret)
+{
+	struct tally_text text = {.kind = TALLY_TEXT_AT};
+	int err;
+
+	operand->is_address =
+		operand->field[0] && compiler->program->is_text &&
+		compiler->program->is_text(compiler->program->context, operand->field);
+	text.at_call = operand->kind == TALLY_AT_CALL;
+	err = add_operand(compiler, operand, &text.word);
+	return err ? err : add_text(compiler, &text, ret);
+}
+
+/* str(OPERAND) */
+static int take_str(struct compiler *compiler, struct value *ret)
+{
+	struct operand operand;
+	size_t at;
+	int err = compiler_advance(compiler);
+
+	if (!err)
+		err = compiler_expect(compiler, "(", "a '(' expected");
+	at = compiler->token.at;
+	if (!err && compiler->token.kind != TOKEN_NAME)
+		err = compiler_wrong(compiler, "an operand expected");
+	if (!err)
+		err = take_operand(compiler, &operand);
+	if (!err && operand.kind != TALLY_AT_CALL && operand.kind != TALLY_AT_RETURN)
+		err = compiler_wrong_at(compiler, at, "an argument, a field or retval expected");
+	if (!err)
+		err = compiler_expect(compiler, ")", "a ')' expected");
+	return err ? err : add_text_at(compiler, &operand, ret);
+}
+
+static int compiler_take_name(struct compiler *compiler, struct value *ret)
+{
+	const struct program *program = compiler->program;
+	struct tally_text comm = {.kind = TALLY_TEXT_COMM};
+	struct operand operand;
+	int err;
+
+	if (token_is(&compiler->token, "str"))
+		return take_str(compiler, ret);
+	if (token_is(&compiler->token, "comm")) {
+		err = add_text(compiler, &comm, ret);
+		return err ? err : compiler_advance(compiler);
+	}
+	err = take_operand(compiler, &operand);
+	if (err)
+		return err;
+	if (operand.field[0] && program->is_text &&
+	    program->is_text(program->context, operand.field))
+		return add_text_at(compiler, &operand, ret);
+	*ret = (struct value){.is.is_time = operand.kind == TALLY_LATENCY,
+			      .may_be_text = operand.field[0] && !program->is_text};
+	return add_operand(compiler, &operand, &ret->is.where);
+}
+
+/* --- operators -------------------------------------------------------------------------------- */
 
 #define DEPTH_MAX	 32
 #define UNARY_PRECEDENCE 20

@@ -9,9 +9,9 @@
  *
  * Operators, their precedence and their meaning are C's, without assignment, `?:` and `,`; all
  * numbers have 64 bits and a sign. What a register holds behind a shorter argument is not defined:
- * a cast says what is meant. (u64) makes a number one without a sign, and what is calculated from it,
- * as C does. Both sides of && and || are calculated; dividing by 0 gives 0; shifts go by the lowest
- * six bits. A number may have a unit: K M G T (powers of 1024), or ns us ms s (nanoseconds).
+ * a cast says what is meant. (u64) makes a number one without a sign, and what is calculated from
+ * it, as C does. Both sides of && and || are calculated; dividing by 0 gives 0; shifts go by the
+ * lowest six bits. A number may have a unit: K M G T (powers of 1024), or ns us ms s (nanoseconds).
  */
 #ifndef STOOK_PROBE_EXPRESSION_EXPRESSION_H
 #define STOOK_PROBE_EXPRESSION_EXPRESSION_H
@@ -26,7 +26,7 @@
 #define EXPRESSION_FIELD_BYTES	 64
 #define EXPRESSION_ARGUMENTS_MAX 12
 
-/* What an operand of the plan is. */
+/* An operand of the plan. */
 struct operand {
 	enum tally_operand kind;
 	unsigned argument; /* its number, from 1 on; 0: a field, or a result */
@@ -34,14 +34,15 @@ struct operand {
 	char field[EXPRESSION_FIELD_BYTES];
 };
 
-/* What has been compiled so far. Zeros are an empty one, but for the two functions. */
+/* The program that has been compiled so far. Zero-initialised, apart from is_text, it is empty. */
 struct program {
 	struct tally_plan plan; /* its operands, texts, steps and literals */
 	struct operand operands[TALLY_MAX_OPERANDS];
 	uint8_t nr_literals;
 	/*
-	 * Whether a field of a tracepoint is a text. NULL: that is not known yet, and each passes for
-	 * what it is used as; such a program tells mistakes, but is not to be run with texts.
+	 * True if a field of a tracepoint is a text. NULL: that is not known yet, and fields are
+	 * taken for what they are used as; compiling such a program finds mistakes, but it must not
+	 * be run with texts.
 	 */
 	bool (*is_text)(void *context, const char *field);
 	void *context;

@@ -1,10 +1,10 @@
 /*
- * Probes: the places whose hits are counted, as src/target finds them by pattern and src/session
- * attaches to them. Pure data but for the descriptors of the files.
+ * Probes: the places whose hits are counted, which probe/find finds by pattern and probe/attach
+ * attaches to. Pure data, except for the descriptors of the files.
  *
- * A probe's number is its index. Texts are copied and live as long as the list. A static probe can be
- * in several places, of which each is a probe: where hits are counted by name, probes of kind
- * PROBE_USDT with one name (and file) are shown as one row.
+ * A probe's number is its index. Texts are copied and live as long as the list. A static probe can
+ * be in several places, each of which is a probe: where hits are counted by name, probes of kind
+ * PROBE_USDT with the same name (and file) are shown as one row.
  */
 #ifndef STOOK_PROBE_EXPRESSION_PROBE_LIST_H
 #define STOOK_PROBE_EXPRESSION_PROBE_LIST_H
@@ -83,5 +83,26 @@ int probe_list_refuse(struct probe_list *list, const char *name, const char *why
 
 /* A text of the list's own, NULL when out of memory. */
 const char *probe_list_text(struct probe_list *list, const char *text);
+
+/* --- calls and returns of one function, paired ------------------------------------------------ */
+
+struct probe_pairs_options {
+	bool calls, returns; /* what is taken from hits is known at calls, at returns */
+	bool paired;	     /* in any case */
+	bool force_returns;  /* return probes that may end programs */
+};
+
+struct probe_pairs {
+	bool are_paired; /* each function has both, and what is known at one is needed at the other */
+	uint32_t *functions; /* of each probe the number that stands for its function */
+};
+
+/*
+ * Makes of the list what is needed: calls become returns, or what is missing of a pair is added
+ * behind all that is there. 0; -EINVAL for a probe that has no return, or must not have; -ENOMEM.
+ */
+int probe_pairs_make(struct probe_list *list, const struct probe_pairs_options *options,
+		     struct probe_pairs *ret, struct error *error);
+void probe_pairs_clear(struct probe_pairs *pairs);
 
 #endif

@@ -14,7 +14,7 @@
 #define COMM_WORDS   2
 #define LINEAR_PARTS 3
 
-/* What a --hist of a latency is counted in; --linear says it itself. */
+/* The unit of a --hist of a latency; --linear has its own. */
 #define TIME_DIVISOR NS_PER_US
 
 /* A part of a list that is separated by commas, without the blanks around it. */
@@ -83,18 +83,6 @@ static int add_words(struct tally_query *query, struct tally_key *key, uint8_t w
 	return 0;
 }
 
-static int add_function(struct tally_query *query, struct tally_key *key, struct error *error)
-{
-	struct tally_plan *plan = &query->program.plan;
-
-	if (plan->nr_operands == TALLY_MAX_OPERANDS)
-		return error_set(error, -E2BIG, "more than %d operands", TALLY_MAX_OPERANDS);
-	key->kind = TALLY_KEY_FUNCTION;
-	query->program.operands[plan->nr_operands].kind = TALLY_FUNCTION;
-	plan->operands[plan->nr_operands] = TALLY_FUNCTION;
-	return add_words(query, key, plan->nr_operands++, 1, error);
-}
-
 /* hex(EXPRESSION) is for showing, and not part of the language. */
 static bool take_hex(struct part *part)
 {
@@ -136,8 +124,18 @@ static int add_key(struct tally_query *query, struct part part, struct error *er
 	}
 	query->nr_keys++;
 	copy_name(key->name, &part);
-	if (part_is(&part, "func"))
-		return add_function(query, key, error);
+	if (part_is(&part, "func")) {
+		struct program *program = &query->program;
+		uint8_t *nr = &program->plan.nr_operands;
+
+		if (*nr == TALLY_MAX_OPERANDS)
+			return error_set(error, -E2BIG, "more than %d operands",
+					 TALLY_MAX_OPERANDS);
+		key->kind = TALLY_KEY_FUNCTION;
+		program->operands[*nr].kind = TALLY_FUNCTION;
+		program->plan.operands[*nr] = TALLY_FUNCTION;
+		return add_words(query, key, (*nr)++, 1, error);
+	}
 	is_comm = part_is(&part, "comm");
 	is_hex = take_hex(&part);
 	err = expression_compile(&query->program, part.text, part.nr, &expression, error);
@@ -151,21 +149,9 @@ static int add_key(struct tally_query *query, struct part part, struct error *er
 			 is_comm ? COMM_WORDS : TALLY_TEXT_WORDS, error);
 }
 
-static int add_keys(struct tally_query *query, const char *by, struct error *error)
-{
-	while (by) {
-		struct part part;
-		int err;
-
-		by = next_part(by, &part);
-		err = add_key(query, part, error);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* --- values and what is wanted ----------------------------------------------------------------- */
+/*
+ * --- values and what is wanted -----------------------------------------------------------------
+ */
 
 static int add_number(struct tally_query *query, const char *option, const char *text,
 		      struct expression *ret, struct error *error)
@@ -175,30 +161,6 @@ static int add_number(struct tally_query *query, const char *option, const char 
 	if (!err && ret->is_text)
 		err = error_set(error, -EINVAL, "%s '%s' is a text, and has to be a number", option,
 				text);
-	return err;
-}
-
-static int add_value(struct tally_query *query, const char *text, struct error *error)
-{
-	struct part part = {text, strlen(text)};
-	struct expression expression;
-	int err = add_number(query, "--value", text, &expression, error);
-
-	if (err)
-		return err;
-	query->program.plan.value = expression.where;
-	query->value_is_time = expression.is_time;
-	copy_name(query->value, &part);
-	return 0;
-}
-
-static int add_where(struct tally_query *query, const char *text, struct error *error)
-{
-	struct expression expression;
-	int err = add_number(query, "--where", text, &expression, error);
-
-	if (!err)
-		query->program.plan.where = expression.where;
 	return err;
 }
 
@@ -315,20 +277,6 @@ bool tally_bucket_range(const struct tally_plan *plan, uint32_t bucket, int64_t 
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void find_moments(struct tally_query *query)
-{
-	size_t i;
-
-	for (i = 0; i < query->program.plan.nr_operands; i++) {
-		query->needs_call |= query->program.operands[i].kind == TALLY_AT_CALL;
-		query->needs_return |= query->program.operands[i].kind == TALLY_AT_RETURN;
-		if (query->program.operands[i].kind == TALLY_LATENCY)
-			tally_query_pair(query);
-	}
-	if (query->needs_call && query->needs_return)
-		tally_query_pair(query);
-}
-
 void tally_query_pair(struct tally_query *query)
 {
 	query->needs_call = query->needs_return = true;
@@ -340,19 +288,43 @@ int tally_query_compile(const struct tally_query_options *options, struct tally_
 {
 	struct tally_query query = {
 		.program = {.is_text = options->is_text, .context = options->context}};
-	int err;
+	struct tally_plan *plan = &query.program.plan;
+	const char *by = options->by ? options->by : "func";
+	struct expression expression;
+	struct part part;
+	size_t i;
+	int err = 0;
 
-	query.program.plan.where = query.program.plan.value = TALLY_NO_WORD;
-	err = add_keys(&query, options->by ? options->by : "func", error);
-	if (!err && options->value)
-		err = add_value(&query, options->value, error);
-	if (!err && options->where)
-		err = add_where(&query, options->where, error);
+	plan->where = plan->value = TALLY_NO_WORD;
+	while (by && !err) {
+		by = next_part(by, &part);
+		err = add_key(&query, part, error);
+	}
+	if (!err && options->value) {
+		err = add_number(&query, "--value", options->value, &expression, error);
+		if (!err) {
+			part = (struct part){options->value, strlen(options->value)};
+			plan->value = expression.where;
+			query.value_is_time = expression.is_time;
+			copy_name(query.value, &part);
+		}
+	}
+	if (!err && options->where) {
+		err = add_number(&query, "--where", options->where, &expression, error);
+		if (!err)
+			plan->where = expression.where;
+	}
 	if (!err)
 		err = set_histogram(&query, options, error);
 	if (err)
 		return err;
-	find_moments(&query);
+	for (i = 0; i < plan->nr_operands; i++) {
+		query.needs_call |= query.program.operands[i].kind == TALLY_AT_CALL;
+		query.needs_return |= query.program.operands[i].kind == TALLY_AT_RETURN;
+		plan->has_pairs |= query.program.operands[i].kind == TALLY_LATENCY;
+	}
+	if (plan->has_pairs || (query.needs_call && query.needs_return))
+		tally_query_pair(&query);
 	*ret = query;
 	return 0;
 }

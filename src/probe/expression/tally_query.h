@@ -1,5 +1,5 @@
 /*
- * What the options of `stook tally` ask for, compiled: the plan for the kernel side, where its
+ * The options of `stook tally`, compiled: the plan for the kernel side, where its
  * operands come from, and how the words of a key are to be shown. Pure.
  */
 #ifndef STOOK_PROBE_EXPRESSION_TALLY_QUERY_H
@@ -47,7 +47,7 @@ struct tally_query {
 	size_t nr_keys;
 	char value[TALLY_KEY_NAME_BYTES]; /* "": none */
 	bool value_is_time;
-	/* Whether operands are of the call (arguments, fields), of the return, and whether both. */
+	/* Operands are taken at the call (arguments, fields), at the return. */
 	bool needs_call, needs_return;
 };
 

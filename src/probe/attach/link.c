@@ -1,0 +1,284 @@
+/*
+ * What the ways of attaching share: the group of descriptors, events and places that probes are
+ * detached by; the kernel's refusals in words; and finding the probes that the kernel means.
+ */
+#include "probe/attach/link.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "proc/tracefs.h"
+
+/* --- groups ----------------------------------------------------------------------------------- */
+
+int link_group_add_fd(struct link_group *group, enum probe_hook hook, int fd)
+{
+	if (array_reserve(&group->fds, &group->cap_fds, group->nr_fds + 1, sizeof(*group->fds)) <
+	    0) {
+		(void)close(fd);
+		return -ENOMEM;
+	}
+	group->fds[group->nr_fds++] = (struct link_fd){fd, hook};
+	return 0;
+}
+
+int link_group_add_event(struct link_group *group, const struct link_event *event)
+{
+	if (array_reserve(&group->events, &group->cap_events, group->nr_events + 1,
+			  sizeof(*group->events)) < 0)
+		return -ENOMEM;
+	group->events[group->nr_events++] = *event;
+	return 0;
+}
+
+int link_group_add_place(struct link_group *group, const struct wire_place *place)
+{
+	if (array_reserve(&group->places, &group->cap_places, group->nr_places + 1,
+			  sizeof(*group->places)) < 0)
+		return -ENOMEM;
+	group->places[group->nr_places++] = *place;
+	return 0;
+}
+
+struct link_mark link_group_mark(const struct link_group *group)
+{
+	return (struct link_mark){group->nr_fds, group->nr_events, group->nr_places};
+}
+
+void link_group_release(struct link_group *group, struct link_mark mark, int tracefs_fd,
+			int places_fd)
+{
+	char text[EVENT_TEXT_BYTES];
+	bool waits = false;
+
+	while (group->nr_fds > mark.nr_fds) {
+		const struct link_fd *last = &group->fds[--group->nr_fds];
+
+		/*
+		 * The kernel does not wait for running programs of these when it lets go of a
+		 * function.
+		 */
+		waits |= last->hook == HOOK_FENTRY || last->hook == HOOK_FEXIT;
+		(void)close(last->fd);
+	}
+	/* Waits for an RCU grace period, under which programs run. */
+	if (waits)
+		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	while (group->nr_events > mark.nr_events) {
+		const struct link_event *last = &group->events[--group->nr_events];
+
+		/* Removing one that was never defined does no harm. */
+		event_text_remove(text, last->name);
+		(void)tracefs_append(tracefs_fd, event_text_file(last->is_kernel), text);
+	}
+	while (group->nr_places > mark.nr_places)
+		(void)bpf_map_delete_elem(places_fd, &group->places[--group->nr_places]);
+}
+
+void link_group_clear(struct link_group *group, int tracefs_fd, int places_fd)
+{
+	link_group_release(group, (struct link_mark){0}, tracefs_fd, places_fd);
+	free(group->fds);
+	free(group->events);
+	free(group->places);
+	*group = (struct link_group){0};
+}
+
+/* --- refusals in words ------------------------------------------------------------------------ */
+
+#define ENOTSUPP 524 /* the kernel's own, which leaks out of some of its calls */
+
+static bool is_user(enum probe_hook hook)
+{
+	return hook == HOOK_UPROBE_MULTI || hook == HOOK_UPROBE_EVENT;
+}
+
+static bool is_general(enum probe_hook hook, int err)
+{
+	switch (err) {
+	case -EPERM:
+	case -EACCES:
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOSYS:
+	case -EINTR:
+	case -EFAULT:
+		return true;
+	case -ESRCH: /* of user code: the process; of the kernel: the function */
+		return is_user(hook);
+	default:
+		return false;
+	}
+}
+
+const char *link_refusal(enum probe_hook hook, int err)
+{
+	if (is_general(hook, err))
+		return NULL;
+	if (hook == HOOK_KPROBE_EVENT && (err == -EEXIST || err == -EADDRNOTAVAIL))
+		return "kprobes can't tell it from another function of its name";
+	if ((hook == HOOK_FENTRY || hook == HOOK_FEXIT) && err == -EBUSY)
+		return "the kernel has no place for fentry there";
+	switch (err) {
+	case -EEXIST:
+	case -EBUSY:
+		return "it is probed already, in a way that allows no other";
+	case -E2BIG:
+	case -ENOSPC:
+		return "too many probe it already";
+	case -EIO:
+		return "its code can't be read";
+	case -ENOENT:
+	case -ESRCH:
+		return "the kernel does not find it";
+	case -EINVAL:
+	case -ENOTSUPP:
+	case -EOPNOTSUPP:
+	case -EILSEQ:
+		return is_user(hook) ? "the kernel can't put a probe on this instruction"
+				     : "the kernel allows no probe there";
+	default:
+		return strerror(-err);
+	}
+}
+
+int link_failure(enum probe_hook hook, int err, size_t nr, struct error *error)
+{
+	(void)error_set(error, err, "cannot attach %zu probe%s: %s", nr, nr == 1 ? "" : "s",
+			err == -ESRCH ? "the process is gone" : strerror(-err));
+	if (err == -EPERM || err == -EACCES)
+		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON; tracefs and the "
+				  "code of others need CAP_SYS_ADMIN on some kernels; if you have "
+				  "them, a security module or lockdown forbids it");
+	else if (err == -EMFILE || err == -ENFILE)
+		error_hint(error, hook == HOOK_UPROBE_MULTI || hook == HOOK_KPROBE_MULTI
+					  ? "raise the limit of open files: ulimit -n"
+					  : "each of these probes needs an open file: raise the "
+					    "limit (ulimit -n), or choose fewer");
+	else if (err == -ENOMEM)
+		error_hint(error, "choose fewer probes");
+	return err;
+}
+
+/* --- hard places ------------------------------------------------------------------------------ */
+
+/*
+ * One place that can't be probed fails all of its link, and the kernel does not say which. Finding
+ * three of 10,000 by halving took 30 links and 2.6 s, since each costs grace periods. The guess
+ * need not be right: the kernel decides in each case, about a handful instead of all.
+ */
+
+/* Uprobes on x86 refuse prefixes lock, cs, ss, ds and es; AVX; privileged instructions. */
+#if defined(__x86_64__)
+static bool is_hard_byte(uint8_t byte)
+{
+	static const uint8_t hard[] = {0xf0, 0x2e, 0x36, 0x3e, 0x26, 0x62, 0xc4, 0xc5,
+				       0xf1, 0xf4, 0xfa, 0xfb, 0xcc, 0xce, 0xcf};
+
+	return memchr(hard, byte, ARRAY_SIZE(hard));
+}
+#else
+/* The first byte of an arm64 instruction does not tell what kind it is of: no guess. */
+static bool is_hard_byte(uint8_t byte)
+{
+	(void)byte;
+	return false;
+}
+#endif
+
+static bool is_hard(const struct probe_list *list, uint32_t number)
+{
+	const struct probe *probe = &list->probes[number];
+	uint8_t byte;
+
+	return pread(list->files[probe->file].fd, &byte, 1, (off_t)probe->offset) == 1 &&
+	       is_hard_byte(byte);
+}
+
+size_t hard_places_first(const struct probe_list *list, const uint32_t *numbers, size_t nr,
+			 uint32_t *ret_sorted)
+{
+	size_t nr_hard = 0, nr_easy = 0, i;
+
+	for (i = 0; i < nr; i++) {
+		if (is_hard(list, numbers[i]))
+			ret_sorted[nr_hard++] = numbers[i];
+		else
+			ret_sorted[nr - ++nr_easy] = numbers[i];
+	}
+	/* The others were put in from the end. */
+	for (i = 0; i < nr_easy / 2; i++) {
+		uint32_t *a = &ret_sorted[nr_hard + i], *b = &ret_sorted[nr - 1 - i], number = *a;
+
+		*a = *b;
+		*b = number;
+	}
+	return nr_hard;
+}
+
+/* --- kernel functions by name ----------------------------------------------------------------- */
+
+static const char *symbol_at(const struct symbol_index *index, size_t i)
+{
+	return index->list->probes[index->numbers[i]].symbol;
+}
+
+static int by_symbol(const void *a, const void *b, void *context)
+{
+	const struct probe_list *list = context;
+	const uint32_t *left = a, *right = b;
+
+	return strcmp(list->probes[*left].symbol, list->probes[*right].symbol);
+}
+
+int symbol_index_init(struct symbol_index *index, const struct probe_list *list,
+		      const uint32_t *numbers, size_t nr)
+{
+	index->list = list;
+	index->nr = nr;
+	index->numbers = malloc((nr + 1) * sizeof(*numbers));
+	if (!index->numbers)
+		return -ENOMEM;
+	memcpy(index->numbers, numbers, nr * sizeof(*numbers));
+	qsort_r(index->numbers, nr, sizeof(*numbers), by_symbol, (void *)list);
+	return 0;
+}
+
+void symbol_index_clear(struct symbol_index *index)
+{
+	free(index->numbers);
+	index->numbers = NULL;
+	index->nr = 0;
+}
+
+static int compare(const char *symbol, const char *name, size_t name_bytes)
+{
+	int order = strncmp(symbol, name, name_bytes);
+
+	return order ? order : symbol[name_bytes] != '\0';
+}
+
+const uint32_t *symbol_index_find(const struct symbol_index *index, const char *name,
+				  size_t name_bytes, size_t *ret_nr)
+{
+	size_t low = 0, high = index->nr, middle, end;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (compare(symbol_at(index, middle), name, name_bytes) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (end = low; end < index->nr && !compare(symbol_at(index, end), name, name_bytes); end++)
+		;
+	*ret_nr = end - low;
+	return index->numbers + low;
+}
