@@ -20,7 +20,7 @@ struct counter;
 
 /*
  * NULL on failure. list and features must outlive it. has_budget: the programs will be tried on
- * functions of our own, see hit_cost.h.
+ * functions of our own, see hit_cost_measure().
  */
 struct counter *counter_load(const struct probe_list *list, const struct probe_features *features,
 			     const struct wanted_tasks *tasks, bool has_budget,

@@ -1,6 +1,8 @@
 /*
- * The drain; see drain.h. Records and events wait in two arrays until they are replayed, merged by
- * time. A record becomes a sample of the profile; its id is remembered for the counts of its epoch.
+ * Records and events wait in two arrays until they are replayed, merged by time. A record becomes a
+ * sample of the profile: its user addresses become (file, offset), once and at once, because they
+ * mean something only while their process lives; its identity becomes labels. Its id is remembered
+ * for the counts of its epoch.
  */
 #include "collect/drain.h"
 
@@ -9,11 +11,18 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/hash.h"
-#include "collect/resolver.h"
-#include "collect/unwind/deferred.h"
+#include "proc/cgroup.h"
 
 #define HIDDEN UINT64_MAX /* in ids: its samples are not wanted */
+
+/*
+ * Past so many strings, of which targets can make any number, threads are not told apart by name.
+ */
+#define MAX_STRINGS (1U << 20)
+
+#define NO_MODULE UINT32_MAX
 
 struct pending_record {
 	uint64_t time_ns;
@@ -41,11 +50,33 @@ struct drain {
 	size_t nr_counts, cap_counts;
 
 	struct u64_map ids[WIRE_EPOCH_SLOTS]; /* of an epoch: record id → sample number */
-	struct resolver *resolver;
+
+	uint32_t *module_of_file; /* file number → module number in the profile */
+	size_t nr_modules, cap_modules;
+	uint32_t vdso_module;
+	uint32_t run_time_name;	     /* string: of modules of code made at run time */
+	struct u64_map cgroup_names; /* id → string number in the profile */
+
 	struct deferred_list deferred;
 };
 
 /* --- begin and end ------------------------------------------------------------------------- */
+
+/* The names that every profile has. */
+static int add_names(struct drain *drain)
+{
+	struct profile *profile = drain->options.profile;
+	int64_t run_time_name = profile_add_string(profile, "//anon");
+	int64_t vdso_name = profile_add_string(profile, "[vdso]");
+	struct module vdso = {.kind = MODULE_VDSO, .name = (uint32_t)vdso_name};
+	int64_t vdso_module = vdso_name < 0 ? vdso_name : profile_add_module(profile, &vdso);
+
+	if (run_time_name < 0 || vdso_module < 0)
+		return -ENOMEM;
+	drain->run_time_name = (uint32_t)run_time_name;
+	drain->vdso_module = (uint32_t)vdso_module;
+	return 0;
+}
 
 struct drain *drain_new(const struct drain_options *options)
 {
@@ -54,8 +85,7 @@ struct drain *drain_new(const struct drain_options *options)
 	if (!drain)
 		return NULL;
 	drain->options = *options;
-	drain->resolver = resolver_new(options);
-	if (!drain->resolver) {
+	if (add_names(drain) < 0) {
 		drain_free(drain);
 		return NULL;
 	}
@@ -71,7 +101,8 @@ void drain_free(struct drain *drain)
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
 		u64_map_clear(&drain->ids[slot]);
 	deferred_list_clear(&drain->deferred);
-	resolver_free(drain->resolver);
+	u64_map_clear(&drain->cgroup_names);
+	free(drain->module_of_file);
 	free(drain->bytes);
 	free(drain->records);
 	free(drain->events);
@@ -129,7 +160,7 @@ int drain_add_event(struct drain *drain, struct process_event *event, const char
 	if (process_table_arrive(drain->options.processes, event, path) < 0)
 		return -ENOMEM;
 	drain->events[drain->nr_events++] = *event;
-	/* What the kernel knows of it is another program's from now on. */
+	/* From now on the process runs another program: published mappings are out of date. */
 	if (event->kind != PROCESS_MAP && drain->options.unwinder)
 		unwinder_forget(drain->options.unwinder, (uint32_t)event->pid);
 	return 0;
@@ -159,6 +190,171 @@ int drain_meet(struct drain *drain)
 	return 0;
 }
 
+/* --- from addresses to frames ---------------------------------------------------------------- */
+
+/* The profile's module for a file; made at the file's first frame. */
+static int64_t module_of_file(struct drain *drain, uint32_t file)
+{
+	struct module module = {.kind = MODULE_FILE, .file = file};
+	int64_t name, number;
+
+	if (file < drain->nr_modules && drain->module_of_file[file] != NO_MODULE)
+		return drain->module_of_file[file];
+	if (array_reserve(&drain->module_of_file, &drain->cap_modules, (size_t)file + 1,
+			  sizeof(*drain->module_of_file)) < 0)
+		return -ENOMEM;
+	while (drain->nr_modules <= file)
+		drain->module_of_file[drain->nr_modules++] = NO_MODULE;
+	name = profile_add_string(drain->options.profile,
+				  file_table_get(drain->options.files, file)->path);
+	if (name < 0)
+		return -ENOMEM;
+	module.name = (uint32_t)name;
+	number = profile_add_module(drain->options.profile, &module);
+	if (number < 0)
+		return -ENOMEM;
+	file_table_mark_sampled(drain->options.files, file);
+	drain->module_of_file[file] = (uint32_t)number;
+	return number;
+}
+
+/*
+ * The module of the code that a process makes at run time. Processes have one each: the same
+ * address is different code in them.
+ */
+static int64_t run_time_module(struct drain *drain, const struct wire_record *record,
+			       const struct mappings *mappings)
+{
+	const struct drain_options *options = &drain->options;
+	struct module module = {.kind = MODULE_RUN_TIME, .name = drain->run_time_name};
+	int64_t process = -ENOENT;
+
+	if (options->runtimes && record->pid)
+		process = runtime_table_add(options->runtimes, (int32_t)record->pid,
+					    record->start_time_ns, record->exec_id, mappings,
+					    options->files);
+	if (process == -ENOMEM)
+		return process;
+	if (process >= 0)
+		module.file = (uint32_t)process + 1;
+	return profile_add_module(options->profile, &module);
+}
+
+static int64_t user_frame(struct drain *drain, const struct wire_record *record,
+			  const struct mappings *mappings, uint64_t address)
+{
+	const struct mapping *mapping = mappings_find(mappings, address);
+	int64_t module = MODULE_NR_UNKNOWN;
+
+	if (mapping && mapping->kind == MAPPING_FILE) {
+		module = module_of_file(drain, mapping->file);
+		address = address - mapping->start + mapping->offset;
+	} else if (mapping && mapping->kind == MAPPING_VDSO) {
+		module = drain->vdso_module;
+		address = address - mapping->start + mapping->offset; /* its front may be cut */
+	} else if (mapping) {
+		module = run_time_module(drain, record, mappings);
+	} else {
+		address = 0; /* it says nothing, and there may be very many */
+	}
+	if (module < 0)
+		return module;
+	return profile_add_frame(drain->options.profile, FRAME_USER, (uint32_t)module, address);
+}
+
+/* The user stack of a record, as the kernel walked it or as we did. */
+struct user_part {
+	const uint64_t *frames; /* leaf first */
+	size_t nr;
+	uint8_t end;			 /* enum walk_end */
+	const struct mappings *mappings; /* of the process at that time; NULL: not known */
+};
+
+/*
+ * The frame numbers of a record: kernel part first, as the profile wants it. All but the leaf of
+ * each part are return addresses, so the byte before is looked up.
+ */
+static int resolve(struct drain *drain, const struct wire_record *record,
+		   const struct user_part *user, uint32_t *frames)
+{
+	const uint64_t *kernel = (const uint64_t *)(record + 1) + record->nr_user;
+	int64_t frame;
+	size_t i;
+
+	for (i = 0; i < record->nr_kernel; i++) {
+		frame = profile_add_frame(drain->options.profile, FRAME_KERNEL, MODULE_NR_KERNEL,
+					  kernel[i] - (i > 0));
+		if (frame < 0)
+			return -ENOMEM;
+		*frames++ = (uint32_t)frame;
+	}
+	for (i = 0; i < user->nr; i++) {
+		frame = user_frame(drain, record, user->mappings, user->frames[i] - (i > 0));
+		if (frame < 0)
+			return -ENOMEM;
+		*frames++ = (uint32_t)frame;
+	}
+	return 0;
+}
+
+/* --- from identities to labels ------------------------------------------------------------------ */
+
+/* The string number of a cgroup's path, read once per cgroup, as early as may be. */
+static int64_t cgroup_name(struct drain *drain, uint64_t id)
+{
+	const uint64_t *known = u64_map_find(&drain->cgroup_names, id);
+	cleanup_free char *path = NULL;
+	int64_t string;
+
+	if (known)
+		return (int64_t)*known;
+	path = cgroup_path(drain->options.cgroup_root_fd, id);
+	string = profile_add_string(drain->options.profile, path ? path : "[cgroup gone]");
+	if (string < 0 || u64_map_set(&drain->cgroup_names, id, (uint64_t)string) < 0)
+		return -ENOMEM;
+	return string;
+}
+
+/* Adds one sample; its number in the profile, or -ENOMEM. */
+static int64_t add_to_profile(struct drain *drain, const struct wire_record *record,
+			      const char *comm, const struct user_part *user)
+{
+	const struct slicing *slicing = drain->options.slicing;
+	struct profile *profile = drain->options.profile;
+	unsigned wanted = drain->options.labels;
+	int64_t string = 0, cgroup = 0, slice = 0;
+	uint32_t frames[WIRE_MAX_FRAMES];
+	struct sample_labels labels;
+
+	if (slicing && slicing->slice_ns) {
+		const struct time_slice time = slicing_slice(slicing, record);
+
+		slice = profile_add_slice(profile, &time);
+		if (slice == -E2BIG)
+			slice = 0; /* past the last one that a profile can have */
+	}
+	if (profile_nr_strings(profile) > MAX_STRINGS)
+		comm = "[other threads]";
+	if (wanted & LABEL_COMM)
+		string = profile_add_string(profile, comm);
+	if (wanted & LABEL_CGROUP)
+		cgroup = cgroup_name(drain, record->cgroup);
+	if (string < 0 || cgroup < 0 || slice < 0 || resolve(drain, record, user, frames) < 0)
+		return -ENOMEM;
+	labels = (struct sample_labels){
+		.comm = (uint32_t)string,
+		.cgroup = (uint32_t)cgroup,
+		.pid = wanted & LABEL_PID ? (int32_t)record->pid : 0,
+		.tid = wanted & LABEL_TID ? (int32_t)record->tid : 0,
+		.cpu = wanted & LABEL_CPU ? (int32_t)record->cpu : 0,
+		.slice = (uint32_t)slice,
+		.user_end = user->end,
+		.kernel_end = record->kernel_end,
+	};
+	return profile_add_sample(profile, &labels, frames, user->nr + record->nr_kernel,
+				  record->nr_kernel, drain->options.by_weight ? record->weight : 1);
+}
+
 /* --- from records to samples ----------------------------------------------------------------- */
 
 static void count_record(struct drain *drain, const struct wire_record *record)
@@ -185,29 +381,12 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 		count_record(drain, record);
 		return 0;
 	}
-	sample = resolver_add(drain->resolver, record, comm, user);
+	sample = add_to_profile(drain, record, comm, user);
 	if (sample < 0)
 		return (int)sample;
 	*ret_sample = (uint64_t)sample;
 	count_record(drain, record);
 	return 0;
-}
-
-static int replay_walked(struct drain *drain, const struct wire_record *record,
-			 const struct mappings *mappings)
-{
-	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
-	struct user_part user = {.frames = (const uint64_t *)(record + 1),
-				 .nr = record->nr_user,
-				 .end = record->user_end,
-				 .mappings = mappings};
-	uint64_t sample;
-	int err;
-
-	if (u64_map_set(ids, record->id, HIDDEN) < 0)
-		return -ENOMEM;
-	err = add_sample(drain, record, &user, &sample);
-	return err ? err : u64_map_set(ids, record->id, sample); /* is there: can't fail */
 }
 
 /* Walks a raw record with the mappings of its process. -EAGAIN: not yet. */
@@ -258,14 +437,22 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 
 static int replay_record(struct drain *drain, const struct wire_record *record)
 {
-	const struct mappings *mappings = NULL;
+	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
+	struct user_part user = {.frames = (const uint64_t *)(record + 1),
+				 .nr = record->nr_user,
+				 .end = record->user_end};
+	uint64_t sample;
+	int err;
 
 	if (record->nr_user)
-		mappings = process_table_mappings(drain->options.processes, (int32_t)record->pid,
-						  record->time_ns);
+		user.mappings = process_table_mappings(drain->options.processes,
+						       (int32_t)record->pid, record->time_ns);
 	if (record->user_end == WALK_RAW)
-		return replay_raw(drain, record, mappings);
-	return replay_walked(drain, record, mappings);
+		return replay_raw(drain, record, user.mappings);
+	if (u64_map_set(ids, record->id, HIDDEN) < 0)
+		return -ENOMEM;
+	err = add_sample(drain, record, &user, &sample);
+	return err ? err : u64_map_set(ids, record->id, sample); /* is there: can't fail */
 }
 
 struct retry {
@@ -320,7 +507,7 @@ static int compare_events(const void *a, const void *b)
 	return (int)x->kind - (int)y->kind; /* a fork before the exec of the same nanosecond */
 }
 
-/* What a replay takes: everything up to a time, and all records of epochs that are over. */
+/* A replay takes everything up to a time, and all records of epochs that are over. */
 struct horizon {
 	uint64_t until_ns;
 	bool epoch_over;
@@ -334,25 +521,21 @@ static bool is_due(const struct wire_record *record, const struct horizon *horiz
 	return record->time_ns <= horizon->until_ns;
 }
 
-/* The exit was told on arrival, but records from before it may have published the process again. */
-static void tell_unwinder(struct unwinder *unwinder, const struct process_event *event)
-{
-	if (event->kind == PROCESS_MAP)
-		unwinder_touch(unwinder, (uint32_t)event->pid);
-	else if (event->kind == PROCESS_EXIT)
-		unwinder_forget(unwinder, (uint32_t)event->pid);
-}
-
 static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 {
+	struct unwinder *unwinder = drain->options.unwinder;
+
 	for (; *next < drain->nr_events && drain->events[*next].time_ns <= until_ns; ++*next) {
 		const struct process_event *event = &drain->events[*next];
 		int err = process_table_replay(drain->options.processes, event);
 
 		if (err < 0)
 			return err;
-		if (drain->options.unwinder)
-			tell_unwinder(drain->options.unwinder, event);
+		if (unwinder && event->kind == PROCESS_MAP)
+			unwinder_touch(unwinder, (uint32_t)event->pid);
+		/* Known since the exit arrived; older records may have published it again. */
+		if (unwinder && event->kind == PROCESS_EXIT)
+			unwinder_forget(unwinder, (uint32_t)event->pid);
 		drain->totals.events++;
 	}
 	return 0;
@@ -477,7 +660,7 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 	if (err < 0)
 		return err;
 	add_counts(drain);
-	/* What still waits finds its record in this epoch's slot, at the next close. */
+	/* A count that still waits finds its record in this epoch's slot, at the next close. */
 	if (!drain->nr_counts)
 		u64_map_clear(&drain->ids[epoch % WIRE_EPOCH_SLOTS]);
 	u64_map_clear(&drain->ids[(epoch + 1) % WIRE_EPOCH_SLOTS]);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "bpf/tally_wire.h"
 #include "bpf/wire.h"
+#include "collect/epochs.h"
 #include "collect/unwind/unwind_pool.h"
 #include "kernel/follow.h"
 #include "probe/attach/probe_features.h"
@@ -40,7 +41,7 @@ struct sampler *sampler_load(const struct sampler_config *config, struct error *
 void sampler_free(struct sampler *sampler);
 
 int sampler_program_fd(const struct sampler *sampler);
-/* Of a sampler with probes. */
+/* Only with probes. */
 const struct probe_programs *sampler_programs(const struct sampler *sampler);
 const struct hits *sampler_hits(const struct sampler *sampler);
 
@@ -48,30 +49,13 @@ int sampler_ring_fd(const struct sampler *sampler);
 void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret);
 
 /* From now on these are wanted: those of the configuration. 0 or a negative errno. */
-int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks);
-
-uint32_t sampler_epoch(const struct sampler *sampler);
+int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks, struct error *error);
 
 /*
- * Ends the current epoch: the next one begins, and when this returns, a kernel grace period (some
- * 10 ms) later, no program adds to the ended one any more. *ret_ended_ns: no record of the
- * ended epoch is younger. 0 or a negative errno.
+ * Its epochs: of struct wire_counters, and of counts by the ids of records. Without weights a count's
+ * value is the first field of struct wire_count alone.
  */
-int sampler_end_epoch(struct sampler *sampler, uint64_t *ret_ended_ns, struct error *error);
-
-/* Of the epoch that was ended last: its counters alone, summed over the CPUs. */
-int sampler_read_counters(struct sampler *sampler, struct wire_counters *ret);
-
-/* Samples of the current epoch so far: those that came through the ring or were counted. */
-uint64_t sampler_read_progress(struct sampler *sampler);
-
-/*
- * Of the epoch that was ended last: hands each id and its count to add(). Read in small batches,
- * because the kernel takes no samples on a CPU that is inside such a call.
- */
-int sampler_read_counts(struct sampler *sampler,
-			int (*add)(void *context, uint64_t id, const struct wire_count *count),
-			void *context);
+struct epochs *sampler_epochs(struct sampler *sampler);
 
 struct sampler_cost {
 	uint64_t runs, run_ns; /* of the sampling program; 0 unless kernel statistics are on */

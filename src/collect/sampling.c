@@ -1,4 +1,7 @@
-/* The sampling events; see sampling.h. */
+/*
+ * The sampling events: one a CPU, whose throttling is reported in the sideband's ring of that CPU.
+ * The rate of samples also decides how large the buffers are.
+ */
 #include "collect/sampling.h"
 
 #include <errno.h>
@@ -10,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "bpf/wire.h"
 #include "kernel/perf_open.h"
 
 struct sampling {
@@ -45,17 +49,12 @@ static struct perf_event_attr attributes(const struct event *event,
 	return attr;
 }
 
-static bool has_no_counter(int code)
-{
-	return code == -ENOENT || code == -EOPNOTSUPP || code == -ENODEV;
-}
-
 bool sampling_is_supported(const struct event *event, uint32_t cpu)
 {
 	struct perf_event_attr attr = attributes(event, &(struct sampling_rate){.period = 1000000});
 	cleanup_fd int fd = perf_open(&attr, cpu);
 
-	return fd >= 0 || !has_no_counter(-errno);
+	return fd >= 0 || (errno != ENOENT && errno != EOPNOTSUPP && errno != ENODEV);
 }
 
 static int explain_open(const struct event *event, const struct sampling_rate *rate, uint32_t cpu,
@@ -181,4 +180,58 @@ void sampling_read(const struct sampling *sampling, struct sampling_reading *ret
 		ret->enabled_ns += one.enabled_ns;
 		ret->running_ns += one.running_ns;
 	}
+}
+
+/* --- sizes -------------------------------------------------------------------------------------- */
+
+/*
+ * The ring must take what comes between two polls, also when every stack is a new one and the poll
+ * comes late, or a raw one and the poll comes soon; the count map, the different stacks of an epoch.
+ * Both only cost memory when they are too large; too small, the ring loses samples, and an epoch ends
+ * early.
+ */
+#define RING_SECONDS	  0.5 /* of records at full rate, each … */
+#define RING_RECORD_BYTES 512
+#define RAW_SECONDS	  0.015 /* of raw ones, of which half the ring may be full */
+#define RAW_RECORD_BYTES  (2 * (WIRE_MAX_RAW_WORDS * 8 + 512))
+#define MIN_RING_BYTES	  (256UL << 10)
+#define MAX_RING_BYTES	  (64UL << 20)
+
+#define COUNT_SECONDS 4 /* of samples that are all different */
+#define MIN_COUNTS    4096
+#define MAX_COUNTS    131072
+
+/* Samples a second on a CPU, of an event whose own rate is not known; of probes. */
+#define UNKNOWN_RATE 10000
+#define PROBES_RATE  4000
+
+static size_t power_of_two_at_least(double wanted, size_t least, size_t most)
+{
+	size_t size = least;
+
+	while ((double)size < wanted && size < most)
+		size *= 2;
+	return size;
+}
+
+void sampling_choose_sizes(const struct event *event, const struct sampling_rate *rate,
+			   size_t nr_cpus, bool has_raw, size_t *ring_bytes, size_t *max_counts)
+{
+	const size_t raw_bytes = RAW_RECORD_BYTES;
+	double samples = PROBES_RATE, records, raw; /* a second */
+
+	if (event && rate->frequency)
+		samples = (double)rate->frequency;
+	else if (event)
+		samples = event_is_clock(event) ? 1e9 / (double)rate->period : UNKNOWN_RATE;
+	samples *= (double)nr_cpus;
+	records = samples * RING_SECONDS * RING_RECORD_BYTES;
+	raw = has_raw ? samples * RAW_SECONDS * (double)raw_bytes : 0;
+
+	if (!*ring_bytes)
+		*ring_bytes = power_of_two_at_least(records > raw ? records : raw, MIN_RING_BYTES,
+						    MAX_RING_BYTES);
+	if (!*max_counts)
+		*max_counts =
+			power_of_two_at_least(samples * COUNT_SECONDS, MIN_COUNTS, MAX_COUNTS);
 }

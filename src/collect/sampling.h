@@ -1,6 +1,6 @@
 /*
  * The perf events that samples are taken on, one a CPU: opened, given the BPF program, started,
- * stopped, read.
+ * stopped, read; and how much room their samples need.
  */
 #ifndef STOOK_COLLECT_SAMPLING_H
 #define STOOK_COLLECT_SAMPLING_H
@@ -27,7 +27,7 @@ struct sampling *sampling_open(const struct event *event, const struct sampling_
 			       struct error *error);
 void sampling_close(struct sampling *sampling);
 
-/* Whether this CPU has a counter for the event. */
+/* True if this CPU has a counter for the event. */
 bool sampling_is_supported(const struct event *event, uint32_t cpu);
 
 int sampling_start(struct sampling *sampling, struct error *error);
@@ -40,5 +40,12 @@ struct sampling_reading {
 };
 
 void sampling_read(const struct sampling *sampling, struct sampling_reading *ret);
+
+/*
+ * The sizes of the ring buffer and of the count maps: fills in those of the two that are 0. event:
+ * NULL for probes; has_raw: there may be raw records (bpf/wire.h).
+ */
+void sampling_choose_sizes(const struct event *event, const struct sampling_rate *rate,
+			   size_t nr_cpus, bool has_raw, size_t *ring_bytes, size_t *max_counts);
 
 #endif

@@ -1,21 +1,41 @@
 /*
- * The life of a session; see session.h.
+ * The life of a session, from the opening of all that it consists of to its summary.
  *
  * A poll reads what lies in the rings: memory only, no system call that would keep the kernel from
  * sampling this CPU, ten times a second. New files and processes are looked at there, at once. An
  * epoch ends when its count map fills up, when something wants the profile whole, where a slice of
  * time ends, or after five seconds: only then maps are exchanged and read.
  */
+#include "collect/session.h"
+
 #include <errno.h>
-#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
 
 #include "base/clock.h"
-#include "collect/session_state.h"
+#include "base/fd_io.h"
+#include "collect/drain.h"
+#include "collect/sideband.h"
+#include "kernel/ring.h"
+#include "proc/cgroup.h"
+#include "proc/process_info.h"
 #include "profile/profile.h"
+
+#define SESSION_OWN_FDS 2 /* to wait for, besides the sideband's */
+
+#define PRELOAD_NS (50 * NS_PER_MS)
+
+#define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; two a CPU come on top */
+#define MAX_OPEN_FILES	  8192
+
+/* CPU time of a hit: walking a stack by tables takes 3 to 5 µs. */
+#define STACK_NS 4000
 
 #define POLL_NS	     (100 * NS_PER_MS)
 #define BUSY_POLL_NS (10 * NS_PER_MS) /* while the ring fills quickly */
@@ -30,37 +50,321 @@
 
 #define SAMPLING_NICE (-20)
 
+struct session {
+	struct session_options options;
+	struct event event;
+	struct file_table *files;
+	struct runtime_table *runtimes;
+	struct process_table *processes;
+	struct profile *profile;
+	struct drain *drain;
+	struct sampler *sampler;
+	struct epochs *epochs;	   /* the sampler's */
+	struct unwinder *unwinder; /* NULL: frame pointers */
+	struct sideband *sideband;
+	struct sampling *sampling; /* this, … */
+	struct probing *probing;   /* … or that */
+	uint64_t probing_next_ns;  /* when it wants its next step */
+	struct ring ring;
+	int raw_fd; /* readable when the kernel has woken us for a raw record */
+	int cgroup_root_fd;
+	int statistics_fd;
+	struct pollfd *pollfds;
+
+	uint64_t polled_ns; /* when the last poll began */
+	uint64_t epoch_began_ns;
+	struct slicing slicing;
+	uint64_t epoch_records; /* that came in this epoch */
+	bool ring_is_busy;
+	bool has_raw; /* the last read of the ring brought raw records */
+
+	struct accounting accounting;
+	bool complete;
+	uint64_t nr_lost_events;
+	struct absence absence;
+	uint64_t started_ns, stopped_ns;
+	int nice;		  /* our own, before the start */
+	uint64_t sampling_cpu_ns; /* our own: at the start, then from start to stop */
+	struct sampling_reading reading;
+};
+
+/* --- opening ------------------------------------------------------------------------------------ */
+
+/* bpf_get_stack() gives no more than kernel.perf_event_max_stack, whatever it is asked for. */
+static uint32_t clip_frames(uint32_t wanted)
+{
+	uint64_t most = process_sysctl("kernel/perf_event_max_stack", 127);
+
+	return wanted < most ? wanted : (uint32_t)most;
+}
+
+static int load_sampler(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	struct sampler_config config = {
+		.include_idle = options->include_idle,
+		.by_tid = options->labels & LABEL_TID,
+		.by_cpu = options->labels & LABEL_CPU,
+		.by_cgroup = options->labels & LABEL_CGROUP,
+		.max_user_frames = clip_frames(options->max_user_frames),
+		.max_kernel_frames = clip_frames(options->max_kernel_frames),
+		.max_walk_frames = options->by_tables ? options->max_user_frames : 0,
+		.tasks = options->tasks,
+		.ring_bytes = options->ring_bytes,
+		.max_counts = options->max_counts,
+		.probes = options->probes ? options->probes->list : NULL,
+		.features = options->probes ? options->probes->features : NULL,
+		.weights = options->probes ? options->probes->weights : NULL,
+	};
+
+	session->sampler = sampler_load(&config, error);
+	if (!session->sampler)
+		return error->code;
+	session->epochs = sampler_epochs(session->sampler);
+	return 0;
+}
+
+static int no_memory(struct error *error)
+{
+	return error_set(error, -ENOMEM, "out of memory");
+}
+
 /*
- * While it samples, user space needs little, but soon: on an overloaded host the ring would fill up
- * before an ordinary process gets its turn. Without the right to it, things stay as they are.
+ * Files stay open until their symbols are read: takes as many descriptors as we may have, and
+ * leaves half of them for everything else.
  */
-static void hurry(struct session *session)
+static size_t max_open_files(size_t nr_cpus)
 {
-	session->nice = getpriority(PRIO_PROCESS, 0);
-	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
+	uint64_t others = 2 * nr_cpus + OTHER_DESCRIPTORS;
+	uint64_t allowed = fd_allow_all();
+	uint64_t most = allowed > others ? (allowed - others) / 2 : 0;
+
+	return most < MAX_OPEN_FILES ? most : MAX_OPEN_FILES;
 }
 
-static void hurry_no_more(const struct session *session)
+static int make_tables(struct session *session, struct error *error)
 {
-	(void)setpriority(PRIO_PROCESS, 0, session->nice);
+	const struct session_options *options = &session->options;
+
+	session->files = file_table_new(max_open_files(options->nr_online_cpus));
+	session->profile = profile_new();
+	session->runtimes = runtime_table_new();
+	if (!session->files || !session->runtimes || !session->profile)
+		return no_memory(error);
+	profile_set_limit(session->profile, options->max_profile_bytes);
+	session->processes = process_table_new(session->files);
+	if (options->labels & LABEL_CGROUP) {
+		session->cgroup_root_fd = cgroup_open_root(error);
+		if (session->cgroup_root_fd < 0)
+			return session->cgroup_root_fd;
+	}
+	session->pollfds =
+		calloc(options->nr_online_cpus + SESSION_OWN_FDS + SESSION_MAX_CALLER_FDS,
+		       sizeof(*session->pollfds));
+	return session->processes && session->pollfds ? 0 : no_memory(error);
 }
 
-int session_start(struct session *session, struct error *error)
+static int make_unwinder(struct session *session, struct error *error)
 {
-	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
-	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
-	session->started_ns = clock_now_ns();
-	session->polled_ns = session->epoch_began_ns = session->started_ns;
-	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
-		      clock_read_ns(CLOCK_REALTIME));
-	hurry(session);
-	if (session->sampling)
-		return sampling_start(session->sampling, error);
-	session->probing_next_ns = 0;
-	return probing_start(session->probing, error);
+	struct epoll_event woken = {.events = EPOLLIN | EPOLLET};
+	struct unwind_pool_fds fds;
+	struct unwinder_options options = {
+		.fds = &fds,
+		.files = session->files,
+		.max_bytes = session->options.max_table_bytes,
+		.cache_folder = session->options.table_folder,
+		.max_frames = session->options.max_user_frames,
+	};
+
+	if (!session->options.by_tables || !options.max_frames)
+		return 0;
+	sampler_pool_fds(session->sampler, &fds);
+	session->unwinder = unwinder_new(&options, error);
+	if (!session->unwinder)
+		return error->code;
+	/*
+	 * The ring itself is readable whenever anything is in it, which is nearly always: only
+	 * being woken counts, and the kernel side wakes for raw records.
+	 */
+	session->raw_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (session->raw_fd < 0 || epoll_ctl(session->raw_fd, EPOLL_CTL_ADD,
+					     sampler_ring_fd(session->sampler), &woken) < 0)
+		return error_set_errno(error, "cannot wait for the ring buffer");
+	return 0;
 }
 
-/* --- reading --------------------------------------------------------------------------------- */
+static int make_drain(struct session *session, struct error *error)
+{
+	struct drain_options options = {
+		.labels = session->options.labels,
+		.comm = session->options.comm,
+		.cgroup_root_fd = session->cgroup_root_fd,
+		.by_weight = session->options.probes && session->options.probes->weights,
+		.files = session->files,
+		.runtimes = session->runtimes,
+		.processes = session->processes,
+		.profile = session->profile,
+		.unwinder = session->unwinder,
+		.slicing = &session->slicing,
+	};
+
+	session->drain = drain_new(&options);
+	return session->drain ? 0 : no_memory(error);
+}
+
+/*
+ * Looks at a process before its first sample, and asks for its tables. The kernel learns of its
+ * mappings with its first sample, which says what program it then is.
+ */
+static int meet_target(struct session *session, int32_t pid)
+{
+	int err = process_table_meet(session->processes, pid);
+
+	if (!err && session->unwinder)
+		unwinder_preload(session->unwinder,
+				 process_table_mappings(session->processes, pid, clock_now_ns()));
+	return err;
+}
+
+/* The processes that were asked for are known before their first sample. */
+static int want_targets(struct session *session, struct error *error)
+{
+	const struct wanted_tasks *tasks = &session->options.tasks;
+	int err = sampler_want(session->sampler, tasks, error);
+	size_t i;
+
+	if (err)
+		return err;
+	for (i = 0; i < tasks->nr_pids && !err; i++)
+		err = meet_target(session, (int32_t)tasks->pids[i]);
+	for (i = 0; i < tasks->nr_tids && !err; i++) {
+		int64_t pid = process_of_thread((int32_t)tasks->tids[i]);
+
+		if (pid < 0)
+			return error_set(error, -ESRCH, "no such thread: %u", tasks->tids[i]);
+		err = meet_target(session, (int32_t)pid);
+	}
+	/*
+	 * Their tables, mostly out of the cache, are worth a moment; samples that come before the
+	 * rest of them are walked later.
+	 */
+	if (session->unwinder)
+		unwinder_wait(session->unwinder, clock_now_ns() + PRELOAD_NS);
+	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
+}
+
+static int open_probing(struct session *session, struct error *error)
+{
+	const struct session_probes *probes = session->options.probes;
+	const struct probing_options options = {
+		.list = probes->list,
+		.features = probes->features,
+		.programs = sampler_programs(session->sampler),
+		.hits = sampler_hits(session->sampler),
+		.pid = probes->link_pid,
+		.budget_share = probes->budget_share,
+		.work_ns = STACK_NS,
+	};
+
+	session->probing = probing_new(&options, error);
+	return session->probing ? 0 : error->code;
+}
+
+static int set_up(struct session *session, struct error *error)
+{
+	const struct session_options *options = &session->options;
+	int err;
+
+	sampling_choose_sizes(options->event, &options->rate, options->nr_cpus, options->by_tables,
+			      &session->options.ring_bytes, &session->options.max_counts);
+	err = make_tables(session, error);
+	if (!err)
+		err = load_sampler(session, error);
+	if (!err)
+		err = make_unwinder(session, error);
+	if (!err)
+		err = make_drain(session, error);
+	if (!err)
+		err = ring_open(&session->ring, sampler_ring_fd(session->sampler),
+				options->ring_bytes, error);
+	if (err)
+		return err;
+	/* Events first, then maps: what happens between is told twice, not missed. */
+	session->sideband = sideband_open(options->online_cpus, options->nr_online_cpus, error);
+	if (!session->sideband)
+		return error->code;
+	err = want_targets(session, error);
+	if (err)
+		return err;
+	if (options->probes)
+		err = open_probing(session, error);
+	else
+		session->sampling = sampling_open(&session->event, &options->rate, options->cpus,
+						  options->nr_cpus, session->sideband,
+						  sampler_program_fd(session->sampler), error);
+	if (err || (!options->probes && !session->sampling))
+		return error->code;
+	if (options->bpf_statistics)
+		session->statistics_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	return 0;
+}
+
+struct session *session_new(const struct session_options *options, struct error *error)
+{
+	struct session *session = calloc(1, sizeof(*session));
+
+	if (!session) {
+		(void)no_memory(error);
+		return NULL;
+	}
+	session->options = *options;
+	/*
+	 * Ticks on idle CPUs are dropped by the kernel itself: there is no scheduler tick there
+	 * that would reset its throttling, and a CPU throttled in its sleep goes unsampled for a
+	 * while after.
+	 */
+	if (options->event) {
+		session->event = *options->event;
+		session->event.exclude_idle =
+			event_is_clock(options->event) && !options->include_idle;
+	}
+	session->raw_fd = -1;
+	session->cgroup_root_fd = -1;
+	session->statistics_fd = -1;
+	if (set_up(session, error) < 0) {
+		session_free(session);
+		return NULL;
+	}
+	return session;
+}
+
+void session_free(struct session *session)
+{
+	if (!session)
+		return;
+	probing_free(session->probing);
+	sampling_close(session->sampling);
+	sideband_close(session->sideband);
+	ring_close(&session->ring);
+	sampler_free(session->sampler);
+	drain_free(session->drain);
+	unwinder_free(session->unwinder);
+	profile_free(session->profile);
+	process_table_free(session->processes);
+	runtime_table_free(session->runtimes);
+	file_table_free(session->files);
+	absence_clear(&session->absence);
+	if (session->raw_fd >= 0)
+		(void)close(session->raw_fd);
+	if (session->cgroup_root_fd >= 0)
+		(void)close(session->cgroup_root_fd);
+	if (session->statistics_fd >= 0)
+		(void)close(session->statistics_fd);
+	free(session->pollfds);
+	free(session);
+}
+
+/* --- reading ------------------------------------------------------------------------------------ */
 
 static int take_event(void *context, struct sideband_event *event)
 {
@@ -89,7 +393,7 @@ static int take_event(void *context, struct sideband_event *event)
 static int read_ring(struct session *session, uint64_t end)
 {
 	const struct wire_record *record;
-	uint32_t epoch = sampler_epoch(session->sampler);
+	uint32_t epoch = epochs_number(session->epochs);
 	size_t bytes, read = 0;
 	int err = 0;
 
@@ -132,11 +436,14 @@ static int poll_once(struct session *session)
 	return err;
 }
 
-static int take_count(void *context, uint64_t id, const struct wire_count *count)
+static int take_count(void *context, const void *key, const void *value)
 {
 	struct session *session = context;
+	struct wire_count count = {0};
 
-	return drain_add_count(session->drain, sampler_epoch(session->sampler) - 1, id, count);
+	memcpy(&count, value, session->epochs->options.value_bytes);
+	return drain_add_count(session->drain, epochs_number(session->epochs) - 1,
+			       *(const uint64_t *)key, &count);
 }
 
 /* Ends the epoch and brings all of it into the profile. */
@@ -144,22 +451,22 @@ static int end_epoch(struct session *session, struct error *error)
 {
 	struct wire_counters counters;
 	uint64_t ended_ns;
-	int err = sampler_end_epoch(session->sampler, &ended_ns, error);
+	int err = epochs_turn(session->epochs, &ended_ns, error);
 
 	if (err)
 		return err;
 	if (session->unwinder)
-		unwinder_epoch_ended(session->unwinder, sampler_epoch(session->sampler) - 1);
+		unwinder_epoch_ended(session->unwinder, epochs_number(session->epochs) - 1);
 	session->epoch_began_ns = ended_ns;
-	slicing_begin_epoch(&session->slicing, sampler_epoch(session->sampler), ended_ns);
+	slicing_begin_epoch(&session->slicing, epochs_number(session->epochs), ended_ns);
 	session->epoch_records = 0;
-	err = sampler_read_counters(session->sampler, &counters);
+	err = epochs_read_counters(session->epochs, &counters);
 	if (!err)
 		err = read_all(session);
 	if (!err)
-		err = sampler_read_counts(session->sampler, take_count, session);
+		err = epochs_read_map(session->epochs, take_count, session);
 	if (!err)
-		err = drain_close_epoch(session->drain, sampler_epoch(session->sampler) - 1,
+		err = drain_close_epoch(session->drain, epochs_number(session->epochs) - 1,
 					ended_ns);
 	if (err)
 		return error_set(error, err, "cannot drain the samples: %s", strerror(-err));
@@ -170,7 +477,7 @@ static int end_epoch(struct session *session, struct error *error)
 
 static uint64_t slice_end_ns(const struct session *session)
 {
-	return slicing_end_ns(&session->slicing, sampler_epoch(session->sampler));
+	return slicing_end_ns(&session->slicing, epochs_number(session->epochs));
 }
 
 static bool epoch_is_full(const struct session *session, uint64_t now_ns)
@@ -196,30 +503,6 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 
-/* Probes are attached and watched in steps. */
-static int step_probing(struct session *session, struct error *error)
-{
-	if (!session->probing || clock_now_ns() < session->probing_next_ns)
-		return 0;
-	return probing_step(session->probing, &session->probing_next_ns, error);
-}
-
-/* Being woken has been noticed: until the next time. */
-static void forget_wakeup(const struct session *session)
-{
-	struct epoll_event woken;
-
-	if (session->raw_fd >= 0)
-		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
-}
-
-static void nap(uint64_t ns)
-{
-	struct timespec time = {.tv_nsec = (long)ns};
-
-	(void)nanosleep(&time, NULL);
-}
-
 /*
  * Waits for the caller's descriptors, the sideband's, or the time; false when the caller's are
  * ready.
@@ -230,6 +513,8 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 	uint64_t now_ns = clock_now_ns();
 	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	struct timespec left = {(time_t)(left_ns / NS_PER_SEC), (long)(left_ns % NS_PER_SEC)};
+	struct timespec nap = {.tv_nsec = session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS};
+	struct epoll_event woken;
 	bool caller_ready = false;
 	int nr_ready;
 
@@ -248,10 +533,10 @@ static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd 
 		fds[i].revents = nr_ready > 0 ? session->pollfds[nr_own + i].revents : 0;
 		caller_ready |= fds[i].revents != 0;
 	}
-	if (nr_ready > 0)
-		forget_wakeup(session);
+	if (nr_ready > 0 && session->raw_fd >= 0) /* has been noticed: until the next time */
+		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
 	if (nr_ready > 0 && !caller_ready)
-		nap(session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS);
+		(void)nanosleep(&nap, NULL);
 	return !caller_ready;
 }
 
@@ -271,12 +556,36 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 			return error_set(error, err, "cannot read the samples: %s", strerror(-err));
 		if (epoch_is_full(session, session->polled_ns))
 			err = end_epoch(session, error);
-		if (!err)
-			err = step_probing(session, error);
+		/* Probes are attached and watched in steps. */
+		if (!err && session->probing && clock_now_ns() >= session->probing_next_ns)
+			err = probing_step(session->probing, &session->probing_next_ns, error);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+/* --- start, flush, stop ------------------------------------------------------------------------- */
+
+int session_start(struct session *session, struct error *error)
+{
+	absence_begin(&session->absence, session->options.cpus, session->options.nr_cpus);
+	session->sampling_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+	session->started_ns = clock_now_ns();
+	session->polled_ns = session->epoch_began_ns = session->started_ns;
+	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
+		      clock_read_ns(CLOCK_REALTIME));
+	/*
+	 * While it samples, user space needs little, but soon: on an overloaded host the ring would
+	 * fill up before an ordinary process gets its turn. Without the right to it, things stay as
+	 * they are.
+	 */
+	session->nice = getpriority(PRIO_PROCESS, 0);
+	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
+	if (session->sampling)
+		return sampling_start(session->sampling, error);
+	session->probing_next_ns = 0;
+	return probing_start(session->probing, error);
 }
 
 /* Walks what still waits for unwind tables; for some time, and then as far as it goes. */
@@ -321,6 +630,110 @@ int session_stop(struct session *session, struct error *error)
 	profile_end_slices(session->profile,
 			   slicing_day_ns(&session->slicing, session->stopped_ns));
 	session->complete = !err;
-	hurry_no_more(session);
+	(void)setpriority(PRIO_PROCESS, 0, session->nice);
 	return err;
+}
+
+/* --- summary ------------------------------------------------------------------------- */
+
+struct profile *session_profile(struct session *session)
+{
+	return session->profile;
+}
+
+struct file_table *session_files(struct session *session)
+{
+	return session->files;
+}
+
+struct runtime_table *session_runtimes(struct session *session)
+{
+	return session->runtimes;
+}
+
+const struct error *session_table_cache_error(const struct session *session)
+{
+	return session->unwinder ? unwinder_cache_error(session->unwinder) : NULL;
+}
+
+uint64_t session_progress(const struct session *session)
+{
+	uint64_t drained = session->accounting.sum.recorded + session->accounting.sum.counted;
+	struct wire_counters now;
+
+	if (epochs_read_progress(session->epochs, &now) < 0)
+		return drained;
+	return drained + now.recorded + now.counted;
+}
+
+const struct probing *session_probing(const struct session *session)
+{
+	return session->probing;
+}
+
+/*
+ * The events that were counted while CPUs were busy. A clock runs on idle and on stolen CPUs too;
+ * that time is subtracted.
+ */
+static uint64_t busy_events(const struct session *session)
+{
+	uint64_t events = session->reading.events;
+	uint64_t absent_ns = session->absence.stolen_ns;
+
+	if (!event_is_clock(&session->event))
+		return events;
+	if (!session->options.include_idle)
+		absent_ns += session->absence.idle_ns;
+	return events > absent_ns ? events - absent_ns : 0;
+}
+
+void session_summarize(const struct session *session, struct session_summary *ret)
+{
+	const struct drain_totals *totals = drain_totals(session->drain);
+	const struct wire_counters *sum = &session->accounting.sum;
+	size_t i;
+
+	*ret = (struct session_summary){
+		.accounting = session->accounting,
+		.complete = session->complete,
+		.shown = totals->records + totals->counted - totals->hidden,
+		.hidden = totals->hidden,
+		.unseen = accounting_unseen(&session->accounting, busy_events(session)),
+		.unseen_error = event_is_clock(&session->event)
+					? accounting_samples_of(&session->accounting,
+								absence_error_ns(&session->absence))
+					: 0,
+		.sampling_cpu_ns = session->sampling_cpu_ns,
+		.sampled_ns = session->stopped_ns - session->started_ns,
+		.first_sample_ns = totals->first_ns,
+		.throttled_ns = session->absence.throttled_ns,
+		.stolen_ns = session->absence.stolen_ns,
+		.running_share = session->reading.enabled_ns
+					 ? (double)session->reading.running_ns /
+						   (double)session->reading.enabled_ns
+					 : 1,
+		.nr_lost_events = session->nr_lost_events,
+		.nr_forgotten = process_table_nr_forgotten(session->processes),
+		.nr_mismatches =
+			(sum->recorded > totals->records ? sum->recorded - totals->records
+							 : totals->records - sum->recorded) +
+			(sum->counted > totals->counted ? sum->counted - totals->counted
+							: totals->counted - sum->counted),
+		.ring_bytes = session->options.ring_bytes,
+		.nr_files = file_table_nr(session->files),
+		.nr_paths_cut = file_table_nr_cut(session->files),
+		.nr_processes = process_table_nr(session->processes),
+		.nr_processes_refused = process_table_nr_refused(session->processes),
+		.profile_bytes = profile_bytes(session->profile),
+	};
+	for (i = 0; i < ret->nr_files; i++) {
+		const struct file *file = file_table_get(session->files, (uint32_t)i);
+
+		ret->nr_files_gone += file->sampled && file->state == FILE_GONE;
+		ret->nr_files_refused += file->sampled && file->state == FILE_REFUSED;
+		ret->nr_files_left_out += file->sampled && file->state == FILE_LEFT_OUT;
+	}
+	sampler_read_cost(session->sampler, &ret->cost);
+	if (session->unwinder)
+		unwinder_read_cost(session->unwinder, &ret->unwinding);
 }

@@ -33,7 +33,7 @@ struct session_probes {
 	const struct probe_features *features;
 	int32_t link_pid;    /* see probe_links.h */
 	double budget_share; /* see probing.h */
-	/* Of each probe: what counts is not how often, but the sum of this. NULL: how often. */
+	/* By probe: sum up this number of each hit instead of counting hits. NULL: count hits. */
 	const struct tally_fetch *weights;
 };
 
@@ -63,7 +63,7 @@ struct session_options {
 	bool bpf_statistics; /* let the kernel measure the program; costs some 50 ns a sample */
 };
 
-/* What a session can say of itself; complete after the stop. */
+/* The result of a session besides its profile; complete after the stop. */
 struct session_summary {
 	struct accounting accounting;
 	bool complete;		/* the last epoch was read too: only then must all numbers agree */
@@ -77,9 +77,13 @@ struct session_summary {
 	uint64_t stolen_ns;	  /* by the hypervisor; likewise */
 	double running_share;	  /* of the time; below 1 when counters are multiplexed */
 	uint64_t nr_lost_events;  /* sideband events that found no room */
+	uint64_t nr_forgotten;	  /* processes whose mappings were too many to keep */
 	uint64_t nr_mismatches;	  /* records or counts that the counters tell of and we never saw */
 	uint64_t ring_bytes;
-	size_t nr_files, nr_files_gone, nr_processes;
+	size_t nr_files, nr_paths_cut, nr_processes;
+	size_t nr_processes_refused; /* whose mappings are not ours to read */
+	/* With samples: gone when looked for; not ours to read; of roots past ROOT_TABLE_MAX. */
+	size_t nr_files_gone, nr_files_refused, nr_files_left_out;
 	size_t profile_bytes;
 	struct sampler_cost cost;
 	struct unwinder_cost unwinding; /* zeros without tables */
@@ -109,7 +113,7 @@ struct profile *session_profile(struct session *session);
 struct file_table *session_files(struct session *session);
 struct runtime_table *session_runtimes(struct session *session);
 
-/* What is attached, and what was cut; NULL without probes. */
+/* The probes that are attached, and that were cut; NULL without probes. */
 const struct probing *session_probing(const struct session *session);
 
 /* Why unwind tables are not kept in table_folder; NULL: they are, or there are none. */

@@ -1,6 +1,6 @@
 /*
- * What the kernel tells besides samples: forks, execs, exits, mappings and throttling, on one ring
- * buffer a CPU.
+ * Events that the kernel reports besides samples: forks, execs, exits, mappings and throttling, on
+ * one ring buffer a CPU.
  */
 #ifndef STOOK_COLLECT_SIDEBAND_H
 #define STOOK_COLLECT_SIDEBAND_H

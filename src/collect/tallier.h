@@ -35,7 +35,7 @@ void tallier_free(struct tallier *tallier);
 const struct probe_programs *tallier_programs(const struct tallier *tallier);
 const struct hits *tallier_hits(const struct tallier *tallier);
 
-/* Whether the kernel tells what functions return where they are hooked by fexit. */
+/* True if the kernel reports the results of functions that are hooked by fexit. */
 bool tallier_has_results(void);
 
 /*

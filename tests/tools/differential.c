@@ -6,7 +6,7 @@
  *	     300  ended complete
  *
  * At random instants a random thread of the given processes, or of their descendants, is stopped.
- * Its registers and stack make a raw record, which src/session walks in user space: the tables, the
+ * Its registers and stack make a raw record, which src/collect walks in user space: the tables, the
  * lookup and the step are the kernel side's. While it is still stopped, elfutils' libdwfl walks it
  * too. The lists of frames must be equal. Where they are not, gdb is asked, up to a limit, and both
  * lists are printed: `the same by gdb` is where it agrees with us and libdwfl does not.

@@ -3,7 +3,7 @@
  * be made first. The file is a real one, so that it can be opened by its name.
  */
 #include "collect/drain.h"
-#include "collect/unwind/deferred.h"
+#include "collect/unwind/stack_walk.h"
 
 #include <errno.h>
 #include <stdlib.h>

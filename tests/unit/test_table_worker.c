@@ -77,7 +77,7 @@ TEST(table_worker_makes_the_table_of_each_file)
 
 	CHECK_EQ(table_worker_nr_waiting(worker), 0);
 	for (i = 1; i <= 20; i++)
-		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages((uint8_t)i, i)), 0);
+		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages((uint8_t)i, i), true), 0);
 	CHECK_EQ(table_worker_nr_waiting(worker), 20);
 	for (i = 1; i <= 20; i++) {
 		struct made_table made = take(worker);
@@ -98,11 +98,11 @@ static bool ask_behind_a_large_one(struct table_worker *worker)
 	static const uint32_t samples[] = {0, 2, 5, 1, 5, 9};
 	uint32_t i, k;
 
-	CHECK_EQ(table_worker_add(worker, 100, open_large()), 0);
+	CHECK_EQ(table_worker_add(worker, 100, open_large(), true), 0);
 	for (i = 0; i < 10; i++) /* it is the first one in any case */
 		table_worker_hurry(worker, 100);
 	for (i = 0; i < 6; i++)
-		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 1 + i)), 0);
+		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 1 + i), true), 0);
 	for (i = 0; i < 6; i++)
 		for (k = 0; k < samples[i]; k++)
 			table_worker_hurry(worker, i);
@@ -141,8 +141,8 @@ TEST(table_worker_fd_is_readable_while_tables_wait)
 
 	CHECK(!is_readable(worker, 0));
 	CHECK(!table_worker_take(worker, &made));
-	CHECK_EQ(table_worker_add(worker, 1, code_file_of_pages(1, 1)), 0);
-	CHECK_EQ(table_worker_add(worker, 2, code_file_of_pages(2, 1)), 0);
+	CHECK_EQ(table_worker_add(worker, 1, code_file_of_pages(1, 1), true), 0);
+	CHECK_EQ(table_worker_add(worker, 2, code_file_of_pages(2, 1), true), 0);
 	CHECK(is_readable(worker, PATIENCE_MS));
 	made = take(worker);
 	unwind_table_clear(&made.table);
@@ -168,7 +168,7 @@ TEST(table_worker_survives_what_is_no_elf_file)
 	fds[2] = open("/proc/self/maps", O_RDONLY);
 	fds[3] = memfd_create("empty", 0);
 	for (i = 0; i < 4; i++)
-		CHECK_EQ(table_worker_add(worker, (uint32_t)i, fds[i]), 0);
+		CHECK_EQ(table_worker_add(worker, (uint32_t)i, fds[i], true), 0);
 	for (i = 0; i < 4; i++) {
 		made = take(worker);
 		CHECK_EQ(made.number, i);
@@ -177,7 +177,7 @@ TEST(table_worker_survives_what_is_no_elf_file)
 		unwind_table_clear(&made.table);
 	}
 	CHECK_EQ(nr_open(), nr);
-	CHECK_EQ(table_worker_add(worker, 9, code_file_of_pages(1, 3)), 0); /* it goes on */
+	CHECK_EQ(table_worker_add(worker, 9, code_file_of_pages(1, 3), true), 0); /* it goes on */
 	made = take(worker);
 	check_table(&made, 3);
 	unwind_table_clear(&made.table);
@@ -194,11 +194,11 @@ TEST(table_worker_freed_while_busy)
 		struct table_worker *worker = open_worker();
 
 		for (i = 0; i < 3; i++)
-			CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 2)), 0);
+			CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 2), true), 0);
 		if (round % 2)
 			CHECK(is_readable(worker, PATIENCE_MS));
 		for (i = 0; i < round; i++)
-			CHECK_EQ(table_worker_add(worker, 7 + i, open_large()), 0);
+			CHECK_EQ(table_worker_add(worker, 7 + i, open_large(), true), 0);
 		table_worker_free(worker);
 		CHECK_EQ(nr_open(), nr);
 	}
@@ -225,7 +225,7 @@ TEST(table_worker_without_memory)
 		int fd = memfd_create("empty", 0);
 
 		(void)test_fail_allocation(nth);
-		err = table_worker_add(worker, 1, fd);
+		err = table_worker_add(worker, 1, fd, true);
 		CHECK(!err || err == -ENOMEM);
 		CHECK(!err || nr_open() == nr);
 	}

@@ -8,8 +8,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "collect/unwind/loaded_table.h"
 #include "collect/unwind/stack_walk.h"
+#include "collect/unwind/unwind_pool.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"
 

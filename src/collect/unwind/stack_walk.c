@@ -1,8 +1,15 @@
-/* Walking in user space; see stack_walk.h. */
+/*
+ * Raw records. The walk in user space is the kernel side's own step over the same tables, with the
+ * stack's memory taken from the record. A record whose walk has to wait for a table is copied.
+ */
 #include "collect/unwind/stack_walk.h"
 
+#include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 /* A record's stack, and where the rules of the frame are. */
 struct unwind_memory {
@@ -118,4 +125,67 @@ void stack_walk(const struct stack_walk_context *context, const uint64_t *words,
 	if (ret->end == WALK_FAULT && memory.is_beyond &&
 	    memory.nr_words * 8 > WIRE_RAW_RED_ZONE + WIRE_RAW_STACK_BYTES - 4096)
 		ret->end = WALK_TRUNCATED; /* more stack than a record has room for */
+}
+
+/* --- deferred records --------------------------------------------------------------------------- */
+
+int deferred_list_add(struct deferred_list *list, const struct wire_record *record, size_t bytes,
+		      const struct mappings *mappings)
+{
+	size_t held = bytes + mappings_nr(mappings) * sizeof(struct mapping);
+	struct wire_record *copy;
+
+	if (list->bytes + held > DEFERRED_MAX_BYTES)
+		return -ENOSPC;
+	if (array_reserve(&list->items, &list->capacity, list->nr + 1, sizeof(*list->items)) < 0)
+		return -ENOMEM;
+	copy = malloc(bytes);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, record, bytes);
+	list->items[list->nr++] =
+		(struct deferred){copy, mappings_ref((struct mappings *)mappings), held};
+	list->bytes += held;
+	return 0;
+}
+
+static void release(struct deferred_list *list, struct deferred *item)
+{
+	list->bytes -= item->bytes;
+	mappings_unref(item->mappings);
+	free(item->record);
+}
+
+int deferred_list_retry(struct deferred_list *list,
+			int (*take)(void *context, const struct wire_record *record,
+				    const struct mappings *mappings),
+			void *context)
+{
+	size_t kept = 0, i;
+	int err = 0;
+
+	for (i = 0; i < list->nr; i++) {
+		struct deferred *item = &list->items[i];
+		int taken = err ? err : take(context, item->record, item->mappings);
+
+		if (taken == 0) {
+			release(list, item);
+			continue;
+		}
+		if (taken != -EAGAIN)
+			err = taken;
+		list->items[kept++] = *item;
+	}
+	list->nr = kept;
+	return err;
+}
+
+void deferred_list_clear(struct deferred_list *list)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr; i++)
+		release(list, &list->items[i]);
+	free(list->items);
+	*list = (struct deferred_list){0};
 }

@@ -1,6 +1,6 @@
 /*
- * The walk of a raw record (WALK_RAW in bpf/wire.h) in user space: the kernel side's own step over
- * the same tables, with the stack's memory taken from the record.
+ * Raw records (WALK_RAW in bpf/wire.h): their walk in user space, and a list of those that can't be
+ * walked yet.
  */
 #ifndef STOOK_COLLECT_UNWIND_STACK_WALK_H
 #define STOOK_COLLECT_UNWIND_STACK_WALK_H
@@ -32,5 +32,39 @@ struct user_stack {
 /* words: nr of them, as in a raw record; fewer than WIRE_RAW_REGS make an empty stack. */
 void stack_walk(const struct stack_walk_context *context, const uint64_t *words, size_t nr,
 		struct user_stack *ret);
+
+/*
+ * Raw records that can't be walked yet, because an unwind table is still being made; each with the
+ * mappings that its process had then. Their memory is limited in sum; mappings count, since
+ * a process that changes its own while they are referred to gets a copy.
+ */
+#define DEFERRED_MAX_BYTES (32UL << 20)
+
+struct deferred {
+	struct wire_record *record; /* a copy */
+	struct mappings *mappings;  /* a reference */
+	size_t bytes;		    /* of both, as if nobody shared the mappings */
+};
+
+struct deferred_list {
+	struct deferred *items; /* in the order of adding */
+	size_t nr, capacity;
+	size_t bytes;
+};
+
+/* 0, -ENOSPC past the limit, or -ENOMEM. */
+int deferred_list_add(struct deferred_list *list, const struct wire_record *record, size_t bytes,
+		      const struct mappings *mappings);
+
+/*
+ * Hands each one to take(), in order; those of which that returns -EAGAIN stay. 0, or the error
+ * that take() returned.
+ */
+int deferred_list_retry(struct deferred_list *list,
+			int (*take)(void *context, const struct wire_record *record,
+				    const struct mappings *mappings),
+			void *context);
+
+void deferred_list_clear(struct deferred_list *list);
 
 #endif

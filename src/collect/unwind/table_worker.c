@@ -29,6 +29,7 @@
 struct wish {
 	uint32_t number;
 	int fd;
+	bool may_cache;
 	uint64_t samples; /* that wait for it */
 };
 
@@ -57,13 +58,6 @@ static uint64_t debt_ns(const struct table_worker *worker)
 	return used > allowed ? (used - allowed) / BUDGET_NS_A_SECOND * NS_PER_SEC + NS_PER_SEC : 0;
 }
 
-static void wait_until(struct table_worker *worker, uint64_t time_ns)
-{
-	struct timespec time = {(time_t)(time_ns / NS_PER_SEC), (long)(time_ns % NS_PER_SEC)};
-
-	(void)pthread_cond_timedwait(&worker->changed, &worker->lock, &time);
-}
-
 /* Takes the wish that most samples wait for; false when it is time to stop. Holds the lock. */
 static bool next_wish(struct table_worker *worker, struct wish *ret)
 {
@@ -72,12 +66,17 @@ static bool next_wish(struct table_worker *worker, struct wish *ret)
 	while (!worker->is_stopping) {
 		uint64_t debt = debt_ns(worker);
 
-		if (debt)
-			wait_until(worker, clock_now_ns() + debt);
-		else if (!worker->nr_wishes)
+		if (debt) {
+			uint64_t until_ns = clock_now_ns() + debt;
+			struct timespec until = {(time_t)(until_ns / NS_PER_SEC),
+						 (long)(until_ns % NS_PER_SEC)};
+
+			(void)pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
+		} else if (!worker->nr_wishes) {
 			(void)pthread_cond_wait(&worker->changed, &worker->lock);
-		else
+		} else {
 			break;
+		}
 	}
 	if (worker->is_stopping)
 		return false;
@@ -97,7 +96,7 @@ static void *work(void *argument)
 	uint64_t one = 1;
 	struct wish wish;
 
-	/* It needs little, but samples wait for it. Of the calling thread alone, in Linux. */
+	/* It needs little, but samples wait for it. In Linux this affects the calling thread alone. */
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
 	(void)pthread_mutex_lock(&worker->lock);
 	while (next_wish(worker, &wish)) {
@@ -105,7 +104,8 @@ static void *work(void *argument)
 
 		(void)pthread_mutex_unlock(&worker->lock);
 		made.err =
-			unwind_compile(&made.table, wish.fd, worker->cache, &made.from_cache, NULL);
+			unwind_compile(&made.table, wish.fd, wish.may_cache ? worker->cache : NULL,
+				       &made.from_cache, NULL);
 		(void)close(wish.fd);
 		(void)pthread_mutex_lock(&worker->lock);
 		worker->made[worker->nr_made++] = made; /* the room was made with the wish */
@@ -157,18 +157,9 @@ struct table_worker *table_worker_new(struct unwind_cache *cache, struct error *
 	return worker;
 }
 
-/* Reading may hang for good, in a file of a server that is gone. */
-static bool has_ended(struct table_worker *worker)
-{
-	struct timespec until;
-
-	(void)clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += END_SECONDS;
-	return pthread_timedjoin_np(worker->thread, NULL, &until) == 0;
-}
-
 void table_worker_free(struct table_worker *worker)
 {
+	struct timespec until;
 	size_t i;
 
 	if (!worker)
@@ -178,8 +169,11 @@ void table_worker_free(struct table_worker *worker)
 		worker->is_stopping = true;
 		(void)pthread_cond_signal(&worker->changed);
 		(void)pthread_mutex_unlock(&worker->lock);
-		if (!has_ended(worker))
-			return; /* stuck in somebody's file: it keeps what it uses */
+		/* Reading may hang for good, in a file of a server that is gone. */
+		(void)clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += END_SECONDS;
+		if (pthread_timedjoin_np(worker->thread, NULL, &until) != 0)
+			return; /* it keeps what it uses */
 	}
 	for (i = 0; i < worker->nr_wishes; i++)
 		(void)close(worker->wishes[i].fd);
@@ -195,27 +189,24 @@ void table_worker_free(struct table_worker *worker)
 	free(worker);
 }
 
-static int add(struct table_worker *worker, uint32_t number, int fd)
+int table_worker_add(struct table_worker *worker, uint32_t number, int fd, bool may_cache)
 {
-	if (worker->nr_wishes >= WISHES_MAX)
-		return -ENOSPC;
-	if (array_reserve(&worker->wishes, &worker->wish_capacity, worker->nr_wishes + 1,
-			  sizeof(*worker->wishes)) < 0 ||
-	    array_reserve(&worker->made, &worker->made_capacity, worker->nr_waiting + 1,
-			  sizeof(*worker->made)) < 0)
-		return -ENOMEM;
-	worker->wishes[worker->nr_wishes++] = (struct wish){.number = number, .fd = fd};
-	worker->nr_waiting++;
-	(void)pthread_cond_signal(&worker->changed);
-	return 0;
-}
-
-int table_worker_add(struct table_worker *worker, uint32_t number, int fd)
-{
-	int err;
+	int err = 0;
 
 	(void)pthread_mutex_lock(&worker->lock);
-	err = add(worker, number, fd);
+	if (worker->nr_wishes >= WISHES_MAX) {
+		err = -ENOSPC;
+	} else if (array_reserve(&worker->wishes, &worker->wish_capacity, worker->nr_wishes + 1,
+				 sizeof(*worker->wishes)) < 0 ||
+		   array_reserve(&worker->made, &worker->made_capacity, worker->nr_waiting + 1,
+				 sizeof(*worker->made)) < 0) {
+		err = -ENOMEM;
+	} else {
+		worker->wishes[worker->nr_wishes++] =
+			(struct wish){.number = number, .fd = fd, .may_cache = may_cache};
+		worker->nr_waiting++;
+		(void)pthread_cond_signal(&worker->changed);
+	}
 	(void)pthread_mutex_unlock(&worker->lock);
 	if (err)
 		(void)close(fd);

@@ -25,10 +25,11 @@ struct table_worker *table_worker_new(struct unwind_cache *cache, struct error *
 void table_worker_free(struct table_worker *worker);
 
 /*
- * Asks for the table of the file behind fd, which is taken. 0, -ENOMEM, or -ENOSPC when too many
- * wait (then fd is closed).
+ * Asks for the table of the file behind fd, which is taken. may_cache: its build id is to be
+ * believed (proc/file_open), so the table may come from the cache, and be put there. 0, -ENOMEM,
+ * or -ENOSPC when too many wait (then fd is closed).
  */
-int table_worker_add(struct table_worker *worker, uint32_t number, int fd);
+int table_worker_add(struct table_worker *worker, uint32_t number, int fd, bool may_cache);
 
 /* One more sample waits for this table: of those asked for, the one with most is made first. */
 void table_worker_hurry(struct table_worker *worker, uint32_t number);

@@ -3,7 +3,7 @@
  * of processes and tables, and pieces of chunks. The BPF maps are mapped into our memory, so
  * writing is no system call, and no CPU is blind while it goes on.
  *
- * What is released may still be read by a program that runs; it is given out again only after
+ * A released piece may still be read by a program that runs; it is given out again only after
  * unwind_pool_epoch_ended(), which is to be called when all of these have finished.
  */
 #ifndef STOOK_COLLECT_UNWIND_UNWIND_POOL_H
@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "bpf/unwind_pool.h"
+#include "elf/unwind/unwind_table.h"
 
 struct unwind_pool;
 
@@ -52,5 +53,36 @@ char *unwind_pool_chunk(const struct unwind_pool *pool, uint32_t place);
 
 size_t unwind_pool_bytes(const struct unwind_pool *pool);	/* in use, limbo included */
 size_t unwind_pool_chunk_bytes(const struct unwind_pool *pool); /* of all chunks */
+
+/*
+ * An unwind table in the pool, where walks find it by its number. Tables are by file offset here
+ * (elf/unwind/unwind_compile.h).
+ */
+struct loaded_piece {
+	uint32_t place, bytes;
+};
+
+struct loaded_table {
+	uint32_t number;
+	struct loaded_piece *pieces;
+	size_t nr_pieces, capacity;
+};
+
+/*
+ * Copies the table into the pool and makes it UNWIND_TABLE_READY. 0, -ENOSPC when the pool is full,
+ * -E2BIG for code so far behind in its file that no pool has room for it, or -ENOMEM; then nothing
+ * has changed.
+ */
+int loaded_table_load(struct loaded_table *loaded, struct unwind_pool *pool, uint32_t number,
+		      const struct unwind_table *table);
+
+/* Takes it out again; walks that meet it find it in this state from now on. */
+void loaded_table_unload(struct loaded_table *loaded, struct unwind_pool *pool,
+			 enum unwind_table_state state);
+
+/* Frees what it holds of our own memory. */
+void loaded_table_clear(struct loaded_table *loaded);
+
+size_t loaded_table_bytes(const struct loaded_table *loaded);
 
 #endif

@@ -14,10 +14,11 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "collect/unwind/loaded_table.h"
 #include "collect/unwind/table_worker.h"
+#include "collect/unwind/unwind_pool.h"
 #include "elf/image/elf_image.h"
 #include "elf/unwind/unwind_compile.h"
+#include "proc/file_open.h"
 
 #define VDSO_TABLE     0
 #define NO_TABLE       UINT32_MAX
@@ -189,7 +190,8 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 	}
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0)
-		table->is_asked = table_worker_add(unwinder->worker, number, fd) == 0;
+		table->is_asked = table_worker_add(unwinder->worker, number, fd,
+						   file_is_of_root(file->fd, file->path)) == 0;
 	if (!table->is_asked)
 		table->not_before = unwinder->epoch + 1;
 }
@@ -258,13 +260,6 @@ static void evict(struct unwinder *unwinder, size_t bytes)
 	}
 }
 
-/* One that has no room beside nothing would only drive out all others, again and again. */
-static bool is_of_use(const struct unwinder *unwinder, const struct made_table *made)
-{
-	return !made->err && made->table.nr_pages &&
-	       unwind_table_bytes(&made->table) <= unwinder->options.max_bytes / 2;
-}
-
 static void take_table(struct unwinder *unwinder, struct made_table *made)
 {
 	struct table *table = &unwinder->tables[made->number];
@@ -274,7 +269,9 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	table->not_before = unwinder->epoch + 1; /* if it can't be loaded now */
 	if (made->err && made->err != -ENOEXEC && made->err != -E2BIG)
 		return;
-	if (!is_of_use(unwinder, made)) {
+	/* A table that needs most of the memory would only drive out all others, again and again. */
+	if (made->err || !made->table.nr_pages ||
+	    unwind_table_bytes(&made->table) > unwinder->options.max_bytes / 2) {
 		set_absent(unwinder, made->number);
 		return;
 	}
@@ -505,16 +502,6 @@ uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time
 
 /* --- raw records ----------------------------------------------------------------------------- */
 
-/* A walk of this process has left all code that we know of. */
-static void note_stray(struct unwinder *unwinder, uint32_t pid)
-{
-	uint64_t *slot = find_slot(unwinder, pid);
-	struct unwind_process *process = slot ? process_at(unwinder, *slot) : NULL;
-
-	if (process && !process->is_stale && ++process->nr_strays >= STRAYS_UNTIL_FINAL)
-		process->is_final = 1;
-}
-
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		  const struct mappings *mappings, struct user_stack *ret)
 {
@@ -526,6 +513,8 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		.max_frames = unwinder->options.max_frames,
 		.epoch = unwinder->epoch,
 	};
+	struct unwind_process *process;
+	const uint64_t *slot;
 
 	stack_walk(&context, (const uint64_t *)(record + 1), record->nr_user, ret);
 	if (ret->end == WALK_RAW) {
@@ -533,8 +522,11 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		table_worker_hurry(unwinder->worker, ret->wanted_table);
 		return -EAGAIN;
 	}
-	if (ret->end == WALK_NO_MAPPING && mappings)
-		note_stray(unwinder, record->pid);
+	/* The walk has left all code that we know of. */
+	slot = ret->end == WALK_NO_MAPPING && mappings ? find_slot(unwinder, record->pid) : NULL;
+	process = slot ? process_at(unwinder, *slot) : NULL;
+	if (process && !process->is_stale && ++process->nr_strays >= STRAYS_UNTIL_FINAL)
+		process->is_final = 1;
 	unwinder->cost.nr_walked++;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * What the kernel's walk by unwind tables needs from user space: which process has what mapped, and
- * the tables of the files; and the walk of those samples that came before it was there.
+ * Everything that the kernel's walk by unwind tables needs from user space: the mappings of processes
+ * and the tables of files; and the walk of those samples that came before it was there.
  *
  * Nothing is done before there is a need. The first sample of a process comes raw; it is the sign
  * to publish its mappings. A walk that meets a file without a table asks for it; a worker makes it;
@@ -44,12 +44,12 @@ const struct error *unwinder_cache_error(const struct unwinder *unwinder);
 int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_time_ns,
 		     uint64_t exec_id, const struct mappings *mappings);
 
-/* Whether that is known already of this record's process and still right. */
+/* True if the mappings of this record's process are published and up to date. */
 bool unwinder_knows(const struct unwinder *unwinder, const struct wire_record *record);
 
 void unwinder_forget(struct unwinder *unwinder, uint32_t pid);
 
-/* Of all processes: what is known of them may be wrong. */
+/* Forgets all processes, because events were lost. */
 void unwinder_forget_all(struct unwinder *unwinder);
 
 /* Its mappings have changed: it is to be published again. */
@@ -98,7 +98,7 @@ struct unwinder_cost {
 
 void unwinder_read_cost(const struct unwinder *unwinder, struct unwinder_cost *ret);
 
-/* What the kernel sees of it (for tests). */
+/* The memory that the kernel reads (for tests). */
 struct unwind_pool *unwinder_pool(const struct unwinder *unwinder);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * collect/sideband_parse: records built by hand as perf_event_open(2) lays them out, in words of
+ * collect/sideband: records built by hand as perf_event_open(2) lays them out, in words of
  * 8 bytes: header, body, and the sample id (pid, tid, time) at the end.
  */
 #include "unit/test.h"

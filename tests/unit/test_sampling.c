@@ -1,0 +1,68 @@
+/* collect/sampling: larger with the rate, within bounds, and the user's own word first. */
+#include "collect/sampling.h"
+
+#include "unit/test.h"
+
+static const struct event *clock_event(void)
+{
+	static struct event event;
+
+	CHECK_EQ(event_parse("cpu-clock", &event, NULL), 0);
+	return &event;
+}
+
+TEST(sizes_grow_with_the_rate)
+{
+	size_t small_ring = 0, small_counts = 0, ring = 0, counts = 0;
+
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.frequency = 99}, 2, false,
+			      &small_ring, &small_counts);
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false,
+			      &ring, &counts);
+	CHECK(ring > small_ring && counts > small_counts);
+	CHECK_EQ(ring & (ring - 1), 0);
+	CHECK(small_ring >= 4096);
+}
+
+TEST(sizes_have_an_end)
+{
+	size_t ring = 0, counts = 0;
+
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.frequency = 1000000}, 4096,
+			      false, &ring, &counts);
+	CHECK_EQ(ring, 64UL << 20);
+	CHECK_EQ(counts, 131072);
+}
+
+TEST(sizes_of_a_clock_follow_its_period)
+{
+	size_t ring = 0, counts = 0, ring_hz = 0, counts_hz = 0;
+
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.period = 1000000}, 8, false,
+			      &ring, &counts);
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.frequency = 1000}, 8, false,
+			      &ring_hz, &counts_hz);
+	CHECK_EQ(ring, ring_hz);
+	CHECK_EQ(counts, counts_hz);
+}
+
+TEST(sizes_leave_what_was_asked_for)
+{
+	size_t ring = 4096, counts = 7;
+
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.frequency = 9999}, 64, false,
+			      &ring, &counts);
+	CHECK_EQ(ring, 4096);
+	CHECK_EQ(counts, 7);
+}
+
+TEST(sizes_have_room_for_raw_records)
+{
+	size_t ring = 0, raw_ring = 0, counts = 0;
+
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.frequency = 999}, 2, false,
+			      &ring, &counts);
+	sampling_choose_sizes(clock_event(), &(struct sampling_rate){.frequency = 999}, 2, true,
+			      &raw_ring, &counts);
+	CHECK(raw_ring > ring);
+}
