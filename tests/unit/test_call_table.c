@@ -274,7 +274,7 @@ TEST(call_rows_as_json)
 	check_written(call_rows_write_json, &interval,
 		      "{\"time\": 1763746015.123, \"seconds\": 10.000, \"missed\": null, "
 		      "\"functions\": ["
-		      "{\"name\": \"say \\\"hi\\\"\\\\\\u000a\\ufffd\\ufffd\\ufffd\", "
+		      "{\"name\": \"say \\\"hi\\\"\\\\\\u000a\\ufffd\\u009b\", "
 		      "\"detail\": \"a,b.c\", \"return\": false, \"kind\": \"usdt\", "
 		      "\"file\": \"/tmp/größe\", \"count\": 18446744073709551615, "
 		      "\"per_second\": 0.2, \"state\": \"counted\", \"cut_per_second\": null, "

@@ -1,12 +1,120 @@
-/* base/text: strict parsing of numbers, durations and lists. */
-#include "unit/test.h"
+/*
+ * base/text: what a terminal may be sent; that code that quotes foreign texts goes by it; strict
+ * parsing of numbers, durations and lists.
+ */
+#include "base/text.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "format/text/csv.h"
+#include "format/text/json.h"
+#include "unit/test.h"
+
+static void check_safe(const char *text, const char *wanted)
+{
+	size_t nr = strlen(text), nr_written;
+	const char *guarded = test_guarded(text, nr + 1);
+	char *copy = strdup(text), *written = NULL;
+	FILE *out = open_memstream(&written, &nr_written);
+
+	CHECK(copy != NULL && out != NULL);
+	text_make_safe(copy, guarded, nr);
+	CHECK_STR(copy, wanted);
+	memcpy(copy, text, nr);
+	text_make_safe(copy, copy, nr);
+	CHECK_STR(copy, wanted);
+	text_write(out, guarded);
+	(void)fclose(out);
+	CHECK_STR(written, wanted);
+	free(copy);
+	free(written);
+}
+
+TEST(text_is_safe_for_terminals)
+{
+	check_safe("", "");
+	check_safe("operator<< (a;b) ~", "operator<< (a;b) ~");
+	check_safe("äé€𝄞日本 ‍",
+		   "äé€𝄞日本 ‍"); /* with a joiner, which some scripts need */
+	check_safe("\x01\t\n\x1b]0;x\a\x7f", "????]0;x??");
+	check_safe("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "??????\xc2\xa0");
+	check_safe("a\x9b"
+		   "b",
+		   "a?b");			      /* CSI as one byte */
+	check_safe("\xd8\x9c\xd8\x9b", "??\xd8\x9b"); /* the Arabic mark; a semicolon beside it */
+	check_safe("\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90",
+		   "\xe2\x80\x8d??????\xe2\x80\x90");
+	check_safe("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xaa\xe2\x80\xae\xe2\x80\xaf",
+		   "\xe2\x80\xa7?????????\xe2\x80\xaf");
+	check_safe("\xe2\x81\xa5\xe2\x81\xa6\xe2\x81\xa9\xe2\x81\xaa",
+		   "\xe2\x81\xa5??????\xe2\x81\xaa");
+}
+
+TEST(text_that_is_no_utf8)
+{
+	check_safe("caf\xe9", "caf?");
+	check_safe("\xc0\xaf", "??");
+	check_safe("\xc1\xbf\xe0\x9f\xbf", "?????");
+	check_safe("\xed\xa0\x80", "???");
+	check_safe("\xf4\x90\x80\x80\xf5", "?????");
+	check_safe("\xe2\x80", "??");
+	check_safe("\xf0\x9d\x84", "???");
+	check_safe("\xe2\x80\x1b", "???");
+}
+
+TEST(text_utf8_numbers)
+{
+	uint32_t code = 0;
+
+	CHECK_EQ(text_utf8("", &code), 0);
+	CHECK(text_utf8("\x1b", &code) == 1 && code == 0x1b);
+	CHECK(text_utf8("\xc2\x9b", &code) == 2 && code == 0x9b);
+	CHECK(text_utf8("\xe2\x80\xae", &code) == 3 && code == 0x202e);
+	CHECK(text_utf8("\xf4\x8f\xbf\xbf", &code) == 4 && code == 0x10ffff);
+	CHECK_EQ(text_utf8("\x9b", &code), 0);
+}
+
+static void check_written(void (*write)(FILE *, const char *), const char *text, const char *wanted)
+{
+	char *written = NULL;
+	size_t nr;
+	FILE *out = open_memstream(&written, &nr);
+
+	CHECK(out != NULL);
+	write(out, text);
+	(void)fclose(out);
+	CHECK_STR(written, wanted);
+	free(written);
+}
+
+/* A spreadsheet takes such cells for formulas, quoted or not. */
+TEST(text_is_no_formula_in_csv)
+{
+	check_written(csv_write_string, "=HYPERLINK(\"http://x\")",
+		      "\"'=HYPERLINK(\"\"http://x\"\")\"");
+	check_written(csv_write_string, "+1", "\"'+1\"");
+	check_written(csv_write_string, "-[NSString init]", "\"'-[NSString init]\"");
+	check_written(csv_write_string, "@SUM(A1)", "\"'@SUM(A1)\"");
+	check_written(csv_write_string, "\t=1", "\"?=1\"");
+	check_written(csv_write_string, "\r=1", "\"?=1\"");
+	check_written(csv_write_string, "a=1", "\"a=1\"");
+	check_written(csv_write_string, "", "\"\"");
+	check_written(csv_write_string, NULL, "\"\"");
+	check_written(csv_write_string, "\xe2\x80\xae\xc2\x9b", "\"?????\"");
+}
+
+TEST(text_in_json_keeps_what_it_can)
+{
+	check_written(json_write_string, "\x1b\x7f\"\\", "\"\\u001b\\u007f\\\"\\\\\"");
+	check_written(json_write_string, "\xc2\x9b\xe2\x80\xae\xe2\x80\xa8",
+		      "\"\\u009b\\u202e\\u2028\"");
+	check_written(json_write_string, "\xff€\xe2\x82", "\"\\ufffd€\\ufffd\\ufffd\"");
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
 
 #define UNTOUCHED 0x5555
 

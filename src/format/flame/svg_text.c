@@ -5,6 +5,7 @@
  */
 #include "format/flame/svg_text.h"
 
+#include "base/text.h"
 #include "format/text/columns.h"
 
 #define NO_CHARACTER "\xef\xbf\xbd" /* U+FFFD */
@@ -36,7 +37,7 @@ static int is_no_xml(const char *text, size_t bytes)
 /* Writes a character; returns what follows it. */
 static const char *write_character(FILE *out, const char *text)
 {
-	size_t bytes = columns_character(text);
+	size_t bytes = text_character(text);
 	const char *escaped = bytes == 1 ? entity(*text) : NULL;
 
 	if (escaped)

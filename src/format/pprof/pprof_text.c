@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "format/text/columns.h"
 
 #define REPLACEMENT	  "\xef\xbf\xbd"
@@ -23,7 +24,7 @@ bool pprof_text_is_plain(const char *bytes, size_t nr)
 /* How many bytes are right as they are; 0: the next one is not. */
 static size_t right_bytes(const char *text)
 {
-	return (unsigned char)*text < 0x80 ? 1 : columns_character(text);
+	return (unsigned char)*text < 0x80 ? 1 : text_character(text);
 }
 
 char *pprof_text_repaired(const char *bytes, size_t nr)

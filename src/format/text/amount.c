@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "format/text/folded_scale.h"
 #include "format/text/report_rows.h"
 
@@ -106,7 +107,7 @@ static const char *clean_unit(const char *unit, char buffer[UNIT_BYTES])
 	size_t nr = 0, i;
 
 	for (i = 0; *unit && i < UNIT_COLUMNS; i++) {
-		size_t bytes = columns_character(unit);
+		size_t bytes = text_character(unit);
 
 		if (bytes)
 			memcpy(buffer + nr, unit, bytes);

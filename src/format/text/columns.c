@@ -1,44 +1,13 @@
-/* Reads UTF-8 one character at a time, as the Unicode standard's table 3-7 defines it. */
+/* A character that a terminal is not sent takes a column for each of its bytes. */
 #include "format/text/columns.h"
 
 #include <inttypes.h>
 
-#include "base/array.h"
-
-struct lead {
-	unsigned char first, last;		 /* the first byte */
-	unsigned char second_first, second_last; /* the second one */
-	unsigned char bytes;
-};
-
-static const struct lead leads[] = {
-	{0xc2, 0xc2, 0xa0, 0xbf, 2}, /* 80 to 9f, left out here, are control characters */
-	{0xc3, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-	{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-	{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
-};
-
-size_t columns_character(const char *text)
-{
-	const unsigned char *at = (const unsigned char *)text;
-	size_t i, k;
-
-	if (at[0] < 0x80)
-		return at[0] >= ' ' && at[0] != 0x7f;
-	for (i = 0; i < ARRAY_SIZE(leads); i++)
-		if (at[0] >= leads[i].first && at[0] <= leads[i].last)
-			break;
-	if (i == ARRAY_SIZE(leads) || at[1] < leads[i].second_first || at[1] > leads[i].second_last)
-		return 0;
-	for (k = 2; k < leads[i].bytes; k++)
-		if ((at[k] & 0xc0) != 0x80)
-			return 0;
-	return leads[i].bytes;
-}
+#include "base/text.h"
 
 static const char *next_character(const char *text)
 {
-	size_t bytes = columns_character(text);
+	size_t bytes = text_character(text);
 
 	return text + (bytes ? bytes : 1);
 }
@@ -55,7 +24,7 @@ size_t columns_of(const char *text)
 static const char *write_characters(FILE *out, const char *text, size_t nr)
 {
 	for (; nr; nr--) {
-		size_t bytes = columns_character(text);
+		size_t bytes = text_character(text);
 
 		if (bytes)
 			(void)fwrite(text, 1, bytes, out);

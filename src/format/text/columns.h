@@ -1,6 +1,6 @@
 /*
- * Text in columns of a terminal. A character is one column; what is not a character of UTF-8, or
- * would control the terminal, is shown as `?`.
+ * Text in columns of a terminal. A character is one column; each byte that a terminal must not be sent
+ * (base/text.h) is shown as `?`.
  */
 #ifndef STOOK_FORMAT_TEXT_COLUMNS_H
 #define STOOK_FORMAT_TEXT_COLUMNS_H
@@ -8,9 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-/* Bytes of the character that begins here; 0 if none does that may be shown. */
-size_t columns_character(const char *text);
 
 size_t columns_of(const char *text);
 

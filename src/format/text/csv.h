@@ -4,7 +4,10 @@
 
 #include <stdio.h>
 
-/* Quoted whatever is in it; what would control a terminal is shown as `?`. NULL is empty. */
+/*
+ * Quoted whatever is in it, and safe for terminals (base/text.h). A text that a spreadsheet would take
+ * for a formula, since it begins with = + - or @, gets an apostrophe before it. NULL is empty.
+ */
 void csv_write_string(FILE *out, const char *text);
 
 /* Rows end in CR LF. */

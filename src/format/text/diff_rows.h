@@ -12,7 +12,7 @@
  *	   "total": {…}}, …],
  *	 "paths": [{"path": ["redis-server", "main", …], "besides": false, "before": …}, …]}
  *
- * dispersion is that of all functions, see difference_spread.h. by_time has "before_rate" and
+ * dispersion is that of all functions, see difference.h. by_time has "before_rate" and
  * "after_rate". kind: more, less, new, gone, or null for what may be chance. CSV has the rows, all of
  * them; Markdown the rows and paths that changed.
  */

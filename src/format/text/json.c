@@ -1,16 +1,24 @@
-/* See json.h; RFC 8259, section 7. Characters past ASCII are written as they are. */
+/*
+ * RFC 8259, section 7. Characters past ASCII are written as they are, but for those that a terminal must
+ * not be sent: as escapes they are harmless, and nothing is lost.
+ */
 #include "format/text/json.h"
 
-#include "format/text/columns.h"
+#include <inttypes.h>
 
-static void write_escaped(FILE *out, unsigned char c)
+#include "base/text.h"
+
+/* All that are escaped have numbers of 16 bits; U+FFFD stands for a byte that is no UTF-8. */
+static size_t write_escaped(FILE *out, const char *text)
 {
-	if (c == '"' || c == '\\')
-		(void)fprintf(out, "\\%c", c);
-	else if (c < 0x80)
-		(void)fprintf(out, "\\u%04x", c);
+	uint32_t code;
+	size_t bytes = text_utf8(text, &code);
+
+	if (bytes && (code == '"' || code == '\\'))
+		(void)fprintf(out, "\\%c", (int)code);
 	else
-		(void)fputs("\\ufffd", out);
+		(void)fprintf(out, "\\u%04" PRIx32, bytes ? code : 0xfffd);
+	return bytes ? bytes : 1;
 }
 
 void json_write_string(FILE *out, const char *text)
@@ -21,15 +29,14 @@ void json_write_string(FILE *out, const char *text)
 	}
 	(void)putc('"', out);
 	while (*text) {
-		size_t bytes = columns_character(text);
+		size_t bytes = text_character(text);
 
 		if (!bytes || *text == '"' || *text == '\\') {
-			write_escaped(out, (unsigned char)*text);
-			bytes = 1;
+			text += write_escaped(out, text);
 		} else {
 			(void)fwrite(text, 1, bytes, out);
+			text += bytes;
 		}
-		text += bytes;
 	}
 	(void)putc('"', out);
 }

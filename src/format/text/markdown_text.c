@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "format/text/columns.h"
 
 #define NAME_COLUMNS 100 /* longer names lose their middle */
@@ -77,7 +78,7 @@ void markdown_write_words(FILE *out, const char *text)
 	if (*text && strchr("+-#=", *text))
 		(void)putc('\\', out);
 	while (*text) {
-		size_t bytes = columns_character(text);
+		size_t bytes = text_character(text);
 
 		if (bytes == 1 && strchr("\\`*_{}[]<>|~$@&", *text))
 			(void)putc('\\', out);
