@@ -10,7 +10,6 @@
 #include "format/flame/speedscope.h"
 #include "format/flame/svg.h"
 #include "format/folded/folded.h"
-#include "format/folded/folded_read.h"
 #include "format/page/html.h"
 #include "format/perf/perf_script_read.h"
 #include "format/perf/perf_script_write.h"

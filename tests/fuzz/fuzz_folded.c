@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "format/folded/folded.h"
-#include "format/folded/folded_read.h"
 #include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);

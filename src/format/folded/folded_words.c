@@ -1,4 +1,7 @@
-/* A word's frames are made when a stack first has it: most words are one kind of frame only. */
+/*
+ * Numbers are read backwards, because anything may stand before them. A word's frames are made when a
+ * stack first has it: most words are one kind of frame only.
+ */
 #include "format/folded/folded_words.h"
 
 #include <errno.h>
@@ -10,11 +13,141 @@
 #include "base/text.h"
 #include "format/text/clean_string.h"
 
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* Numbers are at most what pprof files can hold. */
+#define MAX_NUMBER ((uint64_t)INT64_MAX)
+
+static bool is_digit(char byte)
+{
+	return byte >= '0' && byte <= '9';
+}
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* A number's text. */
+struct digits {
+	const char *whole, *fraction;
+	size_t nr_whole, nr_fraction; /* zeros at the fraction's end are not counted */
+};
+
+/* The digits that a text ends in, if a stack can be before them: nothing, or more than a blank. */
+static bool find_digits(const char *text, size_t nr, struct digits *ret)
+{
+	size_t start = nr, dot;
+
+	while (start && is_digit(text[start - 1]))
+		start--;
+	if (start && text[start - 1] == '.')
+		for (dot = --start; start && is_digit(text[start - 1]);)
+			start--;
+	else
+		dot = nr;
+	if (start == dot || !start || !is_blank(text[start - 1]))
+		return false;
+	*ret = (struct digits){text + start, text + dot, dot - start, nr - dot};
+	if (ret->nr_fraction) { /* the dot */
+		ret->fraction++;
+		ret->nr_fraction--;
+	}
+	while (ret->nr_fraction && ret->fraction[ret->nr_fraction - 1] == '0')
+		ret->nr_fraction--;
+	return true;
+}
+
+static bool add_digit(uint64_t *number, unsigned digit)
+{
+	if (*number > (MAX_NUMBER - digit) / 10)
+		return false;
+	*number = *number * 10 + digit;
+	return true;
+}
+
+static bool value_of(const struct digits *digits, struct folded_scale scale, uint64_t *ret)
+{
+	uint64_t number = 0;
+	size_t i;
+
+	for (i = 0; i < digits->nr_whole; i++)
+		if (!add_digit(&number, (unsigned)(digits->whole[i] - '0')))
+			return false;
+	for (i = 0; i < scale.decimals; i++)
+		if (!add_digit(&number,
+			       i < digits->nr_fraction ? (unsigned)(digits->fraction[i] - '0') : 0))
+			return false;
+	if (digits->nr_fraction > scale.decimals && digits->fraction[scale.decimals] >= '5')
+		number++;
+	*ret = number;
+	return number <= MAX_NUMBER;
+}
+
+bool folded_take_number(const char *text, size_t *nr, struct folded_scale scale, uint64_t *ret,
+			bool *ret_lossy)
+{
+	struct digits digits;
+
+	if (!find_digits(text, *nr, &digits) || !value_of(&digits, scale, ret))
+		return false;
+	if (digits.nr_fraction > scale.decimals)
+		*ret_lossy = true;
+	*nr = (size_t)(digits.whole - text) - 1;
+	return true;
+}
+
+static void note_decimals(unsigned *most, const struct digits *digits)
+{
+	size_t nr = digits->nr_fraction;
+
+	if (nr > FOLDED_MAX_DECIMALS)
+		nr = FOLDED_MAX_DECIMALS;
+	if (nr > *most)
+		*most = (unsigned)nr;
+}
+
+static void note_line(struct folded_shape *shape, const char *text, size_t nr)
+{
+	struct digits digits;
+	uint64_t number;
+
+	if (nr && text[nr - 1] == '\r')
+		nr--;
+	if (!nr)
+		return;
+	shape->nr_lines++;
+	if (!find_digits(text, nr, &digits))
+		return;
+	shape->nr_good++;
+	note_decimals(&shape->decimals, &digits);
+	if (!find_digits(text, (size_t)(digits.whole - text) - 1, &digits) ||
+	    !value_of(&digits, folded_scale(0), &number))
+		return;
+	shape->nr_double++;
+	note_decimals(&shape->decimals_before, &digits);
+}
+
+struct folded_shape folded_shape(const char *text, size_t nr)
+{
+	struct folded_shape shape = {0};
+	const char *at = text, *end = text + nr;
+
+	while (at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+
+		if (!line_end)
+			line_end = end;
+		note_line(&shape, at, (size_t)(line_end - at));
+		at = line_end + 1;
+	}
+	return shape;
+}
+
 #define UNKNOWN_NAME  "[unknown]" /* what stands where there is no name */
 #define RUN_TIME_NAME "[JIT]"
 
-/* --- what a text says -------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 
 static const struct {
 	const char *text;
@@ -89,16 +222,7 @@ int64_t folded_words_add(struct folded_words *words, const char *text, size_t nr
 	return number;
 }
 
-/* --- what it stands for -----------------------------------------------------------------------
- */
-
-static int64_t add_frame(struct folded_words *words, enum frame_kind kind, uint32_t module,
-			 uint32_t name)
-{
-	const struct code_line line = {.function = name};
-
-	return profile_add_named_frame(words->profile, kind, module, &line, name != 0);
-}
+/* --- what words stand for --------------------------------------------------------------------- */
 
 /* The module of a word's frame, and its kind. */
 static int64_t module_of(struct folded_words *words, enum folded_mark mark, enum frame_kind *ret)
@@ -121,7 +245,7 @@ static int64_t module_of(struct folded_words *words, enum folded_mark mark, enum
 	return number;
 }
 
-/* The string: of all of the text unless its mark says what it is. */
+/* The string of a word's name; a mark that does not fit the kind is part of it. */
 static int64_t name_as(struct folded_words *words, uint32_t number, enum folded_mark kind)
 {
 	const struct folded_word *word = folded_word(words, number);
@@ -134,6 +258,7 @@ static int64_t name_as(struct folded_words *words, uint32_t number, enum folded_
 int64_t folded_words_frame(struct folded_words *words, uint32_t number, enum folded_mark kind)
 {
 	uint32_t known = folded_word(words, number)->frames[kind];
+	struct code_line line = {0};
 	enum frame_kind frame_kind;
 	int64_t name, result;
 
@@ -142,9 +267,11 @@ int64_t folded_words_frame(struct folded_words *words, uint32_t number, enum fol
 	name = name_as(words, number, kind);
 	if (name < 0)
 		return name;
+	line.function = (uint32_t)name;
 	result = module_of(words, kind, &frame_kind);
 	if (result >= 0)
-		result = add_frame(words, frame_kind, (uint32_t)result, (uint32_t)name);
+		result = profile_add_named_frame(words->profile, frame_kind, (uint32_t)result,
+						 &line, name != 0);
 	if (result >= 0)
 		words->words[number].frames[kind] = (uint32_t)result;
 	return result;
@@ -185,8 +312,7 @@ int64_t folded_words_inlined(struct folded_words *words, const uint32_t *chain, 
 	return profile_add_named_frame(words->profile, frame_kind, (uint32_t)result, lines, nr);
 }
 
-/* --- the whole --------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 int folded_words_init(struct folded_words *words, struct profile *profile)
 {

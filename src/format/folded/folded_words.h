@@ -1,17 +1,39 @@
 /*
- * The words of folded stacks: each text is looked at once, and then known by a small number with the
- * frame that it stands for.
+ * The text of folded stacks, taken apart: the numbers at the ends of lines, and words. Each different
+ * word is looked at once, and then known by a small number with the frames that it stands for.
  */
 #ifndef STOOK_FORMAT_FOLDED_FOLDED_WORDS_H
 #define STOOK_FORMAT_FOLDED_FOLDED_WORDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/strings.h"
+#include "format/text/folded_scale.h"
 #include "profile/profile.h"
 
-/* What the mark behind a name says, or the word itself. */
+/*
+ * Takes the number off the end of `STACK COUNT`, or `STACK BEFORE COUNT` of a difference, and one
+ * byte of the whitespace before it: *nr is what is left. *ret_lossy becomes true if the scaled number
+ * had to be rounded. False if there is none, or it is out of bounds, and then nothing is changed.
+ */
+bool folded_take_number(const char *text, size_t *nr, struct folded_scale scale, uint64_t *ret,
+			bool *ret_lossy);
+
+/* Counts of lines by their form. */
+struct folded_shape {
+	size_t nr_lines;
+	size_t nr_good;		  /* that end in a number */
+	size_t nr_double;	  /* that end in two */
+	unsigned decimals;	  /* the most that the last number of one has */
+	unsigned decimals_before; /* likewise the number before it */
+};
+
+/* Looks at the lines in so many bytes; the last one need not end. Empty ones don't count. */
+struct folded_shape folded_shape(const char *text, size_t nr);
+
+/* The meaning of the mark behind a name, or of the word itself. */
 enum folded_mark {
 	FOLDED_PLAIN,
 	FOLDED_KERNEL,
@@ -61,8 +83,8 @@ static inline const char *folded_word_text(const struct folded_words *words, uin
 }
 
 /*
- * Numbers in the profile, or -ENOMEM. A frame is of a kind below NR_FOLDED_KINDS; a mark that says
- * otherwise is part of its name.
+ * Numbers in the profile, or -ENOMEM. A frame is of a kind below NR_FOLDED_KINDS; a mark of another
+ * kind is part of its name.
  */
 int64_t folded_words_comm(struct folded_words *words, uint32_t number);
 int64_t folded_words_frame(struct folded_words *words, uint32_t number, enum folded_mark kind);

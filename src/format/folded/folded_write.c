@@ -1,11 +1,11 @@
-/* What a line says is decided by view/named_stacks; here lines are sorted and written. */
+/* Writes folded stacks: view/named_stacks makes the words of lines, which are sorted and written here. */
 #include "format/folded/folded.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
+#include "base/sort.h"
 #include "format/text/folded_scale.h"
 #include "view/diff/comparison.h"
 #include "view/named_stacks.h"
@@ -26,21 +26,6 @@ static int compare_lines(const void *a, const void *b, void *context)
 	if (weight_a != weight_b)
 		return weight_a > weight_b ? -1 : 1;
 	return named_stacks_compare(stacks, line_a, line_b);
-}
-
-/* The numbers of the stacks in the order of their lines; NULL when out of memory. */
-static uint32_t *sorted_lines(const struct named_stacks *stacks)
-{
-	size_t nr = named_stacks_nr(stacks);
-	uint32_t *lines = malloc((nr + 1) * sizeof(*lines));
-	size_t i;
-
-	if (!lines)
-		return NULL;
-	for (i = 0; i < nr; i++)
-		lines[i] = (uint32_t)i;
-	qsort_r(lines, nr, sizeof(*lines), compare_lines, (void *)stacks);
-	return lines;
 }
 
 static void write_count(uint64_t count, struct folded_scale scale, FILE *out)
@@ -78,6 +63,7 @@ int folded_write(const struct profile *profile, const struct format_options *opt
 		.suffixes = options->annotate ? annotations : none,
 		.delimiter = options->delimited ? "-" : NULL,
 		.separator = SEPARATOR,
+		.is_safe = true,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
 		.lines = options->lines,
@@ -90,7 +76,7 @@ int folded_write(const struct profile *profile, const struct format_options *opt
 
 	if (named_stacks_init(&stacks, profile, &style) < 0)
 		return -ENOMEM;
-	lines = sorted_lines(&stacks);
+	lines = sort_numbers(named_stacks_nr(&stacks), compare_lines, &stacks);
 	if (!lines)
 		return -ENOMEM;
 	errno = 0;
