@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "format/folded/folded.h"
-#include "format/perf/perf_script_read.h"
-#include "format/perf/perf_script_write.h"
+#include "format/perf/perf_script.h"
 #include "profile/profile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);

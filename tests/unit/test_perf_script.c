@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/perf/perf_script_code.h"
+#include "format/perf/perf_script.h"
 #include "format/perf/perf_script_line.h"
-#include "format/perf/perf_script_read.h"
 #include "profile/profile.h"
 #include "unit/perf_script_text.h"
 

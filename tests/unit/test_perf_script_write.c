@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "format/folded/folded.h"
-#include "format/perf/perf_script_comments.h"
-#include "format/perf/perf_script_write.h"
+#include "format/perf/perf_script_parts.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "unit/perf_script_text.h"
@@ -178,7 +177,8 @@ TEST(perf_script_without_samples_survives)
 
 TEST(perf_script_names_of_threads_survive)
 {
-	static const char *const comms[] = {" a", "#a", "a ", "\\040a", "a\nb", "\t"};
+	static const char *const comms[] = {" a", "#a", "a ",		"\\040a",	"a\nb",
+					    "\t", "é",	"\xc2\x9b\xff", "\xe2\x80\xaex"};
 	struct format_notes notes;
 	size_t i;
 
@@ -193,6 +193,29 @@ TEST(perf_script_names_of_threads_survive)
 		profile_free(again);
 		profile_free(profile);
 	}
+}
+
+TEST(perf_script_is_safe_for_terminals)
+{
+	static const char evil[] = "e\x1b\xc2\x9b\x9b\xe2\x80\xaeé";
+	struct profile *profile = profile_new();
+	struct sample_labels labels = {0};
+	uint32_t frame = (uint32_t)profile_add_frame(profile, FRAME_USER, 0, 1);
+	struct profile_origin origin = {0};
+	char *text;
+
+	(void)profile_set_function(profile, frame, evil);
+	labels.comm = (uint32_t)profile_add_string(profile, evil);
+	(void)profile_add_sample(profile, &labels, &frame, 1, 0, 1);
+	origin.event = origin.unit = (uint32_t)profile_add_string(profile, evil);
+	profile_set_origin(profile, &origin);
+	text = written(profile, LABEL_COMM);
+	CHECK(strstr(text, " sampled: e_______é of e???????é\n") != NULL);
+	CHECK(strstr(text, "\ne\\033\\302\\233\\233\\342\\200\\256é 0 ") != NULL);
+	CHECK(strstr(text, " e_______é: \n") != NULL);
+	CHECK(strstr(text, " e???????é (") != NULL);
+	free(text);
+	profile_free(profile);
 }
 
 /* Two of our files in one: what they don't agree on is not known. */

@@ -1,10 +1,100 @@
-/* See perf_script_comments.h. One table has the beginnings of lines, for writing and for reading. */
-#include "format/perf/perf_script_comments.h"
-
+/*
+ * Comments at the head of perf script text that we wrote. They tell people, and our own reader, what
+ * perf's text has no place for; other readers skip them. Without them, text that we wrote would come
+ * back with other numbers: our periods are sums over many samples.
+ *
+ *	# ========
+ *	# stook: an entry is all samples of one stack and its labels, their sum is its period
+ *	# stook: labels: comm pid tid
+ *	# stook: began: 1763762400123456789 nanoseconds after 1970
+ *	# stook: lasted: 12000304000 nanoseconds
+ *	# stook: sampled: every 10000000 nanoseconds of cpu-clock
+ *	# stook: periods of cpu-clock: count of samples
+ *	# stook: for each sample: 10000000 nanoseconds of cpu
+ *	# stook: periods of alloc_space: bytes of alloc_space
+ *	# ========
+ *
+ * `periods of WORD: UNIT of TYPE` is one of the values, which has WORD for its event; the first one
+ * is the count. A value that is only the count times the event's period has no entries: instead of
+ * `periods` its line says how much of it there is for each sample. `every N` is left out where the
+ * period varied. What is not known has no line. WORD and UNIT are one word, TYPE goes to the end of
+ * the line. A tid is always in the text, so `labels` says if it is real.
+ *
+ * The Firefox profiler recognises perf's text by the first line; an empty line follows the last one,
+ * or speedscope would take the comments for the first entry.
+ */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "format/perf/perf_script_parts.h"
+#include "format/text/clean_string.h"
+
+/* --- words for values ------------------------------------------------------------------------- */
+
+/* In no other word. */
+#define BEFORE_NUMBER '~'
+
+/* left: bytes of the character that this one is in; 0 at the text's beginning. */
+static char word_byte(const char *at, size_t *left)
+{
+	if (!*left)
+		*left = text_character(at);
+	if (!*left)
+		return '_';
+	--*left;
+	return *at == ' ' || *at == BEFORE_NUMBER ? '_' : *at;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+	size_t left_a = 0, left_b = 0;
+
+	for (; *a && *b; a++, b++)
+		if (word_byte(a, &left_a) != word_byte(b, &left_b))
+			return false;
+	return *a == *b;
+}
+
+void perf_words_init(struct perf_words *words, const struct profile *profile)
+{
+	const struct profile_origin *origin = profile_origin(profile);
+	uint32_t counted = origin->counted.type ? origin->counted.type : origin->event;
+	size_t i, k;
+
+	words->nr = profile_nr_values(profile);
+	for (i = 0; i < words->nr; i++) {
+		uint32_t type = i ? profile_value_type(profile, i).type : counted;
+
+		words->texts[i] = type ? profile_string(profile, type) : "samples";
+		words->numbers[i] = 0;
+		for (k = 0; k < i; k++)
+			words->numbers[i] += same_word(words->texts[k], words->texts[i]);
+		words->numbers[i] += words->numbers[i] > 0;
+	}
+}
+
+/* A text of several words, as one. */
+static void put_word(const char *text, FILE *out)
+{
+	size_t left = 0;
+
+	for (; *text; text++)
+		(void)putc_unlocked(word_byte(text, &left), out);
+}
+
+void perf_words_put(const struct perf_words *words, size_t value, FILE *out)
+{
+	put_word(words->texts[value], out);
+	if (words->numbers[value])
+		(void)fprintf(out, "%c%u", BEFORE_NUMBER, words->numbers[value]);
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
 
 #define RULE "# ========\n"
 #define OURS "# stook: "
@@ -31,75 +121,38 @@ static const char of[] = " of ";
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static void begin(enum perf_comment_kind kind, FILE *out)
+/* UNIT of TYPE */
+static void put_type(const char *unit, const char *type, FILE *out)
 {
-	(void)fprintf(out, OURS "%s", beginnings[kind]);
+	put_word(unit, out);
+	(void)fputs_unlocked(of, out);
+	text_write(out, type);
+	(void)putc_unlocked('\n', out);
 }
 
-static void put_labels(unsigned labels, FILE *out)
+static void put_run(const struct profile *profile, unsigned labels, FILE *out)
 {
+	const struct profile_origin *origin = profile_origin(profile);
 	size_t i;
 
-	begin(PERF_COMMENT_LABELS_ARE, out);
+	(void)fprintf(out, OURS "%s", beginnings[PERF_COMMENT_LABELS_ARE]);
 	for (i = 0; i < ARRAY_SIZE(label_names); i++)
 		if (labels & label_names[i].label)
 			(void)fprintf(out, " %s", label_names[i].name);
 	(void)putc_unlocked('\n', out);
-}
-
-static void put_time(enum perf_comment_kind kind, uint64_t ns, const char *behind, FILE *out)
-{
-	if (!ns)
-		return;
-	begin(kind, out);
-	(void)fprintf(out, "%" PRIu64 " nanoseconds%s\n", ns, behind);
-}
-
-/* UNIT of TYPE */
-static void put_type(const char *unit, const char *type, FILE *out)
-{
-	perf_words_put_text(unit, out);
-	(void)fputs_unlocked(of, out);
-	for (; *type; type++)
-		(void)putc_unlocked((unsigned char)*type < ' ' || *type == 0x7f ? '?' : *type, out);
-	(void)putc_unlocked('\n', out);
-}
-
-static void put_sampled(const struct profile *profile, FILE *out)
-{
-	const struct profile_origin *origin = profile_origin(profile);
-
+	if (origin->time_ns)
+		(void)fprintf(out, OURS "%s%" PRIu64 " nanoseconds after 1970\n",
+			      beginnings[PERF_COMMENT_BEGAN], origin->time_ns);
+	if (origin->duration_ns)
+		(void)fprintf(out, OURS "%s%" PRIu64 " nanoseconds\n",
+			      beginnings[PERF_COMMENT_LASTED], origin->duration_ns);
 	if (!origin->event)
 		return;
-	begin(PERF_COMMENT_SAMPLED, out);
+	(void)fprintf(out, OURS "%s", beginnings[PERF_COMMENT_SAMPLED]);
 	if (origin->period)
 		(void)fprintf(out, "%s%" PRIu64 " ", every, origin->period);
 	put_type(origin->unit ? profile_string(profile, origin->unit) : "count",
 		 profile_string(profile, origin->event), out);
-}
-
-static void put_value(const struct profile *profile, const struct perf_words *words, size_t number,
-		      FILE *out)
-{
-	struct value_type type = profile_value_type(profile, number);
-	bool is_nameless = !number && !profile_origin(profile)->counted.type;
-
-	begin(PERF_COMMENT_PERIODS, out);
-	perf_words_put(words, number, out);
-	(void)fputs_unlocked(": ", out);
-	put_type(profile_string(profile, type.unit),
-		 is_nameless && profile_is_sum(profile) ? words->texts[number]
-							: profile_string(profile, type.type),
-		 out);
-}
-
-static void put_multiple(const struct profile *profile, size_t number, FILE *out)
-{
-	struct value_type type = profile_value_type(profile, number);
-
-	begin(PERF_COMMENT_FOR_EACH, out);
-	(void)fprintf(out, "%" PRIu64 " ", profile_origin(profile)->period);
-	put_type(profile_string(profile, type.unit), profile_string(profile, type.type), out);
 }
 
 void perf_comments_write(const struct profile *profile, const struct perf_words *words,
@@ -109,15 +162,24 @@ void perf_comments_write(const struct profile *profile, const struct perf_words 
 	size_t i;
 
 	(void)fputs_unlocked(RULE OURS WHAT, out);
-	put_labels(labels, out);
-	put_time(PERF_COMMENT_BEGAN, origin->time_ns, " after 1970", out);
-	put_time(PERF_COMMENT_LASTED, origin->duration_ns, "", out);
-	put_sampled(profile, out);
-	for (i = 0; i < words->nr; i++)
-		if (i && i == multiple)
-			put_multiple(profile, i, out);
-		else
-			put_value(profile, words, i, out);
+	put_run(profile, labels, out);
+	for (i = 0; i < words->nr; i++) {
+		struct value_type type = profile_value_type(profile, i);
+		const char *name = profile_string(profile, type.type);
+
+		if (i && i == multiple) {
+			(void)fprintf(out, OURS "%s%" PRIu64 " ", beginnings[PERF_COMMENT_FOR_EACH],
+				      origin->period);
+		} else {
+			(void)fprintf(out, OURS "%s", beginnings[PERF_COMMENT_PERIODS]);
+			perf_words_put(words, i, out);
+			(void)fputs_unlocked(": ", out);
+		}
+		/* A sum without a name of its own is of the event. */
+		if (!i && !origin->counted.type && profile_is_sum(profile))
+			name = words->texts[i];
+		put_type(profile_string(profile, type.unit), name, out);
+	}
 	(void)fputs_unlocked(RULE "\n", out);
 }
 
@@ -135,7 +197,7 @@ static bool take(struct perf_text *text, const char *beginning)
 	return true;
 }
 
-/* What goes up to this, and both are cut off. */
+/* Cuts off the text up to this end, and the end. */
 static bool take_until(struct perf_text *text, const char *end, struct perf_text *ret)
 {
 	const char *found = memmem(text->at, text->nr, end, strlen(end));
@@ -178,22 +240,16 @@ static bool take_type(struct perf_text *text, struct perf_comment *comment)
 	return comment->type.nr && !memchr(comment->unit.at, ' ', comment->unit.nr);
 }
 
-static unsigned labels_of(struct perf_text text)
-{
-	unsigned labels = 0;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(label_names); i++)
-		if (memmem(text.at, text.nr, label_names[i].name, strlen(label_names[i].name)))
-			labels |= label_names[i].label;
-	return labels;
-}
-
 static bool take_rest(struct perf_text text, struct perf_comment *comment)
 {
+	size_t i;
+
 	switch (comment->kind) {
 	case PERF_COMMENT_LABELS_ARE:
-		comment->labels = labels_of(text);
+		for (i = 0; i < ARRAY_SIZE(label_names); i++)
+			if (memmem(text.at, text.nr, label_names[i].name,
+				   strlen(label_names[i].name)))
+				comment->labels |= label_names[i].label;
 		return true;
 	case PERF_COMMENT_BEGAN:
 	case PERF_COMMENT_LASTED:
@@ -226,4 +282,105 @@ struct perf_comment perf_comment_parse(const char *line, size_t nr)
 	if (!take_rest(text, &comment))
 		comment.kind = PERF_COMMENT_OTHER;
 	return comment;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void set_or_forget(uint64_t *known, uint64_t number, bool is_head)
+{
+	if (is_head)
+		*known = number;
+	else if (*known != number)
+		*known = 0;
+}
+
+static int set_sampled(struct perf_run *run, const struct perf_comment *comment, bool is_head)
+{
+	int64_t event = clean_string_add(run->profile, comment->type.at, comment->type.nr);
+	int64_t unit = clean_string_add(run->profile, comment->unit.at, comment->unit.nr);
+
+	if (event < 0 || unit < 0)
+		return -ENOMEM;
+	if (is_head) {
+		run->event = (uint32_t)event;
+		run->unit = (uint32_t)unit;
+	}
+	set_or_forget(&run->period, run->event == event && run->unit == unit ? comment->number : 0,
+		      is_head);
+	return 0;
+}
+
+int perf_run_add(struct perf_run *run, const struct perf_comment *comment, bool is_head)
+{
+	switch (comment->kind) {
+	case PERF_COMMENT_LABELS_ARE:
+		run->labels |= comment->labels;
+		run->has_labels |= is_head;
+		return 0;
+	case PERF_COMMENT_BEGAN:
+		set_or_forget(&run->time_ns, comment->number, is_head);
+		return 0;
+	case PERF_COMMENT_LASTED:
+		run->has_duration |= is_head;
+		set_or_forget(&run->duration_ns, comment->number, is_head);
+		return 0;
+	case PERF_COMMENT_SAMPLED:
+		return set_sampled(run, comment, is_head);
+	default:
+		return 0;
+	}
+}
+
+void perf_run_apply(const struct perf_run *run, struct profile_origin *origin)
+{
+	origin->event = run->event;
+	origin->unit = run->unit;
+	origin->period = run->period;
+	origin->time_ns = run->time_ns;
+	if (run->has_duration)
+		origin->duration_ns = run->duration_ns;
+}
+
+/* --- names of threads ------------------------------------------------------------------------- */
+
+static bool is_octal(char byte)
+{
+	return byte >= '0' && byte <= '7';
+}
+
+/* `\040` and the like become the byte; in place. */
+static size_t unescape(char *text, size_t nr)
+{
+	size_t to = 0, at = 0;
+
+	while (at < nr) {
+		const char *from = text + at;
+
+		if (nr - at > 3 && *from == '\\' && is_octal(from[1]) && is_octal(from[2]) &&
+		    is_octal(from[3])) {
+			text[to++] = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
+					    (from[3] - '0'));
+			at += 4;
+			continue;
+		}
+		text[to++] = *from;
+		at++;
+	}
+	return to;
+}
+
+int64_t perf_run_comm(const struct perf_run *run, struct perf_text text)
+{
+	static const char unknown[] = "[unknown]";
+	cleanup_free char *copy = NULL;
+
+	if (!run->has_labels || !text.nr)
+		return clean_string_add(run->profile, text.at, text.nr);
+	if (text.nr == strlen(unknown) && !memcmp(text.at, unknown, text.nr))
+		return 0;
+	copy = malloc(text.nr);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text.at, text.nr);
+	return clean_string_add(run->profile, copy, unescape(copy, text.nr));
 }

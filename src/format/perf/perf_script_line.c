@@ -1,12 +1,13 @@
 /*
- * A comm may hold anything, numbers too. So the header is looked for from behind what can't be in
- * doubt: the first number that a CPU or a time follows is the thread's; where perf printed neither,
- * the first one that an event follows; else the first one.
+ * The parser of single lines. The name of a thread may hold anything, numbers too. So the tid is found
+ * by what follows it: it is the first number with a CPU or a time behind it; where perf printed
+ * neither, the first one with an event behind it; else the first number.
  */
 #include "format/perf/perf_script_line.h"
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 static bool is_digit(char byte)
@@ -159,10 +160,9 @@ static void take_period(struct cursor *cursor, struct perf_header *header)
 	take_event(cursor, header);
 }
 
-/* --- the header -------------------------------------------------------------------------------
- */
+/* --- the header ------------------------------------------------------------------------------- */
 
-/* What follows a comm that ends here. */
+/* The header, if the comm ends here. */
 static bool header_behind(struct cursor cursor, struct perf_header *ret)
 {
 	struct perf_header header = {.has_pid = false};
@@ -223,8 +223,7 @@ bool perf_script_header(const char *line, size_t nr, struct perf_header *ret)
 	return start.at < start.end;
 }
 
-/* --- frames -----------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static bool take_address(struct cursor *cursor, uint64_t *ret)
 {
@@ -327,4 +326,77 @@ bool perf_script_place(const char *line, size_t nr, struct perf_text *ret_file, 
 	*ret_file = (struct perf_text){line + 2, (size_t)(colon - line) - 2};
 	*ret_line = (uint32_t)number;
 	return true;
+}
+
+/* --- kinds of code ---------------------------------------------------------------------------- */
+
+static bool begins(struct perf_text text, const char *with)
+{
+	return text.nr >= strlen(with) && !memcmp(text.at, with, strlen(with));
+}
+
+static bool ends(struct perf_text text, const char *with)
+{
+	return text_ends_with(text.at, text.nr, with);
+}
+
+static bool is_kernel_file(struct perf_text file)
+{
+	static const char *const endings[] = {"vmlinux", "vmlinuz", ".ko",
+					      ".ko.gz",	 ".ko.xz",  ".ko.zst"};
+	const char *slash = memrchr(file.at, '/', file.nr);
+	size_t i;
+
+	if (begins(file, "bpf_prog_") || begins(file, "bpf_trampoline_"))
+		return true;
+	for (i = 0; i < ARRAY_SIZE(endings); i++)
+		if (ends(file, endings[i]))
+			return true;
+	return slash &&
+	       begins((struct perf_text){slash + 1, file.nr - (size_t)(slash + 1 - file.at)},
+		      "vmlinux-");
+}
+
+/* /tmp/perf-PID.map, jitted-PID-N.so of perf inject, memory without a file. */
+static bool is_run_time_file(struct perf_text file)
+{
+	const char *slash = memrchr(file.at, '/', file.nr);
+	struct perf_text name = file;
+
+	if (slash) {
+		name.at = slash + 1;
+		name.nr -= (size_t)(slash + 1 - file.at);
+	}
+	return (begins(name, "perf-") && ends(name, ".map")) || begins(name, "jitted-") ||
+	       begins(file, "[anon") || begins(file, "//anon") || begins(file, "[JIT]") ||
+	       begins(file, "/memfd:doublemapper");
+}
+
+/* In brackets perf shows the kernel, its modules, and what the kernel maps into processes. */
+static enum perf_code code_in_brackets(struct perf_text file)
+{
+	static const char *const users[] = {"[heap]", "[stack", "[uprobes]", "[vvar"};
+	size_t i;
+
+	if (begins(file, "[vdso") || begins(file, "[vsyscall"))
+		return PERF_CODE_VDSO;
+	for (i = 0; i < ARRAY_SIZE(users); i++)
+		if (begins(file, users[i]))
+			return PERF_CODE_FILE;
+	return PERF_CODE_KERNEL;
+}
+
+enum perf_code perf_script_code(const struct perf_frame *frame)
+{
+	struct perf_text file = frame->file;
+
+	if (!file.nr || (begins(file, "[unknown]") && file.nr == strlen("[unknown]")))
+		return frame->address >> 63 ? PERF_CODE_KERNEL : PERF_CODE_UNKNOWN;
+	if (begins(file, "inlined") && file.nr == strlen("inlined"))
+		return PERF_CODE_INLINED;
+	if (is_run_time_file(file))
+		return PERF_CODE_RUN_TIME;
+	if (is_kernel_file(file))
+		return PERF_CODE_KERNEL;
+	return *file.at == '[' ? code_in_brackets(file) : PERF_CODE_FILE;
 }

@@ -31,15 +31,15 @@ struct perf_header {
 };
 
 /*
- * Whether the line may begin a sample. One number alone is a tid, as perf prints it by default; a
+ * True if the line may begin a sample. One number alone is a tid, as perf prints it by default; a
  * line without any is a comm.
  */
 bool perf_script_header(const char *line, size_t nr, struct perf_header *ret);
 
-/* Whether it can hardly be anything else. */
+/* True if the line can hardly be anything but a header. */
 bool perf_header_is_sure(const struct perf_header *header);
 
-/* Whether a frame with its file follows, as it does without call stacks. */
+/* True if a frame with its file follows, as it does without call stacks. */
 bool perf_header_has_frame(const struct perf_header *header);
 
 struct perf_frame {
@@ -52,5 +52,18 @@ bool perf_script_frame(const char *line, size_t nr, struct perf_frame *ret);
 
 /* `  FILE.c:LINE`; others, of frames without a known source, are taken too and give no file. */
 bool perf_script_place(const char *line, size_t nr, struct perf_text *ret_file, uint32_t *ret_line);
+
+/* Where a frame's code is. */
+enum perf_code {
+	PERF_CODE_UNKNOWN,
+	PERF_CODE_FILE,
+	PERF_CODE_VDSO,
+	PERF_CODE_KERNEL,
+	PERF_CODE_RUN_TIME, /* JIT-compiled */
+	PERF_CODE_INLINED,  /* in the frame that follows */
+};
+
+/* Found by the name of the frame's file. */
+enum perf_code perf_script_code(const struct perf_frame *frame);
 
 #endif

@@ -1,20 +1,50 @@
 /*
- * Line by line; a sample is put together until an empty line, or the next header, ends it. Nothing is
- * kept of the text. A line that is a header only because nothing speaks against it counts as one
- * when a frame follows.
+ * Reads perf script text line by line; a sample is put together until an empty line, or the next
+ * header, ends it. Nothing is kept of the text. A line that is a header only because it can't be
+ * anything else counts as one when a frame follows.
  */
-#include "format/perf/perf_script_read.h"
+#include "format/perf/perf_script.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "format/perf/perf_script_comments.h"
-#include "format/perf/perf_script_events.h"
 #include "format/perf/perf_script_line.h"
-#include "format/perf/perf_script_stack.h"
-#include "format/perf/perf_script_told.h"
+#include "format/perf/perf_script_parts.h"
+#include "format/text/clean_string.h"
+#include "profile/profile.h"
+
+#define COUNT	"count"
+#define SAMPLES "samples"
+
+struct event {
+	uint32_t name; /* string */
+	size_t value;
+	uint64_t nr_samples;
+	bool has_periods;
+	uint64_t period; /* 0: none so far */
+	bool varies;
+};
+
+/*
+ * The events of the text, each of which is a value of the profile. The first one is the count until
+ * the end, when it is known which one has the most samples.
+ *
+ * Events with periods are sums of them. Without periods a single event is what samples are of; of
+ * several each has its number of samples. Then, and beside sums, one value more counts the samples of
+ * all events. Comments that we wrote say themselves which values there are, and in which order.
+ */
+struct events {
+	struct profile *profile;
+	struct event events[PROFILE_MAX_VALUES]; /* as they came */
+	size_t nr;
+	size_t samples; /* the value that counts them; 0: none does */
+
+	bool from_comments;
+	size_t multiple; /* the value that is so many times the count; 0: none is */
+	uint64_t factor;
+};
 
 struct reader {
 	struct profile *profile;
@@ -22,23 +52,281 @@ struct reader {
 	struct error *error;
 	struct line_reader lines;
 
-	struct perf_events events;
-	struct perf_told told; /* by comments */
+	struct events events;
+	struct perf_run run; /* from comments */
 	bool has_time;
 	uint64_t first_ns, last_ns; /* time */
 	uint64_t nr_samples;
 	bool has_events, has_files; /* the headers, the frames so far */
 
 	bool in_sample;
-	bool is_sure;	  /* that it is one */
+	bool is_sure;	  /* that it is a sample */
 	bool is_one_line; /* its only frame stood in the header */
 	uint64_t header_line;
 	struct sample_labels labels;
 	struct perf_header header; /* without its texts */
-	struct perf_event *event;  /* NULL: there was no room for it */
+	struct event *event;	   /* NULL: there was no room for it */
 	uint64_t weight;
 	struct perf_stack stack;
 };
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static const char *unit_of(const struct perf_header *header)
+{
+	struct perf_text event = header->event;
+
+	if (!header->has_period)
+		return SAMPLES;
+	return event.nr && (memmem(event.at, event.nr, "cpu-clock", strlen("cpu-clock")) ||
+			    memmem(event.at, event.nr, "task-clock", strlen("task-clock")))
+		       ? "nanoseconds"
+		       : COUNT;
+}
+
+static void set_counted(struct profile *profile, struct value_type type)
+{
+	struct profile_origin origin = *profile_origin(profile);
+
+	origin.counted = type;
+	profile_set_origin(profile, &origin);
+}
+
+static void append(struct events *events, uint32_t name, size_t value)
+{
+	events->events[events->nr++] = (struct event){.name = name, .value = value};
+}
+
+/* The number of a value of this type, known or new; -ENOMEM; -E2BIG. */
+static int add_type(struct profile *profile, const struct value_type *type)
+{
+	struct value_type count = profile_value_type(profile, 0);
+
+	if (count.type == type->type && count.unit == type->unit)
+		return 0;
+	return profile_add_value_type(profile, type);
+}
+
+/* --- events of comments ----------------------------------------------------------------------- */
+
+/* True if the event is known, or there is no room for it. */
+static bool is_known(const struct events *events, uint32_t name)
+{
+	size_t i;
+
+	if (events->nr == PROFILE_MAX_VALUES)
+		return true;
+	for (i = 0; i < events->nr; i++)
+		if (events->events[i].name == name)
+			return true;
+	return false;
+}
+
+/* A comment that is about periods, before the first sample. 0 or -ENOMEM. */
+static int read_periods(struct events *events, const struct perf_comment *comment)
+{
+	struct profile *profile = events->profile;
+	bool is_multiple = comment->kind == PERF_COMMENT_FOR_EACH;
+	int64_t word = clean_string_add(profile, comment->word.at, comment->word.nr);
+	int64_t type = clean_string_add(profile, comment->type.at, comment->type.nr);
+	int64_t unit = clean_string_add(profile, comment->unit.at, comment->unit.nr);
+	struct value_type value;
+	int number = 0;
+
+	if (word < 0 || type < 0 || unit < 0)
+		return -ENOMEM;
+	if (is_multiple ? !events->nr || events->multiple : is_known(events, (uint32_t)word))
+		return 0;
+	value = (struct value_type){(uint32_t)type, (uint32_t)unit};
+	if (events->nr)
+		number = add_type(profile, &value);
+	else
+		set_counted(profile, profile_counted(profile, &value));
+	if (number < 0)
+		return number == -ENOMEM ? number : 0;
+	events->from_comments = true;
+	if (!is_multiple) {
+		append(events, (uint32_t)word, (size_t)number);
+		return 0;
+	}
+	events->multiple = (size_t)number;
+	events->factor = comment->number;
+	return 0;
+}
+
+/* --- events of samples ------------------------------------------------------------------------ */
+
+/* Adds the value that counts samples. 0 or -ENOMEM. */
+static int add_samples(struct events *events)
+{
+	struct profile *profile = events->profile;
+	int64_t type = profile_add_string(profile, SAMPLES);
+	int64_t unit = profile_add_string(profile, COUNT);
+	int number;
+	uint32_t i;
+
+	if (type < 0 || unit < 0)
+		return -ENOMEM;
+	if (events->events[0].name == type) /* nothing else is to be called so */
+		return 0;
+	number = profile_add_value_type(profile,
+					&(struct value_type){(uint32_t)type, (uint32_t)unit});
+	if (number < 0)
+		return number;
+	events->samples = (size_t)number;
+	if (events->events[0].has_periods)
+		return 0;
+	/* What was counted so far, one for each sample of the first event, were samples too. */
+	for (i = 0; i < profile_nr_samples(profile); i++)
+		if (profile_add_value(profile, i, events->samples, profile_value(profile, i, 0)) <
+		    0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* An event that perf did not name has to be called something. 0 or -ENOMEM. */
+static int make_type(struct profile *profile, uint32_t name, const char *unit,
+		     struct value_type *ret)
+{
+	int64_t type = name ? name : profile_add_string(profile, "events");
+	int64_t string = profile_add_string(profile, unit);
+
+	if (type < 0 || string < 0)
+		return -ENOMEM;
+	*ret = (struct value_type){(uint32_t)type, (uint32_t)string};
+	return 0;
+}
+
+static int add_first(struct events *events, uint32_t name, struct value_type type, bool has_periods)
+{
+	append(events, name, 0);
+	events->events[0].has_periods = has_periods;
+	if (!has_periods)
+		return 0;
+	set_counted(events->profile, profile_counted(events->profile, &type));
+	return add_samples(events);
+}
+
+/* 0, -ENOMEM or -E2BIG. */
+static int add_event(struct events *events, const struct perf_header *header, uint32_t name)
+{
+	struct value_type type, first;
+	int number = make_type(events->profile, name, unit_of(header), &type);
+
+	if (number < 0)
+		return number;
+	if (!events->nr)
+		return add_first(events, name, type, header->has_period);
+	/* A single event was what samples are of; from now on it is one of several. */
+	if (!events->from_comments && events->nr == 1 && !events->events[0].has_periods) {
+		number = make_type(events->profile, events->events[0].name, SAMPLES, &first);
+		if (number < 0)
+			return number;
+		set_counted(events->profile, first);
+		number = add_samples(events);
+	}
+	if (number < 0)
+		return number;
+	number = add_type(events->profile, &type);
+	if (number < 0)
+		return number;
+	append(events, name, (size_t)number);
+	events->events[events->nr - 1].has_periods = header->has_period;
+	return 0;
+}
+
+/* The event of a header, known or new; NULL: there is no room for it. 0 or -ENOMEM. */
+static int find_event(struct events *events, const struct perf_header *header, struct event **ret)
+{
+	struct profile *profile = events->profile;
+	int64_t name = clean_string_add(profile, header->event.at, header->event.nr);
+	uint64_t period;
+	int result = 0;
+	size_t i;
+
+	if (name < 0)
+		return (int)name;
+	for (i = 0; i < events->nr && events->events[i].name != name; i++)
+		;
+	if (i == events->nr && events->samples && i < PROFILE_MAX_VALUES &&
+	    profile_value_type(profile, events->samples).type == name) {
+		/* The name of what counts samples, as in older texts of ours: the text is right. */
+		profile_clear_value(profile, events->samples);
+		append(events, (uint32_t)name, events->samples);
+		events->samples = 0;
+	} else if (i == events->nr) {
+		result =
+			i < PROFILE_MAX_VALUES ? add_event(events, header, (uint32_t)name) : -E2BIG;
+	}
+	*ret = result < 0 ? NULL : &events->events[i];
+	if (*ret && header->has_period) {
+		period = header->period ? header->period : 1;
+		(*ret)->varies |= (*ret)->period && (*ret)->period != period;
+		(*ret)->period = period;
+	}
+	return result == -ENOMEM ? result : 0;
+}
+
+/* --- counts ----------------------------------------------------------------------------------- */
+
+/* True if so much more leaves the totals numbers that files can hold. */
+static bool has_room(const struct events *events, const struct event *event, uint64_t weight)
+{
+	uint64_t multiple;
+
+	if (!profile_value_has_room(events->profile, event->value, weight))
+		return false;
+	if (event->value || !events->multiple)
+		return true;
+	return !__builtin_mul_overflow(weight, events->factor, &multiple) &&
+	       profile_value_has_room(events->profile, events->multiple, multiple);
+}
+
+static int count_event(struct events *events, struct event *event, uint32_t sample, uint64_t weight)
+{
+	int result = profile_add_value(events->profile, sample, event->value, weight);
+
+	event->nr_samples++;
+	if (!result && events->samples)
+		result = profile_add_value(events->profile, sample, events->samples, 1);
+	if (!result && events->multiple && !event->value)
+		result = profile_add_value(events->profile, sample, events->multiple,
+					   weight * events->factor);
+	return result;
+}
+
+/*
+ * The event with the most samples becomes the count, of several the first one. Events that came
+ * before it move up by one, so that the others keep their order. 0 or -ENOMEM.
+ */
+static int choose_count(struct events *events)
+{
+	struct profile *profile = events->profile;
+	const struct event *most = events->events;
+	struct profile_origin origin;
+	int64_t count;
+	size_t i;
+
+	if (!events->nr || events->from_comments)
+		return 0;
+	for (i = 1; i < events->nr; i++)
+		if (events->events[i].nr_samples > most->nr_samples)
+			most = &events->events[i];
+	for (i = 1; &events->events[i] <= most; i++)
+		if (profile_choose_value(profile, events->events[i].value) < 0)
+			return -ENOMEM;
+	count = profile_add_string(profile, COUNT);
+	if (count < 0)
+		return (int)count;
+	origin = *profile_origin(profile);
+	origin.event = most->name;
+	origin.unit = most->has_periods ? origin.counted.unit : (uint32_t)count;
+	origin.period = most->has_periods && !most->varies ? most->period : 0;
+	profile_set_origin(profile, &origin);
+	return 0;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
 
 static void note_bad_line(struct reader *reader, uint64_t number)
 {
@@ -46,25 +334,17 @@ static void note_bad_line(struct reader *reader, uint64_t number)
 		reader->notes->first_bad_line = number;
 }
 
-/* --- samples -----------------------------------------------------------------------------------
- */
-
-/* Those that the header has, unless they stand there for others only. */
-static unsigned labels_of(const struct reader *reader, const struct perf_header *header)
+/* Labels from the header, skipping placeholders. */
+static int set_labels(struct reader *reader, const struct perf_header *header)
 {
 	unsigned labels = (header->comm.nr ? LABEL_COMM : 0) | (header->has_pid ? LABEL_PID : 0) |
 			  (header->has_tid ? LABEL_TID : 0) | (header->has_cpu ? LABEL_CPU : 0);
-
-	return reader->told.has_labels ? labels & reader->told.labels : labels;
-}
-
-static int set_labels(struct reader *reader, const struct perf_header *header)
-{
-	unsigned labels = labels_of(reader, header);
 	int64_t comm = 0;
 
+	if (reader->run.has_labels)
+		labels &= reader->run.labels;
 	if (labels & LABEL_COMM)
-		comm = perf_told_comm(&reader->told, header->comm);
+		comm = perf_run_comm(&reader->run, header->comm);
 	if (comm < 0)
 		return (int)comm;
 	reader->labels = (struct sample_labels){
@@ -77,27 +357,12 @@ static int set_labels(struct reader *reader, const struct perf_header *header)
 	return 0;
 }
 
-static void note_time(struct reader *reader, uint64_t time_ns)
+static int note_event(struct reader *reader, const struct perf_header *header)
 {
-	if (!reader->has_time || time_ns < reader->first_ns)
-		reader->first_ns = time_ns;
-	reader->has_time = true;
-	if (time_ns > reader->last_ns)
-		reader->last_ns = time_ns;
-}
-
-static int find_event(struct reader *reader, const struct perf_header *header)
-{
-	int result = perf_events_find(&reader->events, header, &reader->event);
+	int result = find_event(&reader->events, header, &reader->event);
 
 	reader->notes->dropped_samples += !result && !reader->event;
 	return result;
-}
-
-static void end_sample(struct reader *reader)
-{
-	reader->in_sample = false;
-	perf_stack_reset(&reader->stack);
 }
 
 static int count_sample(struct reader *reader)
@@ -109,7 +374,7 @@ static int count_sample(struct reader *reader)
 	reader->nr_samples++;
 	if (!reader->event)
 		return 0;
-	if (!perf_events_have_room(&reader->events, reader->event, reader->weight)) {
+	if (!has_room(&reader->events, reader->event, reader->weight)) {
 		note_bad_line(reader, reader->header_line);
 		return 0;
 	}
@@ -117,7 +382,7 @@ static int count_sample(struct reader *reader)
 				    stack->nr_kernel, 0);
 	if (number < 0)
 		return -ENOMEM;
-	return perf_events_count(&reader->events, reader->event, (uint32_t)number, reader->weight);
+	return count_event(&reader->events, reader->event, (uint32_t)number, reader->weight);
 }
 
 /* A stack that is too long for the profile loses its root. */
@@ -137,31 +402,22 @@ static int finish_sample(struct reader *reader)
 	if (stack->is_cut)
 		labels->user_end = WALK_TRUNCATED;
 	if (!reader->is_sure && stack->nr_frames)
-		result = find_event(reader, &reader->header);
+		result = note_event(reader, &reader->header);
 	if (!result && (reader->is_sure || stack->nr_frames))
 		result = count_sample(reader);
 	else if (!result)
 		note_bad_line(reader, reader->header_line);
-	end_sample(reader);
+	reader->in_sample = false;
+	perf_stack_reset(&reader->stack);
 	return result;
 }
 
-/* --- headers -----------------------------------------------------------------------------------
- */
+/* --- headers ---------------------------------------------------------------------------------- */
 
-/* What tracepoints say there is passed over. */
-static int add_rest(struct reader *reader, const struct perf_header *header)
-{
-	struct perf_frame frame;
-
-	reader->is_one_line =
-		perf_script_frame(header->rest.at, header->rest.nr, &frame) && frame.file.nr;
-	return reader->is_one_line ? perf_stack_add(&reader->stack, &frame) : 0;
-}
-
-/* What may turn out to be no header says nothing of events. */
+/* A line that may turn out to be no header does not add an event. */
 static int begin_sample(struct reader *reader, const struct perf_header *header)
 {
+	struct perf_frame frame;
 	int result = finish_sample(reader);
 
 	if (!result)
@@ -176,16 +432,23 @@ static int begin_sample(struct reader *reader, const struct perf_header *header)
 	reader->header.comm = reader->header.event = reader->header.rest = (struct perf_text){0};
 	reader->has_events |= header->event.nr > 0;
 	if (reader->is_sure)
-		result = find_event(reader, header);
+		result = note_event(reader, header);
 	if (result < 0)
 		return result;
-	if (header->has_time)
-		note_time(reader, header->time_ns);
-	return add_rest(reader, header);
+	if (header->has_time) {
+		if (!reader->has_time || header->time_ns < reader->first_ns)
+			reader->first_ns = header->time_ns;
+		if (header->time_ns > reader->last_ns)
+			reader->last_ns = header->time_ns;
+		reader->has_time = true;
+	}
+	/* The fields of tracepoints, which stand at the same place, are passed over. */
+	reader->is_one_line =
+		perf_script_frame(header->rest.at, header->rest.nr, &frame) && frame.file.nr;
+	return reader->is_one_line ? perf_stack_add(&reader->stack, &frame) : 0;
 }
 
-/* --- lines -------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 static bool is_branch_stack(const struct line *line)
 {
@@ -252,9 +515,9 @@ static int read_comment(struct reader *reader, const struct line *line)
 		return 0;
 	case PERF_COMMENT_PERIODS:
 	case PERF_COMMENT_FOR_EACH:
-		return is_first ? perf_events_tell(&reader->events, &comment) : 0;
+		return is_first ? read_periods(&reader->events, &comment) : 0;
 	default:
-		return perf_told_add(&reader->told, &comment, is_first);
+		return perf_run_add(&reader->run, &comment, is_first);
 	}
 }
 
@@ -290,21 +553,11 @@ static int read_line(struct reader *reader, const struct line *line)
 	return read_unindented(reader, line);
 }
 
-/* --- the whole ---------------------------------------------------------------------------------
- */
-
-static void set_origin(struct reader *reader)
-{
-	struct profile_origin origin = *profile_origin(reader->profile);
-
-	origin.duration_ns = reader->last_ns - reader->first_ns;
-	if (reader->events.is_told)
-		perf_told_apply(&reader->told, &origin);
-	profile_set_origin(reader->profile, &origin);
-}
+/* --- the whole -------------------------------------------------------------------------------- */
 
 static int read_lines(struct reader *reader)
 {
+	struct profile_origin origin;
 	struct line line;
 	int result;
 
@@ -315,13 +568,17 @@ static int read_lines(struct reader *reader)
 	}
 	if (!result)
 		result = finish_sample(reader);
-	if (!result && !reader->nr_samples && reader->lines.number && !reader->events.is_told)
+	if (!result && !reader->nr_samples && reader->lines.number && !reader->events.from_comments)
 		return error_set(reader->error, -EBADMSG,
 				 "it has no sample: the output of `perf script` is expected");
 	if (!result)
-		result = perf_events_finish(&reader->events);
-	set_origin(reader);
-	reader->notes->nr_events = reader->events.is_told ? 0 : reader->events.nr;
+		result = choose_count(&reader->events);
+	origin = *profile_origin(reader->profile);
+	origin.duration_ns = reader->last_ns - reader->first_ns;
+	if (reader->events.from_comments)
+		perf_run_apply(&reader->run, &origin);
+	profile_set_origin(reader->profile, &origin);
+	reader->notes->nr_events = reader->events.from_comments ? 0 : reader->events.nr;
 	return result;
 }
 
@@ -339,7 +596,7 @@ int perf_script_read(FILE *in, struct profile *profile, struct format_notes *not
 						      .error = error,
 						      .lines = {.in = in},
 						      .events = {.profile = profile},
-						      .told = {.profile = profile}};
+						      .run = {.profile = profile}};
 	int result = perf_stack_init(&reader.stack, profile);
 
 	*notes = (struct format_notes){0};

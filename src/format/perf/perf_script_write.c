@@ -1,13 +1,13 @@
-/* Samples come in the order of the profile, which is that of their first sight. */
-#include "format/perf/perf_script_write.h"
+/* Writes perf script text. Samples come in the order of the profile, in which they were first seen. */
+#include "format/perf/perf_script.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/fd_io.h"
-#include "format/perf/perf_script_comments.h"
-#include "format/perf/perf_script_words.h"
+#include "base/text.h"
+#include "format/perf/perf_script_parts.h"
 #include "format/pprof/pprof_values.h"
 #include "profile/profile.h"
 
@@ -20,23 +20,11 @@ struct writer {
 	FILE *out;
 };
 
-/* --- texts ------------------------------------------------------------------------------------
- */
-
-static bool is_control(char byte)
-{
-	return (unsigned char)byte < ' ' || byte == 0x7f;
-}
-
-static void put_text(struct writer *writer, const char *text)
-{
-	for (; *text; text++)
-		(void)putc_unlocked(is_control(*text) ? '?' : *text, writer->out);
-}
+/* --- texts ------------------------------------------------------------------------------------ */
 
 static void put_name(struct writer *writer, uint32_t string)
 {
-	put_text(writer, string ? profile_string(writer->profile, string) : "[unknown]");
+	text_write(writer->out, string ? profile_string(writer->profile, string) : "[unknown]");
 }
 
 /*
@@ -47,25 +35,28 @@ static bool is_escaped(const char *text, const char *at)
 {
 	bool is_first = at == text, is_last = !at[1];
 
-	return is_control(*at) || *at == '\\' || (*at == '#' && is_first) ||
-	       (*at == ' ' && (is_first || is_last));
+	return *at == '\\' || (*at == '#' && is_first) || (*at == ' ' && (is_first || is_last));
 }
 
 static void put_comm(struct writer *writer, uint32_t string)
 {
 	const char *text = profile_string(writer->profile, string), *at;
+	size_t bytes;
 
 	if (!string)
 		put_name(writer, string);
-	for (at = text; *at; at++)
-		if (is_escaped(text, at))
-			(void)fprintf(writer->out, "\\%03o", (unsigned char)*at);
-		else
+	for (at = text; *at; at += bytes ? bytes : 1) {
+		bytes = is_escaped(text, at) ? 0 : text_character(at);
+		if (bytes == 1)
 			(void)putc_unlocked(*at, writer->out);
+		else if (bytes)
+			(void)fwrite_unlocked(at, 1, bytes, writer->out);
+		else
+			(void)fprintf(writer->out, "\\%03o", (unsigned char)*at);
+	}
 }
 
-/* --- frames -----------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static void put_file(struct writer *writer, const struct frame *frame, int32_t pid)
 {
@@ -121,48 +112,40 @@ static void put_frames(struct writer *writer, const struct sample *sample)
 		put_missed(writer, "User");
 }
 
-/* --- entries ----------------------------------------------------------------------------------
- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
-static void put_ids(struct writer *writer, const struct sample_labels *labels)
+/*
+ * The time of an entry. Since nothing is known of single samples they are spread evenly, so that the
+ * first and the last one say how long the run was. If that is not known either, no duration is made
+ * up.
+ */
+static uint64_t time_of(const struct writer *writer, const struct sample *sample)
 {
+	const struct profile_origin *origin = profile_origin(writer->profile);
+	uint64_t duration_us = origin->duration_ns / 1000, spread_us = 0;
+
+	if (sample->labels.slice)
+		return profile_slice(writer->profile, sample->labels.slice).start_ns / 1000;
+	if (writer->nr_entries >= 2)
+		spread_us = (uint64_t)((double)duration_us * ((double)writer->nr_written /
+							      (double)(writer->nr_entries - 1)));
+	return origin->time_ns / 1000 + spread_us;
+}
+
+static void put_entry(struct writer *writer, const struct sample *sample, size_t value,
+		      uint64_t period)
+{
+	const struct sample_labels *labels = &sample->labels;
+	uint64_t time_us = time_of(writer, sample);
+
+	writer->nr_written++;
+	put_comm(writer, labels->comm);
 	if (writer->options->labels & LABEL_PID)
 		(void)fprintf(writer->out, " %d/%d", (int)labels->pid, (int)labels->tid);
 	else
 		(void)fprintf(writer->out, " %d", (int)labels->tid);
 	if (writer->options->labels & LABEL_CPU)
 		(void)fprintf(writer->out, " [%03d]", (int)labels->cpu);
-}
-
-/*
- * When nothing is known of single samples they are spread evenly, so that the first and the last one
- * tell how long the run was. If that is not known either, no duration is made up.
- */
-static uint64_t spread_us(const struct writer *writer)
-{
-	uint64_t all_us = profile_origin(writer->profile)->duration_ns / 1000;
-
-	if (writer->nr_entries < 2)
-		return 0;
-	return (uint64_t)((double)all_us *
-			  ((double)writer->nr_written / (double)(writer->nr_entries - 1)));
-}
-
-static uint64_t time_of(const struct writer *writer, const struct sample *sample)
-{
-	if (sample->labels.slice)
-		return profile_slice(writer->profile, sample->labels.slice).start_ns / 1000;
-	return profile_origin(writer->profile)->time_ns / 1000 + spread_us(writer);
-}
-
-static void put_entry(struct writer *writer, const struct sample *sample, size_t value,
-		      uint64_t period)
-{
-	uint64_t time_us = time_of(writer, sample);
-
-	writer->nr_written++;
-	put_comm(writer, sample->labels.comm);
-	put_ids(writer, &sample->labels);
 	(void)fprintf(writer->out, " %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", time_us / 1000000,
 		      time_us % 1000000, period);
 	perf_words_put(&writer->words, value, writer->out);
@@ -178,34 +161,7 @@ static uint64_t period_of(const struct writer *writer, uint32_t sample, size_t v
 	return profile_value(writer->profile, sample, value);
 }
 
-/* How many there will be: times are spread over them. */
-static uint64_t count_entries(const struct writer *writer)
-{
-	size_t nr = profile_nr_samples(writer->profile), i;
-	uint64_t nr_entries = 0;
-	uint32_t sample;
-
-	for (sample = 0; sample < nr; sample++)
-		for (i = 0; i < writer->words.nr; i++)
-			nr_entries += period_of(writer, sample, i) != 0;
-	return nr_entries;
-}
-
-static void put_sample(struct writer *writer, uint32_t number)
-{
-	const struct sample *sample = profile_sample(writer->profile, number);
-	size_t i;
-
-	for (i = 0; i < writer->words.nr; i++) {
-		uint64_t period = period_of(writer, number, i);
-
-		if (period)
-			put_entry(writer, sample, i, period);
-	}
-}
-
-/* --- the whole --------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
 /* As "cpu" is beside samples, of the event's name and unit, in pprof files. */
 static size_t find_multiple(const struct profile *profile)
@@ -229,16 +185,23 @@ int perf_script_write(const struct profile *profile, const struct format_options
 		      FILE *out)
 {
 	struct writer writer = {.profile = profile, .options = options, .out = out};
-	size_t nr = profile_nr_samples(profile);
+	size_t nr = profile_nr_samples(profile), k;
+	uint64_t period;
 	uint32_t i;
 
 	errno = 0;
 	perf_words_init(&writer.words, profile);
 	writer.multiple = find_multiple(profile);
-	writer.nr_entries = count_entries(&writer);
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < writer.words.nr; k++)
+			writer.nr_entries += period_of(&writer, i, k) != 0;
 	perf_comments_write(profile, &writer.words, writer.multiple,
 			    options->labels & PERF_COMMENT_LABELS, out);
 	for (i = 0; i < nr && !ferror_unlocked(out); i++)
-		put_sample(&writer, i);
+		for (k = 0; k < writer.words.nr; k++) {
+			period = period_of(&writer, i, k);
+			if (period)
+				put_entry(&writer, profile_sample(profile, i), k, period);
+		}
 	return stream_finish(out);
 }
