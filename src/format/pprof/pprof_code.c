@@ -1,16 +1,223 @@
 /*
- * Places are sorted by content and those that say the same become one. The two places of missed
- * stacks are sorted in with all others, as two frames past the profile's.
+ * Where a profile's frames are, as pprof has it. Modules become *objects* (files, the kernel,
+ * JIT-compiled code), their segments *mappings*, and frames *places*: an address in a mapping with
+ * its source lines. All three are identified by their content and sorted by it, whatever numbers the
+ * profile has for them, and only those that samples use are there.
+ *
+ * Modules that agree in kind, name, build id and whether the file is gone are one object, since pprof
+ * identifies a file by nothing else; the module that knows the most segments stands for it. An offset
+ * in a file is translated by the first segment that it lies in. An offset in none of them goes into a
+ * mapping of the whole file, and code without an address into the object's first mapping, with
+ * address 0.
  */
-#include "format/pprof/pprof_code.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
-#include "format/pprof/pprof_fields.h"
-#include "format/pprof/pprof_values.h"
+#include "format/pprof/pprof_writer.h"
+
+/* --- objects ---------------------------------------------------------------------------------- */
+
+/* For modules without it. */
+static const struct module_code no_code;
+
+static int compare_texts(const char *a, size_t nr_a, const char *b, size_t nr_b)
+{
+	int order = memcmp(a, b, nr_a < nr_b ? nr_a : nr_b);
+
+	return order ? order : (nr_a > nr_b) - (nr_a < nr_b);
+}
+
+/* Programs first: pprof takes the first mapping's file for the one that was profiled. */
+static int rank_of(const struct pprof_object *object)
+{
+	static const int ranks[] = {
+		[MODULE_UNKNOWN] = 0,  [MODULE_FILE] = 1,   [MODULE_VDSO] = 3,
+		[MODULE_RUN_TIME] = 4, [MODULE_KERNEL] = 5,
+	};
+	bool is_library = object->kind == MODULE_FILE &&
+			  memmem(object->name, object->name_bytes, ".so", strlen(".so"));
+
+	return ranks[object->kind] + is_library;
+}
+
+static int compare_objects(const struct pprof_object *a, const struct pprof_object *b)
+{
+	int order = rank_of(a) - rank_of(b);
+
+	if (!order)
+		order = compare_texts(a->name, a->name_bytes, b->name, b->name_bytes);
+	if (!order)
+		order = a->is_gone - b->is_gone;
+	if (!order)
+		order = compare_texts((const char *)a->code->build_id, a->code->build_id_bytes,
+				      (const char *)b->code->build_id, b->code->build_id_bytes);
+	return order;
+}
+
+struct module_object {
+	struct pprof_object object;
+	uint32_t module;
+};
+
+/* Equal objects: the one with most segments comes first. */
+static int compare_module_objects(const void *a, const void *b)
+{
+	const struct pprof_object *one = &((const struct module_object *)a)->object;
+	const struct pprof_object *other = &((const struct module_object *)b)->object;
+	int order = compare_objects(one, other);
+	unsigned nr_one = one->code->nr_segments, nr_other = other->code->nr_segments;
+
+	if (order)
+		return order;
+	if (nr_one != nr_other)
+		return nr_one > nr_other ? -1 : 1;
+	return memcmp(one->code->segments, other->code->segments,
+		      nr_one * sizeof(struct module_segment));
+}
+
+/*
+ * A kernel module keeps its name only if readers recognise it as one; else it is taken for the kernel
+ * itself. JIT-compiled code has one name.
+ */
+static struct pprof_object object_of(const struct profile *profile, uint32_t number)
+{
+	const struct module *module = profile_module(profile, number);
+	const struct module_code *code = profile_code(profile, number);
+	struct pprof_object object = {
+		.kind = module->kind,
+		.name = profile_string(profile, module->name),
+		.code = code ? code : &no_code,
+	};
+	const char *common_name = NULL;
+
+	object.is_gone = object.code->is_gone;
+	object.name_bytes = pprof_path_length(object.name);
+	if (object.kind == MODULE_RUN_TIME)
+		common_name = PPROF_RUN_TIME_FILE;
+	else if (object.kind == MODULE_KERNEL && (pprof_kind_of(object.name) != MODULE_KERNEL ||
+						  pprof_is_kernel_itself(object.name)))
+		common_name = PPROF_KERNEL_FILE;
+	if (common_name) {
+		object.name = common_name;
+		object.name_bytes = strlen(common_name);
+		object.code = &no_code;
+		object.is_gone = false;
+	}
+	if (!object.name_bytes && !object.code->build_id_bytes)
+		object.kind = MODULE_UNKNOWN;
+	return object;
+}
+
+static int make_objects(struct pprof_code *code)
+{
+	size_t nr = profile_nr_modules(code->profile);
+	cleanup_free struct module_object *sorted = calloc(nr, sizeof(*sorted));
+	uint32_t i;
+
+	code->objects = calloc(nr, sizeof(*code->objects));
+	code->object_of_module = calloc(nr, sizeof(*code->object_of_module));
+	if (!sorted || !code->objects || !code->object_of_module)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++)
+		sorted[i] = (struct module_object){object_of(code->profile, i), i};
+	qsort(sorted, nr, sizeof(*sorted), compare_module_objects);
+	for (i = 0; i < nr; i++) {
+		const struct pprof_object *object = &sorted[i].object;
+
+		if (object->kind == MODULE_UNKNOWN)
+			continue;
+		if (!code->nr_objects ||
+		    compare_objects(&code->objects[code->nr_objects - 1], object) != 0)
+			code->objects[code->nr_objects++] = *object;
+		code->object_of_module[sorted[i].module] = (uint32_t)code->nr_objects;
+	}
+	return 0;
+}
+
+/* --- mappings --------------------------------------------------------------------------------- */
+
+/* Steps to the next segment that is worth a mapping; NULL: there are no more. */
+static const struct module_segment *next_segment(const struct pprof_object *object,
+						 size_t *position)
+{
+	const struct module_code *code = object->code;
+
+	if (object->kind != MODULE_FILE && object->kind != MODULE_VDSO)
+		return NULL;
+	while (*position < code->nr_segments && *position < PROFILE_MAX_SEGMENTS) {
+		const struct module_segment *segment = &code->segments[(*position)++];
+
+		if (segment->bytes && segment->bytes <= UINT64_MAX - segment->vaddr &&
+		    segment->bytes <= UINT64_MAX - segment->offset)
+			return segment;
+	}
+	return NULL;
+}
+
+static int add_mapping(struct pprof_code *code, const struct pprof_mapping *mapping)
+{
+	if (array_reserve(&code->mappings, &code->cap_mappings, code->nr_mappings + 1,
+			  sizeof(*mapping)) < 0)
+		return -ENOMEM;
+	code->mappings[code->nr_mappings++] = *mapping;
+	return 0;
+}
+
+/* The mappings of an object: its segments; all of it if it has none, or an offset is in none. */
+static int add_mappings(struct pprof_code *code, uint32_t number)
+{
+	struct pprof_object *object = &code->objects[number];
+	struct pprof_mapping whole = {.object = number, .limit = PPROF_WHOLE_LIMIT};
+	const struct module_segment *segment;
+	size_t position = 0;
+
+	object->first_mapping = (uint32_t)code->nr_mappings;
+	if (!object->is_used)
+		return 0;
+	while ((segment = next_segment(object, &position))) {
+		const struct pprof_mapping mapping = {
+			.object = number,
+			.start = segment->vaddr,
+			.limit = segment->vaddr + segment->bytes,
+			.offset = segment->offset,
+		};
+
+		if (add_mapping(code, &mapping) < 0)
+			return -ENOMEM;
+	}
+	if (code->nr_mappings > object->first_mapping && !object->needs_whole)
+		return 0;
+	if (object->kind == MODULE_KERNEL) {
+		whole.start = PPROF_KERNEL_START;
+		whole.limit = UINT64_MAX;
+	}
+	return add_mapping(code, &whole);
+}
+
+/* The mapping + 1 of an offset in an object, and its address there. Offset 0 stands for none. */
+static uint32_t translate(struct pprof_object *object, uint64_t offset, uint64_t *ret_address)
+{
+	const struct module_segment *segment = NULL;
+	uint32_t mapping = object->first_mapping + 1;
+	size_t position = 0;
+
+	object->is_used = true;
+	*ret_address = offset;
+	if (!offset || (object->kind != MODULE_FILE && object->kind != MODULE_VDSO))
+		return mapping;
+	while ((segment = next_segment(object, &position))) {
+		if (offset - segment->offset < segment->bytes) {
+			*ret_address = offset - segment->offset + segment->vaddr;
+			return *ret_address ? mapping : object->first_mapping + 1;
+		}
+		mapping++;
+	}
+	object->needs_whole = true;
+	return mapping;
+}
 
 /* --- places ----------------------------------------------------------------------------------- */
 
@@ -20,13 +227,13 @@ static uint32_t object_of_frame(const struct pprof_code *code, const struct fram
 	enum module_kind kind = profile_module(code->profile, frame->module)->kind;
 
 	if (frame->kind == FRAME_KERNEL && kind != MODULE_KERNEL)
-		return code->objects.of_module[MODULE_NR_KERNEL];
+		return code->object_of_module[MODULE_NR_KERNEL];
 	if (frame->kind == FRAME_USER && kind == MODULE_KERNEL)
 		return 0;
-	return code->objects.of_module[frame->module];
+	return code->object_of_module[frame->module];
 }
 
-/* A name alone is a line without a place in the source. One that says nothing is none. */
+/* A name alone is a line without a place in the source. An empty line is left out. */
 static void place_lines(struct pprof_code *code, const struct frame *frame,
 			struct pprof_place *place)
 {
@@ -42,32 +249,28 @@ static void place_lines(struct pprof_code *code, const struct frame *frame,
 	}
 }
 
-static void note_lines(struct pprof_object *object, const struct pprof_place *place)
-{
-	const struct code_line *lines = pprof_code_lines(place);
-	size_t i;
-
-	for (i = 0; i < place->nr_lines; i++) {
-		object->has_functions |= lines[i].function != 0;
-		object->has_filenames |= lines[i].file != 0;
-		object->has_line_numbers |= lines[i].line != 0;
-	}
-	object->has_inlines |= place->nr_lines > 1;
-}
-
 static struct pprof_place place_of(struct pprof_code *code, uint32_t number)
 {
 	const struct frame *frame = profile_frame(code->profile, number);
 	struct pprof_place place = {.frame = number};
-	uint32_t object = object_of_frame(code, frame);
+	uint32_t object_number = object_of_frame(code, frame);
+	const struct code_line *lines;
+	struct pprof_object *object;
+	size_t i;
 
 	place.address = frame->address < PROFILE_NOWHERE ? frame->address : 0;
 	place_lines(code, frame, &place);
-	if (object) {
-		place.mapping = pprof_objects_place(&code->objects, object - 1, place.address,
-						    &place.address);
-		note_lines(&code->objects.objects[object - 1], &place);
+	if (!object_number)
+		return place;
+	object = &code->objects[object_number - 1];
+	place.mapping = translate(object, place.address, &place.address);
+	lines = pprof_code_lines(&place);
+	for (i = 0; i < place.nr_lines; i++) {
+		object->has_functions |= lines[i].function != 0;
+		object->has_filenames |= lines[i].file != 0;
+		object->has_line_numbers |= lines[i].line != 0;
 	}
+	object->has_inlines |= place.nr_lines > 1;
 	return place;
 }
 
@@ -108,7 +311,7 @@ static int compare_places(const void *a, const void *b, void *context)
 	return compare_lines(context, one, other);
 }
 
-/* Which frames are on stacks of samples. */
+/* Marks the frames on stacks of samples with a value. */
 static void mark_used(const struct profile *profile, bool *is_used)
 {
 	size_t nr = profile_nr_samples(profile), k;
@@ -125,32 +328,7 @@ static void mark_used(const struct profile *profile, bool *is_used)
 	}
 }
 
-static struct pprof_place missed_place(uint32_t frame, uint32_t string)
-{
-	return (struct pprof_place){.frame = frame, .nr_lines = 1, .name = {.function = string}};
-}
-
-/* Twice: what mappings there are follows from what the frames need. */
-static int find_places(struct pprof_code *code, size_t nr_frames, const bool *is_used)
-{
-	uint32_t i;
-
-	for (i = 0; i < nr_frames; i++)
-		if (is_used[i])
-			(void)place_of(code, i);
-	if (pprof_objects_map(&code->objects) < 0)
-		return -ENOMEM;
-	for (i = 0; i < nr_frames; i++)
-		if (is_used[i])
-			code->places[code->nr_places++] = place_of(code, i);
-	code->places[code->nr_places++] =
-		missed_place((uint32_t)nr_frames, PPROF_STRING_MISSED_USER);
-	code->places[code->nr_places++] =
-		missed_place((uint32_t)nr_frames + 1, PPROF_STRING_MISSED_KERNEL);
-	return 0;
-}
-
-/* Sorts the places, and leaves out what comes twice. */
+/* Sorts the places and drops repetitions. */
 static void sort_places(struct pprof_code *code, size_t nr_frames)
 {
 	size_t nr = 0, i;
@@ -169,18 +347,37 @@ static void sort_places(struct pprof_code *code, size_t nr_frames)
 	code->missed_kernel = code->place_of_frame[nr_frames + 1];
 }
 
+/*
+ * Two passes: which mappings there are follows from what the frames need, so the places of the first
+ * pass only serve to note that. The places of missed stacks are sorted in with all others, as two
+ * frames past the profile's.
+ */
 static int make_places(struct pprof_code *code)
 {
 	size_t nr_frames = profile_nr_frames(code->profile);
 	cleanup_free bool *is_used = calloc(nr_frames + 1, sizeof(*is_used));
+	uint32_t i;
 
 	code->places = calloc(nr_frames + 2, sizeof(*code->places));
 	code->place_of_frame = calloc(nr_frames + 2, sizeof(*code->place_of_frame));
 	if (!is_used || !code->places || !code->place_of_frame)
 		return -ENOMEM;
 	mark_used(code->profile, is_used);
-	if (find_places(code, nr_frames, is_used) < 0)
-		return -ENOMEM;
+	for (i = 0; i < nr_frames; i++)
+		if (is_used[i])
+			(void)place_of(code, i);
+	for (i = 0; i < code->nr_objects; i++)
+		if (add_mappings(code, i) < 0)
+			return -ENOMEM;
+	for (i = 0; i < nr_frames; i++)
+		if (is_used[i])
+			code->places[code->nr_places++] = place_of(code, i);
+	code->places[code->nr_places++] = (struct pprof_place){
+		.frame = (uint32_t)nr_frames, .nr_lines = 1, .name = {PPROF_STRING_MISSED_USER}};
+	code->places[code->nr_places++] =
+		(struct pprof_place){.frame = (uint32_t)nr_frames + 1,
+				     .nr_lines = 1,
+				     .name = {PPROF_STRING_MISSED_KERNEL}};
 	sort_places(code, nr_frames);
 	return 0;
 }
@@ -190,16 +387,14 @@ static int make_places(struct pprof_code *code)
 int pprof_code_init(struct pprof_code *code, const struct profile *profile)
 {
 	*code = (struct pprof_code){.profile = profile};
-	if (pprof_objects_init(&code->objects, profile) < 0 || make_places(code) < 0) {
-		pprof_code_clear(code);
-		return -ENOMEM;
-	}
-	return 0;
+	return make_objects(code) < 0 ? -ENOMEM : make_places(code);
 }
 
 void pprof_code_clear(struct pprof_code *code)
 {
-	pprof_objects_clear(&code->objects);
+	free(code->object_of_module);
+	free(code->objects);
+	free(code->mappings);
 	free(code->places);
 	free(code->place_of_frame);
 	*code = (struct pprof_code){0};
@@ -221,10 +416,7 @@ const struct code_line *pprof_code_lines(const struct pprof_place *place)
 
 bool pprof_code_is_kernel(const struct pprof_code *code, uint32_t place)
 {
-	const struct pprof_objects *objects = &code->objects;
 	uint32_t mapping = code->places[place].mapping;
 
-	if (!mapping)
-		return false;
-	return objects->objects[objects->mappings[mapping - 1].object].kind == MODULE_KERNEL;
+	return mapping && code->objects[code->mappings[mapping - 1].object].kind == MODULE_KERNEL;
 }

@@ -1,10 +1,20 @@
-/* Kinds of code by the names of mappings: ours, and those that perf_to_profile and others give. */
+/* Names and texts of pprof files: our own names, and those that perf_to_profile and others give. */
 #include "format/pprof/pprof_fields.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
+
+const char *const pprof_end_names[NR_WALK_ENDS] = {
+#define X(id, name, words) name,
+	WALK_ENDS(X)
+#undef X
+};
+
+/* --- names of mappings ------------------------------------------------------------------------ */
 
 static const struct {
 	const char *start; /* of the name … */
@@ -45,4 +55,46 @@ size_t pprof_path_length(const char *path)
 	size_t nr = strlen(path);
 
 	return text_ends_with(path, nr, PPROF_DELETED) ? nr - strlen(PPROF_DELETED) : nr;
+}
+
+/* --- texts ------------------------------------------------------------------------------------ */
+
+#define REPLACEMENT	  "\xef\xbf\xbd"
+#define REPLACEMENT_BYTES 3
+
+static bool is_ascii(const char *bytes, size_t nr)
+{
+	unsigned char all = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		all |= (unsigned char)bytes[i];
+	return all < 0x80;
+}
+
+int pprof_text_repair(const char **text, size_t *nr, char **ret_copy)
+{
+	char *original, *repaired, *to;
+	const char *from;
+	uint32_t code;
+	size_t right;
+
+	if (is_ascii(*text, *nr))
+		return 0;
+	original = strndup(*text, *nr);
+	repaired = original ? malloc((*nr + 1) * REPLACEMENT_BYTES) : NULL;
+	if (!repaired) {
+		free(original);
+		return -ENOMEM;
+	}
+	for (from = original, to = repaired; *from; from += right ? right : 1) {
+		right = text_utf8(from, &code);
+		memcpy(to, right ? from : REPLACEMENT, right ? right : REPLACEMENT_BYTES);
+		to += right ? right : REPLACEMENT_BYTES;
+	}
+	*to = '\0';
+	free(original);
+	*text = *ret_copy = repaired;
+	*nr = (size_t)(to - repaired);
+	return 0;
 }

@@ -1,6 +1,6 @@
 /*
- * What the writer and the reader of pprof agree on: field numbers of profile.proto, and the names
- * and places that tell kinds of code apart where that schema has no field for it.
+ * The schema that the writer and the reader of pprof share: field numbers of profile.proto, and the
+ * names and addresses that identify kinds of code where that schema has no field for it.
  */
 #ifndef STOOK_FORMAT_PPROF_PPROF_FIELDS_H
 #define STOOK_FORMAT_PPROF_PPROF_FIELDS_H
@@ -80,19 +80,33 @@ enum {
 #define PPROF_RUN_TIME_FILE "[JIT]"
 #define PPROF_DELETED	    " (deleted)"
 
+/* Samples with more values are refused. */
+#define PPROF_MAX_SAMPLE_TYPES 64
+
+/* Ends of walks by name. */
+extern const char *const pprof_end_names[NR_WALK_ENDS];
+
 /* A mapping from 0 up to here says nothing of segments: addresses in it are offsets in the file. */
 #define PPROF_WHOLE_LIMIT INT64_MAX
 
 /* Where the kernel's mapping begins; it ends with the address space. */
 #define PPROF_KERNEL_START (1ULL << 63)
 
-/* What the name of a mapping says of its code: MODULE_UNKNOWN for none. */
+/* The kind of code in a mapping, by its name; MODULE_UNKNOWN if that is empty. */
 enum module_kind pprof_kind_of(const char *filename);
 
-/* Whether it is the kernel itself, and no module of it. */
+/* True for the kernel itself, false for its modules. */
 bool pprof_is_kernel_itself(const char *filename);
 
 /* The length of a path without the " (deleted)" at its end. */
 size_t pprof_path_length(const char *path);
+
+/*
+ * Texts of pprof files are UTF-8: other readers refuse a file where one is not. Names and paths may
+ * be any bytes, so each byte that is no UTF-8 becomes U+FFFD, when files are written and read. If
+ * there are such bytes, *text becomes a repaired copy, which the caller frees by *ret_copy, and which
+ * ends before the first NUL. 0 or -ENOMEM.
+ */
+int pprof_text_repair(const char **text, size_t *nr, char **ret_copy);
 
 #endif

@@ -1,10 +1,14 @@
 /*
- * The whole file is in memory, inflated, because its strings come last; its tables point into it.
- * Samples are walked in a second pass, and nothing is kept of them but what the profile keeps.
+ * Reads pprof files. The whole file is in memory, inflated, because its strings come last; its tables
+ * point into it. Samples are walked in a second pass, and go into the profile one by one.
+ *
+ * Labels for which a profile has a place are known by their keys, ours and those of other programs;
+ * all others, and the second one of a key, go into the sample's label set, in the order of the file.
  */
 #include "format/pprof/pprof.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,56 +16,335 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "base/protobuf.h"
-#include "format/pprof/pprof_fields.h"
-#include "format/pprof/pprof_frames.h"
-#include "format/pprof/pprof_labels.h"
-#include "format/pprof/pprof_strings.h"
-#include "format/pprof/pprof_tables.h"
-#include "format/pprof/pprof_types.h"
+#include "base/read_budget.h"
+#include "format/pprof/pprof_reader.h"
+#include "format/pprof/pprof_values.h"
 #include "profile/profile.h"
 
-/* Of a file, inflated. */
-#define PPROF_MAX_BYTES (2ULL << 30)
+/* Larger files are refused; inflated. */
+#define PPROF_MAX_BYTES	   (2ULL << 30)
+#define PPROF_MEMORY_SHARE 2 /* less, if it is 1/n of what the host can spare */
+
+/* Meanings of the keys of labels. */
+enum label_key {
+	KEY_NEW, /* not looked at so far */
+	KEY_OTHER,
+	KEY_THREAD,
+	KEY_PROCESS, /* a name for the thread only where there is no other */
+	KEY_CGROUP,
+	KEY_PID,
+	KEY_TID,
+	KEY_CPU,
+	KEY_USER_END,
+	KEY_KERNEL_END,
+	KEY_SLICE_START,
+	KEY_SLICE_END,
+	NR_KEYS,
+};
+
+/* Labels of the set that may turn out to be something else: process, start and end of a slice. */
+#define NR_DOUBTFUL 3
+
+/*
+ * A sample while it is read. If the name of a process stands for a missing thread's, and if two
+ * numbers are a slice of time, is known after the last label only. Until then they are in the set,
+ * where they stay if not.
+ */
+struct found_sample {
+	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
+	size_t nr_values;
+
+	size_t nr_kernel;
+	bool is_cut;
+	struct pprof_found first, last; /* of its stack, if that is not empty */
+	enum pprof_location_kind second;
+
+	struct sample_labels labels;
+	unsigned taken; /* bits by key: there is such a label, and it is in labels */
+	struct set_label set[LABEL_SET_MAX + NR_DOUBTFUL];
+	size_t nr_set;
+	size_t doubtful[NR_KEYS]; /* where in the set, + 1; 0: not there */
+};
 
 struct reader {
 	struct profile *profile;
 	struct format_notes *notes;
-	struct error *error;
 	struct pprof_tables tables;
-	struct pprof_strings strings;
 	struct pprof_frames frames;
 	struct pprof_types types;
-	struct pprof_labels labels; /* of the sample being read, as is the rest */
-	uint32_t *stack;
+	uint8_t *keys; /* enum label_key by string */
+	struct found_sample sample;
+	uint32_t *stack; /* of the sample, leaf first */
 	size_t nr_stack, cap_stack;
 };
 
-/* A sample while it is read. */
-struct found_sample {
-	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
-	size_t nr_values;
-	size_t nr_kernel;
-	bool is_cut, has_user_end, has_kernel_end;
-	struct pprof_found first, last; /* of its stack, if that is not empty */
-	enum pprof_location_kind second;
+static bool is_text(struct bytes text, const char *wanted)
+{
+	return text.nr == strlen(wanted) && !memcmp(text.at, wanted, text.nr);
+}
+
+/* --- labels with a place of their own --------------------------------------------------------- */
+
+static const struct {
+	const char *name;
+	enum label_key key;
+} key_names[] = {
+	{PPROF_COMM, KEY_THREAD},
+	{"thread", KEY_THREAD},
+	{"thread_name", KEY_THREAD},
+	{"thread name", KEY_THREAD},
+	{"comm", KEY_PROCESS},
+	{PPROF_CGROUP, KEY_CGROUP},
+	{PPROF_PID, KEY_PID},
+	{PPROF_TID, KEY_TID},
+	{"thread_id", KEY_TID},
+	{"thread id", KEY_TID},
+	{PPROF_CPU, KEY_CPU},
+	{PPROF_USER_END, KEY_USER_END},
+	{PPROF_KERNEL_END, KEY_KERNEL_END},
+	{PPROF_SLICE_START, KEY_SLICE_START},
+	{PPROF_SLICE_END, KEY_SLICE_END},
 };
 
-static int refuse(struct reader *reader, const char *what)
+/* A label as it is in the file. */
+struct found_label {
+	uint32_t key, text, unit; /* strings of the file */
+	int64_t number;
+};
+
+static enum label_key key_of(struct reader *reader, uint32_t string)
 {
-	return error_set(reader->error, -EBADMSG, "not a sound pprof profile: %s", what);
+	size_t i;
+
+	if (reader->keys[string] != KEY_NEW)
+		return reader->keys[string];
+	reader->keys[string] = KEY_OTHER;
+	for (i = 0; i < ARRAY_SIZE(key_names); i++)
+		if (is_text(reader->tables.strings[string], key_names[i].name))
+			reader->keys[string] = (uint8_t)key_names[i].key;
+	return reader->keys[string];
+}
+
+/* True if the sample had such a label, and it is no longer in question. */
+static bool is_taken(const struct found_sample *sample, enum label_key key)
+{
+	return sample->taken & 1U << key;
+}
+
+static int take_end(const struct reader *reader, uint32_t text, uint8_t *ret)
+{
+	unsigned i;
+
+	for (i = 0; i < NR_WALK_ENDS; i++)
+		if (is_text(reader->tables.strings[text], pprof_end_names[i])) {
+			*ret = (uint8_t)i;
+			return 1;
+		}
+	return 0;
+}
+
+static int take_string(struct reader *reader, uint32_t text, enum label bit, uint32_t *ret)
+{
+	int64_t number = pprof_tables_string(&reader->tables, text);
+
+	if (number <= 0)
+		return (int)number;
+	*ret = (uint32_t)number;
+	reader->notes->labels |= bit;
+	return 1;
+}
+
+static int take_number(struct reader *reader, int64_t number, enum label bit, int32_t *ret)
+{
+	if (number < INT32_MIN || number > INT32_MAX)
+		return 0;
+	*ret = (int32_t)number;
+	reader->notes->labels |= bit;
+	return 1;
+}
+
+/* 1: it was taken; 0: it is for the set; -ENOMEM. */
+static int take_label(struct reader *reader, enum label_key key, const struct found_label *label)
+{
+	struct sample_labels *to = &reader->sample.labels;
+	bool is_number = !label->text;
+
+	if (is_taken(&reader->sample, key))
+		return 0;
+	switch (key) {
+	case KEY_THREAD:
+		return is_number ? 0 : take_string(reader, label->text, LABEL_COMM, &to->comm);
+	case KEY_CGROUP:
+		return is_number ? 0 : take_string(reader, label->text, LABEL_CGROUP, &to->cgroup);
+	case KEY_USER_END:
+		return is_number ? 0 : take_end(reader, label->text, &to->user_end);
+	case KEY_KERNEL_END:
+		return is_number ? 0 : take_end(reader, label->text, &to->kernel_end);
+	case KEY_PID:
+		return is_number ? take_number(reader, label->number, LABEL_PID, &to->pid) : 0;
+	case KEY_TID:
+		return is_number ? take_number(reader, label->number, LABEL_TID, &to->tid) : 0;
+	case KEY_CPU:
+		return is_number ? take_number(reader, label->number, LABEL_CPU, &to->cpu) : 0;
+	default:
+		return 0;
+	}
+}
+
+/* --- labels of the set ------------------------------------------------------------------------ */
+
+static bool is_doubtful(const struct reader *reader, enum label_key key,
+			const struct found_label *label)
+{
+	if (reader->sample.doubtful[key])
+		return false;
+	if (key == KEY_PROCESS)
+		return label->text;
+	return (key == KEY_SLICE_START || key == KEY_SLICE_END) && !label->text &&
+	       label->number >= 0 &&
+	       is_text(reader->tables.strings[label->unit], PPROF_NANOSECONDS);
+}
+
+static int put_into_set(struct reader *reader, enum label_key key, const struct found_label *label)
+{
+	struct found_sample *sample = &reader->sample;
+	bool is_number = !label->text;
+	int64_t name = pprof_tables_string(&reader->tables, label->key);
+	int64_t text = is_number ? 0 : pprof_tables_string(&reader->tables, label->text);
+	int64_t unit = is_number ? pprof_tables_string(&reader->tables, label->unit) : 0;
+
+	if (name < 0 || text < 0 || unit < 0)
+		return -ENOMEM;
+	/* Nothing that looks like a label that is not there. */
+	if (!name || (!text && !is_number) || (is_number && !label->number && !unit) ||
+	    sample->nr_set == ARRAY_SIZE(sample->set)) {
+		reader->notes->dropped_labels++;
+		return 0;
+	}
+	sample->set[sample->nr_set++] = (struct set_label){
+		.key = (uint32_t)name,
+		.text = (uint32_t)text,
+		.unit = (uint32_t)unit,
+		.number = is_number ? label->number : 0,
+	};
+	if (is_doubtful(reader, key, label))
+		sample->doubtful[key] = sample->nr_set;
+	return 0;
+}
+
+static void take_out_of_set(struct found_sample *sample, enum label_key key)
+{
+	size_t place = sample->doubtful[key], i;
+
+	memmove(&sample->set[place - 1], &sample->set[place],
+		(sample->nr_set - place) * sizeof(sample->set[0]));
+	sample->nr_set--;
+	sample->doubtful[key] = 0;
+	for (i = 0; i < NR_KEYS; i++)
+		sample->doubtful[i] -= sample->doubtful[i] > place;
+}
+
+static void take_process(struct reader *reader)
+{
+	struct found_sample *sample = &reader->sample;
+	size_t place = sample->doubtful[KEY_PROCESS];
+
+	if (!place || is_taken(sample, KEY_THREAD))
+		return;
+	sample->labels.comm = sample->set[place - 1].text;
+	reader->notes->labels |= LABEL_COMM;
+	take_out_of_set(sample, KEY_PROCESS);
+}
+
+/* More slices than a profile has room for stay labels of the set. */
+static int take_slice(struct reader *reader)
+{
+	struct found_sample *sample = &reader->sample;
+	size_t start = sample->doubtful[KEY_SLICE_START], end = sample->doubtful[KEY_SLICE_END];
+	struct time_slice slice;
+	int64_t number;
+
+	if (!start || !end || sample->set[start - 1].number > sample->set[end - 1].number)
+		return 0;
+	slice.start_ns = (uint64_t)sample->set[start - 1].number;
+	slice.end_ns = (uint64_t)sample->set[end - 1].number;
+	number = profile_add_slice(reader->profile, &slice);
+	if (number < 0)
+		return number == -E2BIG ? 0 : (int)number;
+	sample->labels.slice = (uint32_t)number;
+	reader->notes->labels |= LABEL_SLICE;
+	take_out_of_set(sample, KEY_SLICE_START);
+	take_out_of_set(sample, KEY_SLICE_END);
+	return 0;
+}
+
+/* --- all labels ------------------------------------------------------------------------------- */
+
+static int read_label(struct reader *reader, struct bytes message)
+{
+	uint64_t nr_strings = reader->tables.nr_strings, name = 0, text = 0, unit = 0, number = 0;
+	struct protobuf_field field;
+	struct found_label label;
+	enum label_key key;
+	int taken;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == LABEL_KEY)
+			name = field.value;
+		else if (field.number == LABEL_STR)
+			text = field.value;
+		else if (field.number == LABEL_NUM)
+			number = field.value;
+		else if (field.number == LABEL_NUM_UNIT)
+			unit = field.value;
+	}
+	if (message.failed || name >= nr_strings || text >= nr_strings || unit >= nr_strings)
+		return pprof_refuse(&reader->tables, "a label is broken");
+	label = (struct found_label){(uint32_t)name, (uint32_t)text, (uint32_t)unit,
+				     (int64_t)number};
+	key = key_of(reader, label.key);
+	taken = take_label(reader, key, &label);
+	if (!taken)
+		return put_into_set(reader, key, &label);
+	reader->sample.taken |= 1U << key;
+	return taken < 0 ? taken : 0;
+}
+
+static int finish_labels(struct reader *reader)
+{
+	struct found_sample *sample = &reader->sample;
+	int64_t set;
+	int result;
+
+	take_process(reader);
+	result = take_slice(reader);
+	if (result < 0)
+		return result;
+	if (sample->nr_set > LABEL_SET_MAX) {
+		reader->notes->dropped_labels += sample->nr_set - LABEL_SET_MAX;
+		sample->nr_set = LABEL_SET_MAX;
+	}
+	if (!sample->nr_set)
+		return 0;
+	set = profile_add_label_set(reader->profile, sample->set, sample->nr_set);
+	if (set < 0)
+		return (int)set;
+	sample->labels.set = (uint32_t)set;
+	reader->notes->labels |= LABEL_SET;
+	return 0;
 }
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
 /* A stack that is too long for the profile loses its root. */
-static int read_stack(struct reader *reader, struct found_sample *sample,
-		      struct protobuf_field *field)
+static int read_stack(struct reader *reader, struct protobuf_field *field)
 {
+	struct found_sample *sample = &reader->sample;
 	uint64_t id;
 
 	while (protobuf_next_number(field, &id)) {
 		struct pprof_found found;
-		int result = pprof_frames_find(&reader->frames, id, &found, reader->error);
+		int result = pprof_frames_find(&reader->frames, id, &found);
 
 		if (result < 0)
 			return result;
@@ -81,171 +364,143 @@ static int read_stack(struct reader *reader, struct found_sample *sample,
 			sample->nr_kernel++;
 		reader->stack[reader->nr_stack++] = found.frame;
 	}
-	return field->bytes.failed ? refuse(reader, "a stack is broken") : 0;
+	return field->bytes.failed ? pprof_refuse(&reader->tables, "a stack is broken") : 0;
 }
 
 /*
- * What stands for a stack that could not be read does so alone: no frame of that stack is there,
- * and no label says how it ended.
+ * How the stacks ended. A frame stands for a stack that could not be read if it stands alone: there
+ * is no frame of that stack, and no label says how it ended.
  */
-static void take_missed(struct reader *reader, struct found_sample *sample)
+static void take_ends(struct reader *reader)
 {
-	struct sample_labels *labels = &reader->labels.labels;
+	struct found_sample *sample = &reader->sample;
+	struct sample_labels *labels = &sample->labels;
+	bool has_user_end = is_taken(sample, KEY_USER_END) || sample->is_cut;
+	bool has_kernel_end = is_taken(sample, KEY_KERNEL_END);
 	size_t nr = reader->nr_stack;
 
-	if (nr && sample->first.kind == PPROF_LOCATION_MISSED_KERNEL && !sample->has_kernel_end &&
+	if (sample->is_cut)
+		labels->user_end = WALK_TRUNCATED;
+	if (nr && sample->first.kind == PPROF_LOCATION_MISSED_KERNEL && !has_kernel_end &&
 	    (nr == 1 || sample->second != PPROF_LOCATION_KERNEL)) {
 		memmove(reader->stack, reader->stack + 1, (nr - 1) * sizeof(*reader->stack));
 		labels->kernel_end = WALK_MISSED;
-		sample->has_kernel_end = true;
+		has_kernel_end = true;
 		nr--;
 	}
-	if (nr && nr == sample->nr_kernel + 1 && !sample->has_user_end &&
+	if (nr && nr == sample->nr_kernel + 1 && !has_user_end &&
 	    sample->last.kind == PPROF_LOCATION_MISSED_USER) {
 		labels->user_end = WALK_MISSED;
-		sample->has_user_end = true;
+		has_user_end = true;
 		nr--;
 	}
 	reader->nr_stack = nr;
-}
-
-static void take_ends(struct reader *reader, struct found_sample *sample)
-{
-	struct sample_labels *labels = &reader->labels.labels;
-
-	sample->has_user_end = pprof_labels_have(&reader->labels, PPROF_KEY_USER_END);
-	sample->has_kernel_end = pprof_labels_have(&reader->labels, PPROF_KEY_KERNEL_END);
-	if (sample->is_cut) {
-		labels->user_end = WALK_TRUNCATED;
-		sample->has_user_end = true;
-	}
-	take_missed(reader, sample);
-	if (!sample->has_user_end)
-		labels->user_end = reader->nr_stack > sample->nr_kernel ? WALK_COMPLETE : WALK_NONE;
-	if (!sample->has_kernel_end)
+	if (!has_user_end)
+		labels->user_end = nr > sample->nr_kernel ? WALK_COMPLETE : WALK_NONE;
+	if (!has_kernel_end)
 		labels->kernel_end = sample->nr_kernel ? WALK_UNWOUND : WALK_NONE;
 }
 
-/* --- values ----------------------------------------------------------------------------------- */
+/* --- samples ---------------------------------------------------------------------------------- */
 
-static int read_values(struct reader *reader, struct found_sample *sample,
-		       struct protobuf_field *field)
+static int read_values(struct reader *reader, struct protobuf_field *field)
 {
+	struct found_sample *sample = &reader->sample;
 	uint64_t value;
 
 	for (; protobuf_next_number(field, &value); sample->nr_values++)
 		if (sample->nr_values < PPROF_MAX_SAMPLE_TYPES)
 			sample->values[sample->nr_values] = value;
-	return field->bytes.failed ? refuse(reader, "a value is broken") : 0;
+	return field->bytes.failed ? pprof_refuse(&reader->tables, "a value is broken") : 0;
 }
 
-static bool is_negative(const struct found_sample *sample)
+/* A sample with a negative value is dropped, and one without any value is passed over. */
+static int add_sample(struct reader *reader)
 {
+	struct found_sample *sample = &reader->sample;
+	bool is_negative = false, is_nothing = true;
+	int64_t number;
 	size_t i;
+	int result;
 
-	for (i = 0; i < sample->nr_values; i++)
-		if (sample->values[i] > INT64_MAX)
-			return true;
-	return false;
-}
-
-static bool is_nothing(const struct found_sample *sample)
-{
-	size_t i;
-
-	for (i = 0; i < sample->nr_values; i++)
-		if (sample->values[i])
-			return false;
-	return true;
-}
-
-static int add_values(struct reader *reader, const struct found_sample *sample, uint32_t to)
-{
-	size_t i;
-
+	if (sample->nr_values != reader->tables.nr_sample_types)
+		return pprof_refuse(&reader->tables, "a sample has too few or too many values");
 	for (i = 0; i < sample->nr_values; i++) {
-		size_t number = reader->types.numbers[i];
+		is_negative |= sample->values[i] > INT64_MAX;
+		is_nothing &= !sample->values[i];
+	}
+	reader->notes->dropped_samples += is_negative;
+	if (is_negative || is_nothing)
+		return 0;
+	take_ends(reader);
+	result = finish_labels(reader);
+	if (result < 0)
+		return result;
+	number = profile_add_sample(reader->profile, &sample->labels, reader->stack,
+				    reader->nr_stack, sample->nr_kernel, 0);
+	if (number < 0)
+		return (int)number;
+	for (i = 0; i < sample->nr_values; i++) {
+		size_t to = reader->types.numbers[i];
 
-		if (number == PPROF_NOT_KEPT || !sample->values[i])
+		if (to == PPROF_NOT_KEPT || !sample->values[i])
 			continue;
-		if (!profile_value_has_room(reader->profile, number, sample->values[i]))
-			return refuse(reader, "its values are too large");
-		if (profile_add_value(reader->profile, to, number, sample->values[i]) < 0)
+		if (!profile_value_has_room(reader->profile, to, sample->values[i]))
+			return pprof_refuse(&reader->tables, "its values are too large");
+		if (profile_add_value(reader->profile, (uint32_t)number, to, sample->values[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
-
-static int add_sample(struct reader *reader, struct found_sample *sample)
+/* The set's labels and the values stay as they are behind their numbers: clearing them is slow. */
+static void begin_sample(struct reader *reader)
 {
-	int64_t number;
-	int result;
+	struct found_sample *sample = &reader->sample;
 
-	if (sample->nr_values != reader->tables.nr_sample_types)
-		return refuse(reader, "a sample has too few or too many values");
-	if (is_negative(sample)) {
-		reader->notes->dropped_samples++;
-		return 0;
-	}
-	if (is_nothing(sample))
-		return 0;
-	take_ends(reader, sample);
-	result = pprof_labels_finish(&reader->labels);
-	if (result < 0)
-		return result;
-	number = profile_add_sample(reader->profile, &reader->labels.labels, reader->stack,
-				    reader->nr_stack, sample->nr_kernel, 0);
-	return number < 0 ? (int)number : add_values(reader, sample, (uint32_t)number);
+	reader->nr_stack = 0;
+	sample->nr_values = 0;
+	sample->nr_kernel = 0;
+	sample->is_cut = false;
+	sample->labels = (struct sample_labels){0};
+	sample->taken = 0;
+	sample->nr_set = 0;
+	memset(sample->doubtful, 0, sizeof(sample->doubtful));
 }
 
 static int read_sample(struct reader *reader, struct bytes message)
 {
-	struct found_sample sample = {0};
 	struct protobuf_field field;
 	int result = 0;
 
-	reader->nr_stack = 0;
-	pprof_labels_begin(&reader->labels);
+	begin_sample(reader);
 	while (!result && protobuf_next(&message, &field)) {
 		if (field.number == SAMPLE_LOCATION_ID)
-			result = read_stack(reader, &sample, &field);
+			result = read_stack(reader, &field);
 		else if (field.number == SAMPLE_VALUE)
-			result = read_values(reader, &sample, &field);
+			result = read_values(reader, &field);
 		else if (field.number == SAMPLE_LABEL && field.type == PROTOBUF_BYTES)
-			result = pprof_labels_read(&reader->labels, field.bytes, reader->error);
+			result = read_label(reader, field.bytes);
 	}
 	if (result < 0)
 		return result;
 	if (message.failed)
-		return refuse(reader, "a sample is broken");
-	return add_sample(reader, &sample);
-}
-
-static int read_samples(struct reader *reader, struct bytes file)
-{
-	struct protobuf_field field;
-	int result = 0;
-
-	while (!result && protobuf_next(&file, &field))
-		if (field.number == PROFILE_SAMPLE && field.type == PROTOBUF_BYTES)
-			result = read_sample(reader, field.bytes);
-	return result;
+		return pprof_refuse(&reader->tables, "a sample is broken");
+	return add_sample(reader);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static int read_origin(struct reader *reader)
 {
-	const struct pprof_tables *tables = &reader->tables;
+	struct pprof_tables *tables = &reader->tables;
 	struct profile_origin origin = {
 		.period = tables->period,
 		.time_ns = tables->time_ns,
 		.duration_ns = tables->duration_ns,
 	};
-	int64_t event = pprof_strings_get(&reader->strings, tables->period_type.type);
-	int64_t unit = pprof_strings_get(&reader->strings, tables->period_type.unit);
+	int64_t event = pprof_tables_string(tables, tables->period_type.type);
+	int64_t unit = pprof_tables_string(tables, tables->period_type.unit);
 	size_t i;
 
 	if (event < 0 || unit < 0)
@@ -254,7 +509,7 @@ static int read_origin(struct reader *reader)
 	origin.unit = (uint32_t)unit;
 	profile_set_origin(reader->profile, &origin);
 	for (i = 0; i < tables->nr_comments; i++) {
-		int64_t comment = pprof_strings_get(&reader->strings, tables->comments[i]);
+		int64_t comment = pprof_tables_string(tables, tables->comments[i]);
 
 		if (comment < 0 ||
 		    profile_add_comment(reader->profile,
@@ -264,44 +519,44 @@ static int read_origin(struct reader *reader)
 	return 0;
 }
 
-static int init(struct reader *reader)
+static int read_all(struct reader *reader, struct bytes file, struct error *error)
 {
-	if (pprof_strings_init(&reader->strings, &reader->tables, reader->profile) < 0 ||
-	    pprof_frames_init(&reader->frames, &reader->tables, &reader->strings, reader->profile) <
-		    0 ||
-	    pprof_labels_init(&reader->labels, &reader->strings, reader->notes) < 0 ||
-	    read_origin(reader) < 0)
+	struct pprof_tables *tables = &reader->tables;
+	struct protobuf_field field;
+	int result = pprof_tables_read(tables, file, reader->profile, error);
+
+	if (!result)
+		result = pprof_frames_init(&reader->frames, tables);
+	if (!result)
+		result = read_origin(reader);
+	if (!result)
+		result = pprof_types_init(&reader->types, tables, reader->profile);
+	if (result < 0)
+		return result;
+	reader->keys = calloc(tables->nr_strings + 1, sizeof(*reader->keys));
+	if (!reader->keys)
 		return -ENOMEM;
-	return pprof_types_init(&reader->types, &reader->tables, &reader->strings, reader->profile);
-}
-
-static int read_all(struct reader *reader, struct bytes file)
-{
-	int result = pprof_tables_read(&reader->tables, file, reader->error);
-
-	if (!result)
-		result = init(reader);
-	if (!result)
-		result = read_samples(reader, file);
+	while (!result && protobuf_next(&file, &field))
+		if (field.number == PROFILE_SAMPLE && field.type == PROTOBUF_BYTES)
+			result = read_sample(reader, field.bytes);
 	return result < 0 ? result : pprof_types_finish(&reader->types, reader->profile);
 }
 
 int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct format_notes *notes,
 		struct error *error)
 {
-	struct reader reader = {.profile = profile, .notes = notes, .error = error};
+	struct reader reader = {.profile = profile, .notes = notes};
 	int result;
 
 	*notes = (struct format_notes){0};
 	if (!nr)
 		return error_set(error, -EBADMSG, "it is empty");
-	result = read_all(&reader, bytes_of(bytes, nr));
+	result = read_all(&reader, bytes_of(bytes, nr), error);
 	if (result == -ENOMEM)
 		(void)error_set(error, result, "out of memory");
-	pprof_labels_clear(&reader.labels);
 	pprof_frames_clear(&reader.frames);
-	pprof_strings_clear(&reader.strings);
 	pprof_tables_clear(&reader.tables);
+	free(reader.keys);
 	free(reader.stack);
 	return result;
 }
@@ -315,13 +570,33 @@ bool pprof_is_it(const char *head, size_t nr)
 	       (head[0] == '\x0a' && (head[2] == '\x08' || head[2] == '\x10'));
 }
 
+/* What is made of it takes as much again. */
+static uint64_t choose_max_bytes(void)
+{
+	uint64_t spare = read_budget_spare_memory() / PPROF_MEMORY_SHARE;
+
+	return spare < PPROF_MAX_BYTES ? spare : PPROF_MAX_BYTES;
+}
+
 int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error)
 {
-	int result = gzip_read(in, PPROF_MAX_BYTES, ret, ret_nr);
+	uint64_t max_bytes = choose_max_bytes();
+	int result = gzip_read(in, max_bytes, ret, ret_nr);
 
-	if (result == -EFBIG)
-		return error_set(error, result, "the profile is larger than %llu MiB",
-				 PPROF_MAX_BYTES >> 20);
+	if (result == -EFBIG) {
+		(void)error_set(error, result, "the profile is larger than %" PRIu64 " MiB",
+				max_bytes >> 20);
+		if (max_bytes < PPROF_MAX_BYTES)
+			error_hint(error, "that is half of the memory that this host can spare");
+		return result;
+	}
+	if (result == -E2BIG) {
+		(void)error_set(error, result,
+				"the compressed profile inflates to more than %d times its size",
+				GZIP_MAX_RATIO);
+		error_hint(error, "no profile compresses so well; if it is one, gunzip it first");
+		return result;
+	}
 	if (result == -EBADMSG)
 		return error_set(error, result, "the compressed profile is damaged or cut off");
 	if (result < 0)

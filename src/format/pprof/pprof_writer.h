@@ -1,0 +1,131 @@
+/*
+ * The parts of the pprof writer. pprof_code.c finds out where a profile's frames are in terms of
+ * pprof, pprof_rows.c which samples there are and in which order; pprof_write.c writes both.
+ */
+#ifndef STOOK_FORMAT_PPROF_PPROF_WRITER_H
+#define STOOK_FORMAT_PPROF_PPROF_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/format.h"
+#include "format/pprof/pprof_fields.h"
+#include "format/pprof/pprof_values.h"
+#include "profile/profile.h"
+#include "profile/stack_table.h"
+
+/* --- pprof_code.c ------------------------------------------------------------------------------ */
+
+struct pprof_mapping {
+	uint32_t object;
+	uint64_t start, limit, offset;
+};
+
+/* A file, the kernel, or JIT-compiled code. */
+struct pprof_object {
+	enum module_kind kind;
+	const char *name; /* without " (deleted)" */
+	size_t name_bytes;
+	bool is_gone;
+	const struct module_code *code; /* or NULL */
+	bool is_used, needs_whole;
+	uint32_t first_mapping; /* its segments, then the whole file if that is needed */
+	bool has_functions, has_filenames, has_line_numbers, has_inlines;
+};
+
+/* Lines of missed stacks have these for their function: their texts are no strings of the profile. */
+#define PPROF_STRING_MISSED_USER   UINT32_MAX
+#define PPROF_STRING_MISSED_KERNEL (UINT32_MAX - 1)
+
+/* A location: an address in a mapping, and the source lines there. */
+struct pprof_place {
+	uint64_t address;
+	uint32_t mapping; /* number + 1; 0: none */
+	uint32_t nr_lines;
+	const struct code_line *lines; /* innermost first; NULL: the one below */
+	struct code_line name;
+	uint32_t frame; /* whose place it is */
+	bool is_used;	/* those of missed stacks are not always */
+	uint32_t id;	/* in the file; 0: not used. Given by pprof_rows_init() */
+};
+
+struct pprof_code {
+	const struct profile *profile;
+	uint32_t *object_of_module; /* number + 1; 0: none */
+	struct pprof_object *objects;
+	size_t nr_objects;
+	struct pprof_mapping *mappings;
+	size_t nr_mappings, cap_mappings;
+	struct pprof_place *places; /* in the order of their content, each once */
+	size_t nr_places;
+	uint32_t *place_of_frame;	     /* also of the two below */
+	uint32_t missed_user, missed_kernel; /* places */
+};
+
+/* 0 or -ENOMEM. Clear it in both cases. */
+int pprof_code_init(struct pprof_code *code, const struct profile *profile);
+void pprof_code_clear(struct pprof_code *code);
+
+/* The text of a code line's string. */
+const char *pprof_code_string(const struct pprof_code *code, uint32_t string);
+const struct code_line *pprof_code_lines(const struct pprof_place *place);
+
+/* True if a place is in the kernel. */
+bool pprof_code_is_kernel(const struct pprof_code *code, uint32_t place);
+
+/* --- pprof_rows.c ------------------------------------------------------------------------------ */
+
+/*
+ * The labels of a sample as they are written, and how its stacks ended. Labels that were not asked
+ * for are 0. All members are 32-bit numbers without padding: a row of labels is interned as a sequence.
+ */
+struct pprof_row_labels {
+	uint32_t comm, cgroup;
+	int32_t pid, tid, cpu;
+	uint32_t set, slice;
+	uint32_t user_end, kernel_end;	     /* enum walk_end + 1; 0: as a reader expects it */
+	uint32_t missed_user, missed_kernel; /* 1: one place more, at that end */
+};
+
+struct pprof_row {
+	struct pprof_row_labels labels;
+	const struct sample *sample; /* one of those that the row is of, for its frames */
+	const uint32_t *frames;	     /* leaf first */
+	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
+};
+
+/* A sample with a value. */
+struct pprof_row_sample {
+	uint64_t key; /* its place in the order: rank of its labels << 32 | rank of its stack */
+	uint32_t sample, label_row;
+};
+
+struct pprof_rows {
+	const struct profile *profile;
+	const struct format_options *options;
+	const struct pprof_values *values;
+	const struct pprof_code *code;
+	struct stack_table label_rows; /* of struct pprof_row_labels */
+	struct pprof_row_sample *samples;
+	size_t nr;
+};
+
+/* Also gives ids to those places of the code that rows use. 0 or -ENOMEM. Clear it in both cases. */
+int pprof_rows_init(struct pprof_rows *rows, const struct profile *profile,
+		    const struct format_options *options, const struct pprof_values *values,
+		    struct pprof_code *code);
+void pprof_rows_clear(struct pprof_rows *rows);
+
+/*
+ * The row at *position, which is moved behind its samples; false at the end.
+ *
+ *	for (i = 0; pprof_rows_next(&rows, &i, &row);)
+ */
+bool pprof_rows_next(const struct pprof_rows *rows, size_t *position, struct pprof_row *ret);
+
+/* The number of places that a row's stack has, and one of them, counted from the leaf. */
+size_t pprof_row_places(const struct pprof_row *row);
+uint32_t pprof_row_place(const struct pprof_code *code, const struct pprof_row *row, size_t i);
+
+#endif
