@@ -140,12 +140,10 @@ static int draw(struct flame *flame, struct error *error)
 	int err;
 
 	err = outputs_open(&flame->outputs, &flame->output, &format, false, error);
-	if (!err)
-		err = flame_options_load(&flame->flame, error);
 	outputs_set_labels(&flame->outputs, flame->labels, flame->inputs.notes.labels);
 	if (!err)
 		err = outputs_write(&flame->outputs, flame->inputs.profile, error);
-	return err ? err : flame_options_save(&flame->flame, error);
+	return err;
 }
 
 static void clear(struct flame *flame)
@@ -153,7 +151,6 @@ static void clear(struct flame *flame)
 	outputs_clear(&flame->outputs);
 	inputs_clear(&flame->inputs);
 	filter_options_clear(&flame->filter);
-	flame_options_clear(&flame->flame);
 	categories_free(flame->categories);
 	input_paths_clear(&flame->paths);
 }

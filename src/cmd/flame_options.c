@@ -8,12 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
-#include "base/out_file.h"
 #include "format/flame/palette.h"
-
-/* flamegraph.pl reads and writes it in the current folder, too. */
-#define PALETTE_MAP "palette.map"
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
@@ -141,15 +136,6 @@ static int take_factor(void *context, const char *value, struct error *error)
 
 /* --- switches -------------------------------------------------------------------------------- */
 
-static int take_cp(void *context, const char *value, struct error *error)
-{
-	struct flame_options *options = context;
-
-	options->keeps_palette = true;
-	options->style.palette_map = &options->palette_map;
-	return 0;
-}
-
 static const struct option_row rows[] = {
 	{0, "title", "TEXT", take_title, "above the graph; by default what was sampled"},
 	{0, "subtitle", "TEXT", take_subtitle, "below the title; by default how many samples"},
@@ -167,7 +153,6 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH(0, "hash", struct flame_options, style.hash,
 		      "names that begin alike get colours alike"),
 	OPTION_SWITCH(0, "random", struct flame_options, style.random, "colours by chance"),
-	{0, "cp", NULL, take_cp, "keep colours of functions in ./palette.map"},
 	OPTION_SWITCH(0, "reverse", struct flame_options, style.reverse,
 		      "merge stacks from the leaf"),
 	OPTION_SWITCH(0, "inverted", struct flame_options, style.inverted,
@@ -185,44 +170,4 @@ static const struct option_row rows[] = {
 struct option_group flame_options_group(struct flame_options *options)
 {
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
-}
-
-/* --- colours that are kept ------------------------------------------------------------------- */
-
-int flame_options_load(struct flame_options *options, struct error *error)
-{
-	cleanup_file FILE *file = NULL;
-	int err;
-
-	if (!options->keeps_palette)
-		return 0;
-	file = fopen(PALETTE_MAP, "re");
-	if (!file)
-		return errno == ENOENT ? 0
-				       : error_set_errno(error, "cannot open '%s'", PALETTE_MAP);
-	err = palette_map_read(&options->palette_map, file);
-	return err ? error_set(error, err, "cannot read '%s': %s", PALETTE_MAP, strerror(-err)) : 0;
-}
-
-int flame_options_save(const struct flame_options *options, struct error *error)
-{
-	struct out_file file = {0};
-	int err;
-
-	if (!options->keeps_palette)
-		return 0;
-	err = out_file_open(&file, PALETTE_MAP, error);
-	if (err < 0)
-		return err;
-	err = palette_map_write(&options->palette_map, file.stream);
-	if (err) {
-		out_file_abort(&file);
-		return error_set(error, err, "cannot write '%s': %s", PALETTE_MAP, strerror(-err));
-	}
-	return out_file_commit(&file, error);
-}
-
-void flame_options_clear(struct flame_options *options)
-{
-	palette_map_clear(&options->palette_map);
 }

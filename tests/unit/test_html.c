@@ -1,5 +1,5 @@
 /*
- * format/page/html: what is in the page's columns, read back as page/decode.js reads them. What the page
+ * format/page/html: what is in the page's columns, read back as page/js/decode.js reads them. What the page
  * makes of it in a browser is for tests/browser/html.mjs.
  */
 #include "format/page/html.h"
@@ -11,9 +11,7 @@
 #include "base/cleanup.h"
 #include "base/gzip.h"
 #include "format/flame/flame_style.h"
-#include "format/page/html_slices.h"
 #include "format/page/html_tree.h"
-#include "format/page/html_words.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"

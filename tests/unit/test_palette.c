@@ -1,4 +1,4 @@
-/* format/flame/palette and format/flame/palette_map. */
+/* format/flame/palette. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "format/flame/palette.h"
-#include "format/flame/palette_map.h"
 
 static struct color color_of(const char *palette, const char *name, enum word_kind kind)
 {
@@ -161,27 +160,4 @@ TEST(backgrounds)
 	CHECK_EQ(background_parse("# 10203", &background), -EINVAL);
 	CHECK_EQ(background_parse("", &background), -EINVAL);
 	CHECK_EQ(palette_background(palette_by_name("mem")).bottom.green, 255);
-}
-
-TEST(palette_map_reads_what_it_wrote)
-{
-	char text[] = "main->rgb(1,2,3)\nop->->rgb(9,8,7)->rgb(255,0,10)\nbad\nworse->rgb(1,2)\n"
-		      "large->rgb(256,0,0)\n";
-	struct palette_map map = {0};
-	const struct color *color;
-	char *written = NULL;
-	size_t nr;
-	FILE *in = fmemopen(text, strlen(text), "r"), *out = open_memstream(&written, &nr);
-
-	CHECK_EQ(palette_map_read(&map, in), 0);
-	(void)fclose(in);
-	color = palette_map_find(&map, "op->->rgb(9,8,7)");
-	CHECK(color && color->red == 255 && color->blue == 10);
-	CHECK(!palette_map_find(&map, "bad") && !palette_map_find(&map, "large"));
-	CHECK_EQ(palette_map_add(&map, "new", (struct color){4, 5, 6}), 0);
-	CHECK_EQ(palette_map_write(&map, out), 0);
-	(void)fclose(out);
-	CHECK_STR(written, "main->rgb(1,2,3)\nop->->rgb(9,8,7)->rgb(255,0,10)\nnew->rgb(4,5,6)\n");
-	free(written);
-	palette_map_clear(&map);
 }

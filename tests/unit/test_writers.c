@@ -114,7 +114,7 @@ static void compare(const char *path, const char *text)
 	cleanup_free char *golden = calloc(1, 1 << 20);
 
 	CHECK(file != NULL && golden != NULL);
-	(void)fread(golden, 1, (1 << 20) - 1, file);
+	(void)!fread(golden, 1, (1 << 20) - 1, file);
 	if (strcmp(golden, text) != 0)
 		fprintf(stderr, "%s is no longer what is written:\n%s", path, text);
 	CHECK(!strcmp(golden, text));

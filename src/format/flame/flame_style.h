@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 struct palette; /* see format/flame/palette.h */
-struct palette_map;
 
 struct flame_style {
 	const char *title, *subtitle, *notes; /* NULL: what was sampled; how many samples; none */
@@ -18,7 +17,6 @@ struct flame_style {
 	const char *fonttype;		      /* NULL: Verdana */
 	const char *bgcolors;		      /* NULL: by palette; a name, or #rrggbb */
 	const struct palette *palette;	      /* NULL: by kind of frame */
-	struct palette_map *palette_map;      /* colours to keep, and to add to; NULL: none */
 	double fontsize;		      /* 0: 12 */
 	unsigned width;			      /* of the picture; 0: 1200 */
 	unsigned height;		      /* of a frame; 0: 16 */

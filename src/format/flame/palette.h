@@ -37,11 +37,11 @@ struct variate variate_by_number(uint64_t number); /* by chance, the same each t
 struct color palette_color(const struct palette *palette, const char *name, enum word_kind kind,
 			   struct variate variate);
 
-/* What a kind looks like in the palette of kinds, and is called in a legend. */
+/* The colour of a kind in the palette of kinds, and its name in a legend. */
 struct color palette_kind_color(enum word_kind kind);
 const char *palette_kind_name(enum word_kind kind);
 
-/* Of a difference: from pale to strong, strength being 0 to 1. */
+/* Colours of differences: from pale to strong, strength being 0 to 1. */
 struct color palette_more(double strength);
 struct color palette_less(double strength);
 struct color palette_unchanged(void);

@@ -44,7 +44,7 @@ struct writer {
 	size_t nr_text;
 	FILE *text_out;
 
-	/* Of the value being written: */
+	/* The value being written: */
 	struct named_stacks stacks;
 	uint32_t *ranks;   /* of words, in the order of their names */
 	uint32_t *numbers; /* of words' frames, counted from 1; 0: not needed so far */

@@ -8,16 +8,15 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "base/text.h"
-#include "format/flame/compared_names.h"
-#include "format/flame/svg_boxes.h"
 #include "format/flame/svg_graph.h"
-#include "format/flame/svg_legend.h"
 #include "format/flame/svg_text.h"
 #include "format/page/assets.h"
 #include "format/text/amount.h"
+#include "format/text/columns.h"
 #include "format/text/folded_scale.h"
 
 /* --- the head -------------------------------------------------------------------------------- */
@@ -119,7 +118,7 @@ static void begin_middle_text(FILE *out, const char *id, double base, double siz
 	(void)fputs("\">", out);
 }
 
-/* What the run said of its stacks if they are not all whole: who gets the picture should know. */
+/* The run's comment on its stacks if some are broken: readers of the picture should know. */
 static const char *verdict_on_stacks(const struct profile *profile)
 {
 	static const char head[] = "stacks   ";
@@ -194,6 +193,154 @@ static void write_titles(const struct svg_graph *graph, FILE *out)
 	(void)fputs("</text>\n", out);
 }
 
+/* --- legend ----------------------------------------------------------------------------------- */
+
+/*
+ * Rows below the boxes that explain what occurs in the picture: the meaning of colours, and of a
+ * difference the widths. The width of a text is unknown, since fonts are the reader's, so there is
+ * more room between entries than they need.
+ */
+
+struct legend {
+	struct legend_entry {
+		const char *text; /* the graph's, or for good */
+		struct color color;
+		const char *edge; /* further attributes of its box; NULL: it has none */
+		double left;	  /* pixels */
+		unsigned row;
+	} entries[CATEGORIES_MAX];
+	size_t nr;
+	unsigned nr_rows;
+};
+
+#define ROW_HEIGHT 1.6 /* in font sizes */
+
+static void legend_add(struct legend *legend, const char *text, struct color color,
+		       const char *edge)
+{
+	if (legend->nr < ARRAY_SIZE(legend->entries))
+		legend->entries[legend->nr++] =
+			(struct legend_entry){.text = text, .color = color, .edge = edge};
+}
+
+static void add_changes(struct legend *legend, bool negate)
+{
+	struct color more = negate ? palette_less(0.7) : palette_more(0.7);
+	struct color less = negate ? palette_more(0.7) : palette_less(0.7);
+
+	legend_add(legend, "more", more, "");
+	legend_add(legend, "less", less, "");
+	legend_add(legend, "new", more, SVG_EDGE_OF_NEW);
+	legend_add(legend, "gone", less, SVG_EDGE_OF_GONE);
+	legend_add(legend, "maybe by chance", palette_unchanged(), "");
+	legend_add(legend, "width: before and after together", palette_unchanged(), NULL);
+}
+
+static void add_categories(struct legend *legend, const struct svg_graph *graph)
+{
+	size_t i;
+
+	for (i = 0; i < graph->nr_heaviest; i++) {
+		uint32_t category = graph->heaviest[i];
+
+		legend_add(legend, categories_name(graph->options->categories, category),
+			   palette_category(graph->rank_of[category]), "");
+	}
+}
+
+/* A kind alone needs no explanation. */
+static void add_kinds(struct legend *legend, const struct svg_graph *graph)
+{
+	bool seen[NR_WORD_KINDS] = {false};
+	size_t nr_seen = 0;
+	size_t i, kind;
+
+	for (i = 1; i < graph->nodes.nr; i++)
+		seen[named_stacks_info(&graph->stacks, graph->nodes.nodes[i].word)->kind] = true;
+	for (kind = 0; kind < NR_WORD_KINDS; kind++)
+		nr_seen += seen[kind];
+	for (kind = 0; kind < NR_WORD_KINDS && nr_seen > 1; kind++)
+		if (seen[kind])
+			legend_add(legend, palette_kind_name((enum word_kind)kind),
+				   palette_kind_color((enum word_kind)kind), "");
+}
+
+/* Behind its box, in font sizes. */
+static double text_left(const struct legend_entry *entry)
+{
+	return entry->edge ? 1.4 : 0;
+}
+
+/* From left to right, and on in a further row where the picture ends. */
+static void legend_place(struct legend *legend, const struct svg_graph *graph)
+{
+	double size = graph->style.fontsize;
+	double left = SVG_MARGIN;
+	unsigned row = 0;
+	size_t i;
+
+	for (i = 0; i < legend->nr; i++) {
+		struct legend_entry *entry = &legend->entries[i];
+		double wide =
+			text_left(entry) + SVG_CHARACTER_WIDTH * columns_of(entry->text) + 1.6;
+
+		if (left > SVG_MARGIN && left + wide * size > graph->style.width) {
+			left = SVG_MARGIN;
+			row++;
+		}
+		entry->left = left;
+		entry->row = row;
+		left += wide * size;
+	}
+	legend->nr_rows = legend->nr ? row + 1 : 0;
+}
+
+static void legend_init(struct legend *legend, const struct svg_graph *graph)
+{
+	*legend = (struct legend){.nr = 0};
+	if (graph->is_difference)
+		add_changes(legend, graph->style.negate);
+	else if (graph->category_of_word)
+		add_categories(legend, graph);
+	else if (graph->style.palette == palette_of_kinds())
+		add_kinds(legend, graph);
+	legend_place(legend, graph);
+}
+
+static unsigned legend_height(const struct legend *legend, const struct svg_graph *graph)
+{
+	return (unsigned)(legend->nr_rows * ROW_HEIGHT * graph->style.fontsize);
+}
+
+static void legend_write_box(const struct legend_entry *entry, double base, double size, FILE *out)
+{
+	(void)fprintf(out, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"",
+		      entry->left, base - 0.85 * size, size, size);
+	svg_color(out, entry->color);
+	(void)fprintf(out, "\"%s/>", entry->edge);
+}
+
+static void legend_write(const struct legend *legend, const struct svg_graph *graph, FILE *out)
+{
+	double size = graph->style.fontsize;
+	size_t i;
+
+	(void)fputs("<g id=\"legend\">\n", out);
+	for (i = 0; i < legend->nr; i++) {
+		const struct legend_entry *entry = &legend->entries[i];
+		double base = graph->frames_top + graph->frames_height +
+			      (1.7 + entry->row * ROW_HEIGHT) * size;
+
+		if (entry->edge)
+			legend_write_box(entry, base, size, out);
+		(void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\">",
+			      entry->left + text_left(entry) * size, base);
+		svg_text(out, entry->text);
+		(void)fputs("</text>\n", out);
+	}
+	(void)fputs("</g>\n", out);
+}
+
 /* --- all of it ------------------------------------------------------------------------------- */
 
 static void write_details(const struct svg_graph *graph, FILE *out)
@@ -206,36 +353,24 @@ static void write_details(const struct svg_graph *graph, FILE *out)
 	(void)fputs("\"> </text>\n", out);
 }
 
-static int write_frames(struct svg_graph *graph, FILE *out)
+static int write_all(struct svg_graph *graph, FILE *out)
 {
 	unsigned width =
 		graph->style.width > 2 * SVG_MARGIN ? graph->style.width - 2 * SVG_MARGIN : 1;
-	int err;
+	struct legend legend;
 
-	(void)fprintf(out,
-		      "<svg id=\"frames\" x=\"%d\" width=\"%u\" height=\"%u\" data-row=\"%u\">\n",
-		      SVG_MARGIN, width, graph->height, graph->style.height);
-	err = svg_boxes_write(graph, out);
-	(void)fputs("</svg>\n", out);
-	return err;
-}
-
-static int write_all(struct svg_graph *graph, FILE *out)
-{
-	struct svg_legend legend;
-	int err;
-
-	svg_legend_init(&legend, graph);
-	graph->height += svg_legend_height(&legend, graph);
+	legend_init(&legend, graph);
+	graph->height += legend_height(&legend, graph);
 	errno = 0;
 	write_head(graph, out);
 	write_titles(graph, out);
-	svg_legend_write(&legend, graph, out);
+	legend_write(&legend, graph, out);
 	write_details(graph, out);
-	err = write_frames(graph, out);
-	if (err)
-		return err;
-	(void)fprintf(out, "<script><![CDATA[\n%s]]></script>\n</svg>\n", asset_svg_js);
+	(void)fprintf(out,
+		      "<svg id=\"frames\" x=\"%d\" width=\"%u\" height=\"%u\" data-row=\"%u\">\n",
+		      SVG_MARGIN, width, graph->height, graph->style.height);
+	svg_boxes_write(graph, out);
+	(void)fprintf(out, "</svg>\n<script><![CDATA[\n%s]]></script>\n</svg>\n", asset_svg_js);
 	return stream_finish(out);
 }
 

@@ -1,6 +1,6 @@
 /*
  * A flame graph as a picture: an SVG file that stands alone. Without a script (in a mail, in a
- * converter) it is a picture with tooltips; in a browser its script (page/svg.js) zooms and
+ * converter) it is a picture with tooltips; in a browser its script (svg.js) zooms and
  * searches.
  *
  * With a value of type "before" (view/diff/difference.h) it is a picture of what changed: red is

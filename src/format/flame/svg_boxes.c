@@ -11,12 +11,10 @@
  * and nothing else. The script knows a box's name, which is all before the last " (" of the title's
  * first line; its depth, by y; and its place in the tree, since boxes stand callers first.
  */
-#include "format/flame/svg_boxes.h"
+#include "format/flame/svg_graph.h"
 
-#include <errno.h>
 #include <math.h>
 
-#include "format/flame/palette_map.h"
 #include "format/flame/svg_text.h"
 #include "format/text/columns.h"
 
@@ -62,7 +60,7 @@ static struct color function_color(const struct svg_graph *graph, const struct f
 			     variate_of(graph, node, function));
 }
 
-static struct color own_color(struct svg_graph *graph, const struct flame_node *node)
+static struct color box_color(struct svg_graph *graph, const struct flame_node *node)
 {
 	static const struct color root = {224, 224, 224};
 
@@ -71,20 +69,6 @@ static struct color own_color(struct svg_graph *graph, const struct flame_node *
 	if (!node->word)
 		return root;
 	return graph->is_difference ? change_color(graph, node) : function_color(graph, node);
-}
-
-/* As in earlier pictures, if they are to be alike. 0 or -ENOMEM. */
-static int box_color(struct svg_graph *graph, const struct flame_node *node, struct color *ret)
-{
-	struct palette_map *map = graph->style.palette_map;
-	const struct color *known = NULL;
-
-	if (map && node->word && !graph->is_difference)
-		known = palette_map_find(map, svg_graph_name(graph, node));
-	*ret = known ? *known : own_color(graph, node);
-	if (!map || known || !node->word || graph->is_difference)
-		return 0;
-	return palette_map_add(map, svg_graph_name(graph, node), *ret);
 }
 
 /* --- tooltips -------------------------------------------------------------------------------- */
@@ -131,7 +115,7 @@ static void write_change(const struct svg_graph *graph, const struct flame_node 
 	(void)fprintf(out, ", %s", words[difference.kind]);
 }
 
-/* Of the kernel the name says enough; of labels and what has no module there is none. */
+/* The module to show; NULL for labels and unknown modules. */
 static const char *module_of(const struct svg_graph *graph, const struct flame_node *node)
 {
 	const struct word_info *info;
@@ -204,16 +188,13 @@ static void write_label(const struct svg_graph *graph, const struct flame_node *
 	(void)fputs_unlocked("</text>", out);
 }
 
-static int write_box(struct svg_graph *graph, const struct flame_node *node, FILE *out)
+static void write_box(struct svg_graph *graph, const struct flame_node *node, FILE *out)
 {
 	const struct flame_style *style = &graph->style;
 	double all = graph->full_width > 0 ? graph->full_width : 1;
 	double left = 100 * node->start / all;
 	double width = node->depth ? 100 * node->width / all : 100;
-	struct color color;
 
-	if (box_color(graph, node, &color) < 0)
-		return -ENOMEM;
 	(void)fputs_unlocked("<g><title>", out);
 	write_tooltip(graph, node, out);
 	(void)fputs_unlocked("</title><rect x=\"", out);
@@ -225,22 +206,19 @@ static int write_box(struct svg_graph *graph, const struct flame_node *node, FIL
 	(void)fputs_unlocked("%\" height=\"", out);
 	svg_number(out, style->height > GAP ? style->height - GAP : 1, 0);
 	(void)fputs_unlocked("\" fill=\"", out);
-	svg_color(out, color);
+	svg_color(out, box_color(graph, node));
 	(void)putc_unlocked('"', out);
 	if (graph->is_difference && node->depth)
 		write_mark(graph, node, out);
 	(void)fputs_unlocked("/>", out);
 	write_label(graph, node, left, width * (style->width - 2.0 * SVG_MARGIN) / 100, out);
 	(void)fputs_unlocked("</g>\n", out);
-	return 0;
 }
 
-int svg_boxes_write(struct svg_graph *graph, FILE *out)
+void svg_boxes_write(struct svg_graph *graph, FILE *out)
 {
 	size_t i;
 
 	for (i = 0; i < graph->nodes.nr && !ferror_unlocked(out); i++)
-		if (write_box(graph, &graph->nodes.nodes[i], out) < 0)
-			return -ENOMEM;
-	return 0;
+		write_box(graph, &graph->nodes.nodes[i], out);
 }

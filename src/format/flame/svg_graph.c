@@ -59,7 +59,7 @@ static int name_stacks(struct svg_graph *graph, size_t before)
 	return named_stacks_init(&graph->stacks, graph->profile, &style);
 }
 
-/* What one pixel is in the nodes' measure, and from that the least width. */
+/* The least width in the nodes' measure, from that of a pixel. */
 static double least_width(const struct svg_graph *graph)
 {
 	const struct flame_style *style = &graph->style;
@@ -95,17 +95,6 @@ static int lay_out(struct svg_graph *graph)
 struct difference svg_graph_difference(const struct svg_graph *graph, const struct flame_node *node)
 {
 	return difference_of(&graph->scale, node->other, node->count);
-}
-
-static void find_most_change(struct svg_graph *graph)
-{
-	size_t i;
-
-	for (i = 1; i < graph->nodes.nr; i++) {
-		struct difference difference = svg_graph_difference(graph, &graph->nodes.nodes[i]);
-
-		graph->most_change = fmax(graph->most_change, fabs(difference.change));
-	}
 }
 
 static uint32_t category_of_word(const struct svg_graph *graph, uint32_t word)
@@ -186,23 +175,14 @@ static void rank_categories(struct svg_graph *graph)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-/* From above: title, subtitle, frames, details; a legend adds its own height. */
-static void measure(struct svg_graph *graph)
-{
-	double size = graph->style.fontsize;
-
-	bool has_subtitle = !graph->style.subtitle || *graph->style.subtitle;
-
-	graph->frames_top = (unsigned)(size * (has_subtitle ? 5 : 3.5));
-	graph->frames_height = graph->nodes.nr_depths * graph->style.height;
-	graph->height = graph->frames_top + graph->frames_height + (unsigned)(size * 3);
-}
-
 int svg_graph_init(struct svg_graph *graph, const struct profile *profile,
 		   const struct format_options *options)
 {
 	static const struct comparison_style by_default;
 	size_t before = comparison_value(profile);
+	bool has_subtitle;
+	double size;
+	size_t i;
 	int err = 0;
 
 	*graph = (struct svg_graph){
@@ -217,13 +197,20 @@ int svg_graph_init(struct svg_graph *graph, const struct profile *profile,
 		err = lay_out(graph);
 	if (err)
 		return err;
-	if (graph->is_difference)
-		find_most_change(graph);
-	else if (options->categories)
+	size = graph->style.fontsize;
+	has_subtitle = !graph->style.subtitle || *graph->style.subtitle;
+	for (i = 1; graph->is_difference && i < graph->nodes.nr; i++)
+		graph->most_change =
+			fmax(graph->most_change,
+			     fabs(svg_graph_difference(graph, &graph->nodes.nodes[i]).change));
+	if (!graph->is_difference && options->categories)
 		err = find_categories(graph);
 	if (!err && graph->category_of_word)
 		rank_categories(graph);
-	measure(graph);
+	/* From above: title, subtitle, frames, details; a legend adds its own height. */
+	graph->frames_top = (unsigned)(size * (has_subtitle ? 5 : 3.5));
+	graph->frames_height = graph->nodes.nr_depths * graph->style.height;
+	graph->height = graph->frames_top + graph->frames_height + (unsigned)(size * 3);
 	return err;
 }
 

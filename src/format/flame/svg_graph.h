@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "format/flame/flame_style.h"
 #include "format/flame/palette.h"
@@ -57,10 +58,25 @@ const char *svg_graph_name(const struct svg_graph *graph, const struct flame_nod
  */
 uint32_t svg_graph_category(struct svg_graph *graph, const struct flame_node *node);
 
-/* What the root stands for: all there is, or more where the style has a larger total. */
+/* The root's total: all counts, or more where the style has a larger total. */
 uint64_t svg_graph_total(const struct svg_graph *graph);
 
 struct difference svg_graph_difference(const struct svg_graph *graph,
 				       const struct flame_node *node);
+
+/* --- boxes ----------------------------------------------------------------------------------- */
+
+/* A character is about so wide, in font sizes. */
+#define SVG_CHARACTER_WIDTH 0.59
+
+/* How boxes are marked that were not there before, and that are not there any more. */
+#define SVG_EDGE_OF_NEW	 " stroke=\"#801000\""
+#define SVG_EDGE_OF_GONE " stroke=\"#103080\" stroke-dasharray=\"3,2\""
+
+/* "1,234 samples", as the style calls and multiplies them. */
+void svg_boxes_write_count(const struct svg_graph *graph, uint64_t count, FILE *out);
+
+/* The boxes, with their colours, tooltips and texts. Errors of the stream are the caller's to look for. */
+void svg_boxes_write(struct svg_graph *graph, FILE *out);
 
 #endif

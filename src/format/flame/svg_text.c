@@ -5,6 +5,8 @@
  */
 #include "format/flame/svg_text.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "format/text/columns.h"
 
@@ -83,20 +85,6 @@ static void write_digits(FILE *out, uint64_t number, unsigned least)
 		(void)putc_unlocked(digits[--nr], out);
 }
 
-static uint64_t power_of_ten(unsigned exponent)
-{
-	uint64_t power = 1;
-
-	while (exponent--)
-		power *= 10;
-	return power;
-}
-
-static uint64_t scaled_up(double number, uint64_t unit)
-{
-	return number > 0 ? (uint64_t)(number * (double)unit + 0.5) : 0;
-}
-
 static void write_scaled(FILE *out, uint64_t scaled, uint64_t unit, unsigned decimals)
 {
 	write_digits(out, scaled / unit, 1);
@@ -106,10 +94,20 @@ static void write_scaled(FILE *out, uint64_t scaled, uint64_t unit, unsigned dec
 	}
 }
 
+/* The number in units of its last decimal, and how many of them are one. */
+static uint64_t scaled_up(double number, unsigned decimals, uint64_t *ret_unit)
+{
+	uint64_t unit = 1;
+
+	while (decimals--)
+		unit *= 10;
+	*ret_unit = unit;
+	return number > 0 ? (uint64_t)(number * (double)unit + 0.5) : 0;
+}
+
 void svg_number(FILE *out, double number, unsigned decimals)
 {
-	uint64_t unit = power_of_ten(decimals);
-	uint64_t scaled = scaled_up(number, unit);
+	uint64_t unit, scaled = scaled_up(number, decimals, &unit);
 
 	while (decimals && scaled % 10 == 0) {
 		scaled /= 10;
@@ -121,9 +119,9 @@ void svg_number(FILE *out, double number, unsigned decimals)
 
 void svg_percent(FILE *out, double share, unsigned decimals)
 {
-	uint64_t unit = power_of_ten(decimals);
+	uint64_t unit, scaled = scaled_up(100 * share, decimals, &unit);
 
-	write_scaled(out, scaled_up(100 * share, unit), unit, decimals);
+	write_scaled(out, scaled, unit, decimals);
 	(void)putc_unlocked('%', out);
 }
 
@@ -138,4 +136,29 @@ void svg_color(FILE *out, struct color color)
 		(void)putc_unlocked(digits[parts[i] >> 4], out);
 		(void)putc_unlocked(digits[parts[i] & 15], out);
 	}
+}
+
+/* --- names of compared files ----------------------------------------------------------------- */
+
+static const char *file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool compared_names_known(const struct comparison_style *style)
+{
+	return style && style->before_name && style->after_name;
+}
+
+/* Folders are left out where the files' own names differ. */
+void compared_names_write(const struct comparison_style *style, FILE *out)
+{
+	const char *before = file_name(style->before_name), *after = file_name(style->after_name);
+	bool are_alike = !strcmp(before, after);
+
+	svg_text(out, are_alike ? style->before_name : before);
+	(void)fputs(" \xe2\x86\x92 ", out);
+	svg_text(out, are_alike ? style->after_name : after);
 }

@@ -41,3 +41,15 @@ asset_page_js:
 
 	/* Without it the program's stack could be executed. */
 	.section .note.GNU-stack, "", %progbits
+
+	/* No code here, so nothing in it speaks against marked branch targets and shadow stacks. */
+#ifdef __CET__
+#include <cet.h>
+#endif
+#ifdef __ARM_FEATURE_BTI_DEFAULT
+	.section .note.gnu.property, "a", %note
+	.balign 8
+	.long 4, 16, 5
+	.asciz "GNU"
+	.long 0xc0000000, 4, 3, 0 /* GNU_PROPERTY_AARCH64_FEATURE_1_AND: BTI and PAC */
+#endif

@@ -1,6 +1,6 @@
 /*
- * The files of src/format/page/, which are part of the program: what pictures and pages have
- * besides the profile. Each ends with a NUL byte.
+ * The static parts of pages and pictures, built into the program: files of src/format/page/ and
+ * src/format/flame/. Each ends with a NUL byte.
  */
 #ifndef STOOK_FORMAT_PAGE_ASSETS_H
 #define STOOK_FORMAT_PAGE_ASSETS_H

@@ -14,29 +14,29 @@
 #include "format/page/html.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "format/flame/compared_names.h"
 #include "format/flame/flame_style.h"
 #include "format/flame/svg_text.h"
 #include "format/page/assets.h"
-#include "format/page/html_about.h"
 #include "format/page/html_columns.h"
-#include "format/page/html_slices.h"
 #include "format/page/html_tree.h"
-#include "format/page/html_words.h"
-#include "profile/profile.h"
+#include "format/text/json.h"
+#include "view/categories.h"
 #include "view/diff/comparison.h"
 #include "view/diff/difference.h"
 #include "view/flame_nodes.h"
 #include "view/named_stacks.h"
 
-/* Of all trees together: more make a page that takes seconds to open. */
+/* The limit of all trees together: a page with more nodes takes seconds to open. */
 #define MAX_NODES 2000000
+
+#define NS_PER_US 1000
 
 #define POLICY                                                                                    \
 	"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "             \
@@ -48,8 +48,11 @@ struct page {
 	const struct format_options *options;
 	struct html_words words;
 	struct html_columns columns;
-	struct html_about about;
-	struct difference_scale scale;
+	size_t other;	    /* the value that the first tree has beside the count; 0: none */
+	size_t nr_labels;   /* words in front of each stack */
+	double least_share; /* of all, that calls have which are not left out */
+	bool is_difference;
+	struct difference_scale scale; /* of a difference */
 	FILE *out;
 };
 
@@ -83,7 +86,7 @@ static int name_stacks(const struct page *page, size_t other, bool with_slices,
 static struct flame_shape shape_of(const struct page *page, const struct named_stacks *stacks,
 				   bool is_first)
 {
-	size_t nr_trees = profile_nr_values(page->profile) - (page->about.other > 0);
+	size_t nr_trees = profile_nr_values(page->profile) - (page->other > 0);
 	struct flame_shape shape = {.max_nodes = MAX_NODES / nr_trees,
 				    .flamechart = style_of(page)->flamechart};
 
@@ -100,14 +103,25 @@ static int put_first_tree(struct page *page, struct html_tree *tree)
 	bool has_slices = profile_nr_slices(page->profile) > 0;
 	int result = html_tree_put(tree, &page->words, &page->columns);
 
-	page->about.nr_labels = style_of(page)->reverse ? 0 : tree->stacks->nr_labels;
+	page->nr_labels = style_of(page)->reverse ? 0 : tree->stacks->nr_labels;
 	if (tree->nr_rests && root->width > 0)
-		page->about.least_share = tree->nodes->least_width / root->width;
+		page->least_share = tree->nodes->least_width / root->width;
 	if (!result && has_slices)
 		result = html_slices_put(page->profile, tree, &page->columns);
 	if (!result && tree->nr_rests)
 		result = html_words_add_totals(&page->words);
 	return result;
+}
+
+/* The tree that a value is in, by its number. */
+static size_t tree_of(const struct page *page, size_t value)
+{
+	size_t before = page->other && page->other < value;
+
+	if (!value || value == page->other)
+		return 0;
+	/* Each further value has a tree of its own. */
+	return page->other ? value - before : value;
 }
 
 /* The tree of the count, or of one of the further values. */
@@ -118,14 +132,14 @@ static int put_tree(struct page *page, size_t value)
 	cleanup(html_tree_clear) struct html_tree tree = {
 		.stacks = &stacks,
 		.nodes = &nodes,
-		.number = html_about_tree(&page->about, value),
+		.number = tree_of(page, value),
 		.has_count = !value,
-		.has_other = value || page->about.other,
+		.has_other = value || page->other,
 	};
 	bool with_slices = !value && profile_nr_slices(page->profile) > 0;
 	struct flame_shape shape;
 
-	if (name_stacks(page, value ? value : page->about.other, with_slices, &stacks) < 0)
+	if (name_stacks(page, value ? value : page->other, with_slices, &stacks) < 0)
 		return -ENOMEM;
 	shape = shape_of(page, &stacks, !value);
 	if (flame_nodes_init(&nodes, &stacks, &shape) < 0)
@@ -141,10 +155,10 @@ static int find_other(struct page *page)
 	const struct comparison_style *style = page->options->comparison;
 	size_t before = comparison_value(page->profile);
 
-	page->about.other = before ? before : profile_nr_values(page->profile) > 1;
+	page->other = before ? before : profile_nr_values(page->profile) > 1;
 	if (!before)
 		return 0;
-	page->about.scale = &page->scale;
+	page->is_difference = true;
 	return comparison_scale(&page->scale, page->profile, style ? style : &by_default);
 }
 
@@ -156,20 +170,142 @@ static int make_columns(struct page *page)
 	if (!result)
 		result = put_tree(page, 0);
 	for (value = 1; value < profile_nr_values(page->profile) && !result; value++)
-		if (value != page->about.other)
+		if (value != page->other)
 			result = put_tree(page, value);
 	if (!result)
 		html_words_put(&page->words, &page->columns);
 	return page->columns.failed ? -ENOMEM : result;
 }
 
-/* --- the page -------------------------------------------------------------------------------- */
+/* --- about the profile ------------------------------------------------------------------------ */
 
-static int write_policy(struct page *page)
+static void write_text(FILE *out, const char *name, const char *text)
 {
-	(void)fputs(POLICY, page->out);
+	(void)fprintf(out, "\"%s\":", name);
+	json_write_string(out, text);
+}
+
+static void write_values(const struct page *page, FILE *out)
+{
+	size_t i;
+
+	(void)fputs("\"values\":[", out);
+	for (i = 0; i < profile_nr_values(page->profile); i++) {
+		struct value_type type = profile_value_type(page->profile, i);
+
+		(void)fputs(i ? ",{" : "{", out);
+		write_text(out, "type", profile_string(page->profile, type.type));
+		(void)putc(',', out);
+		write_text(out, "unit", profile_string(page->profile, type.unit));
+		(void)fprintf(out, ",\"total\":%" PRIu64 ",\"tree\":%zu,\"column\":\"%s\"}",
+			      profile_value_total(page->profile, i), tree_of(page, i),
+			      i ? "other" : "self");
+	}
+	(void)fputs("],", out);
+}
+
+static void write_origin(const struct page *page, FILE *out)
+{
+	const struct profile_origin *origin = profile_origin(page->profile);
+
+	(void)fputs("\"origin\":{", out);
+	write_text(out, "event", profile_string(page->profile, origin->event));
+	(void)putc(',', out);
+	write_text(out, "unit", profile_string(page->profile, origin->unit));
+	(void)fprintf(out,
+		      ",\"period\":%" PRIu64 ",\"time_us\":%" PRIu64 ",\"duration_us\":%" PRIu64
+		      "},",
+		      origin->period, origin->time_ns / NS_PER_US, origin->duration_ns / NS_PER_US);
+}
+
+static void write_comments(const struct page *page, FILE *out)
+{
+	size_t i;
+
+	(void)fputs("\"comments\":[", out);
+	for (i = 0; i < profile_nr_comments(page->profile); i++) {
+		if (i)
+			(void)putc(',', out);
+		json_write_string(out, profile_comment(page->profile, i));
+	}
+	(void)fputs("],", out);
+}
+
+static void write_categories(const struct page *page, FILE *out)
+{
+	const struct categories *categories = page->options->categories;
+	uint32_t i;
+
+	if (!categories)
+		return;
+	(void)fputs("\"categories\":[", out);
+	for (i = 0; i < categories_nr(categories); i++) {
+		if (i)
+			(void)putc(',', out);
+		json_write_string(out, categories_name(categories, i));
+	}
+	(void)fputs("],", out);
+}
+
+static void write_scale(const struct page *page, FILE *out)
+{
+	const struct difference_scale *scale = &page->scale;
+
+	if (!page->is_difference)
+		return;
+	(void)fprintf(out,
+		      "\"difference\":{\"value\":%zu,\"by_time\":%s,\"before\":%.17g,"
+		      "\"after\":%.17g,\"before_all\":%.17g,\"after_all\":%.17g,",
+		      page->other, scale->by_time ? "true" : "false", scale->before, scale->after,
+		      scale->before_all, scale->after_all);
+	(void)fprintf(out,
+		      "\"before_sample\":%.17g,\"after_sample\":%.17g,\"least_sigma\":%.17g,"
+		      "\"dispersion\":%.17g},",
+		      scale->before_sample, scale->after_sample, scale->least_sigma,
+		      scale->dispersion);
+}
+
+static void write_json(const struct page *page, FILE *out)
+{
+	(void)putc('{', out);
+	write_text(out, "writer", "stook " STOOK_VERSION);
+	(void)putc(',', out);
+	write_values(page, out);
+	write_origin(page, out);
+	write_comments(page, out);
+	write_categories(page, out);
+	write_scale(page, out);
+	(void)fprintf(out, "\"icicle\":%s,\"nr_labels\":%zu,\"least_share\":%.3g,\"columns\":",
+		      page->options->flame && page->options->flame->inverted ? "true" : "false",
+		      page->nr_labels, page->least_share);
+	html_columns_write_list(&page->columns, out);
+	(void)putc('}', out);
+}
+
+/* 0 or -ENOMEM. What could end the script element is escaped; in JSON it is only found in texts. */
+static int write_about(const struct page *page)
+{
+	cleanup_free char *json = NULL;
+	size_t nr = 0, i;
+	FILE *stream = open_memstream(&json, &nr);
+	bool failed;
+
+	if (!stream)
+		return -ENOMEM;
+	write_json(page, stream);
+	failed = ferror(stream);
+	if (fclose(stream) || failed)
+		return -ENOMEM;
+	for (i = 0; i < nr; i++) {
+		if (json[i] == '<' || json[i] == '>' || json[i] == '&')
+			(void)fprintf(page->out, "\\u%04x", (unsigned)json[i]);
+		else
+			(void)putc(json[i], page->out);
+	}
 	return 0;
 }
+
+/* --- the page -------------------------------------------------------------------------------- */
 
 static int write_title(struct page *page)
 {
@@ -181,26 +317,14 @@ static int write_title(struct page *page)
 		svg_text(page->out, title);
 		return 0;
 	}
-	(void)fputs(page->about.scale ? "Difference" : "Profile", page->out);
-	if (page->about.scale && compared_names_known(compared)) {
+	(void)fputs(page->is_difference ? "Difference" : "Profile", page->out);
+	if (page->is_difference && compared_names_known(compared)) {
 		(void)fputs(": ", page->out);
 		compared_names_write(compared, page->out);
 	} else if (event) {
 		(void)fputs(": ", page->out);
 		svg_text(page->out, profile_string(page->profile, event));
 	}
-	return 0;
-}
-
-static int write_style(struct page *page)
-{
-	(void)fprintf(page->out, "<style>\n%s</style>", asset_page_css);
-	return 0;
-}
-
-static int write_script(struct page *page)
-{
-	(void)fprintf(page->out, "<script>\n%s</script>", asset_page_js);
 	return 0;
 }
 
@@ -212,7 +336,7 @@ static int write_data(struct page *page)
 	if (result < 0)
 		return result;
 	(void)fputs("<script type=\"application/json\" id=\"about\">", page->out);
-	result = html_about_write(&page->about, page->out);
+	result = write_about(page);
 	(void)fputs("</script>\n<script type=\"text/plain\" id=\"data\">", page->out);
 	if (!result)
 		result = html_columns_write(&page->columns, page->out);
@@ -220,16 +344,18 @@ static int write_data(struct page *page)
 	return result;
 }
 
+/* The replacement of the text between two marks: static texts, or the output of a function. */
 static const struct part {
 	const char *begin, *end;
+	const char *before, *text, *after;
 	int (*write)(struct page *page);
 } parts[] = {
-	{"<!--policy-->", "<!--/policy-->", write_policy},
-	{"<!--title-->", "<!--/title-->", write_title},
-	{"<!--heading-->", "<!--/heading-->", write_title},
-	{"<!--style-->", "<!--/style-->", write_style},
-	{"<!--script-->", "<!--/script-->", write_script},
-	{"<!--data-->", "<!--/data-->", write_data},
+	{"<!--policy-->", "<!--/policy-->", "", POLICY, "", NULL},
+	{"<!--title-->", "<!--/title-->", "", "", "", write_title},
+	{"<!--heading-->", "<!--/heading-->", "", "", "", write_title},
+	{"<!--style-->", "<!--/style-->", "<style>\n", asset_page_css, "</style>", NULL},
+	{"<!--script-->", "<!--/script-->", "<script>\n", asset_page_js, "</script>", NULL},
+	{"<!--data-->", "<!--/data-->", "", "", "", write_data},
 };
 
 /* Behind the part of the template that begins here; NULL: none does. */
@@ -243,7 +369,8 @@ static const char *write_part(struct page *page, const char *at, int *ret_result
 
 		if (strncmp(at, part->begin, strlen(part->begin)) != 0)
 			continue;
-		*ret_result = part->write(page);
+		(void)fprintf(page->out, "%s%s%s", part->before, part->text, part->after);
+		*ret_result = part->write ? part->write(page) : 0;
 		end = strstr(at, part->end);
 		return end ? end + strlen(part->end) : NULL;
 	}
@@ -280,8 +407,6 @@ int html_write(const struct profile *profile, const struct format_options *optio
 	cleanup(clear) struct page page = {.profile = profile, .options = options, .out = out};
 	int result;
 
-	page.about = (struct html_about){
-		.profile = profile, .options = options, .columns = &page.columns};
 	errno = 0;
 	result = find_other(&page);
 	if (!result)

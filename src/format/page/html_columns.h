@@ -1,5 +1,5 @@
 /*
- * Columns of numbers as page/decode.js reads them: each number in groups of 7 bits, the lowest
+ * Columns of numbers as page/js/decode.js reads them: each number in groups of 7 bits, the lowest
  * first, a bit in each byte says whether more follow. All numbers of a kind lie together, so that
  * deflate finds what they have in common.
  */

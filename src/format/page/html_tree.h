@@ -1,4 +1,7 @@
-/* A tree of calls as columns of the page, see page/tree.js. */
+/*
+ * A profile's trees of calls as columns of the page, as page/js/tree.js reads them: the words that
+ * all trees of a page share, the trees, and the counts of the first tree by slice of time.
+ */
 #ifndef STOOK_FORMAT_PAGE_HTML_TREE_H
 #define STOOK_FORMAT_PAGE_HTML_TREE_H
 
@@ -6,15 +9,74 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+#include "base/strings.h"
 #include "format/page/html_columns.h"
-#include "format/page/html_words.h"
+#include "profile/profile.h"
 #include "view/flame_nodes.h"
+#include "view/group_totals.h"
 #include "view/named_stacks.h"
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+/* The words of the page: texts, modules, functions, and words that are a text, a kind and a function. */
+
+struct categories;
+
+/*
+ * Words 0 and 1 are there from the start: the root, and what stands for calls that were left out.
+ */
+#define HTML_WORD_REST 1
+
+struct html_function {
+	uint32_t name;	 /* text */
+	uint32_t module; /* the profile's */
+	uint8_t category;
+	uint64_t self, total; /* see html_words_add_totals() */
+};
+
+struct html_word {
+	uint32_t text;
+	uint32_t function; /* its number and 1; 0: none */
+	uint8_t kind;	   /* enum word_kind, or NR_WORD_KINDS for what was left out */
+};
+
+struct html_words {
+	const struct profile *profile;
+	const struct categories *categories; /* NULL: none */
+	struct strings *texts;
+	struct html_function *functions;
+	size_t nr_functions, cap_functions;
+	struct number_index function_index;
+	struct html_word *words;
+	size_t nr_words, cap_words;
+	struct number_index word_index;
+	bool has_totals;
+};
+
+/* 0 or -ENOMEM. */
+int html_words_init(struct html_words *words, const struct profile *profile,
+		    const struct categories *categories);
+void html_words_clear(struct html_words *words);
+
+/* The page's number of a word of named stacks; or -ENOMEM. */
+int64_t html_words_add(struct html_words *words, const struct named_stacks *stacks,
+		       uint32_t number);
+
+/*
+ * What each function has by itself and in all, exactly, also of those that are in no tree because
+ * they are too light. 0 or -ENOMEM.
+ */
+int html_words_add_totals(struct html_words *words);
+
+void html_words_put(const struct html_words *words, struct html_columns *columns);
+
+/* --- trees ------------------------------------------------------------------------------------ */
 
 /*
  * Nodes are numbered as the page numbers them. What was left out below a node is one more child of
- * it, the last one, of HTML_WORD_REST; so sums are right everywhere, and what is left out is to be
- * seen.
+ * it, the last one, of HTML_WORD_REST; so sums are right everywhere, and what is left out is
+ * visible.
  */
 struct html_tree {
 	const struct named_stacks *stacks;
@@ -32,5 +94,11 @@ struct html_tree {
 /* 0 or -ENOMEM. */
 int html_tree_put(struct html_tree *tree, struct html_words *words, struct html_columns *columns);
 void html_tree_clear(struct html_tree *tree);
+
+/* --- slices of time --------------------------------------------------------------------------- */
+
+/* The tree's stacks must have slices. 0 or -ENOMEM. */
+int html_slices_put(const struct profile *profile, const struct html_tree *tree,
+		    struct html_columns *columns);
 
 #endif
