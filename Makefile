@@ -187,7 +187,7 @@ unit: $(UNIT_TESTS)
 programs: $(PROGRAMS) $(TOOLS)
 fuzz: $(FUZZERS)
 
-check: all
+check: all $(B)/tests/tools/print_options
 	$(Q)+$(MAKE) --no-print-directory SAN=address,undefined unit
 	$(Q)tests/run unit
 
@@ -200,7 +200,7 @@ check-browser: all
 bench: all programs
 	$(Q)tools/bench
 
-bless: all
+bless: all $(B)/tests/tools/print_options
 	$(Q)tests/run bless
 
 # --- the rest ------------------------------------------------------------------------------------

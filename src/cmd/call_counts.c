@@ -1,12 +1,20 @@
-/* See call_counts.h. */
+/*
+ * From counters to rows of functions, and with --by to rows of functions and keys. With --by the
+ * function is the last key, behind those that were asked for, so that a row's first cells are what
+ * its table shows.
+ */
 #include "cmd/call_counts.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
-#include "cmd/probe_label.h"
+#include "cmd/options/option_table.h"
+#include "cmd/probe_search.h"
 
 static const char *const kind_names[] = {
 	[PROBE_USER] = "function",
@@ -24,27 +32,8 @@ static const enum call_state states[] = {
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-static bool is_one_usdt(const struct probe *a, const struct probe *b)
-{
-	return a->kind == PROBE_USDT && b->kind == PROBE_USDT && a->file == b->file &&
-	       !strcmp(a->name, b->name);
-}
-
-/* The row of an earlier probe that this one belongs to. Programs have few static probes. */
-static uint32_t find_row(const struct call_counts *counts, size_t number)
-{
-	const struct probe *probe = &counts->list->probes[number];
-	size_t i;
-
-	for (i = 0; probe->kind == PROBE_USDT && i < number; i++)
-		if (is_one_usdt(probe, &counts->list->probes[i]))
-			return counts->row_of[i];
-	return (uint32_t)counts->nr_rows;
-}
-
 static int add_row(struct call_counts *counts, const struct probe *probe)
 {
-
 	counts->rows[counts->nr_rows] = (struct call_row){
 		.label = probe_label(probe),
 		.name = probe->name,
@@ -70,8 +59,10 @@ int call_counts_init(struct call_counts *counts, const struct probe_list *list, 
 	if (!counts->rows || !counts->shown || !counts->row_of || !counts->totals)
 		err = -ENOMEM;
 	for (i = 0; i < list->nr_probes && !err; i++) {
-		counts->row_of[i] = find_row(counts, i);
-		if (counts->row_of[i] == counts->nr_rows)
+		uint32_t first = probe_first_of_name(list, (uint32_t)i);
+
+		counts->row_of[i] = first < i ? counts->row_of[first] : (uint32_t)counts->nr_rows;
+		if (first == i)
 			err = add_row(counts, &list->probes[i]);
 	}
 	return err ? error_set(error, err, "out of memory") : 0;
@@ -105,7 +96,7 @@ static double seconds_attached(const struct call_counts *counts, const struct pr
 	return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)NS_PER_SEC : 0;
 }
 
-/* Of several probes in one row, one that is not counted any more is what is to be known. */
+/* A row of several probes has the state of the one that is worst off. */
 static void add_state(struct call_row *row, const struct probe_status *status)
 {
 	enum call_state state = states[status->state];
@@ -161,4 +152,141 @@ struct call_interval call_counts_read(struct call_counts *counts, const struct h
 	counts->read_ns = now_ns;
 	memcpy(counts->shown, counts->rows, counts->nr_rows * sizeof(*counts->rows));
 	return interval;
+}
+
+/* --- keys: what is asked for ----------------------------------------------------------------- */
+
+static const char *const key_names[] = {"pid", "tid", "comm", "cpu", "cgroup"};
+
+int call_keys_check(const char *by, struct error *error)
+{
+	unsigned seen = 0;
+	const char *at = by;
+
+	for (;;) {
+		size_t nr = strcspn(at, ",");
+		size_t name = option_find_name(at, nr, key_names, ARRAY_SIZE(key_names));
+
+		if (name == ARRAY_SIZE(key_names) || seen & 1U << name)
+			return error_set(error, -EINVAL,
+					 "bad value '%s' for --by: any of pid,tid,comm,cpu,cgroup, "
+					 "each once",
+					 by);
+		seen |= 1U << name;
+		if (!at[nr])
+			return 0;
+		at += nr + 1;
+	}
+}
+
+int call_keys_init(struct call_keys *keys, const char *by, size_t max_rows, struct probe_list *list,
+		   struct probe_features *features, const struct wanted_tasks *tasks,
+		   struct error *error)
+{
+	cleanup_free char *all = NULL;
+	struct tally_query_options options = {0};
+	struct tallier_config config = {
+		.list = list,
+		.features = features,
+		.tasks = tasks,
+		.plan = &keys->places.query.program.plan,
+		.max_rows = max_rows,
+	};
+	int err;
+
+	*keys = (struct call_keys){0};
+	if (asprintf(&all, "%s,func", by) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	options.by = all;
+	err = tally_places_find(&keys->places, &options, false, list, features, error);
+	if (err)
+		return err;
+	config.probes = keys->places.probes;
+	config.fetches = keys->places.fetches;
+	keys->tallier = tallier_load(&config, error);
+	if (!keys->tallier)
+		return error->code;
+	tally_collection_init(&keys->collection, &keys->places.query, list);
+	return 0;
+}
+
+void call_keys_clear(struct call_keys *keys)
+{
+	tallier_free(keys->tallier);
+	tally_collection_clear(&keys->collection);
+	tally_places_clear(&keys->places);
+	free(keys->rows);
+	*keys = (struct call_keys){0};
+}
+
+/* --- keys: reading --------------------------------------------------------------------------- */
+
+static struct call_row make_row(const struct call_row *function, const struct tally_line *line,
+				size_t nr_cells)
+{
+	struct call_row row = *function;
+
+	row.count = line->count;
+	row.per_second = row.seconds > 0 ? (double)line->count / row.seconds : 0;
+	row.cells = line->cells;
+	row.nr_cells = nr_cells;
+	return row;
+}
+
+/* A function without calls still has what became of its probe to tell. */
+static size_t add_without_calls(struct call_row *rows, size_t nr,
+				const struct call_interval *interval, const bool *is_called)
+{
+	size_t i;
+
+	for (i = 0; i < interval->nr; i++) {
+		if (is_called[i])
+			continue;
+		rows[nr] = interval->rows[i];
+		rows[nr].count = 0;
+		rows[nr++].per_second = 0;
+	}
+	return nr;
+}
+
+/* The interval's rows are in the order of call_counts.h. */
+static int make_rows(struct call_keys *keys, const struct call_counts *counts,
+		     const struct tally_sheet *sheet, struct call_interval *interval)
+{
+	size_t nr_keys = sheet->nr_keys - 1, nr = 0, i;
+	cleanup_free bool *is_called = calloc(interval->nr + 1, sizeof(*is_called));
+
+	free(keys->rows);
+	keys->rows = calloc(sheet->nr_lines + interval->nr + 1, sizeof(*keys->rows));
+	if (!is_called || !keys->rows)
+		return -ENOMEM;
+	for (i = 0; i < sheet->nr_lines; i++) {
+		uint64_t number = tally_collection_word(&keys->collection, i, nr_keys);
+		uint32_t row;
+
+		if (number >= counts->list->nr_probes)
+			return -EIO;
+		row = counts->row_of[number];
+		is_called[row] = true;
+		keys->rows[nr++] = make_row(&interval->rows[row], &sheet->lines[i], nr_keys);
+	}
+	interval->nr = add_without_calls(keys->rows, nr, interval, is_called);
+	interval->rows = keys->rows;
+	interval->keys = sheet->keys;
+	interval->nr_keys = nr_keys;
+	interval->lost = tally_totals_lost(&keys->collection.counters);
+	return 0;
+}
+
+int call_keys_read(struct call_keys *keys, const struct call_counts *counts,
+		   struct call_interval *interval, struct error *error)
+{
+	struct tally_sheet sheet;
+	int err = tally_collection_read(&keys->collection, keys->tallier, &keys->total, &sheet,
+					error);
+
+	if (err)
+		return err;
+	err = make_rows(keys, counts, &sheet, interval);
+	return err ? error_set(error, err, "cannot show the rows: %s", strerror(-err)) : 0;
 }

@@ -1,26 +1,40 @@
-/* See complain.h. */
+/*
+ * Messages quote names and texts of others, so that all that is printed is made safe for terminals
+ * (base/text.h) here. A message is one line: a newline in a name is not believed either.
+ */
 #include "cmd/complain.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/cleanup.h"
+#include "base/text.h"
+
+static void print_line(const char *head, const char *text)
+{
+	fputs(head, stderr);
+	text_write(stderr, text);
+	fputc('\n', stderr);
+}
+
 void complain(const char *format, ...)
 {
+	cleanup_free char *text = NULL;
 	va_list args;
 
-	fputs("stook: ", stderr);
 	va_start(args, format);
-	(void)vfprintf(stderr, format, args);
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
 	va_end(args);
-	fputc('\n', stderr);
+	print_line("stook: ", text ? text : "out of memory");
 }
 
 void complain_error(const struct error *error)
 {
 	complain("%s", error->text);
 	if (error->hint[0])
-		fprintf(stderr, "  hint: %s\n", error->hint);
+		print_line("  hint: ", error->hint);
 }
 
 bool complain_unless_well(int err, const struct error *error)

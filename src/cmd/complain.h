@@ -1,4 +1,7 @@
-/* Words for the user on stderr, all in one manner: `stook: what` and `  hint: what to try`. */
+/*
+ * Messages for the user on stderr, all in one manner: `stook: what` and `  hint: what to try`. They may
+ * quote what comes from others: a terminal is sent nothing that would control it.
+ */
 #ifndef STOOK_CMD_COMPLAIN_H
 #define STOOK_CMD_COMPLAIN_H
 

@@ -11,19 +11,251 @@
  *
  * Both sides are put into one profile: "after" as its counts, "before" as a value beside them, and, of
  * several files a side, a value for each. Every format then writes that profile as it does others.
- * What is compared has to be known first, so all files are read before any is put there.
+ * All files are read before any is put there, since the value to compare must be one that all have.
  */
+#include "cmd/commands.h"
+
 #include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
-#include "cmd/commands.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "cmd/complain.h"
-#include "cmd/diff_options.h"
+#include "cmd/inputs.h"
+#include "cmd/options/filter_options.h"
+#include "cmd/options/output_options.h"
 #include "cmd/outputs.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+#include "view/diff/comparison.h"
+
+/* Files of a side: what a profile has room for, a value each. */
+#define DIFF_FILES_MAX 30
+
+struct diff_side {
+	const char *paths[DIFF_FILES_MAX];
+	size_t nr;
+	double seconds; /* of all of them; 0: what they say themselves */
+};
+
+struct diff_options {
+	struct output_options output;
+	struct input_options input;
+	struct filter_options filter;
+	struct comparison_style style;
+	struct diff_side before, after; /* after has none: before is one file that has both */
+	uint64_t width;			/* 0: the terminal's */
+	bool is_quiet;
+};
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+#define MAX_ROWS 1000000
+
+static int take_top(void *context, const char *value, struct error *error)
+{
+	static const struct option_number top = {"--top", 1, MAX_ROWS,
+						 "a number of rows, at least 1"};
+	struct diff_options *options = context;
+	uint64_t nr;
+	int err = option_take_number(&top, value, &nr, error);
+
+	if (!err)
+		options->style.max_rows = (unsigned)nr;
+	return err;
+}
+
+/* A number with a fraction, above 0 and below a limit; 0 or -EINVAL. */
+static int parse_real(const char *text, double limit, double *ret)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || *end || !(number > 0) || !(number < limit) ||
+	    strspn(text, "0123456789.") != strlen(text))
+		return -EINVAL;
+	*ret = number;
+	return 0;
+}
+
+static int take_sigma(void *context, const char *value, struct error *error)
+{
+	struct diff_options *options = context;
+
+	if (parse_real(value, 100, &options->style.sigma) < 0)
+		return option_bad(error, "--sigma", value, "a number of standard deviations");
+	return 0;
+}
+
+static int take_confidence(void *context, const char *value, struct error *error)
+{
+	struct diff_options *options = context;
+
+	if (parse_real(value, 100, &options->style.confidence) < 0)
+		return option_bad(error, "--confidence", value, "percent, less than 100");
+	return 0;
+}
+
+static int take_group(void *context, const char *value, struct error *error)
+{
+	/* perf's words stand behind ours */
+	static const char *const names[] = {"function", "module", "comm", "sym", "symbol", "dso"};
+	static const enum difference_group groups[ARRAY_SIZE(names)] = {
+		DIFFERENCE_BY_FUNCTION, DIFFERENCE_BY_MODULE,	DIFFERENCE_BY_COMM,
+		DIFFERENCE_BY_FUNCTION, DIFFERENCE_BY_FUNCTION, DIFFERENCE_BY_MODULE,
+	};
+	struct diff_options *options = context;
+	int name = option_take_choice("--group-by", value, names, ARRAY_SIZE(names), error);
+
+	if (name < 0)
+		return name;
+	options->style.group = groups[name];
+	return 0;
+}
+
+static int take_order(void *context, const char *value, struct error *error)
+{
+	static const char *const names[] = {
+		[DIFFERENCE_SELF] = "self", [DIFFERENCE_TOTAL] = "total"};
+	struct diff_options *options = context;
+	int order = option_take_choice("--order", value, names, ARRAY_SIZE(names), error);
+
+	if (order < 0)
+		return order;
+	options->style.order = (enum difference_order)order;
+	return 0;
+}
+
+static int take_duration(void *context, const char *value, struct error *error)
+{
+	struct diff_options *options = context;
+	cleanup_free char *copy = strdup(value);
+	char *comma = copy ? strchr(copy, ',') : NULL;
+	uint64_t before_ns, after_ns;
+
+	if (!copy)
+		return error_set(error, -ENOMEM, "out of memory");
+	if (comma)
+		*comma = '\0';
+	if (number_parse_seconds(copy, &before_ns) < 0 ||
+	    number_parse_seconds(comma ? comma + 1 : copy, &after_ns) < 0 || !before_ns ||
+	    !after_ns)
+		return option_bad(error, "--duration", value,
+				  "seconds, of both or of each: 30 or 30,60");
+	options->before.seconds = (double)before_ns / 1e9;
+	options->after.seconds = (double)after_ns / 1e9;
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{'n', "top", "N", take_top, "so many rows of the table; 20"},
+	{0, "order", "WHICH", take_order, "by what changed in functions: self (default), total"},
+	{'s', "sort", "KEY", take_group, "the same as --group-by"},
+	{0, "group-by", "KEY", take_group, "a row for each function (default), module or comm"},
+	OPTION_SWITCH(0, "by-time", struct diff_options, style.by_time,
+		      "compare rates instead of shares of all samples"),
+	{0, "duration", "A,B", take_duration, "seconds that they took, where files don't say it"},
+	{0, "confidence", "PERCENT", take_confidence,
+	 "that no change shown is chance, all together (95)"},
+	{0, "sigma", "N", take_sigma, "instead: changes above so many of their errors, each"},
+	OPTION_WIDTH(struct diff_options, width, "of the report; the terminal's, else 100"),
+};
+
+static int add_path(struct diff_side *side, const char *path, struct error *error)
+{
+	if (side->nr == DIFF_FILES_MAX)
+		return error_set(error, -EINVAL, "more than %d files on one side", DIFF_FILES_MAX);
+	side->paths[side->nr++] = path;
+	return 0;
+}
+
+static int take_path(void *context, const char *word, struct error *error)
+{
+	struct diff_options *options = context;
+
+	return add_path(&options->before, word, error);
+}
+
+/* Which files are of which side. */
+static int split(struct diff_options *options, int argc, char **argv, struct error *error)
+{
+	struct diff_side *before = &options->before;
+	int i, err = 0;
+
+	for (i = optind; i < argc && !err; i++)
+		err = add_path(&options->after, argv[i], error);
+	if (err)
+		return err;
+	if (!before->nr) {
+		(void)error_set(error, -EINVAL, "no profiles given");
+		error_hint(error, "two profiles make a difference: stook diff BEFORE AFTER");
+		return -EINVAL;
+	}
+	if (!options->after.nr && before->nr == 2)
+		err = add_path(&options->after, before->paths[--before->nr], error);
+	if (!options->after.nr && before->nr > 2) {
+		(void)error_set(error, -EINVAL, "%zu files, and which are before and which after?",
+				before->nr);
+		error_hint(error, "put -- between them: stook diff A1 A2 -- B1 B2");
+		return -EINVAL;
+	}
+	return err;
+}
+
+static int check_paths(const struct diff_options *options, struct error *error)
+{
+	const char *paths[2 * DIFF_FILES_MAX];
+	size_t nr = 0, i;
+
+	for (i = 0; i < options->before.nr; i++)
+		paths[nr++] = options->before.paths[i];
+	for (i = 0; i < options->after.nr; i++)
+		paths[nr++] = options->after.paths[i];
+	return inputs_check(paths, nr, error);
+}
+
+static int diff_options_parse(struct diff_options *options, int argc, char **argv,
+			      struct error *error)
+{
+	const struct option_group groups[] = {
+		{rows, ARRAY_SIZE(rows), options},	output_options_group(&options->output),
+		input_options_group(&options->input),	filter_options_group(&options->filter),
+		quiet_option_group(&options->is_quiet),
+	};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = take_path,
+		.context = options,
+		.usage = "usage: stook diff [OPTIONS] BEFORE AFTER\n"
+			 "       stook diff [OPTIONS] BEFORE... -- AFTER...\n"
+			 "\n"
+			 "What changed between two profiles: functions and call paths, with the\n"
+			 "error of each change, and what may be chance apart. With several files "
+			 "of\n"
+			 "each side, their own differences are part of the error. One file may "
+			 "have\n"
+			 "both: folded stacks with two numbers a line.\n",
+		.examples = "\nexamples:\n"
+			    "  stook diff old.pb.gz new.pb.gz\n"
+			    "  stook diff old.pb.gz new.pb.gz -o change.svg -o change.html\n"
+			    "  stook diff old-?.pb.gz -- new-?.pb.gz\n"
+			    "  stook diff --by-time old.pb.gz new.pb.gz",
+	};
+	int err = option_table_parse(&table, argc, argv, error);
+
+	if (!err)
+		err = split(options, argc, argv, error);
+	return err ? err : check_paths(options, error);
+}
 
 #define NAME_BYTES 32
 
@@ -140,12 +372,6 @@ static int add_profile(struct diff *diff, struct profile **profile, const char *
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Folded stacks have names alone. */
-static bool has_modules(const struct profile *profile)
-{
-	return profile_nr_modules(profile) > MODULE_NR_KERNEL + 1;
-}
-
 static bool is_empty(const struct profile *profile)
 {
 	size_t before = comparison_value(profile);
@@ -165,45 +391,26 @@ static int read_file(struct diff *diff, const char *path, struct diff_file *file
 	file->path = path;
 	file->is_empty = is_empty(file->inputs.profile);
 	diff->labels |= file->inputs.notes.labels;
-	/* What has no samples has no modules either, and nothing to be compared by them. */
-	if (!file->is_empty && !has_modules(file->inputs.profile))
+	/* Folded stacks have names alone. A file without samples has no modules either. */
+	if (!file->is_empty && profile_nr_modules(file->inputs.profile) <= MODULE_NR_KERNEL + 1)
 		diff->options.style.no_modules = true;
 	return common_values_add(&diff->common, file->inputs.profile, path, error);
-}
-
-static int prepare_file(struct diff *diff, struct diff_file *file, struct error *error)
-{
-	if (common_values_choose(&diff->common, file->inputs.profile) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	return filter_options_apply(&diff->options.filter, file->inputs.profile, error);
-}
-
-static int complain_empty(const struct diff_file *file, const char *what, struct error *error)
-{
-	if (*error->text)
-		complain("%s", error->text);
-	return error_set(error, -EINVAL, "'%s' has no samples%s", file->path, what);
 }
 
 /* A side needs samples in some of its files. */
 static int check_side(const struct diff_file *files, size_t nr, struct error *error)
 {
-	size_t nr_empty = 0, i;
-	int err = 0;
+	size_t i;
 
 	for (i = 0; i < nr; i++)
-		nr_empty += files[i].is_empty;
-	for (i = 0; i < nr && nr_empty == nr; i++)
-		err = complain_empty(&files[i], "", error);
-	return err;
-}
-
-static int check_sides(const struct diff *diff, struct error *error)
-{
-	int before = check_side(diff->files[0], diff->options.before.nr, error);
-	int after = check_side(diff->files[1], diff->options.after.nr, error);
-
-	return before ? before : after;
+		if (!files[i].is_empty)
+			return 0;
+	for (i = 0; i < nr; i++) {
+		if (*error->text)
+			complain("%s", error->text);
+		(void)error_set(error, -EINVAL, "'%s' has no samples", files[i].path);
+	}
+	return nr ? -EINVAL : 0;
 }
 
 /* All of both sides, made to count the same. */
@@ -217,16 +424,23 @@ static int read_files(struct diff *diff, struct error *error)
 	for (side = 0; side < 2; side++)
 		for (i = 0; i < sides[side]->nr && !err; i++)
 			err = read_file(diff, sides[side]->paths[i], &diff->files[side][i], error);
-	if (!err)
-		err = check_sides(diff, error);
 	if (err)
 		return err;
+	/* Both sides, so that all that is empty is reported. */
+	err = check_side(diff->files[0], diff->options.before.nr, error);
+	if (check_side(diff->files[1], diff->options.after.nr, error) || err)
+		return -EINVAL;
 	common_values_note(&diff->common, note);
 	if (*note && !diff->options.is_quiet)
 		complain("%s", note);
 	for (side = 0; side < 2; side++)
-		for (i = 0; i < sides[side]->nr && !err; i++)
-			err = prepare_file(diff, &diff->files[side][i], error);
+		for (i = 0; i < sides[side]->nr && !err; i++) {
+			struct profile *profile = diff->files[side][i].inputs.profile;
+
+			if (common_values_choose(&diff->common, profile) < 0)
+				return error_set(error, -ENOMEM, "out of memory");
+			err = filter_options_apply(&diff->options.filter, profile, error);
+		}
 	return err;
 }
 
@@ -285,16 +499,6 @@ static int split_both(struct diff *diff, struct error *error)
 	return 0;
 }
 
-/* When the files were taken is theirs: a span from the first to the last would be of nothing. */
-static void forget_times(struct profile *profile)
-{
-	struct profile_origin origin = *profile_origin(profile);
-
-	origin.time_ns = 0;
-	origin.duration_ns = 0;
-	profile_set_origin(profile, &origin);
-}
-
 /* A side of several files is named by how many they are. */
 static const char *name_of(const struct diff_side *side, char buffer[NAME_BYTES])
 {
@@ -317,8 +521,14 @@ static int read_all(struct diff *diff, struct error *error)
 	err = add_side(diff, &options->after, &style->after_seconds, error);
 	if (!err)
 		err = add_side(diff, &options->before, &style->before_seconds, error);
-	if (!err)
-		forget_times(diff->profile);
+	if (!err) {
+		/* Each file has its own time: a span from the first to the last would be of nothing. */
+		struct profile_origin origin = *profile_origin(diff->profile);
+
+		origin.time_ns = 0;
+		origin.duration_ns = 0;
+		profile_set_origin(diff->profile, &origin);
+	}
 	style->before_name = name_of(&options->before, diff->names[0]);
 	style->after_name = name_of(&options->after, diff->names[1]);
 	style->parts = diff->nr_parts ? diff->parts : NULL;
@@ -328,21 +538,11 @@ static int read_all(struct diff *diff, struct error *error)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static void tell_empty(const struct diff *diff)
-{
-	const struct comparison_style *style = &diff->options.style;
-	const char *before = style->before_name, *after = style->after_name;
-
-	if (!profile_value_total(diff->profile, comparison_value(diff->profile)))
-		complain("nothing is left of '%s'", before ? before : "before");
-	if (!profile_total(diff->profile))
-		complain("nothing is left of '%s'", after ? after : "after");
-}
-
 /* Numbers of processes and threads are others in each run. */
 static int run(struct diff *diff, struct error *error)
 {
-	struct format_options format = {.comparison = &diff->options.style};
+	const struct comparison_style *style = &diff->options.style;
+	struct format_options format = {.comparison = style};
 	int err = outputs_open(&diff->outputs, &diff->options.output, &format, false, error);
 
 	if (!err)
@@ -351,9 +551,15 @@ static int run(struct diff *diff, struct error *error)
 		return err;
 	outputs_set_labels(&diff->outputs, 0, diff->labels & LABEL_COMM);
 	if (diff->options.width)
-		diff->outputs.format.width = diff->options.width;
-	if (!diff->options.is_quiet)
-		tell_empty(diff);
+		diff->outputs.format.width = (unsigned)diff->options.width;
+	if (!diff->options.is_quiet) {
+		if (!profile_value_total(diff->profile, comparison_value(diff->profile)))
+			complain("nothing is left of '%s'",
+				 style->before_name ? style->before_name : "before");
+		if (!profile_total(diff->profile))
+			complain("nothing is left of '%s'",
+				 style->after_name ? style->after_name : "after");
+	}
 	return outputs_write(&diff->outputs, diff->profile, error);
 }
 
@@ -368,7 +574,7 @@ static void diff_clear(struct diff *diff)
 	}
 	common_values_clear(&diff->common);
 	profile_free(diff->profile);
-	diff_options_clear(&diff->options);
+	filter_options_clear(&diff->options.filter);
 }
 
 int cmd_diff(int argc, char **argv)

@@ -11,24 +11,169 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
-#include "cmd/category_file.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/out_file.h"
 #include "cmd/complain.h"
-#include "cmd/flame_options.h"
 #include "cmd/inputs.h"
 #include "cmd/options/filter_options.h"
-#include "cmd/options/label_keys.h"
-#include "cmd/options/quiet_option.h"
+#include "cmd/options/option_table.h"
+#include "cmd/options/output_options.h"
 #include "cmd/outputs.h"
+#include "format/flame/flame_style.h"
+#include "format/flame/palette.h"
 #include "format/flame/svg.h"
 #include "format/text/amount.h"
+
+/* --- how graphs look ------------------------------------------------------------------------- */
+
+static int take_colors(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+
+	style->palette = palette_by_name(value);
+	if (style->palette)
+		return 0;
+	return error_set(error, -EINVAL, "bad value '%s' for --colors: one of %s", value,
+			 palette_names());
+}
+
+static int take_bgcolors(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+	struct background background;
+
+	if (background_parse(value, &background) < 0)
+		return option_bad(error, "--bgcolors", value,
+				  "white, yellow, blue, green, grey, or #rrggbb");
+	style->bgcolors = value;
+	return 0;
+}
+
+/* Pictures that are larger than this are nobody's wish. */
+#define MAX_PIXELS 100000
+
+static int take_pixels(const char *option, const char *value, unsigned *ret, struct error *error)
+{
+	const struct option_number wanted = {option, 1, MAX_PIXELS, "a number of pixels"};
+	uint64_t number;
+	int err = option_take_number(&wanted, value, &number, error);
+
+	if (err)
+		return err;
+	*ret = (unsigned)number;
+	return 0;
+}
+
+static int take_width(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+
+	return take_pixels("--width", value, &style->width, error);
+}
+
+static int take_height(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+
+	return take_pixels("--height", value, &style->height, error);
+}
+
+/* A number above 0, with what may stand behind it. 0 or -EINVAL. */
+static int parse_positive(const char *text, const char *behind, double *ret)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || strcmp(end, behind) != 0 || !isfinite(number) || number <= 0 ||
+	    strspn(text, "0123456789.eE+-") != (size_t)(end - text))
+		return -EINVAL;
+	*ret = number;
+	return 0;
+}
+
+static int take_minwidth(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+
+	style->minwidth = style->minwidth_percent = 0;
+	if (parse_positive(value, "", &style->minwidth) < 0 &&
+	    parse_positive(value, "%", &style->minwidth_percent) < 0)
+		return option_bad(error, "--minwidth", value, "pixels (0.1) or a share (0.01%)");
+	return 0;
+}
+
+static int take_fontsize(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+
+	if (parse_positive(value, "", &style->fontsize) < 0 || style->fontsize > 1000)
+		return option_bad(error, "--fontsize", value, "a number of pixels");
+	return 0;
+}
+
+static int take_total(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+
+	if (parse_positive(value, "", &style->total) < 0)
+		return option_bad(error, "--total", value, "a count");
+	return 0;
+}
+
+static int take_factor(void *context, const char *value, struct error *error)
+{
+	struct flame_style *style = context;
+
+	if (parse_positive(value, "", &style->factor) < 0)
+		return option_bad(error, "--factor", value, "a number above 0");
+	return 0;
+}
+
+static const struct option_row style_rows[] = {
+	OPTION_TEXT(0, "title", "TEXT", struct flame_style, title,
+		    "above the graph; by default what was sampled"),
+	OPTION_TEXT(0, "subtitle", "TEXT", struct flame_style, subtitle,
+		    "below the title; by default how many samples"),
+	{0, "width", "PIXELS", take_width, "of the picture where no script runs; 1200"},
+	{0, "height", "PIXELS", take_height, "of a frame; 16"},
+	{0, "minwidth", "PIXELS", take_minwidth,
+	 "leave narrower frames out; 0.1; N% of all also goes"},
+	OPTION_TEXT(0, "fonttype", "FONT", struct flame_style, fonttype, "Verdana"),
+	{0, "fontsize", "PIXELS", take_fontsize, "12"},
+	OPTION_TEXT(0, "countname", "NAME", struct flame_style, countname,
+		    "what counts are of; by default the profile says"),
+	OPTION_TEXT(0, "nametype", "NAME", struct flame_style, nametype,
+		    "what frames are; \"Function:\""),
+	{0, "colors", "PALETTE", take_colors,
+	 "kind (of frame; the default), hot, mem, io, wakeup, chain, java, js, perl, red, …"},
+	{0, "bgcolors", "COLOR", take_bgcolors, "white, yellow, blue, green, grey, or #rrggbb"},
+	OPTION_SWITCH(0, "hash", struct flame_style, hash,
+		      "names that begin alike get colours alike"),
+	OPTION_SWITCH(0, "random", struct flame_style, random, "colours by chance"),
+	OPTION_SWITCH(0, "reverse", struct flame_style, reverse, "merge stacks from the leaf"),
+	OPTION_SWITCH(0, "inverted", struct flame_style, inverted, "icicle graph: the root on top"),
+	OPTION_SWITCH(0, "flamechart", struct flame_style, flamechart,
+		      "stacks in the order of the input"),
+	OPTION_SWITCH(0, "negate", struct flame_style, negate, "of a difference: blue is more"),
+	OPTION_TEXT(0, "notes", "TEXT", struct flame_style, notes, "a description in the file"),
+	{0, "total", "COUNT", take_total,
+	 "what the whole width stands for, if it is more than all"},
+	{0, "factor", "N", take_factor, "multiply the counts shown"},
+};
 
 struct flame {
 	struct input_paths paths;
 	struct input_options input;
 	struct filter_options filter;
-	struct flame_options flame;
+	struct flame_style style;
 	struct output_options output;
 	const char *categories_path; /* NULL: none are wanted */
 	unsigned labels; /* that were asked for; 0: thread names, or all where they are kept */
@@ -41,14 +186,6 @@ struct flame {
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-static int take_categories(void *context, const char *value, struct error *error)
-{
-	struct flame *flame = context;
-
-	flame->categories_path = value;
-	return 0;
-}
-
 static int take_by(void *context, const char *value, struct error *error)
 {
 	struct flame *flame = context;
@@ -59,8 +196,8 @@ static int take_by(void *context, const char *value, struct error *error)
 static const struct option_row rows[] = {
 	{0, "by", "KEY,…", take_by,
 	 "labels at the root: comm (the default), pid, tid, cpu, cgroup"},
-	{0, "categories", "FILE", take_categories,
-	 "colours by a table 'category: pattern …', or by the one for the 'kernel'"},
+	OPTION_TEXT(0, "categories", "FILE", struct flame, categories_path,
+		    "colours by a table 'category: pattern …', or by the one for the 'kernel'"),
 	OPTION_SWITCH(0, "lines", struct flame, lines,
 		      "show source lines behind names, where IN has them"),
 };
@@ -68,9 +205,12 @@ static const struct option_row rows[] = {
 static int parse(struct flame *flame, int argc, char **argv, struct error *error)
 {
 	const struct option_group groups[] = {
-		output_options_group(&flame->output), flame_options_group(&flame->flame),
-		filter_options_group(&flame->filter), input_options_group(&flame->input),
-		{rows, ARRAY_SIZE(rows), flame},      quiet_option_group(&flame->is_quiet),
+		output_options_group(&flame->output),
+		{style_rows, ARRAY_SIZE(style_rows), &flame->style},
+		filter_options_group(&flame->filter),
+		input_options_group(&flame->input),
+		{rows, ARRAY_SIZE(rows), flame},
+		quiet_option_group(&flame->is_quiet),
 	};
 	const struct option_table table = {
 		.groups = groups,
@@ -94,23 +234,12 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 	return err ? err : inputs_check(flame->paths.paths, flame->paths.nr, error);
 }
 
-/* flamegraph.pl does not draw less than there is, either. */
-static void tell_of_total(const struct flame *flame)
-{
-	const struct profile *profile = flame->inputs.profile;
-	char number[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
-
-	if (svg_ignores_total(profile, &flame->flame.style))
-		complain("--total %.15g is less than the profile's %s%s, and ignored",
-			 flame->flame.style.total,
-			 amount_total(profile, profile_total(profile), number),
-			 amount_counted(profile, profile_total(profile), counted));
-}
-
 /* --- all of it ------------------------------------------------------------------------------- */
 
 static int read_inputs(struct flame *flame, struct error *error)
 {
+	const struct profile *profile;
+	char number[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
 	int err = category_file_load(flame->categories_path, &flame->categories, error);
 
 	if (!err)
@@ -122,10 +251,16 @@ static int read_inputs(struct flame *flame, struct error *error)
 		err = filter_options_apply(&flame->filter, flame->inputs.profile, error);
 	if (err)
 		return err;
+	profile = flame->inputs.profile;
 	if (!flame->is_quiet) {
 		inputs_complain(&flame->inputs);
 		filter_options_tell(&flame->filter, flame->inputs.profile);
-		tell_of_total(flame);
+		/* flamegraph.pl does not draw less than there is, either. */
+		if (svg_ignores_total(profile, &flame->style))
+			complain("--total %.15g is less than the profile's %s%s, and ignored",
+				 flame->style.total,
+				 amount_total(profile, profile_total(profile), number),
+				 amount_counted(profile, profile_total(profile), counted));
 	}
 	return 0;
 }
@@ -134,16 +269,14 @@ static int draw(struct flame *flame, struct error *error)
 {
 	const struct format_options format = {
 		.lines = flame->lines,
-		.flame = &flame->flame.style,
+		.flame = &flame->style,
 		.categories = flame->categories,
 	};
 	int err;
 
 	err = outputs_open(&flame->outputs, &flame->output, &format, false, error);
 	outputs_set_labels(&flame->outputs, flame->labels, flame->inputs.notes.labels);
-	if (!err)
-		err = outputs_write(&flame->outputs, flame->inputs.profile, error);
-	return err;
+	return err ? err : outputs_write(&flame->outputs, flame->inputs.profile, error);
 }
 
 static void clear(struct flame *flame)

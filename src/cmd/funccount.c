@@ -18,21 +18,111 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/call_counts.h"
-#include "cmd/call_keys.h"
 #include "cmd/complain.h"
-#include "cmd/funccount_options.h"
-#include "cmd/row_outputs.h"
-#include "cmd/run/exit_status.h"
+#include "cmd/funccount_test.h"
+#include "cmd/outputs.h"
 #include "cmd/run/probe_run.h"
-#include "cmd/tally_totals.h"
+#include "cmd/run/run.h"
+#include "cmd/tally_sheet.h"
 #include "collect/counter.h"
 #include "format/text/call_rows.h"
 #include "format/text/call_table.h"
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+#define ROWS_MAX (1U << 20)
+
+static int take_sort(void *context, const char *value, struct error *error)
+{
+	static const char *const names[] = {
+		[CALL_BY_COUNT] = "count", [CALL_BY_NAME] = "name", [CALL_BY_RATE] = "rate"};
+	struct funccount_options *options = context;
+	int order = option_take_choice("--sort", value, names, ARRAY_SIZE(names), error);
+
+	if (order < 0)
+		return order;
+	options->order = (enum call_order)order;
+	return 0;
+}
+
+static int take_by(void *context, const char *value, struct error *error)
+{
+	struct funccount_options *options = context;
+
+	options->by = value;
+	return call_keys_check(value, error);
+}
+
+static const struct option_row rows[] = {
+	{0, "by", "KEY,…", take_by, "a row for each function and pid, tid, comm, cpu, cgroup"},
+	OPTION_NUMBER(0, "max-rows", "N", struct funccount_options, max_rows, 1, ROWS_MAX,
+		      "a number from 1 to 1048576", "how many rows of --by there may be (32768)"),
+	OPTION_NUMBER(0, "top", "N", struct funccount_options, top, 1, INT_MAX,
+		      "a number of functions, at least 1",
+		      "only the N functions with the most calls"),
+	{0, "sort", "KEY", take_sort, "by count (default), name or rate, largest last"},
+	OPTION_SWITCH(0, "rate", struct funccount_options, rate, "a column of calls a second"),
+	OPTION_SWITCH('T', "timestamp", struct funccount_options, timestamp,
+		      "the time of day above each table"),
+};
+
+#define USAGE                                                                              \
+	"usage: stook funccount [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"             \
+	"\n"                                                                               \
+	"Counts the calls of all functions that match, and prints a table. Patterns:\n"    \
+	"  tcp_send*                   kernel functions\n"                                 \
+	"  redis-server:(call*|*Read*) functions of a program on PATH, a path, or a PID\n" \
+	"  c:malloc                    those of a library\n"                               \
+	"  r:c:malloc                  returns instead of calls\n"                         \
+	"  t:sched:sched_*             tracepoints\n"                                      \
+	"  u:LIB:PROVIDER:PROBE        static probes (USDT)\n"                             \
+	"  !c:mem*                     leaves out\n"
+
+#define EXAMPLES                                                                               \
+	"\nexamples:\n"                                                                        \
+	"  stook funccount 'vfs_*'                      until Ctrl-C\n"                        \
+	"  stook funccount -Ti 5 'tcp_*'                a table every five seconds\n"          \
+	"  stook funccount 'redis-server:(call*|*Read*)' -p $(pgrep -d, redis-server) -d 60\n" \
+	"  stook funccount --by pid,comm c:malloc 10    who calls it\n"                        \
+	"  stook funccount --top 20 'c:*alloc*' -- ls -l /usr/bin"
+
+int funccount_options_parse(int argc, char **argv, struct funccount_options *ret,
+			    struct error *error)
+{
+	const struct option_group groups[] = {
+		probe_options_group(&ret->probes),
+		task_options_group(&ret->tasks),
+		{rows, ARRAY_SIZE(rows), ret},
+		row_output_options_group(&ret->output),
+	};
+	struct probe_words words = {&ret->probes, &ret->tasks};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = probe_options_take_word,
+		.context = &words,
+		.usage = USAGE,
+		.examples = EXAMPLES,
+	};
+	int err;
+
+	*ret = (struct funccount_options){.probes = PROBE_OPTIONS_INIT,
+					  .max_rows = FUNCCOUNT_ROWS_DEFAULT};
+	err = option_table_parse(&table, argc, argv, error);
+	if (!err)
+		err = task_options_finish(&ret->tasks, argc, argv, error);
+	if (!err)
+		err = probe_options_check(&ret->probes, "which functions?", "'vfs_*' or c:malloc",
+					  error);
+	return err ? err : row_output_options_check(&ret->output, ret->probes.list, error);
+}
 
 struct funccount {
 	struct funccount_options options;
@@ -74,7 +164,7 @@ static const struct hits *hits_of(const struct funccount *funccount)
 				     : counter_hits(funccount->counter);
 }
 
-/* What came since the last time. */
+/* Shows the calls since the last time. */
 static int show(void *context, struct error *error)
 {
 	struct funccount *funccount = context;
@@ -98,69 +188,60 @@ static int show(void *context, struct error *error)
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-/* In bcc's words. */
-static void say_tracing(const struct funccount *funccount)
-{
-	const struct probe_options *probes = &funccount->options.probes;
-	size_t i;
-
-	if (funccount->options.tasks.quiet)
-		return;
-	fprintf(stderr, "Tracing %zu functions for \"",
-		funccount->run.search.list.nr_probes -
-			probing_nr(funccount->run.probing, PROBE_REFUSED));
-	for (i = 0; i < probes->nr_patterns; i++)
-		fprintf(stderr, "%s%s", i ? " " : "", probes->patterns[i]);
-	fputs("\"... Hit Ctrl-C to end.\n", stderr);
-}
-
-static int load(struct funccount *funccount, struct error *error)
-{
-	const struct funccount_options *options = &funccount->options;
-	struct probe_search *search = &funccount->run.search;
-	const struct wanted_tasks *tasks = &funccount->run.run.tasks;
-
-	if (options->by)
-		return call_keys_init(&funccount->keys, options->by, options->max_rows,
-				      &search->list, &search->features, tasks, error);
-	funccount->counter = counter_load(&search->list, &search->features, tasks,
-					  funccount->run.budget_share > 0, error);
-	return funccount->counter ? 0 : error->code;
-}
-
-static const struct probe_programs *programs_of(const struct funccount *funccount)
-{
-	return funccount->options.by ? tallier_programs(funccount->keys.tallier)
-				     : counter_programs(funccount->counter);
-}
-
 static int prepare(struct funccount *funccount, struct error *error)
 {
 	const struct funccount_options *options = &funccount->options;
 	struct probe_run *run = &funccount->run;
+	struct probe_search *search = &run->search;
+	const struct probe_programs *programs;
 	int err = probe_run_prepare(run, &options->probes, &options->tasks, error);
 
 	if (!err)
 		err = probe_run_decide(run, true, error);
 	if (!err)
 		err = row_outputs_open(&funccount->outputs, &options->output, error);
-	if (!err)
-		err = load(funccount, error);
 	if (err)
 		return err;
-	err = call_counts_init(&funccount->counts, &run->search.list, clock_now_ns(), error);
-	return err ? err : probe_run_attach(run, programs_of(funccount), hits_of(funccount), error);
+	if (options->by) {
+		err = call_keys_init(&funccount->keys, options->by, options->max_rows,
+				     &search->list, &search->features, &run->run.tasks, error);
+		if (err)
+			return err;
+		programs = tallier_programs(funccount->keys.tallier);
+	} else {
+		funccount->counter = counter_load(&search->list, &search->features, &run->run.tasks,
+						  run->budget_share > 0, error);
+		if (!funccount->counter)
+			return error->code;
+		programs = counter_programs(funccount->counter);
+	}
+	err = call_counts_init(&funccount->counts, &search->list, clock_now_ns(), error);
+	return err ? err : probe_run_attach(run, programs, hits_of(funccount), error);
 }
 
-static int count(struct funccount *funccount)
+static int run(struct funccount *funccount)
 {
+	const struct funccount_options *options = &funccount->options;
 	struct probe_run *run = &funccount->run;
-	bool talks;
-	int err;
+	bool talks = !options->tasks.quiet;
+	struct error error = {0};
+	int err = prepare(funccount, &error);
+	size_t i;
 
-	say_tracing(funccount);
+	if (err < 0 && err != -EPIPE)
+		complain_error(&error);
+	if (err)
+		return err;
+	/* In bcc's words. */
+	if (talks) {
+		fprintf(stderr, "Tracing %zu functions for \"",
+			run->search.list.nr_probes - probing_nr(run->probing, PROBE_REFUSED));
+		for (i = 0; i < options->probes.nr_patterns; i++)
+			fprintf(stderr, "%s%s", i ? " " : "", options->probes.patterns[i]);
+		fputs("\"... Hit Ctrl-C to end.\n", stderr);
+	}
 	err = probe_run_go(run, show, funccount, &funccount->outputs);
-	talks = !funccount->options.tasks.quiet && !run->run.child_failed;
+	talks &= !run->run.child_failed;
 	if (talks)
 		fputs("\nDetaching...\n", stderr);
 	probe_run_detach(run);
@@ -168,16 +249,6 @@ static int count(struct funccount *funccount)
 		tally_totals_tell_lost(&funccount->keys.total);
 	probe_run_tell(run);
 	return err;
-}
-
-static int run_all(struct funccount *funccount)
-{
-	struct error error = {0};
-	int err = prepare(funccount, &error);
-
-	if (err < 0 && err != -EPIPE)
-		complain_error(&error);
-	return err ? err : count(funccount);
 }
 
 int cmd_funccount(int argc, char **argv)
@@ -189,10 +260,10 @@ int cmd_funccount(int argc, char **argv)
 
 	if (err < 0) {
 		complain_error(&error);
-		status = exit_status_of_usage(argv);
+		status = run_usage_status(argv);
 	} else if (!err) {
 		log_to(funccount.options.tasks.verbose ? stderr : NULL);
-		err = run_all(&funccount);
+		err = run(&funccount);
 		status = run_status(&funccount.run.run, err < 0 && err != -EPIPE ? err : 0);
 		call_counts_clear(&funccount.counts);
 		probe_run_free_probes(&funccount.run);
@@ -201,6 +272,6 @@ int cmd_funccount(int argc, char **argv)
 		probe_run_clear(&funccount.run);
 		row_outputs_clear(&funccount.outputs);
 	}
-	funccount_options_clear(&funccount.options);
+	task_options_clear(&funccount.options.tasks);
 	return status;
 }

@@ -1,8 +1,19 @@
-/* Profiles read back; see inputs.h. */
+/*
+ * Profiles read back. The format of a file is decided by its content, or by its name where the
+ * content does not say. A file that is no profile is recognized by its first bytes, so that the
+ * error can say what it is and which program turns it into one. Compressed files are not inflated
+ * here, since pipes do that; gzip is the exception, as a part of pprof's format.
+ *
+ * Several files are merged into one profile. They may count different things: what is shown is a
+ * value that all of them have. Types of values are compared as texts, since each profile numbers its
+ * strings itself.
+ */
 #include "cmd/inputs.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,10 +23,267 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "cmd/complain.h"
-#include "cmd/foreign_input.h"
 #include "format/text/columns.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
+
+/* --- the value that all have ----------------------------------------------------------------- */
+
+#define VALUES_BYTES 128  /* of a message that lists values */
+#define HEAD_BYTES   4096 /* of a file, to recognize it by */
+
+static const char *type_of(const struct profile *profile, size_t number)
+{
+	return profile_string(profile, profile_value_type(profile, number).type);
+}
+
+static const char *unit_of(const struct profile *profile, size_t number)
+{
+	return profile_string(profile, profile_value_type(profile, number).unit);
+}
+
+/* Its number in the profile, or -ENOENT. */
+static int find_common(const struct profile *profile, const struct common_value *value)
+{
+	size_t i;
+
+	for (i = 0; i < profile_nr_values(profile); i++)
+		if (!strcmp(type_of(profile, i), value->type) &&
+		    !strcmp(unit_of(profile, i), value->unit))
+			return (int)i;
+	return -ENOENT;
+}
+
+static void free_value(struct common_value *value)
+{
+	free(value->type);
+	free(value->unit);
+	*value = (struct common_value){0};
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+
+static int take_all(struct common_values *common, const struct profile *profile)
+{
+	for (; common->nr < profile_nr_values(profile); common->nr++) {
+		struct common_value *value = &common->values[common->nr];
+
+		value->type = strdup(type_of(profile, common->nr));
+		value->unit = strdup(unit_of(profile, common->nr));
+		if (!value->type || !value->unit) {
+			free_value(value);
+			return -ENOMEM;
+		}
+	}
+	common->has_first_count = true;
+	return 0;
+}
+
+static void keep_those_of(struct common_values *common, const struct profile *profile)
+{
+	size_t nr = 0, i;
+
+	for (i = 0; i < common->nr; i++) {
+		if (find_common(profile, &common->values[i]) >= 0) {
+			common->values[nr++] = common->values[i];
+			continue;
+		}
+		free_value(&common->values[i]);
+		common->has_first_count &= i > 0;
+	}
+	common->nr = nr;
+}
+
+/* For the note: what the first file counts, and the first file that counts something else. */
+static int remember(struct common_values *common, const struct profile *profile, const char *path)
+{
+	size_t number = common->nr_profiles > 0;
+
+	if (common->counts[number] || (number && !strcmp(common->counts[0], type_of(profile, 0))))
+		return 0;
+	common->paths[number] = path;
+	common->counts[number] = strdup(type_of(profile, 0));
+	return common->counts[number] ? 0 : -ENOMEM;
+}
+
+static void list_values(const struct profile *profile, char *list, size_t bytes)
+{
+	size_t nr = 0, i;
+
+	for (i = 0; i < profile_nr_values(profile) && nr < bytes; i++)
+		nr += (size_t)snprintf(list + nr, bytes - nr, "%s%s", i ? ", " : "",
+				       type_of(profile, i));
+}
+
+static int nothing_in_common(const struct common_values *common, const struct profile *profile,
+			     const char *path, struct error *error)
+{
+	char theirs[VALUES_BYTES] = "", its[VALUES_BYTES] = "";
+	size_t nr = 0, i;
+
+	for (i = 0; i < common->nr && nr < sizeof(theirs); i++)
+		nr += (size_t)snprintf(theirs + nr, sizeof(theirs) - nr, "%s%s", i ? ", " : "",
+				       common->values[i].type);
+	list_values(profile, its, sizeof(its));
+	(void)error_set(error, -EINVAL, "'%s' and '%s' count nothing that %s have",
+			common->paths[0], path,
+			common->nr_profiles > 1 ? "all of these files" : "both");
+	error_hint(error, "'%s'%s: %s; '%s': %s", common->paths[0],
+		   common->nr_profiles > 1 ? " and others" : "", theirs, path, its);
+	return -EINVAL;
+}
+
+int common_values_add(struct common_values *common, const struct profile *profile, const char *path,
+		      struct error *error)
+{
+	int err = remember(common, profile, path);
+	size_t i = 0;
+
+	if (!err && !common->nr_profiles)
+		err = take_all(common, profile);
+	if (err)
+		return error_set(error, err, "out of memory");
+	while (i < common->nr && find_common(profile, &common->values[i]) < 0)
+		i++;
+	if (i == common->nr)
+		return nothing_in_common(common, profile, path, error);
+	keep_those_of(common, profile);
+	common->nr_profiles++;
+	return 0;
+}
+
+/* --- choosing -------------------------------------------------------------------------------- */
+
+static const struct common_value *chosen_value(const struct common_values *common)
+{
+	size_t i;
+
+	for (i = 0; i < common->nr && !common->has_first_count; i++)
+		if (!strcmp(common->values[i].type, "samples"))
+			return &common->values[i];
+	return &common->values[0];
+}
+
+int common_values_choose(const struct common_values *common, struct profile *profile)
+{
+	int number = common->nr ? find_common(profile, chosen_value(common)) : 0;
+
+	return number > 0 ? profile_choose_value(profile, (size_t)number) : 0;
+}
+
+void common_values_note(const struct common_values *common, char note[COMMON_VALUES_NOTE_BYTES])
+{
+	*note = '\0';
+	if (common->nr && common->counts[1])
+		(void)snprintf(note, COMMON_VALUES_NOTE_BYTES,
+			       "showing %s, which all files have: '%s' counts %s, '%s' %s",
+			       chosen_value(common)->type, common->paths[0], common->counts[0],
+			       common->paths[1], common->counts[1]);
+}
+
+void common_values_clear(struct common_values *common)
+{
+	size_t i;
+
+	for (i = 0; i < common->nr; i++)
+		free_value(&common->values[i]);
+	free(common->counts[0]);
+	free(common->counts[1]);
+	*common = (struct common_values){0};
+}
+
+/* --- files that are no profiles -------------------------------------------------------------- */
+
+struct foreign_input {
+	const char *why;     /* it can't be read */
+	const char *command; /* what to pipe: its text before the file's name; NULL: nothing */
+	const char *more;    /* behind that, or alone */
+	bool (*is_it)(const struct foreign_input *foreign, const char *head, size_t nr);
+	const char *magic; /* for is_it(), a text that files have at this place */
+	size_t magic_at;
+};
+
+static bool has_magic(const struct foreign_input *foreign, const char *head, size_t nr)
+{
+	size_t nr_magic = strlen(foreign->magic);
+
+	return nr >= foreign->magic_at + nr_magic &&
+	       !memcmp(head + foreign->magic_at, foreign->magic, nr_magic);
+}
+
+static bool has_line(const char *head, size_t nr, bool (*is_it)(const char *line, size_t nr))
+{
+	const char *at = head, *end = head + nr;
+
+	while (at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+
+		if (!line_end)
+			line_end = end;
+		if (is_it(at, (size_t)(line_end - at)))
+			return true;
+		at = line_end + 1;
+	}
+	return false;
+}
+
+/* `@[` or `@name[comm, `: a key that is a stack goes on in lines of its own. */
+static bool is_map_entry(const char *line, size_t nr)
+{
+	size_t at = 1;
+
+	if (!nr || line[0] != '@')
+		return false;
+	while (at < nr && (isalnum((unsigned char)line[at]) || line[at] == '_'))
+		at++;
+	if (at == nr || line[at] != '[')
+		return false;
+	while (isspace((unsigned char)line[nr - 1]))
+		nr--;
+	return nr == at + 1 || line[nr - 1] == ',';
+}
+
+static bool is_bpftrace_map(const struct foreign_input *foreign, const char *head, size_t nr)
+{
+	return has_line(head, nr, is_map_entry);
+}
+
+/* The first line of bcc's tools, or the thread below the frames of a stack. */
+static bool is_bcc_text(const char *line, size_t nr)
+{
+	static const char *const starts[] = {
+		"Sampling at ",
+		"Tracing off-CPU time (",
+		"    -                ",
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(starts); i++)
+		if (nr > strlen(starts[i]) && !memcmp(line, starts[i], strlen(starts[i])))
+			return true;
+	return false;
+}
+
+static bool is_bcc_report(const struct foreign_input *foreign, const char *head, size_t nr)
+{
+	return has_line(head, nr, is_bcc_text);
+}
+
+static const struct foreign_input foreign_inputs[] = {
+	{"only perf itself can", "perf script -i", "", has_magic, "PERFILE2", 0},
+	{"xz has compressed it", "xz -dc", "", has_magic, "\xfd\x37zXZ", 0},
+	{"zstd has compressed it", "zstd -dc", "", has_magic, "\x28\xb5\x2f\xfd", 0},
+	{"bzip2 has compressed it", "bzip2 -dc", "", has_magic, "1AY&SY", 4},
+	{"lz4 has compressed it", "lz4 -dc", "", has_magic, "\x04\x22\x4d\x18", 0},
+	{"it is a map as bpftrace prints it", "stackcollapse-bpftrace.pl",
+	 ", with --no-comm unless 'comm' stands behind the stack in its keys", is_bpftrace_map,
+	 NULL, 0},
+	{"it is what bcc's tools print for people", NULL,
+	 "take folded stacks: bcc's tools have -f for them, as 'profile -f'", is_bcc_report, NULL,
+	 0},
+};
+
+/* --- options --------------------------------------------------------------------------------- */
 
 static int take_format(void *context, const char *value, struct error *error)
 {
@@ -30,20 +298,12 @@ static int take_format(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_value(void *context, const char *value, struct error *error)
-{
-	struct input_options *options = context;
-
-	options->value = value;
-	return 0;
-}
-
 static const struct option_row rows[] = {
 	{0, "input-format", "NAME", take_format, "what the input is: pprof, folded, perf"},
 	OPTION_SWITCH(0, "no-comm", struct input_options, read.no_comm,
 		      "folded stacks begin with a function, not with a thread's name"),
-	{0, "value", "NAME", take_value,
-	 "of several values the one to show: samples, alloc_space, …"},
+	OPTION_TEXT(0, "value", "NAME", struct input_options, value,
+		    "of several values the one to show: samples, alloc_space, …"),
 };
 
 struct option_group input_options_group(struct input_options *options)
@@ -114,57 +374,49 @@ static const char *name_of(const char *path)
 	return is_standard_input(path) ? "standard input" : path;
 }
 
-static const struct format *format_of(FILE *in, const char *path)
-{
-	const struct format *by_path = format_by_path(path);
-	const struct format *format = format_by_content(in);
-
-	if (!format && by_path && by_path->read)
-		format = by_path;
-	return format;
-}
-
-#define HEAD_BYTES 4096
-
-/* Of files that others made, and that are no profiles to us, it is known what they are. */
+/* Refuses a file that is known not to be a profile, with what to try. */
 static int refuse_foreign(FILE *in, const char *path, struct error *error)
 {
 	char head[HEAD_BYTES];
-	size_t nr = stream_peek(in, head, sizeof(head));
-	const struct foreign_input *foreign = foreign_input_by_head(head, nr);
+	size_t nr = stream_peek(in, head, sizeof(head)), i;
+	const struct foreign_input *foreign = NULL;
 
+	for (i = 0; i < ARRAY_SIZE(foreign_inputs) && !foreign; i++)
+		if (foreign_inputs[i].is_it(&foreign_inputs[i], head, nr))
+			foreign = &foreign_inputs[i];
 	if (!foreign)
 		return 0;
 	(void)error_set(error, -EINVAL, "cannot read '%s': %s", name_of(path), foreign->why);
-	foreign_input_hint(foreign, path, error);
-	return -EINVAL;
-}
-
-static int not_a_profile(FILE *in, const char *path, struct error *error)
-{
-	char names[FORMAT_NAMES_BYTES];
-
-	if (getc(in) == EOF)
-		return error_set(error, -EINVAL, "cannot read '%s': it is empty", name_of(path));
-	(void)error_set(error, -EINVAL, "cannot read '%s': it is none of %s", name_of(path),
-			format_read_names(names));
-	error_hint(error, "--input-format says which, if it is one");
+	if (foreign->command)
+		error_hint(error, "pipe what '%s %s' prints%s", foreign->command, path,
+			   foreign->more);
+	else
+		error_hint(error, "%s", foreign->more);
 	return -EINVAL;
 }
 
 static int read_stream(FILE *in, const char *path, const struct input_options *options,
 		       struct profile *profile, struct format_notes *notes, struct error *error)
 {
-	const struct format *format = options->format;
+	const struct format *format = options->format, *by_path = format_by_path(path);
+	char names[FORMAT_NAMES_BYTES];
 	struct error why = {0};
 	int err = format ? 0 : refuse_foreign(in, path, error);
 
 	if (err)
 		return err;
 	if (!format)
-		format = format_of(in, path);
-	if (!format)
-		return not_a_profile(in, path, error);
+		format = format_by_content(in);
+	if (!format && by_path && by_path->read)
+		format = by_path;
+	if (!format && getc(in) == EOF)
+		return error_set(error, -EINVAL, "cannot read '%s': it is empty", name_of(path));
+	if (!format) {
+		(void)error_set(error, -EINVAL, "cannot read '%s': it is none of %s", name_of(path),
+				format_read_names(names));
+		error_hint(error, "--input-format says which, if it is one");
+		return -EINVAL;
+	}
 	err = format->read(in, &options->read, profile, notes, &why);
 	if (err < 0)
 		return error_set(error, err, "cannot read '%s': %s", name_of(path),
@@ -186,33 +438,9 @@ static int read_one(const char *path, const struct input_options *options, struc
 	return read_stream(is_stdin ? stdin : file, path, options, profile, notes, error);
 }
 
-static struct profile *new_profile(void)
-{
-	struct profile *profile = profile_new();
-
-	if (profile)
-		profile_set_max_frames(profile, PROFILE_MAX_FILE_FRAMES);
-	return profile;
-}
-
 static void free_profile(struct profile **profile)
 {
 	profile_free(*profile);
-}
-
-static int tell_values(const struct profile *profile, const char *wanted, const char *path,
-		       struct error *error)
-{
-	size_t i, nr = 0;
-	char list[sizeof(error->hint)] = "";
-
-	for (i = 0; i < profile_nr_values(profile) && nr < sizeof(list); i++)
-		nr += (size_t)snprintf(
-			list + nr, sizeof(list) - nr, "%s%s", i ? ", " : "",
-			profile_string(profile, profile_value_type(profile, i).type));
-	(void)error_set(error, -EINVAL, "no value '%s' in '%s'", wanted, path);
-	error_hint(error, "it has %s", list);
-	return -EINVAL;
 }
 
 static int choose_value(struct profile *profile, const char *name, const char *path,
@@ -220,8 +448,14 @@ static int choose_value(struct profile *profile, const char *name, const char *p
 {
 	int number = profile_find_value(profile, name);
 
-	if (number == -ENOENT)
-		return tell_values(profile, name, path, error);
+	if (number == -ENOENT) {
+		char list[sizeof(error->hint)] = "";
+
+		list_values(profile, list, sizeof(list));
+		(void)error_set(error, -EINVAL, "no value '%s' in '%s'", name, path);
+		error_hint(error, "it has %s", list);
+		return -EINVAL;
+	}
 	if (number < 0 || profile_choose_value(profile, (size_t)number) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
 	return 0;
@@ -231,12 +465,13 @@ static int choose_value(struct profile *profile, const char *name, const char *p
 static int add_input(struct inputs *inputs, const char *path, const struct input_options *options,
 		     struct error *error)
 {
-	cleanup(free_profile) struct profile *profile = new_profile();
+	cleanup(free_profile) struct profile *profile = profile_new();
 	struct format_notes notes = {0};
 	int err;
 
 	if (!profile)
 		return error_set(error, -ENOMEM, "out of memory");
+	profile_set_max_frames(profile, PROFILE_MAX_FILE_FRAMES);
 	err = read_one(path, options, profile, &notes, error);
 	if (err)
 		return err;
@@ -297,7 +532,7 @@ static void tell_dropped(uint64_t nr, const char *what, const char *why)
 			 why);
 }
 
-/* Of several events one is shown. How many samples there were is no event. */
+/* Reports that only one of several events is shown. The number of samples is no event. */
 static void tell_events(const struct profile *profile)
 {
 	char list[256] = "";
@@ -324,30 +559,11 @@ static void tell_lines(uint64_t nr, uint64_t first, const char *why)
 			 columns_number(number, nr), nr == 1 ? "" : "s", why, first);
 }
 
-static void tell_deep_lines(const struct format_notes *notes)
-{
-	char number[COLUMNS_NUMBER_BYTES], why[96];
-
-	(void)snprintf(why, sizeof(why),
-		       "with more than %s frames, which are the most that a stack may have",
-		       columns_number(number, FORMAT_MAX_FRAMES));
-	tell_lines(notes->deep_lines, notes->first_deep_line, why);
-}
-
-/* A root function that is taken for a thread is in no row, and nothing else would tell. */
-static void tell_lone_words(void)
-{
-	struct error note = {0};
-
-	(void)error_set(&note, 0,
-			"most samples are lines of one word, taken for a thread without a stack");
-	error_hint(&note, "--no-comm if these are functions, and lines have no threads");
-	complain_error(&note);
-}
-
 void inputs_complain(const struct inputs *inputs)
 {
 	const struct format_notes *notes = &inputs->notes;
+	char number[COLUMNS_NUMBER_BYTES], why[96];
+	struct error note = {0};
 
 	if (*inputs->note)
 		complain("%s", inputs->note);
@@ -356,7 +572,65 @@ void inputs_complain(const struct inputs *inputs)
 	tell_dropped(notes->dropped_labels, "label", "that made no sense");
 	tell_dropped(notes->dropped_samples, "sample", "with negative values");
 	tell_lines(notes->bad_lines, notes->first_bad_line, "that could not be read");
-	tell_deep_lines(notes);
-	if (notes->may_lack_comms)
-		tell_lone_words();
+	(void)snprintf(why, sizeof(why),
+		       "with more than %s frames, which are the most that a stack may have",
+		       columns_number(number, FORMAT_MAX_FRAMES));
+	tell_lines(notes->deep_lines, notes->first_deep_line, why);
+	if (!notes->may_lack_comms)
+		return;
+	/* A root function that is taken for a thread is in no row, and nothing else would tell. */
+	(void)error_set(&note, 0,
+			"most samples are lines of one word, taken for a thread without a stack");
+	error_hint(&note, "--no-comm if these are functions, and lines have no threads");
+	complain_error(&note);
+}
+
+/* --- tables of categories -------------------------------------------------------------------- */
+
+/* They are written by hand. */
+#define MAX_TABLE_BYTES (1U << 20)
+
+static int read_table(const char *path, char **ret, size_t *ret_nr, struct error *error)
+{
+	cleanup_file FILE *file = fopen(path, "re");
+	cleanup_free char *text = malloc(MAX_TABLE_BYTES + 1);
+	size_t nr;
+
+	if (!text)
+		return error_set(error, -ENOMEM, "out of memory");
+	if (!file)
+		return error_set_errno(error, "cannot open '%s'", path);
+	nr = fread(text, 1, MAX_TABLE_BYTES + 1, file);
+	if (ferror(file))
+		return error_set_errno(error, "cannot read '%s'", path);
+	if (nr > MAX_TABLE_BYTES)
+		return error_set(error, -EFBIG, "'%s' is too large for a table of categories",
+				 path);
+	*ret = take_pointer(&text);
+	*ret_nr = nr;
+	return 0;
+}
+
+int category_file_load(const char *path, struct categories **ret, struct error *error)
+{
+	cleanup_free char *text = NULL;
+	struct categories *categories = NULL;
+	struct error why = {0};
+	size_t nr = 0;
+	int err;
+
+	if (path && !strcmp(path, "kernel")) {
+		categories = categories_of_kernel(error);
+		if (!categories)
+			return -ENOMEM;
+	} else if (path) {
+		err = read_table(path, &text, &nr, error);
+		if (err)
+			return err;
+		categories = categories_parse(text, nr, &why);
+		if (!categories)
+			return error_set(error, -EINVAL, "'%s': %s", path, why.text);
+	}
+	*ret = categories;
+	return 0;
 }

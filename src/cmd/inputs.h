@@ -1,6 +1,8 @@
 /*
- * Profiles read back from files: of any format that can be read, told by content or, with
- * --input-format, by name. Several are merged into one, whose counts are a value that all have.
+ * Profiles read back from files, in any format that can be read, recognized by content or, with
+ * --input-format, by name. Several are merged into one, whose counts are a value that all have:
+ * samples of one and nanoseconds of another have no sum, nor a difference; but a file of the other
+ * has its samples, too. Also the other files that commands read: tables of categories.
  */
 #ifndef STOOK_CMD_INPUTS_H
 #define STOOK_CMD_INPUTS_H
@@ -9,10 +11,40 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "cmd/common_values.h"
 #include "cmd/options/option_table.h"
 #include "format/format.h"
 #include "profile/profile.h"
+#include "view/categories.h"
+
+struct common_value {
+	char *type, *unit;
+};
+
+/* The values that some profiles have in common. Zero-initialised: no profile was added yet. */
+struct common_values {
+	struct common_value values[PROFILE_MAX_VALUES]; /* in the first one's order */
+	size_t nr;
+	size_t nr_profiles;
+	bool has_first_count; /* values[0] is what the first one counts */
+	const char *paths[2]; /* of the first one, and of the first that counts something else */
+	char *counts[2];      /* what they count */
+};
+
+/* The path has to stay. 0, -ENOMEM, or -EINVAL if nothing is left that all have. */
+int common_values_add(struct common_values *common, const struct profile *profile, const char *path,
+		      struct error *error);
+
+/*
+ * Makes the counts of a profile what is common: what the first one counts, or else samples, or else
+ * whatever there is. The profile is one of those, or has them merged. 0 or -ENOMEM.
+ */
+int common_values_choose(const struct common_values *common, struct profile *profile);
+
+/* The line to be told of what was chosen; empty if all count the same. */
+#define COMMON_VALUES_NOTE_BYTES 400
+void common_values_note(const struct common_values *common, char note[COMMON_VALUES_NOTE_BYTES]);
+
+void common_values_clear(struct common_values *common);
 
 struct input_options {
 	const struct format *format; /* NULL: by content */
@@ -33,7 +65,7 @@ struct input_paths {
 int input_paths_take(void *context, const char *word, struct error *error);
 void input_paths_clear(struct input_paths *paths);
 
-/* What inputs_read() can't mean: nothing at all, or standard input twice. 0 or -EINVAL. */
+/* Refuses what inputs_read() can't read: nothing at all, or standard input twice. 0 or -EINVAL. */
 int inputs_check(const char *const *paths, size_t nr, struct error *error);
 
 struct inputs {
@@ -51,5 +83,11 @@ void inputs_clear(struct inputs *inputs);
 
 /* Tells on stderr what of them could not be kept. */
 void inputs_complain(const struct inputs *inputs);
+
+/*
+ * The table in this file, or for "kernel" the built-in one; NULL for no path. To be freed by
+ * categories_free(). 0 or a negative errno.
+ */
+int category_file_load(const char *path, struct categories **ret, struct error *error);
 
 #endif

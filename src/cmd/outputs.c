@@ -1,4 +1,7 @@
-/* Results to stdout and files; see outputs.h. */
+/*
+ * Results to stdout and files: profiles in any format, and rows that a command prints once each
+ * interval.
+ */
 #include "cmd/outputs.h"
 
 #include <errno.h>
@@ -11,7 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
+
+/* --- profiles -------------------------------------------------------------------------------- */
 
 static const struct format *format_of_stdout(const struct output_options *options)
 {
@@ -65,18 +72,10 @@ static bool shows_color(void)
 	       !(terminal && !strcmp(terminal, "dumb"));
 }
 
-static unsigned terminal_width(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0)
-		return 0;
-	return size.ws_col;
-}
-
 int outputs_open(struct outputs *outputs, const struct output_options *options,
 		 const struct format_options *format, bool are_many, struct error *error)
 {
+	struct winsize size;
 	const struct format *on_stdout = uses_stdout(options) ? format_of_stdout(options) : NULL;
 
 	*outputs = (struct outputs){.options = options,
@@ -94,7 +93,7 @@ int outputs_open(struct outputs *outputs, const struct output_options *options,
 	(void)setlocale(LC_CTYPE, "");
 	outputs->format.delimited = options->delimited;
 	outputs->format.annotate = options->annotate;
-	outputs->format.width = terminal_width();
+	outputs->format.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
 	outputs->format.color = shows_color();
 	outputs->format.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 	return open_files(outputs, error);
@@ -140,7 +139,7 @@ static int write_stdout(const struct outputs *outputs, const struct profile *pro
 		   : 0;
 }
 
-/* What has no ending, as /dev/stdout, gets what stdout gets. Colours are for the terminal. */
+/* A path without an extension, as /dev/stdout, gets the format of stdout, without colours. */
 static int write_file(const struct outputs *outputs, struct out_file *file,
 		      const struct profile *profile, struct error *error)
 {
@@ -182,4 +181,93 @@ void outputs_clear(struct outputs *outputs)
 
 	for (i = 0; i < OUTPUTS_MAX; i++)
 		out_file_abort(&outputs->files[i]);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static int take_output(void *context, const char *value, struct error *error)
+{
+	static const struct {
+		const char *end;
+		enum row_format format;
+	} ends[] = {{".txt", ROWS_TABLE}, {".json", ROWS_JSON}, {".csv", ROWS_CSV}};
+	struct row_output_options *options = context;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		if (text_ends_with(value, strlen(value), ends[i].end))
+			break;
+	if (i == ARRAY_SIZE(ends) && !text_starts_with(value, "/dev/"))
+		return error_set(error, -EINVAL,
+				 "cannot tell the format of '%s' by its name: it may end in .txt, "
+				 ".json or .csv",
+				 value);
+	options->path = value;
+	options->path_format = i < ARRAY_SIZE(ends) ? ends[i].format : ROWS_TABLE;
+	return 0;
+}
+
+static const struct option_row row_output_rows[] = {
+	OPTION_SWITCH(0, "json", struct row_output_options, json,
+		      "an object a line on stdout, one for each interval"),
+	OPTION_SWITCH(0, "csv", struct row_output_options, csv, "comma-separated values on stdout"),
+	{'o', "output", "FILE", take_output, "write FILE.txt, FILE.json or FILE.csv instead"},
+};
+
+struct option_group row_output_options_group(struct row_output_options *options)
+{
+	return (struct option_group){row_output_rows, ARRAY_SIZE(row_output_rows), options};
+}
+
+int row_output_options_check(const struct row_output_options *options, bool lists,
+			     struct error *error)
+{
+	if (lists && options->path)
+		return error_set(error, -EINVAL, "-o together with --list, which goes to stdout");
+	if (options->json && options->csv)
+		return error_set(error, -EINVAL, "--json together with --csv");
+	return 0;
+}
+
+/* --- writing rows ---------------------------------------------------------------------------- */
+
+int row_outputs_open(struct row_outputs *outputs, const struct row_output_options *options,
+		     struct error *error)
+{
+	*outputs = (struct row_outputs){.options = options};
+	return options->path ? out_file_open(&outputs->file, options->path, error) : 0;
+}
+
+int row_outputs_write(struct row_outputs *outputs,
+		      void (*write_rows)(const void *context, enum row_format format, bool is_first,
+					 FILE *out),
+		      const void *context, struct error *error)
+{
+	const struct row_output_options *options = outputs->options;
+	bool is_first = !outputs->has_begun;
+
+	outputs->has_begun = true;
+	if (options->path)
+		write_rows(context, options->path_format, is_first, outputs->file.stream);
+	if (options->path && !options->json && !options->csv)
+		return 0;
+	write_rows(context,
+		   options->json  ? ROWS_JSON
+		   : options->csv ? ROWS_CSV
+				  : ROWS_TABLE,
+		   is_first, stdout);
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	outputs->has_failed = true;
+	return error_set_errno(error, "cannot write to standard output");
+}
+
+int row_outputs_commit(struct row_outputs *outputs, struct error *error)
+{
+	return outputs->options->path ? out_file_commit(&outputs->file, error) : 0;
+}
+
+void row_outputs_clear(struct row_outputs *outputs)
+{
+	out_file_abort(&outputs->file);
 }

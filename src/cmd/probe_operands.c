@@ -1,15 +1,30 @@
-/* See probe_operands.h; src/probe/find/arguments.h knows the rest. */
+/*
+ * Finds the operands of expressions at the probes of a run. src/probe/find/arguments.h knows the places
+ * of arguments; it needs the layout of a tracepoint's fields and the way in which a kernel function is
+ * hooked, which are looked up here.
+ *
+ * A weight is read by the compiler of `stook tally`, whose language it is a small part of: an operand,
+ * and a cast, since what a register holds behind a shorter argument is not defined.
+ *
+ * For a query the order matters: tracepoints have fields that are texts, which the expressions depend
+ * on; these decide if calls and returns are needed; and only then it is known where each probe has
+ * what.
+ */
 #include "cmd/probe_operands.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
+#include "cmd/probe_search.h"
 #include "collect/tallier.h"
 #include "probe/attach/probe_features.h"
 #include "probe/find/arguments.h"
 #include "proc/tracefs.h"
+
+/* --- operands -------------------------------------------------------------------------------- */
 
 static int read_format(int tracefs_fd, const struct probe *probe, char **ret, struct error *error)
 {
@@ -24,8 +39,8 @@ static int read_format(int tracefs_fd, const struct probe *probe, char **ret, st
 				      probe->name);
 }
 
-int probe_operands_init(struct probe_operands *operands, const struct probe_list *list,
-			struct error *error)
+static int operands_init(struct probe_operands *operands, const struct probe_list *list,
+			 struct error *error)
 {
 	cleanup_fd int tracefs_fd = -1;
 	size_t i;
@@ -51,7 +66,7 @@ int probe_operands_init(struct probe_operands *operands, const struct probe_list
 	return 0;
 }
 
-void probe_operands_clear(struct probe_operands *operands)
+static void operands_clear(struct probe_operands *operands)
 {
 	size_t i;
 
@@ -61,8 +76,10 @@ void probe_operands_clear(struct probe_operands *operands)
 	*operands = (struct probe_operands){0};
 }
 
-bool probe_operands_is_text(const struct probe_operands *operands, const char *field)
+/* True if a tracepoint has such a field that is a text; for tally_query_options. */
+static bool is_text(void *context, const char *field)
 {
+	const struct probe_operands *operands = context;
 	size_t i;
 
 	for (i = 0; i < operands->nr_formats; i++)
@@ -71,9 +88,10 @@ bool probe_operands_is_text(const struct probe_operands *operands, const char *f
 	return false;
 }
 
-int probe_operands_find(const struct probe_operands *operands, const struct probe_list *list,
-			uint32_t number, const struct probe_features *features,
-			const struct operand *operand, struct tally_fetch *ret, struct error *error)
+static int operands_find(const struct probe_operands *operands, const struct probe_list *list,
+			 uint32_t number, const struct probe_features *features,
+			 const struct operand *operand, struct tally_fetch *ret,
+			 struct error *error)
 {
 	const struct probe *probe = &list->probes[number];
 	const char *why;
@@ -84,7 +102,7 @@ int probe_operands_find(const struct probe_operands *operands, const struct prob
 			      hook == HOOK_FENTRY || hook == HOOK_FEXIT, operand, ret, error);
 }
 
-int probe_operands_check(const struct tally_fetch *fetches, size_t nr, struct error *error)
+static int operands_check(const struct tally_fetch *fetches, size_t nr, struct error *error)
 {
 	size_t i;
 
@@ -96,4 +114,209 @@ int probe_operands_check(const struct tally_fetch *fetches, size_t nr, struct er
 	return error_set(error, -EOPNOTSUPP,
 			 "this kernel does not tell what its functions return (Linux 5.17 does, or "
 			 "one with kprobes)");
+}
+
+/* --- weights --------------------------------------------------------------------------------- */
+
+static int refuse_weight(const char *text, struct error *error)
+{
+	(void)error_set(error, -EINVAL,
+			"bad value '%s' for --weight: arg1, arg2, …, retval, args.FIELD, perhaps "
+			"with a cast",
+			text);
+	error_hint(error, "for example arg1 or '(int)retval'; 'stook tally' can calculate");
+	return -EINVAL;
+}
+
+/* True if the plan is nothing but a cast of its operand. */
+static bool take_cast(const struct tally_plan *plan, struct probe_weight *weight)
+{
+	const struct tally_step *step = &plan->steps[0];
+
+	if (!plan->nr_steps)
+		return true;
+	if (plan->nr_steps > 1 ||
+	    (step->operation != TALLY_SIGNED && step->operation != TALLY_UNSIGNED))
+		return false;
+	weight->bytes = (uint8_t)((64 - step->number) / 8);
+	weight->is_signed = step->operation == TALLY_SIGNED;
+	return true;
+}
+
+int probe_weight_parse(const char *text, struct probe_weight *ret, struct error *error)
+{
+	struct program program = {0};
+	const struct operand *operand = &program.operands[0];
+	struct probe_weight weight = {0};
+	struct expression expression;
+	int err = expression_compile(&program, text, strlen(text), &expression, error);
+
+	if (err)
+		return err;
+	if (expression.is_text || program.plan.nr_operands != 1 ||
+	    (operand->kind != TALLY_AT_CALL && operand->kind != TALLY_AT_RETURN) ||
+	    !take_cast(&program.plan, &weight))
+		return refuse_weight(text, error);
+	weight.operand = *operand;
+	*ret = weight;
+	return 0;
+}
+
+/* Arguments are gone when a function returns, and results are not there before. */
+static int check_moment(const struct operand *operand, const struct probe *probe,
+			struct error *error)
+{
+	bool is_result = operand->kind == TALLY_AT_RETURN;
+
+	if (probe->kind == PROBE_TRACEPOINT || is_result == probe->is_return)
+		return 0;
+	if (is_result) {
+		(void)error_set(error, -EINVAL, "'%s' has no retval when it is called",
+				probe->name);
+		error_hint(error, "probe its return: r:… instead");
+		return -EINVAL;
+	}
+	return error_set(error, -EINVAL, "'%s' has no arguments any more when it returns: retval",
+			 probe->name);
+}
+
+/* An operand that is shorter than the cast stays as it is. */
+static void apply_cast(const struct probe_weight *weight, struct tally_fetch *fetch)
+{
+	if (!weight->bytes || weight->bytes > fetch->bytes)
+		return;
+	fetch->bytes = weight->bytes;
+	fetch->is_signed = weight->is_signed;
+}
+
+int probe_weight_find(const struct probe_weight *weight, const struct probe_list *list,
+		      const struct probe_features *features, struct tally_fetch **ret,
+		      struct error *error)
+{
+	cleanup_free struct tally_fetch *fetches = calloc(list->nr_probes + 1, sizeof(*fetches));
+	cleanup(operands_clear) struct probe_operands operands = {0};
+	uint32_t i;
+	int err;
+
+	if (!fetches)
+		return error_set(error, -ENOMEM, "out of memory");
+	err = operands_init(&operands, list, error);
+	for (i = 0; i < list->nr_probes && !err; i++) {
+		err = check_moment(&weight->operand, &list->probes[i], error);
+		if (!err)
+			err = operands_find(&operands, list, i, features, &weight->operand,
+					    &fetches[i], error);
+		apply_cast(weight, &fetches[i]);
+	}
+	if (!err)
+		err = operands_check(fetches, list->nr_probes, error);
+	if (err)
+		return err;
+	*ret = fetches;
+	fetches = NULL;
+	return 0;
+}
+
+/* --- queries --------------------------------------------------------------------------------- */
+
+static int compile(struct tally_places *places, const struct tally_query_options *options,
+		   bool force_returns, struct probe_list *list, struct error *error)
+{
+	struct tally_query_options query = *options;
+	struct probe_pairs_options pairs = {.force_returns = force_returns};
+	int err;
+
+	query.is_text = is_text;
+	query.context = &places->operands;
+	err = tally_query_compile(&query, &places->query, error);
+	if (err)
+		return err;
+	pairs.calls = places->query.needs_call;
+	pairs.returns = places->query.needs_return;
+	pairs.paired = places->query.program.plan.has_pairs;
+	err = probe_pairs_make(list, &pairs, &places->pairs, error);
+	if (!err && places->pairs.are_paired)
+		tally_query_pair(&places->query);
+	return err;
+}
+
+static int find_of_probe(struct tally_places *places, const struct probe_list *list,
+			 const struct probe_features *features, uint32_t number,
+			 struct error *error)
+{
+	const struct tally_plan *plan = &places->query.program.plan;
+	const struct probe *probe = &list->probes[number];
+	size_t i;
+
+	places->probes[number] = (struct tally_probe){
+		.function = probe_first_of_name(list, places->pairs.functions[number]),
+		.is_return = probe->is_return,
+		.is_kernel = probe->kind == PROBE_KERNEL,
+	};
+	for (i = 0; i < plan->nr_operands; i++) {
+		const struct operand *operand = &places->query.program.operands[i];
+		bool is_here = operand->kind == TALLY_AT_CALL || operand->kind == TALLY_AT_RETURN;
+		int err;
+
+		if (!is_here)
+			continue;
+		err = operands_find(&places->operands, list, number, features, operand,
+				    &places->fetches[number * plan->nr_operands + i], error);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * A kprobe and fexit tell the place of a call differently, so the two can't be paired. Where returns
+ * are had by fexit only, calls are by fentry.
+ */
+static void choose_one_way(const struct probe_list *list, struct probe_features *features)
+{
+	size_t i;
+
+	for (i = 0; i < list->nr_probes; i++) {
+		const struct probe *probe = &list->probes[i];
+		const char *why;
+
+		if (probe->kind == PROBE_KERNEL && probe->is_return &&
+		    probe_hook_choose(probe, features, &why) == HOOK_FEXIT)
+			features->has[PROBE_FEATURE_KPROBE_EVENT] = false;
+	}
+}
+
+int tally_places_find(struct tally_places *places, const struct tally_query_options *options,
+		      bool force_returns, struct probe_list *list, struct probe_features *features,
+		      struct error *error)
+{
+	size_t nr_operands;
+	uint32_t i;
+	int err;
+
+	*places = (struct tally_places){0};
+	err = operands_init(&places->operands, list, error);
+	if (!err)
+		err = compile(places, options, force_returns, list, error);
+	if (err)
+		return err;
+	if (places->pairs.are_paired)
+		choose_one_way(list, features);
+	nr_operands = places->query.program.plan.nr_operands;
+	places->probes = calloc(list->nr_probes + 1, sizeof(*places->probes));
+	places->fetches = calloc(list->nr_probes * nr_operands + 1, sizeof(*places->fetches));
+	if (!places->probes || !places->fetches)
+		return error_set(error, -ENOMEM, "out of memory");
+	for (i = 0; i < list->nr_probes && !err; i++)
+		err = find_of_probe(places, list, features, i, error);
+	return err ? err : operands_check(places->fetches, list->nr_probes * nr_operands, error);
+}
+
+void tally_places_clear(struct tally_places *places)
+{
+	operands_clear(&places->operands);
+	free(places->probes);
+	free(places->fetches);
+	probe_pairs_clear(&places->pairs);
+	*places = (struct tally_places){0};
 }

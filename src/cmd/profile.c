@@ -6,34 +6,179 @@
  *	samples  19,976 fired = 9,812 shown + 14 idle + 10,150 filtered + 0 lost
  *	…
  *
- * What there is beside the run that it shares with others (stack_run.h) is the event.
+ * The run is shared with other commands (run/stack_run.h); this file chooses the event.
  */
 #include "cmd/commands.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
+#include "bpf/wire.h"
 #include "cmd/complain.h"
-#include "cmd/profile_options.h"
-#include "cmd/run/exit_status.h"
+#include "cmd/options/stack_options.h"
+#include "cmd/options/task_options.h"
+#include "cmd/run/run.h"
 #include "cmd/run/stack_run.h"
+#include "collect/sampling.h"
+#include "event/event.h"
+
+struct profile_options {
+	struct task_options tasks;
+	struct stack_options stacks;
+	struct stack_source
+		source; /* CPUs, rate, idle CPUs; what it says of the event comes later */
+	struct event event;
+	bool event_is_default; /* cycles, or cpu-clock where there is no such counter */
+};
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+#define MAX_CPUS 65536
+
+static int take_cpus(void *context, const char *value, struct error *error)
+{
+	struct stack_source *source = &((struct profile_options *)context)->source;
+
+	free(source->cpus);
+	source->cpus = NULL;
+	if (number_parse_list(value, true, MAX_CPUS, MAX_CPUS, &source->cpus, &source->nr_cpus) < 0)
+		return option_bad(error, "--cpu", value, "a list like 0,2-5");
+	return 0;
+}
+
+static int take_frequency(void *context, const char *value, struct error *error)
+{
+	static const struct option_number frequency = {"--frequency", 1, 1000000,
+						       "samples a second, 1 to 1000000"};
+	struct profile_options *options = context;
+
+	options->source.rate.period = 0;
+	return option_take_number(&frequency, value, &options->source.rate.frequency, error);
+}
+
+static int take_period(void *context, const char *value, struct error *error)
+{
+	static const struct option_number period = {"--count", 1, INT64_MAX,
+						    "events a sample, at least 1"};
+	struct profile_options *options = context;
+
+	options->source.rate.frequency = 0;
+	return option_take_number(&period, value, &options->source.rate.period, error);
+}
+
+static int take_event(void *context, const char *value, struct error *error)
+{
+	struct profile_options *options = context;
+
+	options->event_is_default = false;
+	return event_parse(value, &options->event, error);
+}
+
+/* A word that is no option: a number of seconds, if it looks like one. */
+static int take_word(void *context, const char *word, struct error *error)
+{
+	struct profile_options *options = context;
+
+	if (isdigit((unsigned char)word[0]) || word[0] == '.')
+		return task_options_take_duration(&options->tasks, word, error);
+	(void)error_set(error, -EINVAL, "unexpected word '%s'", word);
+	error_hint(error, "a command to profile goes behind '--': stook profile -- %s", word);
+	return -EINVAL;
+}
+
+static const struct option_row rows[] = {
+	{'C', "cpu", "LIST", take_cpus, "only these CPUs: 0,2-5"},
+	{'F', "frequency", "HZ", take_frequency, "samples a second on each CPU (default 99)"},
+	{'c', "count", "PERIOD", take_period, "a sample every so many events"},
+	{'e', "event", "EVENT", take_event,
+	 "what to sample on: cycles, cpu-clock, page-faults, r1c2, cycles:u, …"},
+	OPTION_SWITCH('I', "idle", struct profile_options, source.include_idle, "idle CPUs too"),
+};
+
+#define USAGE                                                                                \
+	"usage: stook profile [OPTIONS] [SECS] [-- CMD ARG…]\n"                            \
+	"\n"                                                                                 \
+	"Samples the stacks of what runs and prints where time goes: a report, or with -f\n" \
+	"folded stacks. With -- CMD, starts it, profiles it and its children, and ends with it.\n"
+
+#define EXAMPLES                                                                        \
+	"\nexamples:\n"                                                                 \
+	"  stook profile 10                       the whole machine, for ten seconds\n" \
+	"  stook profile -F 999 -p $(pgrep -d, redis-server) -f 30 > redis.folded\n"    \
+	"  stook profile -o build.folded -- make -j8"
+
+static int check(const struct profile_options *options, struct error *error)
+{
+	int err = stack_options_check(&options->stacks, error);
+
+	if (err)
+		return err;
+	if (options->event.exclude_kernel && options->stacks.no_user)
+		return error_set(error, -EINVAL, "-K asks for kernel stacks, '%s' excludes them",
+				 options->event.name);
+	return 0;
+}
+
+static int profile_options_parse(int argc, char **argv, struct profile_options *ret,
+				 struct error *error)
+{
+	const struct option_group groups[] = {
+		task_options_group(&ret->tasks),
+		{rows, ARRAY_SIZE(rows), ret},
+		stack_options_group(&ret->stacks),
+		output_options_group(&ret->stacks.output),
+		naming_options_group(&ret->stacks.naming),
+	};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = take_word,
+		.context = ret,
+		.usage = USAGE,
+		.examples = EXAMPLES,
+	};
+	int err;
+
+	*ret = (struct profile_options){.stacks.labels = LABEL_COMM, .event_is_default = true};
+	ret->source.rate.frequency = 99;
+	err = option_table_parse(&table, argc, argv, error);
+	if (!err)
+		err = task_options_finish(&ret->tasks, argc, argv, error);
+	return err ? err : check(ret, error);
+}
+
+static void profile_options_clear(struct profile_options *options)
+{
+	task_options_clear(&options->tasks);
+	stack_options_clear(&options->stacks);
+	free(options->source.cpus);
+}
 
 static int check_cpus(const struct profile_options *options, const struct stack_run *run,
 		      struct error *error)
 {
 	size_t i, k;
 
-	for (i = 0; i < options->nr_cpus; i++) {
+	for (i = 0; i < options->source.nr_cpus; i++) {
 		for (k = 0; k < run->nr_online_cpus; k++)
-			if (run->online_cpus[k] == options->cpus[i])
+			if (run->online_cpus[k] == options->source.cpus[i])
 				break;
 		if (k == run->nr_online_cpus)
 			return error_set(error, -ENODEV, "no such CPU, or not online: %u",
-					 options->cpus[i]);
+					 options->source.cpus[i]);
 	}
 	return 0;
 }
@@ -55,53 +200,39 @@ static void choose_event(struct profile_options *options, uint32_t cpu)
 
 static void check_period(struct profile_options *options)
 {
-	if (options->rate.frequency || !event_is_clock(&options->event) ||
-	    options->rate.period >= MIN_CLOCK_PERIOD_NS)
+	if (options->source.rate.frequency || !event_is_clock(&options->event) ||
+	    options->source.rate.period >= MIN_CLOCK_PERIOD_NS)
 		return;
-	options->rate.period = MIN_CLOCK_PERIOD_NS;
+	options->source.rate.period = MIN_CLOCK_PERIOD_NS;
 	if (!options->tasks.quiet)
 		complain("the kernel samples %s every %d ns at most: taken instead",
 			 options->event.name, MIN_CLOCK_PERIOD_NS);
 }
 
-/* What each sample stands for, of a clock; counters' periods vary with their frequency. */
-static uint64_t period_of(const struct profile_options *options)
-{
-	if (!options->rate.frequency)
-		return options->rate.period;
-	return event_is_clock(&options->event) ? NS_PER_SEC / options->rate.frequency : 0;
-}
-
-/* "cpu-clock at 99 Hz" */
-static void describe(const struct profile_options *options, struct stack_source *source)
-{
-	if (options->rate.frequency)
-		(void)snprintf(source->what, sizeof(source->what), "%s at %" PRIu64 " Hz",
-			       options->event.name, options->rate.frequency);
-	else
-		(void)snprintf(source->what, sizeof(source->what), "%s every %" PRIu64 "%s",
-			       options->event.name, options->rate.period,
-			       event_is_clock(&options->event) ? " ns" : "");
-}
-
 static int open_run(struct stack_run *run, struct profile_options *options, struct error *error)
 {
-	struct stack_source source = {
-		.event = &options->event,
-		.cpus = options->cpus,
-		.nr_cpus = options->nr_cpus,
-		.include_idle = options->include_idle,
-		.unit = "samples",
-		.event_name = options->event.name,
-	};
+	struct stack_source *source = &options->source;
+	const struct event *event = &options->event;
+	bool is_clock;
 
 	choose_event(options, run->online_cpus[0]);
 	check_period(options);
-	describe(options, &source);
-	source.rate = options->rate;
-	source.period = period_of(options);
-	source.period_unit = event_is_clock(&options->event) ? "nanoseconds" : "count";
-	return stack_run_open(run, &source, error);
+	is_clock = event_is_clock(event);
+	if (source->rate.frequency)
+		(void)snprintf(source->what, sizeof(source->what), "%s at %" PRIu64 " Hz",
+			       event->name, source->rate.frequency);
+	else
+		(void)snprintf(source->what, sizeof(source->what), "%s every %" PRIu64 "%s",
+			       event->name, source->rate.period, is_clock ? " ns" : "");
+	/* What each sample stands for, of a clock; counters' periods vary with their frequency. */
+	source->period = source->rate.period;
+	if (source->rate.frequency)
+		source->period = is_clock ? NS_PER_SEC / source->rate.frequency : 0;
+	source->event = event;
+	source->unit = "samples";
+	source->event_name = event->name;
+	source->period_unit = is_clock ? "nanoseconds" : "count";
+	return stack_run_open(run, source, error);
 }
 
 static int profile(struct profile_options *options, uint64_t exec_ns)
@@ -135,7 +266,7 @@ int cmd_profile(int argc, char **argv)
 
 	if (err < 0) {
 		complain_error(&error);
-		status = exit_status_of_usage(argv);
+		status = run_usage_status(argv);
 	}
 	if (!err) {
 		log_to(options.tasks.verbose ? stderr : NULL);

@@ -20,14 +20,335 @@
  * more with --by; formats that keep labels for other programs get all there are. There is no pager:
  * what is shown fits on a page or two, and who wants one has a pipe.
  */
-#include <errno.h>
-
-#include "cmd/category_file.h"
 #include "cmd/commands.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/text.h"
 #include "cmd/complain.h"
+#include "cmd/inputs.h"
+#include "cmd/options/output_options.h"
 #include "cmd/outputs.h"
-#include "cmd/report_options.h"
+#include "cmd/report_test.h"
+#include "profile/profile.h"
 #include "view/categories.h"
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+#define KEYS_WANTED "some of function, module, comm, pid, tid, cpu, cgroup, line, kind, category"
+#define PATHS_WANTED                                                                       \
+	"graph, fractal, flat, folded or none, a percentage, a limit of branches, caller " \
+	"or callee"
+#define MAX_ROWS 1000000
+
+/* The keys of rows and heads: perf's words beside ours. */
+static const struct key {
+	const char *name;
+	enum group_key group;
+	enum label label; /* what samples must have; 0: every profile has that */
+} keys[] = {
+	{"function", GROUP_FUNCTION, 0}, {"sym", GROUP_FUNCTION, 0},
+	{"symbol", GROUP_FUNCTION, 0},	 {"module", GROUP_MODULE, 0},
+	{"dso", GROUP_MODULE, 0},	 {"line", GROUP_LINE, 0},
+	{"srcline", GROUP_LINE, 0},	 {"kind", GROUP_KIND, 0},
+	{"category", GROUP_CATEGORY, 0}, {"comm", GROUP_COMM, LABEL_COMM},
+	{"pid", GROUP_PID, LABEL_PID},	 {"tid", GROUP_TID, LABEL_TID},
+	{"cpu", GROUP_CPU, LABEL_CPU},	 {"cgroup", GROUP_CGROUP, LABEL_CGROUP},
+};
+
+/* perf's words for columns, which the table has in any case. */
+static const char *const columns[] = {"overhead", "overhead_children", "sample", "period"};
+
+/* --- keys ------------------------------------------------------------------------------------ */
+
+static const struct key *find_key(const char *text, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(keys); i++)
+		if (strlen(keys[i].name) == nr && !strncmp(keys[i].name, text, nr))
+			return &keys[i];
+	return NULL;
+}
+
+static int take_groups(void *context, const char *value, struct error *error)
+{
+	struct report_style *style = &((struct report_command_options *)context)->style;
+	const char *at = value;
+	size_t nr, i;
+
+	style->nr_groups = 0;
+	for (;; at += nr + 1) {
+		const struct key *key;
+
+		nr = strcspn(at, ",");
+		key = find_key(at, nr);
+		if (!key &&
+		    option_find_name(at, nr, columns, ARRAY_SIZE(columns)) == ARRAY_SIZE(columns))
+			return option_bad(error, "--group-by", value, KEYS_WANTED);
+		for (i = 0; key && i < style->nr_groups; i++)
+			if (style->groups[i] == key->group)
+				key = NULL; /* it is there already */
+		if (key)
+			style->groups[style->nr_groups++] = key->group;
+		if (!at[nr])
+			return 0;
+	}
+}
+
+static int take_by(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	return label_keys_take(value, &options->labels, error);
+}
+
+/* --- paths: perf report's -g ----------------------------------------------------------------- */
+
+/* 0 or -EINVAL; at most 100. */
+static int parse_percent(const char *text, double *ret)
+{
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || *end || !(number >= 0 && number <= 100) ||
+	    strspn(text, "0123456789.") != strlen(text))
+		return -EINVAL;
+	*ret = number;
+	return 0;
+}
+
+struct paths {
+	struct report_style *style;
+	bool has_threshold;
+};
+
+/* In perf's order: a beginning of a word is that word, and the first one that fits is meant. */
+static const struct path_word {
+	const char *word;
+	enum { PATHS_FORM, PATHS_ORDER, PATHS_ANYWAY } kind;
+	int value;
+} path_words[] = {
+	{"none", PATHS_FORM, REPORT_NONE},	{"graph", PATHS_FORM, REPORT_GRAPH},
+	{"flat", PATHS_FORM, REPORT_FLAT},	{"fractal", PATHS_FORM, REPORT_FRACTAL},
+	{"folded", PATHS_FORM, REPORT_FOLDED},	{"caller", PATHS_ORDER, REPORT_CALLER},
+	{"callee", PATHS_ORDER, REPORT_CALLEE}, {"function", PATHS_ANYWAY, 0},
+	{"percent", PATHS_ANYWAY, 0},
+};
+
+/* The first number is the threshold, the second one the limit. 0 or -EINVAL. */
+static int take_path_number(struct paths *paths, const char *token)
+{
+	uint64_t limit;
+
+	if (paths->has_threshold) {
+		if (number_parse(token, MAX_ROWS, &limit) < 0)
+			return -EINVAL;
+		paths->style->max_branches = (unsigned)limit;
+		return 0;
+	}
+	paths->has_threshold = true;
+	return parse_percent(token, &paths->style->threshold);
+}
+
+static int take_path_token(struct paths *paths, const char *token)
+{
+	size_t nr = strlen(token), i;
+
+	for (i = 0; i < ARRAY_SIZE(path_words); i++) {
+		if (!nr || strncmp(path_words[i].word, token, nr) != 0)
+			continue;
+		if (path_words[i].kind == PATHS_FORM)
+			paths->style->form = (enum report_form)path_words[i].value;
+		else if (path_words[i].kind == PATHS_ORDER)
+			paths->style->order = (enum report_order)path_words[i].value;
+		return 0;
+	}
+	return take_path_number(paths, token);
+}
+
+static int take_paths(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+	struct paths paths = {.style = &options->style};
+	cleanup_free char *copy = strdup(value);
+	char *rest = copy, *token;
+
+	if (!copy)
+		return error_set(error, -ENOMEM, "out of memory");
+	while ((token = strsep(&rest, ",")))
+		if (take_path_token(&paths, token) < 0)
+			return option_bad(error, "--call-graph", value, PATHS_WANTED);
+	return 0;
+}
+
+static int take_inverted(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	options->style.order = REPORT_CALLER;
+	return 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static int take_no_children(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	options->style.sort_by_total = false;
+	return 0;
+}
+
+static int take_top(void *context, const char *value, struct error *error)
+{
+	static const struct option_number top = {"--top", 1, MAX_ROWS,
+						 "a number of rows, at least 1"};
+	struct report_command_options *options = context;
+	int err = option_take_number(&top, value, &options->style.max_rows, error);
+
+	if (err && value[strspn(value, "-0123456789")]) /* no number at all */
+		error_hint(error,
+			   "perf's -n, numbers of samples, is not needed: the table has them");
+	return err;
+}
+
+static int take_limit(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	cleanup_free char *number = strdup(value);
+	size_t nr = strlen(value);
+
+	if (!number)
+		return error_set(error, -ENOMEM, "out of memory");
+	if (nr && number[nr - 1] == '%')
+		number[nr - 1] = '\0';
+	if (parse_percent(number, &options->style.least_percent) < 0)
+		return option_bad(error, "--percent-limit", value, "a percentage");
+	return 0;
+}
+
+static int take_input(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	return input_paths_take(&options->paths, value, error);
+}
+
+static int take_module(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	return filter_options_take_pattern(&options->filter, FILTER_MODULE, FILTER_WANTED, value,
+					   error);
+}
+
+static int take_symbol(void *context, const char *value, struct error *error)
+{
+	struct report_command_options *options = context;
+
+	return filter_options_take_pattern(&options->filter, FILTER_SYMBOL, FILTER_WANTED, value,
+					   error);
+}
+
+/* There is no other way than to print it. */
+static int take_stdio(void *context, const char *value, struct error *error)
+{
+	return 0;
+}
+
+static const struct option_row rows[] = {
+	{'i', "input", "FILE", take_input, "the same as IN"},
+	{'g', "call-graph", "WORD,…", take_paths,
+	 "paths as perf shows them: graph,0.5,caller; fractal, flat, folded, none; callee"},
+	{'G', "inverted", NULL, take_inverted, "callers above callees: the default"},
+	OPTION_SWITCH(0, "children", struct report_command_options, style.sort_by_total,
+		      "sort by total, callees included"),
+	{0, "no-children", NULL, take_no_children, "sort by self: the default"},
+	{'s', "sort", "KEY,…", take_groups, "the same as --group-by"},
+	{0, "group-by", "KEY,…", take_groups,
+	 "a row for each function, module, comm, pid, tid, cpu, cgroup, line, kind, category"},
+	{'n', "top", "N", take_top, "so many rows of the table; 20"},
+	{0, "percent-limit", "PERCENT", take_limit, "leave lighter rows out"},
+	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, categories,
+		    "shares of categories by a table 'category: pattern …', or by the one for the "
+		    "'kernel'"),
+	{0, "by", "KEY,…", take_by,
+	 "labels above the paths: comm (the default), pid, tid, cpu, cgroup"},
+	OPTION_SWITCH(0, "lines", struct report_command_options, lines,
+		      "show source lines behind names, where IN has them"),
+	{0, "stdio", NULL, take_stdio, "nothing more: taken since perf report has it"},
+	{0, "dsos", "RE", take_module, "the same as --module: perf's word"},
+	{0, "dso", "RE", take_module, "likewise"},
+	{0, "symbols", "RE", take_symbol, "the same as --symbol: perf's word"},
+	OPTION_WIDTH(struct report_command_options, width,
+		     "of the report; the terminal's, else 80"),
+};
+
+/* --- all of it ------------------------------------------------------------------------------- */
+
+int report_options_parse(struct report_command_options *options, int argc, char **argv,
+			 struct error *error)
+{
+	const struct option_group groups[] = {
+		{rows, ARRAY_SIZE(rows), options},	output_options_group(&options->output),
+		filter_options_group(&options->filter), input_options_group(&options->input),
+		quiet_option_group(&options->is_quiet),
+	};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = input_paths_take,
+		.context = &options->paths,
+		.usage = "usage: stook report [OPTIONS] [IN…]\n"
+			 "\n"
+			 "Shows profiles as a table and a tree, or turns them into another "
+			 "format.\n"
+			 "IN: pprof, folded stacks, or what 'perf script' prints; without it, or "
+			 "for -, stdin.\n",
+		.examples =
+			"\nexamples:\n"
+			"  perf script | stook report\n"
+			"  stook report app.pb.gz -g callee,1 --comm worker\n"
+			"  stook report app.pb.gz --categories kernel -s comm,category -g none\n"
+			"  stook report app.perf -o app.pb.gz -o app.md",
+	};
+	size_t i;
+	int err = option_table_parse(&table, argc, argv, error);
+
+	if (!err)
+		err = inputs_check(options->paths.paths, options->paths.nr, error);
+	/* Rows by category need a table; without --categories it is the kernel's. */
+	for (i = 0; i < options->style.nr_groups; i++)
+		if (options->style.groups[i] == GROUP_CATEGORY && !options->categories)
+			options->categories = "kernel";
+	return err;
+}
+
+void report_options_clear(struct report_command_options *options)
+{
+	filter_options_clear(&options->filter);
+	input_paths_clear(&options->paths);
+}
+
+int report_options_check(const struct report_command_options *options, unsigned labels,
+			 struct error *error)
+{
+	unsigned wanted = options->labels;
+	size_t i, k;
+
+	for (i = 0; i < options->style.nr_groups; i++)
+		for (k = 0; k < ARRAY_SIZE(keys); k++)
+			if (keys[k].group == options->style.groups[i])
+				wanted |= keys[k].label;
+	return label_keys_check(wanted, labels, error);
+}
 
 struct report {
 	struct report_command_options options;
@@ -70,7 +391,7 @@ static int run(struct report *report, struct error *error)
 		return err;
 	outputs_set_labels(&report->outputs, options->labels, report->inputs.notes.labels);
 	if (options->width)
-		report->outputs.format.width = options->width;
+		report->outputs.format.width = (unsigned)options->width;
 	return outputs_write(&report->outputs, report->inputs.profile, error);
 }
 

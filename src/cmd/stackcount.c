@@ -9,7 +9,7 @@
  *
  * With --weight a value of each hit is added up instead: c:malloc --weight arg1 gives bytes.
  *
- * What there is beside the run that it shares with others (stack_run.h) is the probes.
+ * The run is shared with other commands (run/stack_run.h); this file finds the probes.
  */
 #include "cmd/commands.h"
 
@@ -23,10 +23,9 @@
 #include "base/error.h"
 #include "cmd/complain.h"
 #include "cmd/options/probe_options.h"
-#include "cmd/probe_notes.h"
+#include "cmd/probe_operands.h"
 #include "cmd/probe_search.h"
-#include "cmd/probe_weight.h"
-#include "cmd/run/exit_status.h"
+#include "cmd/run/run.h"
 #include "cmd/run/stack_run.h"
 
 struct stackcount {
@@ -68,14 +67,6 @@ static const struct option_row rows[] = {
 	{0, "weight", "VALUE", take_weight, "add up arg1, retval, args.FIELD, … of each hit"},
 };
 
-static int check(const struct stackcount *stackcount, struct error *error)
-{
-	int err = probe_options_check(&stackcount->probe_options, "stacks that lead where?",
-				      "c:malloc or t:sched:sched_switch", error);
-
-	return err ? err : stack_options_check(&stackcount->stacks, error);
-}
-
 static int parse(struct stackcount *stackcount, int argc, char **argv, struct error *error)
 {
 	const struct option_group groups[] = {
@@ -99,7 +90,10 @@ static int parse(struct stackcount *stackcount, int argc, char **argv, struct er
 
 	if (!err)
 		err = task_options_finish(&stackcount->tasks, argc, argv, error);
-	return err ? err : check(stackcount, error);
+	if (!err)
+		err = probe_options_check(&stackcount->probe_options, "stacks that lead where?",
+					  "c:malloc or t:sched:sched_switch", error);
+	return err ? err : stack_options_check(&stackcount->stacks, error);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
@@ -146,20 +140,9 @@ static int prepare(struct stackcount *stackcount, struct error *error)
 	return err ? err : open_run(stackcount, error);
 }
 
-static int count_stacks(struct stackcount *stackcount)
-{
-	const struct probing *probing;
-	int err = stack_run_go(&stackcount->run);
-
-	probing = session_probing(stackcount->run.session);
-	if (!stackcount->tasks.quiet)
-		probe_notes_after(&stackcount->search.list, probing, probing_missed(probing),
-				  stackcount->tasks.verbose);
-	return err;
-}
-
 static int run(struct stackcount *stackcount)
 {
+	const struct probing *probing;
 	struct error error = {0};
 	int status = 0, err;
 
@@ -167,8 +150,13 @@ static int run(struct stackcount *stackcount)
 	err = prepare(stackcount, &error);
 	if (err < 0)
 		complain_error(&error);
-	if (!err)
-		err = count_stacks(stackcount);
+	if (!err) {
+		err = stack_run_go(&stackcount->run);
+		probing = session_probing(stackcount->run.session);
+		if (!stackcount->tasks.quiet)
+			probe_notes_after(&stackcount->search.list, probing,
+					  probing_missed(probing), stackcount->tasks.verbose);
+	}
 	if (err <= 0)
 		status = stack_run_status(&stackcount->run, err);
 	stack_run_clear(&stackcount->run);
@@ -189,7 +177,7 @@ int cmd_stackcount(int argc, char **argv)
 	stackcount.run.exec_ns = clock_now_ns();
 	if (err < 0) {
 		complain_error(&error);
-		status = exit_status_of_usage(argv);
+		status = run_usage_status(argv);
 	}
 	if (!err) {
 		log_to(stackcount.tasks.verbose ? stderr : NULL);

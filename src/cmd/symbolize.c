@@ -6,6 +6,8 @@
  *	stook: 12,034 of 12,120 frames have names
  *	       no names for redis-server (build id 9d6a…): 86 frames
  *
+ * A first Ctrl-C while names are looked up ends that: the profile is written without the others.
+ *
  * Files are found by build id: at the recorded path if what lies there has the same one, else among
  * the debug files. What was named where it was recorded (the kernel, code made at run time) stays.
  */
@@ -22,9 +24,10 @@
 #include "cmd/complain.h"
 #include "cmd/inputs.h"
 #include "cmd/options/naming_options.h"
-#include "cmd/options/quiet_option.h"
+#include "cmd/options/output_options.h"
 #include "cmd/outputs.h"
-#include "cmd/run/naming_notes.h"
+#include "cmd/run/run.h"
+#include "cmd/run/run_summary.h"
 #include "elf/image/debug_link.h"
 #include "format/text/columns.h"
 #include "sym/symbolizer.h"
@@ -36,7 +39,9 @@ struct symbolize {
 	bool is_quiet;
 	struct outputs outputs;
 	struct inputs inputs;
+	struct read_budget budget;
 	struct symbolizer *symbolizer;
+	int signal_fd; /* while names are looked up */
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -98,8 +103,13 @@ static int read_input(struct symbolize *symbolize, struct error *error)
 
 static int name(struct symbolize *symbolize, struct error *error)
 {
-	const struct symbolizer_options options = naming_options_symbolizer(&symbolize->naming);
+	struct symbolizer_options options = naming_options_symbolizer(&symbolize->naming);
 
+	symbolize->signal_fd = signals_listen(error);
+	if (symbolize->signal_fd < 0)
+		return symbolize->signal_fd;
+	symbolize->budget = naming_options_budget(&symbolize->naming, symbolize->signal_fd);
+	options.budget = &symbolize->budget;
 	symbolize->symbolizer = symbolizer_new(&options);
 	if (!symbolize->symbolizer ||
 	    symbolizer_name(symbolize->symbolizer, symbolize->inputs.profile) < 0)
@@ -157,6 +167,7 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 		if (nr_missing[module])
 			tell_missing(symbolize->inputs.profile, module, nr_missing[module]);
 	inputs_complain(&symbolize->inputs);
+	(void)naming_notes_print_cuts(symbolize->symbolizer, "stook: ", "stook: ", stderr);
 	naming_notes_tell(symbolize->symbolizer);
 	return 0;
 }
@@ -183,7 +194,7 @@ static int run(struct symbolize *symbolize, struct error *error)
 
 int cmd_symbolize(int argc, char **argv)
 {
-	struct symbolize symbolize = {0};
+	struct symbolize symbolize = {.signal_fd = -1};
 	struct error error = {0};
 	int err = parse(&symbolize, argc, argv, &error);
 
@@ -197,6 +208,7 @@ int cmd_symbolize(int argc, char **argv)
 		complain_error(&error);
 	outputs_clear(&symbolize.outputs);
 	symbolizer_free(symbolize.symbolizer);
+	signals_stop_listening(symbolize.signal_fd, NULL);
 	inputs_clear(&symbolize.inputs);
 	return err && err != -EPIPE ? EXIT_FAILED : 0;
 }

@@ -14,24 +14,171 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "cmd/complain.h"
-#include "cmd/row_outputs.h"
-#include "cmd/run/exit_status.h"
+#include "cmd/options/probe_options.h"
+#include "cmd/options/task_options.h"
+#include "cmd/outputs.h"
+#include "cmd/probe_operands.h"
 #include "cmd/run/probe_run.h"
-#include "cmd/tally_options.h"
-#include "cmd/tally_places.h"
+#include "cmd/run/run.h"
 #include "cmd/tally_sheet.h"
-#include "cmd/tally_totals.h"
 #include "collect/tallier.h"
 #include "format/text/columns.h"
+#include "format/text/tally_rows.h"
+#include "probe/expression/tally_query.h"
 
-/* What fetching, evaluating and adding to a row takes, as measured. */
+#define TALLY_ROWS_DEFAULT  8192
+#define TALLY_CALLS_DEFAULT 32768
+
+struct tally_options {
+	struct probe_options probes;
+	struct task_options tasks;
+	struct tally_query_options query; /* without what only the probes can tell */
+	enum tally_order order;
+	size_t top; /* 0: all */
+	size_t max_rows, max_calls;
+	bool timestamp;
+	struct row_output_options output;
+};
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+#define ROWS_MAX (1U << 20)
+
+static int take_sort(void *context, const char *value, struct error *error)
+{
+	static const char *const names[] = {
+		[TALLY_BY_COUNT] = "count", [TALLY_BY_KEY] = "key", [TALLY_BY_SUM] = "sum",
+		[TALLY_BY_MIN] = "min",	    [TALLY_BY_AVG] = "avg", [TALLY_BY_MAX] = "max",
+	};
+	struct tally_options *options = context;
+	int order = option_take_choice("--sort", value, names, ARRAY_SIZE(names), error);
+
+	if (order < 0)
+		return order;
+	options->order = (enum tally_order)order;
+	return 0;
+}
+
+static int take_limit(const char *option, const char *value, size_t *ret, struct error *error)
+{
+	const struct option_number limit = {option, 1, ROWS_MAX, "a number from 1 to 1048576"};
+
+	return option_take_number(&limit, value, ret, error);
+}
+
+static int take_max_rows(void *context, const char *value, struct error *error)
+{
+	struct tally_options *options = context;
+
+	return take_limit("--max-rows", value, &options->max_rows, error);
+}
+
+static int take_max_calls(void *context, const char *value, struct error *error)
+{
+	struct tally_options *options = context;
+
+	return take_limit("--max-calls", value, &options->max_calls, error);
+}
+
+static const struct option_row rows[] = {
+	OPTION_TEXT(0, "by", "KEY,…", struct tally_options, query.by,
+		    "func (default), comm, pid, tid, cpu, …, or any expression"),
+	OPTION_TEXT(0, "value", "EXPR", struct tally_options, query.value,
+		    "what to sum up: arg2, retval, latency, args.bytes, …"),
+	OPTION_TEXT(0, "where", "EXPR", struct tally_options, query.where,
+		    "only hits of which this is true: 'arg2 > 4K'"),
+	OPTION_SWITCH(0, "hist", struct tally_options, query.log2,
+		      "a histogram of the value for each key, by powers of two"),
+	OPTION_TEXT(0, "linear", "MIN,MAX,STEP", struct tally_options, query.linear,
+		    "a histogram with steps of one size"),
+	OPTION_NUMBER(0, "top", "N", struct tally_options, top, 1, INT_MAX,
+		      "a number of rows, at least 1", "only the N largest rows"),
+	{0, "sort", "WHAT", take_sort,
+	 "by count (default), key, sum, min, avg or max, largest last"},
+	{0, "max-rows", "N", take_max_rows, "how many keys are told apart (8192)"},
+	{0, "max-calls", "N", take_max_calls, "how many calls may be under way at a time (32768)"},
+	OPTION_SWITCH('T', "timestamp", struct tally_options, timestamp,
+		      "the time of day above each table"),
+};
+
+#define USAGE                                                                                 \
+	"usage: stook tally [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"                    \
+	"\n"                                                                                  \
+	"Counts hits of functions, tracepoints and static probes by key, and sums up a\n"     \
+	"value of them. Patterns are those of 'stook funccount'. Keys and values:\n"          \
+	"  arg1 … arg6, retval         of functions; arg1 … arg12 of static probes\n"     \
+	"  args.FIELD                  of tracepoints\n"                                      \
+	"  latency                     nanoseconds from call to return\n"                     \
+	"  str(arg1)                   the text at an address\n"                              \
+	"  func comm pid tid uid cpu cgroup\n"                                                \
+	"and what C makes of numbers: (int)arg1, arg2 >> 12, arg3 & 0xff; hex(…) shows a\n" \
+	"key in hexadecimal.\n"
+
+#define EXAMPLES                                                                           \
+	"\nexamples:\n"                                                                    \
+	"  stook tally c:malloc --value arg1 --by comm --hist 10\n"                        \
+	"  stook tally vfs_read --value latency --by comm --top 10 -i 1\n"                 \
+	"  stook tally t:block:block_rq_issue --by args.dev --value args.bytes\n"          \
+	"  stook tally c:open --by 'str(arg1)' --where '(int)retval < 0' -- ls /nowhere\n" \
+	"  stook tally c:write --value arg3 --where 'arg1 == 1 && arg3 > 4K' -p 4711"
+
+static int check(const struct tally_options *options, struct error *error)
+{
+	struct tally_query query;
+	int err = probe_options_check(&options->probes, "hits of what?", "vfs_read or c:malloc",
+				      error);
+
+	/* It is compiled again for the probes that are found. */
+	if (!err)
+		err = tally_query_compile(&options->query, &query, error);
+	if (!err && !options->query.value && options->order > TALLY_BY_KEY)
+		err = error_set(error, -EINVAL, "--sort by what? --value is missing");
+	return err ? err : row_output_options_check(&options->output, options->probes.list, error);
+}
+
+static int tally_options_parse(int argc, char **argv, struct tally_options *ret,
+			       struct error *error)
+{
+	const struct option_group groups[] = {
+		{rows, ARRAY_SIZE(rows), ret},
+		row_output_options_group(&ret->output),
+		probe_options_group(&ret->probes),
+		task_options_group(&ret->tasks),
+	};
+	struct probe_words words = {&ret->probes, &ret->tasks};
+	const struct option_table table = {
+		.groups = groups,
+		.nr_groups = ARRAY_SIZE(groups),
+		.take_word = probe_options_take_word,
+		.context = &words,
+		.usage = USAGE,
+		.examples = EXAMPLES,
+	};
+	int err;
+
+	*ret = (struct tally_options){
+		.probes = PROBE_OPTIONS_INIT,
+		.max_rows = TALLY_ROWS_DEFAULT,
+		.max_calls = TALLY_CALLS_DEFAULT,
+	};
+	err = option_table_parse(&table, argc, argv, error);
+	if (!err)
+		err = task_options_finish(&ret->tasks, argc, argv, error);
+	return err ? err : check(ret, error);
+}
+
+/* The measured cost of fetching, evaluating and adding to a row. */
 #define ROW_NS 300
 
 struct tally {
@@ -71,24 +218,19 @@ static void write_rows(const void *context, enum row_format format, bool is_firs
 	}
 }
 
-/* What came since the last time, everywhere. */
+/* Shows the hits since the last time. */
 static int show(void *context, struct error *error)
 {
 	struct tally *tally = context;
-	struct tally_collection *collection = &tally->collection;
 	uint64_t now_ns = clock_now_ns();
 	struct tally_sheet sheet;
 	struct shown shown = {&sheet, tally->options.timestamp};
 	int err;
 
-	tally_collection_reset(collection);
-	err = tallier_end_epoch(tally->tallier, &collection->counters, tally_collection_add,
-				collection, error);
-	if (err < 0)
+	err = tally_collection_read(&tally->collection, tally->tallier, &tally->total, &sheet,
+				    error);
+	if (err)
 		return err;
-	if (tally_collection_show(collection, &sheet) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	tally_totals_add(&tally->total, &collection->counters);
 	sheet.time = (double)clock_read_ns(CLOCK_REALTIME) / (double)NS_PER_SEC;
 	sheet.seconds = (double)(now_ns - tally->shown_ns) / (double)NS_PER_SEC;
 	tally->shown_ns = now_ns;
@@ -98,71 +240,58 @@ static int show(void *context, struct error *error)
 
 /* --- the verdict ------------------------------------------------------------------------------- */
 
-static void tell_pairs(const struct tally_counters *total)
-{
-	char numbers[3][COLUMNS_NUMBER_BYTES];
-	uint64_t open = total->calls - total->returns - total->abandoned;
-
-	if (total->calls)
-		complain("of %s calls %s had not returned, %s never will (longjmp, "
-			 "missed returns)",
-			 columns_number(numbers[0], total->calls), columns_number(numbers[1], open),
-			 columns_number(numbers[2], total->abandoned));
-}
-
 static void tell(const struct tally *tally)
 {
 	const struct tally_counters *total = &tally->total;
-	char numbers[2][COLUMNS_NUMBER_BYTES];
+	uint64_t open = total->calls - total->returns - total->abandoned;
+	char numbers[3][COLUMNS_NUMBER_BYTES];
 
-	if (tally->options.where)
+	if (tally->options.query.where)
 		complain("tallied %s hits, left out %s by --where",
 			 columns_number(numbers[0], total->tallied),
 			 columns_number(numbers[1], total->excluded));
 	else
 		complain("tallied %s hits", columns_number(numbers[0], total->tallied));
-	tell_pairs(total);
+	if (total->calls)
+		complain("of %s calls %s had not returned, %s never will (longjmp, "
+			 "missed returns)",
+			 columns_number(numbers[0], total->calls), columns_number(numbers[1], open),
+			 columns_number(numbers[2], total->abandoned));
 	tally_totals_tell_lost(total);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-static int load(struct tally *tally, struct error *error)
-{
-	struct probe_run *run = &tally->run;
-	const struct tallier_config config = {
-		.list = &run->search.list,
-		.features = &run->search.features,
-		.tasks = &run->run.tasks,
-		.plan = &tally->places.query.program.plan,
-		.probes = tally->places.probes,
-		.fetches = tally->places.fetches,
-		.max_rows = tally->options.max_rows,
-		.max_calls = tally->options.max_calls,
-	};
-
-	tally->tallier = tallier_load(&config, error);
-	return tally->tallier ? 0 : error->code;
-}
-
 static int prepare(struct tally *tally, struct error *error)
 {
 	const struct tally_options *options = &tally->options;
 	struct probe_run *run = &tally->run;
+	struct tallier_config config = {
+		.list = &run->search.list,
+		.features = &run->search.features,
+		.tasks = &run->run.tasks,
+		.max_rows = options->max_rows,
+		.max_calls = options->max_calls,
+	};
 	int err = probe_run_prepare(run, &options->probes, &options->tasks, error);
 
 	if (!err)
-		err = tally_places_find(&tally->places, options, &run->search.list,
+		err = tally_places_find(&tally->places, &options->query,
+					options->probes.force_returns, &run->search.list,
 					&run->search.features, error);
 	if (!err)
 		err = probe_run_decide(run, !tally->places.pairs.are_paired, error);
 	run->work_ns = ROW_NS;
 	if (!err)
 		err = row_outputs_open(&tally->outputs, &options->output, error);
-	if (!err)
-		err = load(tally, error);
 	if (err)
 		return err;
+	config.plan = &tally->places.query.program.plan;
+	config.probes = tally->places.probes;
+	config.fetches = tally->places.fetches;
+	tally->tallier = tallier_load(&config, error);
+	if (!tally->tallier)
+		return error->code;
 	tally_collection_init(&tally->collection, &tally->places.query, &run->search.list);
 	err = probe_run_attach(run, tallier_programs(tally->tallier), tallier_hits(tally->tallier),
 			       error);
@@ -170,38 +299,28 @@ static int prepare(struct tally *tally, struct error *error)
 	return err;
 }
 
-static void say_tallying(const struct tally *tally)
-{
-	size_t nr =
-		tally->run.search.list.nr_probes - probing_nr(tally->run.probing, PROBE_REFUSED);
-
-	if (!tally->options.tasks.quiet)
-		fprintf(stderr, "Tallying hits of %zu probe%s... Hit Ctrl-C to end.\n", nr,
-			nr == 1 ? "" : "s");
-}
-
 static int run(struct tally *tally)
 {
 	struct probe_run *run = &tally->run;
-	int err;
-
-	say_tallying(tally);
-	err = probe_run_go(run, show, tally, &tally->outputs);
-	probe_run_detach(run);
-	if (!tally->options.tasks.quiet && !run->run.child_failed)
-		tell(tally);
-	probe_run_tell(run);
-	return err;
-}
-
-static int run_all(struct tally *tally)
-{
+	bool is_quiet = tally->options.tasks.quiet;
 	struct error error = {0};
+	size_t nr;
 	int err = prepare(tally, &error);
 
 	if (err < 0 && err != -EPIPE)
 		complain_error(&error);
-	return err ? err : run(tally);
+	if (err)
+		return err;
+	nr = run->search.list.nr_probes - probing_nr(run->probing, PROBE_REFUSED);
+	if (!is_quiet)
+		fprintf(stderr, "Tallying hits of %zu probe%s... Hit Ctrl-C to end.\n", nr,
+			nr == 1 ? "" : "s");
+	err = probe_run_go(run, show, tally, &tally->outputs);
+	probe_run_detach(run);
+	if (!is_quiet && !run->run.child_failed)
+		tell(tally);
+	probe_run_tell(run);
+	return err;
 }
 
 int cmd_tally(int argc, char **argv)
@@ -213,10 +332,10 @@ int cmd_tally(int argc, char **argv)
 
 	if (err < 0) {
 		complain_error(&error);
-		status = exit_status_of_usage(argv);
+		status = run_usage_status(argv);
 	} else if (!err) {
 		log_to(tally.options.tasks.verbose ? stderr : NULL);
-		err = run_all(&tally);
+		err = run(&tally);
 		status = run_status(&tally.run.run, err < 0 && err != -EPIPE ? err : 0);
 		probe_run_free_probes(&tally.run);
 		tallier_free(tally.tallier);
@@ -225,6 +344,6 @@ int cmd_tally(int argc, char **argv)
 		probe_run_clear(&tally.run);
 		row_outputs_clear(&tally.outputs);
 	}
-	tally_options_clear(&tally.options);
+	task_options_clear(&tally.options.tasks);
 	return status;
 }

@@ -1,8 +1,11 @@
-/* Words become texts here: functions' labels, names of cgroups, numbers as they were asked for. */
+/*
+ * Words become texts here: functions' labels, names of cgroups, numbers as they were asked for.
+ */
 #include "cmd/tally_sheet.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +13,9 @@
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "cmd/probe_label.h"
+#include "cmd/complain.h"
+#include "cmd/probe_search.h"
+#include "format/text/columns.h"
 #include "proc/cgroup.h"
 
 /* In the order of struct tally_counters. */
@@ -45,7 +50,8 @@ void tally_collection_init(struct tally_collection *collection, const struct tal
 	}
 }
 
-void tally_collection_reset(struct tally_collection *collection)
+/* Forgets the rows, for those of the next interval. */
+static void reset(struct tally_collection *collection)
 {
 	size_t i;
 
@@ -63,7 +69,7 @@ void tally_collection_clear(struct tally_collection *collection)
 {
 	if (!collection->query)
 		return;
-	tally_collection_reset(collection);
+	reset(collection);
 	if (collection->cgroup_root_fd >= 0)
 		(void)close(collection->cgroup_root_fd);
 	free(collection->words);
@@ -83,8 +89,8 @@ static size_t all_words(const struct tally_collection *collection)
 	       tally_row_bytes(&collection->query->program.plan) / sizeof(uint64_t);
 }
 
-/* A key that was put there and then got no hit is none. */
-int tally_collection_add(void *context, const uint64_t *key, const struct tally_row *row)
+/* For tallier_end_epoch(). A key that was put there and then got no hit is none. */
+static int add_row(void *context, const uint64_t *key, const struct tally_row *row)
 {
 	struct tally_collection *collection = context;
 	const struct tally_plan *plan = &collection->query->program.plan;
@@ -213,35 +219,12 @@ static int fill_line(const struct tally_collection *collection, const uint64_t *
 
 /* --- the sheet ------------------------------------------------------------------------------- */
 
-static const char *unit_of(const struct tally_query *query)
-{
-	if (!query->value_is_time || query->program.plan.histogram == TALLY_NO_HISTOGRAM)
-		return NULL;
-	return query->program.plan.divisor == NS_PER_US ? "us" : "ns";
-}
-
-static void fill_ranges(struct tally_collection *collection)
-{
-	const struct tally_plan *plan = &collection->query->program.plan;
-	uint32_t i;
-
-	for (i = 0; i < plan->nr_buckets; i++)
-		collection->ranges[i].is_open = !tally_bucket_range(
-			plan, i, &collection->ranges[i].from, &collection->ranges[i].to);
-}
-
-static void fill_figures(struct tally_collection *collection)
-{
-	const uint64_t *counters = (const uint64_t *)&collection->counters;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(figure_names); i++)
-		collection->figures[i] = (struct tally_figure){figure_names[i], counters[i]};
-}
-
-int tally_collection_show(struct tally_collection *collection, struct tally_sheet *ret)
+static int make_sheet(struct tally_collection *collection, struct tally_sheet *ret)
 {
 	const struct tally_query *query = collection->query;
+	const struct tally_plan *plan = &query->program.plan;
+	const uint64_t *counters = (const uint64_t *)&collection->counters;
+	const char *unit = NULL;
 	size_t i;
 	int err = 0;
 
@@ -253,20 +236,75 @@ int tally_collection_show(struct tally_collection *collection, struct tally_shee
 	for (i = 0; i < collection->nr && !err; i++)
 		err = fill_line(collection, collection->words + i * all_words(collection),
 				&collection->lines[i], &collection->cells[i * query->nr_keys]);
-	fill_ranges(collection);
-	fill_figures(collection);
+	for (i = 0; i < plan->nr_buckets; i++)
+		collection->ranges[i].is_open = !tally_bucket_range(
+			plan, (uint32_t)i, &collection->ranges[i].from, &collection->ranges[i].to);
+	for (i = 0; i < ARRAY_SIZE(figure_names); i++)
+		collection->figures[i] = (struct tally_figure){figure_names[i], counters[i]};
+	if (query->value_is_time && plan->histogram != TALLY_NO_HISTOGRAM)
+		unit = plan->divisor == NS_PER_US ? "us" : "ns";
 	*ret = (struct tally_sheet){
 		.keys = collection->keys,
 		.nr_keys = query->nr_keys,
 		.value = *query->value ? query->value : NULL,
 		.is_time = query->value_is_time,
-		.unit = unit_of(query),
+		.unit = unit,
 		.ranges = collection->ranges,
-		.nr_ranges = query->program.plan.nr_buckets,
+		.nr_ranges = plan->nr_buckets,
 		.lines = collection->lines,
 		.nr_lines = collection->nr,
 		.figures = collection->figures,
 		.nr_figures = ARRAY_SIZE(figure_names),
 	};
 	return err;
+}
+
+int tally_collection_read(struct tally_collection *collection, struct tallier *tallier,
+			  struct tally_counters *total, struct tally_sheet *ret,
+			  struct error *error)
+{
+	const uint64_t *counters = (const uint64_t *)&collection->counters;
+	uint64_t *sums = (uint64_t *)total;
+	size_t i;
+	int err;
+
+	reset(collection);
+	err = tallier_end_epoch(tallier, &collection->counters, add_row, collection, error);
+	if (err < 0)
+		return err;
+	if (make_sheet(collection, ret) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	/* All counters are 64-bit: they are added as the array they are. */
+	for (i = 0; i < sizeof(*total) / sizeof(*sums); i++)
+		sums[i] += counters[i];
+	return 0;
+}
+
+/* --- totals ---------------------------------------------------------------------------------- */
+
+static const char *const loss_sentences[] = {
+#define X(id, name, sentence) sentence,
+	TALLY_LOSS_REASONS(X)
+#undef X
+};
+
+uint64_t tally_totals_lost(const struct tally_counters *counters)
+{
+	uint64_t sum = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(counters->lost); i++)
+		sum += counters->lost[i];
+	return sum;
+}
+
+void tally_totals_tell_lost(const struct tally_counters *total)
+{
+	char number[COLUMNS_NUMBER_BYTES];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(loss_sentences); i++)
+		if (total->lost[i])
+			complain("lost %s hits: %s", columns_number(number, total->lost[i]),
+				 loss_sentences[i]);
 }

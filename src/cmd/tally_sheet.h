@@ -1,4 +1,7 @@
-/* The rows of an interval, as they come from the kernel, made into what format/text/tally_rows.h shows. */
+/*
+ * The rows of an interval, as they come from the kernel, made into what format/text/tally_rows.h
+ * shows, and what became of the hits: sums over the intervals of a run.
+ */
 #ifndef STOOK_CMD_TALLY_SHEET_H
 #define STOOK_CMD_TALLY_SHEET_H
 
@@ -6,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "collect/tallier.h"
 #include "format/text/tally_rows.h"
 #include "probe/expression/probe_list.h"
 #include "probe/expression/tally_query.h"
@@ -29,16 +33,21 @@ void tally_collection_init(struct tally_collection *collection, const struct tal
 			   const struct probe_list *list);
 void tally_collection_clear(struct tally_collection *collection);
 
-/* Forgets the rows, for those of the next interval. */
-void tally_collection_reset(struct tally_collection *collection);
-
-/* For tallier_end_epoch(); the context is the collection. 0 or -ENOMEM. */
-int tally_collection_add(void *context, const uint64_t *key, const struct tally_row *row);
-
 /* The first word of a line's key, by the line's place as collected. */
 uint64_t tally_collection_word(const struct tally_collection *collection, size_t line, size_t key);
 
-/* What is to be shown, but for the times. Good until the reset. 0 or -ENOMEM. */
-int tally_collection_show(struct tally_collection *collection, struct tally_sheet *ret);
+/*
+ * Ends the tallier's epoch, adds its counters to the total, and makes its rows a sheet, without the
+ * times, which is good until the next reading. 0 or a negative errno.
+ */
+int tally_collection_read(struct tally_collection *collection, struct tallier *tallier,
+			  struct tally_counters *total, struct tally_sheet *ret,
+			  struct error *error);
+
+/* Hits that are in no row, for whatever reason. */
+uint64_t tally_totals_lost(const struct tally_counters *counters);
+
+/* A line on stderr for each reason. */
+void tally_totals_tell_lost(const struct tally_counters *total);
 
 #endif

@@ -136,3 +136,16 @@ TEST(call_counts_without_memory)
 	}
 	CHECK(false);
 }
+
+TEST(call_keys_are_words)
+{
+	static const char *const bad[] = {"",	     ",",  "pid,", ",pid",     "func",
+					  "pid,pid", "pi", "pidx", "pid,stack"};
+	struct error error = {0};
+	size_t i;
+
+	CHECK_EQ(call_keys_check("pid", &error), 0);
+	CHECK_EQ(call_keys_check("cgroup,cpu,comm,tid,pid", &error), 0);
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		CHECK_EQ(call_keys_check(bad[i], &error), -EINVAL);
+}

@@ -1,5 +1,5 @@
-/* cmd/options/probe_options and cmd/funccount_options: what command lines are taken for, and what is refused. */
-#include "cmd/funccount_options.h"
+/* cmd/options/probe_options and cmd/funccount: what command lines are taken for, and what is refused. */
+#include "cmd/funccount_test.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -15,7 +15,7 @@ static struct error error;
 
 static int parse(int argc, const char *const *words)
 {
-	funccount_options_clear(&options);
+	task_options_clear(&options.tasks);
 	error = (struct error){0};
 	optind = 0; /* glibc: from the beginning */
 	return funccount_options_parse(argc, (char **)(uintptr_t)words, &options, &error);
@@ -53,7 +53,7 @@ TEST(probe_options_words_are_patterns_and_a_duration)
 	CHECK_REFUSES("bad pattern 'c:(a': no ')' for this '(' at 3", "vfs_*", "c:(a");
 	CHECK_EQ(PARSE("c:a++"), 0);
 	CHECK_EQ(PARSE("c:a(", "-r"), -EINVAL);
-	funccount_options_clear(&options);
+	task_options_clear(&options.tasks);
 }
 
 TEST(probe_options_patterns_have_a_limit)
@@ -144,7 +144,7 @@ TEST(task_options_contradictions)
 	CHECK_REFUSES("no command behind '--'", "x", "--");
 	CHECK_EQ(PARSE("x", "-p", "3,1", "-t", "2"), 0);
 	CHECK_EQ(options.tasks.nr_pids, 2);
-	funccount_options_clear(&options);
+	task_options_clear(&options.tasks);
 }
 
 TEST(task_options_wanted_is_the_child)

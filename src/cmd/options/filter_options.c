@@ -1,5 +1,5 @@
 /*
- * Which samples are wanted; see filter_options.h. A row of criteria[] for each subject says how its
+ * The options that select samples. A row of criteria[] for each subject says how its
  * options are called and what a profile must have, so that a question it can't answer is an error
  * and not an empty answer.
  */

@@ -21,7 +21,7 @@ struct filter_options {
 
 struct option_group filter_options_group(struct filter_options *options);
 
-/* What these options do, for commands that know one by another name, too. 0 or a negative errno. */
+/* Takes a value as these options do, for commands with further names of an option. 0 or -errno. */
 int filter_options_take_pattern(struct filter_options *options, enum filter_subject subject,
 				enum filter_sense sense, const char *value, struct error *error);
 

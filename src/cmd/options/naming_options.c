@@ -1,31 +1,53 @@
-/* What is shown of names; see naming_options.h. */
+/* Options on how names are shown, where debug files are looked for, and what looking up may cost. */
 #include "cmd/options/naming_options.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/clock.h"
+#include "cmd/options/option_table.h"
+
+int debug_folders_take(const char **folders, size_t *nr, const char *value, struct error *error)
+{
+	struct stat st;
+
+	if (value[0] != '/')
+		return option_bad(error, "--debug-dir", value, "a folder, from / on");
+	if (stat(value, &st) < 0)
+		return error_set_errno(error, "cannot look for debug files in '%s'", value);
+	if (!S_ISDIR(st.st_mode))
+		return option_bad(error, "--debug-dir", value, "it is not a folder");
+	if (*nr == DEBUG_FOLDERS_MAX)
+		return error_set(error, -EINVAL, "more than %d times --debug-dir",
+				 DEBUG_FOLDERS_MAX);
+	folders[(*nr)++] = value;
+	return 0;
+}
 
 /* Enough for the largest programs; the next file's symbols take the place of the last one's. */
 #define MAX_SYMBOL_BYTES (256UL << 20)
 
+/*
+ * All files and processes of a run: enough for the symbols of a host that runs browsers, databases
+ * and thousands of JIT-compiling processes.
+ */
+#define MAX_NAMING_SECONDS 60
+#define MAX_NAMING_BYTES   (4ULL << 30)
+
 static int take_demangle(void *context, const char *value, struct error *error)
 {
-	static const struct {
-		const char *name;
-		enum demangle_mode mode;
-	} modes[] = {{"full", DEMANGLE_FULL}, {"simple", DEMANGLE_SIMPLE}, {"no", DEMANGLE_NO}};
+	static const char *const names[] = {"no", "simple", "full"};
+	static const enum demangle_mode modes[] = {DEMANGLE_NO, DEMANGLE_SIMPLE, DEMANGLE_FULL};
 	struct naming_options *options = context;
-	size_t i;
+	int name = option_take_choice("--demangle", value, names, ARRAY_SIZE(names), error);
 
-	for (i = 0; i < ARRAY_SIZE(modes); i++) {
-		if (strcmp(value, modes[i].name) != 0)
-			continue;
-		options->demangle.mode = modes[i].mode;
-		return 0;
-	}
-	return option_bad(error, "--demangle", value, "no, simple or full");
+	if (name < 0)
+		return name;
+	options->demangle.mode = modes[name];
+	return 0;
 }
 
 static int take_fold(void *context, const char *value, struct error *error)
@@ -52,15 +74,6 @@ static int take_debug_dir(void *context, const char *value, struct error *error)
 	return debug_folders_take(options->debug_folders, &options->nr_debug_folders, value, error);
 }
 
-static int take_symbol_bytes(void *context, const char *value, struct error *error)
-{
-	static const struct option_number symbol_bytes = {"--symbol-bytes", 1, 1ULL << 36,
-							  "bytes, at least 1"};
-	struct naming_options *options = context;
-
-	return option_take_number(&symbol_bytes, value, &options->max_bytes, error);
-}
-
 static const struct option_row rows[] = {
 	OPTION_SWITCH(0, "inline", struct naming_options, inlined,
 		      "show inlined functions as frames (reads DWARF)"),
@@ -72,8 +85,13 @@ static const struct option_row rows[] = {
 	 "one name for: clones (.isra.0, .cold, …), tiers (JavaScript's ~ ^ *)"},
 	{0, "debug-dir", "DIR", take_debug_dir,
 	 "look for debug files there first; may be repeated"},
-	{0, "symbol-bytes", "N", take_symbol_bytes,
-	 "memory for symbols that are kept (default 256 MiB)"},
+	OPTION_NUMBER(0, "symbol-bytes", "N", struct naming_options, max_bytes, 1, 1ULL << 36,
+		      "bytes, at least 1", "memory for symbols that are kept (default 256 MiB)"),
+	OPTION_NUMBER(0, "naming-time", "SECONDS", struct naming_options, naming_seconds, 1,
+		      1000000, "seconds, at least 1",
+		      "time that looking up names may take (default 60)"),
+	OPTION_NUMBER(0, "naming-bytes", "N", struct naming_options, naming_bytes, 1, 1ULL << 50,
+		      "bytes, at least 1", "bytes that looking up names may read (default 4 GiB)"),
 };
 
 struct option_group naming_options_group(struct naming_options *options)
@@ -91,4 +109,14 @@ struct symbolizer_options naming_options_symbolizer(const struct naming_options 
 		.lines = options->lines,
 		.max_bytes = options->max_bytes ? options->max_bytes : MAX_SYMBOL_BYTES,
 	};
+}
+
+struct read_budget naming_options_budget(const struct naming_options *options, int stop_fd)
+{
+	uint64_t seconds = options->naming_seconds ? options->naming_seconds : MAX_NAMING_SECONDS;
+	uint64_t bytes = options->naming_bytes ? options->naming_bytes : MAX_NAMING_BYTES;
+	struct read_budget budget;
+
+	read_budget_init(&budget, seconds * NS_PER_SEC, bytes, stop_fd);
+	return budget;
 }

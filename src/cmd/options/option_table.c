@@ -1,4 +1,4 @@
-/* The tables are handed to getopt_long(), which knows the customs of command lines. */
+/* The tables are handed to getopt_long(), which knows the conventions of command lines. */
 #include "cmd/options/option_table.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@ struct rows {
 	char shorts[2 * OPTION_ROWS_MAX + 4];
 };
 
-/* Who wants to see tables; see option_table_visit(). */
+/* Set by option_table_visit(). */
 static option_table_visit_fn *visitor;
 static void *visitor_context;
 
@@ -50,8 +50,7 @@ int option_take_number(const struct option_number *number, const char *value, ui
 	return 0;
 }
 
-/* Which of the names these bytes are; nr: none. */
-static size_t find_name(const char *text, size_t bytes, const char *const *names, size_t nr)
+size_t option_find_name(const char *text, size_t bytes, const char *const *names, size_t nr)
 {
 	size_t i;
 
@@ -79,7 +78,7 @@ static void list_names(const char *const *names, size_t nr, const char *last,
 int option_take_choice(const char *option, const char *value, const char *const *names, size_t nr,
 		       struct error *error)
 {
-	size_t name = find_name(value, strlen(value), names, nr);
+	size_t name = option_find_name(value, strlen(value), names, nr);
 	char list[NAMES_BYTES];
 
 	if (name < nr)
@@ -96,7 +95,7 @@ int option_take_set(const char *option, const char *value, const char *const *na
 	unsigned bits = 0;
 
 	for (;;) {
-		size_t bytes = strcspn(at, ","), name = find_name(at, bytes, names, nr);
+		size_t bytes = strcspn(at, ","), name = option_find_name(at, bytes, names, nr);
 
 		if (name == nr)
 			break;
@@ -236,9 +235,16 @@ static int unknown_option(const char *command, const char *word, struct error *e
 
 static int take_value(const struct option_row *row, void *options, struct error *error)
 {
+	void *field = (char *)options + row->at;
+
 	if (row->take)
 		return row->take(options, optarg, error);
-	*(bool *)((char *)options + row->at) = true;
+	if (row->number)
+		return option_take_number(row->number, optarg, field, error);
+	if (row->value)
+		*(const char **)field = optarg;
+	else
+		*(bool *)field = true;
 	return 0;
 }
 

@@ -11,19 +11,39 @@
 
 #include "base/error.h"
 
+struct option_number {
+	const char *option;
+	uint64_t least, most;
+	const char *wanted; /* in words, for whoever gives another one */
+};
+
 struct option_row {
 	char letter; /* 0: none */
 	const char *name;
 	const char *value; /* what it is called in the help; NULL: takes none */
 	int (*take)(void *options, const char *value, struct error *error);
 	const char *help;
-	size_t at; /* without take(): of the bool of the options that it sets */
+	/* Without take(): where the field is that is set, a bool, or if there is a value a text … */
+	size_t at;
+	const struct option_number *number; /* … or, with this, a uint64_t or size_t */
 };
 
-/* An option that sets a bool of its group's options, and nothing more. */
+/* Options that set a field of their group's options, and nothing more. */
 #define OPTION_SWITCH(letter, name, type, field, help)                \
 	{                                                             \
 		letter, name, NULL, NULL, help, offsetof(type, field) \
+	}
+#define OPTION_TEXT(letter, name, value, type, field, help)            \
+	{                                                              \
+		letter, name, value, NULL, help, offsetof(type, field) \
+	}
+#define OPTION_NUMBER(letter, name, value, type, field, least, most, wanted, help) \
+	{                                                                          \
+		letter, name, value, NULL, help, offsetof(type, field),            \
+			&(const struct option_number)                              \
+		{                                                                  \
+			"--" name, least, most, wanted                             \
+		}                                                                  \
 	}
 
 struct option_group {
@@ -67,15 +87,12 @@ size_t option_table_rows(const struct option_table *table,
 /* "bad value 'x' for --opt: wanted"; returns -EINVAL. */
 int option_bad(struct error *error, const char *option, const char *value, const char *wanted);
 
-struct option_number {
-	const char *option;
-	uint64_t least, most;
-	const char *wanted; /* in words, for whoever gives another one */
-};
-
 /* 0, or -EINVAL as by option_bad(). */
 int option_take_number(const struct option_number *number, const char *value, uint64_t *ret,
 		       struct error *error);
+
+/* The number of the name that these bytes are; nr: none of them. */
+size_t option_find_name(const char *text, size_t bytes, const char *const *names, size_t nr);
 
 /* Which of the names it is, or -EINVAL as by option_bad(), which lists them. */
 int option_take_choice(const char *option, const char *value, const char *const *names, size_t nr,

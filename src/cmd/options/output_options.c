@@ -1,10 +1,45 @@
-/* Where results go, and how; see output_options.h. */
+/* Options on where results go, their format, and which labels of samples they show. */
 #include "cmd/options/output_options.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "cmd/options/option_table.h"
+
+static const struct option_row quiet_rows[] = {
+	{'q', "quiet", NULL, NULL, "nothing but results and errors"}, /* the bool itself */
+};
+
+struct option_group quiet_option_group(bool *is_quiet)
+{
+	return (struct option_group){quiet_rows, ARRAY_SIZE(quiet_rows), is_quiet};
+}
+
+/* in the order of enum label */
+static const char *const label_names[] = {"pid", "tid", "comm", "cpu", "cgroup"};
+
+int label_keys_take(const char *value, unsigned *ret, struct error *error)
+{
+	return option_take_set("--by", value, label_names, ARRAY_SIZE(label_names), ret, error);
+}
+
+int label_keys_check(unsigned wanted, unsigned there, struct error *error)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(label_names); i++) {
+		if (!(wanted & ~there & 1U << i))
+			continue;
+		(void)error_set(error, -EINVAL, "the profile does not tell samples apart by %s",
+				label_names[i]);
+		error_hint(error, "take it with --by %s; perf's text with 'perf script -F +%s'",
+			   label_names[i], label_names[i]);
+		return -EINVAL;
+	}
+	return 0;
+}
 
 static int take_folded(void *context, const char *value, struct error *error)
 {
@@ -57,17 +92,6 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH(0, "annotate", struct output_options, annotate,
 		      "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"),
 };
-
-int output_options_take_width(const char *value, unsigned *ret, struct error *error)
-{
-	static const struct option_number width = {"--width", 1, 10000, "a number of columns"};
-	uint64_t columns;
-	int err = option_take_number(&width, value, &columns, error);
-
-	if (!err)
-		*ret = (unsigned)columns;
-	return err;
-}
 
 struct option_group output_options_group(struct output_options *options)
 {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/error.h"
 #include "cmd/options/option_table.h"
 #include "format/format.h"
 
@@ -21,7 +22,19 @@ struct output_options {
 /* The rows, for option_table_parse(). */
 struct option_group output_options_group(struct output_options *options);
 
-/* The columns of a report, of the commands that have --width. 0 or -EINVAL. */
-int output_options_take_width(const char *value, unsigned *ret, struct error *error);
+/* --width: the columns of a report, a uint64_t; 0: as many as the terminal has. */
+#define OPTION_WIDTH(type, field, help) \
+	OPTION_NUMBER('w', "width", "COLUMNS", type, field, 1, 10000, "a number of columns", help)
+
+/* "pid,comm" as enum label bits. 0 or -EINVAL. */
+int label_keys_take(const char *value, unsigned *ret, struct error *error);
+
+/*
+ * Checks that a profile has all these labels: rows of nothing but 0 would be a wrong answer. 0 or -EINVAL.
+ */
+int label_keys_check(unsigned wanted, unsigned there, struct error *error);
+
+/* The row, for option_table_parse(). */
+struct option_group quiet_option_group(bool *is_quiet);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is probed, and at what cost; see probe_options.h. */
+/* Options on what is probed, and at what cost. */
 #include "cmd/options/probe_options.h"
 
 #include <errno.h>
@@ -10,15 +10,6 @@
 #include "probe/find/pattern.h"
 
 #define MAX_PROBES_LIMIT (1U << 24)
-
-static int take_max_probes(void *context, const char *value, struct error *error)
-{
-	static const struct option_number max_probes = {"--max-probes", 1, MAX_PROBES_LIMIT,
-							"1 to 16777216"};
-	struct probe_options *options = context;
-
-	return option_take_number(&max_probes, value, &options->max_probes, error);
-}
 
 static int take_debug_dir(void *context, const char *value, struct error *error)
 {
@@ -91,7 +82,8 @@ static const struct option_row rows[] = {
 		      "show what matches, and attach nothing"),
 	{0, "budget", "SHARE", take_budget,
 	 "what probes may cost of each CPU, as 5%; off (default by what is probed)"},
-	{0, "max-probes", "N", take_max_probes, "refuse to probe more places (default 10000)"},
+	OPTION_NUMBER(0, "max-probes", "N", struct probe_options, max_probes, 1, MAX_PROBES_LIMIT,
+		      "1 to 16777216", "refuse to probe more places (default 10000)"),
 	{0, "debug-dir", "DIR", take_debug_dir,
 	 "look for debug files there first; may be repeated"},
 	OPTION_SWITCH(0, "force", struct probe_options, force_returns,

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/options/debug_folders.h"
+#include "cmd/options/naming_options.h"
 #include "cmd/options/option_table.h"
 #include "cmd/options/task_options.h"
 
@@ -36,7 +36,7 @@ struct probe_options {
 /* The rows: -r, -l, --budget, --max-probes, --debug-dir, --force, --without. */
 struct option_group probe_options_group(struct probe_options *options);
 
-/* Where the words of a command line go, those that are no options. */
+/* The options that take the words of a command line that are no options. */
 struct probe_words {
 	struct probe_options *probes;
 	struct task_options *tasks;

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "bpf/wire.h"
-#include "cmd/options/label_keys.h"
+#include "cmd/options/output_options.h"
 
 /* Maps are exchanged at the end of each slice, which takes some 10 ms. */
 #define MIN_SLICE_NS (100 * NS_PER_MS)
@@ -48,15 +48,6 @@ static int take_timeline(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_depth(void *context, const char *value, struct error *error)
-{
-	static const struct option_number max_depth = {"--max-depth", 1, WIRE_MAX_USER_FRAMES,
-						       "frames of a stack, 1 to 512"};
-	struct stack_options *options = context;
-
-	return option_take_number(&max_depth, value, &options->max_depth, error);
-}
-
 static int take_unwind(void *context, const char *value, struct error *error)
 {
 	static const char *const names[] = {
@@ -70,15 +61,6 @@ static int take_unwind(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-static int take_table_bytes(void *context, const char *value, struct error *error)
-{
-	static const struct option_number table_bytes = {"--table-bytes", 1ULL << 20, 1ULL << 30,
-							 "1 MiB to 1 GiB, in bytes"};
-	struct stack_options *options = context;
-
-	return option_take_number(&table_bytes, value, &options->max_table_bytes, error);
-}
-
 static int take_table_cache(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
@@ -86,14 +68,6 @@ static int take_table_cache(void *context, const char *value, struct error *erro
 	if (value[0] != '/' && strcmp(value, "none") != 0)
 		return option_bad(error, "--table-cache", value, "a folder, from / on, or 'none'");
 	options->table_folder = value;
-	return 0;
-}
-
-static int take_stats(void *context, const char *value, struct error *error)
-{
-	struct stack_options *options = context;
-
-	options->stats_path = value;
 	return 0;
 }
 
@@ -110,15 +84,6 @@ static int take_ring_bytes(void *context, const char *value, struct error *error
 	return 0;
 }
 
-static int take_max_counts(void *context, const char *value, struct error *error)
-{
-	static const struct option_number max_counts = {"--count-entries", 1, 1ULL << 24,
-							"1 to 16777216"};
-	struct stack_options *options = context;
-
-	return option_take_number(&max_counts, value, &options->max_counts, error);
-}
-
 static const struct option_row rows[] = {
 	{0, "comm", "REGEX", take_comm, "only threads whose names match"},
 	OPTION_SWITCH('U', "user", struct stack_options, no_kernel, "user stacks only"),
@@ -127,17 +92,22 @@ static const struct option_row rows[] = {
 	{0, "timeline", "SECS", take_timeline, "keep apart what was in each slice of so much time"},
 	{0, "unwind", "HOW", take_unwind,
 	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
-	{0, "max-depth", "N", take_depth, "at most so many frames of each stack (default 512)"},
+	OPTION_NUMBER(0, "max-depth", "N", struct stack_options, max_depth, 1, WIRE_MAX_USER_FRAMES,
+		      "frames of a stack, 1 to 512",
+		      "at most so many frames of each stack (default 512)"),
 	OPTION_SWITCH(0, "java", struct stack_options, java,
 		      "ask JVMs (17 or newer) for the names of their compiled code"),
 	OPTION_SWITCH(0, "no-symbols", struct stack_options, no_symbols,
 		      "leave code in files unnamed, for 'stook symbolize' elsewhere"),
-	{0, "stats", "FILE", take_stats, "write the run's own numbers, 'name value' a line"},
+	OPTION_TEXT(0, "stats", "FILE", struct stack_options, stats_path,
+		    "write the run's own numbers, 'name value' a line"),
 	{0, "ring-bytes", "N", take_ring_bytes,
 	 "size of the ring buffer (default: by rate and CPUs)"},
-	{0, "count-entries", "N", take_max_counts,
-	 "different stacks counted in the kernel (likewise)"},
-	{0, "table-bytes", "N", take_table_bytes, "memory for unwind tables (default 64 MiB)"},
+	OPTION_NUMBER(0, "count-entries", "N", struct stack_options, max_counts, 1, 1ULL << 24,
+		      "1 to 16777216", "different stacks counted in the kernel (likewise)"),
+	OPTION_NUMBER(0, "table-bytes", "N", struct stack_options, max_table_bytes, 1ULL << 20,
+		      1ULL << 30, "1 MiB to 1 GiB, in bytes",
+		      "memory for unwind tables (default 64 MiB)"),
 	{0, "table-cache", "DIR", take_table_cache,
 	 "where they are kept, or 'none' (default /var/cache/stook/unwind)"},
 	OPTION_SWITCH(0, "force", struct stack_options, force,

@@ -11,7 +11,7 @@
 #include "cmd/options/option_table.h"
 #include "cmd/options/output_options.h"
 
-/* What user stacks are walked by. */
+/* How user stacks are walked. */
 enum unwind_mode {
 	UNWIND_AUTO, /* tables, or frame pointers if the kernel can't be made to use them */
 	UNWIND_CFI,
@@ -42,7 +42,7 @@ struct stack_options {
 /* The rows, for option_table_parse(), but for those about names and outputs. */
 struct option_group stack_options_group(struct stack_options *options);
 
-/* What contradicts itself: -EINVAL. */
+/* Refuses options that contradict each other: 0 or -EINVAL. */
 int stack_options_check(const struct stack_options *options, struct error *error);
 
 void stack_options_clear(struct stack_options *options);

@@ -1,4 +1,4 @@
-/* Whose, and how long; see task_options.h. */
+/* Options on the tasks that are wanted, and for how long. */
 #include "cmd/options/task_options.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* See probe_run.h. */
+/* Attaches probes in steps, while the run waits, so that they stay within their budget. */
 #include "cmd/run/probe_run.h"
 
 #include <errno.h>
@@ -6,9 +6,9 @@
 
 #include "base/clock.h"
 #include "cmd/complain.h"
-#include "cmd/probe_notes.h"
+#include "cmd/probe_search.h"
 
-/* What can't be done is known before anything was loaded or begun. */
+/* Reports impossible wishes before anything is loaded or begun. */
 int probe_run_prepare(struct probe_run *run, const struct probe_options *options,
 		      const struct task_options *tasks, struct error *error)
 {
@@ -65,31 +65,25 @@ int probe_run_attach(struct probe_run *run, const struct probe_programs *program
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-static int poll_until(uint64_t until_ns, struct pollfd *fds, size_t nr_fds, struct error *error)
-{
-	uint64_t now_ns = clock_now_ns();
-	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	const struct timespec timeout = {
-		.tv_sec = (time_t)(left_ns / NS_PER_SEC),
-		.tv_nsec = (long)(left_ns % NS_PER_SEC),
-	};
-
-	if (ppoll(fds, nr_fds, until_ns == UINT64_MAX ? NULL : &timeout, NULL) >= 0 ||
-	    errno == EINTR)
-		return 0;
-	return error_set_errno(error, "cannot wait");
-}
-
-/* Until the next step of the probing, if that comes first. */
+/* Until this time, or the next step of the probing, if that comes first. */
 static int wait_and_step(void *context, uint64_t until_ns, struct pollfd *fds, size_t nr_fds,
 			 struct error *error)
 {
 	struct probe_run *run = context;
-	uint64_t end_ns = until_ns < run->step_ns ? until_ns : run->step_ns;
-	int err = poll_until(end_ns, fds, nr_fds, error);
+	uint64_t now_ns = clock_now_ns(), left_ns;
+	struct timespec timeout;
+	int err;
 
-	if (err || clock_now_ns() < run->step_ns)
-		return err;
+	if (until_ns > run->step_ns)
+		until_ns = run->step_ns;
+	left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	timeout.tv_sec = (time_t)(left_ns / NS_PER_SEC);
+	timeout.tv_nsec = (long)(left_ns % NS_PER_SEC);
+	if (ppoll(fds, nr_fds, until_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0 &&
+	    errno != EINTR)
+		return error_set_errno(error, "cannot wait");
+	if (clock_now_ns() < run->step_ns)
+		return 0;
 	err = probing_step(run->probing, &run->step_ns, error);
 	return err ? err : check_any_left(run, error);
 }
@@ -108,7 +102,9 @@ static int end_interval(void *context, struct error *error)
 	return run->show(run->show_context, error);
 }
 
-static int wait_for_end(struct probe_run *run, struct error *error)
+/* Whatever fails on the way, what was counted before it is shown. */
+int probe_run_go(struct probe_run *run, int (*show)(void *context, struct error *error),
+		 void *context, struct row_outputs *outputs)
 {
 	const struct run_work work = {
 		.wait = wait_and_step,
@@ -116,22 +112,14 @@ static int wait_for_end(struct probe_run *run, struct error *error)
 		.is_ready = all_is_attached,
 		.context = run,
 	};
-
-	run_start_clock(&run->run);
-	return run_wait(&run->run, &work, error);
-}
-
-/* Whatever fails on the way, what was counted before it is shown. */
-int probe_run_go(struct probe_run *run, int (*show)(void *context, struct error *error),
-		 void *context, struct row_outputs *outputs)
-{
 	struct error error = {0};
 	bool well;
 	int err;
 
 	run->show = show;
 	run->show_context = context;
-	err = wait_for_end(run, &error);
+	run_start_clock(&run->run);
+	err = run_wait(&run->run, &work, &error);
 	well = complain_unless_well(err, &error);
 	if (!outputs->has_failed && !run->run.child_failed)
 		well &= complain_unless_well(show(context, &error), &error);

@@ -24,8 +24,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "cmd/outputs.h"
 #include "cmd/probe_search.h"
-#include "cmd/row_outputs.h"
 #include "cmd/run/run.h"
 #include "probe/attach/probing.h"
 
@@ -47,7 +47,7 @@ int probe_run_prepare(struct probe_run *run, const struct probe_options *options
 		      const struct task_options *tasks, struct error *error);
 
 /*
- * Whom it is to concern and what it may cost, which is said: before programs are loaded. may_cut: a
+ * Decides which processes it concerns and what it may cost, before programs are loaded. may_cut: a
  * probe can be let go in the middle of the run. 0 or -EINVAL.
  */
 int probe_run_decide(struct probe_run *run, bool may_cut, struct error *error);
@@ -67,7 +67,7 @@ int probe_run_go(struct probe_run *run, int (*show)(void *context, struct error 
 /* Nothing hits any more. */
 void probe_run_detach(struct probe_run *run);
 
-/* What could not be attached, what the budget cut, what was missed: on stderr, unless quiet. */
+/* Reports failures to attach, cuts by the budget, and missed hits on stderr, unless quiet. */
 void probe_run_tell(const struct probe_run *run);
 
 /* Detaches what still is. Programs and counters are the command's to free then. */

@@ -16,12 +16,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "cmd/options/task_options.h"
-#include "cmd/run/child.h"
-#include "cmd/run/targets.h"
 #include "kernel/follow.h"
+
+/* The command behind `--`: held back until collecting has begun, then let go and waited for. */
+struct child {
+	pid_t pid;    /* 0: none */
+	int pidfd;    /* readable when it has ended */
+	int start_fd; /* closing it without a byte ends the child */
+	int exec_fd;  /* says why the program could not be executed */
+};
+
+/* The processes named by --pid and --tid, watched for their end. */
+struct targets {
+	struct pollfd *fds; /* readable when the process has ended */
+	size_t nr;
+	size_t nr_alive;
+};
 
 struct run {
 	const struct task_options *options;
@@ -53,21 +67,48 @@ struct run_work {
 		    struct error *error);
 	/* At the end of each interval but the last, which is that of the run. */
 	int (*end_interval)(void *context, struct error *error);
-	/* Whether the child may begin; NULL: at once. The clock starts anew then. */
+	/* True when the child may begin; NULL: at once. The clock starts anew then. */
 	bool (*is_ready)(void *context);
 	void (*print_progress)(void *context); /* NULL: there is no such line */
 	void *context;
 };
 
-/* Until the end; from then on a signal ends the program. 0 or what one of the two returned. */
+/*
+ * Until the end. 0 or what one of the two returned. A signal that has ended it is taken: signal_fd
+ * can be read again only if the first signal comes later.
+ */
 int run_wait(struct run *run, const struct run_work *work, struct error *error);
+
+/* Takes a signal that has come as seen, so that it does not end what comes next. */
+void run_take_signal(struct run *run);
+
+/* The exit status of a command line that makes no sense; with `-- CMD` it is none of CMD's. */
+int run_usage_status(char **argv);
 
 /*
  * The exit status: that of a failure, which was complained of; or the child's own, which is waited
- * for.
+ * for. From then on a signal ends the program at once.
  */
 int run_status(struct run *run, int err);
 
 void run_clear(struct run *run);
+
+/*
+ * SIGINT, SIGTERM and SIGHUP, which run_prepare_child() listens to. The first of them ends what the
+ * run is doing, sampling or naming, and the result is written. The second one ends the program at
+ * once, whatever it is doing.
+ */
+
+/*
+ * A descriptor that can be read when the first signal has come; or a negative errno. Once a process;
+ * the descriptor must stay open until signals_stop_listening().
+ */
+int signals_listen(struct error *error);
+
+/*
+ * From now on the first signal, too, ends the program at once. Takes one that has come, and passes it
+ * on to the child (NULL: none).
+ */
+void signals_stop_listening(int signal_fd, const struct child *child);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What a run says of itself:
+ * What a run reports of itself. To people:
  *
  *	samples  19,976 fired = 19,962 shown + 14 idle + 0 filtered + 0 lost
  *	         about 4 ticks never came (0.02 %)
@@ -7,7 +7,14 @@
  *	         broken in redis-check-rdb (31.0 %), libc.so.6 (7.8 %): built without …
  *	cost     BPF 0.041 s (2052 ns a sample), user space 0.031 s (0.15 % of 2 CPUs), …
  *
- * Lines that have nothing to say are left out.
+ * Lines that have nothing to report are left out. To programs (--stats), apart from that, so that
+ * the words can change and the names stay:
+ *
+ *	lost_ring_full 0
+ *	…
+ *	entries 19976
+ *	…
+ *	user_end_complete 12217
  */
 #include "cmd/run/run_summary.h"
 
@@ -18,7 +25,69 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "cmd/complain.h"
 #include "format/text/columns.h"
+#include "proc/root_table.h"
+
+/* --- what kept frames from being named ------------------------------------------------------- */
+
+size_t naming_notes_print_cuts(const struct symbolizer *symbolizer, const char *first,
+			       const char *others, FILE *out)
+{
+	struct symbolizer_result result;
+
+	symbolizer_summarize(symbolizer, &result);
+	const struct {
+		size_t nr;
+		const char *what, *option;
+	} limits[] = {
+		{result.cuts.nr_by_time, "took too long", "--naming-time"},
+		{result.cuts.nr_by_bytes, "have too much to read", "--naming-bytes"},
+	};
+	size_t i, nr = 0;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		if (!limits[i].nr)
+			continue;
+		fprintf(out, "%snames are missing: %zu files or processes %s", nr ? others : first,
+			limits[i].nr, limits[i].what);
+		if (!nr++) {
+			/* The name is somebody else's: no control characters to the terminal. */
+			fputs(", the first is ", out);
+			(void)columns_write(out, result.cuts.first, columns_of(result.cuts.first),
+					    "");
+		}
+		fprintf(out, " (%s gives more)\n", limits[i].option);
+	}
+	if (result.cuts.is_stopped)
+		fprintf(out, "%snames are missing: a signal ended the search for them\n",
+			nr++ ? others : first);
+	return nr;
+}
+
+void naming_notes_tell(const struct symbolizer *symbolizer)
+{
+	struct symbolizer_result result;
+
+	symbolizer_summarize(symbolizer, &result);
+	if (result.kernel_error.code)
+		complain_error(&result.kernel_error);
+	if (result.nr_tables_failed)
+		complain("names could not be read %zu times: files that make no sense, or maps too "
+			 "large for --symbol-bytes",
+			 result.nr_tables_failed);
+	if (result.lines_error.code)
+		complain_error(&result.lines_error);
+	if (result.nr_split_lost)
+		complain("%zu units of code have their inlined calls in .dwo files that are not "
+			 "there (.dwp files are not read)",
+			 result.nr_split_lost);
+	if (result.debuginfod_trouble)
+		complain("not all debug files were asked of debuginfod: %s",
+			 result.debuginfod_trouble);
+}
+
+/* --- the summary for people ------------------------------------------------------------------ */
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -78,6 +147,12 @@ static void print_samples(const struct run_summary *run, FILE *out)
 	if (session->nr_lost_events)
 		fprintf(out, "         %s process events lost: some user frames may be unnamed\n",
 			columns_number(numbers[0], session->nr_lost_events));
+	if (session->nr_forgotten)
+		fprintf(out,
+			"         mappings of %s processes forgotten, there were too many: some "
+			"user "
+			"frames may be unnamed\n",
+			columns_number(numbers[0], session->nr_forgotten));
 	if (session->cost.nr_unweighed)
 		fprintf(out, "         %s of %s %s could not be read and counts as 0\n",
 			run->source->event_name,
@@ -100,7 +175,7 @@ static const char *const end_words[] = {
 #undef X
 };
 
-/* Of the process that made the code of a module; NULL if that is not known. */
+/* The process that generated the code of a module; NULL if that is not known. */
 static const struct runtime_process *process_of(const struct run_summary *run,
 						const struct profile *profile, uint32_t number)
 {
@@ -131,7 +206,7 @@ static void print_how_to_walk(const struct run_summary *run, const struct profil
 	fprintf(out, ": %s\n", process->runtime->how_to_walk);
 }
 
-/* What the next line of a block begins with. */
+/* The head of the next line of a block: the first one has the block's name. */
 static const char *line_head(const char **head)
 {
 	const char *first = *head;
@@ -140,7 +215,7 @@ static const char *line_head(const char **head)
 	return first;
 }
 
-/* What it takes to have names for a process' code, or why nothing helps: a sentence's end. */
+/* The end of a sentence: how a process' code would get names, or why nothing helps. */
 static const char *why_nameless(const struct run_summary *run, uint32_t number)
 {
 	const struct runtime_process *process = runtime_table_get(run->runtimes, number);
@@ -152,8 +227,9 @@ static const char *why_nameless(const struct run_summary *run, uint32_t number)
 		return silent;
 	fd = runtime_process_open_map(process);
 	if (fd == -EACCES)
-		return "its perf map (/tmp/perf-PID.map) belongs to another user, or is no file";
-	if (runtime && runtime->is_java && !run->names->java)
+		return "its perf map (/tmp/perf-PID.map) belongs to another user, is mounted or "
+		       "linked there, or is no file";
+	if (runtime && runtime->is_java && !run->names->options->java)
 		return runtime->how_to_name; /* a map would be of an earlier run */
 	if (fd >= 0)
 		return "its perf map (/tmp/perf-PID.map) has no name for it";
@@ -247,30 +323,65 @@ static void print_shares(const struct run_summary *run, FILE *out)
 	fputc('\n', out);
 }
 
-/* What the counts of a profile are of. */
+/* The unit of a profile's counts. */
 static const char *what_counts(const struct run_summary *run)
 {
 	return run->source->is_sum ? run->source->event_name : run->source->unit;
 }
 
-static void print_names(const struct run_summary *run, const struct profile *profile, FILE *out)
+/* "0.0 % made at run time, 1.2 % stripped", and between them what else there is. */
+static void print_why_unnamed(const struct quality *quality, uint64_t whole, FILE *out)
+{
+	uint64_t told = quality->run_time + quality->unread + quality->gone + quality->unmapped;
+
+	fprintf(out, "%.1f %% made at run time", percent(quality->run_time, whole));
+	if (quality->unread)
+		fprintf(out, ", %.1f %% in files that were not read",
+			percent(quality->unread, whole));
+	if (quality->gone)
+		fprintf(out, ", %.1f %% in files that were gone", percent(quality->gone, whole));
+	if (quality->unmapped)
+		fprintf(out, ", %.1f %% in no file that is known",
+			percent(quality->unmapped, whole));
+	fprintf(out, ", %.1f %% stripped\n", percent(quality->unnamed - told, whole));
+}
+
+static void print_names(const struct run_summary *run, const struct profile *profile,
+			const char **head, FILE *out)
 {
 	const struct quality *quality = &run->quality;
 	const struct session_summary *session = &run->session;
 	uint64_t whole = profile_total(profile);
-	const char *head = "names    ";
 
-	if (quality->unnamed * 20 > whole)
-		fprintf(out,
-			"%s%.1f %% of %s are in code without a name: %.1f %% made at run time, "
-			"%.1f %% stripped\n",
-			line_head(&head), percent(quality->unnamed, whole), what_counts(run),
-			percent(quality->run_time, whole),
-			percent(quality->unnamed - quality->run_time, whole));
-	print_nameless(run, profile, &head, out);
+	if (quality->unnamed * 20 > whole) {
+		fprintf(out, "%s%.1f %% of %s are in code without a name: ", line_head(head),
+			percent(quality->unnamed, whole), what_counts(run));
+		print_why_unnamed(quality, whole, out);
+	}
+	print_nameless(run, profile, head, out);
 	if (session->nr_files_gone)
-		fprintf(out, "%s%zu files with samples were gone or unreadable when looked for\n",
-			line_head(&head), session->nr_files_gone);
+		fprintf(out, "%s%zu files with samples were gone when looked for\n",
+			line_head(head), session->nr_files_gone);
+	if (session->nr_files_refused)
+		fprintf(out,
+			"%s%zu files with samples could not be read, permission denied: that needs "
+			"CAP_SYS_PTRACE,\n"
+			"         CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH\n",
+			line_head(head), session->nr_files_refused);
+	if (session->nr_processes_refused)
+		fprintf(out,
+			"%sthe mappings of %zu processes could not be read, permission denied: "
+			"that "
+			"needs CAP_SYS_PTRACE\n",
+			line_head(head), session->nr_processes_refused);
+	if (session->nr_files_left_out)
+		fprintf(out,
+			"%s%zu files with samples lie in containers past the first %d: they were "
+			"not read\n",
+			line_head(head), session->nr_files_left_out, ROOT_TABLE_MAX - 1);
+	if (session->nr_paths_cut)
+		fprintf(out, "%sonly the ends of %zu paths are kept: files with too long ones\n",
+			line_head(head), session->nr_paths_cut);
 }
 
 static void print_stacks(const struct run_summary *run, const struct profile *profile, FILE *out)
@@ -343,9 +454,10 @@ static void print_why_none(const struct run_summary *run, FILE *out)
 		fputs("         nothing ran in this time\n", out);
 }
 
-void run_summary_print(const struct run_summary *run, const struct stack_options *options,
-		       const struct profile *profile, FILE *out)
+void run_summary_print(const struct run_summary *run, const struct profile *profile, FILE *out)
 {
+	const char *head = "names    ";
+
 	fprintf(out, "stook: %s on %zu CPU%s for %.*f s\n", run->source->what, run->nr_cpus,
 		run->nr_cpus == 1 ? "" : "s", run->session.sampled_ns < NS_PER_SEC ? 3 : 1,
 		(double)run->session.sampled_ns / 1e9);
@@ -353,7 +465,158 @@ void run_summary_print(const struct run_summary *run, const struct stack_options
 	if (!run->session.shown)
 		print_why_none(run, out);
 	print_stacks(run, profile, out);
-	if (!options->no_symbols)
-		print_names(run, profile, out);
+	if (!run->names->options->no_symbols)
+		print_names(run, profile, &head, out);
+	(void)naming_notes_print_cuts(run->names->symbolizer, head, "         ", out);
 	print_cost(run, out);
+}
+
+/* --- the numbers for programs ---------------------------------------------------------------- */
+
+struct stats_row {
+	const char *name;
+	uint64_t value;
+};
+
+static void write_rows(const struct stats_row *rows, size_t nr, FILE *out)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		fprintf(out, "%s %" PRIu64 "\n", rows[i].name, rows[i].value);
+}
+
+static const char *const loss_names[] = {
+#define X(id, name, sentence) [LOST_##id] = (name),
+	WIRE_LOSS_REASONS(X)
+#undef X
+};
+
+static void write_samples(const struct session_summary *session, FILE *out)
+{
+	const struct wire_counters *sum = &session->accounting.sum;
+	uint64_t seen = sum->entries - sum->idle;
+	const struct stats_row rows[] = {
+		{"entries", sum->entries},
+		{"idle", sum->idle},
+		{"filtered", sum->filtered},
+		{"recorded", sum->recorded},
+		{"counted", sum->counted},
+		{"lost_total", accounting_lost(&session->accounting)},
+		{"law_violations", session->accounting.nr_violations},
+		{"mismatches", session->nr_mismatches},
+		{"samples", sum->recorded + sum->counted},
+		{"hidden", session->hidden},
+		{"shown", session->shown},
+		{"expected", seen + session->unseen},
+		{"unseen_estimate", session->unseen},
+		{"unseen_error", session->unseen_error},
+		{"unseen_ppm", seen ? session->unseen * 1000000 / (seen + session->unseen) : 0},
+		{"throttled_us", session->throttled_ns / NS_PER_US},
+		{"stolen_us", session->stolen_ns / NS_PER_US},
+		{"lost_events", session->nr_lost_events},
+		{"forgotten", session->nr_forgotten},
+		{"unweighed", session->cost.nr_unweighed},
+		{"epochs", session->accounting.nr_epochs},
+	};
+	unsigned reason;
+
+	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
+		fprintf(out, "lost_%s %" PRIu64 "\n", loss_names[reason],
+			(uint64_t)sum->lost[reason]);
+	write_rows(rows, ARRAY_SIZE(rows), out);
+}
+
+static uint64_t microseconds(const struct timeval *time)
+{
+	return (uint64_t)time->tv_sec * (NS_PER_SEC / NS_PER_US) + (uint64_t)time->tv_usec;
+}
+
+static void write_cost(const struct run_summary *run, FILE *out)
+{
+	const struct session_summary *session = &run->session;
+	struct rusage usage = {0};
+
+	(void)getrusage(RUSAGE_SELF, &usage);
+	const struct stats_row rows[] = {
+		{"ring_bytes", session->ring_bytes},
+		{"map_bytes", session->cost.map_bytes},
+		{"bpf_runs", session->cost.runs},
+		{"bpf_ns", session->cost.run_ns},
+		{"user_us", microseconds(&usage.ru_utime)},
+		{"sys_us", microseconds(&usage.ru_stime)},
+		{"max_rss_kb", (uint64_t)usage.ru_maxrss},
+		{"profile_bytes", session->profile_bytes},
+		{"first_sample_us", session->first_sample_ns > run->exec_ns
+					    ? (session->first_sample_ns - run->exec_ns) / NS_PER_US
+					    : 0},
+		{"wall_us", (run->now_ns - run->exec_ns) / NS_PER_US},
+		{"sampling_cpu_us", session->sampling_cpu_ns / NS_PER_US},
+		{"sampled_us", session->sampled_ns / NS_PER_US},
+	};
+
+	write_rows(rows, ARRAY_SIZE(rows), out);
+}
+
+static const char *const end_names[] = {
+#define X(id, name, words) [WALK_##id] = (name),
+	WALK_ENDS(X)
+#undef X
+};
+
+/* How much of the naming budget was used, and what it left out. */
+static void write_naming(const struct session_names *names, FILE *out)
+{
+	const struct read_budget *budget = &names->budget;
+	struct symbolizer_result result;
+
+	symbolizer_summarize(names->symbolizer, &result);
+	const struct stats_row rows[] = {
+		{"naming_us", (budget->max_ns - budget->left_ns) / NS_PER_US},
+		{"naming_bytes", budget->max_bytes - budget->left_bytes},
+		{"naming_cut_by_time", result.cuts.nr_by_time},
+		{"naming_cut_by_bytes", result.cuts.nr_by_bytes},
+		{"naming_stopped", result.cuts.is_stopped},
+	};
+
+	write_rows(rows, ARRAY_SIZE(rows), out);
+}
+
+static void write_stacks(const struct run_summary *run, FILE *out)
+{
+	const struct session_summary *session = &run->session;
+	const struct stats_row rows[] = {
+		{"user_complete", run->quality.complete},
+		{"user_broken", run->quality.broken},
+		{"user_truncated", run->quality.truncated},
+		{"user_missed", run->quality.missed},
+		{"unnamed", run->quality.unnamed},
+		{"unnamed_run_time", run->quality.run_time},
+		{"tables", session->unwinding.nr_tables},
+		{"tables_cached", session->unwinding.nr_tables_cached},
+		{"tables_evicted", session->unwinding.nr_evicted},
+		{"files_left_out", session->unwinding.nr_files_left_out},
+		{"table_bytes", session->unwinding.bytes},
+		{"walked_late", session->unwinding.nr_walked},
+		{"files", session->nr_files},
+		{"files_gone", session->nr_files_gone},
+		{"paths_cut", session->nr_paths_cut},
+		{"files_refused", session->nr_files_refused},
+		{"files_past_roots", session->nr_files_left_out},
+		{"processes", session->nr_processes},
+		{"processes_refused", session->nr_processes_refused},
+	};
+	size_t i;
+
+	write_rows(rows, ARRAY_SIZE(rows), out);
+	write_naming(run->names, out);
+	for (i = WALK_NONE + 1; i < NR_WALK_ENDS; i++)
+		fprintf(out, "user_end_%s %" PRIu64 "\n", end_names[i], run->quality.ends[i]);
+}
+
+void run_stats_write(const struct run_summary *run, FILE *out)
+{
+	write_samples(&run->session, out);
+	write_cost(run, out);
+	write_stacks(run, out);
 }

@@ -1,4 +1,4 @@
-/* What a run says of itself: a short block on stderr. run_stats.h has its numbers for programs. */
+/* What a run reports of itself, and what kept frames from being named. */
 #ifndef STOOK_CMD_RUN_RUN_SUMMARY_H
 #define STOOK_CMD_RUN_RUN_SUMMARY_H
 
@@ -6,12 +6,12 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cmd/options/stack_options.h"
 #include "cmd/run/session_names.h"
 #include "cmd/run/stack_run.h"
 #include "collect/session.h"
 #include "proc/runtime_table.h"
 #include "profile/quality.h"
+#include "sym/symbolizer.h"
 
 struct run_summary {
 	struct session_summary session;
@@ -25,7 +25,20 @@ struct run_summary {
 	bool is_unwritten; /* results are still to be written, which costs, too */
 };
 
-void run_summary_print(const struct run_summary *run, const struct stack_options *options,
-		       const struct profile *profile, FILE *out);
+/* For people: a short block. */
+void run_summary_print(const struct run_summary *run, const struct profile *profile, FILE *out);
+
+/* The numbers for programs: `name value` a line. */
+void run_stats_write(const struct run_summary *run, FILE *out);
+
+/*
+ * Names that the budget or a signal has cut short, a line each, with `first` before the first one and
+ * `others` before the others. Returns how many lines that were.
+ */
+size_t naming_notes_print_cuts(const struct symbolizer *symbolizer, const char *first,
+			       const char *others, FILE *out);
+
+/* Everything else that kept frames from being named, on stderr: the last trouble of each kind. */
+void naming_notes_tell(const struct symbolizer *symbolizer);
 
 #endif

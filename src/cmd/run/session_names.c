@@ -25,18 +25,26 @@
  */
 #define ALL_JVMS_NS (10 * NS_PER_SEC)
 
+#define REFILL_SHARE 10 /* of each interval: time for naming that is given back */
+
 int session_names_init(struct session_names *names, struct session *session,
-		       const struct session_names_options *options, struct error *error)
+		       const struct stack_options *options, const struct task_options *tasks,
+		       int stop_fd, struct error *error)
 {
-	struct symbolizer_options symbolizer = naming_options_symbolizer(options->naming);
+	struct symbolizer_options symbolizer = naming_options_symbolizer(&options->naming);
 
 	*names = (struct session_names){
-		.session = session, .java = options->java, .is_quiet = options->is_quiet};
+		.session = session,
+		.options = options,
+		.tasks = tasks,
+		.budget = naming_options_budget(&options->naming, stop_fd),
+	};
+	symbolizer.budget = &names->budget;
 	symbolizer.files = session_files(session);
 	symbolizer.runtimes = session_runtimes(session);
 	symbolizer.kernel = (struct kernel_names){.name = kernel_ask};
 	symbolizer.kernel_fallback = kallsyms_names(&names->kallsyms);
-	symbolizer.leave_files = options->leave_files;
+	symbolizer.leave_files = options->no_symbols; /* they are named elsewhere */
 	names->symbolizer = symbolizer_new(&symbolizer);
 	return names->symbolizer ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
@@ -51,40 +59,26 @@ void session_names_clear(struct session_names *names)
 
 /* --- asking JVMs ---------------------------------------------------------------------------- */
 
-static int reserve_jvms(struct session_names *names, size_t nr)
-{
-	if (array_reserve(&names->jvms, &names->cap_jvms, nr, sizeof(*names->jvms)) < 0)
-		return -ENOMEM;
-	while (names->nr_jvms < nr)
-		names->jvms[names->nr_jvms++] = (struct session_jvm){0};
-	return 0;
-}
-
-static void mark_processes_of(struct session_names *names, const struct profile *profile,
-			      const struct sample *sample)
-{
-	const uint32_t *frames = profile_sample_frames(profile, sample);
-	size_t i;
-
-	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
-		const struct frame *frame = profile_frame(profile, frames[i]);
-		const struct module *module = profile_module(profile, frame->module);
-
-		if (module->kind == MODULE_RUN_TIME && module->file)
-			names->jvms[module->file - 1].is_sampled = true;
-	}
-}
-
 /* The profile has the samples of this interval only. */
 static void mark_sampled(struct session_names *names)
 {
 	const struct profile *profile = session_profile(names->session);
-	size_t i;
+	size_t i, k;
 
 	for (i = 0; i < names->nr_jvms; i++)
 		names->jvms[i].is_sampled = false;
-	for (i = 0; i < profile_nr_samples(profile); i++)
-		mark_processes_of(names, profile, profile_sample(profile, (uint32_t)i));
+	for (i = 0; i < profile_nr_samples(profile); i++) {
+		const struct sample *sample = profile_sample(profile, (uint32_t)i);
+		const uint32_t *frames = profile_sample_frames(profile, sample);
+
+		for (k = sample->nr_kernel_frames; k < sample->nr_frames; k++) {
+			const struct frame *frame = profile_frame(profile, frames[k]);
+			const struct module *module = profile_module(profile, frame->module);
+
+			if (module->kind == MODULE_RUN_TIME && module->file)
+				names->jvms[module->file - 1].is_sampled = true;
+		}
+	}
 }
 
 static bool is_due(const struct session_names *names, uint32_t number)
@@ -97,9 +91,11 @@ static bool is_due(const struct session_names *names, uint32_t number)
 	       jvm->state != JVM_ENDED && jvm->state != JVM_SILENT;
 }
 
-/* Those who answered before are not made to pay for those who never did. */
+/* JVMs that answered before keep their time when others never answer. */
 static bool has_time(const struct session_names *names, uint32_t number, uint64_t begin_ns)
 {
+	if (read_budget_left_ns(&names->budget) < JVM_NS)
+		return false;
 	if (clock_now_ns() - begin_ns + JVM_NS > ALL_JVMS_NS)
 		return false;
 	return names->jvms[number].state == JVM_ANSWERED || names->vain_ns + JVM_NS <= ALL_JVMS_NS;
@@ -111,42 +107,46 @@ static void ask_jvm(struct session_names *names, uint32_t number)
 	uint64_t begin_ns = clock_now_ns();
 	struct error error = {0};
 	int err = java_attach_write_map(runtime_table_get(session_runtimes(names->session), number),
-					JVM_NS, -1, &error);
+					JVM_NS, names->budget.stop_fd, &error);
 
+	if (err == -ECANCELED)
+		return;
 	if (err == 0 || (err == -ESRCH && jvm->state == JVM_ANSWERED)) {
 		jvm->state = err == 0 ? JVM_ANSWERED : JVM_ENDED;
 		return;
 	}
 	names->vain_ns += clock_now_ns() - begin_ns;
 	jvm->state = err == -EAGAIN ? JVM_NOT_READY : JVM_SILENT;
-	if (!names->is_quiet && !jvm->is_told_of)
+	if (!names->tasks->quiet && !jvm->is_told_of)
 		complain_error(&error);
 	jvm->is_told_of = true;
 }
 
-static void tell_of_late(struct session_names *names)
-{
-	if (!names->is_quiet && !names->is_late_told)
-		complain("not all JVMs are asked for their names: others took too long to answer");
-	names->is_late_told = true;
-}
-
-/* Those whose compiled code was sampled since they were asked last. */
+/* Asks the JVMs whose compiled code was sampled since they were asked last. */
 static int ask_jvms(struct session_names *names)
 {
+	size_t nr = runtime_table_nr(session_runtimes(names->session));
 	uint64_t begin_ns = clock_now_ns();
 	uint32_t i;
 
-	if (reserve_jvms(names, runtime_table_nr(session_runtimes(names->session))) < 0)
+	if (array_reserve(&names->jvms, &names->cap_jvms, nr, sizeof(*names->jvms)) < 0)
 		return -ENOMEM;
+	while (names->nr_jvms < nr)
+		names->jvms[names->nr_jvms++] = (struct session_jvm){0};
 	mark_sampled(names);
 	for (i = 0; i < names->nr_jvms; i++) {
 		if (!is_due(names, i))
 			continue;
-		if (has_time(names, i, begin_ns))
+		if (read_budget_take(&names->budget, 0) == -ECANCELED)
+			break;
+		if (has_time(names, i, begin_ns)) {
 			ask_jvm(names, i);
-		else
-			tell_of_late(names);
+			continue;
+		}
+		if (!names->tasks->quiet && !names->is_late_told)
+			complain("not all JVMs are asked for their names: others took too long to "
+				 "answer");
+		names->is_late_told = true;
 	}
 	return 0;
 }
@@ -162,7 +162,7 @@ const char *session_names_why_silent(const struct session_names *names, uint32_t
 	const struct runtime_process *asked =
 		runtime_table_get(session_runtimes(names->session), process);
 
-	if (!names->java || !asked->runtime || !asked->runtime->is_java)
+	if (!names->options->java || !asked->runtime || !asked->runtime->is_java)
 		return NULL;
 	return words[process < names->nr_jvms ? names->jvms[process].state : JVM_NOT_ASKED];
 }
@@ -171,7 +171,20 @@ const char *session_names_why_silent(const struct session_names *names, uint32_t
 
 int session_names_apply(struct session_names *names, struct error *error)
 {
-	if (names->java && ask_jvms(names) < 0)
+	int err = 0;
+
+	/*
+	 * With --interval the budget fills up again, slowly enough that naming never takes more than
+	 * a tenth of a long run.
+	 */
+	if (names->nr_rounds++)
+		read_budget_refill(&names->budget, names->tasks->interval_ns / REFILL_SHARE);
+	if (names->options->java) {
+		read_budget_begin(&names->budget);
+		err = ask_jvms(names);
+		(void)read_budget_end(&names->budget);
+	}
+	if (err < 0)
 		return error_set(error, -ENOMEM, "out of memory while asking JVMs");
 	if (symbolizer_name(names->symbolizer, session_profile(names->session)) < 0)
 		return error_set(error, -ENOMEM, "out of memory while naming functions");

@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/options/naming_options.h"
+#include "cmd/options/stack_options.h"
+#include "cmd/options/task_options.h"
 #include "collect/session.h"
 #include "sym/kallsyms.h"
 #include "sym/symbolizer.h"
@@ -22,29 +23,30 @@ enum jvm_state {
 
 struct session_names {
 	struct session *session;
+	const struct stack_options *options;
+	const struct task_options *tasks;
+	struct read_budget budget;
 	struct symbolizer *symbolizer;
 	struct kallsyms *kallsyms;
-	bool java, is_quiet;
 	struct session_jvm {
 		enum jvm_state state;
 		bool is_sampled; /* its code is in the profile that is being named */
 		bool is_told_of;
 	} * jvms; /* by the number in the runtime table; processes that are no JVMs too */
 	size_t nr_jvms, cap_jvms;
+	size_t nr_rounds;
 	uint64_t vain_ns; /* all the time that was spent on those who did not answer */
 	bool is_late_told;
 };
 
-struct session_names_options {
-	const struct naming_options *naming;
-	bool java;	  /* ask JVMs for theirs */
-	bool leave_files; /* what files have names for is named elsewhere */
-	bool is_quiet;	  /* JVMs that refuse are not told of */
-};
-
-/* 0 or -ENOMEM. The session must outlive it. */
+/*
+ * The options of the run: about names, and how often the profile is named. Naming ends early when
+ * stop_fd can be read (-1: never). 0 or -ENOMEM. The session and the options must outlive it; it must
+ * not be moved.
+ */
 int session_names_init(struct session_names *names, struct session *session,
-		       const struct session_names_options *options, struct error *error);
+		       const struct stack_options *options, const struct task_options *tasks,
+		       int stop_fd, struct error *error);
 void session_names_clear(struct session_names *names);
 
 /*

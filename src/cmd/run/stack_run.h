@@ -23,11 +23,11 @@
 #include "cmd/run/session_names.h"
 #include "collect/session.h"
 
-/* What stacks are collected of. */
+/* The source of stacks. */
 struct stack_source {
 	const struct event *event; /* samples of this … */
 	struct sampling_rate rate;
-	const uint32_t *cpus; /* NULL: all that are online */
+	uint32_t *cpus; /* the command's; NULL: all that are online */
 	size_t nr_cpus;
 	bool include_idle;
 	const struct session_probes *probes; /* … or, with event NULL, hits of these */
@@ -53,7 +53,7 @@ struct stack_run {
 	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
 };
 
-/* What has not been prepared can be cleared too. */
+/* A run that was not prepared can be cleared too. */
 #define STACK_RUN_INIT          \
 	{                       \
 		.run = RUN_INIT \

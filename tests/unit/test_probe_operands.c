@@ -1,11 +1,10 @@
-/* cmd/probe_weight and call_keys: what --weight and --by may ask for, and where probes have it. */
-#include "cmd/probe_weight.h"
+/* cmd/probe_operands: what --weight may ask for, and where probes have it. */
+#include "cmd/probe_operands.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "cmd/call_keys.h"
 #include "unit/test.h"
 
 static struct probe probes[] = {
@@ -100,17 +99,4 @@ TEST(probe_weight_that_a_probe_has_not)
 	free(fetches);
 	probes[0].is_return = false;
 	list.nr_probes = ARRAY_SIZE(probes);
-}
-
-TEST(call_keys_are_words)
-{
-	static const char *const bad[] = {"",	     ",",  "pid,", ",pid",     "func",
-					  "pid,pid", "pi", "pidx", "pid,stack"};
-	struct error error = {0};
-	size_t i;
-
-	CHECK_EQ(call_keys_check("pid", &error), 0);
-	CHECK_EQ(call_keys_check("cgroup,cpu,comm,tid,pid", &error), 0);
-	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		CHECK_EQ(call_keys_check(bad[i], &error), -EINVAL);
 }

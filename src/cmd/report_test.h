@@ -1,9 +1,10 @@
-/* What `stook report` shows, and its command line. */
-#ifndef STOOK_CMD_REPORT_OPTIONS_H
-#define STOOK_CMD_REPORT_OPTIONS_H
+/* Inside functions of `stook report`, for its test: the command line. */
+#ifndef STOOK_CMD_REPORT_TEST_H
+#define STOOK_CMD_REPORT_TEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "cmd/inputs.h"
@@ -19,7 +20,7 @@ struct report_command_options {
 	struct report_style style;
 	unsigned labels;	/* enum label bits that were asked for with --by; 0: by format */
 	bool lines;		/* of source, behind names */
-	unsigned width;		/* 0: the terminal's */
+	uint64_t width;		/* 0: the terminal's */
 	const char *categories; /* path of a table, or "kernel"; NULL: none */
 	bool is_quiet;
 };
@@ -29,7 +30,7 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 			 struct error *error);
 void report_options_clear(struct report_command_options *options);
 
-/* Whether samples of these labels tell what is asked about. 0 or -EINVAL. */
+/* Checks that samples of these labels can answer what is asked. 0 or -EINVAL. */
 int report_options_check(const struct report_command_options *options, unsigned labels,
 			 struct error *error);
 

@@ -1,5 +1,5 @@
-/* cmd/report_options: what the words of `stook report` are taken for. */
-#include "cmd/report_options.h"
+/* cmd/report: what the words of `stook report` are taken for. */
+#include "cmd/report_test.h"
 
 #include <errno.h>
 #include <getopt.h>

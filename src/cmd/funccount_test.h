@@ -1,6 +1,6 @@
-/* The command line of `stook funccount`, parsed and checked. */
-#ifndef STOOK_CMD_FUNCCOUNT_OPTIONS_H
-#define STOOK_CMD_FUNCCOUNT_OPTIONS_H
+/* Inside functions of `stook funccount`, for its test: the command line. */
+#ifndef STOOK_CMD_FUNCCOUNT_TEST_H
+#define STOOK_CMD_FUNCCOUNT_TEST_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "cmd/options/probe_options.h"
 #include "cmd/options/task_options.h"
-#include "cmd/row_outputs.h"
+#include "cmd/outputs.h"
 #include "format/text/call_rows.h"
 
 #define FUNCCOUNT_ROWS_DEFAULT 32768
@@ -26,10 +26,9 @@ struct funccount_options {
 
 /*
  * 0: go on; 1: help was printed, all is done; -EINVAL: a mistake of the user's, in *error. To be
- * cleared in each case.
+ * cleared in each case, by task_options_clear().
  */
 int funccount_options_parse(int argc, char **argv, struct funccount_options *ret,
 			    struct error *error);
-void funccount_options_clear(struct funccount_options *options);
 
 #endif
