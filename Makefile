@@ -41,14 +41,27 @@ ifneq ($(DEV),)
 	  -Wimplicit-fallthrough -Wdouble-promotion
 endif
 
+# What makes a mistake in memory harder to use: it runs as root over files of others. Each flag is tried,
+# since compilers and architectures differ; the user's flags come later and win. Sanitizers see more than
+# _FORTIFY_SOURCE does. tools/check-hardening looks at what came of it.
+takes = $(shell printf '\043include <stdio.h>\nint x;\n' | \
+	  $(CC) $(CFLAGS) $(1) -Werror -x c - -S -o /dev/null 2>/dev/null && echo '$(1)')
+first_taken = $(firstword $(foreach flag,$(1),$(call takes,$(flag))))
+
+CFLAGS    ?= -O2 -g
+HARDENING := -fPIE $(foreach flag,-fstack-protector-strong -fstack-clash-protection -fcf-protection \
+	     -mbranch-protection=standard,$(call takes,$(flag)))
+FORTIFY   := $(if $(SAN),,$(call first_taken,-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2))
+
 LIBS     := libbpf libdw libelf liblzma zlib
-CFLAGS   ?= -O2 -g
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' \
 	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty $(if $(STATIC),-DSTOOK_STATIC)
-CFLAGS   += -std=gnu11 -fno-strict-aliasing -fstack-protector-strong $(WARN) \
+override CFLAGS := $(HARDENING) $(if $(FORTIFY),-U_FORTIFY_SOURCE $(FORTIFY)) $(CFLAGS) -std=gnu11 \
+	    -fno-strict-aliasing $(WARN) \
 	    $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
 LDLIBS   := $(shell $(PKGCONF) $(if $(STATIC),--static) --libs $(LIBS)) -liberty -lpthread -lm
-LDFLAGS  += $(if $(SAN),-fsanitize=$(SAN)) $(if $(STATIC),-static)
+override LDFLAGS := $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noexecstack,-z,separate-code \
+	    $(LDFLAGS) $(if $(SAN),-fsanitize=$(SAN))
 
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unused-function \
 	      -Wno-compare-distinct-pointer-types $(if $(DEV),-Werror) -I. -Ibpf
@@ -101,7 +114,7 @@ $(B)/%.o: src/%.c
 
 # Assembly that takes in whole files; make is told which, since the compiler does not know.
 $(B)/%.o: src/%.S
-	$(call say,AS,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -MMD -MP -c -o $@ $<
+	$(call say,AS,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(HARDENING) -MMD -MP -c -o $@ $<
 
 $(B)/format/page/assets.o $(B)/fuzz/format/page/assets.o: \
 	$(wildcard src/format/page/*.* src/format/page/js/*.js src/format/flame/*.js)
@@ -164,7 +177,7 @@ $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 # Fuzzers are clang's. What they try is compiled once more, with its sanitizers, below build/fuzz.
 FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $(WARN) \
 		-fno-sanitize-recover=undefined
-FUZZ_FOLDERS := base elf event format probe/expression probe/find proc profile sym view
+FUZZ_FOLDERS := base elf event format probe/expression probe/find proc profile sym view worker
 FUZZ_OBJECTS := $(patsubst src/%.c,$(B)/fuzz/%.o,$(filter $(FUZZ_FOLDERS:%=src/%/%),$(SOURCES)))
 FUZZ_OBJECTS += $(patsubst src/%.S,$(B)/fuzz/%.o,$(filter $(FUZZ_FOLDERS:%=src/%/%),$(ASSETS)))
 FUZZ_LIBRARY := $(B)/fuzz/libstook.a
