@@ -3,6 +3,7 @@
 #   make              build/stook, with the system's shared libraries
 #   make static       build/static/stook, which needs nothing on the host that it profiles
 #   make check        the tests that need no root; check-live: those that do
+#   make check-hostile   what other users of a host may try on a profiler that runs as root
 #   make check-browser   pages and pictures, in Chromium
 #   make fuzz         the fuzzers, in build/fuzz
 #   make bench        stook beside its peers, as root
@@ -93,7 +94,7 @@ TOOLS      := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/tools/*.
 FUZZERS    := $(patsubst tests/%.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 VM_PROGRAMS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/vm/programs/*.c)))
 
-.PHONY: all static check check-live check-browser unit programs fuzz \
+.PHONY: all static check check-live check-hostile check-browser unit programs fuzz \
 	bench install format lint layers bless clean
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -206,6 +207,9 @@ check: all $(B)/tests/tools/print_options
 
 check-live: all programs
 	$(Q)tests/run live
+
+check-hostile: all programs
+	$(Q)tests/run hostile
 
 check-browser: all
 	$(Q)tests/run browser

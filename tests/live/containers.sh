@@ -115,6 +115,8 @@ ln -s "$out/etc/shadow" "$(planted shadow)"
 mkfifo "$(planted fifo)"
 mknod "$(planted device)" c 1 5 # zero
 put "$T/true/nested.debug" "$root$HOST_DEBUG/$(debug_path nested)"
+# All of it is its root's: the host's root has no say in there.
+chown -hR $USER_ID "$root"
 
 # --- the containers --------------------------------------------------------------------------------
 
@@ -243,7 +245,7 @@ nameless "a fifo" fifo
 nameless "a device" device
 nameless "a link through /proc/1/root" magic
 named "a perf map by the inner pid" code 'run_made;made_0_\[j\]'
-named "root's perf map" roots 'run_made;roots_0_\[j\]'
+nameless "a perf map of root, who is not root there" roots
 nameless "another user's perf map" foreign
 nameless "a fifo for a perf map" mapfifo
 nameless "a link for a perf map" maplink

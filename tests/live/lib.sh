@@ -141,6 +141,14 @@ law_holds() {
 		}' "$stats" 1>&2
 }
 
+# --- attackers ------------------------------------------------------------------------------------
+
+# Before a command: as an ordinary user of the host, who may not even write to $T.
+AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+
+# True if files have no control characters but tabs and line ends.
+no_controls() { ! LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]' "$@"; }
+
 # --- stacks that are known by construction --------------------------------------------------------
 
 # A shape's stack, as programs/shapes.h makes it, from the program's first frame to the shape.

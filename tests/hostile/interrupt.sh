@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# Ctrl-C: the first one ends what stook is doing, sampling or looking up names, and the result is
+# written. The second one ends it at once, whatever it is doing.
+#
+# Naming is slow here because of a debuginfod that does not answer: a library in its client's place.
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/../live/lib.sh"
+need_live
+
+for tool in gcc strip; do
+	command -v $tool >/dev/null || { skip "all" $tool; exit 0; }
+done
+gcc -shared -fPIC -o "$T/libdebuginfod.so.1" -x c - <<'C' || exit 1
+#include <unistd.h>
+void *debuginfod_begin(void) { return "client"; }
+int debuginfod_find_debuginfo(void *client, const unsigned char *id, int bytes, char **path)
+{
+	for (;;)
+		pause();
+}
+C
+cp "$PROGRAMS/spin" "$T/nameless" && strip --strip-all "$T/nameless"
+if [ "$("$STOOK" --version | grep -c static)" -gt 0 ]; then
+	skip "all" "a binary that can load libraries"
+	exit 0
+fi
+
+start "$T/nameless" 300
+nameless=$PID
+
+# run ARG…: stook in the background, with its own group, so that nothing else gets its signals. $run.
+run() {
+	: >"$T/out"
+	DEBUGINFOD_URLS=http://localhost:1 LD_LIBRARY_PATH=$T setsid "$STOOK" "$@" \
+		>"$T/out" 2>"$T/err" </dev/null &
+	run=$!
+	STARTED+=("$run")
+}
+
+# It waits for the library's answer, in a child.
+is_naming() { [ -n "$(cat "/proc/$run/task/$run/children" 2>/dev/null)" ]; }
+is_gone() { ! kill -0 "$run" 2>/dev/null; }
+# The handler is in place: SIGINT is bit 1, SIGTERM bit 14.
+catches() { [ $((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$run/status" 2>/dev/null) & 0x4002)) -ne 0 ]; }
+
+# ends NAME STATUS…: within 1 s, and with one of these.
+ends() {
+	local name=$1 begin
+	shift
+	begin=$(now_ms)
+	wait_until 10 is_gone
+	check "$name: within 1 s ($(($(now_ms) - begin)) ms)" test $(($(now_ms) - begin)) -le 1000
+	kill -KILL "$run" 2>/dev/null # the test must end, too
+	wait "$run"
+	STATUS=$?
+	check "$name: status $STATUS" grep -qw "$STATUS" <<<"$*"
+}
+
+# --- the first one, while names are looked up --------------------------------------------------------
+
+for signal in INT TERM; do
+	run profile -f -F 199 -d 1 -p "$nameless" --stats "$T/stats"
+	wait_until 20 is_naming || fail "SIG$signal in naming" "it never came to that"
+	kill -$signal "$run"
+	ends "SIG$signal in naming" 0
+	check "SIG$signal in naming: what was sampled is written" test "$(sum_matching nameless)" -gt 20
+	check "SIG$signal in naming: it is told" grep -q 'names are missing: a signal' "$T/err"
+	check_equal "SIG$signal in naming: in the numbers" "$(stat_of naming_stopped)" 1
+done
+
+# --- the second one ----------------------------------------------------------------------------------
+
+run profile -f -F 199 -p "$nameless"
+wait_until 20 catches
+sleep 1
+kill -INT "$run"
+wait_until 20 is_naming || fail "SIGINT in sampling" "names are not looked up after it"
+check "SIGINT in sampling: names are looked up" is_naming
+check "after the first: signals have their default effect" eval '! catches'
+kill -INT "$run"
+ends "second SIGINT, in naming" 130
+
+run profile -f -F 199 -p "$nameless"
+wait_until 20 catches
+sleep 0.5
+kill -INT "$run"
+wait_until 20 is_naming
+kill -TERM "$run"
+ends "SIGTERM after SIGINT" 143
+
+run profile -f -F 199 -p "$nameless"
+wait_until 20 catches # before or in the first moments of sampling
+kill -TERM "$run"
+sleep 0.1
+kill -TERM "$run"
+ends "twice at the start" 0 143
+
+# A pipe that is full, and nobody reads it.
+mkfifo "$T/full"
+exec 3<>"$T/full"
+timeout 1 dd if=/dev/zero of="$T/full" bs=4096 count=64 2>/dev/null
+setsid "$STOOK" profile -f -F 199 -d 1 -p $$ -p "$nameless" >"$T/full" 2>"$T/err" </dev/null 3>&- &
+run=$!
+STARTED+=("$run")
+is_writing() { grep -q pipe_write "/proc/$run/wchan" 2>/dev/null || grep -q '^1 0x1 ' "/proc/$run/syscall" 2>/dev/null; }
+wait_until 20 is_writing || fail "a full pipe" "it is not written to"
+kill -INT "$run"
+sleep 0.2
+kill -INT "$run" 2>/dev/null
+ends "second SIGINT, at a full pipe" 130
+exec 3>&-
+
+# --- what others inherit -------------------------------------------------------------------------------
+
+# signals_of COMMAND…: what it finds blocked and ignored
+signals_of() { timeout 20 "$@" grep -E '^Sig(Blk|Ign)' /proc/self/status 2>"$T/err"; }
+check_equal "the command: signals are blocked and ignored as without stook" \
+	"$(signals_of "$STOOK" profile -q -o "$T/command.folded" --)" "$(signals_of env)"
+
+(
+	trap '' HUP
+	exec setsid "$STOOK" profile -f -F 99 -p "$nameless" >"$T/out" 2>"$T/err" </dev/null
+) &
+run=$!
+STARTED+=("$run")
+wait_until 20 catches
+kill -HUP "$run"
+sleep 0.5
+check "under nohup SIGHUP ends nothing" kill -0 "$run"
+kill -INT "$run"
+wait "$run"
+check_equal "under nohup SIGINT ends it" $? 0
+
+# timeout(1) sends its signal to its child and to its group: that is one, not two.
+timeout -s INT 2 "$STOOK" profile -f -F 199 -p "$nameless" >"$T/out" 2>"$T/err" </dev/null
+check "timeout -s INT: the result is written" test "$(sum_matching nameless)" -gt 20
+
+# --- symbolize -----------------------------------------------------------------------------------------
+
+"$STOOK" profile -q -F 199 -d 1 -p "$nameless" --no-symbols -o "$T/raw.pb.gz" </dev/null 2>"$T/err"
+run symbolize "$T/raw.pb.gz" -o "$T/named.pb.gz"
+wait_until 20 is_naming || fail "symbolize" "it never came to naming"
+kill -INT "$run"
+ends "symbolize: SIGINT in naming" 0
+check "symbolize: the profile is written" test -s "$T/named.pb.gz"
+check "symbolize: it is told" grep -q 'names are missing: a signal' "$T/err"

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# The capabilities that README and stook(1) list, each of them proven: an ordinary user who has them all
+# gets all names; without any one of them, what the list says is missing, and the run says so.
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+need_live
+if ! setpriv --inh-caps=-all,+checkpoint_restore --ambient-caps=-all,+checkpoint_restore true 2>/dev/null; then
+	skip "all" "setpriv that knows CAP_CHECKPOINT_RESTORE"
+	exit 0
+fi
+
+profiler() { # profiler "CAPABILITY …" COMMAND…: as a user of its own
+	local sets=-all name
+	for name in $1; do sets+=",+$name"; done
+	shift
+	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$sets" --ambient-caps="$sets" "$@"
+}
+other=(setpriv --reuid=65533 --regid=65533 --clear-groups)
+
+# Processes of others: of a file that all may read, of one that only root may, of one that is deleted.
+mkdir -m 755 "$T/files"
+for name in public private deleted; do
+	install -m 755 "$PROGRAMS/spin" "$T/files/$name"
+done
+chmod 711 "$T/files/private"
+for name in public private deleted; do
+	start "${other[@]}" "$T/files/$name" 300
+	pids+=("$PID")
+done
+runs() { grep -q "$T/files/$1" "/proc/$2/maps"; }
+wait_until 10 runs deleted "${pids[2]}"
+rm "$T/files/deleted"
+pid_list=$(IFS=, && echo "${pids[*]}")
+
+all="bpf perfmon sys_ptrace dac_read_search checkpoint_restore syslog"
+
+run() { # run "CAPABILITY …": leaves $T/out and $T/err
+	profiler "$1" timeout -k 5 60 "$STOOK" profile -d 1 -F 199 -p "$pid_list" --by pid -f \
+		>"$T/out" 2>"$T/err" </dev/null
+	STATUS=$?
+}
+
+# named INDEX, unnamed INDEX: of all samples of that process.
+stacks_of() { grep "^pid ${pids[$1]};" "$T/out"; }
+named() { stacks_of "$1" | grep -q ';spin_inner' && ! stacks_of "$1" | grep -q '\[deleted\]\|\[unknown\]'; }
+unnamed() { [ -n "$(stacks_of "$1")" ] && ! stacks_of "$1" | grep -q ';spin_inner'; }
+
+run "$all"
+check "all six: a file that all may read" named 0
+check "all six: a file that only root may read" named 1
+check "all six: a file that was deleted" named 2
+check_equal "all six: status" "$STATUS" 0
+
+for missing in bpf perfmon; do
+	run "${all/$missing/}"
+	check_equal "without $missing: refused" "$STATUS" 1
+	check "without $missing: it is named" grep -q "CAP_${missing^^} .* missing" "$T/err"
+done
+
+says_unreadable() { grep -q 'unreadable\|cannot be read\|could not be' "$T/err"; }
+for missing in sys_ptrace checkpoint_restore; do
+	run "${all/$missing/}"
+	check "without $missing: no names of a deleted file" unnamed 2
+	check "without $missing: and it is said" says_unreadable
+done
+run "${all/dac_read_search/}"
+check "without dac_read_search: a file that all may read" named 0
+check "without dac_read_search: no names of a file that only root may read" unnamed 1
+check "without dac_read_search: and it is said" says_unreadable
+
+run "bpf perfmon"
+check "the two alone: samples of all" test "$(cut -d ';' -f 1 "$T/out" | sort -u | wc -l)" -eq 3
+stop "${pids[@]}"
+
+# Kernel names from Linux 5.13 on need no CAP_SYSLOG.
+profiler "bpf perfmon" timeout -k 5 60 "$STOOK" profile -d 1 -F 499 -K -f -- \
+	dd if=/dev/zero of=/dev/null bs=1M count=3000 >"$T/out" 2>"$T/err" </dev/null
+case $(uname -r) in
+5.1[0-2].*) skip "kernel names without CAP_SYSLOG" "Linux 5.13" ;;
+*) check "kernel names without CAP_SYSLOG" grep -Eq ';(vfs_|ksys_)?read' "$T/out" ;;
+esac
+
+# --lines as a root who may not stop being root.
+install -o 65533 -m 755 "$PROGRAMS/spin" "$T/files/lines"
+for missing in setuid setgid; do
+	start "$T/files/lines" 60
+	setpriv --bounding-set="-$missing" --inh-caps="-$missing" timeout -k 5 60 "$STOOK" profile -d 1 \
+		-F 199 -p "$PID" --lines -f >"$T/out" 2>"$T/err" </dev/null
+	check "--lines without $missing: it is named" grep -q "without CAP_${missing^^}" "$T/err"
+	check "--lines without $missing: and what to do" grep -q 'hint: .*--lines' "$T/err"
+	check "--lines without $missing: names are there" grep -q ';spin_inner' "$T/out"
+	stop "$PID"
+done
