@@ -1,0 +1,29 @@
+/*
+ * Any sheet (view/table.h) as text, Markdown, CSV or JSON.
+ *
+ * Text is UTF-8 for a terminal unless style.ascii; no line is wider than style.width unless its table
+ * says so. Markdown has tables that most issue trackers know, names in code spans. CSV is RFC 4180 with
+ * CRLF, one table for each sheet. JSON is one object; of a sheet with is_line it is a line.
+ *
+ * Whatever a target calls its functions stays text: no format lets a name control a terminal, end
+ * a table cell or begin a spreadsheet formula.
+ */
+#ifndef STOOK_FORMAT_TEXT_SHEET_WRITE_H
+#define STOOK_FORMAT_TEXT_SHEET_WRITE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "view/table.h"
+
+struct sheet_style {
+	unsigned width; /* columns of the terminal; 0: 80 */
+	bool ascii, color;
+	bool is_first; /* nothing was written to the stream before: CSV needs its headings */
+};
+
+/* medium: one of MEDIA_TEXT, _MARKDOWN, _CSV, _JSON. Flushes. 0, -ENOMEM, or the stream's errno. */
+int sheet_write(const struct sheet *sheet, enum media medium, const struct sheet_style *style,
+		FILE *out);
+
+#endif

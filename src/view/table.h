@@ -1,0 +1,241 @@
+/*
+ * What a command shows, independent of file formats.
+ *
+ * A sheet is a sequence of blocks: named figures, lines of words, lists of notes, and tables. Commands and
+ * views fill a sheet; format/text renders any sheet as text, Markdown, CSV or JSON
+ * (format/text/sheet_write.h). A new kind of table needs its columns and a function that makes a row:
+ *
+ *	static const struct column columns[] = {
+ *		{"name", "FUNC", .flags = COLUMN_NAME},
+ *		{"count", "COUNT", UNIT_COUNT},
+ *	};
+ *	struct table table = {"rows", columns, ARRAY_SIZE(columns), nr, read_row, context};
+ *
+ *	sheet_add_table(&sheet, MEDIA_ALL, &table);
+ *
+ * Cells are typed, and renderers decide how a cell looks: people read "23.4%", "1,234" and "5.200" under
+ * "SUM(ms)"; programs read the plain number. A tree is a table too: one of its columns has
+ * COLUMN_TREE, and rows have levels.
+ *
+ * A table does not store its rows. The renderer asks for one row at a time, possibly several times
+ * (widths first, then text), so a table of a million rows costs no memory.
+ */
+#ifndef STOOK_VIEW_TABLE_H
+#define STOOK_VIEW_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Where a block or a column appears, as bits. */
+enum media {
+	MEDIA_TEXT = 1,
+	MEDIA_MARKDOWN = 2,
+	MEDIA_CSV = 4,
+	MEDIA_JSON = 8,
+	MEDIA_PEOPLE = MEDIA_TEXT | MEDIA_MARKDOWN,
+	MEDIA_PROGRAMS = MEDIA_CSV | MEDIA_JSON,
+	MEDIA_ALL = MEDIA_PEOPLE | MEDIA_PROGRAMS,
+};
+
+/* --- cells ----------------------------------------------------------------------------------- */
+
+/* A range of a histogram, both ends included. INT64_MIN and INT64_MAX: no end. */
+struct histogram_range {
+	int64_t from, to;
+};
+
+struct histogram {
+	const struct histogram_range *ranges;
+	const uint64_t *counts; /* one for each range */
+	size_t nr;
+	const char *title; /* of the values, for people: "usecs" */
+};
+
+enum cell_kind {
+	CELL_NONE, /* unknown or not applicable: null in JSON, empty elsewhere */
+	CELL_TEXT, /* NULL is CELL_NONE */
+	CELL_COUNT,
+	CELL_INTEGER,
+	CELL_REAL,
+	CELL_BOOL,
+	CELL_PATH, /* several texts: a call path, callers first */
+	CELL_HISTOGRAM,
+};
+
+struct cell {
+	enum cell_kind kind;
+	union {
+		const char *text;
+		uint64_t count;
+		int64_t integer;
+		double real;
+		bool truth;
+		struct {
+			const char *const *texts;
+			size_t nr;
+			bool is_cut; /* its beginning is left out */
+		} path;
+		const struct histogram *histogram;
+	};
+	double error; /* of CELL_REAL: one standard deviation, which limits the digits shown; 0: exact */
+};
+
+static inline struct cell cell_text(const char *text)
+{
+	return (struct cell){.kind = text ? CELL_TEXT : CELL_NONE, .text = text};
+}
+
+static inline struct cell cell_count(uint64_t count)
+{
+	return (struct cell){.kind = CELL_COUNT, .count = count};
+}
+
+static inline struct cell cell_integer(int64_t integer)
+{
+	return (struct cell){.kind = CELL_INTEGER, .integer = integer};
+}
+
+static inline struct cell cell_real(double real)
+{
+	return (struct cell){.kind = CELL_REAL, .real = real};
+}
+
+static inline struct cell cell_bool(bool truth)
+{
+	return (struct cell){.kind = CELL_BOOL, .truth = truth};
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+/* What a number is of. Programs get the plain number whatever the unit. */
+enum unit {
+	UNIT_NONE,	  /* people read it without commas: a PID, a rate */
+	UNIT_COUNT,	  /* "1,234" */
+	UNIT_PERCENT,	  /* "23.4%" */
+	UNIT_NANOSECONDS, /* in ns, us, ms or s, the same in the whole column; the heading says which */
+};
+
+enum column_flags {
+	COLUMN_NAME =
+		1, /* chosen by a target: a code span in Markdown; cut in its middle if too wide */
+	COLUMN_MAIN = 2,   /* gets the room that other names leave */
+	COLUMN_NUMBER = 4, /* its texts are numbers: right-aligned */
+	COLUMN_SIGNED = 8, /* "+1.55" */
+	COLUMN_ERROR = 16, /* "± 0.24" behind the number */
+	COLUMN_HEAT = 32, /* large percentages are red, smaller ones green, if colours are wanted */
+	COLUMN_TREE = 64, /* guides in front of it show the row's level */
+	COLUMN_OPTIONAL = 128, /* people don't see it if all its cells are empty */
+};
+
+struct column {
+	const char *name;    /* for programs: "self.before" is nested in JSON, self_before in CSV */
+	const char *heading; /* for people; NULL: not shown to them */
+	enum unit unit;
+	unsigned flags;		   /* enum column_flags */
+	unsigned media;		   /* enum media, further restricted by name and heading; 0: all */
+	unsigned decimals;	   /* of CELL_REAL, for people */
+	unsigned precise;	   /* of CELL_REAL, for programs: digits behind the point … */
+	bool significant;	   /* … or significant digits, as %g */
+	uint64_t divisor;	   /* people read the count divided by it, with decimals; 0: 1 */
+	bool trims_zeros;	   /* people read "2.5" and not "2.500" */
+	unsigned least_width, gap; /* in columns of the terminal; gap: spaces in front, 0: 2 */
+};
+
+enum row_kind {
+	ROW_PLAIN,
+	ROW_REST,  /* stands for several others ("… 204 more"): for people only */
+	ROW_BLANK, /* an empty line: in text only */
+};
+
+/* Colour of a row on a terminal. */
+enum tone { TONE_NONE, TONE_MORE, TONE_LESS, TONE_NEW, TONE_GONE, TONE_DOUBTFUL };
+
+#define TABLE_COLUMNS_MAX 48
+#define ROW_SCRATCH_BYTES 512
+
+struct row {
+	struct cell
+		cells[TABLE_COLUMNS_MAX]; /* by column; CELL_NONE before read_row() fills them */
+	enum row_kind kind;
+	enum tone tone;
+	unsigned level; /* COLUMN_TREE: how many forks are above */
+	bool is_fork;	/* it begins a branch of the fork above: "├" or "└" and not "│" */
+	bool has_more;	/* that fork has further branches below */
+	char scratch[ROW_SCRATCH_BYTES]; /* for a text that read_row() makes */
+};
+
+struct table {
+	const char *name; /* the member in JSON: "rows" */
+	const struct column *columns;
+	size_t nr_columns, nr_rows;
+	/* Makes a row. Texts live until the next call. */
+	void (*read_row)(const void *context, size_t number, struct row *row);
+	const void *context;
+	bool never_cut; /* scripts read its text: names stay whole, lines may be wider than asked for */
+};
+
+/* --- sheets ---------------------------------------------------------------------------------- */
+
+enum line_style { LINE_PLAIN, LINE_HEADING, LINE_BULLET };
+
+struct block;
+
+struct sheet {
+	struct block *blocks; /* see table.c; renderers iterate with sheet_block() */
+	size_t nr, cap;
+	bool is_line; /* one of many: JSON is one object a line, CSV has headings only once */
+	bool failed;  /* out of memory: adding is a no-op from then on */
+};
+
+/* Also for a zero-initialised sheet. Blocks appear in the order in which they were added. */
+void sheet_clear(struct sheet *sheet);
+
+/* 0, or -ENOMEM if a block could not be added. */
+int sheet_status(const struct sheet *sheet);
+
+/*
+ * A value of the whole sheet. JSON: a member. CSV: a column in front of each row. Text and Markdown: a line
+ * "heading  value". Texts are copied, column names and headings are not.
+ */
+void sheet_add_figure(struct sheet *sheet, unsigned media, const struct column *column,
+		      struct cell cell);
+
+/* For people: a new line, to which words and names are then added. A line without any is empty. */
+void sheet_add_line(struct sheet *sheet, unsigned media, enum line_style style);
+__attribute__((format(printf, 2, 3))) void sheet_add_words(struct sheet *sheet, const char *format,
+							   ...);
+/* A name chosen by a target: a code span in Markdown; cut in text if it takes half a line or more. */
+void sheet_add_name(struct sheet *sheet, const char *name);
+
+/* A named list of texts: an array in JSON, bullets in Markdown, lines in text. Copied. */
+void sheet_add_notes(struct sheet *sheet, unsigned media, const char *name);
+void sheet_add_note(struct sheet *sheet, const char *text);
+
+/* The table is copied; its columns and context must outlive the sheet. CSV has one table at most. */
+void sheet_add_table(struct sheet *sheet, unsigned media, const struct table *table);
+
+/* --- for renderers --------------------------------------------------------------------------- */
+
+enum block_kind { BLOCK_FIGURE, BLOCK_LINE, BLOCK_NOTES, BLOCK_TABLE };
+
+/* A part of a line, or a note. */
+struct span {
+	char *text;
+	bool is_name;
+};
+
+struct block {
+	enum block_kind kind;
+	unsigned media;
+	struct column column; /* BLOCK_FIGURE … */
+	struct cell cell;
+	enum line_style style; /* BLOCK_LINE */
+	const char *name;      /* BLOCK_NOTES */
+	struct span *spans;    /* BLOCK_LINE, BLOCK_NOTES */
+	size_t nr_spans, cap_spans;
+	struct table table; /* BLOCK_TABLE */
+};
+
+#endif
