@@ -192,10 +192,11 @@ check "a reader that leaves: no complaint" eval '! says "write|pipe"'
 
 # --- ends -----------------------------------------------------------------------------------------------
 
-# Runs it in the background until it traces. Its pid is in $run.
+# Starts it in the background and waits until it traces; its pid is in $run. nohup around the tests
+# would leave SIGHUP ignored.
 start_counting() {
 	: >"$T/err"
-	"$STOOK" funccount -d 40 "$@" >"$T/out" 2>"$T/err" </dev/null &
+	env --default-signal=HUP "$STOOK" funccount -d 40 "$@" >"$T/out" 2>"$T/err" </dev/null &
 	run=$!
 	STARTED+=("$run")
 	wait_until 10 says '^Tracing'
