@@ -142,7 +142,7 @@ stop "$PID"
 # Runs stook in the background and waits until it samples. Its pid is in $run.
 start_sampling() {
 	: >"$T/out"
-	"$STOOK" profile -f -F 499 --stats "$T/stats" -d 40 -p "$spin" "$@" \
+	env --default-signal=HUP "$STOOK" profile -f -F 499 --stats "$T/stats" -d 40 -p "$spin" "$@" \
 		>"$T/out" 2>"$T/err" </dev/null &
 	run=$!
 	STARTED+=("$run")
