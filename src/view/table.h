@@ -113,8 +113,8 @@ static inline struct cell cell_bool(bool truth)
 enum unit {
 	UNIT_NONE,	  /* people read it without commas: a PID, a rate */
 	UNIT_COUNT,	  /* "1,234" */
-	UNIT_PERCENT,	  /* "23.4%" */
-	UNIT_NANOSECONDS, /* in ns, us, ms or s, the same in the whole column; the heading says which */
+	UNIT_PERCENT,	  /* "23.4%"; with COLUMN_SIGNED points: "+1.55" */
+	UNIT_NANOSECONDS, /* in ns, us, ms or s, the same in the whole column: "SUM(us)" */
 };
 
 enum column_flags {
@@ -127,6 +127,12 @@ enum column_flags {
 	COLUMN_HEAT = 32, /* large percentages are red, smaller ones green, if colours are wanted */
 	COLUMN_TREE = 64, /* guides in front of it show the row's level */
 	COLUMN_OPTIONAL = 128, /* people don't see it if all its cells are empty */
+	COLUMN_VERBATIM = 256, /* the user typed its name: no dot or capital in it is changed */
+	/* A cell wider than least_width moves the rest of its own line only; with never_cut. */
+	COLUMN_OVERFLOWS = 512,
+	COLUMN_SETS_UNIT = 1024, /* its largest value sets the unit of all UNIT_NANOSECONDS */
+	COLUMN_HISTOGRAM = 2048, /* its cells are CELL_HISTOGRAM: people see each row's apart */
+	COLUMN_ROOMY = 4096,	 /* left out of text of less than 80 columns */
 };
 
 struct column {
@@ -145,8 +151,10 @@ struct column {
 
 enum row_kind {
 	ROW_PLAIN,
-	ROW_REST,  /* stands for several others ("… 204 more"): for people only */
-	ROW_BLANK, /* an empty line: in text only */
+	ROW_REST,   /* stands for several others, for people only; its first text ("… 204 more")
+		       is ours, not a target's, and may go on to the end of the line */
+	ROW_BLANK,  /* an empty line: in text only */
+	ROW_HIDDEN, /* for programs only */
 };
 
 /* Colour of a row on a terminal. */
@@ -178,13 +186,21 @@ struct table {
 
 /* --- sheets ---------------------------------------------------------------------------------- */
 
-enum line_style { LINE_PLAIN, LINE_HEADING, LINE_BULLET };
+/*
+ * Words, headings and texts of columns without COLUMN_NAME are ours: they may hold "…", "±" and "›",
+ * which become "..", "+-" and ">" on terminals without UTF-8.
+ */
+
+/* LINE_CODE is a line of an indented block in Markdown. */
+enum line_style { LINE_PLAIN, LINE_HEADING, LINE_BULLET, LINE_CODE };
 
 struct block;
 
 struct sheet {
-	struct block *blocks; /* see table.c; renderers iterate with sheet_block() */
+	struct block *blocks;
 	size_t nr, cap;
+	struct kept *kept; /* see sheet_keep() */
+	size_t nr_kept, cap_kept;
 	bool is_line; /* one of many: JSON is one object a line, CSV has headings only once */
 	bool failed;  /* out of memory: adding is a no-op from then on */
 };
@@ -196,8 +212,14 @@ void sheet_clear(struct sheet *sheet);
 int sheet_status(const struct sheet *sheet);
 
 /*
+ * sheet_clear() will call clear(context), for tables whose rows are made of something that lives as
+ * long as the sheet. -ENOMEM: it was called at once.
+ */
+int sheet_keep(struct sheet *sheet, void *context, void (*clear)(void *context));
+
+/*
  * A value of the whole sheet. JSON: a member. CSV: a column in front of each row. Text and Markdown: a line
- * "heading  value". Texts are copied, column names and headings are not.
+ * "heading  value". Texts are copied, column names and headings are not. No path or histogram.
  */
 void sheet_add_figure(struct sheet *sheet, unsigned media, const struct column *column,
 		      struct cell cell);

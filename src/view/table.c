@@ -1,0 +1,151 @@
+/*
+ * Sheets: an array of blocks that own their texts. Nothing is laid out or formatted here.
+ *
+ * Running out of memory is remembered, so that whoever fills a sheet asks once, at its end.
+ */
+#include "view/table.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+struct kept {
+	void *context;
+	void (*clear)(void *context);
+};
+
+static void block_clear(struct block *block)
+{
+	size_t i;
+
+	for (i = 0; i < block->nr_spans; i++)
+		free(block->spans[i].text);
+	free(block->spans);
+	if (block->kind == BLOCK_FIGURE && block->cell.kind == CELL_TEXT)
+		free((void *)block->cell.text);
+}
+
+void sheet_clear(struct sheet *sheet)
+{
+	size_t i;
+
+	for (i = 0; i < sheet->nr; i++)
+		block_clear(&sheet->blocks[i]);
+	for (i = sheet->nr_kept; i--;)
+		sheet->kept[i].clear(sheet->kept[i].context);
+	free(sheet->blocks);
+	free(sheet->kept);
+	*sheet = (struct sheet){0};
+}
+
+int sheet_status(const struct sheet *sheet)
+{
+	return sheet->failed ? -ENOMEM : 0;
+}
+
+int sheet_keep(struct sheet *sheet, void *context, void (*clear)(void *context))
+{
+	if (array_reserve(&sheet->kept, &sheet->cap_kept, sheet->nr_kept + 1,
+			  sizeof(*sheet->kept)) < 0) {
+		sheet->failed = true;
+		clear(context);
+		return -ENOMEM;
+	}
+	sheet->kept[sheet->nr_kept++] = (struct kept){context, clear};
+	return 0;
+}
+
+/* A new block at the end; NULL when out of memory, now or before. */
+static struct block *add_block(struct sheet *sheet, enum block_kind kind, unsigned media)
+{
+	if (sheet->failed || array_reserve(&sheet->blocks, &sheet->cap, sheet->nr + 1,
+					   sizeof(*sheet->blocks)) < 0) {
+		sheet->failed = true;
+		return NULL;
+	}
+	sheet->blocks[sheet->nr] = (struct block){.kind = kind, .media = media};
+	return &sheet->blocks[sheet->nr++];
+}
+
+void sheet_add_figure(struct sheet *sheet, unsigned media, const struct column *column,
+		      struct cell cell)
+{
+	struct block *block;
+
+	if (cell.kind == CELL_TEXT) {
+		cell.text = strdup(cell.text);
+		if (!cell.text)
+			sheet->failed = true;
+	}
+	block = add_block(sheet, BLOCK_FIGURE, media);
+	if (block) {
+		block->column = *column;
+		block->cell = cell;
+	} else if (cell.kind == CELL_TEXT) {
+		free((void *)cell.text);
+	}
+}
+
+void sheet_add_line(struct sheet *sheet, unsigned media, enum line_style style)
+{
+	struct block *block = add_block(sheet, BLOCK_LINE, media);
+
+	if (block)
+		block->style = style;
+}
+
+void sheet_add_notes(struct sheet *sheet, unsigned media, const char *name)
+{
+	struct block *block = add_block(sheet, BLOCK_NOTES, media);
+
+	if (block)
+		block->name = name;
+}
+
+/* Takes the text over; NULL: there was no memory for it. */
+static void add_span(struct sheet *sheet, char *text, bool is_name)
+{
+	struct block *block = sheet->failed ? NULL : &sheet->blocks[sheet->nr - 1];
+
+	if (!block || !text ||
+	    array_reserve(&block->spans, &block->cap_spans, block->nr_spans + 1,
+			  sizeof(*block->spans)) < 0) {
+		sheet->failed = true;
+		free(text);
+		return;
+	}
+	block->spans[block->nr_spans++] = (struct span){text, is_name};
+}
+
+void sheet_add_words(struct sheet *sheet, const char *format, ...)
+{
+	char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	add_span(sheet, text, false);
+}
+
+void sheet_add_name(struct sheet *sheet, const char *name)
+{
+	add_span(sheet, strdup(name), true);
+}
+
+void sheet_add_note(struct sheet *sheet, const char *text)
+{
+	add_span(sheet, strdup(text), false);
+}
+
+void sheet_add_table(struct sheet *sheet, unsigned media, const struct table *table)
+{
+	struct block *block = add_block(sheet, BLOCK_TABLE, media);
+
+	if (block)
+		block->table = *table;
+}
