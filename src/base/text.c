@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,6 +136,22 @@ void text_write(FILE *out, const char *text)
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
+
+const char *number_commas(char buffer[NUMBER_COMMAS_BYTES], uint64_t number)
+{
+	char digits[24];
+	size_t nr = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, number);
+	char *to = buffer;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (i && (nr - i) % 3 == 0)
+			*to++ = ',';
+		*to++ = digits[i];
+	}
+	*to = '\0';
+	return buffer;
+}
 
 /* Digits from *text on; moves *text behind them. */
 static int parse_digits(const char **text, unsigned base, uint64_t max, uint64_t *ret)

@@ -51,7 +51,11 @@ void text_write(FILE *out, const char *text);
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* All parse strictly: no blanks, nothing behind the number, no overflow. */
+/* With commas between thousands. */
+#define NUMBER_COMMAS_BYTES 32
+const char *number_commas(char buffer[NUMBER_COMMAS_BYTES], uint64_t number);
+
+/* All others parse strictly: no blanks, nothing behind the number, no overflow. */
 
 /* Decimal, or hexadecimal behind 0x. 0, -EINVAL, or -ERANGE above max. */
 int number_parse(const char *text, uint64_t max, uint64_t *ret);

@@ -61,8 +61,8 @@ int sheet_keep(struct sheet *sheet, void *context, void (*clear)(void *context))
 /* A new block at the end; NULL when out of memory, now or before. */
 static struct block *add_block(struct sheet *sheet, enum block_kind kind, unsigned media)
 {
-	if (sheet->failed || array_reserve(&sheet->blocks, &sheet->cap, sheet->nr + 1,
-					   sizeof(*sheet->blocks)) < 0) {
+	if (sheet->failed ||
+	    array_reserve(&sheet->blocks, &sheet->cap, sheet->nr + 1, sizeof(*sheet->blocks)) < 0) {
 		sheet->failed = true;
 		return NULL;
 	}

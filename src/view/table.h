@@ -191,8 +191,13 @@ struct table {
  * which become "..", "+-" and ">" on terminals without UTF-8.
  */
 
-/* LINE_CODE is a line of an indented block in Markdown. */
-enum line_style { LINE_PLAIN, LINE_HEADING, LINE_BULLET, LINE_CODE };
+enum line_style {
+	LINE_PLAIN,
+	LINE_HEADING,
+	LINE_BULLET,
+	LINE_CODE,  /* of an indented block in Markdown */
+	LINE_ROOMY, /* left out of text of less than 80 columns */
+};
 
 struct block;
 
@@ -219,7 +224,7 @@ int sheet_keep(struct sheet *sheet, void *context, void (*clear)(void *context))
 
 /*
  * A value of the whole sheet. JSON: a member. CSV: a column in front of each row. Text and Markdown: a line
- * "heading  value". Texts are copied, column names and headings are not. No path or histogram.
+ * "heading  value", in Markdown in a list. Texts are copied, column names and headings are not. No path or histogram.
  */
 void sheet_add_figure(struct sheet *sheet, unsigned media, const struct column *column,
 		      struct cell cell);

@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/text.h"
+
 size_t columns_of(const char *text);
 
 /*
@@ -17,10 +19,12 @@ size_t columns_of(const char *text);
  */
 size_t columns_write(FILE *out, const char *text, size_t columns, const char *ellipsis);
 
+/* The same into a buffer of columns * 4 + 1 bytes; an ellipsis has at most four bytes a column. */
+void columns_cut(const char *text, size_t columns, const char *ellipsis, char *buffer);
+
 void columns_pad(FILE *out, size_t columns);
 
-/* A number with commas between thousands. */
-#define COLUMNS_NUMBER_BYTES 32
-const char *columns_number(char *buffer, uint64_t number);
+#define COLUMNS_NUMBER_BYTES NUMBER_COMMAS_BYTES
+#define columns_number	     number_commas
 
 #endif

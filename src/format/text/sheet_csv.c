@@ -1,0 +1,259 @@
+/*
+ * Sheets as CSV: texts in quotation marks, numbers and true/false without; what is not known is empty. The
+ * figures of the sheet stand in front of each row. A histogram is a row for each of its buckets that has
+ * something, in three columns.
+ *
+ * Spreadsheets run a text that begins like a formula, quoted or not, and a name may do that on purpose.
+ * The apostrophe is how people enter such a text by hand; what comes from others is not shown in it.
+ */
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "format/text/csv.h"
+#include "format/text/sheet_cells.h"
+
+struct csv_writer {
+	const struct sheet *sheet;
+	FILE *out;
+	bool has_cell; /* in the row so far */
+};
+
+void csv_write_string(FILE *out, const char *text)
+{
+	(void)putc('"', out);
+	/* Tab and CR would begin one, too, and become `?`. */
+	if (text && *text && strchr("=+-@", *text))
+		(void)putc('\'', out);
+	while (text && *text) {
+		size_t bytes = text_character(text);
+
+		if (!bytes)
+			(void)putc('?', out);
+		else if (*text == '"')
+			(void)fputs("\"\"", out);
+		else
+			(void)fwrite(text, 1, bytes, out);
+		text += bytes ? bytes : 1;
+	}
+	(void)putc('"', out);
+}
+
+void csv_end_row(FILE *out)
+{
+	(void)fputs("\r\n", out);
+}
+
+static void begin_cell(struct csv_writer *writer)
+{
+	if (writer->has_cell)
+		(void)putc(',', writer->out);
+	writer->has_cell = true;
+}
+
+static void end_row(struct csv_writer *writer)
+{
+	if (writer->has_cell)
+		csv_end_row(writer->out);
+	writer->has_cell = false;
+}
+
+/* --- headings --------------------------------------------------------------------------------- */
+
+static bool needs_no_quotes(const char *name)
+{
+	for (; *name; name++)
+		if (!isalnum((unsigned char)*name) && !strchr("_.", *name))
+			return false;
+	return true;
+}
+
+static void write_name(struct csv_writer *writer, const struct column *column)
+{
+	const char *name = column->name;
+	const char *dot = column->flags & COLUMN_VERBATIM ? NULL : strchr(name, '.');
+
+	begin_cell(writer);
+	if (!needs_no_quotes(name))
+		csv_write_string(writer->out, name);
+	else if (dot)
+		(void)fprintf(writer->out, "%.*s_%s", (int)(dot - name), name, dot + 1);
+	else
+		(void)fputs(name, writer->out);
+}
+
+static void write_headings(struct csv_writer *writer, const struct shown_table *shown)
+{
+	size_t i;
+
+	for (i = 0; i < shown->nr; i++)
+		if (!(shown->columns[i].is->flags & COLUMN_HISTOGRAM)) {
+			write_name(writer, shown->columns[i].is);
+		} else {
+			begin_cell(writer);
+			(void)fputs("from,to,in_range", writer->out);
+		}
+}
+
+/* --- cells ------------------------------------------------------------------------------------ */
+
+static void write_real(struct csv_writer *writer, const struct column *column, double real)
+{
+	if (isfinite(real))
+		(void)fprintf(writer->out, column->significant ? "%.*g" : "%.*f",
+			      (int)column->precise, real);
+}
+
+static void write_text(struct csv_writer *writer, const struct column *column, const char *text)
+{
+	if (column->flags & COLUMN_NUMBER && is_plain_number(text))
+		(void)fputs(text, writer->out);
+	else
+		csv_write_string(writer->out, text);
+}
+
+/* As folded stacks have them; a name with a quotation mark must not end the cell. */
+static void write_path(struct csv_writer *writer, const struct cell *cell)
+{
+	size_t i;
+
+	(void)putc('"', writer->out);
+	if (cell->path.nr && *cell->path.texts[0] && strchr("=+-@", *cell->path.texts[0]))
+		(void)putc('\'', writer->out);
+	for (i = 0; i < cell->path.nr; i++) {
+		const char *text = cell->path.texts[i];
+
+		(void)fputs(i ? ";" : "", writer->out);
+		for (; *text; text += text_character(text) ? text_character(text) : 1) {
+			size_t bytes = text_character(text);
+
+			if (!bytes || *text == ';')
+				(void)putc('?', writer->out);
+			else if (*text == '"')
+				(void)fputs("\"\"", writer->out);
+			else
+				(void)fwrite(text, 1, bytes, writer->out);
+		}
+	}
+	(void)putc('"', writer->out);
+}
+
+/* bucket: of a histogram. */
+static void write_cell(struct csv_writer *writer, const struct column *column,
+		       const struct cell *cell, size_t bucket)
+{
+	const struct histogram *histogram;
+
+	begin_cell(writer);
+	switch (cell->kind) {
+	case CELL_NONE:
+		(void)fputs(column->flags & COLUMN_HISTOGRAM ? ",," : "", writer->out);
+		break;
+	case CELL_TEXT:
+		write_text(writer, column, cell->text);
+		break;
+	case CELL_COUNT:
+		(void)fprintf(writer->out, "%" PRIu64, cell->count);
+		break;
+	case CELL_INTEGER:
+		(void)fprintf(writer->out, "%" PRId64, cell->integer);
+		break;
+	case CELL_REAL:
+		write_real(writer, column, cell->real);
+		break;
+	case CELL_BOOL:
+		(void)fputs(cell->truth ? "true" : "false", writer->out);
+		break;
+	case CELL_PATH:
+		write_path(writer, cell);
+		break;
+	case CELL_HISTOGRAM:
+		histogram = cell->histogram;
+		(void)fprintf(writer->out, "%" PRId64 ",%" PRId64 ",%" PRIu64,
+			      histogram->ranges[bucket].from, histogram->ranges[bucket].to,
+			      histogram->counts[bucket]);
+		break;
+	}
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static bool is_figure(const struct block *block)
+{
+	return block->kind == BLOCK_FIGURE && block->media & MEDIA_CSV && block->column.name &&
+	       (!block->column.media || block->column.media & MEDIA_CSV);
+}
+
+static void write_figures(struct csv_writer *writer, bool names)
+{
+	size_t i;
+
+	for (i = 0; i < writer->sheet->nr; i++) {
+		const struct block *block = &writer->sheet->blocks[i];
+
+		if (!is_figure(block))
+			continue;
+		if (names)
+			write_name(writer, &block->column);
+		else
+			write_cell(writer, &block->column, &block->cell, 0);
+	}
+}
+
+static void write_row(struct csv_writer *writer, const struct shown_table *shown,
+		      const struct row *row, size_t bucket)
+{
+	size_t i;
+
+	write_figures(writer, false);
+	for (i = 0; i < shown->nr; i++)
+		write_cell(writer, shown->columns[i].is, &row->cells[shown->columns[i].number],
+			   bucket);
+	end_row(writer);
+}
+
+static void write_rows(struct csv_writer *writer, const struct shown_table *shown)
+{
+	struct row row;
+	size_t i, k;
+
+	for (i = 0; i < shown->table->nr_rows && !ferror(writer->out); i++) {
+		const struct histogram *histogram;
+
+		if (!shown_table_read(shown, i, &row))
+			continue;
+		histogram = shown_histogram(shown, &row);
+		if (!histogram)
+			write_row(writer, shown, &row, 0);
+		for (k = 0; histogram && k < histogram->nr; k++)
+			if (histogram->counts[k])
+				write_row(writer, shown, &row, k);
+	}
+}
+
+void sheet_write_csv(const struct sheet *sheet, bool with_headings, FILE *out)
+{
+	struct csv_writer writer = {.sheet = sheet, .out = out};
+	struct shown_table shown = {0};
+	const struct block *table = NULL;
+	size_t i;
+
+	for (i = 0; i < sheet->nr && !table; i++)
+		if (sheet->blocks[i].kind == BLOCK_TABLE && sheet->blocks[i].media & MEDIA_CSV)
+			table = &sheet->blocks[i];
+	if (table)
+		shown_table_init(&shown, &table->table, MEDIA_CSV, false, false);
+	if (with_headings) {
+		write_figures(&writer, true);
+		write_headings(&writer, &shown);
+		end_row(&writer);
+	}
+	if (table) {
+		write_rows(&writer, &shown);
+	} else {
+		write_figures(&writer, false);
+		end_row(&writer);
+	}
+}
