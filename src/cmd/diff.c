@@ -290,7 +290,7 @@ static bool has_several(const struct diff *diff)
 static int add_value(struct diff *diff, const char *name, size_t number, size_t *ret,
 		     struct error *error)
 {
-	struct value_type type = {.unit = profile_origin(diff->profile)->counted.unit};
+	struct value_type type = {.unit = profile_value_type(diff->profile, 0).unit};
 	char text[32];
 	int64_t string;
 	int value;

@@ -329,7 +329,6 @@ static int add_sample(struct merge *merge, uint32_t number)
 /* Numbers of our values for theirs, found by their types. 0 or a negative errno. */
 static int map_values(struct merge *merge, size_t value)
 {
-	struct value_type counted = profile_value_type(merge->into, 0);
 	size_t i;
 
 	for (i = 0; i < profile_nr_values(merge->from); i++) {
@@ -338,7 +337,7 @@ static int map_values(struct merge *merge, size_t value)
 
 		if (!value && map_strings(merge, &theirs.type, &theirs.unit) < 0)
 			return -ENOMEM;
-		if (!value && (theirs.type != counted.type || theirs.unit != counted.unit))
+		if (!value)
 			number = profile_add_value_type(merge->into, &theirs);
 		if (number < 0 && number != LEFT_OUT)
 			return number;
@@ -377,15 +376,18 @@ static int merge_origin(struct merge *merge)
 {
 	struct profile_origin ours = *profile_origin(merge->into);
 	struct profile_origin theirs = *profile_origin(merge->from);
+	struct value_type main_type = profile_value_type(merge->from, 0);
 	size_t i;
 
 	if (map_strings(merge, &theirs.event, &theirs.unit) < 0 ||
-	    map_strings(merge, &theirs.counted.type, &theirs.counted.unit) < 0)
+	    map_strings(merge, &main_type.type, &main_type.unit) < 0)
 		return -ENOMEM;
-	if (profile_nr_samples(merge->into))
+	if (profile_nr_samples(merge->into)) {
 		keep_what_is_common(&ours, &theirs);
-	else
+	} else {
 		ours = theirs;
+		profile_set_main_type(merge->into, main_type);
+	}
 	profile_set_origin(merge->into, &ours);
 	for (i = 0; i < profile_nr_comments(merge->from); i++)
 		if (profile_add_comment(merge->into, profile_comment(merge->from, i)) < 0)

@@ -10,7 +10,7 @@
 #include "profile/profile.h"
 
 /*
- * Adds all samples of another profile. Its counts go to the value of that number (profile_values.h; 0:
+ * Adds all samples of another profile. Its counts go to the value of that number (0:
  * the counts), so that two profiles can lie side by side in one; with 0 its further values go to values of
  * their types. What is known of how they were taken stays if both say the same; a time and duration of
  * both is the span of both. 0, -ENOMEM, -E2BIG (values, or slices of time), or -EOVERFLOW (totals).

@@ -5,7 +5,7 @@
  * number_index to find it by content: 48 bytes a frame, 64 bytes a sample, 4 bytes a frame of a
  * stack. A frame is found by kind, module and address; a frame that is known by name only gets an
  * address where no code can lie (PROFILE_NOWHERE), and is found by its lines. Samples are in
- * profile_samples.c.
+ * profile_samples.c, their values in profile_values.c.
  */
 #include "profile/profile_state.h"
 
@@ -34,11 +34,6 @@ void profile_set_origin(struct profile *profile, const struct profile_origin *or
 const struct profile_origin *profile_origin(const struct profile *profile)
 {
 	return &profile->origin;
-}
-
-bool profile_is_sum(const struct profile *profile)
-{
-	return profile->origin.counted.unit != 0;
 }
 
 int profile_add_comment(struct profile *profile, const char *line)
@@ -99,6 +94,7 @@ struct profile *profile_new(void)
 	}
 	profile->samples_string = (uint32_t)samples;
 	profile->count_string = (uint32_t)count;
+	profile_set_main_type(profile, (struct value_type){0});
 	return profile;
 }
 

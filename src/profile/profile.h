@@ -98,7 +98,7 @@ struct sample {
 	uint32_t stack; /* its frames, shared by samples that differ in labels only */
 	uint16_t nr_frames;
 	uint16_t nr_kernel_frames; /* the first ones */
-	uint64_t count;		   /* of samples, unless the origin says otherwise */
+	uint64_t count;		   /* its main value */
 };
 
 /* Which labels were asked for, and so are worth showing. */
@@ -184,11 +184,6 @@ const struct code_line *profile_lines(const struct profile *profile, const struc
 int profile_set_code(struct profile *profile, uint32_t module, const struct module_code *code);
 const struct module_code *profile_code(const struct profile *profile, uint32_t module);
 
-/* The type and unit of values: "samples" and "count", "cpu" and "nanoseconds". */
-struct value_type {
-	uint32_t type, unit; /* strings */
-};
-
 /* How the samples were taken. Texts of others' making: strings. */
 struct profile_origin {
 	uint32_t event;	      /* string: "cpu-clock" */
@@ -196,15 +191,10 @@ struct profile_origin {
 	uint64_t period;      /* of the event, for each sample; 0: it varied */
 	uint64_t time_ns;     /* when it began, of the day's clock; 0: not known */
 	uint64_t duration_ns; /* 0: not known */
-
-	/* The type of counts, 0: samples; and their unit, 0: a number of them ("hits"), else a sum. */
-	struct value_type counted;
 };
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin);
 const struct profile_origin *profile_origin(const struct profile *profile);
-/* True if counts are sums of some amount instead of numbers of samples. */
-bool profile_is_sum(const struct profile *profile);
 
 /* Comments that the run made about itself, line by line. 0 or -ENOMEM. */
 int profile_add_comment(struct profile *profile, const char *line);
@@ -233,49 +223,109 @@ const struct sample *profile_sample(const struct profile *profile, uint32_t samp
 /* The sample's frame numbers, leaf first; valid until the next add. */
 const uint32_t *profile_sample_frames(const struct profile *profile, const struct sample *sample);
 
-uint64_t profile_total(const struct profile *profile); /* sum of all counts */
+uint64_t profile_total(const struct profile *profile); /* of the main value */
 size_t profile_bytes(const struct profile *profile);   /* memory held */
 
-/* --- further values --------------------------------------------------------------------------- */
+/* --- values ----------------------------------------------------------------------------------- */
 
 /*
- * Samples may have further values besides their count: the event's own sum beside the number of
- * samples, several events, "before" and "after". They are numbered from 1; number 0 is the count.
- *
- * A profile is read and shown by its counts. To show another value, choose it: it then becomes the
- * count, and the former count becomes the value of that number.
+ * A sample has one value or more, each with a name and a unit: "samples" in "count", "hits" in "count",
+ * "cpu" in "nanoseconds", "alloc_space" in "bytes". Number 0 is the main value: a sample's count, by
+ * which a profile is read, sorted and shown. To show another value, choose it: the two change places.
  */
+struct value_type {
+	uint32_t type,
+		unit; /* strings; where a type is set, 0 stands for "samples" and for "count" */
+};
 
-/* With the count. More are refused. */
+/* With the main value. More are refused. */
 #define PROFILE_MAX_VALUES 64
 
-/* The number of a value of this type, known or new; -ENOMEM; -E2BIG. */
+/* The type of the main value; samples unless it is set. */
+void profile_set_main_type(struct profile *profile, struct value_type type);
+
+/* The strings of a type. 0 or -ENOMEM. */
+int profile_make_value_type(struct profile *profile, const char *type, const char *unit,
+			    struct value_type *ret);
+
+/* The number of a value of this type, known or new; or -E2BIG. */
 int profile_add_value_type(struct profile *profile, const struct value_type *type);
 
-size_t profile_nr_values(const struct profile *profile); /* the count included: at least 1 */
-
-/* For number 0 the type that the origin has, with "samples" and "count" as its defaults. */
+size_t profile_nr_values(const struct profile *profile); /* at least 1 */
 struct value_type profile_value_type(const struct profile *profile, size_t number);
+const char *profile_value_name(const struct profile *profile, size_t number);
+const char *profile_value_unit(const struct profile *profile, size_t number);
 
-/*
- * What an origin says of counts of this type: nothing of samples, no unit of hits, which are counted
- * one by one; everything else is a sum.
- */
-struct value_type profile_counted(const struct profile *profile, const struct value_type *type);
+/* True if the main value is a sum of some amount; samples and hits are counted one by one. */
+bool profile_is_sum(const struct profile *profile);
 
 int profile_add_value(struct profile *profile, uint32_t sample, size_t number, uint64_t amount);
 void profile_clear_value(struct profile *profile, size_t number); /* not 0: all of it is 0 then */
 uint64_t profile_value(const struct profile *profile, uint32_t sample, size_t number);
 uint64_t profile_value_total(const struct profile *profile, size_t number);
+bool profile_has_value(const struct profile *profile, uint32_t sample); /* one that is not 0 */
 
 /* True if the total plus `more` is still a number that files can hold. */
 bool profile_value_has_room(const struct profile *profile, size_t number, uint64_t more);
 
-/* Makes this value the count, and the count this value. 0 or -ENOMEM. */
+/* Makes this value the main one, and the main value this one. 0 or -ENOMEM. */
 int profile_choose_value(struct profile *profile, size_t number);
 
 /* The value of this type's name; -ENOENT if there is none. */
 int profile_find_value(const struct profile *profile, const char *type);
+
+/*
+ * Samples that were each taken after the same number of events stand for so many of them: this follows
+ * from the main value and the origin's period, and is not stored. A file may have it beside the samples;
+ * it then is a value like others.
+ */
+struct profile_value {
+	const char *type, *unit;
+	size_t number;	 /* the stored value that its amounts are read from … */
+	uint64_t factor; /* … and what they are multiplied by: 1, or the period */
+	bool is_event;	 /* it says no more than the main value and the period do */
+};
+
+/* The event where the origin has no name for it; another name for the time of the clocks' events. */
+#define PROFILE_SOME_EVENTS "events"
+#define PROFILE_CPU_TIME    "cpu"
+
+/*
+ * All values: those that are stored, at their numbers, and behind them the events that the samples stand
+ * for unless a stored value has their name. How many.
+ */
+size_t profile_values(const struct profile *profile, struct profile_value ret[PROFILE_MAX_VALUES]);
+
+/*
+ * The reverse: where the main value says no more than stored samples and the period do, samples become
+ * the main value. 0 or -ENOMEM.
+ */
+int profile_choose_samples(struct profile *profile);
+
+/*
+ * Amounts with fractions are stored multiplied by a power of 10, which their unit tells: such a value is a
+ * "weight" in units of "1/1000". Whoever shows them divides them again.
+ */
+struct value_scale {
+	unsigned decimals;
+	uint64_t factor; /* 10 to the power of it */
+};
+
+/* So many digits of a fraction are worth keeping. */
+#define VALUE_MAX_DECIMALS 6
+
+struct value_scale value_scale(unsigned decimals);
+
+/* Makes the main value a weight that is so scaled. 0 or -ENOMEM. */
+int profile_set_scale(struct profile *profile, struct value_scale scale);
+
+/* The main value's: of no decimals, by 1, unless its unit tells another one. */
+struct value_scale profile_scale(const struct profile *profile);
+
+/* A scaled amount as it was read: "2.25", "10". */
+#define VALUE_SCALE_BYTES 32
+const char *value_scale_text(char text[VALUE_SCALE_BYTES], uint64_t amount,
+			     struct value_scale scale);
 
 /* --- label sets ------------------------------------------------------------------------------- */
 

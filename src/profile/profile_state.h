@@ -20,7 +20,7 @@ struct value_column {
 
 struct profile {
 	struct strings *strings;
-	uint32_t samples_string, count_string; /* what counts are of, if nobody says otherwise */
+	uint32_t samples_string, count_string; /* the main value's, if nobody says otherwise */
 
 	struct module *modules;
 	size_t nr_modules, cap_modules;
@@ -45,6 +45,7 @@ struct profile {
 	int64_t other_stack; /* -1: not needed yet */
 	uint64_t other_count;
 
+	struct value_type main_type;
 	struct value_column columns[PROFILE_MAX_VALUES - 1];
 	size_t nr_columns;
 	struct stack_table label_sets; /* see label_sets.c */

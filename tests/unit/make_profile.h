@@ -195,6 +195,14 @@ static inline int64_t make_sample(struct profile *profile, const char *line)
 	return make_labelled(profile, (struct sample_labels){0}, line);
 }
 
+static inline void set_main_value(struct profile *profile, const char *type, const char *unit)
+{
+	struct value_type main;
+
+	CHECK_EQ(profile_make_value_type(profile, type, unit, &main), 0);
+	profile_set_main_type(profile, main);
+}
+
 /* A profile of lines, each with its end. */
 static inline struct profile *make_profile(const char *lines)
 {

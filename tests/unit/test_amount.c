@@ -12,11 +12,10 @@
 static struct profile *make_sum(const char *type, const char *unit, const char *line)
 {
 	struct profile *profile = profile_new();
-	struct profile_origin origin = {.period = 1};
+	const struct profile_origin origin = {.period = 1};
 
-	origin.counted.type = (uint32_t)profile_add_string(profile, type);
-	origin.counted.unit = (uint32_t)profile_add_string(profile, unit);
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, type, unit);
 	(void)make_sample(profile, line);
 	return profile;
 }

@@ -105,15 +105,14 @@ TEST(diff_of_a_side_without_modules_has_none)
 TEST(diff_compares_what_both_sides_have)
 {
 	struct profile *profile = make_profile("a;main;f 30\na;main;g 70\n");
-	struct profile_origin origin = {.period = 1000};
+	const struct profile_origin origin = {.period = 1000};
 	struct value_type samples = {0};
 	struct file sums, folded = write_file("a;main;f 3\na;main;g 7\n");
 	char text[TEXT_BYTES];
 	uint32_t i;
 
-	origin.counted.type = (uint32_t)profile_add_string(profile, "cpu");
-	origin.counted.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, "cpu", "nanoseconds");
 	samples.type = (uint32_t)profile_add_string(profile, "samples");
 	samples.unit = (uint32_t)profile_add_string(profile, "count");
 	CHECK_EQ(profile_add_value_type(profile, &samples), 1);

@@ -164,9 +164,8 @@ TEST(difference_takes_sums_by_their_samples)
 	int value;
 
 	origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
-	origin.counted.type = (uint32_t)profile_add_string(profile, "cpu");
-	origin.counted.unit = origin.unit;
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, "cpu", "nanoseconds");
 	before.type = (uint32_t)profile_add_string(profile, DIFFERENCE_BEFORE);
 	value = profile_add_value_type(profile, &before);
 	CHECK(value > 0);

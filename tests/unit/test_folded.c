@@ -508,11 +508,10 @@ TEST(folded_read_fractions)
 {
 	struct format_notes notes;
 	struct profile *profile = read_good("a;b 1.5\na;c 2\na;d 0.250\na;e 7.\n", &notes);
-	const struct profile_origin *origin = profile_origin(profile);
 
 	CHECK_EQ(profile_total(profile), 1075);
 	CHECK(profile_is_sum(profile));
-	CHECK_STR(profile_string(profile, origin->counted.unit), "1/100");
+	CHECK_STR(profile_value_unit(profile, 0), "1/100");
 	check_written(profile, false, "a;e 7\na;c 2\na;b 1.5\na;d 0.25\n");
 	profile_free(profile);
 	profile = read_good("a;b 0.1234567\n", &notes);
@@ -528,11 +527,11 @@ static void check_scale(const char *text, unsigned decimals, uint64_t count, con
 {
 	struct format_notes notes;
 	struct profile *profile = read_good(text, &notes);
-	struct folded_scale scale = folded_scale_of(profile);
-	char shown[FOLDED_SCALE_BYTES];
+	struct value_scale scale = profile_scale(profile);
+	char shown[VALUE_SCALE_BYTES];
 
 	CHECK_EQ(scale.decimals, decimals);
-	CHECK_STR(folded_scale_text(shown, count, scale), wanted);
+	CHECK_STR(value_scale_text(shown, count, scale), wanted);
 	profile_free(profile);
 }
 
@@ -679,7 +678,7 @@ TEST(folded_read_numbers_at_the_end)
 		size_t left = nr;
 
 		CHECK_EQ(shape.nr_lines, nr > 0);
-		if (!folded_take_number(guarded, &left, folded_scale(1), &number, &is_lossy))
+		if (!folded_take_number(guarded, &left, value_scale(1), &number, &is_lossy))
 			CHECK(left == nr && number == 99);
 		else
 			CHECK(left == 4 || left == 10);

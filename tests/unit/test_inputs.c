@@ -202,15 +202,11 @@ TEST(inputs_tell_of_lines_that_are_passed_over)
 static struct profile *of_values(const char *count, const char *unit, const char *other)
 {
 	struct profile *profile = profile_new();
-	struct profile_origin origin = {.period = 0};
 	struct value_type type = {0};
 	uint32_t sample;
 
-	if (strcmp(count, "samples") != 0) {
-		origin.counted.type = (uint32_t)profile_add_string(profile, count);
-		origin.counted.unit = (uint32_t)profile_add_string(profile, unit);
-		profile_set_origin(profile, &origin);
-	}
+	if (strcmp(count, "samples") != 0)
+		set_main_value(profile, count, unit);
 	sample = (uint32_t)make_sample(profile, "a;f 1");
 	if (!other)
 		return profile;

@@ -147,15 +147,12 @@ TEST(perf_script_values_survive)
 TEST(perf_script_sums_survive)
 {
 	struct profile *profile = profile_new(), *again;
-	struct profile_origin origin;
 	struct format_notes notes;
 
 	(void)make_sample(profile, "a;main;f 3");
 	(void)make_sample(profile, "a;main 4");
 	make_event(profile, "cpu-clock", "nanoseconds", 0);
-	origin = *profile_origin(profile);
-	origin.counted = make_type(profile, "weight", "1/100");
-	profile_set_origin(profile, &origin);
+	set_main_value(profile, "weight", "1/100");
 	make_value(profile, "cpu", "nanoseconds", 9, 9);
 	again = through_text(profile, &notes);
 	check_same(profile, again);

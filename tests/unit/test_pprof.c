@@ -145,13 +145,12 @@ TEST(pprof_sums_survive)
 
 	origin.event = (uint32_t)profile_add_string(profile, "arg1");
 	origin.period = 1;
-	origin.counted.type = origin.event;
-	origin.counted.unit = (uint32_t)profile_add_string(profile, "bytes");
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, "arg1", "bytes");
 	file = written(profile, (struct format_options){.labels = LABEL_COMM});
 	read = parsed(file.bytes, file.nr, &notes);
 	CHECK(profile_is_sum(read));
-	CHECK_STR(profile_string(read, profile_origin(read)->counted.type), "arg1");
+	CHECK_STR(profile_value_name(read, 0), "arg1");
 	CHECK_EQ(profile_total(read), profile_total(profile));
 	free(file.bytes);
 	profile_free(read);

@@ -145,17 +145,16 @@ TEST(profile_lines_and_code_without_memory)
 TEST(profile_origin_is_kept)
 {
 	struct profile *profile = profile_new();
-	const struct profile_origin origin = {.event = 1,
-					      .unit = 2,
-					      .period = 3,
-					      .time_ns = 4,
-					      .duration_ns = 5,
-					      .counted = {6, 7}};
+	const struct profile_origin origin = {
+		.event = 1, .unit = 2, .period = 3, .time_ns = 4, .duration_ns = 5};
 
 	CHECK_EQ(profile_origin(profile)->period, 0);
 	profile_set_origin(profile, &origin);
+	profile_set_main_type(profile, (struct value_type){6, 7});
 	profile_reset_samples(profile);
 	CHECK(!memcmp(profile_origin(profile), &origin, sizeof(origin)));
+	CHECK_EQ(profile_value_type(profile, 0).type, 6);
+	CHECK_EQ(profile_value_type(profile, 0).unit, 7);
 	CHECK(profile_is_sum(profile));
 	profile_free(profile);
 }

@@ -55,7 +55,8 @@ TEST(a_value_that_is_chosen_is_the_count_and_back)
 	CHECK_EQ(profile_value(profile, 1, 1), 4);
 	CHECK_EQ(profile_choose_value(profile, 1), 0);
 	CHECK(!profile_is_sum(profile));
-	CHECK_EQ(profile_origin(profile)->counted.type, 0);
+	CHECK_STR(name_of(profile, 0), "samples");
+	CHECK_STR(profile_value_unit(profile, 0), "count");
 	CHECK_EQ(profile_total(profile), 7);
 	CHECK_EQ(profile_value_total(profile, 1), 100);
 	profile_free(profile);
@@ -88,7 +89,105 @@ TEST(too_many_values_are_refused)
 		type = type_of(profile, name, "count");
 		CHECK_EQ(profile_add_value_type(profile, &type), i);
 	}
-	CHECK_EQ(profile_add_value_type(profile, &(struct value_type){0}), -E2BIG);
+	CHECK_EQ(profile_add_value_type(profile, &(struct value_type){0}), 0);
+	CHECK_EQ(profile_add_value_type(profile, &(struct value_type){1, 1}), -E2BIG);
+	profile_free(profile);
+}
+
+/* --- the period ------------------------------------------------------------------------------- */
+
+static struct profile *sampled(const char *event, const char *unit, uint64_t period)
+{
+	struct profile *profile = make_profile("a;main 3\na;main;b 4\n");
+	struct value_type type = type_of(profile, event, unit);
+
+	profile_set_origin(
+		profile,
+		&(struct profile_origin){.event = type.type, .unit = type.unit, .period = period});
+	return profile;
+}
+
+static void check_events(const struct profile *profile, const char *type, size_t number,
+			 uint64_t factor)
+{
+	struct profile_value values[PROFILE_MAX_VALUES];
+	size_t nr = profile_values(profile, values), i, nr_events = 0;
+
+	CHECK_EQ(nr, profile_nr_values(profile) + (type && !number));
+	for (i = 0; i < nr; i++) {
+		if (!values[i].is_event)
+			continue;
+		nr_events++;
+		CHECK_STR(values[i].type, type);
+		CHECK_EQ(values[i].number, number);
+		CHECK_EQ(values[i].factor, factor);
+	}
+	CHECK_EQ(nr_events, type != NULL);
+}
+
+TEST(samples_stand_for_as_many_events_as_the_period_says)
+{
+	struct profile *profile = sampled("cycles", "count", 1000);
+
+	check_events(profile, "cycles", 0, 1000);
+	CHECK_EQ(profile_choose_samples(profile), 0);
+	CHECK_STR(name_of(profile, 0), "samples");
+	set_main_value(profile, "hits", "count");
+	check_events(profile, "cycles", 0, 1000);
+	set_main_value(profile, "cycles", "count");
+	check_events(profile, NULL, 0, 0);
+	profile_free(profile);
+	profile = sampled("cycles", "count", 0);
+	check_events(profile, NULL, 0, 0);
+	profile_free(profile);
+	profile = sampled("", "", 2);
+	check_events(profile, "events", 0, 2);
+	profile_free(profile);
+	profile = sampled("cycles", "count", INT64_MAX / 7 + 1); /* no file can hold the total */
+	check_events(profile, NULL, 0, 0);
+	profile_free(profile);
+}
+
+TEST(stored_events_are_recognized)
+{
+	struct profile *profile = sampled("cpu-clock", "nanoseconds", 1000);
+	struct value_type cpu = type_of(profile, "cpu", "nanoseconds");
+
+	CHECK_EQ(profile_add_value_type(profile, &cpu), 1);
+	CHECK_EQ(profile_add_value(profile, 0, 1, 3000), 0);
+	CHECK_EQ(profile_add_value(profile, 1, 1, 4000), 0);
+	check_events(profile, "cpu", 1, 1);
+	CHECK_EQ(profile_choose_value(profile, 1), 0);
+	check_events(profile, NULL, 0, 0);
+	CHECK_EQ(profile_choose_samples(profile), 0);
+	CHECK_STR(name_of(profile, 0), "samples");
+	CHECK_EQ(profile_total(profile), 7);
+	check_events(profile, "cpu", 1, 1);
+	/* Not the samples' number times the period: measured, then. */
+	CHECK_EQ(profile_add_value(profile, 1, 1, 1), 0);
+	check_events(profile, NULL, 0, 0);
+	CHECK_EQ(profile_choose_value(profile, 1), 0);
+	CHECK_EQ(profile_choose_samples(profile), 0);
+	CHECK_STR(name_of(profile, 0), "cpu");
+	profile_free(profile);
+}
+
+TEST(events_share_their_name_with_another_value)
+{
+	struct profile *profile = sampled("alloc", "bytes", 1);
+	struct value_type bytes = type_of(profile, "alloc", "bytes");
+	struct value_type objects = type_of(profile, "alloc", "count");
+
+	CHECK_EQ(profile_add_value_type(profile, &bytes), 1);
+	CHECK_EQ(profile_add_value_type(profile, &objects), 2);
+	CHECK_EQ(profile_add_value(profile, 1, 2, 4), 0);
+	check_events(profile, NULL, 0, 0);
+	CHECK_EQ(profile_add_value(profile, 0, 1, 3), 0);
+	CHECK_EQ(profile_add_value(profile, 1, 1, 4), 0);
+	check_events(profile, "alloc", 1, 1);
+	CHECK_EQ(profile_choose_value(profile, 1), 0);
+	CHECK_EQ(profile_choose_samples(profile), 0);
+	CHECK_STR(name_of(profile, 0), "alloc");
 	profile_free(profile);
 }
 

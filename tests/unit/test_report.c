@@ -64,12 +64,11 @@ TEST(report_table_counts_functions_once)
 TEST(report_of_sums_says_so)
 {
 	struct profile *profile = profile_new();
-	struct profile_origin origin = {.period = 1};
+	const struct profile_origin origin = {.period = 1};
 	char *text;
 
-	origin.counted.type = (uint32_t)profile_add_string(profile, "arg1\033[2J");
-	origin.counted.unit = (uint32_t)profile_add_string(profile, "count");
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, "arg1\033[2J", "count");
 	text = report(profile, (struct report_options){0});
 	CHECK_STR(text, "A sum of 0.\n");
 	free(text);
@@ -82,11 +81,10 @@ TEST(report_of_sums_says_so)
 static void check_sum(const char *unit, const char *line, const char *head, const char *row)
 {
 	struct profile *profile = profile_new();
-	struct profile_origin origin = {.period = 1};
+	const struct profile_origin origin = {.period = 1};
 
-	origin.counted.type = (uint32_t)profile_add_string(profile, "cpu");
-	origin.counted.unit = (uint32_t)profile_add_string(profile, unit);
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, "cpu", unit);
 	(void)make_sample(profile, line);
 	check_has(profile, (struct report_options){0}, LINES(head, row));
 }
@@ -111,11 +109,11 @@ TEST(report_of_one_sample)
 TEST(report_says_what_is_counted)
 {
 	struct profile *profile = profile_new();
-	struct profile_origin origin = {.period = 1};
+	const struct profile_origin origin = {.period = 1};
 	char *text;
 
-	origin.counted.type = (uint32_t)profile_add_string(profile, "hits");
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, "hits", "count");
 	text = report(profile, (struct report_options){0});
 	CHECK_STR(text, "No hits.\n");
 	free(text);

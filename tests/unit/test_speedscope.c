@@ -149,12 +149,9 @@ TEST(speedscope_slices_are_in_the_order_of_time)
 TEST(speedscope_fractions)
 {
 	struct profile *profile = profile_of((const char *const[]){"a;b 1000", "a;c 225"}, 2);
-	struct profile_origin origin = *profile_origin(profile);
 	cleanup_free char *text = NULL;
 
-	origin.counted.type = (uint32_t)profile_add_string(profile, "weight");
-	origin.counted.unit = (uint32_t)profile_add_string(profile, "1/100");
-	profile_set_origin(profile, &origin);
+	set_main_value(profile, "weight", "1/100");
 	text = written(profile, LABEL_COMM);
 	CHECK(strstr(text, "\"endValue\":12.25,"));
 	CHECK(strstr(text, "\"weights\":[10,2.25]"));

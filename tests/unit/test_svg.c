@@ -183,11 +183,10 @@ TEST(svg_is_not_less_wide_than_all_there_is)
 
 static void count_sum(struct profile *profile, const char *type, const char *unit)
 {
-	struct profile_origin origin = {.period = 1};
+	const struct profile_origin origin = {.period = 1};
 
-	origin.counted.type = (uint32_t)profile_add_string(profile, type);
-	origin.counted.unit = (uint32_t)profile_add_string(profile, unit);
 	profile_set_origin(profile, &origin);
+	set_main_value(profile, type, unit);
 }
 
 /* Weights with two decimals: the total is in what was read. */

@@ -145,11 +145,10 @@ static int note_origin(struct stack_run *run, struct error *error)
 
 	if (event < 0 || unit < 0 || counted < 0)
 		return error_set(error, -ENOMEM, "out of memory");
-	if (source->is_sum || strcmp(source->unit, "samples") != 0)
-		origin.counted.type = (uint32_t)counted;
-	if (source->is_sum)
-		origin.counted.unit = (uint32_t)unit;
 	profile_set_origin(profile, &origin);
+	profile_set_main_type(profile,
+			      (struct value_type){.type = (uint32_t)counted,
+						  .unit = source->is_sum ? origin.unit : 0});
 	return 0;
 }
 

@@ -14,7 +14,6 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "base/strings.h"
-#include "format/text/folded_scale.h"
 #include "format/text/json.h"
 #include "profile/profile.h"
 #include "view/diff/comparison.h"
@@ -24,9 +23,9 @@
 
 /* A value as speedscope shows it. */
 struct shown_value {
-	size_t number;		   /* the profile's */
-	uint64_t factor;	   /* amounts are multiplied with it */
-	struct folded_scale scale; /* and divided by that */
+	size_t number;		  /* the profile's */
+	uint64_t factor;	  /* amounts are multiplied with it */
+	struct value_scale scale; /* and divided by that */
 	const char *name, *unit;
 };
 
@@ -243,9 +242,9 @@ static int write_stack(struct writer *writer, uint32_t stack)
 
 static void write_amount(struct writer *writer, const struct shown_value *value, uint64_t amount)
 {
-	char text[FOLDED_SCALE_BYTES];
+	char text[VALUE_SCALE_BYTES];
 
-	(void)fputs(folded_scale_text(text, amount * value->factor, value->scale), writer->out);
+	(void)fputs(value_scale_text(text, amount * value->factor, value->scale), writer->out);
 }
 
 static int write_rows(struct writer *writer, const struct shown_value *value)
@@ -322,53 +321,45 @@ static int write_value(struct writer *writer, const struct shown_value *value)
 	return 0;
 }
 
-/* The event's own amount, if that is known of each sample: the first of the profiles. */
-static bool event_value(const struct profile *profile, struct shown_value *ret)
-{
-	const struct profile_origin *origin = profile_origin(profile);
-
-	if (!origin->period || !origin->event || profile_is_sum(profile))
-		return false;
-	*ret = (struct shown_value){
-		.factor = origin->period,
-		.scale = folded_scale(0),
-		.name = profile_string(profile, origin->event),
-		.unit = profile_string(profile, origin->unit),
-	};
-	return true;
-}
-
 /* Both numbers of a difference are of one scale. */
 static bool is_scaled(const struct profile *profile, size_t value)
 {
 	return !value || value == comparison_value(profile);
 }
 
+/* Values that say the same come from the samples, whose slices of time are known. */
+static struct shown_value shown_value(const struct profile *profile,
+				      const struct profile_value *value)
+{
+	return (struct shown_value){
+		.number = value->is_event ? 0 : value->number,
+		.factor = value->is_event ? profile_origin(profile)->period : 1,
+		.scale = !value->is_event && is_scaled(profile, value->number)
+				 ? profile_scale(profile)
+				 : value_scale(0),
+		.name = value->type,
+		.unit = value->unit,
+	};
+}
+
+/* The events that samples stand for come first. */
 static int write_values(struct writer *writer)
 {
-	const struct profile *profile = writer->profile;
-	struct shown_value value;
-	bool follows = event_value(profile, &value);
-	int result = follows ? write_value(writer, &value) : 0;
-	size_t i;
+	struct profile_value values[PROFILE_MAX_VALUES];
+	size_t nr = profile_values(writer->profile, values), nr_written = 0, i;
+	int events, result = 0;
 
-	for (i = 0; !result && i < profile_nr_values(profile); i++) {
-		struct value_type type = profile_value_type(profile, i);
+	for (events = 1; events >= 0; events--)
+		for (i = 0; !result && i < nr; i++) {
+			struct shown_value value = shown_value(writer->profile, &values[i]);
 
-		forget_value(writer);
-		if (follows)
-			(void)fputs(",\n", writer->out);
-		follows = true;
-		value = (struct shown_value){
-			.number = i,
-			.factor = 1,
-			.scale = is_scaled(profile, i) ? folded_scale_of(profile) : folded_scale(0),
-			.name = profile_string(profile, type.type),
-			.unit = profile_string(profile, type.unit),
-		};
-		result = write_value(writer, &value);
-	}
-	forget_value(writer);
+			if (values[i].is_event != events)
+				continue;
+			if (nr_written++)
+				(void)fputs(",\n", writer->out);
+			result = write_value(writer, &value);
+			forget_value(writer);
+		}
 	return result;
 }
 

@@ -17,7 +17,6 @@
 #include "format/page/assets.h"
 #include "format/text/amount.h"
 #include "format/text/columns.h"
-#include "format/text/folded_scale.h"
 
 /* --- the head -------------------------------------------------------------------------------- */
 
@@ -376,7 +375,7 @@ static int write_all(struct svg_graph *graph, FILE *out)
 
 bool svg_ignores_total(const struct profile *profile, const struct flame_style *style)
 {
-	double total = style->total * (double)folded_scale_of(profile).factor;
+	double total = style->total * (double)profile_scale(profile).factor;
 
 	/* Parts of a count are what rounding makes of weights with fractions. */
 	return total > 0 && total + 0.5 < (double)profile_total(profile);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/text/folded_scale.h"
 #include "view/diff/comparison.h"
 
 /* --- what the user did not say --------------------------------------------------------------- */
@@ -14,15 +13,14 @@
 /* Counts that had fractions were multiplied to be whole, and are shown divided. */
 static void name_counts(const struct profile *profile, struct flame_style *style)
 {
-	const struct value_type *counted = &profile_origin(profile)->counted;
-	const char *name = counted->type ? profile_string(profile, counted->type) : "samples";
-	struct folded_scale scale = folded_scale_of(profile);
+	const char *name = profile_value_name(profile, 0);
+	struct value_scale scale = profile_scale(profile);
 
 	style->total *= (double)scale.factor;
 	if (scale.decimals)
 		style->factor /= (double)scale.factor;
-	else if (counted->unit)
-		name = profile_string(profile, counted->unit);
+	else if (profile_is_sum(profile))
+		name = profile_value_unit(profile, 0);
 	style->countname = style->countname ? style->countname : name;
 }
 

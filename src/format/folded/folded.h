@@ -48,7 +48,7 @@ bool folded_is_it(const char *head, size_t nr);
  *
  * A file is a difference if all lines of its first 256 KiB have two numbers; else a number at the
  * end of a stack is part of it. If numbers have fractions there, all are multiplied by as much as
- * makes them whole, up to a million; see folded_scale.h.
+ * makes them whole, up to a million; see struct value_scale.
  *
  * A word `-` that is alone of its kind in a line, between two frames, is what bcc's `-d` and our
  * `--delimited` write: no frame, and what follows is the kernel's code. (`--` is offwaketime's, where

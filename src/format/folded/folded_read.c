@@ -28,7 +28,7 @@ struct reader {
 	struct error *error;
 	struct line_reader lines;
 	struct folded_words words;
-	struct folded_scale scale;
+	struct value_scale scale;
 	size_t before;	     /* the value's number; 0: this is no difference */
 	uint64_t nr_good;    /* lines */
 	uint64_t nr_lossy;   /* numbers that were rounded */
@@ -350,31 +350,18 @@ static int read_line(struct reader *reader, const struct line *line)
 
 static int set_weight(struct reader *reader, unsigned decimals)
 {
-	struct profile_origin origin = *profile_origin(reader->profile);
-	int64_t type = profile_add_string(reader->profile, FOLDED_WEIGHT);
-	int64_t unit;
-	char text[32];
-
-	reader->scale = folded_scale(decimals);
-	(void)snprintf(text, sizeof(text), "1/%" PRIu64, reader->scale.factor);
-	unit = profile_add_string(reader->profile, text);
-	if (type < 0 || unit < 0)
-		return -ENOMEM;
-	origin.counted = (struct value_type){(uint32_t)type, (uint32_t)unit};
-	profile_set_origin(reader->profile, &origin);
-	return 0;
+	reader->scale = value_scale(decimals);
+	return profile_set_scale(reader->profile, reader->scale);
 }
 
 static int set_before(struct reader *reader)
 {
-	int64_t type = profile_add_string(reader->profile, DIFFERENCE_BEFORE);
-	int64_t unit = profile_add_string(reader->profile, "count");
+	struct value_type type;
 	int number;
 
-	if (type < 0 || unit < 0)
+	if (profile_make_value_type(reader->profile, DIFFERENCE_BEFORE, "count", &type) < 0)
 		return -ENOMEM;
-	number = profile_add_value_type(reader->profile,
-					&(struct value_type){(uint32_t)type, (uint32_t)unit});
+	number = profile_add_value_type(reader->profile, &type);
 	if (number > 0)
 		reader->before = (size_t)number;
 	return number < 0 ? number : 0;
@@ -392,7 +379,7 @@ static int look_ahead(struct reader *reader)
 		return result;
 	shape = folded_shape(lines.text, lines.nr);
 	decimals = shape.decimals;
-	reader->scale = folded_scale(0);
+	reader->scale = value_scale(0);
 	if (shape.nr_lines && shape.nr_double == shape.nr_lines) {
 		if (decimals < shape.decimals_before)
 			decimals = shape.decimals_before;

@@ -66,7 +66,7 @@ static bool add_digit(uint64_t *number, unsigned digit)
 	return true;
 }
 
-static bool value_of(const struct digits *digits, struct folded_scale scale, uint64_t *ret)
+static bool value_of(const struct digits *digits, struct value_scale scale, uint64_t *ret)
 {
 	uint64_t number = 0;
 	size_t i;
@@ -84,7 +84,7 @@ static bool value_of(const struct digits *digits, struct folded_scale scale, uin
 	return number <= MAX_NUMBER;
 }
 
-bool folded_take_number(const char *text, size_t *nr, struct folded_scale scale, uint64_t *ret,
+bool folded_take_number(const char *text, size_t *nr, struct value_scale scale, uint64_t *ret,
 			bool *ret_lossy)
 {
 	struct digits digits;
@@ -101,8 +101,8 @@ static void note_decimals(unsigned *most, const struct digits *digits)
 {
 	size_t nr = digits->nr_fraction;
 
-	if (nr > FOLDED_MAX_DECIMALS)
-		nr = FOLDED_MAX_DECIMALS;
+	if (nr > VALUE_MAX_DECIMALS)
+		nr = VALUE_MAX_DECIMALS;
 	if (nr > *most)
 		*most = (unsigned)nr;
 }
@@ -122,7 +122,7 @@ static void note_line(struct folded_shape *shape, const char *text, size_t nr)
 	shape->nr_good++;
 	note_decimals(&shape->decimals, &digits);
 	if (!find_digits(text, (size_t)(digits.whole - text) - 1, &digits) ||
-	    !value_of(&digits, folded_scale(0), &number))
+	    !value_of(&digits, value_scale(0), &number))
 		return;
 	shape->nr_double++;
 	note_decimals(&shape->decimals_before, &digits);

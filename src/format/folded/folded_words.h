@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "base/strings.h"
-#include "format/text/folded_scale.h"
 #include "profile/profile.h"
 
 /*
@@ -18,7 +17,7 @@
  * byte of the whitespace before it: *nr is what is left. *ret_lossy becomes true if the scaled number
  * had to be rounded. False if there is none, or it is out of bounds, and then nothing is changed.
  */
-bool folded_take_number(const char *text, size_t *nr, struct folded_scale scale, uint64_t *ret,
+bool folded_take_number(const char *text, size_t *nr, struct value_scale scale, uint64_t *ret,
 			bool *ret_lossy);
 
 /* Counts of lines by their form. */

@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "base/sort.h"
-#include "format/text/folded_scale.h"
 #include "view/diff/comparison.h"
 #include "view/named_stacks.h"
 
@@ -28,15 +27,15 @@ static int compare_lines(const void *a, const void *b, void *context)
 	return named_stacks_compare(stacks, line_a, line_b);
 }
 
-static void write_count(uint64_t count, struct folded_scale scale, FILE *out)
+static void write_count(uint64_t count, struct value_scale scale, FILE *out)
 {
-	char text[FOLDED_SCALE_BYTES];
+	char text[VALUE_SCALE_BYTES];
 
 	(void)putc_unlocked(' ', out);
-	(void)fputs_unlocked(folded_scale_text(text, count, scale), out);
+	(void)fputs_unlocked(value_scale_text(text, count, scale), out);
 }
 
-static void write_line(const struct named_stacks *stacks, uint32_t line, struct folded_scale scale,
+static void write_line(const struct named_stacks *stacks, uint32_t line, struct value_scale scale,
 		       FILE *out)
 {
 	size_t nr, i;
@@ -69,7 +68,7 @@ int folded_write(const struct profile *profile, const struct format_options *opt
 		.lines = options->lines,
 		.other_value = comparison_value(profile),
 	};
-	const struct folded_scale scale = folded_scale_of(profile);
+	const struct value_scale scale = profile_scale(profile);
 	cleanup(named_stacks_clear) struct named_stacks stacks = {0};
 	cleanup_free uint32_t *lines = NULL;
 	size_t i;

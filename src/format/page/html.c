@@ -191,12 +191,10 @@ static void write_values(const struct page *page, FILE *out)
 
 	(void)fputs("\"values\":[", out);
 	for (i = 0; i < profile_nr_values(page->profile); i++) {
-		struct value_type type = profile_value_type(page->profile, i);
-
 		(void)fputs(i ? ",{" : "{", out);
-		write_text(out, "type", profile_string(page->profile, type.type));
+		write_text(out, "type", profile_value_name(page->profile, i));
 		(void)putc(',', out);
-		write_text(out, "unit", profile_string(page->profile, type.unit));
+		write_text(out, "unit", profile_value_unit(page->profile, i));
 		(void)fprintf(out, ",\"total\":%" PRIu64 ",\"tree\":%zu,\"column\":\"%s\"}",
 			      profile_value_total(page->profile, i), tree_of(page, i),
 			      i ? "other" : "self");

@@ -62,15 +62,15 @@ static bool same_word(const char *a, const char *b)
 
 void perf_words_init(struct perf_words *words, const struct profile *profile)
 {
-	const struct profile_origin *origin = profile_origin(profile);
-	uint32_t counted = origin->counted.type ? origin->counted.type : origin->event;
+	uint32_t event = profile_origin(profile)->event;
+	bool is_event = event && !profile_is_sum(profile) &&
+			!strcmp(profile_value_name(profile, 0), "samples");
 	size_t i, k;
 
 	words->nr = profile_nr_values(profile);
 	for (i = 0; i < words->nr; i++) {
-		uint32_t type = i ? profile_value_type(profile, i).type : counted;
-
-		words->texts[i] = type ? profile_string(profile, type) : "samples";
+		words->texts[i] = !i && is_event ? profile_string(profile, event)
+						 : profile_value_name(profile, i);
 		words->numbers[i] = 0;
 		for (k = 0; k < i; k++)
 			words->numbers[i] += same_word(words->texts[k], words->texts[i]);
@@ -164,9 +164,6 @@ void perf_comments_write(const struct profile *profile, const struct perf_words 
 	(void)fputs_unlocked(RULE OURS WHAT, out);
 	put_run(profile, labels, out);
 	for (i = 0; i < words->nr; i++) {
-		struct value_type type = profile_value_type(profile, i);
-		const char *name = profile_string(profile, type.type);
-
 		if (i && i == multiple) {
 			(void)fprintf(out, OURS "%s%" PRIu64 " ", beginnings[PERF_COMMENT_FOR_EACH],
 				      origin->period);
@@ -175,10 +172,7 @@ void perf_comments_write(const struct profile *profile, const struct perf_words 
 			perf_words_put(words, i, out);
 			(void)fputs_unlocked(": ", out);
 		}
-		/* A sum without a name of its own is of the event. */
-		if (!i && !origin->counted.type && profile_is_sum(profile))
-			name = words->texts[i];
-		put_type(profile_string(profile, type.unit), name, out);
+		put_type(profile_value_unit(profile, i), profile_value_name(profile, i), out);
 	}
 	(void)fputs_unlocked(RULE "\n", out);
 }

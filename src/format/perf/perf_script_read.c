@@ -84,27 +84,9 @@ static const char *unit_of(const struct perf_header *header)
 		       : COUNT;
 }
 
-static void set_counted(struct profile *profile, struct value_type type)
-{
-	struct profile_origin origin = *profile_origin(profile);
-
-	origin.counted = type;
-	profile_set_origin(profile, &origin);
-}
-
 static void append(struct events *events, uint32_t name, size_t value)
 {
 	events->events[events->nr++] = (struct event){.name = name, .value = value};
-}
-
-/* The number of a value of this type, known or new; -ENOMEM; -E2BIG. */
-static int add_type(struct profile *profile, const struct value_type *type)
-{
-	struct value_type count = profile_value_type(profile, 0);
-
-	if (count.type == type->type && count.unit == type->unit)
-		return 0;
-	return profile_add_value_type(profile, type);
 }
 
 /* --- events of comments ----------------------------------------------------------------------- */
@@ -139,11 +121,11 @@ static int read_periods(struct events *events, const struct perf_comment *commen
 		return 0;
 	value = (struct value_type){(uint32_t)type, (uint32_t)unit};
 	if (events->nr)
-		number = add_type(profile, &value);
+		number = profile_add_value_type(profile, &value);
 	else
-		set_counted(profile, profile_counted(profile, &value));
+		profile_set_main_type(profile, value);
 	if (number < 0)
-		return number == -ENOMEM ? number : 0;
+		return 0;
 	events->from_comments = true;
 	if (!is_multiple) {
 		append(events, (uint32_t)word, (size_t)number);
@@ -160,17 +142,15 @@ static int read_periods(struct events *events, const struct perf_comment *commen
 static int add_samples(struct events *events)
 {
 	struct profile *profile = events->profile;
-	int64_t type = profile_add_string(profile, SAMPLES);
-	int64_t unit = profile_add_string(profile, COUNT);
+	struct value_type type;
 	int number;
 	uint32_t i;
 
-	if (type < 0 || unit < 0)
+	if (profile_make_value_type(profile, SAMPLES, COUNT, &type) < 0)
 		return -ENOMEM;
-	if (events->events[0].name == type) /* nothing else is to be called so */
+	if (events->events[0].name == type.type) /* nothing else is to be called so */
 		return 0;
-	number = profile_add_value_type(profile,
-					&(struct value_type){(uint32_t)type, (uint32_t)unit});
+	number = profile_add_value_type(profile, &type);
 	if (number < 0)
 		return number;
 	events->samples = (size_t)number;
@@ -188,13 +168,8 @@ static int add_samples(struct events *events)
 static int make_type(struct profile *profile, uint32_t name, const char *unit,
 		     struct value_type *ret)
 {
-	int64_t type = name ? name : profile_add_string(profile, "events");
-	int64_t string = profile_add_string(profile, unit);
-
-	if (type < 0 || string < 0)
-		return -ENOMEM;
-	*ret = (struct value_type){(uint32_t)type, (uint32_t)string};
-	return 0;
+	return profile_make_value_type(
+		profile, name ? profile_string(profile, name) : PROFILE_SOME_EVENTS, unit, ret);
 }
 
 static int add_first(struct events *events, uint32_t name, struct value_type type, bool has_periods)
@@ -203,7 +178,7 @@ static int add_first(struct events *events, uint32_t name, struct value_type typ
 	events->events[0].has_periods = has_periods;
 	if (!has_periods)
 		return 0;
-	set_counted(events->profile, profile_counted(events->profile, &type));
+	profile_set_main_type(events->profile, type);
 	return add_samples(events);
 }
 
@@ -222,12 +197,12 @@ static int add_event(struct events *events, const struct perf_header *header, ui
 		number = make_type(events->profile, events->events[0].name, SAMPLES, &first);
 		if (number < 0)
 			return number;
-		set_counted(events->profile, first);
+		profile_set_main_type(events->profile, first);
 		number = add_samples(events);
 	}
 	if (number < 0)
 		return number;
-	number = add_type(events->profile, &type);
+	number = profile_add_value_type(events->profile, &type);
 	if (number < 0)
 		return number;
 	append(events, name, (size_t)number);
@@ -320,7 +295,7 @@ static int choose_count(struct events *events)
 		return (int)count;
 	origin = *profile_origin(profile);
 	origin.event = most->name;
-	origin.unit = most->has_periods ? origin.counted.unit : (uint32_t)count;
+	origin.unit = most->has_periods ? profile_value_type(profile, 0).unit : (uint32_t)count;
 	origin.period = most->has_periods && !most->varies ? most->period : 0;
 	profile_set_origin(profile, &origin);
 	return 0;

@@ -8,7 +8,6 @@
 #include "base/fd_io.h"
 #include "base/text.h"
 #include "format/perf/perf_script_parts.h"
-#include "format/pprof/pprof_values.h"
 #include "profile/profile.h"
 
 struct writer {
@@ -163,21 +162,15 @@ static uint64_t period_of(const struct writer *writer, uint32_t sample, size_t v
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* As "cpu" is beside samples, of the event's name and unit, in pprof files. */
+/* The stored value that says no more than the samples and the period do, as "cpu" in pprof files. */
 static size_t find_multiple(const struct profile *profile)
 {
-	const struct profile_origin *origin = profile_origin(profile);
-	size_t nr = profile_nr_values(profile), i;
+	struct profile_value values[PROFILE_MAX_VALUES];
+	size_t nr = profile_values(profile, values), i;
 
-	if (!origin->period || profile_is_sum(profile))
-		return 0;
-	for (i = 1; i < nr; i++) {
-		struct value_type type = profile_value_type(profile, i);
-
-		if (type.type == origin->event && type.unit == origin->unit &&
-		    pprof_values_are_multiples(profile, i, 0, origin->period))
-			return i;
-	}
+	for (i = 0; i < nr; i++)
+		if (values[i].is_event)
+			return values[i].number;
 	return 0;
 }
 

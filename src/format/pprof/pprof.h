@@ -2,10 +2,10 @@
  * pprof: gzipped protocol buffers, as `go tool pprof`, speedscope, Pyroscope and their like read
  * and write them. Messages and field numbers are those of google's public profile.proto.
  *
- *	sample_type	each value of the profile: samples/count first, then by name; where counts
- *			are samples taken with a fixed period also EVENT/UNIT, which is count times
- *			period ("cpu" for the clocks, as everybody calls it); see pprof_values.h
- *	default		the count, or EVENT where that is just count times period
+ *	sample_type	each value of the profile: samples/count first, then by name; where those
+ *			stand for events (profile_values()) also EVENT/UNIT, "cpu" for the clocks,
+ *			as everybody calls it
+ *	default		the main value, or EVENT where that is just samples times period
  *	label		thread_comm, cgroup, pid, tid, cpu: those that were asked for, by the names
  *			that perf_to_profile has for them
  *	label		slice_start, slice_end: the slice of time, in nanoseconds since 1970
@@ -50,8 +50,8 @@ int pprof_write(const struct profile *profile, const struct format_options *opti
 bool pprof_is_it(const char *head, size_t nr);
 
 /*
- * Reads a file, compressed or not, into a new profile. Which of a sample's values is its count is for
- * pprof_values.h to say; all others are further values, see profile.h. 0 or a negative errno:
+ * Reads a file, compressed or not, into a new profile. The main value is the file's default, or else its
+ * last one; where that is nothing but samples times the period, it is the samples. 0 or a negative errno:
  * -EBADMSG for a file that is no pprof or makes no sense, -EFBIG for one that is too large. After a
  * failure the profile holds some of it.
  */

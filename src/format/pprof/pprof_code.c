@@ -321,7 +321,7 @@ static void mark_used(const struct profile *profile, bool *is_used)
 		const struct sample *sample = profile_sample(profile, i);
 		const uint32_t *frames = profile_sample_frames(profile, sample);
 
-		if (!pprof_values_any(profile, i))
+		if (!profile_has_value(profile, i))
 			continue;
 		for (k = 0; k < sample->nr_frames; k++)
 			is_used[frames[k]] = true;

@@ -18,7 +18,6 @@
 #include "base/protobuf.h"
 #include "base/read_budget.h"
 #include "format/pprof/pprof_reader.h"
-#include "format/pprof/pprof_values.h"
 #include "profile/profile.h"
 
 /* Larger files are refused; inflated. */
@@ -41,6 +40,8 @@ enum label_key {
 	KEY_SLICE_END,
 	NR_KEYS,
 };
+
+#define NOT_KEPT SIZE_MAX /* of a value */
 
 /* Labels of the set that may turn out to be something else: process, start and end of a slice. */
 #define NR_DOUBTFUL 3
@@ -71,8 +72,10 @@ struct reader {
 	struct format_notes *notes;
 	struct pprof_tables tables;
 	struct pprof_frames frames;
-	struct pprof_types types;
-	uint8_t *keys; /* enum label_key by string */
+	struct value_type types[PPROF_MAX_SAMPLE_TYPES]; /* of the values in the file … */
+	size_t numbers
+		[PPROF_MAX_SAMPLE_TYPES]; /* … and their numbers in the profile, or NOT_KEPT */
+	uint8_t *keys;			  /* enum label_key by string */
 	struct found_sample sample;
 	uint32_t *stack; /* of the sample, leaf first */
 	size_t nr_stack, cap_stack;
@@ -441,9 +444,9 @@ static int add_sample(struct reader *reader)
 	if (number < 0)
 		return (int)number;
 	for (i = 0; i < sample->nr_values; i++) {
-		size_t to = reader->types.numbers[i];
+		size_t to = reader->numbers[i];
 
-		if (to == PPROF_NOT_KEPT || !sample->values[i])
+		if (to == NOT_KEPT || !sample->values[i])
 			continue;
 		if (!profile_value_has_room(reader->profile, to, sample->values[i]))
 			return pprof_refuse(&reader->tables, "its values are too large");
@@ -519,6 +522,67 @@ static int read_origin(struct reader *reader)
 	return 0;
 }
 
+/* A string of the file, or these words where it is empty. */
+static int64_t string_or(struct pprof_tables *tables, uint32_t string, const char *words)
+{
+	int64_t number = pprof_tables_string(tables, string);
+
+	return number ? number : profile_add_string(tables->profile, words);
+}
+
+/* The first one of the types that are the same as this one: a type that is there twice is read once. */
+static size_t first_of(const struct value_type *types, size_t number)
+{
+	size_t i = 0;
+
+	while (types[i].type != types[number].type || types[i].unit != types[number].unit)
+		i++;
+	return i;
+}
+
+/* The main value is the default one, or else the last one, as pprof itself has it. */
+static size_t find_main(const struct reader *reader, uint32_t default_name)
+{
+	size_t nr = reader->tables.nr_sample_types, i;
+
+	for (i = 0; default_name && i < nr; i++)
+		if (reader->types[i].type == default_name)
+			return i;
+	return first_of(reader->types, nr - 1);
+}
+
+static int read_types(struct reader *reader)
+{
+	struct pprof_tables *tables = &reader->tables;
+	int64_t default_name = pprof_tables_string(tables, tables->default_sample_type);
+	size_t nr = tables->nr_sample_types, i;
+
+	for (i = 0; i < nr; i++) {
+		int64_t name = string_or(tables, tables->sample_types[i].type, "value");
+		int64_t unit = string_or(tables, tables->sample_types[i].unit, PPROF_COUNT);
+
+		if (name < 0 || unit < 0)
+			return -ENOMEM;
+		reader->types[i] = (struct value_type){(uint32_t)name, (uint32_t)unit};
+	}
+	if (default_name < 0)
+		return -ENOMEM;
+	if (!nr)
+		return 0;
+	profile_set_main_type(reader->profile,
+			      reader->types[find_main(reader, (uint32_t)default_name)]);
+	for (i = 0; i < nr; i++) {
+		bool is_first = first_of(reader->types, i) == i;
+		int number =
+			is_first ? profile_add_value_type(reader->profile, &reader->types[i]) : 0;
+
+		if (number < 0)
+			return number;
+		reader->numbers[i] = is_first ? (size_t)number : NOT_KEPT;
+	}
+	return 0;
+}
+
 static int read_all(struct reader *reader, struct bytes file, struct error *error)
 {
 	struct pprof_tables *tables = &reader->tables;
@@ -530,7 +594,7 @@ static int read_all(struct reader *reader, struct bytes file, struct error *erro
 	if (!result)
 		result = read_origin(reader);
 	if (!result)
-		result = pprof_types_init(&reader->types, tables, reader->profile);
+		result = read_types(reader);
 	if (result < 0)
 		return result;
 	reader->keys = calloc(tables->nr_strings + 1, sizeof(*reader->keys));
@@ -539,7 +603,7 @@ static int read_all(struct reader *reader, struct bytes file, struct error *erro
 	while (!result && protobuf_next(&file, &field))
 		if (field.number == PROFILE_SAMPLE && field.type == PROTOBUF_BYTES)
 			result = read_sample(reader, field.bytes);
-	return result < 0 ? result : pprof_types_finish(&reader->types, reader->profile);
+	return result < 0 ? result : profile_choose_samples(reader->profile);
 }
 
 int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct format_notes *notes,

@@ -389,7 +389,7 @@ static int collect(struct pprof_rows *rows)
 	for (i = 0; i < nr; i++) {
 		int64_t label_row;
 
-		if (!pprof_values_any(rows->profile, i))
+		if (!profile_has_value(rows->profile, i))
 			continue;
 		label_row = add_labels(rows, profile_sample(rows->profile, i));
 		if (label_row < 0)
@@ -472,7 +472,7 @@ bool pprof_rows_next(const struct pprof_rows *rows, size_t *position, struct ppr
 		if (row->key != first->key)
 			break;
 		for (i = 0; i < rows->values->nr; i++) {
-			const struct pprof_value *value = &rows->values->values[i];
+			const struct profile_value *value = &rows->values->values[i];
 
 			ret->values[i] += profile_value(rows->profile, row->sample, value->number) *
 					  value->factor;

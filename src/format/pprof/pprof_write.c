@@ -3,8 +3,8 @@
  * used. Messages are built one by one and go through a buffer into gzip; nothing else is held. A
  * failure is noted once, and everything after it does nothing.
  *
- * pprof_values.c finds out which values samples have, pprof_code.c where their frames are, and
- * pprof_rows.c which samples there are and in which order. Functions get their numbers as the lines
+ * pprof_code.c finds out where the samples' frames are, and pprof_rows.c which samples there are and in
+ * which order. Functions get their numbers as the lines
  * of locations need them, so they come behind all locations.
  */
 #include "format/pprof/pprof.h"
@@ -115,6 +115,69 @@ static uint64_t *numbers_of(struct writer *writer, size_t nr)
 	return writer->numbers;
 }
 
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* Readers of pprof know the time of the clocks as "cpu". */
+static const char *event_name(const struct profile *profile)
+{
+	const struct profile_origin *origin = profile_origin(profile);
+	const char *name = profile_string(profile, origin->event);
+	bool is_time = !strcmp(profile_string(profile, origin->unit), PPROF_NANOSECONDS);
+
+	if (is_time && (!strcmp(name, "cpu-clock") || !strcmp(name, "task-clock")))
+		return PROFILE_CPU_TIME;
+	return *name ? name : PROFILE_SOME_EVENTS;
+}
+
+static const char *event_unit(const struct profile *profile)
+{
+	uint32_t unit = profile_origin(profile)->unit;
+
+	return unit ? profile_string(profile, unit) : PPROF_COUNT;
+}
+
+static int compare_values(const void *a, const void *b)
+{
+	const struct profile_value *one = a, *other = b;
+	int order = !strcmp(other->type, PPROF_SAMPLES) - !strcmp(one->type, PPROF_SAMPLES);
+
+	if (!order)
+		order = strcmp(one->type, other->type);
+	/* Readers take the first one of a name for it: let that be the main value. */
+	if (!order)
+		order = (other->number == 0) - (one->number == 0);
+	return order ? order : strcmp(one->unit, other->unit);
+}
+
+/* Readers find the default value by its name. */
+static bool is_only_one(const struct pprof_values *values, const char *type)
+{
+	size_t nr = 0, i;
+
+	for (i = 0; i < values->nr; i++)
+		nr += !strcmp(values->values[i].type, type);
+	return nr == 1;
+}
+
+/* The events that samples stand for are preferred to their number; hits are events themselves. */
+static void init_values(struct pprof_values *values, const struct profile *profile)
+{
+	bool is_of_samples = !strcmp(profile_value_name(profile, 0), PPROF_SAMPLES);
+	size_t nr_stored = profile_nr_values(profile), i;
+
+	values->nr = profile_values(profile, values->values);
+	if (!is_of_samples)
+		values->nr = nr_stored;
+	values->preferred = values->values[0].type;
+	if (values->nr > nr_stored)
+		values->values[nr_stored].type = event_name(profile);
+	for (i = 0; i < values->nr; i++)
+		if (is_of_samples && values->values[i].is_event &&
+		    is_only_one(values, values->values[i].type))
+			values->preferred = values->values[i].type;
+	qsort(values->values, values->nr, sizeof(values->values[0]), compare_values);
+}
+
 /* --- what was sampled ------------------------------------------------------------------------- */
 
 static void write_value_type(struct writer *writer, uint32_t field, const char *type,
@@ -136,7 +199,8 @@ static void write_origin(struct writer *writer)
 		write_value_type(writer, PROFILE_SAMPLE_TYPE, values->values[i].type,
 				 values->values[i].unit);
 	if (origin->period || origin->event || origin->unit)
-		write_value_type(writer, PROFILE_PERIOD_TYPE, values->event, values->unit);
+		write_value_type(writer, PROFILE_PERIOD_TYPE, event_name(writer->profile),
+				 event_unit(writer->profile));
 	protobuf_number(&writer->file, PROFILE_PERIOD, saturated(origin->period));
 	protobuf_number(&writer->file, PROFILE_TIME_NANOS, saturated(origin->time_ns));
 	protobuf_number(&writer->file, PROFILE_DURATION_NANOS, saturated(origin->duration_ns));
@@ -378,7 +442,7 @@ int pprof_write(const struct profile *profile, const struct format_options *opti
 	cleanup(writer_clear) struct writer writer = {.profile = profile, .options = options};
 	int result;
 
-	pprof_values_init(&writer.values, profile);
+	init_values(&writer.values, profile);
 	writer.strings = strings_new();
 	writer.gzip = gzip_writer_new(out);
 	if (!writer.strings || !writer.gzip || pprof_code_init(&writer.code, profile) < 0 ||

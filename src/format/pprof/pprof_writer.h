@@ -11,9 +11,15 @@
 
 #include "format/format.h"
 #include "format/pprof/pprof_fields.h"
-#include "format/pprof/pprof_values.h"
 #include "profile/profile.h"
 #include "profile/stack_table.h"
+
+/* The values of the file, in its order. */
+struct pprof_values {
+	struct profile_value values[PROFILE_MAX_VALUES];
+	size_t nr;
+	const char *preferred; /* the default one's type */
+};
 
 /* --- pprof_code.c ------------------------------------------------------------------------------ */
 
@@ -92,7 +98,7 @@ struct pprof_row {
 	struct pprof_row_labels labels;
 	const struct sample *sample; /* one of those that the row is of, for its frames */
 	const uint32_t *frames;	     /* leaf first */
-	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
+	uint64_t values[PROFILE_MAX_VALUES];
 };
 
 /* A sample with a value. */

@@ -12,7 +12,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "format/text/folded_scale.h"
 #include "format/text/report_rows.h"
 
 /* The first one of which there is enough is taken. */
@@ -140,9 +139,7 @@ static const struct time_unit *unit_of_column(const struct profile *profile)
 
 const char *amount_unit(const struct profile *profile)
 {
-	uint32_t unit = profile_origin(profile)->counted.unit;
-
-	return unit ? profile_string(profile, unit) : NULL;
+	return profile_is_sum(profile) ? profile_value_unit(profile, 0) : NULL;
 }
 
 static void write_time(uint64_t total, char buffer[AMOUNT_BYTES])
@@ -176,7 +173,7 @@ static void write_sum(const struct profile *profile, const char *number, char bu
 
 const char *amount_total(const struct profile *profile, uint64_t total, char buffer[AMOUNT_BYTES])
 {
-	struct folded_scale scale = folded_scale_of(profile);
+	struct value_scale scale = profile_scale(profile);
 	uint64_t ns = unit_ns(profile, total);
 	char number[COLUMNS_NUMBER_BYTES];
 
@@ -186,7 +183,7 @@ const char *amount_total(const struct profile *profile, uint64_t total, char buf
 	}
 	if (scale.decimals) {
 		(void)snprintf(buffer, AMOUNT_BYTES, "%s, the sum of ",
-			       folded_scale_text(number, total, scale));
+			       value_scale_text(number, total, scale));
 		return buffer;
 	}
 	(void)columns_number(number, total);
@@ -227,12 +224,12 @@ const char *amount_heading(const struct profile *profile)
 const char *amount_number(const struct profile *profile, uint64_t number,
 			  char buffer[COLUMNS_NUMBER_BYTES])
 {
-	struct folded_scale scale = folded_scale_of(profile);
+	struct value_scale scale = profile_scale(profile);
 	uint64_t own_ns = column_unit_ns(profile);
 	uint64_t ns = own_ns ? unit_of_column(profile)->ns : 1;
 
 	if (scale.decimals)
-		return folded_scale_text(buffer, number, scale);
+		return value_scale_text(buffer, number, scale);
 	number *= own_ns ? own_ns : 1;
 	return columns_number(buffer, number / ns + (number % ns >= ns - ns / 2 && ns > 1));
 }

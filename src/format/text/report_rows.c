@@ -43,12 +43,7 @@ bool report_rows_key_is_number(enum group_key key)
 
 const char *report_rows_counted(const struct profile *profile)
 {
-	const struct profile_origin *origin = profile_origin(profile);
-	uint32_t string = origin->counted.type;
-
-	if (!string && profile_is_sum(profile))
-		string = origin->event;
-	return string ? profile_string(profile, string) : "samples";
+	return profile_value_name(profile, 0);
 }
 
 double report_rows_percent(const struct report_rows *rows, uint64_t count)

@@ -139,7 +139,7 @@ static double sample_amount(const struct profile *profile, size_t value)
 
 	if (!profile_is_sum(profile))
 		return 1;
-	if (origin->period && origin->unit == origin->counted.unit)
+	if (origin->period && origin->unit == profile_value_type(profile, 0).unit)
 		return (double)origin->period;
 	/* How many there were is not known, but at least one for each stack. */
 	for (i = 0; i < profile_nr_samples(profile); i++)
