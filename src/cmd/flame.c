@@ -30,7 +30,7 @@
 #include "format/flame/flame_style.h"
 #include "format/flame/palette.h"
 #include "format/flame/svg.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 
 /* --- how graphs look ------------------------------------------------------------------------- */
 

@@ -1,11 +1,11 @@
-/* format/text/amount: sums in units of other tools; see test_report.c for stook's own. */
+/* view/amount: sums in units of other tools; see test_report.c for stook's own. */
 #include "unit/test.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 #include "format/text/markdown.h"
 #include "unit/make_profile.h"
 
@@ -25,7 +25,7 @@ static void check_sum(const char *unit, const char *line, const char *total, con
 		      const char *number)
 {
 	struct profile *profile = make_sum("wait", unit, line);
-	char buffer[AMOUNT_BYTES], number_buffer[COLUMNS_NUMBER_BYTES];
+	char buffer[AMOUNT_BYTES], number_buffer[NUMBER_COMMAS_BYTES];
 	uint64_t count = profile_total(profile);
 
 	CHECK_STR(amount_total(profile, count, buffer), total);

@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/complain.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 
 #define MAX_NUMBERS  500
 #define LABELS_BYTES 128

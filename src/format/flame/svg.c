@@ -15,7 +15,7 @@
 #include "format/flame/svg_graph.h"
 #include "format/flame/svg_text.h"
 #include "format/page/assets.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 #include "format/text/columns.h"
 
 /* --- the head -------------------------------------------------------------------------------- */

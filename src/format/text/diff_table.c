@@ -16,7 +16,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 #include "format/text/columns.h"
 #include "format/text/diff_cells.h"
 #include "format/text/diff_rows.h"

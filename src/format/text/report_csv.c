@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 #include "format/text/csv.h"
 #include "format/text/report_rows.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 #include "format/text/json.h"
 #include "format/text/report_rows.h"
 #include "format/text/report_time.h"
@@ -23,7 +23,7 @@ static void write_head(const struct profile *profile, FILE *out)
 	const struct profile_origin *origin = profile_origin(profile);
 	char time[REPORT_TIME_BYTES];
 
-	write_string_field(out, "counted", report_rows_counted(profile));
+	write_string_field(out, "counted", amount_name(profile));
 	(void)fprintf(out, "\"is_sum\":%s,\n\"total\":%" PRIu64 ",\n",
 		      profile_is_sum(profile) ? "true" : "false", profile_total(profile));
 	write_string_field(out, "unit", amount_unit(profile));

@@ -41,11 +41,6 @@ bool report_rows_key_is_number(enum group_key key)
 	return key == GROUP_PID || key == GROUP_TID || key == GROUP_CPU;
 }
 
-const char *report_rows_counted(const struct profile *profile)
-{
-	return profile_value_name(profile, 0);
-}
-
 double report_rows_percent(const struct report_rows *rows, uint64_t count)
 {
 	return rows->total ? 100.0 * (double)count / (double)rows->total : 0;

@@ -53,7 +53,4 @@ bool report_rows_key_is_number(enum group_key key);
 const char *report_rows_text(const struct report_rows *rows, const struct group_total *group,
 			     enum group_key key, char buffer[REPORT_CELL_BYTES]);
 
-/* What is counted: "samples", "hits"; of a sum what it is of. */
-const char *report_rows_counted(const struct profile *profile);
-
 #endif

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "format/text/amount.h"
+#include "view/amount.h"
 #include "format/text/columns.h"
 #include "format/text/report_percent.h"
 

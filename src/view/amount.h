@@ -4,19 +4,19 @@
  * told as they are, weights with fractions as they were read, and what is in other units with these
  * behind it. Files for programs have the plain numbers, and the unit beside them.
  */
-#ifndef STOOK_FORMAT_TEXT_AMOUNT_H
-#define STOOK_FORMAT_TEXT_AMOUNT_H
+#ifndef STOOK_VIEW_AMOUNT_H
+#define STOOK_VIEW_AMOUNT_H
 
 #include <stdint.h>
 
-#include "format/text/columns.h"
+#include "base/text.h"
 #include "profile/profile.h"
 
 /*
  * What goes before amount_counted(): "1,234 ", "9.970 s of ", "4,096 bytes of ", "7 hours, the sum
  * of ". A unit may be any word that is UTF-8 and does not control a terminal.
  */
-#define AMOUNT_BYTES (COLUMNS_NUMBER_BYTES + 128)
+#define AMOUNT_BYTES (NUMBER_COMMAS_BYTES + 128)
 const char *amount_total(const struct profile *profile, uint64_t total, char buffer[AMOUNT_BYTES]);
 
 /* "samples", or of a single one "sample". In the buffer or of the profile. */
@@ -27,7 +27,10 @@ const char *amount_counted(const struct profile *profile, uint64_t total,
 /* Of a column: "samples", "sum", "sum, ms", "sum, bytes"; and a number in it. Likewise. */
 const char *amount_heading(const struct profile *profile);
 const char *amount_number(const struct profile *profile, uint64_t number,
-			  char buffer[COLUMNS_NUMBER_BYTES]);
+			  char buffer[NUMBER_COMMAS_BYTES]);
+
+/* What is counted: "samples", "hits"; of a sum what it is of. */
+const char *amount_name(const struct profile *profile);
 
 /* "nanoseconds", "bytes", as the profile spells it; of samples NULL. */
 const char *amount_unit(const struct profile *profile);

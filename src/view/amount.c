@@ -1,18 +1,17 @@
 /*
- * See amount.h. The unit of a column of times is such that the total has four digits or more.
+ * The unit of a column of times is such that the total has four digits or more.
  *
  * Units are words of whoever wrote the profile. Times are understood however they are spelt; larger
  * units of bytes are told as they stand, since a kilobyte is 1,000 to one writer and 1,024 to
  * another.
  */
-#include "format/text/amount.h"
+#include "view/amount.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/text.h"
-#include "format/text/report_rows.h"
 
 /* The first one of which there is enough is taken. */
 static const struct time_unit {
@@ -95,7 +94,7 @@ static const char *foreign_unit(const struct profile *profile)
 	const char *unit = amount_unit(profile);
 
 	if (!unit || is_one_of(unit, count_names, ARRAY_SIZE(count_names)) ||
-	    !strcmp(unit, report_rows_counted(profile)))
+	    !strcmp(unit, amount_name(profile)))
 		return NULL;
 	return unit;
 }
@@ -137,6 +136,11 @@ static const struct time_unit *unit_of_column(const struct profile *profile)
 	return &time_units[i];
 }
 
+const char *amount_name(const struct profile *profile)
+{
+	return profile_value_name(profile, 0);
+}
+
 const char *amount_unit(const struct profile *profile)
 {
 	return profile_is_sum(profile) ? profile_value_unit(profile, 0) : NULL;
@@ -147,13 +151,13 @@ static void write_time(uint64_t total, char buffer[AMOUNT_BYTES])
 	const struct time_unit *unit = unit_of_total(total);
 	uint64_t thousandth = unit->ns > 1 ? unit->ns / 1000 : 1;
 	uint64_t thousandths = total / thousandth + (total % thousandth > thousandth / 2);
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 
 	if (unit->ns == 1)
 		(void)snprintf(buffer, AMOUNT_BYTES, "%" PRIu64 " ns of ", total);
 	else
 		(void)snprintf(buffer, AMOUNT_BYTES, "%s.%03u %s of ",
-			       columns_number(number, thousandths / 1000),
+			       number_commas(number, thousandths / 1000),
 			       (unsigned)(thousandths % 1000), unit->name);
 }
 
@@ -175,7 +179,7 @@ const char *amount_total(const struct profile *profile, uint64_t total, char buf
 {
 	struct value_scale scale = profile_scale(profile);
 	uint64_t ns = unit_ns(profile, total);
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 
 	if (ns) {
 		write_time(total * ns, buffer);
@@ -186,7 +190,7 @@ const char *amount_total(const struct profile *profile, uint64_t total, char buf
 			       value_scale_text(number, total, scale));
 		return buffer;
 	}
-	(void)columns_number(number, total);
+	(void)number_commas(number, total);
 	if (is_bytes(profile))
 		(void)snprintf(buffer, AMOUNT_BYTES, "%s bytes of ", number);
 	else if (profile_is_sum(profile))
@@ -199,7 +203,7 @@ const char *amount_total(const struct profile *profile, uint64_t total, char buf
 const char *amount_counted(const struct profile *profile, uint64_t total,
 			   char buffer[AMOUNT_COUNTED_BYTES])
 {
-	const char *counted = report_rows_counted(profile);
+	const char *counted = amount_name(profile);
 	size_t nr = strlen(counted);
 
 	if (total != 1 || profile_is_sum(profile) || nr < 2 || nr > AMOUNT_COUNTED_BYTES ||
@@ -213,7 +217,7 @@ const char *amount_counted(const struct profile *profile, uint64_t total,
 const char *amount_heading(const struct profile *profile)
 {
 	if (!profile_is_sum(profile))
-		return report_rows_counted(profile);
+		return amount_name(profile);
 	if (column_unit_ns(profile))
 		return unit_of_column(profile)->heading;
 	if (is_samples(profile))
@@ -222,7 +226,7 @@ const char *amount_heading(const struct profile *profile)
 }
 
 const char *amount_number(const struct profile *profile, uint64_t number,
-			  char buffer[COLUMNS_NUMBER_BYTES])
+			  char buffer[NUMBER_COMMAS_BYTES])
 {
 	struct value_scale scale = profile_scale(profile);
 	uint64_t own_ns = column_unit_ns(profile);
@@ -231,5 +235,5 @@ const char *amount_number(const struct profile *profile, uint64_t number,
 	if (scale.decimals)
 		return value_scale_text(buffer, number, scale);
 	number *= own_ns ? own_ns : 1;
-	return columns_number(buffer, number / ns + (number % ns >= ns - ns / 2 && ns > 1));
+	return number_commas(buffer, number / ns + (number % ns >= ns - ns / 2 && ns > 1));
 }
