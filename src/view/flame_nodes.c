@@ -1,8 +1,9 @@
 /*
- * The stacks are sorted by the ranks of their words, so that what belongs to one node lies side by
- * side. One sweep over them opens nodes where a stack differs from the one before and closes those
- * that it is not in. A node that turns out too narrow when it is closed takes itself and all behind
- * it off the end of the array, so no more are in memory than are kept and are open.
+ * Words are ranked by their texts once, and stacks sorted as sequences of ranks, so that what belongs to
+ * one node lies side by side. One sweep over the stacks opens nodes where a stack differs from the one
+ * before and closes those that it is not in. A node that turns out too narrow when it is closed takes
+ * itself and all behind it off the end of the array, so no more are in memory than are kept and are
+ * open.
  *
  * If they are too many all the same, the least width is raised in mid-sweep: all nodes seen so far
  * are known by then, and those to come are judged alike. No second sweep is needed.
@@ -16,7 +17,61 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "view/stack_order.h"
+#include "base/sort.h"
+
+/* --- the order of stacks --------------------------------------------------------------------- */
+
+struct word_order {
+	const struct named_stacks *stacks;
+	const uint32_t *ranks; /* by word: 0 for word 0, which is in no stack */
+};
+
+static int compare_words(const void *a, const void *b, void *context)
+{
+	const struct named_stacks *stacks = context;
+	uint32_t word_a = *(const uint32_t *)a, word_b = *(const uint32_t *)b;
+	const struct word_info *info_a = named_stacks_info(stacks, word_a);
+	const struct word_info *info_b = named_stacks_info(stacks, word_b);
+	int order = strcmp(named_stacks_word(stacks, word_a), named_stacks_word(stacks, word_b));
+
+	if (order)
+		return order;
+	if (info_a->kind != info_b->kind)
+		return info_a->kind < info_b->kind ? -1 : 1;
+	return (word_a > word_b) - (word_a < word_b);
+}
+
+static uint32_t rank_at(const void *context, uint32_t stack, size_t depth)
+{
+	const struct word_order *order = context;
+	size_t nr;
+	const uint32_t *words = named_stacks_get(order->stacks, stack, &nr);
+
+	return depth < nr ? order->ranks[words[depth]] : 0;
+}
+
+/* The numbers of all stacks, by the texts of their words or as they are; NULL when out of memory. */
+static uint32_t *order_stacks(const struct named_stacks *stacks, bool as_they_are)
+{
+	size_t nr = named_stacks_nr(stacks), i;
+	cleanup_free uint32_t *order = malloc((nr + 1) * sizeof(*order));
+	cleanup_free struct sort_item *items = malloc((nr + 1) * sizeof(*items));
+	cleanup_free uint32_t *ranks = NULL;
+
+	if (!order || !items)
+		return NULL;
+	for (i = 0; i < nr; i++)
+		items[i] = (struct sort_item){.number = (uint32_t)i};
+	if (!as_they_are) {
+		ranks = sort_ranks(stacks->nr_words, compare_words, stacks);
+		if (!ranks)
+			return NULL;
+		sort_sequences(items, nr, rank_at, &(struct word_order){stacks, ranks});
+	}
+	for (i = 0; i < nr; i++)
+		order[i] = items[i].number;
+	return take_pointer(&order);
+}
 
 /* --- the sweep ------------------------------------------------------------------------------- */
 
@@ -204,7 +259,7 @@ static void set_ends(struct sweep *sweep)
 int flame_nodes_init(struct flame_nodes *nodes, const struct named_stacks *stacks,
 		     const struct flame_shape *shape)
 {
-	cleanup_free uint32_t *order = stack_order(stacks, shape->flamechart);
+	cleanup_free uint32_t *order = order_stacks(stacks, shape->flamechart);
 	struct sweep sweep = {.stacks = stacks, .shape = shape, .nodes = nodes};
 	int err = -ENOMEM;
 
