@@ -16,15 +16,12 @@
 int diff_rows_compare(struct comparison *comparison, const struct profile *profile,
 		      const struct format_options *options, const struct comparison_style *style)
 {
-	const struct named_stacks_style names = {
-		.labels = options->labels & LABEL_COMM,
-		.no_user = options->no_user,
-		.no_kernel = options->no_kernel,
-		.show_modules = !style->no_modules,
-		.fold_recursion = true,
-	};
+	struct comparison_style with_names = *style;
 
-	return comparison_init(comparison, profile, &names, style);
+	with_names.labels = options->labels;
+	with_names.no_user = options->no_user;
+	with_names.no_kernel = options->no_kernel;
+	return comparison_init(comparison, profile, &with_names);
 }
 
 const char *diff_rows_module(const struct comparison *comparison, const struct difference_row *row)

@@ -1,16 +1,34 @@
 /*
- * Two profiles compared: all that there is to say of it, found in one call, for whoever writes it down
- * in whatever form.
+ * Two profiles compared: what changed, function by function and call path by call path.
+ *
+ * A function is known by its name alone, so that two builds of a program, and files of formats that
+ * have no modules, can be compared.
+ *
+ * Many numbers are looked at, and of many some are far off by chance. So the least sigma is such that in
+ * all but the given part of cases no number at all is wrongly taken for a change; or what was asked for.
  */
 #ifndef STOOK_VIEW_DIFF_COMPARISON_H
 #define STOOK_VIEW_DIFF_COMPARISON_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/strings.h"
 #include "view/diff/difference.h"
-#include "view/diff/difference_rows.h"
+#include "view/flame_nodes.h"
 #include "view/named_stacks.h"
+
+enum difference_group {
+	DIFFERENCE_BY_FUNCTION,
+	DIFFERENCE_BY_MODULE,
+	DIFFERENCE_BY_COMM,
+};
+
+enum difference_order {
+	DIFFERENCE_SELF,
+	DIFFERENCE_TOTAL,
+};
 
 /* How to compare. A style of zeros is the default. */
 struct comparison_style {
@@ -25,7 +43,67 @@ struct comparison_style {
 	unsigned max_rows; /* of a table; 0: 20 */
 	enum difference_group group;
 	enum difference_order order;
+	unsigned labels; /* LABEL_COMM: threads' names head the call paths */
+	bool no_user;	 /* user stacks were not asked for: none is "missed" */
+	bool no_kernel;
 };
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+struct difference_pair {
+	uint64_t before, after;
+	struct difference is;
+};
+
+struct difference_row {
+	uint32_t name;	   /* of the rows' names */
+	uint32_t module;   /* of a function: the profile's, where it was first seen */
+	uint32_t function; /* the profile's string; 0: no name, or no function */
+	enum word_kind kind;
+	struct difference_pair self, total;
+	uint32_t last_stack; /* for counting: number + 1 of the last stack that had it */
+};
+
+struct difference_rows {
+	struct strings *names;
+	struct difference_row *rows; /* by the change of what they are ordered by, largest first */
+	size_t nr, cap;
+	struct difference_scale scale; /* its least sigma is theirs */
+	double nr_tests;	       /* comparisons that could tell something */
+	enum difference_order order;
+};
+
+/* --- call paths ------------------------------------------------------------------------------- */
+
+/*
+ * What changed, call path by call path: a tree from callers, of the branches that changed.
+ *
+ * A change of a function is a change of all its callers, too. To report it once, a caller gets a line
+ * of its own only where something happens that no single callee explains: where changes fork, or
+ * where the caller itself changed. All other callers share a line with the callee that explains
+ * them, and the line's numbers are the callee's. A branch whose parts all changed alike is not
+ * opened.
+ */
+
+struct difference_line {
+	uint32_t first, last; /* nodes: the way down from the one to the other */
+	uint32_t level;	      /* forks above it */
+	bool is_rest;	      /* what changed of the line above `first` is of besides those below */
+	bool has_more;	      /* lines of the same fork follow */
+	struct difference_pair pair;
+};
+
+struct difference_paths {
+	struct flame_nodes nodes; /* those that could tell something */
+	uint32_t *parents;	  /* of nodes */
+	struct difference_line *lines;
+	size_t nr, cap;
+	struct difference_scale scale; /* its least sigma is theirs */
+	double nr_tests;
+	double least_change; /* smaller changes are left out, as there were too many; 0: none were */
+};
+
+/* --- all of it -------------------------------------------------------------------------------- */
 
 struct comparison {
 	struct comparison_style style; /* with its defaults */
@@ -49,9 +127,16 @@ size_t comparison_value(const struct profile *profile);
 int comparison_scale(struct difference_scale *ret, const struct profile *profile,
 		     const struct comparison_style *style);
 
-/* names: how stacks are named. 0, -ENOMEM, or -EINVAL if there is no value "before". */
+/* The profile must outlive it. 0, -ENOMEM, or -EINVAL if there is no value "before". */
 int comparison_init(struct comparison *comparison, const struct profile *profile,
-		    const struct named_stacks_style *names, const struct comparison_style *style);
+		    const struct comparison_style *style);
 void comparison_clear(struct comparison *comparison);
+
+const char *difference_rows_name(const struct difference_rows *rows,
+				 const struct difference_row *row);
+
+/* The pair that rows are ordered by. */
+const struct difference_pair *difference_rows_pair(const struct difference_rows *rows,
+						   const struct difference_row *row);
 
 #endif

@@ -54,9 +54,10 @@ static void add_stack(struct sides *sides, const char *stack, uint64_t before, u
 static void compare(struct comparison *ret, const struct sides *sides,
 		    const struct comparison_style *style)
 {
-	const struct named_stacks_style names = {.labels = LABEL_COMM, .fold_recursion = true};
+	struct comparison_style labelled = *style;
 
-	CHECK_EQ(comparison_init(ret, sides->profile, &names, style), 0);
+	labelled.labels = LABEL_COMM;
+	CHECK_EQ(comparison_init(ret, sides->profile, &labelled), 0);
 }
 
 static const struct difference_row *find_row(const struct comparison *comparison, const char *name)
@@ -314,13 +315,12 @@ TEST(a_thread_is_not_a_function_of_its_name)
 
 TEST(comparison_needs_two_sides)
 {
-	const struct named_stacks_style names = {0};
 	const struct comparison_style style = {0};
 	struct profile *profile = profile_new();
 	struct comparison comparison;
 
 	(void)make_sample(profile, "x;a 1");
-	CHECK_EQ(comparison_init(&comparison, profile, &names, &style), -EINVAL);
+	CHECK_EQ(comparison_init(&comparison, profile, &style), -EINVAL);
 	profile_free(profile);
 }
 
@@ -343,8 +343,7 @@ TEST(comparison_of_nothing)
 
 TEST(comparison_survives_any_failed_allocation)
 {
-	const struct named_stacks_style names = {.labels = LABEL_COMM};
-	const struct comparison_style style = {0};
+	const struct comparison_style style = {.labels = LABEL_COMM};
 	struct sides sides = new_sides();
 	struct comparison comparison = {0};
 	size_t nth;
@@ -361,7 +360,7 @@ TEST(comparison_survives_any_failed_allocation)
 	add_stack(&sides, "x;main;new", 0, 1000);
 	for (nth = 1, err = -ENOMEM; err; nth++) {
 		(void)test_fail_allocation(nth);
-		err = comparison_init(&comparison, sides.profile, &names, &style);
+		err = comparison_init(&comparison, sides.profile, &style);
 		(void)test_fail_allocation(0);
 		CHECK(!err || err == -ENOMEM);
 	}
