@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "view/named_stacks.h"
+#include "view/table.h"
 
 struct call_tree {
 	const struct named_stacks *stacks; /* not owned; must outlive the tree */
@@ -43,5 +44,40 @@ struct call_node call_tree_root(const struct call_tree *tree);
 int call_tree_children(const struct call_tree *tree, const struct call_node *node,
 		       uint64_t least_count, struct call_children *ret);
 void call_children_clear(struct call_children *children);
+
+/* --- in reports ------------------------------------------------------------------------------- */
+
+enum report_order {
+	REPORT_CALLER, /* callers above callees: perf's `caller` */
+	REPORT_CALLEE, /* leaf functions on top, their callers below */
+};
+
+/* How paths are shown: perf's words for it. */
+enum report_form {
+	REPORT_GRAPH,	/* a tree, with percentages of all */
+	REPORT_FRACTAL, /* a tree, with percentages of the branch above */
+	REPORT_FLAT,	/* the heaviest whole stacks */
+	REPORT_FOLDED,	/* likewise, a line each */
+	REPORT_NONE,	/* not at all */
+};
+
+struct call_paths_style {
+	enum report_order order;
+	enum report_form form;
+	double threshold;      /* percent below which a branch is left out; 0: what fits */
+	unsigned max_branches; /* of a fork, or so many stacks; 0: any number */
+	unsigned labels;       /* enum label bits: how samples are headed */
+	bool lines;	       /* source lines behind names, where they are known */
+	bool no_user;	       /* user stacks were not asked for: none is "missed" */
+	bool no_kernel;
+};
+
+/*
+ * Adds the heaviest paths to a sheet that will be written as this medium: text has a tree or stacks,
+ * Markdown the heaviest path, others nothing. The profile is not needed any more afterwards.
+ * 0 or -ENOMEM.
+ */
+int call_tree_sheet_add(struct sheet *sheet, enum media medium, const struct profile *profile,
+			const struct call_paths_style *style);
 
 #endif

@@ -25,11 +25,10 @@
 #include "format/text/markdown_text.h"
 #include "format/text/report_rows.h"
 #include "format/text/report_time.h"
+#include "format/text/sheet_write.h"
 #include "view/call_tree.h"
 
-#define DEFAULT_ROWS	 10
-#define MAX_PATH_LINES	 60 /* of the heaviest path: its root and its leaf */
-#define LEAST_PATH_SHARE 2  /* it goes on while so much of a half of the branch goes one way */
+#define DEFAULT_ROWS 10
 
 /* --- the head -------------------------------------------------------------------------------- */
 
@@ -150,70 +149,20 @@ static int write_tables(const struct report_rows *rows, FILE *out)
 
 /* --- the heaviest path ----------------------------------------------------------------------- */
 
-/* From the root on into the heaviest callee, as long as that has most of what is left. */
-static int find_path(const struct call_tree *tree, struct call_node *ret_leaf)
-{
-	struct call_node at = call_tree_root(tree);
-
-	for (;;) {
-		cleanup(call_children_clear) struct call_children children = {0};
-
-		if (call_tree_children(tree, &at, 1, &children) < 0)
-			return -ENOMEM;
-		if (!children.nr || children.nodes[0].count * LEAST_PATH_SHARE < at.count ||
-		    children.self_count > children.nodes[0].count)
-			break;
-		at = children.nodes[0];
-	}
-	*ret_leaf = at;
-	return 0;
-}
-
-static int write_path_lines(const struct call_tree *tree, const struct call_node *leaf, FILE *out)
-{
-	size_t nr, i;
-	const uint32_t *words = named_stacks_get(tree->stacks, tree->order[leaf->first], &nr);
-
-	for (i = 0; i < leaf->depth; i++) {
-		cleanup_free char *name =
-			markdown_clean_name(named_stacks_word(tree->stacks, words[i]));
-
-		if (!name)
-			return -ENOMEM;
-		if (leaf->depth <= MAX_PATH_LINES || i < MAX_PATH_LINES / 2 ||
-		    i >= leaf->depth - MAX_PATH_LINES / 2)
-			(void)fprintf(out, "    %s\n", name);
-		else if (i == MAX_PATH_LINES / 2)
-			(void)fprintf(out, "    … %zu more\n", leaf->depth - MAX_PATH_LINES);
-	}
-	return 0;
-}
-
-/* As an indented block, which has no end that a name could write. */
 static int write_path(const struct profile *profile, const struct report_options *options,
 		      FILE *out)
 {
-	const struct named_stacks_style style = {
+	const struct call_paths_style style = {
 		.labels = options->labels,
-		.suffixes = {.inlined = " [i]", .kernel = " [k]"},
+		.lines = options->lines,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
-		.lines = options->lines,
-		.show_modules = true,
-		.fold_recursion = true,
 	};
-	cleanup(named_stacks_clear) struct named_stacks stacks = {0};
-	cleanup(call_tree_clear) struct call_tree tree = {0};
-	struct call_node leaf;
+	const struct sheet_style sheet_style = {0};
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	int err = call_tree_sheet_add(&sheet, MEDIA_MARKDOWN, profile, &style);
 
-	if (named_stacks_init(&stacks, profile, &style) < 0 || call_tree_init(&tree, &stacks) < 0 ||
-	    find_path(&tree, &leaf) < 0)
-		return -ENOMEM;
-	if (!leaf.depth)
-		return 0;
-	(void)fprintf(out, "The heaviest path, %.1f%% of all:\n\n",
-		      100.0 * (double)leaf.count / (double)stacks.total);
-	return write_path_lines(&tree, &leaf, out);
+	return err ? err : sheet_write(&sheet, MEDIA_MARKDOWN, &sheet_style, out);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */

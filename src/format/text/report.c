@@ -1,6 +1,6 @@
 /*
- * The report's head, and what follows it: the tables are report_table.c's, the tree is
- * report_tree.c's, stacks one by one are report_stacks.c's.
+ * The report's head, and what follows it: the tables are report_table.c's, call paths
+ * view/call_tree_sheet.c's.
  *
  *	12,345 samples
  *
@@ -19,9 +19,8 @@
 #include "view/amount.h"
 #include "format/text/columns.h"
 #include "format/text/report_rows.h"
-#include "format/text/report_stacks.h"
 #include "format/text/report_table.h"
-#include "format/text/report_tree.h"
+#include "format/text/sheet_write.h"
 
 #define DEFAULT_WIDTH 80
 #define LEAST_WIDTH   60
@@ -90,6 +89,27 @@ static int write_tables(const struct profile *profile, const struct report_optio
 	return 0;
 }
 
+static int write_paths(const struct profile *profile, const struct report_options *options,
+		       FILE *out)
+{
+	const struct call_paths_style style = {
+		.order = options->style.order,
+		.form = options->style.form,
+		.threshold = options->style.threshold,
+		.max_branches = options->style.max_branches,
+		.labels = options->labels,
+		.lines = options->lines,
+		.no_user = options->no_user,
+		.no_kernel = options->no_kernel,
+	};
+	const struct sheet_style sheet_style = {
+		.width = options->width, .ascii = options->ascii, .color = options->color};
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	int err = call_tree_sheet_add(&sheet, MEDIA_TEXT, profile, &style);
+
+	return err ? err : sheet_write(&sheet, MEDIA_TEXT, &sheet_style, out);
+}
+
 static int write_all(const struct profile *profile, const struct report_options *options, FILE *out)
 {
 	int result;
@@ -103,9 +123,7 @@ static int write_all(const struct profile *profile, const struct report_options 
 	if (result < 0 || options->style.form == REPORT_NONE)
 		return result;
 	(void)putc('\n', out);
-	if (options->style.form == REPORT_FLAT || options->style.form == REPORT_FOLDED)
-		return report_stacks_write(profile, options, out);
-	return report_tree_write(profile, options, out);
+	return write_paths(profile, options, out);
 }
 
 int report_write(const struct profile *profile, const struct report_options *options, FILE *out)

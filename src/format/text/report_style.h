@@ -7,21 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "view/call_tree.h"
 #include "view/group_totals.h"
-
-enum report_order {
-	REPORT_CALLER, /* callers above callees: perf's `caller` */
-	REPORT_CALLEE, /* what ran on top, its callers below */
-};
-
-/* How paths are shown: perf's words for it. */
-enum report_form {
-	REPORT_GRAPH,	/* a tree, with percentages of all */
-	REPORT_FRACTAL, /* a tree, with percentages of the branch above */
-	REPORT_FLAT,	/* the heaviest whole stacks */
-	REPORT_FOLDED,	/* likewise, a line each */
-	REPORT_NONE,	/* not at all */
-};
 
 struct report_style {
 	enum report_order order;

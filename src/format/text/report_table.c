@@ -28,7 +28,7 @@
 #define GAP	      2 /* columns between two columns of the table */
 #define LEAST_COLUMNS 8 /* for the text of each key, on average */
 
-struct table {
+struct layout {
 	const struct report_rows *rows;
 	const struct report_options *options;
 	FILE *out;
@@ -63,14 +63,14 @@ static const char *heading(const struct profile *profile, char buffer[HEADING_BY
 	return capitals(amount_heading(profile), buffer);
 }
 
-static const char *ellipsis(const struct table *table)
+static const char *ellipsis(const struct layout *table)
 {
 	return table->options->ascii ? ".." : "…";
 }
 
 /* --- the widths of columns ------------------------------------------------------------------- */
 
-static size_t wanted_columns(const struct table *table, size_t key)
+static size_t wanted_columns(const struct layout *table, size_t key)
 {
 	size_t columns = strlen(report_rows_key_name(table->rows->keys[key]));
 	char buffer[REPORT_CELL_BYTES];
@@ -94,7 +94,7 @@ static size_t main_key(const struct report_rows *rows)
 	return 0;
 }
 
-static size_t fixed_columns(const struct table *table)
+static size_t fixed_columns(const struct layout *table)
 {
 	size_t fixed = REPORT_PERCENT_COLUMNS + GAP + table->count_columns + GAP;
 
@@ -110,7 +110,7 @@ static bool is_short(enum group_key key)
 }
 
 /* Gives columns of one kind what they want, but each no more than `share` of the room. */
-static void give(struct table *table, const size_t *wanted, bool shorts, size_t main, size_t share,
+static void give(struct layout *table, const size_t *wanted, bool shorts, size_t main, size_t share,
 		 size_t *room)
 {
 	size_t i;
@@ -127,7 +127,7 @@ static void give(struct table *table, const size_t *wanted, bool shorts, size_t 
  * The main column gets what names of others, a third or a half, leave; and what it leaves they get.
  * Of so many keys that nothing could be read in the width, lines are longer.
  */
-static void lay_out(struct table *table)
+static void lay_out(struct layout *table)
 {
 	const struct report_rows *rows = table->rows;
 	size_t wanted[ARRAY_SIZE(table->columns)] = {0};
@@ -157,7 +157,7 @@ static void lay_out(struct table *table)
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
-static void write_numbers(const struct table *table, uint64_t self, bool color)
+static void write_numbers(const struct layout *table, uint64_t self, bool color)
 {
 	char buffer[COLUMNS_NUMBER_BYTES];
 
@@ -167,7 +167,7 @@ static void write_numbers(const struct table *table, uint64_t self, bool color)
 }
 
 /* Numbers stand to the right; behind the last column there is nothing. */
-static void write_cell(const struct table *table, size_t key, const char *text)
+static void write_cell(const struct layout *table, size_t key, const char *text)
 {
 	size_t columns = table->columns[key];
 	bool is_number = report_rows_key_is_number(table->rows->keys[key]);
@@ -180,7 +180,7 @@ static void write_cell(const struct table *table, size_t key, const char *text)
 		columns_pad(table->out, GAP + (is_number ? 0 : columns - needed));
 }
 
-static void write_headings(const struct table *table)
+static void write_headings(const struct layout *table)
 {
 	char head[HEADING_BYTES];
 	size_t i;
@@ -194,7 +194,7 @@ static void write_headings(const struct table *table)
 	(void)putc('\n', table->out);
 }
 
-static void write_row(const struct table *table, const struct group_total *group)
+static void write_row(const struct layout *table, const struct group_total *group)
 {
 	char buffer[REPORT_CELL_BYTES];
 	size_t i;
@@ -212,7 +212,7 @@ static void write_row(const struct table *table, const struct group_total *group
 }
 
 /* A line about what is in no row. */
-static void begin_rest(const struct table *table, uint64_t count)
+static void begin_rest(const struct layout *table, uint64_t count)
 {
 	write_numbers(table, count, false);
 	if (table->rows->has_totals)
@@ -220,7 +220,7 @@ static void begin_rest(const struct table *table, uint64_t count)
 }
 
 /* What the rows leave of 100 %. */
-static void write_rest(const struct table *table)
+static void write_rest(const struct layout *table)
 {
 	const struct group_totals *totals = &table->rows->totals;
 	uint64_t rest = 0;
@@ -244,7 +244,7 @@ static void write_rest(const struct table *table)
 void report_table_write(const struct report_rows *rows, const struct report_options *options,
 			FILE *out)
 {
-	struct table table = {.rows = rows, .options = options, .out = out};
+	struct layout table = {.rows = rows, .options = options, .out = out};
 	size_t i;
 
 	while (table.nr_rows < rows->nr &&
@@ -260,7 +260,7 @@ void report_table_write(const struct report_rows *rows, const struct report_opti
 void report_table_write_categories(const struct report_rows *rows,
 				   const struct report_options *options, FILE *out)
 {
-	struct table table = {.rows = rows, .options = options, .out = out};
+	struct layout table = {.rows = rows, .options = options, .out = out};
 	char buffer[COLUMNS_NUMBER_BYTES], capital_letters[HEADING_BYTES];
 	const char *head = heading(rows->profile, capital_letters);
 	size_t i, room;
