@@ -13,13 +13,13 @@
 #include "format/page/html.h"
 #include "format/perf/perf_script.h"
 #include "format/pprof/pprof.h"
-#include "format/text/diff_rows.h"
-#include "format/text/diff_table.h"
 #include "format/text/markdown.h"
 #include "format/text/report.h"
 #include "format/text/report_csv.h"
 #include "format/text/report_json.h"
+#include "format/text/sheet_write.h"
 #include "view/diff/comparison.h"
+#include "view/table.h"
 
 static struct report_options report_options(const struct format_options *options)
 {
@@ -39,13 +39,32 @@ static struct report_options report_options(const struct format_options *options
 	return report;
 }
 
+static int write_comparison(const struct profile *profile, const struct format_options *options,
+			    enum media medium, FILE *out)
+{
+	const struct sheet_style sheet_style = {
+		.width = options->width ? options->width : COMPARISON_WIDTH,
+		.ascii = options->ascii,
+		.color = options->color,
+	};
+	struct comparison_style style = *options->comparison;
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	int err;
+
+	style.labels = options->labels;
+	style.no_user = options->no_user;
+	style.no_kernel = options->no_kernel;
+	err = comparison_sheet_fill(&sheet, profile, &style);
+	return err ? err : sheet_write(&sheet, medium, &sheet_style, out);
+}
+
 static int write_report(const struct profile *profile, const struct format_options *options,
 			FILE *out)
 {
 	const struct report_options report = report_options(options);
 
 	if (options->comparison)
-		return diff_table_write(profile, options, options->comparison, out);
+		return write_comparison(profile, options, MEDIA_TEXT, out);
 	return report_write(profile, &report, out);
 }
 
@@ -55,7 +74,7 @@ static int write_json(const struct profile *profile, const struct format_options
 	const struct report_options report = report_options(options);
 
 	if (options->comparison)
-		return diff_rows_write_json(profile, options, options->comparison, out);
+		return write_comparison(profile, options, MEDIA_JSON, out);
 	return report_json_write(profile, &report, out);
 }
 
@@ -64,7 +83,7 @@ static int write_csv(const struct profile *profile, const struct format_options 
 	const struct report_options report = report_options(options);
 
 	if (options->comparison)
-		return diff_rows_write_csv(profile, options, options->comparison, out);
+		return write_comparison(profile, options, MEDIA_CSV, out);
 	return report_csv_write(profile, &report, out);
 }
 
@@ -74,7 +93,7 @@ static int write_markdown(const struct profile *profile, const struct format_opt
 	const struct report_options report = report_options(options);
 
 	if (options->comparison)
-		return diff_rows_write_markdown(profile, options, options->comparison, out);
+		return write_comparison(profile, options, MEDIA_MARKDOWN, out);
 	return markdown_write(profile, &report, out);
 }
 

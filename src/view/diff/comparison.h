@@ -1,5 +1,6 @@
 /*
- * Two profiles compared: what changed, function by function and call path by call path.
+ * Two profiles compared: what changed, function by function and call path by call path, and how that is
+ * shown.
  *
  * A function is known by its name alone, so that two builds of a program, and files of formats that
  * have no modules, can be compared.
@@ -18,6 +19,8 @@
 #include "view/diff/difference.h"
 #include "view/flame_nodes.h"
 #include "view/named_stacks.h"
+
+struct sheet;
 
 enum difference_group {
 	DIFFERENCE_BY_FUNCTION,
@@ -138,5 +141,27 @@ const char *difference_rows_name(const struct difference_rows *rows,
 /* The pair that rows are ordered by. */
 const struct difference_pair *difference_rows_pair(const struct difference_rows *rows,
 						   const struct difference_row *row);
+
+/*
+ * Compares, and fills a sheet that can be written as any medium: text has the rows and paths that changed
+ * and a few doubtful ones, Markdown the ones that changed, CSV all rows, JSON all rows and paths:
+ *
+ *	{"before": {"name": "a.pb.gz", "count": 10012, "seconds": 20.0}, "after": {…},
+ *	 "by_time": false, "least_sigma": 4.1, "paths_least_sigma": 4.4, "comparisons": 812,
+ *	 "dispersion": 1.3,
+ *	 "rows": [{"name": "crc64", "module": "redis-server",
+ *	   "self": {"before": 1235, "after": 1499, "before_share": 0.1234, "after_share": 0.1501,
+ *		    "change": 0.0267, "error": 0.0048, "sigma": 5.4, "kind": "more"},
+ *	   "total": {…}}, …],
+ *	 "paths": [{"path": ["redis-server", "main", …], "besides": false, "before": …}, …]}
+ *
+ * dispersion is that of all functions, see difference.h. by_time has before_rate and after_rate.
+ * kind: more, less, new, gone, or null for changes that may be chance.
+ *
+ * The profile must outlive the sheet. 0, -ENOMEM, or -EINVAL if there is no value "before".
+ */
+#define COMPARISON_WIDTH 100 /* of the text, unless somebody knows better */
+int comparison_sheet_fill(struct sheet *sheet, const struct profile *profile,
+			  const struct comparison_style *style);
 
 #endif

@@ -1,4 +1,4 @@
-/* format/text/diff_table, diff_rows: what a reader sees of a difference, and what other programs read. */
+/* view/diff/comparison: what people see of a difference, and what other programs read. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -7,13 +7,10 @@
 #include <string.h>
 
 #include "format/text/columns.h"
-#include "format/text/diff_rows.h"
-#include "format/text/diff_table.h"
+#include "format/text/sheet_write.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
-
-typedef int writer(const struct profile *profile, const struct format_options *options,
-		   const struct comparison_style *style, FILE *out);
+#include "view/diff/comparison.h"
 
 static const struct {
 	const char *stack;
@@ -47,15 +44,29 @@ static struct profile *make_difference(void)
 	return profile;
 }
 
-static char *write_text(writer *write, struct format_options options, struct comparison_style style)
+static int write_difference(const struct profile *profile, enum media medium,
+			    const struct sheet_style *options, const struct comparison_style *style,
+			    FILE *out)
+{
+	struct sheet sheet = {0};
+	int err = comparison_sheet_fill(&sheet, profile, style);
+
+	if (!err)
+		err = sheet_write(&sheet, medium, options, out);
+	sheet_clear(&sheet);
+	return err;
+}
+
+static char *write_text(enum media medium, struct sheet_style options,
+			struct comparison_style style)
 {
 	static char *text; /* gcc 12 is afraid of one on the stack */
 	struct profile *profile = make_difference();
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	options.labels = LABEL_COMM;
-	CHECK_EQ(write(profile, &options, &style, out), 0);
+	style.labels = LABEL_COMM;
+	CHECK_EQ(write_difference(profile, medium, &options, &style, out), 0);
 	(void)fclose(out);
 	profile_free(profile);
 	return text;
@@ -77,17 +88,17 @@ static size_t widest_line(const char *text)
 	return widest;
 }
 
-TEST(diff_table_shows_what_changed)
+TEST(comparison_shows_what_changed)
 {
-	char *text = write_text(diff_table_write, (struct format_options){.width = 100},
+	char *text = write_text(MEDIA_TEXT, (struct sheet_style){.width = 100},
 				(struct comparison_style){.before_name = "a", .after_name = "b"});
 
 	CHECK(strstr(text, "before  a  10,000 samples\n"));
-	CHECK(strstr(text, "  10.00%   15.00%   +5.00 ±   0.47  10.69    +50%  crc64"));
-	CHECK(strstr(text, "   3.00%    0.00%   -3.00 ±   0.17  20.31    GONE  free"));
+	CHECK(strstr(text, "  10.00%   15.00%  +5.00 ±   0.47  10.69    +50%  crc64"));
+	CHECK(strstr(text, "   3.00%    0.00%  -3.00 ±   0.17  20.31    GONE  free"));
 	CHECK(strstr(text, "NEW  ?[31mred|`x`"));
 	CHECK(!strchr(text, '\033'));
-	CHECK(strstr(text, "maybe by chance:\n   7.00%    7.20%   +0.20"));
+	CHECK(strstr(text, "maybe by chance:\n   7.00%    7.20%  +0.20"));
 	CHECK(strstr(text, "redis › main"));
 	free(text);
 }
@@ -112,23 +123,22 @@ static void check_sigmas(const char *table, double least)
 	CHECK(!is_changed);
 }
 
-TEST(diff_table_shows_the_sigma_that_decides)
+TEST(comparison_shows_the_sigma_that_decides)
 {
-	char *text =
-		write_text(diff_table_write, (struct format_options){.width = 120, .ascii = true},
-			   (struct comparison_style){0});
+	char *text = write_text(MEDIA_TEXT, (struct sheet_style){.width = 120, .ascii = true},
+				(struct comparison_style){0});
 	const char *foot = strstr(text, "Changed: what has a sigma of ");
 
 	CHECK(foot && strstr(text, "+-: how far off a change may be"));
 	check_sigmas(strstr(text, "  BEFORE"), strtod(foot + 29, NULL));
 	free(text);
-	text = write_text(diff_table_write, (struct format_options){.width = 79, .ascii = true},
+	text = write_text(MEDIA_TEXT, (struct sheet_style){.width = 79, .ascii = true},
 			  (struct comparison_style){0});
 	CHECK(strstr(text, "  10.00%   15.00%   +5.00  10.69  crc64") && !strstr(text, "+-"));
 	free(text);
 }
 
-TEST(diff_table_tells_no_modules_where_a_side_has_none)
+TEST(comparison_tells_no_modules_where_a_side_has_none)
 {
 	struct profile *profile = make_profile("a;main;libb.so! 5\n");
 	struct value_type type = {0};
@@ -139,8 +149,8 @@ TEST(diff_table_tells_no_modules_where_a_side_has_none)
 	type.type = (uint32_t)profile_add_string(profile, DIFFERENCE_BEFORE);
 	CHECK_EQ(profile_add_value_type(profile, &type), 1);
 	CHECK_EQ(profile_add_value(profile, (uint32_t)make_sample(profile, "a;main;! 0"), 1, 5), 0);
-	CHECK_EQ(diff_rows_write_csv(profile, &(struct format_options){0},
-				     &(struct comparison_style){.no_modules = true}, out),
+	CHECK_EQ(write_difference(profile, MEDIA_CSV, &(struct sheet_style){0},
+				  &(struct comparison_style){.no_modules = true}, out),
 		 0);
 	(void)fclose(out);
 	CHECK(strstr(text, "\"[unknown]\",") && strstr(text, ",5,5,1,1,0,"));
@@ -149,39 +159,39 @@ TEST(diff_table_tells_no_modules_where_a_side_has_none)
 	profile_free(profile);
 }
 
-TEST(diff_table_is_as_wide_as_asked)
+TEST(comparison_is_as_wide_as_asked)
 {
 	static const unsigned widths[] = {20, 60, 79, 80, 100, 140};
 	size_t i;
 
 	for (i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-		char *text = write_text(diff_table_write,
-					(struct format_options){.width = widths[i], .ascii = true},
+		char *text = write_text(MEDIA_TEXT,
+					(struct sheet_style){.width = widths[i], .ascii = true},
 					(struct comparison_style){.sigma = 3});
 		CHECK(widest_line(text) <= (widths[i] < 60 ? 60 : widths[i]));
 		free(text);
 	}
 }
 
-TEST(diff_table_of_plain_characters)
+TEST(comparison_of_plain_characters)
 {
-	char *text = write_text(diff_table_write, (struct format_options){.ascii = true},
+	char *text = write_text(MEDIA_TEXT, (struct sheet_style){.ascii = true},
 				(struct comparison_style){.order = DIFFERENCE_TOTAL});
 	const char *at;
 
 	for (at = text; *at; at++)
 		CHECK((unsigned char)*at < 0x80);
 	free(text);
-	text = write_text(diff_table_write, (struct format_options){.color = true},
+	text = write_text(MEDIA_TEXT, (struct sheet_style){.color = true},
 			  (struct comparison_style){.sigma = 3});
 	CHECK(strstr(text, "\033[31m  10.00%") && strstr(text, "\033[90m"));
 	free(text);
 }
 
-TEST(diff_table_has_rates)
+TEST(comparison_has_rates)
 {
 	char *text =
-		write_text(diff_table_write, (struct format_options){.width = 100},
+		write_text(MEDIA_TEXT, (struct sheet_style){.width = 100},
 			   (struct comparison_style){
 				   .by_time = true, .before_seconds = 10, .after_seconds = 20});
 
@@ -190,13 +200,13 @@ TEST(diff_table_has_rates)
 	free(text);
 }
 
-TEST(diff_rows_as_json)
+TEST(comparison_as_json)
 {
-	char *text = write_text(diff_rows_write_json, (struct format_options){0},
+	char *text = write_text(MEDIA_JSON, (struct sheet_style){0},
 				(struct comparison_style){.before_name = "a\"b"});
 
 	CHECK(strstr(text,
-		     "{\"before\": {\"name\": \"a\\\"b\", \"count\": 10000, \"seconds\": null}"));
+		     "\"before\": {\"name\": \"a\\\"b\", \"count\": 10000, \"seconds\": null}"));
 	CHECK(strstr(text, "\"name\": \"free\", \"module\": \"libc.so\""));
 	CHECK(strstr(text,
 		     "\"before\": 300, \"after\": 0, \"before_share\": 0.03, \"after_share\": 0"));
@@ -205,41 +215,38 @@ TEST(diff_rows_as_json)
 	free(text);
 }
 
-TEST(diff_rows_as_csv_and_markdown)
+TEST(comparison_as_csv_and_markdown)
 {
-	char *text = write_text(diff_rows_write_csv, (struct format_options){0},
-				(struct comparison_style){0});
+	char *text = write_text(MEDIA_CSV, (struct sheet_style){0}, (struct comparison_style){0});
 
 	CHECK(strstr(text, "name,module,self_before,self_after,self_before_share"));
 	CHECK(strstr(text, "\r\n\"free\",\"libc.so\",300,0,0.03,0,-0.03,"));
 	free(text);
-	text = write_text(diff_rows_write_markdown, (struct format_options){0},
-			  (struct comparison_style){0});
+	text = write_text(MEDIA_MARKDOWN, (struct sheet_style){0}, (struct comparison_style){0});
 	CHECK(strstr(text, "| 10.00% | 15.00% | +5.00 ± 0.47 | 10.69 | +50% | `crc64` |\n"));
-	CHECK(strstr(text, "| new | `` ?[31mred\\|`x` `` |\n"));
+	CHECK(strstr(text, "| NEW | `` ?[31mred\\|`x` `` |\n"));
 	free(text);
 }
 
-TEST(diff_writers_tell_what_fails)
+TEST(comparison_writers_tell_what_fails)
 {
-	static writer *const writers[] = {diff_table_write, diff_rows_write_json,
-					  diff_rows_write_csv, diff_rows_write_markdown};
-	const struct comparison_style style = {0};
-	const struct format_options options = {.labels = LABEL_COMM};
+	static const enum media media[] = {MEDIA_TEXT, MEDIA_JSON, MEDIA_CSV, MEDIA_MARKDOWN};
+	const struct comparison_style style = {.labels = LABEL_COMM};
+	const struct sheet_style options = {0};
 	struct profile *profile = make_difference(), *one = profile_new();
 	size_t i, nth;
 	int err;
 
 	(void)make_sample(one, "x;a 1");
-	for (i = 0; i < sizeof(writers) / sizeof(writers[0]); i++) {
+	for (i = 0; i < sizeof(media) / sizeof(media[0]); i++) {
 		FILE *full = fopen("/dev/full", "w");
 		FILE *out = fopen("/dev/null", "w");
 
-		CHECK(writers[i](profile, &options, &style, full) < 0);
-		CHECK_EQ(writers[i](one, &options, &style, out), -EINVAL);
+		CHECK(write_difference(profile, media[i], &options, &style, full) < 0);
+		CHECK_EQ(write_difference(one, media[i], &options, &style, out), -EINVAL);
 		for (nth = 1, err = -ENOMEM; err; nth++) {
 			(void)test_fail_allocation(nth);
-			err = writers[i](profile, &options, &style, out);
+			err = write_difference(profile, media[i], &options, &style, out);
 			(void)test_fail_allocation(0);
 			CHECK(!err || err == -ENOMEM);
 		}
