@@ -124,7 +124,7 @@ static int parse_percent(const char *text, double *ret)
 }
 
 struct paths {
-	struct report_style *style;
+	struct call_paths_style *style;
 	bool has_threshold;
 };
 
@@ -175,7 +175,7 @@ static int take_path_token(struct paths *paths, const char *token)
 static int take_paths(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
-	struct paths paths = {.style = &options->style};
+	struct paths paths = {.style = &options->style.paths};
 	cleanup_free char *copy = strdup(value);
 	char *rest = copy, *token;
 
@@ -191,7 +191,7 @@ static int take_inverted(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
 
-	options->style.order = REPORT_CALLER;
+	options->style.paths.order = REPORT_CALLER;
 	return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "cmd/inputs.h"
 #include "cmd/options/filter_options.h"
 #include "cmd/options/output_options.h"
-#include "format/text/report_style.h"
+#include "view/report.h"
 
 struct report_command_options {
 	struct input_paths paths;

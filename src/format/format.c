@@ -13,89 +13,81 @@
 #include "format/page/html.h"
 #include "format/perf/perf_script.h"
 #include "format/pprof/pprof.h"
-#include "format/text/markdown.h"
-#include "format/text/report.h"
-#include "format/text/report_csv.h"
-#include "format/text/report_json.h"
 #include "format/text/sheet_write.h"
 #include "view/diff/comparison.h"
+#include "view/report.h"
 #include "view/table.h"
 
-static struct report_options report_options(const struct format_options *options)
-{
-	struct report_options report = {
-		.labels = options->labels,
-		.lines = options->lines,
-		.width = options->width,
-		.ascii = options->ascii,
-		.color = options->color,
-		.no_user = options->no_user,
-		.no_kernel = options->no_kernel,
-		.categories = options->categories,
-	};
+/* --- tables ----------------------------------------------------------------------------------- */
 
-	if (options->report)
-		report.style = *options->report;
-	return report;
-}
-
-static int write_comparison(const struct profile *profile, const struct format_options *options,
-			    enum media medium, FILE *out)
+static int fill_comparison(struct sheet *sheet, const struct profile *profile,
+			   const struct format_options *options)
 {
-	const struct sheet_style sheet_style = {
-		.width = options->width ? options->width : COMPARISON_WIDTH,
-		.ascii = options->ascii,
-		.color = options->color,
-	};
 	struct comparison_style style = *options->comparison;
-	cleanup(sheet_clear) struct sheet sheet = {0};
-	int err;
 
 	style.labels = options->labels;
 	style.no_user = options->no_user;
 	style.no_kernel = options->no_kernel;
-	err = comparison_sheet_fill(&sheet, profile, &style);
-	return err ? err : sheet_write(&sheet, medium, &sheet_style, out);
+	return comparison_sheet_fill(sheet, profile, &style);
+}
+
+static int fill_report(struct sheet *sheet, enum media medium, const struct profile *profile,
+		       const struct format_options *options)
+{
+	struct report_style style = {.max_rows = 0};
+
+	if (options->report)
+		style = *options->report;
+	style.categories = options->categories;
+	style.paths.labels = options->labels;
+	style.paths.lines = options->lines;
+	style.paths.no_user = options->no_user;
+	style.paths.no_kernel = options->no_kernel;
+	return report_sheet_fill(sheet, medium, profile, &style);
+}
+
+/* A report, or a comparison. */
+static int write_sheet(const struct profile *profile, const struct format_options *options,
+		       enum media medium, FILE *out)
+{
+	struct sheet_style style = {
+		.width = options->width, .ascii = options->ascii, .color = options->color};
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	int err;
+
+	if (options->comparison) {
+		err = fill_comparison(&sheet, profile, options);
+		style.width = style.width ? style.width : COMPARISON_WIDTH;
+	} else {
+		err = fill_report(&sheet, medium, profile, options);
+	}
+	return err ? err : sheet_write(&sheet, medium, &style, out);
 }
 
 static int write_report(const struct profile *profile, const struct format_options *options,
 			FILE *out)
 {
-	const struct report_options report = report_options(options);
-
-	if (options->comparison)
-		return write_comparison(profile, options, MEDIA_TEXT, out);
-	return report_write(profile, &report, out);
-}
-
-static int write_json(const struct profile *profile, const struct format_options *options,
-		      FILE *out)
-{
-	const struct report_options report = report_options(options);
-
-	if (options->comparison)
-		return write_comparison(profile, options, MEDIA_JSON, out);
-	return report_json_write(profile, &report, out);
-}
-
-static int write_csv(const struct profile *profile, const struct format_options *options, FILE *out)
-{
-	const struct report_options report = report_options(options);
-
-	if (options->comparison)
-		return write_comparison(profile, options, MEDIA_CSV, out);
-	return report_csv_write(profile, &report, out);
+	return write_sheet(profile, options, MEDIA_TEXT, out);
 }
 
 static int write_markdown(const struct profile *profile, const struct format_options *options,
 			  FILE *out)
 {
-	const struct report_options report = report_options(options);
-
-	if (options->comparison)
-		return write_comparison(profile, options, MEDIA_MARKDOWN, out);
-	return markdown_write(profile, &report, out);
+	return write_sheet(profile, options, MEDIA_MARKDOWN, out);
 }
+
+static int write_csv(const struct profile *profile, const struct format_options *options, FILE *out)
+{
+	return write_sheet(profile, options, MEDIA_CSV, out);
+}
+
+static int write_json(const struct profile *profile, const struct format_options *options,
+		      FILE *out)
+{
+	return write_sheet(profile, options, MEDIA_JSON, out);
+}
+
+/* --- what is read ------------------------------------------------------------------------------ */
 
 #define HEAD_BYTES 4096 /* that content is told by */
 

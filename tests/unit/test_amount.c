@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "view/amount.h"
-#include "format/text/markdown.h"
+#include "format/format.h"
 #include "unit/make_profile.h"
+#include "view/amount.h"
 
 static struct profile *make_sum(const char *type, const char *unit, const char *line)
 {
@@ -75,12 +75,12 @@ TEST(amount_of_one_event_of_several)
 TEST(amount_of_a_foreign_unit_is_text_in_markdown)
 {
 	struct profile *profile = make_sum("wait", "<b>*", "a;f 5007");
-	const struct report_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	cleanup_free char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(markdown_write(profile, &options, out), 0);
+	CHECK_EQ(format_by_name("md")->write(profile, &options, out), 0);
 	(void)fclose(out);
 	CHECK(strstr(text, "### 5,007 \\<b\\>\\*, the sum of wait\n") != NULL);
 	profile_free(profile);

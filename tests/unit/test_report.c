@@ -1,4 +1,4 @@
-/* format/text/report: what the lines say; how they look is golden, see test_writers.c. */
+/* view/report as text: what the lines say; how they look is golden, see test_writers.c. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -7,22 +7,23 @@
 #include <string.h>
 
 #include "format/text/columns.h"
-#include "format/text/report.h"
+#include "format/format.h"
 #include "unit/make_profile.h"
+#include "view/report.h"
 
-static char *report(const struct profile *profile, struct report_options options)
+static char *report(const struct profile *profile, struct format_options options)
 {
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(report_write(profile, &options, out), 0);
+	CHECK_EQ(format_by_name("report")->write(profile, &options, out), 0);
 	(void)fclose(out);
 	return text;
 }
 
 /* The report of this profile has each of these lines, and the profile is freed. */
-static void check_has(struct profile *profile, struct report_options options,
+static void check_has(struct profile *profile, struct format_options options,
 		      const char *const *lines)
 {
 	char *text;
@@ -43,7 +44,7 @@ static void check_has(struct profile *profile, struct report_options options,
 TEST(report_of_nothing)
 {
 	struct profile *profile = profile_new();
-	char *text = report(profile, (struct report_options){0});
+	char *text = report(profile, (struct format_options){0});
 
 	CHECK_STR(text, "No samples.\n");
 	free(text);
@@ -56,7 +57,7 @@ TEST(report_table_counts_functions_once)
 
 	(void)make_sample(profile, "a;main;fib;fib@1;fib@2 1000");
 	(void)make_sample(profile, "a;main;libc.so!read;sys_read_[k] 1000");
-	check_has(profile, (struct report_options){0},
+	check_has(profile, (struct format_options){0},
 		  LINES("2,000 samples\n", " 50.0%    1,000   50.0%  fib       app\n",
 			" 50.0%    1,000   50.0%  sys_read  [kernel]\n"));
 }
@@ -69,11 +70,11 @@ TEST(report_of_sums_says_so)
 
 	profile_set_origin(profile, &origin);
 	set_main_value(profile, "arg1\033[2J", "count");
-	text = report(profile, (struct report_options){0});
+	text = report(profile, (struct format_options){0});
 	CHECK_STR(text, "A sum of 0.\n");
 	free(text);
 	(void)make_sample(profile, "a;main;f 1000");
-	check_has(profile, (struct report_options){0},
+	check_has(profile, (struct format_options){0},
 		  LINES("1,000, the sum of arg1?[2J\n", "  SELF    SUM   TOTAL  FUNCTION",
 			"100.0%  1,000  100.0%  f "));
 }
@@ -86,7 +87,7 @@ static void check_sum(const char *unit, const char *line, const char *head, cons
 	profile_set_origin(profile, &origin);
 	set_main_value(profile, "cpu", unit);
 	(void)make_sample(profile, line);
-	check_has(profile, (struct report_options){0}, LINES(head, row));
+	check_has(profile, (struct format_options){0}, LINES(head, row));
 }
 
 TEST(report_of_times_has_seconds)
@@ -102,7 +103,7 @@ TEST(report_of_times_has_seconds)
 
 TEST(report_of_one_sample)
 {
-	check_has(make_profile("a;f 1\n"), (struct report_options){0},
+	check_has(make_profile("a;f 1\n"), (struct format_options){0},
 		  LINES("1 sample\n", "  SELF  SAMPLES   TOTAL  FUNCTION"));
 }
 
@@ -114,11 +115,11 @@ TEST(report_says_what_is_counted)
 
 	profile_set_origin(profile, &origin);
 	set_main_value(profile, "hits", "count");
-	text = report(profile, (struct report_options){0});
+	text = report(profile, (struct format_options){0});
 	CHECK_STR(text, "No hits.\n");
 	free(text);
 	(void)make_sample(profile, "a;main;f 1000");
-	check_has(profile, (struct report_options){0},
+	check_has(profile, (struct format_options){0},
 		  LINES("1,000 hits\n", "  SELF   HITS   TOTAL  FUNCTION",
 			"100.0%  1,000  100.0%  f "));
 }
@@ -132,7 +133,7 @@ TEST(report_table_ends_with_the_rest)
 	(void)make_sample(profile, "a;h 11");
 	(void)make_sample(profile, "a;i 5");
 	(void)make_sample(profile, "a 4");
-	check_has(profile, (struct report_options){.style = {.max_rows = 2}},
+	check_has(profile, (struct format_options){.report = &(struct report_style){.max_rows = 2}},
 		  LINES(" 30.0%       30   30.0%  g         app\n",
 			" 16.0%       16          … 2 more\n",
 			"  4.0%        4          (no stack)\n"));
@@ -144,7 +145,7 @@ TEST(report_chain_does_not_indent)
 
 	(void)make_sample(profile, "a;main;f;g;h 60");
 	(void)make_sample(profile, "a;main;f;g;i;j;sys_[k] 40");
-	check_has(profile, (struct report_options){0},
+	check_has(profile, (struct format_options){0},
 		  LINES("100.0%  a\n"
 			"100.0%  └ main\n"
 			"          f\n"
@@ -162,7 +163,7 @@ TEST(report_forks_at_own_time)
 	(void)make_sample(profile, "a;main;f 30");
 	(void)make_sample(profile, "a;main;f;g 60");
 	(void)make_sample(profile, "a;main;f;h 10");
-	check_has(profile, (struct report_options){0},
+	check_has(profile, (struct format_options){0},
 		  LINES("          f\n"
 			" 60.0%    ├ g\n"
 			" 30.0%    ├ (self)\n"
@@ -177,7 +178,8 @@ TEST(report_sums_what_is_small)
 	(void)make_sample(profile, "a;main;g 4");
 	(void)make_sample(profile, "a;main;h 3");
 	(void)make_sample(profile, "b;main 3");
-	check_has(profile, (struct report_options){.style = {.threshold = 5}},
+	check_has(profile,
+		  (struct format_options){.report = &(struct report_style){.paths.threshold = 5}},
 		  LINES("CALL PATH (below 5% left out)\n", " 90.0%    ├ f\n",
 			"  7.0%    └ … 2 others\n"));
 }
@@ -189,7 +191,7 @@ TEST(report_heads_are_not_callers)
 	(void)make_labelled(profile, (struct sample_labels){.pid = 1, .tid = 2, .cpu = 3},
 			    "a;main 75");
 	(void)make_labelled(profile, (struct sample_labels){.pid = 1, .tid = 2, .cpu = 1}, "a 25");
-	check_has(profile, (struct report_options){.labels = LABEL_TID | LABEL_CPU},
+	check_has(profile, (struct format_options){.labels = LABEL_TID | LABEL_CPU},
 		  LINES("100.0%  a-1/2\n"
 			" 75.0%  ├ cpu 3\n"
 			" 75.0%  │ └ main\n"
@@ -202,7 +204,7 @@ TEST(report_keeps_the_module_of_unknown_frames)
 	struct profile *profile = profile_new();
 
 	(void)make_sample(profile, "a;main;libx.so!;libx.so!@1;liby.so!;! 1");
-	check_has(profile, (struct report_options){0},
+	check_has(profile, (struct format_options){0},
 		  LINES("          [unknown] (libx.so)\n"
 			"          [unknown] (liby.so)\n"
 			"          [unknown]\n",
@@ -244,7 +246,8 @@ static void check_widths(const char *text, size_t width)
 TEST(report_stays_within_its_width)
 {
 	struct profile *profile = unruly_profile();
-	struct report_options options = {.labels = LABEL_COMM, .style = {.threshold = 0.01}};
+	struct format_options options = {.labels = LABEL_COMM,
+					 .report = &(struct report_style){.paths.threshold = 0.01}};
 	unsigned width;
 
 	for (width = 60; width < 200; width += 7) {
@@ -262,7 +265,7 @@ TEST(report_stays_within_its_width)
 TEST(report_is_short_unless_told)
 {
 	struct profile *profile = unruly_profile();
-	char *text = report(profile, (struct report_options){.labels = LABEL_COMM});
+	char *text = report(profile, (struct format_options){.labels = LABEL_COMM});
 
 	CHECK(strstr(text, "(below 1% left out)") || strstr(text, "(below 2% left out)"));
 	free(text);
@@ -276,20 +279,20 @@ TEST(report_tells_of_other_stacks)
 	profile_set_limit(profile, 1);
 	(void)make_sample(profile, "a;main 10");
 	(void)make_sample(profile, "a;work 5");
-	check_has(profile, (struct report_options){0},
+	check_has(profile, (struct format_options){0},
 		  LINES("5 of them in stacks that there was no room for\n", "[other stacks]\n"));
 }
 
 TEST(report_tells_when_it_cannot_write)
 {
 	struct profile *profile = profile_new();
-	const struct report_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	FILE *full = fopen("/dev/full", "w");
 
 	if (!full)
 		SKIP("needs /dev/full");
 	(void)make_sample(profile, "a;main 1");
-	CHECK_EQ(report_write(profile, &options, full), -ENOSPC);
+	CHECK_EQ(format_by_name("report")->write(profile, &options, full), -ENOSPC);
 	(void)fclose(full);
 	profile_free(profile);
 }
@@ -297,7 +300,7 @@ TEST(report_tells_when_it_cannot_write)
 TEST(report_without_memory)
 {
 	struct profile *profile = profile_new();
-	const struct report_options options = {.labels = LABEL_COMM};
+	const struct format_options options = {.labels = LABEL_COMM};
 	FILE *out = fopen("/dev/null", "w");
 	size_t nth = 1;
 	int result;
@@ -307,7 +310,7 @@ TEST(report_without_memory)
 	(void)make_sample(profile, "b;main;fib 1");
 	do {
 		(void)test_fail_allocation(nth++);
-		result = report_write(profile, &options, out);
+		result = format_by_name("report")->write(profile, &options, out);
 		(void)test_fail_allocation(0);
 		CHECK(result == 0 || result == -ENOMEM);
 	} while (result < 0);

@@ -28,9 +28,9 @@ static void check_paths(const char *value, const char *expected)
 	char text[64];
 
 	CHECK_EQ(parse_two(&options, "-g", value, &error), 0);
-	(void)snprintf(text, sizeof(text), "%d %d %g %u", (int)options.style.form,
-		       (int)options.style.order, options.style.threshold,
-		       options.style.max_branches);
+	(void)snprintf(text, sizeof(text), "%d %d %g %u", (int)options.style.paths.form,
+		       (int)options.style.paths.order, options.style.paths.threshold,
+		       options.style.paths.max_branches);
 	CHECK_STR(text, expected);
 	report_options_clear(&options);
 }

@@ -1,5 +1,5 @@
 /*
- * view/group_totals and the formats that have a report's rows: what is in them, and that it is
+ * view/group_totals, view/report, and the formats that have a report's rows: what is in them, and that it is
  * safe.
  */
 #include "unit/test.h"
@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "format/text/markdown.h"
-#include "format/text/report_csv.h"
-#include "format/text/report_json.h"
-#include "format/text/report_rows.h"
+#include "base/cleanup.h"
+#include "format/format.h"
 #include "unit/make_profile.h"
+#include "view/categories.h"
+#include "view/report.h"
 
 static struct profile *some_profile(void)
 {
@@ -32,27 +32,65 @@ static struct profile *some_profile(void)
 	return profile;
 }
 
+/* The rows that a medium would show; the sheet must stay. */
+static const struct table *table_of(struct sheet *sheet, enum media medium,
+				    const struct profile *profile, const struct report_style *style)
+{
+	struct report_style without_paths = *style;
+	size_t i;
+
+	without_paths.paths.form = REPORT_NONE;
+	CHECK_EQ(report_sheet_fill(sheet, medium, profile, &without_paths), 0);
+	for (i = 0; i < sheet->nr; i++)
+		if (sheet->blocks[i].kind == BLOCK_TABLE)
+			return &sheet->blocks[i].table;
+	return NULL;
+}
+
+static struct row row_of(const struct table *table, size_t number)
+{
+	struct row row = {.kind = ROW_PLAIN};
+
+	table->read_row(table->context, number, &row);
+	return row;
+}
+
+static uint64_t count_of(const struct table *table, size_t number, const char *name)
+{
+	const struct row row = row_of(table, number);
+	size_t i;
+
+	for (i = 0; i < table->nr_columns; i++)
+		if (!strcmp(table->columns[i].name, name))
+			return row.cells[i].count;
+	CHECK(!"a column of this name");
+	return 0;
+}
+
 /* All rows as "KEY KEY self/total;". */
 static void check_rows(const struct report_style *style, const char *expected)
 {
+	cleanup(sheet_clear) struct sheet sheet = {0};
 	struct profile *profile = some_profile();
-	char text[512] = "", buffer[REPORT_CELL_BYTES];
-	struct report_rows rows;
+	const struct table *table = table_of(&sheet, MEDIA_CSV, profile, style);
+	char text[512] = "";
 	size_t i, k, nr = 0;
 
-	CHECK_EQ(report_rows_init(&rows, profile, style, NULL), 0);
-	for (i = 0; i < rows.nr; i++) {
-		const struct group_total *group = &rows.totals.groups[i];
+	for (i = 0; i < table->nr_rows; i++) {
+		struct row row = {.kind = ROW_PLAIN};
 
-		for (k = 0; k < rows.nr_keys; k++)
-			nr += (size_t)snprintf(
-				text + nr, sizeof(text) - nr, "%s ",
-				report_rows_text(&rows, group, rows.keys[k], buffer));
-		nr += (size_t)snprintf(text + nr, sizeof(text) - nr, "%d/%d;", (int)group->self,
-				       (int)group->total);
+		table->read_row(table->context, i, &row);
+		for (k = 0; strcmp(table->columns[k].name, "self") != 0; k++)
+			nr += row.cells[k].kind == CELL_TEXT
+				      ? (size_t)snprintf(text + nr, sizeof(text) - nr, "%s ",
+							 row.cells[k].text)
+				      : (size_t)snprintf(text + nr, sizeof(text) - nr, "%d ",
+							 (int)row.cells[k].integer);
+		nr += (size_t)snprintf(text + nr, sizeof(text) - nr, "%d/%d;",
+				       (int)row.cells[k].count, (int)row.cells[k + 1].count);
 	}
 	CHECK_STR(text, expected);
-	report_rows_clear(&rows);
+	sheet_clear(&sheet);
 	profile_free(profile);
 }
 
@@ -83,18 +121,20 @@ TEST(rows_that_read_the_same_are_one)
 					       "a;y/lib.so!f;main;y/lib.so! 4\n"
 					       "a;f_[k] 8\n");
 	const struct report_style by_symbol = {.groups = {GROUP_FUNCTION}, .nr_groups = 1};
-	struct report_rows rows;
+	cleanup(sheet_clear) struct sheet sheet = {0}, other = {0};
+	const struct table *table;
 
-	CHECK_EQ(report_rows_init(&rows, profile, &(struct report_style){0}, NULL), 0);
-	CHECK_EQ(rows.nr, 5); /* f and [unknown], of lib.so and of the kernel; main */
-	report_rows_clear(&rows);
-	CHECK_EQ(report_rows_init(&rows, profile, &by_symbol, NULL), 0);
-	CHECK_EQ(rows.nr, 3);
-	CHECK_EQ(rows.totals.groups[0].self, 8); /* f */
-	CHECK_EQ(rows.totals.groups[0].total, 15);
-	CHECK(!report_rows_kind(rows.totals.groups[0].place.kind));
-	CHECK_EQ(rows.totals.groups[1].self, 7);
-	report_rows_clear(&rows);
+	table = table_of(&sheet, MEDIA_JSON, profile, &(struct report_style){0});
+	CHECK_EQ(table->nr_rows, 5); /* f and [unknown], of lib.so and of the kernel; main */
+	table = table_of(&other, MEDIA_JSON, profile, &by_symbol);
+	CHECK_EQ(table->nr_rows, 3);
+	CHECK_EQ(count_of(table, 0, "self"), 8); /* f */
+	CHECK_EQ(count_of(table, 0, "total"), 15);
+	CHECK_STR(table->columns[1].name, "kind");
+	CHECK_EQ(row_of(table, 0).cells[1].kind, CELL_NONE);
+	CHECK_EQ(count_of(table, 1, "self"), 7);
+	sheet_clear(&sheet);
+	sheet_clear(&other);
 	profile_free(profile);
 }
 
@@ -123,14 +163,14 @@ TEST(rows_in_other_orders)
 		   "fib app 10/15;sys_read [kernel] 5/5;");
 }
 
-static char *written(int (*write)(const struct profile *, const struct report_options *, FILE *),
-		     const struct profile *profile, const struct report_options *options)
+static char *written(const char *format, const struct profile *profile,
+		     const struct format_options *options)
 {
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(write(profile, options, out), 0);
+	CHECK_EQ(format_by_name(format)->write(profile, options, out), 0);
 	(void)fclose(out);
 	return text;
 }
@@ -155,13 +195,13 @@ static void check_has(const char *text, const char *what)
 
 TEST(rows_are_escaped)
 {
-	static const struct report_options options = {.labels = LABEL_COMM};
+	static const struct format_options options = {.labels = LABEL_COMM};
 	struct profile *profile = hostile_profile();
-	char *json = written(report_json_write, profile, &options);
-	char *csv = written(report_csv_write, profile, &options);
-	char *markdown = written(markdown_write, profile, &options);
+	char *json = written("json", profile, &options);
+	char *csv = written("csv", profile, &options);
+	char *markdown = written("md", profile, &options);
 
-	check_has(json, "{\"function\":\"\\u001b[2J\\\"quoted\\\"\\\\,\\u000a\",");
+	check_has(json, "{\"function\": \"\\u001b[2J\\\"quoted\\\"\\\\,\\u000a\",");
 	check_has(json, "\\ufffd\\ufffd\\ufffd");
 	check_has(csv, "\r\n\"?[2J\"\"quoted\"\"\\,?\",\"app\",3,3,50.0000,50.0000\r\n");
 	check_has(markdown, "* 50 % of \\*all\\* \\| \\<b\\>? are \\`bad\\`\n");
@@ -187,14 +227,10 @@ static struct profile *profile_without_modules(void)
 
 static size_t nr_keys_for_people(const struct profile *profile, const struct report_style *style)
 {
-	struct report_rows rows;
-	size_t nr;
+	cleanup(sheet_clear) struct sheet sheet = {0};
 
-	CHECK_EQ(report_rows_init(&rows, profile, style, NULL), 0);
-	report_rows_drop_modules(&rows);
-	nr = rows.nr_keys;
-	report_rows_clear(&rows);
-	return nr;
+	return table_of(&sheet, MEDIA_TEXT, profile, style)->nr_columns -
+	       3; /* SELF SAMPLES TOTAL */
 }
 
 TEST(rows_have_modules_only_where_they_tell_something)
@@ -213,16 +249,16 @@ TEST(rows_have_modules_only_where_they_tell_something)
 
 TEST(rows_of_nothing)
 {
-	static const struct report_options options = {.labels = LABEL_COMM};
+	static const struct format_options options = {.labels = LABEL_COMM};
 	struct profile *profile = profile_new();
-	char *json = written(report_json_write, profile, &options);
-	char *csv = written(report_csv_write, profile, &options);
-	char *markdown = written(markdown_write, profile, &options);
+	char *json = written("json", profile, &options);
+	char *csv = written("csv", profile, &options);
+	char *markdown = written("md", profile, &options);
 
-	check_has(json, "\"total\":0,\n");
-	check_has(json, "\"rows\":[]\n}\n");
+	check_has(json, "\"total\": 0,\n");
+	check_has(json, "\"rows\": []\n}\n");
 	CHECK_STR(csv, "function,module,self,total,self_percent,total_percent\r\n");
-	CHECK_STR(markdown, "### 0 samples\n\n");
+	CHECK_STR(markdown, "### 0 samples\n");
 	free(json);
 	free(csv);
 	free(markdown);
@@ -232,28 +268,28 @@ TEST(rows_of_nothing)
 /* One half above, one half below: it ends where it forks. */
 TEST(rows_markdown_ends_its_path_where_it_forks)
 {
-	static const struct report_options options = {.labels = LABEL_COMM};
+	static const struct format_options options = {.labels = LABEL_COMM};
 	struct profile *profile = profile_new();
 	char *markdown;
 
 	(void)make_sample(profile, "a;main;f;g 40");
 	(void)make_sample(profile, "a;main;f;h 30");
 	(void)make_sample(profile, "a;main;f;i 30");
-	markdown = written(markdown_write, profile, &options);
+	markdown = written("md", profile, &options);
 	check_has(markdown, "The heaviest path, 100.0% of all:\n\n    a\n    main\n    f\n");
 	CHECK(!strstr(markdown, "    g\n"));
 	free(markdown);
 	profile_free(profile);
 }
 
-static void check_without_memory(int (*write)(const struct profile *, const struct report_options *,
-					      FILE *))
+static void check_without_memory(const char *format)
 {
 	struct categories *categories = categories_parse("x: *", 4, NULL);
-	const struct report_options options = {
+	const struct format_options options = {
 		.labels = LABEL_COMM,
 		.categories = categories,
-		.style = {.groups = {GROUP_COMM, GROUP_FUNCTION, GROUP_LINE}, .nr_groups = 3},
+		.report = &(struct report_style){.groups = {GROUP_COMM, GROUP_FUNCTION, GROUP_LINE},
+						 .nr_groups = 3},
 	};
 	struct profile *profile = some_profile();
 	FILE *out = fopen("/dev/null", "w");
@@ -262,7 +298,7 @@ static void check_without_memory(int (*write)(const struct profile *, const stru
 
 	do {
 		(void)test_fail_allocation(nth++);
-		result = write(profile, &options, out);
+		result = format_by_name(format)->write(profile, &options, out);
 		(void)test_fail_allocation(0);
 		CHECK(result == 0 || result == -ENOMEM);
 	} while (result < 0);
@@ -274,7 +310,7 @@ static void check_without_memory(int (*write)(const struct profile *, const stru
 
 TEST(rows_without_memory)
 {
-	check_without_memory(report_json_write);
-	check_without_memory(report_csv_write);
-	check_without_memory(markdown_write);
+	check_without_memory("json");
+	check_without_memory("csv");
+	check_without_memory("md");
 }

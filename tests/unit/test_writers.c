@@ -12,12 +12,11 @@
 #include "base/gzip.h"
 #include "format/flame/speedscope.h"
 #include "format/folded/folded.h"
+#include "format/format.h"
 #include "format/pprof/pprof.h"
-#include "format/text/markdown.h"
-#include "format/text/report.h"
-#include "format/text/report_csv.h"
-#include "format/text/report_json.h"
 #include "unit/make_profile.h"
+#include "view/categories.h"
+#include "view/report.h"
 
 static const char *const lines[] = {
 	"redis-server;_start;libc.so.6!__libc_start_main;main;aeMain;aeProcessEvents;"
@@ -146,19 +145,16 @@ static void golden_folded(const char *name, struct profile *profile, struct form
 	profile_free(profile);
 }
 
-static void golden_report(const char *name, struct profile *profile, struct report_options options)
+static void golden_report(const char *name, struct profile *profile, struct format_options options)
 {
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
 
-	CHECK_EQ(report_write(profile, &options, out), 0);
+	CHECK_EQ(format_by_name("report")->write(profile, &options, out), 0);
 	check_golden(name, out, &text);
 	profile_free(profile);
 }
-
-typedef int report_write_fn(const struct profile *profile, const struct report_options *options,
-			    FILE *out);
 
 /* Sixteen bytes a line, of the file inflated. */
 static void write_hex(const uint8_t *bytes, size_t nr, FILE *out)
@@ -237,92 +233,97 @@ TEST(golden_folded_all)
 TEST(golden_report_60)
 {
 	golden_report("report_60.txt", golden_profile(),
-		      (struct report_options){.labels = LABEL_COMM, .width = 60});
+		      (struct format_options){.labels = LABEL_COMM, .width = 60});
 }
 
 TEST(golden_report_100)
 {
 	golden_report("report_100.txt", golden_profile(),
-		      (struct report_options){
+		      (struct format_options){
 			      .labels = LABEL_COMM | LABEL_CPU,
 			      .width = 100,
-			      .style = {.threshold = 1},
+			      .report = &(struct report_style){.paths.threshold = 1},
 		      });
 }
 
 TEST(golden_report_ascii)
 {
 	golden_report("report_ascii.txt", golden_profile(),
-		      (struct report_options){
+		      (struct format_options){
 			      .labels = LABEL_COMM | LABEL_TID,
 			      .ascii = true,
-			      .style = {.max_rows = 5},
+			      .report = &(struct report_style){.max_rows = 5},
 		      });
 }
 
 TEST(golden_report_callee)
 {
 	golden_report("report_callee.txt", golden_profile(),
-		      (struct report_options){
+		      (struct format_options){
 			      .labels = LABEL_COMM,
 			      .color = true,
-			      .style = {.order = REPORT_CALLEE,
-					.threshold = 2,
-					.max_branches = 3,
-					.sort_by_total = true,
-					.least_percent = 20},
+			      .report = &(struct report_style){.paths.order = REPORT_CALLEE,
+							       .paths.threshold = 2,
+							       .paths.max_branches = 3,
+							       .sort_by_total = true,
+							       .least_percent = 20},
 		      });
 }
 
 TEST(golden_report_fractal)
 {
 	golden_report("report_fractal.txt", golden_profile(),
-		      (struct report_options){
+		      (struct format_options){
 			      .labels = LABEL_COMM,
-			      .style = {.form = REPORT_FRACTAL, .threshold = 10, .max_rows = 1},
+			      .report = &(struct report_style){.paths.form = REPORT_FRACTAL,
+							       .paths.threshold = 10,
+							       .max_rows = 1},
 		      });
 }
 
 TEST(golden_report_flat)
 {
 	golden_report("report_flat.txt", golden_profile(),
-		      (struct report_options){
+		      (struct format_options){
 			      .labels = LABEL_COMM,
-			      .style = {.form = REPORT_FLAT,
-					.threshold = 5,
-					.max_branches = 3,
-					.max_rows = 4,
-					.groups = {GROUP_COMM, GROUP_KIND, GROUP_MODULE},
-					.nr_groups = 3},
+			      .report = &(struct report_style){.paths.form = REPORT_FLAT,
+							       .paths.threshold = 5,
+							       .paths.max_branches = 3,
+							       .max_rows = 4,
+							       .groups = {GROUP_COMM, GROUP_KIND,
+									  GROUP_MODULE},
+							       .nr_groups = 3},
 		      });
 }
 
 TEST(golden_report_folded)
 {
 	golden_report("report_folded.txt", golden_code(),
-		      (struct report_options){
+		      (struct format_options){
 			      .labels = LABEL_COMM,
 			      .lines = true,
-			      .style = {.form = REPORT_FOLDED,
-					.max_rows = 5,
-					.groups = {GROUP_LINE, GROUP_CPU},
-					.nr_groups = 2},
+			      .report = &(struct report_style){.paths.form = REPORT_FOLDED,
+							       .max_rows = 5,
+							       .groups = {GROUP_LINE, GROUP_CPU},
+							       .nr_groups = 2},
 		      });
 }
 
 /* With the kernel's own table; takes the profile. */
-static void golden_rows(const char *name, struct profile *profile, report_write_fn *write)
+static void golden_rows(const char *name, struct profile *profile, const char *format)
 {
 	struct categories *categories = categories_of_kernel(NULL);
-	const struct report_options options = {.labels = LABEL_COMM,
-					       .categories = categories,
-					       .style = {.form = REPORT_GRAPH, .threshold = 10}};
+	const struct format_options options = {
+		.labels = LABEL_COMM,
+		.categories = categories,
+		.report =
+			&(struct report_style){.paths.form = REPORT_GRAPH, .paths.threshold = 10}};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
 
 	CHECK(categories != NULL);
-	CHECK_EQ(write(profile, &options, out), 0);
+	CHECK_EQ(format_by_name(format)->write(profile, &options, out), 0);
 	check_golden(name, out, &text);
 	categories_free(categories);
 	profile_free(profile);
@@ -330,22 +331,22 @@ static void golden_rows(const char *name, struct profile *profile, report_write_
 
 TEST(golden_report_categories)
 {
-	golden_rows("report_categories.txt", golden_profile(), report_write);
+	golden_rows("report_categories.txt", golden_profile(), "report");
 }
 
 TEST(golden_report_json)
 {
-	golden_rows("report_json.txt", golden_code(), report_json_write);
+	golden_rows("report_json.txt", golden_code(), "json");
 }
 
 TEST(golden_report_csv)
 {
-	golden_rows("report_csv.txt", golden_code(), report_csv_write);
+	golden_rows("report_csv.txt", golden_code(), "csv");
 }
 
 TEST(golden_markdown)
 {
-	golden_rows("markdown.txt", golden_profile(), markdown_write);
+	golden_rows("markdown.txt", golden_profile(), "md");
 }
 
 TEST(golden_folded_code)
@@ -363,7 +364,7 @@ TEST(golden_folded_code_annotated)
 TEST(golden_report_code)
 {
 	golden_report("report_code.txt", golden_code(),
-		      (struct report_options){.labels = LABEL_COMM, .lines = true, .width = 80});
+		      (struct format_options){.labels = LABEL_COMM, .lines = true, .width = 80});
 }
 
 TEST(golden_pprof_plain)
