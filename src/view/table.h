@@ -144,8 +144,6 @@ struct column {
 	unsigned decimals;	   /* of CELL_REAL, for people */
 	unsigned precise;	   /* of CELL_REAL, for programs: digits behind the point … */
 	bool significant;	   /* … or significant digits, as %g */
-	uint64_t divisor;	   /* people read the count divided by it, with decimals; 0: 1 */
-	bool trims_zeros;	   /* people read "2.5" and not "2.500" */
 	unsigned least_width, gap; /* in columns of the terminal; gap: spaces in front, 0: 2 */
 };
 
@@ -224,7 +222,8 @@ int sheet_keep(struct sheet *sheet, void *context, void (*clear)(void *context))
 
 /*
  * A value of the whole sheet. JSON: a member. CSV: a column in front of each row. Text and Markdown: a line
- * "heading  value", in Markdown in a list. Texts are copied, column names and headings are not. No path or histogram.
+ * "heading  value", in Markdown of a list. Texts are copied, column names and headings are not; neither
+ * are paths and histograms, which figures can't have.
  */
 void sheet_add_figure(struct sheet *sheet, unsigned media, const struct column *column,
 		      struct cell cell);

@@ -4,7 +4,6 @@
  */
 #include "format/text/sheet_cells.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -212,40 +211,10 @@ static void real_text(const struct column *column, double real, double error, ch
 			       percent);
 }
 
-static void divided_text(const struct column *column, uint64_t count, char *buffer)
-{
-	uint64_t divisor = column->divisor, whole = count / divisor, part = count % divisor;
-	uint64_t scale = 1;
-	unsigned i;
-	size_t nr;
-
-	for (i = 0; i < column->decimals; i++)
-		scale *= 10;
-	part = (uint64_t)((double)part / (double)divisor * (double)scale + 0.5);
-	whole += part / scale;
-	if (column->unit == UNIT_COUNT)
-		(void)columns_number(buffer, whole);
-	else
-		(void)snprintf(buffer, CELL_BYTES, "%" PRIu64, whole);
-	if (!column->decimals)
-		return;
-	nr = strlen(buffer);
-	nr += (size_t)snprintf(buffer + nr, CELL_BYTES - nr, ".%0*" PRIu64, (int)column->decimals,
-			       part % scale);
-	if (!column->trims_zeros)
-		return;
-	while (buffer[nr - 1] == '0')
-		buffer[--nr] = '\0';
-	if (buffer[nr - 1] == '.')
-		buffer[nr - 1] = '\0';
-}
-
 static void count_text(const struct column *column, uint64_t count, char *buffer)
 {
-	if (column->divisor > 1)
-		divided_text(column, count, buffer);
-	else if (column->unit == UNIT_COUNT)
-		(void)columns_number(buffer, count);
+	if (column->unit == UNIT_COUNT)
+		(void)number_commas(buffer, count);
 	else
 		(void)snprintf(buffer, CELL_BYTES, "%" PRIu64, count);
 }
@@ -259,7 +228,7 @@ static void integer_text(const struct column *column, int64_t integer, char *buf
 	else if (column->flags & COLUMN_SIGNED)
 		*buffer++ = '+';
 	if (column->unit == UNIT_COUNT)
-		(void)columns_number(buffer, size);
+		(void)number_commas(buffer, size);
 	else
 		(void)snprintf(buffer, CELL_BYTES - 1, "%" PRIu64, size);
 }

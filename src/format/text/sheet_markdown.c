@@ -7,13 +7,10 @@
  * unless it is escaped. An indented block has no end that a name could write.
  */
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "format/text/columns.h"
-#include "format/text/markdown_text.h"
 #include "format/text/sheet_cells.h"
 
 #define NAME_COLUMNS 100 /* longer names lose their middle */
@@ -80,24 +77,6 @@ static void write_words(FILE *out, const char *text, bool at_start)
 			(void)putc('?', out);
 		text += bytes ? bytes : 1;
 	}
-}
-
-char *markdown_clean_name(const char *name)
-{
-	char buffer[NAME_BYTES];
-
-	return strdup(clean_name(name, buffer));
-}
-
-int markdown_write_code(FILE *out, const char *name)
-{
-	write_name(out, name, true);
-	return 0;
-}
-
-void markdown_write_words(FILE *out, const char *text)
-{
-	write_words(out, text, true);
 }
 
 /* --- what stands between blocks --------------------------------------------------------------- */
