@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "cmd/probe_operands.h"
-#include "cmd/tally_sheet.h"
+#include "cmd/tally_collection.h"
 #include "collect/tallier.h"
 #include "format/text/call_rows.h"
 #include "probe/attach/probe_object.h"

@@ -30,7 +30,7 @@
 #include "cmd/outputs.h"
 #include "cmd/run/probe_run.h"
 #include "cmd/run/run.h"
-#include "cmd/tally_sheet.h"
+#include "cmd/tally_collection.h"
 #include "collect/counter.h"
 #include "format/text/call_rows.h"
 #include "format/text/call_table.h"

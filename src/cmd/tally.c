@@ -31,7 +31,7 @@
 #include "cmd/probe_operands.h"
 #include "cmd/run/probe_run.h"
 #include "cmd/run/run.h"
-#include "cmd/tally_sheet.h"
+#include "cmd/tally_collection.h"
 #include "collect/tallier.h"
 #include "format/text/columns.h"
 #include "format/text/tally_rows.h"

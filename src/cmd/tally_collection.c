@@ -1,7 +1,7 @@
 /*
  * Words become texts here: functions' labels, names of cgroups, numbers as they were asked for.
  */
-#include "cmd/tally_sheet.h"
+#include "cmd/tally_collection.h"
 
 #include <errno.h>
 #include <inttypes.h>

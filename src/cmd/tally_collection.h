@@ -2,8 +2,8 @@
  * The rows of an interval, as they come from the kernel, made into what format/text/tally_rows.h
  * shows, and what became of the hits: sums over the intervals of a run.
  */
-#ifndef STOOK_CMD_TALLY_SHEET_H
-#define STOOK_CMD_TALLY_SHEET_H
+#ifndef STOOK_CMD_TALLY_COLLECTION_H
+#define STOOK_CMD_TALLY_COLLECTION_H
 
 #include <stddef.h>
 #include <stdint.h>
