@@ -1,4 +1,4 @@
-/* Inside functions of `stook funccount`, for its test: the command line. */
+/* Inside functions of `stook funccount`, for its tests: the command line, and rows from counters. */
 #ifndef STOOK_CMD_FUNCCOUNT_TEST_H
 #define STOOK_CMD_FUNCCOUNT_TEST_H
 
@@ -10,6 +10,9 @@
 #include "cmd/options/task_options.h"
 #include "cmd/outputs.h"
 #include "format/text/call_rows.h"
+#include "probe/attach/probe_object.h"
+#include "probe/attach/probing.h"
+#include "probe/expression/probe_list.h"
 
 #define FUNCCOUNT_ROWS_DEFAULT 32768
 
@@ -30,5 +33,32 @@ struct funccount_options {
  */
 int funccount_options_parse(int argc, char **argv, struct funccount_options *ret,
 			    struct error *error);
+
+/* Checks that the keys of --by exist, each given once. 0 or -EINVAL. */
+int call_keys_check(const char *by, struct error *error);
+
+struct call_counts {
+	const struct probe_list *list;
+	struct call_row *rows; /* as many as there are probes at most */
+	size_t nr_rows;
+	uint32_t *row_of; /* of each probe */
+	uint64_t *totals; /* of each probe, at the last reading */
+	struct call_row *shown;
+	uint64_t read_ns; /* when that was */
+};
+
+/* The list must outlive it, and *counts not move. now_ns: when the first interval begins. */
+int call_counts_init(struct call_counts *counts, const struct probe_list *list, uint64_t now_ns,
+		     struct error *error);
+
+/*
+ * Reads what has come since the last time. probing: NULL if everything has been attached all the
+ * while. The rows are good until the next reading.
+ */
+struct call_interval call_counts_read(struct call_counts *counts, const struct hits *hits,
+				      const struct probing *probing, uint64_t now_ns);
+
+/* Also of {0}. */
+void call_counts_clear(struct call_counts *counts);
 
 #endif

@@ -1,5 +1,5 @@
-/* cmd/call_counts: rows from counters that a test writes as the kernel would. */
-#include "cmd/call_counts.h"
+/* cmd/funccount: rows from counters that a test writes as the kernel would. */
+#include "cmd/funccount_test.h"
 
 #include <errno.h>
 #include <string.h>
