@@ -37,8 +37,7 @@
 #include "cmd/tally_collection.h"
 #include "collect/counter.h"
 #include "collect/tallier.h"
-#include "format/text/call_rows.h"
-#include "format/text/call_table.h"
+#include "view/hits.h"
 
 /* --- the command line ------------------------------------------------------------------------ */
 
@@ -306,6 +305,7 @@ struct call_keys {
 	struct tally_places places;
 	struct tallier *tallier;
 	struct tally_collection collection;
+	struct row_keys shown;	     /* all but the last, the function */
 	struct tally_counters total; /* of all intervals */
 	struct call_row *rows;	     /* of the last one */
 };
@@ -339,6 +339,8 @@ static int call_keys_init(struct call_keys *keys, const char *by, size_t max_row
 	if (!keys->tallier)
 		return error->code;
 	tally_collection_init(&keys->collection, &keys->places.query, list);
+	keys->shown = keys->collection.keys;
+	keys->shown.nr--;
 	return 0;
 }
 
@@ -352,29 +354,29 @@ static void call_keys_clear(struct call_keys *keys)
 }
 
 static struct call_row make_row(const struct call_row *function, const struct tally_line *line,
-				size_t nr_cells)
+				size_t nr_keys)
 {
 	struct call_row row = *function;
 
 	row.count = line->count;
 	row.per_second = row.seconds > 0 ? (double)line->count / row.seconds : 0;
-	row.cells = line->cells;
-	row.nr_cells = nr_cells;
+	row.keys = line->keys;
+	row.nr_keys = nr_keys;
 	return row;
 }
 
 /* The interval's rows come in the order of *counts. */
 static int make_rows(struct call_keys *keys, const struct call_counts *counts,
-		     const struct tally_sheet *sheet, struct call_interval *interval)
+		     const struct tally_interval *tallied, struct call_interval *interval)
 {
-	size_t nr_keys = sheet->nr_keys - 1, nr = 0, i;
+	size_t nr_keys = keys->shown.nr, nr = 0, i;
 	cleanup_free bool *is_called = calloc(interval->nr + 1, sizeof(*is_called));
 
 	free(keys->rows);
-	keys->rows = calloc(sheet->nr_lines + interval->nr + 1, sizeof(*keys->rows));
+	keys->rows = calloc(tallied->nr_lines + interval->nr + 1, sizeof(*keys->rows));
 	if (!is_called || !keys->rows)
 		return -ENOMEM;
-	for (i = 0; i < sheet->nr_lines; i++) {
+	for (i = 0; i < tallied->nr_lines; i++) {
 		uint64_t number = tally_collection_word(&keys->collection, i, nr_keys);
 		uint32_t row;
 
@@ -382,7 +384,7 @@ static int make_rows(struct call_keys *keys, const struct call_counts *counts,
 			return -EIO;
 		row = counts->row_of[number];
 		is_called[row] = true;
-		keys->rows[nr++] = make_row(&interval->rows[row], &sheet->lines[i], nr_keys);
+		keys->rows[nr++] = make_row(&interval->rows[row], &tallied->lines[i], nr_keys);
 	}
 	/* A function without calls still has what became of its probe to report. */
 	for (i = 0; i < interval->nr; i++) {
@@ -394,8 +396,7 @@ static int make_rows(struct call_keys *keys, const struct call_counts *counts,
 	}
 	interval->nr = nr;
 	interval->rows = keys->rows;
-	interval->keys = sheet->keys;
-	interval->nr_keys = nr_keys;
+	interval->keys = &keys->shown;
 	interval->lost = tally_totals_lost(&keys->collection.counters);
 	return 0;
 }
@@ -407,13 +408,13 @@ static int make_rows(struct call_keys *keys, const struct call_counts *counts,
 static int call_keys_read(struct call_keys *keys, const struct call_counts *counts,
 			  struct call_interval *interval, struct error *error)
 {
-	struct tally_sheet sheet;
-	int err = tally_collection_read(&keys->collection, keys->tallier, &keys->total, &sheet,
+	struct tally_interval tallied;
+	int err = tally_collection_read(&keys->collection, keys->tallier, &keys->total, &tallied,
 					error);
 
 	if (err)
 		return err;
-	err = make_rows(keys, counts, &sheet, interval);
+	err = make_rows(keys, counts, &tallied, interval);
 	return err ? error_set(error, err, "cannot show the rows: %s", strerror(-err)) : 0;
 }
 
@@ -428,29 +429,6 @@ struct funccount {
 	struct row_outputs outputs;
 };
 
-struct shown {
-	const struct funccount_options *options;
-	struct call_interval interval;
-};
-
-static void write_rows(const void *context, enum row_format format, bool is_first, FILE *out)
-{
-	const struct shown *shown = context;
-	const struct call_table_options table = {
-		.rate = shown->options->rate,
-		.timestamp = shown->options->timestamp,
-	};
-
-	if (format == ROWS_CSV && is_first)
-		call_rows_write_csv_head(&shown->interval, out);
-	if (format == ROWS_JSON)
-		call_rows_write_json(&shown->interval, out);
-	else if (format == ROWS_CSV)
-		call_rows_write_csv(&shown->interval, out);
-	else
-		call_table_write(&shown->interval, &table, out);
-}
-
 static const struct hits *hits_of(const struct funccount *funccount)
 {
 	return funccount->options.by ? tallier_hits(funccount->keys.tallier)
@@ -462,21 +440,20 @@ static int show(void *context, struct error *error)
 {
 	struct funccount *funccount = context;
 	const struct funccount_options *options = &funccount->options;
-	struct shown shown = {
-		.options = options,
-		.interval = call_counts_read(&funccount->counts, hits_of(funccount),
-					     funccount->run.probing, clock_now_ns()),
-	};
-	struct call_interval *interval = &shown.interval;
+	const struct call_style style = {.rate = options->rate, .timestamp = options->timestamp};
+	struct call_interval interval = call_counts_read(&funccount->counts, hits_of(funccount),
+							 funccount->run.probing, clock_now_ns());
+	cleanup(sheet_clear) struct sheet sheet = {0};
 	int err = 0;
 
 	if (options->by)
-		err = call_keys_read(&funccount->keys, &funccount->counts, interval, error);
+		err = call_keys_read(&funccount->keys, &funccount->counts, &interval, error);
 	if (err)
 		return err;
-	interval->missed = probing_missed(funccount->run.probing);
-	interval->nr = call_rows_choose(interval->rows, interval->nr, options->order, options->top);
-	return row_outputs_write(&funccount->outputs, write_rows, &shown, error);
+	interval.missed = probing_missed(funccount->run.probing);
+	call_interval_choose(&interval, options->order, options->top);
+	calls_sheet_fill(&sheet, &interval, &style);
+	return row_outputs_write(&funccount->outputs, &sheet, error);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */

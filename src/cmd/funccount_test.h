@@ -9,10 +9,10 @@
 #include "cmd/options/probe_options.h"
 #include "cmd/options/task_options.h"
 #include "cmd/outputs.h"
-#include "format/text/call_rows.h"
 #include "probe/attach/probe_object.h"
 #include "probe/attach/probing.h"
 #include "probe/expression/probe_list.h"
+#include "view/hits.h"
 
 #define FUNCCOUNT_ROWS_DEFAULT 32768
 

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "format/text/sheet_write.h"
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
@@ -185,25 +186,26 @@ void outputs_clear(struct outputs *outputs)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
+static const struct {
+	const char *extension;
+	enum media medium;
+} row_formats[] = {{".txt", MEDIA_TEXT}, {".json", MEDIA_JSON}, {".csv", MEDIA_CSV}};
+
 static int take_output(void *context, const char *value, struct error *error)
 {
-	static const struct {
-		const char *end;
-		enum row_format format;
-	} ends[] = {{".txt", ROWS_TABLE}, {".json", ROWS_JSON}, {".csv", ROWS_CSV}};
 	struct row_output_options *options = context;
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		if (text_ends_with(value, strlen(value), ends[i].end))
+	for (i = 0; i < ARRAY_SIZE(row_formats); i++)
+		if (text_ends_with(value, strlen(value), row_formats[i].extension))
 			break;
-	if (i == ARRAY_SIZE(ends) && !text_starts_with(value, "/dev/"))
+	if (i == ARRAY_SIZE(row_formats) && !text_starts_with(value, "/dev/"))
 		return error_set(error, -EINVAL,
 				 "cannot tell the format of '%s' by its name: it may end in .txt, "
 				 ".json or .csv",
 				 value);
 	options->path = value;
-	options->path_format = i < ARRAY_SIZE(ends) ? ends[i].format : ROWS_TABLE;
+	options->path_format = i < ARRAY_SIZE(row_formats) ? row_formats[i].medium : MEDIA_TEXT;
 	return 0;
 }
 
@@ -238,28 +240,31 @@ int row_outputs_open(struct row_outputs *outputs, const struct row_output_option
 	return options->path ? out_file_open(&outputs->file, options->path, error) : 0;
 }
 
-int row_outputs_write(struct row_outputs *outputs,
-		      void (*write_rows)(const void *context, enum row_format format, bool is_first,
-					 FILE *out),
-		      const void *context, struct error *error)
+static enum media medium_of_stdout(const struct row_output_options *options)
+{
+	if (options->json)
+		return MEDIA_JSON;
+	if (options->csv)
+		return MEDIA_CSV;
+	return options->path ? 0 : MEDIA_TEXT;
+}
+
+int row_outputs_write(struct row_outputs *outputs, const struct sheet *sheet, struct error *error)
 {
 	const struct row_output_options *options = outputs->options;
-	bool is_first = !outputs->has_begun;
+	const struct sheet_style style = {.is_first = !outputs->has_begun};
+	enum media medium = medium_of_stdout(options);
+	int err = sheet_status(sheet);
 
 	outputs->has_begun = true;
-	if (options->path)
-		write_rows(context, options->path_format, is_first, outputs->file.stream);
-	if (options->path && !options->json && !options->csv)
-		return 0;
-	write_rows(context,
-		   options->json  ? ROWS_JSON
-		   : options->csv ? ROWS_CSV
-				  : ROWS_TABLE,
-		   is_first, stdout);
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return 0;
-	outputs->has_failed = true;
-	return error_set_errno(error, "cannot write to standard output");
+	if (!err && options->path)
+		err = sheet_write(sheet, options->path_format, &style, outputs->file.stream);
+	if (err == -ENOMEM)
+		return error_set(error, err, "out of memory");
+	err = medium ? sheet_write(sheet, medium, &style, stdout) : 0;
+	outputs->has_failed = err < 0;
+	return err ? error_set(error, err, "cannot write to standard output: %s", strerror(-err))
+		   : 0;
 }
 
 int row_outputs_commit(struct row_outputs *outputs, struct error *error)

@@ -3,7 +3,7 @@
  * can't be written is known before anything was sampled, and appear whole when they are complete.
  *
  * Profiles are written in any format (struct outputs). Rows, which a command prints once each
- * interval, are written as a table, JSON or CSV (struct row_outputs): all intervals go to one file.
+ * interval, are sheets (struct row_outputs): all intervals go to one file.
  */
 #ifndef STOOK_CMD_OUTPUTS_H
 #define STOOK_CMD_OUTPUTS_H
@@ -15,6 +15,7 @@
 #include "base/out_file.h"
 #include "cmd/options/option_table.h"
 #include "cmd/options/output_options.h"
+#include "view/table.h"
 
 struct outputs {
 	const struct output_options *options;
@@ -42,12 +43,10 @@ int outputs_write(struct outputs *outputs, const struct profile *profile, struct
 /* Gives up what was not written. */
 void outputs_clear(struct outputs *outputs);
 
-enum row_format { ROWS_TABLE, ROWS_JSON, ROWS_CSV };
-
 struct row_output_options {
-	bool json, csv;	  /* on stdout; neither: a table, unless there is a file */
+	bool json, csv;	  /* on stdout; neither: text, unless there is a file */
 	const char *path; /* of a file; NULL: none */
-	enum row_format path_format;
+	enum media path_format;
 };
 
 /* The rows: --json, --csv, -o. */
@@ -68,13 +67,10 @@ int row_outputs_open(struct row_outputs *outputs, const struct row_output_option
 		     struct error *error);
 
 /*
- * An interval, everywhere. write_rows() writes it as format; is_first: nothing was written before, CSV
- * needs its head. 0 or a negative errno; -EPIPE when nobody reads stdout any more.
+ * Writes an interval everywhere. 0 or a negative errno; -EPIPE when nobody reads stdout any more. A
+ * file that can't be written is reported by row_outputs_commit().
  */
-int row_outputs_write(struct row_outputs *outputs,
-		      void (*write_rows)(const void *context, enum row_format format, bool is_first,
-					 FILE *out),
-		      const void *context, struct error *error);
+int row_outputs_write(struct row_outputs *outputs, const struct sheet *sheet, struct error *error);
 
 /* After the last interval: the file appears. */
 int row_outputs_commit(struct row_outputs *outputs, struct error *error);

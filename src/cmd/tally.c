@@ -22,8 +22,10 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "cmd/complain.h"
 #include "cmd/options/probe_options.h"
 #include "cmd/options/task_options.h"
@@ -33,9 +35,8 @@
 #include "cmd/run/run.h"
 #include "cmd/tally_collection.h"
 #include "collect/tallier.h"
-#include "format/text/columns.h"
-#include "format/text/tally_rows.h"
 #include "probe/expression/tally_query.h"
+#include "view/hits.h"
 
 #define TALLY_ROWS_DEFAULT  8192
 #define TALLY_CALLS_DEFAULT 32768
@@ -194,48 +195,24 @@ struct tally {
 
 /* --- results --------------------------------------------------------------------------------- */
 
-struct shown {
-	const struct tally_sheet *sheet;
-	bool has_time;
-};
-
-static void write_rows(const void *context, enum row_format format, bool is_first, FILE *out)
-{
-	const struct shown *shown = context;
-
-	switch (format) {
-	case ROWS_TABLE:
-		tally_rows_write_table(shown->sheet, shown->has_time, out);
-		break;
-	case ROWS_JSON:
-		tally_rows_write_json(shown->sheet, out);
-		break;
-	case ROWS_CSV:
-		if (is_first)
-			tally_rows_write_csv_head(shown->sheet, out);
-		tally_rows_write_csv(shown->sheet, out);
-		break;
-	}
-}
-
 /* Shows the hits since the last time. */
 static int show(void *context, struct error *error)
 {
 	struct tally *tally = context;
 	uint64_t now_ns = clock_now_ns();
-	struct tally_sheet sheet;
-	struct shown shown = {&sheet, tally->options.timestamp};
-	int err;
+	struct tally_interval interval;
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	int err = tally_collection_read(&tally->collection, tally->tallier, &tally->total,
+					&interval, error);
 
-	err = tally_collection_read(&tally->collection, tally->tallier, &tally->total, &sheet,
-				    error);
 	if (err)
 		return err;
-	sheet.time = (double)clock_read_ns(CLOCK_REALTIME) / (double)NS_PER_SEC;
-	sheet.seconds = (double)(now_ns - tally->shown_ns) / (double)NS_PER_SEC;
+	interval.time = (double)clock_read_ns(CLOCK_REALTIME) / (double)NS_PER_SEC;
+	interval.seconds = (double)(now_ns - tally->shown_ns) / (double)NS_PER_SEC;
 	tally->shown_ns = now_ns;
-	tally_rows_choose(&sheet, tally->options.order, tally->options.top);
-	return row_outputs_write(&tally->outputs, write_rows, &shown, error);
+	tally_interval_choose(&interval, tally->options.order, tally->options.top);
+	tally_sheet_fill(&sheet, &interval, tally->options.timestamp);
+	return row_outputs_write(&tally->outputs, &sheet, error);
 }
 
 /* --- the verdict ------------------------------------------------------------------------------- */
@@ -244,19 +221,19 @@ static void tell(const struct tally *tally)
 {
 	const struct tally_counters *total = &tally->total;
 	uint64_t open = total->calls - total->returns - total->abandoned;
-	char numbers[3][COLUMNS_NUMBER_BYTES];
+	char numbers[3][NUMBER_COMMAS_BYTES];
 
 	if (tally->options.query.where)
 		complain("tallied %s hits, left out %s by --where",
-			 columns_number(numbers[0], total->tallied),
-			 columns_number(numbers[1], total->excluded));
+			 number_commas(numbers[0], total->tallied),
+			 number_commas(numbers[1], total->excluded));
 	else
-		complain("tallied %s hits", columns_number(numbers[0], total->tallied));
+		complain("tallied %s hits", number_commas(numbers[0], total->tallied));
 	if (total->calls)
 		complain("of %s calls %s had not returned, %s never will (longjmp, "
 			 "missed returns)",
-			 columns_number(numbers[0], total->calls), columns_number(numbers[1], open),
-			 columns_number(numbers[2], total->abandoned));
+			 number_commas(numbers[0], total->calls), number_commas(numbers[1], open),
+			 number_commas(numbers[2], total->abandoned));
 	tally_totals_tell_lost(total);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Words become texts here: functions' labels, names of cgroups, numbers as they were asked for.
+ * Words become cells here: functions' labels, names of cgroups, texts, numbers as they were asked for.
  */
 #include "cmd/tally_collection.h"
 
@@ -13,30 +13,43 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cmd/complain.h"
 #include "cmd/probe_search.h"
-#include "format/text/columns.h"
 #include "proc/cgroup.h"
 
 /* In the order of struct tally_counters. */
-static const char *const figure_names[] = {"entries",
-					   "calls",
-					   "returns",
-					   "abandoned",
-					   "excluded",
-					   "tallied",
-#define X(id, name, sentence) "lost_" name,
+static const char *const figure_names[] = {"accounting.entries",  "accounting.calls",
+					   "accounting.returns",  "accounting.abandoned",
+					   "accounting.excluded", "accounting.tallied",
+#define X(id, name, sentence) "accounting.lost_" name,
 					   TALLY_LOSS_REASONS(X)
 #undef X
 };
 
-_Static_assert(ARRAY_SIZE(figure_names) == sizeof(struct tally_counters) / sizeof(uint64_t),
+#define NR_FIGURES ARRAY_SIZE(figure_names)
+
+_Static_assert(NR_FIGURES == sizeof(struct tally_counters) / sizeof(uint64_t),
 	       "a name for each counter");
+_Static_assert(ROW_KEYS_MAX >= TALLY_KEYS_MAX && ROW_KEY_NAME_BYTES >= TALLY_KEY_NAME_BYTES,
+	       "each key has a column, with its whole name");
+
+/* The unit that a histogram's ranges are in; NULL: just numbers. */
+static const char *histogram_unit(const struct tally_query *query)
+{
+	const struct tally_plan *plan = &query->program.plan;
+
+	if (!query->value_is_time || plan->histogram == TALLY_NO_HISTOGRAM)
+		return NULL;
+	return plan->divisor == NS_PER_US ? "us" : "ns";
+}
 
 void tally_collection_init(struct tally_collection *collection, const struct tally_query *query,
 			   const struct probe_list *list)
 {
-	size_t i;
+	const struct tally_plan *plan = &query->program.plan;
+	const char *unit;
+	uint32_t i;
 
 	*collection = (struct tally_collection){
 		.query = query,
@@ -44,10 +57,20 @@ void tally_collection_init(struct tally_collection *collection, const struct tal
 		.cgroup_root_fd = -1,
 	};
 	for (i = 0; i < query->nr_keys; i++) {
-		collection->keys[i] = query->keys[i].name;
-		if (query->keys[i].kind == TALLY_KEY_CGROUP && collection->cgroup_root_fd < 0)
+		const struct tally_key *key = &query->keys[i];
+
+		row_keys_add(&collection->keys, key->name,
+			     key->kind == TALLY_KEY_NUMBER || key->kind == TALLY_KEY_UNSIGNED ||
+				     key->kind == TALLY_KEY_TIME);
+		if (key->kind == TALLY_KEY_CGROUP && collection->cgroup_root_fd < 0)
 			collection->cgroup_root_fd = cgroup_open_root(NULL);
 	}
+	for (i = 0; i < plan->nr_buckets; i++)
+		(void)tally_bucket_range(plan, i, &collection->ranges[i].from,
+					 &collection->ranges[i].to);
+	unit = histogram_unit(query);
+	(void)snprintf(collection->title, sizeof(collection->title), unit ? "%s (%s)" : "%s",
+		       query->value, unit);
 }
 
 /* Forgets the rows, for those of the next interval. */
@@ -56,7 +79,8 @@ static void reset(struct tally_collection *collection)
 	size_t i;
 
 	for (i = 0; i < collection->nr_cells; i++)
-		free(collection->cells[i].text);
+		if (collection->cells[i].kind == CELL_TEXT)
+			free((char *)collection->cells[i].text);
 	free(collection->cells);
 	free(collection->lines);
 	collection->cells = NULL;
@@ -117,20 +141,6 @@ uint64_t tally_collection_word(const struct tally_collection *collection, size_t
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-static char *format_number(const char *format, uint64_t number)
-{
-	char *text;
-
-	switch (*format) {
-	case 'u':
-		return asprintf(&text, "%" PRIu64, number) < 0 ? NULL : text;
-	case 'x':
-		return asprintf(&text, "0x%" PRIx64, number) < 0 ? NULL : text;
-	default:
-		return asprintf(&text, "%" PRId64, (int64_t)number) < 0 ? NULL : text;
-	}
-}
-
 /* A return stands for its function, if that is what was asked for. */
 static char *function_text(const struct tally_collection *collection, uint64_t number)
 {
@@ -165,66 +175,67 @@ static char *key_text(const struct tally_key *key, const uint64_t *words)
 }
 
 static int fill_cell(const struct tally_collection *collection, const struct tally_key *key,
-		     const uint64_t *words, struct key_cell *cell)
+		     const uint64_t *words, struct cell *cell)
 {
 	const uint64_t *own = words + 1 + key->first;
+	char *text = NULL;
 
-	cell->is_number = key->kind == TALLY_KEY_NUMBER || key->kind == TALLY_KEY_UNSIGNED ||
-			  key->kind == TALLY_KEY_TIME;
 	if (words[0] >> key->first & 1)
-		return 0; /* not known: no text */
+		return 0; /* unreadable: none */
 	switch (key->kind) {
-	case TALLY_KEY_FUNCTION:
-		cell->text = function_text(collection, *own);
-		break;
-	case TALLY_KEY_TEXT:
-		cell->text = key_text(key, own);
-		break;
-	case TALLY_KEY_CGROUP:
-		cell->text = cgroup_text(collection, *own);
-		break;
-	case TALLY_KEY_HEX:
-		cell->text = format_number("x", *own);
-		break;
-	case TALLY_KEY_UNSIGNED:
-		cell->text = format_number("u", *own);
-		break;
 	case TALLY_KEY_NUMBER:
 	case TALLY_KEY_TIME:
-		cell->text = format_number("d", *own);
+		*cell = cell_integer((int64_t)*own);
+		return 0;
+	case TALLY_KEY_UNSIGNED:
+		*cell = cell_count(*own);
+		return 0;
+	case TALLY_KEY_FUNCTION:
+		text = function_text(collection, *own);
+		break;
+	case TALLY_KEY_TEXT:
+		text = key_text(key, own);
+		break;
+	case TALLY_KEY_CGROUP:
+		text = cgroup_text(collection, *own);
+		break;
+	case TALLY_KEY_HEX:
+		if (asprintf(&text, "0x%" PRIx64, *own) < 0)
+			text = NULL;
 		break;
 	}
-	return cell->text ? 0 : -ENOMEM;
+	*cell = cell_text(text);
+	return text ? 0 : -ENOMEM;
 }
 
 static int fill_line(const struct tally_collection *collection, const uint64_t *words,
-		     struct tally_line *line, struct key_cell *cells)
+		     struct tally_line *line, struct cell *cells)
 {
 	const struct tally_query *query = collection->query;
+	const struct tally_plan *plan = &query->program.plan;
 	const struct tally_row *row = (const struct tally_row *)(words + key_words(collection));
 	size_t i;
 	int err = 0;
 
-	*line = (struct tally_line){.cells = cells, .count = row->count};
-	if (query->program.plan.value != TALLY_NO_WORD) {
+	*line = (struct tally_line){.keys = cells, .count = row->count};
+	if (plan->value != TALLY_NO_WORD) {
 		line->sum = row->sum;
 		line->least = row->least;
 		line->most = row->most;
-		line->buckets = (const uint64_t *)row->buckets;
+		line->histogram =
+			(struct histogram){collection->ranges, (const uint64_t *)row->buckets,
+					   plan->nr_buckets, collection->title};
 	}
 	for (i = 0; i < query->nr_keys && !err; i++)
 		err = fill_cell(collection, &query->keys[i], words, &cells[i]);
 	return err;
 }
 
-/* --- the sheet ------------------------------------------------------------------------------- */
+/* --- the interval ---------------------------------------------------------------------------- */
 
-static int make_sheet(struct tally_collection *collection, struct tally_sheet *ret)
+static int make_interval(struct tally_collection *collection, struct tally_interval *ret)
 {
 	const struct tally_query *query = collection->query;
-	const struct tally_plan *plan = &query->program.plan;
-	const uint64_t *counters = (const uint64_t *)&collection->counters;
-	const char *unit = NULL;
 	size_t i;
 	int err = 0;
 
@@ -236,31 +247,23 @@ static int make_sheet(struct tally_collection *collection, struct tally_sheet *r
 	for (i = 0; i < collection->nr && !err; i++)
 		err = fill_line(collection, collection->words + i * all_words(collection),
 				&collection->lines[i], &collection->cells[i * query->nr_keys]);
-	for (i = 0; i < plan->nr_buckets; i++)
-		collection->ranges[i].is_open = !tally_bucket_range(
-			plan, (uint32_t)i, &collection->ranges[i].from, &collection->ranges[i].to);
-	for (i = 0; i < ARRAY_SIZE(figure_names); i++)
-		collection->figures[i] = (struct tally_figure){figure_names[i], counters[i]};
-	if (query->value_is_time && plan->histogram != TALLY_NO_HISTOGRAM)
-		unit = plan->divisor == NS_PER_US ? "us" : "ns";
-	*ret = (struct tally_sheet){
-		.keys = collection->keys,
-		.nr_keys = query->nr_keys,
+	*ret = (struct tally_interval){
+		.keys = &collection->keys,
 		.value = *query->value ? query->value : NULL,
 		.is_time = query->value_is_time,
-		.unit = unit,
-		.ranges = collection->ranges,
-		.nr_ranges = plan->nr_buckets,
+		.has_histogram = query->program.plan.nr_buckets > 0,
+		.unit = histogram_unit(query),
 		.lines = collection->lines,
 		.nr_lines = collection->nr,
-		.figures = collection->figures,
-		.nr_figures = ARRAY_SIZE(figure_names),
+		.figure_names = figure_names,
+		.figures = (const uint64_t *)&collection->counters,
+		.nr_figures = NR_FIGURES,
 	};
 	return err;
 }
 
 int tally_collection_read(struct tally_collection *collection, struct tallier *tallier,
-			  struct tally_counters *total, struct tally_sheet *ret,
+			  struct tally_counters *total, struct tally_interval *ret,
 			  struct error *error)
 {
 	const uint64_t *counters = (const uint64_t *)&collection->counters;
@@ -272,7 +275,7 @@ int tally_collection_read(struct tally_collection *collection, struct tallier *t
 	err = tallier_end_epoch(tallier, &collection->counters, add_row, collection, error);
 	if (err < 0)
 		return err;
-	if (make_sheet(collection, ret) < 0)
+	if (make_interval(collection, ret) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
 	/* All counters are 64-bit: they are added as the array they are. */
 	for (i = 0; i < sizeof(*total) / sizeof(*sums); i++)
@@ -300,11 +303,11 @@ uint64_t tally_totals_lost(const struct tally_counters *counters)
 
 void tally_totals_tell_lost(const struct tally_counters *total)
 {
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(loss_sentences); i++)
 		if (total->lost[i])
-			complain("lost %s hits: %s", columns_number(number, total->lost[i]),
+			complain("lost %s hits: %s", number_commas(number, total->lost[i]),
 				 loss_sentences[i]);
 }

@@ -1,6 +1,6 @@
 /*
- * The rows of an interval, as they come from the kernel, made into what format/text/tally_rows.h
- * shows, and what became of the hits: sums over the intervals of a run.
+ * The rows of an interval, as they come from the kernel, made into those of view/hits.h, and what became
+ * of the hits: sums over the intervals of a run.
  */
 #ifndef STOOK_CMD_TALLY_COLLECTION_H
 #define STOOK_CMD_TALLY_COLLECTION_H
@@ -10,23 +10,23 @@
 
 #include "base/error.h"
 #include "collect/tallier.h"
-#include "format/text/tally_rows.h"
 #include "probe/expression/probe_list.h"
 #include "probe/expression/tally_query.h"
+#include "view/hits.h"
 
 struct tally_collection {
 	const struct tally_query *query;
 	const struct probe_list *list;
+	struct row_keys keys;
 	int cgroup_root_fd;
 	struct tally_counters counters;
 	uint64_t *words; /* of each row: the key, then the row */
 	size_t nr, capacity;
-	struct tally_line *lines; /* of the sheet */
-	struct key_cell *cells;
+	struct tally_line *lines;
+	struct cell *cells; /* of the lines' keys; their texts are owned */
 	size_t nr_cells;
-	const char *keys[TALLY_KEYS_MAX];
 	struct histogram_range ranges[TALLY_MAX_BUCKETS];
-	struct tally_figure figures[sizeof(struct tally_counters) / sizeof(uint64_t)];
+	char title[TALLY_KEY_NAME_BYTES + 8]; /* of histograms: "arg2 (us)" */
 };
 
 void tally_collection_init(struct tally_collection *collection, const struct tally_query *query,
@@ -37,11 +37,11 @@ void tally_collection_clear(struct tally_collection *collection);
 uint64_t tally_collection_word(const struct tally_collection *collection, size_t line, size_t key);
 
 /*
- * Ends the tallier's epoch, adds its counters to the total, and makes its rows a sheet, without the
+ * Ends the tallier's epoch, adds its counters to the total, and makes its rows an interval, without the
  * times, which is good until the next reading. 0 or a negative errno.
  */
 int tally_collection_read(struct tally_collection *collection, struct tallier *tallier,
-			  struct tally_counters *total, struct tally_sheet *ret,
+			  struct tally_counters *total, struct tally_interval *ret,
 			  struct error *error);
 
 /* Hits that are in no row, for whatever reason. */

@@ -184,6 +184,7 @@ check_equal "-o FILE.csv: has a head" "$(head -n 1 "$T/a.csv" | cut -d, -f 1-3)"
 funccount -o "$T/a.txt" --json "$SPIN:spin_*" -d 0.3
 check "-o FILE.txt: a table" grep -q '^FUNC' "$T/a.txt"
 check "-o with --json: stdout has that" prints '^\{"time"'
+check_equal "CSV: all lines end in CRLF" "$(grep -c $'\r$' "$T/a.csv")" "$(wc -l <"$T/a.csv")"
 timeout 20 "$STOOK" funccount -q -d 0.3 "$SPIN:spin_*" >/dev/full 2>"$T/err"
 check_equal "/dev/full: status 1" $? 1
 check "/dev/full: said" says 'space|full'

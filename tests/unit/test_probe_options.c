@@ -111,15 +111,15 @@ TEST(probe_options_max_probes)
 TEST(funccount_options_output)
 {
 	CHECK_EQ(PARSE("x", "-o", "a.csv"), 0);
-	CHECK_EQ(options.output.path_format, ROWS_CSV);
+	CHECK_EQ(options.output.path_format, MEDIA_CSV);
 	CHECK_EQ(PARSE("x", "-o", "a.json"), 0);
-	CHECK_EQ(options.output.path_format, ROWS_JSON);
+	CHECK_EQ(options.output.path_format, MEDIA_JSON);
 	CHECK_EQ(PARSE("x", "-o", "a.txt"), 0);
-	CHECK_EQ(options.output.path_format, ROWS_TABLE);
+	CHECK_EQ(options.output.path_format, MEDIA_TEXT);
 	CHECK_EQ(PARSE("x", "-o", "/dev/null"), 0);
-	CHECK_EQ(options.output.path_format, ROWS_TABLE);
-	CHECK_REFUSES("cannot tell the format of 'a.xml' by its name: it may end in .txt, .json or "
-		      ".csv",
+	CHECK_EQ(options.output.path_format, MEDIA_TEXT);
+	CHECK_REFUSES("cannot tell the format of 'a.xml' by its name: it may end in .txt, .json "
+		      "or .csv",
 		      "x", "-o", "a.xml");
 	CHECK_REFUSES("--json together with --csv", "x", "--json", "--csv");
 	CHECK_REFUSES("-o together with --list, which goes to stdout", "x", "-l", "-o", "a.csv");

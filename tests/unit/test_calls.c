@@ -1,12 +1,14 @@
-/* format/text/call_rows and format/text/call_table: the order of rows, and each format to the letter. */
-#include "format/text/call_table.h"
+/* view/hits, calls: the order of rows, and each format to the letter. */
+#include "view/hits.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/array.h"
+#include "format/text/sheet_write.h"
 #include "unit/test.h"
 
 static const struct call_row rows[] = {
@@ -39,8 +41,11 @@ static struct call_row chosen[ARRAY_SIZE(rows)];
 
 static size_t choose(enum call_order order, size_t top)
 {
+	struct call_interval interval = {.rows = chosen, .nr = ARRAY_SIZE(rows)};
+
 	memcpy(chosen, rows, sizeof(rows));
-	return call_rows_choose(chosen, ARRAY_SIZE(rows), order, top);
+	call_interval_choose(&interval, order, top);
+	return interval.nr;
 }
 
 /* Their labels in a line. */
@@ -88,10 +93,15 @@ TEST(call_rows_cut_stay_though_nothing_is_counted_any_more)
 		{.label = "d"},
 	};
 
-	CHECK_EQ(call_rows_choose(cut, ARRAY_SIZE(cut), CALL_BY_COUNT, 0), 2);
+	struct call_interval interval = {.rows = cut, .nr = ARRAY_SIZE(cut)};
+
+	call_interval_choose(&interval, CALL_BY_COUNT, 0);
+	CHECK_EQ(interval.nr, 2);
 	CHECK_STR(cut[0].label, "b");
 	CHECK_STR(cut[1].label, "c");
-	CHECK_EQ(call_rows_choose(cut, 0, CALL_BY_COUNT, 3), 0);
+	interval.nr = 0;
+	call_interval_choose(&interval, CALL_BY_COUNT, 3);
+	CHECK_EQ(interval.nr, 0);
 }
 
 /* --- formats --------------------------------------------------------------------------------- */
@@ -105,23 +115,35 @@ static struct call_interval interval_of(struct call_row *its_rows, size_t nr)
 				      .missed = UINT64_MAX};
 }
 
-static void check_table(const struct call_interval *interval,
-			const struct call_table_options *options, const char *wanted)
+static void check_written(const struct call_interval *interval, const struct call_style *style,
+			  enum media medium, const char *wanted)
 {
+	const struct sheet_style first = {.is_first = true};
+	struct sheet sheet = {0};
 	char *text = NULL;
 	size_t nr;
 	FILE *out = open_memstream(&text, &nr);
 
-	call_table_write(interval, options, out);
+	calls_sheet_fill(&sheet, interval, style);
+	CHECK_EQ(sheet_write(&sheet, medium, &first, out), 0);
 	CHECK_EQ(fclose(out), 0);
 	CHECK_STR(text, wanted);
+	sheet_clear(&sheet);
 	free(text);
 }
+
+static void check_table(const struct call_interval *interval, const struct call_style *style,
+			const char *wanted)
+{
+	check_written(interval, style, MEDIA_TEXT, wanted);
+}
+
+static const struct call_style plain;
 
 /* What bcc's funccount prints of the same counts. */
 TEST(call_table_is_that_of_bcc)
 {
-	const struct call_table_options options = {0};
+	const struct call_style options = {0};
 	struct call_interval interval = interval_of(chosen, choose(CALL_BY_COUNT, 0));
 
 	check_table(&interval, &options,
@@ -139,7 +161,7 @@ TEST(call_table_is_that_of_bcc)
 
 TEST(call_table_does_not_cut)
 {
-	const struct call_table_options options = {0};
+	const struct call_style options = {0};
 	struct call_row row = {.label = "a_name_of_more_than_thirty_six_characters",
 			       .count = 123456789012};
 	struct call_interval interval = interval_of(&row, 1);
@@ -157,7 +179,7 @@ TEST(call_table_does_not_cut)
 
 TEST(call_table_with_time_rate_and_cuts)
 {
-	const struct call_table_options options = {.rate = true, .timestamp = true};
+	const struct call_style options = {.rate = true, .timestamp = true};
 	struct call_row two[] = {
 		{.label = "memcpy",
 		 .state = CALL_CUT,
@@ -180,13 +202,13 @@ TEST(call_table_with_time_rate_and_cuts)
 
 /* --- with keys ------------------------------------------------------------------------------- */
 
-static char text_9[] = "9", text_812[] = "812", text_a[] = "a", text_b[] = "a longer name";
-static struct key_cell cells[][2] = {
-	{{text_812, true}, {text_a, false}},
-	{{text_9, true}, {text_b, false}},
-	{{text_9, true}, {NULL, false}},
+static const struct cell cells[][2] = {
+	{{CELL_INTEGER, .integer = 812}, {CELL_TEXT, .text = "a"}},
+	{{CELL_INTEGER, .integer = 9}, {CELL_TEXT, .text = "a longer name"}},
+	{{CELL_INTEGER, .integer = 9}, {CELL_NONE}},
 };
-static const char *const keys[] = {"pid", "comm"};
+
+static struct row_keys keys;
 
 /* One function, in rows told apart by keys, and one that was cut before anything hit it. */
 static struct call_interval keyed_interval(struct call_row *keyed, size_t nr)
@@ -207,18 +229,21 @@ static struct call_interval keyed_interval(struct call_row *keyed, size_t nr)
 					     .file = "/bin/a",
 					     .count = 7,
 					     .per_second = 0.7,
-					     .cells = cells[i - 1],
-					     .nr_cells = 2};
-	interval = interval_of(keyed, call_rows_choose(keyed, nr, CALL_BY_COUNT, 0));
-	interval.keys = keys;
-	interval.nr_keys = 2;
+					     .keys = cells[i - 1],
+					     .nr_keys = 2};
+	interval = interval_of(keyed, nr);
+	call_interval_choose(&interval, CALL_BY_COUNT, 0);
+	keys.nr = 0;
+	row_keys_add(&keys, "pid", true);
+	row_keys_add(&keys, "comm", false);
+	interval.keys = &keys;
 	interval.lost = 3;
 	return interval;
 }
 
 TEST(call_table_with_keys)
 {
-	const struct call_table_options options = {0};
+	const struct call_style options = {0};
 	struct call_row keyed[4];
 	struct call_interval interval = keyed_interval(keyed, ARRAY_SIZE(keyed));
 
@@ -231,19 +256,6 @@ TEST(call_table_with_keys)
 		    "  9  [unreadable]   call                                        7\n"
 		    "  9  a longer name  call                                        7\n"
 		    "812  a              call                                        7\n");
-}
-
-static void check_written(void (*write_all)(const struct call_interval *interval, FILE *out),
-			  const struct call_interval *interval, const char *wanted)
-{
-	char *text = NULL;
-	size_t nr;
-	FILE *out = open_memstream(&text, &nr);
-
-	write_all(interval, out);
-	CHECK_EQ(fclose(out), 0);
-	CHECK_STR(text, wanted);
-	free(text);
 }
 
 static struct call_row awkward[] = {
@@ -271,7 +283,7 @@ TEST(call_rows_as_json)
 {
 	struct call_interval interval = interval_of(awkward, ARRAY_SIZE(awkward));
 
-	check_written(call_rows_write_json, &interval,
+	check_written(&interval, &plain, MEDIA_JSON,
 		      "{\"time\": 1763746015.123, \"seconds\": 10.000, \"missed\": null, "
 		      "\"functions\": ["
 		      "{\"name\": \"say \\\"hi\\\"\\\\\\u000a\\ufffd\\u009b\", "
@@ -288,15 +300,9 @@ TEST(call_rows_as_json)
 		      "\"why\": \"notrace: \\\"it\\\" can't\"}]}\n");
 	interval.nr = 0;
 	interval.missed = 12;
-	check_written(call_rows_write_json, &interval,
+	check_written(&interval, &plain, MEDIA_JSON,
 		      "{\"time\": 1763746015.123, \"seconds\": 10.000, \"missed\": 12, "
 		      "\"functions\": []}\n");
-}
-
-static void write_whole_csv(const struct call_interval *interval, FILE *out)
-{
-	call_rows_write_csv_head(interval, out);
-	call_rows_write_csv(interval, out);
 }
 
 TEST(call_rows_as_csv)
@@ -304,15 +310,15 @@ TEST(call_rows_as_csv)
 	struct call_interval interval = interval_of(awkward, ARRAY_SIZE(awkward));
 
 	check_written(
-		write_whole_csv, &interval,
+		&interval, &plain, MEDIA_CSV,
 		"time,seconds,name,detail,return,kind,file,count,per_second,state,"
-		"cut_per_second,why\n"
-		"1763746015.123,10.000,\"say \"\"hi\"\"\\????\",\"a,b.c\",false,usdt,"
-		"\"/tmp/größe\",18446744073709551615,0.2,counted,,\"\"\n"
-		"1763746015.123,10.000,\"vfs_read\",\"\",true,kernel,\"\",0,0.0,cut,1000000.0,"
-		"\"\"\n"
-		"1763746015.123,10.000,\"z\",\"\",false,kernel,\"\",0,0.0,refused,,"
-		"\"notrace: \"\"it\"\" can't\"\n");
+		"cut_per_second,why\r\n"
+		"1763746015.123,10.000,\"say \"\"hi\"\"\\????\",\"a,b.c\",false,\"usdt\","
+		"\"/tmp/größe\",18446744073709551615,0.2,\"counted\",,\r\n"
+		"1763746015.123,10.000,\"vfs_read\",,true,\"kernel\",,0,0.0,\"cut\",1000000.0,"
+		"\r\n"
+		"1763746015.123,10.000,\"z\",,false,\"kernel\",,0,0.0,\"refused\",,"
+		"\"notrace: \"\"it\"\" can't\"\r\n");
 }
 
 TEST(call_rows_with_keys_as_json_and_csv)
@@ -321,18 +327,18 @@ TEST(call_rows_with_keys_as_json_and_csv)
 	struct call_interval interval = keyed_interval(keyed, ARRAY_SIZE(keyed));
 
 	check_written(
-		write_whole_csv, &interval,
+		&interval, &plain, MEDIA_CSV,
 		"time,seconds,pid,comm,name,detail,return,kind,file,count,per_second,state,"
-		"cut_per_second,why\n"
-		"1763746015.123,10.000,,,\"memcpy\",\"\",false,function,\"/bin/a\",0,0.0,cut,"
-		"1000000.0,\"\"\n"
-		"1763746015.123,10.000,9,\"a longer name\",\"call\",\"\",false,function,"
-		"\"/bin/a\",7,0.7,counted,,\"\"\n"
-		"1763746015.123,10.000,812,\"a\",\"call\",\"\",false,function,\"/bin/a\",7,0.7,"
-		"counted,,\"\"\n");
+		"cut_per_second,why\r\n"
+		"1763746015.123,10.000,,,\"memcpy\",,false,\"function\",\"/bin/a\",0,0.0,\"cut\","
+		"1000000.0,\r\n"
+		"1763746015.123,10.000,9,\"a longer name\",\"call\",,false,\"function\","
+		"\"/bin/a\",7,0.7,\"counted\",,\r\n"
+		"1763746015.123,10.000,812,\"a\",\"call\",,false,\"function\",\"/bin/a\",7,0.7,"
+		"\"counted\",,\r\n");
 	interval.rows++;
 	interval.nr = 1;
-	check_written(call_rows_write_json, &interval,
+	check_written(&interval, &plain, MEDIA_JSON,
 		      "{\"time\": 1763746015.123, \"seconds\": 10.000, \"missed\": null, "
 		      "\"lost\": 3, \"functions\": ["
 		      "{\"pid\": 9, \"comm\": \"a longer name\", \"name\": \"call\", "
@@ -341,11 +347,34 @@ TEST(call_rows_with_keys_as_json_and_csv)
 		      "\"state\": \"counted\", \"cut_per_second\": null, \"why\": null}]}\n");
 	interval.rows--;
 	interval.rows[0].state = CALL_REFUSED;
-	check_written(call_rows_write_json, &interval,
+	check_written(&interval, &plain, MEDIA_JSON,
 		      "{\"time\": 1763746015.123, \"seconds\": 10.000, \"missed\": null, "
 		      "\"lost\": 3, \"functions\": ["
 		      "{\"pid\": null, \"comm\": null, \"name\": \"memcpy\", "
 		      "\"detail\": null, \"return\": false, \"kind\": \"function\", "
 		      "\"file\": \"/bin/a\", \"count\": 0, \"per_second\": 0.0, "
 		      "\"state\": \"refused\", \"cut_per_second\": null, \"why\": null}]}\n");
+}
+
+TEST(calls_sheet_without_memory)
+{
+	const struct call_style options = {.rate = true, .timestamp = true};
+	struct call_row keyed[3];
+	struct call_interval interval = keyed_interval(keyed, ARRAY_SIZE(keyed));
+	size_t n;
+
+	for (n = 1; n < 100; n++) {
+		struct sheet sheet = {0};
+		int status;
+
+		(void)test_fail_allocation(n);
+		calls_sheet_fill(&sheet, &interval, &options);
+		(void)test_fail_allocation(0);
+		status = sheet_status(&sheet);
+		sheet_clear(&sheet);
+		if (!status)
+			return;
+		CHECK_EQ(status, -ENOMEM);
+	}
+	CHECK(false);
 }
