@@ -79,6 +79,8 @@ static const struct {
 	 "cycles instructions cache-misses branch-misses cpu-clock task-clock page-faults "
 	 "context-switches"},
 	{NULL, "fold", "clones tiers"},
+	{"funccount", "format", "text md json csv"},
+	{"tally", "format", "text md json csv"},
 	{"diff", "group-by", "function module comm"},
 	{NULL, "group-by", ROW_KEYS},
 	{NULL, "order", "self total"},
@@ -110,13 +112,13 @@ static const char *words_of(const char *command, const char *option)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(lists); i++)
-		if (!strcmp(lists[i].option, option))
-			return lists[i].names();
 	for (i = 0; i < ARRAY_SIZE(words); i++)
 		if (!strcmp(words[i].option, option) &&
 		    (!words[i].command || !strcmp(words[i].command, command)))
 			return words[i].words;
+	for (i = 0; i < ARRAY_SIZE(lists); i++)
+		if (!strcmp(lists[i].option, option))
+			return lists[i].names();
 	return NULL;
 }
 

@@ -187,9 +187,25 @@ void outputs_clear(struct outputs *outputs)
 /* --- rows ------------------------------------------------------------------------------------ */
 
 static const struct {
-	const char *extension;
+	const char *name, *extension;
 	enum media medium;
-} row_formats[] = {{".txt", MEDIA_TEXT}, {".json", MEDIA_JSON}, {".csv", MEDIA_CSV}};
+} row_formats[] = {
+	{"text", ".txt", MEDIA_TEXT},
+	{"md", ".md", MEDIA_MARKDOWN},
+	{"json", ".json", MEDIA_JSON},
+	{"csv", ".csv", MEDIA_CSV},
+};
+
+static int take_row_format(void *context, const char *value, struct error *error)
+{
+	struct row_output_options *options = context;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(row_formats); i++)
+		if (!strcmp(value, row_formats[i].name))
+			options->format = row_formats[i].medium;
+	return options->format ? 0 : option_bad(error, "--format", value, "text, md, json or csv");
+}
 
 static int take_output(void *context, const char *value, struct error *error)
 {
@@ -202,7 +218,7 @@ static int take_output(void *context, const char *value, struct error *error)
 	if (i == ARRAY_SIZE(row_formats) && !text_starts_with(value, "/dev/"))
 		return error_set(error, -EINVAL,
 				 "cannot tell the format of '%s' by its name: it may end in .txt, "
-				 ".json or .csv",
+				 ".md, .json or .csv",
 				 value);
 	options->path = value;
 	options->path_format = i < ARRAY_SIZE(row_formats) ? row_formats[i].medium : MEDIA_TEXT;
@@ -213,7 +229,9 @@ static const struct option_row row_output_rows[] = {
 	OPTION_SWITCH(0, "json", struct row_output_options, json,
 		      "an object a line on stdout, one for each interval"),
 	OPTION_SWITCH(0, "csv", struct row_output_options, csv, "comma-separated values on stdout"),
-	{'o', "output", "FILE", take_output, "write FILE.txt, FILE.json or FILE.csv instead"},
+	{0, "format", "NAME", take_row_format, "what to print on stdout: text, md, json, csv"},
+	{'o', "output", "FILE", take_output,
+	 "write FILE.txt, FILE.md, FILE.json or FILE.csv instead"},
 };
 
 struct option_group row_output_options_group(struct row_output_options *options)
@@ -228,6 +246,9 @@ int row_output_options_check(const struct row_output_options *options, bool list
 		return error_set(error, -EINVAL, "-o together with --list, which goes to stdout");
 	if (options->json && options->csv)
 		return error_set(error, -EINVAL, "--json together with --csv");
+	if (options->format && (options->json || options->csv))
+		return error_set(error, -EINVAL, "--format together with %s",
+				 options->json ? "--json" : "--csv");
 	return 0;
 }
 
@@ -246,7 +267,7 @@ static enum media medium_of_stdout(const struct row_output_options *options)
 		return MEDIA_JSON;
 	if (options->csv)
 		return MEDIA_CSV;
-	return options->path ? 0 : MEDIA_TEXT;
+	return options->format || options->path ? options->format : MEDIA_TEXT;
 }
 
 int row_outputs_write(struct row_outputs *outputs, const struct sheet *sheet, struct error *error)

@@ -44,12 +44,13 @@ int outputs_write(struct outputs *outputs, const struct profile *profile, struct
 void outputs_clear(struct outputs *outputs);
 
 struct row_output_options {
-	bool json, csv;	  /* on stdout; neither: text, unless there is a file */
-	const char *path; /* of a file; NULL: none */
+	bool json, csv;	   /* on stdout */
+	enum media format; /* of stdout; 0, and neither of these: text, unless there is a file */
+	const char *path;  /* of a file; NULL: none */
 	enum media path_format;
 };
 
-/* The rows: --json, --csv, -o. */
+/* The rows: --json, --csv, --format, -o. */
 struct option_group row_output_options_group(struct row_output_options *options);
 
 /* Refuses what contradicts itself. lists: --list was given. 0 or -EINVAL. */

@@ -184,7 +184,11 @@ check_equal "-o FILE.csv: has a head" "$(head -n 1 "$T/a.csv" | cut -d, -f 1-3)"
 funccount -o "$T/a.txt" --json "$SPIN:spin_*" -d 0.3
 check "-o FILE.txt: a table" grep -q '^FUNC' "$T/a.txt"
 check "-o with --json: stdout has that" prints '^\{"time"'
-check_equal "CSV: all lines end in CRLF" "$(grep -c $'\r$' "$T/a.csv")" "$(wc -l <"$T/a.csv")"
+funccount -o "$T/a.md" --format csv "$SPIN:spin_*" -d 0.3
+check "-o FILE.md: a Markdown table" grep -q '^| func' "$T/a.md"
+check_equal "-o with --format csv: stdout has that" "$(head -n 1 "$T/out" | cut -d, -f 1-3)" \
+	"time,seconds,name"
+check_equal "CSV: all lines end in CRLF" "$(grep -c $'\r$' "$T/out")" "$(wc -l <"$T/out")"
 timeout 20 "$STOOK" funccount -q -d 0.3 "$SPIN:spin_*" >/dev/full 2>"$T/err"
 check_equal "/dev/full: status 1" $? 1
 check "/dev/full: said" says 'space|full'

@@ -356,6 +356,24 @@ TEST(call_rows_with_keys_as_json_and_csv)
 		      "\"state\": \"refused\", \"cut_per_second\": null, \"why\": null}]}\n");
 }
 
+TEST(call_rows_as_markdown)
+{
+	const struct call_style options = {.rate = true, .timestamp = true};
+	struct call_interval interval = interval_of(awkward, ARRAY_SIZE(awkward));
+
+	CHECK_EQ(setenv("TZ", "UTC", 1), 0);
+	tzset();
+	awkward[0].label = "a|`b`";
+	check_written(&interval, &options, MEDIA_MARKDOWN,
+		      "17:26:55\n"
+		      "\n"
+		      "| func | count | per second | note |\n"
+		      "|---|---:|---:|---|\n"
+		      "| `` a\\|`b` `` | 18446744073709551615 | 0.2 |  |\n"
+		      "| `y` | 0 | 0.0 | cut at 1000000/s |\n");
+	awkward[0].label = "x";
+}
+
 TEST(calls_sheet_without_memory)
 {
 	const struct call_style options = {.rate = true, .timestamp = true};

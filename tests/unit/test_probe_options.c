@@ -116,12 +116,20 @@ TEST(funccount_options_output)
 	CHECK_EQ(options.output.path_format, MEDIA_JSON);
 	CHECK_EQ(PARSE("x", "-o", "a.txt"), 0);
 	CHECK_EQ(options.output.path_format, MEDIA_TEXT);
+	CHECK_EQ(PARSE("x", "-o", "a.md"), 0);
+	CHECK_EQ(options.output.path_format, MEDIA_MARKDOWN);
 	CHECK_EQ(PARSE("x", "-o", "/dev/null"), 0);
 	CHECK_EQ(options.output.path_format, MEDIA_TEXT);
-	CHECK_REFUSES("cannot tell the format of 'a.xml' by its name: it may end in .txt, .json "
-		      "or .csv",
-		      "x", "-o", "a.xml");
+	CHECK_REFUSES(
+		"cannot tell the format of 'a.xml' by its name: it may end in .txt, .md, .json "
+		"or .csv",
+		"x", "-o", "a.xml");
 	CHECK_REFUSES("--json together with --csv", "x", "--json", "--csv");
+	CHECK_EQ(PARSE("x", "--format", "md"), 0);
+	CHECK_EQ(options.output.format, MEDIA_MARKDOWN);
+	CHECK_REFUSES("bad value 'svg' for --format: text, md, json or csv", "x", "--format",
+		      "svg");
+	CHECK_REFUSES("--format together with --csv", "x", "--csv", "--format", "csv");
 	CHECK_REFUSES("-o together with --list, which goes to stdout", "x", "-l", "-o", "a.csv");
 }
 

@@ -232,7 +232,9 @@ TEST(sheet_of_many_is_a_line)
 	check_sheet(&sheet, MEDIA_CSV, (struct sheet_style){.is_first = true}, "time,n\r\n");
 	check_sheet(&sheet, MEDIA_CSV, (struct sheet_style){0}, "");
 	check_sheet(&sheet, MEDIA_TEXT, (struct sheet_style){0}, "N\n");
-	check_sheet(&sheet, MEDIA_MARKDOWN, (struct sheet_style){0}, "| n |\n|---:|\n");
+	check_sheet(&sheet, MEDIA_MARKDOWN, (struct sheet_style){.is_first = true},
+		    "| n |\n|---:|\n");
+	check_sheet(&sheet, MEDIA_MARKDOWN, (struct sheet_style){0}, "\n| n |\n|---:|\n");
 }
 
 TEST(sheet_of_nothing)

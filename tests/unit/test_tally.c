@@ -291,3 +291,41 @@ TEST(tally_histogram_of_nothing)
 		      "func malloc, (int)arg1 7: count 50, sum 100, min 1, avg 2.0, max 3\n"
 		      "     a title t~ too long : count     distribution\n");
 }
+
+TEST(tally_rows_markdown)
+{
+	struct tally_line copy[ARRAY_SIZE(lines)];
+	struct tally_interval interval = make_interval(copy);
+
+	check_written(MEDIA_MARKDOWN, &interval, true,
+		      "| func | (int)arg1 | count | sum | min | avg | max |\n"
+		      "|---|---:|---:|---:|---:|---:|---:|\n"
+		      "| `malloc` | 7 | 50 | 100 | 1 | 2.0 | 3 |\n"
+		      "| `free` | 10 | 4 | -10 | -30 | -2.5 | 7 |\n"
+		      "| `a\"b?` | `[unreadable]` | 7 | 0 | 0 | 0.0 | 0 |\n");
+	interval.has_histogram = true;
+	interval.nr_lines = 2;
+	check_written(MEDIA_MARKDOWN, &interval, false,
+		      "\n"
+		      "func `malloc`, (int)arg1 7: count 50, sum 100, min 1, avg 2.0, max 3\n"
+		      "\n"
+		      "         arg2                : count     distribution\n"
+		      "             1 -> 1          : 10       |**********                         "
+		      "     |\n"
+		      "             2 -> 3          : 40       "
+		      "|****************************************|\n"
+		      "\n"
+		      "func `free`, (int)arg1 10: count 4, sum -10, min -30, avg -2.5, max 7\n"
+		      "\n"
+		      "         arg2                : count     distribution\n"
+		      "          less -> -1         : 1        |*************                      "
+		      "     |\n"
+		      "             0 -> 0          : 0        |                                   "
+		      "     |\n"
+		      "             1 -> 1          : 0        |                                   "
+		      "     |\n"
+		      "             2 -> 3          : 0        |                                   "
+		      "     |\n"
+		      "             4 -> 7          : 3        "
+		      "|****************************************|\n");
+}

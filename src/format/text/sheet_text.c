@@ -620,6 +620,8 @@ int sheet_write(const struct sheet *sheet, enum media medium, const struct sheet
 		result = sheet_write_text(sheet, style, out);
 		break;
 	case MEDIA_MARKDOWN:
+		if (sheet->is_line && !style->is_first)
+			(void)putc('\n', out); /* or it would go on with the table before it */
 		sheet_write_markdown(sheet, out);
 		break;
 	case MEDIA_CSV:
