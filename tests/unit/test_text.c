@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/text/csv.h"
 #include "format/text/json.h"
+#include "format/text/sheet_write.h"
 #include "unit/test.h"
 
 static void check_safe(const char *text, const char *wanted)
@@ -90,20 +90,38 @@ static void check_written(void (*write)(FILE *, const char *), const char *text,
 	free(written);
 }
 
+static void read_text(const void *context, size_t number, struct row *row)
+{
+	row->cells[0] = cell_text(context);
+}
+
+/* A row with the text as its only cell. */
+static void write_csv(FILE *out, const char *text)
+{
+	static const struct column column = {"text"};
+	const struct table table = {"rows", &column, 1, 1, read_text, text};
+	const struct sheet_style style = {.is_first = false};
+	struct sheet sheet = {.is_line = true};
+
+	sheet_add_table(&sheet, MEDIA_CSV, &table);
+	CHECK_EQ(sheet_write(&sheet, MEDIA_CSV, &style, out), 0);
+	sheet_clear(&sheet);
+}
+
 /* A spreadsheet takes such cells for formulas, quoted or not. */
 TEST(text_is_no_formula_in_csv)
 {
-	check_written(csv_write_string, "=HYPERLINK(\"http://x\")",
-		      "\"'=HYPERLINK(\"\"http://x\"\")\"");
-	check_written(csv_write_string, "+1", "\"'+1\"");
-	check_written(csv_write_string, "-[NSString init]", "\"'-[NSString init]\"");
-	check_written(csv_write_string, "@SUM(A1)", "\"'@SUM(A1)\"");
-	check_written(csv_write_string, "\t=1", "\"?=1\"");
-	check_written(csv_write_string, "\r=1", "\"?=1\"");
-	check_written(csv_write_string, "a=1", "\"a=1\"");
-	check_written(csv_write_string, "", "\"\"");
-	check_written(csv_write_string, NULL, "\"\"");
-	check_written(csv_write_string, "\xe2\x80\xae\xc2\x9b", "\"?????\"");
+	check_written(write_csv, "=HYPERLINK(\"http://x\")",
+		      "\"'=HYPERLINK(\"\"http://x\"\")\"\r\n");
+	check_written(write_csv, "+1", "\"'+1\"\r\n");
+	check_written(write_csv, "-[NSString init]", "\"'-[NSString init]\"\r\n");
+	check_written(write_csv, "@SUM(A1)", "\"'@SUM(A1)\"\r\n");
+	check_written(write_csv, "\t=1", "\"?=1\"\r\n");
+	check_written(write_csv, "\r=1", "\"?=1\"\r\n");
+	check_written(write_csv, "a=1", "\"a=1\"\r\n");
+	check_written(write_csv, "", "\"\"\r\n");
+	check_written(write_csv, NULL, "\r\n");
+	check_written(write_csv, "\xe2\x80\xae\xc2\x9b", "\"?????\"\r\n");
 }
 
 TEST(text_in_json_keeps_what_it_can)

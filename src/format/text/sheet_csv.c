@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "format/text/csv.h"
 #include "format/text/sheet_cells.h"
 
 struct csv_writer {
@@ -21,13 +20,14 @@ struct csv_writer {
 	bool has_cell; /* in the row so far */
 };
 
-void csv_write_string(FILE *out, const char *text)
+/* Quoted whatever is in it, and safe for terminals (base/text.h). */
+static void write_string(FILE *out, const char *text)
 {
 	(void)putc('"', out);
 	/* Tab and CR would begin one, too, and become `?`. */
-	if (text && *text && strchr("=+-@", *text))
+	if (*text && strchr("=+-@", *text))
 		(void)putc('\'', out);
-	while (text && *text) {
+	while (*text) {
 		size_t bytes = text_character(text);
 
 		if (!bytes)
@@ -41,11 +41,6 @@ void csv_write_string(FILE *out, const char *text)
 	(void)putc('"', out);
 }
 
-void csv_end_row(FILE *out)
-{
-	(void)fputs("\r\n", out);
-}
-
 static void begin_cell(struct csv_writer *writer)
 {
 	if (writer->has_cell)
@@ -56,7 +51,7 @@ static void begin_cell(struct csv_writer *writer)
 static void end_row(struct csv_writer *writer)
 {
 	if (writer->has_cell)
-		csv_end_row(writer->out);
+		(void)fputs("\r\n", writer->out);
 	writer->has_cell = false;
 }
 
@@ -77,7 +72,7 @@ static void write_name(struct csv_writer *writer, const struct column *column)
 
 	begin_cell(writer);
 	if (!needs_no_quotes(name))
-		csv_write_string(writer->out, name);
+		write_string(writer->out, name);
 	else if (dot)
 		(void)fprintf(writer->out, "%.*s_%s", (int)(dot - name), name, dot + 1);
 	else
@@ -111,7 +106,7 @@ static void write_text(struct csv_writer *writer, const struct column *column, c
 	if (column->flags & COLUMN_NUMBER && is_plain_number(text))
 		(void)fputs(text, writer->out);
 	else
-		csv_write_string(writer->out, text);
+		write_string(writer->out, text);
 }
 
 /* As folded stacks have them; a name with a quotation mark must not end the cell. */
