@@ -43,6 +43,16 @@ size_t text_utf8(const char *text, uint32_t *ret_code);
 /* Bytes of such a character if a terminal may be sent it, else 0. */
 size_t text_character(const char *text);
 
+/* Bytes at a text's beginning that are printable ASCII and neither of two characters: most names are. */
+static inline size_t text_plain(const char *text, char but, char nor)
+{
+	size_t nr = 0;
+
+	while (text[nr] >= ' ' && text[nr] <= '~' && text[nr] != but && text[nr] != nor)
+		nr++;
+	return nr;
+}
+
 /* Copies a NUL-terminated text of nr bytes, without its NUL, and makes it safe. to may be text. */
 void text_make_safe(char *to, const char *text, size_t nr);
 

@@ -391,6 +391,22 @@ static void sum_up_rest(struct report *report)
 		report->rest[report->nr_rest++].count = totals->no_frames_count;
 }
 
+/* Gives back the other groups: a tree of calls is made next, which wants the memory. 0 or -ENOMEM. */
+static int keep_shown_groups(struct report *report)
+{
+	size_t bytes = report->nr * sizeof(*report->totals.groups);
+	struct group_total *groups = malloc(bytes + 1);
+
+	if (!groups)
+		return -ENOMEM;
+	if (bytes)
+		memcpy(groups, report->totals.groups, bytes);
+	free(report->totals.groups);
+	report->totals.groups = groups;
+	report->totals.nr = report->totals.cap = report->nr;
+	return 0;
+}
+
 /* For people: no column of modules that nobody asked for, where no row has one, as in folded stacks. */
 static void drop_modules(struct report *report)
 {
@@ -707,6 +723,8 @@ int report_sheet_fill(struct sheet *sheet, enum media medium, const struct profi
 		add_figure(sheet, "no_stack", cell_count(report->totals.no_frames_count));
 	add_categories(sheet, report, medium);
 	add_rows(sheet, report, medium);
+	if (report->nr < report->totals.nr && keep_shown_groups(report) < 0)
+		return -ENOMEM;
 	if (style->paths.form != REPORT_NONE && medium & MEDIA_PEOPLE) {
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 		if (call_tree_sheet_add(sheet, medium, profile, &style->paths) < 0)

@@ -20,24 +20,37 @@ struct csv_writer {
 	bool has_cell; /* in the row so far */
 };
 
-/* Quoted whatever is in it, and safe for terminals (base/text.h). */
-static void write_string(FILE *out, const char *text)
+/* What stands between quotation marks; separator: a character that must not stand there, or '"'. */
+static void write_inside(FILE *out, const char *text, char separator)
+{
+	while (*text) {
+		size_t plain = text_plain(text, '"', separator), bytes;
+
+		(void)fwrite_unlocked(text, 1, plain, out);
+		text += plain;
+		bytes = text_character(text);
+		if (*text == '"')
+			(void)fputs("\"\"", out);
+		else if (*text && (!bytes || *text == separator))
+			(void)putc('?', out);
+		else
+			(void)fwrite_unlocked(text, 1, bytes, out);
+		text += bytes || !*text ? bytes : 1;
+	}
+}
+
+/* Tab and CR would begin a formula, too, and become `?`. */
+static void begin_string(FILE *out, const char *text)
 {
 	(void)putc('"', out);
-	/* Tab and CR would begin one, too, and become `?`. */
 	if (*text && strchr("=+-@", *text))
 		(void)putc('\'', out);
-	while (*text) {
-		size_t bytes = text_character(text);
+}
 
-		if (!bytes)
-			(void)putc('?', out);
-		else if (*text == '"')
-			(void)fputs("\"\"", out);
-		else
-			(void)fwrite(text, 1, bytes, out);
-		text += bytes ? bytes : 1;
-	}
+static void write_string(FILE *out, const char *text)
+{
+	begin_string(out, text);
+	write_inside(out, text, '"');
 	(void)putc('"', out);
 }
 
@@ -109,28 +122,16 @@ static void write_text(struct csv_writer *writer, const struct column *column, c
 		write_string(writer->out, text);
 }
 
-/* As folded stacks have them; a name with a quotation mark must not end the cell. */
+/* As folded stacks have them. */
 static void write_path(struct csv_writer *writer, const struct cell *cell)
 {
 	size_t i;
 
-	(void)putc('"', writer->out);
-	if (cell->path.nr && *cell->path.texts[0] && strchr("=+-@", *cell->path.texts[0]))
-		(void)putc('\'', writer->out);
+	begin_string(writer->out, cell->path.nr ? cell->path.texts[0] : "");
 	for (i = 0; i < cell->path.nr; i++) {
-		const char *text = cell->path.texts[i];
-
-		(void)fputs(i ? ";" : "", writer->out);
-		for (; *text; text += text_character(text) ? text_character(text) : 1) {
-			size_t bytes = text_character(text);
-
-			if (!bytes || *text == ';')
-				(void)putc('?', writer->out);
-			else if (*text == '"')
-				(void)fputs("\"\"", writer->out);
-			else
-				(void)fwrite(text, 1, bytes, writer->out);
-		}
+		if (i)
+			(void)putc(';', writer->out);
+		write_inside(writer->out, cell->path.texts[i], ';');
 	}
 	(void)putc('"', writer->out);
 }

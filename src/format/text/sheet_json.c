@@ -30,12 +30,15 @@ static size_t write_escaped(FILE *out, const char *text)
 static void write_inside(FILE *out, const char *text)
 {
 	while (*text) {
-		size_t bytes = text_character(text);
+		size_t plain = text_plain(text, '"', '\\'), bytes;
 
-		if (!bytes || *text == '"' || *text == '\\') {
+		(void)fwrite_unlocked(text, 1, plain, out);
+		text += plain;
+		bytes = text_character(text);
+		if (*text && (!bytes || *text == '"' || *text == '\\')) {
 			text += write_escaped(out, text);
 		} else {
-			(void)fwrite(text, 1, bytes, out);
+			(void)fwrite_unlocked(text, 1, bytes, out);
 			text += bytes;
 		}
 	}
