@@ -25,7 +25,7 @@ static const struct time_unit {
 	{1, 0, 0, "ns", "sum, ns"},
 };
 
-/* Of the letters before "s" one is the sign for micro, the other is Greek. */
+/* Two letters stand for micro: the sign of its own, and the Greek one. */
 static const struct unit_name {
 	const char *name;
 	uint64_t ns;
@@ -39,10 +39,10 @@ static const struct unit_name {
 
 static const char *const byte_names[] = {"bytes", "byte", "B"};
 
-/* That there are so many is all that these say. */
+/* These say no more than that things are counted. */
 static const char *const count_names[] = {"", "count", "samples", "hits"};
 
-/* Of somebody else's unit so much is shown. */
+/* Longer units of other tools are cut. */
 #define UNIT_COLUMNS 24
 #define UNIT_BYTES   (UNIT_COLUMNS * 4 + sizeof(".."))
 
@@ -63,7 +63,7 @@ static bool is_bytes(const struct profile *profile)
 	return unit && is_one_of(unit, byte_names, ARRAY_SIZE(byte_names));
 }
 
-/* Of one event of several. */
+/* True for a profile of one event of several. */
 static bool is_samples(const struct profile *profile)
 {
 	const char *unit = amount_unit(profile);

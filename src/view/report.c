@@ -34,7 +34,7 @@
 /* Texts of two cells may be made: an amount, and a source line or so. */
 #define TEXT_BYTES (ROW_SCRATCH_BYTES - NUMBER_COMMAS_BYTES)
 
-/* What stands in a column. */
+/* The content of a column. */
 enum content {
 	CONTENT_SHARE, /* of all */
 	CONTENT_AMOUNT,
@@ -372,7 +372,7 @@ static void choose_rows(struct report *report, enum media medium, const struct r
 	}
 }
 
-/* What the rows leave of 100 %. */
+/* Sums up everything that is in no row, so that the table adds up to 100 %. */
 static void sum_up_rest(struct report *report)
 {
 	const struct group_totals *totals = &report->totals;

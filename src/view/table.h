@@ -1,5 +1,5 @@
 /*
- * What a command shows, independent of file formats.
+ * Everything that commands show, independent of file formats.
  *
  * A sheet is a sequence of blocks: named figures, lines of words, lists of notes, and tables. Commands and
  * views fill a sheet; format/text renders any sheet as text, Markdown, CSV or JSON
@@ -109,7 +109,7 @@ static inline struct cell cell_bool(bool truth)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-/* What a number is of. Programs get the plain number whatever the unit. */
+/* The unit of a number. Programs get the plain number whatever the unit. */
 enum unit {
 	UNIT_NONE,	  /* people read it without commas: a PID, a rate */
 	UNIT_COUNT,	  /* "1,234" */

@@ -247,6 +247,60 @@ TEST(sheet_of_nothing)
 	check_sheet(&sheet, MEDIA_MARKDOWN, (struct sheet_style){0}, "");
 }
 
+static void add_line(struct sheet *sheet, enum line_style style, const char *words,
+		     const char *name)
+{
+	sheet_add_line(sheet, MEDIA_PEOPLE, style);
+	sheet_add_words(sheet, "%s", words);
+	if (name)
+		sheet_add_name(sheet, name);
+}
+
+TEST(sheet_lines)
+{
+	static const char long_name[] = "a_name_of_more_than_half_a_line_since_it_goes_on_and_on";
+	cleanup(sheet_clear) struct sheet sheet = {0};
+
+	add_line(&sheet, LINE_HEADING, "# of *all*", NULL);
+	add_line(&sheet, LINE_PLAIN, "in ", long_name);
+	add_line(&sheet, LINE_PLAIN, "and ", "`");
+	sheet_add_line(&sheet, MEDIA_PEOPLE, LINE_PLAIN);
+	add_line(&sheet, LINE_PLAIN, "± means", NULL);
+	add_line(&sheet, LINE_BULLET, "one", NULL);
+	add_line(&sheet, LINE_BULLET, "two\033", NULL);
+	add_line(&sheet, LINE_CODE, "", "*main*");
+	add_line(&sheet, LINE_CODE, "… 3 more", NULL);
+	add_line(&sheet, LINE_ROOMY, "wide", NULL);
+	check_sheet(&sheet, MEDIA_TEXT, (struct sheet_style){.width = 60, .ascii = true},
+		    "# of *all*\n"
+		    "in a_name_of_more..goes_on_and_on\n"
+		    "and `\n"
+		    "\n"
+		    "+- means\n"
+		    "* one\n"
+		    "* two?\n"
+		    "*main*\n"
+		    ".. 3 more\n");
+	check_sheet(&sheet, MEDIA_MARKDOWN, (struct sheet_style){.width = 60},
+		    "### \\# of \\*all\\*\n"
+		    "\n"
+		    "in `a_name_of_more_than_half_a_line_since_it_goes_on_and_on`\n"
+		    "and `` ` ``\n"
+		    "\n"
+		    "± means\n"
+		    "\n"
+		    "* one\n"
+		    "* two?\n"
+		    "\n"
+		    "<!-- -->\n"
+		    "\n"
+		    "    *main*\n"
+		    "    … 3 more\n"
+		    "\n"
+		    "wide\n");
+	check_sheet(&sheet, MEDIA_CSV, (struct sheet_style){0}, "" /* nothing */);
+}
+
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 static void read_cell(const void *context, size_t number, struct row *row)

@@ -82,7 +82,7 @@ static void choose_units(struct shown_table *shown, const double *most)
 			shown->columns[i].unit = all ? all : unit_for(most[i]);
 }
 
-/* What only the rows tell: units, numbers, columns without anything in them. */
+/* Units, columns of numbers and empty columns: only the rows tell them. */
 static void look_at_rows(struct shown_table *shown)
 {
 	double most[TABLE_COLUMNS_MAX] = {0};

@@ -1,6 +1,6 @@
 /*
- * What all renderers of sheets (sheet_write.h) ask of a table: which columns a medium shows, one row
- * after the other, and a cell as people read it.
+ * The parts that renderers of sheets (sheet_write.h) share: the columns of a table that a medium shows, its
+ * rows one after the other, and a cell as people read it.
  */
 #ifndef STOOK_FORMAT_TEXT_SHEET_CELLS_H
 #define STOOK_FORMAT_TEXT_SHEET_CELLS_H
@@ -60,7 +60,7 @@ bool shown_has_histograms(const struct shown_table *shown);
 /* NULL: the row has none. */
 const struct histogram *shown_histogram(const struct shown_table *shown, const struct row *row);
 
-/* What people call a histogram's row: "func malloc: count 5"; names are written by the callback. */
+/* The line above a row's histogram: "func malloc: count 5". The callback writes its texts. */
 void shown_write_caption(const struct shown_table *shown, const struct row *row,
 			 void (*write_text)(FILE *out, const char *text, bool is_name, bool ascii),
 			 FILE *out);

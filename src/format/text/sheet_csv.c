@@ -20,7 +20,7 @@ struct csv_writer {
 	bool has_cell; /* in the row so far */
 };
 
-/* What stands between quotation marks; separator: a character that must not stand there, or '"'. */
+/* A text inside quotation marks; separator: a character that must not be in it, or '"'. */
 static void write_inside(FILE *out, const char *text, char separator)
 {
 	while (*text) {

@@ -95,6 +95,9 @@ static void begin_part(struct markdown_writer *writer, enum part part)
 
 	if (writer->last != PART_NOTHING && (writer->wants_space || !goes_on))
 		(void)putc('\n', writer->out);
+	/* Else the block would be text of the list's last item. */
+	if (part == PART_CODE && writer->last == PART_LIST)
+		(void)fputs("<!-- -->\n\n", writer->out);
 	writer->wants_space = false;
 	writer->last = part;
 }

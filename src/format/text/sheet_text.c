@@ -289,8 +289,8 @@ static size_t levels_in(const struct text_writer *writer, size_t number)
 }
 
 /*
- * Guides of all levels above, of which the outermost are left out when there are too many. Of a fork the
- * innermost is where its own path begins. Returns the columns that they take.
+ * Guides of all levels above, of which the outermost are left out when there are too many. The
+ * innermost guide of a fork is where the row's own path begins. Returns the columns that they take.
  */
 static size_t put_guides(struct text_writer *writer, size_t number, const struct row *row)
 {
