@@ -167,7 +167,7 @@ TEST(rows_take_their_spread_from_slices)
 			add_draws(&sides, at < 6 ? 1500 : 0, at < 6 ? 0 : 1500, 4);
 		}
 		compare(&comparison, &sides, &style);
-		CHECK(comparison.parts_are_slices);
+		CHECK(comparison.spread.parts_are_slices);
 		CHECK_EQ(comparison.spread.nr_before, 6);
 		CHECK(comparison.spread.all.self > 3 && comparison.spread.all.self < 5);
 		wrong += nr_changed(&comparison) || comparison.paths.nr;

@@ -578,21 +578,13 @@ size_t comparison_value(const struct profile *profile)
 static int find_spread(struct comparison *comparison)
 {
 	const struct comparison_style *style = &comparison->style;
-	cleanup_free struct difference_part *slices = NULL;
-	const struct difference_part *parts = style->parts;
-	size_t nr_parts = style->nr_parts;
+	struct difference_scale *scale = &comparison->scale;
 
-	(void)difference_scale_init(&comparison->scale, comparison->profile, comparison->before,
-				    false);
+	difference_scale_init(scale, comparison->profile, comparison->before);
 	if (style->by_time)
-		difference_scale_by_time(&comparison->scale, style->before_seconds,
-					 style->after_seconds);
-	comparison->parts_are_slices = !parts;
-	if (!parts &&
-	    difference_slices(comparison->profile, comparison->before, &slices, &nr_parts) < 0)
-		return -ENOMEM;
-	return difference_spread_init(&comparison->spread, comparison->profile, &comparison->scale,
-				      parts ? parts : slices, nr_parts);
+		difference_scale_by_time(scale, style->before_seconds, style->after_seconds);
+	return difference_spread_init(&comparison->spread, comparison->profile, scale, style->parts,
+				      style->nr_parts);
 }
 
 /* All but the paths, which pictures have no use for. To be cleared in each case. */

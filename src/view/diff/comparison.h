@@ -115,7 +115,6 @@ struct comparison {
 	struct named_stacks stacks;
 	struct difference_scale scale; /* of samples drawn each by itself */
 	struct difference_spread spread;
-	bool parts_are_slices;
 	struct difference_rows rows;
 	struct difference_paths paths;
 };

@@ -417,7 +417,7 @@ static void add_foot(struct sheet *sheet, const struct comparison *comparison)
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 	if (spread->freedom > 0)
 		sheet_add_words(sheet, "from %zu and %zu %s.", spread->nr_before, spread->nr_after,
-				comparison->parts_are_slices ? "slices" : "files");
+				spread->parts_are_slices ? "slices" : "files");
 	else
 		sheet_add_words(sheet, "of sampling alone: runs vary by more.");
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);

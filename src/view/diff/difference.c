@@ -147,10 +147,11 @@ static double sample_amount(const struct profile *profile, size_t value)
 	return nr ? (double)profile_value_total(profile, value) / (double)nr : 1;
 }
 
-int difference_scale_init(struct difference_scale *scale, const struct profile *profile,
-			  size_t before, bool by_time)
+void difference_scale_init(struct difference_scale *scale, const struct profile *profile,
+			   size_t before)
 {
 	*scale = (struct difference_scale){
+		.before_value = before,
 		.before_all = (double)profile_value_total(profile, before),
 		.after_all = (double)profile_total(profile),
 		.before_sample = sample_amount(profile, before),
@@ -160,8 +161,6 @@ int difference_scale_init(struct difference_scale *scale, const struct profile *
 	};
 	scale->before = scale->before_all;
 	scale->after = scale->after_all;
-	/* The origin's duration is the span of both: how long each took, only their files tell. */
-	return by_time ? -EINVAL : 0;
 }
 
 void difference_scale_by_time(struct difference_scale *scale, double before_seconds,
@@ -223,8 +222,8 @@ static double sigma_of(const struct difference_scale *scale, double before, doub
 	return draw_sigma(&draw) / sqrt(scale->dispersion);
 }
 
-enum change difference_kind(const struct difference_scale *scale,
-			    const struct difference *difference)
+static enum change kind_of(const struct difference_scale *scale,
+			   const struct difference *difference)
 {
 	if (difference->sigma < scale->least_sigma || difference->change == 0)
 		return CHANGE_NONE;
@@ -253,7 +252,7 @@ struct difference difference_of(const struct difference_scale *scale, uint64_t b
 		      variance_of(scale, after_samples, scale->after_all / scale->after_sample,
 				  scale->after_sample, scale->after)));
 	difference.sigma = sigma_of(scale, before_samples, after_samples);
-	difference.kind = difference_kind(scale, &difference);
+	difference.kind = kind_of(scale, &difference);
 	return difference;
 }
 
@@ -270,7 +269,7 @@ void difference_widen(const struct difference_scale *scale, struct difference *d
 			    : t;
 	if (sigma < difference->sigma)
 		difference->sigma = sigma;
-	difference->kind = difference_kind(scale, difference);
+	difference->kind = kind_of(scale, difference);
 }
 
 /* --- many of them --- */
@@ -350,8 +349,9 @@ struct spreader {
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-int difference_slices(const struct profile *profile, size_t before, struct difference_part **ret,
-		      size_t *ret_nr)
+/* The slices of both sides as parts, with *ret to be freed; none if either has less than three. */
+static int find_slices(const struct profile *profile, size_t before, struct difference_part **ret,
+		       size_t *ret_nr)
 {
 	size_t nr_slices = profile_nr_slices(profile), nr[2] = {0}, nr_parts = 0, i, side;
 	cleanup_free struct difference_part *parts = calloc(2 * nr_slices + 1, sizeof(*parts));
@@ -575,9 +575,15 @@ int difference_spread_init(struct difference_spread *spread, const struct profil
 {
 	cleanup(spreader_clear) struct spreader spreader = {
 		.profile = profile, .scale = scale, .nr = profile_nr_strings(profile)};
+	cleanup_free struct difference_part *slices = NULL;
 	uint32_t i;
 
-	*spread = (struct difference_spread){.all = {1, 1}};
+	*spread = (struct difference_spread){.all = {1, 1}, .parts_are_slices = !parts};
+	if (!parts) {
+		if (find_slices(profile, scale->before_value, &slices, &nr_parts) < 0)
+			return -ENOMEM;
+		parts = slices;
+	}
 	if (nr_parts < 3)
 		return 0;
 	spreader.functions = calloc(spreader.nr, sizeof(*spreader.functions));

@@ -20,6 +20,7 @@
 #define DIFFERENCE_LEAST_SIGMA 3.0
 
 struct difference_scale {
+	size_t before_value;  /* of the profile */
 	bool by_time;	      /* rates a second; else shares */
 	double before, after; /* what numbers are divided by: all samples, or seconds */
 	double before_all, after_all;
@@ -46,23 +47,16 @@ struct difference {
 	enum change kind;
 };
 
-/*
- * Least sigma is DIFFERENCE_LEAST_SIGMA, dispersion 1. by_time is refused (-EINVAL) where a
- * duration is not known; see difference_scale_by_time().
- */
-int difference_scale_init(struct difference_scale *scale, const struct profile *profile,
-			  size_t before, bool by_time);
+/* Shares. Least sigma is DIFFERENCE_LEAST_SIGMA, dispersion 1. */
+void difference_scale_init(struct difference_scale *scale, const struct profile *profile,
+			   size_t before);
 
-/* Rates, of profiles that took so long. */
+/* Rates, of profiles that took so long: the origin's duration is the span of both. */
 void difference_scale_by_time(struct difference_scale *scale, double before_seconds,
 			      double after_seconds);
 
 struct difference difference_of(const struct difference_scale *scale, uint64_t before,
 				uint64_t after);
-
-/* The kind of a change by its sigma, for callers that have changed the sigma. */
-enum change difference_kind(const struct difference_scale *scale,
-			    const struct difference *difference);
 
 /*
  * The same difference where the variance is larger by that factor, at least 1, as far as is known from
@@ -124,13 +118,13 @@ struct difference_spread {
 	struct function_spread all; /* of all functions together */
 	double freedom;		    /* degrees of it, of each estimate; 0: nothing is known */
 	size_t nr_before, nr_after; /* parts */
+	bool parts_are_slices;
 };
 
-/* The slices of both sides as parts, with *ret to be freed; none if either has less than three. */
-int difference_slices(const struct profile *profile, size_t before, struct difference_part **ret,
-		      size_t *ret_nr);
-
-/* 0 or -ENOMEM. Without two parts on one side nothing is known: all dispersions are 1. */
+/*
+ * parts NULL: the slices of both sides, if each has three or more. 0 or -ENOMEM. Without two parts on
+ * one side nothing is known: all dispersions are 1.
+ */
 int difference_spread_init(struct difference_spread *spread, const struct profile *profile,
 			   const struct difference_scale *scale,
 			   const struct difference_part *parts, size_t nr_parts);
