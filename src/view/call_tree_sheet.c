@@ -58,11 +58,13 @@ enum call_line_kind {
 	CALL_BLANK,
 };
 
+/* There may be as many as the profile has frames, so they are small. */
 struct call_line {
 	double percent;
-	uint32_t number, level;
-	uint8_t kind; /* enum call_line_kind */
-	bool has_percent, is_fork, has_more;
+	uint32_t number;
+	uint32_t level : 24;
+	uint32_t kind : 4; /* enum call_line_kind */
+	bool has_percent : 1, is_fork : 1, has_more : 1;
 };
 
 /* What a sheet keeps of the tree. */
