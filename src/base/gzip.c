@@ -120,6 +120,11 @@ struct reader {
 	uint8_t chunk[CHUNK_BYTES];
 };
 
+bool gzip_is_it(const char *head, size_t nr)
+{
+	return nr >= 2 && head[0] == '\x1f' && head[1] == '\x8b';
+}
+
 /* The next part of the file: how many bytes, 0 at its end, or the stream's errno. */
 static int64_t read_chunk(struct reader *reader)
 {
@@ -201,7 +206,7 @@ static int inflate_chunk(struct reader *reader, size_t nr)
 
 static int start(struct reader *reader, size_t nr)
 {
-	if (nr < 2 || reader->chunk[0] != 0x1f || reader->chunk[1] != 0x8b)
+	if (!gzip_is_it((const char *)reader->chunk, nr))
 		return 0;
 	reader->stream.zalloc = allocate;
 	reader->stream.zfree = release;

@@ -5,6 +5,7 @@
 #ifndef STOOK_BASE_GZIP_H
 #define STOOK_BASE_GZIP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,9 @@ void gzip_writer_free(struct gzip_writer *writer);
 int gzip_write(struct gzip_writer *writer, const void *bytes, size_t nr);
 int gzip_finish(struct gzip_writer *writer);
 
+/* True if a stream that begins with these bytes is compressed. */
+bool gzip_is_it(const char *head, size_t nr);
+
 /* Beyond so many bytes, what inflates to so many times its size is none of our data. */
 #define GZIP_MAX_RATIO	256
 #define GZIP_BOMB_BYTES (64ULL << 20)
@@ -29,7 +33,6 @@ int gzip_finish(struct gzip_writer *writer);
  * more than GZIP_BOMB_BYTES and GZIP_MAX_RATIO times what it was inflated from; -EBADMSG if it is
  * damaged or cut off; -ENOMEM; or the stream's errno.
  */
-
 int gzip_read(FILE *in, size_t max_bytes, uint8_t **ret, size_t *ret_nr);
 
 #endif

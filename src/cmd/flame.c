@@ -170,16 +170,10 @@ static const struct option_row style_rows[] = {
 };
 
 struct flame {
-	struct input_paths paths;
-	struct input_options input;
-	struct filter_options filter;
+	struct input_request request;
 	struct flame_style style;
 	struct output_options output;
-	const char *categories_path; /* NULL: none are wanted */
-	unsigned labels; /* that were asked for; 0: thread names, or all where they are kept */
 	bool lines;
-	bool is_quiet;
-	struct categories *categories;
 	struct inputs inputs;
 	struct outputs outputs;
 };
@@ -190,13 +184,13 @@ static int take_by(void *context, const char *value, struct error *error)
 {
 	struct flame *flame = context;
 
-	return label_keys_take(value, &flame->labels, error);
+	return label_keys_take(value, &flame->request.labels, error);
 }
 
 static const struct option_row rows[] = {
 	{0, "by", "KEY,…", take_by,
 	 "labels at the root: comm (the default), pid, tid, cpu, cgroup"},
-	OPTION_TEXT(0, "categories", "FILE", struct flame, categories_path,
+	OPTION_TEXT(0, "categories", "FILE", struct flame, request.categories,
 		    "colours by a table 'category: pattern …', or by the one for the 'kernel'"),
 	OPTION_SWITCH(0, "lines", struct flame, lines,
 		      "show source lines behind names, where IN has them"),
@@ -207,16 +201,16 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 	const struct option_group groups[] = {
 		output_options_group(&flame->output),
 		{style_rows, ARRAY_SIZE(style_rows), &flame->style},
-		filter_options_group(&flame->filter),
-		input_options_group(&flame->input),
+		filter_options_group(&flame->request.filter),
+		input_options_group(&flame->request.options),
 		{rows, ARRAY_SIZE(rows), flame},
-		quiet_option_group(&flame->is_quiet),
+		quiet_option_group(&flame->request.is_quiet),
 	};
 	const struct option_table table = {
 		.groups = groups,
 		.nr_groups = ARRAY_SIZE(groups),
 		.take_word = input_paths_take,
-		.context = &flame->paths,
+		.context = &flame->request.paths,
 		.usage = "usage: stook flame [OPTIONS] [IN…] [-o OUT.svg]\n"
 			 "\n"
 			 "Draws a flame graph of profiles: pprof, folded stacks, or what 'perf "
@@ -231,61 +225,36 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 
 	int err = option_table_parse(&table, argc, argv, error);
 
-	return err ? err : inputs_check(flame->paths.paths, flame->paths.nr, error);
+	return err ? err : inputs_check(flame->request.paths.paths, flame->request.paths.nr, error);
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static int read_inputs(struct flame *flame, struct error *error)
+/* flamegraph.pl does not draw less than there is, either. */
+static void tell_total(const struct flame *flame)
 {
-	const struct profile *profile;
+	const struct profile *profile = flame->inputs.profile;
 	char number[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
-	int err = category_file_load(flame->categories_path, &flame->categories, error);
+
+	if (!flame->request.is_quiet && svg_ignores_total(profile, &flame->style))
+		complain("--total %.15g is less than the profile's %s%s, and ignored",
+			 flame->style.total, amount_total(profile, profile_total(profile), number),
+			 amount_counted(profile, profile_total(profile), counted));
+}
+
+static int run(struct flame *flame, struct error *error)
+{
+	const struct format_options format = {.lines = flame->lines, .flame = &flame->style};
+	int err = outputs_open(&flame->outputs, &flame->output, &format, false, error);
 
 	if (!err)
-		err = inputs_read(&flame->inputs, &flame->input, flame->paths.paths,
-				  flame->paths.nr, error);
-	if (!err && profile_nr_samples(flame->inputs.profile))
-		err = label_keys_check(flame->labels, flame->inputs.notes.labels, error);
-	if (!err)
-		err = filter_options_apply(&flame->filter, flame->inputs.profile, error);
+		err = inputs_load(&flame->inputs, &flame->request, flame->request.labels, error);
 	if (err)
 		return err;
-	profile = flame->inputs.profile;
-	if (!flame->is_quiet) {
-		inputs_complain(&flame->inputs);
-		filter_options_tell(&flame->filter, flame->inputs.profile);
-		/* flamegraph.pl does not draw less than there is, either. */
-		if (svg_ignores_total(profile, &flame->style))
-			complain("--total %.15g is less than the profile's %s%s, and ignored",
-				 flame->style.total,
-				 amount_total(profile, profile_total(profile), number),
-				 amount_counted(profile, profile_total(profile), counted));
-	}
-	return 0;
-}
-
-static int draw(struct flame *flame, struct error *error)
-{
-	const struct format_options format = {
-		.lines = flame->lines,
-		.flame = &flame->style,
-		.categories = flame->categories,
-	};
-	int err;
-
-	err = outputs_open(&flame->outputs, &flame->output, &format, false, error);
-	outputs_set_labels(&flame->outputs, flame->labels, flame->inputs.notes.labels);
-	return err ? err : outputs_write(&flame->outputs, flame->inputs.profile, error);
-}
-
-static void clear(struct flame *flame)
-{
-	outputs_clear(&flame->outputs);
-	inputs_clear(&flame->inputs);
-	filter_options_clear(&flame->filter);
-	categories_free(flame->categories);
-	input_paths_clear(&flame->paths);
+	tell_total(flame);
+	flame->outputs.format.categories = flame->inputs.categories;
+	outputs_set_labels(&flame->outputs, flame->request.labels, flame->inputs.notes.labels);
+	return outputs_write(&flame->outputs, flame->inputs.profile, error);
 }
 
 int cmd_flame(int argc, char **argv)
@@ -293,18 +262,16 @@ int cmd_flame(int argc, char **argv)
 	struct flame flame = {.output = {.default_format = "svg"}};
 	struct error error = {0};
 	int err = parse(&flame, argc, argv, &error);
+	int status = err < 0 ? EXIT_USAGE : 0;
 
-	if (err) {
-		if (err < 0)
-			complain_error(&error);
-		clear(&flame);
-		return err < 0 ? EXIT_USAGE : 0;
+	if (!err) {
+		err = run(&flame, &error);
+		status = err && err != -EPIPE ? EXIT_FAILED : 0;
 	}
-	err = read_inputs(&flame, &error);
-	if (!err)
-		err = draw(&flame, &error);
-	if (err && err != -EPIPE)
+	if (err < 0 && err != -EPIPE)
 		complain_error(&error);
-	clear(&flame);
-	return err && err != -EPIPE ? EXIT_FAILED : 0;
+	outputs_clear(&flame.outputs);
+	inputs_clear(&flame.inputs);
+	input_request_clear(&flame.request);
+	return status;
 }

@@ -1,8 +1,5 @@
 /*
- * Profiles read back. The format of a file is decided by its content, or by its name where the
- * content does not say. A file that is no profile is recognized by its first bytes, so that the
- * error can say what it is and which program turns it into one. Compressed files are not inflated
- * here, since pipes do that; gzip is the exception, as a part of pprof's format.
+ * Profiles read back, filtered, and what could not be kept of them.
  *
  * Several files are merged into one profile. They may count different things: what is shown is a
  * value that all of them have. Types of values are compared as texts, since each profile numbers its
@@ -10,7 +7,6 @@
  */
 #include "cmd/inputs.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,26 +17,15 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
 #include "cmd/complain.h"
+#include "cmd/options/output_options.h"
 #include "format/text/columns.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 
 /* --- the value that all have ----------------------------------------------------------------- */
 
-#define VALUES_BYTES 128  /* of a message that lists values */
-#define HEAD_BYTES   4096 /* of a file, to recognize it by */
-
-static const char *type_of(const struct profile *profile, size_t number)
-{
-	return profile_string(profile, profile_value_type(profile, number).type);
-}
-
-static const char *unit_of(const struct profile *profile, size_t number)
-{
-	return profile_string(profile, profile_value_type(profile, number).unit);
-}
+#define VALUES_BYTES 128 /* of a message that lists values */
 
 /* Its number in the profile, or -ENOENT. */
 static int find_common(const struct profile *profile, const struct common_value *value)
@@ -48,8 +33,8 @@ static int find_common(const struct profile *profile, const struct common_value 
 	size_t i;
 
 	for (i = 0; i < profile_nr_values(profile); i++)
-		if (!strcmp(type_of(profile, i), value->type) &&
-		    !strcmp(unit_of(profile, i), value->unit))
+		if (!strcmp(profile_value_name(profile, i), value->type) &&
+		    !strcmp(profile_value_unit(profile, i), value->unit))
 			return (int)i;
 	return -ENOENT;
 }
@@ -68,8 +53,8 @@ static int take_all(struct common_values *common, const struct profile *profile)
 	for (; common->nr < profile_nr_values(profile); common->nr++) {
 		struct common_value *value = &common->values[common->nr];
 
-		value->type = strdup(type_of(profile, common->nr));
-		value->unit = strdup(unit_of(profile, common->nr));
+		value->type = strdup(profile_value_name(profile, common->nr));
+		value->unit = strdup(profile_value_unit(profile, common->nr));
 		if (!value->type || !value->unit) {
 			free_value(value);
 			return -ENOMEM;
@@ -99,10 +84,11 @@ static int remember(struct common_values *common, const struct profile *profile,
 {
 	size_t number = common->nr_profiles > 0;
 
-	if (common->counts[number] || (number && !strcmp(common->counts[0], type_of(profile, 0))))
+	if (common->counts[number] ||
+	    (number && !strcmp(common->counts[0], profile_value_name(profile, 0))))
 		return 0;
 	common->paths[number] = path;
-	common->counts[number] = strdup(type_of(profile, 0));
+	common->counts[number] = strdup(profile_value_name(profile, 0));
 	return common->counts[number] ? 0 : -ENOMEM;
 }
 
@@ -112,7 +98,7 @@ static void list_values(const struct profile *profile, char *list, size_t bytes)
 
 	for (i = 0; i < profile_nr_values(profile) && nr < bytes; i++)
 		nr += (size_t)snprintf(list + nr, bytes - nr, "%s%s", i ? ", " : "",
-				       type_of(profile, i));
+				       profile_value_name(profile, i));
 }
 
 static int nothing_in_common(const struct common_values *common, const struct profile *profile,
@@ -192,97 +178,6 @@ void common_values_clear(struct common_values *common)
 	*common = (struct common_values){0};
 }
 
-/* --- files that are no profiles -------------------------------------------------------------- */
-
-struct foreign_input {
-	const char *why;     /* it can't be read */
-	const char *command; /* what to pipe: its text before the file's name; NULL: nothing */
-	const char *more;    /* behind that, or alone */
-	bool (*is_it)(const struct foreign_input *foreign, const char *head, size_t nr);
-	const char *magic; /* for is_it(), a text that files have at this place */
-	size_t magic_at;
-};
-
-static bool has_magic(const struct foreign_input *foreign, const char *head, size_t nr)
-{
-	size_t nr_magic = strlen(foreign->magic);
-
-	return nr >= foreign->magic_at + nr_magic &&
-	       !memcmp(head + foreign->magic_at, foreign->magic, nr_magic);
-}
-
-static bool has_line(const char *head, size_t nr, bool (*is_it)(const char *line, size_t nr))
-{
-	const char *at = head, *end = head + nr;
-
-	while (at < end) {
-		const char *line_end = memchr(at, '\n', (size_t)(end - at));
-
-		if (!line_end)
-			line_end = end;
-		if (is_it(at, (size_t)(line_end - at)))
-			return true;
-		at = line_end + 1;
-	}
-	return false;
-}
-
-/* `@[` or `@name[comm, `: a key that is a stack goes on in lines of its own. */
-static bool is_map_entry(const char *line, size_t nr)
-{
-	size_t at = 1;
-
-	if (!nr || line[0] != '@')
-		return false;
-	while (at < nr && (isalnum((unsigned char)line[at]) || line[at] == '_'))
-		at++;
-	if (at == nr || line[at] != '[')
-		return false;
-	while (isspace((unsigned char)line[nr - 1]))
-		nr--;
-	return nr == at + 1 || line[nr - 1] == ',';
-}
-
-static bool is_bpftrace_map(const struct foreign_input *foreign, const char *head, size_t nr)
-{
-	return has_line(head, nr, is_map_entry);
-}
-
-/* The first line of bcc's tools, or the thread below the frames of a stack. */
-static bool is_bcc_text(const char *line, size_t nr)
-{
-	static const char *const starts[] = {
-		"Sampling at ",
-		"Tracing off-CPU time (",
-		"    -                ",
-	};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(starts); i++)
-		if (nr > strlen(starts[i]) && !memcmp(line, starts[i], strlen(starts[i])))
-			return true;
-	return false;
-}
-
-static bool is_bcc_report(const struct foreign_input *foreign, const char *head, size_t nr)
-{
-	return has_line(head, nr, is_bcc_text);
-}
-
-static const struct foreign_input foreign_inputs[] = {
-	{"only perf itself can", "perf script -i", "", has_magic, "PERFILE2", 0},
-	{"xz has compressed it", "xz -dc", "", has_magic, "\xfd\x37zXZ", 0},
-	{"zstd has compressed it", "zstd -dc", "", has_magic, "\x28\xb5\x2f\xfd", 0},
-	{"bzip2 has compressed it", "bzip2 -dc", "", has_magic, "1AY&SY", 4},
-	{"lz4 has compressed it", "lz4 -dc", "", has_magic, "\x04\x22\x4d\x18", 0},
-	{"it is a map as bpftrace prints it", "stackcollapse-bpftrace.pl",
-	 ", with --no-comm unless 'comm' stands behind the stack in its keys", is_bpftrace_map,
-	 NULL, 0},
-	{"it is what bcc's tools print for people", NULL,
-	 "take folded stacks: bcc's tools have -f for them, as 'profile -f'", is_bcc_report, NULL,
-	 0},
-};
-
 /* --- options --------------------------------------------------------------------------------- */
 
 static int take_format(void *context, const char *value, struct error *error)
@@ -291,10 +186,10 @@ static int take_format(void *context, const char *value, struct error *error)
 	const struct format *format = format_by_name(value);
 	char names[FORMAT_NAMES_BYTES];
 
-	if (!format || !format->read)
+	if (!format || !format->is_it)
 		return error_set(error, -EINVAL, "bad value '%s' for --input-format: one of %s",
 				 value, format_read_names(names));
-	options->format = format;
+	options->read.format = format;
 	return 0;
 }
 
@@ -369,73 +264,27 @@ static void add_notes(struct format_notes *all, const struct format_notes *notes
 	all->may_lack_comms |= notes->may_lack_comms;
 }
 
-static const char *name_of(const char *path)
-{
-	return is_standard_input(path) ? "standard input" : path;
-}
-
-/* Refuses a file that is known not to be a profile, with what to try. */
-static int refuse_foreign(FILE *in, const char *path, struct error *error)
-{
-	char head[HEAD_BYTES];
-	size_t nr = stream_peek(in, head, sizeof(head)), i;
-	const struct foreign_input *foreign = NULL;
-
-	for (i = 0; i < ARRAY_SIZE(foreign_inputs) && !foreign; i++)
-		if (foreign_inputs[i].is_it(&foreign_inputs[i], head, nr))
-			foreign = &foreign_inputs[i];
-	if (!foreign)
-		return 0;
-	(void)error_set(error, -EINVAL, "cannot read '%s': %s", name_of(path), foreign->why);
-	if (foreign->command)
-		error_hint(error, "pipe what '%s %s' prints%s", foreign->command, path,
-			   foreign->more);
-	else
-		error_hint(error, "%s", foreign->more);
-	return -EINVAL;
-}
-
-static int read_stream(FILE *in, const char *path, const struct input_options *options,
-		       struct profile *profile, struct format_notes *notes, struct error *error)
-{
-	const struct format *format = options->format, *by_path = format_by_path(path);
-	char names[FORMAT_NAMES_BYTES];
-	struct error why = {0};
-	int err = format ? 0 : refuse_foreign(in, path, error);
-
-	if (err)
-		return err;
-	if (!format)
-		format = format_by_content(in);
-	if (!format && by_path && by_path->read)
-		format = by_path;
-	if (!format && getc(in) == EOF)
-		return error_set(error, -EINVAL, "cannot read '%s': it is empty", name_of(path));
-	if (!format) {
-		(void)error_set(error, -EINVAL, "cannot read '%s': it is none of %s", name_of(path),
-				format_read_names(names));
-		error_hint(error, "--input-format says which, if it is one");
-		return -EINVAL;
-	}
-	err = format->read(in, &options->read, profile, notes, &why);
-	if (err < 0)
-		return error_set(error, err, "cannot read '%s': %s", name_of(path),
-				 *why.text ? why.text : strerror(-err));
-	return 0;
-}
-
 static int read_one(const char *path, const struct input_options *options, struct profile *profile,
 		    struct format_notes *notes, struct error *error)
 {
 	bool is_stdin = is_standard_input(path);
 	cleanup_file FILE *file = is_stdin ? NULL : fopen(path, "re");
+	struct error why = {0};
 	struct stat status;
+	int err;
 
 	if (!is_stdin && !file)
 		return error_set_errno(error, "cannot open '%s'", path);
 	if (file && fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode))
 		return error_set(error, -EISDIR, "cannot read '%s': it is a folder", path);
-	return read_stream(is_stdin ? stdin : file, path, options, profile, notes, error);
+	err = format_read(is_stdin ? stdin : file, path, &options->read, profile, notes, &why);
+	if (err >= 0)
+		return 0;
+	(void)error_set(error, err, "cannot read '%s': %s", is_stdin ? "standard input" : path,
+			*why.text ? why.text : strerror(-err));
+	if (*why.hint)
+		error_hint(error, "%s", why.hint);
+	return err;
 }
 
 static void free_profile(struct profile **profile)
@@ -517,6 +366,7 @@ int inputs_read(struct inputs *inputs, const struct input_options *options,
 void inputs_clear(struct inputs *inputs)
 {
 	profile_free(inputs->profile);
+	categories_free(inputs->categories);
 	common_values_clear(&inputs->common);
 	*inputs = (struct inputs){0};
 }
@@ -539,7 +389,7 @@ static void tell_events(const struct profile *profile)
 	size_t nr = 0, i;
 
 	for (i = 1; i < profile_nr_values(profile) && nr < sizeof(list); i++) {
-		const char *name = profile_string(profile, profile_value_type(profile, i).type);
+		const char *name = profile_value_name(profile, i);
 
 		if (strcmp(name, "samples") != 0)
 			nr += (size_t)snprintf(list + nr, sizeof(list) - nr, "%s%s", nr ? ", " : "",
@@ -547,7 +397,7 @@ static void tell_events(const struct profile *profile)
 	}
 	if (nr)
 		complain("shows %s; the input also has %s: --value NAME shows another",
-			 profile_string(profile, profile_value_type(profile, 0).type), list);
+			 profile_value_name(profile, 0), list);
 }
 
 static void tell_lines(uint64_t nr, uint64_t first, const char *why)
@@ -611,7 +461,8 @@ static int read_table(const char *path, char **ret, size_t *ret_nr, struct error
 	return 0;
 }
 
-int category_file_load(const char *path, struct categories **ret, struct error *error)
+/* The table in this file, or for "kernel" the built-in one; NULL for no path. */
+static int load_categories(const char *path, struct categories **ret, struct error *error)
 {
 	cleanup_free char *text = NULL;
 	struct categories *categories = NULL;
@@ -633,4 +484,35 @@ int category_file_load(const char *path, struct categories **ret, struct error *
 	}
 	*ret = categories;
 	return 0;
+}
+
+/* --- what a command shows --------------------------------------------------------------------- */
+
+int inputs_load(struct inputs *inputs, struct input_request *request, unsigned labels,
+		struct error *error)
+{
+	struct categories *categories = NULL;
+	int err = load_categories(request->categories, &categories, error);
+
+	if (err)
+		return err;
+	err = inputs_read(inputs, &request->options, request->paths.paths, request->paths.nr,
+			  error);
+	inputs->categories = categories;
+	/* An empty profile has no labels, and no sample that would need them. */
+	if (!err && profile_nr_samples(inputs->profile))
+		err = label_keys_check(labels, inputs->notes.labels, error);
+	if (!err)
+		err = filter_options_apply(&request->filter, inputs->profile, error);
+	if (err || request->is_quiet)
+		return err;
+	inputs_complain(inputs);
+	filter_options_tell(&request->filter, inputs->profile);
+	return 0;
+}
+
+void input_request_clear(struct input_request *request)
+{
+	filter_options_clear(&request->filter);
+	input_paths_clear(&request->paths);
 }

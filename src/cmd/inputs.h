@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "cmd/options/filter_options.h"
 #include "cmd/options/option_table.h"
 #include "format/format.h"
 #include "profile/profile.h"
@@ -47,7 +48,6 @@ void common_values_note(const struct common_values *common, char note[COMMON_VAL
 void common_values_clear(struct common_values *common);
 
 struct input_options {
-	const struct format *format; /* NULL: by content */
 	struct format_read_options read;
 	const char *value; /* what is to be shown of several; NULL: the file's default */
 };
@@ -74,6 +74,7 @@ struct inputs {
 	bool is_chosen;		   /* what is shown was asked for, by --value */
 	struct common_values common;
 	char note[COMMON_VALUES_NOTE_BYTES]; /* if they count different things: what is shown */
+	struct categories *categories;	     /* NULL: none were asked for */
 };
 
 /* "-" is standard input, and so is no path at all. 0 or a negative errno. */
@@ -84,10 +85,22 @@ void inputs_clear(struct inputs *inputs);
 /* Tells on stderr what of them could not be kept. */
 void inputs_complain(const struct inputs *inputs);
 
+/* The part of a command line that says what is read and shown. */
+struct input_request {
+	struct input_paths paths;
+	struct input_options options;
+	struct filter_options filter;
+	const char *categories; /* path of a table, or "kernel"; NULL: none */
+	unsigned labels;	/* enum label bits that were asked for with --by; 0: by format */
+	bool is_quiet;
+};
+
 /*
- * The table in this file, or for "kernel" the built-in one; NULL for no path. To be freed by
- * categories_free(). 0 or a negative errno.
+ * Reads what was asked for, keeps what the filter wants, and says on stderr, unless quiet, what could not be
+ * kept. The profile must have these labels. 0 or a negative errno.
  */
-int category_file_load(const char *path, struct categories **ret, struct error *error);
+int inputs_load(struct inputs *inputs, struct input_request *request, unsigned labels,
+		struct error *error);
+void input_request_clear(struct input_request *request);
 
 #endif

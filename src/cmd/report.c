@@ -105,7 +105,7 @@ static int take_by(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
 
-	return label_keys_take(value, &options->labels, error);
+	return label_keys_take(value, &options->request.labels, error);
 }
 
 /* --- paths: perf report's -g ----------------------------------------------------------------- */
@@ -238,23 +238,23 @@ static int take_input(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
 
-	return input_paths_take(&options->paths, value, error);
+	return input_paths_take(&options->request.paths, value, error);
 }
 
 static int take_module(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
 
-	return filter_options_take_pattern(&options->filter, FILTER_MODULE, FILTER_WANTED, value,
-					   error);
+	return filter_options_take_pattern(&options->request.filter, FILTER_MODULE, FILTER_WANTED,
+					   value, error);
 }
 
 static int take_symbol(void *context, const char *value, struct error *error)
 {
 	struct report_command_options *options = context;
 
-	return filter_options_take_pattern(&options->filter, FILTER_SYMBOL, FILTER_WANTED, value,
-					   error);
+	return filter_options_take_pattern(&options->request.filter, FILTER_SYMBOL, FILTER_WANTED,
+					   value, error);
 }
 
 /* There is no other way than to print it. */
@@ -276,7 +276,7 @@ static const struct option_row rows[] = {
 	 "a row for each function, module, comm, pid, tid, cpu, cgroup, line, kind, category"},
 	{'n', "top", "N", take_top, "so many rows of the table; 20"},
 	{0, "percent-limit", "PERCENT", take_limit, "leave lighter rows out"},
-	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, categories,
+	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, request.categories,
 		    "shares of categories by a table 'category: pattern …', or by the one for the "
 		    "'kernel'"),
 	{0, "by", "KEY,…", take_by,
@@ -297,15 +297,17 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 			 struct error *error)
 {
 	const struct option_group groups[] = {
-		{rows, ARRAY_SIZE(rows), options},	output_options_group(&options->output),
-		filter_options_group(&options->filter), input_options_group(&options->input),
-		quiet_option_group(&options->is_quiet),
+		{rows, ARRAY_SIZE(rows), options},
+		output_options_group(&options->output),
+		filter_options_group(&options->request.filter),
+		input_options_group(&options->request.options),
+		quiet_option_group(&options->request.is_quiet),
 	};
 	const struct option_table table = {
 		.groups = groups,
 		.nr_groups = ARRAY_SIZE(groups),
 		.take_word = input_paths_take,
-		.context = &options->paths,
+		.context = &options->request.paths,
 		.usage = "usage: stook report [OPTIONS] [IN…]\n"
 			 "\n"
 			 "Shows profiles as a table and a tree, or turns them into another "
@@ -323,89 +325,60 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 	int err = option_table_parse(&table, argc, argv, error);
 
 	if (!err)
-		err = inputs_check(options->paths.paths, options->paths.nr, error);
+		err = inputs_check(options->request.paths.paths, options->request.paths.nr, error);
 	/* Rows by category need a table; without --categories it is the kernel's. */
 	for (i = 0; i < options->style.nr_groups; i++)
-		if (options->style.groups[i] == GROUP_CATEGORY && !options->categories)
-			options->categories = "kernel";
+		if (options->style.groups[i] == GROUP_CATEGORY && !options->request.categories)
+			options->request.categories = "kernel";
 	return err;
 }
 
 void report_options_clear(struct report_command_options *options)
 {
-	filter_options_clear(&options->filter);
-	input_paths_clear(&options->paths);
+	input_request_clear(&options->request);
 }
 
-int report_options_check(const struct report_command_options *options, unsigned labels,
-			 struct error *error)
+unsigned report_options_labels(const struct report_command_options *options)
 {
-	unsigned wanted = options->labels;
+	unsigned wanted = options->request.labels;
 	size_t i, k;
 
 	for (i = 0; i < options->style.nr_groups; i++)
 		for (k = 0; k < ARRAY_SIZE(keys); k++)
 			if (keys[k].group == options->style.groups[i])
 				wanted |= keys[k].label;
-	return label_keys_check(wanted, labels, error);
+	return wanted;
 }
+
+/* --- all of it ------------------------------------------------------------------------------- */
 
 struct report {
 	struct report_command_options options;
 	struct inputs inputs;
-	struct categories *categories;
 	struct outputs outputs;
 };
 
-/* --- all of it ------------------------------------------------------------------------------- */
-
-static int read_inputs(struct report *report, struct error *error)
-{
-	struct report_command_options *options = &report->options;
-	int err = inputs_read(&report->inputs, &options->input, options->paths.paths,
-			      options->paths.nr, error);
-
-	if (!err && profile_nr_samples(report->inputs.profile))
-		err = report_options_check(options, report->inputs.notes.labels, error);
-	if (!err)
-		err = filter_options_apply(&options->filter, report->inputs.profile, error);
-	if (err || options->is_quiet)
-		return err;
-	inputs_complain(&report->inputs);
-	filter_options_tell(&options->filter, report->inputs.profile);
-	return 0;
-}
-
 static int run(struct report *report, struct error *error)
 {
-	const struct report_command_options *options = &report->options;
-	struct format_options format = {.lines = options->lines, .report = &options->style};
-	int err = category_file_load(options->categories, &report->categories, error);
+	struct report_command_options *options = &report->options;
+	const struct format_options format = {.lines = options->lines, .report = &options->style};
+	int err = outputs_open(&report->outputs, &options->output, &format, false, error);
 
-	format.categories = report->categories;
 	if (!err)
-		err = outputs_open(&report->outputs, &options->output, &format, false, error);
-	if (!err)
-		err = read_inputs(report, error);
+		err = inputs_load(&report->inputs, &options->request,
+				  report_options_labels(options), error);
 	if (err)
 		return err;
-	outputs_set_labels(&report->outputs, options->labels, report->inputs.notes.labels);
+	report->outputs.format.categories = report->inputs.categories;
+	outputs_set_labels(&report->outputs, options->request.labels, report->inputs.notes.labels);
 	if (options->width)
 		report->outputs.format.width = (unsigned)options->width;
 	return outputs_write(&report->outputs, report->inputs.profile, error);
 }
 
-static void clear(struct report *report)
-{
-	outputs_clear(&report->outputs);
-	inputs_clear(&report->inputs);
-	categories_free(report->categories);
-	report_options_clear(&report->options);
-}
-
 int cmd_report(int argc, char **argv)
 {
-	struct report report = {.categories = NULL};
+	struct report report = {.inputs = {.profile = NULL}};
 	struct error error = {0};
 	int err = report_options_parse(&report.options, argc, argv, &error);
 	int status = err < 0 ? EXIT_USAGE : 0;
@@ -416,6 +389,8 @@ int cmd_report(int argc, char **argv)
 	}
 	if (err < 0 && err != -EPIPE)
 		complain_error(&error);
-	clear(&report);
+	outputs_clear(&report.outputs);
+	inputs_clear(&report.inputs);
+	report_options_clear(&report.options);
 	return status;
 }

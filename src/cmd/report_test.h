@@ -8,21 +8,15 @@
 
 #include "base/error.h"
 #include "cmd/inputs.h"
-#include "cmd/options/filter_options.h"
 #include "cmd/options/output_options.h"
 #include "view/report.h"
 
 struct report_command_options {
-	struct input_paths paths;
-	struct input_options input;
-	struct filter_options filter;
+	struct input_request request;
 	struct output_options output;
 	struct report_style style;
-	unsigned labels;	/* enum label bits that were asked for with --by; 0: by format */
-	bool lines;		/* of source, behind names */
-	uint64_t width;		/* 0: the terminal's */
-	const char *categories; /* path of a table, or "kernel"; NULL: none */
-	bool is_quiet;
+	bool lines;	/* of source, behind names */
+	uint64_t width; /* 0: the terminal's */
 };
 
 /* 0; 1: help was printed, all is done; or a negative errno with what is wrong. */
@@ -30,8 +24,7 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 			 struct error *error);
 void report_options_clear(struct report_command_options *options);
 
-/* Checks that samples of these labels can answer what is asked. 0 or -EINVAL. */
-int report_options_check(const struct report_command_options *options, unsigned labels,
-			 struct error *error);
+/* The labels that samples must have to answer what is asked. */
+unsigned report_options_labels(const struct report_command_options *options);
 
 #endif

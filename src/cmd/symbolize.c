@@ -91,10 +91,10 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 /* Whatever its name is it may be pprof, unless the name says that it is something else. */
 static int read_input(struct symbolize *symbolize, struct error *error)
 {
-	const struct input_options options = {.format = format_by_name("pprof")};
+	const struct input_options options = {.read = {.format = format_by_name("pprof")}};
 	const struct format *named = format_by_path(symbolize->input);
 
-	if (named && named != options.format && !access(symbolize->input, F_OK))
+	if (named && named != options.read.format && !access(symbolize->input, F_OK))
 		return error_set(error, -EINVAL,
 				 "'%s' has no addresses to name: a .pb.gz file is wanted",
 				 symbolize->input);

@@ -1,12 +1,10 @@
-/* The table of formats; see format.h. A new one is a file of its own and a row here. */
+/* The table of formats. A new one is a file of its own and a row here. */
 #include "format/format.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/fd_io.h"
 #include "format/flame/speedscope.h"
 #include "format/flame/svg.h"
 #include "format/folded/folded.h"
@@ -89,49 +87,24 @@ static int write_json(const struct profile *profile, const struct format_options
 
 /* --- what is read ------------------------------------------------------------------------------ */
 
-#define HEAD_BYTES 4096 /* that content is told by */
-
-static const struct format *format_of_head(const char *head, size_t nr);
-
-/* Text that somebody has compressed looks like pprof until it is inflated. */
-static int read_pprof(FILE *in, const struct format_read_options *options, struct profile *profile,
-		      struct format_notes *notes, struct error *error)
-{
-	cleanup_free uint8_t *bytes = NULL;
-	cleanup_file FILE *text = NULL;
-	const struct format *format;
-	size_t nr;
-	int result = pprof_inflate(in, &bytes, &nr, error);
-
-	if (result < 0)
-		return result;
-	format = format_of_head((const char *)bytes, nr < HEAD_BYTES ? nr : HEAD_BYTES);
-	if (!format || format->read == read_pprof)
-		return pprof_parse(bytes, nr, profile, notes, error);
-	text = fmemopen(bytes, nr, "r");
-	if (!text)
-		return error_set(error, -ENOMEM, "out of memory");
-	return format->read(text, options, profile, notes, error);
-}
-
 static int read_perf(FILE *in, const struct format_read_options *options, struct profile *profile,
 		     struct format_notes *notes, struct error *error)
 {
 	return perf_script_read(in, profile, notes, error);
 }
 
-/* name, extensions, is_binary, keeps_labels, write, read, is_it; of those that match, the first one */
-#define FORMATS(X)                                                                       \
-	X("pprof", ".pb.gz, .pprof", true, true, pprof_write, read_pprof, pprof_is_it)   \
-	X("perf", ".perf", false, true, perf_script_write, read_perf, perf_script_is_it) \
-	X("folded", ".folded", false, false, folded_write, folded_read, folded_is_it)    \
-	X("report", ".txt", false, false, write_report, NULL, NULL)                      \
-	X("html", ".html", true, false, html_write, NULL, NULL)                          \
-	X("svg", ".svg", true, false, svg_write, NULL, NULL)                             \
-	X("speedscope", ".speedscope.json", true, false, speedscope_write, NULL, NULL)   \
-	X("json", ".json", false, false, write_json, NULL, NULL)                         \
-	X("csv", ".csv", false, false, write_csv, NULL, NULL)                            \
-	X("md", ".md", false, false, write_markdown, NULL, NULL)
+/* name, extensions, is_binary, keeps_labels, write, is_it, read, parse; of those that match, the first one */
+#define FORMATS(X)                                                                            \
+	X("pprof", ".pb.gz, .pprof", true, true, pprof_write, pprof_is_it, NULL, pprof_parse) \
+	X("perf", ".perf", false, true, perf_script_write, perf_script_is_it, read_perf)      \
+	X("folded", ".folded", false, false, folded_write, folded_is_it, folded_read)         \
+	X("report", ".txt", false, false, write_report)                                       \
+	X("html", ".html", true, false, html_write)                                           \
+	X("svg", ".svg", true, false, svg_write)                                              \
+	X("speedscope", ".speedscope.json", true, false, speedscope_write)                    \
+	X("json", ".json", false, false, write_json)                                          \
+	X("csv", ".csv", false, false, write_csv)                                             \
+	X("md", ".md", false, false, write_markdown)
 
 static const struct format formats[] = {
 #define X(...) {__VA_ARGS__},
@@ -151,13 +124,12 @@ const struct format *format_by_name(const char *name)
 	return NULL;
 }
 
-/* What can be read and begins like this; or NULL. */
-static const struct format *format_of_head(const char *head, size_t nr)
+const struct format *format_by_head(const char *head, size_t nr)
 {
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(formats); i++)
-		if (formats[i].read && formats[i].is_it && formats[i].is_it(head, nr))
+		if (formats[i].is_it && formats[i].is_it(head, nr))
 			return &formats[i];
 	return NULL;
 }
@@ -194,21 +166,13 @@ const char *format_extension(const char *path)
 	return format ? path + strlen(path) - extension_bytes(format, path) : NULL;
 }
 
-const struct format *format_by_content(FILE *in)
-{
-	char head[HEAD_BYTES];
-	size_t nr = stream_peek(in, head, sizeof(head));
-
-	return nr ? format_of_head(head, nr) : NULL;
-}
-
 const char *format_read_names(char names[FORMAT_NAMES_BYTES])
 {
 	size_t nr = 0, i;
 
 	names[0] = '\0';
 	for (i = 0; i < ARRAY_SIZE(formats); i++)
-		if (formats[i].read && nr < FORMAT_NAMES_BYTES)
+		if (formats[i].is_it && nr < FORMAT_NAMES_BYTES)
 			nr += (size_t)snprintf(names + nr, FORMAT_NAMES_BYTES - nr, "%s%s",
 					       nr ? BETWEEN : "", formats[i].name);
 	return names;

@@ -33,6 +33,7 @@ struct format_options {
 
 /* What a file does not tell of itself; each format takes what concerns it. */
 struct format_read_options {
+	const struct format *format; /* NULL: by content, else by name */
 	bool no_comm; /* folded stacks begin with a function, not with a thread's name */
 };
 
@@ -62,22 +63,28 @@ struct format {
 	/* 0, -ENOMEM, or the stream's errno. */
 	int (*write)(const struct profile *profile, const struct format_options *options,
 		     FILE *out);
-	/* Into a new profile. 0 or a negative errno. NULL: such files are written only. */
+	/* True if so many first bytes of a file are of this format. NULL: such files are written only. */
+	bool (*is_it)(const char *head, size_t nr);
+	/* Into a new profile: from a stream, or from all bytes of a file. 0 or a negative errno. */
 	int (*read)(FILE *in, const struct format_read_options *options, struct profile *profile,
 		    struct format_notes *notes, struct error *error);
-	/* Whether so many first bytes of a file are of this format. NULL: can't be told. */
-	bool (*is_it)(const char *head, size_t nr);
+	int (*parse)(const void *bytes, size_t nr, struct profile *profile,
+		     struct format_notes *notes, struct error *error);
 };
 
 /* NULL if there is no such format. */
 const struct format *format_by_name(const char *name);
 const struct format *format_by_path(const char *path);
 
+const struct format *format_by_head(const char *head, size_t nr); /* by a file's first bytes */
+
 /*
- * What a stream has in it, by its first bytes, which stay to be read. NULL if nothing that can be
- * read, or the stream is at its end.
+ * Reads a file into a new profile, compressed by gzip or not. The path is for messages, and tells the
+ * format where the content does not. 0 or a negative errno with the reason: "it is empty"; the hint says
+ * what to do about a file that is known to be something else.
  */
-const struct format *format_by_content(FILE *in);
+int format_read(FILE *in, const char *path, const struct format_read_options *options,
+		struct profile *profile, struct format_notes *notes, struct error *error);
 
 /* Where in the path its format's extension begins; NULL if it has none. */
 const char *format_extension(const char *path);

@@ -275,7 +275,7 @@ int main(int argc, char **argv)
 		notes.labels |= LABEL_SET | LABEL_SLICE;
 	if (is_made)
 		read_stacks(profile, has_all);
-	else if (pprof->read(stdin, &(struct format_read_options){.no_comm = false}, profile,
+	else if (format_read(stdin, "-", &(struct format_read_options){.format = pprof}, profile,
 			     &notes, &error) < 0)
 		die(error.text);
 	options.labels = notes.labels;

@@ -77,21 +77,17 @@ int main(int argc, char **argv)
 	if (!in || !profile || !to)
 		die("no such file, or no such format");
 	profile_set_max_frames(profile, PROFILE_MAX_FILE_FRAMES);
-	if (!from)
-		from = format_by_content(in);
-	if (!from || !from->read)
-		die("not a format that can be read");
-	if (from->read(in, &(struct format_read_options){.no_comm = false}, profile, &notes,
-		       &error) < 0)
+	if (format_read(in, "-", &(struct format_read_options){.format = from}, profile, &notes,
+			&error) < 0)
 		die(error.text);
 	if (wants_figures)
 		(void)fprintf(
 			stderr,
 			"%s: %.3f s, %zu MB, %zu samples, %zu frames, total %llu, %llu bad lines "
 			"(first %llu)\n",
-			from->name, seconds_now() - start, profile_bytes(profile) >> 20,
-			profile_nr_samples(profile), profile_nr_frames(profile),
-			(unsigned long long)profile_total(profile),
+			from ? from->name : "input", seconds_now() - start,
+			profile_bytes(profile) >> 20, profile_nr_samples(profile),
+			profile_nr_frames(profile), (unsigned long long)profile_total(profile),
 			(unsigned long long)notes.bad_lines,
 			(unsigned long long)notes.first_bad_line);
 	options.labels &= notes.labels;

@@ -51,7 +51,7 @@ TEST(format_table)
 	CHECK_STR(format_read_names(names), "pprof, perf, folded");
 	CHECK(!format_by_name("folded, report"));
 	CHECK(!format_by_name("folded")->is_binary && !format_by_name("report")->read);
-	CHECK(format_by_name("pprof")->is_binary && format_by_name("pprof")->read);
+	CHECK(format_by_name("pprof")->is_binary && format_by_name("pprof")->parse);
 }
 
 static const struct format_read_options read_options = {.no_comm = false};
@@ -69,7 +69,7 @@ TEST(format_writes_and_reads)
 	(void)make_sample(profile, "a;main;work 5");
 	CHECK_EQ(pprof->write(profile, &options, file), 0);
 	rewind(file);
-	CHECK_EQ(pprof->read(file, &read_options, read, &notes, &error), 0);
+	CHECK_EQ(format_read(file, "-", &read_options, read, &notes, &error), 0);
 	CHECK_EQ(profile_total(read), 5);
 	CHECK_EQ(notes.labels, LABEL_COMM | LABEL_PID);
 	(void)fclose(file);
@@ -164,7 +164,7 @@ static void check_compressed(const char *text, const char *wanted)
 	CHECK_EQ(gzip_finish(gzip), 0);
 	gzip_writer_free(gzip);
 	rewind(file);
-	CHECK_EQ(format_by_content(file)->read(file, &read_options, profile, &notes, &error), 0);
+	CHECK_EQ(format_read(file, "-", &read_options, profile, &notes, &error), 0);
 	CHECK_EQ(notes.labels & LABEL_COMM, LABEL_COMM);
 	(void)fclose(file);
 	check_folded_text(profile, options, wanted);

@@ -16,7 +16,7 @@ static void check_refuses(const char *content, const char *why, const char *hint
 {
 	char path[] = "/tmp/stook-test-XXXXXX", expected[128];
 	const char *const paths[] = {path};
-	const struct input_options options = {.format = NULL};
+	const struct input_options options = {.value = NULL};
 	struct inputs inputs;
 	struct error error = {0};
 	int fd = mkstemp(path);
@@ -35,7 +35,7 @@ static void check_reads(const char *content)
 {
 	char path[] = "/tmp/stook-test-XXXXXX";
 	const char *const paths[] = {path};
-	const struct input_options options = {.format = NULL};
+	const struct input_options options = {.value = NULL};
 	struct inputs inputs;
 	struct error error = {0};
 	int fd = mkstemp(path);
@@ -93,7 +93,7 @@ TEST(inputs_that_only_look_foreign)
 TEST(inputs_that_are_folders)
 {
 	static const char *const paths[] = {"/"};
-	const struct input_options options = {.format = NULL};
+	const struct input_options options = {.value = NULL};
 	struct inputs inputs;
 	struct error error = {0};
 

@@ -355,6 +355,7 @@ TEST(pprof_read_without_memory)
 	struct profile *profile = rich_profile();
 	struct file file = written(profile, (struct format_options){.labels = ALL_LABELS});
 	size_t nth = 1;
+	const struct format_read_options pprof_only = {.format = format_by_name("pprof")};
 	int result;
 
 	do {
@@ -363,7 +364,7 @@ TEST(pprof_read_without_memory)
 		FILE *in = fmemopen(file.bytes, file.nr, "r");
 
 		(void)test_fail_allocation(nth++);
-		result = pprof_read(in, read, &notes, NULL);
+		result = format_read(in, "-", &pprof_only, read, &notes, NULL);
 		(void)test_fail_allocation(0);
 		CHECK(result == 0 || result == -ENOMEM);
 		(void)fclose(in);
@@ -389,16 +390,17 @@ TEST(pprof_tells_when_it_cannot_write)
 
 TEST(pprof_says_what_is_wrong_with_a_file)
 {
+	const struct format_read_options pprof_only = {.format = format_by_name("pprof")};
 	struct profile *profile = profile_new();
 	struct format_notes notes;
 	struct error error = {0};
 	FILE *in = fmemopen((void *)"\x1f\x8b\x08 no", 6, "r");
 
-	CHECK_EQ(pprof_read(in, profile, &notes, &error), -EBADMSG);
+	CHECK_EQ(format_read(in, "-", &pprof_only, profile, &notes, &error), -EBADMSG);
 	CHECK_STR(error.text, "the compressed profile is damaged or cut off");
 	(void)fclose(in);
 	in = fmemopen((void *)"main;work 5\n", 12, "r");
-	CHECK_EQ(pprof_read(in, profile, &notes, &error), -EBADMSG);
+	CHECK_EQ(format_read(in, "-", &pprof_only, profile, &notes, &error), -EBADMSG);
 	CHECK(strstr(error.text, "not a sound pprof profile"));
 	(void)fclose(in);
 	profile_free(profile);

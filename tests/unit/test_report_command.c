@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "cmd/options/output_options.h"
 #include "unit/test.h"
 
 static int parse_two(struct report_command_options *options, const char *option, const char *value,
@@ -14,7 +15,7 @@ static int parse_two(struct report_command_options *options, const char *option,
 {
 	const char *const words[] = {"report", option, value, NULL};
 
-	*options = (struct report_command_options){.is_quiet = false};
+	*options = (struct report_command_options){.lines = false};
 	optind = 0; /* glibc: from the beginning */
 	return report_options_parse(options, ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words,
 				    error);
@@ -73,9 +74,9 @@ TEST(report_options_of_groups)
 	CHECK_EQ(options.style.groups[0], GROUP_COMM);
 	CHECK_EQ(options.style.groups[1], GROUP_MODULE);
 	CHECK_EQ(options.style.groups[2], GROUP_FUNCTION);
-	CHECK(!options.categories);
+	CHECK(!options.request.categories);
 	CHECK_EQ(parse_two(&options, "--group-by", "category", &error), 0);
-	CHECK_STR(options.categories, "kernel");
+	CHECK_STR(options.request.categories, "kernel");
 	CHECK_EQ(parse_two(&options, "-s", "comm,pid,tid,cpu,cgroup,sym,dso,line,kind,category",
 			   &error),
 		 0);
@@ -83,7 +84,7 @@ TEST(report_options_of_groups)
 	CHECK_EQ(parse_two(&options, "-s", "comm,", &error), -EINVAL);
 	CHECK_EQ(parse_two(&options, "--by", "function", &error), -EINVAL);
 	CHECK_EQ(parse_two(&options, "--by", "pid,cpu", &error), 0);
-	CHECK_EQ(options.labels, LABEL_PID | LABEL_CPU);
+	CHECK_EQ(options.request.labels, LABEL_PID | LABEL_CPU);
 	report_options_clear(&options);
 }
 
@@ -109,12 +110,13 @@ TEST(report_options_ask_for_what_is_there)
 	struct error error = {0};
 
 	CHECK_EQ(parse_two(&options, "-s", "pid,sym", &error), 0);
-	CHECK_EQ(report_options_check(&options, LABEL_COMM | LABEL_PID, &error), 0);
-	CHECK_EQ(report_options_check(&options, LABEL_COMM, &error), -EINVAL);
+	CHECK_EQ(label_keys_check(report_options_labels(&options), LABEL_COMM | LABEL_PID, &error),
+		 0);
+	CHECK_EQ(label_keys_check(report_options_labels(&options), LABEL_COMM, &error), -EINVAL);
 	CHECK_STR(error.text, "the profile does not tell samples apart by pid");
 	CHECK_STR(error.hint, "take it with --by pid; perf's text with 'perf script -F +pid'");
 	CHECK_EQ(parse_two(&options, "-s", "sym,kind", &error), 0);
-	CHECK_EQ(report_options_check(&options, 0, &error), 0);
+	CHECK_EQ(label_keys_check(report_options_labels(&options), 0, &error), 0);
 	report_options_clear(&options);
 }
 
@@ -124,16 +126,17 @@ TEST(report_options_take_perfs_habits)
 		"report",	   "-i",   "a",	    "--input", "b",	    "--stdio",
 		"--dsos",	   "lib",  "--dso", "c",       "--symbols", "read",
 		"--percent-limit", "1.5%", NULL};
-	struct report_command_options options = {.is_quiet = false};
-	const struct filter_criterion(*criteria)[NR_FILTER_SENSES] = options.filter.filter.criteria;
+	struct report_command_options options = {.lines = false};
+	const struct filter_criterion(*criteria)[NR_FILTER_SENSES] =
+		options.request.filter.filter.criteria;
 	struct error error = {0};
 
 	optind = 0;
 	CHECK_EQ(report_options_parse(&options, ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words,
 				      &error),
 		 0);
-	CHECK_EQ(options.paths.nr, 2);
-	CHECK_STR(options.paths.paths[1], "b");
+	CHECK_EQ(options.request.paths.nr, 2);
+	CHECK_STR(options.request.paths.paths[1], "b");
 	CHECK(options.style.least_percent == 1.5);
 	CHECK(filter_criterion_is_used(&criteria[FILTER_MODULE][FILTER_WANTED]));
 	CHECK(filter_criterion_is_used(&criteria[FILTER_SYMBOL][FILTER_WANTED]));

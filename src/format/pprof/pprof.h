@@ -46,19 +46,15 @@
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
 int pprof_write(const struct profile *profile, const struct format_options *options, FILE *out);
 
-/* True if a file that begins with these bytes is pprof, compressed or not. */
+/* True if a file that begins with these bytes is pprof, inflated. */
 bool pprof_is_it(const char *head, size_t nr);
 
 /*
- * Reads a file, compressed or not, into a new profile. The main value is the file's default, or else its
- * last one; where that is nothing but samples times the period, it is the samples. 0 or a negative errno:
- * -EBADMSG for a file that is no pprof or makes no sense, -EFBIG for one that is too large. After a
- * failure the profile holds some of it.
+ * Reads all bytes of an inflated file into a new profile. The main value is the file's default, or else
+ * its last one; where that is nothing but samples times the period, it is the samples. 0 or a negative
+ * errno: -EBADMSG for a file that is no pprof or makes no sense. After a failure the profile holds some of
+ * it.
  */
-int pprof_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error);
-
-/* Its two steps: the file's bytes, inflated, which the caller frees; and parsing them. */
-int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error);
 int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct format_notes *notes,
 		struct error *error);
 

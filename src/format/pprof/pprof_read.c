@@ -8,21 +8,13 @@
 #include "format/pprof/pprof.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
-#include "base/gzip.h"
 #include "base/protobuf.h"
-#include "base/read_budget.h"
 #include "format/pprof/pprof_reader.h"
 #include "profile/profile.h"
-
-/* Larger files are refused; inflated. */
-#define PPROF_MAX_BYTES	   (2ULL << 30)
-#define PPROF_MEMORY_SHARE 2 /* less, if it is 1/n of what the host can spare */
 
 /* Meanings of the keys of labels. */
 enum label_key {
@@ -625,54 +617,10 @@ int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct fo
 	return result;
 }
 
-/* Not compressed, the first field is a type of values: a message with a type or a unit. */
+/* The first field is a type of values: a message with a type or a unit. */
 bool pprof_is_it(const char *head, size_t nr)
 {
 	if (nr < 3)
 		return false;
-	return (head[0] == '\x1f' && head[1] == '\x8b') ||
-	       (head[0] == '\x0a' && (head[2] == '\x08' || head[2] == '\x10'));
-}
-
-/* What is made of it takes as much again. */
-static uint64_t choose_max_bytes(void)
-{
-	uint64_t spare = read_budget_spare_memory() / PPROF_MEMORY_SHARE;
-
-	return spare < PPROF_MAX_BYTES ? spare : PPROF_MAX_BYTES;
-}
-
-int pprof_inflate(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error)
-{
-	uint64_t max_bytes = choose_max_bytes();
-	int result = gzip_read(in, max_bytes, ret, ret_nr);
-
-	if (result == -EFBIG) {
-		(void)error_set(error, result, "the profile is larger than %" PRIu64 " MiB",
-				max_bytes >> 20);
-		if (max_bytes < PPROF_MAX_BYTES)
-			error_hint(error, "that is half of the memory that this host can spare");
-		return result;
-	}
-	if (result == -E2BIG) {
-		(void)error_set(error, result,
-				"the compressed profile inflates to more than %d times its size",
-				GZIP_MAX_RATIO);
-		error_hint(error, "no profile compresses so well; if it is one, gunzip it first");
-		return result;
-	}
-	if (result == -EBADMSG)
-		return error_set(error, result, "the compressed profile is damaged or cut off");
-	if (result < 0)
-		return error_set(error, result, "cannot read the profile: %s", strerror(-result));
-	return 0;
-}
-
-int pprof_read(FILE *in, struct profile *profile, struct format_notes *notes, struct error *error)
-{
-	cleanup_free uint8_t *bytes = NULL;
-	size_t nr;
-	int result = pprof_inflate(in, &bytes, &nr, error);
-
-	return result < 0 ? result : pprof_parse(bytes, nr, profile, notes, error);
+	return head[0] == '\x0a' && (head[2] == '\x08' || head[2] == '\x10');
 }
