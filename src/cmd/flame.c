@@ -27,9 +27,8 @@
 #include "cmd/options/option_table.h"
 #include "cmd/options/output_options.h"
 #include "cmd/outputs.h"
-#include "format/flame/flame_style.h"
+#include "format/flame/flame.h"
 #include "format/flame/palette.h"
-#include "format/flame/svg.h"
 #include "view/amount.h"
 
 /* --- how graphs look ------------------------------------------------------------------------- */

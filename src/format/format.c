@@ -5,8 +5,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "format/flame/speedscope.h"
-#include "format/flame/svg.h"
+#include "format/flame/flame.h"
 #include "format/folded/folded.h"
 #include "format/page/html.h"
 #include "format/perf/perf_script.h"

@@ -10,8 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
-#include "format/flame/flame_style.h"
-#include "format/page/html_tree.h"
+#include "format/flame/flame.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"

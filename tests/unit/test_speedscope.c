@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/flame/speedscope.h"
+#include "format/flame/flame.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
 

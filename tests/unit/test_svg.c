@@ -7,9 +7,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "format/flame/flame_style.h"
+#include "format/flame/flame.h"
 #include "format/flame/palette.h"
-#include "format/flame/svg.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
 #include "view/categories.h"

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/gzip.h"
-#include "format/flame/speedscope.h"
+#include "format/flame/flame.h"
 #include "format/folded/folded.h"
 #include "format/format.h"
 #include "format/pprof/pprof.h"

@@ -3,7 +3,7 @@
  * as they come, over all values, and the table of frames is written last, which JSON does not mind.
  * So only what is being written is held: the rows of one value.
  */
-#include "format/flame/speedscope.h"
+#include "format/flame/flame.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * only works with a script (buttons, the field for searches) is made by the script, so that nobody
  * is shown a button that does nothing.
  */
-#include "format/flame/svg.h"
+#include "format/flame/flame.h"
 
 #include <errno.h>
 #include <string.h>

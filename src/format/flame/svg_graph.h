@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "format/flame/flame_style.h"
+#include "format/flame/flame.h"
 #include "format/flame/palette.h"
 #include "format/format.h"
 #include "view/categories.h"

@@ -1,5 +1,5 @@
 /*
- * The page's data, as format/html_columns.c writes it: columns of numbers, each number in groups of 7
+ * The page's data, as format/page/html_tree.c writes it: columns of numbers, each number in groups of 7
  * bits, the lowest first; all columns one after the other, compressed by gzip, in base64. What they
  * are and how long is in the JSON beside them, `about`.
  */
