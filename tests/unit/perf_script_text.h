@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "format/perf/perf_script.h"
-#include "format/perf/perf_script_line.h"
+#include "format/perf/perf_script_parts.h"
 #include "profile/profile.h"
 #include "unit/folded_text.h"
 #include "unit/test.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "format/perf/perf_script.h"
-#include "format/perf/perf_script_line.h"
+#include "format/perf/perf_script_parts.h"
 #include "profile/profile.h"
 #include "unit/perf_script_text.h"
 

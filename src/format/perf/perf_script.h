@@ -1,6 +1,6 @@
 /*
  * perf script text, written for what reads perf's: stackcollapse-perf.pl, speedscope, the Firefox
- * profiler; and read, of perf 3 to 6: `perf script | stook flame -`. perf_script_line.h shows what it
+ * profiler; and read, of perf 3 to 6: `perf script | stook flame -`. perf_script_parts.h shows what it
  * looks like.
  */
 #ifndef STOOK_FORMAT_PERF_PERF_SCRIPT_H
@@ -23,7 +23,7 @@
  * period, as "cpu" is in pprof files. Labels that were not asked for are left out, but for a tid,
  * which is 0 then: readers want a number there. Entries are spread evenly over the time of the run,
  * as far as it is known, or begin with the slice of time that they are of. Comments at the head of
- * the text say what the periods are, for the reader below; see perf_script_comments.c.
+ * the text say what the periods are, for the reader below; see perf_script_write.c.
  *
  * In the names of threads control characters, `\`, a `#` that comes first, and blanks at both ends are
  * octal numbers, `\040`. The kernel's code is in `[kernel.kallsyms]`, JIT-compiled code in

@@ -3,7 +3,7 @@
  * by what follows it: it is the first number with a CPU or a time behind it; where perf printed
  * neither, the first one with an event behind it; else the first number.
  */
-#include "format/perf/perf_script_line.h"
+#include "format/perf/perf_script_parts.h"
 
 #include <string.h>
 

@@ -10,7 +10,6 @@
 
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "format/perf/perf_script_line.h"
 #include "format/perf/perf_script_parts.h"
 #include "format/text/clean_string.h"
 #include "profile/profile.h"

@@ -1,19 +1,205 @@
-/* Writes perf script text. Samples come in the order of the profile, in which they were first seen. */
+/*
+ * Writes perf script text, and reads the comments at its head back. Samples come in the order of the
+ * profile, in which they were first seen.
+ *
+ * The comments tell people, and our own reader, what perf's text has no place for; other readers skip
+ * them. Without them, text that we wrote would come back with other numbers: our periods are sums over
+ * many samples.
+ *
+ *	# ========
+ *	# stook: an entry is all samples of one stack and its labels, their sum is its period
+ *	# stook: labels: comm pid tid
+ *	# stook: began: 1763762400123456789 nanoseconds after 1970
+ *	# stook: lasted: 12000304000 nanoseconds
+ *	# stook: sampled: every 10000000 nanoseconds of cpu-clock
+ *	# stook: periods of cpu-clock: count of samples
+ *	# stook: for each sample: 10000000 nanoseconds of cpu
+ *	# stook: periods of alloc_space: bytes of alloc_space
+ *	# ========
+ *
+ * `periods of WORD: UNIT of TYPE` is one of the values, which has WORD for its event; the first one
+ * is the count. A value that is only the count times the event's period has no entries: instead of
+ * `periods` its line says how much of it there is for each sample. `every N` is left out where the
+ * period varied. What is not known has no line. WORD and UNIT are one word, TYPE goes to the end of
+ * the line. A tid is always in the text, so `labels` says if it is real.
+ *
+ * The Firefox profiler recognises perf's text by the first line; an empty line follows the last one,
+ * or speedscope would take the comments for the first entry.
+ */
 #include "format/perf/perf_script.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "base/text.h"
 #include "format/perf/perf_script_parts.h"
+#include "format/text/clean_string.h"
 #include "profile/profile.h"
+
+/* --- words for values ------------------------------------------------------------------------- */
+
+/*
+ * The values of a profile as events: one word each, and no two the same. The count is named after the
+ * event that was sampled, whether it is a number of samples or a sum of periods; others are named
+ * after their type, with a number behind a word that is taken: `cpu~2`.
+ */
+struct words {
+	const char *texts[PROFILE_MAX_VALUES];	   /* by the number of the value; the profile's */
+	unsigned char numbers[PROFILE_MAX_VALUES]; /* 0: none */
+	size_t nr;
+};
+
+/* In no other word. */
+#define BEFORE_NUMBER '~'
+
+/* left: bytes of the character that this one is in; 0 at the text's beginning. */
+static char word_byte(const char *at, size_t *left)
+{
+	if (!*left)
+		*left = text_character(at);
+	if (!*left)
+		return '_';
+	--*left;
+	return *at == ' ' || *at == BEFORE_NUMBER ? '_' : *at;
+}
+
+static bool same_word(const char *a, const char *b)
+{
+	size_t left_a = 0, left_b = 0;
+
+	for (; *a && *b; a++, b++)
+		if (word_byte(a, &left_a) != word_byte(b, &left_b))
+			return false;
+	return *a == *b;
+}
+
+static void words_init(struct words *words, const struct profile *profile)
+{
+	uint32_t event = profile_origin(profile)->event;
+	bool is_event = event && !profile_is_sum(profile) &&
+			!strcmp(profile_value_name(profile, 0), "samples");
+	size_t i, k;
+
+	words->nr = profile_nr_values(profile);
+	for (i = 0; i < words->nr; i++) {
+		words->texts[i] = !i && is_event ? profile_string(profile, event)
+						 : profile_value_name(profile, i);
+		words->numbers[i] = 0;
+		for (k = 0; k < i; k++)
+			words->numbers[i] += same_word(words->texts[k], words->texts[i]);
+		words->numbers[i] += words->numbers[i] > 0;
+	}
+}
+
+/* A text of several words, as one. */
+static void put_word(const char *text, FILE *out)
+{
+	size_t left = 0;
+
+	for (; *text; text++)
+		(void)putc_unlocked(word_byte(text, &left), out);
+}
+
+static void put_value(const struct words *words, size_t value, FILE *out)
+{
+	put_word(words->texts[value], out);
+	if (words->numbers[value])
+		(void)fprintf(out, "%c%u", BEFORE_NUMBER, words->numbers[value]);
+}
+
+/* --- comments ----------------------------------------------------------------------------------- */
+
+#define RULE "# ========\n"
+#define OURS "# stook: "
+#define WHAT "an entry is all samples of one stack and its labels, their sum is its period\n"
+
+static const char *const beginnings[] = {
+	[PERF_COMMENT_LABELS_ARE] = "labels:",	[PERF_COMMENT_BEGAN] = "began: ",
+	[PERF_COMMENT_LASTED] = "lasted: ",	[PERF_COMMENT_SAMPLED] = "sampled: ",
+	[PERF_COMMENT_PERIODS] = "periods of ", [PERF_COMMENT_FOR_EACH] = "for each sample: ",
+};
+
+static const struct {
+	const char *name;
+	enum label label;
+} label_names[] = {
+	{"comm", LABEL_COMM},
+	{"pid", LABEL_PID},
+	{"tid", LABEL_TID},
+	{"cpu", LABEL_CPU},
+};
+
+static const char every[] = "every ";
+static const char of[] = " of ";
+
+/* UNIT of TYPE */
+static void put_type(const char *unit, const char *type, FILE *out)
+{
+	put_word(unit, out);
+	(void)fputs_unlocked(of, out);
+	text_write(out, type);
+	(void)putc_unlocked('\n', out);
+}
+
+/* The labels that perf's text can have at all. */
+#define PERF_COMMENT_LABELS (LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU)
+
+static void put_run(const struct profile *profile, unsigned labels, FILE *out)
+{
+	const struct profile_origin *origin = profile_origin(profile);
+	size_t i;
+
+	(void)fprintf(out, OURS "%s", beginnings[PERF_COMMENT_LABELS_ARE]);
+	for (i = 0; i < ARRAY_SIZE(label_names); i++)
+		if (labels & label_names[i].label)
+			(void)fprintf(out, " %s", label_names[i].name);
+	(void)putc_unlocked('\n', out);
+	if (origin->time_ns)
+		(void)fprintf(out, OURS "%s%" PRIu64 " nanoseconds after 1970\n",
+			      beginnings[PERF_COMMENT_BEGAN], origin->time_ns);
+	if (origin->duration_ns)
+		(void)fprintf(out, OURS "%s%" PRIu64 " nanoseconds\n",
+			      beginnings[PERF_COMMENT_LASTED], origin->duration_ns);
+	if (!origin->event)
+		return;
+	(void)fprintf(out, OURS "%s", beginnings[PERF_COMMENT_SAMPLED]);
+	if (origin->period)
+		(void)fprintf(out, "%s%" PRIu64 " ", every, origin->period);
+	put_type(origin->unit ? profile_string(profile, origin->unit) : "count",
+		 profile_string(profile, origin->event), out);
+}
+
+static void put_comments(const struct profile *profile, const struct words *words, size_t multiple,
+			 unsigned labels, FILE *out)
+{
+	const struct profile_origin *origin = profile_origin(profile);
+	size_t i;
+
+	(void)fputs_unlocked(RULE OURS WHAT, out);
+	put_run(profile, labels, out);
+	for (i = 0; i < words->nr; i++) {
+		if (i && i == multiple) {
+			(void)fprintf(out, OURS "%s%" PRIu64 " ", beginnings[PERF_COMMENT_FOR_EACH],
+				      origin->period);
+		} else {
+			(void)fprintf(out, OURS "%s", beginnings[PERF_COMMENT_PERIODS]);
+			put_value(words, i, out);
+			(void)fputs_unlocked(": ", out);
+		}
+		put_type(profile_value_unit(profile, i), profile_value_name(profile, i), out);
+	}
+	(void)fputs_unlocked(RULE "\n", out);
+}
 
 struct writer {
 	const struct profile *profile;
 	const struct format_options *options;
-	struct perf_words words;
+	struct words words;
 	size_t multiple; /* the value that has no entries: it is the count times the period; or 0 */
 	uint64_t nr_entries, nr_written;
 	FILE *out;
@@ -147,7 +333,7 @@ static void put_entry(struct writer *writer, const struct sample *sample, size_t
 		(void)fprintf(writer->out, " [%03d]", (int)labels->cpu);
 	(void)fprintf(writer->out, " %" PRIu64 ".%06" PRIu64 ": %10" PRIu64 " ", time_us / 1000000,
 		      time_us % 1000000, period);
-	perf_words_put(&writer->words, value, writer->out);
+	put_value(&writer->words, value, writer->out);
 	(void)fputs_unlocked(": \n", writer->out);
 	put_frames(writer, sample);
 	(void)putc_unlocked('\n', writer->out);
@@ -183,13 +369,13 @@ int perf_script_write(const struct profile *profile, const struct format_options
 	uint32_t i;
 
 	errno = 0;
-	perf_words_init(&writer.words, profile);
+	words_init(&writer.words, profile);
 	writer.multiple = find_multiple(profile);
 	for (i = 0; i < nr; i++)
 		for (k = 0; k < writer.words.nr; k++)
 			writer.nr_entries += period_of(&writer, i, k) != 0;
-	perf_comments_write(profile, &writer.words, writer.multiple,
-			    options->labels & PERF_COMMENT_LABELS, out);
+	put_comments(profile, &writer.words, writer.multiple, options->labels & PERF_COMMENT_LABELS,
+		     out);
 	for (i = 0; i < nr && !ferror_unlocked(out); i++)
 		for (k = 0; k < writer.words.nr; k++) {
 			period = period_of(&writer, i, k);
@@ -197,4 +383,206 @@ int perf_script_write(const struct profile *profile, const struct format_options
 				put_entry(&writer, profile_sample(profile, i), k, period);
 		}
 	return stream_finish(out);
+}
+
+/* --- comments read back ----------------------------------------------------------------------- */
+
+/* Cuts the text off the beginning, if it is there. */
+static bool take(struct perf_text *text, const char *beginning)
+{
+	size_t nr = strlen(beginning);
+
+	if (text->nr < nr || memcmp(text->at, beginning, nr) != 0)
+		return false;
+	text->at += nr;
+	text->nr -= nr;
+	return true;
+}
+
+/* Cuts off the text up to this end, and the end. */
+static bool take_until(struct perf_text *text, const char *end, struct perf_text *ret)
+{
+	const char *found = memmem(text->at, text->nr, end, strlen(end));
+	size_t nr;
+
+	if (!found || found == text->at)
+		return false;
+	nr = (size_t)(found - text->at);
+	*ret = (struct perf_text){text->at, nr};
+	text->at += nr + strlen(end);
+	text->nr -= nr + strlen(end);
+	return true;
+}
+
+/* A number and the blank behind it. */
+static bool take_number(struct perf_text *text, uint64_t *ret)
+{
+	struct perf_text digits;
+	uint64_t number = 0;
+	size_t i;
+
+	if (!take_until(text, " ", &digits))
+		return false;
+	for (i = 0; i < digits.nr; i++) {
+		unsigned digit = (unsigned)(digits.at[i] - '0');
+
+		if (digit > 9 || __builtin_mul_overflow(number, 10, &number) ||
+		    __builtin_add_overflow(number, digit, &number))
+			return false;
+	}
+	*ret = number;
+	return true;
+}
+
+static bool take_type(struct perf_text *text, struct perf_comment *comment)
+{
+	comment->type = *text;
+	if (!take_until(&comment->type, of, &comment->unit))
+		return false;
+	return comment->type.nr && !memchr(comment->unit.at, ' ', comment->unit.nr);
+}
+
+static bool take_rest(struct perf_text text, struct perf_comment *comment)
+{
+	size_t i;
+
+	switch (comment->kind) {
+	case PERF_COMMENT_LABELS_ARE:
+		for (i = 0; i < ARRAY_SIZE(label_names); i++)
+			if (memmem(text.at, text.nr, label_names[i].name,
+				   strlen(label_names[i].name)))
+				comment->labels |= label_names[i].label;
+		return true;
+	case PERF_COMMENT_BEGAN:
+	case PERF_COMMENT_LASTED:
+		return take_number(&text, &comment->number);
+	case PERF_COMMENT_SAMPLED:
+		return (!take(&text, every) || take_number(&text, &comment->number)) &&
+		       take_type(&text, comment);
+	case PERF_COMMENT_PERIODS:
+		return take_until(&text, ": ", &comment->word) && take_type(&text, comment);
+	case PERF_COMMENT_FOR_EACH:
+		return take_number(&text, &comment->number) && take_type(&text, comment);
+	default:
+		return false;
+	}
+}
+
+struct perf_comment perf_comment_parse(const char *line, size_t nr)
+{
+	struct perf_comment comment = {.kind = PERF_COMMENT_OTHER};
+	struct perf_text text = {line, nr};
+	size_t i;
+
+	if (!take(&text, OURS))
+		return comment;
+	for (i = PERF_COMMENT_OTHER + 1; i < ARRAY_SIZE(beginnings); i++)
+		if (take(&text, beginnings[i])) {
+			comment.kind = (enum perf_comment_kind)i;
+			break;
+		}
+	if (!take_rest(text, &comment))
+		comment.kind = PERF_COMMENT_OTHER;
+	return comment;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void set_or_forget(uint64_t *known, uint64_t number, bool is_head)
+{
+	if (is_head)
+		*known = number;
+	else if (*known != number)
+		*known = 0;
+}
+
+static int set_sampled(struct perf_run *run, const struct perf_comment *comment, bool is_head)
+{
+	int64_t event = clean_string_add(run->profile, comment->type.at, comment->type.nr);
+	int64_t unit = clean_string_add(run->profile, comment->unit.at, comment->unit.nr);
+
+	if (event < 0 || unit < 0)
+		return -ENOMEM;
+	if (is_head) {
+		run->event = (uint32_t)event;
+		run->unit = (uint32_t)unit;
+	}
+	set_or_forget(&run->period, run->event == event && run->unit == unit ? comment->number : 0,
+		      is_head);
+	return 0;
+}
+
+int perf_run_add(struct perf_run *run, const struct perf_comment *comment, bool is_head)
+{
+	switch (comment->kind) {
+	case PERF_COMMENT_LABELS_ARE:
+		run->labels |= comment->labels;
+		run->has_labels |= is_head;
+		return 0;
+	case PERF_COMMENT_BEGAN:
+		set_or_forget(&run->time_ns, comment->number, is_head);
+		return 0;
+	case PERF_COMMENT_LASTED:
+		run->has_duration |= is_head;
+		set_or_forget(&run->duration_ns, comment->number, is_head);
+		return 0;
+	case PERF_COMMENT_SAMPLED:
+		return set_sampled(run, comment, is_head);
+	default:
+		return 0;
+	}
+}
+
+void perf_run_apply(const struct perf_run *run, struct profile_origin *origin)
+{
+	origin->event = run->event;
+	origin->unit = run->unit;
+	origin->period = run->period;
+	origin->time_ns = run->time_ns;
+	if (run->has_duration)
+		origin->duration_ns = run->duration_ns;
+}
+
+/* --- names of threads ------------------------------------------------------------------------- */
+
+static bool is_octal(char byte)
+{
+	return byte >= '0' && byte <= '7';
+}
+
+/* `\040` and the like become the byte; in place. */
+static size_t unescape(char *text, size_t nr)
+{
+	size_t to = 0, at = 0;
+
+	while (at < nr) {
+		const char *from = text + at;
+
+		if (nr - at > 3 && *from == '\\' && is_octal(from[1]) && is_octal(from[2]) &&
+		    is_octal(from[3])) {
+			text[to++] = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 |
+					    (from[3] - '0'));
+			at += 4;
+			continue;
+		}
+		text[to++] = *from;
+		at++;
+	}
+	return to;
+}
+
+int64_t perf_run_comm(const struct perf_run *run, struct perf_text text)
+{
+	static const char unknown[] = "[unknown]";
+	cleanup_free char *copy = NULL;
+
+	if (!run->has_labels || !text.nr)
+		return clean_string_add(run->profile, text.at, text.nr);
+	if (text.nr == strlen(unknown) && !memcmp(text.at, unknown, text.nr))
+		return 0;
+	copy = malloc(text.nr);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text.at, text.nr);
+	return clean_string_add(run->profile, copy, unescape(copy, text.nr));
 }
