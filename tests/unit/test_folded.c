@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "format/folded/folded.h"
-#include "format/folded/folded_words.h"
+#include "format/folded/folded_test.h"
 #include "profile/profile.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"

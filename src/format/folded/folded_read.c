@@ -1,25 +1,398 @@
 /*
  * Reads folded stacks. Speed is the point: files have hundreds of megabytes, and a few thousand
  * different words. A word is looked for first where the line before had one, since neighbours mostly
- * share their first half; else its text is hashed once and its number, and so its frame, is known.
- * Nothing is allocated for a line, and marks are looked at only in lines that have some.
+ * share their first half; else its text is hashed once and its number, and so its frame, is known. A
+ * word's frames are made when a stack first has it: most words are one kind of frame only. Nothing is
+ * allocated for a line, and marks are looked at only in lines that have some.
+ *
+ * Numbers are read backwards, because anything may stand before them.
  */
 #include "format/folded/folded.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/fd_io.h"
-#include "format/folded/folded_words.h"
+#include "base/strings.h"
+#include "base/text.h"
+#include "format/folded/folded_test.h"
+#include "format/text/clean_string.h"
 #include "format/text/columns.h"
 #include "profile/profile.h"
 #include "view/diff/difference.h"
 
 #define SEPARATOR ';'
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+/* Numbers are at most what pprof files can hold. */
+#define MAX_NUMBER ((uint64_t)INT64_MAX)
+
+static bool is_digit(char byte)
+{
+	return byte >= '0' && byte <= '9';
+}
+
+static bool is_blank(char byte)
+{
+	return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* A number's text. */
+struct digits {
+	const char *whole, *fraction;
+	size_t nr_whole, nr_fraction; /* zeros at the fraction's end are not counted */
+};
+
+/* The digits that a text ends in, if a stack can be before them: nothing, or more than a blank. */
+static bool find_digits(const char *text, size_t nr, struct digits *ret)
+{
+	size_t start = nr, dot;
+
+	while (start && is_digit(text[start - 1]))
+		start--;
+	if (start && text[start - 1] == '.')
+		for (dot = --start; start && is_digit(text[start - 1]);)
+			start--;
+	else
+		dot = nr;
+	if (start == dot || !start || !is_blank(text[start - 1]))
+		return false;
+	*ret = (struct digits){text + start, text + dot, dot - start, nr - dot};
+	if (ret->nr_fraction) { /* the dot */
+		ret->fraction++;
+		ret->nr_fraction--;
+	}
+	while (ret->nr_fraction && ret->fraction[ret->nr_fraction - 1] == '0')
+		ret->nr_fraction--;
+	return true;
+}
+
+static bool add_digit(uint64_t *number, unsigned digit)
+{
+	if (*number > (MAX_NUMBER - digit) / 10)
+		return false;
+	*number = *number * 10 + digit;
+	return true;
+}
+
+static bool value_of(const struct digits *digits, struct value_scale scale, uint64_t *ret)
+{
+	uint64_t number = 0;
+	size_t i;
+
+	for (i = 0; i < digits->nr_whole; i++)
+		if (!add_digit(&number, (unsigned)(digits->whole[i] - '0')))
+			return false;
+	for (i = 0; i < scale.decimals; i++)
+		if (!add_digit(&number,
+			       i < digits->nr_fraction ? (unsigned)(digits->fraction[i] - '0') : 0))
+			return false;
+	if (digits->nr_fraction > scale.decimals && digits->fraction[scale.decimals] >= '5')
+		number++;
+	*ret = number;
+	return number <= MAX_NUMBER;
+}
+
+bool folded_take_number(const char *text, size_t *nr, struct value_scale scale, uint64_t *ret,
+			bool *ret_lossy)
+{
+	struct digits digits;
+
+	if (!find_digits(text, *nr, &digits) || !value_of(&digits, scale, ret))
+		return false;
+	if (digits.nr_fraction > scale.decimals)
+		*ret_lossy = true;
+	*nr = (size_t)(digits.whole - text) - 1;
+	return true;
+}
+
+static void note_decimals(unsigned *most, const struct digits *digits)
+{
+	size_t nr = digits->nr_fraction;
+
+	if (nr > VALUE_MAX_DECIMALS)
+		nr = VALUE_MAX_DECIMALS;
+	if (nr > *most)
+		*most = (unsigned)nr;
+}
+
+static void note_line(struct folded_shape *shape, const char *text, size_t nr)
+{
+	struct digits digits;
+	uint64_t number;
+
+	if (nr && text[nr - 1] == '\r')
+		nr--;
+	if (!nr)
+		return;
+	shape->nr_lines++;
+	if (!find_digits(text, nr, &digits))
+		return;
+	shape->nr_good++;
+	note_decimals(&shape->decimals, &digits);
+	if (!find_digits(text, (size_t)(digits.whole - text) - 1, &digits) ||
+	    !value_of(&digits, value_scale(0), &number))
+		return;
+	shape->nr_double++;
+	note_decimals(&shape->decimals_before, &digits);
+}
+
+struct folded_shape folded_shape(const char *text, size_t nr)
+{
+	struct folded_shape shape = {0};
+	const char *at = text, *end = text + nr;
+
+	while (at < end) {
+		const char *line_end = memchr(at, '\n', (size_t)(end - at));
+
+		if (!line_end)
+			line_end = end;
+		note_line(&shape, at, (size_t)(line_end - at));
+		at = line_end + 1;
+	}
+	return shape;
+}
+
+/* --- words ------------------------------------------------------------------------------------ */
+
+#define UNKNOWN_NAME  "[unknown]" /* what stands where there is no name */
+#define RUN_TIME_NAME "[JIT]"
+
+/* The meaning of the mark behind a name, or of the word itself. */
+enum mark {
+	MARK_PLAIN,
+	MARK_KERNEL,
+	MARK_RUN_TIME,
+	NR_FRAME_MARKS, /* of frames */
+	MARK_INLINED = NR_FRAME_MARKS,
+	MARK_MISSED_USER,
+	MARK_MISSED_KERNEL,
+	MARK_DELIMITER, /* `-` */
+	MARK_WAKER,	/* `--` */
+};
+
+#define NONE	   UINT32_MAX
+#define EMPTY_WORD 0 /* the number of the word without text */
+
+struct word {
+	uint32_t nr_text;
+	enum mark mark;
+	uint32_t name; /* the profile's string, without the mark; 0: none */
+	/* What it stands for, taken for each kind; NONE: not asked for so far. */
+	uint32_t frames[NR_FRAME_MARKS];
+	uint32_t comm; /* the profile's string, as the first word; likewise */
+};
+
+struct words {
+	struct profile *profile;
+	struct strings *texts;
+	struct word *words; /* by the number of the text */
+	size_t cap_words;
+	uint32_t run_time_module; /* NONE: not needed so far */
+};
+
+static const struct word *word_at(const struct words *words, uint32_t word)
+{
+	return &words->words[word];
+}
+
+static const char *word_text(const struct words *words, uint32_t word)
+{
+	return strings_get(words->texts, word);
+}
+
+static const struct {
+	const char *text;
+	enum mark mark;
+} marks[] = {
+	{"_[k]", MARK_KERNEL},
+	{"_[i]", MARK_INLINED},
+	{"_[j]", MARK_RUN_TIME},
+};
+
+static const struct {
+	const char *text;
+	enum mark mark;
+} whole_words[] = {
+	{"[Missed User Stack]", MARK_MISSED_USER},
+	{"[Missed Kernel Stack]", MARK_MISSED_KERNEL},
+	{"-", MARK_DELIMITER},
+	{"--", MARK_WAKER},
+};
+
+/* The bytes of the name before the mark. */
+static size_t name_bytes(const char *text, size_t nr, enum mark *ret)
+{
+	size_t i;
+
+	*ret = MARK_PLAIN;
+	for (i = 0; i < ARRAY_SIZE(marks); i++)
+		if (nr > strlen(marks[i].text) && text_ends_with(text, nr, marks[i].text)) {
+			*ret = marks[i].mark;
+			return nr - strlen(marks[i].text);
+		}
+	for (i = 0; i < ARRAY_SIZE(whole_words); i++)
+		if (nr == strlen(whole_words[i].text) && !memcmp(text, whole_words[i].text, nr))
+			*ret = whole_words[i].mark;
+	return nr;
+}
+
+static int64_t add_name(struct words *words, const char *text, size_t nr)
+{
+	if (nr == strlen(UNKNOWN_NAME) && !memcmp(text, UNKNOWN_NAME, nr))
+		return 0;
+	return clean_string_add(words->profile, text, nr);
+}
+
+static int set_word(struct words *words, size_t number, const char *text, size_t nr)
+{
+	struct word word = {
+		.nr_text = (uint32_t)nr,
+		.frames = {NONE, NONE, NONE},
+		.comm = NONE,
+	};
+	int64_t name = add_name(words, text, name_bytes(text, nr, &word.mark));
+
+	if (name < 0)
+		return (int)name;
+	word.name = (uint32_t)name;
+	words->words[number] = word;
+	return 0;
+}
+
+/* The number of a text, or -ENOMEM. */
+static int64_t words_add(struct words *words, const char *text, size_t nr)
+{
+	uint32_t nr_known = strings_nr(words->texts);
+	int64_t number = -ENOMEM;
+
+	/* Room first: a text without its word would be found later. */
+	if (array_reserve(&words->words, &words->cap_words, (size_t)nr_known + 1,
+			  sizeof(*words->words)) == 0)
+		number = strings_add_bytes(words->texts, text, nr);
+	if (number == nr_known && set_word(words, (size_t)number, text, nr) < 0)
+		return -ENOMEM;
+	return number;
+}
+
+/*
+ * What words stand for: numbers in the profile, or -ENOMEM. A frame is of a kind below NR_FRAME_MARKS; a
+ * mark of another kind is part of its name.
+ */
+
+/* The module of a word's frame, and its kind. */
+static int64_t module_of(struct words *words, enum mark mark, enum frame_kind *ret)
+{
+	struct module module = {.kind = MODULE_RUN_TIME};
+	int64_t number;
+
+	*ret = mark == MARK_KERNEL ? FRAME_KERNEL : FRAME_USER;
+	if (mark != MARK_RUN_TIME)
+		return mark == MARK_KERNEL ? MODULE_NR_KERNEL : MODULE_NR_UNKNOWN;
+	if (words->run_time_module != NONE)
+		return words->run_time_module;
+	number = profile_add_string(words->profile, RUN_TIME_NAME);
+	if (number < 0)
+		return number;
+	module.name = (uint32_t)number;
+	number = profile_add_module(words->profile, &module);
+	if (number >= 0)
+		words->run_time_module = (uint32_t)number;
+	return number;
+}
+
+/* The string of a word's name; a mark that does not fit the kind is part of it. */
+static int64_t name_as(struct words *words, uint32_t number, enum mark kind)
+{
+	const struct word *word = word_at(words, number);
+
+	if (word->mark == kind || word->mark == MARK_PLAIN)
+		return word->name;
+	return add_name(words, word_text(words, number), word->nr_text);
+}
+
+static int64_t words_frame(struct words *words, uint32_t number, enum mark kind)
+{
+	uint32_t known = word_at(words, number)->frames[kind];
+	struct code_line line = {0};
+	enum frame_kind frame_kind;
+	int64_t name, result;
+
+	if (known != NONE)
+		return known;
+	name = name_as(words, number, kind);
+	if (name < 0)
+		return name;
+	line.function = (uint32_t)name;
+	result = module_of(words, kind, &frame_kind);
+	if (result >= 0)
+		result = profile_add_named_frame(words->profile, frame_kind, (uint32_t)result,
+						 &line, name != 0);
+	if (result >= 0)
+		words->words[number].frames[kind] = (uint32_t)result;
+	return result;
+}
+
+static int64_t words_comm(struct words *words, uint32_t number)
+{
+	int64_t result = word_at(words, number)->comm;
+
+	if (result != NONE)
+		return result;
+	result = clean_string_add(words->profile, word_text(words, number),
+				  word_at(words, number)->nr_text);
+	if (result >= 0)
+		words->words[number].comm = (uint32_t)result;
+	return result;
+}
+
+/* The frame of the first word, into which the others were inlined, callers first. */
+static int64_t words_inlined(struct words *words, const uint32_t *chain, size_t nr, enum mark kind)
+{
+	cleanup_free struct code_line *lines = calloc(nr, sizeof(*lines));
+	enum frame_kind frame_kind;
+	int64_t result;
+	size_t i;
+
+	if (!lines)
+		return -ENOMEM;
+	for (i = 1; i < nr; i++)
+		lines[nr - 1 - i].function = word_at(words, chain[i])->name;
+	result = name_as(words, chain[0], kind);
+	if (result < 0)
+		return result;
+	lines[nr - 1].function = (uint32_t)result;
+	result = module_of(words, kind, &frame_kind);
+	if (result < 0)
+		return result;
+	return profile_add_named_frame(words->profile, frame_kind, (uint32_t)result, lines, nr);
+}
+
+static int words_init(struct words *words, struct profile *profile)
+{
+	*words = (struct words){.profile = profile, .run_time_module = NONE};
+	words->texts = strings_new();
+	if (!words->texts ||
+	    array_reserve(&words->words, &words->cap_words, 1, sizeof(*words->words)) < 0)
+		return -ENOMEM;
+	return set_word(words, EMPTY_WORD, "", 0); /* a text that is there from the start */
+}
+
+static void words_clear(struct words *words)
+{
+	strings_free(words->texts);
+	free(words->words);
+}
+
+/* --- the reader ------------------------------------------------------------------------------- */
 
 struct reader {
 	const struct format_read_options *options;
@@ -27,7 +400,7 @@ struct reader {
 	struct format_notes *notes;
 	struct error *error;
 	struct line_reader lines;
-	struct folded_words words;
+	struct words words;
 	struct value_scale scale;
 	size_t before;	     /* the value's number; 0: this is no difference */
 	uint64_t nr_good;    /* lines */
@@ -48,10 +421,10 @@ struct reader {
 
 static bool is_word(const struct reader *reader, uint32_t number, const char *at, size_t nr_left)
 {
-	size_t nr = folded_word(&reader->words, number)->nr_text;
+	size_t nr = word_at(&reader->words, number)->nr_text;
 
 	return nr <= nr_left && (nr == nr_left || at[nr] == SEPARATOR) &&
-	       !memcmp(at, folded_word_text(&reader->words, number), nr);
+	       !memcmp(at, word_text(&reader->words, number), nr);
 }
 
 /* The number of the word that begins here, or -ENOMEM. */
@@ -63,7 +436,7 @@ static int64_t next_word(struct reader *reader, const char *at, size_t nr_left)
 	    is_word(reader, reader->line[reader->nr_line], at, nr_left))
 		return reader->line[reader->nr_line];
 	end = memchr(at, SEPARATOR, nr_left);
-	return folded_words_add(&reader->words, at, end ? (size_t)(end - at) : nr_left);
+	return words_add(&reader->words, at, end ? (size_t)(end - at) : nr_left);
 }
 
 static int push_word(struct reader *reader, int64_t number)
@@ -86,18 +459,18 @@ static int read_words(struct reader *reader, const char *text, size_t nr)
 	reader->nr_before = reader->nr_line;
 	reader->nr_line = 0;
 	reader->has_marks = reader->is_annotated = false;
-	if (reader->options->no_comm && push_word(reader, FOLDED_EMPTY_WORD) < 0)
+	if (reader->options->no_comm && push_word(reader, EMPTY_WORD) < 0)
 		return -ENOMEM;
 	for (;;) {
 		int64_t number = next_word(reader, at, (size_t)(end - at));
-		const struct folded_word *word;
+		const struct word *word;
 
 		if (push_word(reader, number) < 0)
 			return -ENOMEM;
-		word = folded_word(&reader->words, (uint32_t)number);
-		if (reader->nr_line > 1 && word->mark != FOLDED_PLAIN) {
+		word = word_at(&reader->words, (uint32_t)number);
+		if (reader->nr_line > 1 && word->mark != MARK_PLAIN) {
 			reader->has_marks = true;
-			reader->is_annotated |= word->mark <= FOLDED_INLINED;
+			reader->is_annotated |= word->mark <= MARK_INLINED;
 		}
 		at += word->nr_text;
 		if (at == end)
@@ -108,9 +481,9 @@ static int read_words(struct reader *reader, const char *text, size_t nr)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-static enum folded_mark mark_of(const struct reader *reader, size_t i)
+static enum mark mark_of(const struct reader *reader, size_t i)
 {
-	return folded_word(&reader->words, reader->line[i])->mark;
+	return word_at(&reader->words, reader->line[i])->mark;
 }
 
 static int push_frame(struct reader *reader, int64_t frame)
@@ -128,10 +501,10 @@ static int push_plain_frames(struct reader *reader)
 
 	for (i = reader->nr_line; i > 1 && !result; i--) {
 		uint32_t number = reader->line[i - 1];
-		int64_t frame = folded_word(&reader->words, number)->frames[FOLDED_PLAIN];
+		int64_t frame = word_at(&reader->words, number)->frames[MARK_PLAIN];
 
-		if (frame == FOLDED_NONE)
-			frame = folded_words_frame(&reader->words, number, FOLDED_PLAIN);
+		if (frame == NONE)
+			frame = words_frame(&reader->words, number, MARK_PLAIN);
 		result = push_frame(reader, frame);
 	}
 	return result;
@@ -140,16 +513,15 @@ static int push_plain_frames(struct reader *reader)
 /* A frame is the words from `first` up to `end`: itself, and what was inlined into it. */
 static int push_marked_frame(struct reader *reader, size_t first, size_t end, bool in_kernel)
 {
-	enum folded_mark kind =
-		mark_of(reader, first) == FOLDED_RUN_TIME ? FOLDED_RUN_TIME : FOLDED_PLAIN;
+	enum mark kind = mark_of(reader, first) == MARK_RUN_TIME ? MARK_RUN_TIME : MARK_PLAIN;
 
 	if (in_kernel)
-		kind = FOLDED_KERNEL;
+		kind = MARK_KERNEL;
 	reader->nr_kernel += in_kernel;
 	if (end - first > 1)
-		return push_frame(reader, folded_words_inlined(&reader->words, reader->line + first,
-							       end - first, kind));
-	return push_frame(reader, folded_words_frame(&reader->words, reader->line[first], kind));
+		return push_frame(reader, words_inlined(&reader->words, reader->line + first,
+							end - first, kind));
+	return push_frame(reader, words_frame(&reader->words, reader->line[first], kind));
 }
 
 /* Where the frame begins that the word before `end` belongs to. */
@@ -157,7 +529,7 @@ static size_t frame_start(const struct reader *reader, size_t begin, size_t end)
 {
 	size_t first = end - 1;
 
-	while (first > begin && mark_of(reader, first) == FOLDED_INLINED)
+	while (first > begin && mark_of(reader, first) == MARK_INLINED)
 		first--;
 	return first;
 }
@@ -171,7 +543,7 @@ static int push_marked_frames(struct reader *reader, size_t begin, size_t end)
 	while (end > begin && !result) {
 		size_t first = frame_start(reader, begin, end);
 
-		in_kernel = in_kernel && mark_of(reader, first) == FOLDED_KERNEL;
+		in_kernel = in_kernel && mark_of(reader, first) == MARK_KERNEL;
 		result = push_marked_frame(reader, first, end, in_kernel);
 		end = first;
 	}
@@ -183,7 +555,7 @@ static bool is_kernel_only(const struct reader *reader, size_t begin, size_t end
 {
 	while (end > begin) {
 		end = frame_start(reader, begin, end);
-		if (mark_of(reader, end) != FOLDED_KERNEL)
+		if (mark_of(reader, end) != MARK_KERNEL)
 			return false;
 	}
 	return true;
@@ -197,12 +569,12 @@ static int push_frames(struct reader *reader, struct sample_labels *labels)
 {
 	size_t begin = 1, end = reader->nr_line;
 
-	if (end > 1 && mark_of(reader, end - 1) == FOLDED_MISSED_KERNEL &&
-	    (end == 2 || mark_of(reader, frame_start(reader, 1, end - 1)) != FOLDED_KERNEL)) {
+	if (end > 1 && mark_of(reader, end - 1) == MARK_MISSED_KERNEL &&
+	    (end == 2 || mark_of(reader, frame_start(reader, 1, end - 1)) != MARK_KERNEL)) {
 		labels->kernel_end = WALK_MISSED;
 		end--;
 	}
-	if (end > 1 && mark_of(reader, 1) == FOLDED_MISSED_USER && is_kernel_only(reader, 2, end)) {
+	if (end > 1 && mark_of(reader, 1) == MARK_MISSED_USER && is_kernel_only(reader, 2, end)) {
 		labels->user_end = WALK_MISSED;
 		begin++;
 	}
@@ -218,15 +590,15 @@ static size_t find_delimiter(const struct reader *reader)
 	size_t at = 0, last = reader->nr_line - 1, i;
 
 	for (i = 1; i <= last; i++) {
-		enum folded_mark mark = mark_of(reader, i);
+		enum mark mark = mark_of(reader, i);
 
-		if (mark == FOLDED_WAKER || (mark == FOLDED_DELIMITER && at))
+		if (mark == MARK_WAKER || (mark == MARK_DELIMITER && at))
 			return 0;
-		if (mark == FOLDED_DELIMITER)
+		if (mark == MARK_DELIMITER)
 			at = i;
 	}
-	if (at < 2 || at == last || (at == 2 && mark_of(reader, 1) == FOLDED_MISSED_USER) ||
-	    (at + 1 == last && mark_of(reader, last) == FOLDED_MISSED_KERNEL))
+	if (at < 2 || at == last || (at == 2 && mark_of(reader, 1) == MARK_MISSED_USER) ||
+	    (at + 1 == last && mark_of(reader, last) == MARK_MISSED_KERNEL))
 		return 0;
 	return at;
 }
@@ -278,7 +650,7 @@ static int read_stack(struct reader *reader, struct sample_labels *labels)
 static int add_sample(struct reader *reader, uint64_t before, uint64_t count)
 {
 	struct sample_labels labels = {.user_end = WALK_NONE, .kernel_end = WALK_NONE};
-	int64_t number = folded_words_comm(&reader->words, reader->line[0]);
+	int64_t number = words_comm(&reader->words, reader->line[0]);
 	int result;
 
 	if (number < 0)
@@ -421,7 +793,7 @@ static int read_lines(struct reader *reader)
 static void clear_reader(struct reader *reader)
 {
 	line_reader_clear(&reader->lines);
-	folded_words_clear(&reader->words);
+	words_clear(&reader->words);
 	free(reader->line);
 	free(reader->frames);
 }
@@ -434,7 +806,7 @@ int folded_read(FILE *in, const struct format_read_options *options, struct prof
 						      .notes = notes,
 						      .error = error,
 						      .lines = {.in = in}};
-	int result = folded_words_init(&reader.words, profile);
+	int result = words_init(&reader.words, profile);
 
 	*notes = (struct format_notes){.labels = options->no_comm ? 0 : LABEL_COMM};
 	if (!result)
