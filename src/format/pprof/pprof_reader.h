@@ -1,7 +1,7 @@
 /*
- * The parts of the pprof reader. pprof_tables.c reads all tables of a file but the samples, which
- * pprof_read.c walks when everything that they refer to is known, since the strings come last.
- * pprof_frames.c makes frames out of the file's locations when a sample first needs one.
+ * The parts of the pprof reader. pprof_tables.c reads all tables of a file but the samples, and makes frames
+ * out of the file's locations when a sample first needs one. pprof_read.c walks the samples when everything
+ * that they refer to is known, since the strings come last.
  */
 #ifndef STOOK_FORMAT_PPROF_PPROF_READER_H
 #define STOOK_FORMAT_PPROF_PPROF_READER_H
@@ -16,7 +16,7 @@
 #include "format/pprof/pprof_fields.h"
 #include "profile/profile.h"
 
-/* --- pprof_tables.c ---------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------------ */
 
 /* More strings, functions, mappings or locations are refused: they cost more here than in the file. */
 #define PPROF_MAX_ENTRIES (1U << 24)
@@ -77,13 +77,10 @@ void pprof_tables_clear(struct pprof_tables *tables);
 /* The profile's string for one of the file, made when it is first needed; or -ENOMEM. */
 int64_t pprof_tables_string(struct pprof_tables *tables, uint32_t number);
 
-/* The location of this id; NULL if there is none. */
-const struct pprof_location *pprof_tables_location(const struct pprof_tables *tables, uint64_t id);
-
 /* Reports that the file is not sound; -EBADMSG. */
 int pprof_refuse(const struct pprof_tables *tables, const char *what);
 
-/* --- pprof_frames.c ---------------------------------------------------------------------------- */
+/* --- frames ------------------------------------------------------------------------------------ */
 
 enum pprof_location_kind {
 	PPROF_LOCATION_NEW, /* not needed so far */

@@ -1,16 +1,26 @@
 /*
- * The tables of a pprof file, read in one pass over its fields. Strings are referred to before they
- * are there, so their numbers are checked in a walk over the tables at the end.
+ * The tables of a pprof file, read in one pass over its fields, and its locations as frames of a profile.
+ * Strings are referred to before they are there, so their numbers are checked in a walk over the tables at
+ * the end.
+ *
+ * Mappings are segments of files, which are identified by kind, name, build id and whether they are
+ * gone. A profile identifies frames by kind, module and address, pprof by number; mostly that is the
+ * same. Where two locations at one address have different names (JIT-compiled code, a file that was
+ * replaced), the second one goes into a second module of the same name, up to MAX_MODULES of them. A
+ * location without an address, or for which there is no module left, is identified by its names.
  */
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/hash.h"
 #include "base/protobuf.h"
 #include "format/pprof/pprof_reader.h"
+
+/* Modules with the same name, for frames at the same address. */
+#define MAX_MODULES 16
 
 int pprof_refuse(const struct pprof_tables *tables, const char *what)
 {
@@ -301,8 +311,375 @@ int64_t pprof_tables_string(struct pprof_tables *tables, uint32_t number)
 	return added;
 }
 
+/* --- files ------------------------------------------------------------------------------------ */
+
+static int hex_digit(uint8_t byte)
+{
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	if ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'f')
+		return (byte | 0x20) - 'a' + 10;
+	return -1;
+}
+
+/* A build id that is not hexadecimal, or too long, is left out. */
+static void read_build_id(struct bytes text, struct module_code *code)
+{
+	size_t i;
+
+	if (text.nr % 2 || text.nr / 2 > PROFILE_BUILD_ID_BYTES)
+		return;
+	for (i = 0; i < text.nr; i += 2) {
+		int high = hex_digit(text.at[i]), low = hex_digit(text.at[i + 1]);
+
+		if (high < 0 || low < 0) {
+			memset(code->build_id, 0, sizeof(code->build_id));
+			return;
+		}
+		code->build_id[i / 2] = (uint8_t)(high << 4 | low);
+	}
+	code->build_id_bytes = (uint8_t)(text.nr / 2);
+}
+
+static bool is_code_of_file(enum module_kind kind)
+{
+	return kind == MODULE_FILE || kind == MODULE_VDSO;
+}
+
+/* The file that a mapping is of, without its segments. 0 or -ENOMEM. */
+static int describe(struct pprof_frames *frames, const struct pprof_file_mapping *mapping,
+		    struct pprof_file *ret)
+{
+	struct profile *profile = frames->profile;
+	struct pprof_file file = {0};
+	int64_t name = pprof_tables_string(frames->tables, mapping->filename);
+	cleanup_free char *path = NULL;
+	const char *filename;
+	size_t nr;
+
+	if (name < 0)
+		return -ENOMEM;
+	filename = profile_string(profile, (uint32_t)name);
+	file.module.kind = pprof_kind_of(filename);
+	if (file.module.kind == MODULE_UNKNOWN || is_code_of_file(file.module.kind))
+		read_build_id(frames->tables->strings[mapping->build_id], &file.code);
+	if (file.module.kind == MODULE_UNKNOWN && file.code.build_id_bytes)
+		file.module.kind = MODULE_FILE;
+	nr = pprof_path_length(filename);
+	if (is_code_of_file(file.module.kind) && filename[nr]) {
+		file.code.is_gone = true;
+		path = strndup(filename, nr);
+		name = path ? profile_add_string(profile, path) : -ENOMEM;
+	}
+	if (name < 0)
+		return -ENOMEM;
+	file.module.name = (uint32_t)name;
+	*ret = file;
+	return 0;
+}
+
+static bool same_file(const struct pprof_file *a, const struct pprof_file *b)
+{
+	return a->module.kind == b->module.kind && a->module.name == b->module.name &&
+	       a->code.is_gone == b->code.is_gone &&
+	       a->code.build_id_bytes == b->code.build_id_bytes &&
+	       !memcmp(a->code.build_id, b->code.build_id, sizeof(a->code.build_id));
+}
+
+/* The number of the file, known or new; or -ENOMEM. */
+static int64_t intern_file(struct pprof_frames *frames, const struct pprof_file *file)
+{
+	uint64_t hash = hash_add(hash_key(file->code.build_id, sizeof(file->code.build_id)),
+				 (uint64_t)file->module.kind << 32 | file->module.name);
+	size_t probe = 0;
+	uint32_t number;
+
+	while (number_index_next(&frames->file_index, hash, &probe, &number))
+		if (same_file(&frames->files[number], file))
+			return number;
+	if (array_reserve(&frames->files, &frames->cap_files, frames->nr_files + 1, sizeof(*file)) <
+		    0 ||
+	    number_index_reserve(&frames->file_index) < 0)
+		return -ENOMEM;
+	number_index_add(&frames->file_index, hash, (uint32_t)frames->nr_files);
+	frames->files[frames->nr_files] = *file;
+	return (int64_t)frames->nr_files++;
+}
+
+static void add_segment(struct pprof_file *file, const struct pprof_file_mapping *mapping)
+{
+	struct module_code *code = &file->code;
+	struct module_segment segment = {.offset = mapping->offset, .vaddr = mapping->start};
+	bool is_whole = !mapping->start && !mapping->offset && mapping->limit == PPROF_WHOLE_LIMIT;
+	size_t i;
+
+	if (!is_code_of_file(file->module.kind) || is_whole || mapping->limit <= mapping->start)
+		return;
+	segment.bytes = mapping->limit - mapping->start;
+	if (segment.bytes > UINT64_MAX - segment.offset)
+		return;
+	for (i = 0; i < code->nr_segments; i++)
+		if (!memcmp(&code->segments[i], &segment, sizeof(segment)))
+			return;
+	if (code->nr_segments < PROFILE_MAX_SEGMENTS)
+		code->segments[code->nr_segments++] = segment;
+}
+
+static int find_files(struct pprof_frames *frames)
+{
+	size_t i;
+
+	for (i = 0; i < frames->tables->nr_mappings; i++) {
+		const struct pprof_file_mapping *mapping = &frames->tables->mappings[i];
+		struct pprof_file file;
+		int64_t number;
+
+		if (describe(frames, mapping, &file) < 0)
+			return -ENOMEM;
+		number = intern_file(frames, &file);
+		if (number < 0)
+			return -ENOMEM;
+		add_segment(&frames->files[number], mapping);
+		frames->file_of_mapping[i] = (uint32_t)number;
+	}
+	return 0;
+}
+
+/* --- modules ---------------------------------------------------------------------------------- */
+
+/* The module that the profile has from the start for such code, or -ENOENT. */
+static int64_t first_module(const struct pprof_frames *frames, const struct pprof_file *file)
+{
+	if (file->module.kind == MODULE_UNKNOWN)
+		return MODULE_NR_UNKNOWN;
+	if (file->module.kind == MODULE_KERNEL &&
+	    pprof_is_kernel_itself(profile_string(frames->profile, file->module.name)))
+		return MODULE_NR_KERNEL;
+	return -ENOENT;
+}
+
+static int64_t add_module(struct pprof_frames *frames, const struct pprof_file *file)
+{
+	struct profile *profile = frames->profile;
+	int64_t first = first_module(frames, file), number;
+	struct module module = first < 0 ? file->module : *profile_module(profile, (uint32_t)first);
+
+	if (first >= 0 && !file->nr_modules)
+		return first;
+	module.file = frames->nr_modules++;
+	/* Modules that are there from the start have number 0. */
+	if (module.kind != MODULE_FILE)
+		module.file++;
+	number = profile_add_module(profile, &module);
+	if (number >= 0 && profile_set_code(profile, (uint32_t)number, &file->code) < 0)
+		return -ENOMEM;
+	return number;
+}
+
+/* The nth module for the code of one file, or -ENOMEM. All before it must have been asked for. */
+static int64_t module_of_file(struct pprof_frames *frames, struct pprof_file *file, size_t nth)
+{
+	int64_t number;
+
+	if (nth < file->nr_modules)
+		return file->modules[nth];
+	if (array_reserve(&file->modules, &file->cap_modules, nth + 1, sizeof(*file->modules)) < 0)
+		return -ENOMEM;
+	number = add_module(frames, file);
+	if (number >= 0)
+		file->modules[file->nr_modules++] = (uint32_t)number;
+	return number;
+}
+
+/* Where an address in a mapping is in its file; for code in no file, the address itself. */
+static uint64_t offset_in_file(const struct pprof_file *file,
+			       const struct pprof_file_mapping *mapping, uint64_t address)
+{
+	if (!address || !is_code_of_file(file->module.kind) || address < mapping->start ||
+	    address >= mapping->limit)
+		return address;
+	return address - mapping->start + mapping->offset;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+static int read_function(struct pprof_frames *frames, uint64_t id, struct code_line *line)
+{
+	const uint64_t *number = u64_map_find(&frames->tables->function_of_id, id);
+	const struct pprof_function *function;
+	int64_t name, file;
+
+	if (!id)
+		return 0;
+	if (!number)
+		return pprof_refuse(frames->tables, "a function is missing");
+	function = &frames->tables->functions[*number];
+	name = pprof_tables_string(frames->tables, function->name);
+	file = pprof_tables_string(frames->tables, function->file);
+	if (name < 0 || file < 0)
+		return -ENOMEM;
+	line->function = (uint32_t)name;
+	line->file = (uint32_t)file;
+	return 0;
+}
+
+static int add_line(struct pprof_frames *frames, struct bytes message)
+{
+	struct code_line line = {0};
+	struct protobuf_field field;
+	int result = 0;
+
+	while (!result && protobuf_next(&message, &field)) {
+		if (field.number == LINE_FUNCTION_ID)
+			result = read_function(frames, field.value, &line);
+		else if (field.number == LINE_LINE)
+			line.line = field.value <= UINT32_MAX ? (uint32_t)field.value : 0;
+	}
+	if (result < 0)
+		return result;
+	if (message.failed)
+		return pprof_refuse(frames->tables, "a line is broken");
+	if (frames->nr_lines >= UINT16_MAX)
+		return 0;
+	if (array_reserve(&frames->lines, &frames->cap_lines, frames->nr_lines + 1, sizeof(line)) <
+	    0)
+		return -ENOMEM;
+	frames->lines[frames->nr_lines++] = line;
+	return 0;
+}
+
+/* A single empty line is left out. */
+static int read_lines(struct pprof_frames *frames, struct bytes message)
+{
+	struct protobuf_field field;
+	const struct code_line *first;
+	int result = 0;
+
+	frames->nr_lines = 0;
+	while (!result && protobuf_next(&message, &field))
+		if (field.number == LOCATION_LINE && field.type == PROTOBUF_BYTES)
+			result = add_line(frames, field.bytes);
+	first = frames->lines;
+	if (frames->nr_lines == 1 && !first->function && !first->file && !first->line)
+		frames->nr_lines = 0;
+	return result;
+}
+
+/* A name without a place in the source. */
+static bool is_plain_name(const struct pprof_frames *frames)
+{
+	return frames->nr_lines == 1 && !frames->lines->file && !frames->lines->line;
+}
+
+static uint32_t outermost_function(const struct pprof_frames *frames)
+{
+	return frames->nr_lines ? frames->lines[frames->nr_lines - 1].function : 0;
+}
+
+/* True if a frame of the profile has the names that were read. */
+static bool has_same_names(const struct pprof_frames *frames, uint32_t number)
+{
+	const struct frame *frame = profile_frame(frames->profile, number);
+	size_t nr = is_plain_name(frames) ? 0 : frames->nr_lines;
+
+	return frame->function == outermost_function(frames) && frame->nr_lines == nr &&
+	       (!nr || !memcmp(profile_lines(frames->profile, frame), frames->lines,
+			       nr * sizeof(*frames->lines)));
+}
+
+/* --- frames ----------------------------------------------------------------------------------- */
+
+/*
+ * The frame at this address if it has the names that were read, or is new and gets them; -ENOENT if
+ * it has others; -ENOMEM.
+ */
+static int64_t try_frame(struct pprof_frames *frames, enum frame_kind kind, uint32_t module,
+			 uint64_t address)
+{
+	size_t nr_before = profile_nr_frames(frames->profile);
+	int64_t number = profile_add_frame(frames->profile, kind, module, address);
+	const struct frame *frame;
+
+	if (number < 0)
+		return number;
+	frame = profile_frame(frames->profile, (uint32_t)number);
+	if (frame->address != address || frame->module != module)
+		return number; /* the profile is full: the frame that stands for all others */
+	if (profile_nr_frames(frames->profile) == nr_before)
+		return has_same_names(frames, (uint32_t)number) ? number : -ENOENT;
+	if (frames->nr_lines && !is_plain_name(frames) &&
+	    profile_set_lines(frames->profile, (uint32_t)number, frames->lines, frames->nr_lines) <
+		    0)
+		return -ENOMEM;
+	profile_set_name(frames->profile, (uint32_t)number, outermost_function(frames));
+	return number;
+}
+
+static int64_t find_frame(struct pprof_frames *frames, struct pprof_file *file, uint64_t address)
+{
+	enum frame_kind kind = file->module.kind == MODULE_KERNEL ? FRAME_KERNEL : FRAME_USER;
+	int64_t module, frame;
+	size_t i;
+
+	for (i = 0; address && address < PROFILE_NOWHERE && i < MAX_MODULES; i++) {
+		module = module_of_file(frames, file, i);
+		if (module < 0)
+			return module;
+		frame = try_frame(frames, kind, (uint32_t)module, address);
+		if (frame != -ENOENT)
+			return frame;
+	}
+	module = module_of_file(frames, file, 0);
+	if (module < 0)
+		return module;
+	return profile_add_named_frame(frames->profile, kind, (uint32_t)module, frames->lines,
+				       frames->nr_lines);
+}
+
+static enum pprof_location_kind kind_of(const struct pprof_frames *frames,
+					const struct pprof_location *location,
+					const struct pprof_file *file)
+{
+	const char *name = profile_string(frames->profile, outermost_function(frames));
+
+	if (file->module.kind == MODULE_KERNEL)
+		return PPROF_LOCATION_KERNEL;
+	if (location->mapping_id || location->address || !is_plain_name(frames))
+		return PPROF_LOCATION_USER;
+	if (!strcmp(name, PPROF_MISSED_USER))
+		return PPROF_LOCATION_MISSED_USER;
+	return strcmp(name, PPROF_MISSED_KERNEL) != 0 ? PPROF_LOCATION_USER
+						      : PPROF_LOCATION_MISSED_KERNEL;
+}
+
+static int make_found(struct pprof_frames *frames, const struct pprof_location *location,
+		      struct pprof_found *ret)
+{
+	const struct pprof_tables *tables = frames->tables;
+	const uint64_t *mapping = u64_map_find(&tables->mapping_of_id, location->mapping_id);
+	struct pprof_file *file = &frames->files[0];
+	uint64_t address = location->address;
+	int64_t frame;
+	int result = read_lines(frames, location->message);
+
+	if (result < 0)
+		return result;
+	if (location->mapping_id && !mapping)
+		return pprof_refuse(tables, "a mapping is missing");
+	if (mapping) {
+		file = &frames->files[frames->file_of_mapping[*mapping]];
+		address = offset_in_file(file, &tables->mappings[*mapping], address);
+	}
+	frame = find_frame(frames, file, address);
+	if (frame < 0)
+		return (int)frame;
+	ret->frame = (uint32_t)frame;
+	ret->kind = kind_of(frames, location, file);
+	return 0;
+}
+
 /* Mostly ids count up from 1. */
-const struct pprof_location *pprof_tables_location(const struct pprof_tables *tables, uint64_t id)
+static const struct pprof_location *find_location(const struct pprof_tables *tables, uint64_t id)
 {
 	const uint64_t *number;
 
@@ -310,4 +687,48 @@ const struct pprof_location *pprof_tables_location(const struct pprof_tables *ta
 		return &tables->locations[id - 1];
 	number = u64_map_find(&tables->location_of_id, id);
 	return number ? &tables->locations[*number] : NULL;
+}
+
+int pprof_frames_find(struct pprof_frames *frames, uint64_t location_id, struct pprof_found *ret)
+{
+	const struct pprof_location *location = find_location(frames->tables, location_id);
+	struct pprof_found *found;
+	int result = 0;
+
+	if (!location)
+		return pprof_refuse(frames->tables, "a location is missing");
+	found = &frames->found[location - frames->tables->locations];
+	if (found->kind == PPROF_LOCATION_NEW)
+		result = make_found(frames, location, found);
+	if (!result)
+		*ret = *found;
+	return result;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+int pprof_frames_init(struct pprof_frames *frames, struct pprof_tables *tables)
+{
+	const struct pprof_file unknown = {.module.kind = MODULE_UNKNOWN};
+
+	*frames = (struct pprof_frames){.tables = tables, .profile = tables->profile};
+	frames->found = calloc(tables->nr_locations + 1, sizeof(*frames->found));
+	frames->file_of_mapping = calloc(tables->nr_mappings + 1, sizeof(*frames->file_of_mapping));
+	if (!frames->found || !frames->file_of_mapping || intern_file(frames, &unknown) < 0)
+		return -ENOMEM;
+	return find_files(frames);
+}
+
+void pprof_frames_clear(struct pprof_frames *frames)
+{
+	size_t i;
+
+	for (i = 0; i < frames->nr_files; i++)
+		free(frames->files[i].modules);
+	free(frames->files);
+	number_index_clear(&frames->file_index);
+	free(frames->file_of_mapping);
+	free(frames->found);
+	free(frames->lines);
+	*frames = (struct pprof_frames){0};
 }
