@@ -85,6 +85,28 @@ TEST(pprof_period_is_a_value)
 	check_round_trip(read);
 }
 
+/* Also where the profile has it already, by the event's own name. */
+TEST(pprof_period_is_written_once)
+{
+	struct format_notes notes;
+	struct profile *profile = some_profile(), *read;
+	struct profile_origin origin = *profile_origin(profile);
+	uint64_t total = profile_total(profile);
+	uint32_t i;
+
+	origin.event = (uint32_t)profile_add_string(profile, "cpu-clock");
+	origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
+	profile_set_origin(profile, &origin);
+	for (i = 0; i < profile_nr_samples(profile); i++)
+		add_value(profile, i, "cpu-clock", "nanoseconds",
+			  profile_value(profile, i, 0) * origin.period);
+	read = reread(profile, &notes);
+	CHECK_EQ(profile_nr_values(read), 2);
+	CHECK_EQ(profile_total(read), total);
+	CHECK_EQ(total_of(read, "cpu"), total * origin.period);
+	check_round_trip(read);
+}
+
 /* A value of the event's name that is something else: it is not taken for the count. */
 TEST(pprof_event_that_was_measured)
 {

@@ -163,18 +163,20 @@ static bool is_only_one(const struct pprof_values *values, const char *type)
 static void init_values(struct pprof_values *values, const struct profile *profile)
 {
 	bool is_of_samples = !strcmp(profile_value_name(profile, 0), PPROF_SAMPLES);
-	size_t nr_stored = profile_nr_values(profile), i;
+	struct profile_value *events = NULL;
+	size_t i;
 
 	values->nr = profile_values(profile, values->values);
 	if (!is_of_samples)
-		values->nr = nr_stored;
+		values->nr = profile_nr_values(profile);
+	for (i = 0; i < values->nr && is_of_samples; i++)
+		if (values->values[i].is_event)
+			events = &values->values[i];
 	values->preferred = values->values[0].type;
-	if (values->nr > nr_stored)
-		values->values[nr_stored].type = event_name(profile);
-	for (i = 0; i < values->nr; i++)
-		if (is_of_samples && values->values[i].is_event &&
-		    is_only_one(values, values->values[i].type))
-			values->preferred = values->values[i].type;
+	if (events)
+		events->type = event_name(profile);
+	if (events && is_only_one(values, events->type))
+		values->preferred = events->type;
 	qsort(values->values, values->nr, sizeof(values->values[0]), compare_values);
 }
 
