@@ -186,6 +186,17 @@ bool protobuf_next(struct bytes *message, struct protobuf_field *ret)
 	return true;
 }
 
+bool protobuf_numbers(struct bytes message, uint64_t *ret, size_t nr)
+{
+	struct protobuf_field field;
+
+	memset(ret, 0, nr * sizeof(*ret));
+	while (protobuf_next(&message, &field))
+		if (field.number < nr)
+			ret[field.number] = field.value;
+	return !message.failed;
+}
+
 bool protobuf_next_number(struct protobuf_field *field, uint64_t *ret)
 {
 	uint64_t value;

@@ -64,6 +64,12 @@ struct protobuf_field {
  */
 bool protobuf_next(struct bytes *message, struct protobuf_field *ret);
 
+/*
+ * All of a message that has numbers alone: the last one of each field below nr, by the field's number, 0 where
+ * there is none. False if the message is broken.
+ */
+bool protobuf_numbers(struct bytes message, uint64_t *ret, size_t nr);
+
 /* The next number of a repeated field, which may be packed or not; false at the end or a failure of
  * field->bytes. */
 bool protobuf_next_number(struct protobuf_field *field, uint64_t *ret);

@@ -277,26 +277,21 @@ static int take_slice(struct reader *reader)
 
 static int read_label(struct reader *reader, struct bytes message)
 {
-	uint64_t nr_strings = reader->tables.nr_strings, name = 0, text = 0, unit = 0, number = 0;
-	struct protobuf_field field;
+	uint64_t nr_strings = reader->tables.nr_strings, fields[LABEL_NUM_UNIT + 1];
 	struct found_label label;
 	enum label_key key;
 	int taken;
 
-	while (protobuf_next(&message, &field)) {
-		if (field.number == LABEL_KEY)
-			name = field.value;
-		else if (field.number == LABEL_STR)
-			text = field.value;
-		else if (field.number == LABEL_NUM)
-			number = field.value;
-		else if (field.number == LABEL_NUM_UNIT)
-			unit = field.value;
-	}
-	if (message.failed || name >= nr_strings || text >= nr_strings || unit >= nr_strings)
+	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)) ||
+	    fields[LABEL_KEY] >= nr_strings || fields[LABEL_STR] >= nr_strings ||
+	    fields[LABEL_NUM_UNIT] >= nr_strings)
 		return pprof_refuse(&reader->tables, "a label is broken");
-	label = (struct found_label){(uint32_t)name, (uint32_t)text, (uint32_t)unit,
-				     (int64_t)number};
+	label = (struct found_label){
+		.key = (uint32_t)fields[LABEL_KEY],
+		.text = (uint32_t)fields[LABEL_STR],
+		.unit = (uint32_t)fields[LABEL_NUM_UNIT],
+		.number = (int64_t)fields[LABEL_NUM],
+	};
 	key = key_of(reader, label.key);
 	taken = take_label(reader, key, &label);
 	if (!taken)

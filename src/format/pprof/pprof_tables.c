@@ -69,105 +69,78 @@ static int add_string(struct pprof_tables *tables, const struct protobuf_field *
 
 static int add_function(struct pprof_tables *tables, struct bytes message)
 {
-	struct pprof_function function = {0};
-	struct protobuf_field field;
-	uint64_t id = 0;
+	uint64_t fields[FUNCTION_FILENAME + 1];
 	int result;
 
-	while (protobuf_next(&message, &field)) {
-		if (field.number == FUNCTION_ID)
-			id = field.value;
-		else if (field.number == FUNCTION_NAME)
-			function.name = string_number(field.value);
-		else if (field.number == FUNCTION_FILENAME)
-			function.file = string_number(field.value);
-	}
-	if (message.failed)
+	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
 		return pprof_refuse(tables, "a function is broken");
-	result = add_id(tables, &tables->function_of_id, id, tables->nr_functions);
+	result = add_id(tables, &tables->function_of_id, fields[FUNCTION_ID], tables->nr_functions);
 	if (result < 0)
 		return result;
 	if (array_reserve(&tables->functions, &tables->cap_functions, tables->nr_functions + 1,
-			  sizeof(function)) < 0)
+			  sizeof(*tables->functions)) < 0)
 		return -ENOMEM;
-	tables->functions[tables->nr_functions++] = function;
+	tables->functions[tables->nr_functions++] = (struct pprof_function){
+		.name = string_number(fields[FUNCTION_NAME]),
+		.file = string_number(fields[FUNCTION_FILENAME]),
+	};
 	return 0;
 }
 
 static int add_mapping(struct pprof_tables *tables, struct bytes message)
 {
-	struct pprof_file_mapping mapping = {0};
-	struct protobuf_field field;
-	uint64_t id = 0;
+	uint64_t fields[MAPPING_BUILD_ID + 1];
 	int result;
 
-	while (protobuf_next(&message, &field)) {
-		if (field.number == MAPPING_ID)
-			id = field.value;
-		else if (field.number == MAPPING_MEMORY_START)
-			mapping.start = field.value;
-		else if (field.number == MAPPING_MEMORY_LIMIT)
-			mapping.limit = field.value;
-		else if (field.number == MAPPING_FILE_OFFSET)
-			mapping.offset = field.value;
-		else if (field.number == MAPPING_FILENAME)
-			mapping.filename = string_number(field.value);
-		else if (field.number == MAPPING_BUILD_ID)
-			mapping.build_id = string_number(field.value);
-	}
-	if (message.failed)
+	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
 		return pprof_refuse(tables, "a mapping is broken");
-	result = add_id(tables, &tables->mapping_of_id, id, tables->nr_mappings);
+	result = add_id(tables, &tables->mapping_of_id, fields[MAPPING_ID], tables->nr_mappings);
 	if (result < 0)
 		return result;
 	if (array_reserve(&tables->mappings, &tables->cap_mappings, tables->nr_mappings + 1,
-			  sizeof(mapping)) < 0)
+			  sizeof(*tables->mappings)) < 0)
 		return -ENOMEM;
-	tables->mappings[tables->nr_mappings++] = mapping;
+	tables->mappings[tables->nr_mappings++] = (struct pprof_file_mapping){
+		.start = fields[MAPPING_MEMORY_START],
+		.limit = fields[MAPPING_MEMORY_LIMIT],
+		.offset = fields[MAPPING_FILE_OFFSET],
+		.filename = string_number(fields[MAPPING_FILENAME]),
+		.build_id = string_number(fields[MAPPING_BUILD_ID]),
+	};
 	return 0;
 }
 
 static int add_location(struct pprof_tables *tables, struct bytes message)
 {
-	struct pprof_location location = {.message = message};
-	struct protobuf_field field;
+	uint64_t fields[LOCATION_ADDRESS + 1];
 	int result;
 
-	while (protobuf_next(&message, &field)) {
-		if (field.number == LOCATION_ID)
-			location.id = field.value;
-		else if (field.number == LOCATION_MAPPING_ID)
-			location.mapping_id = field.value;
-		else if (field.number == LOCATION_ADDRESS)
-			location.address = field.value;
-	}
-	if (message.failed)
+	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
 		return pprof_refuse(tables, "a location is broken");
-	result = add_id(tables, &tables->location_of_id, location.id, tables->nr_locations);
+	result = add_id(tables, &tables->location_of_id, fields[LOCATION_ID], tables->nr_locations);
 	if (result < 0)
 		return result;
 	if (array_reserve(&tables->locations, &tables->cap_locations, tables->nr_locations + 1,
-			  sizeof(location)) < 0)
+			  sizeof(*tables->locations)) < 0)
 		return -ENOMEM;
-	tables->locations[tables->nr_locations++] = location;
+	tables->locations[tables->nr_locations++] = (struct pprof_location){
+		.message = message,
+		.id = fields[LOCATION_ID],
+		.mapping_id = fields[LOCATION_MAPPING_ID],
+		.address = fields[LOCATION_ADDRESS],
+	};
 	return 0;
 }
 
 static int read_value_type(const struct pprof_tables *tables, struct bytes message,
 			   struct pprof_value_type *ret)
 {
-	struct pprof_value_type type = {0};
-	struct protobuf_field field;
+	uint64_t fields[VALUE_TYPE_UNIT + 1];
 
-	while (protobuf_next(&message, &field)) {
-		if (field.number == VALUE_TYPE_TYPE)
-			type.type = string_number(field.value);
-		else if (field.number == VALUE_TYPE_UNIT)
-			type.unit = string_number(field.value);
-	}
-	if (message.failed)
+	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
 		return pprof_refuse(tables, "a type of values is broken");
-	*ret = type;
+	ret->type = string_number(fields[VALUE_TYPE_TYPE]);
+	ret->unit = string_number(fields[VALUE_TYPE_UNIT]);
 	return 0;
 }
 
@@ -503,6 +476,7 @@ static uint64_t offset_in_file(const struct pprof_file *file,
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
+/* The function's name and file; nothing for id 0. */
 static int read_function(struct pprof_frames *frames, uint64_t id, struct code_line *line)
 {
 	const uint64_t *number = u64_map_find(&frames->tables->function_of_id, id);
@@ -525,22 +499,16 @@ static int read_function(struct pprof_frames *frames, uint64_t id, struct code_l
 
 static int add_line(struct pprof_frames *frames, struct bytes message)
 {
+	uint64_t fields[LINE_LINE + 1];
 	struct code_line line = {0};
-	struct protobuf_field field;
-	int result = 0;
+	int result;
 
-	while (!result && protobuf_next(&message, &field)) {
-		if (field.number == LINE_FUNCTION_ID)
-			result = read_function(frames, field.value, &line);
-		else if (field.number == LINE_LINE)
-			line.line = field.value <= UINT32_MAX ? (uint32_t)field.value : 0;
-	}
-	if (result < 0)
-		return result;
-	if (message.failed)
+	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
 		return pprof_refuse(frames->tables, "a line is broken");
-	if (frames->nr_lines >= UINT16_MAX)
-		return 0;
+	result = read_function(frames, fields[LINE_FUNCTION_ID], &line);
+	if (result < 0 || frames->nr_lines >= UINT16_MAX)
+		return result;
+	line.line = fields[LINE_LINE] <= UINT32_MAX ? (uint32_t)fields[LINE_LINE] : 0;
 	if (array_reserve(&frames->lines, &frames->cap_lines, frames->nr_lines + 1, sizeof(line)) <
 	    0)
 		return -ENOMEM;
