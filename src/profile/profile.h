@@ -249,7 +249,7 @@ int profile_make_value_type(struct profile *profile, const char *type, const cha
 			    struct value_type *ret);
 
 /* The number of a value of this type, known or new; or -E2BIG. */
-int profile_add_value_type(struct profile *profile, const struct value_type *type);
+int profile_add_value_type(struct profile *profile, const struct value_type *wanted);
 
 size_t profile_nr_values(const struct profile *profile); /* at least 1 */
 struct value_type profile_value_type(const struct profile *profile, size_t number);
@@ -295,6 +295,12 @@ struct profile_value {
  * for unless a stored value has their name. How many.
  */
 size_t profile_values(const struct profile *profile, struct profile_value ret[PROFILE_MAX_VALUES]);
+
+/* True if the event is a clock of CPU time, whose period is in nanoseconds. */
+bool profile_is_of_clock(const struct profile *profile);
+
+/* So much of the main value is one sample: 1 of samples and hits; of the event the period; 0: not known. */
+uint64_t profile_sample_amount(const struct profile *profile);
 
 /*
  * The reverse: where the main value says no more than stored samples and the period do, samples become

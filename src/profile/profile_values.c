@@ -204,14 +204,30 @@ static const char *event_unit(const struct profile *profile)
 	return profile_string(profile, unit ? unit : profile->count_string);
 }
 
-/* True if a value of this name is of the event. The time of the clocks is called "cpu", too. */
+bool profile_is_of_clock(const struct profile *profile)
+{
+	const char *event = profile_string(profile, profile->origin.event);
+
+	return (!strcmp(event, "cpu-clock") || !strcmp(event, "task-clock")) &&
+	       !strcmp(event_unit(profile), "nanoseconds");
+}
+
+uint64_t profile_sample_amount(const struct profile *profile)
+{
+	const struct profile_origin *origin = &profile->origin;
+
+	if (!profile_is_sum(profile))
+		return 1;
+	return origin->unit == profile->main_type.unit ? origin->period : 0;
+}
+
+/* True if a value of this name is of the event. */
 static bool is_of_event(const struct profile *profile, const char *name)
 {
 	const char *event = profile_string(profile, profile->origin.event);
 
 	return !strcmp(name, *event ? event : PROFILE_SOME_EVENTS) ||
-	       (!strcmp(name, PROFILE_CPU_TIME) &&
-		(!strcmp(event, "cpu-clock") || !strcmp(event, "task-clock")));
+	       (profile_is_of_clock(profile) && !strcmp(name, PROFILE_CPU_TIME));
 }
 
 /* How many values have the event's name; *ret: the first of them that is in its unit, or -ENOENT. */

@@ -130,12 +130,16 @@ TEST(samples_stand_for_as_many_events_as_the_period_says)
 	struct profile *profile = sampled("cycles", "count", 1000);
 
 	check_events(profile, "cycles", 0, 1000);
+	CHECK_EQ(profile_sample_amount(profile), 1);
 	CHECK_EQ(profile_choose_samples(profile), 0);
 	CHECK_STR(name_of(profile, 0), "samples");
 	set_main_value(profile, "hits", "count");
 	check_events(profile, "cycles", 0, 1000);
 	set_main_value(profile, "cycles", "count");
 	check_events(profile, NULL, 0, 0);
+	CHECK_EQ(profile_sample_amount(profile), 1000);
+	set_main_value(profile, "alloc", "bytes");
+	CHECK_EQ(profile_sample_amount(profile), 0);
 	profile_free(profile);
 	profile = sampled("cycles", "count", 0);
 	check_events(profile, NULL, 0, 0);

@@ -120,11 +120,9 @@ static uint64_t *numbers_of(struct writer *writer, size_t nr)
 /* Readers of pprof know the time of the clocks as "cpu". */
 static const char *event_name(const struct profile *profile)
 {
-	const struct profile_origin *origin = profile_origin(profile);
-	const char *name = profile_string(profile, origin->event);
-	bool is_time = !strcmp(profile_string(profile, origin->unit), PPROF_NANOSECONDS);
+	const char *name = profile_string(profile, profile_origin(profile)->event);
 
-	if (is_time && (!strcmp(name, "cpu-clock") || !strcmp(name, "task-clock")))
+	if (profile_is_of_clock(profile))
 		return PROFILE_CPU_TIME;
 	return *name ? name : PROFILE_SOME_EVENTS;
 }

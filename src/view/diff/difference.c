@@ -133,14 +133,12 @@ static double draw_sigma(const struct draw *draw)
 /* The amount that one sample counts for, where counts are sums. */
 static double sample_amount(const struct profile *profile, size_t value)
 {
-	const struct profile_origin *origin = profile_origin(profile);
+	uint64_t amount = profile_sample_amount(profile);
 	size_t nr = 0;
 	uint32_t i;
 
-	if (!profile_is_sum(profile))
-		return 1;
-	if (origin->period && origin->unit == profile_value_type(profile, 0).unit)
-		return (double)origin->period;
+	if (amount)
+		return (double)amount;
 	/* How many there were is not known, but at least one for each stack. */
 	for (i = 0; i < profile_nr_samples(profile); i++)
 		nr += profile_value(profile, i, value) > 0;
