@@ -3,15 +3,15 @@
  * struct that uses them.
  *
  *	struct item *items;  size_t nr_items, cap_items;
- *	if (array_reserve(&items, &cap_items, nr_items + 1, sizeof(*items)) < 0)
+ *	if (ARRAY_ADD(items, nr_items, cap_items, item) < 0)
  *		return -ENOMEM;
- *	items[nr_items++] = item;
  *
  * On failure the array is as it was.
  */
 #ifndef STOOK_BASE_ARRAY_H
 #define STOOK_BASE_ARRAY_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -39,6 +39,20 @@
 
 /* Makes room for `nr` items; items_pointer is the address of the pointer. 0 or -ENOMEM. */
 int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
+
+/* The same of an array and its capacity, which are named: ARRAY_RESERVE(items, cap_items, nr). */
+#define ARRAY_RESERVE(items, capacity, nr) \
+	array_reserve(&(items), &(capacity), nr, sizeof(__typeof__(*(items))))
+
+/*
+ * Puts one more item at the end, making room for it: 0 or -ENOMEM. The item may be a compound
+ * literal.
+ *
+ *	return ARRAY_ADD(list->items, list->nr, list->capacity, (struct item){.name = name});
+ */
+#define ARRAY_ADD(items, nr, capacity, ...)                     \
+	(ARRAY_RESERVE(items, capacity, (nr) + 1) < 0 ? -ENOMEM \
+						      : ((items)[(nr)++] = (__VA_ARGS__), 0))
 
 /* Gives back the room behind `nr` items. If that fails, the array is merely larger. */
 void array_shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);

@@ -143,7 +143,7 @@ static int fill(struct line_reader *reader)
 	size_t nr_left = reader->end - reader->start;
 
 	if (nr_left == reader->cap &&
-	    array_reserve(&reader->bytes, &reader->cap, nr_left ? 2 * nr_left : FIRST_BYTES, 1) < 0)
+	    ARRAY_RESERVE(reader->bytes, reader->cap, nr_left ? 2 * nr_left : FIRST_BYTES) < 0)
 		return -ENOMEM;
 	if (!reader->bytes) /* it is there by now, which tools that only read the code do not see */
 		return -ENOMEM;

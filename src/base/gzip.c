@@ -142,14 +142,14 @@ static int make_room(struct reader *reader)
 {
 	if (reader->nr > reader->max)
 		return -EFBIG;
-	return array_reserve(&reader->bytes, &reader->cap, reader->nr + 1, 1);
+	return ARRAY_RESERVE(reader->bytes, reader->cap, reader->nr + 1);
 }
 
 static int copy_chunk(struct reader *reader, size_t nr)
 {
 	if (nr > reader->max - reader->nr)
 		return -EFBIG;
-	if (array_reserve(&reader->bytes, &reader->cap, reader->nr + nr + 1, 1) < 0)
+	if (ARRAY_RESERVE(reader->bytes, reader->cap, reader->nr + nr + 1) < 0)
 		return -ENOMEM;
 	memcpy(reader->bytes + reader->nr, reader->chunk, nr);
 	reader->nr += nr;

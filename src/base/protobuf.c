@@ -24,7 +24,7 @@
 /* Room for so many more bytes, or NULL. */
 static uint8_t *reserve(struct protobuf_writer *writer, size_t nr)
 {
-	if (writer->failed || array_reserve(&writer->bytes, &writer->cap, writer->nr + nr, 1) < 0) {
+	if (writer->failed || ARRAY_RESERVE(writer->bytes, writer->cap, writer->nr + nr) < 0) {
 		writer->failed = true;
 		return NULL;
 	}

@@ -42,10 +42,8 @@ int64_t strings_add_bytes(struct strings *strings, const char *bytes, size_t nr)
 		if (is_text(strings, number, bytes, nr))
 			return number;
 	if (strings->nr >= UINT32_MAX - 1 ||
-	    array_reserve(&strings->block, &strings->cap_bytes, strings->nr_bytes + nr + 1, 1) <
-		    0 ||
-	    array_reserve(&strings->offsets, &strings->cap_offsets, strings->nr + 1,
-			  sizeof(*strings->offsets)) < 0 ||
+	    ARRAY_RESERVE(strings->block, strings->cap_bytes, strings->nr_bytes + nr + 1) < 0 ||
+	    ARRAY_RESERVE(strings->offsets, strings->cap_offsets, strings->nr + 1) < 0 ||
 	    number_index_reserve(&strings->index) < 0)
 		return -ENOMEM;
 	memcpy(strings->block + strings->nr_bytes, bytes, nr);

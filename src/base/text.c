@@ -255,8 +255,7 @@ int number_parse_list(const char *text, bool ranges, uint32_t max, size_t max_nr
 			return err;
 		if (last < first || last - first >= max_nr || nr + (last - first) >= max_nr)
 			return -ERANGE;
-		if (array_reserve(&numbers, &capacity, nr + (last - first) + 1, sizeof(*numbers)) <
-		    0)
+		if (ARRAY_RESERVE(numbers, capacity, nr + (last - first) + 1) < 0)
 			return -ENOMEM;
 		for (number = first; number <= last; number++)
 			numbers[nr++] = (uint32_t)number;

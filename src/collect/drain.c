@@ -141,9 +141,8 @@ int drain_add_record(struct drain *drain, const struct wire_record *record, size
 		drain->totals.bad_records++;
 		return 0;
 	}
-	if (array_reserve(&drain->bytes, &drain->cap_bytes, drain->nr_bytes + bytes, 1) < 0 ||
-	    array_reserve(&drain->records, &drain->cap_records, drain->nr_records + 1,
-			  sizeof(*drain->records)) < 0)
+	if (ARRAY_RESERVE(drain->bytes, drain->cap_bytes, drain->nr_bytes + bytes) < 0 ||
+	    ARRAY_RESERVE(drain->records, drain->cap_records, drain->nr_records + 1) < 0)
 		return -ENOMEM;
 	memcpy(drain->bytes + drain->nr_bytes, record, bytes);
 	drain->records[drain->nr_records++] =
@@ -154,10 +153,8 @@ int drain_add_record(struct drain *drain, const struct wire_record *record, size
 
 int drain_add_event(struct drain *drain, struct process_event *event, const char *path)
 {
-	if (array_reserve(&drain->events, &drain->cap_events, drain->nr_events + 1,
-			  sizeof(*drain->events)) < 0)
-		return -ENOMEM;
-	if (process_table_arrive(drain->options.processes, event, path) < 0)
+	if (ARRAY_RESERVE(drain->events, drain->cap_events, drain->nr_events + 1) < 0 ||
+	    process_table_arrive(drain->options.processes, event, path) < 0)
 		return -ENOMEM;
 	drain->events[drain->nr_events++] = *event;
 	/* From now on the process runs another program: published mappings are out of date. */
@@ -171,11 +168,8 @@ int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
 {
 	if (!count->count)
 		return 0; /* seen once: its record was all */
-	if (array_reserve(&drain->counts, &drain->cap_counts, drain->nr_counts + 1,
-			  sizeof(*drain->counts)) < 0)
-		return -ENOMEM;
-	drain->counts[drain->nr_counts++] = (struct waiting_count){epoch, id, *count};
-	return 0;
+	return ARRAY_ADD(drain->counts, drain->nr_counts, drain->cap_counts,
+			 (struct waiting_count){epoch, id, *count});
 }
 
 int drain_meet(struct drain *drain)
@@ -200,8 +194,7 @@ static int64_t module_of_file(struct drain *drain, uint32_t file)
 
 	if (file < drain->nr_modules && drain->module_of_file[file] != NO_MODULE)
 		return drain->module_of_file[file];
-	if (array_reserve(&drain->module_of_file, &drain->cap_modules, (size_t)file + 1,
-			  sizeof(*drain->module_of_file)) < 0)
+	if (ARRAY_RESERVE(drain->module_of_file, drain->cap_modules, (size_t)file + 1) < 0)
 		return -ENOMEM;
 	while (drain->nr_modules <= file)
 		drain->module_of_file[drain->nr_modules++] = NO_MODULE;

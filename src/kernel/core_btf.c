@@ -176,10 +176,9 @@ static int index_types(struct source *source, struct target *target)
 
 		if (tail < 0 || at + sizeof(*type) + (size_t)tail > source->types_bytes)
 			return -EINVAL;
-		if (array_reserve(&source->offsets, &source->cap_types, source->nr_types + 1,
-				  sizeof(*source->offsets)) < 0)
+		if (ARRAY_ADD(source->offsets, source->nr_types, source->cap_types, (uint32_t)at) <
+		    0)
 			return -ENOMEM;
-		source->offsets[source->nr_types++] = (uint32_t)at;
 		note_if_wanted(source, type, target);
 		at += sizeof(*type) + (size_t)tail;
 	}

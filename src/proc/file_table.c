@@ -173,7 +173,7 @@ static int64_t append(struct file_table *table, const struct file_id *id, const 
 
 	if (table->nr >= FILE_TABLE_MAX)
 		return -ENOSPC;
-	if (array_reserve(&table->entries, &table->capacity, table->nr + 1, sizeof(entry)) < 0)
+	if (ARRAY_RESERVE(table->entries, table->capacity, table->nr + 1) < 0)
 		return -ENOMEM;
 	entry.path = copy_path(table, path);
 	if (!entry.path || u64_map_set(&table->newest_by_hash, hash, table->nr) < 0) {

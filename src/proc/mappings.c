@@ -60,7 +60,7 @@ static struct mappings *copy(const struct mappings *from)
 {
 	struct mappings *to = mappings_new();
 
-	if (!to || array_reserve(&to->items, &to->capacity, from->nr + 1, sizeof(*to->items)) < 0) {
+	if (!to || ARRAY_RESERVE(to->items, to->capacity, from->nr + 1) < 0) {
 		mappings_unref(to);
 		return NULL;
 	}
@@ -109,8 +109,7 @@ int mappings_add(struct mappings **mappings_pointer, const struct mapping *mappi
 		mappings_unref(*mappings_pointer);
 		*mappings_pointer = mappings;
 	}
-	if (array_reserve(&mappings->items, &mappings->capacity, mappings->nr + 2,
-			  sizeof(*mappings->items)) < 0)
+	if (ARRAY_RESERVE(mappings->items, mappings->capacity, mappings->nr + 2) < 0)
 		return -ENOMEM;
 
 	first = first_above(mappings, mapping->start);

@@ -273,8 +273,7 @@ static int64_t add_new(struct runtime_table *table, uint64_t key, const struct i
 {
 	if (table->nr == RUNTIME_TABLE_MAX)
 		return -ENOSPC;
-	if (array_reserve(&table->items, &table->capacity, table->nr + 1, sizeof(*table->items)) <
-		    0 ||
+	if (ARRAY_RESERVE(table->items, table->capacity, table->nr + 1) < 0 ||
 	    u64_map_set(&table->numbers, key, table->nr) < 0)
 		return -ENOMEM;
 	table->items[table->nr] = *item;

@@ -91,7 +91,7 @@ char *tracefs_read(int tracefs_fd, const char *path, size_t *ret_bytes)
 			errno = EFBIG;
 			return NULL;
 		}
-		if (array_reserve(&bytes, &capacity, nr + READ_BYTES + 1, 1) < 0) {
+		if (ARRAY_RESERVE(bytes, capacity, nr + READ_BYTES + 1) < 0) {
 			errno = ENOMEM;
 			return NULL;
 		}

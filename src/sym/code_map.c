@@ -122,7 +122,7 @@ static int keep_name(struct code_map *map, const char *name, size_t nr)
 
 	if (is_last_name(map, name, nr))
 		return 0;
-	if (array_reserve(&map->names, &map->cap_name_bytes, map->nr_name_bytes + nr + 1, 1) < 0)
+	if (ARRAY_RESERVE(map->names, map->cap_name_bytes, map->nr_name_bytes + nr + 1) < 0)
 		return -ENOMEM;
 	to = map->names + map->nr_name_bytes;
 	end = to + nr;
@@ -150,7 +150,7 @@ int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const cha
 	err = make_room(map, name_bytes);
 	if (err < 0)
 		return err;
-	if (array_reserve(&map->ranges, &map->capacity, map->nr + 1, sizeof(*map->ranges)) < 0 ||
+	if (ARRAY_RESERVE(map->ranges, map->capacity, map->nr + 1) < 0 ||
 	    keep_name(map, name, name_bytes) < 0)
 		return -ENOMEM;
 	map->ranges[map->nr] = (struct range){
@@ -202,7 +202,7 @@ static int heap_push(struct sweep *sweep, const struct range *range)
 {
 	size_t at = sweep->nr_heap;
 
-	if (array_reserve(&sweep->heap, &sweep->cap_heap, at + 1, sizeof(*sweep->heap)) < 0)
+	if (ARRAY_RESERVE(sweep->heap, sweep->cap_heap, at + 1) < 0)
 		return -ENOMEM;
 	while (at && in_heap(sweep, (at - 1) / 2)->sequence < range->sequence) {
 		sweep->heap[at] = sweep->heap[(at - 1) / 2];
@@ -289,15 +289,14 @@ static int add_piece(struct sweep *sweep, const struct range *owner, uint64_t en
 		sweep->position = end;
 		return 0;
 	}
-	if (array_reserve(&sweep->pieces, &sweep->cap_pieces, sweep->nr_pieces + 1,
-			  sizeof(*sweep->pieces)) < 0)
+	if (ARRAY_ADD(sweep->pieces, sweep->nr_pieces, sweep->cap_pieces,
+		      (struct range){
+			      .start = sweep->position,
+			      .bytes = bytes,
+			      .name = owner->name,
+			      .behind = owner->behind + cut,
+		      }) < 0)
 		return -ENOMEM;
-	sweep->pieces[sweep->nr_pieces++] = (struct range){
-		.start = sweep->position,
-		.bytes = bytes,
-		.name = owner->name,
-		.behind = owner->behind + cut,
-	};
 	sweep->last_owner = owner;
 	sweep->position = end;
 	return 0;

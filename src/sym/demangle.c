@@ -270,7 +270,7 @@ struct output {
 static int append(struct output *output, const char *piece, size_t nr)
 {
 	if (nr >= OUTPUT_MAX_BYTES - output->nr ||
-	    array_reserve(&output->text, &output->capacity, output->nr + nr + 1, 1) < 0)
+	    ARRAY_RESERVE(output->text, output->capacity, output->nr + nr + 1) < 0)
 		return -1;
 	memcpy(output->text + output->nr, piece, nr);
 	output->nr += nr;

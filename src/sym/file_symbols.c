@@ -291,13 +291,11 @@ static int add(struct symbol_cache *cache, const struct symbol_cache_key *key)
 {
 	struct file_symbols *symbols = file_symbols_new();
 
-	if (!symbols || array_reserve(&cache->entries, &cache->capacity, cache->nr + 1,
-				      sizeof(*cache->entries)) < 0) {
-		file_symbols_free(symbols);
-		return -ENOMEM;
-	}
-	cache->entries[cache->nr++] = (struct entry){.key = *key, .symbols = symbols};
-	return 0;
+	if (symbols && ARRAY_ADD(cache->entries, cache->nr, cache->capacity,
+				 (struct entry){.key = *key, .symbols = symbols}) == 0)
+		return 0;
+	file_symbols_free(symbols);
+	return -ENOMEM;
 }
 
 struct file_symbols *symbol_cache_get(struct symbol_cache *cache,

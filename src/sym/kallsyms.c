@@ -123,9 +123,8 @@ static int add_line(struct kallsyms *kallsyms, const struct line *line)
 	size_t end = kallsyms->nr_name_bytes + line->nr_name;
 
 	if (module < 0 || module >= 1 << 24 || end >= UINT32_MAX ||
-	    array_reserve(&kallsyms->symbols, &kallsyms->capacity, kallsyms->nr + 1,
-			  sizeof(*kallsyms->symbols)) < 0 ||
-	    array_reserve(&kallsyms->names, &kallsyms->cap_name_bytes, end + 1, 1) < 0)
+	    ARRAY_RESERVE(kallsyms->symbols, kallsyms->capacity, kallsyms->nr + 1) < 0 ||
+	    ARRAY_RESERVE(kallsyms->names, kallsyms->cap_name_bytes, end + 1) < 0)
 		return -ENOMEM;
 	memcpy(kallsyms->names + kallsyms->nr_name_bytes, line->name, line->nr_name);
 	kallsyms->names[end] = '\0';

@@ -116,8 +116,7 @@ static size_t share_of(const struct run_time_maps *maps, const struct entry *ent
 
 static struct entry *entry_of(struct run_time_maps *maps, uint32_t number)
 {
-	if (array_reserve(&maps->entries, &maps->capacity, (size_t)number + 1,
-			  sizeof(*maps->entries)) < 0)
+	if (ARRAY_RESERVE(maps->entries, maps->capacity, (size_t)number + 1) < 0)
 		return NULL;
 	while (maps->nr <= number)
 		maps->entries[maps->nr++] = (struct entry){0};

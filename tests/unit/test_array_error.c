@@ -25,6 +25,27 @@ TEST(array_grows_and_keeps_content)
 	free(items);
 }
 
+TEST(array_adds_items_or_stays_as_it_was)
+{
+	struct pair {
+		uint32_t number;
+		const char *name;
+	} *pairs = NULL;
+	size_t nr = 0, capacity = 0;
+	uint32_t i;
+
+	(void)test_fail_allocation(1);
+	CHECK_EQ(ARRAY_ADD(pairs, nr, capacity, (struct pair){1, "one"}), -ENOMEM);
+	(void)test_fail_allocation(0);
+	CHECK(!pairs && !nr && !capacity);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(ARRAY_ADD(pairs, nr, capacity, (struct pair){.number = i, "n"}), 0);
+	CHECK_EQ(nr, 1000);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(pairs[i].number, i);
+	free(pairs);
+}
+
 TEST(array_gives_room_back)
 {
 	uint32_t *items = NULL;

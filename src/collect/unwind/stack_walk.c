@@ -137,7 +137,7 @@ int deferred_list_add(struct deferred_list *list, const struct wire_record *reco
 
 	if (list->bytes + held > DEFERRED_MAX_BYTES)
 		return -ENOSPC;
-	if (array_reserve(&list->items, &list->capacity, list->nr + 1, sizeof(*list->items)) < 0)
+	if (ARRAY_RESERVE(list->items, list->capacity, list->nr + 1) < 0)
 		return -ENOMEM;
 	copy = malloc(bytes);
 	if (!copy)

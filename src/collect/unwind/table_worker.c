@@ -196,10 +196,9 @@ int table_worker_add(struct table_worker *worker, uint32_t number, int fd, bool 
 	(void)pthread_mutex_lock(&worker->lock);
 	if (worker->nr_wishes >= WISHES_MAX) {
 		err = -ENOSPC;
-	} else if (array_reserve(&worker->wishes, &worker->wish_capacity, worker->nr_wishes + 1,
-				 sizeof(*worker->wishes)) < 0 ||
-		   array_reserve(&worker->made, &worker->made_capacity, worker->nr_waiting + 1,
-				 sizeof(*worker->made)) < 0) {
+	} else if (ARRAY_RESERVE(worker->wishes, worker->wish_capacity, worker->nr_wishes + 1) <
+			   0 ||
+		   ARRAY_RESERVE(worker->made, worker->made_capacity, worker->nr_waiting + 1) < 0) {
 		err = -ENOMEM;
 	} else {
 		worker->wishes[worker->nr_wishes++] =

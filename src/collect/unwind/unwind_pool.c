@@ -169,8 +169,7 @@ static uint32_t take(struct extents *extents, uint32_t units)
 
 static int reserve(struct extents *extents, size_t more)
 {
-	return array_reserve(&extents->items, &extents->capacity, extents->nr + more,
-			     sizeof(*extents->items));
+	return ARRAY_RESERVE(extents->items, extents->capacity, extents->nr + more);
 }
 
 /* --- chunks ---------------------------------------------------------------------------------- */
@@ -305,8 +304,7 @@ static int64_t add_piece(struct loaded_table *loaded, struct unwind_pool *pool, 
 
 	if (bytes > UNWIND_POOL_MAX_PIECE)
 		return -E2BIG;
-	if (array_reserve(&loaded->pieces, &loaded->capacity, loaded->nr_pieces + 1,
-			  sizeof(*loaded->pieces)) < 0)
+	if (ARRAY_RESERVE(loaded->pieces, loaded->capacity, loaded->nr_pieces + 1) < 0)
 		return -ENOMEM;
 	place = unwind_pool_allocate(pool, bytes);
 	if (!place)

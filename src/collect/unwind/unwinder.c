@@ -71,11 +71,8 @@ static void load_vdso(struct unwinder *unwinder)
 
 static int add_table(struct unwinder *unwinder, uint32_t file)
 {
-	if (array_reserve(&unwinder->tables, &unwinder->table_capacity, unwinder->nr_tables + 1,
-			  sizeof(*unwinder->tables)) < 0)
-		return -ENOMEM;
-	unwinder->tables[unwinder->nr_tables++] = (struct table){.file = file};
-	return 0;
+	return ARRAY_ADD(unwinder->tables, unwinder->nr_tables, unwinder->table_capacity,
+			 (struct table){.file = file});
 }
 
 struct unwinder *unwinder_new(const struct unwinder_options *options, struct error *error)
@@ -136,8 +133,7 @@ static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 {
 	uint32_t *number;
 
-	if (array_reserve(&unwinder->table_of_file, &unwinder->file_capacity, (size_t)file + 1,
-			  sizeof(*unwinder->table_of_file)) < 0)
+	if (ARRAY_RESERVE(unwinder->table_of_file, unwinder->file_capacity, (size_t)file + 1) < 0)
 		return -ENOMEM;
 	while (unwinder->nr_files <= file)
 		unwinder->table_of_file[unwinder->nr_files++] = NO_TABLE;
@@ -463,11 +459,9 @@ void unwinder_touch(struct unwinder *unwinder, uint32_t pid)
 		return;
 	process->is_final = process->nr_mappings == UNWIND_MAX_MAPPINGS;
 	process->nr_strays = 0;
-	if (array_reserve(&unwinder->stale, &unwinder->stale_capacity, unwinder->nr_stale + 1,
-			  sizeof(*unwinder->stale)) < 0)
+	if (ARRAY_ADD(unwinder->stale, unwinder->nr_stale, unwinder->stale_capacity, pid) < 0)
 		return; /* its next stray sample tells */
 	process->is_stale = 1;
-	unwinder->stale[unwinder->nr_stale++] = pid;
 }
 
 void unwinder_forget_all(struct unwinder *unwinder)

@@ -134,9 +134,8 @@ static int add_skip(struct debug_abbreviations *all, struct debug_abbreviation *
 		last->bytes += skip.bytes;
 		return 0;
 	}
-	if (array_reserve(&all->skips, &all->cap_skips, all->nr_skips + 1, sizeof(*all->skips)) < 0)
+	if (ARRAY_ADD(all->skips, all->nr_skips, all->cap_skips, skip) < 0)
 		return -ENOMEM;
-	all->skips[all->nr_skips++] = skip;
 	abbreviation->nr_skips++;
 	return 0;
 }
@@ -187,8 +186,7 @@ int debug_abbreviations_need(struct debug_abbreviations *all, struct bytes bytes
 			return err;
 		if (code >= CODE_MAX)
 			return -ENOEXEC;
-		if (array_reserve(&all->by_code, &all->capacity, code + 1, sizeof(*all->by_code)) <
-		    0)
+		if (ARRAY_RESERVE(all->by_code, all->capacity, code + 1) < 0)
 			return -ENOMEM;
 		if (code >= all->nr) {
 			memset(all->by_code + all->nr, 0,

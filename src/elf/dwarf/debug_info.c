@@ -111,12 +111,9 @@ static bool take_addresses(struct debug_chains *chains, uint32_t number)
 
 static int add_function(struct debug_chains *chains, const struct debug_function *function)
 {
-	if (chains->nr_functions >= FUNCTIONS_MAX ||
-	    array_reserve(&chains->functions, &chains->cap_functions, chains->nr_functions + 1,
-			  sizeof(*function)) < 0)
+	if (chains->nr_functions >= FUNCTIONS_MAX)
 		return -ENOMEM;
-	chains->functions[chains->nr_functions++] = *function;
-	return 0;
+	return ARRAY_ADD(chains->functions, chains->nr_functions, chains->cap_functions, *function);
 }
 
 /* Looks at a function with code below nr_open others; whether it has an address, or -ENOMEM. */
@@ -126,7 +123,7 @@ static int visit_function(struct debug_chains *chains, const struct debug_functi
 	uint32_t number = (uint32_t)chains->nr_functions;
 	bool any;
 
-	if (array_reserve(&chains->open, &chains->cap_open, nr_open + 1, sizeof(*chains->open)) < 0)
+	if (ARRAY_RESERVE(chains->open, chains->cap_open, nr_open + 1) < 0)
 		return -ENOMEM;
 	if (add_function(chains, function) < 0)
 		return -ENOMEM;
@@ -183,8 +180,7 @@ static int read_chains(struct debug_chains *chains, Dwarf_Die *unit, const uint6
 
 	chains->nr_functions = 0;
 	chains->nr = 0;
-	if (array_reserve(&chains->innermost, &chains->cap_innermost, nr,
-			  sizeof(*chains->innermost)) < 0 ||
+	if (ARRAY_RESERVE(chains->innermost, chains->cap_innermost, nr) < 0 ||
 	    add_function(chains, &unused) < 0)
 		return -ENOMEM;
 	chains->addresses = addresses;
@@ -307,16 +303,13 @@ static int find_addresses(struct search *search, Dwarf_Die *unit)
 		for (; start && i < request->nr && request->addresses[i] < end; i++) {
 			if (search->is_told[i])
 				continue;
-			if (array_reserve(&search->places, &search->cap_places, search->nr + 1,
-					  sizeof(*search->places)) < 0)
+			if (ARRAY_ADD(search->places, search->nr, search->cap_places, i) < 0)
 				return -ENOMEM;
-			search->places[search->nr++] = i;
 		}
 	}
 	if (!search->nr)
 		return 0;
-	if (array_reserve(&search->addresses, &search->cap_addresses, search->nr,
-			  sizeof(*search->addresses)) < 0)
+	if (ARRAY_RESERVE(search->addresses, search->cap_addresses, search->nr) < 0)
 		return -ENOMEM;
 	qsort(search->places, search->nr, sizeof(*search->places), compare_places);
 	for (i = 0; i < search->nr; i++) {

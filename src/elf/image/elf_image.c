@@ -109,8 +109,7 @@ static int read_segments(struct elf_image *image, struct error *error)
 		    !range_fits(header.p_vaddr, header.p_filesz, UINT64_MAX) ||
 		    image->nr_segments == CODE_SEGMENTS_MAX)
 			return refuse(error, "its code segments make no sense");
-		if (array_reserve(&image->segments, &capacity, image->nr_segments + 1,
-				  sizeof(*at)) < 0)
+		if (ARRAY_RESERVE(image->segments, capacity, image->nr_segments + 1) < 0)
 			return error_set(error, -ENOMEM, "out of memory");
 		at = image->segments + image->nr_segments++;
 		for (; at > image->segments && at[-1].offset > header.p_offset; at--)

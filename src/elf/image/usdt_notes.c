@@ -79,9 +79,8 @@ static int add_note(struct reader *reader, struct bytes content)
 		return refuse(reader, "one of them is cut off");
 	if (semaphore)
 		note.is_astray = find_offset(reader->image, semaphore + moved, &note.semaphore) < 0;
-	if (array_reserve(&notes->notes, &notes->capacity, notes->nr + 1, sizeof(note)) < 0)
+	if (ARRAY_ADD(notes->notes, notes->nr, notes->capacity, note) < 0)
 		return out_of_memory(reader);
-	notes->notes[notes->nr++] = note;
 	return 0;
 }
 

@@ -49,7 +49,7 @@ static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
 
 		if (to->nr == max_bytes)
 			return refuse(error, "it unpacks to too much");
-		if (array_reserve(&to->bytes, &to->capacity, wanted, 1) < 0)
+		if (ARRAY_RESERVE(to->bytes, to->capacity, wanted) < 0)
 			return out_of_memory(error);
 		if (read_budget_take(budget, to->capacity - to->nr) < 0)
 			return refuse(error, "there is no time or memory left to unpack it");

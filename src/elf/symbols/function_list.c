@@ -34,7 +34,7 @@ static int begin_strings(struct function_list *list)
 {
 	if (list->nr_string_bytes)
 		return 0;
-	if (array_reserve(&list->strings, &list->string_capacity, 1, 1) < 0)
+	if (ARRAY_RESERVE(list->strings, list->string_capacity, 1) < 0)
 		return -ENOMEM;
 	list->strings[0] = '\0';
 	list->nr_string_bytes = 1;
@@ -49,10 +49,8 @@ static int add_function(struct function_list *list, const struct listed_function
 
 	if (list->nr >= FUNCTIONS_MAX || nr == room)
 		return -E2BIG;
-	if (array_reserve(&list->functions, &list->capacity, list->nr + 1,
-			  sizeof(*list->functions)) < 0)
+	if (ARRAY_ADD(list->functions, list->nr, list->capacity, *function) < 0)
 		return -ENOMEM;
-	list->functions[list->nr++] = *function;
 	list->nr_name_bytes += nr;
 	return 0;
 }
@@ -134,8 +132,7 @@ static int add_symbol(struct function_list *list, const struct symbol *symbol, c
 
 	if (nr > SYMBOL_STRINGS_MAX_BYTES - list->nr_string_bytes)
 		return -E2BIG;
-	if (array_reserve(&list->strings, &list->string_capacity, list->nr_string_bytes + nr, 1) <
-	    0)
+	if (ARRAY_RESERVE(list->strings, list->string_capacity, list->nr_string_bytes + nr) < 0)
 		return -ENOMEM;
 	memcpy(list->strings + list->nr_string_bytes, name, nr);
 	list->nr_string_bytes += nr;

@@ -174,11 +174,11 @@ static int decode_code(struct stubs *stubs, struct bytes code, uint64_t address,
 		if (length) {
 			if (stubs->nr == STUBS_MAX)
 				return -ENOEXEC;
-			if (array_reserve(&stubs->stubs, &stubs->capacity, stubs->nr + 1,
-					  sizeof(*stubs->stubs)) < 0)
+			if (ARRAY_ADD(stubs->stubs, stubs->nr, stubs->capacity,
+				      (struct stub){.slot = slot,
+						    .start = address,
+						    .bytes = (uint32_t)length}) < 0)
 				return -ENOMEM;
-			stubs->stubs[stubs->nr++] = (struct stub){
-				.slot = slot, .start = address, .bytes = (uint32_t)length};
 		}
 		length = length ? length : step;
 		length = length < code.nr ? length : code.nr;

@@ -130,11 +130,7 @@ int symbol_table_append(struct symbol_table *table, const struct symbol *symbol)
 {
 	if (table->nr == SYMBOLS_MAX)
 		return -E2BIG;
-	if (array_reserve(&table->symbols, &table->capacity, table->nr + 1,
-			  sizeof(*table->symbols)) < 0)
-		return -ENOMEM;
-	table->symbols[table->nr++] = *symbol;
-	return 0;
+	return ARRAY_ADD(table->symbols, table->nr, table->capacity, *symbol);
 }
 
 int symbol_table_add(struct symbol_table *table, uint64_t start, uint64_t bytes, const char *name)
@@ -152,8 +148,7 @@ int symbol_table_add(struct symbol_table *table, uint64_t start, uint64_t bytes,
 	if (bytes > UINT64_MAX - start)
 		bytes = UINT64_MAX - start;
 	symbol.bytes = bytes < SYMBOL_MAX_BYTES ? (uint32_t)bytes : SYMBOL_MAX_BYTES;
-	if (array_reserve(&table->strings, &table->string_capacity, table->nr_string_bytes + nr,
-			  1) < 0)
+	if (ARRAY_RESERVE(table->strings, table->string_capacity, table->nr_string_bytes + nr) < 0)
 		return -ENOMEM;
 	err = symbol_table_append(table, &symbol);
 	if (err < 0)

@@ -23,10 +23,7 @@
 
 int code_spans_add(struct code_spans *spans, const struct code_span *span)
 {
-	if (array_reserve(&spans->spans, &spans->capacity, spans->nr + 1, sizeof(*span)) < 0)
-		return -ENOMEM;
-	spans->spans[spans->nr++] = *span;
-	return 0;
+	return ARRAY_ADD(spans->spans, spans->nr, spans->capacity, *span);
 }
 
 static int compare(const void *left, const void *right)
@@ -92,8 +89,7 @@ static int merge(struct code_spans *spans, const struct code_spans *others)
 	struct code_spans merged = {0};
 	size_t i = 0, j = 0;
 
-	if (array_reserve(&merged.spans, &merged.capacity, spans->nr + others->nr,
-			  sizeof(*merged.spans)) < 0)
+	if (ARRAY_RESERVE(merged.spans, merged.capacity, spans->nr + others->nr) < 0)
 		return -ENOMEM;
 	while (i < spans->nr || j < others->nr) {
 		bool is_first = j == others->nr ||
@@ -128,7 +124,7 @@ int code_spans_insert(struct code_spans *spans, const struct code_span *span)
 	size_t i = code_spans_at(spans, span->start);
 	struct code_span *at;
 
-	if (array_reserve(&spans->spans, &spans->capacity, spans->nr + 1, sizeof(*span)) < 0)
+	if (ARRAY_RESERVE(spans->spans, spans->capacity, spans->nr + 1) < 0)
 		return -ENOMEM;
 	at = &spans->spans[i];
 	if (i < spans->nr && at->start == span->start) {

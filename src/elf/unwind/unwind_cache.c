@@ -409,8 +409,7 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 			(void)unlinkat(cache->folder, entry->d_name, 0);
 		if (!is_name_of_table(entry->d_name))
 			continue;
-		err = array_reserve(&listing->stored, &listing->capacity, listing->nr + 1,
-				    sizeof(stored));
+		err = ARRAY_RESERVE(listing->stored, listing->capacity, listing->nr + 1);
 		if (err < 0)
 			break;
 		(void)snprintf(stored.name, sizeof(stored.name), "%s", entry->d_name);

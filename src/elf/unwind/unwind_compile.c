@@ -29,11 +29,8 @@ static int append(struct unwind_rows *rows, uint64_t address, uint32_t rule)
 		return 0;
 	if (rows->nr_rows == UNWIND_ROWS_MAX)
 		return -E2BIG; /* segments may share addresses, and so their rows */
-	if (array_reserve(&rows->rows, &rows->row_capacity, rows->nr_rows + 1,
-			  sizeof(*rows->rows)) < 0)
-		return -ENOMEM;
-	rows->rows[rows->nr_rows++] = (struct unwind_row){.address = address, .rule = rule};
-	return 0;
+	return ARRAY_ADD(rows->rows, rows->nr_rows, rows->row_capacity,
+			 (struct unwind_row){.address = address, .rule = rule});
 }
 
 /* The rows of one segment, by file offset; behind it no rule holds. */

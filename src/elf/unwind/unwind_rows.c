@@ -126,8 +126,7 @@ static int add_rule(struct compiler *compiler, const struct unwind_rule *rule, u
 		*ret_number = 0;
 		return 0;
 	}
-	if (array_reserve(&rows->rules, &rows->rule_capacity, rows->nr_rules + 1, sizeof(*rule)) <
-		    0 ||
+	if (ARRAY_RESERVE(rows->rules, rows->rule_capacity, rows->nr_rules + 1) < 0 ||
 	    u64_map_set(&compiler->numbers, key, rows->nr_rules) < 0)
 		return out_of_memory(compiler);
 	*ret_number = (uint32_t)rows->nr_rules;
@@ -186,10 +185,9 @@ static int add_row(struct compiler *compiler, uint64_t address, const struct unw
 	if (rows->nr_rows == UNWIND_ROWS_MAX)
 		return error_set(compiler->error, -E2BIG, "more than %u unwind rows",
 				 UNWIND_ROWS_MAX);
-	if (array_reserve(&rows->rows, &rows->row_capacity, rows->nr_rows + 1,
-			  sizeof(*rows->rows)) < 0)
+	if (ARRAY_ADD(rows->rows, rows->nr_rows, rows->row_capacity,
+		      (struct unwind_row){address, number}) < 0)
 		return out_of_memory(compiler);
-	rows->rows[rows->nr_rows++] = (struct unwind_row){address, number};
 	return 0;
 }
 

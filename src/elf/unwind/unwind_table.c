@@ -259,11 +259,9 @@ static int pack_rules(struct packer *packer)
 		packer->packed[i] = RULE_IS_DROPPED;
 		if (table->nr_wide == UNWIND_MAX_WIDE || !unwind_pack_wide_is_sound(rule))
 			continue;
-		if (array_reserve(&table->wide, &packer->wide_capacity, table->nr_wide + 1,
-				  sizeof(*table->wide)) < 0)
+		if (ARRAY_ADD(table->wide, table->nr_wide, packer->wide_capacity, *rule) < 0)
 			return -ENOMEM;
-		packer->packed[i] = UNWIND_PACK_NUMBER(UNWIND_BASE_WIDE, table->nr_wide);
-		table->wide[table->nr_wide++] = *rule;
+		packer->packed[i] = UNWIND_PACK_NUMBER(UNWIND_BASE_WIDE, table->nr_wide - 1);
 	}
 	return 0;
 }
@@ -328,8 +326,8 @@ static int pack_page(struct packer *packer, uint32_t number, uint32_t *last_page
 	uint32_t *index, i, nr;
 	bool is_known = false;
 
-	if (array_reserve(&table->words, &packer->word_capacity, table->nr_words + PAGE_MAX_WORDS,
-			  sizeof(*table->words)) < 0)
+	if (ARRAY_RESERVE(table->words, packer->word_capacity, table->nr_words + PAGE_MAX_WORDS) <
+	    0)
 		return -ENOMEM;
 	index = table->words + table->nr_words;
 	packer->page_rows = index + UNWIND_PAGE_BUCKETS;

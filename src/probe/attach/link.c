@@ -19,31 +19,21 @@
 
 int link_group_add_fd(struct link_group *group, enum probe_hook hook, int fd)
 {
-	if (array_reserve(&group->fds, &group->cap_fds, group->nr_fds + 1, sizeof(*group->fds)) <
-	    0) {
+	int err = ARRAY_ADD(group->fds, group->nr_fds, group->cap_fds, (struct link_fd){fd, hook});
+
+	if (err < 0)
 		(void)close(fd);
-		return -ENOMEM;
-	}
-	group->fds[group->nr_fds++] = (struct link_fd){fd, hook};
-	return 0;
+	return err;
 }
 
 int link_group_add_event(struct link_group *group, const struct link_event *event)
 {
-	if (array_reserve(&group->events, &group->cap_events, group->nr_events + 1,
-			  sizeof(*group->events)) < 0)
-		return -ENOMEM;
-	group->events[group->nr_events++] = *event;
-	return 0;
+	return ARRAY_ADD(group->events, group->nr_events, group->cap_events, *event);
 }
 
 int link_group_add_place(struct link_group *group, const struct wire_place *place)
 {
-	if (array_reserve(&group->places, &group->cap_places, group->nr_places + 1,
-			  sizeof(*group->places)) < 0)
-		return -ENOMEM;
-	group->places[group->nr_places++] = *place;
-	return 0;
+	return ARRAY_ADD(group->places, group->nr_places, group->cap_places, *place);
 }
 
 struct link_mark link_group_mark(const struct link_group *group)

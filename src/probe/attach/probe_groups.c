@@ -188,10 +188,9 @@ static int64_t find_place(struct probe_groups *groups)
 	for (i = 0; i < groups->nr_groups; i++)
 		if (groups->groups[i].state == GROUP_FREE)
 			return (int64_t)i;
-	if (array_reserve(&groups->groups, &groups->cap_groups, i + 1, sizeof(*groups->groups)) < 0)
+	if (ARRAY_ADD(groups->groups, groups->nr_groups, groups->cap_groups,
+		      (struct probe_group){.state = GROUP_FREE}) < 0)
 		return -ENOMEM;
-	groups->groups[i] = (struct probe_group){.state = GROUP_FREE};
-	groups->nr_groups++;
 	return (int64_t)i;
 }
 

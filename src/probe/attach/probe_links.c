@@ -320,14 +320,12 @@ static int attach_batches(struct probe_links *links, const struct batch_item *it
 
 static int64_t keep(struct probe_links *links, const struct link_group *group)
 {
-	int64_t number = -ENOMEM;
+	int64_t number;
 
 	(void)pthread_mutex_lock(&links->lock);
-	if (array_reserve(&links->groups, &links->cap_groups, links->nr_groups + 1,
-			  sizeof(*links->groups)) == 0) {
-		links->groups[links->nr_groups] = *group;
-		number = (int64_t)links->nr_groups++;
-	}
+	number = ARRAY_ADD(links->groups, links->nr_groups, links->cap_groups, *group);
+	if (!number)
+		number = (int64_t)links->nr_groups - 1;
 	(void)pthread_mutex_unlock(&links->lock);
 	return number;
 }

@@ -106,11 +106,10 @@ int64_t probe_list_add_file(struct probe_list *list, int fd, const char *path)
 	if (number >= 0)
 		return number;
 	copy = probe_list_text(list, path);
-	if (!copy || array_reserve(&list->files, &list->cap_files, list->nr_files + 1,
-				   sizeof(*list->files)) < 0)
+	if (!copy || ARRAY_ADD(list->files, list->nr_files, list->cap_files,
+			       (struct probe_file){take_fd(&own), copy, st.st_ino}) < 0)
 		return -ENOMEM;
-	list->files[list->nr_files] = (struct probe_file){take_fd(&own), copy, st.st_ino};
-	return (int64_t)list->nr_files++;
+	return (int64_t)list->nr_files - 1;
 }
 
 int64_t probe_list_add(struct probe_list *list, const struct probe *probe)
@@ -120,23 +119,18 @@ int64_t probe_list_add(struct probe_list *list, const struct probe *probe)
 	if (list->nr_probes >= UINT32_MAX || copy_text(list, &copy.name) < 0 ||
 	    copy_text(list, &copy.symbol) < 0 || copy_text(list, &copy.detail) < 0 ||
 	    copy_text(list, &copy.arguments) < 0 || copy_text(list, &copy.why_no_return) < 0 ||
-	    array_reserve(&list->probes, &list->cap_probes, list->nr_probes + 1,
-			  sizeof(*list->probes)) < 0)
+	    ARRAY_ADD(list->probes, list->nr_probes, list->cap_probes, copy) < 0)
 		return -ENOMEM;
-	list->probes[list->nr_probes] = copy;
-	return (int64_t)list->nr_probes++;
+	return (int64_t)list->nr_probes - 1;
 }
 
 int probe_list_refuse(struct probe_list *list, const char *name, const char *why)
 {
 	struct probe_refusal refusal = {name, why};
 
-	if (copy_text(list, &refusal.name) < 0 || copy_text(list, &refusal.why) < 0 ||
-	    array_reserve(&list->refusals, &list->cap_refusals, list->nr_refusals + 1,
-			  sizeof(*list->refusals)) < 0)
+	if (copy_text(list, &refusal.name) < 0 || copy_text(list, &refusal.why) < 0)
 		return -ENOMEM;
-	list->refusals[list->nr_refusals++] = refusal;
-	return 0;
+	return ARRAY_ADD(list->refusals, list->nr_refusals, list->cap_refusals, refusal);
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */

@@ -130,10 +130,8 @@ int kernel_functions_parse(struct kernel_functions *kernel, char *kallsyms, char
 			kernel->init_end = function.address;
 		if (is_bound(function.name))
 			continue;
-		if (array_reserve(&kernel->functions, &kernel->capacity, kernel->nr + 1,
-				  sizeof(*kernel->functions)) < 0)
+		if (ARRAY_ADD(kernel->functions, kernel->nr, kernel->capacity, function) < 0)
 			return out_of_memory(error);
-		kernel->functions[kernel->nr++] = function;
 	}
 	if (!kernel->nr)
 		return error_set(error, -ENODATA, "/proc/kallsyms lists no functions");
@@ -297,10 +295,8 @@ static int choose(struct kernel_functions *kernel, const struct pattern *pattern
 	if (kernel->nr_choices == CHOICES_MAX)
 		return error_set(error, -E2BIG, "the patterns fit more than %u kernel functions",
 				 CHOICES_MAX);
-	if (array_reserve(&kernel->choices, &kernel->cap_choices, kernel->nr_choices + 1,
-			  sizeof(*kernel->choices)) < 0)
+	if (ARRAY_ADD(kernel->choices, kernel->nr_choices, kernel->cap_choices, choice) < 0)
 		return out_of_memory(error);
-	kernel->choices[kernel->nr_choices++] = choice;
 	return 0;
 }
 

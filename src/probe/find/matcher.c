@@ -100,11 +100,10 @@ static int add_state(struct glob_parser *parser, enum glob_kind kind, uint8_t by
 {
 	struct glob *glob = parser->glob;
 
-	if (array_reserve(&glob->states, &glob->cap_states, glob->nr_states + 1,
-			  sizeof(*glob->states)) < 0)
+	if (ARRAY_ADD(glob->states, glob->nr_states, glob->cap_states,
+		      (struct glob_state){
+			      .kind = (uint8_t)kind, .byte = byte, .to = (uint16_t)to}) < 0)
 		return fail_glob(parser, 0, NULL);
-	glob->states[glob->nr_states++] =
-		(struct glob_state){.kind = (uint8_t)kind, .byte = byte, .to = (uint16_t)to};
 	return 0;
 }
 
@@ -217,9 +216,8 @@ static int read_set(struct glob_parser *parser)
 	parser->at++;
 	for (i = 0; i < ARRAY_SIZE(set.bytes); i++)
 		set.bytes[i] ^= is_negated ? UINT64_MAX : 0;
-	if (array_reserve(&glob->sets, &glob->cap_sets, glob->nr_sets + 1, sizeof(*glob->sets)) < 0)
+	if (ARRAY_ADD(glob->sets, glob->nr_sets, glob->cap_sets, set) < 0)
 		return fail_glob(parser, 0, NULL);
-	glob->sets[glob->nr_sets++] = set;
 	return add_state(parser, GLOB_SET, 0, glob->nr_sets - 1);
 }
 

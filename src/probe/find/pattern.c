@@ -409,11 +409,7 @@ int exclusions_add(struct exclusions *exclusions, const struct pattern *pattern)
 	for (i = 0; i < exclusions->nr; i++)
 		if (exclusions->patterns[i] == pattern)
 			return 0;
-	if (array_reserve(&exclusions->patterns, &exclusions->capacity, exclusions->nr + 1,
-			  sizeof(const struct pattern *)) < 0)
-		return -ENOMEM;
-	exclusions->patterns[exclusions->nr++] = pattern;
-	return 0;
+	return ARRAY_ADD(exclusions->patterns, exclusions->nr, exclusions->capacity, pattern);
 }
 
 void exclusions_clear(struct exclusions *exclusions)

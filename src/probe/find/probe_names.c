@@ -21,8 +21,7 @@ int joined_names_add(struct joined_names *joined, const char *name, uint64_t off
 {
 	char *copy;
 
-	if (array_reserve(&joined->names, &joined->capacity, joined->nr + 1,
-			  sizeof(*joined->names)) < 0)
+	if (ARRAY_RESERVE(joined->names, joined->capacity, joined->nr + 1) < 0)
 		return -ENOMEM;
 	if (!offset)
 		copy = strdup(name);
@@ -94,11 +93,8 @@ void joined_names_clear(struct joined_names *joined)
 
 int twins_add(struct twins *twins, uint32_t number, uint64_t address, const char *source)
 {
-	if (array_reserve(&twins->items, &twins->capacity, twins->nr + 1, sizeof(*twins->items)) <
-	    0)
-		return -ENOMEM;
-	twins->items[twins->nr++] = (struct twin){number, address, source};
-	return 0;
+	return ARRAY_ADD(twins->items, twins->nr, twins->capacity,
+			 (struct twin){number, address, source});
 }
 
 /* Calls and returns of one function are no twins: they are told apart by that. */
@@ -315,8 +311,7 @@ static struct refused *find_reason(struct refusals *refusals, const char *why)
 			return &refusals->reasons[i];
 	if (refusals->nr == REASONS_MAX)
 		return &refusals->reasons[REASONS_MAX - 1];
-	if (array_reserve(&refusals->reasons, &refusals->capacity, refusals->nr + 1,
-			  sizeof(*refusals->reasons)) < 0)
+	if (ARRAY_RESERVE(refusals->reasons, refusals->capacity, refusals->nr + 1) < 0)
 		return NULL;
 	reason = &refusals->reasons[refusals->nr];
 	*reason = (struct refused){.why = strdup(why)};

@@ -153,13 +153,10 @@ static int add_folder(struct library_folders *folders, const char *path)
 	if (folders->nr == FOLDERS_MAX)
 		return 0;
 	copy = strdup(path);
-	if (!copy || array_reserve(&folders->paths, &folders->capacity, folders->nr + 1,
-				   sizeof(*folders->paths)) < 0) {
-		free(copy);
-		return -ENOMEM;
-	}
-	folders->paths[folders->nr++] = copy;
-	return 0;
+	if (copy && ARRAY_ADD(folders->paths, folders->nr, folders->capacity, copy) == 0)
+		return 0;
+	free(copy);
+	return -ENOMEM;
 }
 
 struct conf_reader {
@@ -326,8 +323,7 @@ static int take_file(struct search *search, int fd, int root_fd, const char *pat
 			return error_set_errno(search->error, "cannot open '%s'", path);
 	}
 	copy = strdup(path);
-	if (!copy || array_reserve(&program->files, &program->capacity, program->nr + 1,
-				   sizeof(*program->files)) < 0) {
+	if (!copy || ARRAY_RESERVE(program->files, program->capacity, program->nr + 1) < 0) {
 		free(copy);
 		return error_set(search->error, -ENOMEM, "out of memory");
 	}

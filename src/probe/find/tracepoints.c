@@ -34,10 +34,9 @@ int tracepoints_parse(struct tracepoints *tracepoints, char *list)
 		if (!colon || colon == line || !colon[1])
 			continue;
 		*colon = '\0';
-		if (array_reserve(&tracepoints->items, &tracepoints->capacity, tracepoints->nr + 1,
-				  sizeof(*tracepoints->items)) < 0)
+		if (ARRAY_ADD(tracepoints->items, tracepoints->nr, tracepoints->capacity,
+			      (struct tracepoint){line, colon + 1, 0}) < 0)
 			return -ENOMEM;
-		tracepoints->items[tracepoints->nr++] = (struct tracepoint){line, colon + 1, 0};
 	}
 	return 0;
 }

@@ -254,7 +254,7 @@ static int add_text(struct user_file *file, const char *text)
 	if (!file->nr_text_bytes)
 		file->nr_text_bytes = TEXTS_START;
 	if (file->nr_text_bytes + nr > UINT32_MAX ||
-	    array_reserve(&file->texts, &file->cap_text_bytes, file->nr_text_bytes + nr, 1) < 0)
+	    ARRAY_RESERVE(file->texts, file->cap_text_bytes, file->nr_text_bytes + nr) < 0)
 		return -ENOMEM;
 	memcpy(file->texts + file->nr_text_bytes, text, nr);
 	file->nr_text_bytes += nr;
@@ -457,8 +457,7 @@ int found_files_add(struct found_files *found, struct program_file *from, struct
 		return error_set(error, -E2BIG, "the patterns are about more than %u files",
 				 FILES_MAX);
 	file = calloc(1, sizeof(*file));
-	if (!file || array_reserve(&found->files, &found->capacity, found->nr + 1,
-				   sizeof(struct user_file *)) < 0) {
+	if (!file || ARRAY_RESERVE(found->files, found->capacity, found->nr + 1) < 0) {
 		free(file);
 		return out_of_memory_for_files(error);
 	}
@@ -479,12 +478,8 @@ int found_files_leave_out(struct found_files *found, const struct program_file *
 
 	if (file && fstat(file->fd, &st) < 0)
 		return -errno;
-	if (array_reserve(&found->left_out, &found->cap_left_out, found->nr_left_out + 1,
-			  sizeof(*found->left_out)) < 0)
-		return -ENOMEM;
-	found->left_out[found->nr_left_out++] =
-		(struct left_out_file){st.st_dev, st.st_ino, pattern};
-	return 0;
+	return ARRAY_ADD(found->left_out, found->nr_left_out, found->cap_left_out,
+			 (struct left_out_file){st.st_dev, st.st_ino, pattern});
 }
 
 void found_files_clear(struct found_files *found)

@@ -246,11 +246,10 @@ static int choose(struct chooser *chooser, uint32_t function, uint64_t vaddr, ui
 		return error_set(chooser->error, -E2BIG,
 				 "the patterns fit more than %u functions of '%s'", CHOICES_MAX,
 				 file->from.path);
-	if (array_reserve(&file->choices, &file->cap_choices, file->nr_choices + 1,
-			  sizeof(*file->choices)) < 0)
+	if (ARRAY_ADD(file->choices, file->nr_choices, file->cap_choices,
+		      (struct user_choice){vaddr, offset, function, chooser->pattern->is_return}) <
+	    0)
 		return out_of_memory(chooser->error);
-	file->choices[file->nr_choices++] =
-		(struct user_choice){vaddr, offset, function, chooser->pattern->is_return};
 	return 0;
 }
 
