@@ -71,7 +71,7 @@ const volatile __u32 scratch_slots = 1;
 	((sizeof(struct wire_record) - __builtin_offsetof(struct wire_record, start_time_ns)) / 8)
 
 /* The time is taken before the epoch: a record of epoch n is never younger than n's end. */
-__hidden int record_identify(struct wire_record *record, struct task_struct *task)
+static void identify(struct wire_record *record, struct task_struct *task)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 
@@ -82,7 +82,6 @@ __hidden int record_identify(struct wire_record *record, struct task_struct *tas
 	record->cpu = by_cpu ? bpf_get_smp_processor_id() : 0;
 	record->cgroup = by_cgroup ? bpf_get_current_cgroup_id() : 0;
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
-	return 0;
 }
 
 __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch)
@@ -110,7 +109,8 @@ __hidden bool record_has_room(void)
 	       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 2;
 }
 
-__hidden struct scratch *record_claim(struct wire_counters *counters)
+__hidden struct scratch *record_begin(struct wire_counters *counters, __u64 time_ns, __u32 epoch_nr,
+				      struct task_struct *task)
 {
 	__u32 first = bpf_get_smp_processor_id() * scratch_slots, i;
 
@@ -119,6 +119,9 @@ __hidden struct scratch *record_claim(struct wire_counters *counters)
 
 		if (scratch && claim(&scratch->busy)) {
 			scratch->slot = first + i;
+			scratch->record.time_ns = time_ns;
+			scratch->record.epoch = epoch_nr;
+			identify(&scratch->record, task);
 			return scratch;
 		}
 	}

@@ -26,17 +26,18 @@ _Static_assert(WIRE_MAX_KERNEL_FRAMES <= SCRATCH_SPARE_WORDS, "kernel frames fit
 /* Records have weights, which are summed up beside their counts. Set before loading. */
 extern const volatile bool by_weight;
 
-/* Fills in the current task: the fields that tell tasks apart, as far as they are asked for. */
-__hidden int record_identify(struct wire_record *record, struct task_struct *task);
-
 /* Begins a sample: fixes its time and epoch and counts the entry. NULL when it can't be taken. */
 __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch);
 
 /* The scratch space of a slot; for code that is called by who has claimed it. */
 __hidden struct scratch *record_scratch(__u32 slot);
 
-/* One of this CPU's scratch spaces, claimed; NULL (and the loss counted) if all are taken. */
-__hidden struct scratch *record_claim(struct wire_counters *counters);
+/*
+ * One of this CPU's scratch spaces, claimed, with a record of this time, epoch and task (of the fields
+ * that tell tasks apart, the ones that are asked for); NULL (and the loss counted) if all are taken.
+ */
+__hidden struct scratch *record_begin(struct wire_counters *counters, __u64 time_ns, __u32 epoch_nr,
+				      struct task_struct *task);
 
 /* True if a large record may be sent: less than half of the ring is taken. */
 __hidden bool record_has_room(void);

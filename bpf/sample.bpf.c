@@ -33,12 +33,9 @@ int sample(struct bpf_perf_event_data *ctx)
 		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}
-	scratch = record_claim(counters);
+	scratch = record_begin(counters, time_ns, epoch_nr, task);
 	if (!scratch)
 		return 0;
-	scratch->record.time_ns = time_ns;
-	scratch->record.epoch = epoch_nr;
-	record_identify(&scratch->record, task);
 	unwind_user((struct stack_context *)ctx, true, scratch);
 	unwind_kernel(ctx, 0, scratch);
 	record_submit(scratch, counters);

@@ -69,14 +69,12 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}
-	scratch = record_claim(counters);
+	scratch = record_begin(counters, time_ns, epoch_nr,
+			       (struct task_struct *)bpf_get_current_task());
 	if (!scratch)
 		return 0;
-	scratch->record.time_ns = time_ns;
-	scratch->record.epoch = epoch_nr;
 	if (by_weight)
 		scratch->record.weight = weigh(ctx, way, number);
-	record_identify(&scratch->record, (struct task_struct *)bpf_get_current_task());
 	unwind_user(ctx, way == WAY_REGISTERS, scratch);
 	unwind_kernel(ctx, is_function ? nr_own_frames(ctx) : 0, scratch);
 	record_submit(scratch, counters);
