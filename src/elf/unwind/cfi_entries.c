@@ -26,6 +26,7 @@
  */
 #include "elf/unwind/cfi_entries.h"
 
+#include <dwarf.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -35,7 +36,6 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "elf/dwarf/dwarf_numbers.h"
 
 /* --- sections -------------------------------------------------------------------------------- */
 
@@ -314,6 +314,10 @@ struct entry {
 
 /* --- pointers -------------------------------------------------------------------------------- */
 
+/* How a pointer is written, and what it is relative to, in the byte that says so. */
+#define ENCODING_FORM 0x0f
+#define ENCODING_BASE 0x70
+
 static uint64_t read_form(struct bytes *bytes, uint8_t form, uint8_t address_bytes)
 {
 	switch (form) {
@@ -343,13 +347,13 @@ static uint64_t read_form(struct bytes *bytes, uint8_t form, uint8_t address_byt
 int cfi_pointer_read(struct bytes *bytes, const struct cfi_section *section, uint8_t encoding,
 		     uint8_t address_bytes, uint64_t function, uint64_t *ret_pointer)
 {
-	uint8_t form = encoding & DW_EH_PE_form;
+	uint8_t form = encoding & ENCODING_FORM;
 	uint64_t base = 0, address;
 
 	if (encoding & DW_EH_PE_indirect || bytes->failed)
 		return -EINVAL;
 	address = section->address + (uint64_t)(bytes->at - section->bytes);
-	switch (encoding & DW_EH_PE_base) {
+	switch (encoding & ENCODING_BASE) {
 	case DW_EH_PE_absptr:
 		break;
 	case DW_EH_PE_pcrel:
@@ -533,7 +537,7 @@ static int parse_function(struct cfi_reader *reader, const struct entry *entry,
 	(void)bytes_skip(&bytes, common->segment_bytes);
 	if (cfi_pointer_read(&bytes, reader->section, common->pointer_encoding,
 			     common->address_bytes, 0, &function->start) < 0 ||
-	    cfi_pointer_read(&bytes, reader->section, common->pointer_encoding & DW_EH_PE_form,
+	    cfi_pointer_read(&bytes, reader->section, common->pointer_encoding & ENCODING_FORM,
 			     common->address_bytes, 0, &nr) < 0)
 		return -EINVAL;
 	if (common->has_augmentation_data)

@@ -14,13 +14,13 @@
  */
 #include "elf/unwind/cfi_program.h"
 
+#include <dwarf.h>
 #include <elf.h>
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "elf/dwarf/dwarf_numbers.h"
 
 static const struct cfi_machine machines[] = {
 	{.machine = EM_X86_64, .sp = 7, .fp = 6, .ra = 16, .converts_signal_frames = true},
@@ -497,13 +497,16 @@ static int run_definition(struct cfi_program *program, uint8_t instruction)
 	}
 }
 
+/* The first three instructions hold an operand in their lower six bits. */
+#define HIGH_TWO 0xc0
+
 static int run_instruction(struct cfi_program *program)
 {
 	uint8_t instruction = bytes_u8(&program->code);
-	uint8_t operand = instruction & (uint8_t)~DW_CFA_high_two;
+	uint8_t operand = instruction & (uint8_t)~HIGH_TWO;
 	int err = 0;
 
-	switch (instruction & DW_CFA_high_two) {
+	switch (instruction & HIGH_TWO) {
 	case DW_CFA_advance_loc:
 		err = move_by(program, operand);
 		break;
