@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #define MOST_LINKS	40 /* as many as the kernel follows */
 #define TEMPORARY_TRIES 100
@@ -171,12 +172,10 @@ static int choose_temporary(struct out_file *file, int (*make)(const struct out_
 			return -1;
 		for (k = 0; k < sizeof(random); k++)
 			word[k] = letters[random[k] % 32];
-		if (asprintf(&file->temporary, "%.*s.%s", NAME_MAX - (int)sizeof(word), file->name,
-			     word) < 0) {
-			file->temporary = NULL;
-			errno = ENOMEM;
-			return -1;
-		}
+		file->temporary =
+			text_printf("%.*s.%s", NAME_MAX - (int)sizeof(word), file->name, word);
+		if (!file->temporary)
+			return -1; /* with errno, ENOMEM */
 		fd = make(file);
 		if (fd >= 0)
 			return fd;

@@ -7,12 +7,25 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+
+char *text_printf(const char *format, ...)
+{
+	char *text;
+	va_list args;
+	int nr;
+
+	va_start(args, format);
+	nr = vasprintf(&text, format, args);
+	va_end(args);
+	return nr < 0 ? NULL : text;
+}
 
 struct lead {
 	unsigned char first, last;		 /* the first byte */

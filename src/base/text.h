@@ -24,6 +24,17 @@ static inline bool text_ends_with(const char *text, size_t nr, const char *end)
 	return nr >= nr_end && !memcmp(text + nr - nr_end, end, nr_end);
 }
 
+/* What stands behind the last slash of a path; all of it if there is none. */
+static inline const char *text_file_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A text as printf() makes it, to be freed by the caller; NULL when out of memory. */
+char *text_printf(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /*
  * Names come from files and processes of others. Printed as they are, they could move the cursor,
  * rewrite lines that were printed before, or answer for the user. So every text that people read in a

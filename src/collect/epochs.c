@@ -39,7 +39,7 @@ int epochs_open(struct epochs *epochs, const struct epochs_options *options, str
 	epochs->now = calloc(1, options->counters_bytes);
 	epochs->before = calloc(WIRE_EPOCH_SLOTS, options->counters_bytes);
 	if (!epochs->per_cpu || !epochs->now || !epochs->before)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++) {
 		int *fd = &epochs->fds[slot];
 

@@ -124,11 +124,6 @@ static int load_sampler(struct session *session, struct error *error)
 	return 0;
 }
 
-static int no_memory(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory");
-}
-
 /*
  * Files stay open until their symbols are read: takes as many descriptors as we may have, and
  * leaves half of them for everything else.
@@ -150,7 +145,7 @@ static int make_tables(struct session *session, struct error *error)
 	session->profile = profile_new();
 	session->runtimes = runtime_table_new();
 	if (!session->files || !session->runtimes || !session->profile)
-		return no_memory(error);
+		return error_no_memory(error, "");
 	profile_set_limit(session->profile, options->max_profile_bytes);
 	session->processes = process_table_new(session->files);
 	if (options->labels & LABEL_CGROUP) {
@@ -161,7 +156,7 @@ static int make_tables(struct session *session, struct error *error)
 	session->pollfds =
 		calloc(options->nr_online_cpus + SESSION_OWN_FDS + SESSION_MAX_CALLER_FDS,
 		       sizeof(*session->pollfds));
-	return session->processes && session->pollfds ? 0 : no_memory(error);
+	return session->processes && session->pollfds ? 0 : error_no_memory(error, "");
 }
 
 static int make_unwinder(struct session *session, struct error *error)
@@ -209,7 +204,7 @@ static int make_drain(struct session *session, struct error *error)
 	};
 
 	session->drain = drain_new(&options);
-	return session->drain ? 0 : no_memory(error);
+	return session->drain ? 0 : error_no_memory(error, "");
 }
 
 /*
@@ -314,7 +309,7 @@ struct session *session_new(const struct session_options *options, struct error 
 	struct session *session = calloc(1, sizeof(*session));
 
 	if (!session) {
-		(void)no_memory(error);
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	session->options = *options;

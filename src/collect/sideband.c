@@ -246,7 +246,7 @@ struct sideband *sideband_open(const uint32_t *cpus, size_t nr_cpus, struct erro
 
 no_memory:
 	sideband_close(sideband);
-	(void)error_set(error, -ENOMEM, "out of memory");
+	(void)error_no_memory(error, "");
 	return NULL;
 }
 

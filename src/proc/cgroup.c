@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "proc/process_info.h"
 
 #define FILEID_KERNFS 0xfe /* the type of a kernfs file handle: its 64-bit id */
@@ -54,15 +55,13 @@ int cgroup_open_root(struct error *error)
 int cgroup_open(const char *path, struct error *error)
 {
 	cleanup_free char *root = mount_point(error);
-	cleanup_free char *below = NULL;
+	cleanup_free char *below = root ? text_printf("%s/%s", root, path) : NULL;
 	int fd = -1;
 
 	if (!root)
 		return -ENOENT;
-	if (asprintf(&below, "%s/%s", root, path) < 0) {
-		below = NULL;
+	if (!below)
 		return error_no_memory(error, "");
-	}
 	if (!strncmp(path, root, strlen(root)))
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

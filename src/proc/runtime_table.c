@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "proc/file_open.h"
 #include "proc/process_info.h"
 #include "proc/root_table.h"
@@ -199,10 +200,9 @@ static void limit_holders(struct runtime_table *table, struct runtime_process *n
 static void copy_name(const char *path, char *to, size_t room)
 {
 	static const char deleted[] = " (deleted)";
-	const char *slash = strrchr(path, '/');
 	size_t nr;
 
-	(void)snprintf(to, room, "%s", slash ? slash + 1 : path);
+	(void)snprintf(to, room, "%s", text_file_name(path));
 	nr = strlen(to);
 	if (nr >= sizeof(deleted) && !strcmp(to + nr - strlen(deleted), deleted))
 		to[nr - strlen(deleted)] = '\0';

@@ -34,11 +34,10 @@ int64_t add_function_name(const struct naming *naming, const char *name)
 	memcpy(cut, name, nr);
 	cut[is_stub ? nr - stub_bytes : nr] = '\0';
 	readable = demangle(cut, &naming->symbolizer->options.demangle);
-	if (is_stub && asprintf(&stub, "%s" STUB, readable ? readable : cut) < 0)
-		return -ENOMEM;
-	if (is_stub)
-		return profile_add_string(naming->profile, stub);
-	return profile_add_string(naming->profile, readable ? readable : cut);
+	if (!is_stub)
+		return profile_add_string(naming->profile, readable ? readable : cut);
+	stub = text_printf("%s" STUB, readable ? readable : cut);
+	return stub ? profile_add_string(naming->profile, stub) : -ENOMEM;
 }
 
 int name_frame(const struct naming *naming, uint32_t frame, const char *name)

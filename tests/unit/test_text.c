@@ -285,3 +285,20 @@ TEST(number_list_without_memory)
 	CHECK_EQ(nr, 51);
 	free(list);
 }
+
+TEST(text_file_name_is_behind_the_last_slash)
+{
+	CHECK_STR(text_file_name("/usr/bin/env"), "env");
+	CHECK_STR(text_file_name("env"), "env");
+	CHECK_STR(text_file_name("/usr/bin/"), "");
+	CHECK_STR(text_file_name(""), "");
+}
+
+TEST(text_printf_makes_a_text)
+{
+	char *text = text_printf("%s %d", "number", 7);
+
+	CHECK(text != NULL);
+	CHECK_STR(text, "number 7");
+	free(text);
+}

@@ -137,7 +137,7 @@ struct table_worker *table_worker_new(struct unwind_cache *cache, struct error *
 
 	if (!worker) {
 		unwind_cache_close(cache);
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	worker->cache = cache;

@@ -72,7 +72,7 @@ struct unwind_pool *unwind_pool_new(const struct unwind_pool_fds *fds, size_t ma
 	struct unwind_pool *pool = calloc(1, sizeof(*pool));
 
 	if (!pool) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	pool->is_own = !fds;

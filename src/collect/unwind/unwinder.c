@@ -81,7 +81,7 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 	struct unwind_cache *cache = NULL;
 
 	if (!unwinder || add_table(unwinder, NO_FILE) < 0) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		unwinder_free(unwinder);
 		return NULL;
 	}

@@ -363,7 +363,7 @@ static int search_units(struct search *search, Dwarf *dwarf, struct error *error
 		if (err == 0 && search->nr)
 			err = search_unit(search, &first);
 		if (err == -ENOMEM)
-			return error_set(error, err, "out of memory for debug information");
+			return error_no_memory(error, "for debug information");
 		if (err < 0)
 			return err;
 	}
@@ -404,7 +404,7 @@ int debug_info_find(int fd, const struct debug_info_request *request, struct deb
 	int err;
 
 	if (!is_told || !search)
-		return error_set(error, -ENOMEM, "out of memory for debug information");
+		return error_no_memory(error, "for debug information");
 	*search = (struct search){.request = request, .work = &work, .is_told = is_told};
 	(void)elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);

@@ -110,7 +110,7 @@ static int read_segments(struct elf_image *image, struct error *error)
 		    image->nr_segments == CODE_SEGMENTS_MAX)
 			return refuse(error, "its code segments make no sense");
 		if (ARRAY_RESERVE(image->segments, capacity, image->nr_segments + 1) < 0)
-			return error_set(error, -ENOMEM, "out of memory");
+			return error_no_memory(error, "");
 		at = image->segments + image->nr_segments++;
 		for (; at > image->segments && at[-1].offset > header.p_offset; at--)
 			at[0] = at[-1];

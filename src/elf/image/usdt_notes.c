@@ -38,11 +38,6 @@ static int refuse(const struct reader *reader, const char *why)
 	return error_set(reader->error, -ENOEXEC, "no sound notes of static probes: %s", why);
 }
 
-static int out_of_memory(const struct reader *reader)
-{
-	return error_set(reader->error, -ENOMEM, "out of memory for notes of static probes");
-}
-
 /* The place in the file of an address, of data or of code; -ENOENT. */
 static int find_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret)
 {
@@ -80,7 +75,7 @@ static int add_note(struct reader *reader, struct bytes content)
 	if (semaphore)
 		note.is_astray = find_offset(reader->image, semaphore + moved, &note.semaphore) < 0;
 	if (ARRAY_ADD(notes->notes, notes->nr, notes->capacity, note) < 0)
-		return out_of_memory(reader);
+		return error_no_memory(reader->error, "for notes of static probes");
 	return 0;
 }
 
@@ -131,7 +126,7 @@ int usdt_notes_read(struct usdt_notes *notes, const struct elf_image *image, str
 		return error_set(error, -E2BIG, "too many notes of static probes");
 	err = elf_section_read(image, &header, MAX_BYTES, &bytes);
 	if (err < 0)
-		return err == -ENOMEM ? out_of_memory(&reader)
+		return err == -ENOMEM ? error_no_memory(reader.error, "for notes of static probes")
 				      : refuse(&reader, "they cannot be read");
 	reader.notes.text = (char *)bytes;
 	err = read_notes(&reader, bytes_of(bytes, header.sh_size));

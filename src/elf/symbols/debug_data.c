@@ -33,11 +33,6 @@ static int refuse(struct error *error, const char *why)
 	return error_set(error, -ENOEXEC, "no sound .gnu_debugdata: %s", why);
 }
 
-static int out_of_memory(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory for .gnu_debugdata");
-}
-
 /* Unpacks all of the stream's input; room grows up to max_bytes. What comes out counts as read. */
 static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
 		  struct read_budget *budget, struct error *error)
@@ -50,7 +45,7 @@ static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
 		if (to->nr == max_bytes)
 			return refuse(error, "it unpacks to too much");
 		if (ARRAY_RESERVE(to->bytes, to->capacity, wanted) < 0)
-			return out_of_memory(error);
+			return error_no_memory(error, "for .gnu_debugdata");
 		if (read_budget_take(budget, to->capacity - to->nr) < 0)
 			return refuse(error, "there is no time or memory left to unpack it");
 		stream->next_out = to->bytes + to->nr;
@@ -61,7 +56,7 @@ static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
 	if (status == LZMA_STREAM_END)
 		return 0;
 	if (status == LZMA_MEM_ERROR)
-		return out_of_memory(error);
+		return error_no_memory(error, "for .gnu_debugdata");
 	if (status == LZMA_MEMLIMIT_ERROR)
 		return refuse(error, "unpacking it takes too much memory");
 	return refuse(error, "it cannot be unpacked");
@@ -76,13 +71,13 @@ static int unpack_section(const struct elf_image *image, const GElf_Shdr *header
 	int err = elf_section_read(image, header, PACKED_MAX_BYTES, &packed);
 
 	if (err == -ENOMEM)
-		return out_of_memory(error);
+		return error_no_memory(error, "for .gnu_debugdata");
 	if (err < 0)
 		return refuse(error, "it cannot be read, or is too large");
 	if (header->sh_size < max_bytes / UNPACKED_MAX_RATIO)
 		max_bytes = header->sh_size * UNPACKED_MAX_RATIO;
 	if (lzma_stream_decoder(&stream, DECODER_MAX_BYTES, 0) != LZMA_OK)
-		return out_of_memory(error);
+		return error_no_memory(error, "for .gnu_debugdata");
 	stream.next_in = packed;
 	stream.avail_in = header->sh_size;
 	err = unpack(&stream, to, max_bytes, image->budget, error);
@@ -106,7 +101,8 @@ static int read_symbols(struct symbol_table **ret, const struct elf_image *image
 			return 0;
 		}
 	}
-	return why.code == -ENOMEM ? out_of_memory(error) : refuse(error, why.text);
+	return why.code == -ENOMEM ? error_no_memory(error, "for .gnu_debugdata")
+				   : refuse(error, why.text);
 }
 
 int debug_data_read(struct symbol_table **ret, const struct elf_image *image, struct error *error)

@@ -92,7 +92,7 @@ static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
 	err = add_function(reader->list, &function);
 	if (err == -E2BIG)
 		return error_set(reader->scan.error, err, "it has too many functions, or names");
-	return err < 0 ? symbol_scan_out_of_memory(&reader->scan) : 0;
+	return err < 0 ? error_no_memory(reader->scan.error, "for symbols") : 0;
 }
 
 int function_list_read(struct function_list *list, const struct elf_image *image, unsigned tables,
@@ -107,7 +107,7 @@ int function_list_read(struct function_list *list, const struct elf_image *image
 	if (err < 0)
 		return err;
 	if (begin_strings(list) < 0) {
-		err = symbol_scan_out_of_memory(&reader.scan);
+		err = error_no_memory(error, "for symbols");
 	} else {
 		before = *list;
 		err = symbol_scan_read(&reader.scan, tables, &strings, take_symbol, &reader);

@@ -119,11 +119,6 @@ static int refuse(struct error *error, const char *why)
 	return error_set(error, -ENOEXEC, "no sound .gopclntab: %s", why);
 }
 
-static int out_of_memory(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory for Go's functions");
-}
-
 /* Where the table is. */
 struct place {
 	uint64_t offset, address, bytes; /* bytes 0: there is none */
@@ -331,7 +326,7 @@ static int read_header(const struct elf_image *image, const struct place *place,
 			ret->text = text.sh_addr;
 	}
 	if (err == -ENOMEM)
-		return out_of_memory(error);
+		return error_no_memory(error, "for Go's functions");
 	if (err < 0)
 		return refuse(error, "its header makes no sense");
 	if (ret->has_offsets && !ret->text)
@@ -397,7 +392,7 @@ int go_functions_read(struct symbol_table **ret, const struct elf_image *image, 
 
 	*ret = NULL;
 	if (!find_section(image, &place) && may_be_go(image) && search(image, &place) < 0)
-		return out_of_memory(error);
+		return error_no_memory(error, "for Go's functions");
 	if (!place.bytes)
 		return 0;
 	if (place.offset > image->bytes || place.bytes > image->bytes - place.offset)
@@ -411,7 +406,7 @@ int go_functions_read(struct symbol_table **ret, const struct elf_image *image, 
 	err = table ? fill(table, image, &place, &header) : -ENOMEM;
 	if (err < 0) {
 		symbol_table_free(table);
-		return err == -ENOMEM ? out_of_memory(error)
+		return err == -ENOMEM ? error_no_memory(error, "for Go's functions")
 				      : refuse(error, "it cannot be read, or is too large");
 	}
 	*ret = table;

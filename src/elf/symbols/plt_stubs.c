@@ -332,6 +332,6 @@ int plt_stubs_read(struct symbol_table **ret, const struct elf_image *image, str
 	else
 		symbol_table_free(stubs.table);
 	if (err == -ENOMEM)
-		return error_set(error, err, "out of memory for the stubs of dynamic linking");
+		return error_no_memory(error, "for the stubs of dynamic linking");
 	return err < 0 ? error_set(error, -ENOEXEC, "no sound stubs of dynamic linking") : 0;
 }

@@ -280,14 +280,9 @@ size_t symbol_table_bytes(const struct symbol_table *table)
 #define SCANNED_MAX (16u << 20) /* of one table, functions or not; the largest have a quarter */
 #define CHUNK_BYTES (64u << 10) /* of a symbol table, in memory at one time */
 
-int symbol_scan_refuse(const struct symbol_scan *scan, const char *why)
+static int refuse(const struct symbol_scan *scan, const char *why)
 {
 	return error_set(scan->error, -ENOEXEC, "no sound symbol table: %s", why);
-}
-
-int symbol_scan_out_of_memory(const struct symbol_scan *scan)
-{
-	return error_set(scan->error, -ENOMEM, "out of memory for symbols");
 }
 
 /* --- sections -------------------------------------------------------------------------------- */
@@ -306,13 +301,13 @@ static int read_sections(struct symbol_scan *scan)
 	GElf_Shdr header;
 
 	if (elf_getshdrnum(elf, &nr_sections) < 0)
-		return symbol_scan_refuse(scan, elf_errmsg(-1));
+		return refuse(scan, elf_errmsg(-1));
 	scan->code = calloc(nr_sections + 1, sizeof(*scan->code));
 	if (!scan->code)
-		return symbol_scan_out_of_memory(scan);
+		return error_no_memory(scan->error, "for symbols");
 	for (i = 0; i < nr_sections; i++) {
 		if (!gelf_getshdr(elf_getscn(elf, i), &header))
-			return symbol_scan_refuse(scan, elf_errmsg(-1));
+			return refuse(scan, elf_errmsg(-1));
 		/*
 		 * An empty section may share the address of one that has code, and must not hide
 		 * it.
@@ -384,17 +379,17 @@ static int read_strings(struct symbol_scan *scan, const GElf_Shdr *symbols,
 
 	if (!gelf_getshdr(elf_getscn(scan->image->elf, symbols->sh_link), &header) ||
 	    header.sh_type != SHT_STRTAB)
-		return symbol_scan_refuse(scan, "its strings are missing");
+		return refuse(scan, "its strings are missing");
 	if (header.sh_size > scan->image->bytes ||
 	    header.sh_size >= SYMBOL_STRINGS_MAX_BYTES - base)
-		return symbol_scan_refuse(scan, "its strings are too long");
+		return refuse(scan, "its strings are too long");
 	bytes = realloc(*strings->bytes, base + header.sh_size + 1);
 	if (!bytes)
-		return symbol_scan_out_of_memory(scan);
+		return error_no_memory(scan->error, "for symbols");
 	*strings->bytes = bytes;
 	*strings->capacity = base + header.sh_size + 1;
 	if (elf_image_read(scan->image, header.sh_offset, bytes + base, header.sh_size) < 0)
-		return symbol_scan_refuse(scan, "its strings cannot be read");
+		return refuse(scan, "its strings cannot be read");
 	bytes[base + header.sh_size] = '\0';
 	cut_versions(bytes + base, header.sh_size);
 	*strings->nr = base + header.sh_size + 1;
@@ -428,18 +423,18 @@ static int read_table(struct symbol_scan *scan, const GElf_Shdr *header,
 	if (!header->sh_type)
 		return 0;
 	if (header->sh_size / entry > SCANNED_MAX)
-		return symbol_scan_refuse(scan, "it has too many symbols");
+		return refuse(scan, "it has too many symbols");
 	err = read_strings(scan, header, strings, &nr_string_bytes);
 	if (err < 0)
 		return err;
 	chunk = malloc(CHUNK_BYTES);
 	if (!chunk)
-		return symbol_scan_out_of_memory(scan);
+		return error_no_memory(scan->error, "for symbols");
 	for (at = 0; at + entry <= header->sh_size; at += nr * entry) {
 		nr = (header->sh_size - at < CHUNK_BYTES ? header->sh_size - at : CHUNK_BYTES) /
 		     entry;
 		if (elf_image_read(scan->image, header->sh_offset + at, chunk, nr * entry) < 0)
-			return symbol_scan_refuse(scan, "it cannot be read");
+			return refuse(scan, "it cannot be read");
 		for (i = 0; i < nr; i++) {
 			Elf64_Sym symbol = is_64 ? ((const Elf64_Sym *)chunk)[i]
 						 : widened((const Elf32_Sym *)chunk + i);
@@ -514,8 +509,8 @@ static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
 	added.rank = rank_of(symbol);
 	err = symbol_table_append(reader->table, &added);
 	if (err == -E2BIG)
-		return symbol_scan_refuse(&reader->scan, "there are too many symbols");
-	return err < 0 ? symbol_scan_out_of_memory(&reader->scan) : 0;
+		return refuse(&reader->scan, "there are too many symbols");
+	return err < 0 ? error_no_memory(reader->scan.error, "for symbols") : 0;
 }
 
 static int read_part(struct symbol_table *table, const struct symbol_part *part,
@@ -547,7 +542,7 @@ struct symbol_table *symbol_table_read(const struct symbol_part *parts, size_t n
 	if (err == 0)
 		return table;
 	if (err == -ENOMEM)
-		(void)error_set(error, err, "out of memory for symbols");
+		(void)error_no_memory(error, "for symbols");
 	symbol_table_free(table);
 	return NULL;
 }

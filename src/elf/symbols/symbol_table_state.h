@@ -82,10 +82,6 @@ int symbol_scan_read(struct symbol_scan *scan, unsigned tables,
 /* The code that a function starts in; NULL if it does not, or the symbol is of no section. */
 const struct code_range *symbol_scan_code(const struct symbol_scan *scan, const Elf64_Sym *symbol);
 
-/* The two ways to fail, for visitors too: fill *error, return -ENOEXEC or -ENOMEM. */
-int symbol_scan_refuse(const struct symbol_scan *scan, const char *why);
-int symbol_scan_out_of_memory(const struct symbol_scan *scan);
-
 /* --- sorting --------------------------------------------------------------------------------- */
 
 /*

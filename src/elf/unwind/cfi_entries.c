@@ -109,7 +109,7 @@ static int read_bytes(const struct elf_image *image, uint64_t offset, uint64_t n
 		return -ENOEXEC;
 	bytes = malloc(nr);
 	if (!bytes)
-		return error_set(error, -ENOMEM, "out of memory for call frame information");
+		return error_no_memory(error, "for call frame information");
 	err = elf_image_read(image, offset, bytes, nr);
 	if (err < 0 && err != -ENOEXEC)
 		return error_set(error, err, "cannot read call frame information: %s",
@@ -146,7 +146,7 @@ static int inflate_section(struct cfi_section *section, bool is_gnu, struct erro
 		return -ENOEXEC;
 	bytes = malloc(nr);
 	if (!bytes)
-		return error_set(error, -ENOMEM, "out of memory for call frame information");
+		return error_no_memory(error, "for call frame information");
 	inflated = nr;
 	if (uncompress(bytes, &inflated, packed.at, packed.nr) != Z_OK || inflated != nr) {
 		free(bytes);

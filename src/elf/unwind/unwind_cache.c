@@ -266,7 +266,7 @@ static int open_folder(const char *path, struct error *error)
 	if (path[0] != '/')
 		return error_set(error, -EINVAL, "not an absolute path: '%s'", path);
 	if (!parts)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	if (fd < 0)
 		return error_set_errno(error, "cannot open '/'");
 	for (name = strtok_r(parts, "/", &rest); name; name = strtok_r(NULL, "/", &rest)) {
@@ -290,7 +290,7 @@ struct unwind_cache *unwind_cache_open(const char *folder, uint64_t max_bytes, s
 	struct unwind_cache *cache = malloc(sizeof(*cache));
 
 	if (!cache) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	*cache = (struct unwind_cache){open_folder(folder, error), max_bytes};

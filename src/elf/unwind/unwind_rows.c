@@ -109,11 +109,6 @@ struct compiler {
 	struct error *error;
 };
 
-static int out_of_memory(struct compiler *compiler)
-{
-	return error_set(compiler->error, -ENOMEM, "out of memory for unwind rows");
-}
-
 /* --- rules and rows -------------------------------------------------------------------------- */
 
 static int add_rule(struct compiler *compiler, const struct unwind_rule *rule, uint64_t key,
@@ -128,7 +123,7 @@ static int add_rule(struct compiler *compiler, const struct unwind_rule *rule, u
 	}
 	if (ARRAY_RESERVE(rows->rules, rows->rule_capacity, rows->nr_rules + 1) < 0 ||
 	    u64_map_set(&compiler->numbers, key, rows->nr_rules) < 0)
-		return out_of_memory(compiler);
+		return error_no_memory(compiler->error, "for unwind rows");
 	*ret_number = (uint32_t)rows->nr_rules;
 	rows->rules[rows->nr_rules++] = *rule;
 	return 0;
@@ -187,7 +182,7 @@ static int add_row(struct compiler *compiler, uint64_t address, const struct unw
 				 UNWIND_ROWS_MAX);
 	if (ARRAY_ADD(rows->rows, rows->nr_rows, rows->row_capacity,
 		      (struct unwind_row){address, number}) < 0)
-		return out_of_memory(compiler);
+		return error_no_memory(compiler->error, "for unwind rows");
 	return 0;
 }
 
@@ -246,7 +241,7 @@ static int take_spans(struct compiler *compiler, struct code_spans *others, int 
 	if (err == 0)
 		err = code_spans_fill(&compiler->spans, others);
 	code_spans_clear(others);
-	return err < 0 ? out_of_memory(compiler) : 0;
+	return err < 0 ? error_no_memory(compiler->error, "for unwind rows") : 0;
 }
 
 static int take_section(struct compiler *compiler, enum source source,
@@ -315,7 +310,9 @@ static int take_entry(struct compiler *compiler)
 		       (i == spans->nr || span.end < spans->spans[i].start) &&
 		       is_code(compiler->image, entry, span.end + 1))
 			span.end++;
-	return code_spans_insert(&compiler->spans, &span) < 0 ? out_of_memory(compiler) : 0;
+	return code_spans_insert(&compiler->spans, &span) < 0
+		       ? error_no_memory(compiler->error, "for unwind rows")
+		       : 0;
 }
 
 static int list_code(struct compiler *compiler, const struct elf_image *debug)
@@ -438,7 +435,9 @@ static int read_go_symbols(struct compiler *compiler)
 	if (!compiler->is_go || compiler->image->machine != EM_X86_64)
 		return 0;
 	compiler->go_symbols = symbol_table_read(&part, 1, &error);
-	return !compiler->go_symbols && error.code == -ENOMEM ? out_of_memory(compiler) : 0;
+	return !compiler->go_symbols && error.code == -ENOMEM
+		       ? error_no_memory(compiler->error, "for unwind rows")
+		       : 0;
 }
 
 int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
@@ -453,7 +452,7 @@ int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 	*rows = (struct unwind_rows){0};
 	compiler = calloc(1, sizeof(*compiler));
 	if (!compiler)
-		return error_set(error, -ENOMEM, "out of memory for unwind rows");
+		return error_no_memory(error, "for unwind rows");
 	compiler->rows = rows;
 	compiler->image = image;
 	compiler->machine = cfi_machine_find(image->machine);

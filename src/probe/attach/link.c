@@ -258,17 +258,12 @@ static int compare(const char *symbol, const char *name, size_t name_bytes)
 const uint32_t *symbol_index_find(const struct symbol_index *index, const char *name,
 				  size_t name_bytes, size_t *ret_nr)
 {
-	size_t low = 0, high = index->nr, middle, end;
+	size_t first =
+		array_first(index->nr, i, compare(symbol_at(index, i), name, name_bytes) >= 0);
+	size_t end = first;
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (compare(symbol_at(index, middle), name, name_bytes) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (end = low; end < index->nr && !compare(symbol_at(index, end), name, name_bytes); end++)
-		;
-	*ret_nr = end - low;
-	return index->numbers + low;
+	while (end < index->nr && !compare(symbol_at(index, end), name, name_bytes))
+		end++;
+	*ret_nr = end - first;
+	return index->numbers + first;
 }

@@ -81,7 +81,7 @@ static int function_types_read(const struct probe_list *list, uint32_t **ret_typ
 		if (list->probes[i].kind == PROBE_KERNEL)
 			numbers[nr++] = (uint32_t)i;
 	if (!types || !numbers || symbol_index_init(&index, list, numbers, nr) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	btf = btf__parse_raw(KERNEL_BTF);
 	if (!btf)
 		return error_set_errno(error, "cannot read the kernel's types from %s", KERNEL_BTF);

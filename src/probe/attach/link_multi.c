@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "proc/tracefs.h"
 
@@ -53,29 +54,13 @@ static int by_address(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-/* How many of the sorted numbers are of functions that begin at an address or before. */
-static size_t nr_up_to(const struct probe_list *list, const uint32_t *sorted, size_t nr,
-		       uint64_t address)
-{
-	size_t low = 0, middle;
-
-	while (low < nr) {
-		middle = low + (nr - low) / 2;
-		if (list->probes[sorted[middle]].address <= address)
-			low = middle + 1;
-		else
-			nr = middle;
-	}
-	return low;
-}
-
 /* Lines are "ffffffff81000010 name" or "ffffffff81000010 name [module]". */
 static int mark_addresses(const char *listed, const struct probe_list *list,
 			  const uint32_t *numbers, size_t nr, bool *is_listed)
 {
 	cleanup_free uint32_t *sorted = calloc(nr + 1, sizeof(*sorted));
 	uint64_t place;
-	size_t i;
+	size_t k;
 
 	if (!sorted)
 		return -ENOMEM;
@@ -83,10 +68,11 @@ static int mark_addresses(const char *listed, const struct probe_list *list,
 	qsort_r(sorted, nr, sizeof(*sorted), by_address, (void *)list);
 	for (; *listed; listed += strcspn(listed, "\n"), listed += *listed == '\n') {
 		place = strtoull(listed, NULL, 16);
-		for (i = nr_up_to(list, sorted, nr, place); i > 0; i--) {
-			if (list->probes[sorted[i - 1]].address + PATCHED_WITHIN < place)
+		k = array_first(nr, i, list->probes[sorted[i]].address > place);
+		for (; k > 0; k--) {
+			if (list->probes[sorted[k - 1]].address + PATCHED_WITHIN < place)
 				break;
-			is_listed[sorted[i - 1]] = true;
+			is_listed[sorted[k - 1]] = true;
 		}
 	}
 	return 0;

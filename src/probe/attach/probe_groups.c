@@ -202,7 +202,7 @@ int64_t probe_groups_attach(struct probe_groups *groups, const uint32_t *numbers
 	size_t i;
 
 	if (!members || index < 0)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	id = probe_links_attach(groups->links, numbers, nr, error);
 	if (id < 0)
 		return id;

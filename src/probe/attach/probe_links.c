@@ -217,7 +217,7 @@ struct probe_links *probe_links_new(const struct probe_links_options *options, s
 	struct probe_links *links = calloc(1, sizeof(*links));
 
 	if (!links) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	links->state.options = *options;
@@ -340,17 +340,17 @@ int64_t probe_links_attach(struct probe_links *links, const uint32_t *numbers, s
 	int64_t kept;
 
 	if (!items || !scratch)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	/* If it is for one process, the kernel does not look at ours. */
 	if (!links->state.options.pid &&
 	    code_mappings_init(&mappings, links->state.options.list, numbers, nr) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	nr = sort_into_batches(links, numbers, nr, items);
 	kept = attach_batches(links, items, nr, scratch, &group, error);
 	if (kept == 0) {
 		kept = keep(links, &group);
 		if (kept < 0)
-			(void)error_set(error, (int)kept, "out of memory");
+			(void)error_no_memory(error, "");
 	}
 	if (kept < 0)
 		clear_group(links, &group);

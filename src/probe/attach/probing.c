@@ -122,7 +122,7 @@ struct probing *probing_new(const struct probing_options *options, struct error 
 	if (probe_groups_init(&probing->groups, probing->links, nr) == 0)
 		return probing;
 no_memory:
-	(void)error_set(error, -ENOMEM, "out of memory");
+	(void)error_no_memory(error, "");
 	probing_free(probing);
 	return NULL;
 }

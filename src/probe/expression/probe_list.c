@@ -232,7 +232,7 @@ static int leave_out_no_returns(struct probe_list *list, struct error *error)
 		if (!probe->why_no_return)
 			list->probes[kept++] = *probe;
 		else if (probe_list_refuse(list, probe->name, probe->why_no_return) < 0)
-			return error_set(error, -ENOMEM, "out of memory");
+			return error_no_memory(error, "");
 	}
 	if (!kept && list->nr_probes)
 		return error_set(error, -EINVAL, "the return of '%s' can't be probed: %s",
@@ -250,7 +250,7 @@ int probe_pairs_make(struct probe_list *list, const struct probe_pairs_options *
 	int err = 0;
 
 	if (!functions)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	if (pairs || options->returns)
 		err = leave_out_no_returns(list, error);
 	for (i = 0; i < list->nr_probes && !err && (pairs || options->returns); i++)
@@ -263,7 +263,7 @@ int probe_pairs_make(struct probe_list *list, const struct probe_pairs_options *
 	for (i = 0; i < nr && options->returns && !pairs; i++)
 		list->probes[i].is_return = true;
 	if (pairs && add_twins(list, nr, functions) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	*ret = (struct probe_pairs){pairs, take_pointer(&functions)};
 	return 0;
 }

@@ -40,11 +40,6 @@ struct finder {
 	int tracefs_fd; /* below 0: not opened, or not to be had */
 };
 
-static int out_of_memory(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory for probes");
-}
-
 /* --- why nothing fits a pattern: what may have been meant, and what would help -------------- */
 
 #define C_LIBRARY "c"
@@ -82,11 +77,10 @@ static bool is_emptied_library(const char *path)
 {
 	static const char *const names[] = {"libpthread.so", "libdl.so", "librt.so", "libutil.so",
 					    "libanl.so"};
-	const char *slash = strrchr(path, '/');
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (text_starts_with(slash ? slash + 1 : path, names[i]))
+		if (text_starts_with(text_file_name(path), names[i]))
 			return true;
 	return false;
 }
@@ -265,7 +259,7 @@ static int parse_patterns(struct finder *finder)
 	finder->patterns = calloc(options->nr_patterns + 1, sizeof(*finder->patterns));
 	finder->has_matched = calloc(options->nr_patterns + 1, sizeof(*finder->has_matched));
 	if (!finder->patterns || !finder->has_matched)
-		return out_of_memory(finder->error);
+		return error_no_memory(finder->error, "for probes");
 	for (i = 0; i < options->nr_patterns; i++) {
 		err = pattern_parse(options->patterns[i], options->is_regex, &finder->patterns[i],
 				    finder->error);
@@ -291,14 +285,14 @@ static int prepare_exclusions(struct finder *finder)
 			continue;
 		if (!pattern->program) {
 			if (found_files_leave_out(&finder->files, NULL, pattern) < 0)
-				err = out_of_memory(finder->error);
+				err = error_no_memory(finder->error, "for probes");
 			continue;
 		}
 		err = program_find(pattern->program, options->pids, options->nr_pids, &program,
 				   finder->error);
 		for (k = 0; k < program.nr && !err; k++)
 			if (found_files_leave_out(&finder->files, &program.files[k], pattern) < 0)
-				err = out_of_memory(finder->error);
+				err = error_no_memory(finder->error, "for probes");
 		program_clear(&program);
 	}
 	return err;
@@ -312,7 +306,7 @@ static int take_exclusions(struct finder *finder, struct exclusions *exclusions)
 	for (i = 0; i < finder->nr_patterns; i++)
 		if (finder->patterns[i].is_exclusion && !finder->patterns[i].program &&
 		    exclusions_add(exclusions, &finder->patterns[i]) < 0)
-			return out_of_memory(finder->error);
+			return error_no_memory(finder->error, "for probes");
 	return 0;
 }
 
@@ -470,7 +464,7 @@ static int tell_refusals(struct finder *finder)
 			continue;
 		(void)find_explain(finder, &finder->patterns[i], &why);
 		if (probe_list_refuse(finder->list, finder->patterns[i].text, why.text) < 0)
-			return out_of_memory(finder->error);
+			return error_no_memory(finder->error, "for probes");
 	}
 	return 0;
 }
@@ -491,7 +485,7 @@ static int add_all(struct finder *finder)
 		err = tracepoints_add(&finder->tracepoints, finder->tracefs_fd, finder->list,
 				      finder->error);
 	if (!err && probe_names_order(finder->list) < 0)
-		err = out_of_memory(finder->error);
+		err = error_no_memory(finder->error, "for probes");
 	return err;
 }
 
@@ -504,7 +498,7 @@ static int find_all(struct finder *finder)
 	if (!err)
 		err = choose_all(finder);
 	if (!err && refusals_tell(&finder->refusals, finder->list) < 0)
-		err = out_of_memory(finder->error);
+		err = error_no_memory(finder->error, "for probes");
 	if (!err)
 		err = check_number(finder);
 	if (!err)

@@ -20,11 +20,6 @@
 
 #define KEY_BYTES 512 /* of a function's and its module's name */
 
-static int out_of_memory(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory for kernel functions");
-}
-
 /* --- reading --------------------------------------------------------------------------------- */
 
 /* Cuts the next line off; NULL at the end. */
@@ -131,13 +126,13 @@ int kernel_functions_parse(struct kernel_functions *kernel, char *kallsyms, char
 		if (is_bound(function.name))
 			continue;
 		if (ARRAY_ADD(kernel->functions, kernel->nr, kernel->capacity, function) < 0)
-			return out_of_memory(error);
+			return error_no_memory(error, "for kernel functions");
 	}
 	if (!kernel->nr)
 		return error_set(error, -ENODATA, "/proc/kallsyms lists no functions");
 	sort_functions(kernel);
 	if (available && parse_available(kernel, available) < 0)
-		return out_of_memory(error);
+		return error_no_memory(error, "for kernel functions");
 	return 0;
 }
 
@@ -204,21 +199,10 @@ static bool kernel_function_is_traceable(const struct kernel_functions *kernel, 
 /* The first of the functions that begin where the one does that an address lies in; or -ENOENT. */
 static int64_t kernel_function_at(const struct kernel_functions *kernel, uint64_t address)
 {
-	size_t low = 0, high = kernel->nr;
+	size_t nr = ARRAY_NR_UP_TO(kernel->functions, kernel->nr, address, address);
+	uint64_t start = nr ? kernel->functions[nr - 1].address : 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (kernel->functions[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low || !kernel->functions[low - 1].address)
-		return -ENOENT;
-	for (low--; low && kernel->functions[low - 1].address == kernel->functions[low].address;)
-		low--;
-	return (int64_t)low;
+	return start ? (int64_t)ARRAY_NR_BELOW(kernel->functions, nr, address, start) : -ENOENT;
 }
 
 /* Up to the next one; UINT64_MAX if that is not known. */
@@ -290,13 +274,13 @@ static int choose(struct kernel_functions *kernel, const struct pattern *pattern
 		why = "behind the function's end";
 	if (why)
 		return refusals_add(refusals, kernel->functions[number].name, why) < 0
-			       ? out_of_memory(error)
+			       ? error_no_memory(error, "for kernel functions")
 			       : 0;
 	if (kernel->nr_choices == CHOICES_MAX)
 		return error_set(error, -E2BIG, "the patterns fit more than %u kernel functions",
 				 CHOICES_MAX);
 	if (ARRAY_ADD(kernel->choices, kernel->nr_choices, kernel->cap_choices, choice) < 0)
-		return out_of_memory(error);
+		return error_no_memory(error, "for kernel functions");
 	return 0;
 }
 
@@ -440,5 +424,5 @@ int kernel_probes_add(const struct kernel_functions *kernel, struct probe_list *
 		err = twins_tell_apart(&maker.twins, list, "");
 	joined_names_clear(&maker.joined);
 	twins_clear(&maker.twins);
-	return err < 0 ? out_of_memory(error) : 0;
+	return err < 0 ? error_no_memory(error, "for kernel functions") : 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* --- the names of one place ------------------------------------------------------------------- */
 
@@ -19,18 +20,12 @@
 
 int joined_names_add(struct joined_names *joined, const char *name, uint64_t offset)
 {
-	char *copy;
+	char *copy = offset ? text_printf("%s+0x%" PRIx64, name, offset) : strdup(name);
 
-	if (ARRAY_RESERVE(joined->names, joined->capacity, joined->nr + 1) < 0)
-		return -ENOMEM;
-	if (!offset)
-		copy = strdup(name);
-	else if (asprintf(&copy, "%s+0x%" PRIx64, name, offset) < 0)
-		copy = NULL;
-	if (!copy)
-		return -ENOMEM;
-	joined->names[joined->nr++] = copy;
-	return 0;
+	if (copy && ARRAY_ADD(joined->names, joined->nr, joined->capacity, copy) == 0)
+		return 0;
+	free(copy);
+	return -ENOMEM;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -200,13 +195,6 @@ static int compare_probes(const void *left, const void *right)
 
 /* --- one name in several files --------------------------------------------------------------- */
 
-static const char *base_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 /* As short as tells it from the others: its name, its path, or that and the inode (containers). */
 static const char *call_file(struct probe_list *list, uint32_t number)
 {
@@ -219,17 +207,15 @@ static const char *call_file(struct probe_list *list, uint32_t number)
 		if (i == number)
 			continue;
 		has_path_twin |= !strcmp(list->files[i].path, file->path);
-		has_name_twin |= !strcmp(base_of(list->files[i].path), base_of(file->path));
+		has_name_twin |=
+			!strcmp(text_file_name(list->files[i].path), text_file_name(file->path));
 	}
 	if (!has_name_twin)
-		return base_of(file->path);
+		return text_file_name(file->path);
 	if (!has_path_twin)
 		return file->path;
-	if (asprintf(&text, "%s (inode %llu)", file->path, (unsigned long long)file->inode) < 0) {
-		text = NULL;
-		return NULL;
-	}
-	return probe_list_text(list, text);
+	text = text_printf("%s (inode %" PRIu64 ")", file->path, file->inode);
+	return text ? probe_list_text(list, text) : NULL;
 }
 
 static int compare_names(const void *left, const void *right)
@@ -242,17 +228,12 @@ static int compare_names(const void *left, const void *right)
 
 static int add_file_name(struct probe_list *list, struct probe *probe, const char *name)
 {
-	cleanup_free char *text = NULL;
+	cleanup_free char *text = text_printf("%s:%s", name, probe->detail ? probe->detail : "");
 
-	if (!probe->detail) {
+	if (probe->detail)
+		probe->detail = text ? probe_list_text(list, text) : NULL;
+	else
 		probe->detail = name;
-		return 0;
-	}
-	if (asprintf(&text, "%s:%s", name, probe->detail) < 0) {
-		text = NULL;
-		return -ENOMEM;
-	}
-	probe->detail = probe_list_text(list, text);
 	return probe->detail ? 0 : -ENOMEM;
 }
 

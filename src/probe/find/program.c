@@ -99,8 +99,7 @@ static bool is_musl_of(const char *file, const char *name)
 
 enum library_fit library_fit_of(const char *path, const char *name)
 {
-	const char *slash = strrchr(path, '/');
-	const char *file = slash ? slash + 1 : path;
+	const char *file = text_file_name(path);
 	size_t nr = strlen(file);
 
 	if (text_ends_with(file, nr, DELETED))
@@ -325,7 +324,7 @@ static int take_file(struct search *search, int fd, int root_fd, const char *pat
 	copy = strdup(path);
 	if (!copy || ARRAY_RESERVE(program->files, program->capacity, program->nr + 1) < 0) {
 		free(copy);
-		return error_set(search->error, -ENOMEM, "out of memory");
+		return error_no_memory(search->error, "");
 	}
 	program->files[program->nr++] = (struct program_file){
 		.fd = take_fd(&own),
@@ -525,7 +524,7 @@ static int find_library(struct search *search, int root_fd)
 	for (i = 0; i < folders.nr && !found; i++)
 		found = find_library_in(search, root_fd, folders.paths[i]);
 	library_folders_clear(&folders);
-	return found == -ENOMEM ? error_set(search->error, found, "out of memory") : found;
+	return found == -ENOMEM ? error_no_memory(search->error, "") : found;
 }
 
 /* --- programs on PATH ------------------------------------------------------------------------ */

@@ -56,7 +56,7 @@ int tracepoints_read(struct tracepoints *tracepoints, int tracefs_fd, struct err
 	if (!list)
 		return error_set_errno(error, "cannot read tracefs' available_events");
 	if (tracepoints_parse(tracepoints, list) < 0)
-		return error_set(error, -ENOMEM, "out of memory for tracepoints");
+		return error_no_memory(error, "for tracepoints");
 	if (tracepoints->nr)
 		qsort(tracepoints->items, tracepoints->nr, sizeof(*tracepoints->items),
 		      compare_tracepoints);
@@ -136,7 +136,7 @@ static int add(const struct tracepoint *tracepoint, int tracefs_fd, struct probe
 	probe.name = name;
 	probe.symbol = symbol;
 	id = probe_list_add(list, &probe);
-	return id < 0 ? error_set(error, (int)id, "out of memory for tracepoints") : 0;
+	return id < 0 ? error_no_memory(error, "for tracepoints") : 0;
 }
 
 int tracepoints_add(const struct tracepoints *tracepoints, int tracefs_fd, struct probe_list *list,

@@ -26,11 +26,6 @@
 #define READABLE_NONE	 1
 #define TEXTS_START	 2
 
-static int out_of_memory(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory for functions");
-}
-
 /* --- opening -------------------------------------------------------------------------------- */
 
 static void user_file_close(struct user_file *file)
@@ -85,7 +80,7 @@ static int add_table(struct user_file *file, symbol_source *read, struct error *
 	file->is_go |= table && read == go_functions_read;
 	symbol_table_free(table);
 	/* One that makes no sense is passed over: there may be others. */
-	return err == -ENOMEM ? out_of_memory(error) : 0;
+	return err == -ENOMEM ? error_no_memory(error, "for functions") : 0;
 }
 
 /* A descriptor of its debug file; or -ENOENT. */
@@ -117,7 +112,7 @@ static int add_debug_file(struct user_file *file, const struct debug_places *pla
 		file->has_all_names = elf_image_has_section(&image, SHT_SYMTAB);
 	file->unwinds |= unwinding_code_is_in(&image);
 	elf_image_close(&image);
-	return err == -ENOMEM ? out_of_memory(error) : 0;
+	return err == -ENOMEM ? error_no_memory(error, "for functions") : 0;
 }
 
 static int read_functions(struct user_file *file, const struct debug_places *places,
@@ -153,7 +148,7 @@ int user_file_read(struct user_file *file, const struct debug_places *places, st
 		return err;
 	file->readable = calloc(file->functions.nr + 1, sizeof(*file->readable));
 	if (function_list_settle(&file->functions) < 0 || !file->readable)
-		return out_of_memory(error);
+		return error_no_memory(error, "for functions");
 	file->is_read = true;
 	return 0;
 }
@@ -223,21 +218,10 @@ int64_t user_file_list(const struct user_file *file, struct probe_list *list)
 int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr)
 {
 	const struct listed_function *functions = file->functions.functions;
-	size_t low = 0, high = file->functions.nr;
+	size_t nr = ARRAY_NR_UP_TO(functions, file->functions.nr, vaddr, vaddr);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions[middle].vaddr <= vaddr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (!low)
-		return -ENOENT;
-	for (low--; low && functions[low - 1].vaddr == functions[low].vaddr;)
-		low--;
-	return (int64_t)low;
+	return nr ? (int64_t)ARRAY_NR_BELOW(functions, nr, vaddr, functions[nr - 1].vaddr)
+		  : -ENOENT;
 }
 
 /* --- names ---------------------------------------------------------------------------------- */
@@ -410,11 +394,6 @@ const char *no_return_why_at(const struct user_file *file, uint64_t vaddr)
 
 #define FILES_MAX 1024 /* of all programs in all containers that were asked for */
 
-static int out_of_memory_for_files(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory for files");
-}
-
 static struct user_file *find_file(const struct found_files *found, const struct stat *st)
 {
 	size_t i;
@@ -459,7 +438,7 @@ int found_files_add(struct found_files *found, struct program_file *from, struct
 	file = calloc(1, sizeof(*file));
 	if (!file || ARRAY_RESERVE(found->files, found->capacity, found->nr + 1) < 0) {
 		free(file);
-		return out_of_memory_for_files(error);
+		return error_no_memory(error, "for files");
 	}
 	err = user_file_open(file, from, error);
 	if (err < 0) {
@@ -468,7 +447,7 @@ int found_files_add(struct found_files *found, struct program_file *from, struct
 	}
 	found->files[found->nr++] = file;
 	*ret = file;
-	return take_exclusions(found, file) < 0 ? out_of_memory_for_files(error) : 0;
+	return take_exclusions(found, file) < 0 ? error_no_memory(error, "for files") : 0;
 }
 
 int found_files_leave_out(struct found_files *found, const struct program_file *file,

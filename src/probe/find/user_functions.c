@@ -19,6 +19,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "elf/image/elf_image.h"
 #include "elf/image/instructions.h"
 #include "elf/image/usdt_notes.h"
@@ -217,11 +218,6 @@ struct chooser {
 	struct error *error;
 };
 
-static int out_of_memory(struct error *error)
-{
-	return error_set(error, -ENOMEM, "out of memory for functions");
-}
-
 /* Functions that are left out anyhow are not reported. */
 static int refuse(struct chooser *chooser, uint32_t function, const char *why)
 {
@@ -234,7 +230,7 @@ static int refuse(struct chooser *chooser, uint32_t function, const char *why)
 	if (user_probes_leave_out(chooser->file, &choice))
 		return 0;
 	return refusals_add(chooser->refusals, user_file_shown(chooser->file, function), why) < 0
-		       ? out_of_memory(chooser->error)
+		       ? error_no_memory(chooser->error, "for functions")
 		       : 0;
 }
 
@@ -249,7 +245,7 @@ static int choose(struct chooser *chooser, uint32_t function, uint64_t vaddr, ui
 	if (ARRAY_ADD(file->choices, file->nr_choices, file->cap_choices,
 		      (struct user_choice){vaddr, offset, function, chooser->pattern->is_return}) <
 	    0)
-		return out_of_memory(chooser->error);
+		return error_no_memory(chooser->error, "for functions");
 	return 0;
 }
 
@@ -318,8 +314,9 @@ static int choose_inside(struct chooser *chooser, uint32_t function, uint64_t of
 		return choose(chooser, function, start + offset, offset);
 	(void)snprintf(name, sizeof(name), "%s+0x%" PRIx64, user_file_shown(file, function),
 		       offset);
-	return refusals_add(chooser->refusals, name, reason) < 0 ? out_of_memory(chooser->error)
-								 : 0;
+	return refusals_add(chooser->refusals, name, reason) < 0
+		       ? error_no_memory(chooser->error, "for functions")
+		       : 0;
 }
 
 /* --- choosing: by name ---------------------------------------------------------------------- */
@@ -403,7 +400,7 @@ static int choose_nameless(struct chooser *chooser, uint64_t address)
 	int err = code_bounds_find(&file->image, address, &start, &end);
 
 	if (err == -ENOMEM)
-		return out_of_memory(chooser->error);
+		return error_no_memory(chooser->error, "for functions");
 	if (user_file_offset(file, address, &offset) < 0)
 		reason = "no code of the program is there";
 	else if (err < 0)
@@ -421,8 +418,9 @@ static int choose_nameless(struct chooser *chooser, uint64_t address)
 	if (!reason)
 		return choose(chooser, USER_NO_FUNCTION, address, 0);
 	(void)snprintf(name, sizeof(name), "0x%" PRIx64, address);
-	return refusals_add(chooser->refusals, name, reason) < 0 ? out_of_memory(chooser->error)
-								 : 0;
+	return refusals_add(chooser->refusals, name, reason) < 0
+		       ? error_no_memory(chooser->error, "for functions")
+		       : 0;
 }
 
 /* An address as linked. */
@@ -642,14 +640,12 @@ static int add(struct user_file *file, const struct usdt_note *note, uint32_t fi
 			      .file = file_number,
 			      .semaphore = note->semaphore,
 			      .arguments = note->arguments};
-	cleanup_free char *name = NULL;
+	cleanup_free char *name = text_printf("%s:%s", note->provider, note->name);
 	const char *why;
 	int64_t number;
 
-	if (asprintf(&name, "%s:%s", note->provider, note->name) < 0) {
-		name = NULL;
+	if (!name)
 		return -ENOMEM;
-	}
 	why = note->is_astray ? "its semaphore is not in the file"
 			      : user_file_why_not_inside(file, note->vaddr);
 	if (why)
