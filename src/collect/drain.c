@@ -369,7 +369,7 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 
 	*ret_sample = HIDDEN;
 	memcpy(comm, record->comm, WIRE_COMM_BYTES);
-	if (drain->options.comm && regexec(drain->options.comm, comm, 0, NULL, 0) != 0) {
+	if (drain->options.comm && !matcher_fits(drain->options.comm, comm)) {
 		drain->totals.hidden++;
 		count_record(drain, record);
 		return 0;

@@ -14,11 +14,11 @@
 #ifndef STOOK_COLLECT_DRAIN_H
 #define STOOK_COLLECT_DRAIN_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/matcher.h"
 #include "bpf/wire.h"
 #include "collect/epochs.h"
 #include "collect/unwind/unwinder.h"
@@ -28,10 +28,10 @@
 #include "profile/profile.h"
 
 struct drain_options {
-	unsigned labels;     /* enum label bits: what samples are told apart by */
-	const regex_t *comm; /* only threads with such names; NULL: all */
-	int cgroup_root_fd;  /* for LABEL_CGROUP */
-	bool by_weight;	     /* a sample's value is its weight, not 1 */
+	unsigned labels;	    /* enum label bits: what samples are told apart by */
+	const struct matcher *comm; /* only threads with such names; NULL: all */
+	int cgroup_root_fd;	    /* for LABEL_CGROUP */
+	bool by_weight;		    /* a sample's value is its weight, not 1 */
 	struct file_table *files;
 	struct runtime_table *runtimes; /* of code made at run time; NULL: not told apart */
 	struct process_table *processes;

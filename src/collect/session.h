@@ -13,12 +13,12 @@
 #define STOOK_COLLECT_SESSION_H
 
 #include <poll.h>
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/matcher.h"
 #include "collect/accounting.h"
 #include "collect/sampler.h"
 #include "collect/sampling.h"
@@ -48,7 +48,7 @@ struct session_options {
 	size_t nr_online_cpus;
 
 	struct wanted_tasks tasks;
-	const regex_t *comm; /* only threads with such names; NULL: all */
+	const struct matcher *comm; /* only threads with such names; NULL: all */
 
 	unsigned labels;   /* enum label bits */
 	uint64_t slice_ns; /* samples are told apart by slices of so much time; 0: they are not */

@@ -8,14 +8,14 @@
 #include "view/categories.h"
 
 #include <errno.h>
-#include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/glob.h"
 #include "base/hash.h"
+#include "base/matcher.h"
+#include "base/text.h"
 
 #define CATEGORIES_NR_BYTES 256 /* that names may begin with */
 
@@ -29,9 +29,9 @@ enum where {
 struct pattern {
 	uint32_t category;
 	enum where where;
-	char *module; /* glob, of WHERE_MODULE */
-	char *glob;   /* NULL: it is a regular expression */
-	regex_t regex;
+	struct matcher *module; /* of WHERE_MODULE; else NULL */
+	struct matcher *name;
+	char first; /* that fitting names begin with; 0: with any byte */
 };
 
 struct categories {
@@ -86,56 +86,52 @@ static int64_t add_category(struct categories *categories, const char *name)
 	return (int64_t)categories->nr++;
 }
 
+/* NULL after a complaint. */
+static struct matcher *make_matcher(struct reader *reader, const char *text, bool is_regex)
+{
+	struct matcher_error fault;
+	struct matcher *matcher = matcher_new(
+		text, strlen(text), is_regex ? MATCHER_SEARCH : MATCHER_PLAIN_GLOB, &fault);
+
+	if (!matcher && fault.what)
+		complain_of(reader, fault.what, text);
+	else if (!matcher)
+		run_out(reader);
+	return matcher;
+}
+
 /* module: the text behind `@`; NULL: none. */
-static int set_where(struct pattern *pattern, const char *module, bool of_kernel)
+static void set_where(struct reader *reader, struct pattern *pattern, const char *module)
 {
 	if (!module) {
-		pattern->where = of_kernel ? WHERE_KERNEL : WHERE_ANY;
+		pattern->where = reader->categories->of_kernel ? WHERE_KERNEL : WHERE_ANY;
 	} else if (!strcmp(module, "kernel")) {
 		pattern->where = WHERE_KERNEL;
 	} else if (!strcmp(module, "user")) {
 		pattern->where = WHERE_USER;
 	} else {
 		pattern->where = WHERE_MODULE;
-		pattern->module = strdup(module);
-		if (!pattern->module)
-			return -ENOMEM;
+		pattern->module = make_matcher(reader, module, false);
 	}
-	return 0;
 }
 
-/* Either glob or regex is given. */
 static void add_pattern(struct reader *reader, uint32_t category, const char *text, bool is_regex,
 			const char *module)
 {
 	struct categories *categories = reader->categories;
 	struct pattern pattern = {.category = category};
-	char why[160];
-	int code;
 
-	if (array_reserve(&categories->patterns, &categories->cap_patterns,
-			  categories->nr_patterns + 1, sizeof(*categories->patterns)) < 0 ||
-	    set_where(&pattern, module, categories->of_kernel) < 0) {
-		run_out(reader);
+	set_where(reader, &pattern, module);
+	pattern.name = make_matcher(reader, text, is_regex);
+	if (!is_regex && !strchr("*?[\\", *text))
+		pattern.first = *text;
+	/* What is in the table is freed with it, also a half of a pattern. */
+	if (ARRAY_ADD(categories->patterns, categories->nr_patterns, categories->cap_patterns,
+		      pattern) == 0)
 		return;
-	}
-	if (is_regex) {
-		code = regcomp(&pattern.regex, text, REG_EXTENDED | REG_NOSUB);
-		if (code) {
-			free(pattern.module);
-			(void)regerror(code, NULL, why, sizeof(why));
-			complain_of(reader, why, text);
-			return;
-		}
-	} else {
-		pattern.glob = strdup(text);
-		if (!pattern.glob) {
-			free(pattern.module);
-			run_out(reader);
-			return;
-		}
-	}
-	categories->patterns[categories->nr_patterns++] = pattern;
+	matcher_free(pattern.module);
+	matcher_free(pattern.name);
+	run_out(reader);
 }
 
 /* Where the text behind an opening delimiter ends: at the same one, but not behind `\`. */
@@ -242,8 +238,7 @@ static void read_lines(struct reader *reader, const char *text, size_t nr)
 
 static bool may_begin_with(const struct pattern *pattern, unsigned char byte)
 {
-	return !pattern->glob || !*pattern->glob || strchr("*?[\\", *pattern->glob) ||
-	       (unsigned char)*pattern->glob == byte;
+	return !pattern->first || (unsigned char)pattern->first == byte;
 }
 
 /* Adds up what there is for each byte, and lists it once there is a list. */
@@ -318,12 +313,8 @@ void categories_free(struct categories *categories)
 	for (i = 0; i < categories->nr; i++)
 		free(categories->names[i]);
 	for (i = 0; i < categories->nr_patterns; i++) {
-		struct pattern *pattern = &categories->patterns[i];
-
-		if (!pattern->glob)
-			regfree(&pattern->regex);
-		free(pattern->glob);
-		free(pattern->module);
+		matcher_free(categories->patterns[i].module);
+		matcher_free(categories->patterns[i].name);
 	}
 	free(categories->names);
 	free(categories->patterns);
@@ -347,18 +338,18 @@ const char *categories_name(const struct categories *categories, uint32_t catego
 /* --- functions ------------------------------------------------------------------------------- */
 
 /* A module as patterns have it, `ext4` for the kernel's `[ext4]`, and as it is. */
-static bool module_fits(const char *glob, const char *module)
+static bool module_fits(const struct matcher *matcher, const char *module)
 {
 	char bare[256];
 	size_t nr = strlen(module);
 
-	if (glob_fits(glob, module))
+	if (matcher_fits(matcher, module))
 		return true;
 	if (nr < 3 || nr > sizeof(bare) || module[0] != '[' || module[nr - 1] != ']')
 		return false;
 	memcpy(bare, module + 1, nr - 2);
 	bare[nr - 2] = '\0';
-	return glob_fits(glob, bare);
+	return matcher_fits(matcher, bare);
 }
 
 static bool is_where(const struct pattern *pattern, const char *module, enum frame_kind kind)
@@ -376,18 +367,6 @@ static bool is_where(const struct pattern *pattern, const char *module, enum fra
 	return true;
 }
 
-static bool is_named(const struct pattern *pattern, const char *name)
-{
-	if (pattern->glob)
-		return glob_fits(pattern->glob, name);
-	return !regexec(&pattern->regex, name, 0, NULL, 0);
-}
-
-static bool begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
 /*
  * The bytes in front of a function's arguments: of the kernel's a compiler's suffix, as in
  * `tcp_ack.part.0`, is no part of the name either. Parentheses that are no arguments':
@@ -400,14 +379,14 @@ static size_t name_bytes(const char *name, enum frame_kind kind)
 	if (kind == FRAME_KERNEL)
 		return strcspn(name, ".");
 	for (i = 0; name[i]; i++) {
-		bool is_operator = i >= 8 && begins(name + i - 8, "operator");
+		bool is_operator = i >= 8 && text_starts_with(name + i - 8, "operator");
 
 		if (name[i] == '<' && !is_operator)
 			depth++;
 		else if (name[i] == '>' && depth && name[i - 1] != '-')
 			depth--;
 		else if (name[i] == '(' && i && !depth && !is_operator && name[i - 1] != '.' &&
-			 !begins(name + i, "(anonymous namespace)"))
+			 !text_starts_with(name + i, "(anonymous namespace)"))
 			break;
 	}
 	return i;
@@ -431,7 +410,8 @@ uint32_t categories_of_function(const struct categories *categories, const char 
 		const struct pattern *pattern = &categories->patterns[*number];
 
 		if (is_where(pattern, module, kind) &&
-		    (is_named(pattern, name) || (has_bare && is_named(pattern, bare))))
+		    (matcher_fits(pattern->name, name) ||
+		     (has_bare && matcher_fits(pattern->name, bare))))
 			return pattern->category;
 	}
 	return CATEGORY_OTHER;

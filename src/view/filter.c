@@ -23,7 +23,7 @@ _Static_assert(2 * NR_FILTER_SUBJECTS <= 15, "a bit for each criterion, and one 
 
 typedef uint16_t bits_t;
 
-struct matcher {
+struct filtering {
 	struct filter *filter;
 	struct profile *profile;
 	bits_t *of_string; /* as a function's name */
@@ -38,20 +38,16 @@ int filter_add_pattern(struct filter *filter, enum filter_subject subject, enum 
 		       const char *pattern, struct error *error)
 {
 	struct filter_criterion *criterion = &filter->criteria[subject][sense];
-	char why[200];
-	int code;
+	struct matcher_error fault;
+	struct matcher *matcher = matcher_new(pattern, strlen(pattern), MATCHER_SEARCH, &fault);
 
-	if (array_reserve(&criterion->regexes, &criterion->cap_regexes, criterion->nr_regexes + 1,
-			  sizeof(*criterion->regexes)) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	code = regcomp(&criterion->regexes[criterion->nr_regexes], pattern,
-		       REG_EXTENDED | REG_NOSUB);
-	if (code) {
-		(void)regerror(code, NULL, why, sizeof(why));
-		return error_set(error, -EINVAL, "%s", why);
-	}
-	criterion->nr_regexes++;
-	return 0;
+	if (!matcher && fault.what)
+		return error_set(error, -EINVAL, "%s at %zu", fault.what, fault.at + 1);
+	if (matcher && ARRAY_ADD(criterion->patterns, criterion->nr_patterns,
+				 criterion->cap_patterns, matcher) == 0)
+		return 0;
+	matcher_free(matcher);
+	return error_no_memory(error, "");
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -85,9 +81,9 @@ void filter_clear(struct filter *filter)
 		for (sense = 0; sense < NR_FILTER_SENSES; sense++) {
 			struct filter_criterion *criterion = &filter->criteria[subject][sense];
 
-			for (i = 0; i < criterion->nr_regexes; i++)
-				regfree(&criterion->regexes[i]);
-			free(criterion->regexes);
+			for (i = 0; i < criterion->nr_patterns; i++)
+				matcher_free(criterion->patterns[i]);
+			free(criterion->patterns);
 			free(criterion->numbers);
 			*criterion = (struct filter_criterion){0};
 		}
@@ -95,7 +91,7 @@ void filter_clear(struct filter *filter)
 
 bool filter_criterion_is_used(const struct filter_criterion *criterion)
 {
-	return criterion->nr_regexes || criterion->nr_numbers;
+	return criterion->nr_patterns || criterion->nr_numbers;
 }
 
 /* --- what fits ------------------------------------------------------------------------------- */
@@ -109,8 +105,8 @@ static bits_t text_bits(const struct filter *filter, enum filter_subject subject
 		const struct filter_criterion *criterion = &filter->criteria[subject][sense];
 		bool fits = false;
 
-		for (i = 0; i < criterion->nr_regexes && !fits; i++)
-			fits = !regexec(&criterion->regexes[i], text, 0, NULL, 0);
+		for (i = 0; i < criterion->nr_patterns && !fits; i++)
+			fits = matcher_fits(criterion->patterns[i], text);
 		if (fits)
 			bits |= BIT(subject, sense);
 	}
@@ -139,95 +135,97 @@ static bits_t name_bits(const struct filter *filter, const char *name)
 	return text_bits(filter, FILTER_SYMBOL, name) | text_bits(filter, FILTER_STACK, name);
 }
 
-static bits_t function_bits(struct matcher *matcher, uint32_t string, uint32_t module)
+static bits_t function_bits(struct filtering *filtering, uint32_t string, uint32_t module)
 {
-	bits_t *known = &matcher->of_string[string];
+	bits_t *known = &filtering->of_string[string];
 
 	if (!string)
-		return matcher->of_module[module] & SYMBOL_BITS;
+		return filtering->of_module[module] & SYMBOL_BITS;
 	if (!(*known & KNOWN))
 		*known |= KNOWN |
-			  name_bits(matcher->filter, profile_string(matcher->profile, string));
+			  name_bits(filtering->filter, profile_string(filtering->profile, string));
 	return *known & SYMBOL_BITS;
 }
 
 /* The innermost function of a frame ran; all of its functions are on the stack. */
-static bits_t frame_bits(struct matcher *matcher, const struct frame *frame)
+static bits_t frame_bits(struct filtering *filtering, const struct frame *frame)
 {
 	const struct code_line *lines =
-		frame->nr_lines ? profile_lines(matcher->profile, frame) : NULL;
-	bits_t bits = matcher->of_module[frame->module] & SUBJECT_BITS(FILTER_MODULE);
+		frame->nr_lines ? profile_lines(filtering->profile, frame) : NULL;
+	bits_t bits = filtering->of_module[frame->module] & SUBJECT_BITS(FILTER_MODULE);
 	size_t i;
 
 	if (!lines)
-		return bits | function_bits(matcher, frame->function, frame->module);
-	bits |= function_bits(matcher, lines[0].function, frame->module);
+		return bits | function_bits(filtering, frame->function, frame->module);
+	bits |= function_bits(filtering, lines[0].function, frame->module);
 	for (i = 1; i < frame->nr_lines; i++)
-		bits |= function_bits(matcher, lines[i].function, frame->module) &
+		bits |= function_bits(filtering, lines[i].function, frame->module) &
 			SUBJECT_BITS(FILTER_STACK);
 	return bits;
 }
 
-static int matcher_init(struct matcher *matcher, struct filter *filter, struct profile *profile)
+static int filtering_init(struct filtering *filtering, struct filter *filter,
+			  struct profile *profile)
 {
 	size_t nr_frames = profile_nr_frames(profile);
 	uint32_t i;
 
-	*matcher = (struct matcher){.filter = filter, .profile = profile};
-	matcher->of_string = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
-	matcher->of_comm = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
-	matcher->of_module = calloc(profile_nr_modules(profile) + 1, sizeof(bits_t));
-	matcher->of_frame = calloc(nr_frames + 1, sizeof(bits_t));
-	if (!matcher->of_string || !matcher->of_comm || !matcher->of_module || !matcher->of_frame)
+	*filtering = (struct filtering){.filter = filter, .profile = profile};
+	filtering->of_string = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
+	filtering->of_comm = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
+	filtering->of_module = calloc(profile_nr_modules(profile) + 1, sizeof(bits_t));
+	filtering->of_frame = calloc(nr_frames + 1, sizeof(bits_t));
+	if (!filtering->of_string || !filtering->of_comm || !filtering->of_module ||
+	    !filtering->of_frame)
 		return -ENOMEM;
 	for (i = 0; i < profile_nr_modules(profile); i++)
-		matcher->of_module[i] =
+		filtering->of_module[i] =
 			text_bits(filter, FILTER_MODULE, profile_module_name(profile, i)) |
 			name_bits(filter, named_stacks_no_name(profile, i));
 	for (i = 0; i < nr_frames; i++)
-		matcher->of_frame[i] = frame_bits(matcher, profile_frame(profile, i));
+		filtering->of_frame[i] = frame_bits(filtering, profile_frame(profile, i));
 	return 0;
 }
 
-static void matcher_clear(struct matcher *matcher)
+static void filtering_clear(struct filtering *filtering)
 {
-	free(matcher->of_string);
-	free(matcher->of_comm);
-	free(matcher->of_module);
-	free(matcher->of_frame);
+	free(filtering->of_string);
+	free(filtering->of_comm);
+	free(filtering->of_module);
+	free(filtering->of_frame);
 }
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-static bits_t stack_bits(const struct matcher *matcher, const struct sample *sample)
+static bits_t stack_bits(const struct filtering *filtering, const struct sample *sample)
 {
-	const uint32_t *frames = profile_sample_frames(matcher->profile, sample);
+	const uint32_t *frames = profile_sample_frames(filtering->profile, sample);
 	bits_t bits = 0;
 	size_t i;
 
 	if (!sample->nr_frames)
 		return 0;
 	for (i = 0; i < sample->nr_frames; i++)
-		bits |= matcher->of_frame[frames[i]];
+		bits |= filtering->of_frame[frames[i]];
 	return (bits & SUBJECT_BITS(FILTER_STACK)) |
-	       (matcher->of_frame[frames[0]] & (bits_t)~SUBJECT_BITS(FILTER_STACK));
+	       (filtering->of_frame[frames[0]] & (bits_t)~SUBJECT_BITS(FILTER_STACK));
 }
 
-static bits_t comm_bits(struct matcher *matcher, uint32_t string)
+static bits_t comm_bits(struct filtering *filtering, uint32_t string)
 {
-	bits_t *known = &matcher->of_comm[string];
+	bits_t *known = &filtering->of_comm[string];
 
 	if (!(*known & KNOWN))
-		*known = KNOWN | text_bits(matcher->filter, FILTER_COMM,
-					   profile_string(matcher->profile, string));
+		*known = KNOWN | text_bits(filtering->filter, FILTER_COMM,
+					   profile_string(filtering->profile, string));
 	return *known & SUBJECT_BITS(FILTER_COMM);
 }
 
-static bits_t sample_bits(struct matcher *matcher, const struct sample *sample)
+static bits_t sample_bits(struct filtering *filtering, const struct sample *sample)
 {
-	return comm_bits(matcher, sample->labels.comm) | stack_bits(matcher, sample) |
-	       number_bits(matcher->filter, FILTER_PID, sample->labels.pid) |
-	       number_bits(matcher->filter, FILTER_TID, sample->labels.tid);
+	return comm_bits(filtering, sample->labels.comm) | stack_bits(filtering, sample) |
+	       number_bits(filtering->filter, FILTER_PID, sample->labels.pid) |
+	       number_bits(filtering->filter, FILTER_TID, sample->labels.tid);
 }
 
 /* True if all criteria let a sample with these bits pass; each that does so counts it. */
@@ -264,18 +262,18 @@ static bool is_used(const struct filter *filter)
 
 int filter_apply(struct filter *filter, struct profile *profile, uint64_t *ret_dropped)
 {
-	cleanup(matcher_clear) struct matcher matcher = {0};
+	cleanup(filtering_clear) struct filtering filtering = {0};
 	uint64_t before = profile_total(profile);
 	size_t nr = profile_nr_samples(profile);
 	uint32_t i;
 
 	if (is_used(filter)) {
-		if (matcher_init(&matcher, filter, profile) < 0)
+		if (filtering_init(&filtering, filter, profile) < 0)
 			return -ENOMEM;
 		for (i = 0; i < nr; i++) {
 			const struct sample *sample = profile_sample(profile, i);
 
-			if (!passes(filter, sample_bits(&matcher, sample), sample->count))
+			if (!passes(filter, sample_bits(&filtering, sample), sample->count))
 				profile_drop_sample(profile, i);
 		}
 	}

@@ -12,12 +12,12 @@
 #ifndef STOOK_VIEW_FILTER_H
 #define STOOK_VIEW_FILTER_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/matcher.h"
 #include "profile/profile.h"
 
 /* The subjects of criteria; texts have patterns, numbers have lists. */
@@ -38,8 +38,8 @@ enum filter_sense {
 };
 
 struct filter_criterion {
-	regex_t *regexes; /* extended; any of them, anywhere in the text */
-	size_t nr_regexes, cap_regexes;
+	struct matcher **patterns; /* regular expressions; any of them, anywhere in the text */
+	size_t nr_patterns, cap_patterns;
 	uint32_t *numbers; /* sorted */
 	size_t nr_numbers, cap_numbers;
 	uint64_t passed; /* counts that it alone leaves, by filter_apply() */

@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "probe/find/closest.h"
-#include "probe/find/matcher.h"
+#include "base/matcher.h"
 #include "probe/find/pattern.h"
 
 /* fnmatch() takes exponential time. */

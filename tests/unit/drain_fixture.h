@@ -25,7 +25,8 @@ struct fixture {
 };
 
 /* False when out of memory; to be closed in each case. */
-static inline bool fixture_try_open(struct fixture *fixture, unsigned labels, const regex_t *comm)
+static inline bool fixture_try_open(struct fixture *fixture, unsigned labels,
+				    const struct matcher *comm)
 {
 	struct drain_options options = {.labels = labels, .comm = comm, .cgroup_root_fd = -1};
 
@@ -41,7 +42,8 @@ static inline bool fixture_try_open(struct fixture *fixture, unsigned labels, co
 	return fixture->drain != NULL;
 }
 
-static inline void fixture_open(struct fixture *fixture, unsigned labels, const regex_t *comm)
+static inline void fixture_open(struct fixture *fixture, unsigned labels,
+				const struct matcher *comm)
 {
 	CHECK(fixture_try_open(fixture, labels, comm));
 }

@@ -481,10 +481,12 @@ TEST(drain_hides_other_threads)
 {
 	struct made_record made = made_record(22, PID_A, 3, 0x1003, 0, 0);
 	struct fixture fixture;
-	regex_t comm;
+	struct matcher_error fault;
+	struct matcher *comm;
 
-	CHECK_EQ(regcomp(&comm, "^app$", REG_NOSUB), 0);
-	fixture_open(&fixture, LABEL_COMM, &comm);
+	comm = matcher_new("^app$", strlen("^app$"), MATCHER_SEARCH, &fault);
+	CHECK(comm);
+	fixture_open(&fixture, LABEL_COMM, comm);
 	give_app(&fixture);
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	memcpy(made.record.comm, "apple", 5);
@@ -497,7 +499,7 @@ TEST(drain_hides_other_threads)
 	CHECK_EQ(drain_totals(fixture.drain)->hidden, 101);
 	CHECK_EQ(drain_totals(fixture.drain)->records, 2);
 	CHECK_EQ(drain_totals(fixture.drain)->counted, 110);
-	regfree(&comm);
+	matcher_free(comm);
 	fixture_close(&fixture);
 }
 
@@ -695,7 +697,7 @@ TEST(drain_reads_maps_again_after_a_loss)
 			return err_; \
 	} while (0)
 
-static int whole_run(struct fixture *fixture, const regex_t *comm)
+static int whole_run(struct fixture *fixture, const struct matcher *comm)
 {
 	uint64_t now = clock_now_ns(), i;
 
@@ -723,13 +725,15 @@ TEST(drain_without_memory)
 {
 	struct fixture fixture;
 	size_t nth = 0;
-	regex_t comm;
+	struct matcher_error fault;
+	struct matcher *comm;
 	int err;
 
-	CHECK_EQ(regcomp(&comm, "a", REG_NOSUB), 0);
+	comm = matcher_new("a", strlen("a"), MATCHER_SEARCH, &fault);
+	CHECK(comm);
 	do {
 		(void)test_fail_allocation(++nth);
-		err = whole_run(&fixture, &comm);
+		err = whole_run(&fixture, comm);
 		(void)test_fail_allocation(0);
 		CHECK(err == 0 || err == -ENOMEM);
 		if (err)
@@ -739,7 +743,7 @@ TEST(drain_without_memory)
 	check_profile(fixture.profile, "app:[cgroup gone]:app+0 6;");
 	CHECK_EQ(drain_totals(fixture.drain)->records, 102);
 	fixture_close(&fixture);
-	regfree(&comm);
+	matcher_free(comm);
 }
 
 /* After a failure the rest is asked for once more, at the end of the run: nothing counts twice. */

@@ -644,7 +644,8 @@ static bool play(uint64_t seed)
 	struct counts counts[MAX_POLLS + 1];
 	struct feeding feeding = {.history = &history};
 	struct schedule schedule;
-	regex_t comm;
+	struct matcher_error fault;
+	struct matcher *comm;
 	bool right;
 	size_t i;
 
@@ -655,8 +656,9 @@ static bool play(uint64_t seed)
 	set_horizons(&schedule);
 	assign_epochs(&history, &schedule);
 	aggregate(&history, counts);
-	CHECK_EQ(regcomp(&comm, "^a", REG_NOSUB), 0);
-	fixture_open(&feeding.fixture, history.labels, history.has_comm ? &comm : NULL);
+	comm = matcher_new("^a", strlen("^a"), MATCHER_SEARCH, &fault);
+	CHECK(comm);
+	fixture_open(&feeding.fixture, history.labels, history.has_comm ? comm : NULL);
 	feed(&feeding, &schedule, counts);
 	expect(&feeding);
 	right = is_right(&feeding);
@@ -667,7 +669,7 @@ static bool play(uint64_t seed)
 	u64_map_clear(&feeding.expected);
 	u64_map_clear(&feeding.got);
 	fixture_close(&feeding.fixture);
-	regfree(&comm);
+	matcher_free(comm);
 	return right;
 }
 

@@ -45,7 +45,7 @@ static void make_file(struct raw_fixture *raw)
 	(void)close(to);
 }
 
-static void make_drain(struct raw_fixture *raw, const regex_t *comm)
+static void make_drain(struct raw_fixture *raw, const struct matcher *comm)
 {
 	struct drain_options options = {.comm = comm, .cgroup_root_fd = -1};
 
@@ -78,7 +78,7 @@ static void raw_close(struct raw_fixture *raw)
 }
 
 /* Process A executes the file at 10. */
-static void raw_open(struct raw_fixture *raw, const regex_t *comm)
+static void raw_open(struct raw_fixture *raw, const struct matcher *comm)
 {
 	make_file(raw);
 	make_drain(raw, comm);
@@ -251,10 +251,12 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 {
 	struct raw_fixture raw;
 	struct fixture none;
-	regex_t comm;
+	struct matcher_error fault;
+	struct matcher *comm;
 
-	CHECK_EQ(regcomp(&comm, "^b", REG_NOSUB), 0);
-	raw_open(&raw, &comm);
+	comm = matcher_new("^b", strlen("^b"), MATCHER_SEARCH, &fault);
+	CHECK(comm);
+	raw_open(&raw, comm);
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
 	CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
 	CHECK_EQ(drain_retry(raw.fixture.drain, true), 0);
@@ -270,7 +272,7 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 	fixture_close(&raw.fixture);
 	raw.fixture = none;
 	raw_close(&raw);
-	regfree(&comm);
+	matcher_free(comm);
 }
 
 /* Whatever fails, the rest is asked for again, and no sample counts twice or never. */

@@ -1,8 +1,8 @@
 /*
- * probe/find/matcher: tables of what fits and what is refused, and where. fnmatch() and regexec() are
+ * base/matcher: tables of what fits and what is refused, and where. fnmatch() and regexec() are
  * the judges of random globs: the former of those without alternatives, the latter of all.
  */
-#include "probe/find/matcher.h"
+#include "base/matcher.h"
 
 #include <fnmatch.h>
 #include <regex.h>
@@ -17,10 +17,10 @@
 
 #define PATHOLOGICAL_MAX_MS 500 /* exponential time would be years; sanitizers take their share */
 
-static struct matcher *must_make(const char *text, bool is_regex)
+static struct matcher *must_make(const char *text, enum matcher_kind kind)
 {
 	struct matcher_error error;
-	struct matcher *matcher = matcher_new(text, strlen(text), is_regex, &error);
+	struct matcher *matcher = matcher_new(text, strlen(text), kind, &error);
 
 	if (!matcher)
 		fprintf(stderr, "'%s': %s at %zu\n", text, error.what, error.at);
@@ -28,20 +28,20 @@ static struct matcher *must_make(const char *text, bool is_regex)
 	return matcher;
 }
 
-static bool fits(const char *text, bool is_regex, const char *name)
+static bool fits(const char *text, enum matcher_kind kind, const char *name)
 {
-	struct matcher *matcher = must_make(text, is_regex);
+	struct matcher *matcher = must_make(text, kind);
 	bool result = matcher_fits(matcher, name);
 
 	matcher_free(matcher);
 	return result;
 }
 
-static void check_refused(const char *text, bool is_regex, size_t at, const char *what)
+static void check_refused(const char *text, enum matcher_kind kind, size_t at, const char *what)
 {
 	struct matcher_error error = {0};
 
-	CHECK(!matcher_new(text, strlen(text), is_regex, &error));
+	CHECK(!matcher_new(text, strlen(text), kind, &error));
 	CHECK_STR(error.what, what);
 	CHECK_EQ(error.at, at);
 }
@@ -52,25 +52,26 @@ struct fit {
 	const char *text, *fits, *fits_not; /* names with blanks between; NULL: there is none */
 };
 
-static void check_names(const struct fit *fit, bool is_regex, const char *names, bool expected)
+static void check_names(const struct fit *fit, enum matcher_kind kind, const char *names,
+			bool expected)
 {
 	cleanup_free char *copy = names ? strdup(names) : NULL;
 	char *name, *rest = copy;
 
 	while ((name = strsep(&rest, " "))) {
-		if (fits(fit->text, is_regex, name) != expected)
+		if (fits(fit->text, kind, name) != expected)
 			fprintf(stderr, "'%s' and '%s'\n", fit->text, name);
-		CHECK(fits(fit->text, is_regex, name) == expected);
+		CHECK(fits(fit->text, kind, name) == expected);
 	}
 }
 
-static void check_table(const struct fit *table, size_t nr, bool is_regex)
+static void check_table(const struct fit *table, size_t nr, enum matcher_kind kind)
 {
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
-		check_names(&table[i], is_regex, table[i].fits, true);
-		check_names(&table[i], is_regex, table[i].fits_not, false);
+		check_names(&table[i], kind, table[i].fits, true);
+		check_names(&table[i], kind, table[i].fits_not, false);
 	}
 }
 
@@ -136,6 +137,37 @@ TEST(matcher_fits_regular_expressions)
 	};
 
 	check_table(table, ARRAY_SIZE(table), true);
+}
+
+TEST(matcher_fits_plain_globs)
+{
+	static const struct fit table[] = {
+		{"a(b|c)*", "a(b|c) a(b|c)x", "ab acx"},
+		{"a|b", "a|b", "a b"},
+		{"x[a-c]?", "xaz xcz", "xdz xa"},
+		{"a[", "a[", "a ab"},
+		{"a[b*", "a[b a[bc", "ab"},
+		{"x[z-a]", "x[z-a]", "xz"},
+		{"a\\", "a\\", "a"},
+		{"\\*a", "*a", "xa"},
+	};
+
+	check_table(table, ARRAY_SIZE(table), MATCHER_PLAIN_GLOB);
+}
+
+TEST(matcher_searches)
+{
+	static const struct fit table[] = {
+		{"b+", "abb b bc", "a"},
+		{"^b", "b bx", "ab"},
+		{"a$|^b", "a xa bx", "ab x"},
+		{"malloc", "malloc __libc_malloc mallocx", "mallc"},
+	};
+
+	check_table(table, ARRAY_SIZE(table), MATCHER_SEARCH);
+	check_refused("x(a", MATCHER_SEARCH, 1, "no ')' for this '('");
+	check_refused("(a)\\1", MATCHER_SEARCH, 3, "back references take too long");
+	check_refused("((a{255}){255}){255}", MATCHER_SEARCH, 9, "too many repetitions");
 }
 
 TEST(matcher_refuses_globs_and_says_where)
@@ -377,9 +409,9 @@ TEST(matcher_agrees_with_regexec)
 
 /* --- what is known beforehand ----------------------------------------------------------------- */
 
-static void check_plain(const char *text, bool is_regex, const char *only, bool is_any)
+static void check_plain(const char *text, enum matcher_kind kind, const char *only, bool is_any)
 {
-	struct matcher *matcher = must_make(text, is_regex);
+	struct matcher *matcher = must_make(text, kind);
 
 	if (only)
 		CHECK_STR(matcher_only_name(matcher), only);
@@ -409,7 +441,7 @@ TEST(matcher_knows_what_is_plain)
 	check_plain("^.*$", true, NULL, true);
 }
 
-static void check_without_memory(const char *text, bool is_regex)
+static void check_without_memory(const char *text, enum matcher_kind kind)
 {
 	struct matcher_error error;
 	struct matcher *matcher;
@@ -417,7 +449,7 @@ static void check_without_memory(const char *text, bool is_regex)
 
 	do {
 		(void)test_fail_allocation(++nth);
-		matcher = matcher_new(text, strlen(text), is_regex, &error);
+		matcher = matcher_new(text, strlen(text), kind, &error);
 		(void)test_fail_allocation(0);
 		CHECK(matcher || !error.what);
 	} while (!matcher);

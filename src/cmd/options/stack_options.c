@@ -17,19 +17,16 @@
 static int take_comm(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
-	char why[128];
-	int err;
+	struct matcher_error fault;
 
 	if (!*value)
 		return option_bad(error, "--comm", value, "a regular expression");
-	if (options->has_comm)
-		regfree(&options->comm);
-	err = regcomp(&options->comm, value, REG_EXTENDED | REG_NOSUB);
-	options->has_comm = err == 0;
-	if (!err)
+	matcher_free(options->comm);
+	options->comm = matcher_new(value, strlen(value), MATCHER_SEARCH, &fault);
+	if (options->comm)
 		return 0;
-	(void)regerror(err, &options->comm, why, sizeof(why));
-	return option_bad(error, "--comm", value, why);
+	return fault.what ? option_bad(error, "--comm", value, fault.what)
+			  : error_no_memory(error, "");
 }
 
 static int take_by(void *context, const char *value, struct error *error)
@@ -128,6 +125,5 @@ int stack_options_check(const struct stack_options *options, struct error *error
 
 void stack_options_clear(struct stack_options *options)
 {
-	if (options->has_comm)
-		regfree(&options->comm);
+	matcher_free(options->comm);
 }

@@ -2,11 +2,11 @@
 #ifndef STOOK_CMD_OPTIONS_STACK_OPTIONS_H
 #define STOOK_CMD_OPTIONS_STACK_OPTIONS_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/matcher.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/option_table.h"
 #include "cmd/options/output_options.h"
@@ -19,9 +19,7 @@ enum unwind_mode {
 };
 
 struct stack_options {
-	bool has_comm;
-	regex_t comm;
-
+	struct matcher *comm; /* NULL: threads of all names */
 	bool no_user, no_kernel;
 	unsigned labels;   /* enum label bits */
 	uint64_t slice_ns; /* of the timeline; 0: none */

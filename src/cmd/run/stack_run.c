@@ -99,7 +99,7 @@ static int open_session(struct stack_run *run, struct error *error)
 		.online_cpus = run->online_cpus,
 		.nr_online_cpus = run->nr_online_cpus,
 		.tasks = run->run.tasks,
-		.comm = options->has_comm ? &options->comm : NULL,
+		.comm = options->comm,
 		.labels = options->labels,
 		.slice_ns = options->slice_ns,
 		.include_idle = source->include_idle,

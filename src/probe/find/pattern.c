@@ -39,11 +39,6 @@ static int fail(const struct reader *reader, size_t at, const char *what)
 			 reader->text, rest, what, at + 1);
 }
 
-static int no_memory(const struct reader *reader)
-{
-	return error_set(reader->error, -ENOMEM, "out of memory");
-}
-
 /* --- where parts end -------------------------------------------------------------------------- */
 
 /* Behind the set that begins at `at`; behind its bracket alone if it has no end. */
@@ -106,10 +101,12 @@ static int make_matcher(const struct reader *reader, size_t start, size_t end, c
 
 	if (start == end)
 		return fail(reader, start, empty);
-	*ret = matcher_new(reader->text + start, end - start, reader->is_regex, &fault);
+	*ret = matcher_new(reader->text + start, end - start,
+			   reader->is_regex ? MATCHER_REGEX : MATCHER_GLOB, &fault);
 	if (*ret)
 		return 0;
-	return fault.what ? fail(reader, start + fault.at, fault.what) : no_memory(reader);
+	return fault.what ? fail(reader, start + fault.at, fault.what)
+			  : error_no_memory(reader->error, "");
 }
 
 /* Digits alone are a pid. */
@@ -136,7 +133,7 @@ static int set_program(struct reader *reader, size_t end)
 		return fail(reader, start, "nothing before this ':'");
 	program = malloc(end - start + 1);
 	if (!program)
-		return no_memory(reader);
+		return error_no_memory(reader->error, "");
 	reader->pattern->program = program;
 	for (i = start; i < end; i++) {
 		if (strchr("*?|", reader->text[i]))
@@ -197,7 +194,7 @@ static int set_name(const struct reader *reader, size_t end)
 	if (err < 0)
 		return err;
 	pattern->name_text = strndup(reader->text + reader->at, end - reader->at);
-	return pattern->name_text ? 0 : no_memory(reader);
+	return pattern->name_text ? 0 : error_no_memory(reader->error, "");
 }
 
 /* A function's name, with its offset; or an address. */
@@ -380,7 +377,7 @@ int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct e
 	if (pattern.is_exclusion && text[1] == '!')
 		return fail(&reader, 1, "a second '!'");
 	pattern.text = strdup(text);
-	err = pattern.text ? read_kind(&reader) : no_memory(&reader);
+	err = pattern.text ? read_kind(&reader) : error_no_memory(reader.error, "");
 	if (err < 0) {
 		pattern_clear(&pattern);
 		return err;

@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "probe/find/matcher.h"
+#include "base/matcher.h"
 
 enum pattern_kind {
 	PATTERN_USER,	    /* program, name */

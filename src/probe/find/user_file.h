@@ -15,7 +15,7 @@
 #include "elf/image/elf_image.h"
 #include "elf/symbols/function_list.h"
 #include "probe/expression/probe_list.h"
-#include "probe/find/matcher.h"
+#include "base/matcher.h"
 #include "probe/find/pattern.h"
 #include "probe/find/program.h"
 #include "sym/debug_files.h"

@@ -1,16 +1,16 @@
 /*
- * Matching names: globs with alternatives, or extended regular expressions. The whole name must
- * match. A glob takes time in proportion to its own length times the name's, whatever it looks
- * like.
+ * Matching names against globs and extended regular expressions, which are checked for what they
+ * would cost before they are compiled. A glob takes time in proportion to its own length times the
+ * name's, whatever it looks like.
  *
  * A glob is written in bytes: `*` any of them, `?` one, `[a-z_]` one of these, `[!a]` or `[^a]` one
  * but these, `(a|b*)` alternatives, which may be nested, be empty, or stand without parentheses.
  * `\` takes the meaning from the byte behind it. Parentheses without a `|` of their own are
  * themselves, so that `Shape::area(int)` and `main.(*Server).Serve` fit what is shown by these
- * names.
+ * names. A plain glob has no alternatives, and a `[` or `\` that makes no sense there is itself.
  */
-#ifndef STOOK_PROBE_FIND_MATCHER_H
-#define STOOK_PROBE_FIND_MATCHER_H
+#ifndef STOOK_BASE_MATCHER_H
+#define STOOK_BASE_MATCHER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,8 +24,15 @@ struct matcher_error {
 	const char *what; /* "no ')' for this '('" */
 };
 
+enum matcher_kind {
+	MATCHER_GLOB, /* the whole name, as for all kinds but MATCHER_SEARCH */
+	MATCHER_REGEX,
+	MATCHER_PLAIN_GLOB,
+	MATCHER_SEARCH, /* a regular expression, anywhere in the name */
+};
+
 /* NULL: *error says why; what is NULL when memory is out. */
-struct matcher *matcher_new(const char *text, size_t nr, bool is_regex,
+struct matcher *matcher_new(const char *text, size_t nr, enum matcher_kind kind,
 			    struct matcher_error *error);
 void matcher_free(struct matcher *matcher);
 

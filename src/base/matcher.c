@@ -17,7 +17,7 @@
  *
  * Left out of globs: classes (`[[:digit:]]`), which are refused, and characters of several bytes.
  */
-#include "probe/find/matcher.h"
+#include "base/matcher.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -29,6 +29,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 
 /* --- globs: from the text to states ----------------------------------------------------------- */
 
@@ -84,6 +85,7 @@ struct glob_group {
 struct glob_parser {
 	const char *text;
 	size_t nr, at;
+	bool is_plain; /* no alternatives, and nothing is refused */
 	struct glob *glob;
 	struct glob_group groups[GLOB_DEPTH_MAX];
 	size_t nr_groups;
@@ -226,8 +228,13 @@ static int read_glob_next(struct glob_parser *parser)
 {
 	const struct glob *glob = parser->glob;
 	char byte = parser->text[parser->at];
+	size_t start = parser->at;
 	int err = 0;
 
+	if (parser->is_plain && strchr("(|)", byte)) {
+		parser->at++;
+		return add_state(parser, GLOB_BYTE, (uint8_t)byte, 0);
+	}
 	switch (byte) {
 	case '*':
 		/*
@@ -242,7 +249,12 @@ static int read_glob_next(struct glob_parser *parser)
 		err = add_state(parser, GLOB_ANY, 0, 0);
 		break;
 	case '[':
-		return read_set(parser);
+		err = read_set(parser);
+		if (err != -EINVAL || !parser->is_plain)
+			return err;
+		parser->at = start;
+		err = add_state(parser, GLOB_BYTE, '[', 0);
+		break;
 	case '(':
 		err = open_glob_group(parser);
 		break;
@@ -253,9 +265,10 @@ static int read_glob_next(struct glob_parser *parser)
 		err = close_glob_group(parser);
 		break;
 	case '\\':
-		if (parser->at + 1 == parser->nr)
+		if (parser->at + 1 < parser->nr)
+			byte = parser->text[++parser->at];
+		else if (!parser->is_plain)
 			return fail_glob(parser, parser->at, "nothing behind this '\\'");
-		byte = parser->text[++parser->at];
 		/* fall through */
 	default:
 		err = add_state(parser, GLOB_BYTE, (uint8_t)byte, 0);
@@ -265,10 +278,14 @@ static int read_glob_next(struct glob_parser *parser)
 }
 
 /* Into an empty glob, which is to be cleared in any case. 0, -EINVAL or -ENOMEM. */
-static int glob_parse(struct glob *glob, const char *text, struct matcher_error *error)
+static int glob_parse(struct glob *glob, const char *text, bool is_plain,
+		      struct matcher_error *error)
 {
-	struct glob_parser parser = {
-		.text = text, .nr = strlen(text), .glob = glob, .error = error};
+	struct glob_parser parser = {.text = text,
+				     .nr = strlen(text),
+				     .is_plain = is_plain,
+				     .glob = glob,
+				     .error = error};
 	int err = open_glob_group(&parser);
 
 	while (!err && parser.at < parser.nr)
@@ -614,10 +631,11 @@ struct matcher {
 };
 
 /* If there are bytes alone between the first state and the last, only one name fits. */
-static int set_glob(struct matcher *matcher, const char *text, struct matcher_error *error)
+static int set_glob(struct matcher *matcher, const char *text, bool is_plain,
+		    struct matcher_error *error)
 {
 	struct glob *glob = &matcher->glob;
-	int err = glob_parse(glob, text, error);
+	int err = glob_parse(glob, text, is_plain, error);
 	size_t nr, i;
 
 	if (err < 0)
@@ -676,7 +694,8 @@ static const char *plain_regex(char *text)
 	return text;
 }
 
-static int set_regex(struct matcher *matcher, const char *text, struct matcher_error *error)
+static int set_regex(struct matcher *matcher, const char *text, bool is_whole,
+		     struct matcher_error *error)
 {
 	cleanup_free char *anchored = NULL, *copy = NULL;
 	const char *plain;
@@ -684,10 +703,9 @@ static int set_regex(struct matcher *matcher, const char *text, struct matcher_e
 
 	if (regex_check_limits(text, strlen(text), error) < 0)
 		return -EINVAL;
-	if (asprintf(&anchored, "^(%s)$", text) < 0) {
-		anchored = NULL;
+	anchored = is_whole ? text_printf("^(%s)$", text) : strdup(text);
+	if (!anchored)
 		return -ENOMEM;
-	}
 	code = regcomp(&matcher->regex, anchored, REG_EXTENDED | REG_NOSUB);
 	if (code == REG_ESPACE)
 		return -ENOMEM;
@@ -696,6 +714,8 @@ static int set_regex(struct matcher *matcher, const char *text, struct matcher_e
 		return -EINVAL;
 	}
 	matcher->has_regex = true;
+	if (!is_whole)
+		return 0;
 	matcher->is_any = !strcmp(text, ".*") || !strcmp(text, "^.*$") || !strcmp(text, "^.*");
 	copy = strdup(text);
 	if (!copy)
@@ -724,7 +744,8 @@ static int check_text(const char *text, size_t nr, struct matcher_error *error)
 	return 0;
 }
 
-struct matcher *matcher_new(const char *text, size_t nr, bool is_regex, struct matcher_error *error)
+struct matcher *matcher_new(const char *text, size_t nr, enum matcher_kind kind,
+			    struct matcher_error *error)
 {
 	cleanup_free char *copy = NULL;
 	struct matcher *matcher;
@@ -737,7 +758,10 @@ struct matcher *matcher_new(const char *text, size_t nr, bool is_regex, struct m
 	matcher = copy ? calloc(1, sizeof(*matcher)) : NULL;
 	if (!matcher)
 		return NULL;
-	err = is_regex ? set_regex(matcher, copy, error) : set_glob(matcher, copy, error);
+	if (kind == MATCHER_REGEX || kind == MATCHER_SEARCH)
+		err = set_regex(matcher, copy, kind == MATCHER_REGEX, error);
+	else
+		err = set_glob(matcher, copy, kind == MATCHER_PLAIN_GLOB, error);
 	if (err < 0) {
 		matcher_free(matcher);
 		return NULL;
