@@ -21,20 +21,14 @@ static int configure_and_load(struct counter *counter, const struct probe_list *
 {
 	const struct follow_parts follow = FOLLOW_PARTS(counter->bpf);
 	int nr_cpus = load_nr_cpus(error), err;
+	const struct probe_object_options options = {list, features, tasks, (uint32_t)nr_cpus};
 
 	if (nr_cpus < 0)
 		return nr_cpus;
 	follow_configure(&follow, tasks);
 	counter->probes = PROBE_OBJECT(counter->bpf, count);
-	err = probe_object_configure(&counter->probes, list, features, tasks, (uint32_t)nr_cpus,
-				     error);
-	if (err)
-		return err;
 	counter->bpf->rodata->is_only_probe = list->nr_probes == 1 && !has_budget;
-	err = counter_bpf__load(counter->bpf);
-	if (err)
-		return load_explain(err, error);
-	err = probe_object_open(&counter->probes, list, (uint32_t)nr_cpus, types, error);
+	err = probe_object_load(&counter->probes, counter->bpf->skeleton, &options, types, error);
 	if (!err)
 		err = follow_attach(&follow, tasks, error);
 	return err ? err : follow_want_all(&follow, tasks, error);
@@ -49,7 +43,7 @@ struct counter *counter_load(const struct probe_list *list, const struct probe_f
 	int err;
 
 	if (!counter) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	load_types_open(&types, &options);

@@ -122,29 +122,25 @@ static bool are_entries(const struct probe_list *list)
 static int configure_and_load(struct sampler *sampler, const struct sampler_config *config,
 			      struct load_types *types, struct error *error)
 {
+	const struct probe_object_options options = {config->probes, config->features,
+						     &config->tasks, (uint32_t)sampler->nr_cpus};
 	int err = 0;
 
 	configure(sampler->bpf, config, (uint32_t)sampler->nr_cpus, types->has_exchange);
-	/* Either the program of samples or those of probes. */
-	sampler->probes = PROBE_OBJECT(sampler->bpf, stack);
-	if (config->probes) {
-		(void)bpf_program__set_autoload(sampler->bpf->progs.sample, false);
-		sampler->bpf->rodata->hits_are_entries = are_entries(config->probes);
-		err = probe_object_configure(&sampler->probes, config->probes, config->features,
-					     &config->tasks, (uint32_t)sampler->nr_cpus, error);
-	} else {
-		probe_object_leave_out(&sampler->probes);
-	}
-	if (err)
-		return err;
 	if (config->max_walk_frames)
 		err = task_registers_at((uint32_t *)&sampler->bpf->rodata->task_registers_at);
+	/* Either the program of samples or those of probes. */
+	sampler->probes = PROBE_OBJECT(sampler->bpf, stack);
+	if (!err && config->probes) {
+		(void)bpf_program__set_autoload(sampler->bpf->progs.sample, false);
+		sampler->bpf->rodata->hits_are_entries = are_entries(config->probes);
+		return probe_object_load(&sampler->probes, sampler->bpf->skeleton, &options, types,
+					 error);
+	}
+	probe_object_leave_out(&sampler->probes);
 	if (!err)
 		err = sampler_bpf__load(sampler->bpf);
-	if (err || !config->probes)
-		return err ? load_explain(err, error) : 0;
-	return probe_object_open(&sampler->probes, config->probes, (uint32_t)sampler->nr_cpus,
-				 types, error);
+	return err ? load_explain(err, error) : 0;
 }
 
 static int load(struct sampler *sampler, const struct sampler_config *config, struct error *error)
@@ -194,7 +190,7 @@ struct sampler *sampler_load(const struct sampler_config *config, struct error *
 	struct sampler *sampler = calloc(1, sizeof(*sampler));
 
 	if (!sampler) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	if (load(sampler, config, error) < 0) {

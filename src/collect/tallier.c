@@ -52,25 +52,18 @@ static void size_maps(struct tallier *tallier, const struct tallier_config *conf
 static int configure_and_load(struct tallier *tallier, const struct tallier_config *config,
 			      struct load_types *types, struct error *error)
 {
+	const struct probe_object_options options = {config->list, config->features, config->tasks,
+						     (uint32_t)tallier->nr_cpus};
 	struct tallier_bpf *bpf = tallier->bpf;
-	int err;
 
 	follow_configure(&FOLLOW_PARTS(bpf), config->tasks);
 	tallier->probes = PROBE_OBJECT(bpf, tally);
-	err = probe_object_configure(&tallier->probes, config->list, config->features,
-				     config->tasks, (uint32_t)tallier->nr_cpus, error);
-	if (err)
-		return err;
 	memcpy((void *)&bpf->rodata->plan, config->plan, sizeof(*config->plan));
 	bpf->rodata->claims_are_atomic = types->has_exchange;
 	bpf->rodata->has_func_ret = load_has_func_ret();
 	(void)bpf_program__set_autoload(bpf->progs.forget_calls, config->plan->has_pairs);
 	size_maps(tallier, config);
-	err = tallier_bpf__load(bpf);
-	if (err)
-		return load_explain(err, error);
-	return probe_object_open(&tallier->probes, config->list, (uint32_t)tallier->nr_cpus, types,
-				 error);
+	return probe_object_load(&tallier->probes, bpf->skeleton, &options, types, error);
 }
 
 bool tallier_has_results(void)
@@ -166,7 +159,7 @@ struct tallier *tallier_load(const struct tallier_config *config, struct error *
 	struct tallier *tallier = calloc(1, sizeof(*tallier));
 
 	if (!tallier) {
-		(void)error_set(error, -ENOMEM, "out of memory");
+		(void)error_no_memory(error, "");
 		return NULL;
 	}
 	if (load(tallier, config, error) < 0) {

@@ -1,4 +1,4 @@
-/* The counters of probes, in memory shared with the kernel, and their programs before the load. */
+/* The counters of probes, in memory shared with the kernel, and the load of their programs. */
 #include "probe/attach/probe_object.h"
 
 #include <errno.h>
@@ -102,23 +102,24 @@ static int prepare(struct bpf_program *program, enum probe_hook hook)
 	}
 }
 
-int probe_object_configure(struct probe_object *object, const struct probe_list *list,
-			   const struct probe_features *features, const struct wanted_tasks *tasks,
-			   uint32_t nr_cpus, struct error *error)
+static int configure(struct probe_object *object, const struct probe_object_options *options,
+		     struct error *error)
 {
+	const struct probe_list *list = options->list;
+	const struct wanted_tasks *tasks = options->tasks;
 	size_t stride = hits_stride(list->nr_probes), nr_by_hook[NR_PROBE_HOOKS] = {0}, nr_places;
 	int hook, err;
 
-	count_hooks(list, features, nr_by_hook);
+	count_hooks(list, options->features, nr_by_hook);
 	nr_places =
 		LINK_EVENT_PLACES * (nr_by_hook[HOOK_UPROBE_EVENT] + nr_by_hook[HOOK_KPROBE_EVENT]);
-	if (stride * nr_cpus > UINT32_MAX)
-		return error_set(error, -E2BIG, "too many probes for %u CPUs: %zu", nr_cpus,
-				 list->nr_probes);
+	if (stride * options->nr_cpus > UINT32_MAX)
+		return error_set(error, -E2BIG, "too many probes for %u CPUs: %zu",
+				 options->nr_cpus, list->nr_probes);
 	*object->filter_tasks = tasks->nr_pids || tasks->nr_tids || tasks->cgroup_fd >= 0;
 	*object->hits_stride = (uint32_t)stride;
 	*object->nr_probes = (uint32_t)list->nr_probes;
-	(void)bpf_map__set_max_entries(object->hits_map, (uint32_t)(stride * nr_cpus));
+	(void)bpf_map__set_max_entries(object->hits_map, (uint32_t)(stride * options->nr_cpus));
 	(void)bpf_map__set_max_entries(object->places_map, nr_places ? (uint32_t)nr_places : 1);
 
 	for (hook = 0; hook < NR_PROBE_HOOKS; hook++) {
@@ -147,23 +148,30 @@ void probe_object_leave_out(struct probe_object *object)
 		(void)bpf_program__set_autoload(object->programs.by_hook[i], false);
 }
 
-int probe_object_open(struct probe_object *object, const struct probe_list *list, uint32_t nr_cpus,
-		      struct load_types *types, struct error *error)
+int probe_object_load(struct probe_object *object, struct bpf_object_skeleton *skeleton,
+		      const struct probe_object_options *options, struct load_types *types,
+		      struct error *error)
 {
 	static const enum probe_hook hooks[NR_LOAD_COPIED] = {
 		[LOAD_TRACEPOINT] = HOOK_TRACEPOINT,
 		[LOAD_FENTRY] = HOOK_FENTRY,
 		[LOAD_FEXIT] = HOOK_FEXIT,
 	};
+	int err = configure(object, options, error);
 	size_t i;
 
+	if (err)
+		return err;
+	err = bpf_object__load_skeleton(skeleton);
+	if (err)
+		return load_explain(err, error);
 	for (i = 0; i < NR_LOAD_COPIED; i++) {
 		object->programs.types[hooks[i]] = types->copied[i];
 		types->copied[i] = (struct program_types){0};
 	}
 	object->programs.places_fd = bpf_map__fd(object->places_map);
-	return hits_open(&object->hits, bpf_map__fd(object->hits_map), list->nr_probes, nr_cpus,
-			 error);
+	return hits_open(&object->hits, bpf_map__fd(object->hits_map), options->list->nr_probes,
+			 options->nr_cpus, error);
 }
 
 void probe_object_close(struct probe_object *object)

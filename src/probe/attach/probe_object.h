@@ -74,20 +74,23 @@ struct probe_object {
 		.places_map = (bpf)->maps.places,                                                  \
 	})
 
+struct probe_object_options {
+	const struct probe_list *list;
+	const struct probe_features *features;
+	const struct wanted_tasks *tasks;
+	uint32_t nr_cpus;
+};
+
 /*
- * Between open and load. Programs that no probe needs are not loaded, and become NULL in by_hook. 0
- * or a negative errno.
+ * Loads an open skeleton, for these probes, and takes the types that it needs out of types. Programs
+ * that no probe needs are not loaded, and become NULL in by_hook. 0 or a negative errno.
  */
-int probe_object_configure(struct probe_object *object, const struct probe_list *list,
-			   const struct probe_features *features, const struct wanted_tasks *tasks,
-			   uint32_t nr_cpus, struct error *error);
+int probe_object_load(struct probe_object *object, struct bpf_object_skeleton *skeleton,
+		      const struct probe_object_options *options, struct load_types *types,
+		      struct error *error);
 
-/* Instead, for an object whose programs of probes are not wanted in this run. */
+/* Before the load of an object whose programs of probes are not wanted in this run. */
 void probe_object_leave_out(struct probe_object *object);
-
-/* After the load: takes the types that it needs out of types. 0 or a negative errno. */
-int probe_object_open(struct probe_object *object, const struct probe_list *list, uint32_t nr_cpus,
-		      struct load_types *types, struct error *error);
 
 /* A zero-initialised object will do. */
 void probe_object_close(struct probe_object *object);
