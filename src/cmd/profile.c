@@ -32,7 +32,7 @@
 #include "cmd/options/task_options.h"
 #include "cmd/run/run.h"
 #include "cmd/run/stack_run.h"
-#include "collect/sampling.h"
+#include "collect/sampler.h"
 #include "event/event.h"
 
 struct profile_options {

@@ -21,7 +21,6 @@
 #include "base/matcher.h"
 #include "collect/accounting.h"
 #include "collect/sampler.h"
-#include "collect/sampling.h"
 #include "collect/unwind/unwinder.h"
 #include "event/event.h"
 #include "kernel/follow.h"

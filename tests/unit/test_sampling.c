@@ -1,5 +1,5 @@
 /* collect/sampling: larger with the rate, within bounds, and the user's own word first. */
-#include "collect/sampling.h"
+#include "collect/sampler.h"
 
 #include "unit/test.h"
 
