@@ -12,6 +12,7 @@
 #include "elf/unwind/cfi_entries.h"
 #include "elf/unwind/cfi_program.h"
 #include "elf/unwind/unwind_rows.h"
+#include "unit/unwind_reading.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 

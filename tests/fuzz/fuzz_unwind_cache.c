@@ -18,6 +18,7 @@
 #include "base/fd_io.h"
 #include "elf/unwind/unwind_cache.h"
 #include "elf/unwind/unwind_table.h"
+#include "unit/unwind_reading.h"
 
 #define MAX_LOOKUPS 8192
 

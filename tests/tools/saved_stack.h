@@ -29,6 +29,7 @@
 #include "elf/unwind/unwind_compile.h"
 #include "proc/file_table.h"
 #include "proc/mappings.h"
+#include "../unit/unwind_reading.h"
 #include "stopped_thread.h"
 
 #define SAVED_MAX_WORDS 4096

@@ -10,6 +10,7 @@
 
 #include "unit/code_file.h"
 #include "unit/test.h"
+#include "unit/unwind_reading.h"
 
 #define PATIENCE_MS 60000
 

@@ -17,6 +17,7 @@
 #include "unit/code_file.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"
+#include "unit/unwind_reading.h"
 
 /* --- by offset ------------------------------------------------------------------------------- */
 

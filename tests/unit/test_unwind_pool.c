@@ -11,6 +11,7 @@
 
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"
+#include "unit/unwind_reading.h"
 
 #define PIECE_BYTES  32 /* everything is aligned to so many bytes, and takes multiples of them */
 #define CHUNK_PIECES (POOL_CHUNK_BYTES / PIECE_BYTES)

@@ -12,6 +12,7 @@
 #include "unit/cfi_fixture.h"
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
+#include "unit/unwind_reading.h"
 
 /*
  * The file: headers; from offset 0x200, address 0x1200, code; .eh_frame_hdr at 0x600, and behind it

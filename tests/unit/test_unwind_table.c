@@ -12,6 +12,7 @@
 #include "base/array.h"
 #include "unit/test.h"
 #include "unit/unwind_fixture.h"
+#include "unit/unwind_reading.h"
 
 /* --- single rules -------------------------------------------------------------------------- */
 

@@ -486,10 +486,3 @@ size_t unwind_rows_above(const struct unwind_rows *rows, uint64_t address)
 {
 	return ARRAY_NR_UP_TO(rows->rows, rows->nr_rows, address, address);
 }
-
-const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows, uint64_t address)
-{
-	size_t above = unwind_rows_above(rows, address);
-
-	return &rows->rules[above ? rows->rows[above - 1].rule : 0];
-}

@@ -52,7 +52,4 @@ void unwind_rows_clear(struct unwind_rows *rows);
 /* The place of the first row above an address: the one before, if any, holds there. */
 size_t unwind_rows_above(const struct unwind_rows *rows, uint64_t address);
 
-/* The rule at an address (rules[0] where there is none). */
-const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows, uint64_t address);
-
 #endif

@@ -143,54 +143,6 @@ bool unwind_pack_rule(const struct unwind_rule *rule, uint16_t machine, uint32_t
 	return true;
 }
 
-static struct unwind_place at_cfa(int32_t offset)
-{
-	return (struct unwind_place){.where = UNWIND_AT_CFA, .offset = offset};
-}
-
-static void expand_saved(struct unwind_rule *rule, uint32_t how, int32_t slot)
-{
-	switch (how) {
-	case UNWIND_SAVED_TOP_FP:
-		rule->fp = at_cfa(-slot);
-		/* fall through */
-	case UNWIND_SAVED_TOP:
-		rule->ra = at_cfa(-8);
-		break;
-	case UNWIND_SAVED_LR:
-		break; /* both are where they were */
-	case UNWIND_SAVED_AT_BASE:
-		slot = rule->offset;
-		/* fall through */
-	case UNWIND_SAVED_PAIR:
-		rule->fp = at_cfa(-slot);
-		rule->ra = at_cfa(-slot + 8);
-		break;
-	case UNWIND_SAVED_RA:
-		rule->ra = at_cfa(-slot);
-		break;
-	}
-}
-
-struct unwind_rule unwind_pack_expand(uint32_t packed, uint16_t machine)
-{
-	const struct machine *registers = machine_of(machine);
-	struct unwind_rule rule = {.cfa = UNWIND_CFA_NONE};
-	uint32_t base = UNWIND_PACKED_BASE(packed);
-
-	if (!unwind_pack_is_sound(packed, machine, 0))
-		return rule;
-	if (base == UNWIND_BASE_SPECIAL) {
-		rule.cfa = (uint8_t)UNWIND_PACKED_NUMBER(packed);
-		return rule;
-	}
-	rule.cfa = UNWIND_CFA_REGISTER;
-	rule.reg = base == UNWIND_BASE_SP ? registers->sp : registers->fp;
-	rule.offset = UNWIND_PACKED_OFFSET(packed);
-	expand_saved(&rule, UNWIND_PACKED_SAVED(packed), UNWIND_PACKED_SLOT(packed));
-	return rule;
-}
-
 bool unwind_pack_is_sound(uint32_t packed, uint16_t machine, size_t nr_wide)
 {
 	const struct machine *registers = machine_of(machine);
@@ -426,46 +378,6 @@ void unwind_table_clear(struct unwind_table *table)
 	free(table->words);
 	free(table->wide);
 	*table = (struct unwind_table){0};
-}
-
-/* --- reading --------------------------------------------------------------------------------- */
-
-/* The last of some rows that starts at or before a byte; the first one starts at byte 0. */
-static uint32_t find_row(const uint32_t *rows, uint32_t nr, uint32_t byte)
-{
-	while (nr > 1) {
-		uint32_t half = nr / 2;
-
-		if (UNWIND_ROW_OFFSET(rows[half]) <= byte)
-			rows += half;
-		nr -= half;
-	}
-	return UNWIND_ROW_RULE(rows[0]);
-}
-
-uint32_t unwind_table_find(const struct unwind_table *table, uint64_t address)
-{
-	uint64_t offset = address - table->start, page = offset / PAGE_BYTES;
-	const uint32_t *index;
-	uint32_t entry;
-
-	if (address < table->start || page >= table->nr_pages ||
-	    table->pages[page] == UNWIND_NO_PAGE)
-		return UNWIND_PACKED_NONE;
-	index = table->words + table->pages[page];
-	entry = index[offset % PAGE_BYTES / BUCKET_BYTES];
-	if (entry & UNWIND_INDEX_RULE)
-		return entry & ~UNWIND_INDEX_RULE;
-	return find_row(index + UNWIND_PAGE_BUCKETS + UNWIND_INDEX_FIRST(entry),
-			UNWIND_INDEX_NR(entry), (uint32_t)(offset % BUCKET_BYTES));
-}
-
-struct unwind_rule unwind_table_unpack(const struct unwind_table *table, uint32_t packed)
-{
-	if (UNWIND_PACKED_BASE(packed) == UNWIND_BASE_WIDE &&
-	    UNWIND_PACKED_NUMBER(packed) < table->nr_wide)
-		return table->wide[UNWIND_PACKED_NUMBER(packed)];
-	return unwind_pack_expand(packed, table->machine);
 }
 
 size_t unwind_table_bytes(const struct unwind_table *table)

@@ -52,19 +52,13 @@ void unwind_table_clear(struct unwind_table *table);
  */
 int unwind_table_check(const struct unwind_table *table);
 
-/* The packed rule of an address, as the kernel finds it; UNWIND_PACKED_NONE outside. */
-uint32_t unwind_table_find(const struct unwind_table *table, uint64_t address);
-
-/* The rule that a packed one stands for (for tests, and to print it). */
-struct unwind_rule unwind_table_unpack(const struct unwind_table *table, uint32_t packed);
-
 /* Memory held by the pages, their places and the wide rules. */
 size_t unwind_table_bytes(const struct unwind_table *table);
 
 /*
  * --- one rule in 24 bits --------------------------------------------------------------------
  *
- * Which rules fit into the 24 bits of bpf/unwind_format.h, and what they say. Pure functions.
+ * Which rules fit into the 24 bits of bpf/unwind_format.h. Pure functions.
  * `machine` is the ELF machine of the code (EM_X86_64, EM_AARCH64), which need not be the one that
  * this runs on: it says which registers sp and fp are, and how they are saved.
  */
@@ -74,9 +68,6 @@ size_t unwind_table_bytes(const struct unwind_table *table);
  * is lost is packed as one that stayed: no caller can tell them apart, as it may not use it.
  */
 bool unwind_pack_rule(const struct unwind_rule *rule, uint16_t machine, uint32_t *ret_packed);
-
-/* The rule that a packed one stands for, unless it is wide; UNWIND_CFA_NONE if it is not sound. */
-struct unwind_rule unwind_pack_expand(uint32_t packed, uint16_t machine);
 
 /* True if it is one that unwind_pack_rule() makes, or the number of one of nr_wide wide rules. */
 bool unwind_pack_is_sound(uint32_t packed, uint16_t machine, size_t nr_wide);
