@@ -22,7 +22,6 @@
 #include "probe/find/program.h"
 #include "probe/find/tracepoints.h"
 #include "probe/find/user_file.h"
-#include "probe/find/user_functions.h"
 #include "proc/tracefs.h"
 
 struct finder {

@@ -1,7 +1,7 @@
 /*
  * A file in which functions are looked for: what it calls them, as far as that can be known from
- * the file and from what belongs to it (its debug file, MiniDebugInfo, Go's own table); and the
- * files of one search, each opened and read once.
+ * the file and from what belongs to it (its debug file, MiniDebugInfo, Go's own table); the files
+ * of one search, each opened and read once; and choosing among a file's functions and static probes.
  */
 #ifndef STOOK_PROBE_FIND_USER_FILE_H
 #define STOOK_PROBE_FIND_USER_FILE_H
@@ -12,11 +12,12 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/matcher.h"
 #include "elf/image/elf_image.h"
 #include "elf/symbols/function_list.h"
 #include "probe/expression/probe_list.h"
-#include "base/matcher.h"
 #include "probe/find/pattern.h"
+#include "probe/find/probe_names.h"
 #include "probe/find/program.h"
 #include "sym/debug_files.h"
 
@@ -117,5 +118,32 @@ int found_files_leave_out(struct found_files *found, const struct program_file *
 			  const struct pattern *pattern);
 
 void found_files_clear(struct found_files *found);
+
+/* --- choosing (in user_functions.c) ------------------------------------------------------------ */
+
+/*
+ * Chooses the functions of a file, which was read, that fit a pattern of kind PATTERN_USER: adds to
+ * the file's choices, or to the refusals. *ret_nr: how many names fit, refused or not. 0 or a
+ * negative errno.
+ */
+int user_functions_choose(struct user_file *file, const struct pattern *pattern, bool force_returns,
+			  struct refusals *refusals, size_t *ret_nr, struct error *error);
+
+/*
+ * Sorts the choices and drops those that the file's exclusions leave out. Returns the number of
+ * places.
+ */
+size_t user_probes_settle(struct user_file *file);
+
+/* Adds a probe for each place. 0 or a negative errno. */
+int user_probes_add(struct user_file *file, struct probe_list *list, struct error *error);
+
+/*
+ * Adds a probe for each place of the static probes (USDT) that fit, unless the file's exclusions
+ * leave it out. A static probe can be in several places, which have one name, "provider:probe", and
+ * are distinguished by detail. *ret_nr: how many fit. 0 or a negative errno.
+ */
+int static_probes_add(struct user_file *file, const struct pattern *pattern,
+		      struct probe_list *list, size_t *ret_nr, struct error *error);
 
 #endif

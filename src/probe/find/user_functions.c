@@ -8,7 +8,7 @@
  * An exclusion takes away the names that it fits: `malloc|__libc_malloc` without `__*` is `malloc`.
  * One that is a name in full takes away the function, by whatever name it was chosen.
  */
-#include "probe/find/user_functions.h"
+#include "probe/find/user_file.h"
 
 #include <errno.h>
 #include <inttypes.h>
