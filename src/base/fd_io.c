@@ -20,24 +20,29 @@
 
 #define HOLLOW_SHARE 16
 
-int fd_read_at(int fd, uint64_t offset, void *to, size_t nr)
+ssize_t fd_read_up_to(int fd, uint64_t offset, void *to, size_t nr)
 {
-	char *at = to;
+	size_t done = 0;
 
-	while (nr) {
-		ssize_t got = pread(fd, at, nr, (off_t)offset);
+	while (done < nr) {
+		ssize_t got = pread(fd, (char *)to + done, nr - done, (off_t)(offset + done));
 
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0)
 			return -errno;
 		if (got == 0)
-			return -ENODATA;
-		at += got;
-		offset += (uint64_t)got;
-		nr -= (size_t)got;
+			break;
+		done += (size_t)got;
 	}
-	return 0;
+	return (ssize_t)done;
+}
+
+int fd_read_at(int fd, uint64_t offset, void *to, size_t nr)
+{
+	ssize_t got = fd_read_up_to(fd, offset, to, nr);
+
+	return got < 0 ? (int)got : (size_t)got < nr ? -ENODATA : 0;
 }
 
 /* Compressed blocks are data, not holes. The search ends as soon as enough data was seen. */

@@ -10,8 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #include "base/error.h"
+
+/* Reads up to nr bytes at an offset, fewer only where the file ends; or -errno. */
+ssize_t fd_read_up_to(int fd, uint64_t offset, void *to, size_t nr);
 
 /* Reads exactly nr bytes at an offset: 0, -ENODATA if the file ends before that, or -errno. */
 int fd_read_at(int fd, uint64_t offset, void *to, size_t nr);

@@ -25,6 +25,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/fd_io.h"
 
 #define MAX_TYPEDEFS 32 /* one upon another */
 #define MAX_DEPTH    8	/* of structs without a name, one within another */
@@ -56,21 +57,12 @@ static int read_file(struct source *source, const char *path)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
-	ssize_t got;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
-	source->bytes = malloc((size_t)st.st_size);
-	if (!source->bytes)
-		return -ENOMEM;
-	while (source->nr_bytes < (size_t)st.st_size) {
-		got = read(fd, source->bytes + source->nr_bytes,
-			   (size_t)st.st_size - source->nr_bytes);
-		if (got <= 0)
-			return got < 0 ? -errno : -EIO;
-		source->nr_bytes += (size_t)got;
-	}
-	return 0;
+	source->nr_bytes = (size_t)st.st_size;
+	source->bytes = malloc(source->nr_bytes);
+	return source->bytes ? fd_read_at(fd, 0, source->bytes, source->nr_bytes) : -ENOMEM;
 }
 
 /* A section as the header gives it; false if it does not lie within the file, or is not aligned. */

@@ -30,6 +30,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/fd_io.h"
 #include "base/hash.h"
 #include "sym/code_map.h"
 
@@ -114,25 +115,6 @@ int perf_map_parse(const char *text, size_t nr, struct code_map *map, size_t *nr
 
 /* --- the file ------------------------------------------------------------------------------ */
 
-/* Up to nr bytes, fewer only where the file ends; or a negative errno. */
-static ssize_t read_piece(int fd, uint64_t offset, char *to, size_t nr)
-{
-	size_t nr_read = 0;
-
-	while (nr_read < nr) {
-		ssize_t got = pread(fd, to + nr_read, nr - nr_read, (off_t)(offset + nr_read));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return -errno;
-		if (got == 0)
-			break;
-		nr_read += (size_t)got;
-	}
-	return (ssize_t)nr_read;
-}
-
 /*
  * Steps over a hole, in which a line that was only half there is lost: a map of terabytes may have
  * no bytes at all, and one whose beginning was cut away while its writer went on begins with a hole.
@@ -168,7 +150,7 @@ int perf_map_read(int fd, struct code_map *map, uint64_t *at, size_t *nr_bad,
 
 		if (!skip_hole(fd, at, nr_bad))
 			return 0;
-		nr = read_piece(fd, *at, piece, PERF_MAP_READ_BYTES);
+		nr = fd_read_up_to(fd, *at, piece, PERF_MAP_READ_BYTES);
 		if (nr <= 0)
 			return (int)nr;
 		if (*at >= PERF_MAP_MAX_BYTES)
@@ -239,11 +221,9 @@ static int fill_window(struct reader *reader, uint64_t at)
 
 	reader->nr_window = 0;
 	reader->window_at = at;
-	do
-		got = pread(reader->fd, reader->window, WINDOW_BYTES, (off_t)at);
-	while (got < 0 && errno == EINTR);
+	got = fd_read_up_to(reader->fd, at, reader->window, WINDOW_BYTES);
 	if (got < 0)
-		return -errno;
+		return (int)got;
 	reader->nr_window = (size_t)got;
 	return read_budget_take(reader->budget, (uint64_t)got);
 }
