@@ -37,6 +37,9 @@
 		low_;                                         \
 	})
 
+/* For sorting: -1, 0 or 1 as a is less than b, equal or more. COMPARE(…) ?: COMPARE(…) by more. */
+#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
+
 /* Makes room for `nr` items; items_pointer is the address of the pointer. 0 or -ENOMEM. */
 int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
 

@@ -234,7 +234,7 @@ static int compare_u32(const void *a, const void *b)
 {
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
-	return (x > y) - (x < y);
+	return COMPARE(x, y);
 }
 
 static size_t sort_unique(uint32_t *numbers, size_t nr)

@@ -479,25 +479,22 @@ static int compare_places(const void *a, const void *b)
 {
 	const struct pending_record *x = a, *y = b;
 
-	return (x->at > y->at) - (x->at < y->at);
+	return COMPARE(x->at, y->at);
 }
 
 static int compare_records(const void *a, const void *b)
 {
 	const struct pending_record *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return compare_places(a, b);
+	return COMPARE(x->time_ns, y->time_ns) ?: compare_places(a, b);
 }
 
 static int compare_events(const void *a, const void *b)
 {
 	const struct process_event *x = a, *y = b;
 
-	if (x->time_ns != y->time_ns)
-		return x->time_ns < y->time_ns ? -1 : 1;
-	return (int)x->kind - (int)y->kind; /* a fork before the exec of the same nanosecond */
+	/* A fork comes before the exec of the same nanosecond. */
+	return COMPARE(x->time_ns, y->time_ns) ?: COMPARE(x->kind, y->kind);
 }
 
 /* A replay takes everything up to a time, and all records of epochs that are over. */

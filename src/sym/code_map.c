@@ -170,9 +170,7 @@ static int compare_starts(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+	return COMPARE(a->start, b->start) ?: COMPARE(a->sequence, b->sequence);
 }
 
 /* Runtimes that write a whole map at once often do so by address. */
@@ -350,7 +348,7 @@ static int compare_names(const void *left, const void *right)
 {
 	const struct range *a = left, *b = right;
 
-	return (a->name > b->name) - (a->name < b->name);
+	return COMPARE(a->name, b->name);
 }
 
 /* Moves a name down to where the kept ones end; from: where it is. */

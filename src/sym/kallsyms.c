@@ -176,11 +176,9 @@ static int compare_symbols(const void *left, const void *right, void *names)
 {
 	const struct kernel_symbol *a = left, *b = right;
 
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	if (a->rank != b->rank)
-		return a->rank > b->rank ? -1 : 1;
-	return symbol_name_compare((char *)names + a->name, (char *)names + b->name);
+	return COMPARE(a->address, b->address)
+		       ?: COMPARE(b->rank, a->rank)
+		       ?: symbol_name_compare((char *)names + a->name, (char *)names + b->name);
 }
 
 /*

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "elf/image/elf_image.h"
@@ -135,7 +136,7 @@ static int compare_places(const void *left, const void *right)
 {
 	const struct place *a = left, *b = right;
 
-	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+	return COMPARE(a->vaddr, b->vaddr);
 }
 
 /* Where the module's frames are as linked, sorted, each place once. */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "sym/naming.h"
@@ -173,11 +174,8 @@ static int compare_pending(const void *left, const void *right)
 {
 	const struct pending_frame *a = left, *b = right;
 
-	if (a->module != b->module)
-		return a->module < b->module ? -1 : 1;
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	return a->frame < b->frame ? -1 : a->frame > b->frame;
+	return COMPARE(a->module, b->module)
+		       ?: COMPARE(a->address, b->address) ?: COMPARE(a->frame, b->frame);
 }
 
 static bool may_have_lines(const struct symbolizer *symbolizer, enum module_kind kind)

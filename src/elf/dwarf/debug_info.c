@@ -283,7 +283,7 @@ static int compare_places(const void *left, const void *right)
 {
 	const size_t *a = left, *b = right;
 
-	return *a < *b ? -1 : *a > *b;
+	return COMPARE(*a, *b);
 }
 
 /*

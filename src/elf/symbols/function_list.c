@@ -164,9 +164,7 @@ static int compare_names(const void *left, const void *right, void *context)
 	const struct listed_function *a = left, *b = right;
 	const char *strings = context;
 
-	if (a->name == b->name)
-		return 0;
-	return strcmp(strings + a->name, strings + b->name);
+	return a->name == b->name ? 0 : strcmp(strings + a->name, strings + b->name);
 }
 
 /* Two symbols of one name and address: each may know what the other does not. */

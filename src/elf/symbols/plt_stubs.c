@@ -213,9 +213,7 @@ static int compare_stubs(const void *left, const void *right)
 {
 	const struct stub *a = left, *b = right;
 
-	if (a->slot != b->slot)
-		return a->slot < b->slot ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
+	return COMPARE(a->slot, b->slot) ?: COMPARE(a->start, b->start);
 }
 
 /* --- naming ---------------------------------------------------------------------------------- */

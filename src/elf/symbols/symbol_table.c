@@ -176,11 +176,8 @@ int symbol_name_compare(const char *a, const char *b)
 	size_t underscores_a = nr_underscores(a, length_a);
 	size_t underscores_b = nr_underscores(b, length_b);
 
-	if (underscores_a != underscores_b)
-		return underscores_a < underscores_b ? -1 : 1;
-	if (length_a != length_b)
-		return length_a > length_b ? -1 : 1;
-	return strncmp(a, b, COMPARED_BYTES);
+	return COMPARE(underscores_a, underscores_b)
+		       ?: COMPARE(length_b, length_a) ?: strncmp(a, b, COMPARED_BYTES);
 }
 
 static bool is_better(const struct symbol_table *table, const struct symbol *a,
@@ -291,7 +288,7 @@ static int compare_code(const void *left, const void *right)
 {
 	const struct code_range *a = left, *b = right;
 
-	return a->start < b->start ? -1 : a->start > b->start;
+	return COMPARE(a->start, b->start);
 }
 
 static int read_sections(struct symbol_scan *scan)

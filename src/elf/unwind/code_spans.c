@@ -30,9 +30,7 @@ static int compare(const void *left, const void *right)
 {
 	const struct code_span *a = left, *b = right;
 
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	return COMPARE(a->start, b->start) ?: COMPARE(a->offset, b->offset);
 }
 
 void code_spans_settle(struct code_spans *spans)

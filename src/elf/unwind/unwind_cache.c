@@ -379,9 +379,7 @@ static int compare_used(const void *left, const void *right)
 	const struct timespec *a = &((const struct stored *)left)->used;
 	const struct timespec *b = &((const struct stored *)right)->used;
 
-	if (a->tv_sec != b->tv_sec)
-		return a->tv_sec < b->tv_sec ? -1 : 1;
-	return a->tv_nsec < b->tv_nsec ? -1 : a->tv_nsec > b->tv_nsec;
+	return COMPARE(a->tv_sec, b->tv_sec) ?: COMPARE(a->tv_nsec, b->tv_nsec);
 }
 
 /* Lists all tables but one; removes files that somebody who was killed did not finish. */

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "elf/image/instructions.h"
 #include "probe/expression/probe_list.h"
@@ -36,11 +37,8 @@ static int compare_rates(const void *left, const void *right, void *context)
 	const uint32_t *cpu = context;
 	double cost_a = cost_on(a, *cpu), cost_b = cost_on(b, *cpu);
 
-	if (a->is_cut != b->is_cut)
-		return a->is_cut ? 1 : -1;
-	if (cost_a != cost_b)
-		return cost_a < cost_b ? 1 : -1;
-	return a->number < b->number ? -1 : a->number > b->number;
+	return COMPARE(a->is_cut, b->is_cut)
+		       ?: COMPARE(cost_b, cost_a) ?: COMPARE(a->number, b->number);
 }
 
 size_t budget_judge(double most_ns, struct budget_rate *rates, size_t nr, uint32_t nr_cpus)
@@ -310,7 +308,7 @@ static int compare_times(const void *a, const void *b)
 {
 	double left = *(const double *)a, right = *(const double *)b;
 
-	return left < right ? -1 : left > right;
+	return COMPARE(left, right);
 }
 
 /* Nanoseconds per call: the median, since others may run between. */

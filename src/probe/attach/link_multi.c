@@ -51,7 +51,7 @@ static int by_address(const void *a, const void *b, void *context)
 	uint64_t left = list->probes[*(const uint32_t *)a].address;
 	uint64_t right = list->probes[*(const uint32_t *)b].address;
 
-	return left < right ? -1 : left > right;
+	return COMPARE(left, right);
 }
 
 /* Lines are "ffffffff81000010 name" or "ffffffff81000010 name [module]". */

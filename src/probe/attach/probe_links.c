@@ -265,14 +265,10 @@ static struct batch_key key_of(const struct probe *probe, enum probe_hook hook)
 static int by_batch(const void *a, const void *b)
 {
 	const struct batch_item *left = a, *right = b;
-	int order = left->key.hook > right->key.hook ? -1 : left->key.hook < right->key.hook;
 
-	if (!order)
-		order = memcmp(&left->key, &right->key, sizeof(left->key));
-
-	if (order)
-		return order;
-	return left->number < right->number ? -1 : left->number > right->number;
+	return COMPARE(right->key.hook, left->key.hook)
+		       ?: memcmp(&left->key, &right->key, sizeof(left->key))
+		       ?: COMPARE(left->number, right->number);
 }
 
 /*

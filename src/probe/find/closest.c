@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define EDIT_COST    4
 #define AROUND_COST  3 /* and one more for each AROUND_BYTES around it */
 #define AROUND_BYTES 4
@@ -157,11 +159,7 @@ static int compare(unsigned cost, const char *name, unsigned other_cost, const c
 {
 	size_t nr = strlen(name), nr_other = strlen(other);
 
-	if (cost != other_cost)
-		return cost < other_cost ? -1 : 1;
-	if (nr != nr_other)
-		return nr < nr_other ? -1 : 1;
-	return strcmp(name, other);
+	return COMPARE(cost, other_cost) ?: COMPARE(nr, nr_other) ?: strcmp(name, other);
 }
 
 void closest_offer(struct closest *closest, const char *name)

@@ -74,12 +74,9 @@ static bool parse_line(char *line, struct kernel_function *ret)
 static int compare_functions(const void *left, const void *right)
 {
 	const struct kernel_function *a = left, *b = right;
-	int order;
 
-	if (a->address != b->address)
-		return a->address < b->address ? -1 : 1;
-	order = strcmp(a->name, b->name);
-	return order ? order : strcmp(a->module, b->module);
+	return COMPARE(a->address, b->address)
+		       ?: strcmp(a->name, b->name) ?: strcmp(a->module, b->module);
 }
 
 /* The kernel's own come in order but for equal addresses, so that few are moved. */
@@ -325,23 +322,16 @@ static int compare_places(const struct kernel_functions *kernel, const struct ke
 	const struct kernel_function *f = &kernel->functions[a->function];
 	const struct kernel_function *g = &kernel->functions[b->function];
 
-	if (f->address != g->address)
-		return f->address < g->address ? -1 : 1;
-	if (!f->address && a->function != b->function)
-		return a->function < b->function ? -1 : 1;
-	if (a->offset != b->offset)
-		return a->offset < b->offset ? -1 : 1;
-	return (int)a->is_return - (int)b->is_return;
+	return COMPARE(f->address, g->address)
+		       ?: (f->address ? 0 : COMPARE(a->function, b->function))
+		       ?: COMPARE(a->offset, b->offset) ?: COMPARE(a->is_return, b->is_return);
 }
 
 static int compare_choices(const void *left, const void *right, void *context)
 {
 	const struct kernel_choice *a = left, *b = right;
-	int order = compare_places(context, a, b);
 
-	if (order)
-		return order;
-	return a->function < b->function ? -1 : a->function > b->function;
+	return compare_places(context, a, b) ?: COMPARE(a->function, b->function);
 }
 
 size_t kernel_probes_settle(struct kernel_functions *kernel)

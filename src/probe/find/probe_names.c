@@ -95,22 +95,17 @@ int twins_add(struct twins *twins, uint32_t number, uint64_t address, const char
 /* Calls and returns of one function are no twins: they are told apart by that. */
 static int compare_called(const struct probe *a, const struct probe *b)
 {
-	int order = strcmp(a->name, b->name);
-
-	return order ? order : (int)a->is_return - (int)b->is_return;
+	return strcmp(a->name, b->name) ?: COMPARE(a->is_return, b->is_return);
 }
 
 static int compare_twins(const void *left, const void *right, void *context)
 {
 	const struct probe *probes = context;
 	const struct twin *a = left, *b = right;
-	int order = compare_called(&probes[a->number], &probes[b->number]);
 
-	if (!order)
-		order = strcmp(a->source ? a->source : "", b->source ? b->source : "");
-	if (order)
-		return order;
-	return a->address < b->address ? -1 : a->address > b->address;
+	return compare_called(&probes[a->number], &probes[b->number])
+		       ?: strcmp(a->source ? a->source : "", b->source ? b->source : "")
+		       ?: COMPARE(a->address, b->address);
 }
 
 static int set_details(const struct twin *twins, size_t nr, struct probe_list *list,
@@ -161,11 +156,6 @@ void twins_clear(struct twins *twins)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-static int compare_numbers(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
 /* Files before the kernel's functions before its tracepoints. */
 static int rank_of(const struct probe *probe)
 {
@@ -176,21 +166,15 @@ static int rank_of(const struct probe *probe)
 static int compare_probes(const void *left, const void *right)
 {
 	const struct probe *a = left, *b = right;
-	int order = rank_of(a) - rank_of(b);
 
-	if (!order)
-		order = compare_numbers(a->file, b->file);
-	if (!order)
-		order = compare_numbers(a->address, b->address);
-	if (!order)
-		order = compare_numbers(a->offset, b->offset);
-	if (!order)
-		order = (int)a->kind - (int)b->kind;
-	if (!order)
-		order = (int)a->is_return - (int)b->is_return;
-	if (!order)
-		order = strcmp(a->name, b->name);
-	return order ? order : strcmp(a->detail ? a->detail : "", b->detail ? b->detail : "");
+	return rank_of(a) - rank_of(b)
+		       ?: COMPARE(a->file, b->file)
+		       ?: COMPARE(a->address, b->address)
+		       ?: COMPARE(a->offset, b->offset)
+		       ?: COMPARE(a->kind, b->kind)
+		       ?: COMPARE(a->is_return, b->is_return)
+		       ?: strcmp(a->name, b->name)
+		       ?: strcmp(a->detail ? a->detail : "", b->detail ? b->detail : "");
 }
 
 /* --- one name in several files --------------------------------------------------------------- */
@@ -221,9 +205,8 @@ static const char *call_file(struct probe_list *list, uint32_t number)
 static int compare_names(const void *left, const void *right)
 {
 	const struct probe *a = *(struct probe *const *)left, *b = *(struct probe *const *)right;
-	int order = strcmp(a->name, b->name);
 
-	return order ? order : compare_numbers(a->file, b->file);
+	return strcmp(a->name, b->name) ?: COMPARE(a->file, b->file);
 }
 
 static int add_file_name(struct probe_list *list, struct probe *probe, const char *name)

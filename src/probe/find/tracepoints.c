@@ -44,9 +44,8 @@ int tracepoints_parse(struct tracepoints *tracepoints, char *list)
 static int compare_tracepoints(const void *left, const void *right)
 {
 	const struct tracepoint *a = left, *b = right;
-	int order = strcmp(a->category, b->category);
 
-	return order ? order : strcmp(a->name, b->name);
+	return strcmp(a->category, b->category) ?: strcmp(a->name, b->name);
 }
 
 int tracepoints_read(struct tracepoints *tracepoints, int tracefs_fd, struct error *error)

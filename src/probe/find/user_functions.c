@@ -464,19 +464,14 @@ int user_functions_choose(struct user_file *file, const struct pattern *pattern,
 /* Choices of the same place and kind are one probe. */
 static int compare_places(const struct user_choice *a, const struct user_choice *b)
 {
-	if (a->vaddr != b->vaddr)
-		return a->vaddr < b->vaddr ? -1 : 1;
-	return (int)a->is_return - (int)b->is_return;
+	return COMPARE(a->vaddr, b->vaddr) ?: COMPARE(a->is_return, b->is_return);
 }
 
 static int compare_choices(const void *left, const void *right)
 {
 	const struct user_choice *a = left, *b = right;
-	int order = compare_places(a, b);
 
-	if (order)
-		return order;
-	return a->function < b->function ? -1 : a->function > b->function;
+	return compare_places(a, b) ?: COMPARE(a->function, b->function);
 }
 
 size_t user_probes_settle(struct user_file *file)
