@@ -88,7 +88,7 @@ OBJECTS += $(ASSETS:src/%.S=$(B)/%.o)
 MAIN    := $(B)/cmd/main.o
 LIBRARY := $(B)/libstook.a
 
-UNIT_TESTS := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/unit/test_*.c)))
+UNIT_TESTS := $(patsubst tests/%.c,$(B)/tests/%.o,$(sort $(wildcard tests/unit/*.c)))
 PROGRAMS   := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/live/programs/*.c)))
 TOOLS      := $(patsubst tests/%.c,$(B)/tests/%,$(sort $(wildcard tests/tools/*.c)))
 FUZZERS    := $(patsubst tests/%.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -143,14 +143,13 @@ $(foreach s,$(SKELETONS),$(eval $(call skeleton_rule,$(s))))
 
 # --- tests ---------------------------------------------------------------------------------------
 
-# Allocation is wrapped, so that a test can let the n-th one fail.
+# All unit tests are one program. Allocation is wrapped, so that a test can let the n-th one fail.
 TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-$(B)/tests/unit/%: tests/unit/%.c $(B)/tests/unit/test.o $(LIBRARY)
-	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP $(LDFLAGS) \
-		$(TEST_LDFLAGS) -o $@ $(filter-out %.h,$^) $(LDLIBS)
+$(B)/tests/unit_tests: $(UNIT_TESTS) $(LIBRARY)
+	$(call say,LINK,$@)$(CC) $(LDFLAGS) $(TEST_LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(B)/tests/unit/test.o: tests/unit/test.c
+$(B)/tests/unit/%.o: tests/unit/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -c -o $@ $<
 
 # Loads for the live tests: ordinary programs with frame pointers, so that every walker agrees.
@@ -197,7 +196,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(FUZZ_LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CLANG) $(CPPFLAGS) -Itests $(FUZZ_CFLAGS) \
 		-fsanitize=fuzzer,address,undefined -MMD -MP -o $@ $(filter-out %.h,$^) $(LDLIBS)
 
-unit: $(UNIT_TESTS)
+unit: $(B)/tests/unit_tests
 programs: $(PROGRAMS) $(TOOLS)
 fuzz: $(FUZZERS)
 
@@ -252,5 +251,5 @@ install: all $(COMPLETIONS:%=$(B)/completion/%)
 clean:
 	$(Q)rm -rf build
 
--include $(OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(PROGRAMS:=.d) $(VM_PROGRAMS:=.d) $(TOOLS:=.d) \
+-include $(OBJECTS:.o=.d) $(UNIT_TESTS:.o=.d) $(PROGRAMS:=.d) $(VM_PROGRAMS:=.d) $(TOOLS:=.d) \
 	$(FUZZERS:=.d) $(FUZZ_OBJECTS:.o=.d) $(wildcard $(B)/bpf/*.d)

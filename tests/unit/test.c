@@ -1,4 +1,10 @@
-/* The runner of one unit-test program; see test.h. */
+/*
+ * The program of all unit tests: unit_tests [-j N] [-x FILE]… [NAME]…
+ *
+ * Runs the tests that have a NAME in their own name or their file's (or all of them), but those of a
+ * FILE, N (1) at a time, each in a child of its own. Tests of one file never run side by side, so that
+ * they may share names of files. Output, one line a test: `PASS name`, `FAIL name`, `SKIP why (name)`.
+ */
 #include "unit/test.h"
 
 #include <inttypes.h>
@@ -11,7 +17,23 @@
 
 #define EXIT_SKIP 77
 
-static struct test *tests;
+#define MAX_AT_ONCE  64
+#define MAX_LEFT_OUT 64
+
+/* A test that runs; pid 0: a free place. */
+struct child {
+	pid_t pid;
+	const struct test *test;
+};
+
+struct options {
+	size_t at_once;
+	char **names, *left_out[MAX_LEFT_OUT];
+	size_t nr_names, nr_left_out;
+};
+
+static struct test *tests, **tests_end = &tests;
+static const struct test *current; /* in its child */
 static size_t nr_allocations, failing_allocation;
 
 void *__real_malloc(size_t bytes);
@@ -52,11 +74,8 @@ size_t test_fail_allocation(size_t nth)
 
 void test_register(struct test *test)
 {
-	struct test **end = &tests;
-
-	while (*end)
-		end = &(*end)->next;
-	*end = test;
+	*tests_end = test;
+	tests_end = &test->next;
 }
 
 static void fail(const char *file, int line)
@@ -91,7 +110,7 @@ void test_check_str(const char *a, const char *b, const char *file, int line, co
 
 void test_skip(const char *why)
 {
-	printf("SKIP %s", why);
+	printf("SKIP %s (%s)\n", why, current->name);
 	fflush(stdout);
 	_exit(EXIT_SKIP);
 }
@@ -108,34 +127,126 @@ void *test_guarded(const void *bytes, size_t nr)
 	return nr ? memcpy(memory + room - nr, bytes, nr) : memory + room;
 }
 
-static bool run(const struct test *test)
+static pid_t start(const struct test *test)
 {
-	int status;
-	pid_t child;
+	pid_t pid;
 
 	fflush(stdout);
-	child = fork();
-	if (child == 0) {
+	pid = fork();
+	if (pid == 0) {
+		current = test;
 		test->run();
 		exit(0); /* not _exit: the leak checker reports on the way out */
 	}
-	if (child < 0 || waitpid(child, &status, 0) < 0)
-		return false;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP) {
-		printf(" (%s)\n", test->name);
-		return true;
+	if (pid < 0) {
+		perror("fork");
+		exit(2);
 	}
-	printf("%s %s\n", status ? "FAIL" : "PASS", test->name);
+	return pid;
+}
+
+/* Waits for one of the children, and frees its place; false: its test has failed. */
+static bool finish(struct child *children)
+{
+	struct child *child = children;
+	int status;
+	pid_t pid = wait(&status);
+
+	while (child < children + MAX_AT_ONCE && child->pid != pid)
+		child++;
+	if (pid < 0 || child == children + MAX_AT_ONCE) {
+		perror("wait");
+		exit(2);
+	}
+	child->pid = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_SKIP)
+		return true;
+	printf("%s %s\n", status ? "FAIL" : "PASS", child->test->name);
 	return status == 0;
+}
+
+static bool is_named(const struct test *test, char *const *names, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (strstr(test->name, names[i]) || strstr(test->file, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_wanted(const struct test *test, const struct options *options)
+{
+	return (!options->nr_names || is_named(test, options->names, options->nr_names)) &&
+	       !is_named(test, options->left_out, options->nr_left_out);
+}
+
+/* A place for a test, if one is free and no test of its file runs. */
+static struct child *place_for(const struct test *test, struct child *children, size_t nr)
+{
+	struct child *place = NULL;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!children[i].pid)
+			place = &children[i];
+		else if (!strcmp(children[i].test->file, test->file))
+			return NULL;
+	return place;
+}
+
+/* Takes out of the list the first test that can run now. */
+static struct test *take_next(struct child *children, size_t nr, struct child **ret_place)
+{
+	struct test **at, *test;
+
+	for (at = &tests; *at; at = &(*at)->next) {
+		*ret_place = place_for(*at, children, nr);
+		if (!*ret_place)
+			continue;
+		test = *at;
+		*at = test->next;
+		return test;
+	}
+	return NULL;
+}
+
+static bool run_all(const struct options *options)
+{
+	struct child children[MAX_AT_ONCE] = {0}, *place;
+	const struct test *test;
+	size_t nr_running = 0;
+	bool all = true;
+
+	for (;;) {
+		test = take_next(children, options->at_once, &place);
+		if (test && is_wanted(test, options)) {
+			*place = (struct child){start(test), test};
+			nr_running++;
+		} else if (!test && nr_running) {
+			all &= finish(children);
+			nr_running--;
+		} else if (!test) {
+			return all;
+		}
+	}
 }
 
 int main(int argc, char **argv)
 {
-	const struct test *test;
-	bool all = true;
+	struct options options = {.at_once = 1};
+	int option;
 
-	for (test = tests; test; test = test->next)
-		if (argc < 2 || strstr(test->name, argv[1]))
-			all &= run(test);
-	return all ? 0 : 1;
+	while ((option = getopt(argc, argv, "j:x:")) != -1)
+		if (option == 'j')
+			options.at_once = strtoul(optarg, NULL, 10);
+		else if (option == 'x' && options.nr_left_out < MAX_LEFT_OUT)
+			options.left_out[options.nr_left_out++] = optarg;
+		else
+			return 2;
+	if (options.at_once < 1 || options.at_once > MAX_AT_ONCE)
+		return 2;
+	options.names = argv + optind;
+	options.nr_names = (size_t)(argc - optind);
+	return run_all(&options) ? 0 : 1;
 }

@@ -1,7 +1,6 @@
 /*
  * A unit test is a file of TEST() blocks; each is found by itself and run in a child of its own,
- * so that one crash costs one test. Output, one line a test: `PASS name`, `FAIL name`, `SKIP name:
- * why`.
+ * so that one crash costs one test. All files are one program, unit_tests (test.c).
  */
 #ifndef STOOK_TESTS_UNIT_TEST_H
 #define STOOK_TESTS_UNIT_TEST_H
@@ -11,6 +10,7 @@
 #include <stdint.h>
 
 struct test {
+	const char *file;
 	const char *name;
 	void (*run)(void);
 	struct test *next;
@@ -18,13 +18,13 @@ struct test {
 
 void test_register(struct test *test);
 
-#define TEST(test_name)                                                      \
-	static void test_name(void);                                         \
-	static struct test test_name##_test = {#test_name, test_name, NULL}; \
-	__attribute__((constructor)) static void test_name##_register(void)  \
-	{                                                                    \
-		test_register(&test_name##_test);                            \
-	}                                                                    \
+#define TEST(test_name)                                                                \
+	static void test_name(void);                                                   \
+	static struct test test_name##_test = {__FILE__, #test_name, test_name, NULL}; \
+	__attribute__((constructor)) static void test_name##_register(void)            \
+	{                                                                              \
+		test_register(&test_name##_test);                                      \
+	}                                                                              \
 	static void test_name(void)
 
 /* Each ends the test with a message when it does not hold. */

@@ -416,7 +416,7 @@ TEST(maps_of_our_own_process)
 		CHECK_EQ(entry.id.inode, st.st_ino);
 		CHECK_EQ(entry.id.major, major(st.st_dev));
 		CHECK_EQ(entry.id.minor, minor(st.st_dev));
-		CHECK(strstr(entry.path, "test_mappings") != NULL);
+		CHECK(strstr(entry.path, "unit_tests") != NULL);
 		found = true;
 	}
 	CHECK(found);

@@ -150,7 +150,7 @@ TEST(program_mapped)
 	path = path_of("c", (uint32_t)getpid(), &error);
 	CHECK(strstr(path, "/libc") != NULL);
 	/* By the name of its file, though no PATH leads there. */
-	CHECK(ends_with(path_of("test_program", (uint32_t)getpid(), &error), "/test_program"));
+	CHECK(ends_with(path_of("unit_tests", (uint32_t)getpid(), &error), "/unit_tests"));
 	CHECK_STR(path_of("c", 4194304, &error), "");
 	CHECK_EQ(error.code, -ESRCH);
 }
