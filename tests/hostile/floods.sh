@@ -2,6 +2,8 @@
 # Ordinary users who do what a profiler has to follow as often as they can: processes, mappings,
 # stacks, names. Runs end in their time and in memory that has limits, lose nothing without a word,
 # and still show the others. System-wide runs, as the flooded one is not the one who is asked for.
+#
+# Alone: its attackers take whatever there is, and bystanders are judged.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -60,7 +62,7 @@ flood "stacks" 200 "$PROGRAMS/attacker" stacks
 "$STOOK" profile --stats "$T/stats" -F 199 -f 60 >"$T/out" 2>"$T/err" </dev/null &
 run=$!
 STARTED+=("$run")
-wait_until 20 grep -q ' on .* CPU' "$T/err" || note "$(cat "$T/err")"
+wait_until 20 samples "$run" || note "$(cat "$T/err")"
 start "${AS_USER[@]}" "$PROGRAMS/attacker" heirs 60000 500
 heirs=$PID
 wait_until 40 grep -q ready "$T/started" || note "its children are not all there"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # -o in a folder like /tmp, where another user has put a fifo, a symlink, a file or a hard link at the
 # name that root is going to write: with the kernel's own protections off, and at their strictest.
+#
+# Alone: it changes settings of the kernel.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 

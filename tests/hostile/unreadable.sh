@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Files and processes that can't be read for want of a capability are shown as such: not as deleted,
 # and not as stripped.
+#
+# Alone: it looks at all processes, and nothing of others may be refused to it.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"

@@ -8,6 +8,8 @@
 # takes to tell: from ROUNDS (3) on until the mean is beyond 90 by its own error, ROUNDS_MOST (8) at
 # most; then the mean must not be below 90 by more than twice its error. The figures go to stderr, those
 # of the first round in steps of 100 ms.
+#
+# Alone: it is judged by how fast its load is.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -32,14 +34,10 @@ done
 answers() { [ "$(redis-cli -p "$port" ping 2>/dev/null)" = PONG ]; }
 serves() { kill -0 "$server" 2>/dev/null && answers; }
 
-for _ in 1 2 3 4 5; do
-	port=$((20000 + RANDOM % 10000))
-	answers && continue # somebody else's
-	start redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no
-	server=$PID
-	wait_until 5 serves && break
-done
-if ! serves; then
+port=$(free_port)
+start redis-server --port "$port" --bind 127.0.0.1 --save '' --appendonly no
+server=$PID
+if ! wait_until 5 serves; then
 	fail "all" "redis-server does not start: $(tail -n 1 "$T/started")"
 	exit 1
 fi

@@ -4,6 +4,8 @@
 #
 # programs/diff_load spends its time in three functions by numbers that it is given. REPETITIONS (20)
 # and SECONDS_EACH (2) make it stricter. Errors are taken from slices of time (--timeline).
+#
+# Alone: it is about what chance does to figures.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -42,10 +44,14 @@ steady() {
 	check "a steady load did not change" test $((wrong * 10)) -le "$REPETITIONS"
 }
 
+# Both at once, on a CPU each: what the machine does meanwhile happens to both.
 slower() {
-	local first
-	record "$T/before.pb.gz" $PART_US 20 3999
-	record "$T/after.pb.gz" $((PART_US * 11 / 10)) 20 3999
+	local first other before=$T/before.pb.gz after=$T/after.pb.gz
+	mkdir "$T/beside"
+	(T=$T/beside && record "$before" $PART_US 20 3999) &
+	other=$!
+	record "$after" $((PART_US * 11 / 10)) 20 3999
+	wait "$other"
 	"$STOOK" diff "$T/before.pb.gz" "$T/after.pb.gz" -o "$T/diff.json" -o "$T/diff.txt" 2>"$T/err"
 	note "$(cat "$T/diff.txt")"
 	first=$(python3 -c '

@@ -30,10 +30,12 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 load_redis() {
 	has redis-server && has redis-benchmark || return 1
-	start redis-server --port 7931 --save '' --appendonly no
-	local server=$PID
-	wait_until 5 redis-cli -p 7931 ping >/dev/null 2>&1
-	start redis-benchmark -p 7931 -q -n 100000000 -t set,get,lpush,lrange,mset
+	local port server
+	port=$(free_port)
+	start redis-server --port "$port" --save '' --appendonly no
+	server=$PID
+	wait_until 5 redis-cli -p "$port" ping >/dev/null 2>&1
+	start redis-benchmark -p "$port" -q -n 100000000 -t set,get,lpush,lrange,mset
 	PID=$server
 }
 
@@ -87,19 +89,21 @@ load_sqlite() {
 
 load_nginx() {
 	has nginx && has wrk || return 1
+	local port server
+	port=$(free_port)
 	mkdir -p "$T/nginx/logs" "$T/www"
 	chmod -R 777 "$T/nginx"
 	head -c 200000 /dev/zero | tr '\0' a >"$T/www/index.html"
 	cat >"$T/nginx/nginx.conf" <<-END
 		daemon off; master_process off; pid $T/nginx/pid;
 		events { worker_connections 256; }
-		http { access_log off; server { listen 127.0.0.1:7932; root $T/www; gzip on;
+		http { access_log off; server { listen 127.0.0.1:$port; root $T/www; gzip on;
 		       gzip_types text/html; } }
 	END
 	start nginx -p "$T/nginx" -e "$T/nginx/error.log" -c "$T/nginx/nginx.conf"
-	local server=$PID
+	server=$PID
 	sleep 0.3
-	start wrk -t 1 -c 8 -d 3600 -H "Accept-Encoding: gzip" http://127.0.0.1:7932/index.html
+	start wrk -t 1 -c 8 -d 3600 -H "Accept-Encoding: gzip" "http://127.0.0.1:$port/index.html"
 	PID=$server
 }
 

@@ -17,11 +17,10 @@ for tool in redis-server redis-cli redis-benchmark; do
 	fi
 done
 
-port=$((20000 + RANDOM % 10000))
-while (exec 9<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
-start redis-server --port $port --bind 127.0.0.1 --save "" --appendonly no
+port=$(free_port)
+start redis-server --port "$port" --bind 127.0.0.1 --save "" --appendonly no
 server=$PID
-cli() { redis-cli -p $port "$@" 2>/dev/null; }
+cli() { redis-cli -p "$port" "$@" 2>/dev/null; }
 answers() { cli ping | grep -q PONG; }
 if ! wait_until 10 answers; then
 	fail "redis-server answers" "$(tail -n 3 "$T/started")"
@@ -32,7 +31,7 @@ fi
 commands() { cli info commandstats | sed -nE 's/^cmdstat_([^:]*):calls=([0-9]+),.*/\1 \2/p'; }
 
 load() {
-	redis-benchmark -p $port -n "$REQUESTS" -c 10 -P 4 -r 1000 -q -t get,set,incr,lpush,mset \
+	redis-benchmark -p "$port" -n "$REQUESTS" -c 10 -P 4 -r 1000 -q -t get,set,incr,lpush,mset \
 		>"$T/load" 2>&1
 }
 

@@ -3,6 +3,8 @@
 # file of its own for each, deleted right after it ran: how many are named, and what the rest say.
 #
 # NR (200) processes of each kind; HZ (999).
+#
+# Alone: it judges what becomes of each sample.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -52,7 +54,8 @@ spawn_beside() { # the whole machine, by a stook that runs already
 		2>"$T/err" </dev/null &
 	local stook=$!
 	STARTED+=("$stook")
-	sleep 0.5
+	wait_until 10 samples "$stook"
+	sleep 0.2
 	WORK_US=$("$PROGRAMS/spawn" "$PROGRAMS/shortlived" "$NR" 5000 50000 2 "$@" |
 		awk '$1 == "microseconds" { print $2 }')
 	kill -INT "$stook"

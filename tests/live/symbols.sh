@@ -65,8 +65,7 @@ ask_hung() {
 }
 
 hung=
-port=$((20000 + RANDOM % 10000))
-while (exec 9<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((port + 1)); done
+port=$(free_port)
 start "$T/asks" 90
 asking=$PID
 if ! ldconfig -p 2>/dev/null | grep -q libdebuginfod.so.1; then
@@ -74,18 +73,18 @@ if ! ldconfig -p 2>/dev/null | grep -q libdebuginfod.so.1; then
 elif ! readelf -d "$STOOK" | grep -q NEEDED; then
 	skip "debuginfod" "a stook that is not statically linked"
 else
-	ask_server $port cache-nobody
+	ask_server "$port" cache-nobody
 	check_equal "no debuginfod server there: status 0" "$STATUS" 0
 	check "no debuginfod server there: it ends in time" test "$WALL_MS" -lt 15000
 	check "no debuginfod server there: it is said" grep -q 'debuginfod' "$T/err"
 	if ! command -v debuginfod >/dev/null; then
 		skip "debuginfod" "the server (package debuginfod)"
 	else
-		start debuginfod -d "$T/debuginfod.sqlite" -p $port -F "$T/served"
+		start debuginfod -d "$T/debuginfod.sqlite" -p "$port" -F "$T/served"
 		server=$PID
 		wait_until 15 fetches "/buildid/$(build_id "$SPECIAL/names_true")/debuginfo" ||
 			note "debuginfod: $(tail -n 3 "$T/started")"
-		ask_server $port cache
+		ask_server "$port" cache
 		check "a name from a debuginfod server" sampled 'main;true_outer;true_inner'
 		check "and it is kept, whole, where debuginfod's client keeps it" cmp \
 			"$T/served/true.debug" "$T/cache/$(build_id "$SPECIAL/names_true")/debuginfo"
@@ -168,8 +167,7 @@ kill "$deleted" "$replaced"
 # Deleted and over before we could look, since we are stopped meanwhile.
 cp "$SPECIAL/names_true" "$T/short"
 start "$STOOK" profile -q -f --annotate -F 997 -d 2 --comm '^short$'
-samples() { readlink "/proc/$PID"/fd/* 2>/dev/null | grep -q perf_event; }
-wait_until 10 samples
+wait_until 10 samples "$PID"
 sleep 0.5
 kill -STOP "$PID"
 "$T/short" 0.3 unlink

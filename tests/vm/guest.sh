@@ -36,7 +36,7 @@ check() {
 # profile ARGUMENT…: leaves out, err, stats and $STATUS; never lasts forever.
 profile() {
 	rm -f stats
-	timeout -s KILL 300 stook profile --stats stats "$@" >out 2>err </dev/null
+	timeout -s KILL 90 stook profile --stats stats "$@" >out 2>err </dev/null
 	STATUS=$?
 	return $STATUS
 }
