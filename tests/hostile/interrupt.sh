@@ -28,10 +28,10 @@ fi
 start "$T/nameless" 300
 nameless=$PID
 
-# run ARG…: stook in the background, with its own group, so that nothing else gets its signals. $run.
+# run ARG…: stook in the background. $run.
 run() {
 	: >"$T/out"
-	DEBUGINFOD_URLS=http://localhost:1 LD_LIBRARY_PATH=$T setsid "$STOOK" "$@" \
+	DEBUGINFOD_URLS=http://localhost:1 LD_LIBRARY_PATH=$T "$STOOK" "$@" \
 		>"$T/out" 2>"$T/err" </dev/null &
 	run=$!
 	STARTED+=("$run")
@@ -71,7 +71,7 @@ done
 # --- the second one ----------------------------------------------------------------------------------
 
 run profile -f -F 199 -p "$nameless"
-wait_until 20 catches
+wait_until 20 samples "$run"
 sleep 1
 kill -INT "$run"
 wait_until 20 is_naming || fail "SIGINT in sampling" "names are not looked up after it"
@@ -81,7 +81,7 @@ kill -INT "$run"
 ends "second SIGINT, in naming" 130
 
 run profile -f -F 199 -p "$nameless"
-wait_until 20 catches
+wait_until 20 samples "$run"
 sleep 0.5
 kill -INT "$run"
 wait_until 20 is_naming
@@ -99,7 +99,7 @@ ends "twice at the start" 0 143
 mkfifo "$T/full"
 exec 3<>"$T/full"
 timeout 1 dd if=/dev/zero of="$T/full" bs=4096 count=64 2>/dev/null
-setsid "$STOOK" profile -f -F 199 -d 1 -p $$ -p "$nameless" >"$T/full" 2>"$T/err" </dev/null 3>&- &
+"$STOOK" profile -f -F 199 -d 1 -p $$ -p "$nameless" >"$T/full" 2>"$T/err" </dev/null 3>&- &
 run=$!
 STARTED+=("$run")
 is_writing() { grep -q pipe_write "/proc/$run/wchan" 2>/dev/null || grep -q '^1 0x1 ' "/proc/$run/syscall" 2>/dev/null; }
@@ -119,7 +119,7 @@ check_equal "the command: signals are blocked and ignored as without stook" \
 
 (
 	trap '' HUP
-	exec setsid "$STOOK" profile -f -F 99 -p "$nameless" >"$T/out" 2>"$T/err" </dev/null
+	exec "$STOOK" profile -f -F 99 -p "$nameless" >"$T/out" 2>"$T/err" </dev/null
 ) &
 run=$!
 STARTED+=("$run")

@@ -13,12 +13,7 @@ command -v setpriv >/dev/null || { skip "all" "setpriv"; exit 0; }
 cp "$PROGRAMS/costs_names" "$PROGRAMS/spin" "$T" || { fail "all" "make programs"; exit 1; }
 chmod 755 "$T"/*
 
-# As an ordinary user; in $PID.
-start_as_nobody() {
-	"${NOBODY[@]}" "$@" >"$T/started" 2>&1 </dev/null &
-	PID=$!
-	STARTED+=("$PID")
-}
+start_as_nobody() { start "${NOBODY[@]}" "$@"; }
 
 is_ready() { grep -q ready "$T/started"; }
 

@@ -48,8 +48,11 @@ check "-p follows children in a pid namespace" test "$(sum_matching storm_inner)
 unshare --mount --pid --fork --mount-proc "$PROGRAMS/spin" 20 >/dev/null 2>&1 &
 outer=$!
 STARTED+=("$outer")
-sleep 0.3
-target=$(awk '{ print $1 }' "/proc/$outer/task/$outer/children" 2>/dev/null)
+child_spins() {
+	target=$(awk '{ print $1 }' "/proc/$outer/task/$outer/children" 2>/dev/null)
+	[ "$(cat "/proc/${target:-0}/comm" 2>/dev/null)" = spin ]
+}
+wait_until 10 child_spins
 profile -f -F 499 -d 1 --by pid -p "${target:-$outer}"
 check "a target in another pid namespace, by the pid that we see" \
 	test "$(sum_matching spin_inner)" -ge 120

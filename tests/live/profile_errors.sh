@@ -139,14 +139,15 @@ stop "$PID"
 
 # --- signals ----------------------------------------------------------------------------------------
 
-# Runs stook in the background and waits until it samples. Its pid is in $run.
+# Runs stook in the background until it has sampled for a second. Its pid is in $run.
 start_sampling() {
 	: >"$T/out"
 	env --default-signal=HUP "$STOOK" profile -f -F 499 --stats "$T/stats" -d 40 -p "$spin" "$@" \
 		>"$T/out" 2>"$T/err" </dev/null &
 	run=$!
 	STARTED+=("$run")
-	sleep 1.5
+	wait_until 10 samples "$run"
+	sleep 1
 }
 
 for signal in INT TERM HUP; do
@@ -213,7 +214,8 @@ fi
 "$STOOK" profile -f -F 99 --stats "$T/stats" -- "$PROGRAMS/spin" 30 >"$T/out" 2>"$T/err" </dev/null &
 run=$!
 STARTED+=("$run")
-sleep 1.5
+wait_until 10 test -s "$T/out"
+sleep 1
 child=$(head -n 1 "$T/out")
 [ -n "$child" ] && STARTED+=("$child")
 kill -TERM "$run"

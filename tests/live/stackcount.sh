@@ -55,7 +55,7 @@ STARTED+=("$pid")
 "$STOOK" stackcount --budget off -f -i 0.5 "$LOAD:reached" -p "$pid" >"$T/out" 2>"$T/err" &
 stook=$!
 STARTED+=("$stook")
-sleep 1
+wait_until 20 test -s "$T/out" # an interval has ended
 : >"$T/gate"
 wait "$stook"
 wait "$pid"
