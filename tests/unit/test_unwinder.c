@@ -2,11 +2,18 @@
 #include "collect/unwind/unwinder.h"
 
 #include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
+#include "proc/mappings.h"
+#include "proc/process_table.h"
 #include "unit/test.h"
 #include "unit/unwinder_fixture.h"
 
@@ -268,4 +275,384 @@ TEST(unwinder_without_memory)
 	CHECK(knows(&world, PID, 77, 3));
 	mappings_unref(mappings);
 	world_close(&world);
+}
+
+/* --- tables come when they are asked for -------------------------------------------------- */
+
+#define TABLES_POOL_BYTES (1UL << 20)
+#define NR_FILES	  4
+
+/* Four files, mapped one after the other; three of their tables have room, and no two of a rest. */
+struct shelf {
+	struct world world;
+	struct mappings *mappings, *single[NR_FILES];
+	uint32_t tables[NR_FILES];
+};
+
+static void read_tables(struct shelf *shelf, uint32_t tables[NR_FILES])
+{
+	size_t i;
+
+	CHECK_EQ(unwinder_publish(shelf->world.unwinder, PID, 0, 0, shelf->mappings), 0);
+	for (i = 0; i < NR_FILES; i++)
+		tables[i] = mapping_of(find_process(&shelf->world, PID), i)->table;
+}
+
+static void shelf_open(struct shelf *shelf)
+{
+	static const uint32_t nr_pages[NR_FILES] = {300, 300, 300, 200};
+	uint32_t i;
+
+	world_open(&shelf->world, TABLES_POOL_BYTES);
+	shelf->mappings = mappings_new();
+	for (i = 0; i < NR_FILES; i++) {
+		uint32_t file =
+			world_add_file(&shelf->world, code_file_of_pages((uint8_t)i, nr_pages[i]));
+
+		shelf->single[i] = mappings_new();
+		(void)add_mapping(&shelf->single[i], MAPPING_FILE, file);
+		(void)add_mapping(&shelf->mappings, MAPPING_FILE, file);
+	}
+	read_tables(shelf, shelf->tables);
+}
+
+static void shelf_close(struct shelf *shelf)
+{
+	size_t i;
+
+	for (i = 0; i < NR_FILES; i++)
+		mappings_unref(shelf->single[i]);
+	mappings_unref(shelf->mappings);
+	world_close(&shelf->world);
+}
+
+/* Asks for one file's table, and waits until it is there, or was refused. */
+static void fetch(struct shelf *shelf, size_t file)
+{
+	unwinder_preload(shelf->world.unwinder, shelf->single[file]);
+	wait_for_tables(&shelf->world);
+}
+
+/* As the kernel side does when it meets the table. */
+static void use(struct shelf *shelf, size_t file, uint32_t epoch)
+{
+	struct unwind_pool *pool = unwinder_pool(shelf->world.unwinder);
+
+	unwind_pool_tables(pool)[shelf->tables[file]].used_epoch = epoch;
+}
+
+/* Which tables are there: a bit each. */
+static unsigned ready(const struct shelf *shelf)
+{
+	unsigned bits = 0, i;
+
+	for (i = 0; i < NR_FILES; i++)
+		if (state_of(&shelf->world, shelf->tables[i]) == UNWIND_TABLE_READY)
+			bits |= 1U << i;
+	return bits;
+}
+
+TEST(unwinder_makes_tables_when_they_are_asked_for)
+{
+	struct shelf shelf;
+
+	shelf_open(&shelf);
+	CHECK_EQ(ready(&shelf), 0);
+	CHECK_EQ(unwinder_nr_waiting(shelf.world.unwinder), 0);
+	unwinder_preload(shelf.world.unwinder, shelf.single[2]);
+	unwinder_preload(shelf.world.unwinder, shelf.single[2]);
+	CHECK_EQ(unwinder_nr_waiting(shelf.world.unwinder), 1); /* once */
+	wait_for_tables(&shelf.world);
+	CHECK_EQ(ready(&shelf), 4);
+	fetch(&shelf, 2); /* is there */
+	CHECK_EQ(cost_of(&shelf.world).nr_tables, 1);
+	CHECK_EQ(cost_of(&shelf.world).nr_tables_cached, 0);
+	CHECK(!unwinder_poll(shelf.world.unwinder));
+	shelf_close(&shelf);
+}
+
+/* It goes at once, and what it makes room for comes with the next epoch. */
+TEST(unwinder_evicts_the_table_used_least_recently)
+{
+	uint32_t tables[NR_FILES], epoch = UINT32_MAX - 2, i; /* their numbers wrap */
+	struct shelf shelf;
+
+	for (i = 0; i < 3; i++) {
+		shelf_open(&shelf);
+		unwinder_epoch_ended(shelf.world.unwinder, epoch + 4);
+		fetch(&shelf, 0);
+		fetch(&shelf, 1);
+		fetch(&shelf, 2);
+		CHECK_EQ(ready(&shelf), 7);
+		use(&shelf, i, epoch + 1);
+		use(&shelf, (i + 1) % 3, epoch + 2);
+		use(&shelf, (i + 2) % 3, epoch + 3);
+		fetch(&shelf, 3);
+		CHECK_EQ(ready(&shelf), 7 & ~(1U << i));
+		CHECK_EQ(cost_of(&shelf.world).nr_evicted, 1);
+		unwinder_epoch_ended(shelf.world.unwinder, epoch + 5);
+		fetch(&shelf, 3);
+		CHECK_EQ(ready(&shelf), 15 & ~(1U << i));
+		fetch(&shelf, i); /* it comes back, under its own number */
+		unwinder_epoch_ended(shelf.world.unwinder, epoch + 6);
+		fetch(&shelf, i);
+		CHECK(ready(&shelf) & 1U << i);
+		read_tables(&shelf, tables);
+		CHECK(!memcmp(tables, shelf.tables, sizeof(tables)));
+		shelf_close(&shelf);
+	}
+}
+
+/* Walks of this epoch need them; the kernel may be an epoch ahead of us. */
+TEST(unwinder_evicts_no_table_that_is_in_use)
+{
+	struct shelf shelf;
+	uint32_t i;
+
+	shelf_open(&shelf);
+	unwinder_epoch_ended(shelf.world.unwinder, 9);
+	for (i = 0; i < 3; i++)
+		fetch(&shelf, i);
+	use(&shelf, 0, 10);
+	use(&shelf, 1, 11);
+	use(&shelf, 2, 10);
+	fetch(&shelf, 3);
+	CHECK_EQ(ready(&shelf), 7);
+	CHECK_EQ(cost_of(&shelf.world).nr_evicted, 0);
+	CHECK_EQ(state_of(&shelf.world, shelf.tables[3]), UNWIND_TABLE_WANTED);
+	shelf_close(&shelf);
+}
+
+/* The walk of a frame in this file ends there, and asks for no table again. */
+static void check_absent(struct world *world, uint32_t file)
+{
+	struct mappings *mappings = mappings_new();
+	static struct raw_record raw;
+	static struct user_stack stack;
+	uint64_t start = add_mapping(&mappings, MAPPING_FILE, file);
+	int err;
+
+	make_raw(&raw, PID, start);
+	err = unwinder_walk(world->unwinder, &raw.record, mappings, &stack);
+	wait_for_tables(world);
+	if (err)
+		err = unwinder_walk(world->unwinder, &raw.record, mappings, &stack);
+	CHECK_EQ(err, 0);
+	CHECK_EQ(stack.nr, 1);
+	CHECK_EQ(unwinder_nr_waiting(world->unwinder), 0);
+	mappings_unref(mappings);
+}
+
+/* Without a table there are frame pointers. */
+TEST(unwinder_goes_without_tables_that_cannot_be)
+{
+	struct code_file far = {.build_id = 1, .nr_segments = 1}, none = far;
+	struct world world;
+
+	far.segments[0] = (struct elf_segment){1UL << 36, 0x10000, 0x1000};
+	code_file_add_steps(&far, 0x10000, 0x10, 10);
+	none.segments[0] = (struct elf_segment){0x10000, 0x10000, 0x1000};
+	world_open(&world, 200UL << 10);
+	check_absent(&world, world_add_file(&world, open("/dev/null", O_RDONLY)));
+	check_absent(&world, world_add_file(&world, code_file_make(&none)));
+	check_absent(&world, world_add_file(&world, code_file_make(&far)));
+	check_absent(&world, world_add_file(&world, code_file_of_pages(1, 300))); /* too large */
+	CHECK_EQ(cost_of(&world).nr_tables, 0);
+	CHECK_EQ(cost_of(&world).nr_evicted, 0);
+	world_close(&world);
+}
+
+/* The file table has closed it to stay within its limit, or never had it. */
+TEST(unwinder_goes_without_files_that_are_not_open)
+{
+	static const struct file_id gone = {0xfff, 0xfff, 42, 0};
+	struct world world;
+	int64_t file;
+
+	world_open(&world, TABLES_POOL_BYTES);
+	file = file_table_add(world.files, &gone, "/nowhere", 5000001, 0, 0x1000);
+	CHECK(file >= 0);
+	check_absent(&world, (uint32_t)file);
+	CHECK_EQ(cost_of(&world).nr_walked, 1);
+	world_close(&world);
+}
+
+/* --- from end to end ---------------------------------------------------------------------- */
+
+/*
+ * This process' own stack, by the tables of its own files, has the frames that the compiler's runtime
+ * finds in it (backtrace()).
+ */
+
+#define WALK_POOL_BYTES (32UL << 20)
+
+/* A sample of ourselves, and what it has to come out as. */
+static struct raw_record sample;
+static void *expected[128];
+static int nr_expected;
+
+/* Where the mapping that has this address ends. */
+static uint64_t end_of_mapping(uint64_t address)
+{
+	struct maps_entry entry;
+	struct maps maps;
+	uint64_t end = 0;
+
+	CHECK_EQ(maps_open(&maps, getpid()), 0);
+	while (!end && maps_next(&maps, &entry))
+		if (address >= entry.start && address < entry.end)
+			end = entry.end;
+	maps_close(&maps);
+	CHECK(end > address);
+	return end;
+}
+
+/* Registers by their DWARF numbers. */
+static void take_registers(const ucontext_t *context, uint64_t *words)
+{
+#if defined(__x86_64__)
+	static const int by_number[] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+					REG_RBP, REG_RSP, REG_R8,  REG_R9,  REG_R10, REG_R11,
+					REG_R12, REG_R13, REG_R14, REG_R15};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(by_number); i++)
+		words[i] = (uint64_t)context->uc_mcontext.gregs[by_number[i]];
+	words[WIRE_RAW_PC] = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+#else
+	memcpy(words, context->uc_mcontext.regs, 31 * sizeof(*words));
+	words[UNWIND_REG_SP] = context->uc_mcontext.sp;
+	words[WIRE_RAW_PC] = context->uc_mcontext.pc;
+#endif
+}
+
+/* As the kernel side does; all of our stack may be read, redzones too. */
+__attribute__((noinline, no_sanitize("address"))) static void take_sample(void)
+{
+	const volatile uint64_t *stack;
+	ucontext_t context;
+	size_t nr, i;
+
+	make_raw(&sample, (uint32_t)getpid(), 0);
+	nr_expected = backtrace(expected, ARRAY_SIZE(expected));
+	CHECK_EQ(getcontext(&context), 0);
+	take_registers(&context, sample.words);
+	stack = (const volatile uint64_t *)sample.words[UNWIND_REG_SP];
+	nr = (end_of_mapping((uint64_t)stack) - (uint64_t)stack) / 8;
+	if (nr > WIRE_RAW_STACK_BYTES / 8)
+		nr = WIRE_RAW_STACK_BYTES / 8;
+	for (i = 0; i < nr; i++)
+		sample.words[WIRE_RAW_STACK + i] = stack[i];
+	sample.record.nr_user = (uint16_t)(WIRE_RAW_STACK + nr);
+}
+
+static int sample_and_compare(const void *a, const void *b)
+{
+	if (!nr_expected)
+		take_sample();
+	return *(const int *)a - *(const int *)b;
+}
+
+/* With code of libc between. */
+static void sample_below_libc(void)
+{
+	int numbers[] = {3, 1, 2};
+
+	qsort(numbers, ARRAY_SIZE(numbers), sizeof(*numbers), sample_and_compare);
+	CHECK(nr_expected > 3);
+}
+
+struct self {
+	struct world world;
+	struct process_table *processes;
+	const struct mappings *mappings;
+};
+
+static void self_open(struct self *self)
+{
+	world_open(&self->world, WALK_POOL_BYTES);
+	self->processes = process_table_new(self->world.files);
+	CHECK(self->processes != NULL);
+	CHECK_EQ(process_table_meet(self->processes, getpid()), 0);
+	self->mappings = process_table_mappings(self->processes, getpid(), clock_now_ns());
+	CHECK(self->mappings != NULL);
+}
+
+static void self_close(struct self *self)
+{
+	unwinder_free(self->world.unwinder); /* it has the file table's numbers */
+	process_table_free(self->processes);
+	file_table_free(self->world.files);
+}
+
+static int walk(struct self *self, struct user_stack *stack)
+{
+	return unwinder_walk(self->world.unwinder, &sample.record, self->mappings, stack);
+}
+
+/* Under a sanitizer its own backtrace() stands before the compiler's. */
+static void check_stack(const struct user_stack *stack)
+{
+	uint32_t shift = (uint32_t)nr_expected - stack->nr, i;
+
+	CHECK_EQ(stack->end, WALK_COMPLETE);
+	CHECK(shift <= 1);
+	CHECK_EQ(stack->frames[0], sample.words[WIRE_RAW_PC]);
+	for (i = 1; i < stack->nr; i++) /* the first ones are two places in one function */
+		CHECK_EQ(stack->frames[i], (uint64_t)(uintptr_t)expected[i + shift]);
+}
+
+TEST(unwinder_walks_our_own_stack_once_its_tables_are_made)
+{
+	static struct user_stack stack;
+	struct self self;
+	unsigned nr_again = 0;
+
+	sample_below_libc();
+	self_open(&self);
+	while (walk(&self, &stack) == -EAGAIN) {
+		CHECK_EQ(unwinder_nr_waiting(self.world.unwinder), 1);
+		wait_for_tables(&self.world);
+		nr_again++;
+	}
+	CHECK(nr_again >= 2); /* this program, libc */
+	CHECK_EQ(cost_of(&self.world).nr_tables, nr_again);
+	CHECK_EQ(cost_of(&self.world).nr_walked, 1);
+	check_stack(&stack);
+	CHECK_EQ(walk(&self, &stack), 0);
+	check_stack(&stack);
+	self_close(&self);
+}
+
+TEST(unwinder_preloads_all_tables_of_a_process)
+{
+	static struct user_stack stack;
+	struct self self;
+
+	sample_below_libc();
+	self_open(&self);
+	unwinder_preload(self.world.unwinder, self.mappings);
+	CHECK(unwinder_nr_waiting(self.world.unwinder) >= 2);
+	wait_for_tables(&self.world);
+	CHECK_EQ(walk(&self, &stack), 0);
+	check_stack(&stack);
+	CHECK_EQ(unwinder_nr_waiting(self.world.unwinder), 0);
+	self_close(&self);
+}
+
+/* The table of the vdso is there from the beginning. */
+TEST(unwinder_knows_the_vdso_before_any_file)
+{
+	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
+	static struct user_stack stack;
+	struct self self;
+
+	if (!vdso)
+		SKIP("this process has no vdso");
+	self_open(&self);
+	make_raw(&sample, (uint32_t)getpid(), vdso); /* its headers: no code */
+	CHECK_EQ(walk(&self, &stack), 0);
+	CHECK_EQ(stack.nr, 1);
+	CHECK_EQ(state_of(&self.world, 0), UNWIND_TABLE_READY);
+	self_close(&self);
 }
