@@ -1,5 +1,5 @@
 /*
- * What the report shows of call paths. In text the heaviest ones are a tree, callers above callees:
+ * Call paths in the report. In text the heaviest ones are a tree, callers above callees:
  *
  *	 TOTAL  CALL PATH (below 0.5% left out)
  *	 61.2%  redis-server
@@ -67,7 +67,7 @@ struct call_line {
 	bool has_percent : 1, is_fork : 1, has_more : 1;
 };
 
-/* What a sheet keeps of the tree. */
+/* The lines, and all that they are made of; the sheet owns it. */
 struct call_paths {
 	struct call_paths_style style;
 	struct named_stacks stacks;
@@ -105,7 +105,7 @@ static bool is_fractal(const struct tree_builder *builder)
 	return builder->paths->style.form == REPORT_FRACTAL;
 }
 
-/* What the percentages below a node are of. */
+/* The total that percentages below a node are of. */
 static uint64_t whole_of(const struct tree_builder *builder, const struct call_node *node)
 {
 	return is_fractal(builder) ? node->count : builder->paths->stacks.total;

@@ -178,7 +178,7 @@ static double class_begin(uint32_t class)
 	return width;
 }
 
-/* Drops what is narrower. Those that are open are wide, and are found again. */
+/* Drops narrower nodes. Open nodes are wide, and are found again. */
 static void drop_narrow(struct sweep *sweep, double least_width)
 {
 	struct flame_nodes *nodes = sweep->nodes;

@@ -2,8 +2,8 @@
  * A flame graph's boxes: the tree of calls in a set of named stacks, laid out from left to right.
  *
  * Nodes stand in the order of a walk that visits callers before callees (preorder), siblings by the
- * text of their words, so that the same functions lie side by side in any two graphs. Those that are
- * lighter than asked for are left out, with all that they call; their callers are as wide as before.
+ * text of their words, so that the same functions lie side by side in any two graphs. Lighter nodes
+ * than asked for are left out, with all that they call; their callers are as wide as before.
  */
 #ifndef STOOK_VIEW_FLAME_NODES_H
 #define STOOK_VIEW_FLAME_NODES_H

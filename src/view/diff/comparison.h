@@ -79,7 +79,7 @@ struct difference_rows {
 /* --- call paths ------------------------------------------------------------------------------- */
 
 /*
- * What changed, call path by call path: a tree from callers, of the branches that changed.
+ * Changes by call path: a tree from callers, of the branches that changed.
  *
  * A change of a function is a change of all its callers, too. To report it once, a caller gets a line
  * of its own only where something happens that no single callee explains: where changes fork, or

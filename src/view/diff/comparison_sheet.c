@@ -1,5 +1,5 @@
 /*
- * What is shown of a comparison, in text:
+ * The sheet of a comparison, in text:
  *
  *	before  old.pb.gz  10,012 samples  20.0 s
  *	after   new.pb.gz  9,988 samples  20.0 s
@@ -51,7 +51,7 @@ struct sum {
 	char text[SUM_BYTES];
 };
 
-/* What a sheet keeps. */
+/* The comparison and all that rows are made of; the sheet owns it. */
 struct shown {
 	struct comparison comparison;
 	uint32_t *rows; /* of the text: numbers, or SUM_… */
@@ -177,7 +177,7 @@ static void read_shown_row(const void *context, size_t number, struct row *row)
 							: NULL;
 
 	read_numbers(&rows->scale, sum ? &sum->is : difference_at(shown, at), row);
-	if (sum) { /* of which nothing was asked */
+	if (sum) { /* nobody asks if a sum is chance: no sigma */
 		row->kind = ROW_REST;
 		row->cells[SIGMA] = (struct cell){0};
 		row->cells[NR_NUMBERS] = cell_text(sum->text);

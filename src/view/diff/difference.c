@@ -2,17 +2,17 @@
  * How much two numbers of samples differ, in their errors.
  *
  * The error that is shown with a change is that of two independent draws: p(1-p)/n of each share, or
- * the root of a count for rates. Whether a change is chance is another question, and asks what would
- * be if there were none. Then the n samples of a function, before and after together, have fallen to
+ * the root of a count for rates. The test for chance is another one: it assumes that there is no
+ * change. Then the n samples of a function, before and after together, have fallen to
  * one of the two sides by chance alone: a draw of n from all samples (hypergeometric) for shares, n
- * throws of a coin as biased as the times are (binomial) for rates. That has no unknown left, so it
+ * throws of a coin as biased as the times are (binomial) for rates. This has no unknown left, so it
  * holds for small numbers too, where normal errors do not: 5 samples out of none are no 3 sigma.
  *
  * Large numbers take the normal limit of the same distributions; so do changes that are too small to
  * matter. The tail of the others is summed, and told as the sigma of a normal error of that chance.
  *
- * Samples are not drawn each by itself: a load comes in waves. What that does to the variance is the
- * scale's dispersion, and nothing that two numbers could tell.
+ * Samples are not independent: a load comes in waves. The scale's dispersion says by how much that
+ * raises the variance; two numbers can't tell.
  */
 #include "view/diff/difference.h"
 

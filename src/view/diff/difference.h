@@ -1,5 +1,5 @@
 /*
- * What changed between two profiles, and how sure that is.
+ * Changes between two profiles, and how sure they are.
  *
  * The two lie in one profile: counts are "after", another value is "before". They are
  * compared as shares of all samples, or as rates if both tell how long they were taken. Samples are
@@ -72,8 +72,8 @@ double difference_chance_of_sigma(double sigma);
 double difference_sigma_of_chance(double chance, double nr);
 
 /*
- * How many of a set of comparisons could tell a change at all. Of few samples none can, however they
- * fall; those need no allowance for chance (Tarone 1990).
+ * How many of a set of comparisons could tell a change at all. Few samples can't, however they
+ * fall, and need no allowance for chance (Tarone 1990).
  */
 #define DIFFERENCE_FEW_SAMPLES 64
 
