@@ -151,11 +151,12 @@ judge() {
 		return
 	fi
 	addresses "$2" >"$T/addresses"
-	"$PRINT_LINES" "$2" <"$T/addresses" 2>"$T/err" | one_line 1 >"$T/ours"
-	addr2line -f -i -a -e "$twin" <"$T/addresses" 2>/dev/null | one_line 1 >"$T/first"
 	: >"$T/second"
 	[ -z "$SECOND" ] || "$SECOND" --obj="$twin" --addresses -f -i --no-demangle \
-		<"$T/addresses" 2>/dev/null | pad_addresses | one_line 2 >"$T/second"
+		<"$T/addresses" 2>/dev/null | pad_addresses | one_line 2 >"$T/second" &
+	addr2line -f -i -a -e "$twin" <"$T/addresses" 2>/dev/null | one_line 1 >"$T/first"
+	"$PRINT_LINES" "$2" <"$T/addresses" 2>"$T/err" | one_line 1 >"$T/ours"
+	wait $!
 	if awk -F'\t' -f "$T/compare.awk" "$T/first" "$T/second" "$T/ours" >"$T/differences" \
 		2>"$T/sums"; then
 		pass "$1: $(cat "$T/sums")"
