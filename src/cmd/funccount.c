@@ -186,13 +186,13 @@ static int add_row(struct call_counts *counts, const struct probe *probe)
 	return counts->rows[counts->nr_rows++].label ? 0 : -ENOMEM;
 }
 
-int call_counts_init(struct call_counts *counts, const struct probe_list *list, uint64_t now_ns,
-		     struct error *error)
+int call_counts_init(struct call_counts *counts, const struct probe_list *list,
+		     const struct hits *hits, uint64_t now_ns, struct error *error)
 {
 	size_t i;
 	int err = 0;
 
-	*counts = (struct call_counts){.list = list, .read_ns = now_ns};
+	*counts = (struct call_counts){.list = list, .hits = hits, .read_ns = now_ns};
 	counts->rows = calloc(list->nr_probes + 1, sizeof(*counts->rows));
 	counts->shown = calloc(list->nr_probes + 1, sizeof(*counts->shown));
 	counts->row_of = calloc(list->nr_probes + 1, sizeof(*counts->row_of));
@@ -265,8 +265,8 @@ static void add_probe(struct call_counts *counts, uint32_t number, uint64_t tota
 		add_state(row, status);
 }
 
-struct call_interval call_counts_read(struct call_counts *counts, const struct hits *hits,
-				      const struct probing *probing, uint64_t now_ns)
+struct call_interval call_counts_read(struct call_counts *counts, const struct probing *probing,
+				      uint64_t now_ns)
 {
 	struct call_interval interval = {
 		.rows = counts->shown,
@@ -286,7 +286,7 @@ struct call_interval call_counts_read(struct call_counts *counts, const struct h
 		row->why = NULL;
 	}
 	for (i = 0; i < counts->list->nr_probes; i++)
-		add_probe(counts, (uint32_t)i, hits_of_probe(hits, (uint32_t)i).counted,
+		add_probe(counts, (uint32_t)i, hits_of_probe(counts->hits, (uint32_t)i).counted,
 			  probing ? probing_status(probing, (uint32_t)i) : NULL, now_ns);
 	counts->read_ns = now_ns;
 	memcpy(counts->shown, counts->rows, counts->nr_rows * sizeof(*counts->rows));
@@ -429,20 +429,14 @@ struct funccount {
 	struct row_outputs outputs;
 };
 
-static const struct hits *hits_of(const struct funccount *funccount)
-{
-	return funccount->options.by ? tallier_hits(funccount->keys.tallier)
-				     : counter_hits(funccount->counter);
-}
-
 /* Shows the calls since the last time. */
 static int show(void *context, struct error *error)
 {
 	struct funccount *funccount = context;
 	const struct funccount_options *options = &funccount->options;
 	const struct call_style style = {.rate = options->rate, .timestamp = options->timestamp};
-	struct call_interval interval = call_counts_read(&funccount->counts, hits_of(funccount),
-							 funccount->run.probing, clock_now_ns());
+	struct call_interval interval =
+		call_counts_read(&funccount->counts, funccount->run.probing, clock_now_ns());
 	cleanup(sheet_clear) struct sheet sheet = {0};
 	int err = 0;
 
@@ -464,6 +458,7 @@ static int prepare(struct funccount *funccount, struct error *error)
 	struct probe_run *run = &funccount->run;
 	struct probe_search *search = &run->search;
 	const struct probe_programs *programs;
+	const struct hits *hits;
 	int err = probe_run_prepare(run, &options->probes, &options->tasks, error);
 
 	if (!err)
@@ -478,15 +473,17 @@ static int prepare(struct funccount *funccount, struct error *error)
 		if (err)
 			return err;
 		programs = tallier_programs(funccount->keys.tallier);
+		hits = tallier_hits(funccount->keys.tallier);
 	} else {
 		funccount->counter = counter_load(&search->list, &search->features, &run->run.tasks,
 						  run->budget_share > 0, error);
 		if (!funccount->counter)
 			return error->code;
 		programs = counter_programs(funccount->counter);
+		hits = counter_hits(funccount->counter);
 	}
-	err = call_counts_init(&funccount->counts, &search->list, clock_now_ns(), error);
-	return err ? err : probe_run_attach(run, programs, hits_of(funccount), error);
+	err = call_counts_init(&funccount->counts, &search->list, hits, clock_now_ns(), error);
+	return err ? err : probe_run_attach(run, programs, hits, error);
 }
 
 static int run(struct funccount *funccount)

@@ -39,6 +39,7 @@ int call_keys_check(const char *by, struct error *error);
 
 struct call_counts {
 	const struct probe_list *list;
+	const struct hits *hits;
 	struct call_row *rows; /* as many as there are probes at most */
 	size_t nr_rows;
 	uint32_t *row_of; /* of each probe */
@@ -47,16 +48,16 @@ struct call_counts {
 	uint64_t read_ns; /* when that was */
 };
 
-/* The list must outlive it, and *counts not move. now_ns: when the first interval begins. */
-int call_counts_init(struct call_counts *counts, const struct probe_list *list, uint64_t now_ns,
-		     struct error *error);
+/* The list and the hits must outlive it. now_ns: when the first interval begins. 0 or -ENOMEM. */
+int call_counts_init(struct call_counts *counts, const struct probe_list *list,
+		     const struct hits *hits, uint64_t now_ns, struct error *error);
 
 /*
  * Reads what has come since the last time. probing: NULL if everything has been attached all the
  * while. The rows are good until the next reading.
  */
-struct call_interval call_counts_read(struct call_counts *counts, const struct hits *hits,
-				      const struct probing *probing, uint64_t now_ns);
+struct call_interval call_counts_read(struct call_counts *counts, const struct probing *probing,
+				      uint64_t now_ns);
 
 /* Also of {0}. */
 void call_counts_clear(struct call_counts *counts);

@@ -37,14 +37,14 @@ static struct call_counts begin(uint64_t now_ns)
 	struct error error = {0};
 
 	memset(memory, 0, sizeof(memory));
-	CHECK_EQ(call_counts_init(&counts, &list, now_ns, &error), 0);
+	CHECK_EQ(call_counts_init(&counts, &list, &hits, now_ns, &error), 0);
 	return counts;
 }
 
 TEST(call_counts_have_a_row_for_each_probe_but_static_ones)
 {
 	struct call_counts counts = begin(0);
-	struct call_interval interval = call_counts_read(&counts, &hits, NULL, NS_PER_SEC);
+	struct call_interval interval = call_counts_read(&counts, NULL, NS_PER_SEC);
 
 	CHECK_EQ(interval.nr, 6);
 	CHECK_STR(interval.rows[0].label, "init (hash.c)");
@@ -68,13 +68,13 @@ TEST(call_counts_are_differences_over_all_cpus)
 
 	memory[3] = (struct wire_hits){.counted = 5, .filtered = 100};
 	memory[STRIDE + 3].counted = 7;
-	interval = call_counts_read(&counts, &hits, NULL, 3 * NS_PER_SEC);
+	interval = call_counts_read(&counts, NULL, 3 * NS_PER_SEC);
 	CHECK_EQ(interval.rows[3].count, 12);
 	CHECK(interval.rows[3].per_second > 5.999 && interval.rows[3].per_second < 6.001);
 	memory[STRIDE + 3].counted = 8;
-	interval = call_counts_read(&counts, &hits, NULL, 4 * NS_PER_SEC);
+	interval = call_counts_read(&counts, NULL, 4 * NS_PER_SEC);
 	CHECK_EQ(interval.rows[3].count, 1);
-	interval = call_counts_read(&counts, &hits, NULL, 4 * NS_PER_SEC); /* of no length */
+	interval = call_counts_read(&counts, NULL, 4 * NS_PER_SEC); /* of no length */
 	CHECK_EQ(interval.rows[3].count, 0);
 	call_counts_clear(&counts);
 }
@@ -92,13 +92,13 @@ TEST(call_counts_lose_nothing_between_intervals)
 		total += i * 7 % 13;
 		if (i % 3)
 			continue;
-		interval = call_counts_read(&counts, &hits, NULL, i * NS_PER_MS);
+		interval = call_counts_read(&counts, NULL, i * NS_PER_MS);
 		/* The rows are the caller's to reorder. */
 		call_interval_choose(&interval, CALL_BY_COUNT, 1);
 		CHECK(interval.nr <= 1);
 		sum += interval.rows[0].count;
 	}
-	sum += call_counts_read(&counts, &hits, NULL, i * NS_PER_MS).rows[0].count;
+	sum += call_counts_read(&counts, NULL, i * NS_PER_MS).rows[0].count;
 	CHECK_EQ(sum, total);
 	call_counts_clear(&counts);
 }
@@ -111,7 +111,7 @@ TEST(call_counts_of_a_static_probe_are_one)
 	memory[2].counted = 3;
 	memory[STRIDE + 4].counted = 4;
 	memory[5].counted = 50;
-	interval = call_counts_read(&counts, &hits, NULL, NS_PER_SEC);
+	interval = call_counts_read(&counts, NULL, NS_PER_SEC);
 	CHECK_EQ(interval.rows[2].count, 7);
 	CHECK(interval.rows[2].per_second > 6.999 && interval.rows[2].per_second < 7.001);
 	CHECK_EQ(interval.rows[4].count, 50);
@@ -128,7 +128,7 @@ TEST(call_counts_without_memory)
 		int err;
 
 		(void)test_fail_allocation(n);
-		err = call_counts_init(&counts, &list, 0, &error);
+		err = call_counts_init(&counts, &list, &hits, 0, &error);
 		(void)test_fail_allocation(0);
 		call_counts_clear(&counts);
 		if (!err)

@@ -19,7 +19,7 @@
 struct sheet_style {
 	unsigned width; /* columns of the terminal; 0: 80 */
 	bool ascii, color;
-	bool is_first; /* nothing was written to the stream before: CSV needs its headings */
+	bool is_first; /* nothing was written before: CSV needs headings, Markdown no empty line */
 };
 
 /* medium: one of MEDIA_TEXT, _MARKDOWN, _CSV, _JSON. Flushes. 0, -ENOMEM, or the stream's errno. */
