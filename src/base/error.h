@@ -3,7 +3,7 @@
  * shows.
  *
  * A function that can fail in a way its user must understand takes a `struct error *`, fills it
- * and returns a negative errno (or NULL). Libraries fill, only src/cmd prints. The text is one
+ * and returns a negative errno (or NULL). Libraries fill, only src/run and src/cmd print. The text is one
  * sentence without the program's name and without a full stop; the hint, if any, says what to try.
  */
 #ifndef STOOK_BASE_ERROR_H

@@ -4,12 +4,6 @@
 
 #include <stddef.h>
 
-enum {
-	EXIT_FAILED = 1,
-	EXIT_USAGE = 2,
-	EXIT_OWN_FAILURE = 125, /* with `-- CMD`, whose own status may be anything */
-};
-
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; its exit status */

@@ -19,7 +19,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "cmd/complain.h"
+#include "run/complain.h"
 #include "cmd/options/option_table.h"
 #include "format/flame/palette.h"
 #include "format/format.h"

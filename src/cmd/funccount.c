@@ -27,13 +27,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cmd/complain.h"
+#include "run/complain.h"
 #include "cmd/funccount_test.h"
 #include "cmd/outputs.h"
 #include "cmd/probe_operands.h"
-#include "cmd/probe_search.h"
-#include "cmd/run/probe_run.h"
-#include "cmd/run/run.h"
+#include "run/probe_search.h"
+#include "run/probes.h"
+#include "run/run.h"
 #include "cmd/tally_collection.h"
 #include "collect/counter.h"
 #include "collect/tallier.h"
@@ -450,6 +450,15 @@ static int show(void *context, struct error *error)
 	return row_outputs_write(&funccount->outputs, &sheet, error);
 }
 
+static int show_interval(void *context, bool is_last, struct error *error)
+{
+	struct funccount *funccount = context;
+	struct row_outputs *outputs = &funccount->outputs;
+	int err = outputs->has_failed ? 0 : show(funccount, error);
+
+	return is_last ? row_outputs_commit(outputs, err, error) : err;
+}
+
 /* --- the run --------------------------------------------------------------------------------- */
 
 static int prepare(struct funccount *funccount, struct error *error)
@@ -507,7 +516,7 @@ static int run(struct funccount *funccount)
 			fprintf(stderr, "%s%s", i ? " " : "", options->probes.patterns[i]);
 		fputs("\"... Hit Ctrl-C to end.\n", stderr);
 	}
-	err = probe_run_go(run, show, funccount, &funccount->outputs);
+	err = probe_run_go(run, show_interval, funccount);
 	talks &= !run->run.child_failed;
 	if (talks)
 		fputs("\nDetaching...\n", stderr);

@@ -18,7 +18,7 @@
 
 struct funccount_options {
 	struct probe_options probes;
-	struct task_options tasks;
+	struct run_config tasks;
 	enum call_order order;
 	size_t top; /* 0: all */
 	bool rate, timestamp;

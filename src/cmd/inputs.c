@@ -17,8 +17,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "cmd/complain.h"
 #include "cmd/options/output_options.h"
+#include "run/complain.h"
 #include "format/text/columns.h"
 #include "profile/merge.h"
 #include "profile/profile.h"

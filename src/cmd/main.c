@@ -5,7 +5,7 @@
 
 #include "base/fd_io.h"
 #include "cmd/commands.h"
-#include "cmd/complain.h"
+#include "run/complain.h"
 
 static void print_help(FILE *out)
 {

@@ -1,188 +1,13 @@
-/*
- * Results to stdout and files: profiles in any format, and rows that a command prints once each
- * interval.
- */
+/* Rows that a command prints once each interval, to stdout and to a file. */
 #include "cmd/outputs.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <langinfo.h>
-#include <locale.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/text.h"
 #include "format/text/sheet_write.h"
-
-/* --- profiles -------------------------------------------------------------------------------- */
-
-static const struct format *format_of_stdout(const struct output_options *options)
-{
-	if (options->stdout_format)
-		return options->stdout_format;
-	return format_by_name(options->default_format ? options->default_format : "report");
-}
-
-static bool uses_stdout(const struct output_options *options)
-{
-	return !options->nr_paths || options->stdout_format;
-}
-
-/* PATH, or if they are many PATH's number before its extension: out.3.folded. */
-static char *numbered(const struct outputs *outputs, const char *path)
-{
-	const char *extension = format_extension(path);
-	char *name;
-
-	if (!outputs->are_many || !extension)
-		return strdup(path);
-	if (asprintf(&name, "%.*s.%u%s", (int)(extension - path), path, outputs->number + 1,
-		     extension) < 0)
-		return NULL;
-	return name;
-}
-
-static int open_files(struct outputs *outputs, struct error *error)
-{
-	const struct output_options *options = outputs->options;
-
-	for (outputs->nr_files = 0; outputs->nr_files < options->nr_paths; outputs->nr_files++) {
-		cleanup_free char *name = numbered(outputs, options->paths[outputs->nr_files]);
-		int err;
-
-		if (!name)
-			return error_set(error, -ENOMEM, "out of memory");
-		err = out_file_open(&outputs->files[outputs->nr_files], name, error);
-		if (err < 0)
-			return err;
-	}
-	return 0;
-}
-
-/* https://no-color.org: set to anything but nothing. */
-static bool shows_color(void)
-{
-	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
-	       !(terminal && !strcmp(terminal, "dumb"));
-}
-
-int outputs_open(struct outputs *outputs, const struct output_options *options,
-		 const struct format_options *format, bool are_many, struct error *error)
-{
-	struct winsize size;
-	const struct format *on_stdout = uses_stdout(options) ? format_of_stdout(options) : NULL;
-
-	*outputs = (struct outputs){.options = options,
-				    .format = *format,
-				    .kept_labels = format->labels,
-				    .are_many = are_many};
-	if (on_stdout && on_stdout->is_binary && isatty(STDOUT_FILENO))
-		return error_set(error, -EINVAL,
-				 "'%s' is nothing for a terminal: write it to a file with -o",
-				 on_stdout->name);
-	if (on_stdout && on_stdout->is_binary && are_many)
-		return error_set(error, -EINVAL,
-				 "'%s' cannot be printed once each interval: write files with -o",
-				 on_stdout->name);
-	(void)setlocale(LC_CTYPE, "");
-	outputs->format.delimited = options->delimited;
-	outputs->format.annotate = options->annotate;
-	outputs->format.width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 ? 0 : size.ws_col;
-	outputs->format.color = shows_color();
-	outputs->format.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-	return open_files(outputs, error);
-}
-
-void outputs_set_labels(struct outputs *outputs, unsigned asked, unsigned there)
-{
-	outputs->format.labels = asked ? asked : there & LABEL_COMM;
-	outputs->kept_labels = asked ? asked : there;
-}
-
-static struct format_options options_for(const struct outputs *outputs, const struct format *format)
-{
-	struct format_options options = outputs->format;
-
-	if (format->keeps_labels)
-		options.labels = outputs->kept_labels;
-	return options;
-}
-
-static int write_stdout(const struct outputs *outputs, const struct profile *profile,
-			struct error *error)
-{
-	const struct format *format = format_of_stdout(outputs->options);
-	const struct format_options options = options_for(outputs, format);
-	int err;
-
-	if (outputs->are_many && format != format_by_name("folded")) {
-		char text[32] = "";
-		time_t now = time(NULL);
-		struct tm local;
-
-		if (localtime_r(&now, &local))
-			(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
-		printf("%s%s\n", outputs->number ? "\n" : "", text);
-	} else if (outputs->number) {
-		putchar('\n');
-	}
-	err = format->write(profile, &options, stdout);
-	if (err == -EPIPE)
-		return err; /* whoever read it has seen enough: nothing to complain of */
-	return err ? error_set(error, err, "cannot write to standard output: %s", strerror(-err))
-		   : 0;
-}
-
-/* A path without an extension, as /dev/stdout, gets the format of stdout, without colours. */
-static int write_file(const struct outputs *outputs, struct out_file *file,
-		      const struct profile *profile, struct error *error)
-{
-	const struct format *by_path = format_by_path(file->path);
-	const struct format *format = by_path ? by_path : format_of_stdout(outputs->options);
-	struct format_options options = options_for(outputs, format);
-	int err;
-
-	options.color = false;
-	err = format->write(profile, &options, file->stream);
-	if (err) {
-		(void)error_set(error, err, "cannot write '%s': %s", file->path, strerror(-err));
-		out_file_abort(file);
-		return err;
-	}
-	return out_file_commit(file, error);
-}
-
-int outputs_write(struct outputs *outputs, const struct profile *profile, struct error *error)
-{
-	const struct output_options *options = outputs->options;
-	int err = 0;
-	size_t i;
-
-	if (uses_stdout(options))
-		err = write_stdout(outputs, profile, error);
-	for (i = 0; i < outputs->nr_files && !err; i++)
-		err = write_file(outputs, &outputs->files[i], profile, error);
-	outputs->nr_files = 0;
-	outputs->number++;
-	if (!err && outputs->are_many)
-		err = open_files(outputs, error);
-	return err;
-}
-
-void outputs_clear(struct outputs *outputs)
-{
-	size_t i;
-
-	for (i = 0; i < OUTPUTS_MAX; i++)
-		out_file_abort(&outputs->files[i]);
-}
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
@@ -288,9 +113,15 @@ int row_outputs_write(struct row_outputs *outputs, const struct sheet *sheet, st
 		   : 0;
 }
 
-int row_outputs_commit(struct row_outputs *outputs, struct error *error)
+int row_outputs_commit(struct row_outputs *outputs, int err, struct error *error)
 {
-	return outputs->options->path ? out_file_commit(&outputs->file, error) : 0;
+	bool is_told = err && err != -EPIPE; /* of two failures the first one is */
+	int uncommitted;
+
+	if (!outputs->options->path)
+		return err;
+	uncommitted = out_file_commit(&outputs->file, is_told ? NULL : error);
+	return is_told || !uncommitted ? err : uncommitted;
 }
 
 void row_outputs_clear(struct row_outputs *outputs)

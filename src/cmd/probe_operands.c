@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cmd/probe_search.h"
+#include "run/probe_search.h"
 #include "collect/tallier.h"
 #include "probe/attach/probe_features.h"
 #include "probe/find/arguments.h"

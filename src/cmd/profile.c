@@ -27,16 +27,18 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "bpf/wire.h"
-#include "cmd/complain.h"
+#include "run/complain.h"
+#include "cmd/options/naming_options.h"
+#include "cmd/options/output_options.h"
 #include "cmd/options/stack_options.h"
 #include "cmd/options/task_options.h"
-#include "cmd/run/run.h"
-#include "cmd/run/stack_run.h"
+#include "run/run.h"
+#include "run/stacks.h"
 #include "collect/sampler.h"
 #include "event/event.h"
 
 struct profile_options {
-	struct task_options tasks;
+	struct run_config tasks;
 	struct stack_options stacks;
 	struct stack_source
 		source; /* CPUs, rate, idle CPUs; what it says of the event comes later */

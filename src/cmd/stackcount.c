@@ -21,16 +21,20 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cmd/complain.h"
+#include "run/complain.h"
+#include "cmd/options/naming_options.h"
+#include "cmd/options/output_options.h"
 #include "cmd/options/probe_options.h"
+#include "cmd/options/stack_options.h"
+#include "cmd/options/task_options.h"
 #include "cmd/probe_operands.h"
-#include "cmd/probe_search.h"
-#include "cmd/run/run.h"
-#include "cmd/run/stack_run.h"
+#include "run/probe_search.h"
+#include "run/run.h"
+#include "run/stacks.h"
 
 struct stackcount {
 	struct probe_options probe_options;
-	struct task_options tasks;
+	struct run_config tasks;
 	struct stack_options stacks;
 	const char *weight_text; /* NULL: hits are counted */
 	struct probe_weight weight;

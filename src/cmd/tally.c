@@ -26,16 +26,16 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cmd/complain.h"
 #include "cmd/options/probe_options.h"
 #include "cmd/options/task_options.h"
 #include "cmd/outputs.h"
 #include "cmd/probe_operands.h"
-#include "cmd/run/probe_run.h"
-#include "cmd/run/run.h"
 #include "cmd/tally_collection.h"
 #include "collect/tallier.h"
 #include "probe/expression/tally_query.h"
+#include "run/complain.h"
+#include "run/probes.h"
+#include "run/run.h"
 #include "view/hits.h"
 
 #define TALLY_ROWS_DEFAULT  8192
@@ -43,7 +43,7 @@
 
 struct tally_options {
 	struct probe_options probes;
-	struct task_options tasks;
+	struct run_config tasks;
 	struct tally_query_options query; /* without what only the probes can tell */
 	enum tally_order order;
 	size_t top; /* 0: all */
@@ -215,6 +215,15 @@ static int show(void *context, struct error *error)
 	return row_outputs_write(&tally->outputs, &sheet, error);
 }
 
+static int show_interval(void *context, bool is_last, struct error *error)
+{
+	struct tally *tally = context;
+	struct row_outputs *outputs = &tally->outputs;
+	int err = outputs->has_failed ? 0 : show(tally, error);
+
+	return is_last ? row_outputs_commit(outputs, err, error) : err;
+}
+
 /* --- the verdict ------------------------------------------------------------------------------- */
 
 static void tell(const struct tally *tally)
@@ -292,7 +301,7 @@ static int run(struct tally *tally)
 	if (!is_quiet)
 		fprintf(stderr, "Tallying hits of %zu probe%s... Hit Ctrl-C to end.\n", nr,
 			nr == 1 ? "" : "s");
-	err = probe_run_go(run, show, tally, &tally->outputs);
+	err = probe_run_go(run, show_interval, tally);
 	probe_run_detach(run);
 	if (!is_quiet && !run->run.child_failed)
 		tell(tally);

@@ -14,9 +14,9 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "cmd/complain.h"
-#include "cmd/probe_search.h"
 #include "proc/cgroup.h"
+#include "run/complain.h"
+#include "run/probe_search.h"
 
 /* In the order of struct tally_counters. */
 static const char *const figure_names[] = {"accounting.entries",  "accounting.calls",

@@ -71,8 +71,8 @@ refuses 'reading /proc/PID' src/collect/a.c 'open("/proc/%d/maps");' \
 refuses 'its neighbour' src/base/isolate.c 'open("/proc/self/oom_score_adj");' \
 	'1: only src/proc reads /proc/PID'
 refuses 'printing in a library' src/sym/a.c "$(printf 'x(); /* y */ fprintf(stderr, "z");')" \
-	'1: only src/cmd prints'
+	'1: only src/cmd and src/run print'
 refuses 'printing after a string with a comment sign' src/sym/a.c \
-	"$(printf 'glob("/*");\nprintf("z");')" '2: only src/cmd prints'
+	"$(printf 'glob("/*");\nprintf("z");')" '2: only src/cmd and src/run print'
 refuses 'an unknown folder' src/misc/a.c 'int x;' \
 	'1: folder "src/misc" is not in the table of tools/layers'

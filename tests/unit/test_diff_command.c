@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "format/format.h"
 #include "profile/profile.h"
+#include "run/complain.h"
 #include "unit/make_profile.h"
 #include "unit/test.h"
 

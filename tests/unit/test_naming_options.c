@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "run/names.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 

@@ -154,23 +154,3 @@ TEST(task_options_contradictions)
 	CHECK_EQ(options.tasks.nr_pids, 2);
 	task_options_clear(&options.tasks);
 }
-
-TEST(task_options_wanted_is_the_child)
-{
-	uint32_t none = 0, child = 77;
-	struct wanted_tasks wanted;
-
-	CHECK_EQ(PARSE("x", "-p", "3", "--no-follow"), 0);
-	wanted = task_options_wanted(&options.tasks, -1, &none);
-	CHECK_EQ(wanted.nr_pids, 1);
-	CHECK_EQ(wanted.pids[0], 3);
-	CHECK(!wanted.follow);
-	CHECK_EQ(PARSE("x", "--", "ls"), 0);
-	wanted = task_options_wanted(&options.tasks, 5, &child);
-	CHECK_EQ(wanted.nr_pids, 1);
-	CHECK_EQ(wanted.pids[0], 77);
-	CHECK(wanted.follow);
-	CHECK_EQ(wanted.cgroup_fd, 5);
-	CHECK_EQ(PARSE("x", "-a", "--", "ls"), 0);
-	CHECK_EQ(task_options_wanted(&options.tasks, -1, &child).nr_pids, 0);
-}

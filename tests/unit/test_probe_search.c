@@ -1,5 +1,5 @@
-/* cmd/probe_search: whom probes concern, by what is probed and who was asked for. */
-#include "cmd/probe_search.h"
+/* run/probe_search: whom probes concern, by what is probed and who was asked for. */
+#include "run/probe_search.h"
 
 #include <sys/stat.h>
 

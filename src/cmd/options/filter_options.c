@@ -14,8 +14,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "cmd/complain.h"
 #include "view/amount.h"
+#include "run/complain.h"
 
 #define MAX_NUMBERS  500
 #define LABELS_BYTES 128

@@ -27,16 +27,6 @@ int debug_folders_take(const char **folders, size_t *nr, const char *value, stru
 	return 0;
 }
 
-/* Enough for the largest programs; the next file's symbols take the place of the last one's. */
-#define MAX_SYMBOL_BYTES (256UL << 20)
-
-/*
- * All files and processes of a run: enough for the symbols of a host that runs browsers, databases
- * and thousands of JIT-compiling processes.
- */
-#define MAX_NAMING_SECONDS 60
-#define MAX_NAMING_BYTES   (4ULL << 30)
-
 static int take_demangle(void *context, const char *value, struct error *error)
 {
 	static const char *const names[] = {"no", "simple", "full"};
@@ -97,26 +87,4 @@ static const struct option_row rows[] = {
 struct option_group naming_options_group(struct naming_options *options)
 {
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
-}
-
-struct symbolizer_options naming_options_symbolizer(const struct naming_options *options)
-{
-	return (struct symbolizer_options){
-		.demangle = options->demangle,
-		.run_time = options->run_time,
-		.places = {options->debug_folders, options->nr_debug_folders},
-		.inlined = options->inlined,
-		.lines = options->lines,
-		.max_bytes = options->max_bytes ? options->max_bytes : MAX_SYMBOL_BYTES,
-	};
-}
-
-struct read_budget naming_options_budget(const struct naming_options *options, int stop_fd)
-{
-	uint64_t seconds = options->naming_seconds ? options->naming_seconds : MAX_NAMING_SECONDS;
-	uint64_t bytes = options->naming_bytes ? options->naming_bytes : MAX_NAMING_BYTES;
-	struct read_budget budget;
-
-	read_budget_init(&budget, seconds * NS_PER_SEC, bytes, stop_fd);
-	return budget;
 }

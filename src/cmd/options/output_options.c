@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "cmd/options/option_table.h"
+#include "format/format.h"
 
 static const struct option_row quiet_rows[] = {
 	{'q', "quiet", NULL, NULL, "nothing but results and errors"}, /* the bool itself */

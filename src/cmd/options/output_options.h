@@ -7,17 +7,7 @@
 
 #include "base/error.h"
 #include "cmd/options/option_table.h"
-#include "format/format.h"
-
-#define OUTPUTS_MAX 16
-
-struct output_options {
-	const struct format *stdout_format; /* NULL: not asked for */
-	const char *default_format;	    /* of stdout, then; NULL: the report */
-	bool delimited, annotate;
-	const char *paths[OUTPUTS_MAX];
-	size_t nr_paths;
-};
+#include "run/config.h"
 
 /* The rows, for option_table_parse(). */
 struct option_group output_options_group(struct output_options *options);

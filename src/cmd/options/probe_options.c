@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "cmd/options/naming_options.h"
+#include "cmd/options/task_options.h"
 #include "probe/attach/probe_features.h"
 #include "probe/find/pattern.h"
 

@@ -6,32 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/options/naming_options.h"
 #include "cmd/options/option_table.h"
-#include "cmd/options/task_options.h"
-
-#define PROBE_PATTERNS_MAX 256
-#define PROBES_MAX	   10000 /* without --max-probes */
-#define BUDGET_UNSET	   (-1.0)
-
-struct probe_options {
-	const char *patterns[PROBE_PATTERNS_MAX];
-	size_t nr_patterns;
-	bool is_regex;	    /* -r, --regexp */
-	bool list;	    /* -l, --list: show what matches, attach nothing */
-	bool force_returns; /* --force: return probes of Go, C++, Rust */
-	size_t max_probes;  /* 0: the default */
-	const char *debug_folders[DEBUG_FOLDERS_MAX];
-	size_t nr_debug_folders;
-	double budget;	  /* a share: 0.05; 0: none; BUDGET_UNSET: by what is probed */
-	unsigned without; /* see probe_features_find() */
-};
-
-/* With what is not 0 by default. */
-#define PROBE_OPTIONS_INIT             \
-	{                              \
-		.budget = BUDGET_UNSET \
-	}
+#include "run/config.h"
 
 /* The rows: -r, -l, --budget, --max-probes, --debug-dir, --force, --without. */
 struct option_group probe_options_group(struct probe_options *options);
@@ -39,7 +15,7 @@ struct option_group probe_options_group(struct probe_options *options);
 /* The options that take the words of a command line that are no options. */
 struct probe_words {
 	struct probe_options *probes;
-	struct task_options *tasks;
+	struct run_config *tasks;
 };
 
 /*

@@ -25,7 +25,7 @@ static int take_list(const char *option, const char *value, const char *wanted, 
 
 static int take_pids(void *context, const char *value, struct error *error)
 {
-	struct task_options *options = context;
+	struct run_config *options = context;
 
 	return take_list("--pid", value, "process numbers, separated by commas", &options->pids,
 			 &options->nr_pids, error);
@@ -33,7 +33,7 @@ static int take_pids(void *context, const char *value, struct error *error)
 
 static int take_tids(void *context, const char *value, struct error *error)
 {
-	struct task_options *options = context;
+	struct run_config *options = context;
 
 	return take_list("--tid", value, "thread numbers, separated by commas", &options->tids,
 			 &options->nr_tids, error);
@@ -41,7 +41,7 @@ static int take_tids(void *context, const char *value, struct error *error)
 
 static int take_cgroup(void *context, const char *value, struct error *error)
 {
-	struct task_options *options = context;
+	struct run_config *options = context;
 
 	if (!*value)
 		return option_bad(error, "--cgroup", value, "a path");
@@ -51,7 +51,7 @@ static int take_cgroup(void *context, const char *value, struct error *error)
 
 static int take_follow(void *context, const char *value, struct error *error)
 {
-	struct task_options *options = context;
+	struct run_config *options = context;
 
 	options->follow = true;
 	options->no_follow = false;
@@ -60,7 +60,7 @@ static int take_follow(void *context, const char *value, struct error *error)
 
 static int take_no_follow(void *context, const char *value, struct error *error)
 {
-	struct task_options *options = context;
+	struct run_config *options = context;
 
 	options->no_follow = true;
 	options->follow = false;
@@ -77,14 +77,14 @@ static int take_seconds(const char *option, const char *value, uint64_t *ret_ns,
 
 static int take_duration(void *context, const char *value, struct error *error)
 {
-	struct task_options *options = context;
+	struct run_config *options = context;
 
 	return take_seconds("--duration", value, &options->duration_ns, error);
 }
 
 static int take_interval(void *context, const char *value, struct error *error)
 {
-	struct task_options *options = context;
+	struct run_config *options = context;
 
 	return take_seconds("--interval", value, &options->interval_ns, error);
 }
@@ -93,7 +93,7 @@ static const struct option_row rows[] = {
 	{'p', "pid", "PID,…", take_pids, "only these processes (and their children)"},
 	{'t', "tid", "TID,…", take_tids, "only these threads"},
 	{0, "cgroup", "PATH", take_cgroup, "only this cgroup and those below it"},
-	OPTION_SWITCH('a', "all", struct task_options, everything,
+	OPTION_SWITCH('a', "all", struct run_config, everything,
 		      "everything: the default, but with -- CMD"),
 	{0, "follow", NULL, take_follow,
 	 "children of --pid's processes, whatever that costs others"},
@@ -101,17 +101,17 @@ static const struct option_row rows[] = {
 	{'d', "duration", "SECS", take_duration,
 	 "how long (default: until Ctrl-C); a bare number too"},
 	{'i', "interval", "SECS", take_interval, "print and start anew each interval"},
-	OPTION_SWITCH('q', "quiet", struct task_options, quiet, "nothing but results and errors"),
-	OPTION_SWITCH('v', "verbose", struct task_options, verbose,
+	OPTION_SWITCH('q', "quiet", struct run_config, quiet, "nothing but results and errors"),
+	OPTION_SWITCH('v', "verbose", struct run_config, verbose,
 		      "more words, also of the kernel; what BPF costs"),
 };
 
-struct option_group task_options_group(struct task_options *options)
+struct option_group task_options_group(struct run_config *options)
 {
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
 }
 
-int task_options_take_duration(struct task_options *options, const char *word, struct error *error)
+int task_options_take_duration(struct run_config *options, const char *word, struct error *error)
 {
 	if (!options->duration_ns)
 		return take_duration(options, word, error);
@@ -120,7 +120,7 @@ int task_options_take_duration(struct task_options *options, const char *word, s
 	return -EINVAL;
 }
 
-int task_options_finish(struct task_options *options, int argc, char **argv, struct error *error)
+int task_options_finish(struct run_config *options, int argc, char **argv, struct error *error)
 {
 	if (optind < argc)
 		options->command = argv + optind;
@@ -133,22 +133,7 @@ int task_options_finish(struct task_options *options, int argc, char **argv, str
 	return 0;
 }
 
-struct wanted_tasks task_options_wanted(const struct task_options *options, int cgroup_fd,
-					const uint32_t *child_pid)
-{
-	bool only_child = *child_pid && !options->everything;
-
-	return (struct wanted_tasks){
-		.pids = only_child ? child_pid : options->pids,
-		.nr_pids = only_child ? 1 : options->nr_pids,
-		.tids = options->tids,
-		.nr_tids = options->nr_tids,
-		.follow = !options->no_follow,
-		.cgroup_fd = cgroup_fd,
-	};
-}
-
-void task_options_clear(struct task_options *options)
+void task_options_clear(struct run_config *options)
 {
 	free(options->pids);
 	free(options->tids);

@@ -9,8 +9,8 @@
  *	run_status()
  *	run_clear()
  */
-#ifndef STOOK_CMD_RUN_RUN_H
-#define STOOK_CMD_RUN_RUN_H
+#ifndef STOOK_RUN_RUN_H
+#define STOOK_RUN_RUN_H
 
 #include <poll.h>
 #include <stdbool.h>
@@ -19,8 +19,8 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "cmd/options/task_options.h"
 #include "kernel/follow.h"
+#include "run/config.h"
 
 /* The command behind `--`: held back until collecting has begun, then let go and waited for. */
 struct child {
@@ -38,7 +38,7 @@ struct targets {
 };
 
 struct run {
-	const struct task_options *options;
+	const struct run_config *options;
 	struct targets targets;
 	struct child child;
 	struct wanted_tasks tasks; /* with the child, once it is prepared */
@@ -56,7 +56,7 @@ struct run {
 	}
 
 /* Begins with a *run of its own making. 0 or a negative errno. */
-int run_open_targets(struct run *run, const struct task_options *options, struct error *error);
+int run_open_targets(struct run *run, const struct run_config *options, struct error *error);
 int run_prepare_child(struct run *run, struct error *error);
 
 void run_start_clock(struct run *run);

@@ -1,13 +1,13 @@
 /* What a run reports of itself, and what kept frames from being named. */
-#ifndef STOOK_CMD_RUN_RUN_SUMMARY_H
-#define STOOK_CMD_RUN_RUN_SUMMARY_H
+#ifndef STOOK_RUN_VERDICT_H
+#define STOOK_RUN_VERDICT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#include "cmd/run/session_names.h"
-#include "cmd/run/stack_run.h"
+#include "run/names.h"
+#include "run/stacks.h"
 #include "collect/session.h"
 #include "proc/runtime_table.h"
 #include "profile/quality.h"

@@ -18,15 +18,14 @@
  * Counts go on until probe_run_detach(), which may take its time: whoever shows them before spares
  * the user that wait.
  */
-#ifndef STOOK_CMD_RUN_PROBE_RUN_H
-#define STOOK_CMD_RUN_PROBE_RUN_H
+#ifndef STOOK_RUN_PROBES_H
+#define STOOK_RUN_PROBES_H
 
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/outputs.h"
-#include "cmd/probe_search.h"
-#include "cmd/run/run.h"
+#include "run/probe_search.h"
+#include "run/run.h"
 #include "probe/attach/probing.h"
 
 struct probe_run {
@@ -38,13 +37,13 @@ struct probe_run {
 	double budget_share; /* likewise: probe_search_decide() */
 	uint64_t step_ns;    /* when probing_step() is due; UINT64_MAX: never */
 	uint64_t missed;     /* hits, as the kernel counts them; UINT64_MAX: it does not */
-	int (*show)(void *context, struct error *error);
+	int (*show)(void *context, bool is_last, struct error *error);
 	void *show_context;
 };
 
 /* 0; 1: the list was shown, and that was all; or a negative errno. To be cleared in each case. */
 int probe_run_prepare(struct probe_run *run, const struct probe_options *options,
-		      const struct task_options *tasks, struct error *error);
+		      const struct run_config *tasks, struct error *error);
 
 /*
  * Decides which processes it concerns and what it may cost, before programs are loaded. may_cut: a
@@ -58,11 +57,11 @@ int probe_run_attach(struct probe_run *run, const struct probe_programs *program
 
 /*
  * Until the end of the run. The child begins when all is attached. show() is called at the end of each
- * interval and of the run, also of one that failed, and writes to the outputs, which are then
- * committed. Errors are complained of. 0 or a negative errno.
+ * interval and of the run, also of one that failed, and writes the rows. Errors are complained of. 0 or
+ * a negative errno.
  */
-int probe_run_go(struct probe_run *run, int (*show)(void *context, struct error *error),
-		 void *context, struct row_outputs *outputs);
+int probe_run_go(struct probe_run *run,
+		 int (*show)(void *context, bool is_last, struct error *error), void *context);
 
 /* Nothing hits any more. */
 void probe_run_detach(struct probe_run *run);

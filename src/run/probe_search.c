@@ -4,7 +4,7 @@
  * Names come from files that anybody may have made, so they pass through columns_write(), which lets
  * no control characters through.
  */
-#include "cmd/probe_search.h"
+#include "run/probe_search.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cmd/complain.h"
+#include "run/complain.h"
 #include "format/text/columns.h"
 #include "kernel/preflight.h"
 #include "probe/attach/probe_features.h"
@@ -280,7 +280,7 @@ void probe_notes_after(const struct probe_list *list, const struct probing *prob
 
 #define DEFAULT_BUDGET 0.03 /* a server and its client, each on a CPU of its own, lose twice that */
 
-static int find_targets(struct probe_search *search, const struct task_options *tasks,
+static int find_targets(struct probe_search *search, const struct run_config *tasks,
 			struct error *error)
 {
 	const struct probe_options *options = search->options;
@@ -316,7 +316,7 @@ static int check_any_hook(const struct probe_search *search, struct error *error
 }
 
 int probe_search_find(struct probe_search *search, const struct probe_options *options,
-		      const struct task_options *tasks, struct error *error)
+		      const struct run_config *tasks, struct error *error)
 {
 	int err = 0;
 

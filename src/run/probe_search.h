@@ -2,19 +2,18 @@
  * What a command with patterns probes: the list, the kernel's means, whom it concerns, what it may
  * cost, and what is said of all that.
  */
-#ifndef STOOK_CMD_PROBE_SEARCH_H
-#define STOOK_CMD_PROBE_SEARCH_H
+#ifndef STOOK_RUN_PROBE_SEARCH_H
+#define STOOK_RUN_PROBE_SEARCH_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/options/probe_options.h"
-#include "cmd/options/task_options.h"
 #include "kernel/follow.h"
 #include "probe/attach/probe_features.h"
 #include "probe/attach/probing.h"
 #include "probe/expression/probe_list.h"
+#include "run/config.h"
 
 /*
  * How children of the processes that were named are followed. A process that is to be the only one
@@ -53,7 +52,7 @@ struct probe_search {
  * shown, and that was all; or a negative errno. To be cleared in each case.
  */
 int probe_search_find(struct probe_search *search, const struct probe_options *options,
-		      const struct task_options *tasks, struct error *error);
+		      const struct run_config *tasks, struct error *error);
 
 /*
  * Returns the only process whose user code is probed (0: all), and the share that the probes may cost

@@ -1,17 +1,25 @@
 /* Names for the profile of a session, with everything that only this host can tell. */
-#ifndef STOOK_CMD_RUN_SESSION_NAMES_H
-#define STOOK_CMD_RUN_SESSION_NAMES_H
+#ifndef STOOK_RUN_NAMES_H
+#define STOOK_RUN_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/options/stack_options.h"
-#include "cmd/options/task_options.h"
 #include "collect/session.h"
+#include "run/config.h"
 #include "sym/kallsyms.h"
 #include "sym/symbolizer.h"
+
+/*
+ * The budget of a run's naming; naming ends early when stop_fd can be read (-1: never). It must
+ * outlive the symbolizer that is given it.
+ */
+struct read_budget naming_options_budget(const struct naming_options *options, int stop_fd);
+
+/* The symbolizer's options; the caller adds files, runtimes, kernel and budget. */
+struct symbolizer_options naming_options_symbolizer(const struct naming_options *options);
 
 enum jvm_state {
 	JVM_NOT_ASKED,
@@ -24,7 +32,7 @@ enum jvm_state {
 struct session_names {
 	struct session *session;
 	const struct stack_options *options;
-	const struct task_options *tasks;
+	const struct run_config *tasks;
 	struct read_budget budget;
 	struct symbolizer *symbolizer;
 	struct kallsyms *kallsyms;
@@ -45,7 +53,7 @@ struct session_names {
  * not be moved.
  */
 int session_names_init(struct session_names *names, struct session *session,
-		       const struct stack_options *options, const struct task_options *tasks,
+		       const struct stack_options *options, const struct run_config *tasks,
 		       int stop_fd, struct error *error);
 void session_names_clear(struct session_names *names);
 

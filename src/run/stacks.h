@@ -9,19 +9,19 @@
  *	stack_run_status()
  *	stack_run_clear()
  */
-#ifndef STOOK_CMD_RUN_STACK_RUN_H
-#define STOOK_CMD_RUN_STACK_RUN_H
+#ifndef STOOK_RUN_STACKS_H
+#define STOOK_RUN_STACKS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "cmd/options/stack_options.h"
-#include "cmd/outputs.h"
-#include "cmd/run/run.h"
-#include "cmd/run/session_names.h"
 #include "collect/session.h"
+#include "run/config.h"
+#include "run/names.h"
+#include "run/outputs.h"
+#include "run/run.h"
 
 /* The source of stacks. */
 struct stack_source {
@@ -61,7 +61,7 @@ struct stack_run {
 
 /* 0, or a negative errno and it is half made, to be cleared. */
 int stack_run_prepare(struct stack_run *run, const struct stack_options *options,
-		      const struct task_options *tasks, struct error *error);
+		      const struct run_config *tasks, struct error *error);
 int stack_run_open(struct stack_run *run, const struct stack_source *source, struct error *error);
 
 /* Errors are complained of. */

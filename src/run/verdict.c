@@ -16,7 +16,7 @@
  *	…
  *	user_end_complete 12217
  */
-#include "cmd/run/run_summary.h"
+#include "run/verdict.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -25,7 +25,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cmd/complain.h"
+#include "bpf/wire.h"
+#include "run/complain.h"
 #include "format/text/columns.h"
 #include "proc/root_table.h"
 

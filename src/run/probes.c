@@ -1,16 +1,16 @@
 /* Attaches probes in steps, while the run waits, so that they stay within their budget. */
-#include "cmd/run/probe_run.h"
+#include "run/probes.h"
 
 #include <errno.h>
 #include <time.h>
 
 #include "base/clock.h"
-#include "cmd/complain.h"
-#include "cmd/probe_search.h"
+#include "run/complain.h"
+#include "run/probe_search.h"
 
 /* Reports impossible wishes before anything is loaded or begun. */
 int probe_run_prepare(struct probe_run *run, const struct probe_options *options,
-		      const struct task_options *tasks, struct error *error)
+		      const struct run_config *tasks, struct error *error)
 {
 	int err;
 
@@ -99,12 +99,12 @@ static int end_interval(void *context, struct error *error)
 {
 	struct probe_run *run = context;
 
-	return run->show(run->show_context, error);
+	return run->show(run->show_context, false, error);
 }
 
 /* Whatever fails on the way, what was counted before it is shown. */
-int probe_run_go(struct probe_run *run, int (*show)(void *context, struct error *error),
-		 void *context, struct row_outputs *outputs)
+int probe_run_go(struct probe_run *run,
+		 int (*show)(void *context, bool is_last, struct error *error), void *context)
 {
 	const struct run_work work = {
 		.wait = wait_and_step,
@@ -121,10 +121,8 @@ int probe_run_go(struct probe_run *run, int (*show)(void *context, struct error 
 	run_start_clock(&run->run);
 	err = run_wait(&run->run, &work, &error);
 	well = complain_unless_well(err, &error);
-	if (!outputs->has_failed && !run->run.child_failed)
-		well &= complain_unless_well(show(context, &error), &error);
 	if (!run->run.child_failed)
-		well &= complain_unless_well(row_outputs_commit(outputs, &error), &error);
+		well &= complain_unless_well(show(context, true, &error), &error);
 	return well ? 0 : err < 0 ? err : -EIO;
 }
 

@@ -5,16 +5,16 @@
  * asked, so one that answered is asked again only when its code was sampled since. One that failed
  * is left alone: what it takes to wake it is a signal.
  */
-#include "cmd/run/session_names.h"
+#include "run/names.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
 #include "base/clock.h"
-#include "cmd/complain.h"
 #include "kernel/kernel_ask.h"
 #include "proc/java_attach.h"
+#include "run/complain.h"
 
 /* A JVM answers within milliseconds, unless it is stopped or swapped out. */
 #define JVM_NS (3 * NS_PER_SEC)
@@ -27,8 +27,44 @@
 
 #define REFILL_SHARE 10 /* of each interval: time for naming that is given back */
 
+/* --- options --------------------------------------------------------------------------------- */
+
+/* Enough for the largest programs; the next file's symbols take the place of the last one's. */
+#define MAX_SYMBOL_BYTES (256UL << 20)
+
+/*
+ * All files and processes of a run: enough for the symbols of a host that runs browsers, databases
+ * and thousands of JIT-compiling processes.
+ */
+#define MAX_NAMING_SECONDS 60
+#define MAX_NAMING_BYTES   (4ULL << 30)
+
+struct symbolizer_options naming_options_symbolizer(const struct naming_options *options)
+{
+	return (struct symbolizer_options){
+		.demangle = options->demangle,
+		.run_time = options->run_time,
+		.places = {options->debug_folders, options->nr_debug_folders},
+		.inlined = options->inlined,
+		.lines = options->lines,
+		.max_bytes = options->max_bytes ? options->max_bytes : MAX_SYMBOL_BYTES,
+	};
+}
+
+struct read_budget naming_options_budget(const struct naming_options *options, int stop_fd)
+{
+	uint64_t seconds = options->naming_seconds ? options->naming_seconds : MAX_NAMING_SECONDS;
+	uint64_t bytes = options->naming_bytes ? options->naming_bytes : MAX_NAMING_BYTES;
+	struct read_budget budget;
+
+	read_budget_init(&budget, seconds * NS_PER_SEC, bytes, stop_fd);
+	return budget;
+}
+
+/* --- the session's names ---------------------------------------------------------------------- */
+
 int session_names_init(struct session_names *names, struct session *session,
-		       const struct stack_options *options, const struct task_options *tasks,
+		       const struct stack_options *options, const struct run_config *tasks,
 		       int stop_fd, struct error *error)
 {
 	struct symbolizer_options symbolizer = naming_options_symbolizer(&options->naming);

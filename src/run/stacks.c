@@ -7,7 +7,7 @@
  * verdict as comments, as it is before they are written; the verdict printed afterwards includes what
  * writing them cost.
  */
-#include "cmd/run/stack_run.h"
+#include "run/stacks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -20,8 +20,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "cmd/complain.h"
-#include "cmd/run/run_summary.h"
+#include "bpf/wire.h"
+#include "run/complain.h"
+#include "run/verdict.h"
 #include "kernel/preflight.h"
 
 /* --- the session ----------------------------------------------------------------------------- */
@@ -129,7 +130,7 @@ static int open_session(struct stack_run *run, struct error *error)
 /* Notes the event, and the unit of the counts: samples, hits, or a sum of the event. */
 static int note_origin(struct stack_run *run, struct error *error)
 {
-	const struct task_options *tasks = run->run.options;
+	const struct run_config *tasks = run->run.options;
 	const struct stack_source *source = &run->source;
 	struct profile *profile = session_profile(run->session);
 	int64_t event = profile_add_string(profile, source->event_name);
@@ -170,7 +171,7 @@ static int open_outputs(struct stack_run *run, struct error *error)
 }
 
 int stack_run_prepare(struct stack_run *run, const struct stack_options *options,
-		      const struct task_options *tasks, struct error *error)
+		      const struct run_config *tasks, struct error *error)
 {
 	int err;
 

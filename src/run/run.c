@@ -4,7 +4,7 @@
  *
  * Targets are watched by pidfd: no polling, and no mistaking a new process for an old one.
  */
-#include "cmd/run/run.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "cmd/commands.h"
-#include "cmd/complain.h"
+#include "run/complain.h"
 #include "proc/cgroup.h"
 #include "proc/process_info.h"
 
@@ -336,7 +335,23 @@ static void targets_clear(struct targets *targets)
 
 enum { SIGNAL_FD, CHILD_FD, FIRST_TARGET_FD };
 
-int run_open_targets(struct run *run, const struct task_options *options, struct error *error)
+/* child_pid: of the command behind `--`, 0 if there is none; it must outlive what is returned. */
+static struct wanted_tasks wanted(const struct run_config *config, int cgroup_fd,
+				  const uint32_t *child_pid)
+{
+	bool only_child = *child_pid && !config->everything;
+
+	return (struct wanted_tasks){
+		.pids = only_child ? child_pid : config->pids,
+		.nr_pids = only_child ? 1 : config->nr_pids,
+		.tids = config->tids,
+		.nr_tids = config->nr_tids,
+		.follow = !config->no_follow,
+		.cgroup_fd = cgroup_fd,
+	};
+}
+
+int run_open_targets(struct run *run, const struct run_config *options, struct error *error)
 {
 	int err;
 
@@ -347,7 +362,7 @@ int run_open_targets(struct run *run, const struct task_options *options, struct
 		run->cgroup_fd = cgroup_open(options->cgroup, error);
 		err = run->cgroup_fd < 0 ? run->cgroup_fd : 0;
 	}
-	run->tasks = task_options_wanted(options, run->cgroup_fd, &run->child_pid);
+	run->tasks = wanted(options, run->cgroup_fd, &run->child_pid);
 	return err;
 }
 
@@ -363,7 +378,7 @@ int run_prepare_child(struct run *run, struct error *error)
 	if (err)
 		return err;
 	run->child_pid = (uint32_t)run->child.pid;
-	run->tasks = task_options_wanted(run->options, run->cgroup_fd, &run->child_pid);
+	run->tasks = wanted(run->options, run->cgroup_fd, &run->child_pid);
 	run->fds = calloc(FIRST_TARGET_FD + run->targets.nr, sizeof(*run->fds));
 	return run->fds ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
@@ -507,7 +522,7 @@ static int status_of_failure(const struct run *run, int err)
 
 int run_status(struct run *run, int err)
 {
-	const struct task_options *options = run->options;
+	const struct run_config *options = run->options;
 	int status = 0, child_status;
 
 	signals_stop_listening(run->signal_fd, &run->child);

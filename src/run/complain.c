@@ -2,7 +2,7 @@
  * Messages quote names and texts of others, so that all that is printed is made safe for terminals
  * (base/text.h) here. A message is one line: a newline in a name is not believed either.
  */
-#include "cmd/complain.h"
+#include "run/complain.h"
 
 #include <errno.h>
 #include <stdarg.h>
