@@ -27,16 +27,16 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "run/complain.h"
 #include "cmd/funccount_test.h"
 #include "cmd/outputs.h"
 #include "cmd/probe_operands.h"
-#include "run/probe_search.h"
-#include "run/probes.h"
-#include "run/run.h"
 #include "cmd/tally_collection.h"
 #include "collect/counter.h"
 #include "collect/tallier.h"
+#include "run/complain.h"
+#include "run/probe_search.h"
+#include "run/probes.h"
+#include "run/run.h"
 #include "view/hits.h"
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -422,7 +422,7 @@ static int call_keys_read(struct call_keys *keys, const struct call_counts *coun
 
 struct funccount {
 	struct funccount_options options;
-	struct probe_run run;
+	struct probes probes;
 	struct counter *counter; /* either this … */
 	struct call_keys keys;	 /* … or, with --by, that */
 	struct call_counts counts;
@@ -436,7 +436,7 @@ static int show(void *context, struct error *error)
 	const struct funccount_options *options = &funccount->options;
 	const struct call_style style = {.rate = options->rate, .timestamp = options->timestamp};
 	struct call_interval interval =
-		call_counts_read(&funccount->counts, funccount->run.probing, clock_now_ns());
+		call_counts_read(&funccount->counts, funccount->probes.probing, clock_now_ns());
 	cleanup(sheet_clear) struct sheet sheet = {0};
 	int err = 0;
 
@@ -444,7 +444,7 @@ static int show(void *context, struct error *error)
 		err = call_keys_read(&funccount->keys, &funccount->counts, &interval, error);
 	if (err)
 		return err;
-	interval.missed = probing_missed(funccount->run.probing);
+	interval.missed = probing_missed(funccount->probes.probing);
 	call_interval_choose(&interval, options->order, options->top);
 	calls_sheet_fill(&sheet, &interval, &style);
 	return row_outputs_write(&funccount->outputs, &sheet, error);
@@ -456,76 +456,79 @@ static int show_interval(void *context, bool is_last, struct error *error)
 	struct row_outputs *outputs = &funccount->outputs;
 	int err = outputs->has_failed ? 0 : show(funccount, error);
 
-	return is_last ? row_outputs_commit(outputs, err, error) : err;
+	if (!is_last)
+		return err;
+	err = row_outputs_commit(outputs, err, error);
+	if (!funccount->options.tasks.quiet)
+		fputs("\nDetaching...\n", stderr);
+	return err;
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-static int prepare(struct funccount *funccount, struct error *error)
+static int prepare(void *context, struct error *error)
 {
-	const struct funccount_options *options = &funccount->options;
-	struct probe_run *run = &funccount->run;
-	struct probe_search *search = &run->search;
-	const struct probe_programs *programs;
-	const struct hits *hits;
-	int err = probe_run_prepare(run, &options->probes, &options->tasks, error);
+	struct funccount *funccount = context;
 
-	if (!err)
-		err = probe_run_decide(run, true, error);
-	if (!err)
-		err = row_outputs_open(&funccount->outputs, &options->output, error);
-	if (err)
-		return err;
+	return row_outputs_open(&funccount->outputs, &funccount->options.output, error);
+}
+
+static int load(void *context, const struct probe_programs **ret_programs,
+		const struct hits **ret_hits, struct error *error)
+{
+	struct funccount *funccount = context;
+	const struct funccount_options *options = &funccount->options;
+	const struct wanted_tasks *tasks = &funccount->probes.collector.run->tasks;
+	struct probe_search *search = &funccount->probes.search;
+
 	if (options->by) {
-		err = call_keys_init(&funccount->keys, options->by, options->max_rows,
-				     &search->list, &search->features, &run->run.tasks, error);
+		int err = call_keys_init(&funccount->keys, options->by, options->max_rows,
+					 &search->list, &search->features, tasks, error);
 		if (err)
 			return err;
-		programs = tallier_programs(funccount->keys.tallier);
-		hits = tallier_hits(funccount->keys.tallier);
+		*ret_programs = tallier_programs(funccount->keys.tallier);
+		*ret_hits = tallier_hits(funccount->keys.tallier);
 	} else {
-		funccount->counter = counter_load(&search->list, &search->features, &run->run.tasks,
-						  run->budget_share > 0, error);
+		funccount->counter = counter_load(&search->list, &search->features, tasks,
+						  funccount->probes.budget_share > 0, error);
 		if (!funccount->counter)
 			return error->code;
-		programs = counter_programs(funccount->counter);
-		hits = counter_hits(funccount->counter);
+		*ret_programs = counter_programs(funccount->counter);
+		*ret_hits = counter_hits(funccount->counter);
 	}
-	err = call_counts_init(&funccount->counts, &search->list, hits, clock_now_ns(), error);
-	return err ? err : probe_run_attach(run, programs, hits, error);
+	return call_counts_init(&funccount->counts, &search->list, *ret_hits, clock_now_ns(),
+				error);
 }
 
-static int run(struct funccount *funccount)
+/* In bcc's words. */
+static void begin(void *context)
 {
-	const struct funccount_options *options = &funccount->options;
-	struct probe_run *run = &funccount->run;
-	bool talks = !options->tasks.quiet;
-	struct error error = {0};
-	int err = prepare(funccount, &error);
+	const struct funccount *funccount = context;
+	const struct probe_options *probes = &funccount->options.probes;
 	size_t i;
 
-	if (err < 0 && err != -EPIPE)
-		complain_error(&error);
-	if (err)
-		return err;
-	/* In bcc's words. */
-	if (talks) {
-		fprintf(stderr, "Tracing %zu functions for \"",
-			run->search.list.nr_probes - probing_nr(run->probing, PROBE_REFUSED));
-		for (i = 0; i < options->probes.nr_patterns; i++)
-			fprintf(stderr, "%s%s", i ? " " : "", options->probes.patterns[i]);
-		fputs("\"... Hit Ctrl-C to end.\n", stderr);
-	}
-	err = probe_run_go(run, show_interval, funccount);
-	talks &= !run->run.child_failed;
-	if (talks)
-		fputs("\nDetaching...\n", stderr);
-	probe_run_detach(run);
-	if (talks)
-		tally_totals_tell_lost(&funccount->keys.total);
-	probe_run_tell(run);
-	return err;
+	if (funccount->options.tasks.quiet)
+		return;
+	fprintf(stderr, "Tracing %zu functions for \"", probes_nr(&funccount->probes));
+	for (i = 0; i < probes->nr_patterns; i++)
+		fprintf(stderr, "%s%s", i ? " " : "", probes->patterns[i]);
+	fputs("\"... Hit Ctrl-C to end.\n", stderr);
 }
+
+static void tell(void *context)
+{
+	const struct funccount *funccount = context;
+
+	tally_totals_tell_lost(&funccount->keys.total);
+}
+
+static const struct probe_command command = {
+	.prepare = prepare,
+	.load = load,
+	.begin = begin,
+	.show = show_interval,
+	.tell = tell,
+};
 
 int cmd_funccount(int argc, char **argv)
 {
@@ -538,14 +541,13 @@ int cmd_funccount(int argc, char **argv)
 		complain_error(&error);
 		status = run_usage_status(argv);
 	} else if (!err) {
-		log_to(funccount.options.tasks.verbose ? stderr : NULL);
-		err = run(&funccount);
-		status = run_status(&funccount.run.run, err < 0 && err != -EPIPE ? err : 0);
+		probes_init(&funccount.probes, &funccount.options.probes, &command, &funccount);
+		status = run_collector(&funccount.options.tasks, NULL, &funccount.probes.collector);
 		call_counts_clear(&funccount.counts);
-		probe_run_free_probes(&funccount.run);
+		probes_detach(&funccount.probes);
 		counter_free(funccount.counter);
 		call_keys_clear(&funccount.keys);
-		probe_run_clear(&funccount.run);
+		probes_clear(&funccount.probes);
 		row_outputs_clear(&funccount.outputs);
 	}
 	task_options_clear(&funccount.options.tasks);

@@ -6,7 +6,7 @@
  *	samples  19,976 fired = 9,812 shown + 14 idle + 10,150 filtered + 0 lost
  *	…
  *
- * The run is shared with other commands (run/stack_run.h); this file chooses the event.
+ * The run is shared with other commands (run/stacks.h); this file chooses the event.
  */
 #include "cmd/commands.h"
 
@@ -169,18 +169,23 @@ static void profile_options_clear(struct profile_options *options)
 	free(options->source.cpus);
 }
 
-static int check_cpus(const struct profile_options *options, const struct stack_run *run,
+struct profile_run {
+	struct profile_options options;
+	struct stacks stacks;
+};
+
+static int check_cpus(const struct stack_source *source, const struct stacks *stacks,
 		      struct error *error)
 {
 	size_t i, k;
 
-	for (i = 0; i < options->source.nr_cpus; i++) {
-		for (k = 0; k < run->nr_online_cpus; k++)
-			if (run->online_cpus[k] == options->source.cpus[i])
+	for (i = 0; i < source->nr_cpus; i++) {
+		for (k = 0; k < stacks->nr_online_cpus; k++)
+			if (stacks->online_cpus[k] == source->cpus[i])
 				break;
-		if (k == run->nr_online_cpus)
+		if (k == stacks->nr_online_cpus)
 			return error_set(error, -ENODEV, "no such CPU, or not online: %u",
-					 options->source.cpus[i]);
+					 source->cpus[i]);
 	}
 	return 0;
 }
@@ -211,13 +216,18 @@ static void check_period(struct profile_options *options)
 			 options->event.name, MIN_CLOCK_PERIOD_NS);
 }
 
-static int open_run(struct stack_run *run, struct profile_options *options, struct error *error)
+static int choose(void *context, struct stack_source *ret, struct error *error)
 {
+	struct profile_run *run = context;
+	struct profile_options *options = &run->options;
 	struct stack_source *source = &options->source;
 	const struct event *event = &options->event;
+	int err = check_cpus(source, &run->stacks, error);
 	bool is_clock;
 
-	choose_event(options, run->online_cpus[0]);
+	if (err)
+		return err;
+	choose_event(options, run->stacks.online_cpus[0]);
 	check_period(options);
 	is_clock = event_is_clock(event);
 	if (source->rate.frequency)
@@ -234,46 +244,27 @@ static int open_run(struct stack_run *run, struct profile_options *options, stru
 	source->unit = "samples";
 	source->event_name = event->name;
 	source->period_unit = is_clock ? "nanoseconds" : "count";
-	return stack_run_open(run, source, error);
+	*ret = *source;
+	return 0;
 }
 
-static int profile(struct profile_options *options, uint64_t exec_ns)
-{
-	struct stack_run run = STACK_RUN_INIT;
-	struct error error = {0};
-	int status, err;
-
-	run.exec_ns = exec_ns;
-	err = stack_run_prepare(&run, &options->stacks, &options->tasks, &error);
-	if (!err)
-		err = check_cpus(options, &run, &error);
-	if (!err)
-		err = open_run(&run, options, &error);
-	if (err)
-		complain_error(&error);
-	else
-		err = stack_run_go(&run);
-	status = stack_run_status(&run, err);
-	stack_run_clear(&run);
-	return status;
-}
+static const struct stack_command command = {.choose = choose};
 
 int cmd_profile(int argc, char **argv)
 {
-	uint64_t exec_ns = clock_now_ns();
-	struct profile_options options;
+	struct profile_run run = {0};
 	struct error error = {0};
-	int err = profile_options_parse(argc, argv, &options, &error);
+	int err = profile_options_parse(argc, argv, &run.options, &error);
 	int status = 0;
 
 	if (err < 0) {
 		complain_error(&error);
 		status = run_usage_status(argv);
+	} else if (!err) {
+		stacks_init(&run.stacks, &run.options.stacks, &command, &run);
+		status = run_collector(&run.options.tasks, NULL, &run.stacks.collector);
+		stacks_clear(&run.stacks);
 	}
-	if (!err) {
-		log_to(options.tasks.verbose ? stderr : NULL);
-		status = profile(&options, exec_ns);
-	}
-	profile_options_clear(&options);
+	profile_options_clear(&run.options);
 	return status;
 }

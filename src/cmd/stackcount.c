@@ -9,7 +9,7 @@
  *
  * With --weight a value of each hit is added up instead: c:malloc --weight arg1 gives bytes.
  *
- * The run is shared with other commands (run/stack_run.h); this file finds the probes.
+ * The run is shared with other commands (run/stacks.h); this file finds the probes.
  */
 #include "cmd/commands.h"
 
@@ -35,13 +35,13 @@
 struct stackcount {
 	struct probe_options probe_options;
 	struct run_config tasks;
-	struct stack_options stacks;
+	struct stack_options stack_options;
 	const char *weight_text; /* NULL: hits are counted */
 	struct probe_weight weight;
 	struct tally_fetch *weights; /* of each probe */
 	struct probe_search search;
 	struct session_probes probes;
-	struct stack_run run;
+	struct stacks stacks;
 };
 
 /* --- options --------------------------------------------------------------------------------- */
@@ -77,9 +77,9 @@ static int parse(struct stackcount *stackcount, int argc, char **argv, struct er
 		probe_options_group(&stackcount->probe_options),
 		task_options_group(&stackcount->tasks),
 		{rows, ARRAY_SIZE(rows), stackcount},
-		stack_options_group(&stackcount->stacks),
-		output_options_group(&stackcount->stacks.output),
-		naming_options_group(&stackcount->stacks.naming),
+		stack_options_group(&stackcount->stack_options),
+		output_options_group(&stackcount->stack_options.output),
+		naming_options_group(&stackcount->stack_options.naming),
 	};
 	struct probe_words words = {&stackcount->probe_options, &stackcount->tasks};
 	const struct option_table table = {
@@ -97,17 +97,31 @@ static int parse(struct stackcount *stackcount, int argc, char **argv, struct er
 	if (!err)
 		err = probe_options_check(&stackcount->probe_options, "stacks that lead where?",
 					  "c:malloc or t:sched:sched_switch", error);
-	return err ? err : stack_options_check(&stackcount->stacks, error);
+	return err ? err : stack_options_check(&stackcount->stack_options, error);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-static int open_run(struct stackcount *stackcount, struct error *error)
+static int prepare(void *context, struct error *error)
 {
+	struct stackcount *stackcount = context;
+	int err = probe_search_find(&stackcount->search, &stackcount->probe_options,
+				    &stackcount->tasks, error);
+
+	if (!err && stackcount->weight_text)
+		err = probe_weight_find(&stackcount->weight, &stackcount->search.list,
+					&stackcount->search.features, &stackcount->weights, error);
+	return err;
+}
+
+static int choose(void *context, struct stack_source *ret, struct error *error)
+{
+	struct stackcount *stackcount = context;
 	const struct probe_list *list = &stackcount->search.list;
 	const char *pattern = stackcount->probe_options.patterns[0];
 	bool is_one = stackcount->probe_options.nr_patterns == 1;
-	struct stack_source source = {
+
+	*ret = (struct stack_source){
 		.probes = &stackcount->probes,
 		.unit = "hits",
 		.event_name = stackcount->weight_text ? stackcount->weight_text : pattern,
@@ -115,79 +129,48 @@ static int open_run(struct stackcount *stackcount, struct error *error)
 		.period = 1,
 		.is_sum = stackcount->weight_text != NULL,
 	};
-
-	(void)snprintf(source.what, sizeof(source.what), "%zu probe%s of '%s'%s", list->nr_probes,
+	(void)snprintf(ret->what, sizeof(ret->what), "%zu probe%s of '%s'%s", list->nr_probes,
 		       list->nr_probes == 1 ? "" : "s", pattern, is_one ? "" : ", …");
 	stackcount->probes = (struct session_probes){
 		.list = list,
 		.features = &stackcount->search.features,
 		.weights = stackcount->weights,
 	};
-	(void)probe_search_decide(&stackcount->search, &stackcount->run.run.tasks, true,
-				  &stackcount->probes.link_pid, &stackcount->probes.budget_share,
-				  error);
-	return stack_run_open(&stackcount->run, &source, error);
+	return probe_search_decide(&stackcount->search, &stackcount->stacks.collector.run->tasks,
+				   true, &stackcount->probes.link_pid,
+				   &stackcount->probes.budget_share, error);
 }
 
-/* 0; 1: the list was shown, and that was all; or a negative errno. */
-static int prepare(struct stackcount *stackcount, struct error *error)
+static void tell(void *context)
 {
-	int err = probe_search_find(&stackcount->search, &stackcount->probe_options,
-				    &stackcount->tasks, error);
+	const struct stackcount *stackcount = context;
+	const struct probing *probing = session_probing(stackcount->stacks.session);
 
-	if (!err && stackcount->weight_text)
-		err = probe_weight_find(&stackcount->weight, &stackcount->search.list,
-					&stackcount->search.features, &stackcount->weights, error);
-	if (!err)
-		err = stack_run_prepare(&stackcount->run, &stackcount->stacks, &stackcount->tasks,
-					error);
-	return err ? err : open_run(stackcount, error);
+	probe_notes_after(&stackcount->search.list, probing, probing_missed(probing),
+			  stackcount->tasks.verbose);
 }
 
-static int run(struct stackcount *stackcount)
-{
-	const struct probing *probing;
-	struct error error = {0};
-	int status = 0, err;
-
-	stackcount->run.run.options = &stackcount->tasks; /* for the status of an early failure */
-	err = prepare(stackcount, &error);
-	if (err < 0)
-		complain_error(&error);
-	if (!err) {
-		err = stack_run_go(&stackcount->run);
-		probing = session_probing(stackcount->run.session);
-		if (!stackcount->tasks.quiet)
-			probe_notes_after(&stackcount->search.list, probing,
-					  probing_missed(probing), stackcount->tasks.verbose);
-	}
-	if (err <= 0)
-		status = stack_run_status(&stackcount->run, err);
-	stack_run_clear(&stackcount->run);
-	probe_search_clear(&stackcount->search);
-	free(stackcount->weights);
-	return status;
-}
+static const struct stack_command command = {.prepare = prepare, .choose = choose, .tell = tell};
 
 int cmd_stackcount(int argc, char **argv)
 {
 	struct stackcount stackcount = {.probe_options = PROBE_OPTIONS_INIT,
-					.stacks.labels = LABEL_COMM,
-					.run = STACK_RUN_INIT};
+					.stack_options.labels = LABEL_COMM};
 	struct error error = {0};
 	int err = parse(&stackcount, argc, argv, &error);
 	int status = 0;
 
-	stackcount.run.exec_ns = clock_now_ns();
 	if (err < 0) {
 		complain_error(&error);
 		status = run_usage_status(argv);
-	}
-	if (!err) {
-		log_to(stackcount.tasks.verbose ? stderr : NULL);
-		status = run(&stackcount);
+	} else if (!err) {
+		stacks_init(&stackcount.stacks, &stackcount.stack_options, &command, &stackcount);
+		status = run_collector(&stackcount.tasks, NULL, &stackcount.stacks.collector);
+		stacks_clear(&stackcount.stacks);
+		probe_search_clear(&stackcount.search);
+		free(stackcount.weights);
 	}
 	task_options_clear(&stackcount.tasks);
-	stack_options_clear(&stackcount.stacks);
+	stack_options_clear(&stackcount.stack_options);
 	return status;
 }

@@ -27,7 +27,7 @@
 #include "cmd/inputs.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
-#include "run/run.h"
+#include "run/processes.h"
 #include "run/verdict.h"
 #include "elf/image/debug_link.h"
 #include "format/text/columns.h"

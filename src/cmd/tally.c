@@ -184,7 +184,7 @@ static int tally_options_parse(int argc, char **argv, struct tally_options *ret,
 
 struct tally {
 	struct tally_options options;
-	struct probe_run run;
+	struct probes probes;
 	struct tally_places places;
 	struct tallier *tallier;
 	struct tally_collection collection;
@@ -226,8 +226,9 @@ static int show_interval(void *context, bool is_last, struct error *error)
 
 /* --- the verdict ------------------------------------------------------------------------------- */
 
-static void tell(const struct tally *tally)
+static void tell(void *context)
 {
+	const struct tally *tally = context;
 	const struct tally_counters *total = &tally->total;
 	uint64_t open = total->calls - total->returns - total->abandoned;
 	char numbers[3][NUMBER_COMMAS_BYTES];
@@ -248,66 +249,62 @@ static void tell(const struct tally *tally)
 
 /* --- the run --------------------------------------------------------------------------------- */
 
-static int prepare(struct tally *tally, struct error *error)
+static int prepare(void *context, struct error *error)
 {
+	struct tally *tally = context;
 	const struct tally_options *options = &tally->options;
-	struct probe_run *run = &tally->run;
-	struct tallier_config config = {
-		.list = &run->search.list,
-		.features = &run->search.features,
-		.tasks = &run->run.tasks,
+	struct probe_search *search = &tally->probes.search;
+	int err = tally_places_find(&tally->places, &options->query, options->probes.force_returns,
+				    &search->list, &search->features, error);
+
+	tally->probes.may_cut = !tally->places.pairs.are_paired;
+	return err ? err : row_outputs_open(&tally->outputs, &options->output, error);
+}
+
+static int load(void *context, const struct probe_programs **ret_programs,
+		const struct hits **ret_hits, struct error *error)
+{
+	struct tally *tally = context;
+	const struct tally_options *options = &tally->options;
+	const struct probe_search *search = &tally->probes.search;
+	const struct tallier_config config = {
+		.list = &search->list,
+		.features = &search->features,
+		.tasks = &tally->probes.collector.run->tasks,
+		.plan = &tally->places.query.program.plan,
+		.probes = tally->places.probes,
+		.fetches = tally->places.fetches,
 		.max_rows = options->max_rows,
 		.max_calls = options->max_calls,
 	};
-	int err = probe_run_prepare(run, &options->probes, &options->tasks, error);
 
-	if (!err)
-		err = tally_places_find(&tally->places, &options->query,
-					options->probes.force_returns, &run->search.list,
-					&run->search.features, error);
-	if (!err)
-		err = probe_run_decide(run, !tally->places.pairs.are_paired, error);
-	run->work_ns = ROW_NS;
-	if (!err)
-		err = row_outputs_open(&tally->outputs, &options->output, error);
-	if (err)
-		return err;
-	config.plan = &tally->places.query.program.plan;
-	config.probes = tally->places.probes;
-	config.fetches = tally->places.fetches;
 	tally->tallier = tallier_load(&config, error);
 	if (!tally->tallier)
 		return error->code;
-	tally_collection_init(&tally->collection, &tally->places.query, &run->search.list);
-	err = probe_run_attach(run, tallier_programs(tally->tallier), tallier_hits(tally->tallier),
-			       error);
-	tally->shown_ns = clock_now_ns();
-	return err;
+	tally_collection_init(&tally->collection, &tally->places.query, &search->list);
+	*ret_programs = tallier_programs(tally->tallier);
+	*ret_hits = tallier_hits(tally->tallier);
+	return 0;
 }
 
-static int run(struct tally *tally)
+static void begin(void *context)
 {
-	struct probe_run *run = &tally->run;
-	bool is_quiet = tally->options.tasks.quiet;
-	struct error error = {0};
-	size_t nr;
-	int err = prepare(tally, &error);
+	struct tally *tally = context;
+	size_t nr = probes_nr(&tally->probes);
 
-	if (err < 0 && err != -EPIPE)
-		complain_error(&error);
-	if (err)
-		return err;
-	nr = run->search.list.nr_probes - probing_nr(run->probing, PROBE_REFUSED);
-	if (!is_quiet)
+	tally->shown_ns = clock_now_ns();
+	if (!tally->options.tasks.quiet)
 		fprintf(stderr, "Tallying hits of %zu probe%s... Hit Ctrl-C to end.\n", nr,
 			nr == 1 ? "" : "s");
-	err = probe_run_go(run, show_interval, tally);
-	probe_run_detach(run);
-	if (!is_quiet && !run->run.child_failed)
-		tell(tally);
-	probe_run_tell(run);
-	return err;
 }
+
+static const struct probe_command command = {
+	.prepare = prepare,
+	.load = load,
+	.begin = begin,
+	.show = show_interval,
+	.tell = tell,
+};
 
 int cmd_tally(int argc, char **argv)
 {
@@ -320,14 +317,14 @@ int cmd_tally(int argc, char **argv)
 		complain_error(&error);
 		status = run_usage_status(argv);
 	} else if (!err) {
-		log_to(tally.options.tasks.verbose ? stderr : NULL);
-		err = run(&tally);
-		status = run_status(&tally.run.run, err < 0 && err != -EPIPE ? err : 0);
-		probe_run_free_probes(&tally.run);
+		probes_init(&tally.probes, &tally.options.probes, &command, &tally);
+		tally.probes.work_ns = ROW_NS;
+		status = run_collector(&tally.options.tasks, NULL, &tally.probes.collector);
+		probes_detach(&tally.probes);
 		tallier_free(tally.tallier);
 		tally_collection_clear(&tally.collection);
 		tally_places_clear(&tally.places);
-		probe_run_clear(&tally.run);
+		probes_clear(&tally.probes);
 		row_outputs_clear(&tally.outputs);
 	}
 	task_options_clear(&tally.options.tasks);

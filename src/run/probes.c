@@ -2,153 +2,166 @@
 #include "run/probes.h"
 
 #include <errno.h>
-#include <time.h>
+#include <string.h>
 
-#include "base/clock.h"
-#include "run/complain.h"
-#include "run/probe_search.h"
+/* --- before ---------------------------------------------------------------------------------- */
 
-/* Reports impossible wishes before anything is loaded or begun. */
-int probe_run_prepare(struct probe_run *run, const struct probe_options *options,
-		      const struct run_config *tasks, struct error *error)
+/* Impossible wishes are reported before anything is loaded or begun. 1: the list was shown. */
+static int prepare(struct collector *collector, struct error *error)
 {
-	int err;
+	struct probes *probes = collector->context;
+	int err =
+		probe_search_find(&probes->search, probes->options, collector->run->config, error);
 
-	*run = (struct probe_run){.step_ns = UINT64_MAX, .missed = UINT64_MAX};
-	err = run_open_targets(&run->run, tasks, error);
-	if (!err)
-		err = probe_search_find(&run->search, options, tasks, error);
-	return err ? err : run_prepare_child(&run->run, error);
+	return err ? err : probes->command->prepare(probes->context, error);
 }
-
-int probe_run_decide(struct probe_run *run, bool may_cut, struct error *error)
-{
-	return probe_search_decide(&run->search, &run->run.tasks, may_cut, &run->link_pid,
-				   &run->budget_share, error);
-}
-
-/* --- attaching ------------------------------------------------------------------------------- */
 
 /* Under a budget, which attaches step by step, it may come to this later. */
-static int check_any_left(const struct probe_run *run, struct error *error)
+static int check_any_left(const struct probes *probes, struct error *error)
 {
-	const struct probe_list *list = &run->search.list;
+	const struct probe_list *list = &probes->search.list;
 
-	if (probing_nr(run->probing, PROBE_REFUSED) < list->nr_probes)
+	if (probes_nr(probes))
 		return 0;
 	return error_set(error, -EOPNOTSUPP, "nothing could be probed; '%s': %s",
-			 list->probes[0].name, probing_status(run->probing, 0)->why);
+			 list->probes[0].name, probing_status(probes->probing, 0)->why);
 }
 
-int probe_run_attach(struct probe_run *run, const struct probe_programs *programs,
-		     const struct hits *hits, struct error *error)
+static int load(struct collector *collector, struct error *error)
 {
+	struct probes *probes = collector->context;
+	struct probe_search *search = &probes->search;
 	struct probing_options options = {
-		.list = &run->search.list,
-		.features = &run->search.features,
-		.programs = programs,
-		.hits = hits,
-		.pid = run->link_pid,
-		.budget_share = run->budget_share,
-		.work_ns = run->work_ns,
+		.list = &search->list,
+		.features = &search->features,
+		.work_ns = (double)probes->work_ns,
 	};
-	int err;
+	int err = probe_search_decide(search, &collector->run->tasks, probes->may_cut, &options.pid,
+				      &probes->budget_share, error);
 
-	run->probing = probing_new(&options, error);
-	if (!run->probing)
-		return error->code;
-	err = probing_start(run->probing, error);
-	if (options.budget_share > 0)
-		run->step_ns = clock_now_ns();
-	return err ? err : check_any_left(run, error);
+	if (!err)
+		err = probes->command->load(probes->context, &options.programs, &options.hits,
+					    error);
+	if (err)
+		return err;
+	options.budget_share = probes->budget_share;
+	probes->probing = probing_new(&options, error);
+	return probes->probing ? 0 : error->code;
+}
+
+static int start(struct collector *collector, struct error *error)
+{
+	struct probes *probes = collector->context;
+	const struct clock *clock = &collector->run->clock;
+	int err = probing_start(probes->probing, error);
+
+	if (probes->budget_share > 0)
+		probes->step_ns = clock->now(clock->context);
+	if (!err)
+		err = check_any_left(probes, error);
+	if (!err)
+		probes->command->begin(probes->context);
+	return err;
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
 /* Until this time, or the next step of the probing, if that comes first. */
-static int wait_and_step(void *context, uint64_t until_ns, struct pollfd *fds, size_t nr_fds,
-			 struct error *error)
+static int wait_and_step(struct collector *collector, uint64_t until_ns, struct pollfd *fds,
+			 size_t nr_fds, struct error *error)
 {
-	struct probe_run *run = context;
-	uint64_t now_ns = clock_now_ns(), left_ns;
-	struct timespec timeout;
+	const struct clock *clock = &collector->run->clock;
+	struct probes *probes = collector->context;
 	int err;
 
-	if (until_ns > run->step_ns)
-		until_ns = run->step_ns;
-	left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-	timeout.tv_sec = (time_t)(left_ns / NS_PER_SEC);
-	timeout.tv_nsec = (long)(left_ns % NS_PER_SEC);
-	if (ppoll(fds, nr_fds, until_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0 &&
-	    errno != EINTR)
-		return error_set_errno(error, "cannot wait");
-	if (clock_now_ns() < run->step_ns)
+	if (until_ns > probes->step_ns)
+		until_ns = probes->step_ns;
+	err = clock->wait(clock->context, until_ns, fds, nr_fds);
+	if (err)
+		return error_set(error, err, "cannot wait: %s", strerror(-err));
+	if (clock->now(clock->context) < probes->step_ns)
 		return 0;
-	err = probing_step(run->probing, &run->step_ns, error);
-	return err ? err : check_any_left(run, error);
+	err = probing_step(probes->probing, &probes->step_ns, error);
+	return err ? err : check_any_left(probes, error);
 }
 
-static bool all_is_attached(void *context)
+static bool is_ready(const struct collector *collector)
 {
-	const struct probe_run *run = context;
+	const struct probes *probes = collector->context;
 
-	return probing_is_ready(run->probing);
+	return probing_is_ready(probes->probing);
 }
 
-static int end_interval(void *context, struct error *error)
+static int end_interval(struct collector *collector, bool is_last, struct error *error)
 {
-	struct probe_run *run = context;
+	struct probes *probes = collector->context;
 
-	return run->show(run->show_context, false, error);
-}
-
-/* Whatever fails on the way, what was counted before it is shown. */
-int probe_run_go(struct probe_run *run,
-		 int (*show)(void *context, bool is_last, struct error *error), void *context)
-{
-	const struct run_work work = {
-		.wait = wait_and_step,
-		.end_interval = end_interval,
-		.is_ready = all_is_attached,
-		.context = run,
-	};
-	struct error error = {0};
-	bool well;
-	int err;
-
-	run->show = show;
-	run->show_context = context;
-	run_start_clock(&run->run);
-	err = run_wait(&run->run, &work, &error);
-	well = complain_unless_well(err, &error);
-	if (!run->run.child_failed)
-		well &= complain_unless_well(show(context, true, &error), &error);
-	return well ? 0 : err < 0 ? err : -EIO;
+	return probes->command->show(probes->context, is_last, error);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-void probe_run_detach(struct probe_run *run)
+static int stop(struct collector *collector, struct error *error)
 {
-	run->missed = probing_missed(run->probing);
-	probing_stop(run->probing);
+	struct probes *probes = collector->context;
+
+	probes->missed = probing_missed(probes->probing);
+	probing_stop(probes->probing);
+	return 0;
 }
 
-void probe_run_tell(const struct probe_run *run)
+static int summarize(struct collector *collector, struct error *error)
 {
-	if (!run->search.is_quiet)
-		probe_notes_after(&run->search.list, run->probing, run->missed,
-				  run->run.options->verbose);
+	const struct run *run = collector->run;
+	struct probes *probes = collector->context;
+
+	if (!run->has_started || run->config->quiet)
+		return 0;
+	if (!run->child_failed)
+		probes->command->tell(probes->context);
+	probe_notes_after(&probes->search.list, probes->probing, probes->missed,
+			  run->config->verbose);
+	return 0;
 }
 
-void probe_run_free_probes(struct probe_run *run)
+static const struct collector_ops ops = {
+	.prepare = prepare,
+	.load = load,
+	.start = start,
+	.wait = wait_and_step,
+	.interval = end_interval,
+	.stop = stop,
+	.summarize = summarize,
+	.is_ready = is_ready,
+	.stops_last = true,
+};
+
+void probes_init(struct probes *probes, const struct probe_options *options,
+		 const struct probe_command *command, void *context)
 {
-	probing_free(run->probing);
-	run->probing = NULL;
+	*probes = (struct probes){
+		.collector = {.ops = &ops, .context = probes},
+		.options = options,
+		.command = command,
+		.context = context,
+		.may_cut = true,
+		.step_ns = UINT64_MAX,
+		.missed = UINT64_MAX,
+	};
 }
 
-void probe_run_clear(struct probe_run *run)
+size_t probes_nr(const struct probes *probes)
 {
-	run_clear(&run->run);
-	probe_search_clear(&run->search);
+	return probes->search.list.nr_probes - probing_nr(probes->probing, PROBE_REFUSED);
+}
+
+void probes_detach(struct probes *probes)
+{
+	probing_free(probes->probing);
+	probes->probing = NULL;
+}
+
+void probes_clear(struct probes *probes)
+{
+	probe_search_clear(&probes->search);
 }

@@ -1,469 +1,235 @@
 /*
- * From targets to the end of a run, with what a run needs of the system: signals, the program behind
- * `--`, the processes that were named.
+ * The loop of every run, and what stands around it.
  *
- * Targets are watched by pidfd: no polling, and no mistaking a new process for an old one.
+ * The collector sees a struct run; its own state the loop keeps in struct running. What it waits for are
+ * the signal, the child and the targets, whose descriptors the collector gets to wait on beside its own.
  */
 #include "run/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "base/array.h"
-#include "base/cleanup.h"
 #include "base/clock.h"
-#include "run/complain.h"
 #include "proc/cgroup.h"
-#include "proc/process_info.h"
-
-/* --- signals --------------------------------------------------------------------------------- */
-
-/*
- * A handler, and not signalfd(): a signal must end the program also while nobody reads descriptors,
- * in the middle of a search of symbols or of a write to a full pipe. The handler makes an eventfd
- * readable and gives all three signals their default effect; system calls that were interrupted go on.
- *
- * timeout(1) sends its signal twice at once, to its child and to its group. The second one is no word
- * of the user's: for a moment the handler waits for it and takes it away.
- *
- * SIGHUP stays ignored for a program that was started so (nohup). SIGINT does not: shells start all
- * background jobs of scripts with SIGINT ignored, and `kill -INT` is how a script ends a run.
- */
-
-#define TWIN_NS (20 * NS_PER_MS) /* how long the handler waits for the same signal once more */
-
-static const int signal_numbers[] = {SIGINT, SIGTERM, SIGHUP};
-
-/* The handler's own. */
-static struct {
-	int fd;
-	struct sigaction before[ARRAY_SIZE(signal_numbers)];
-	volatile sig_atomic_t number;
-	volatile sig_atomic_t is_from_terminal;
-} heard = {.fd = -1};
-
-static void set_all(void (*handler)(int))
-{
-	const struct sigaction action = {.sa_handler = handler};
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++)
-		if (signal_numbers[i] != SIGHUP || heard.before[i].sa_handler != SIG_IGN)
-			(void)sigaction(signal_numbers[i], &action, NULL);
-}
-
-static void on_signal(int number, siginfo_t *info, void *context)
-{
-	const struct timespec twin = {.tv_nsec = TWIN_NS};
-	const uint64_t one = 1;
-	int before = errno;
-	sigset_t same;
-
-	heard.is_from_terminal = number == SIGINT && info->si_code != SI_USER;
-	heard.number = number;
-	(void)!write(heard.fd, &one, sizeof(one));
-	(void)sigemptyset(&same);
-	(void)sigaddset(&same, number);
-	(void)sigtimedwait(&same, NULL, &twin);
-	set_all(SIG_DFL);
-	errno = before;
-}
-
-int signals_listen(struct error *error)
-{
-	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART};
-	sigset_t all;
-	size_t i;
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-
-	if (fd < 0)
-		return error_set_errno(error, "cannot listen to signals");
-	action.sa_sigaction = on_signal;
-	(void)sigemptyset(&all);
-	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++) {
-		(void)sigaddset(&all, signal_numbers[i]);
-		(void)sigaction(signal_numbers[i], NULL, &heard.before[i]);
-	}
-	action.sa_mask = all;
-	heard.fd = fd;
-	heard.number = 0;
-	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++)
-		if (signal_numbers[i] != SIGHUP || heard.before[i].sa_handler != SIG_IGN)
-			(void)sigaction(signal_numbers[i], &action, NULL);
-	(void)sigprocmask(SIG_UNBLOCK, &all, NULL);
-	(void)signal(SIGPIPE, SIG_IGN);
-	return fd;
-}
-
-/*
- * Takes a signal that has come as seen: what follows goes on as if there had been none. It is passed
- * on to the child (NULL: none), but for the terminal's Ctrl-C, which the child has got itself.
- */
-static void signals_take(int signal_fd, const struct child *child)
-{
-	uint64_t nr;
-
-	if (signal_fd < 0 || read(signal_fd, &nr, sizeof(nr)) != sizeof(nr))
-		return;
-	if (child && child->pid && !heard.is_from_terminal)
-		(void)kill(child->pid, heard.number);
-}
-
-void signals_stop_listening(int signal_fd, const struct child *child)
-{
-	if (signal_fd < 0)
-		return;
-	set_all(SIG_DFL);
-	signals_take(signal_fd, child);
-}
-
-/* In a process that is to become another program: signals are as we were given them. */
-static void signals_give_back(void)
-{
-	sigset_t none;
-	size_t i;
-
-	for (i = 0; heard.fd >= 0 && i < ARRAY_SIZE(signal_numbers); i++)
-		(void)sigaction(signal_numbers[i], &heard.before[i], NULL);
-	(void)signal(SIGPIPE, SIG_DFL);
-	(void)sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
-/* --- the program behind `--` ----------------------------------------------------------------- */
-
-/*
- * The child waits on a pipe for one byte, so that its very first instruction is sampled, and reports
- * a failed exec through a second pipe, which a successful exec closes.
- */
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
-
-/*
- * Ambient capabilities were given to us to profile with, and execve() would hand them down. Root's
- * command is root's, as without us. Kernels without ambient capabilities have none to hand down.
- */
-static bool drop_ambient_capabilities(void)
-{
-	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 || errno == EINVAL;
-}
-
-__attribute__((noreturn)) static void become(char **argv, int start_fd, int exec_fd)
-{
-	char go;
-
-	signals_give_back(); /* what we ignore would be ignored by the program, too */
-	if (read(start_fd, &go, 1) == 1) {
-		if (drop_ambient_capabilities())
-			(void)execvp(argv[0], argv);
-		if (write(exec_fd, &errno, sizeof(errno)) < 0)
-			_exit(126);
-	}
-	_exit(127);
-}
-
-/* Waits for its end; its status as a shell has it: 128 + the signal for one that was killed. */
-static int child_wait(struct child *child)
-{
-	int status;
-
-	while (waitpid(child->pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return 127;
-	child->pid = 0;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-/* Closes what is open; a child that was never started ends. Also for {0}. */
-static void child_clear(struct child *child)
-{
-	bool waits = child->pid && child->start_fd >= 0;
-
-	if (!child->pid && !child->start_fd)
-		return; /* {0}: there never was one */
-	close_fd(&child->start_fd);
-	close_fd(&child->exec_fd);
-	close_fd(&child->pidfd);
-	if (waits)
-		(void)child_wait(child);
-}
-
-/* A process that is ready to become argv, without our ambient capabilities. 0 or a negative errno. */
-static int child_prepare(struct child *child, char **argv, struct error *error)
-{
-	int start[2], result[2];
-
-	*child = (struct child){.pidfd = -1, .start_fd = -1, .exec_fd = -1};
-	if (pipe2(start, O_CLOEXEC) < 0)
-		return error_set_errno(error, "cannot start '%s'", argv[0]);
-	if (pipe2(result, O_CLOEXEC) < 0) {
-		(void)close(start[0]);
-		(void)close(start[1]);
-		return error_set_errno(error, "cannot start '%s'", argv[0]);
-	}
-	child->start_fd = start[1];
-	child->exec_fd = result[0];
-	child->pid = fork();
-	if (child->pid == 0) {
-		(void)close(start[1]); /* so that our end closing is the end of file */
-		become(argv, start[0], result[1]);
-	}
-	(void)close(start[0]);
-	(void)close(result[1]);
-	if (child->pid < 0) {
-		int err = error_set_errno(error, "cannot start '%s'", argv[0]);
-
-		child->pid = 0;
-		child_clear(child);
-		return err;
-	}
-	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
-	if (child->pidfd < 0) {
-		int err = error_set_errno(error, "cannot watch '%s'", argv[0]);
-
-		child_clear(child);
-		return err;
-	}
-	return 0;
-}
-
-/* Lets it execute. 0; or what execvp() failed with: -ENOENT, -EACCES, … */
-static int child_start(struct child *child, char **argv, struct error *error)
-{
-	int why = 0;
-
-	if (write(child->start_fd, "", 1) != 1)
-		return error_set_errno(error, "cannot start '%s'", argv[0]);
-	close_fd(&child->start_fd);
-	if (read(child->exec_fd, &why, sizeof(why)) == sizeof(why))
-		return error_set(error, -why, "cannot execute '%s': %s", argv[0], strerror(why));
-	close_fd(&child->exec_fd);
-	return 0;
-}
-
-/* --- targets --------------------------------------------------------------------------------- */
-
-static int watch(struct targets *targets, uint32_t pid, const char *what, uint32_t number,
-		 struct error *error)
-{
-	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-
-	if (fd < 0) {
-		if (errno == ESRCH || errno == EINVAL || errno == ENOENT)
-			return error_set(error, -ESRCH, "no such %s: %u", what, number);
-		return error_set_errno(error, "cannot watch %s %u", what, number);
-	}
-	targets->fds[targets->nr++] = (struct pollfd){.fd = fd, .events = POLLIN};
-	targets->nr_alive++;
-	return 0;
-}
-
-/*
- * 0; -ESRCH, with the number in *error, if there is no such process or thread; -EINVAL if /proc
- * shows another pid namespace, which is checked without targets too.
- */
-static int targets_open(struct targets *targets, const uint32_t *pids, size_t nr_pids,
-			const uint32_t *tids, size_t nr_tids, struct error *error)
-{
-	size_t i;
-	int err = 0;
-
-	*targets = (struct targets){0};
-	if (!process_proc_is_ours())
-		return error_set(error, -EINVAL,
-				 "/proc is of another pid namespace than ours: mount our own "
-				 "(unshare --mount-proc)");
-	targets->fds = calloc(nr_pids + nr_tids + 1, sizeof(*targets->fds));
-	if (!targets->fds)
-		return error_set(error, -ENOMEM, "out of memory");
-	for (i = 0; i < nr_pids && !err; i++)
-		err = watch(targets, pids[i], "process", pids[i], error);
-	for (i = 0; i < nr_tids && !err; i++) {
-		int64_t pid = process_of_thread((int32_t)tids[i]);
-
-		if (pid < 0)
-			return error_set(error, -ESRCH, "no such thread: %u", tids[i]);
-		err = watch(targets, (uint32_t)pid, "thread", tids[i], error);
-	}
-	return err;
-}
-
-/* Notes the targets that have ended (revents of fds); true if none is left that was. */
-static bool targets_all_ended(struct targets *targets)
-{
-	size_t i;
-
-	for (i = 0; i < targets->nr; i++) {
-		if (targets->fds[i].fd < 0 || !targets->fds[i].revents)
-			continue;
-		close_fd(&targets->fds[i].fd);
-		targets->nr_alive--;
-	}
-	return targets->nr && !targets->nr_alive;
-}
-
-static void targets_clear(struct targets *targets)
-{
-	size_t i;
-
-	for (i = 0; i < targets->nr; i++)
-		close_fd(&targets->fds[i].fd);
-	free(targets->fds);
-	*targets = (struct targets){0};
-}
-
-/* --- the beginning --------------------------------------------------------------------------- */
+#include "run/complain.h"
+#include "run/processes.h"
 
 #define TICK_NS NS_PER_SEC /* how often the progress line moves */
 
 enum { SIGNAL_FD, CHILD_FD, FIRST_TARGET_FD };
 
-/* child_pid: of the command behind `--`, 0 if there is none; it must outlive what is returned. */
-static struct wanted_tasks wanted(const struct run_config *config, int cgroup_fd,
-				  const uint32_t *child_pid)
+struct running {
+	struct run run;
+	struct collector *collector;
+	struct targets targets;
+	struct child child;
+	uint32_t child_pid;
+	int cgroup_fd;
+	struct pollfd *fds;
+	uint64_t began_ns, deadline_ns, interval_end_ns; /* UINT64_MAX: never */
+	bool child_started, child_ended;
+	bool shows_progress; /* on a line of the terminal that is written over */
+};
+
+/* --- the clock ------------------------------------------------------------------------------- */
+
+static uint64_t system_now(void *context)
 {
-	bool only_child = *child_pid && !config->everything;
+	return clock_now_ns();
+}
+
+static int system_wait(void *context, uint64_t until_ns, struct pollfd *fds, size_t nr_fds)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+	const struct timespec timeout = {
+		.tv_sec = (time_t)(left_ns / NS_PER_SEC),
+		.tv_nsec = (long)(left_ns % NS_PER_SEC),
+	};
+
+	if (ppoll(fds, nr_fds, until_ns == UINT64_MAX ? NULL : &timeout, NULL) < 0 &&
+	    errno != EINTR)
+		return -errno;
+	return 0;
+}
+
+static const struct clock system_clock = {.now = system_now, .wait = system_wait};
+
+static uint64_t now(const struct running *running)
+{
+	const struct clock *clock = &running->run.clock;
+
+	return clock->now(clock->context);
+}
+
+/* Time that counts begins here: when collecting does, and again when the child does. */
+static void start_clock(struct running *running)
+{
+	const struct run_config *config = running->run.config;
+
+	running->began_ns = now(running);
+	running->deadline_ns = running->interval_end_ns = UINT64_MAX;
+	if (config->duration_ns)
+		running->deadline_ns = running->began_ns + config->duration_ns;
+	if (config->interval_ns)
+		running->interval_end_ns = running->began_ns + config->interval_ns;
+}
+
+/* --- the beginning --------------------------------------------------------------------------- */
+
+static struct wanted_tasks wanted(const struct running *running)
+{
+	const struct run_config *config = running->run.config;
+	bool only_child = running->child_pid && !config->everything;
 
 	return (struct wanted_tasks){
-		.pids = only_child ? child_pid : config->pids,
+		.pids = only_child ? &running->child_pid : config->pids,
 		.nr_pids = only_child ? 1 : config->nr_pids,
 		.tids = config->tids,
 		.nr_tids = config->nr_tids,
 		.follow = !config->no_follow,
-		.cgroup_fd = cgroup_fd,
+		.cgroup_fd = running->cgroup_fd,
 	};
 }
 
-int run_open_targets(struct run *run, const struct run_config *options, struct error *error)
+static int open_targets(struct running *running, struct error *error)
 {
-	int err;
+	const struct run_config *config = running->run.config;
+	int err = targets_open(&running->targets, config, error);
 
-	*run = (struct run){.options = options, .cgroup_fd = -1, .signal_fd = -1};
-	err = targets_open(&run->targets, options->pids, options->nr_pids, options->tids,
-			   options->nr_tids, error);
-	if (!err && options->cgroup) {
-		run->cgroup_fd = cgroup_open(options->cgroup, error);
-		err = run->cgroup_fd < 0 ? run->cgroup_fd : 0;
+	if (!err && config->cgroup) {
+		running->cgroup_fd = cgroup_open(config->cgroup, error);
+		err = running->cgroup_fd < 0 ? running->cgroup_fd : 0;
 	}
-	run->tasks = wanted(options, run->cgroup_fd, &run->child_pid);
+	running->run.tasks = wanted(running);
 	return err;
 }
 
-int run_prepare_child(struct run *run, struct error *error)
+/* From now on signals are heard; the child waits to be let go. */
+static int prepare_child(struct running *running, struct error *error)
 {
+	const struct run_config *config = running->run.config;
 	int err = 0;
 
-	run->signal_fd = signals_listen(error);
-	if (run->signal_fd < 0)
-		return run->signal_fd;
-	if (run->options->command)
-		err = child_prepare(&run->child, run->options->command, error);
+	running->run.signal_fd = signals_listen(error);
+	if (running->run.signal_fd < 0)
+		return running->run.signal_fd;
+	if (config->command)
+		err = child_prepare(&running->child, config->command, error);
 	if (err)
 		return err;
-	run->child_pid = (uint32_t)run->child.pid;
-	run->tasks = wanted(run->options, run->cgroup_fd, &run->child_pid);
-	run->fds = calloc(FIRST_TARGET_FD + run->targets.nr, sizeof(*run->fds));
-	return run->fds ? 0 : error_set(error, -ENOMEM, "out of memory");
+	running->child_pid = (uint32_t)running->child.pid;
+	running->run.tasks = wanted(running);
+	running->fds = calloc(FIRST_TARGET_FD + running->targets.nr, sizeof(*running->fds));
+	return running->fds ? 0 : error_no_memory(error, "");
 }
 
-void run_start_clock(struct run *run)
+/* 0, 1 if there is nothing to run, or a negative errno, which was complained of. */
+static int prepare(struct running *running)
 {
-	run->began_ns = clock_now_ns();
-	run->deadline_ns = run->interval_end_ns = UINT64_MAX;
-	if (run->options->duration_ns)
-		run->deadline_ns = run->began_ns + run->options->duration_ns;
-	if (run->options->interval_ns)
-		run->interval_end_ns = run->began_ns + run->options->interval_ns;
+	struct collector *collector = running->collector;
+	struct error error = {0};
+	int err = open_targets(running, &error);
+
+	if (!err)
+		err = collector->ops->prepare(collector, &error);
+	if (!err)
+		err = prepare_child(running, &error);
+	if (!err)
+		err = collector->ops->load(collector, &error);
+	if (err < 0)
+		(void)complain_unless_well(err, &error);
+	return err;
+}
+
+/* --- progress -------------------------------------------------------------------------------- */
+
+static void clear_progress(const struct running *running)
+{
+	if (running->shows_progress)
+		fputs("\r\033[K", stderr);
+}
+
+static void show_progress(const struct running *running)
+{
+	const struct run_config *config = running->run.config;
+	const char *unit;
+	uint64_t nr;
+
+	if (!running->shows_progress)
+		return;
+	clear_progress(running);
+	fprintf(stderr, "%5.0f s", (double)(now(running) - running->began_ns) / 1e9);
+	if (config->duration_ns)
+		fprintf(stderr, " of %g", (double)config->duration_ns / 1e9);
+	nr = running->collector->ops->progress(running->collector, &unit);
+	fprintf(stderr, "  %" PRIu64 " %s  (Ctrl-C ends and prints)", nr, unit);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-static void clear_progress(const struct run *run)
+static void list_fds(struct running *running)
 {
-	if (run->shows_progress)
-		fputs("\r\033[K", stderr);
-}
+	const struct child *child = &running->child;
 
-static void show_progress(const struct run *run, const struct run_work *work)
-{
-	if (!run->shows_progress || !work->print_progress)
-		return;
-	clear_progress(run);
-	fprintf(stderr, "%5.0f s", (double)(clock_now_ns() - run->began_ns) / 1e9);
-	if (run->options->duration_ns)
-		fprintf(stderr, " of %g", (double)run->options->duration_ns / 1e9);
-	work->print_progress(work->context);
-	fputs("  (Ctrl-C ends and prints)", stderr);
-}
-
-static void list_fds(struct run *run)
-{
-	run->fds[SIGNAL_FD] = (struct pollfd){.fd = run->signal_fd, .events = POLLIN};
-	run->fds[CHILD_FD] =
-		(struct pollfd){.fd = run->child.pid ? run->child.pidfd : -1, .events = POLLIN};
-	memcpy(&run->fds[FIRST_TARGET_FD], run->targets.fds, run->targets.nr * sizeof(*run->fds));
+	running->fds[SIGNAL_FD] = (struct pollfd){.fd = running->run.signal_fd, .events = POLLIN};
+	running->fds[CHILD_FD] =
+		(struct pollfd){.fd = child->pid ? child->pidfd : -1, .events = POLLIN};
+	memcpy(&running->fds[FIRST_TARGET_FD], running->targets.fds,
+	       running->targets.nr * sizeof(*running->fds));
 }
 
 /* Lets the child execute its program, if there is one and it has not begun. */
-static int start_child(struct run *run, const struct run_work *work, struct error *error)
+static int start_child(struct running *running, struct error *error)
 {
+	const struct collector *collector = running->collector;
 	int err;
 
-	if (!run->child.pid || run->child_started ||
-	    (work->is_ready && !work->is_ready(work->context)))
+	if (!running->child.pid || running->child_started ||
+	    (collector->ops->is_ready && !collector->ops->is_ready(collector)))
 		return 0;
-	err = child_start(&run->child, run->options->command, error);
-	run->child_started = !err;
-	run->child_failed = err;
-	run_start_clock(run);
+	err = child_start(&running->child, running->run.config->command, error);
+	running->child_started = !err;
+	running->run.child_failed = err;
+	start_clock(running);
 	return err;
 }
 
 /* The interval that ends with the run is shown like any run. */
-static int pass_interval(struct run *run, const struct run_work *work, struct error *error)
+static int pass_interval(struct running *running, struct error *error)
 {
-	uint64_t now_ns = clock_now_ns();
+	uint64_t interval_ns = running->run.config->interval_ns;
+	uint64_t now_ns = now(running), nr_passed;
 
-	if (now_ns < run->interval_end_ns || now_ns >= run->deadline_ns)
+	if (now_ns < running->interval_end_ns || now_ns >= running->deadline_ns)
 		return 0;
-	do {
-		run->interval_end_ns += run->options->interval_ns;
-	} while (run->interval_end_ns <= now_ns); /* after a SIGSTOP, say */
-	clear_progress(run);
-	return work->end_interval(work->context, error);
+	/* After a SIGSTOP, say, several have passed: they are one, and the next ones end as planned. */
+	nr_passed = (now_ns - running->interval_end_ns) / interval_ns + 1;
+	running->interval_end_ns += nr_passed * interval_ns;
+	clear_progress(running);
+	return running->collector->ops->interval(running->collector, false, error);
 }
 
 /* Reads what the descriptors say; true when the run is to end. */
-static bool is_over(struct run *run)
+static bool is_over(struct running *running)
 {
-	memcpy(run->targets.fds, &run->fds[FIRST_TARGET_FD], run->targets.nr * sizeof(*run->fds));
-	run->child_ended = run->fds[CHILD_FD].revents;
-	if (run->fds[SIGNAL_FD].revents || run->child_ended)
+	memcpy(running->targets.fds, &running->fds[FIRST_TARGET_FD],
+	       running->targets.nr * sizeof(*running->fds));
+	running->child_ended = running->fds[CHILD_FD].revents;
+	if (running->fds[SIGNAL_FD].revents || running->child_ended)
 		return true;
-	if (targets_all_ended(&run->targets)) {
-		clear_progress(run);
-		if (!run->options->quiet)
+	if (targets_all_ended(&running->targets)) {
+		clear_progress(running);
+		if (!running->run.config->quiet)
 			complain("the target has ended");
 		return true;
 	}
-	return clock_now_ns() >= run->deadline_ns;
+	return now(running) >= running->deadline_ns;
 }
 
 static uint64_t earliest(uint64_t a, uint64_t b)
@@ -471,36 +237,81 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-void run_take_signal(struct run *run)
+/* Until the end. 0 or a negative errno. */
+static int wait_for_end(struct running *running, struct error *error)
 {
-	signals_take(run->signal_fd, &run->child);
-}
-
-int run_wait(struct run *run, const struct run_work *work, struct error *error)
-{
-	uint64_t tick_ns = run->began_ns;
+	struct collector *collector = running->collector;
+	uint64_t tick_ns, until_ns;
 	int err;
 
+	start_clock(running);
+	tick_ns = running->began_ns;
 	do {
-		tick_ns = run->shows_progress ? tick_ns + TICK_NS : UINT64_MAX;
-		err = start_child(run, work, error);
+		tick_ns = running->shows_progress ? tick_ns + TICK_NS : UINT64_MAX;
+		err = start_child(running, error);
 		if (err)
 			break;
-		list_fds(run);
-		err = work->wait(
-			work->context,
-			earliest(tick_ns, earliest(run->deadline_ns, run->interval_end_ns)),
-			run->fds, FIRST_TARGET_FD + run->targets.nr, error);
+		list_fds(running);
+		until_ns = earliest(running->deadline_ns, running->interval_end_ns);
+		err = collector->ops->wait(collector, earliest(tick_ns, until_ns), running->fds,
+					   FIRST_TARGET_FD + running->targets.nr, error);
 		if (!err)
-			err = pass_interval(run, work, error);
-		show_progress(run, work);
-	} while (!err && !is_over(run));
-	clear_progress(run);
-	run_take_signal(run);
+			err = pass_interval(running, error);
+		show_progress(running);
+	} while (!err && !is_over(running));
+	clear_progress(running);
+	signals_take(running->run.signal_fd, &running->child);
 	return err;
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
+
+/* What came since the last interval. Only a signal that comes from now on ends naming it. */
+static bool show_last(struct running *running)
+{
+	struct collector *collector = running->collector;
+	struct error error = {0};
+
+	signals_take(running->run.signal_fd, &running->child);
+	if (running->run.child_failed)
+		return true;
+	return complain_unless_well(collector->ops->interval(collector, true, &error), &error);
+}
+
+static bool stop(struct running *running)
+{
+	struct collector *collector = running->collector;
+	struct error error = {0};
+
+	return complain_unless_well(collector->ops->stop(collector, &error), &error);
+}
+
+/* 0, or a negative errno that was complained of. */
+static int collect(struct running *running)
+{
+	struct collector *collector = running->collector;
+	const struct collector_ops *ops = collector->ops;
+	const struct run_config *config = running->run.config;
+	struct error error = {0};
+	int err = ops->start(collector, &error);
+	bool well = complain_unless_well(err, &error);
+
+	if (!err) {
+		running->run.has_started = true;
+		running->shows_progress = ops->progress && !config->quiet && isatty(STDERR_FILENO);
+		err = wait_for_end(running, &error);
+		well = complain_unless_well(err, &error);
+		if (ops->stops_last)
+			well &= show_last(running);
+		well &= stop(running);
+		if (!ops->stops_last)
+			well &= show_last(running);
+	}
+	well &= complain_unless_well(ops->summarize(collector, &error), &error);
+	if (well)
+		return 0;
+	return err < 0 && err != -EPIPE ? err : -EIO;
+}
 
 int run_usage_status(char **argv)
 {
@@ -513,34 +324,61 @@ int run_usage_status(char **argv)
 /* With `-- CMD` a failure must not look like a status of CMD's. */
 static int status_of_failure(const struct run *run, int err)
 {
-	if (!run->options->command)
+	if (!run->config->command)
 		return EXIT_FAILED;
 	if (run->child_failed && err == -ENOENT)
 		return 127;
 	return run->child_failed && err == -EACCES ? 126 : EXIT_OWN_FAILURE;
 }
 
-int run_status(struct run *run, int err)
+/* From now on a signal ends the program at once. */
+static int end(struct running *running, int err)
 {
-	const struct run_config *options = run->options;
+	const struct run_config *config = running->run.config;
 	int status = 0, child_status;
 
-	signals_stop_listening(run->signal_fd, &run->child);
+	signals_stop_listening(running->run.signal_fd, &running->child);
 	if (err)
-		status = status_of_failure(run, err);
-	if (!run->child_started)
+		status = status_of_failure(&running->run, err);
+	if (!running->child_started)
 		return status;
-	if (!run->child_ended && !options->quiet)
-		complain("the run has ended, '%s' goes on: waiting for it", options->command[0]);
-	child_status = child_wait(&run->child);
+	if (!running->child_ended && !config->quiet)
+		complain("the run has ended, '%s' goes on: waiting for it", config->command[0]);
+	child_status = child_wait(&running->child);
 	return err ? status : child_status;
 }
 
-void run_clear(struct run *run)
+static void clear(struct running *running)
 {
-	child_clear(&run->child);
-	targets_clear(&run->targets);
-	free(run->fds);
-	close_fd(&run->cgroup_fd);
-	close_fd(&run->signal_fd);
+	child_clear(&running->child);
+	targets_clear(&running->targets);
+	free(running->fds);
+	if (running->cgroup_fd >= 0)
+		(void)close(running->cgroup_fd);
+	if (running->run.signal_fd >= 0)
+		(void)close(running->run.signal_fd);
+}
+
+int run_collector(const struct run_config *config, const struct clock *clock,
+		  struct collector *collector)
+{
+	struct running running = {
+		.run = {.config = config, .clock = clock ? *clock : system_clock, .signal_fd = -1},
+		.collector = collector,
+		.cgroup_fd = -1,
+	};
+	int status, err;
+
+	log_to(config->verbose ? stderr : NULL);
+	running.run.entered_ns = now(&running);
+	collector->run = &running.run;
+	err = prepare(&running);
+	if (!err)
+		err = collect(&running);
+	else if (err > 0 || err == -EPIPE) /* a list, perhaps to a reader who has left */
+		err = 0;
+	status = end(&running, err);
+	clear(&running);
+	collector->run = NULL;
+	return status;
 }

@@ -1,7 +1,6 @@
 /*
- * A run with stacks. Before its first one come CPUs, targets, output files, the program behind `--`,
- * the session, names; in this order, so that what can't be done is known before anything was loaded
- * or begun. Then it waits, stops, names, writes results, and prints the verdict.
+ * Before the first stack come CPUs, output files, the session, names; in this order, so that what can't
+ * be done is known before anything was loaded or begun.
  *
  * Names wait until the last sample, so that the profile does not show the profiler. Results have the
  * verdict as comments, as it is before they are written; the verdict printed afterwards includes what
@@ -10,20 +9,18 @@
 #include "run/stacks.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "bpf/wire.h"
+#include "kernel/preflight.h"
 #include "run/complain.h"
 #include "run/verdict.h"
-#include "kernel/preflight.h"
 
 /* --- the session ----------------------------------------------------------------------------- */
 
@@ -32,7 +29,7 @@
 #define MAX_TABLE_BYTES	  (64UL << 20) /* as much as a dozen of the largest programs need */
 #define TABLE_FOLDER	  "/var/cache/stook/unwind"
 
-static int read_online_cpus(struct stack_run *run, struct error *error)
+static int read_online_cpus(struct stacks *stacks, struct error *error)
 {
 	cleanup_file FILE *file = fopen("/sys/devices/system/cpu/online", "re");
 	char text[4096] = "";
@@ -40,8 +37,8 @@ static int read_online_cpus(struct stack_run *run, struct error *error)
 	if (!file || !fgets(text, sizeof(text), file))
 		return error_set_errno(error, "cannot tell which CPUs are online");
 	text[strcspn(text, "\n")] = '\0';
-	if (number_parse_list(text, true, 65535, 65536, &run->online_cpus, &run->nr_online_cpus) <
-	    0)
+	if (number_parse_list(text, true, 65535, 65536, &stacks->online_cpus,
+			      &stacks->nr_online_cpus) < 0)
 		return error_set(error, -EIO, "cannot tell which CPUs are online from '%s'", text);
 	return 0;
 }
@@ -56,55 +53,55 @@ static uint32_t max_frames(bool not_wanted, uint64_t max_depth, uint32_t most)
 }
 
 /* With tables unless they are not wanted; if that fails and need not be, with frame pointers. */
-static int open_session_somehow(struct stack_run *run, struct session_options *session,
+static int open_session_somehow(struct stacks *stacks, struct session_options *session,
 				struct error *error)
 {
 	struct error why = {0};
 
-	session->by_tables = run->options->unwind != UNWIND_FP;
-	run->session = session_new(session, &why);
-	if (!run->session && run->options->unwind == UNWIND_AUTO) {
+	session->by_tables = stacks->options->unwind != UNWIND_FP;
+	stacks->session = session_new(session, &why);
+	if (!stacks->session && stacks->options->unwind == UNWIND_AUTO) {
 		session->by_tables = false;
-		run->session = session_new(session, error);
-		if (run->session && !run->run.options->quiet)
+		stacks->session = session_new(session, error);
+		if (stacks->session && !stacks->collector.run->config->quiet)
 			complain("no unwinding by tables, only by frame pointers: %s", why.text);
-		return run->session ? 0 : error->code;
+		return stacks->session ? 0 : error->code;
 	}
 	*error = why;
-	return run->session ? 0 : error->code;
+	return stacks->session ? 0 : error->code;
 }
 
 /* Better no user stacks than a host that is down. */
-static bool user_stacks_are_dangerous(const struct stack_run *run)
+static bool user_stacks_are_dangerous(const struct stacks *stacks)
 {
 	const char *danger = kernel_danger();
 
-	if (!danger || run->options->force || run->options->no_user)
+	if (!danger || stacks->options->force || stacks->options->no_user)
 		return false;
 	complain("no user stacks: %s (--force takes them nevertheless)", danger);
 	return true;
 }
 
-static int open_session(struct stack_run *run, struct error *error)
+static int open_session(struct stacks *stacks, struct error *error)
 {
-	const struct stack_options *options = run->options;
-	const struct stack_source *source = &run->source;
+	const struct stack_options *options = stacks->options;
+	const struct stack_source *source = &stacks->source;
 	const char *folder = options->table_folder ? options->table_folder : TABLE_FOLDER;
 	const struct error *why;
 	struct session_options session = {
 		.event = source->event,
 		.rate = source->rate,
 		.probes = source->probes,
-		.cpus = source->cpus ? source->cpus : run->online_cpus,
-		.nr_cpus = source->cpus ? source->nr_cpus : run->nr_online_cpus,
-		.online_cpus = run->online_cpus,
-		.nr_online_cpus = run->nr_online_cpus,
-		.tasks = run->run.tasks,
+		.cpus = source->cpus ? source->cpus : stacks->online_cpus,
+		.nr_cpus = source->cpus ? source->nr_cpus : stacks->nr_online_cpus,
+		.online_cpus = stacks->online_cpus,
+		.nr_online_cpus = stacks->nr_online_cpus,
+		.tasks = stacks->collector.run->tasks,
 		.comm = options->comm,
 		.labels = options->labels,
 		.slice_ns = options->slice_ns,
 		.include_idle = source->include_idle,
-		.max_user_frames = max_frames(options->no_user || user_stacks_are_dangerous(run),
+		.max_user_frames = max_frames(options->no_user || user_stacks_are_dangerous(stacks),
 					      options->max_depth, WIRE_MAX_USER_FRAMES),
 		.max_kernel_frames =
 			max_frames(options->no_kernel, options->max_depth, WIRE_MAX_KERNEL_FRAMES),
@@ -114,25 +111,25 @@ static int open_session(struct stack_run *run, struct error *error)
 		.ring_bytes = options->ring_bytes,
 		.max_counts = options->max_counts,
 		.max_profile_bytes = MAX_PROFILE_BYTES,
-		.bpf_statistics = run->run.options->verbose,
+		.bpf_statistics = stacks->collector.run->config->verbose,
 	};
-	int err = open_session_somehow(run, &session, error);
+	int err = open_session_somehow(stacks, &session, error);
 
 	if (err)
 		return err;
 	/* A folder that was named and can't be used is worth a word; the usual one is only a help. */
-	why = session_table_cache_error(run->session);
-	if (why && options->table_folder && !run->run.options->quiet)
+	why = session_table_cache_error(stacks->session);
+	if (why && options->table_folder && !stacks->collector.run->config->quiet)
 		complain("unwind tables are not kept: %s", why->text);
 	return 0;
 }
 
 /* Notes the event, and the unit of the counts: samples, hits, or a sum of the event. */
-static int note_origin(struct stack_run *run, struct error *error)
+static int note_origin(struct stacks *stacks, struct error *error)
 {
-	const struct run_config *tasks = run->run.options;
-	const struct stack_source *source = &run->source;
-	struct profile *profile = session_profile(run->session);
+	const struct run_config *tasks = stacks->collector.run->config;
+	const struct stack_source *source = &stacks->source;
+	struct profile *profile = session_profile(stacks->session);
 	int64_t event = profile_add_string(profile, source->event_name);
 	int64_t unit = profile_add_string(profile, source->period_unit);
 	int64_t counted = source->is_sum ? event : profile_add_string(profile, source->unit);
@@ -153,86 +150,84 @@ static int note_origin(struct stack_run *run, struct error *error)
 	return 0;
 }
 
-static int open_outputs(struct stack_run *run, struct error *error)
+static int open_outputs(struct stacks *stacks, struct error *error)
 {
-	const struct stack_options *options = run->options;
+	const struct stack_options *options = stacks->options;
 	const struct format_options format = {
 		.labels = options->labels | (options->slice_ns ? LABEL_SLICE : 0),
 		.lines = options->naming.lines,
 		.no_user = options->no_user,
 		.no_kernel = options->no_kernel,
 	};
-	int err = outputs_open(&run->outputs, &options->output, &format,
-			       run->run.options->interval_ns != 0, error);
+	int err = outputs_open(&stacks->outputs, &options->output, &format,
+			       stacks->collector.run->config->interval_ns != 0, error);
 
 	if (!err && options->stats_path)
-		err = out_file_open(&run->stats, options->stats_path, error);
+		err = out_file_open(&stacks->stats, options->stats_path, error);
 	return err;
 }
 
-int stack_run_prepare(struct stack_run *run, const struct stack_options *options,
-		      const struct run_config *tasks, struct error *error)
+static int prepare(struct collector *collector, struct error *error)
 {
-	int err;
+	struct stacks *stacks = collector->context;
+	int err = 0;
 
-	run->options = options;
-	err = run_open_targets(&run->run, tasks, error);
+	if (stacks->command->prepare)
+		err = stacks->command->prepare(stacks->context, error);
 	if (!err)
-		err = read_online_cpus(run, error);
+		err = read_online_cpus(stacks, error);
 	if (!err)
 		err = privileges_check(error);
-	if (!err)
-		err = open_outputs(run, error);
-	return err ? err : run_prepare_child(&run->run, error);
+	return err ? err : open_outputs(stacks, error);
 }
 
-int stack_run_open(struct stack_run *run, const struct stack_source *source, struct error *error)
+static int load(struct collector *collector, struct error *error)
 {
-	int err;
+	struct stacks *stacks = collector->context;
+	int err = stacks->command->choose(stacks->context, &stacks->source, error);
 
-	run->source = *source;
-	err = open_session(run, error);
 	if (!err)
-		err = note_origin(run, error);
+		err = open_session(stacks, error);
+	if (!err)
+		err = note_origin(stacks, error);
 	return err ? err
-		   : session_names_init(&run->names, run->session, run->options, run->run.options,
-					run->run.signal_fd, error);
+		   : session_names_init(&stacks->names, stacks->session, stacks->options,
+					collector->run->config, collector->run->signal_fd, error);
 }
-
-/* --- results --------------------------------------------------------------------------------- */
+/* --- names ----------------------------------------------------------------------------------- */
 
 /* If naming fails, only names are missing. */
-static void apply_names(struct stack_run *run)
+static void apply_names(struct stacks *stacks)
 {
 	struct error unnamed = {0};
 
-	if (session_names_apply(&run->names, &unnamed) < 0)
+	if (session_names_apply(&stacks->names, &unnamed) < 0)
 		complain_error(&unnamed);
 }
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 /* The numbers of a whole run until now; with --interval the stacks are judged by the last interval. */
-static int summarize(const struct stack_run *run, struct run_summary *ret, struct error *error)
+static int measure(const struct stacks *stacks, struct run_summary *ret, struct error *error)
 {
 	*ret = (struct run_summary){
-		.runtimes = session_runtimes(run->session),
-		.names = &run->names,
-		.source = &run->source,
-		.exec_ns = run->exec_ns,
-		.nr_cpus = run->source.cpus ? run->source.nr_cpus : run->nr_online_cpus,
+		.runtimes = session_runtimes(stacks->session),
+		.names = &stacks->names,
+		.source = &stacks->source,
+		.exec_ns = stacks->collector.run->entered_ns,
+		.nr_cpus = stacks->source.cpus ? stacks->source.nr_cpus : stacks->nr_online_cpus,
 	};
-	if (quality_judge(session_profile(run->session), &ret->quality) < 0)
+	if (quality_judge(session_profile(stacks->session), &ret->quality) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
-	session_summarize(run->session, &ret->session);
+	session_summarize(stacks->session, &ret->session);
 	ret->now_ns = clock_now_ns();
 	return 0;
 }
 
 /* Each line of the verdict is a comment of the profile. */
-static int add_comments(const struct stack_run *run, const struct run_summary *summary)
+static int add_comments(const struct stacks *stacks, const struct run_summary *summary)
 {
-	struct profile *profile = session_profile(run->session);
+	struct profile *profile = session_profile(stacks->session);
 	cleanup_free char *text = NULL;
 	size_t nr;
 	FILE *stream = open_memstream(&text, &nr);
@@ -252,129 +247,150 @@ static int add_comments(const struct stack_run *run, const struct run_summary *s
 /*
  * Puts the verdict into the profile. Files of one interval each go without: it covers the whole run.
  */
-static int note_verdict(struct stack_run *run, struct error *error)
+static int note_verdict(struct stacks *stacks, struct error *error)
 {
-	struct profile *profile = session_profile(run->session);
+	struct profile *profile = session_profile(stacks->session);
 	struct profile_origin origin = *profile_origin(profile);
 	struct run_summary summary;
 	int err;
 
-	if (run->run.options->interval_ns)
+	if (stacks->collector.run->config->interval_ns)
 		return 0;
-	err = summarize(run, &summary, error);
+	err = measure(stacks, &summary, error);
 	if (err)
 		return err;
 	summary.is_unwritten = true;
 	origin.duration_ns = summary.session.sampled_ns;
 	profile_set_origin(profile, &origin);
-	if (add_comments(run, &summary) < 0)
+	if (add_comments(stacks, &summary) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
 	return 0;
 }
 
 /* Printed last: the reported cost covers everything but this report. */
-static int tell_verdict(struct stack_run *run, struct error *error)
+static int tell_verdict(struct stacks *stacks, struct error *error)
 {
 	struct run_summary summary;
-	int err = summarize(run, &summary, error);
+	int err = measure(stacks, &summary, error);
 
 	if (err)
 		return err;
-	if (!run->run.options->quiet) {
-		run_summary_print(&summary, session_profile(run->session), stderr);
-		naming_notes_tell(run->names.symbolizer);
+	if (!stacks->collector.run->config->quiet) {
+		run_summary_print(&summary, session_profile(stacks->session), stderr);
+		naming_notes_tell(stacks->names.symbolizer);
 	}
-	if (!run->stats.stream)
+	if (!stacks->stats.stream)
 		return 0;
-	run_stats_write(&summary, run->stats.stream);
-	return out_file_commit(&run->stats, error);
+	run_stats_write(&summary, stacks->stats.stream);
+	return out_file_commit(&stacks->stats, error);
 }
 
-/* --- the run --------------------------------------------------------------------------------- */
+/* --- the collector --------------------------------------------------------------------------- */
 
-static int wait_in_session(void *context, uint64_t until_ns, struct pollfd *fds, size_t nr_fds,
-			   struct error *error)
+static int start(struct collector *collector, struct error *error)
 {
-	struct stack_run *run = context;
+	struct stacks *stacks = collector->context;
 
-	return session_wait(run->session, until_ns, fds, nr_fds, error);
+	return session_start(stacks->session, error);
 }
 
-static int end_interval(void *context, struct error *error)
+/* By the session's own means, which wait for the kernel's words as well. */
+static int wait_in_session(struct collector *collector, uint64_t until_ns, struct pollfd *fds,
+			   size_t nr_fds, struct error *error)
 {
-	struct stack_run *run = context;
-	int err = session_flush(run->session, error);
+	struct stacks *stacks = collector->context;
 
+	return session_wait(stacks->session, until_ns, fds, nr_fds, error);
+}
+
+static int end_interval(struct collector *collector, bool is_last, struct error *error)
+{
+	struct stacks *stacks = collector->context;
+	struct profile *profile = session_profile(stacks->session);
+	struct error unnoted = {0};
+	int err;
+
+	if (stacks->is_unread)
+		return 0;
+	err = is_last ? 0 : session_flush(stacks->session, error);
 	if (err)
 		return err;
-	apply_names(run);
-	err = outputs_write(&run->outputs, session_profile(run->session), error);
-	profile_reset_samples(session_profile(run->session));
+	apply_names(stacks);
+	if (is_last && note_verdict(stacks, &unnoted) < 0)
+		complain_error(&unnoted);
+	err = outputs_write(&stacks->outputs, profile, error);
+	stacks->is_unread = err == -EPIPE;
+	if (!is_last)
+		profile_reset_samples(profile);
 	return err;
 }
 
-static void print_progress(void *context)
+/* A program that could not be executed leaves nothing to read. */
+static int stop(struct collector *collector, struct error *error)
 {
-	struct stack_run *run = context;
+	struct stacks *stacks = collector->context;
 
-	fprintf(stderr, "  %" PRIu64 " %s", session_progress(run->session), run->source.unit);
+	return collector->run->child_failed ? 0 : session_stop(stacks->session, error);
+}
+
+static int summarize(struct collector *collector, struct error *error)
+{
+	const struct run *run = collector->run;
+	struct stacks *stacks = collector->context;
+	int err = 0;
+
+	if (run->has_started && !run->child_failed)
+		err = tell_verdict(stacks, error);
+	if (stacks->command->tell && !run->config->quiet)
+		stacks->command->tell(stacks->context);
+	return err;
 }
 
 /* A program that is started for the run must find all probes there. */
-static bool is_ready(void *context)
+static bool is_ready(const struct collector *collector)
 {
-	const struct stack_run *run = context;
-	const struct probing *probing = session_probing(run->session);
+	const struct stacks *stacks = collector->context;
+	const struct probing *probing = session_probing(stacks->session);
 
 	return !probing || probing_is_ready(probing);
 }
 
-/* Whatever fails on the way, what was collected before it is shown. */
-int stack_run_go(struct stack_run *run)
+static uint64_t progress(struct collector *collector, const char **ret_unit)
 {
-	const struct run_work work = {.wait = wait_in_session,
-				      .end_interval = end_interval,
-				      .is_ready = is_ready,
-				      .print_progress = print_progress,
-				      .context = run};
-	struct error error = {0};
-	bool well;
-	int err = session_start(run->session, &error);
+	struct stacks *stacks = collector->context;
 
-	if (!complain_unless_well(err, &error))
-		return err;
-	run->run.shows_progress = !run->run.options->quiet && isatty(STDERR_FILENO);
-	run_start_clock(&run->run);
-	err = run_wait(&run->run, &work, &error);
-	if (run->run.child_failed) {
-		complain_error(&error);
-		return err;
-	}
-	well = complain_unless_well(err, &error);
-	well &= complain_unless_well(session_stop(run->session, &error), &error);
-	if (err != -EPIPE) { /* else the reader of stdout has left: nothing more is to be written */
-		run_take_signal(&run->run); /* one that came later is about naming */
-		apply_names(run);
-		well &= complain_unless_well(note_verdict(run, &error), &error);
-		well &= complain_unless_well(
-			outputs_write(&run->outputs, session_profile(run->session), &error),
-			&error);
-	}
-	well &= complain_unless_well(tell_verdict(run, &error), &error);
-	return well ? 0 : -EIO;
+	*ret_unit = stacks->source.unit;
+	return session_progress(stacks->session);
 }
 
-int stack_run_status(struct stack_run *run, int err)
+static const struct collector_ops ops = {
+	.prepare = prepare,
+	.load = load,
+	.start = start,
+	.wait = wait_in_session,
+	.interval = end_interval,
+	.stop = stop,
+	.summarize = summarize,
+	.is_ready = is_ready,
+	.progress = progress,
+};
+
+void stacks_init(struct stacks *stacks, const struct stack_options *options,
+		 const struct stack_command *command, void *context)
 {
-	return run_status(&run->run, err);
+	*stacks = (struct stacks){
+		.collector = {.ops = &ops, .context = stacks},
+		.options = options,
+		.command = command,
+		.context = context,
+	};
 }
 
-void stack_run_clear(struct stack_run *run)
+void stacks_clear(struct stacks *stacks)
 {
-	session_free(run->session);
-	outputs_clear(&run->outputs);
-	out_file_abort(&run->stats);
-	session_names_clear(&run->names);
-	free(run->online_cpus);
-	run_clear(&run->run);
+	session_free(stacks->session);
+	outputs_clear(&stacks->outputs);
+	out_file_abort(&stacks->stats);
+	session_names_clear(&stacks->names);
+	free(stacks->online_cpus);
 }

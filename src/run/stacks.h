@@ -1,13 +1,6 @@
 /*
- * A run that collects stacks: samples of an event (profile), or what leads to probes (stackcount).
- * The command says what the source is, everything else is alike:
- *
- *	stack_run_prepare()	CPUs, targets, outputs, the program behind `--`
- *	… the command decides on the source
- *	stack_run_open()	session and names
- *	stack_run_go()		until the end; results and the verdict are written
- *	stack_run_status()
- *	stack_run_clear()
+ * The collector of stacks: samples of an event (profile), or what leads to probes (stackcount). The
+ * command says what the source is; session, names, outputs and the verdict are alike.
  */
 #ifndef STOOK_RUN_STACKS_H
 #define STOOK_RUN_STACKS_H
@@ -40,34 +33,35 @@ struct stack_source {
 	bool is_sum;	 /* of the event, whatever it was at each hit; the period is 1 */
 };
 
-struct stack_run {
-	struct run run;
+/* What a command adds. */
+struct stack_command {
+	/* As the collector's prepare(), before everything else of it. NULL: nothing to do. */
+	int (*prepare)(void *context, struct error *error);
+	/* The source, when CPUs and tasks are known. 0 or a negative errno. */
+	int (*choose)(void *context, struct stack_source *ret, struct error *error);
+	void (*tell)(void *context); /* after the verdict, unless quiet; NULL: nothing */
+};
+
+struct stacks {
+	struct collector collector;
 	const struct stack_options *options;
+	const struct stack_command *command;
+	void *context;
 	struct stack_source source;
 	struct outputs outputs;
+	bool is_unread; /* the reader of stdout has left: nothing more is to be written */
 	struct out_file stats;
 	struct session *session;
 	struct session_names names;
 	uint32_t *online_cpus;
 	size_t nr_online_cpus;
-	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
 };
 
-/* A run that was not prepared can be cleared too. */
-#define STACK_RUN_INIT          \
-	{                       \
-		.run = RUN_INIT \
-	}
+/* For run_collector(). The options must outlive it; context is the command's. */
+void stacks_init(struct stacks *stacks, const struct stack_options *options,
+		 const struct stack_command *command, void *context);
 
-/* 0, or a negative errno and it is half made, to be cleared. */
-int stack_run_prepare(struct stack_run *run, const struct stack_options *options,
-		      const struct run_config *tasks, struct error *error);
-int stack_run_open(struct stack_run *run, const struct stack_source *source, struct error *error);
-
-/* Errors are complained of. */
-int stack_run_go(struct stack_run *run);
-
-int stack_run_status(struct stack_run *run, int err);
-void stack_run_clear(struct stack_run *run);
+/* After the run, or without one. */
+void stacks_clear(struct stacks *stacks);
 
 #endif

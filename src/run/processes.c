@@ -1,0 +1,308 @@
+/*
+ * Signals, the program behind `--`, and targets.
+ *
+ * Targets are watched by pidfd: no polling, and no mistaking a new process for an old one.
+ */
+#include "run/processes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "proc/process_info.h"
+
+/* --- signals --------------------------------------------------------------------------------- */
+
+/*
+ * A handler, and not signalfd(): a signal must end the program also while nobody reads descriptors,
+ * in the middle of a search of symbols or of a write to a full pipe. The handler makes an eventfd
+ * readable and gives all three signals their default effect; system calls that were interrupted go on.
+ *
+ * timeout(1) sends its signal twice at once, to its child and to its group. The second one is no word
+ * of the user's: for a moment the handler waits for it and takes it away.
+ *
+ * SIGHUP stays ignored for a program that was started so (nohup). SIGINT does not: shells start all
+ * background jobs of scripts with SIGINT ignored, and `kill -INT` is how a script ends a run.
+ */
+
+#define TWIN_NS (20 * NS_PER_MS) /* how long the handler waits for the same signal once more */
+
+static const int signal_numbers[] = {SIGINT, SIGTERM, SIGHUP};
+
+/* The handler's own. */
+static struct {
+	int fd;
+	struct sigaction before[ARRAY_SIZE(signal_numbers)];
+	volatile sig_atomic_t number;
+	volatile sig_atomic_t is_from_terminal;
+} heard = {.fd = -1};
+
+static void set_all(void (*handler)(int))
+{
+	const struct sigaction action = {.sa_handler = handler};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++)
+		if (signal_numbers[i] != SIGHUP || heard.before[i].sa_handler != SIG_IGN)
+			(void)sigaction(signal_numbers[i], &action, NULL);
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	const struct timespec twin = {.tv_nsec = TWIN_NS};
+	const uint64_t one = 1;
+	int before = errno;
+	sigset_t same;
+
+	heard.is_from_terminal = number == SIGINT && info->si_code != SI_USER;
+	heard.number = number;
+	(void)!write(heard.fd, &one, sizeof(one));
+	(void)sigemptyset(&same);
+	(void)sigaddset(&same, number);
+	(void)sigtimedwait(&same, NULL, &twin);
+	set_all(SIG_DFL);
+	errno = before;
+}
+
+int signals_listen(struct error *error)
+{
+	struct sigaction action = {.sa_flags = SA_SIGINFO | SA_RESTART};
+	sigset_t all;
+	size_t i;
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	if (fd < 0)
+		return error_set_errno(error, "cannot listen to signals");
+	action.sa_sigaction = on_signal;
+	(void)sigemptyset(&all);
+	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++) {
+		(void)sigaddset(&all, signal_numbers[i]);
+		(void)sigaction(signal_numbers[i], NULL, &heard.before[i]);
+	}
+	action.sa_mask = all;
+	heard.fd = fd;
+	heard.number = 0;
+	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++)
+		if (signal_numbers[i] != SIGHUP || heard.before[i].sa_handler != SIG_IGN)
+			(void)sigaction(signal_numbers[i], &action, NULL);
+	(void)sigprocmask(SIG_UNBLOCK, &all, NULL);
+	(void)signal(SIGPIPE, SIG_IGN);
+	return fd;
+}
+
+void signals_take(int signal_fd, const struct child *child)
+{
+	uint64_t nr;
+
+	if (signal_fd < 0 || read(signal_fd, &nr, sizeof(nr)) != sizeof(nr))
+		return;
+	if (child && child->pid && !heard.is_from_terminal)
+		(void)kill(child->pid, heard.number);
+}
+
+void signals_stop_listening(int signal_fd, const struct child *child)
+{
+	if (signal_fd < 0)
+		return;
+	set_all(SIG_DFL);
+	signals_take(signal_fd, child);
+}
+
+/* In a process that is to become another program: signals are as we were given them. */
+static void signals_give_back(void)
+{
+	sigset_t none;
+	size_t i;
+
+	for (i = 0; heard.fd >= 0 && i < ARRAY_SIZE(signal_numbers); i++)
+		(void)sigaction(signal_numbers[i], &heard.before[i], NULL);
+	(void)signal(SIGPIPE, SIG_DFL);
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* --- the program behind `--` ----------------------------------------------------------------- */
+
+/*
+ * The child waits on a pipe for one byte, so that its very first instruction is sampled, and reports
+ * a failed exec through a second pipe, which a successful exec closes.
+ */
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+/*
+ * Ambient capabilities were given to us to profile with, and execve() would hand them down. Root's
+ * command is root's, as without us. Kernels without ambient capabilities have none to hand down.
+ */
+static bool drop_ambient_capabilities(void)
+{
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) == 0 || errno == EINVAL;
+}
+
+__attribute__((noreturn)) static void become(char **argv, int start_fd, int exec_fd)
+{
+	char go;
+
+	signals_give_back(); /* what we ignore would be ignored by the program, too */
+	if (read(start_fd, &go, 1) == 1) {
+		if (drop_ambient_capabilities())
+			(void)execvp(argv[0], argv);
+		if (write(exec_fd, &errno, sizeof(errno)) < 0)
+			_exit(126);
+	}
+	_exit(127);
+}
+
+int child_wait(struct child *child)
+{
+	int status;
+
+	while (waitpid(child->pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return 127;
+	child->pid = 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void child_clear(struct child *child)
+{
+	bool waits = child->pid && child->start_fd >= 0;
+
+	if (!child->pid && !child->start_fd)
+		return; /* {0}: there never was one */
+	close_fd(&child->start_fd);
+	close_fd(&child->exec_fd);
+	close_fd(&child->pidfd);
+	if (waits)
+		(void)child_wait(child);
+}
+
+int child_prepare(struct child *child, char **argv, struct error *error)
+{
+	int start[2], result[2];
+
+	*child = (struct child){.pidfd = -1, .start_fd = -1, .exec_fd = -1};
+	if (pipe2(start, O_CLOEXEC) < 0)
+		return error_set_errno(error, "cannot start '%s'", argv[0]);
+	if (pipe2(result, O_CLOEXEC) < 0) {
+		(void)close(start[0]);
+		(void)close(start[1]);
+		return error_set_errno(error, "cannot start '%s'", argv[0]);
+	}
+	child->start_fd = start[1];
+	child->exec_fd = result[0];
+	child->pid = fork();
+	if (child->pid == 0) {
+		(void)close(start[1]); /* so that our end closing is the end of file */
+		become(argv, start[0], result[1]);
+	}
+	(void)close(start[0]);
+	(void)close(result[1]);
+	if (child->pid < 0) {
+		int err = error_set_errno(error, "cannot start '%s'", argv[0]);
+
+		child->pid = 0;
+		child_clear(child);
+		return err;
+	}
+	child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
+	if (child->pidfd < 0) {
+		int err = error_set_errno(error, "cannot watch '%s'", argv[0]);
+
+		child_clear(child);
+		return err;
+	}
+	return 0;
+}
+
+int child_start(struct child *child, char **argv, struct error *error)
+{
+	int why = 0;
+
+	if (write(child->start_fd, "", 1) != 1)
+		return error_set_errno(error, "cannot start '%s'", argv[0]);
+	close_fd(&child->start_fd);
+	if (read(child->exec_fd, &why, sizeof(why)) == sizeof(why))
+		return error_set(error, -why, "cannot execute '%s': %s", argv[0], strerror(why));
+	close_fd(&child->exec_fd);
+	return 0;
+}
+
+/* --- targets --------------------------------------------------------------------------------- */
+
+static int watch(struct targets *targets, uint32_t pid, const char *what, uint32_t number,
+		 struct error *error)
+{
+	int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
+
+	if (fd < 0) {
+		if (errno == ESRCH || errno == EINVAL || errno == ENOENT)
+			return error_set(error, -ESRCH, "no such %s: %u", what, number);
+		return error_set_errno(error, "cannot watch %s %u", what, number);
+	}
+	targets->fds[targets->nr++] = (struct pollfd){.fd = fd, .events = POLLIN};
+	targets->nr_alive++;
+	return 0;
+}
+
+int targets_open(struct targets *targets, const struct run_config *config, struct error *error)
+{
+	size_t i;
+	int err = 0;
+
+	*targets = (struct targets){0};
+	if (!process_proc_is_ours())
+		return error_set(error, -EINVAL,
+				 "/proc is of another pid namespace than ours: mount our own "
+				 "(unshare --mount-proc)");
+	targets->fds = calloc(config->nr_pids + config->nr_tids + 1, sizeof(*targets->fds));
+	if (!targets->fds)
+		return error_set(error, -ENOMEM, "out of memory");
+	for (i = 0; i < config->nr_pids && !err; i++)
+		err = watch(targets, config->pids[i], "process", config->pids[i], error);
+	for (i = 0; i < config->nr_tids && !err; i++) {
+		int64_t pid = process_of_thread((int32_t)config->tids[i]);
+
+		if (pid < 0)
+			return error_set(error, -ESRCH, "no such thread: %u", config->tids[i]);
+		err = watch(targets, (uint32_t)pid, "thread", config->tids[i], error);
+	}
+	return err;
+}
+
+bool targets_all_ended(struct targets *targets)
+{
+	size_t i;
+
+	for (i = 0; i < targets->nr; i++) {
+		if (targets->fds[i].fd < 0 || !targets->fds[i].revents)
+			continue;
+		close_fd(&targets->fds[i].fd);
+		targets->nr_alive--;
+	}
+	return targets->nr && !targets->nr_alive;
+}
+
+void targets_clear(struct targets *targets)
+{
+	size_t i;
+
+	for (i = 0; i < targets->nr; i++)
+		close_fd(&targets->fds[i].fd);
+	free(targets->fds);
+	*targets = (struct targets){0};
+}
