@@ -28,7 +28,6 @@
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
 #include "run/processes.h"
-#include "run/verdict.h"
 #include "elf/image/debug_link.h"
 #include "format/text/columns.h"
 #include "sym/symbolizer.h"
@@ -152,6 +151,19 @@ static void tell_missing(const struct profile *profile, uint32_t module, size_t 
 	(void)fprintf(stderr, ": %zu frame%s\n", nr, nr == 1 ? "" : "s");
 }
 
+static void tell_cuts(const struct symbolizer *symbolizer)
+{
+	size_t i;
+
+	for (i = 0;; i++) {
+		cleanup_free char *cut = naming_cut(symbolizer, i);
+
+		if (!cut)
+			return;
+		complain("%s", cut);
+	}
+}
+
 static int tell(const struct symbolize *symbolize, struct error *error)
 {
 	cleanup_free size_t *nr_missing = count_missing(symbolize->inputs.profile);
@@ -168,7 +180,7 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 		if (nr_missing[module])
 			tell_missing(symbolize->inputs.profile, module, nr_missing[module]);
 	inputs_complain(&symbolize->inputs);
-	(void)naming_notes_print_cuts(symbolize->symbolizer, "stook: ", "stook: ", stderr);
+	tell_cuts(symbolize->symbolizer);
 	naming_notes_tell(symbolize->symbolizer);
 	return 0;
 }

@@ -8,7 +8,9 @@
 #include "run/names.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "base/clock.h"
@@ -225,4 +227,59 @@ int session_names_apply(struct session_names *names, struct error *error)
 	if (symbolizer_name(names->symbolizer, session_profile(names->session)) < 0)
 		return error_set(error, -ENOMEM, "out of memory while naming functions");
 	return 0;
+}
+
+/* --- what kept frames from being named ------------------------------------------------------- */
+
+char *naming_cut(const struct symbolizer *symbolizer, size_t number)
+{
+	struct symbolizer_result result;
+	char *sentence = NULL;
+	size_t i;
+
+	symbolizer_summarize(symbolizer, &result);
+	const struct {
+		size_t nr;
+		const char *what, *option;
+	} limits[] = {
+		{result.cuts.nr_by_time, "took too long", "--naming-time"},
+		{result.cuts.nr_by_bytes, "have too much to read", "--naming-bytes"},
+	};
+	size_t nr = 0;
+
+	for (i = 0; i < ARRAY_SIZE(limits); i++) {
+		if (!limits[i].nr || nr++ != number)
+			continue;
+		if (asprintf(&sentence,
+			     "names are missing: %zu files or processes %s%s%s (%s gives more)",
+			     limits[i].nr, limits[i].what, number ? "" : ", the first is ",
+			     number ? "" : result.cuts.first, limits[i].option) < 0)
+			return NULL;
+		return sentence;
+	}
+	if (result.cuts.is_stopped && nr == number)
+		return strdup("names are missing: a signal ended the search for them");
+	return NULL;
+}
+
+void naming_notes_tell(const struct symbolizer *symbolizer)
+{
+	struct symbolizer_result result;
+
+	symbolizer_summarize(symbolizer, &result);
+	if (result.kernel_error.code)
+		complain_error(&result.kernel_error);
+	if (result.nr_tables_failed)
+		complain("names could not be read %zu times: files that make no sense, or maps too "
+			 "large for --symbol-bytes",
+			 result.nr_tables_failed);
+	if (result.lines_error.code)
+		complain_error(&result.lines_error);
+	if (result.nr_split_lost)
+		complain("%zu units of code have their inlined calls in .dwo files that are not "
+			 "there (.dwp files are not read)",
+			 result.nr_split_lost);
+	if (result.debuginfod_trouble)
+		complain("not all debug files were asked of debuginfod: %s",
+			 result.debuginfod_trouble);
 }

@@ -69,4 +69,13 @@ int session_names_apply(struct session_names *names, struct error *error);
  */
 const char *session_names_why_silent(const struct session_names *names, uint32_t process);
 
+/*
+ * Names that the budget or a signal has cut short: a sentence each, from number 0 on, to be freed; NULL
+ * behind the last one. It may quote the name of a file.
+ */
+char *naming_cut(const struct symbolizer *symbolizer, size_t number);
+
+/* Everything else that kept frames from being named, on stderr: the last trouble of each kind. */
+void naming_notes_tell(const struct symbolizer *symbolizer);
+
 #endif

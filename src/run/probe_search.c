@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "run/complain.h"
 #include "format/text/columns.h"
 #include "kernel/preflight.h"
@@ -209,7 +210,7 @@ static void tell_refused(const struct probe_list *list, const struct probing *pr
 static void tell_cut(const struct probe_list *list, const struct probing *probing, size_t most)
 {
 	size_t nr = probing_nr(probing, PROBE_CUT), nr_told = 0, i;
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 
 	if (!nr)
 		return;
@@ -225,7 +226,7 @@ static void tell_cut(const struct probe_list *list, const struct probing *probin
 		fputs("       ", stderr);
 		write_name(stderr, label ? label : list->probes[i].name);
 		fprintf(stderr, " at %s calls a second\n",
-			columns_number(number, (uint64_t)status->cut_rate));
+			number_commas(number, (uint64_t)status->cut_rate));
 		nr_told++;
 	}
 	tell_rest(nr, nr_told);
@@ -258,7 +259,7 @@ void probe_notes_after(const struct probe_list *list, const struct probing *prob
 {
 	size_t most = is_verbose ? SIZE_MAX : FEW;
 	size_t nr_waiting = probing_nr(probing, PROBE_WAITING);
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 
 	tell_refused(list, probing, most);
 	tell_cut(list, probing, most);
@@ -273,7 +274,7 @@ void probe_notes_after(const struct probe_list *list, const struct probing *prob
 		complain("whether hits were missed this kernel does not tell");
 	if (missed && missed != UINT64_MAX)
 		complain("the kernel missed %s hits: what was counted is too little by that",
-			 columns_number(number, missed));
+			 number_commas(number, missed));
 }
 
 /* --- the search ------------------------------------------------------------------------------ */

@@ -12,12 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
 #include "bpf/wire.h"
+#include "format/text/sheet_write.h"
 #include "kernel/preflight.h"
 #include "run/complain.h"
 #include "run/verdict.h"
@@ -208,40 +210,21 @@ static void apply_names(struct stacks *stacks)
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 /* The numbers of a whole run until now; with --interval the stacks are judged by the last interval. */
-static int measure(const struct stacks *stacks, struct run_summary *ret, struct error *error)
+static int measure(const struct stacks *stacks, struct run_figures *ret, struct error *error)
 {
-	*ret = (struct run_summary){
+	*ret = (struct run_figures){
 		.runtimes = session_runtimes(stacks->session),
 		.names = &stacks->names,
 		.source = &stacks->source,
-		.exec_ns = stacks->collector.run->entered_ns,
+		.entered_ns = stacks->collector.run->entered_ns,
 		.nr_cpus = stacks->source.cpus ? stacks->source.nr_cpus : stacks->nr_online_cpus,
 	};
 	if (quality_judge(session_profile(stacks->session), &ret->quality) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
+		return error_no_memory(error, "");
 	session_summarize(stacks->session, &ret->session);
+	(void)getrusage(RUSAGE_SELF, &ret->usage);
 	ret->now_ns = clock_now_ns();
 	return 0;
-}
-
-/* Each line of the verdict is a comment of the profile. */
-static int add_comments(const struct stacks *stacks, const struct run_summary *summary)
-{
-	struct profile *profile = session_profile(stacks->session);
-	cleanup_free char *text = NULL;
-	size_t nr;
-	FILE *stream = open_memstream(&text, &nr);
-	char *rest;
-	int err = 0;
-
-	if (!stream)
-		return -ENOMEM;
-	run_summary_print(summary, profile, stream);
-	if (fclose(stream) != 0)
-		return -ENOMEM;
-	for (rest = text; !err && rest && *rest;)
-		err = profile_add_comment(profile, strsep(&rest, "\n"));
-	return err;
 }
 
 /*
@@ -251,38 +234,56 @@ static int note_verdict(struct stacks *stacks, struct error *error)
 {
 	struct profile *profile = session_profile(stacks->session);
 	struct profile_origin origin = *profile_origin(profile);
-	struct run_summary summary;
+	struct run_figures figures;
+	struct verdict verdict;
 	int err;
 
 	if (stacks->collector.run->config->interval_ns)
 		return 0;
-	err = measure(stacks, &summary, error);
+	err = measure(stacks, &figures, error);
 	if (err)
 		return err;
-	summary.is_unwritten = true;
-	origin.duration_ns = summary.session.sampled_ns;
+	figures.is_unwritten = true;
+	origin.duration_ns = figures.session.sampled_ns;
 	profile_set_origin(profile, &origin);
-	if (add_comments(stacks, &summary) < 0)
-		return error_set(error, -ENOMEM, "out of memory");
-	return 0;
+	err = verdict_make(&verdict, &figures, profile);
+	if (!err)
+		err = verdict_add_comments(&verdict, profile);
+	verdict_clear(&verdict);
+	return err ? error_no_memory(error, "") : 0;
 }
+
+#define LONGEST_LINE 4096 /* the verdict is not cut: who reads it wants all of it */
 
 /* Printed last: the reported cost covers everything but this report. */
 static int tell_verdict(struct stacks *stacks, struct error *error)
 {
-	struct run_summary summary;
-	int err = measure(stacks, &summary, error);
+	const struct sheet_style style = {.width = LONGEST_LINE};
+	struct run_figures figures;
+	struct verdict verdict;
+	struct sheet sheet = {0};
+	int err = measure(stacks, &figures, error);
 
 	if (err)
 		return err;
-	if (!stacks->collector.run->config->quiet) {
-		run_summary_print(&summary, session_profile(stacks->session), stderr);
+	err = verdict_make(&verdict, &figures, session_profile(stacks->session));
+	if (!err) {
+		verdict_add_to_sheet(&verdict, &sheet);
+		err = sheet_status(&sheet);
+	}
+	if (err)
+		(void)error_no_memory(error, "");
+	if (!err && !stacks->collector.run->config->quiet) {
+		(void)sheet_write(&sheet, MEDIA_TEXT, &style, stderr);
 		naming_notes_tell(stacks->names.symbolizer);
 	}
-	if (!stacks->stats.stream)
-		return 0;
-	run_stats_write(&summary, stacks->stats.stream);
-	return out_file_commit(&stacks->stats, error);
+	if (!err && stacks->stats.stream) {
+		(void)sheet_write(&sheet, MEDIA_JSON, &style, stacks->stats.stream);
+		err = out_file_commit(&stacks->stats, error);
+	}
+	sheet_clear(&sheet);
+	verdict_clear(&verdict);
+	return err;
 }
 
 /* --- the collector --------------------------------------------------------------------------- */

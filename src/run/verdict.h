@@ -1,44 +1,59 @@
-/* What a run reports of itself, and what kept frames from being named. */
+/*
+ * The verdict on a run of stacks: rows of a topic and a sentence for people, figures for programs. It is
+ * made once, and shown as text on stderr, as comments of profiles, and as the JSON of --stats.
+ */
 #ifndef STOOK_RUN_VERDICT_H
 #define STOOK_RUN_VERDICT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
+#include <sys/resource.h>
 
-#include "run/names.h"
-#include "run/stacks.h"
 #include "collect/session.h"
 #include "proc/runtime_table.h"
 #include "profile/quality.h"
-#include "sym/symbolizer.h"
+#include "run/names.h"
+#include "run/stacks.h"
+#include "view/table.h"
 
-struct run_summary {
+/* What is known of the run until now. */
+struct run_figures {
 	struct session_summary session;
 	struct quality quality;
+	struct rusage usage; /* our own */
 	const struct runtime_table *runtimes;
 	const struct session_names *names;
 	const struct stack_source *source;
-	uint64_t exec_ns; /* when this program began, CLOCK_MONOTONIC */
+	uint64_t entered_ns; /* when the run began, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	size_t nr_cpus;
 	bool is_unwritten; /* results are still to be written, which costs, too */
 };
 
-/* For people: a short block. */
-void run_summary_print(const struct run_summary *run, const struct profile *profile, FILE *out);
+/* "samples", "stacks", "names", "cost"; sentences are safe for a terminal. */
+struct verdict_row {
+	const char *topic;
+	char *sentence;
+};
 
-/* The numbers for programs: `name value` a line. */
-void run_stats_write(const struct run_summary *run, FILE *out);
+struct verdict {
+	const struct run_figures *figures;
+	char *head; /* "stook: cpu-clock at 99 Hz on 2 CPUs for 10.0 s" */
+	struct verdict_row *rows;
+	size_t nr, cap;
+	bool failed; /* out of memory */
+};
 
-/*
- * Names that the budget or a signal has cut short, a line each, with `first` before the first one and
- * `others` before the others. Returns how many lines that were.
- */
-size_t naming_notes_print_cuts(const struct symbolizer *symbolizer, const char *first,
-			       const char *others, FILE *out);
+/* The figures must outlive it. 0 or -ENOMEM; to be cleared in both cases. */
+int verdict_make(struct verdict *verdict, const struct run_figures *figures,
+		 const struct profile *profile);
+void verdict_clear(struct verdict *verdict);
 
-/* Everything else that kept frames from being named, on stderr: the last trouble of each kind. */
-void naming_notes_tell(const struct symbolizer *symbolizer);
+/* The head, and a comment for each row. 0 or a negative errno. */
+int verdict_add_comments(const struct verdict *verdict, struct profile *profile);
+
+/* Adds all of it to a sheet, of which it must outlive the rendering. */
+void verdict_add_to_sheet(const struct verdict *verdict, struct sheet *sheet);
 
 #endif

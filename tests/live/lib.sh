@@ -127,9 +127,12 @@ wait_until() {
 	done
 }
 
+# numbers_of FILE: the run's own numbers out of the JSON of --stats, `name value` a line.
+numbers_of() { sed -nE 's/^ *"([a-z_]+)": ([0-9]+),?$/\1 \2/p' "$1" 2>/dev/null; }
+
 # stat_of NAME [FILE]: one of the run's own numbers; 0 where it is not there.
 stat_of() {
-	awk -v name="$1" '$1 == name { v = $2 } END { print v + 0 }' "${2:-$T/stats}" 2>/dev/null || echo 0
+	numbers_of "${2:-$T/stats}" | awk -v name="$1" '$1 == name { v = $2 } END { print v + 0 }'
 }
 
 # Sums of folded lines on stdin: all, or those that hold the extended regular expression.
@@ -143,7 +146,7 @@ percent() { echo $((${2:-0} > 0 ? 100 * $1 / $2 : 0)); }
 # Says what is wrong.
 law_holds() {
 	local stats=${1:-$T/stats} folded=${2:-$T/out}
-	awk -v sum="$(sum_folded <"$folded")" '
+	numbers_of "$stats" | awk -v sum="$(sum_folded <"$folded")" '
 		{ v[$1] = $2 }
 		END {
 			right = v["idle"] + v["filtered"] + v["recorded"] + v["counted"] + v["lost_total"]
@@ -157,7 +160,7 @@ law_holds() {
 			if (shown != sum || shown != v["shown"])
 				{ printf "recorded + counted - hidden %d, shown %d, sum of the lines %d\n",
 				  shown, v["shown"], sum; exit 1 }
-		}' "$stats" 1>&2
+		}' 1>&2
 }
 
 # --- attackers ------------------------------------------------------------------------------------
@@ -215,7 +218,7 @@ check_stacks() { check_equal "$1" "$(wrong_stacks "$2" "$3" "${4:-}")" ""; }
 
 # The share of the last run's user stacks whose walk ended so, in percent, by the run's own word.
 ended() { percent "$(stat_of "user_end_$1")" "$(walked)"; }
-walked() { awk '/^user_end_/ { n += $2 } END { print n + 0 }' "$T/stats"; }
+walked() { numbers_of "$T/stats" | awk '/^user_end_/ { n += $2 } END { print n + 0 }'; }
 
 # build NAME SOURCE COMPILER ARG…: one of programs/special, as $SPECIAL/NAME; once, until its source
 # changes. Without the compiler, or where it can't, says what would have been needed.

@@ -11,7 +11,6 @@ LOAD=$PROGRAMS/stack_paths
 ROUNDS=${ROUNDS:-4000}
 
 stackcount() { "$STOOK" stackcount --budget off --stats "$T/stats" "$@" >"$T/out" 2>"$T/err"; }
-stat_of() { awk -v name="$1" '$1 == name { print $2 }' "$T/stats"; }
 
 # seen WAY [FILE]: the sum of the lines with this function in their stacks
 seen() { awk -v way=";$1;" 'index($0, way) { sum += $NF } END { printf "%d\n", sum }' "${2:-$T/out}"; }

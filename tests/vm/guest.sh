@@ -33,11 +33,12 @@ check() {
 	fi
 }
 
-# profile ARGUMENT…: leaves out, err, stats and $STATUS; never lasts forever.
+# profile ARGUMENT…: leaves out, err, stats (`name value` a line) and $STATUS; never lasts forever.
 profile() {
-	rm -f stats
-	timeout -s KILL 90 stook profile --stats stats "$@" >out 2>err </dev/null
+	rm -f stats stats.json
+	timeout -s KILL 90 stook profile --stats stats.json "$@" >out 2>err </dev/null
 	STATUS=$?
+	sed -n 's/^ *"\([a-z_]*\)": \([0-9]*\),*$/\1 \2/p' stats.json >stats 2>/dev/null
 	return $STATUS
 }
 

@@ -3,6 +3,7 @@
 Variants of stook are rows of a table: a name and the options that make it. An option that this
 stook does not know leaves the variant out, and the run says so.
 """
+import json
 import os
 import re
 import shutil
@@ -97,8 +98,8 @@ class Stook(Sampler):
 
     @staticmethod
     def stats(folder):
-        with open(f"{folder}/stats", encoding="ascii") as lines:
-            return {name: int(value) for name, value in (line.split() for line in lines)}
+        with open(f"{folder}/stats", encoding="utf-8") as file:
+            return json.load(file)
 
     def own_verdict(self, folder):
         figures = self.stats(folder)

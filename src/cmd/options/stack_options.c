@@ -97,7 +97,7 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH(0, "no-symbols", struct stack_options, no_symbols,
 		      "leave code in files unnamed, for 'stook symbolize' elsewhere"),
 	OPTION_TEXT(0, "stats", "FILE", struct stack_options, stats_path,
-		    "write the run's own numbers, 'name value' a line"),
+		    "write the run's own numbers, and its verdict, as JSON"),
 	{0, "ring-bytes", "N", take_ring_bytes,
 	 "size of the ring buffer (default: by rate and CPUs)"},
 	OPTION_NUMBER(0, "count-entries", "N", struct stack_options, max_counts, 1, 1ULL << 24,

@@ -1,0 +1,188 @@
+/* run/verdict: one set of rows on stderr, in profiles' comments and in the JSON of --stats. */
+#include "run/verdict.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "format/text/sheet_write.h"
+#include "profile/profile.h"
+#include "unit/test.h"
+
+static const struct stack_options options = {.no_symbols = true};
+static const struct stack_source source = {.what = "cpu-clock at 99 Hz", .unit = "samples"};
+
+static struct session_names names = {.options = &options};
+
+static struct run_figures make_figures(void)
+{
+	struct symbolizer_options naming = {0};
+	struct run_figures figures = {
+		.session =
+			{
+				.accounting.sum = {.entries = 19976,
+						   .idle = 14,
+						   .recorded = 7000,
+						   .counted = 12960,
+						   .lost[LOST_RING_FULL] = 2},
+				.complete = true,
+				.shown = 19960,
+				.sampled_ns = 10 * NS_PER_SEC,
+				.running_share = 1,
+			},
+		.quality = {.user = 1000, .complete = 612, .broken = 388},
+		.names = &names,
+		.source = &source,
+		.now_ns = 10 * NS_PER_SEC,
+		.nr_cpus = 2,
+	};
+
+	figures.usage.ru_utime.tv_usec = 31000;
+	figures.usage.ru_maxrss = 10000;
+	names.symbolizer = symbolizer_new(&naming);
+	CHECK(names.symbolizer != NULL);
+	return figures;
+}
+
+static char *write_sheet(const struct verdict *verdict, enum media medium)
+{
+	const struct sheet_style style = {.width = 4096};
+	struct sheet sheet = {0};
+	char *text = NULL;
+	size_t nr;
+	FILE *stream = open_memstream(&text, &nr);
+
+	CHECK(stream != NULL);
+	verdict_add_to_sheet(verdict, &sheet);
+	CHECK_EQ(sheet_status(&sheet), 0);
+	CHECK_EQ(sheet_write(&sheet, medium, &style, stream), 0);
+	CHECK_EQ(fclose(stream), 0);
+	sheet_clear(&sheet);
+	return text;
+}
+
+#define HEAD	"stook: cpu-clock at 99 Hz on 2 CPUs for 10.0 s\n"
+#define SAMPLES "samples  19,976 fired = 19,960 shown + 14 idle + 0 filtered + 2 lost\n"
+#define LOST	"         lost 2: "
+#define STACKS	"stacks   user: 61.2 % reach their beginning, 38.8 % break off\n"
+#define COST	"cost     user space 0.031 s (0.15 % of 2 CPUs), memory 10.2 MB, kernel maps 0.0 MB\n"
+
+/* Its second line is what the table of loss reasons says. */
+static void check_text(const char *text)
+{
+	const char *lost = strstr(text, LOST);
+
+	CHECK(!strncmp(text, HEAD SAMPLES LOST, strlen(HEAD SAMPLES LOST)));
+	CHECK(lost != NULL);
+	CHECK_STR(strchr(lost, '\n') + 1, STACKS COST);
+}
+
+TEST(verdict_for_people)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct verdict verdict;
+	char *text;
+
+	CHECK(profile != NULL);
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	check_text(text);
+	free(text);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
+/* The very lines that are printed. */
+TEST(verdict_as_comments)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	char text[1024] = "";
+	struct verdict verdict;
+	size_t i;
+
+	CHECK(profile != NULL);
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	CHECK_EQ(verdict_add_comments(&verdict, profile), 0);
+	for (i = 0; i < profile_nr_comments(profile); i++) {
+		(void)strncat(text, profile_comment(profile, i), sizeof(text) - strlen(text) - 2);
+		(void)strcat(text, "\n");
+	}
+	check_text(text);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
+/* Figures are lines of their own, for readers without a parser; each row has its topic. */
+TEST(verdict_for_programs)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct verdict verdict;
+	char *text;
+
+	CHECK(profile != NULL);
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_JSON);
+	CHECK(!strncmp(text, "{\n\"lost_ring_full\": 2,\n", 23));
+	CHECK(strstr(text, "\n\"entries\": 19976,\n") != NULL);
+	CHECK(strstr(text, "\n\"max_rss_kb\": 10000,\n") != NULL);
+	CHECK(strstr(text, "\n\"user_complete\": 612,\n") != NULL);
+	CHECK(strstr(text, "\n{\"topic\": \"samples\", \"sentence\": \"lost 2: ") != NULL);
+	CHECK(strstr(text, "\n{\"topic\": \"stacks\", \"sentence\": \"user: 61.2 % reach their "
+			   "beginning, 38.8 % break off\"},\n") != NULL);
+	CHECK_STR(text + strlen(text) - 5, "}]\n}\n");
+	free(text);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
+/* A process calls itself what it likes. */
+TEST(verdict_on_hostile_names)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct stack_source hostile = {.what = "1 probe of '\033[2J\n'", .unit = "hits"};
+	struct verdict verdict;
+	char *text;
+
+	CHECK(profile != NULL);
+	figures.source = &hostile;
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	CHECK_STR(verdict.head, "stook: 1 probe of '?[2J?' on 2 CPUs for 10.0 s");
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	CHECK(strchr(text, '\033') == NULL);
+	free(text);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
+TEST(verdict_without_memory)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct verdict verdict;
+	size_t nth, nr;
+	int err;
+
+	CHECK(profile != NULL);
+	for (nth = 1;; nth++) {
+		(void)test_fail_allocation(nth);
+		err = verdict_make(&verdict, &figures, profile);
+		nr = test_fail_allocation(0);
+		verdict_clear(&verdict);
+		if (nr < nth)
+			break;
+		CHECK_EQ(err, -ENOMEM);
+	}
+	CHECK_EQ(err, 0);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
