@@ -234,8 +234,8 @@ size_t profile_bytes(const struct profile *profile);   /* memory held */
  * which a profile is read, sorted and shown. To show another value, choose it: the two change places.
  */
 struct value_type {
-	uint32_t type,
-		unit; /* strings; where a type is set, 0 stands for "samples" and for "count" */
+	uint32_t type; /* strings. Where a type is set, 0 stands for "samples" … */
+	uint32_t unit; /* … and for "count" */
 };
 
 /* With the main value. More are refused. */
@@ -296,17 +296,17 @@ struct profile_value {
  */
 size_t profile_values(const struct profile *profile, struct profile_value ret[PROFILE_MAX_VALUES]);
 
-/* True if the event is a clock of CPU time, whose period is in nanoseconds. */
-bool profile_is_of_clock(const struct profile *profile);
-
-/* So much of the main value is one sample: 1 of samples and hits; of the event the period; 0: not known. */
-uint64_t profile_sample_amount(const struct profile *profile);
-
 /*
  * The reverse: where the main value says no more than stored samples and the period do, samples become
  * the main value. 0 or -ENOMEM.
  */
 int profile_choose_samples(struct profile *profile);
+
+/* True if the event is a clock of CPU time, whose period is in nanoseconds. */
+bool profile_is_of_clock(const struct profile *profile);
+
+/* So much of the main value is one sample: 1 of samples and hits; of the event the period; 0: not known. */
+uint64_t profile_sample_amount(const struct profile *profile);
 
 /*
  * Amounts with fractions are stored multiplied by a power of 10, which their unit tells: such a value is a
