@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -299,6 +300,16 @@ TEST(run_that_is_interrupted)
 	CHECK_EQ(made.shown_ns[2], 2 * NS_PER_SEC);
 }
 
+/* Processes are watched by pidfd. */
+static void need_pidfd_open(void)
+{
+	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
+
+	if (fd < 0)
+		SKIP("needs pidfd_open(), which valgrind does not know");
+	(void)close(fd);
+}
+
 /* Its time begins with the program's, and the program's status is the run's. */
 TEST(run_of_a_program)
 {
@@ -306,6 +317,7 @@ TEST(run_of_a_program)
 	char *command[] = {shell, flag, script, NULL};
 	struct made_run made = {.config.command = command, .ready_after = 2};
 
+	need_pidfd_open();
 	CHECK_EQ(go(&made, 0, NS_PER_SEC), 7);
 	CHECK_STR(made.log, "plsiixIv");
 	CHECK_EQ(made.wanted.nr_pids, 1); /* nobody but the program, and its children */
@@ -321,6 +333,7 @@ TEST(run_of_no_program)
 	char *command[] = {program, NULL};
 	struct made_run made = {.config.command = command};
 
+	need_pidfd_open();
 	CHECK_EQ(go(&made, 0, 0), 127);
 	CHECK_STR(made.log, "plsxv");
 }
@@ -331,6 +344,7 @@ TEST(run_of_a_program_beside_everything)
 	char *command[] = {program, NULL};
 	struct made_run made = {.config = {.command = command, .everything = true}};
 
+	need_pidfd_open();
 	CHECK_EQ(go(&made, 0, 0), 0);
 	CHECK_EQ(made.wanted.nr_pids, 0);
 }
@@ -340,6 +354,7 @@ TEST(run_of_a_process)
 	uint32_t pid = (uint32_t)getpid();
 	struct made_run made = {.config = {.pids = &pid, .nr_pids = 1, .no_follow = true}};
 
+	need_pidfd_open();
 	CHECK_EQ(go(&made, NS_PER_SEC, 0), 0);
 	CHECK_EQ(made.wanted.nr_pids, 1);
 	CHECK_EQ(made.first_pid, pid);
