@@ -66,6 +66,8 @@ mean() { awk '{ n += $1 } END { print NR ? int(n / NR) : 0 }'; }
 # run: one run; leaves when it began and ended, in microseconds, in $BEGAN and $ENDED.
 has_begun() { grep -qs '^Tracing ' "$T/out" "$T/err" || ! kill -0 "$counter" 2>/dev/null; }
 run() {
+	: >"$T/out" # the words of the round before are no sign of this one
+	: >"$T/err"
 	timeout -k 5 $((RUN + 20)) "$STOOK" funccount --budget "$BUDGET" -d $RUN "$PATTERN" \
 		>"$T/out" 2>"$T/err" </dev/null &
 	counter=$!

@@ -86,6 +86,10 @@ profile() {
 # cpu_ticks PID: the CPU time that a process has had, in ticks of 10 ms.
 cpu_ticks() { sed "s/.*) //" "/proc/$1/stat" | awk "{ print \$12 + \$13 }"; }
 
+# let_run PID TICKS: until it has had so much more CPU time, however busy the machine is.
+let_run() { wait_until 20 has_run "$1" $(($(cpu_ticks "$1") + $2)); }
+has_run() { [ "$(cpu_ticks "$1")" -ge "$2" ]; } 2>/dev/null
+
 now_ms() { date +%s%3N; }
 
 # start COMMAND…: in the background; its pid is in $PID, its output in $T/started. That is a new file before

@@ -101,7 +101,7 @@ refused "a tracepoint as an event" 2 "unknown event 'sched:sched_switch'" -e sch
 
 # --- output that fails ------------------------------------------------------------------------------
 
-start "$PROGRAMS/spin" 60
+start "$PROGRAMS/spin" 600
 spin=$PID
 
 timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -p "$spin" >/dev/full 2>"$T/err"
@@ -139,7 +139,7 @@ stop "$PID"
 
 # --- signals ----------------------------------------------------------------------------------------
 
-# Runs stook in the background until it has sampled for a second. Its pid is in $run.
+# Runs stook in the background until it has sampled a second of $spin. Its pid is in $run.
 start_sampling() {
 	: >"$T/out"
 	env --default-signal=HUP "$STOOK" profile -f -F 499 --stats "$T/stats" -d 40 -p "$spin" "$@" \
@@ -147,7 +147,7 @@ start_sampling() {
 	run=$!
 	STARTED+=("$run")
 	wait_until 10 samples "$run"
-	sleep 1
+	let_run "$spin" 100
 }
 
 for signal in INT TERM HUP; do
@@ -211,12 +211,13 @@ fi
 
 # The command of a run that is ended by Ctrl-C gets that signal from the terminal itself; one that
 # is ended by SIGTERM must not be left running without anybody who waits for it.
+: >"$T/out"
 "$STOOK" profile -f -F 99 --stats "$T/stats" -- "$PROGRAMS/spin" 30 >"$T/out" 2>"$T/err" </dev/null &
 run=$!
 STARTED+=("$run")
 wait_until 10 test -s "$T/out"
-sleep 1
 child=$(head -n 1 "$T/out")
+let_run "$child" 100
 [ -n "$child" ] && STARTED+=("$child")
 kill -TERM "$run"
 wait "$run"

@@ -51,6 +51,7 @@ expect "almost no room to count" 2
 "$LOAD" "$ROUNDS" 2 "$T/gate" >"$T/truth" &
 pid=$!
 STARTED+=("$pid")
+: >"$T/out"
 "$STOOK" stackcount --budget off -f -i 0.5 "$LOAD:reached" -p "$pid" >"$T/out" 2>"$T/err" &
 stook=$!
 STARTED+=("$stook")
