@@ -1,6 +1,8 @@
 // The page of a profile of 1,000,000 different stacks. Asked for are 2 seconds until the graph is painted,
 // and 100 ms for what is done to it: the figures are printed beside those. A machine may be slow or busy,
 // so only what is SLACK times as long is a failure.
+//
+// Alone: it measures how soon pages answer.
 
 import assert from "node:assert/strict";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
