@@ -6,8 +6,6 @@
 #
 # and what is printed adds up to what was kept. ROUNDS (2) runs of each; the table of figures goes
 # to stderr. RATE is the highest frequency to ask for (default: what the host takes, up to 49,999).
-#
-# Alone: it keeps all CPUs busy, and counts what is lost.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

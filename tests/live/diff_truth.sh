@@ -4,8 +4,6 @@
 #
 # programs/diff_load spends its time in three functions by numbers that it is given. REPETITIONS (20)
 # and SECONDS_EACH (2) make it stricter. Errors are taken from slices of time (--timeline).
-#
-# Alone: it is about what chance does to figures.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

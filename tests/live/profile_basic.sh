@@ -1,7 +1,5 @@
 #!/usr/bin/env bash
 # stook profile: each option does what it says, on processes whose stacks are known.
-#
-# Alone: many numbers of samples are those of programs with a CPU for themselves.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -3,8 +3,6 @@
 # file of its own for each, deleted right after it ran: how many are named, and what the rest say.
 #
 # NR (200) processes of each kind; HZ (999).
-#
-# Alone: it judges what becomes of each sample.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -2,8 +2,6 @@
 # --timeline against a program that spends its time in one function, then in another, in turns: the
 # stacks of the slices, one slice behind the other, are in the function whose turn it is; and each
 # sample is in exactly one slice.
-#
-# Alone: it judges when samples were taken.
 . "$(dirname "$0")/lib.sh"
 need_live
 
