@@ -70,6 +70,22 @@ void text_make_safe(char *to, const char *text, size_t nr);
 /* Writes a NUL-terminated text, made safe; not locked, as putc_unlocked(). */
 void text_write(FILE *out, const char *text);
 
+/* --- text in columns of a terminal -------------------------------------------------------------- */
+
+/* A character is one column; each byte that a terminal must not be sent is shown as `?`. */
+size_t text_columns(const char *text);
+
+/*
+ * Writes text in at most so many columns: what is too long loses its middle to `ellipsis`, since
+ * names differ at both ends. Returns the columns written.
+ */
+size_t text_write_columns(FILE *out, const char *text, size_t columns, const char *ellipsis);
+
+/* The same into a buffer of columns * 4 + 1 bytes; an ellipsis has at most four bytes a column. */
+void text_cut(const char *text, size_t columns, const char *ellipsis, char *buffer);
+
+void text_pad(FILE *out, size_t columns);
+
 /* --- numbers ---------------------------------------------------------------------------------- */
 
 /* With commas between thousands. */

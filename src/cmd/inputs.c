@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "cmd/options/output_options.h"
 #include "run/complain.h"
-#include "format/text/columns.h"
+#include "base/text.h"
 #include "profile/merge.h"
 #include "profile/profile.h"
 
@@ -375,10 +375,10 @@ void inputs_clear(struct inputs *inputs)
 
 static void tell_dropped(uint64_t nr, const char *what, const char *why)
 {
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 
 	if (nr)
-		complain("dropped %s %s%s %s", columns_number(number, nr), what, nr == 1 ? "" : "s",
+		complain("dropped %s %s%s %s", number_commas(number, nr), what, nr == 1 ? "" : "s",
 			 why);
 }
 
@@ -402,17 +402,17 @@ static void tell_events(const struct profile *profile)
 
 static void tell_lines(uint64_t nr, uint64_t first, const char *why)
 {
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 
 	if (nr)
 		complain("passed over %s line%s %s, the first of them line %" PRIu64,
-			 columns_number(number, nr), nr == 1 ? "" : "s", why, first);
+			 number_commas(number, nr), nr == 1 ? "" : "s", why, first);
 }
 
 void inputs_complain(const struct inputs *inputs)
 {
 	const struct format_notes *notes = &inputs->notes;
-	char number[COLUMNS_NUMBER_BYTES], why[96];
+	char number[NUMBER_COMMAS_BYTES], why[96];
 	struct error note = {0};
 
 	if (*inputs->note)
@@ -424,7 +424,7 @@ void inputs_complain(const struct inputs *inputs)
 	tell_lines(notes->bad_lines, notes->first_bad_line, "that could not be read");
 	(void)snprintf(why, sizeof(why),
 		       "with more than %s frames, which are the most that a stack may have",
-		       columns_number(number, FORMAT_MAX_FRAMES));
+		       number_commas(number, FORMAT_MAX_FRAMES));
 	tell_lines(notes->deep_lines, notes->first_deep_line, why);
 	if (!notes->may_lack_comms)
 		return;

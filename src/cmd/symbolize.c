@@ -29,7 +29,7 @@
 #include "cmd/options/output_options.h"
 #include "run/processes.h"
 #include "elf/image/debug_link.h"
-#include "format/text/columns.h"
+#include "base/text.h"
 #include "sym/symbolizer.h"
 
 struct symbolize {
@@ -143,7 +143,7 @@ static void tell_missing(const struct profile *profile, uint32_t module, size_t 
 	if (code)
 		debug_file_id(code->build_id, code->build_id_bytes, id);
 	(void)fputs("       no names in ", stderr);
-	(void)columns_write(stderr, path, columns_of(path), "");
+	(void)text_write_columns(stderr, path, text_columns(path), "");
 	if (*id)
 		(void)fprintf(stderr, " (build id %.2s%s)", id, id + 3);
 	else
@@ -168,14 +168,14 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 {
 	cleanup_free size_t *nr_missing = count_missing(symbolize->inputs.profile);
 	struct symbolizer_result result;
-	char numbers[2][COLUMNS_NUMBER_BYTES];
+	char numbers[2][NUMBER_COMMAS_BYTES];
 	uint32_t module;
 
 	if (!nr_missing)
 		return error_set(error, -ENOMEM, "out of memory");
 	symbolizer_summarize(symbolize->symbolizer, &result);
-	complain("%s of %s frames have names", columns_number(numbers[0], result.nr_named),
-		 columns_number(numbers[1], result.nr_named + result.nr_unnamed));
+	complain("%s of %s frames have names", number_commas(numbers[0], result.nr_named),
+		 number_commas(numbers[1], result.nr_named + result.nr_unnamed));
 	for (module = 0; module < profile_nr_modules(symbolize->inputs.profile); module++)
 		if (nr_missing[module])
 			tell_missing(symbolize->inputs.profile, module, nr_missing[module]);

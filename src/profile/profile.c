@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/hash.h"
 
 int64_t profile_add_string(struct profile *profile, const char *text)
@@ -24,6 +25,24 @@ int64_t profile_add_string(struct profile *profile, const char *text)
 int64_t profile_add_string_bytes(struct profile *profile, const char *bytes, size_t nr)
 {
 	return strings_add_bytes(profile->strings, bytes, nr);
+}
+
+int64_t profile_add_foreign_string(struct profile *profile, const char *text, size_t nr)
+{
+	cleanup_free char *copy = NULL;
+	char *nul;
+
+	if (!nr)
+		return 0; /* the empty string is always there */
+	if (!memchr(text, '\0', nr))
+		return profile_add_string_bytes(profile, text, nr);
+	copy = malloc(nr);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, text, nr);
+	while ((nul = memchr(copy, '\0', nr)))
+		*nul = '?';
+	return profile_add_string_bytes(profile, copy, nr);
 }
 
 void profile_set_origin(struct profile *profile, const struct profile_origin *origin)

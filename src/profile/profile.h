@@ -144,6 +144,8 @@ uint64_t profile_other_count(const struct profile *profile);
 /* Interning. Each returns a number, or -ENOMEM. */
 int64_t profile_add_string(struct profile *profile, const char *text);
 int64_t profile_add_string_bytes(struct profile *profile, const char *bytes, size_t nr);
+/* Text from a file that others made: NUL bytes, which would end it, become `?`. */
+int64_t profile_add_foreign_string(struct profile *profile, const char *text, size_t nr);
 int64_t profile_add_module(struct profile *profile, const struct module *module);
 int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_t module,
 			  uint64_t address);

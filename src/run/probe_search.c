@@ -1,7 +1,7 @@
 /*
  * From patterns on the command line to what is probed, whom it concerns, and what is said of it.
  *
- * Names come from files that anybody may have made, so they pass through columns_write(), which lets
+ * Names come from files that anybody may have made, so they pass through text_write_columns(), which lets
  * no control characters through.
  */
 #include "run/probe_search.h"
@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "run/complain.h"
-#include "format/text/columns.h"
 #include "kernel/preflight.h"
 #include "probe/attach/probe_features.h"
 #include "probe/find/find.h"
@@ -104,7 +103,7 @@ void probe_reach_find(struct probe_reach *ret, const struct probe_list *list,
 
 static void write_name(FILE *out, const char *name)
 {
-	(void)columns_write(out, name, columns_of(name), "");
+	(void)text_write_columns(out, name, text_columns(name), "");
 }
 
 /* --- the list -------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/text/columns.h"
+#include "base/text.h"
 #include "format/text/sheet_write.h"
 #include "profile/profile.h"
 #include "unit/make_profile.h"
@@ -81,8 +81,8 @@ static size_t widest_line(const char *text)
 		size_t nr = strcspn(text, "\n");
 
 		memcpy(line, text, nr < sizeof(line) - 1 ? nr : sizeof(line) - 1);
-		if (columns_of(line) > widest)
-			widest = columns_of(line);
+		if (text_columns(line) > widest)
+			widest = text_columns(line);
 		text += nr + (text[nr] == '\n');
 	}
 	return widest;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/text/columns.h"
+#include "base/text.h"
 #include "format/format.h"
 #include "unit/make_profile.h"
 #include "view/report.h"
@@ -236,9 +236,9 @@ static void check_widths(const char *text, size_t width)
 	char *line;
 
 	while ((line = strsep(&rest, "\n"))) {
-		if (columns_of(line) > width)
+		if (text_columns(line) > width)
 			fprintf(stderr, "'%s'\n", line);
-		CHECK(columns_of(line) <= width);
+		CHECK(text_columns(line) <= width);
 	}
 	free(copy);
 }

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "format/text/columns.h"
+#include "base/text.h"
 #include "format/text/sheet_write.h"
 
 static char *rendered(const struct sheet *sheet, enum media medium, struct sheet_style style)
@@ -456,7 +456,7 @@ TEST(sheet_deep_tree_leaves_room_for_names)
 	sheet_add_table(&sheet, MEDIA_ALL, &table);
 	text = rendered(&sheet, MEDIA_TEXT, (struct sheet_style){.width = 60});
 	for (rest = text; (line = strsep(&rest, "\n"));)
-		CHECK(columns_of(line) <= 60);
+		CHECK(text_columns(line) <= 60);
 	free(text);
 	text = rendered(&sheet, MEDIA_TEXT, (struct sheet_style){.width = 60});
 	CHECK(strstr(text, "\n… │   │   │   │   │   │   │   │   ├ a_rather_lon…t_is_called\n") !=

@@ -16,7 +16,6 @@
 #include "format/flame/svg_text.h"
 #include "format/page/assets.h"
 #include "view/amount.h"
-#include "format/text/columns.h"
 
 /* --- the head -------------------------------------------------------------------------------- */
 
@@ -281,7 +280,7 @@ static void legend_place(struct legend *legend, const struct svg_graph *graph)
 	for (i = 0; i < legend->nr; i++) {
 		struct legend_entry *entry = &legend->entries[i];
 		double wide =
-			text_left(entry) + SVG_CHARACTER_WIDTH * columns_of(entry->text) + 1.6;
+			text_left(entry) + SVG_CHARACTER_WIDTH * text_columns(entry->text) + 1.6;
 
 		if (left > SVG_MARGIN && left + wide * size > graph->style.width) {
 			left = SVG_MARGIN;

@@ -16,7 +16,7 @@
 #include <math.h>
 
 #include "format/flame/svg_text.h"
-#include "format/text/columns.h"
+#include "base/text.h"
 
 /* A millionth of a percent still is nothing after a zoom into the narrowest box. */
 #define DECIMALS 6
@@ -75,12 +75,12 @@ static struct color box_color(struct svg_graph *graph, const struct flame_node *
 
 void svg_boxes_write_count(const struct svg_graph *graph, uint64_t count, FILE *out)
 {
-	char number[COLUMNS_NUMBER_BYTES];
+	char number[NUMBER_COMMAS_BYTES];
 	double shown = (double)count * graph->style.factor;
 
 	if (graph->style.factor != 1)
 		count = shown < 1e19 ? (uint64_t)(shown + 0.5) : UINT64_MAX;
-	(void)fputs_unlocked(columns_number(number, count), out);
+	(void)fputs_unlocked(number_commas(number, count), out);
 	(void)putc_unlocked(' ', out);
 	svg_text(out, graph->style.countname);
 }

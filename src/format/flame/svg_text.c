@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "format/text/columns.h"
 
 #define NO_CHARACTER "\xef\xbf\xbd" /* U+FFFD */
 
@@ -61,7 +60,7 @@ void svg_text(FILE *out, const char *text)
 
 void svg_text_cut(FILE *out, const char *text, size_t characters)
 {
-	size_t nr = columns_of(text);
+	size_t nr = text_columns(text);
 
 	if (nr <= characters) {
 		svg_text(out, text);

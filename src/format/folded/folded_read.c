@@ -23,8 +23,6 @@
 #include "base/strings.h"
 #include "base/text.h"
 #include "format/folded/folded_test.h"
-#include "format/text/clean_string.h"
-#include "format/text/columns.h"
 #include "profile/profile.h"
 #include "view/diff/difference.h"
 
@@ -249,7 +247,7 @@ static int64_t add_name(struct words *words, const char *text, size_t nr)
 {
 	if (nr == strlen(UNKNOWN_NAME) && !memcmp(text, UNKNOWN_NAME, nr))
 		return 0;
-	return clean_string_add(words->profile, text, nr);
+	return profile_add_foreign_string(words->profile, text, nr);
 }
 
 static int set_word(struct words *words, size_t number, const char *text, size_t nr)
@@ -347,8 +345,8 @@ static int64_t words_comm(struct words *words, uint32_t number)
 
 	if (result != NONE)
 		return result;
-	result = clean_string_add(words->profile, word_text(words, number),
-				  word_at(words, number)->nr_text);
+	result = profile_add_foreign_string(words->profile, word_text(words, number),
+					    word_at(words, number)->nr_text);
 	if (result >= 0)
 		words->words[number].comm = (uint32_t)result;
 	return result;
@@ -762,7 +760,7 @@ static int look_ahead(struct reader *reader)
 
 static int read_lines(struct reader *reader)
 {
-	char number[COLUMNS_NUMBER_BYTES], text[96];
+	char number[NUMBER_COMMAS_BYTES], text[96];
 	struct line line;
 	int result = look_ahead(reader);
 
@@ -777,7 +775,7 @@ static int read_lines(struct reader *reader)
 	if (!reader->nr_good && reader->notes->deep_lines)
 		return error_set(reader->error, -EBADMSG,
 				 "its stacks have more than %s frames, the most that one may have",
-				 columns_number(number, FORMAT_MAX_FRAMES));
+				 number_commas(number, FORMAT_MAX_FRAMES));
 	if (!reader->nr_good && reader->notes->bad_lines)
 		return error_set(reader->error, -EBADMSG,
 				 "no line of it is folded stacks: `THREAD;FUNCTION;FUNCTION COUNT` "

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 #include "format/perf/perf_script_parts.h"
-#include "format/text/clean_string.h"
 #include "profile/profile.h"
 
 #define COUNT	"count"
@@ -108,9 +107,9 @@ static int read_periods(struct events *events, const struct perf_comment *commen
 {
 	struct profile *profile = events->profile;
 	bool is_multiple = comment->kind == PERF_COMMENT_FOR_EACH;
-	int64_t word = clean_string_add(profile, comment->word.at, comment->word.nr);
-	int64_t type = clean_string_add(profile, comment->type.at, comment->type.nr);
-	int64_t unit = clean_string_add(profile, comment->unit.at, comment->unit.nr);
+	int64_t word = profile_add_foreign_string(profile, comment->word.at, comment->word.nr);
+	int64_t type = profile_add_foreign_string(profile, comment->type.at, comment->type.nr);
+	int64_t unit = profile_add_foreign_string(profile, comment->unit.at, comment->unit.nr);
 	struct value_type value;
 	int number = 0;
 
@@ -213,7 +212,7 @@ static int add_event(struct events *events, const struct perf_header *header, ui
 static int find_event(struct events *events, const struct perf_header *header, struct event **ret)
 {
 	struct profile *profile = events->profile;
-	int64_t name = clean_string_add(profile, header->event.at, header->event.nr);
+	int64_t name = profile_add_foreign_string(profile, header->event.at, header->event.nr);
 	uint64_t period;
 	int result = 0;
 	size_t i;

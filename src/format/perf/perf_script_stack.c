@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "format/perf/perf_script_parts.h"
-#include "format/text/clean_string.h"
+#include "profile/profile.h"
 
 #define UNKNOWN_NAME "[unknown]"
 #define INTO	     "->"
@@ -45,7 +45,7 @@ static bool is_kernel_itself(struct perf_text file)
 static int64_t add_module(struct perf_stack *stack, enum module_kind kind, struct perf_text file)
 {
 	struct module module = {.kind = kind};
-	int64_t name = clean_string_add(stack->profile, file.at, file.nr);
+	int64_t name = profile_add_foreign_string(stack->profile, file.at, file.nr);
 
 	if (name < 0)
 		return name;
@@ -80,7 +80,7 @@ static int64_t name_of(struct perf_stack *stack, struct perf_text name)
 {
 	if (!name.nr || is_text(name, UNKNOWN_NAME))
 		return 0;
-	return clean_string_add(stack->profile, name.at, name.nr);
+	return profile_add_foreign_string(stack->profile, name.at, name.nr);
 }
 
 /* Cuts the first function off a chain of inlined ones. */
@@ -273,7 +273,7 @@ int perf_stack_add_place(struct perf_stack *stack, struct perf_text file, uint32
 
 	if (!stack->nr_lines || !file.nr)
 		return 0;
-	name = clean_string_add(stack->profile, file.at, file.nr);
+	name = profile_add_foreign_string(stack->profile, file.at, file.nr);
 	if (name < 0)
 		return (int)name;
 	stack->lines[stack->nr_lines - 1].file = (uint32_t)name;

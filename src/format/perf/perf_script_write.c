@@ -38,7 +38,6 @@
 #include "base/fd_io.h"
 #include "base/text.h"
 #include "format/perf/perf_script_parts.h"
-#include "format/text/clean_string.h"
 #include "profile/profile.h"
 
 /* --- words for values ------------------------------------------------------------------------- */
@@ -498,8 +497,9 @@ static void set_or_forget(uint64_t *known, uint64_t number, bool is_head)
 
 static int set_sampled(struct perf_run *run, const struct perf_comment *comment, bool is_head)
 {
-	int64_t event = clean_string_add(run->profile, comment->type.at, comment->type.nr);
-	int64_t unit = clean_string_add(run->profile, comment->unit.at, comment->unit.nr);
+	int64_t event =
+		profile_add_foreign_string(run->profile, comment->type.at, comment->type.nr);
+	int64_t unit = profile_add_foreign_string(run->profile, comment->unit.at, comment->unit.nr);
 
 	if (event < 0 || unit < 0)
 		return -ENOMEM;
@@ -577,12 +577,12 @@ int64_t perf_run_comm(const struct perf_run *run, struct perf_text text)
 	cleanup_free char *copy = NULL;
 
 	if (!run->has_labels || !text.nr)
-		return clean_string_add(run->profile, text.at, text.nr);
+		return profile_add_foreign_string(run->profile, text.at, text.nr);
 	if (text.nr == strlen(unknown) && !memcmp(text.at, unknown, text.nr))
 		return 0;
 	copy = malloc(text.nr);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, text.at, text.nr);
-	return clean_string_add(run->profile, copy, unescape(copy, text.nr));
+	return profile_add_foreign_string(run->profile, copy, unescape(copy, text.nr));
 }

@@ -10,7 +10,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "format/text/columns.h"
 
 /* Units of time by the largest value that is shown in them. */
 struct time_unit {
@@ -430,8 +429,9 @@ void shown_write_histogram(const struct histogram *histogram, const char *indent
 		most = histogram->counts[i] > most ? histogram->counts[i] : most;
 	}
 	(void)fprintf(out, "%s     ", indent);
-	columns = columns_write(out, histogram->title ? histogram->title : "", TITLE_COLUMNS, "~");
-	columns_pad(out, TITLE_COLUMNS - columns);
+	columns = text_write_columns(out, histogram->title ? histogram->title : "", TITLE_COLUMNS,
+				     "~");
+	text_pad(out, TITLE_COLUMNS - columns);
 	(void)fputs(" : count     distribution\n", out);
 	for (i = first; i <= last && most; i++) {
 		(void)fputs(indent, out);

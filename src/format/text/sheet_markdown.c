@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "format/text/columns.h"
 #include "format/text/sheet_cells.h"
 
 #define NAME_COLUMNS 100 /* longer names lose their middle */
@@ -21,7 +20,7 @@
 
 static const char *clean_name(const char *name, char buffer[NAME_BYTES])
 {
-	columns_cut(name, NAME_COLUMNS, "…", buffer);
+	text_cut(name, NAME_COLUMNS, "…", buffer);
 	return buffer;
 }
 

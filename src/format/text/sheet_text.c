@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/fd_io.h"
-#include "format/text/columns.h"
+#include "base/text.h"
 #include "format/text/sheet_cells.h"
 #include "format/text/sheet_write.h"
 
@@ -79,7 +79,7 @@ static size_t smaller(size_t a, size_t b)
 
 static size_t columns_of_words(const char *text, bool ascii)
 {
-	size_t columns = columns_of(text);
+	size_t columns = text_columns(text);
 	const char *at;
 
 	for (at = text; ascii && *at; at++) {
@@ -98,12 +98,12 @@ static bool is_name(const struct shown_column *column, const struct row *row)
 
 static size_t path_columns(const struct text_writer *writer, const struct cell *cell)
 {
-	size_t between = columns_of(writer->glyphs->between), columns = 0, i;
+	size_t between = text_columns(writer->glyphs->between), columns = 0, i;
 
 	if (cell->path.is_cut)
-		columns = columns_of(writer->glyphs->ellipsis) + between;
+		columns = text_columns(writer->glyphs->ellipsis) + between;
 	for (i = 0; i < cell->path.nr; i++)
-		columns += columns_of(cell->path.texts[i]) + (i ? between : 0);
+		columns += text_columns(cell->path.texts[i]) + (i ? between : 0);
 	return columns;
 }
 
@@ -119,9 +119,9 @@ static size_t cell_columns(const struct text_writer *writer, const struct shown_
 	if (cell->kind == CELL_PATH)
 		return path_columns(writer, cell);
 	text = shown_text(column, cell, buffer);
-	columns = is_name(column, row) ? columns_of(text) : columns_of_words(text, writer->ascii);
+	columns = is_name(column, row) ? text_columns(text) : columns_of_words(text, writer->ascii);
 	if (writer->width >= ROOMY_WIDTH && shown_error(column, cell, ERROR_COLUMNS, buffer))
-		columns += columns_of(writer->glyphs->error) + strlen(buffer);
+		columns += text_columns(writer->glyphs->error) + strlen(buffer);
 	return columns;
 }
 
@@ -244,7 +244,7 @@ static void lay_out(struct text_writer *writer)
 /* Blanks up to what is written next. */
 static void catch_up(struct text_writer *writer)
 {
-	columns_pad(writer->out, writer->blanks);
+	text_pad(writer->out, writer->blanks);
 	writer->at += writer->blanks;
 	writer->blanks = 0;
 }
@@ -253,19 +253,20 @@ static void put_glyph(struct text_writer *writer, const char *text)
 {
 	catch_up(writer);
 	(void)fputs(text, writer->out);
-	writer->at += columns_of(text);
+	writer->at += text_columns(text);
 }
 
 /* In so many columns at most; words lose their end. */
 static void put_text(struct text_writer *writer, const char *text, bool is_name, size_t columns)
 {
-	size_t needed = is_name ? columns_of(text) : columns_of_words(text, writer->ascii);
+	size_t needed = is_name ? text_columns(text) : columns_of_words(text, writer->ascii);
 
 	if (!*text)
 		return;
 	catch_up(writer);
 	if (is_name || needed > columns) {
-		writer->at += columns_write(writer->out, text, columns, writer->glyphs->ellipsis);
+		writer->at +=
+			text_write_columns(writer->out, text, columns, writer->glyphs->ellipsis);
 		return;
 	}
 	shown_write_words(writer->out, text, writer->ascii);
@@ -320,12 +321,13 @@ static size_t put_guides(struct text_writer *writer, size_t number, const struct
 static void put_path(struct text_writer *writer, const struct cell *cell, size_t columns)
 {
 	const struct glyphs *glyphs = writer->glyphs;
-	size_t between = columns_of(glyphs->between), cut = columns_of(glyphs->ellipsis) + between;
+	size_t between = text_columns(glyphs->between),
+	       cut = text_columns(glyphs->ellipsis) + between;
 	size_t left = columns, first = cell->path.nr, i;
 
 	while (first) {
 		bool is_last = first == cell->path.nr, in_front = first > 1 || cell->path.is_cut;
-		size_t needed = columns_of(cell->path.texts[first - 1]) + (is_last ? 0 : between);
+		size_t needed = text_columns(cell->path.texts[first - 1]) + (is_last ? 0 : between);
 
 		if (!is_last && needed + (in_front ? cut : 0) > left)
 			break;
@@ -460,7 +462,7 @@ static void write_headings(struct text_writer *writer)
 static void write_caption_text(FILE *out, const char *text, bool is_name, bool ascii)
 {
 	if (is_name)
-		(void)columns_write(out, text, columns_of(text), "");
+		(void)text_write_columns(out, text, text_columns(text), "");
 	else
 		shown_write_words(out, text, ascii);
 }
@@ -525,7 +527,7 @@ static int write_table(struct text_writer *writer, const struct table *table)
 
 static void put_span(struct text_writer *writer, const struct span *span)
 {
-	size_t columns = columns_of(span->text);
+	size_t columns = text_columns(span->text);
 
 	put_text(writer, span->text, span->is_name,
 		 span->is_name ? smaller(columns, writer->width / 2) : SIZE_MAX);
