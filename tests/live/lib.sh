@@ -80,6 +80,7 @@ profile() {
 		>"$T/out" 2>"$T/err" </dev/null
 	STATUS=$?
 	WALL_MS=$(($(now_ms) - begin))
+	[ "$WALL_MS" -lt 15000 ] || note "after $WALL_MS ms: stook profile $*"
 	return $STATUS
 }
 

@@ -66,7 +66,7 @@ ask_hung() {
 
 hung=
 port=$(free_port)
-start "$T/asks" 90
+start "$T/asks" 300
 asking=$PID
 if ! ldconfig -p 2>/dev/null | grep -q libdebuginfod.so.1; then
 	skip "debuginfod" "its client library, libdebuginfod.so.1"
@@ -100,8 +100,8 @@ fi
 # Gone after its start: the file that runs is still to be had, and the new one under its name lies.
 cp "$SPECIAL/names_true" "$T/deleted"
 cp "$SPECIAL/names_true" "$T/replaced"
-start "$T/deleted" 60 && deleted=$PID
-start "$T/replaced" 60 && replaced=$PID
+start "$T/deleted" 300 && deleted=$PID
+start "$T/replaced" 300 && replaced=$PID
 wait_until 5 grep -q true_outer "/proc/$replaced/exe" "/proc/$deleted/exe"
 rm "$T/deleted"
 cp "$SPECIAL/names_lie" "$T/new" && mv "$T/new" "$T/replaced"
@@ -124,21 +124,21 @@ xz -f "$T/mini.small"
 strip -o "$T/mini" "$SPECIAL/names_true"
 objcopy --add-section .gnu_debugdata="$T/mini.small.xz" "$T/mini"
 
-start "$T/beside/linked" 60 && pids=$PID
-start "$T/wrong/mislinked" 60 && pids+=,$PID
-start "$T/mini" 60 && pids+=,$PID && raw_pids=$PID && raw_files=("$T/mini")
+start "$T/beside/linked" 300 && pids=$PID
+start "$T/wrong/mislinked" 300 && pids+=,$PID
+start "$T/mini" 300 && pids+=,$PID && raw_pids=$PID && raw_files=("$T/mini")
 
 has_go=false
 if build go_stripped special/goroutines.go env CGO_ENABLED=0 go build \
 	-ldflags "-s -w -B 0x$(sha1sum <<<goroutines | cut -c 1-40)"; then
 	has_go=true
-	start "$SPECIAL/go_stripped" 60 && pids+=,$PID && raw_pids+=,$PID
+	start "$SPECIAL/go_stripped" 300 && pids+=,$PID && raw_pids+=,$PID
 	raw_files+=("$SPECIAL/go_stripped")
 fi
 has_cxx=false
 if build cxx_names special/cxx_names.cc g++ -O2 -g -D_GNU_SOURCE; then
 	has_cxx=true
-	start "$SPECIAL/cxx_names" 60 && cxx=$PID && pids+=,$PID && raw_pids+=,$PID
+	start "$SPECIAL/cxx_names" 300 && cxx=$PID && pids+=,$PID && raw_pids+=,$PID
 	raw_files+=("$SPECIAL/cxx_names")
 fi
 
