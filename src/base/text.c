@@ -251,7 +251,8 @@ void text_cut(const char *text, size_t columns, const char *ellipsis, char *buff
 
 void text_pad(FILE *out, size_t columns)
 {
-	(void)fprintf(out, "%*s", (int)columns, "");
+	while (columns--)
+		(void)putc_unlocked(' ', out);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
