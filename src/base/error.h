@@ -1,6 +1,5 @@
 /*
- * What went wrong, in words, carried up to the code that may print it; and the words that only -v
- * shows.
+ * Error messages, carried up to the code that may print them; and the log that only -v shows.
  *
  * A function that can fail in a way its user must understand takes a `struct error *`, fills it
  * and returns a negative errno (or NULL). Libraries fill, only src/run and src/cmd print. The text is one

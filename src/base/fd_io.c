@@ -139,7 +139,7 @@ size_t stream_peek(FILE *in, char *head, size_t nr)
 
 /* --- lines of a stream ------------------------------------------------------------------------ */
 
-/* What the processor's second cache holds, so that lines are still in it when they are looked at. */
+/* Fits into the processor's second-level cache, so that lines are still there when they are parsed. */
 #define FIRST_BYTES (256U << 10)
 
 /* Reads more behind what is left. 0 or a negative errno. */

@@ -71,7 +71,7 @@ size_t stream_peek(FILE *in, char *head, size_t nr);
  * A line ends with \n or \r\n, which are no part of it; the last one may end with the stream.
  */
 
-/* Of a longer line only so much is there. */
+/* Longer lines are truncated. */
 #define LINE_READER_MAX_BYTES (16U << 20)
 
 struct line {
@@ -93,9 +93,9 @@ struct line_reader {
 int line_reader_next(struct line_reader *reader, struct line *ret);
 
 /*
- * What comes next without taking it: whole lines that are in the buffer, at least one unless it is
- * longer than a line may be, with their line ends. Good until the next line is asked for. 0 (also
- * if there are none), -ENOMEM, or the stream's errno.
+ * Peeks at the whole lines that are in the buffer, with their line ends; at least one, unless it is
+ * longer than a line may be. They are valid until the next line is read. 0 (also at the end of the
+ * file), -ENOMEM, or the stream's errno.
  */
 int line_reader_peek(struct line_reader *reader, struct line *ret);
 

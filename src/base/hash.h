@@ -135,7 +135,7 @@ struct number_index {
 	size_t nr_buckets; /* a power of two, or 0 */
 };
 
-/* What one more number costs on average, for those who keep a budget. */
+/* Average memory of one number, for callers that keep a budget. */
 #define NUMBER_INDEX_BYTES_EACH (2 * sizeof(struct number_index_bucket))
 
 /* The next number that may be the one looked for; false when there is none. */

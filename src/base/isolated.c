@@ -205,7 +205,7 @@ __attribute__((noreturn)) static void run_child(int (*work)(void *context, int f
 
 /* --- in the parent ------------------------------------------------------------------------- */
 
-/* Whether fd can be read before the deadline: 0, -ETIME, -ECANCELED or -errno. */
+/* Waits until fd is readable: 0, -ETIME at the deadline, -ECANCELED or -errno. */
 static int await(const struct isolated_child *child, int fd)
 {
 	struct pollfd polled[] = {{.fd = fd, .events = POLLIN},

@@ -228,8 +228,8 @@ static int open_magic(const struct place *place)
 }
 
 /*
- * What is there is opened for writing even where it is replaced: who may not write it may not replace
- * it. O_CREAT, as a shell has it, lets the kernel apply its own rules, too.
+ * An existing file is opened for writing even if it is going to be replaced: a user who may not write it
+ * may not replace it. O_CREAT, as in a shell, lets the kernel apply its own rules, too.
  */
 static int open_existing(struct out_file *file, const struct place *place)
 {

@@ -1,5 +1,5 @@
 /*
- * What reading other people's files may take: time, bytes, and the user's patience. One budget is
+ * A limit for reading other people's files: time, bytes, and a signal from the user. One budget is
  * shared by all readers of a run. They ask it before each piece and stop when it says so; what they
  * have read until then counts.
  *

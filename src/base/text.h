@@ -24,7 +24,7 @@ static inline bool text_ends_with(const char *text, size_t nr, const char *end)
 	return nr >= nr_end && !memcmp(text + nr - nr_end, end, nr_end);
 }
 
-/* What stands behind the last slash of a path; all of it if there is none. */
+/* The part of a path behind its last slash; the whole path if there is none. */
 static inline const char *text_file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -184,7 +184,7 @@ static int take_path(void *context, const char *word, struct error *error)
 	return add_path(&options->before, word, error);
 }
 
-/* Which files are of which side. */
+/* Assigns the files of the command line to the two sides. */
 static int split(struct diff_options *options, int argc, char **argv, struct error *error)
 {
 	struct diff_side *before = &options->before;
