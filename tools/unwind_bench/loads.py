@@ -226,6 +226,38 @@ class Postgres(Load):
         super().__exit__()
 
 
+class Mariadb(Load):
+    name = "mariadb"
+    needs = ("mariadbd", "mariadb-install-db", "mariadb-slap")
+
+    def begin(self):
+        data, listener = f"{self.folder}/data", f"{self.folder}/socket"
+        subprocess.run(["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--user=root",
+                        "--auth-root-authentication-method=normal", "--skip-test-db"],
+                       **QUIET, check=True)
+        self.start(["mariadbd", "--no-defaults", f"--datadir={data}", f"--socket={listener}",
+                    "--skip-networking", "--user=root", "--innodb-flush-log-at-trx-commit=0"],
+                   judged=True)
+        end = time.monotonic() + 30
+        while not os.path.exists(listener) and time.monotonic() < end:
+            time.sleep(0.1)
+        self.start(["mariadb-slap", "--no-defaults", f"--socket={listener}", "--user=root",
+                    "--auto-generate-sql", "--auto-generate-sql-load-type=mixed",
+                    "--concurrency=4", "--number-of-queries=100000000"])
+
+
+class Memcached(Load):
+    name = "memcached"
+    needs = ("memcached",)
+
+    def begin(self):
+        port = free_port()
+        self.start(["memcached", "-u", "root", "-l", "127.0.0.1", "-p", str(port), "-U", "0"],
+                   judged=True)
+        wait_for_port(port)
+        self.start([sys.executable, f"{PROGRAMS}/ask_memcached.py", str(port)])
+
+
 # --- interpreters and compiled programs -------------------------------------------------------
 
 
@@ -237,6 +269,69 @@ class Python(Load):
 
     def begin(self):
         self.start(["/usr/bin/python3", f"{PROGRAMS}/busy.py"], judged=True)
+
+
+class PythonPerf(Load):
+    """Python that writes down where its functions run; found on PATH or among pyenv's."""
+
+    version, option = "3.12", "perf"
+
+    def python(self):
+        command = f"python{self.version}"
+        pyenv = os.path.expanduser(os.environ.get("PYENV_ROOT", "~/.pyenv"))
+        for path in [*glob.glob(f"{pyenv}/versions/{self.version}.*/bin/{command}"),
+                     shutil.which(command)]:
+            if path and not subprocess.run([path, "-c", ""], **QUIET, check=False).returncode:
+                return path
+        return None
+
+    def missing(self):
+        return None if self.python() else f"python{self.version} not installed"
+
+    def begin(self):
+        self.start([self.python(), "-X", self.option, f"{PROGRAMS}/busy.py"], judged=True,
+                   env={**os.environ, "TMPDIR": "/tmp"})
+
+
+class Python312(PythonPerf):
+    name = "python3.12-perf"
+
+
+class Python313(PythonPerf):
+    name, version = "python3.13-perf", "3.13"
+
+
+class Python313Jit(PythonPerf):
+    name, version, option = "python3.13-perf-jit", "3.13", "perf_jit"
+
+
+class Node(Load):
+    name = "node"
+    needs = ("node",)
+
+    def begin(self):
+        self.start(["node", "--perf-basic-prof", "--interpreted-frames-native-stack",
+                    f"{PROGRAMS}/busy.js"], judged=True)
+
+
+class Java(Load):
+    name = "java"
+    needs = ("java", "javac")
+
+    def begin(self):
+        subprocess.run(["javac", "-d", self.folder, f"{PROGRAMS}/Busy.java"],
+                       stdin=subprocess.DEVNULL, check=True)
+        self.start(["java", "-XX:+PreserveFramePointer", "-cp", self.folder, "Busy"], judged=True)
+
+
+class Php(Load):
+    """Without its JIT; regular expressions are compiled by pcre2 all the same."""
+
+    name = "php"
+    needs = ("php",)
+
+    def begin(self):
+        self.start(["php", f"{PROGRAMS}/busy.php"], judged=True)
 
 
 class Perl(Load):
@@ -260,15 +355,72 @@ class Sqlite(Load):
             self.start(["/usr/bin/sqlite3", ":memory:"], judged=True, stdin=rounds)
 
 
+class Cxx(Load):
+    name = "c++"
+    needs = ("g++",)
+
+    def begin(self):
+        subprocess.run(["g++", "-std=c++17", "-O2", "-o", f"{self.folder}/busy-c++",
+                        f"{PROGRAMS}/busy.cc"], stdin=subprocess.DEVNULL, check=True)
+        self.start([f"{self.folder}/busy-c++"], judged=True)
+
+
+class Musl(Load):
+    """As in an Alpine image: libc's assembly has no unwind information."""
+
+    name = "musl"
+    needs = ("musl-gcc",)
+    flags = []
+
+    def program(self):
+        program = f"{self.folder}/busy-{self.name}"
+        subprocess.run(["musl-gcc", "-O2", *self.flags, "-o", program, f"{PROGRAMS}/busy.c"],
+                       stdin=subprocess.DEVNULL, check=True)
+        return program
+
+    def begin(self):
+        self.start([self.program()], judged=True)
+
+
+class Container(Musl):
+    """A static program alone in namespaces and a root of its own."""
+
+    name = "container"
+    needs = ("musl-gcc", "unshare", "chroot")
+    flags = ["-static"]
+
+    def begin(self):
+        program = self.program()
+        self.start(["unshare", "--mount", "--pid", "--ipc", "--uts", "--fork",
+                    "chroot", self.folder, "/" + os.path.basename(program)], judged=True)
+
+
 class Go(Load):
     name = "go"
     needs = ("go",)
+    flags = []
 
     def begin(self):
-        subprocess.run(["go", "build", "-o", f"{self.folder}/busy-go", f"{PROGRAMS}/busy.go"],
+        subprocess.run(["go", "build", *self.flags, "-o", f"{self.folder}/busy-go",
+                        f"{PROGRAMS}/busy.go"],
                        env={**os.environ, "GOCACHE": f"{self.folder}/cache", "GO111MODULE": "off"},
                        stdin=subprocess.DEVNULL, check=True)
         self.start([f"{self.folder}/busy-go"], judged=True)
+
+
+class GoPie(Go):
+    name = "go-pie"
+    flags = ["-buildmode=pie"]
+
+
+class GoStripped(Go):
+    name = "go-stripped"
+    flags = ["-ldflags=-s -w"]
+
+
+class GoStrippedPie(Go):
+    name = "go-stripped-pie"
+    flags = ["-buildmode=pie", "-ldflags=-s -w"]
 
 
 class Rust(Load):
@@ -315,6 +467,16 @@ class Compile(Load):
                    judged=True, cwd=tree)
 
 
+class ForkStorm(Load):
+    """A shell that does nothing but start programs of a millisecond."""
+
+    name = "fork-storm"
+    needs = ("bash",)
+
+    def begin(self):
+        self.start(["bash", "-c", "while :; do /bin/true; done"], judged=True)
+
+
 class New(Load):
     """Processes that live 50 ms to 1 s; all of their samples, from the first one on."""
 
@@ -336,5 +498,9 @@ class New(Load):
         return {int(w[0]): int(w[1]) for w in words if len(w) == 2}
 
 
-LOADS = {load.name: load for load in (
-    Redis, Nginx, Postgres, Python, Perl, Sqlite, Go, Rust, RustAbort, Compile, New)}
+# Distributions' programs and compilers' defaults: a goal stands for each of them.
+COMPLETE = (Redis, Nginx, Postgres, Python, Perl, Sqlite, Go, Rust, RustAbort, Compile, New)
+# What a new user tries besides.
+TRIAL = (Mariadb, Memcached, Cxx, Musl, Container, GoPie, GoStripped, GoStrippedPie, Java, Node,
+         Python312, Python313, Python313Jit, Php, ForkStorm)
+LOADS = {load.name: load for load in COMPLETE + TRIAL}

@@ -26,6 +26,9 @@ STOOK_VARIANTS = [
 ]
 
 
+BEFORE = os.environ.get("BEFORE")  # an older stook, to be tried beside it
+
+
 def keep_stook(folder):
     """Measures a copy, so that no build in between mixes versions."""
     global stook
@@ -73,14 +76,16 @@ class Sampler:
 class Stook(Sampler):
     is_stook = True
 
-    def __init__(self, name, options):
+    def __init__(self, name, options, program=None):
         self.name = name
         self.options = options
+        self.program = program  # None: the one that is measured
 
     def missing(self):
-        if not os.access(stook, os.X_OK):
-            return f"{stook} is not built"
-        tried = subprocess.run([stook, "profile", "-f", "-F", "1", "-d", "0.05", *self.options],
+        program = self.program or stook
+        if not os.access(program, os.X_OK):
+            return f"{program} is not built"
+        tried = subprocess.run([program, "profile", "-f", "-F", "1", "-d", "0.05", *self.options],
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, text=True, check=False)
         if tried.returncode == 0:
@@ -89,7 +94,7 @@ class Stook(Sampler):
 
     def command(self, seconds, folder, cgroup=None):
         where = ["--cgroup", cgroup] if cgroup else ["-a"]
-        return [stook, "profile", "-F", str(FREQUENCY), *where, "-d", str(seconds),
+        return [self.program or stook, "profile", "-F", str(FREQUENCY), *where, "-d", str(seconds),
                 "--by", "pid,comm", "--delimited", "--annotate", "-o", f"{folder}/x.folded",
                 "--stats", f"{folder}/stats", *self.options]
 
@@ -98,8 +103,11 @@ class Stook(Sampler):
 
     @staticmethod
     def stats(folder):
-        with open(f"{folder}/stats", encoding="utf-8") as file:
-            return json.load(file)
+        """JSON; it was a line for each figure once."""
+        text = read_text(f"{folder}/stats")
+        if text.startswith("{"):
+            return json.loads(text)
+        return {name: int(figure) for name, figure in map(str.split, text.splitlines())}
 
     def own_verdict(self, folder):
         figures = self.stats(folder)
@@ -186,12 +194,15 @@ def all_samplers():
             Perf("perf-fp", ["-g"]), Perf("perf-dwarf", ["--call-graph", "dwarf"]), Bcc()]
 
 
-def usable_samplers(names, say):
-    """Those of these names that can run here; of the others say why not."""
+def trial_samplers():
+    before = [Stook("before", [], BEFORE)] if BEFORE else []
+    return [*before, Stook("stook", [])]
+
+
+def usable_samplers(samplers, say):
+    """The samplers that can run here; says why the others can't."""
     usable = []
-    for sampler in all_samplers():
-        if sampler.name not in names:
-            continue
+    for sampler in samplers:
         why = sampler.missing()
         if why:
             say(f"NO {sampler.name}: {why}")

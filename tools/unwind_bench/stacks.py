@@ -136,6 +136,11 @@ def parse_entry(elf):
     return ()
 
 
+def is_named(frame):
+    """False for [unknown] and its like, and for a function that is only a place in its file."""
+    return not re.search(r"^\[.*\]$|\+0x[0-9a-f]+$", frame)
+
+
 # --- the verdict ------------------------------------------------------------------------------
 
 
@@ -144,6 +149,8 @@ class Verdict:
 
     def __init__(self):
         self.samples = self.complete = self.frames = self.without_user = 0
+        self.named = 0       # samples whose innermost user frame has a name
+        self.functions = set()
         self.broken = {}     # what their outermost frames were: samples
         self.of_process = {}  # pid: [samples, complete, samples without a user part]
 
@@ -157,6 +164,8 @@ class Verdict:
         self.samples += stack.count
         self.frames += stack.count * (len(stack.frames) if stack.frames[0] != MISSED else 0)
         process[0] += stack.count
+        self.named += stack.count if is_named(stack.frames[-1]) else 0
+        self.functions.update(filter(is_named, stack.frames))
         if complete:
             self.complete += stack.count
             process[1] += stack.count
