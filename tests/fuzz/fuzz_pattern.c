@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "probe/find/closest.h"
+#include "base/closest.h"
 #include "base/matcher.h"
 #include "probe/find/pattern.h"
 

@@ -1,5 +1,5 @@
-/* probe/find/closest: what is offered for a slip, and distances beside a plain table of them. */
-#include "probe/find/closest.h"
+/* base/closest: what is offered for a slip, and distances beside a plain table of them. */
+#include "base/closest.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -13,9 +13,9 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/closest.h"
 #include "base/text.h"
 #include "elf/image/usdt_notes.h"
-#include "probe/find/closest.h"
 #include "probe/find/kernel_functions.h"
 #include "probe/find/pattern.h"
 #include "probe/find/probe_names.h"

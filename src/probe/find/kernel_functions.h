@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/closest.h"
 #include "base/error.h"
 #include "base/strings.h"
 #include "probe/expression/probe_list.h"
-#include "probe/find/closest.h"
 #include "probe/find/pattern.h"
 #include "probe/find/probe_names.h"
 

@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/closest.h"
 #include "base/error.h"
 #include "probe/expression/probe_list.h"
-#include "probe/find/closest.h"
 #include "probe/find/pattern.h"
 
 struct tracepoint {

@@ -6,7 +6,7 @@
  * A longer name around what is wanted costs about as much as an edit: somebody who writes `mallc`
  * means malloc rather than mallctl.
  */
-#include "probe/find/closest.h"
+#include "base/closest.h"
 
 #include <ctype.h>
 #include <limits.h>

@@ -10,8 +10,8 @@
  * A name is near if it differs in case only; if a few letters are missing, added, replaced or
  * swapped; or if it holds all of what is wanted. Names that are too far to be of help are not kept.
  */
-#ifndef STOOK_PROBE_FIND_CLOSEST_H
-#define STOOK_PROBE_FIND_CLOSEST_H
+#ifndef STOOK_BASE_CLOSEST_H
+#define STOOK_BASE_CLOSEST_H
 
 #include <stddef.h>
 
