@@ -149,7 +149,7 @@ static int take_duration(void *context, const char *value, struct error *error)
 	    number_parse_seconds(comma ? comma + 1 : copy, &after_ns) < 0 || !before_ns ||
 	    !after_ns)
 		return option_bad(error, "--duration", value,
-				  "seconds, of both or of each: 30 or 30,60");
+				  "seconds, of both or of each: 30 or 30,60; or 2m");
 	options->before.seconds = (double)before_ns / 1e9;
 	options->after.seconds = (double)after_ns / 1e9;
 	return 0;
@@ -179,35 +179,49 @@ static int add_path(struct diff_side *side, const char *path, struct error *erro
 
 static int take_path(void *context, const char *word, struct error *error)
 {
-	struct diff_options *options = context;
-
-	return add_path(&options->before, word, error);
+	return add_path(context, word, error);
 }
 
-/* Assigns the files of the command line to the two sides. */
-static int split(struct diff_options *options, int argc, char **argv, struct error *error)
+/*
+ * The files before `--` are one side, those behind it the other, with options among them; behind a second
+ * `--` is nothing but files.
+ */
+static int parse_sides(struct option_table *table, struct diff_options *options, int argc,
+		       char **argv, struct error *error)
+{
+	int err;
+
+	table->take_word = take_path;
+	table->context = &options->before;
+	err = option_table_parse(table, argc, argv, error);
+	if (err || optind >= argc)
+		return err;
+	table->context = &options->after;
+	err = option_table_parse(table, argc, argv, error);
+	for (; optind < argc && !err; optind++)
+		err = add_path(&options->after, argv[optind], error);
+	return err;
+}
+
+/* Assigns the files to the two sides if there was no `--`. */
+static int split(struct diff_options *options, struct error *error)
 {
 	struct diff_side *before = &options->before;
-	int i, err = 0;
 
-	for (i = optind; i < argc && !err; i++)
-		err = add_path(&options->after, argv[i], error);
-	if (err)
-		return err;
 	if (!before->nr) {
 		(void)error_set(error, -EINVAL, "no profiles given");
 		error_hint(error, "two profiles make a difference: stook diff BEFORE AFTER");
 		return -EINVAL;
 	}
 	if (!options->after.nr && before->nr == 2)
-		err = add_path(&options->after, before->paths[--before->nr], error);
+		return add_path(&options->after, before->paths[--before->nr], error);
 	if (!options->after.nr && before->nr > 2) {
 		(void)error_set(error, -EINVAL, "%zu files, and which are before and which after?",
 				before->nr);
 		error_hint(error, "put -- between them: stook diff A1 A2 -- B1 B2");
 		return -EINVAL;
 	}
-	return err;
+	return 0;
 }
 
 static int check_paths(const struct diff_options *options, struct error *error)
@@ -230,11 +244,9 @@ static int diff_options_parse(struct diff_options *options, int argc, char **arg
 		input_options_group(&options->input),	filter_options_group(&options->filter),
 		quiet_option_group(&options->is_quiet),
 	};
-	const struct option_table table = {
+	struct option_table table = {
 		.groups = groups,
 		.nr_groups = ARRAY_SIZE(groups),
-		.take_word = take_path,
-		.context = options,
 		.usage = "usage: stook diff [OPTIONS] BEFORE AFTER\n"
 			 "       stook diff [OPTIONS] BEFORE... -- AFTER...\n"
 			 "\n"
@@ -250,10 +262,10 @@ static int diff_options_parse(struct diff_options *options, int argc, char **arg
 			    "  stook diff old-?.pb.gz -- new-?.pb.gz\n"
 			    "  stook diff --by-time old.pb.gz new.pb.gz",
 	};
-	int err = option_table_parse(&table, argc, argv, error);
+	int err = parse_sides(&table, options, argc, argv, error);
 
 	if (!err)
-		err = split(options, argc, argv, error);
+		err = split(options, error);
 	return err ? err : check_paths(options, error);
 }
 

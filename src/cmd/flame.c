@@ -224,6 +224,8 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 
 	int err = option_table_parse(&table, argc, argv, error);
 
+	if (!err)
+		err = input_paths_take_rest(&flame->request.paths, argc, argv, error);
 	return err ? err : inputs_check(flame->request.paths.paths, flame->request.paths.nr, error);
 }
 

@@ -8,6 +8,7 @@
 #include "cmd/inputs.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +217,15 @@ int input_paths_take(void *context, const char *word, struct error *error)
 		return error_set(error, -ENOMEM, "out of memory");
 	paths->paths[paths->nr++] = word;
 	return 0;
+}
+
+int input_paths_take_rest(struct input_paths *paths, int argc, char **argv, struct error *error)
+{
+	int err = 0;
+
+	while (optind < argc && !err)
+		err = input_paths_take(paths, argv[optind++], error);
+	return err;
 }
 
 void input_paths_clear(struct input_paths *paths)

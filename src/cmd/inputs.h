@@ -63,6 +63,9 @@ struct input_paths {
 
 /* A word of a command line; for option_table_parse(), with a struct input_paths as context. */
 int input_paths_take(void *context, const char *word, struct error *error);
+
+/* After option_table_parse(): takes the words behind `--`. 0 or a negative errno. */
+int input_paths_take_rest(struct input_paths *paths, int argc, char **argv, struct error *error);
 void input_paths_clear(struct input_paths *paths);
 
 /* Refuses what inputs_read() can't read: nothing at all, or standard input twice. 0 or -EINVAL. */

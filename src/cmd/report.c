@@ -325,6 +325,8 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 	int err = option_table_parse(&table, argc, argv, error);
 
 	if (!err)
+		err = input_paths_take_rest(&options->request.paths, argc, argv, error);
+	if (!err)
 		err = inputs_check(options->request.paths.paths, options->request.paths.nr, error);
 	/* Rows by category need a table; without --categories it is the kernel's. */
 	for (i = 0; i < options->style.nr_groups; i++)
