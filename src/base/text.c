@@ -314,26 +314,49 @@ int number_parse(const char *text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-int number_parse_seconds(const char *text, uint64_t *ret_ns)
+/* Digits with a fraction of at most nine that count; the rest of the text is left. 0 or -errno. */
+static int parse_decimal(const char **text, uint64_t *ret_billionths)
 {
-	uint64_t seconds = 0, fraction = 0, unit = NS_PER_SEC;
+	uint64_t whole = 0, fraction = 0, unit = NS_PER_SEC;
 	int err = 0;
 
-	if (*text != '.')
-		err = parse_digits(&text, 10, UINT64_MAX / NS_PER_SEC / 2, &seconds);
+	if (**text != '.')
+		err = parse_digits(text, 10, UINT64_MAX / NS_PER_SEC / 2, &whole);
 	if (err < 0)
 		return err;
-	if (*text == '.') {
-		if (!isdigit((unsigned char)*++text))
+	if (**text == '.') {
+		if (!isdigit((unsigned char)*++*text))
 			return -EINVAL;
-		for (; isdigit((unsigned char)*text); text++) {
+		for (; isdigit((unsigned char)**text); ++*text) {
 			unit /= 10;
-			fraction += (uint64_t)(*text - '0') * unit;
+			fraction += (uint64_t)(**text - '0') * unit;
 		}
 	}
-	if (*text)
+	*ret_billionths = whole * NS_PER_SEC + fraction;
+	return 0;
+}
+
+int number_parse_seconds(const char *text, uint64_t *ret_ns)
+{
+	static const struct {
+		const char *name;
+		uint64_t times, parts; /* of a second */
+	} units[] = {
+		{"", 1, 1}, {"s", 1, 1}, {"ms", 1, 1000}, {"m", 60, 1}, {"h", 3600, 1},
+	};
+	uint64_t billionths;
+	size_t i = 0;
+	int err = parse_decimal(&text, &billionths);
+
+	if (err < 0)
+		return err;
+	while (i < ARRAY_SIZE(units) && strcmp(text, units[i].name) != 0)
+		i++;
+	if (i == ARRAY_SIZE(units))
 		return -EINVAL;
-	*ret_ns = seconds * NS_PER_SEC + fraction;
+	if (billionths > UINT64_MAX / 2 / units[i].times)
+		return -ERANGE;
+	*ret_ns = billionths * units[i].times / units[i].parts;
 	return 0;
 }
 

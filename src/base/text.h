@@ -97,7 +97,10 @@ const char *number_commas(char buffer[NUMBER_COMMAS_BYTES], uint64_t number);
 /* Decimal, or hexadecimal behind 0x. 0, -EINVAL, or -ERANGE above max. */
 int number_parse(const char *text, uint64_t max, uint64_t *ret);
 
-/* Seconds with an optional fraction ("2", "0.5") into nanoseconds. 0, -EINVAL or -ERANGE. */
+/*
+ * A time with an optional fraction and unit ("2", "0.5", "500ms", "10s", "2m", "1h") into nanoseconds;
+ * without a unit they are seconds. 0, -EINVAL or -ERANGE.
+ */
 int number_parse_seconds(const char *text, uint64_t *ret_ns);
 
 /*

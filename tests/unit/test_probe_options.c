@@ -42,12 +42,20 @@ TEST(probe_options_words_are_patterns_and_a_duration)
 	CHECK_STR(options.probes.patterns[2], "!c:mem*");
 	CHECK_EQ(options.tasks.duration_ns, 5 * NS_PER_SEC / 2);
 	CHECK_STR(options.tasks.command[1], "7");
+	CHECK_EQ(PARSE("vfs_*", "10s"), 0);
+	CHECK_EQ(options.probes.nr_patterns, 1);
+	CHECK_EQ(options.tasks.duration_ns, 10 * NS_PER_SEC);
+	CHECK_EQ(PARSE("500ms", "vfs_*", "-i", "100ms"), 0);
+	CHECK_EQ(options.tasks.duration_ns, NS_PER_SEC / 2);
+	CHECK_EQ(options.tasks.interval_ns, NS_PER_SEC / 10);
 	/* An address, a pid's functions, a name that begins with a digit. */
 	CHECK_EQ(PARSE("0xffffffff81000000", "123:main", "9p_read", ".", "1e3"), 0);
 	CHECK_EQ(options.probes.nr_patterns, 5);
 	CHECK_EQ(options.tasks.duration_ns, 0);
 	CHECK_REFUSES("a second duration: '3'", "vfs_*", "2", "3");
-	CHECK_REFUSES("bad value '0' for --duration: seconds, above 0", "vfs_*", "0");
+	CHECK_REFUSES("bad value '0' for --duration: seconds above 0, or with a unit: 500ms, "
+		      "10s, 2m, 1h",
+		      "vfs_*", "0");
 	CHECK_REFUSES("no pattern given: which functions?", "5");
 	CHECK_EQ(PARSE("+1"), -EINVAL);
 	CHECK_REFUSES("bad pattern 'c:(a': no ')' for this '(' at 3", "vfs_*", "c:(a");

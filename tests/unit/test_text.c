@@ -217,10 +217,24 @@ TEST(number_parses_seconds)
 	check_seconds("99999999999999999999", -ERANGE, 0);
 }
 
+TEST(number_parses_units_of_time)
+{
+	check_seconds("10s", 0, 10000000000);
+	check_seconds("500ms", 0, 500000000);
+	check_seconds("0.5ms", 0, 500000);
+	check_seconds("2m", 0, 120000000000);
+	check_seconds("1.5h", 0, 5400000000000);
+	check_seconds("2562047h", 0, 9223369200000000000);
+	check_seconds("2562048h", -ERANGE, 0);
+	check_seconds("9000000000h", -ERANGE, 0);
+}
+
 TEST(number_refuses_rubbish_for_seconds)
 {
-	static const char *const rubbish[] = {"",    ".",   "1.",  "1.x", "-1", "1s",
-					      "1e3", "1,5", "0x1", " 1",  "..", "1.2.3"};
+	static const char *const rubbish[] = {
+		"",	 "..",	 ".",  "1.",  "1.x", "-1", "1e3", "1,5", "0x1", " 1",
+		"1.2.3", "1sec", "1y", "1 s", "1ss", "s",  "ms",  "-1s", "1M",	"1s ",
+	};
 	size_t i;
 
 	for (i = 0; i < sizeof(rubbish) / sizeof(rubbish[0]); i++)

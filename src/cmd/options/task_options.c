@@ -71,7 +71,8 @@ static int take_seconds(const char *option, const char *value, uint64_t *ret_ns,
 			struct error *error)
 {
 	if (number_parse_seconds(value, ret_ns) < 0 || !*ret_ns)
-		return option_bad(error, option, value, "seconds, above 0");
+		return option_bad(error, option, value,
+				  "seconds above 0, or with a unit: 500ms, 10s, 2m, 1h");
 	return 0;
 }
 
@@ -99,7 +100,7 @@ static const struct option_row rows[] = {
 	 "children of --pid's processes, whatever that costs others"},
 	{0, "no-follow", NULL, take_no_follow, "not the children of --pid's processes"},
 	{'d', "duration", "SECS", take_duration,
-	 "how long (default: until Ctrl-C); a bare number too"},
+	 "how long: 10, 500ms, 2m (default: until Ctrl-C); also without -d"},
 	{'i', "interval", "SECS", take_interval, "print and start anew each interval"},
 	OPTION_SWITCH('q', "quiet", struct run_config, quiet, "nothing but results and errors"),
 	OPTION_SWITCH('v', "verbose", struct run_config, verbose,
