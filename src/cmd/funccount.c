@@ -551,5 +551,6 @@ int cmd_funccount(int argc, char **argv)
 		row_outputs_clear(&funccount.outputs);
 	}
 	task_options_clear(&funccount.options.tasks);
+	probe_options_clear(&funccount.options.probes);
 	return status;
 }

@@ -14,6 +14,7 @@
 #include "cmd/commands.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,8 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 	};
 	int err = option_table_parse(&table, argc, argv, error);
 
+	for (; !err && optind < argc; optind++)
+		err = take_input(symbolize, argv[optind], error);
 	if (!err && !symbolize->input)
 		err = error_set(error, -EINVAL, "no profile given");
 	return err;
@@ -214,6 +217,7 @@ int cmd_symbolize(int argc, char **argv)
 	if (err) {
 		if (err < 0)
 			complain_error(&error);
+		naming_options_clear(&symbolize.naming);
 		return err < 0 ? EXIT_USAGE : 0;
 	}
 	err = run(&symbolize, &error);
@@ -223,5 +227,6 @@ int cmd_symbolize(int argc, char **argv)
 	symbolizer_free(symbolize.symbolizer);
 	signals_stop_listening(symbolize.signal_fd, NULL);
 	inputs_clear(&symbolize.inputs);
+	naming_options_clear(&symbolize.naming);
 	return err && err != -EPIPE ? EXIT_FAILED : 0;
 }

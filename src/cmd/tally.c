@@ -328,5 +328,6 @@ int cmd_tally(int argc, char **argv)
 		row_outputs_clear(&tally.outputs);
 	}
 	task_options_clear(&tally.options.tasks);
+	probe_options_clear(&tally.options.probes);
 	return status;
 }

@@ -1,6 +1,7 @@
 /*
  * The options of a run, as plain structs: src/cmd/options fills them from the command line, src/run and
- * commands read them. Texts are the command line's, and live as long as it does.
+ * commands read them. Texts are the command line's, and live as long as it does; lists and the paths of
+ * debug folders are the options' own, and freed by the clear functions in src/cmd/options.
  */
 #ifndef STOOK_RUN_CONFIG_H
 #define STOOK_RUN_CONFIG_H

@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "run/names.h"
@@ -32,12 +35,58 @@ TEST(naming_options_debug_dir_is_a_folder)
 	CHECK(strstr(error.text, "nowhere': No such file") != NULL);
 	CHECK_EQ(parse_debug_dir(&options, in_folder("file"), &error), -EINVAL);
 	CHECK(strstr(error.text, "not a folder") != NULL);
-	CHECK_EQ(parse_debug_dir(&options, ".", &error), -EINVAL);
 	CHECK_EQ(options.nr_debug_folders, 0);
 	CHECK_EQ(parse_debug_dir(&options, folder, &error), 0);
 	CHECK_EQ(options.nr_debug_folders, 1);
 	CHECK_STR(options.debug_folders[0], folder);
+	naming_options_clear(&options);
 	leave_folder();
+}
+
+TEST(naming_options_debug_dir_may_be_relative)
+{
+	struct naming_options options = {0};
+	struct error error = {0};
+	char here[PATH_MAX];
+
+	enter_folder();
+	CHECK(getcwd(here, sizeof(here)) != NULL);
+	CHECK_EQ(chdir(folder), 0);
+	CHECK_EQ(mkdir("debug", 0700), 0);
+	CHECK_EQ(parse_debug_dir(&options, "debug", &error), 0);
+	CHECK_EQ(parse_debug_dir(&options, "./debug/..", &error), 0);
+	CHECK_EQ(chdir(here), 0);
+	CHECK_EQ(options.nr_debug_folders, 2);
+	CHECK_STR(options.debug_folders[0], in_folder("debug"));
+	CHECK_STR(options.debug_folders[1], folder);
+	CHECK_EQ(rmdir(in_folder("debug")), 0);
+	naming_options_clear(&options);
+	leave_folder();
+}
+
+/* Parses `stook --naming-time VALUE`. */
+static uint64_t naming_seconds(const char *value)
+{
+	struct naming_options options = {0};
+	const struct option_group group = naming_options_group(&options);
+	const struct option_table table = {.groups = &group, .nr_groups = 1, .usage = "usage"};
+	const char *const words[] = {"stook", "--naming-time", value, NULL};
+	struct error error = {0};
+
+	optind = 0;
+	return option_table_parse(&table, 3, (char **)(uintptr_t)words, &error)
+		       ? 0
+		       : options.naming_seconds;
+}
+
+TEST(naming_options_time_has_units)
+{
+	CHECK_EQ(naming_seconds("90"), 90);
+	CHECK_EQ(naming_seconds("90s"), 90);
+	CHECK_EQ(naming_seconds("2m"), 120);
+	CHECK_EQ(naming_seconds("500ms"), 0);
+	CHECK_EQ(naming_seconds("0"), 0);
+	CHECK_EQ(naming_seconds("2 m"), 0);
 }
 
 TEST(naming_options_debug_dirs_have_a_limit)
@@ -50,4 +99,5 @@ TEST(naming_options_debug_dirs_have_a_limit)
 		CHECK_EQ(parse_debug_dir(&options, "/tmp", &error), 0);
 	CHECK_EQ(parse_debug_dir(&options, "/tmp", &error), -EINVAL);
 	CHECK_EQ(naming_options_symbolizer(&options).places.nr_folders, DEBUG_FOLDERS_MAX);
+	naming_options_clear(&options);
 }

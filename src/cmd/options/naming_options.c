@@ -3,28 +3,38 @@
 
 #include <errno.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "cmd/options/option_table.h"
+
+#define MAX_NAMING_SECONDS 1000000
 
 int debug_folders_take(const char **folders, size_t *nr, const char *value, struct error *error)
 {
+	cleanup_free char *path = realpath(value, NULL); /* they are looked for from / on */
 	struct stat st;
 
-	if (value[0] != '/')
-		return option_bad(error, "--debug-dir", value, "a folder, from / on");
-	if (stat(value, &st) < 0)
+	if (!path || stat(path, &st) < 0)
 		return error_set_errno(error, "cannot look for debug files in '%s'", value);
 	if (!S_ISDIR(st.st_mode))
 		return option_bad(error, "--debug-dir", value, "it is not a folder");
 	if (*nr == DEBUG_FOLDERS_MAX)
 		return error_set(error, -EINVAL, "more than %d times --debug-dir",
 				 DEBUG_FOLDERS_MAX);
-	folders[(*nr)++] = value;
+	folders[(*nr)++] = take_pointer(&path);
 	return 0;
+}
+
+void debug_folders_clear(const char **folders, size_t *nr)
+{
+	while (*nr)
+		free((char *)folders[--*nr]);
 }
 
 static int take_demangle(void *context, const char *value, struct error *error)
@@ -64,6 +74,20 @@ static int take_debug_dir(void *context, const char *value, struct error *error)
 	return debug_folders_take(options->debug_folders, &options->nr_debug_folders, value, error);
 }
 
+/* In whole seconds. */
+static int take_naming_time(void *context, const char *value, struct error *error)
+{
+	struct naming_options *options = context;
+	uint64_t ns;
+
+	if (number_parse_seconds(value, &ns) < 0 || ns < NS_PER_SEC ||
+	    ns / NS_PER_SEC > MAX_NAMING_SECONDS)
+		return option_bad(error, "--naming-time", value,
+				  "seconds, at least 1, or with a unit: 90s, 2m");
+	options->naming_seconds = ns / NS_PER_SEC;
+	return 0;
+}
+
 static const struct option_row rows[] = {
 	OPTION_SWITCH(0, "inline", struct naming_options, inlined,
 		      "show inlined functions as frames (reads DWARF)"),
@@ -77,9 +101,8 @@ static const struct option_row rows[] = {
 	 "look for debug files there first; may be repeated"},
 	OPTION_NUMBER(0, "symbol-bytes", "N", struct naming_options, max_bytes, 1, 1ULL << 36,
 		      "bytes, at least 1", "memory for symbols that are kept (default 256 MiB)"),
-	OPTION_NUMBER(0, "naming-time", "SECONDS", struct naming_options, naming_seconds, 1,
-		      1000000, "seconds, at least 1",
-		      "time that looking up names may take (default 60)"),
+	{0, "naming-time", "SECONDS", take_naming_time,
+	 "time that looking up names may take (default 60)"},
 	OPTION_NUMBER(0, "naming-bytes", "N", struct naming_options, naming_bytes, 1, 1ULL << 50,
 		      "bytes, at least 1", "bytes that looking up names may read (default 4 GiB)"),
 };
@@ -87,4 +110,9 @@ static const struct option_row rows[] = {
 struct option_group naming_options_group(struct naming_options *options)
 {
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
+}
+
+void naming_options_clear(struct naming_options *options)
+{
+	debug_folders_clear(options->debug_folders, &options->nr_debug_folders);
 }

@@ -10,10 +10,16 @@
 #include "cmd/options/option_table.h"
 #include "run/config.h"
 
-/* Adds a value of --debug-dir to folders, which has room for DEBUG_FOLDERS_MAX. 0 or -errno. */
+/*
+ * Adds a value of --debug-dir, as an absolute path of its own, to folders, which has room for
+ * DEBUG_FOLDERS_MAX. 0 or -errno.
+ */
 int debug_folders_take(const char **folders, size_t *nr, const char *value, struct error *error);
+void debug_folders_clear(const char **folders, size_t *nr);
 
 /* The rows, for option_table_parse(). */
 struct option_group naming_options_group(struct naming_options *options);
+
+void naming_options_clear(struct naming_options *options);
 
 #endif

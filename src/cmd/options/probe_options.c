@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "cmd/options/naming_options.h"
 #include "cmd/options/task_options.h"
 #include "probe/attach/probe_features.h"
@@ -102,8 +103,9 @@ int probe_options_take_word(void *context, const char *word, struct error *error
 {
 	const struct probe_words *words = context;
 	struct probe_options *options = words->probes;
+	uint64_t ns;
 
-	if (is_decimal(word, strlen(word)))
+	if (is_decimal(word, strlen(word)) || number_parse_seconds(word, &ns) == 0)
 		return task_options_take_duration(words->tasks, word, error);
 	if (options->nr_patterns == PROBE_PATTERNS_MAX)
 		return error_set(error, -E2BIG, "more than %d patterns", PROBE_PATTERNS_MAX);
@@ -135,4 +137,9 @@ int probe_options_check(const struct probe_options *options, const char *questio
 	(void)error_set(error, -EINVAL, "no pattern given: %s", question);
 	error_hint(error, "for example %s; see --help", example);
 	return -EINVAL;
+}
+
+void probe_options_clear(struct probe_options *options)
+{
+	debug_folders_clear(options->debug_folders, &options->nr_debug_folders);
 }

@@ -19,7 +19,7 @@ struct probe_words {
 };
 
 /*
- * Takes such a word, for an option_table whose context is the probe_words: a bare number of seconds
+ * Takes such a word, for an option_table whose context is the probe_words: a bare time (10, 2m)
  * is the duration, all else a pattern. 0 or a negative errno.
  */
 int probe_options_take_word(void *context, const char *word, struct error *error);
@@ -30,5 +30,7 @@ int probe_options_take_word(void *context, const char *word, struct error *error
  */
 int probe_options_check(const struct probe_options *options, const char *question,
 			const char *example, struct error *error);
+
+void probe_options_clear(struct probe_options *options);
 
 #endif
