@@ -67,8 +67,17 @@ static int take_weight(void *context, const char *value, struct error *error)
 	return probe_weight_parse(value, &stackcount->weight, error);
 }
 
+/* bcc's letter, where -d is --delimited. */
+static int take_duration(void *context, const char *value, struct error *error)
+{
+	struct stackcount *stackcount = context;
+
+	return task_options_take_duration(&stackcount->tasks, value, error);
+}
+
 static const struct option_row rows[] = {
 	{0, "weight", "VALUE", take_weight, "add up arg1, retval, args.FIELD, … of each hit"},
+	{'D', NULL, "SECS", take_duration, NULL},
 };
 
 static int parse(struct stackcount *stackcount, int argc, char **argv, struct error *error)
@@ -172,5 +181,6 @@ int cmd_stackcount(int argc, char **argv)
 	}
 	task_options_clear(&stackcount.tasks);
 	stack_options_clear(&stackcount.stack_options);
+	probe_options_clear(&stackcount.probe_options);
 	return status;
 }

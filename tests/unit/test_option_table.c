@@ -38,6 +38,26 @@ static int take_frequency(void *options, const char *value, struct error *error)
 	return note(options, "frequency", value);
 }
 
+static int take_duration(void *options, const char *value, struct error *error)
+{
+	return note(options, "duration", value);
+}
+
+static int take_habit(void *options, const char *value, struct error *error)
+{
+	return note(options, "Z", value);
+}
+
+static int take_folded(void *options, const char *value, struct error *error)
+{
+	return note(options, "folded", value);
+}
+
+static int take_delimited(void *options, const char *value, struct error *error)
+{
+	return note(options, "delimited", value);
+}
+
 static int take_lines(void *options, const char *value, struct error *error)
 {
 	return note(options, "lines", value);
@@ -58,13 +78,18 @@ static int take_word(void *context, const char *word, struct error *error)
 static const struct option_row own_rows[] = {
 	{'q', "quiet", NULL, take_quiet, "say less"},
 	{'F', "frequency", "HZ", take_frequency, "samples a second"},
+	{'d', "duration", "SECS", take_duration, "how long"},
+	{'Z', NULL, "N", take_habit, NULL},
 };
 
 static const struct option_row shared_rows[] = {
 	{0, "lines", NULL, take_lines,
 	 "show lines of the source, where it has some: file and number"},
 	{0, "fold", "WHAT,…", take_fold, "one name for: clones"},
+	{'f', "folded", NULL, take_folded, "folded"},
+	{0, "delimited", NULL, take_delimited, "delimited", .bundled = 'd'},
 	OPTION_SWITCH(0, "exact", struct taken, exact, "as it is"),
+	{0, "habit", NULL, take_quiet, NULL},
 };
 
 /* The result; what was taken, and where it ended, are left for the test. */
@@ -127,6 +152,31 @@ TEST(option_table_takes_options)
 	CHECK_PARSES("fold=-q", 0, "--fold", "-q"); /* it is the value */
 }
 
+/* bcc's -d is --delimited: where -d with a value makes no sense by our letters. */
+TEST(option_table_takes_bundles_of_bcc)
+{
+	CHECK_PARSES("delimited;folded;10", 0, "-df", "10");
+	CHECK_PARSES("quiet;delimited;folded", 0, "-qdf");
+	CHECK_PARSES("folded;delimited;quiet", 0, "-fdq");
+	CHECK_PARSES("10;delimited;folded;quiet", 0, "10", "-df", "-q");
+	CHECK_PARSES("duration=10", 0, "-d10");
+	CHECK_PARSES("folded;duration=10", 0, "-fd", "10");
+	CHECK_PARSES("folded;duration=10", 0, "-fd10");
+	CHECK_PARSES("duration=", 0, "-d", "");
+	CHECK_PARSES("duration=x", 0, "-dx"); /* no letter of ours */
+	CHECK_PARSES("duration=fF", 0, "-dfF");
+	CHECK_PARSES("frequency=f", 0, "-Ff"); /* not bundled there */
+	CHECK_PARSES("quiet", 2, "-q", "--", "-df", "10");
+	CHECK_PARSES("fold=-df", 0, "--fold", "-df");
+}
+
+TEST(option_table_takes_habits)
+{
+	CHECK_PARSES("Z=3", 0, "-Z", "3");
+	CHECK_PARSES("quiet;Z=3", 0, "-qZ3");
+	CHECK_PARSES("quiet", 0, "--habit");
+}
+
 TEST(option_table_sets_switches)
 {
 	CHECK_PARSES("quiet", 0, "-q");
@@ -161,8 +211,32 @@ TEST(option_table_refuses_mistakes)
 	CHECK_REFUSES("'--fold' needs a value", "--fold");
 	CHECK_REFUSES("bad value 'bad' for --frequency: hertz, at least 1", "-F", "bad");
 	CHECK_REFUSES("unexpected word 'bad'", "-q", "bad");
+	CHECK_REFUSES("--lines takes no value: '--lines=5'", "--lines=5");
 	CHECK_REFUSES("unknown option '-g'", "-g");
 	CHECK_STR(error.hint, "stacks are always taken: leave it out");
+}
+
+#define CHECK_HINTED(expected, ...)                                            \
+	do {                                                                   \
+		const char *const words_[] = {"test", ##__VA_ARGS__, NULL};    \
+                                                                               \
+		CHECK_EQ(parse((int)ARRAY_SIZE(words_) - 1, words_), -EINVAL); \
+		CHECK_STR(error.hint, (expected));                             \
+	} while (0)
+
+TEST(option_table_hints_what_was_meant)
+{
+	CHECK_HINTED("did you mean --frequency?", "--freqency", "99");
+	CHECK_HINTED("did you mean --frequency?", "--freqency=99");
+	CHECK_HINTED("did you mean --folded or --fold?", "--foldde");
+	CHECK_HINTED("did you mean --fold or --folded?", "--fol");
+	CHECK_HINTED("did you mean --lines?", "-lines");
+	CHECK_HINTED("did you mean --frequency?", "-frequency=bad");
+	CHECK_HINTED("'stook test --help' lists the options", "--xyzzy");
+	CHECK_HINTED("'stook test --help' lists the options", "-x");
+	CHECK_HINTED("there is no '-x'; 'stook test --help' lists the options", "-qx");
+	CHECK_HINTED("'stook test --help' lists the options", "--habitt"); /* not offered */
+	CHECK_HINTED("", "-F", "bad");
 }
 
 /* What stands on stdout, as a text. */
@@ -191,10 +265,13 @@ TEST(option_table_prints_help)
 	CHECK_STR(help, "usage: stook test [options]\n"
 			"  -q, --quiet                 say less\n"
 			"  -F, --frequency HZ          samples a second\n"
+			"  -d, --duration SECS         how long\n"
 			"      --lines                 show lines of the source, where it has "
 			"some: file\n"
 			"                              and number\n"
 			"      --fold WHAT,…           one name for: clones\n"
+			"  -f, --folded                folded\n"
+			"      --delimited             delimited\n"
 			"      --exact                 as it is\n"
 			"examples:\n");
 	capture_help("-h", again, sizeof(again));
@@ -223,7 +300,7 @@ TEST(option_table_is_visited)
 	CHECK_EQ(parse(2, words), 1);
 	option_table_visit(NULL, NULL);
 	CHECK_STR(taken.text, "");
-	CHECK_EQ(seen.nr, ARRAY_SIZE(own_rows) + ARRAY_SIZE(shared_rows));
+	CHECK_EQ(seen.nr, ARRAY_SIZE(own_rows) + ARRAY_SIZE(shared_rows) - 2); /* no habits */
 	CHECK_STR(seen.rows[0]->name, "quiet");
 	CHECK_STR(seen.rows[seen.nr - 1]->name, "exact");
 	CHECK_EQ(parse(2, words), -EINVAL);

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/closest.h"
 #include "base/text.h"
 
 #define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: this + i */
@@ -60,8 +62,8 @@ size_t option_find_name(const char *text, size_t bytes, const char *const *names
 	return i;
 }
 
-/* "a, b or c", with " or " for the last separator. */
-static void list_names(const char *const *names, size_t nr, const char *last,
+/* "a, b or c", with " or " for the last separator, and with what stands before each name. */
+static void list_names(const char *before, const char *const *names, size_t nr, const char *last,
 		       char list[NAMES_BYTES])
 {
 	size_t bytes = 0, i;
@@ -70,8 +72,8 @@ static void list_names(const char *const *names, size_t nr, const char *last,
 	for (i = 0; i < nr && bytes < NAMES_BYTES; i++) {
 		const char *separator = i + 1 < nr ? ", " : last;
 
-		bytes += (size_t)snprintf(list + bytes, NAMES_BYTES - bytes, "%s%s",
-					  i ? separator : "", names[i]);
+		bytes += (size_t)snprintf(list + bytes, NAMES_BYTES - bytes, "%s%s%s",
+					  i ? separator : "", before, names[i]);
 	}
 }
 
@@ -83,7 +85,7 @@ int option_take_choice(const char *option, const char *value, const char *const 
 
 	if (name < nr)
 		return (int)name;
-	list_names(names, nr, " or ", list);
+	list_names("", names, nr, " or ", list);
 	return option_bad(error, option, value, list);
 }
 
@@ -106,7 +108,7 @@ int option_take_set(const char *option, const char *value, const char *const *na
 		}
 		at += bytes + 1;
 	}
-	list_names(names, nr, ", ", list);
+	list_names("", names, nr, ", ", list);
 	return error_set(error, -EINVAL, "bad value '%s' for %s: some of %s", value, option, list);
 }
 
@@ -129,16 +131,17 @@ static void list_rows(const struct option_table *table, struct rows *rows)
 static void fill_getopt(struct rows *rows)
 {
 	char *shorts = rows->shorts;
-	size_t i;
+	size_t nr_longs = 0, i;
 
 	*shorts++ = '+'; /* stop at the first word, which may be a command's */
 	*shorts++ = ':';
 	for (i = 0; i < rows->nr; i++) {
 		const struct option_row *row = rows->rows[i];
 
-		rows->longs[i] =
-			(struct option){row->name, row->value ? required_argument : no_argument,
-					NULL, value_of(rows, i)};
+		if (row->name)
+			rows->longs[nr_longs++] = (struct option){
+				row->name, row->value ? required_argument : no_argument, NULL,
+				value_of(rows, i)};
 		if (!row->letter)
 			continue;
 		*shorts++ = row->letter;
@@ -147,18 +150,23 @@ static void fill_getopt(struct rows *rows)
 	}
 	*shorts++ = 'h';
 	*shorts = '\0';
-	rows->longs[i] = (struct option){"help", no_argument, NULL, HELP_VALUE};
-	rows->longs[i + 1] = (struct option){0};
+	rows->longs[nr_longs] = (struct option){"help", no_argument, NULL, HELP_VALUE};
 }
 
-/* The first row of this name: what several groups have is one option to the user. */
-static size_t first_of_name(const struct rows *rows, const char *name)
+/* What several groups have is one option to the user. */
+static bool is_same_option(const struct option_row *a, const struct option_row *b)
+{
+	return a->name && b->name ? !strcmp(a->name, b->name)
+				  : a->name == b->name && a->letter == b->letter;
+}
+
+static bool is_first(const struct rows *rows, size_t number)
 {
 	size_t i = 0;
 
-	while (strcmp(rows->rows[i]->name, name) != 0)
+	while (!is_same_option(rows->rows[i], rows->rows[number]))
 		i++;
-	return i;
+	return i == number;
 }
 
 size_t option_table_rows(const struct option_table *table,
@@ -169,7 +177,7 @@ size_t option_table_rows(const struct option_table *table,
 
 	list_rows(table, &rows);
 	for (i = 0; i < rows.nr; i++)
-		if (first_of_name(&rows, rows.rows[i]->name) == i)
+		if (rows.rows[i]->help && is_first(&rows, i))
 			ret[nr++] = rows.rows[i];
 	return nr;
 }
@@ -224,49 +232,227 @@ static void print_help(const struct option_table *table)
 	puts(table->examples);
 }
 
-static int unknown_option(const char *command, const char *word, struct error *error)
+/* --- options that are not there -------------------------------------------------------------- */
+
+/* Options of perf and of bcc's tools that are called something else here, or are not needed. */
+static const struct {
+	const char *option;
+	const char *ours; /* the hint is for commands that have this one; NULL: for all others */
+	const char *hint;
+} elsewhere[] = {
+	{"--all-cpus", "all", "-a, --all is everything, and the default"},
+	{"--annotations", "annotate", "here it is --annotate"},
+	{"--branch-any", "unwind", "branch records are not read; stacks are walked by tables"},
+	{"-b", "unwind", "branch records are not read; stacks are walked by tables"},
+	{"-g", "regexp", "'stook stackcount' is the one that takes stacks"},
+	{"--call-graph", "regexp", "'stook stackcount' is the one that takes stacks"},
+	{"-g", NULL, "stacks are always taken: leave it out"},
+	{"--call-graph", NULL, "stacks are always taken: leave it out"},
+	{"-G", "cgroup", "here it is --cgroup PATH"},
+	{"--hash-storage-size", "count-entries", "here it is --count-entries N"},
+	{"--include-idle", "idle", "here it is -I, --idle"},
+	{"--kernel-stacks-only", "kernel", "here it is -K, --kernel"},
+	{"-L", "tid", "here it is -t, --tid"},
+	{"-m", "ring-bytes", "here it is --ring-bytes N, and rarely needed"},
+	{"--mmap-pages", "ring-bytes", "here it is --ring-bytes N, and rarely needed"},
+	{"--no-inherit", "no-follow", "here it is --no-follow"},
+	{"-P", "by", "here it is --by pid"},
+	{"--perpid", "by", "here it is --by pid"},
+	{"--stack-storage-size", "count-entries", "not needed: no stack is dropped for want of it"},
+	{"-u", "pid", "by the user's processes: -p $(pgrep -d, -u USER)"},
+	{"--uid", "pid", "by the user's processes: -p $(pgrep -d, -u USER)"},
+	{"--user-stacks-only", "user", "here it is -U, --user"},
+};
+
+static bool has_option(const struct rows *rows, const char *name)
 {
+	size_t i;
+
+	for (i = 0; i < rows->nr; i++)
+		if (rows->rows[i]->help && !strcmp(rows->rows[i]->name, name))
+			return true;
+	return false;
+}
+
+static const char *find_elsewhere(const struct rows *rows, const char *option)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(elsewhere); i++)
+		if (!strcmp(elsewhere[i].option, option) &&
+		    (!elsewhere[i].ours || has_option(rows, elsewhere[i].ours)))
+			return elsewhere[i].hint;
+	return NULL;
+}
+
+/* The options that a name is near to, or that it is the beginning of. False: there is none. */
+static bool hint_near(const struct rows *rows, const char *name, struct error *error)
+{
+	const char *names[CLOSEST_NAMES];
+	struct closest closest;
+	size_t nr, i;
+
+	closest_init(&closest, name);
+	for (i = 0; i < rows->nr; i++)
+		if (rows->rows[i]->help)
+			closest_offer(&closest, rows->rows[i]->name);
+	nr = closest_names(&closest, names);
+	if (nr == 1)
+		error_hint(error, "did you mean --%s?", names[0]);
+	else if (nr > 1)
+		error_hint(error, "did you mean --%s or --%s?", names[0], names[1]);
+	closest_clear(&closest);
+	return nr > 0;
+}
+
+/* "--no" of "--no-follow" and "--no-symbols": getopt takes beginnings that only one option has. */
+static bool hint_ambiguous(const struct rows *rows, const char *name, struct error *error)
+{
+	const char *names[OPTION_ROWS_MAX];
+	size_t bytes = strlen(name), nr = 0, i;
+	char list[NAMES_BYTES];
+
+	for (i = 0; i < rows->nr; i++)
+		if (bytes && rows->rows[i]->help && is_first(rows, i) &&
+		    !strncmp(rows->rows[i]->name, name, bytes))
+			names[nr++] = rows->rows[i]->name;
+	if (nr < 2)
+		return false;
+	list_names("--", names, nr, " or ", list);
+	error_hint(error, "did you mean %s?", list);
+	return true;
+}
+
+/* word: as it was typed. letter: the unknown one of it, or 0. */
+static int unknown_option(const struct rows *rows, const char *command, const char *word,
+			  char letter, struct error *error)
+{
+	const char option[] = {'-', letter, '\0'};
+	size_t dashes = strspn(word, "-"), bytes = strcspn(word, "=");
+	char name[64];
+	const char *hint;
+
+	(void)snprintf(name, sizeof(name), "%.*s", (int)bytes, word);
+	if (word[bytes] && dashes == 2 && has_option(rows, name + dashes))
+		return error_set(error, -EINVAL, "%s takes no value: '%s'", name, word);
 	(void)error_set(error, -EINVAL, "unknown option '%s'", word);
-	error_hint(error, "'stook %s --help' lists the options", command);
-	if (!strcmp(word, "-g") || !strcmp(word, "--call-graph"))
-		error_hint(error, "stacks are always taken: leave it out");
+	hint = find_elsewhere(rows, name);
+	if (!hint && dashes == 1 && letter)
+		hint = find_elsewhere(rows, option);
+	if (hint)
+		error_hint(error, "%s", hint);
+	else if (dashes == 1 && has_option(rows, name + 1))
+		error_hint(error, "did you mean -%s?", name);
+	else if (dashes == 1 && letter && bytes > 2)
+		error_hint(error, "there is no '%s'; 'stook %s --help' lists the options", option,
+			   command);
+	else if (!hint_ambiguous(rows, name + dashes, error) &&
+		 (bytes <= dashes + 1 || !hint_near(rows, name + dashes, error)))
+		error_hint(error, "'stook %s --help' lists the options", command);
 	return -EINVAL;
 }
 
-static int take_value(const struct option_row *row, void *options, struct error *error)
+/* --- taking ---------------------------------------------------------------------------------- */
+
+static int take_value(const struct option_row *row, void *options, const char *value,
+		      struct error *error)
 {
 	void *field = (char *)options + row->at;
 
 	if (row->take)
-		return row->take(options, optarg, error);
+		return row->take(options, value, error);
 	if (row->number)
-		return option_take_number(row->number, optarg, field, error);
+		return option_take_number(row->number, value, field, error);
 	if (row->value)
-		*(const char **)field = optarg;
+		*(const char **)field = value;
 	else
 		*(bool *)field = true;
 	return 0;
 }
 
 /* Gives the value to each group that has the option. */
-static int take_row(const struct rows *rows, int value, struct error *error)
+static int take_option(const struct rows *rows, const struct option_row *option, const char *value,
+		       struct error *error)
 {
-	const char *name = NULL;
 	int err = 0;
 	size_t i;
 
-	for (i = 0; i < rows->nr && !name; i++)
-		if (value == value_of(rows, i))
-			name = rows->rows[i]->name;
-	for (i = 0; i < rows->nr && name && !err; i++)
-		if (!strcmp(rows->rows[i]->name, name))
-			err = take_value(rows->rows[i], rows->options[i], error);
+	for (i = 0; i < rows->nr && !err; i++)
+		if (is_same_option(rows->rows[i], option))
+			err = take_value(rows->rows[i], rows->options[i], value, error);
 	return err;
 }
+
+static const struct option_row *row_of(const struct rows *rows, int value)
+{
+	size_t i = 0;
+
+	while (value != value_of(rows, i))
+		i++;
+	return rows->rows[i];
+}
+
+/* `-pid 10` is -p with the value "id", which will hardly do. */
+static void hint_two_dashes(const struct rows *rows, const char *word, struct error *error)
+{
+	if (word[0] == '-' && word[1] && word[2] && has_option(rows, word + 1) && !*error->hint)
+		error_hint(error, "did you mean -%s?", word);
+}
+
+/* --- bundles of bcc's letters ---------------------------------------------------------------- */
+
+/* The option of a letter; of one that is bundled, if that is wanted, before others. */
+static const struct option_row *row_of_letter(const struct rows *rows, char letter, bool bundled)
+{
+	size_t i;
+
+	for (i = 0; bundled && i < rows->nr; i++)
+		if (rows->rows[i]->bundled == letter)
+			return rows->rows[i];
+	for (i = 0; i < rows->nr; i++)
+		if (rows->rows[i]->letter == letter)
+			return rows->rows[i];
+	return NULL;
+}
+
+/*
+ * True for a word of letters in which one that takes a value here has others behind it, and all of
+ * which are options without values if bcc's letters come first.
+ */
+static bool is_bundle(const struct rows *rows, const char *word)
+{
+	bool is_other = false;
+	size_t i;
+
+	if (word[0] != '-' || word[1] == '-' || !word[1])
+		return false;
+	for (i = 1; word[i]; i++) {
+		const struct option_row *ours = row_of_letter(rows, word[i], false);
+		const struct option_row *row = row_of_letter(rows, word[i], true);
+
+		if (!row || row->value)
+			return false;
+		is_other |= ours && ours->value && word[i + 1];
+	}
+	return is_other;
+}
+
+static int take_bundle(const struct rows *rows, const char *word, struct error *error)
+{
+	int err = 0;
+
+	while (*++word && !err)
+		err = take_option(rows, row_of_letter(rows, *word, true), NULL, error);
+	return err;
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
 
 int option_table_parse(const struct option_table *table, int argc, char **argv, struct error *error)
 {
 	struct rows rows = {0};
+	bool in_word = false; /* of letters, some of which are left */
+	int err = 0;
 
 	if (visitor) {
 		visitor(visitor_context, table);
@@ -275,11 +461,17 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 	list_rows(table, &rows);
 	fill_getopt(&rows);
 	opterr = 0;
-	for (;;) {
-		int word = optind ? optind : 1;
-		int value = getopt_long(argc, argv, rows.shorts, rows.longs, NULL);
-		int err;
+	if (!optind) /* glibc: to forget what was parsed before */
+		(void)getopt_long(1, argv, rows.shorts, rows.longs, NULL);
+	while (!err) {
+		int word = optind, value;
 
+		if (!in_word && word < argc && is_bundle(&rows, argv[word])) {
+			err = take_bundle(&rows, argv[optind++], error);
+			continue;
+		}
+		value = getopt_long(argc, argv, rows.shorts, rows.longs, NULL);
+		in_word = value >= 0 && optind == word;
 		if (value == HELP_VALUE || value == 'h') {
 			print_help(table);
 			return 1;
@@ -287,14 +479,17 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 		if (value == ':')
 			return error_set(error, -EINVAL, "'%s' needs a value", argv[word]);
 		if (value == '?')
-			return unknown_option(argv[0], argv[word], error);
-		if (value >= 0)
-			err = take_row(&rows, value, error);
-		else if (optind >= argc || optind > word)
+			return unknown_option(&rows, argv[0], argv[word],
+					      argv[word][1] == '-' ? '\0' : (char)optopt, error);
+		if (value >= 0) {
+			err = take_option(&rows, row_of(&rows, value), optarg, error);
+			if (err < 0)
+				hint_two_dashes(&rows, argv[word], error);
+		} else if (optind >= argc || optind > word) {
 			return 0; /* at the end, or behind a `--` that was passed just now */
-		else
+		} else {
 			err = table->take_word(table->context, argv[optind++], error);
-		if (err < 0)
-			return err;
+		}
 	}
+	return err;
 }

@@ -17,15 +17,24 @@ struct option_number {
 	const char *wanted; /* in words, for whoever gives another one */
 };
 
+/*
+ * A row without help is a habit: an option of another tool that means something here, too. It works like
+ * any other, and is not listed where options are: in the help, and in what shells complete.
+ */
 struct option_row {
-	char letter; /* 0: none */
-	const char *name;
+	char letter;	   /* 0: none */
+	const char *name;  /* NULL, of a habit: it has its letter alone */
 	const char *value; /* what it is called in the help; NULL: takes none */
 	int (*take)(void *options, const char *value, struct error *error);
 	const char *help;
 	/* Without take(): where the field is that is set, a bool, or if there is a value a text … */
 	size_t at;
 	const struct option_number *number; /* … or, with this, a uint64_t or size_t */
+	/*
+	 * Its letter in bcc's tools, where another option has it here: in bundles that would make no
+	 * sense by our letters, it is this option. -df is --delimited --folded, and not -d with a value.
+	 */
+	char bundled;
 };
 
 /* Options that set a field of their group's options, and nothing more. */
@@ -65,8 +74,9 @@ struct option_table {
 };
 
 /*
- * Takes options and other words, in any order, until `--` or the end; optind is then behind. 0; 1:
- * help was printed, all is done; or a negative errno: a mistake of the user's, in *error.
+ * Takes options and other words, in any order, until `--` or the end; optind is then behind, and the next
+ * call goes on from there. 0; 1: help was printed, all is done; or a negative errno: a mistake of the
+ * user's, in *error. For an option that is not there, the hint has the one that may have been meant.
  */
 int option_table_parse(const struct option_table *table, int argc, char **argv,
 		       struct error *error);
@@ -80,7 +90,7 @@ void option_table_visit(option_table_visit_fn *visit, void *context);
 
 #define OPTION_ROWS_MAX 128
 
-/* The rows of all groups, each name once; how many they are. */
+/* The rows of all groups that the help lists, each name once; how many they are. */
 size_t option_table_rows(const struct option_table *table,
 			 const struct option_row *ret[OPTION_ROWS_MAX]);
 

@@ -88,10 +88,11 @@ static const struct option_row rows[] = {
 	 "csv, md"},
 	{'o', "output", "FILE", take_output,
 	 "write FILE.svg, .html, .folded, .pb.gz, .txt, …: by its end; may be repeated"},
-	OPTION_SWITCH(0, "delimited", struct output_options, delimited,
-		      "a frame '-' between user and kernel stacks"),
-	OPTION_SWITCH(0, "annotate", struct output_options, annotate,
-		      "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined"),
+	{0, "delimited", NULL, NULL, "a frame '-' between user and kernel stacks",
+	 offsetof(struct output_options, delimited), .bundled = 'd'},
+	{0, "annotate", NULL, NULL,
+	 "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined",
+	 offsetof(struct output_options, annotate), .bundled = 'a'},
 };
 
 struct option_group output_options_group(struct output_options *options)

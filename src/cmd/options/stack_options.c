@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "bpf/wire.h"
+#include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
 
 /* Maps are exchanged at the end of each slice, which takes some 10 ms. */
@@ -41,7 +42,8 @@ static int take_timeline(void *context, const char *value, struct error *error)
 	struct stack_options *options = context;
 
 	if (number_parse_seconds(value, &options->slice_ns) < 0 || options->slice_ns < MIN_SLICE_NS)
-		return option_bad(error, "--timeline", value, "seconds of a slice, at least 0.1");
+		return option_bad(error, "--timeline", value,
+				  "the time of a slice, at least 0.1 (seconds) or 100ms");
 	return 0;
 }
 
@@ -55,6 +57,31 @@ static int take_unwind(void *context, const char *value, struct error *error)
 	if (mode < 0)
 		return mode;
 	options->unwind = (enum unwind_mode)mode;
+	return 0;
+}
+
+/* perf's -g: there are no samples without stacks. */
+static int take_stacks(void *context, const char *value, struct error *error)
+{
+	return 0;
+}
+
+/* perf's; how much of the stack it copies for dwarf, "dwarf,16384", has no meaning here. */
+static int take_call_graph(void *context, const char *value, struct error *error)
+{
+	struct stack_options *options = context;
+	size_t nr = strcspn(value, ",");
+
+	if (nr == 5 && !strncmp(value, "dwarf", nr)) {
+		options->unwind = UNWIND_AUTO;
+	} else if (!strcmp(value, "fp")) {
+		options->unwind = UNWIND_FP;
+	} else {
+		(void)option_bad(error, "--call-graph", value, "dwarf or fp");
+		error_hint(error, "branch records (lbr) are not read; without the option, stacks "
+				  "are walked by unwind tables, as for dwarf");
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -109,6 +136,8 @@ static const struct option_row rows[] = {
 	 "where they are kept, or 'none' (default /var/cache/stook/unwind)"},
 	OPTION_SWITCH(0, "force", struct stack_options, force,
 		      "user stacks also on a kernel that is known to freeze"),
+	{'g', NULL, NULL, take_stacks, NULL},
+	{0, "call-graph", "HOW", take_call_graph, NULL},
 };
 
 struct option_group stack_options_group(struct stack_options *options)
@@ -126,4 +155,5 @@ int stack_options_check(const struct stack_options *options, struct error *error
 void stack_options_clear(struct stack_options *options)
 {
 	matcher_free(options->comm);
+	naming_options_clear(&options->naming);
 }
