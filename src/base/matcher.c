@@ -8,10 +8,11 @@
  * state. A byte of a name leads from one set to the next, so no name takes more steps than it has
  * bytes, whatever the glob. The states reached without a byte are found in one pass over the set.
  *
- * Regular expressions are the C library's, between `^(` and `)$`. Its compiler copies what is
- * repeated (`((a{255}){255}){255}` takes all memory) and its back references take exponential time,
- * so they are checked first. It makes up the sets of an expression's states as names ask for them,
- * and keeps them all: an expression like `.*a.{16}` can cost some megabytes over many names.
+ * Regular expressions are the C library's, between `^(` and `)$` (without the `$` for a prefix). Its
+ * compiler copies what is repeated (`((a{255}){255}){255}` takes all memory) and its back references
+ * take exponential time, so they are checked first. It makes up the sets of an expression's states as
+ * names ask for them, and keeps them all: an expression like `.*a.{16}` can cost some megabytes over
+ * many names.
  * Running out of memory there reads as a name that does not fit, since regexec() has no other way
  * to say so.
  *
@@ -680,13 +681,16 @@ static const char *regex_fault(int code)
 
 /*
  * `malloc` or `^malloc$`: the name in it, of a text that is cut for it. NULL: it is not that plain.
+ * A prefix needs the `$`.
  */
-static const char *plain_regex(char *text)
+static const char *plain_regex(char *text, bool is_prefix)
 {
 	size_t nr = strlen(text), i;
 
 	if (nr && text[nr - 1] == '$')
 		text[--nr] = '\0';
+	else if (is_prefix)
+		return NULL;
 	text += text[0] == '^';
 	for (i = 0; text[i]; i++)
 		if (strchr("^$.[]()|*+?{}\\", text[i]))
@@ -694,7 +698,7 @@ static const char *plain_regex(char *text)
 	return text;
 }
 
-static int set_regex(struct matcher *matcher, const char *text, bool is_whole,
+static int set_regex(struct matcher *matcher, const char *text, enum matcher_kind kind,
 		     struct matcher_error *error)
 {
 	cleanup_free char *anchored = NULL, *copy = NULL;
@@ -703,7 +707,9 @@ static int set_regex(struct matcher *matcher, const char *text, bool is_whole,
 
 	if (regex_check_limits(text, strlen(text), error) < 0)
 		return -EINVAL;
-	anchored = is_whole ? text_printf("^(%s)$", text) : strdup(text);
+	anchored = kind == MATCHER_SEARCH
+			   ? strdup(text)
+			   : text_printf("^(%s)%s", text, kind == MATCHER_REGEX ? "$" : "");
 	if (!anchored)
 		return -ENOMEM;
 	code = regcomp(&matcher->regex, anchored, REG_EXTENDED | REG_NOSUB);
@@ -714,13 +720,13 @@ static int set_regex(struct matcher *matcher, const char *text, bool is_whole,
 		return -EINVAL;
 	}
 	matcher->has_regex = true;
-	if (!is_whole)
+	if (kind == MATCHER_SEARCH)
 		return 0;
 	matcher->is_any = !strcmp(text, ".*") || !strcmp(text, "^.*$") || !strcmp(text, "^.*");
 	copy = strdup(text);
 	if (!copy)
 		return -ENOMEM;
-	plain = plain_regex(copy);
+	plain = plain_regex(copy, kind == MATCHER_PREFIX);
 	if (!plain)
 		return 0;
 	matcher->only = strdup(plain);
@@ -758,10 +764,10 @@ struct matcher *matcher_new(const char *text, size_t nr, enum matcher_kind kind,
 	matcher = copy ? calloc(1, sizeof(*matcher)) : NULL;
 	if (!matcher)
 		return NULL;
-	if (kind == MATCHER_REGEX || kind == MATCHER_SEARCH)
-		err = set_regex(matcher, copy, kind == MATCHER_REGEX, error);
-	else
+	if (kind == MATCHER_GLOB || kind == MATCHER_PLAIN_GLOB)
 		err = set_glob(matcher, copy, kind == MATCHER_PLAIN_GLOB, error);
+	else
+		err = set_regex(matcher, copy, kind, error);
 	if (err < 0) {
 		matcher_free(matcher);
 		return NULL;

@@ -25,9 +25,10 @@ struct matcher_error {
 };
 
 enum matcher_kind {
-	MATCHER_GLOB, /* the whole name, as for all kinds but MATCHER_SEARCH */
+	MATCHER_GLOB, /* the whole name, as for all kinds but the last two */
 	MATCHER_REGEX,
 	MATCHER_PLAIN_GLOB,
+	MATCHER_PREFIX, /* a regular expression, from the name's start */
 	MATCHER_SEARCH, /* a regular expression, anywhere in the name */
 };
 

@@ -439,6 +439,9 @@ TEST(matcher_knows_what_is_plain)
 	check_plain("^a^", true, NULL, false);
 	check_plain(".*", true, NULL, true);
 	check_plain("^.*$", true, NULL, true);
+	check_plain("malloc", MATCHER_PREFIX, NULL, false);
+	check_plain("malloc$", MATCHER_PREFIX, "malloc", false);
+	check_plain(".*", MATCHER_PREFIX, NULL, true);
 }
 
 static void check_without_memory(const char *text, enum matcher_kind kind)

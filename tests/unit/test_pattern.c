@@ -92,6 +92,41 @@ TEST(pattern_parses_what_bcc_documents)
 	check_rows(regexes, ARRAY_SIZE(regexes), true);
 }
 
+/* re.match(): anchored at the start only. */
+TEST(pattern_matches_names_as_bcc_does)
+{
+	static const struct {
+		const char *text, *name;
+		bool is_regex, fits;
+	} rows[] = {
+		{"^tcp_", "tcp_sendmsg", true, true},
+		{"tcp_", "tcp_sendmsg", true, true},
+		{"tcp_", "do_tcp_sendpages", true, false},
+		{"^tcp_|^udp_", "udp_sendmsg", true, true},
+		{"tcp_send|tcp_recv", "tcp_recvmsg", true, true},
+		{"tcp_close$", "tcp_close_state", true, false},
+		{"^tcp_close$", "tcp_close", true, true},
+		{"c:malloc", "malloc_usable_size", true, true},
+		{"u:c:mem", "memory_heap_new", true, true},
+		{"t:sched:sched_s", "sched_switch", true, true},
+		{"c:malloc+0x10", "malloc_usable_size", true, false},
+		{"tcp_", "tcp_sendmsg", false, false},
+		{"^tcp_*", "tcp_sendmsg", false, false},
+	};
+	struct pattern pattern;
+	struct error error;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK_EQ(pattern_parse(rows[i].text, rows[i].is_regex, &pattern, &error), 0);
+		CHECK_EQ(matcher_fits(pattern.name, rows[i].name), rows[i].fits);
+		pattern_clear(&pattern);
+	}
+	CHECK_EQ(pattern_parse("t:sched:.*", true, &pattern, &error), 0);
+	CHECK(!matcher_fits(pattern.category, "sched_ext"));
+	pattern_clear(&pattern);
+}
+
 TEST(pattern_parses_places)
 {
 	static const struct row rows[] = {

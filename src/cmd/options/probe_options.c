@@ -80,7 +80,7 @@ static int take_without(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	OPTION_SWITCH('r', "regexp", struct probe_options, is_regex,
-		      "patterns are extended regular expressions"),
+		      "patterns are regular expressions, from a name's start"),
 	OPTION_SWITCH('l', "list", struct probe_options, list,
 		      "show what matches, and attach nothing"),
 	{0, "budget", "SHARE", take_budget,

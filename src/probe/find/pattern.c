@@ -94,19 +94,29 @@ static size_t find_separator(const struct reader *reader)
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static int make_matcher(const struct reader *reader, size_t start, size_t end, const char *empty,
-			struct matcher **ret)
+static int make_matcher(const struct reader *reader, size_t start, size_t end,
+			enum matcher_kind regex_kind, struct matcher **ret)
 {
 	struct matcher_error fault;
 
-	if (start == end)
-		return fail(reader, start, empty);
 	*ret = matcher_new(reader->text + start, end - start,
-			   reader->is_regex ? MATCHER_REGEX : MATCHER_GLOB, &fault);
+			   reader->is_regex ? regex_kind : MATCHER_GLOB, &fault);
 	if (*ret)
 		return 0;
 	return fault.what ? fail(reader, start + fault.at, fault.what)
 			  : error_no_memory(reader->error, "");
+}
+
+/* The category of a tracepoint or the provider of a static probe, up to the colon. */
+static int set_group(struct reader *reader, size_t colon, struct matcher **ret)
+{
+	int err;
+
+	if (reader->at == colon)
+		return fail(reader, colon, "nothing before this ':'");
+	err = make_matcher(reader, reader->at, colon, MATCHER_REGEX, ret);
+	reader->at = colon + 1;
+	return err;
 }
 
 /* Digits alone are a pid. */
@@ -190,7 +200,11 @@ static int set_name(const struct reader *reader, size_t end)
 
 	if (nr_colons && nr_colons != 2)
 		return fail(reader, reader->at, "too many ':'");
-	err = make_matcher(reader, reader->at, end, "no name", &pattern->name);
+	if (reader->at == end)
+		return fail(reader, end, "no name");
+	/* As bcc has it. An offset is of one function, whose name is whole. */
+	err = make_matcher(reader, reader->at, end,
+			   pattern->has_offset ? MATCHER_REGEX : MATCHER_PREFIX, &pattern->name);
 	if (err < 0)
 		return err;
 	pattern->name_text = strndup(reader->text + reader->at, end - reader->at);
@@ -251,11 +265,9 @@ static int read_tracepoint(struct reader *reader)
 
 	pattern->kind = PATTERN_TRACEPOINT;
 	if (colon != NO_COLON) {
-		err = make_matcher(reader, reader->at, colon, "nothing before this ':'",
-				   &pattern->category);
+		err = set_group(reader, colon, &pattern->category);
 		if (err < 0)
 			return err;
-		reader->at = colon + 1;
 		colon = find_colons(reader, reader->at, &nr);
 		if (colon != NO_COLON)
 			return fail(reader, colon,
@@ -279,11 +291,9 @@ static int read_usdt(struct reader *reader)
 		return err;
 	colon = find_colons(reader, reader->at, &nr);
 	if (colon != NO_COLON) {
-		err = make_matcher(reader, reader->at, colon, "nothing before this ':'",
-				   &pattern->provider);
+		err = set_group(reader, colon, &pattern->provider);
 		if (err < 0)
 			return err;
-		reader->at = colon + 1;
 		colon = find_colons(reader, reader->at, &nr);
 		if (colon != NO_COLON)
 			return fail(

@@ -13,8 +13,9 @@
  *	prog:0x401136		an address as linked; 0xffffffff81000000: of the kernel
  *	!c:mem*			leaves out what matches; !mem*: from all patterns before and behind
  *
- * Names are matched whole, by a glob (`*`, `?`, `[…]`, and alternatives `(a|b)`, also nested) or by
- * an extended regular expression (anchored at both ends, as bcc does).
+ * A glob (`*`, `?`, `[…]`, and alternatives `(a|b)`, also nested) matches whole names. An extended
+ * regular expression matches from a name's start, as with bcc's tools: ^tcp_ and tcp_ are all that
+ * begin so, tcp_$ is that name alone. Categories, providers, and names with an offset are whole.
  *
  * The program ends at the first `:` that is not one of a `::`, nor between brackets or parentheses:
  * prog:std::*. Where it has such a colon of its own, or a `*`, `?` or `|`, a `\` goes before it.
