@@ -61,6 +61,20 @@ static void check_rows(const struct row *rows, size_t nr, bool is_regex)
 	}
 }
 
+static void check_refused(const char *text, bool is_regex, const char *what)
+{
+	struct pattern pattern, untouched;
+	struct error error;
+	char expected[400];
+
+	memset(&pattern, 0x5a, sizeof(pattern));
+	memset(&untouched, 0x5a, sizeof(untouched));
+	(void)snprintf(expected, sizeof(expected), "bad pattern '%s': %s", text, what);
+	CHECK_EQ(pattern_parse(text, is_regex, &pattern, &error), -EINVAL);
+	CHECK_STR(error.text, expected);
+	CHECK(!memcmp(&pattern, &untouched, sizeof(pattern)));
+}
+
 /* From the manual pages and examples of bcc's funccount and stackcount. */
 TEST(pattern_parses_what_bcc_documents)
 {
@@ -188,6 +202,37 @@ TEST(pattern_parses_places)
 	check_rows(rows, ARRAY_SIZE(rows), false);
 }
 
+TEST(pattern_parses_prefixes_of_bpftrace)
+{
+	static const struct row rows[] = {
+		{"kprobe:vfs_*", "kernel vfs_*"},
+		{"kprobe:vfs_read+0x4", "kernel vfs_read +4"},
+		{"kretprobe:vfs_read", "return kernel vfs_read"},
+		{"fentry:vfs_read", "kernel vfs_read"},
+		{"kretfunc:vfs_read", "return kernel vfs_read"},
+		{"uprobe:/bin/bash:readline", "user [/bin/bash] readline"},
+		{"uprobe:libc:malloc", "user [libc] malloc"},
+		{"uprobe:prog:std::sort", "user [prog] std::sort"},
+		{"uprobe:t:main", "user [t] main"},
+		{"uretprobe:c:malloc", "return user [c] malloc"},
+		{"tracepoint:sched:sched_switch", "tracepoint category sched_switch"},
+		{"rawtracepoint:sched_switch", "tracepoint sched_switch"},
+		{"usdt:/usr/bin/node:gc*", "usdt [/usr/bin/node] gc*"},
+		{"usdt:c:libc:set*", "usdt [c] provider set*"},
+		{"!uprobe:c:mem*", "not user [c] mem*"},
+		{"p:kprobe:main", "user [kprobe] main"},
+		{"./usdt:main", "user [./usdt] main"},
+	};
+
+	check_rows(rows, ARRAY_SIZE(rows), false);
+	check_refused("uprobe:malloc", false,
+		      "a uprobe is uprobe:PROGRAM:NAME, and there is no ':' at 14");
+	check_refused("uprobe:", false,
+		      "a uprobe is uprobe:PROGRAM:NAME, and there is no ':' at 8");
+	check_refused("kprobe:c:malloc", false, "a kernel function's name has no ':' at 9");
+	check_refused("r:tracepoint:sched:sched_switch", false, "a tracepoint has no return at 1");
+}
+
 TEST(pattern_parses_offsets_and_addresses)
 {
 	static const struct row globs[] = {
@@ -220,20 +265,6 @@ TEST(pattern_parses_offsets_and_addresses)
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */
-
-static void check_refused(const char *text, bool is_regex, const char *what)
-{
-	struct pattern pattern, untouched;
-	struct error error;
-	char expected[400];
-
-	memset(&pattern, 0x5a, sizeof(pattern));
-	memset(&untouched, 0x5a, sizeof(untouched));
-	(void)snprintf(expected, sizeof(expected), "bad pattern '%s': %s", text, what);
-	CHECK_EQ(pattern_parse(text, is_regex, &pattern, &error), -EINVAL);
-	CHECK_STR(error.text, expected);
-	CHECK(!memcmp(&pattern, &untouched, sizeof(pattern)));
-}
 
 TEST(pattern_refuses_empty_parts)
 {

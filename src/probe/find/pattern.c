@@ -1,6 +1,6 @@
 /*
- * The grammar of pattern.h, from left to right: `!`, one-letter prefixes, the program up to its
- * colon, and the name, from whose end an offset is taken.
+ * The grammar of pattern.h, from left to right: `!`, prefixes, the program up to its colon, and the
+ * name, from whose end an offset is taken.
  *
  * Where bcc's grammar and common sense can't both be had: bcc takes `t:x`, `u:x`, `p:x` for
  * function x of a library called t, u or p. Here a letter is always the prefix, and p:t:x is what
@@ -324,32 +324,67 @@ static int read_place(struct reader *reader, bool has_prefix)
 	return err < 0 ? err : read_function(reader);
 }
 
-static bool take_prefix(struct reader *reader, char letter)
+static int read_after_p(struct reader *reader)
 {
-	const char *text = reader->text + reader->at;
+	return read_place(reader, true);
+}
 
-	if (text[0] != letter || text[1] != ':')
+static int read_user(struct reader *reader)
+{
+	if (find_separator(reader) == NO_COLON)
+		return fail(reader, reader->nr,
+			    "a uprobe is uprobe:PROGRAM:NAME, and there is no ':'");
+	return read_place(reader, false);
+}
+
+/* Letters are bcc's, words bpftrace's: how the kernel is hooked is not chosen here, so fentry is k. */
+static const struct prefix {
+	const char *text;
+	int (*read)(struct reader *reader);
+	bool is_return;
+	const char *no_return; /* why `r:` can't stand before it */
+} prefixes[] = {
+	{"p:", read_after_p, false, NULL},
+	{"k:", read_kernel, false, NULL},
+	{"t:", read_tracepoint, false, "a tracepoint has no return"},
+	{"u:", read_usdt, false, "a static probe has no return"},
+	{"kprobe:", read_kernel, false, NULL},
+	{"kretprobe:", read_kernel, true, NULL},
+	{"fentry:", read_kernel, false, NULL},
+	{"fexit:", read_kernel, true, NULL},
+	{"kfunc:", read_kernel, false, NULL},
+	{"kretfunc:", read_kernel, true, NULL},
+	{"uprobe:", read_user, false, NULL},
+	{"uretprobe:", read_user, true, NULL},
+	{"tracepoint:", read_tracepoint, false, "a tracepoint has no return"},
+	{"rawtracepoint:", read_tracepoint, false, "a tracepoint has no return"},
+	{"usdt:", read_usdt, false, "a static probe has no return"},
+};
+
+static bool take_prefix(struct reader *reader, const char *prefix)
+{
+	if (!text_starts_with(reader->text + reader->at, prefix))
 		return false;
-	reader->at += 2;
+	reader->at += strlen(prefix);
 	return true;
 }
 
 static int read_kind(struct reader *reader)
 {
 	struct pattern *pattern = reader->pattern;
-	size_t start = reader->at;
+	size_t start = reader->at, i;
 
-	pattern->is_return = take_prefix(reader, 'r');
-	if (take_prefix(reader, 'p'))
-		return read_place(reader, true);
-	if (take_prefix(reader, 'k'))
-		return read_kernel(reader);
-	if (take_prefix(reader, 't'))
-		return pattern->is_return ? fail(reader, start, "a tracepoint has no return")
-					  : read_tracepoint(reader);
-	if (take_prefix(reader, 'u'))
-		return pattern->is_return ? fail(reader, start, "a static probe has no return")
-					  : read_usdt(reader);
+	pattern->is_return = take_prefix(reader, "r:");
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		const struct prefix *prefix = &prefixes[i];
+
+		if (!take_prefix(reader, prefix->text))
+			continue;
+		if (pattern->is_return && prefix->no_return)
+			return fail(reader, start, prefix->no_return);
+		pattern->is_return |= prefix->is_return;
+		return prefix->read(reader);
+	}
 	return read_place(reader, pattern->is_return);
 }
 

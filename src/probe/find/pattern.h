@@ -10,6 +10,8 @@
  *	t:sched:sched_*		tracepoints; t:sched_*: of any category
  *	u:LIB:PROVIDER:PROBE	static probes (USDT); u:LIB:PROBE: of any provider
  *	c:malloc+0x1a		an instruction in a function
+ *	kprobe:, kretprobe:, uprobe:, uretprobe:, tracepoint:, usdt:
+ *				bpftrace's words for k:, r:k:, p:, r:p:, t:, u:
  *	prog:0x401136		an address as linked; 0xffffffff81000000: of the kernel
  *	!c:mem*			leaves out what matches; !mem*: from all patterns before and behind
  *
@@ -19,7 +21,7 @@
  *
  * The program ends at the first `:` that is not one of a `::`, nor between brackets or parentheses:
  * prog:std::*. Where it has such a colon of its own, or a `*`, `?` or `|`, a `\` goes before it.
- * One called k, p, r, t or u is p:t:FUNC, or has a path: ./t:FUNC. An offset is `+0x…` or `+digits`
+ * One called like a prefix (k, t, kprobe, …) is p:t:FUNC, or has a path: ./t:FUNC. An offset is `+0x…` or `+digits`
  * at the end (with regular expressions only the former), so operator+ is a name; `\+` is never an
  * offset.
  */
