@@ -74,6 +74,7 @@ static const struct {
 	{"tally", "by", "func comm pid tid cpu"},
 	{NULL, "by", "pid tid comm cpu cgroup"},
 	{NULL, "call-graph", "graph fractal flat folded none caller callee"},
+	{NULL, "aliases", "used raw"},
 	{NULL, "demangle", "full simple no"},
 	{NULL, "event",
 	 "cycles instructions cache-misses branch-misses cpu-clock task-clock page-faults "

@@ -49,6 +49,7 @@ struct symbolizer_options naming_options_symbolizer(const struct naming_options 
 		.places = {options->debug_folders, options->nr_debug_folders},
 		.inlined = options->inlined,
 		.lines = options->lines,
+		.raw_aliases = options->raw_aliases,
 		.max_bytes = options->max_bytes ? options->max_bytes : MAX_SYMBOL_BYTES,
 	};
 }

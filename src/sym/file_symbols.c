@@ -170,8 +170,10 @@ int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_in
 	for (i = 0; i < NR_SOURCES && !name && err == 0; i++) {
 		if (i == symbols->nr_tried)
 			err = try_next(symbols, input);
-		if (symbols->tables[i])
-			name = symbol_table_find(symbols->tables[i], vaddr, NULL);
+		if (!symbols->tables[i])
+			continue;
+		name = input->raw_aliases ? symbol_table_find_for_perf(symbols->tables[i], vaddr)
+					  : symbol_table_find(symbols->tables[i], vaddr, NULL);
 	}
 	if (err == -ENOMEM)
 		return err;

@@ -6,6 +6,7 @@
 #ifndef STOOK_SYM_FILE_SYMBOLS_H
 #define STOOK_SYM_FILE_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,7 @@ struct file_symbols_input {
 	const struct debug_places *places;
 	struct debuginfod *debuginfod; /* NULL: nobody is to be asked */
 	struct read_budget *budget; /* NULL: none. A source that it cuts short is not tried yet */
+	bool raw_aliases;	    /* of a function's names the one that perf shows */
 };
 
 struct file_symbols *file_symbols_new(void); /* NULL when out of memory */

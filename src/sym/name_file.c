@@ -374,6 +374,7 @@ static int name_from(const struct naming *naming, struct code_file *file,
 		.places = &symbolizer->options.places,
 		.debuginfod = symbolizer->debuginfod,
 		.budget = symbolizer->options.budget,
+		.raw_aliases = symbolizer->options.raw_aliases,
 	};
 	struct symbol_cache_key key = {
 		.build_id_bytes = file->is_of_root ? file->build_id_bytes : 0,

@@ -34,6 +34,7 @@ struct symbolizer_options {
 	struct debug_places places;
 	bool leave_files; /* code in files is left for another machine to name */
 	bool inlined, lines;
+	bool raw_aliases;	    /* of a function's names the one that perf shows */
 	size_t max_bytes;	    /* of symbols that are kept */
 	struct read_budget *budget; /* of all that naming reads and waits for; NULL: none */
 };

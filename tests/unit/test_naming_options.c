@@ -89,6 +89,22 @@ TEST(naming_options_time_has_units)
 	CHECK_EQ(naming_seconds("2 m"), 0);
 }
 
+TEST(naming_options_take_aliases)
+{
+	struct naming_options options = {0};
+	const struct option_group group = naming_options_group(&options);
+	const struct option_table table = {.groups = &group, .nr_groups = 1, .usage = "usage"};
+	const char *words[] = {"stook", "--aliases", "raw", NULL};
+	struct error error = {0};
+
+	optind = 0;
+	CHECK_EQ(option_table_parse(&table, 3, (char **)(uintptr_t)words, &error), 0);
+	CHECK(naming_options_symbolizer(&options).raw_aliases);
+	words[2] = "perfs";
+	optind = 0;
+	CHECK_EQ(option_table_parse(&table, 3, (char **)(uintptr_t)words, &error), -EINVAL);
+}
+
 TEST(naming_options_debug_dirs_have_a_limit)
 {
 	struct naming_options options = {0};

@@ -149,17 +149,43 @@ TEST(symbol_table_chooses_an_alias)
 		{"longer", 0x50, 8, GLOBAL, FUNC, true, 0},
 		{"same_b", 0x60, 8, GLOBAL, FUNC, false, 0},
 		{"same_a", 0x60, 8, GLOBAL, FUNC, true, 0},
+		/* glibc's, as its debug file has them. */
+		{"__GI___libc_write", 0x70, 8, LOCAL, FUNC, false, 0},
+		{"__libc_write", 0x70, 8, GLOBAL, FUNC, false, 0},
+		{"__write", 0x70, 8, WEAK, FUNC, false, 0},
+		{"write", 0x70, 8, WEAK, FUNC, false, 0},
+		{"write@@GLIBC_2.2.5", 0x70, 8, WEAK, FUNC, true, 0},
+		{"__libc_start_main_impl", 0x80, 8, LOCAL, FUNC, false, 0},
+		{"__libc_start_main@@GLIBC_2.34", 0x80, 8, GLOBAL, FUNC, true, 0},
+		{"__GI___dup3", 0x90, 8, LOCAL, FUNC, false, 0},
+		{"___dup_local", 0x90, 8, LOCAL, FUNC, false, 0},
+	};
+	static const struct {
+		uint64_t at;
+		const char *shown, *for_perf;
+	} wanted[] = {
+		{0x00, "sized_weak", "sized_weak"},
+		{0x10, "typed_local", "typed_local"},
+		{0x20, "a_weak", "a_local"},
+		{0x30, "b_weak", "b_global"},
+		{0x40, "_plain", "_plain"},
+		{0x50, "short", "longer"},
+		{0x60, "same_a", "same_a"},
+		{0x70, "write", "__libc_write"},
+		{0x80, "__libc_start_main", "__libc_start_main"},
+		{0x90, "___dup_local", "__GI___dup3"},
 	};
 	struct symbol_table *table = read_tiny(symbols, ARRAY_SIZE(symbols));
+	size_t i;
 
-	CHECK_EQ(symbol_table_nr(table), 7);
-	CHECK_STR(name_at(table, 0x00), "sized_weak");
-	CHECK_STR(name_at(table, 0x10), "typed_local");
-	CHECK_STR(name_at(table, 0x20), "a_local");
-	CHECK_STR(name_at(table, 0x30), "b_global");
-	CHECK_STR(name_at(table, 0x40), "_plain");
-	CHECK_STR(name_at(table, 0x50), "longer");
-	CHECK_STR(name_at(table, 0x60), "same_a");
+	CHECK_EQ(symbol_table_nr(table), ARRAY_SIZE(wanted));
+	for (i = 0; i < ARRAY_SIZE(wanted); i++) {
+		uint64_t inside = TINY_TEXT_ADDRESS + wanted[i].at + 5;
+
+		CHECK_STR(name_at(table, wanted[i].at), wanted[i].shown);
+		CHECK_STR(symbol_table_find_for_perf(table, inside), wanted[i].for_perf);
+	}
+	CHECK(!symbol_table_find_for_perf(table, TINY_TEXT_ADDRESS + 0xa0));
 	symbol_table_free(table);
 }
 
@@ -252,7 +278,8 @@ TEST(symbol_table_of_chosen_tables)
 	CHECK_STR(name_at(table, 0x10), "exported");
 	CHECK_STR(name_at(table, 0x20), "");
 	CHECK_STR(name_at(table, 0x30), "local");
-	CHECK_STR(name_at(table, 0x40), "preferred");
+	CHECK_STR(name_at(table, 0x40), "alias");
+	CHECK_STR(symbol_table_find_for_perf(table, TINY_TEXT_ADDRESS + 0x40), "preferred");
 	CHECK_STR(name_at(table, 0x50), "");
 	symbol_table_free(table);
 	table = symbol_table_read(NULL, 0, NULL);

@@ -50,6 +50,18 @@ static int take_demangle(void *context, const char *value, struct error *error)
 	return 0;
 }
 
+static int take_aliases(void *context, const char *value, struct error *error)
+{
+	static const char *const names[] = {"used", "raw"};
+	struct naming_options *options = context;
+	int name = option_take_choice("--aliases", value, names, ARRAY_SIZE(names), error);
+
+	if (name < 0)
+		return name;
+	options->raw_aliases = name;
+	return 0;
+}
+
 static int take_fold(void *context, const char *value, struct error *error)
 {
 	struct naming_options *options = context;
@@ -95,6 +107,8 @@ static const struct option_row rows[] = {
 		      "show source lines behind names: main server.c:7150"),
 	{0, "demangle", "HOW", take_demangle,
 	 "C++, Rust and D names: full (default), simple (no parameters), no"},
+	{0, "aliases", "HOW", take_aliases,
+	 "of a function's names: the one programs use (used, default), or perf's (raw)"},
 	{0, "fold", "WHAT,…", take_fold,
 	 "one name for: clones (.isra.0, .cold, …), tiers (JavaScript's ~ ^ *)"},
 	{0, "debug-dir", "DIR", take_debug_dir,

@@ -6,8 +6,11 @@
  * one before. With qsort_r() loading the symbols of a large program takes twice as long.
  *
  * The best of the symbols at one address is then chosen by looking at each once: one with a size;
- * then one with a type; then not weak; then global; then the name as symbol_name_compare() says, as
- * perf does.
+ * then one with a type; then by who writes its name. A C library has `write` beside __write,
+ * __libc_write and __GI___libc_write, and callers know the first, which is weak. So an exported name
+ * goes before a local one, then the library's own prefixes and leading underscores count against a
+ * name, then its length. perf goes by other things (see symbol_name_compare()); where it would show
+ * another name, that one is kept in an array beside.
  *
  * A symbol of size 0 reaches to the next symbol or the end of its section, as with perf; behind a
  * symbol that has a size there is a gap without a name. (addr2line names gaps after the symbol
@@ -120,6 +123,7 @@ void symbol_table_free(struct symbol_table *table)
 	if (!table)
 		return;
 	free(table->symbols);
+	free(table->others);
 	free(table->strings);
 	free(table);
 }
@@ -180,8 +184,8 @@ int symbol_name_compare(const char *a, const char *b)
 		       ?: COMPARE(length_b, length_a) ?: strncmp(a, b, COMPARED_BYTES);
 }
 
-static bool is_better(const struct symbol_table *table, const struct symbol *a,
-		      const struct symbol *b)
+static bool is_better_for_perf(const struct symbol_table *table, const struct symbol *a,
+			       const struct symbol *b)
 {
 	if (a->rank != b->rank)
 		return a->rank > b->rank;
@@ -189,31 +193,92 @@ static bool is_better(const struct symbol_table *table, const struct symbol *a,
 	       symbol_name_compare(table->strings + a->name, table->strings + b->name) < 0;
 }
 
-/* The best of those that start where symbols[*i] does; *i goes on to the first that does not. */
-static struct symbol best_of_start(const struct symbol_table *table, size_t *i)
+/* What glibc calls its functions among its own files. */
+static bool is_internal(const char *name)
 {
-	const struct symbol *best = &table->symbols[*i];
+	return !strncmp(name, "__GI_", 5) || !strncmp(name, "__libc_", 7);
+}
+
+/* Neither weak nor global. */
+static bool is_local(const struct symbol *symbol)
+{
+	return (symbol->rank & (SYMBOL_GLOBAL | SYMBOL_NOT_WEAK)) == SYMBOL_NOT_WEAK;
+}
+
+/* Negative if programmers rather write a's name, positive if b's. */
+static int compare_use(const struct symbol_table *table, const struct symbol *a,
+		       const struct symbol *b)
+{
+	const char *name_a = table->strings + a->name, *name_b = table->strings + b->name;
+	size_t length_a = strnlen(name_a, COMPARED_BYTES), length_b = strnlen(name_b, COMPARED_BYTES);
+
+	return COMPARE(is_local(a), is_local(b))
+		       ?: COMPARE(is_internal(name_a), is_internal(name_b))
+		       ?: COMPARE(nr_underscores(name_a, length_a), nr_underscores(name_b, length_b))
+		       ?: COMPARE(length_a, length_b) ?: strncmp(name_a, name_b, COMPARED_BYTES);
+}
+
+static bool is_better(const struct symbol_table *table, const struct symbol *a,
+		      const struct symbol *b)
+{
+	const unsigned first = SYMBOL_SIZED | SYMBOL_TYPED;
+
+	if ((a->rank ^ b->rank) & first)
+		return (a->rank & first) > (b->rank & first);
+	return a->name != b->name && compare_use(table, a, b) < 0;
+}
+
+/*
+ * The best of those that start where symbols[*i] does, and in *ret_for_perf perf's choice; *i goes
+ * on to the first that does not start there.
+ */
+static struct symbol best_of_start(const struct symbol_table *table, size_t *i,
+				   struct symbol *ret_for_perf)
+{
+	const struct symbol *best = &table->symbols[*i], *for_perf = best;
 	uint64_t start = best->start;
 
-	while (++*i < table->nr && table->symbols[*i].start == start)
+	while (++*i < table->nr && table->symbols[*i].start == start) {
 		if (is_better(table, &table->symbols[*i], best))
 			best = &table->symbols[*i];
+		if (is_better_for_perf(table, &table->symbols[*i], for_perf))
+			for_perf = &table->symbols[*i];
+	}
+	*ret_for_perf = *for_perf;
 	return *best;
 }
 
-/* Keeps one symbol of each address, ends those without a size, marks those inside others. */
-static void choose(struct symbol_table *table)
+/* Notes the name that perf shows where it is another one. 0 or -ENOMEM. */
+static int keep_other(struct symbol_table *table, const struct symbol *symbol,
+		      const struct symbol *for_perf)
+{
+	const char *strings = table->strings;
+
+	if (symbol->name == for_perf->name ||
+	    !strncmp(strings + symbol->name, strings + for_perf->name, COMPARED_BYTES))
+		return 0;
+	return ARRAY_ADD(table->others, table->nr_others, table->cap_others,
+			 (struct other_name){for_perf->start, for_perf->name});
+}
+
+/*
+ * Keeps one symbol of each address, ends those without a size, marks those inside others. 0 or
+ * -ENOMEM.
+ */
+static int choose(struct symbol_table *table)
 {
 	uint64_t reach = 0; /* where the furthest symbol so far ends */
 	size_t i = 0, nr = 0;
 
 	while (i < table->nr) {
-		struct symbol symbol = best_of_start(table, &i);
+		struct symbol for_perf, symbol = best_of_start(table, &i, &for_perf);
 		uint64_t room =
 			(i < table->nr ? table->symbols[i].start : UINT64_MAX) - symbol.start;
 
 		if (symbol.start < reach && !(symbol.rank & SYMBOL_TYPED))
 			continue;
+		if (keep_other(table, &symbol, &for_perf) < 0)
+			return -ENOMEM;
 		if (!(symbol.rank & SYMBOL_SIZED)) {
 			if (symbol.start < reach && reach - symbol.start < room)
 				room = reach - symbol.start;
@@ -226,15 +291,18 @@ static void choose(struct symbol_table *table)
 		table->symbols[nr++] = symbol;
 	}
 	table->nr = nr;
+	return 0;
 }
 
 int symbol_table_settle(struct symbol_table *table)
 {
 	int err = address_sort(table->symbols, table->nr, sizeof(*table->symbols));
 
+	if (err == 0)
+		err = choose(table);
 	if (err < 0)
 		return err;
-	choose(table);
+	array_shrink(&table->others, &table->cap_others, table->nr_others, sizeof(*table->others));
 	array_shrink(&table->symbols, &table->capacity, table->nr, sizeof(*table->symbols));
 	array_shrink(&table->strings, &table->string_capacity, table->nr_string_bytes, 1);
 	return 0;
@@ -262,6 +330,17 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr, 
 	return NULL;
 }
 
+const char *symbol_table_find_for_perf(const struct symbol_table *table, uint64_t vaddr)
+{
+	uint64_t start;
+	const char *name = symbol_table_find(table, vaddr, &start);
+	size_t i = name ? ARRAY_NR_BELOW(table->others, table->nr_others, start, start) : 0;
+
+	if (!name || i == table->nr_others || table->others[i].start != start)
+		return name;
+	return table->strings + table->others[i].name;
+}
+
 size_t symbol_table_nr(const struct symbol_table *table)
 {
 	return table->nr;
@@ -269,7 +348,8 @@ size_t symbol_table_nr(const struct symbol_table *table)
 
 size_t symbol_table_bytes(const struct symbol_table *table)
 {
-	return sizeof(*table) + table->capacity * sizeof(*table->symbols) + table->string_capacity;
+	return sizeof(*table) + table->capacity * sizeof(*table->symbols) +
+	       table->cap_others * sizeof(*table->others) + table->string_capacity;
 }
 
 /* --- the symbols of an image ----------------------------------------------------------------- */

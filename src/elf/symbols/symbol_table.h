@@ -2,7 +2,8 @@
  * The functions of a file, for looking up addresses as linked (see elf_image.h).
  *
  * A sorted array over the file's own string tables as read: 16 bytes a function, no name is
- * copied. Of several names for one address perf's choice is kept (see symbol_name_compare()).
+ * copied. Of several names for one address the one that programmers write is kept, and beside it
+ * the one that perf shows.
  *
  * Most come from ELF symbol tables; what else knows where functions are (Go's own table, the stubs
  * of dynamic linking) makes a table by adding to an empty one.
@@ -57,12 +58,16 @@ void symbol_table_free(struct symbol_table *table);
 const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr,
 			      uint64_t *ret_start);
 
+/* The same, with the name that perf shows of several at the function's start. */
+const char *symbol_table_find_for_perf(const struct symbol_table *table, uint64_t vaddr);
+
 size_t symbol_table_nr(const struct symbol_table *table);
 size_t symbol_table_bytes(const struct symbol_table *table); /* memory held */
 
 /*
- * Which of two names of one function, otherwise equal, is shown: the one with fewer leading
- * underscores, then the longer one. Negative if a is, positive if b is, 0 if they are the same.
+ * Which of two names of one function, otherwise equal, perf shows, and the kernel's functions have
+ * here: the one with fewer leading underscores, then the longer one. Negative if a is, positive if b
+ * is, 0 if they are the same.
  */
 int symbol_name_compare(const char *a, const char *b);
 

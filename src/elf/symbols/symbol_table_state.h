@@ -17,7 +17,7 @@
 
 #define SYMBOL_MAX_BYTES ((1u << 27) - 1) /* of one function; what is longer is cut */
 
-/* The symbol with the greatest sum is kept of those at one address. */
+/* perf shows the symbol with the greatest sum of those at one address. */
 enum symbol_rank {
 	SYMBOL_GLOBAL = 1 << 0,
 	SYMBOL_NOT_WEAK = 1 << 1,
@@ -33,9 +33,17 @@ struct symbol {
 	uint32_t rank : 4;   /* of enum symbol_rank */
 };
 
+/* The name that perf shows for a function, where ours is another. */
+struct other_name {
+	uint64_t start;
+	uint32_t name;
+};
+
 struct symbol_table {
 	struct symbol *symbols; /* once settled: by start, all different */
 	size_t nr, capacity;
+	struct other_name *others; /* by start */
+	size_t nr_others, cap_others;
 	char *strings;
 	size_t nr_string_bytes, string_capacity;
 };
