@@ -76,6 +76,7 @@ static const struct {
 	{NULL, "call-graph", "graph fractal flat folded none caller callee"},
 	{NULL, "aliases", "used raw"},
 	{NULL, "demangle", "full simple no"},
+	{NULL, "unknown", "start plain"},
 	{NULL, "event",
 	 "cycles instructions cache-misses branch-misses cpu-clock task-clock page-faults "
 	 "context-switches"},

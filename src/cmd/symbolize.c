@@ -131,7 +131,7 @@ static size_t *count_missing(const struct profile *profile)
 	for (i = 0; nr && i < profile_nr_frames(profile); i++) {
 		const struct frame *frame = profile_frame(profile, (uint32_t)i);
 
-		nr[frame->module] += !frame->function &&
+		nr[frame->module] += !profile_is_named(profile, frame) &&
 				     profile_module(profile, frame->module)->kind == MODULE_FILE;
 	}
 	return nr;

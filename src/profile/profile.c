@@ -10,12 +10,14 @@
 #include "profile/profile_state.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
+#include "base/text.h"
 
 int64_t profile_add_string(struct profile *profile, const char *text)
 {
@@ -195,6 +197,37 @@ const char *profile_module_name(const struct profile *profile, uint32_t module)
 	if (profile->modules[module].kind == MODULE_RUN_TIME)
 		return "[JIT]";
 	return *name ? name : "[unknown]";
+}
+
+#define START_MARK "+0x"
+
+int profile_set_start(struct profile *profile, uint32_t number, uint64_t start)
+{
+	const struct frame *frame = profile_frame(profile, number);
+	cleanup_free char *text = text_printf("%s" START_MARK "%" PRIx64,
+					      profile_module_name(profile, frame->module), start);
+
+	return text ? profile_set_function(profile, number, text) : -ENOMEM;
+}
+
+bool profile_is_start(const struct profile *profile, uint32_t function, uint32_t module)
+{
+	const char *text = profile_string(profile, function);
+	const char *digits = strrchr(text, '+'), *name;
+	size_t nr;
+
+	if (!digits || !text_starts_with(digits, START_MARK))
+		return false;
+	nr = (size_t)(digits - text);
+	digits += strlen(START_MARK);
+	name = profile_module_name(profile, module);
+	return *digits && !digits[strspn(digits, "0123456789abcdef")] && !strncmp(text, name, nr) &&
+	       !name[nr];
+}
+
+bool profile_is_named(const struct profile *profile, const struct frame *frame)
+{
+	return frame->function && !profile_is_start(profile, frame->function, frame->module);
 }
 
 size_t profile_nr_frames(const struct profile *profile)

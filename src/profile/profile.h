@@ -174,6 +174,17 @@ void profile_set_name(struct profile *profile, uint32_t frame, uint32_t string);
 int profile_set_function(struct profile *profile, uint32_t frame, const char *name);
 
 /*
+ * A function whose name is not known, though where it begins is, has the file's name and the start as
+ * linked in the place of a name: `libz.so.1+0x4a20`. It is the same in all runs of a build, and no
+ * name: it may be replaced by one. set_start: 0 or -ENOMEM.
+ */
+int profile_set_start(struct profile *profile, uint32_t frame, uint64_t start);
+bool profile_is_start(const struct profile *profile, uint32_t function, uint32_t module);
+
+/* True if the frame's function has a name. */
+bool profile_is_named(const struct profile *profile, const struct frame *frame);
+
+/*
  * The lines of a frame: first the innermost of the functions that were inlined there, last the one
  * that they were inlined into, whose name is the frame's. A frame has none (NULL) unless they were
  * asked for. 0 or -ENOMEM.

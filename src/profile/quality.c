@@ -164,7 +164,7 @@ static void judge_sample(const struct profile *profile, const struct sample *sam
 	const uint32_t *frames = profile_sample_frames(profile, sample);
 	const struct frame *leaf = sample->nr_frames ? profile_frame(profile, frames[0]) : NULL;
 
-	if (leaf && !leaf->function)
+	if (leaf && !profile_is_named(profile, leaf))
 		judge_nameless(profile, leaf, sample->count, quality);
 	if (sample->labels.user_end == WALK_NONE)
 		return;

@@ -35,6 +35,7 @@ struct run_config {
 struct naming_options {
 	bool inlined, lines;
 	bool raw_aliases; /* of a function's names the one that perf shows */
+	bool no_starts;	  /* `[unknown]` for a function without a name, not where it begins */
 	struct demangle_style demangle;
 	struct runtime_names_style run_time;
 	const char *debug_folders[DEBUG_FOLDERS_MAX];

@@ -50,6 +50,7 @@ struct symbolizer_options naming_options_symbolizer(const struct naming_options 
 		.inlined = options->inlined,
 		.lines = options->lines,
 		.raw_aliases = options->raw_aliases,
+		.no_starts = options->no_starts,
 		.max_bytes = options->max_bytes ? options->max_bytes : MAX_SYMBOL_BYTES,
 	};
 }

@@ -19,6 +19,7 @@
 #include "elf/symbols/go_functions.h"
 #include "elf/symbols/plt_stubs.h"
 #include "elf/symbols/symbol_table.h"
+#include "elf/unwind/function_starts.h"
 
 /* --- the sources ----------------------------------------------------------------------------- */
 
@@ -62,6 +63,7 @@ enum source {
 	DYNSYM,
 	GO,
 	DEBUGINFOD,
+	STARTS, /* no names: read for what nobody else can name */
 	NR_SOURCES,
 };
 
@@ -82,6 +84,7 @@ static const struct {
 	[DYNSYM] = {FILE_OR_DEBUG_FILE, dynsym_read},
 	[GO] = {FILE_OR_DEBUG_FILE, go_functions_read},
 	[DEBUGINFOD] = {SERVER, symtab_read},
+	[STARTS] = {FILE_OR_DEBUG_FILE, function_starts_read},
 };
 
 static int read_source(enum source source, const struct file_symbols_input *input,
@@ -161,23 +164,26 @@ static int try_next(struct file_symbols *symbols, const struct file_symbols_inpu
 }
 
 int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_input *input,
-		      uint64_t vaddr, const char **ret)
+		      uint64_t vaddr, struct file_function *ret)
 {
+	const size_t nr_sources = input->no_starts ? STARTS : NR_SOURCES;
+	uint64_t start = 0;
 	const char *name = NULL;
 	size_t i;
 	int err = 0;
 
-	for (i = 0; i < NR_SOURCES && !name && err == 0; i++) {
+	for (i = 0; i < nr_sources && !name && err == 0; i++) {
 		if (i == symbols->nr_tried)
 			err = try_next(symbols, input);
 		if (!symbols->tables[i])
 			continue;
-		name = input->raw_aliases ? symbol_table_find_for_perf(symbols->tables[i], vaddr)
-					  : symbol_table_find(symbols->tables[i], vaddr, NULL);
+		name = input->raw_aliases
+			       ? symbol_table_find_for_perf(symbols->tables[i], vaddr, &start)
+			       : symbol_table_find(symbols->tables[i], vaddr, &start);
 	}
 	if (err == -ENOMEM)
 		return err;
-	*ret = name;
+	*ret = (struct file_function){name, start};
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The names of one file's functions, from all sources that there may be, in order of trust; and the
- * cache that keeps them from one call to the next. A source is read when an address has no name in
- * the ones before it, and never twice.
+ * The names of one file's functions, from all sources that there may be, in order of trust; last comes
+ * where functions begin, for those whose name is nowhere. And the cache that keeps them from one call
+ * to the next. A source is read when an address has no name in the ones before it, and never twice.
  */
 #ifndef STOOK_SYM_FILE_SYMBOLS_H
 #define STOOK_SYM_FILE_SYMBOLS_H
@@ -25,17 +25,23 @@ struct file_symbols_input {
 	struct debuginfod *debuginfod; /* NULL: nobody is to be asked */
 	struct read_budget *budget; /* NULL: none. A source that it cuts short is not tried yet */
 	bool raw_aliases;	    /* of a function's names the one that perf shows */
+	bool no_starts;		    /* a function without a name is not looked for */
 };
 
 struct file_symbols *file_symbols_new(void); /* NULL when out of memory */
 void file_symbols_free(struct file_symbols *symbols);
 
+struct file_function {
+	const char
+		*name;	/* as in the file, mangled; "": only the start is known; NULL: nothing is */
+	uint64_t start; /* as linked */
+};
+
 /*
- * The name of the function that covers an address, as linked, and as it is in the file (mangled):
- * *ret is NULL if no source has one, else good until the free. 0 or -ENOMEM.
+ * The function that covers an address, as linked; its name is good until the free. 0 or -ENOMEM.
  */
 int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_input *input,
-		      uint64_t vaddr, const char **ret);
+		      uint64_t vaddr, struct file_function *ret);
 
 size_t file_symbols_bytes(const struct file_symbols *symbols);	   /* memory held */
 size_t file_symbols_nr_failed(const struct file_symbols *symbols); /* malformed sources */

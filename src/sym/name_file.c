@@ -85,7 +85,7 @@ static int set_lines(const struct naming *naming, uint32_t number, struct code_l
 	const struct frame *frame = profile_frame(naming->profile, number);
 	struct code_line *outermost = &lines[nr - 1];
 
-	if (frame->function)
+	if (profile_is_named(naming->profile, frame) || (frame->function && !outermost->function))
 		outermost->function = frame->function;
 	else
 		profile_set_name(naming->profile, number, outermost->function);
@@ -319,29 +319,42 @@ static bool is_signal_return(const char *name)
 }
 
 /*
- * *ret: NULL if there is none. Nobody called a signal handler's return: the kernel made its first
+ * *ret has no name if there is none. Nobody called a signal handler's return: the kernel made its first
  * byte a return address, and the byte before that is what is looked up. It has no name, because a
  * nop stands there for this very reason.
  */
 static int find_name(const struct file_symbols_input *input, struct file_symbols *symbols,
-		     uint64_t vaddr, const char **ret)
+		     uint64_t vaddr, struct file_function *ret)
 {
-	const char *behind = NULL;
+	struct file_function behind = {0};
 	int err = file_symbols_find(symbols, input, vaddr, ret);
+	bool has_name = err == 0 && ret->name && *ret->name;
 
-	if (err == 0 && !*ret && is_start(input->image, vaddr))
-		*ret = "_start";
-	if (err == 0 && !*ret)
-		err = file_symbols_find(symbols, input, vaddr + 1, &behind);
-	if (behind && is_signal_return(behind))
+	if (err < 0 || has_name)
+		return err;
+	if (is_start(input->image, vaddr)) {
+		ret->name = "_start";
+		return 0;
+	}
+	err = file_symbols_find(symbols, input, vaddr + 1, &behind);
+	if (behind.name && is_signal_return(behind.name))
 		*ret = behind;
 	return err;
+}
+
+static int name_by(const struct naming *naming, uint32_t frame,
+		   const struct file_function *function)
+{
+	if (!function->name)
+		return 0;
+	return *function->name ? name_frame(naming, frame, function->name)
+			       : profile_set_start(naming->profile, frame, function->start);
 }
 
 static int look_up(const struct naming *naming, struct file_symbols *symbols,
 		   const struct file_symbols_input *input)
 {
-	const char *name;
+	struct file_function function;
 	uint64_t vaddr;
 	size_t i;
 	int err = 0;
@@ -352,13 +365,13 @@ static int look_up(const struct naming *naming, struct file_symbols *symbols,
 		if (read_budget_take(input->budget, 0) < 0)
 			break;
 
-		if (profile_frame(naming->profile, frame->frame)->function)
+		if (profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
 			continue; /* it is here for its lines */
 		if (find_vaddr(naming, input->image, frame->address, &vaddr) < 0)
 			continue;
-		err = find_name(input, symbols, vaddr, &name);
-		if (err == 0 && name)
-			err = name_frame(naming, frame->frame, name);
+		err = find_name(input, symbols, vaddr, &function);
+		if (err == 0)
+			err = name_by(naming, frame->frame, &function);
 	}
 	return err;
 }
@@ -368,13 +381,16 @@ static int name_from(const struct naming *naming, struct code_file *file,
 		     const struct elf_image *image)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
+	const struct module *module = profile_module(naming->profile, naming->module);
 	const struct file_symbols_input input = {
 		.file = file,
 		.image = image,
 		.places = &symbolizer->options.places,
 		.debuginfod = symbolizer->debuginfod,
 		.budget = symbolizer->options.budget,
-		.raw_aliases = symbolizer->options.raw_aliases,
+		/* libc's clock_gettime() calls __vdso_clock_gettime(), which has both names. */
+		.raw_aliases = symbolizer->options.raw_aliases || module->kind == MODULE_VDSO,
+		.no_starts = symbolizer->options.no_starts,
 	};
 	struct symbol_cache_key key = {
 		.build_id_bytes = file->is_of_root ? file->build_id_bytes : 0,

@@ -193,7 +193,8 @@ static bool is_pending(const struct symbolizer *symbolizer, const struct profile
 	if (kind == MODULE_RUN_TIME || run_time)
 		return kind == MODULE_RUN_TIME && run_time;
 	return i >= symbolizer->nr_frames_tried && name_module[kind] &&
-	       (!frame->function || (!frame->nr_lines && may_have_lines(symbolizer, kind)));
+	       (!profile_is_named(profile, frame) ||
+		(!frame->nr_lines && may_have_lines(symbolizer, kind)));
 }
 
 /* Lists the frames to be named, either of JIT-compiled or of all other code, sorted by module. */
@@ -278,7 +279,7 @@ static void count(struct symbolizer *symbolizer, const struct profile *profile)
 
 	result->nr_named = 0;
 	for (i = 0; i < nr; i++)
-		result->nr_named += profile_frame(profile, (uint32_t)i)->function != 0;
+		result->nr_named += profile_is_named(profile, profile_frame(profile, (uint32_t)i));
 	result->nr_unnamed = nr - result->nr_named;
 }
 

@@ -35,6 +35,7 @@ struct symbolizer_options {
 	bool leave_files; /* code in files is left for another machine to name */
 	bool inlined, lines;
 	bool raw_aliases;	    /* of a function's names the one that perf shows */
+	bool no_starts;		    /* a function without a name is not named by its start */
 	size_t max_bytes;	    /* of symbols that are kept */
 	struct read_budget *budget; /* of all that naming reads and waits for; NULL: none */
 };

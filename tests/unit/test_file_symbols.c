@@ -28,10 +28,10 @@ static struct file_symbols_input input_of(struct made_code *code)
 static const char *find(struct file_symbols *symbols, struct made_code *code, uint64_t address)
 {
 	const struct file_symbols_input input = input_of(code);
-	const char *name = "unset";
+	struct file_function function = {"unset", 0};
 
-	CHECK_EQ(file_symbols_find(symbols, &input, address, &name), 0);
-	return name ? name : "";
+	CHECK_EQ(file_symbols_find(symbols, &input, address, &function), 0);
+	return function.name ? function.name : "";
 }
 
 /* A debug file, found by build id, in which hidden() and shown() are called otherwise. */
@@ -172,7 +172,7 @@ TEST(file_symbols_of_a_file_that_is_gone)
 {
 	struct fixture made;
 	struct file_symbols_input input;
-	const char *name;
+	struct file_function function;
 
 	fixture_make(&made);
 	open_code(&made.code, "stripped", "/stripped");
@@ -181,12 +181,31 @@ TEST(file_symbols_of_a_file_that_is_gone)
 	made.code.file.fd = -1;
 	input = input_of(&made.code);
 	input.image = NULL;
-	CHECK_EQ(file_symbols_find(made.symbols, &input, made.hidden, &name), 0);
-	CHECK_STR(name, "debug_hidden");
-	CHECK_EQ(file_symbols_find(made.symbols, &input, 1, &name), 0);
-	CHECK(name == NULL);
+	CHECK_EQ(file_symbols_find(made.symbols, &input, made.hidden, &function), 0);
+	CHECK_STR(function.name, "debug_hidden");
+	CHECK_EQ(file_symbols_find(made.symbols, &input, 1, &function), 0);
+	CHECK(function.name == NULL);
 	file_symbols_free(made.symbols);
 	leave_folder();
+}
+
+/* Where no source has a name, .eh_frame has where the function begins. */
+TEST(file_symbols_of_a_function_without_a_name)
+{
+	struct fixture made;
+	struct file_symbols_input input;
+	struct file_function function;
+
+	fixture_make(&made);
+	open_code(&made.code, "stripped", "/stripped");
+	input = input_of(&made.code);
+	CHECK_EQ(file_symbols_find(made.symbols, &input, made.hidden + 3, &function), 0);
+	CHECK_STR(function.name, "");
+	CHECK_EQ(function.start, made.hidden);
+	input.no_starts = true;
+	CHECK_EQ(file_symbols_find(made.symbols, &input, made.hidden + 3, &function), 0);
+	CHECK(function.name == NULL);
+	fixture_close(&made);
 }
 
 /* --- when they are asked --------------------------------------------------------------------- */
@@ -265,16 +284,16 @@ static void find_without_memory(const char *file, uint64_t address, const char *
 		struct file_symbols *symbols = file_symbols_new();
 		struct file_symbols_input input;
 		struct made_code code;
-		const char *name = "";
+		struct file_function function = {"", 0};
 		int err;
 
 		open_code(&code, file, "/code");
 		input = input_of(&code);
 		(void)test_fail_allocation(nth);
-		err = file_symbols_find(symbols, &input, address, &name);
+		err = file_symbols_find(symbols, &input, address, &function);
 		nr = test_fail_allocation(0);
 		CHECK(err == 0 || err == -ENOMEM);
-		CHECK_STR(err ? "" : expected, name);
+		CHECK_STR(err ? "" : expected, function.name);
 		CHECK_STR(find(symbols, &code, address), expected);
 		file_symbols_free(symbols);
 		close_code(&code);
@@ -339,7 +358,7 @@ static size_t fill(struct file_symbols *symbols)
 	struct file_symbols_input input = {.file = &file, .places = &places};
 	uint8_t bytes[TINY_ROOM];
 	struct elf_image image;
-	const char *name;
+	struct file_function function;
 	size_t i, nr;
 
 	for (i = 0; i < FUNCTIONS_MAX; i++)
@@ -348,8 +367,8 @@ static size_t fill(struct file_symbols *symbols)
 	nr = tiny_elf_build(bytes, functions, FUNCTIONS_MAX);
 	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, NULL), 0);
 	input.image = &image;
-	CHECK_EQ(file_symbols_find(symbols, &input, TINY_TEXT_ADDRESS, &name), 0);
-	CHECK_STR(name, "function");
+	CHECK_EQ(file_symbols_find(symbols, &input, TINY_TEXT_ADDRESS, &function), 0);
+	CHECK_STR(function.name, "function");
 	elf_image_close(&image);
 	return file_symbols_bytes(symbols);
 }

@@ -263,7 +263,7 @@ TEST(find_functions_by_address)
 	struct found found = {0};
 	uint64_t vaddr = 0;
 	FILE *file;
-	char text[64];
+	char text[400], shown[64];
 
 	make_program();
 	CHECK(run_in_folder("nm prog | sed -n 's/ t pair$//p' >address"));
@@ -285,8 +285,17 @@ TEST(find_functions_by_address)
 	CHECK(file && fscanf(file, "%lx", &vaddr) == 1);
 	CHECK_EQ(fclose(file), 0);
 	(void)snprintf(text, sizeof(text), "0x%lx", vaddr);
+	(void)snprintf(shown, sizeof(shown), "prog+0x%lx", vaddr);
 	found_find(&found, pattern(text), NULL, NULL);
-	CHECK_STR(found_names(&found), text);
+	CHECK_STR(found_names(&found), shown);
+	CHECK(found.list.probes[0].is_entry);
+	(void)snprintf(text, sizeof(text), "%s+0x%lx", in_folder("prog"), vaddr);
+	found_find(&found, text, NULL, NULL);
+	CHECK_STR(found_names(&found), shown);
+	(void)snprintf(text, sizeof(text), "r:%s+0x%lx", in_folder("prog"), vaddr);
+	found_find(&found, text, NULL, NULL);
+	CHECK_EQ(found.list.nr_probes, 1);
+	CHECK(found.list.probes[0].is_return && !found.list.probes[0].is_entry);
 	found_find(&found, pattern("0x10"), NULL, NULL);
 	CHECK_EQ(found.err, -EOPNOTSUPP);
 	CHECK_STR(found_refusal(&found, "0x10"), "no code of the program is there");

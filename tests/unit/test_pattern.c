@@ -248,6 +248,13 @@ TEST(pattern_parses_offsets_and_addresses)
 		{"prog:0x401136", "user [prog] at 0x401136"},
 		{"r:prog:0x401136", "return user [prog] at 0x401136"},
 		{"0xffffffff81000000", "kernel at 0xffffffff81000000"},
+		{"libz.so.1+0x4a20", "user [libz.so.1] at 0x4a20"},
+		{"p:libz.so.1.2.13+0x4a20", "user [libz.so.1.2.13] at 0x4a20"},
+		{"/usr/bin/nginx+0x4A20", "user [/usr/bin/nginx] at 0x4a20"},
+		{"812+0x10", "user [812] pid 812 at 0x10"},
+		{"r:postgres+0x4a20", "return user [postgres] at 0x4a20"},
+		{"!postgres+0x4a20", "not user [postgres] at 0x4a20"},
+		{"postgres+0x4a20", "kernel postgres +18976"},
 		{"u:c:0x10", "usdt [c] 0x10"},
 		{"c:main::0x10", "user [c] main::0x10"},
 	};
@@ -262,6 +269,26 @@ TEST(pattern_parses_offsets_and_addresses)
 
 	check_rows(globs, ARRAY_SIZE(globs), false);
 	check_rows(regexes, ARRAY_SIZE(regexes), true);
+}
+
+/* A kernel function's name and offset may turn out to be a file's. */
+TEST(pattern_of_a_file_after_all)
+{
+	struct pattern pattern = {0};
+
+	CHECK_EQ(pattern_parse("p:postgres+0x4a20", false, &pattern, NULL), 0);
+	CHECK(pattern.may_be_file && pattern.kind == PATTERN_KERNEL);
+	CHECK_EQ(pattern_take_for_file(&pattern), 0);
+	CHECK(pattern.kind == PATTERN_USER && !pattern.name && !pattern.has_offset);
+	CHECK_STR(pattern.program, "postgres");
+	CHECK_EQ(pattern.address, 0x4a20);
+	pattern_clear(&pattern);
+	CHECK_EQ(pattern_parse("vfs_read+10", false, &pattern, NULL), 0);
+	CHECK(!pattern.may_be_file);
+	pattern_clear(&pattern);
+	CHECK_EQ(pattern_parse("k:vfs_read+0x10", false, &pattern, NULL), 0);
+	CHECK(!pattern.may_be_file);
+	pattern_clear(&pattern);
 }
 
 /* --- what is refused -------------------------------------------------------------------------- */

@@ -38,12 +38,14 @@ TEST(perf_script_written)
 	struct sample_labels labels = {.pid = 12, .tid = 13, .cpu = 3};
 	char *text;
 
-	(void)make_labelled(profile, labels, "#a b;main;in_[i];jit_[j];[missed] 3");
+	(void)make_labelled(profile, labels,
+			    "#a b;main;in_[i];libz.so.1!libz.so.1+0x4a20;jit_[j];[missed] 3");
 	text = written(profile, LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU);
 	CHECK(!strncmp(entry(text), "\\043a b 12/13 [003] 0.000000:          3 samples: \n", 50));
 	CHECK(strstr(text, "\t               0 [Missed Kernel Stack] ([unknown])\n\t") != NULL);
 	CHECK(strstr(text, " jit (/tmp/perf-12.map)\n\t") != NULL);
 	CHECK(strstr(text, " in (inlined)\n\t") != NULL);
+	CHECK(strstr(text, " [unknown] (/usr/lib/libz.so.1)\n\t") != NULL);
 	CHECK(strstr(text, " main (/usr/lib/app)\n\n") != NULL);
 	free(text);
 	text = written(profile, LABEL_COMM);

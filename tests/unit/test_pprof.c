@@ -263,6 +263,38 @@ TEST(pprof_segments_and_build_id)
 	check_round_trip(profile);
 }
 
+/* Mapping.has_functions, its tag and `true`: whoever reads it need not look for names any more. */
+static bool says_has_functions(struct profile *profile)
+{
+	struct file file = written(profile, (struct format_options){0});
+	bool is = memmem(file.bytes, file.nr, "\x38\x01", 2) != NULL;
+
+	free(file.bytes);
+	return is;
+}
+
+TEST(pprof_of_functions_without_a_name)
+{
+	struct profile *profile = profile_new(), *read;
+	uint32_t module = file_module(profile, "/bin/x", 0, &two_segments);
+	uint32_t frames[2] = {add_frame(profile, module, 0x1234, "x+0x401230")};
+	struct format_notes notes;
+	struct file file;
+
+	add_sample(profile, frames, 1, WALK_COMPLETE);
+	CHECK(!says_has_functions(profile));
+	file = written(profile, (struct format_options){0});
+	read = parsed(file.bytes, file.nr, &notes);
+	CHECK_STR(profile_string(read, profile_frame(read, 0)->function), "x+0x401230");
+	CHECK(!profile_is_named(read, profile_frame(read, 0)));
+	free(file.bytes);
+	profile_free(read);
+	frames[1] = add_frame(profile, module, 0x1334, "f");
+	add_sample(profile, frames, 2, WALK_COMPLETE);
+	CHECK(says_has_functions(profile));
+	check_round_trip(profile);
+}
+
 /* What pprof cannot tell apart by its mapping: a file replaced by another of the same name. */
 TEST(pprof_two_functions_at_one_address)
 {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 #include "unit/make_profile.h"
@@ -84,6 +85,39 @@ TEST(profile_lines_of_frames)
 	CHECK_EQ(profile_set_lines(profile, 0, NULL, 0), 0); /* none any more */
 	CHECK_EQ(profile_frame(profile, 0)->nr_lines, 0);
 	CHECK_EQ(profile_frame(profile, 1)->nr_lines, 3);
+	profile_free(profile);
+}
+
+TEST(profile_starts_of_functions)
+{
+	static const struct {
+		const char *name;
+		bool is_start;
+	} rows[] = {
+		{"libz.so.1+0x4a20", true},	{"libz.so.1+0x0", true},
+		{"libz.so.1", false},		{"libz.so.1+0x", false},
+		{"libz.so.1+0x4a2g", false},	{"libz.so+0x4a20", false},
+		{"libz.so.1.2+0x4a20", false},	{"", false},
+		{"libz.so.1+0x10+0x20", false}, {"libz.so.1+20", false},
+	};
+	struct profile *profile = profile_new();
+	struct module module = {.kind = MODULE_FILE};
+	uint32_t number, frame;
+	size_t i;
+
+	module.name = (uint32_t)profile_add_string(profile, "/usr/lib/libz.so.1");
+	number = (uint32_t)profile_add_module(profile, &module);
+	frame = (uint32_t)profile_add_frame(profile, FRAME_USER, number, 0x4a34);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		CHECK_EQ(profile_set_function(profile, frame, rows[i].name), 0);
+		CHECK_EQ(profile_is_start(profile, profile_frame(profile, frame)->function, number),
+			 rows[i].is_start);
+		CHECK_EQ(profile_is_named(profile, profile_frame(profile, frame)),
+			 *rows[i].name && !rows[i].is_start);
+	}
+	CHECK_EQ(profile_set_start(profile, frame, 0xabc0), 0);
+	CHECK_STR(profile_string(profile, profile_frame(profile, frame)->function),
+		  "libz.so.1+0xabc0");
 	profile_free(profile);
 }
 

@@ -142,6 +142,19 @@ TEST(quality_counts_leaves_without_a_name)
 	profile_free(profile);
 }
 
+/* Where a function begins is no name of it. */
+TEST(quality_counts_starts_as_nameless)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;_start;libx.so!libx.so+0x1a0 2");
+	(void)make_sample(profile, "a;_start;libx.so!liby.so+0x1a0 3");
+	quality = judge(profile);
+	CHECK_EQ(quality.unnamed, 2);
+	profile_free(profile);
+}
+
 TEST(quality_tells_why_leaves_have_no_name)
 {
 	const struct module_code unread = {.is_unread = true};

@@ -183,9 +183,9 @@ TEST(symbol_table_chooses_an_alias)
 		uint64_t inside = TINY_TEXT_ADDRESS + wanted[i].at + 5;
 
 		CHECK_STR(name_at(table, wanted[i].at), wanted[i].shown);
-		CHECK_STR(symbol_table_find_for_perf(table, inside), wanted[i].for_perf);
+		CHECK_STR(symbol_table_find_for_perf(table, inside, NULL), wanted[i].for_perf);
 	}
-	CHECK(!symbol_table_find_for_perf(table, TINY_TEXT_ADDRESS + 0xa0));
+	CHECK(!symbol_table_find_for_perf(table, TINY_TEXT_ADDRESS + 0xa0, NULL));
 	symbol_table_free(table);
 }
 
@@ -279,7 +279,7 @@ TEST(symbol_table_of_chosen_tables)
 	CHECK_STR(name_at(table, 0x20), "");
 	CHECK_STR(name_at(table, 0x30), "local");
 	CHECK_STR(name_at(table, 0x40), "alias");
-	CHECK_STR(symbol_table_find_for_perf(table, TINY_TEXT_ADDRESS + 0x40), "preferred");
+	CHECK_STR(symbol_table_find_for_perf(table, TINY_TEXT_ADDRESS + 0x40, NULL), "preferred");
 	CHECK_STR(name_at(table, 0x50), "");
 	symbol_table_free(table);
 	table = symbol_table_read(NULL, 0, NULL);

@@ -234,6 +234,74 @@ TEST(symbolizer_finds_the_debug_file_alone)
 	leave_folder();
 }
 
+/* A stripped file's functions are called by their starts until somebody knows their names. */
+TEST(symbolizer_names_by_the_start)
+{
+	const char *named;
+	struct fixture fixture;
+	uint32_t frame, plt;
+	uint64_t hidden;
+	char expected[64];
+
+	make_code("sha1");
+	named = in_folder("named");
+	hidden = address_in_code("hidden");
+	open_fixture(&fixture, 10);
+	frame = add_frame(&fixture, add_file(&fixture, in_folder("stripped")), hidden + 2);
+	plt = add_frame(&fixture, add_file(&fixture, in_folder("stripped")), 0);
+	name_all(&fixture);
+	(void)snprintf(expected, sizeof(expected), "stripped+0x%lx", (long)hidden);
+	CHECK_STR(name_of(&fixture, frame), expected);
+	CHECK_STR(name_of(&fixture, plt), "");
+	CHECK_EQ(fixture.result.nr_named, 0);
+	CHECK_EQ(fixture.result.nr_unnamed, 2);
+	symbolizer_free(fixture.symbolizer);
+	fixture.symbolizer = NULL;
+	fixture.options.files = NULL;
+	look_in(&fixture, &named);
+	plant_debug_file();
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "hidden");
+	CHECK_EQ(fixture.result.nr_named, 1);
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+/* DWARF knows the name that no symbol table has. */
+TEST(symbolizer_prefers_names_of_lines)
+{
+	struct fixture fixture;
+	uint32_t frame;
+
+	make_code("sha1");
+	CHECK(run_in_folder("objcopy --strip-symbol=hidden code nosymbol"));
+	open_fixture(&fixture, 10);
+	fixture.options.lines = true;
+	frame = add_frame(&fixture, add_file(&fixture, in_folder("nosymbol")),
+			  address_in_code("hidden") + 2);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "hidden");
+	CHECK_EQ(profile_frame(fixture.profile, frame)->nr_lines, 1);
+	close_fixture(&fixture);
+	leave_folder();
+}
+
+TEST(symbolizer_leaves_starts_out)
+{
+	struct fixture fixture;
+	uint32_t frame;
+
+	make_code("sha1");
+	open_fixture(&fixture, 10);
+	fixture.options.no_starts = true;
+	frame = add_frame(&fixture, add_file(&fixture, in_folder("stripped")),
+			  address_in_code("hidden") + 2);
+	name_all(&fixture);
+	CHECK_STR(name_of(&fixture, frame), "");
+	close_fixture(&fixture);
+	leave_folder();
+}
+
 /* --- code made at run time ------------------------------------------------------------------- */
 
 /* This process' own map, which must go with the test. */

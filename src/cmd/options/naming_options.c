@@ -62,6 +62,18 @@ static int take_aliases(void *context, const char *value, struct error *error)
 	return 0;
 }
 
+static int take_unknown(void *context, const char *value, struct error *error)
+{
+	static const char *const names[] = {"start", "plain"};
+	struct naming_options *options = context;
+	int name = option_take_choice("--unknown", value, names, ARRAY_SIZE(names), error);
+
+	if (name < 0)
+		return name;
+	options->no_starts = name;
+	return 0;
+}
+
 static int take_fold(void *context, const char *value, struct error *error)
 {
 	struct naming_options *options = context;
@@ -109,6 +121,8 @@ static const struct option_row rows[] = {
 	 "C++, Rust and D names: full (default), simple (no parameters), no"},
 	{0, "aliases", "HOW", take_aliases,
 	 "of a function's names: the one programs use (used, default), or perf's (raw)"},
+	{0, "unknown", "HOW", take_unknown,
+	 "functions without a name: where they begin (start, default), [unknown] (plain)"},
 	{0, "fold", "WHAT,…", take_fold,
 	 "one name for: clones (.isra.0, .cold, …), tiers (JavaScript's ~ ^ *)"},
 	{0, "debug-dir", "DIR", take_debug_dir,

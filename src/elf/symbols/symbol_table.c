@@ -210,7 +210,8 @@ static int compare_use(const struct symbol_table *table, const struct symbol *a,
 		       const struct symbol *b)
 {
 	const char *name_a = table->strings + a->name, *name_b = table->strings + b->name;
-	size_t length_a = strnlen(name_a, COMPARED_BYTES), length_b = strnlen(name_b, COMPARED_BYTES);
+	size_t length_a = strnlen(name_a, COMPARED_BYTES),
+	       length_b = strnlen(name_b, COMPARED_BYTES);
 
 	return COMPARE(is_local(a), is_local(b))
 		       ?: COMPARE(is_internal(name_a), is_internal(name_b))
@@ -330,12 +331,15 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr, 
 	return NULL;
 }
 
-const char *symbol_table_find_for_perf(const struct symbol_table *table, uint64_t vaddr)
+const char *symbol_table_find_for_perf(const struct symbol_table *table, uint64_t vaddr,
+				       uint64_t *ret_start)
 {
 	uint64_t start;
 	const char *name = symbol_table_find(table, vaddr, &start);
 	size_t i = name ? ARRAY_NR_BELOW(table->others, table->nr_others, start, start) : 0;
 
+	if (name && ret_start)
+		*ret_start = start;
 	if (!name || i == table->nr_others || table->others[i].start != start)
 		return name;
 	return table->strings + table->others[i].name;

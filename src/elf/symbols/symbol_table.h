@@ -59,7 +59,8 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr,
 			      uint64_t *ret_start);
 
 /* The same, with the name that perf shows of several at the function's start. */
-const char *symbol_table_find_for_perf(const struct symbol_table *table, uint64_t vaddr);
+const char *symbol_table_find_for_perf(const struct symbol_table *table, uint64_t vaddr,
+				       uint64_t *ret_start);
 
 size_t symbol_table_nr(const struct symbol_table *table);
 size_t symbol_table_bytes(const struct symbol_table *table); /* memory held */

@@ -254,6 +254,12 @@ static void put_file(struct writer *writer, const struct frame *frame, int32_t p
 		put_name(writer, module->name);
 }
 
+/* A function's name. Readers cut what begins with +0x, so a start alone is no name: the address is there. */
+static void put_function(struct writer *writer, const struct frame *frame, uint32_t function)
+{
+	put_name(writer, profile_is_start(writer->profile, function, frame->module) ? 0 : function);
+}
+
 static void begin_frame(struct writer *writer, uint64_t address)
 {
 	(void)fprintf(writer->out, "\t%16" PRIx64 " ", address < PROFILE_NOWHERE ? address : 0);
@@ -266,11 +272,12 @@ static void put_frame(struct writer *writer, const struct frame *frame, int32_t 
 
 	for (i = 0; i + 1 < frame->nr_lines; i++) {
 		begin_frame(writer, frame->address);
-		put_name(writer, lines[i].function);
+		put_function(writer, frame, lines[i].function);
 		(void)fputs_unlocked(" (inlined)\n", writer->out);
 	}
 	begin_frame(writer, frame->address);
-	put_name(writer, frame->nr_lines ? lines[frame->nr_lines - 1].function : frame->function);
+	put_function(writer, frame,
+		     frame->nr_lines ? lines[frame->nr_lines - 1].function : frame->function);
 	(void)fputs_unlocked(" (", writer->out);
 	put_file(writer, frame, pid);
 	(void)fputs_unlocked(")\n", writer->out);

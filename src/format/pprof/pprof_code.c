@@ -266,7 +266,9 @@ static struct pprof_place place_of(struct pprof_code *code, uint32_t number)
 	place.mapping = translate(object, place.address, &place.address);
 	lines = pprof_code_lines(&place);
 	for (i = 0; i < place.nr_lines; i++) {
-		object->has_functions |= lines[i].function != 0;
+		object->has_functions |=
+			lines[i].function &&
+			!profile_is_start(code->profile, lines[i].function, frame->module);
 		object->has_filenames |= lines[i].file != 0;
 		object->has_line_numbers |= lines[i].line != 0;
 	}

@@ -394,19 +394,38 @@ static int (*const choosers[])(struct finder *finder, const struct pattern *patt
 	[PATTERN_TRACEPOINT] = choose_tracepoints,
 };
 
+/*
+ * A name with an offset that no function of the kernel has may be a file with an address. 0, or a
+ * negative errno: err unless there is such a file.
+ */
+static int choose_as_file(struct finder *finder, struct pattern *pattern, int err, size_t *ret_nr)
+{
+	const struct target_options *options = finder->options;
+	struct program program = {0};
+
+	if (program_find(pattern->name_text, options->pids, options->nr_pids, &program, NULL) < 0)
+		return err;
+	program_clear(&program);
+	if (pattern_take_for_file(pattern) < 0)
+		return error_no_memory(finder->error, "for probes");
+	return choose_in_files(finder, pattern, ret_nr);
+}
+
 static int choose_all(struct finder *finder)
 {
 	size_t i, nr, nr_inclusions = 0;
 	int err;
 
 	for (i = 0; i < finder->nr_patterns; i++) {
-		const struct pattern *pattern = &finder->patterns[i];
+		struct pattern *pattern = &finder->patterns[i];
 
 		if (pattern->is_exclusion)
 			continue;
 		nr_inclusions++;
 		nr = 0;
 		err = choosers[pattern->kind](finder, pattern, &nr);
+		if (pattern->may_be_file && (err < 0 || !nr))
+			err = choose_as_file(finder, pattern, err, &nr);
 		if (err < 0)
 			return err;
 		finder->has_matched[i] = nr > 0;

@@ -303,10 +303,48 @@ static int read_usdt(struct reader *reader)
 	return set_name(reader, reader->nr);
 }
 
+/*
+ * The `+` of FILE+0xADDRESS, which is what functions without a name are called in profiles; NULL: it
+ * is something else.
+ */
+static const char *find_file_address(const struct reader *reader)
+{
+	const char *file = reader->text + reader->at, *plus = strrchr(file, '+');
+
+	if (!plus || plus == file || !text_starts_with(plus + 1, "0x") || !plus[3] ||
+	    plus[3 + strspn(plus + 3, "0123456789abcdefABCDEF")] ||
+	    strcspn(file, "*?|[]()\\") != strlen(file))
+		return NULL;
+	return plus;
+}
+
+/* True if no function of the kernel can be meant. */
+static bool is_surely_file(const struct reader *reader, size_t plus)
+{
+	const struct pattern *pattern = reader->pattern;
+	size_t nr = plus - reader->at;
+
+	return pattern->is_return || pattern->is_exclusion ||
+	       memchr(reader->text + reader->at, '/', nr) ||
+	       memmem(reader->text + reader->at, nr, ".so", 3) ||
+	       strspn(reader->text + reader->at, "0123456789") == nr;
+}
+
+static int read_file_address(struct reader *reader, size_t plus)
+{
+	struct pattern *pattern = reader->pattern;
+	int err;
+
+	pattern->kind = PATTERN_USER;
+	err = set_program(reader, plus);
+	return err < 0 ? err : take_address(reader);
+}
+
 /* bcc's three parts: the program between the first two colons may be empty, which is the kernel. */
 static int read_place(struct reader *reader, bool has_prefix)
 {
 	struct pattern *pattern = reader->pattern;
+	const char *plus;
 	size_t colon;
 	int err;
 
@@ -315,7 +353,11 @@ static int read_place(struct reader *reader, bool has_prefix)
 		return read_kernel(reader);
 	}
 	colon = find_separator(reader);
+	plus = colon == NO_COLON ? find_file_address(reader) : NULL;
+	if (plus && is_surely_file(reader, (size_t)(plus - reader->text)))
+		return read_file_address(reader, (size_t)(plus - reader->text));
 	if (colon == NO_COLON) {
+		pattern->may_be_file = plus != NULL;
 		pattern->is_any_kind = pattern->is_exclusion && !has_prefix;
 		return read_kernel(reader);
 	}
@@ -428,6 +470,24 @@ int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct e
 		return err;
 	}
 	*ret = pattern;
+	return 0;
+}
+
+int pattern_take_for_file(struct pattern *pattern)
+{
+	char *program = strdup(pattern->name_text);
+
+	if (!program)
+		return -ENOMEM;
+	matcher_free(pattern->name);
+	free(pattern->name_text);
+	pattern->kind = PATTERN_USER;
+	pattern->program = program;
+	pattern->name = NULL;
+	pattern->name_text = NULL;
+	pattern->address = pattern->offset;
+	pattern->offset = 0;
+	pattern->has_offset = pattern->may_be_file = false;
 	return 0;
 }
 

@@ -13,6 +13,7 @@
  *	kprobe:, kretprobe:, uprobe:, uretprobe:, tracepoint:, usdt:
  *				bpftrace's words for k:, r:k:, p:, r:p:, t:, u:
  *	prog:0x401136		an address as linked; 0xffffffff81000000: of the kernel
+ *	libz.so.1+0x4a20	the same, as profiles show functions without a name
  *	!c:mem*			leaves out what matches; !mem*: from all patterns before and behind
  *
  * A glob (`*`, `?`, `[…]`, and alternatives `(a|b)`, also nested) matches whole names. An extended
@@ -23,7 +24,8 @@
  * prog:std::*. Where it has such a colon of its own, or a `*`, `?` or `|`, a `\` goes before it.
  * One called like a prefix (k, t, kprobe, …) is p:t:FUNC, or has a path: ./t:FUNC. An offset is `+0x…` or `+digits`
  * at the end (with regular expressions only the former), so operator+ is a name; `\+` is never an
- * offset.
+ * offset. What stands before an offset without a program is a file if it has a `/` or `.so`, if the
+ * pattern can't be about an instruction of the kernel, and if no function of the kernel has that name.
  */
 #ifndef STOOK_PROBE_FIND_PATTERN_H
 #define STOOK_PROBE_FIND_PATTERN_H
@@ -56,6 +58,7 @@ struct pattern {
 	bool has_offset;		     /* then only one name fits */
 	uint64_t offset;		     /* behind the function's start */
 	uint64_t address;		     /* of name NULL */
+	bool may_be_file; /* name_text+offset, where the kernel has no such name */
 };
 
 /*
@@ -64,6 +67,9 @@ struct pattern {
  */
 int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct error *error);
 void pattern_clear(struct pattern *pattern);
+
+/* Makes a pattern that may be of a file one that is. 0 or -ENOMEM. */
+int pattern_take_for_file(struct pattern *pattern);
 
 /* --- the patterns that leave out matches of one file, or of the kernel ------------------------ */
 

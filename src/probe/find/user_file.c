@@ -19,6 +19,7 @@
 #include "elf/symbols/debug_data.h"
 #include "elf/symbols/go_functions.h"
 #include "elf/unwind/cfi_entries.h"
+#include "elf/unwind/function_starts.h"
 #include "sym/demangle.h"
 
 /* Instead of a place in the texts, where no function's name begins. */
@@ -32,6 +33,7 @@ static void user_file_close(struct user_file *file)
 {
 	elf_image_close(&file->image);
 	function_list_clear(&file->functions);
+	symbol_table_free(file->starts);
 	exclusions_clear(&file->exclusions);
 	free(file->readable);
 	free(file->texts);
@@ -222,6 +224,18 @@ int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr)
 
 	return nr ? (int64_t)ARRAY_NR_BELOW(functions, nr, vaddr, functions[nr - 1].vaddr)
 		  : -ENOENT;
+}
+
+/* .eh_frame stays when a program is stripped. A large file's takes some milliseconds. */
+int user_file_start_of(struct user_file *file, uint64_t vaddr, uint64_t *ret_start)
+{
+	struct error ignored;
+
+	if (!file->has_starts &&
+	    function_starts_read(&file->starts, &file->image, &ignored) == -ENOMEM)
+		return -ENOMEM;
+	file->has_starts = true;
+	return file->starts && symbol_table_find(file->starts, vaddr, ret_start) ? 0 : -ENOENT;
 }
 
 /* --- names ---------------------------------------------------------------------------------- */

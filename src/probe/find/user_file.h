@@ -41,6 +41,8 @@ struct user_file {
 	bool unwinds;	    /* exceptions may pass its functions */
 	bool has_all_names; /* else only those of functions that other files may call */
 	struct function_list functions;
+	struct symbol_table *starts; /* of those without a name, once one was asked for; or NULL */
+	bool has_starts;
 	uint32_t *readable; /* by function: where in the texts; READABLE_… */
 	char *texts;
 	size_t nr_text_bytes, cap_text_bytes;
@@ -83,6 +85,11 @@ static inline const char *user_file_name(const struct user_file *file, uint32_t 
 
 /* The last function that starts at or below an address, with its first name; -ENOENT. */
 int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr);
+
+/*
+ * Where the function begins that covers an address and has no name: 0, -ENOENT or -ENOMEM.
+ */
+int user_file_start_of(struct user_file *file, uint64_t vaddr, uint64_t *ret_start);
 
 /* Why the return of a function with this name must not be probed; NULL: it can be. */
 const char *no_return_why(const char *name);

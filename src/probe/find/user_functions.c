@@ -23,7 +23,7 @@
 #include "elf/image/elf_image.h"
 #include "elf/image/instructions.h"
 #include "elf/image/usdt_notes.h"
-#include "elf/unwind/cfi_entries.h"
+#include "elf/unwind/function_starts.h"
 
 /* --- IFUNCs --------------------------------------------------------------------------------- */
 
@@ -118,47 +118,6 @@ static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64
 }
 
 #endif
-
-/* --- functions without names ---------------------------------------------------------------- */
-
-/*
- * .eh_frame stays when a program is stripped. All of its entries are gone through for one address,
- * which takes some milliseconds in a large file: addresses are asked for one by one, by hand.
- */
-static int look_through(const struct cfi_section *section, uint64_t vaddr, uint64_t *ret_start,
-			uint64_t *ret_end)
-{
-	cleanup_free struct cfi_reader *reader = malloc(sizeof(*reader));
-	struct cfi_function function;
-	enum cfi_found found;
-
-	if (!reader)
-		return -ENOMEM;
-	cfi_reader_init(reader, section);
-	while ((found = cfi_reader_next(reader, &function)) != CFI_END) {
-		if (found != CFI_FUNCTION || vaddr < function.start || vaddr >= function.end)
-			continue;
-		*ret_start = function.start;
-		*ret_end = function.end;
-		return 0;
-	}
-	return -ENOENT;
-}
-
-/* Finds the bounds of the function that covers an address, as linked. 0, -ENOENT or -ENOMEM. */
-static int code_bounds_find(const struct elf_image *image, uint64_t vaddr, uint64_t *ret_start,
-			    uint64_t *ret_end)
-{
-	struct cfi_section section = {0};
-	bool is_broken;
-	int err;
-
-	err = cfi_section_read_eh_frame(&section, image, &is_broken, NULL);
-	if (!err)
-		err = section.nr ? look_through(&section, vaddr, ret_start, ret_end) : -ENOENT;
-	cfi_section_clear(&section);
-	return err == -ENOMEM ? err : err < 0 ? -ENOENT : 0;
-}
 
 /* --- leaving out ---------------------------------------------------------------------------- */
 
@@ -390,14 +349,33 @@ static int choose_function(struct chooser *chooser, uint32_t function)
 
 /* --- choosing: by address ------------------------------------------------------------------- */
 
+/* Why an address in no function with a name, which belongs to the one at a start, can't be probed. */
+static const char *why_not_nameless(const struct chooser *chooser, uint64_t start, uint64_t address,
+				    char *why, size_t nr_why)
+{
+	const struct user_file *file = chooser->file;
+	const char *reason;
+
+	if (chooser->pattern->is_return && address != start)
+		return "functions return, instructions do not";
+	/* The kernel would take what lies on top of the stack for the return address. */
+	if (chooser->pattern->is_return && !function_start_is_called(&file->image, start))
+		return "part of a function, jumped to and not called";
+	reason = check_boundary(file, start, address - start, why, nr_why);
+	if (!reason)
+		reason = address == start ? user_file_why_not(file, address)
+					  : user_file_why_not_inside(file, address);
+	return reason ? reason : why_no_return(chooser, address);
+}
+
 /* Chooses an address that is in no function with a name. */
 static int choose_nameless(struct chooser *chooser, uint64_t address)
 {
-	const struct user_file *file = chooser->file;
-	const char *reason = NULL;
-	uint64_t start = 0, end, offset;
+	struct user_file *file = chooser->file;
+	const char *reason;
+	uint64_t start = 0, offset;
 	char name[32], why[128];
-	int err = code_bounds_find(&file->image, address, &start, &end);
+	int err = user_file_start_of(file, address, &start);
 
 	if (err == -ENOMEM)
 		return error_no_memory(chooser->error, "for functions");
@@ -406,17 +384,10 @@ static int choose_nameless(struct chooser *chooser, uint64_t address)
 	else if (err < 0)
 		reason = "in no function that is known, so it can't be told whether an instruction "
 			 "begins there";
-	else if (chooser->pattern->is_return && address != start)
-		reason = "functions return, instructions do not";
 	else
-		reason = check_boundary(file, start, address - start, why, sizeof(why));
+		reason = why_not_nameless(chooser, start, address, why, sizeof(why));
 	if (!reason)
-		reason = address == start ? user_file_why_not(file, address)
-					  : user_file_why_not_inside(file, address);
-	if (!reason)
-		reason = why_no_return(chooser, address);
-	if (!reason)
-		return choose(chooser, USER_NO_FUNCTION, address, 0);
+		return choose(chooser, USER_NO_FUNCTION, address, address - start);
 	(void)snprintf(name, sizeof(name), "0x%" PRIx64, address);
 	return refusals_add(chooser->refusals, name, reason) < 0
 		       ? error_no_memory(chooser->error, "for functions")
@@ -533,16 +504,29 @@ static const char *implementation_of(const struct user_file *file,
 	return user_file_name(file, (uint32_t)at);
 }
 
+/* A function without a name is called as in profiles (profile_set_start()). */
 static int add_name(struct maker *maker, const struct user_choice *choice)
 {
-	char address[32];
+	cleanup_free char *address = NULL;
 
 	if (choice->function != USER_NO_FUNCTION)
 		return joined_names_add(&maker->joined,
 					user_file_shown(maker->file, choice->function),
 					choice->offset);
-	(void)snprintf(address, sizeof(address), "0x%" PRIx64, choice->vaddr);
-	return joined_names_add(&maker->joined, address, 0);
+	if (choice->offset)
+		address = text_printf("0x%" PRIx64, choice->vaddr);
+	else
+		address = text_printf("%s+0x%" PRIx64, text_file_name(maker->file->from.path),
+				      choice->vaddr);
+	return address ? joined_names_add(&maker->joined, address, 0) : -ENOMEM;
+}
+
+/* True if calls come in there. */
+static bool is_entry(const struct user_file *file, const struct user_choice *choice)
+{
+	return !choice->is_return && !choice->offset &&
+	       (choice->function != USER_NO_FUNCTION ||
+		function_start_is_called(&file->image, choice->vaddr));
 }
 
 /* All choices are of one place. */
@@ -551,8 +535,7 @@ static int add_probe(struct maker *maker, const struct user_choice *choices, siz
 	struct user_file *file = maker->file;
 	struct probe probe = {.kind = PROBE_USER,
 			      .is_return = choices[0].is_return,
-			      .is_entry = !choices[0].is_return && !choices[0].offset &&
-					  choices[0].function != USER_NO_FUNCTION,
+			      .is_entry = is_entry(file, &choices[0]),
 			      .is_go = file->is_go,
 			      .unwinds = file->unwinds,
 			      .why_no_return = no_return_why_at(file, choices[0].vaddr),
