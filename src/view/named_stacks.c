@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "view/homes.h"
 
 struct frame_words {
 	uint32_t first; /* in words, callers first */
@@ -24,6 +25,7 @@ struct builder {
 	const struct profile *profile;
 	const struct named_stacks_style *style;
 	struct named_stacks *stacks; /* which own the words */
+	struct homes homes;	     /* with tell_apart */
 	struct frame_words *words_of_frame;
 	uint32_t *words; /* of frames */
 	size_t nr_words, cap_words;
@@ -78,13 +80,23 @@ static void write_number(struct builder *builder, int32_t number)
 	write_text(builder, digits);
 }
 
+/* A function that was inlined in one build is the same function where it was not in the other one. */
+static enum word_kind kind_apart(const struct builder *builder, enum word_kind kind)
+{
+	return builder->homes.is_difference && kind != WORD_LABEL && kind != WORD_MISSED
+		       ? WORD_USER
+		       : kind;
+}
+
 /* A thread and a function of the same name are never one: a stack says which by its place. */
 static bool same_word(const struct builder *builder, const struct word_info *a,
 		      const struct word_info *b)
 {
 	if (a->text != b->text || (a->kind == WORD_LABEL) != (b->kind == WORD_LABEL))
 		return false;
-	return !builder->style->tell_apart || (a->kind == b->kind && a->module == b->module);
+	return !builder->style->tell_apart ||
+	       (kind_apart(builder, a->kind) == kind_apart(builder, b->kind) &&
+		a->module == b->module);
 }
 
 static int64_t intern_word(struct builder *builder, const struct word_info *info)
@@ -95,7 +107,8 @@ static int64_t intern_word(struct builder *builder, const struct word_info *info
 	uint32_t number;
 
 	if (builder->style->tell_apart)
-		hash = hash_add(hash, (uint64_t)info->kind << 32 | info->module);
+		hash = hash_add(hash, (uint64_t)kind_apart(builder, info->kind) << 32 |
+					      info->module);
 	else
 		hash = hash_add(hash, info->kind == WORD_LABEL);
 	while (number_index_next(&stacks->word_index, hash, &probe, &number))
@@ -193,6 +206,17 @@ const char *named_stacks_no_name(const struct profile *profile, uint32_t module)
 	return code && code->is_gone ? "[deleted]" : UNKNOWN_NAME;
 }
 
+/* The module that a function is shown in. */
+static uint32_t module_of(const struct builder *builder, const struct frame *frame,
+			  uint32_t function)
+{
+	if (!builder->style->tell_apart)
+		return frame->module;
+	return builder->style->keep_modules
+		       ? homes_of_module(&builder->homes, frame->module)
+		       : homes_find(&builder->homes, frame->module, function);
+}
+
 static void write_function(struct builder *builder, const struct frame *frame, uint32_t function)
 {
 	const struct module *module = profile_module(builder->profile, frame->module);
@@ -202,7 +226,8 @@ static void write_function(struct builder *builder, const struct frame *frame, u
 	if (!function && builder->style->show_modules && frame->kind == FRAME_USER &&
 	    module->kind != MODULE_UNKNOWN) {
 		write_text(builder, " (");
-		write_text(builder, profile_module_name(builder->profile, frame->module));
+		write_text(builder, profile_module_name(builder->profile,
+							module_of(builder, frame, function)));
 		write_text(builder, ")");
 	}
 }
@@ -221,16 +246,18 @@ static void write_place(struct builder *builder, const struct code_line *line)
 	write_text(builder, number);
 }
 
+/* Of what is in no module but has its home in one, that one decides. */
 static enum word_kind kind_of(const struct builder *builder, const struct frame *frame,
-			      bool is_inlined)
+			      uint32_t home, bool is_inlined)
 {
+	enum module_kind module = profile_module(builder->profile, home)->kind;
+
 	if (is_inlined)
 		return WORD_INLINED;
-	if (frame->kind == FRAME_KERNEL)
+	if (frame->kind == FRAME_KERNEL ||
+	    (frame->module == MODULE_NR_UNKNOWN && module == MODULE_KERNEL))
 		return WORD_KERNEL;
-	return profile_module(builder->profile, frame->module)->kind == MODULE_RUN_TIME
-		       ? WORD_RUN_TIME
-		       : WORD_USER;
+	return module == MODULE_RUN_TIME ? WORD_RUN_TIME : WORD_USER;
 }
 
 static void write_suffix(struct builder *builder, enum word_kind kind)
@@ -252,10 +279,11 @@ static void write_suffix(struct builder *builder, enum word_kind kind)
 static void add_word(struct builder *builder, const struct frame *frame, uint32_t function,
 		     bool is_inlined, struct frame_words *words)
 {
+	uint32_t home = module_of(builder, frame, function);
 	struct word_info info = {
 		.function = function,
-		.module = frame->module,
-		.kind = kind_of(builder, frame, is_inlined),
+		.module = home,
+		.kind = kind_of(builder, frame, home, is_inlined),
 	};
 	uint32_t word;
 
@@ -485,9 +513,12 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 	stacks->texts = strings_new();
 	builder.words_of_frame =
 		calloc(profile_nr_frames(profile) + 1, sizeof(*builder.words_of_frame));
-	result = !builder.words_of_frame || !stacks->texts || add_no_word(stacks) < 0
-			 ? -ENOMEM
-			 : add_samples(&builder);
+	result = !builder.words_of_frame || !stacks->texts || add_no_word(stacks) < 0 ? -ENOMEM : 0;
+	if (!result && style->tell_apart)
+		result = homes_init(&builder.homes, profile);
+	if (!result)
+		result = add_samples(&builder);
+	homes_clear(&builder.homes);
 	free(builder.words_of_frame);
 	free(builder.words);
 	free(builder.text);

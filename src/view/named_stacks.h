@@ -41,7 +41,8 @@ struct named_stacks_style {
 	bool show_modules;   /* `[unknown] (libfoo.so)` for what has no name */
 	bool fold_recursion; /* a function that calls itself is one word, not many */
 	bool lines;	     /* source lines behind names, where they are known */
-	bool tell_apart;     /* words of other kinds or modules are other words, see word_info */
+	bool tell_apart;     /* words of other kinds or homes (view/homes.h) are other words */
+	bool keep_modules;   /* with tell_apart: of a difference, too, functions stay in their modules */
 	bool reverse;	     /* leaf first, the labels last */
 	bool with_slices;    /* counts are kept by slice of time, too */
 	size_t other_value;  /* values of this number are added up in others; 0: not wanted */
@@ -57,11 +58,14 @@ enum word_kind {
 	NR_WORD_KINDS,
 };
 
-/* The origin of a word: with tell_apart that of all its frames, else that of the first one. */
+/*
+ * The origin of a word: with tell_apart that of all its frames, else that of the first one. In a
+ * difference, kinds of functions are no origin: the first frame's is told.
+ */
 struct word_info {
 	uint32_t text;	   /* its number in texts */
 	uint32_t function; /* the profile's string; 0: no name, or no function */
-	uint32_t module;   /* the profile's; of what is no frame MODULE_NR_UNKNOWN */
+	uint32_t module;   /* with tell_apart the home; of what is no frame MODULE_NR_UNKNOWN */
 	enum word_kind kind;
 };
 

@@ -17,6 +17,7 @@
 #include "profile/profile.h"
 #include "view/flame_nodes.h"
 #include "view/group_totals.h"
+#include "view/homes.h"
 #include "view/named_stacks.h"
 
 /* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
@@ -89,6 +90,7 @@ struct html_word {
 struct html_words {
 	const struct profile *profile;
 	const struct categories *categories; /* NULL: none */
+	struct homes homes;		     /* of functions, as named stacks have them */
 	struct strings *texts;
 	struct html_function *functions;
 	size_t nr_functions, cap_functions;

@@ -1,7 +1,7 @@
 /*
  * The words, trees and slices of a page, and the columns that they become.
  *
- * A function is a name in a module, as in function_totals; one without a name is the module. A tree
+ * A function is a name in its home (view/homes.h); one without a name is the module. A tree
  * is one pass over the flame graph's nodes, which are in the page's order already. Open nodes are
  * on a stack with the sum of their children, so that what was left out is known when one is closed.
  *
@@ -291,6 +291,8 @@ int html_words_init(struct html_words *words, const struct profile *profile,
 	*words = (struct html_words){.profile = profile, .categories = categories};
 	words->texts = strings_new();
 	text = words->texts ? strings_add(words->texts, REST_TEXT) : -ENOMEM;
+	if (text >= 0 && homes_init(&words->homes, profile) < 0)
+		text = -ENOMEM;
 	rest.text = (uint32_t)text;
 	if (text < 0 || add_word(words, &(struct html_word){.kind = WORD_LABEL}) < 0 ||
 	    add_word(words, &rest) < 0) {
@@ -302,6 +304,7 @@ int html_words_init(struct html_words *words, const struct profile *profile,
 
 void html_words_clear(struct html_words *words)
 {
+	homes_clear(&words->homes);
 	strings_free(words->texts);
 	free(words->functions);
 	number_index_clear(&words->function_index);
@@ -320,7 +323,8 @@ int html_words_add_totals(struct html_words *words)
 	words->has_totals = true;
 	for (i = 0; i < totals.nr; i++) {
 		const struct function_total *total = &totals.functions[i];
-		int64_t function = function_of(words, total->name, total->module, total->kind);
+		uint32_t home = homes_find(&words->homes, total->module, total->name);
+		int64_t function = function_of(words, total->name, home, total->kind);
 
 		if (function < 0)
 			return (int)function;

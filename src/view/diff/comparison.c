@@ -97,10 +97,12 @@ static int add_row(struct builder *builder, uint32_t name, uint32_t word)
 	return 0;
 }
 
+/* Words are functions; modules and threads are rows by their names. */
 static int map_word(struct builder *builder, uint32_t word)
 {
 	const char *text = row_text(builder, word);
 	uint32_t known = strings_nr(builder->rows->names);
+	bool is_new = builder->comparison->style.group == DIFFERENCE_BY_FUNCTION;
 	int64_t name;
 
 	builder->row_of_word[word] = NO_ROW;
@@ -110,7 +112,7 @@ static int map_word(struct builder *builder, uint32_t word)
 	if (name < 0 || array_reserve(&builder->row_of_name, &builder->cap_names, (size_t)name + 1,
 				      sizeof(*builder->row_of_name)) < 0)
 		return -ENOMEM;
-	if (name >= known && add_row(builder, (uint32_t)name, word) < 0)
+	if ((is_new || name >= known) && add_row(builder, (uint32_t)name, word) < 0)
 		return -ENOMEM;
 	builder->row_of_word[word] = builder->row_of_name[name];
 	return 0;
@@ -178,12 +180,14 @@ static int compare_rows(const void *a, const void *b, void *context)
 	const struct difference *one = &difference_rows_pair(rows, a)->is;
 	const struct difference *other = &difference_rows_pair(rows, b)->is;
 	double size = fabs(one->change), other_size = fabs(other->change);
+	const struct difference_row *row_a = a, *row_b = b;
+	int order = strcmp(difference_rows_name(rows, a), difference_rows_name(rows, b));
 
 	if ((one->kind == CHANGE_NONE) != (other->kind == CHANGE_NONE))
 		return one->kind == CHANGE_NONE ? 1 : -1;
 	if (size != other_size)
 		return size > other_size ? -1 : 1;
-	return strcmp(difference_rows_name(rows, a), difference_rows_name(rows, b));
+	return order ? order : (row_a->module > row_b->module) - (row_a->module < row_b->module);
 }
 
 /* --- rows: all of it ------------------------------------------------------------------------- */
@@ -220,7 +224,7 @@ static int build(struct builder *builder)
 	return 0;
 }
 
-/* Functions of the same name are one in paths; rows by module need modules told apart. */
+/* A module's row has what is in the module, also functions that the other side has elsewhere. */
 static int find_rows(struct comparison *comparison, const struct named_stacks_style *names)
 {
 	cleanup(named_stacks_clear) struct named_stacks apart = {0};
@@ -233,7 +237,7 @@ static int find_rows(struct comparison *comparison, const struct named_stacks_st
 	};
 	int err;
 
-	style.tell_apart = true;
+	style.keep_modules = true;
 	if (by_module && named_stacks_init(&apart, comparison->profile, &style) < 0)
 		return -ENOMEM;
 	builder.rows->scale = comparison->scale;
@@ -620,6 +624,7 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 		.no_kernel = style->no_kernel,
 		.show_modules = !style->no_modules,
 		.fold_recursion = true,
+		.tell_apart = true,
 	};
 	int err = begin(comparison, profile, &names, style);
 
@@ -633,7 +638,7 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 int comparison_scale(struct difference_scale *ret, const struct profile *profile,
 		     const struct comparison_style *style)
 {
-	const struct named_stacks_style names = {0};
+	const struct named_stacks_style names = {.tell_apart = true};
 	cleanup(comparison_clear) struct comparison comparison = {0};
 	int err = begin(&comparison, profile, &names, style);
 

@@ -2,8 +2,8 @@
  * Two profiles compared: what changed, function by function and call path by call path, and how that is
  * shown.
  *
- * A function is known by its name alone, so that two builds of a program, and files of formats that
- * have no modules, can be compared.
+ * A function is known by its name and its home (view/homes.h), so that two builds of a program, and files
+ * of formats that have no modules, can be compared, here as in pictures and pages.
  *
  * Many numbers are looked at, and of many some are far off by chance. So the least sigma is such that in
  * all but the given part of cases no number at all is wrongly taken for a change; or what was asked for.
@@ -60,7 +60,7 @@ struct difference_pair {
 
 struct difference_row {
 	uint32_t name;	   /* of the rows' names */
-	uint32_t module;   /* of a function: the profile's, where it was first seen */
+	uint32_t module;   /* of a function: its home */
 	uint32_t function; /* the profile's string; 0: no name, or no function */
 	enum word_kind kind;
 	struct difference_pair self, total;
