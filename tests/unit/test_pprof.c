@@ -107,6 +107,26 @@ TEST(pprof_period_is_written_once)
 	check_round_trip(read);
 }
 
+/* Readers of pprof get "cpu"; ours gets the clock's name back, and no comment that the run did not make. */
+TEST(pprof_clock_survives)
+{
+	struct format_notes notes;
+	struct profile *profile = some_profile(), *read;
+	struct profile_origin origin = *profile_origin(profile);
+
+	origin.event = (uint32_t)profile_add_string(profile, "task-clock");
+	origin.unit = (uint32_t)profile_add_string(profile, "nanoseconds");
+	profile_set_origin(profile, &origin);
+	CHECK_EQ(profile_add_comment(profile, "event    cycles"), 0);
+	read = reread(profile, &notes);
+	CHECK_STR(profile_string(read, profile_origin(read)->event), "task-clock");
+	CHECK_STR(profile_string(read, profile_origin(read)->unit), "nanoseconds");
+	CHECK_STR(profile_value_name(read, 1), "cpu");
+	CHECK_EQ(profile_nr_comments(read), 1);
+	CHECK_STR(profile_comment(read, 0), "event    cycles");
+	check_round_trip(read);
+}
+
 /* A value of the event's name that is something else: it is not taken for the count. */
 TEST(pprof_event_that_was_measured)
 {

@@ -327,33 +327,42 @@ static bool is_scaled(const struct profile *profile, size_t value)
 	return !value || value == comparison_value(profile);
 }
 
-/* Values that say the same come from the samples, whose slices of time are known. */
+/*
+ * Values that say the same come from the samples, whose slices of time are known. They are of the event,
+ * also where pprof has its own name for it.
+ */
 static struct shown_value shown_value(const struct profile *profile,
 				      const struct profile_value *value)
 {
+	uint32_t event = profile_origin(profile)->event;
+
 	return (struct shown_value){
 		.number = value->is_event ? 0 : value->number,
 		.factor = value->is_event ? profile_origin(profile)->period : 1,
 		.scale = !value->is_event && is_scaled(profile, value->number)
 				 ? profile_scale(profile)
 				 : value_scale(0),
-		.name = value->type,
+		.name = value->is_event && event ? profile_string(profile, event) : value->type,
 		.unit = value->unit,
 	};
 }
 
-/* The events that samples stand for come first. */
+/* The events that samples stand for come first, and the samples, which say the same, not at all. */
 static int write_values(struct writer *writer)
 {
 	struct profile_value values[PROFILE_MAX_VALUES];
 	size_t nr = profile_values(writer->profile, values), nr_written = 0, i;
+	bool has_events = false;
 	int events, result = 0;
 
+	for (i = 0; i < nr; i++)
+		has_events |= values[i].is_event;
 	for (events = 1; events >= 0; events--)
 		for (i = 0; !result && i < nr; i++) {
 			struct shown_value value = shown_value(writer->profile, &values[i]);
+			bool is_same = has_events && !values[i].is_event && !values[i].number;
 
-			if (values[i].is_event != events)
+			if (values[i].is_event != events || is_same)
 				continue;
 			if (nr_written++)
 				(void)fputs(",\n", writer->out);

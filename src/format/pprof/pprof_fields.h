@@ -78,6 +78,7 @@ enum {
 #define PPROF_SLICE_END	    "slice_end"
 #define PPROF_KERNEL_FILE   "[kernel.kallsyms]"
 #define PPROF_RUN_TIME_FILE "[JIT]"
+#define PPROF_EVENT_COMMENT "event    " /* and the name of the clock whose time is called "cpu" */
 #define PPROF_DELETED	    " (deleted)"
 
 /* Samples with more values are refused. */

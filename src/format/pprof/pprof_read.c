@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/protobuf.h"
+#include "base/text.h"
 #include "format/pprof/pprof_reader.h"
 #include "profile/profile.h"
 
@@ -481,6 +482,29 @@ static int read_sample(struct reader *reader, struct bytes message)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+/*
+ * True for our comment that names the clock; the event is then that clock, and the comment is none of
+ * the run's.
+ */
+static bool take_clock(struct reader *reader, const char *comment)
+{
+	struct profile_origin was = *profile_origin(reader->profile), origin = was;
+	int64_t event;
+
+	if (!text_starts_with(comment, PPROF_EVENT_COMMENT) ||
+	    strcmp(profile_string(reader->profile, was.event), PROFILE_CPU_TIME) != 0)
+		return false;
+	event = profile_add_string(reader->profile, comment + strlen(PPROF_EVENT_COMMENT));
+	if (event < 0)
+		return false;
+	origin.event = (uint32_t)event;
+	profile_set_origin(reader->profile, &origin);
+	if (profile_is_of_clock(reader->profile))
+		return true;
+	profile_set_origin(reader->profile, &was);
+	return false;
+}
+
 static int read_origin(struct reader *reader)
 {
 	struct pprof_tables *tables = &reader->tables;
@@ -500,10 +524,12 @@ static int read_origin(struct reader *reader)
 	profile_set_origin(reader->profile, &origin);
 	for (i = 0; i < tables->nr_comments; i++) {
 		int64_t comment = pprof_tables_string(tables, tables->comments[i]);
+		const char *text;
 
-		if (comment < 0 ||
-		    profile_add_comment(reader->profile,
-					profile_string(reader->profile, (uint32_t)comment)) < 0)
+		if (comment < 0)
+			return -ENOMEM;
+		text = profile_string(reader->profile, (uint32_t)comment);
+		if (!take_clock(reader, text) && profile_add_comment(reader->profile, text) < 0)
 			return -ENOMEM;
 	}
 	return 0;

@@ -117,7 +117,7 @@ static uint64_t *numbers_of(struct writer *writer, size_t nr)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Readers of pprof know the time of the clocks as "cpu". */
+/* Readers of pprof know the time of the clocks as "cpu"; which clock it was is a comment. */
 static const char *event_name(const struct profile *profile)
 {
 	const char *name = profile_string(profile, profile_origin(profile)->event);
@@ -192,7 +192,8 @@ static void write_origin(struct writer *writer)
 {
 	const struct profile_origin *origin = profile_origin(writer->profile);
 	const struct pprof_values *values = &writer->values;
-	size_t nr_comments = profile_nr_comments(writer->profile), i;
+	size_t nr_comments = profile_nr_comments(writer->profile), nr = 0, i;
+	char clock[64];
 	uint64_t *comments;
 
 	for (i = 0; i < values->nr; i++)
@@ -206,12 +207,17 @@ static void write_origin(struct writer *writer)
 	protobuf_number(&writer->file, PROFILE_DURATION_NANOS, saturated(origin->duration_ns));
 	protobuf_number(&writer->file, PROFILE_DEFAULT_SAMPLE_TYPE,
 			string_of(writer, values->preferred));
-	comments = numbers_of(writer, nr_comments);
+	comments = numbers_of(writer, nr_comments + 1);
 	if (!comments)
 		return;
+	if (profile_is_of_clock(writer->profile)) {
+		(void)snprintf(clock, sizeof(clock), PPROF_EVENT_COMMENT "%s",
+			       profile_string(writer->profile, origin->event));
+		comments[nr++] = string_of(writer, clock);
+	}
 	for (i = 0; i < nr_comments; i++)
-		comments[i] = string_of(writer, profile_comment(writer->profile, i));
-	protobuf_packed(&writer->file, PROFILE_COMMENT, comments, nr_comments);
+		comments[nr++] = string_of(writer, profile_comment(writer->profile, i));
+	protobuf_packed(&writer->file, PROFILE_COMMENT, comments, nr);
 }
 
 /* --- labels ----------------------------------------------------------------------------------- */
