@@ -75,7 +75,7 @@ static int by_unwind_tables(struct stack_context *ctx, bool has_registers, struc
 		return 0;
 	by_frame_pointers(ctx, has_registers, scratch);
 	if (end == WALK_RAW)
-		scratch->record.user_end = WALK_NO_TABLE;
+		scratch->record.user_end = WALK_TOO_MANY;
 	return 0;
 }
 

@@ -21,10 +21,10 @@
 #define PAGE_BYTES    4096
 
 /*
- * Raw records of a CPU in an epoch: a limit on what they cost, whatever the reason is that user
- * space can't mend what makes them.
+ * Stack memory that a CPU may send raw in a second (2^30 ns): a limit on what such records cost,
+ * whatever the reason is that user space can't mend what makes them. Set before loading.
  */
-#define MAX_RAW 1024
+const volatile __u64 max_raw_bytes = 1 << 20;
 
 /* 0: the whole walk is not wanted. */
 const volatile __u32 max_walk_frames;
@@ -72,8 +72,9 @@ struct walker {
 	__u32 epoch;	 /* of the sample */
 	__u32 is_stray;	 /* the frame's address is hardly to come again: not for the cache */
 	__u32 nr_frames; /* found so far */
-	__u32 raw_epoch, nr_raw; /* raw records of an epoch */
-	__u32 packed;		 /* rule of the frame */
+	__u32 raw_second; /* the last one in which a raw record was made, and … */
+	__u64 raw_bytes;  /* … what it sent of stacks */
+	__u32 packed;	  /* rule of the frame */
 	__u32 zero;
 	struct cached_rule cache[CACHE_ENTRIES];
 };
@@ -386,15 +387,15 @@ __hidden int walk_user(struct stack_context *ctx, bool has_registers, struct scr
 __hidden int walk_capture(struct scratch *scratch)
 {
 	struct walker *walker = walker_of(scratch->slot);
-	__u32 epoch = scratch->record.epoch, i;
+	__u32 second = scratch->record.time_ns >> 30, i;
 	__u64 at, bytes, done = 0;
 
 	if (!walker)
 		return -1;
-	if (walker->raw_epoch != epoch)
-		walker->nr_raw = 0;
-	walker->raw_epoch = epoch;
-	if (walker->nr_raw++ >= MAX_RAW)
+	if (walker->raw_second != second)
+		walker->raw_bytes = 0;
+	walker->raw_second = second;
+	if (walker->raw_bytes >= max_raw_bytes)
 		return -1;
 	for (i = 0; i < UNWIND_NR_REGS; i++)
 		scratch->frames[i] = walker->walk.regs[i];
@@ -407,16 +408,21 @@ __hidden int walk_capture(struct scratch *scratch)
 	(void)bpf_probe_read_user(&scratch->frames[WIRE_RAW_REGS], WIRE_RAW_RED_ZONE,
 				  (void *)(at - WIRE_RAW_RED_ZONE));
 	bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
-	/* Page by page: behind the stack's end there may be nothing either. */
+	/*
+	 * Page by page: behind the stack's end there may be nothing either. The first one may be
+	 * missing too, in a function that is growing the stack.
+	 */
 	for (i = 0; i < WIRE_RAW_STACK_BYTES / PAGE_BYTES; i++) {
 		char *to = (char *)&scratch->frames[WIRE_RAW_REGS + WIRE_RAW_RED_ZONE / 8] +
 			   BELOW(done, WIRE_RAW_STACK_BYTES);
 
-		if (bytes > PAGE_BYTES || bpf_probe_read_user(to, bytes, (void *)(at + done)))
+		if (bytes > PAGE_BYTES ||
+		    (bpf_probe_read_user(to, bytes, (void *)(at + done)) && i))
 			break;
 		done += bytes;
 		bytes = PAGE_BYTES;
 	}
+	walker->raw_bytes += done;
 	scratch->record.nr_user = WIRE_RAW_REGS + (WIRE_RAW_RED_ZONE + done) / 8;
 	scratch->record.user_end = WALK_RAW;
 	return 0;

@@ -16,7 +16,8 @@
 	X(NO_MAPPING, "no_mapping", "returns to where no code is known") \
 	X(NO_RULE, "no_rule", "has no unwind information there")         \
 	X(FAULT, "fault", "stack memory that could not be read")         \
-	X(NO_PROGRESS, "no_progress", "the stack pointer does not grow")
+	X(NO_PROGRESS, "no_progress", "the stack pointer does not grow") \
+	X(TOO_MANY, "too_many", "too many stacks at once for user space")
 
 enum walk_end {
 #define X(id, name, words) WALK_##id,

@@ -77,6 +77,23 @@ static uint32_t count_bytes(const struct sampler_config *config)
 	return config->weights ? sizeof(struct wire_count) : sizeof(uint64_t);
 }
 
+/*
+ * Stack memory that may come raw in a second: from a CPU so much that each sample of short-lived
+ * processes at 999 Hz fits in, and from all together so much that one thread can walk it.
+ */
+#define RAW_BYTES	   (16ULL << 20)
+#define RAW_BYTES_OF_ALL   (128ULL << 20)
+#define RAW_BYTES_AT_LEAST (1ULL << 20)
+
+static uint64_t max_raw_bytes(uint64_t nr_cpus)
+{
+	uint64_t share = RAW_BYTES_OF_ALL / nr_cpus;
+
+	if (share > RAW_BYTES)
+		return RAW_BYTES;
+	return share > RAW_BYTES_AT_LEAST ? share : RAW_BYTES_AT_LEAST;
+}
+
 static void configure(struct sampler_bpf *bpf, const struct sampler_config *config,
 		      uint32_t nr_cpus, bool has_exchange)
 {
@@ -93,6 +110,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->max_kernel_frames = config->max_kernel_frames;
 	bpf->rodata->max_walk_frames = config->max_walk_frames;
 	bpf->rodata->by_tables = config->max_walk_frames > 0;
+	bpf->rodata->max_raw_bytes = max_raw_bytes(nr_cpus);
 	if (getrandom(&bpf->rodata->hash_seed, sizeof(bpf->rodata->hash_seed), GRND_NONBLOCK) < 0)
 		bpf->rodata->hash_seed = clock_now_ns(); /* so early after boot */
 	follow_configure(&FOLLOW_PARTS(bpf), &config->tasks);

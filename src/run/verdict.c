@@ -319,6 +319,11 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		    "%.1f %% came while unwind tables were being made: callers without frame "
 		    "pointers may be missing",
 		    percent(run->quality.ends[WALK_NO_TABLE], run->quality.user));
+	if (run->quality.ends[WALK_TOO_MANY] * 1000 > run->quality.user)
+		say(verdict, "stacks",
+		    "%.1f %% are of new processes, more at once than user space may walk: callers "
+		    "without frame pointers may be missing",
+		    percent(run->quality.ends[WALK_TOO_MANY], run->quality.user));
 	say_blamed(verdict, profile);
 	if (unwinding->nr_evicted)
 		say(verdict, "stacks",

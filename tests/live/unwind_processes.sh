@@ -36,6 +36,11 @@ check "a file each: 98 % complete" test "$(ended complete)" -ge 98
 below sh -c 'i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
 check "a shell's loop over /bin/true: 98 % whole" test "$(whole_share)" -ge 98
 check "a shell's loop over /bin/true: 96 % complete by its own word" test "$(ended complete)" -ge 96
+# More raw records than would be worth it if user space could not mend their cause.
+# shellcheck disable=SC2016
+below sh -c 'i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i + 1)); done'
+check "a storm of /bin/true for seconds: 98 % complete" test "$(ended complete)" -ge 98
+check "a storm of /bin/true for seconds: all of it is walked" test "$(stat_of user_end_too_many)" = 0
 
 # --- the same process, other code ------------------------------------------------------------------
 
