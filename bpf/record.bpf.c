@@ -54,7 +54,9 @@ struct {
 	__type(value, struct scratch);
 } scratch_space SEC(".maps");
 
-volatile __u32 epoch; /* written by user space only */
+/* Written by user space only. */
+volatile __u32 epoch;
+volatile __u32 raw_is_expected; /* it reads the ring in a moment, and need not be woken */
 
 const volatile __u64 hash_seed = 1;
 
@@ -177,7 +179,8 @@ static void send(struct scratch *scratch, struct wire_counters *counters, void *
 		bytes = sizeof(*record) + sizeof(scratch->frames);
 	/* A raw record means that something is missing, which user space provides: soon. */
 	if (bpf_ringbuf_output(&ring, record, bytes,
-			       is_raw ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP)) {
+			       is_raw && !raw_is_expected ? BPF_RB_FORCE_WAKEUP
+							  : BPF_RB_NO_WAKEUP)) {
 		if (why_refused(bytes) == LOST_RING_FULL)
 			ATOMIC_ADD(counters->lost[LOST_RING_FULL], 1);
 		else

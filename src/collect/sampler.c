@@ -271,6 +271,11 @@ struct epochs *sampler_epochs(struct sampler *sampler)
 	return &sampler->epochs;
 }
 
+void sampler_expect_raw(struct sampler *sampler, bool is_expected)
+{
+	sampler->bpf->bss->raw_is_expected = is_expected;
+}
+
 void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret)
 {
 	struct bpf_prog_info info = {0};

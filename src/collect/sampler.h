@@ -57,6 +57,9 @@ int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks, stru
  * Its epochs: of struct wire_counters, and of counts by the ids of records. Without weights a count's
  * value is the first field of struct wire_count alone.
  */
+/* is_expected: the ring is read within milliseconds anyhow, and raw records need not wake us. */
+void sampler_expect_raw(struct sampler *sampler, bool is_expected);
+
 struct epochs *sampler_epochs(struct sampler *sampler);
 
 struct sampler_cost {

@@ -31,7 +31,7 @@
 
 #define PRELOAD_NS (50 * NS_PER_MS)
 
-#define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; two a CPU come on top */
+#define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; three a CPU come on top */
 #define MAX_OPEN_FILES	  8192
 
 /* CPU time of a hit: walking a stack by tables takes 3 to 5 µs. */
@@ -41,9 +41,13 @@
 #define BUSY_POLL_NS (10 * NS_PER_MS) /* while the ring fills quickly */
 #define EPOCH_NS     (5 * NS_PER_SEC)
 
-/* At most so often it is worth waking up: for the sideband, for a ring that brings raw records. */
+/*
+ * While news come, process events or raw records, user space is not woken for each but polls so
+ * often; and as often again when none came any more, the last time with waking switched on.
+ */
 #define SIDEBAND_NAP_NS (2 * NS_PER_MS)
 #define RAW_NAP_NS	NS_PER_MS
+#define QUIET_NAPS	3
 
 #define SETTLE_NS      (200 * NS_PER_MS) /* at the end of an interval … */
 #define LAST_SETTLE_NS (3 * NS_PER_SEC)	 /* … and of the run, for tables that are being made */
@@ -76,7 +80,8 @@ struct session {
 	struct slicing slicing;
 	uint64_t epoch_records; /* that came in this epoch */
 	bool ring_is_busy;
-	bool has_raw; /* the last read of the ring brought raw records */
+	bool has_raw;	  /* the last read of the ring brought raw records */
+	unsigned nr_naps; /* to come before it is quiet; 0: we are woken */
 
 	struct accounting accounting;
 	bool complete;
@@ -130,7 +135,7 @@ static int load_sampler(struct session *session, struct error *error)
  */
 static size_t max_open_files(size_t nr_cpus)
 {
-	uint64_t others = 2 * nr_cpus + OTHER_DESCRIPTORS;
+	uint64_t others = 3 * nr_cpus + OTHER_DESCRIPTORS;
 	uint64_t allowed = fd_allow_all();
 	uint64_t most = allowed > others ? (allowed - others) / 2 : 0;
 
@@ -417,13 +422,27 @@ static int read_all(struct session *session)
 	return err;
 }
 
+/* After a poll: naps follow as long as there are news. */
+static void choose_naps(struct session *session, bool has_news)
+{
+	if (has_news)
+		session->nr_naps = QUIET_NAPS;
+	else if (session->nr_naps)
+		session->nr_naps--;
+	sampler_expect_raw(session->sampler, session->nr_naps > 1);
+	if (session->nr_naps == 1)
+		sideband_listen(session->sideband);
+}
+
 static int poll_once(struct session *session)
 {
 	uint64_t until_ns = session->polled_ns;
+	bool has_events = sideband_hush(session->sideband);
 	int err;
 
 	session->polled_ns = clock_now_ns();
 	err = read_all(session);
+	choose_naps(session, has_events || session->has_raw);
 	if (!err)
 		err = drain_replay(session->drain, until_ns);
 	if (!err && session->unwinder && unwinder_poll(session->unwinder))
@@ -488,9 +507,8 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	uint64_t poll_ns = session->polled_ns + (session->ring_is_busy ? BUSY_POLL_NS : POLL_NS);
 
 	/* A raw record is replayed by the poll after the one that read it. */
-	if (session->has_raw)
-		poll_ns = session->polled_ns + RAW_NAP_NS;
-
+	if (session->nr_naps)
+		poll_ns = session->polled_ns + (session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS);
 	if (session->probing && session->probing_next_ns < poll_ns)
 		poll_ns = session->probing_next_ns;
 	if (slice_end_ns(session) < poll_ns)
@@ -498,40 +516,59 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 
+/* What wakes us: process events, raw records and tables for them. */
+static size_t list_own_fds(struct session *session)
+{
+	size_t nr = sideband_nr(session->sideband), i;
+
+	for (i = 0; i < nr; i++)
+		session->pollfds[i] = (struct pollfd){.fd = sideband_alarm_fd(session->sideband, i),
+						      .events = POLLIN};
+	if (!session->unwinder)
+		return nr;
+	session->pollfds[nr++] = (struct pollfd){.fd = session->raw_fd, .events = POLLIN};
+	session->pollfds[nr++] =
+		(struct pollfd){.fd = unwinder_fd(session->unwinder), .events = POLLIN};
+	return nr;
+}
+
 /*
- * Waits for the caller's descriptors, the sideband's, or the time; false when the caller's are
- * ready.
+ * Woken. More is mostly about to come: from now on it need not wake us, and it is left to gather for
+ * a moment.
+ */
+static void nap(struct session *session)
+{
+	struct timespec time = {.tv_nsec = session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS};
+	struct epoll_event woken;
+
+	if (session->raw_fd >= 0) /* has been noticed: until the next time */
+		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
+	sampler_expect_raw(session->sampler, true);
+	(void)sideband_hush(session->sideband);
+	session->nr_naps = QUIET_NAPS;
+	(void)nanosleep(&time, NULL);
+}
+
+/*
+ * Waits for the caller's descriptors, our own, or the time; false when the caller's are ready.
  */
 static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd *fds, size_t nr_fds)
 {
-	size_t nr_rings = sideband_nr(session->sideband), nr_own = nr_rings, i;
+	size_t nr_own = session->nr_naps ? 0 : list_own_fds(session), i;
 	uint64_t now_ns = clock_now_ns();
 	uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
 	struct timespec left = {(time_t)(left_ns / NS_PER_SEC), (long)(left_ns % NS_PER_SEC)};
-	struct timespec nap = {.tv_nsec = session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS};
-	struct epoll_event woken;
 	bool caller_ready = false;
 	int nr_ready;
 
-	for (i = 0; i < nr_rings; i++)
-		session->pollfds[i] =
-			(struct pollfd){.fd = sideband_fd(session->sideband, i), .events = POLLIN};
-	if (session->unwinder) { /* raw records, and tables for them */
-		session->pollfds[nr_own++] =
-			(struct pollfd){.fd = session->raw_fd, .events = POLLIN};
-		session->pollfds[nr_own++] =
-			(struct pollfd){.fd = unwinder_fd(session->unwinder), .events = POLLIN};
-	}
 	memcpy(&session->pollfds[nr_own], fds, nr_fds * sizeof(*fds));
 	nr_ready = ppoll(session->pollfds, nr_own + nr_fds, &left, NULL);
 	for (i = 0; i < nr_fds; i++) {
 		fds[i].revents = nr_ready > 0 ? session->pollfds[nr_own + i].revents : 0;
 		caller_ready |= fds[i].revents != 0;
 	}
-	if (nr_ready > 0 && session->raw_fd >= 0) /* has been noticed: until the next time */
-		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
 	if (nr_ready > 0 && !caller_ready)
-		(void)nanosleep(&nap, NULL);
+		nap(session);
 	return !caller_ready;
 }
 

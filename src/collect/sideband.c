@@ -3,13 +3,21 @@
  * its own. Rings are small; when one overflows the kernel says so, and the process table reads maps
  * anew. Records are laid out as perf_event_open(2) describes. Each ends with the "sample id" that the
  * events' sample_type (TID | TIME) asks for: pid, tid, time, 16 bytes.
+ *
+ * A new file may be deleted within milliseconds, so user space has to learn of a mapping at once. But
+ * waking costs the task that maps: an interrupt that its CPU sends itself, for each event, is more
+ * than all else that the kernel does to report it. So a second event on each CPU, the alarm, wakes
+ * at its first byte and is read by nobody. Once it has rung it is paused, and user space looks at the
+ * rings by the clock until nothing comes any more.
  */
 #include "collect/sideband.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -172,26 +180,56 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 
 /* --- rings -------------------------------------------------------------------------------------- */
 
-#define DATA_BYTES (128UL << 10) /* or a page, if that is more; a power of two */
+#define DATA_BYTES  (128UL << 10) /* or a page, if that is more; a power of two */
+#define ALARM_PAGES 2		  /* room for a mapping with the longest path */
 
-struct cpu_ring {
-	uint32_t cpu;
-	int fd;
+struct ring {
+	int fd;				      /* -1: not open */
 	struct perf_event_mmap_page *control; /* the data follow it */
+	size_t data_bytes;
+};
+
+struct cpu_rings {
+	uint32_t cpu;
+	struct ring events, alarm;
+	bool is_paused; /* the alarm */
 };
 
 struct sideband {
-	struct cpu_ring *rings;
-	size_t nr_rings;
-	size_t page_bytes, data_bytes;
+	struct cpu_rings *cpus;
+	size_t nr_cpus;
+	size_t page_bytes;
 	char *wrapped; /* room for one record that lies around the end of its ring */
 };
 
-static int open_ring(struct sideband *sideband, struct cpu_ring *ring, uint32_t cpu,
-		     struct error *error)
+static int open_ring(const struct sideband *sideband, struct ring *ring,
+		     struct perf_event_attr *attr, uint32_t cpu, struct error *error)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
+	void *control;
+
+	ring->fd = perf_open(attr, cpu);
+	if (ring->fd < 0)
+		return error_set_errno(error, "cannot follow processes on CPU %u", cpu);
+	control = mmap(NULL, sideband->page_bytes + ring->data_bytes, PROT_READ | PROT_WRITE,
+		       MAP_SHARED, ring->fd, 0);
+	if (control == MAP_FAILED)
+		return error_set_errno(error, "cannot map the event buffer of CPU %u", cpu);
+	ring->control = control;
+	return 0;
+}
+
+static void close_ring(const struct sideband *sideband, struct ring *ring)
+{
+	if (ring->control)
+		(void)munmap(ring->control, sideband->page_bytes + ring->data_bytes);
+	if (ring->fd >= 0)
+		(void)close(ring->fd);
+}
+
+static int open_cpu(const struct sideband *sideband, struct cpu_rings *cpu, struct error *error)
+{
+	struct perf_event_attr events = {
+		.size = sizeof(events),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
@@ -204,21 +242,24 @@ static int open_ring(struct sideband *sideband, struct cpu_ring *ring, uint32_t 
 		.task = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		.watermark = 1,
-		.wakeup_watermark = 1, /* a new file may be deleted within milliseconds */
 	};
+	struct perf_event_attr alarm = {
+		.size = sizeof(alarm),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.exclude_kernel = 1,
+		.mmap = 1,
+		.task = 1,
+		.watermark = 1,
+		.wakeup_watermark = 1,
+	};
+	int err;
 
-	ring->cpu = cpu;
-	ring->fd = perf_open(&attr, cpu);
-	if (ring->fd < 0)
-		return error_set_errno(error, "cannot follow processes on CPU %u", cpu);
-	ring->control = mmap(NULL, sideband->page_bytes + sideband->data_bytes,
-			     PROT_READ | PROT_WRITE, MAP_SHARED, ring->fd, 0);
-	if (ring->control == MAP_FAILED) {
-		ring->control = NULL;
-		return error_set_errno(error, "cannot map the event buffer of CPU %u", cpu);
-	}
-	return 0;
+	cpu->events.data_bytes =
+		sideband->page_bytes > DATA_BYTES ? sideband->page_bytes : DATA_BYTES;
+	cpu->alarm.data_bytes = ALARM_PAGES * sideband->page_bytes;
+	err = open_ring(sideband, &cpu->events, &events, cpu->cpu, error);
+	return err ? err : open_ring(sideband, &cpu->alarm, &alarm, cpu->cpu, error);
 }
 
 struct sideband *sideband_open(const uint32_t *cpus, size_t nr_cpus, struct error *error)
@@ -229,15 +270,15 @@ struct sideband *sideband_open(const uint32_t *cpus, size_t nr_cpus, struct erro
 	if (!sideband)
 		goto no_memory;
 	sideband->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	sideband->data_bytes =
-		sideband->page_bytes > DATA_BYTES ? sideband->page_bytes : DATA_BYTES;
-	sideband->rings = calloc(nr_cpus, sizeof(*sideband->rings));
+	sideband->cpus = calloc(nr_cpus, sizeof(*sideband->cpus));
 	sideband->wrapped = malloc(UINT16_MAX + 1);
-	if (!sideband->rings || !sideband->wrapped)
+	if (!sideband->cpus || !sideband->wrapped)
 		goto no_memory;
 	for (i = 0; i < nr_cpus; i++) {
-		sideband->nr_rings++;
-		if (open_ring(sideband, &sideband->rings[i], cpus[i], error) < 0) {
+		sideband->cpus[i] = (struct cpu_rings){
+			.cpu = cpus[i], .events = {.fd = -1}, .alarm = {.fd = -1}};
+		sideband->nr_cpus++;
+		if (open_cpu(sideband, &sideband->cpus[i], error) < 0) {
 			sideband_close(sideband);
 			return NULL;
 		}
@@ -256,44 +297,85 @@ void sideband_close(struct sideband *sideband)
 
 	if (!sideband)
 		return;
-	for (i = 0; i < sideband->nr_rings; i++) {
-		struct cpu_ring *ring = &sideband->rings[i];
-
-		if (ring->control)
-			(void)munmap(ring->control, sideband->page_bytes + sideband->data_bytes);
-		if (ring->fd >= 0)
-			(void)close(ring->fd);
+	for (i = 0; i < sideband->nr_cpus; i++) {
+		close_ring(sideband, &sideband->cpus[i].events);
+		close_ring(sideband, &sideband->cpus[i].alarm);
 	}
-	free(sideband->rings);
+	free(sideband->cpus);
 	free(sideband->wrapped);
 	free(sideband);
 }
 
 size_t sideband_nr(const struct sideband *sideband)
 {
-	return sideband->nr_rings;
+	return sideband->nr_cpus;
 }
 
-int sideband_fd(const struct sideband *sideband, size_t i)
+int sideband_alarm_fd(const struct sideband *sideband, size_t i)
 {
-	return sideband->rings[i].fd;
+	return sideband->cpus[i].alarm.fd;
 }
 
 int sideband_fd_of_cpu(const struct sideband *sideband, uint32_t cpu)
 {
 	size_t i;
 
-	for (i = 0; i < sideband->nr_rings; i++)
-		if (sideband->rings[i].cpu == cpu)
-			return sideband->rings[i].fd;
+	for (i = 0; i < sideband->nr_cpus; i++)
+		if (sideband->cpus[i].cpu == cpu)
+			return sideband->cpus[i].events.fd;
 	return -1;
 }
 
-/* The record at a position, in one piece; NULL if what lies there can't be one. */
-static const void *record_at(const struct sideband *sideband, const struct cpu_ring *ring,
-			     uint64_t at, uint64_t head, size_t *ret_bytes)
+static uint64_t head_of(const struct ring *ring)
 {
-	size_t data_bytes = sideband->data_bytes;
+	return __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * Pausing is a flag in the ring; disabling the event would interrupt its CPU. If it can't be set, the
+ * alarm's ring fills up, which stops the waking as well.
+ */
+bool sideband_hush(struct sideband *sideband)
+{
+	bool is_any = false;
+	size_t i;
+
+	for (i = 0; i < sideband->nr_cpus; i++) {
+		struct cpu_rings *cpu = &sideband->cpus[i];
+
+		if (head_of(&cpu->events) == cpu->events.control->data_tail)
+			continue;
+		is_any = true;
+		if (!cpu->is_paused)
+			(void)ioctl(cpu->alarm.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 1);
+		cpu->is_paused = true;
+	}
+	return is_any;
+}
+
+void sideband_listen(struct sideband *sideband)
+{
+	size_t i;
+
+	for (i = 0; i < sideband->nr_cpus; i++) {
+		struct cpu_rings *cpu = &sideband->cpus[i];
+		struct pollfd rung = {.fd = cpu->alarm.fd, .events = POLLIN};
+
+		if (!cpu->is_paused)
+			continue;
+		__atomic_store_n(&cpu->alarm.control->data_tail, head_of(&cpu->alarm),
+				 __ATOMIC_RELEASE);
+		(void)poll(&rung, 1, 0); /* for events of before it was paused: takes it back */
+		(void)ioctl(cpu->alarm.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
+		cpu->is_paused = false;
+	}
+}
+
+/* The record at a position, in one piece; NULL if what lies there can't be one. */
+static const void *record_at(const struct sideband *sideband, const struct ring *ring, uint64_t at,
+			     uint64_t head, size_t *ret_bytes)
+{
+	size_t data_bytes = ring->data_bytes;
 	const char *data = (const char *)ring->control + sideband->page_bytes;
 	const struct perf_event_header *header =
 		(const struct perf_event_header *)(data + at % data_bytes);
@@ -309,10 +391,10 @@ static const void *record_at(const struct sideband *sideband, const struct cpu_r
 	return sideband->wrapped;
 }
 
-static int read_ring(struct sideband *sideband, struct cpu_ring *ring,
+static int read_ring(struct sideband *sideband, struct ring *ring,
 		     int (*handle)(void *context, struct sideband_event *event), void *context)
 {
-	uint64_t head = __atomic_load_n(&ring->control->data_head, __ATOMIC_ACQUIRE);
+	uint64_t head = head_of(ring);
 	uint64_t at = ring->control->data_tail;
 	int err = 0;
 
@@ -341,7 +423,7 @@ int sideband_read(struct sideband *sideband,
 	int err = 0;
 	size_t i;
 
-	for (i = 0; i < sideband->nr_rings && err >= 0; i++)
-		err = read_ring(sideband, &sideband->rings[i], handle, context);
+	for (i = 0; i < sideband->nr_cpus && err >= 0; i++)
+		err = read_ring(sideband, &sideband->cpus[i].events, handle, context);
 	return err < 0 ? err : 0;
 }

@@ -42,8 +42,17 @@ void sideband_close(struct sideband *sideband);
 
 size_t sideband_nr(const struct sideband *sideband);
 
-/* The descriptor of the i-th ring, for poll(). */
-int sideband_fd(const struct sideband *sideband, size_t i);
+/* Readable when the i-th CPU has something to report, unless it was hushed. */
+int sideband_alarm_fd(const struct sideband *sideband, size_t i);
+
+/*
+ * Waking user space costs the tasks whose events it is woken for. Hushes the alarms of the CPUs
+ * whose events wait to be read; true if there are any. From then on they are to be read by the clock.
+ */
+bool sideband_hush(struct sideband *sideband);
+
+/* All alarms ring again, at the next event. Events of before are to be read once more. */
+void sideband_listen(struct sideband *sideband);
 
 /* The descriptor of a CPU's ring, as output of that CPU's sampling event; -1: none. */
 int sideband_fd_of_cpu(const struct sideband *sideband, uint32_t cpu);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Processes that live 5 to 50 ms each: named as a long-lived copy is named. Then the same with a
 # file of its own for each, deleted right after it ran: how many are named, and what the rest say.
+# And what it costs them that their events are reported.
 #
 # NR (200) processes of each kind; HZ (999).
 set -u
@@ -96,3 +97,14 @@ for how in beside below; do
 		pass "a file each, $how: 99 % were named"
 	fi
 done
+
+# --- what reporting them costs ---------------------------------------------------------------------
+
+# A CPU interrupts itself to wake us: once where it was quiet before, not for each mapping.
+# shellcheck disable=SC2016
+profile -f --annotate --unwind fp -F "$HZ" -a -- \
+	sh -c 'i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i + 1)); done'
+storm=$(sum_matching '^(sh|true);')
+waking=$(sum_matching '^(sh|true);.*;perf_.*irq_work_queue')
+note "a storm of /bin/true: $storm samples, $waking of them wake us"
+check "process events wake us seldom" test $((waking * 50)) -le "$storm" -a "$storm" -gt 500
