@@ -21,11 +21,18 @@
 /* A target can give one inode new content again and again: so many former ones are looked at. */
 #define FORMER_MAX 64
 
+/*
+ * A process that lives for a millisecond may be gone before its file is opened by way of it; in a
+ * container there is no other way. So often the next process with that file is tried.
+ */
+#define GONE_TRIES 64
+
 struct entry {
 	struct file file;
 	char *path;
 	uint32_t older; /* another file with the same hash: mostly the inode's former content */
 	uint32_t next, previous; /* in the list of open files that it is in */
+	uint32_t nr_tries;	 /* to open it at the sight of a process */
 };
 
 /* Open files, the one that was opened first in front. */
@@ -228,6 +235,13 @@ static int open_in_root(struct file_table *table, struct file *file, int32_t pid
 	return fd < 0 && root == -EACCES ? root : fd;
 }
 
+/* A file that is known by its id is to be opened nevertheless. */
+static bool is_worth_a_try(const struct entry *entry)
+{
+	return entry->file.state == FILE_LEFT_OUT ||
+	       (entry->file.state == FILE_GONE && entry->nr_tries < GONE_TRIES);
+}
+
 int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
 		       int32_t pid, uint64_t start, uint64_t end)
 {
@@ -241,12 +255,13 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 	     known = table->entries[known].older, tries--)
 		if (same_file(&table->entries[known].file.id, id))
 			break;
-	if (known != NO_FILE && tries && table->entries[known].file.state != FILE_LEFT_OUT)
+	if (known != NO_FILE && tries && !is_worth_a_try(&table->entries[known]))
 		return known;
 	number = known != NO_FILE && tries ? known : append(table, id, path);
 	if (number < 0)
 		return number;
 	make_room(table);
+	table->entries[number].nr_tries++;
 	file = &table->entries[number].file;
 	fd = open_in_root(table, file, pid, start, end);
 	if (fd >= 0)

@@ -23,7 +23,7 @@ struct file_id {
 enum file_state {
 	FILE_OPEN,
 	FILE_CLOSED,   /* was open; closed to stay within the limit */
-	FILE_GONE,     /* when we first looked there was no such regular file any more */
+	FILE_GONE,     /* when we looked there was no such regular file any more */
 	FILE_REFUSED,  /* we may not read it */
 	FILE_LEFT_OUT, /* in a root past those that are told apart (proc/root_table): not opened */
 };
@@ -57,7 +57,7 @@ void file_table_free(struct file_table *table);
 
 /*
  * The number of the file that process pid has mapped at [start, end), which is opened if it is
- * new. -ENOMEM, or -ENOSPC past FILE_TABLE_MAX. Of a process whose root can't be told, only a
+ * new, or was FILE_GONE when few others had it mapped. -ENOMEM, or -ENOSPC past FILE_TABLE_MAX. Of a process whose root can't be told, only a
  * file is opened that lies below our own one too.
  */
 int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,

@@ -277,6 +277,42 @@ TEST(file_table_tells_files_apart)
 	file_table_free(NULL);
 }
 
+/* The first processes that had it mapped were gone: one that lives is tried, but not for ever. */
+TEST(file_table_opens_what_was_gone)
+{
+	struct file_table *table = file_table_new(10);
+	struct file_id id;
+	const char *path;
+	unsigned i;
+
+	need_openat2();
+	enter_folder();
+	path = in_folder("late");
+	make_file(path, "content");
+	id = id_of(path);
+	CHECK_EQ(rename(path, in_folder("away")), 0);
+	CHECK_EQ(file_table_add(table, &id, path, NO_PID, 0, 0), 0);
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
+	file_table_mark_sampled(table, 0);
+	CHECK_EQ(rename(in_folder("away"), path), 0);
+	CHECK_EQ(file_table_add(table, &id, path, getpid(), 0, 0), 0);
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_OPEN);
+	check_content(file_table_get(table, 0)->fd, "content");
+	CHECK_EQ(file_table_nr(table), 1);
+	file_table_free(table);
+
+	table = file_table_new(10);
+	CHECK_EQ(rename(path, in_folder("away")), 0);
+	for (i = 0; i < 1000; i++)
+		CHECK_EQ(file_table_add(table, &id, path, NO_PID, 0, 0), 0);
+	CHECK_EQ(rename(in_folder("away"), path), 0);
+	CHECK_EQ(file_table_add(table, &id, path, getpid(), 0, 0), 0);
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
+	file_table_free(table);
+	CHECK_EQ(unlink(path), 0);
+	leave_folder();
+}
+
 TEST(file_table_tells_generations_apart)
 {
 	struct file_table *table = file_table_new(10);

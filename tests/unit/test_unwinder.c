@@ -4,9 +4,13 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -14,6 +18,7 @@
 #include "base/clock.h"
 #include "proc/mappings.h"
 #include "proc/process_table.h"
+#include "unit/folder.h"
 #include "unit/test.h"
 #include "unit/unwinder_fixture.h"
 
@@ -202,6 +207,46 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 		publish(&world, PID + 1 + (uint32_t)i, mappings);
 	publish(&world, PID, mappings);
 	CHECK(!find_process(&world, PID));
+	mappings_unref(mappings);
+	world_close(&world);
+}
+
+/* A file that was gone with its first process, and is opened by way of a later one. */
+TEST(unwinder_makes_the_table_of_a_file_that_was_gone)
+{
+	struct mappings *mappings = mappings_new();
+	int from = code_file_of_pages(1, 1), to;
+	struct world world;
+	struct file_id id;
+	const char *path;
+	struct stat st;
+	uint32_t table;
+
+	world_open(&world, POOL_BYTES);
+	enter_folder();
+	path = in_folder("code");
+	to = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	CHECK(to >= 0 && fstat(from, &st) == 0);
+	CHECK_EQ(sendfile(to, from, &(off_t){0}, (size_t)st.st_size), st.st_size);
+	CHECK_EQ(fstat(to, &st), 0);
+	id = (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
+	CHECK_EQ(rename(path, in_folder("away")), 0);
+	CHECK_EQ(file_table_add(world.files, &id, path, getpid(), 0x1000, 0x2000), 0);
+	(void)add_mapping(&mappings, MAPPING_FILE, 0);
+	publish(&world, PID, mappings);
+	table = mapping_of(find_process(&world, PID), 0)->table;
+	unwinder_preload(world.unwinder, mappings);
+	CHECK_EQ(state_of(&world, table), UNWIND_TABLE_ABSENT);
+
+	CHECK_EQ(rename(in_folder("away"), path), 0);
+	CHECK_EQ(file_table_add(world.files, &id, path, getpid(), 0x1000, 0x2000), 0);
+	unwinder_preload(world.unwinder, mappings);
+	wait_for_tables(&world);
+	CHECK_EQ(state_of(&world, table), UNWIND_TABLE_READY);
+	(void)close(from);
+	(void)close(to);
+	CHECK_EQ(unlink(path), 0);
+	leave_folder();
 	mappings_unref(mappings);
 	world_close(&world);
 }

@@ -32,6 +32,7 @@
 struct table {
 	uint32_t file;
 	bool is_asked;	     /* the worker has it */
+	bool is_unread;	     /* absent because its file was not open */
 	uint32_t not_before; /* epoch: there was no room, or something failed for a time */
 	struct loaded_table loaded;
 };
@@ -129,6 +130,23 @@ static struct unwind_table_entry *entry_of(const struct unwinder *unwinder, uint
 	return &unwind_pool_tables(unwinder->pool)[number];
 }
 
+static void set_state(const struct unwinder *unwinder, uint32_t number,
+		      enum unwind_table_state state)
+{
+	__atomic_store_n(&entry_of(unwinder, number)->state, state, __ATOMIC_RELEASE);
+}
+
+/* A file that could not be opened at first may be open by now. */
+static void look_again(struct unwinder *unwinder, uint32_t number)
+{
+	struct table *table = &unwinder->tables[number];
+
+	if (!table->is_unread || file_table_get(unwinder->options.files, table->file)->fd < 0)
+		return;
+	table->is_unread = false;
+	set_state(unwinder, number, UNWIND_TABLE_WANTED);
+}
+
 static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 {
 	uint32_t *number;
@@ -149,6 +167,7 @@ static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 			return -ENOMEM;
 		*number = (uint32_t)(unwinder->nr_tables - 1);
 	}
+	look_again(unwinder, *number);
 	return *number;
 }
 
@@ -165,11 +184,6 @@ static int64_t table_of_mapping(void *argument, const struct mapping *mapping)
 	}
 }
 
-static void set_absent(struct unwinder *unwinder, uint32_t number)
-{
-	__atomic_store_n(&entry_of(unwinder, number)->state, UNWIND_TABLE_ABSENT, __ATOMIC_RELEASE);
-}
-
 static void ask(struct unwinder *unwinder, uint32_t number)
 {
 	struct table *table = &unwinder->tables[number];
@@ -181,7 +195,8 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 		return;
 	file = file_table_get(unwinder->options.files, table->file);
 	if (file->fd < 0) {
-		set_absent(unwinder, number);
+		table->is_unread = true;
+		set_state(unwinder, number, UNWIND_TABLE_ABSENT);
 		return;
 	}
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
@@ -268,13 +283,13 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	/* A table that needs most of the memory would only drive out all others, again and again. */
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > unwinder->options.max_bytes / 2) {
-		set_absent(unwinder, made->number);
+		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
 		return;
 	}
 	entry_of(unwinder, made->number)->used_epoch = unwinder->epoch;
 	err = loaded_table_load(&table->loaded, unwinder->pool, made->number, &made->table);
 	if (err == -E2BIG)
-		set_absent(unwinder, made->number);
+		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
 	else if (err < 0)
 		evict(unwinder, unwind_table_bytes(&made->table));
 	if (err < 0)
