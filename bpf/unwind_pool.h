@@ -42,7 +42,7 @@ _Static_assert(UNWIND_PROCESS_SETS == 1 << (32 - 22), "the hash has as many valu
 /* What a code mapping is walked by. */
 enum unwind_mapping_kind {
 	UNWIND_BY_TABLE,	 /* of its file */
-	UNWIND_BY_FRAME_POINTER, /* code made at run time */
+	UNWIND_BY_FRAME_POINTER, /* JIT-compiled code, unless its next instructions tell */
 };
 
 struct unwind_mapping {

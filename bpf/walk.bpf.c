@@ -8,12 +8,13 @@
  * direct-mapped cache, one line for each; only on a miss the mapping, the page's index and the rows
  * are searched. The stack is read a window at a time, not word by word.
  *
- * walk_frame() and find_rule() are global functions: verified once each and not for every turn of
- * the loop that calls them. Their argument is but the number of the scratch space, since before Linux
- * 5.12 or so it can't be a pointer: state is in a map.
+ * walk_frame(), find_rule() and follow_instruction() are global functions: verified once each and
+ * not for every turn of the loop that calls them. Their argument is but the number of the scratch
+ * space, since before Linux 5.12 or so it can't be a pointer: state is in a map.
  */
 #include "unwind.bpf.h"
 
+#include "unwind_epilogue.h"
 #include "unwind_pool.h"
 
 #define WINDOW_BYTES  512
@@ -76,6 +77,7 @@ struct walker {
 	__u64 raw_bytes;  /* … what it sent of stacks */
 	__u32 packed;	  /* rule of the frame */
 	__u32 zero;
+	struct unwind_epilogue epilogue; /* of JIT-compiled code */
 	struct cached_rule cache[CACHE_ENTRIES];
 };
 
@@ -213,6 +215,31 @@ static __always_inline struct unwind_mapping *find_mapping(struct walker *walker
 	return nr && mapping->start <= address && address < mapping->end ? mapping : NULL;
 }
 
+/* Follows an instruction of the walker's epilogue. enum unwind_epilogue_end. */
+__noinline int follow_instruction(__u32 slot)
+{
+	struct walker *walker = walker_of(slot);
+
+	return walker ? unwind_epilogue_next(&walker->epilogue) : UNWIND_EPILOGUE_UNKNOWN;
+}
+
+/* The rule of JIT-compiled code by the instructions that it goes on with. */
+static __always_inline __u32 rule_of_epilogue(struct walker *walker, __u32 slot)
+{
+	__u64 pc = walker->walk.pc, bytes = PAGE_BYTES - (pc & (PAGE_BYTES - 1));
+	int end = UNWIND_EPILOGUE_ON;
+	__u32 turn;
+
+	if (bytes > UNWIND_CODE_BYTES)
+		bytes = UNWIND_CODE_BYTES;
+	__builtin_memset(&walker->epilogue, 0, sizeof(walker->epilogue));
+	if (bpf_probe_read_user(walker->epilogue.code, bytes, (void *)pc))
+		return UNWIND_PACKED_NONE;
+	for (turn = 0; turn < UNWIND_CODE_INSTRUCTIONS && end == UNWIND_EPILOGUE_ON; turn++)
+		end = follow_instruction(slot);
+	return end == UNWIND_EPILOGUE_RETURNS ? walker->epilogue.packed : UNWIND_PACKED_NONE;
+}
+
 /*
  * Finds the rule of the frame that the walker is at and leaves it there, with its table. 0 or the
  * walk's end.
@@ -232,8 +259,10 @@ __noinline int find_rule(__u32 slot)
 		return walker->is_final ? WALK_NO_MAPPING : WALK_RAW;
 	walker->memory.table = mapping->table;
 	walker->packed = UNWIND_PACKED_NONE;
-	if (mapping->kind == UNWIND_BY_FRAME_POINTER)
+	if (mapping->kind == UNWIND_BY_FRAME_POINTER) {
+		walker->packed = rule_of_epilogue(walker, slot);
 		return 0;
+	}
 	offset = address - mapping->start + mapping->offset;
 	table = bpf_map_lookup_elem(&unwind_tables, &mapping->table);
 	if (!table)

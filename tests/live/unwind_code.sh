@@ -26,6 +26,21 @@ check_stacks "jit: from native code through it to native code" jit \
 	"$IN_SHAPE;jit;calls_jit;[^;]+;called_by_jit;work;hot"
 check "jit: complete" test "$(ended complete)" -ge 95
 
+# CPython's trampolines (-X perf), which have no unwind information either.
+for shape in trampoline trampoline_zero trampoline_push; do
+	code $shape
+	check_stacks "$shape: through it to native code" $shape \
+		"$IN_SHAPE;$shape;calls_trampoline(_zero)?;[^;]+;called_by_jit;work;hot"
+	check "$shape: complete" test "$(ended complete)" -ge 98
+done
+code trampoline_leaf
+check "trampoline_leaf: whole, at each of its instructions" test \
+	"$(sum_matching "^trampoline_leaf;$IN_SHAPE;trampoline_leaf;calls_trampoline_often;[^;]+ ")" \
+	-ge $(($(sum_matching '^trampoline_leaf;') / 3)) -a "$(ended complete)" -ge 98
+code jit_unknown
+check_stacks "jit_unknown: no frame is guessed" jit_unknown '[^;]+;called_by_jit;work;hot'
+check "jit_unknown: and the run says why" test "$(ended no_rule)" -ge 90
+
 code noinfo_frame
 check_stacks "noinfo_frame: whole, by its frame pointer" noinfo_frame \
 	"$IN_SHAPE;noinfo_frame;noinfo_frame_loop"

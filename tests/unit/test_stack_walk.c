@@ -30,6 +30,66 @@ TEST(stack_walk_by_frame_pointers_without_a_table)
 	walk_close(&walk);
 }
 
+#if defined(__x86_64__)
+/*
+ * The frames of two trampolines, as CPython has them, each called by the function of rule 0 and
+ * returning to it; and the beginning.
+ */
+static void push_trampolines(struct walk *walk, size_t word)
+{
+	push(walk, word, JIT + 0x500);
+	push(walk, word + 1, WORD(100)); /* alignment: an old frame pointer */
+	push(walk, word + 2, IN(0));
+	push(walk, word + 3, JIT + 0x600);
+	push(walk, word + 5, IN(0));
+	push(walk, word + 6, IN(1));
+	push(walk, 100, 0);
+	push(walk, 101, 0x1234);
+}
+
+/* A record has no code to read a rule from. */
+TEST(stack_walk_tries_the_trampoline_of_python)
+{
+	static const struct unwind_rule rules[] = {RULE(SP, 8, AT(-8), SAME), END,
+						   RULE(SP, 16, AT(-8), SAME)};
+	/* No frame pointer; one that leads nowhere, in two ways; and zero, which says: no caller. */
+	static const uint64_t fps[] = {0x123456789, WORD(100), WORD(0), 0};
+	struct walk walk;
+	size_t i;
+
+	walk_open(&walk, rules);
+	push_trampolines(&walk, 0);
+	for (i = 0; i < ARRAY_SIZE(fps); i++) {
+		walk.words[UNWIND_REG_FP] = fps[i];
+		check_walk(&walk, WALK_COMPLETE, IN(0), JIT + 0x500, IN(0), JIT + 0x600, IN(0),
+			   IN(1), DONE);
+	}
+	/* Another shape stays what it was: that frame pointers don't lead through it. */
+	walk.words[UNWIND_REG_FP] = 0x123456789;
+	push(&walk, 5, 0x1234);
+	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
+	push(&walk, 5, 0); /* no beginning either */
+	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
+	walk_close(&walk);
+}
+
+/* Where frame pointers lead on, they are right. */
+TEST(stack_walk_believes_frame_pointers_first)
+{
+	static const struct unwind_rule rules[] = {RULE(SP, 8, AT(-8), SAME), END};
+	struct walk walk;
+
+	walk_open(&walk, rules);
+	push(&walk, 0, JIT + 0x500);
+	push(&walk, 2, JIT + 0x700); /* what the trampoline's rule would take … */
+	push(&walk, 6, WORD(20));
+	push(&walk, 7, IN(1));
+	walk.words[UNWIND_REG_FP] = WORD(6);
+	check_walk(&walk, WALK_COMPLETE, IN(0), JIT + 0x500, IN(1), DONE);
+	walk_close(&walk);
+}
+#endif
+
 /* Functions of 128 bytes of stack, up to the end of what was captured. */
 static enum walk_end end_of_stack(size_t bytes)
 {

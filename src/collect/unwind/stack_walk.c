@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "bpf/unwind_epilogue.h"
 
 /* A record's stack, and where the rules of the frame are. */
 struct unwind_memory {
@@ -20,6 +21,9 @@ struct unwind_memory {
 	bool is_beyond; /* the read that failed was above all that was captured */
 	struct unwind_table_entry *table;
 	struct unwind_rule wide;
+	uint32_t jit_rule; /* what is tried in JIT-compiled code */
+	bool in_jit;	   /* the frame is in such code … */
+	bool met_jit;	   /* … or one before it was */
 };
 
 static int unwind_read(struct unwind_memory *memory, uint64_t address, __u64 *ret)
@@ -66,8 +70,12 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 	if (!mapping)
 		return WALK_NO_MAPPING;
 	number = context->table_of(context->argument, mapping);
-	if (number < 0)
+	memory->in_jit = number < 0;
+	if (number < 0) {
+		memory->met_jit = true;
+		*ret_packed = memory->jit_rule;
 		return WALK_NONE;
+	}
 	memory->table = &unwind_pool_tables((struct unwind_pool *)context->pool)[number];
 	if (memory->table->state == UNWIND_TABLE_ABSENT)
 		return WALK_NONE;
@@ -101,30 +109,62 @@ static enum walk_end walk_frames(const struct stack_walk_context *context,
 		ret->nr++;
 		if (!end)
 			end = unwind_step(memory, walk, packed);
+		if (end == WALK_COMPLETE && memory->in_jit && packed != UNWIND_PACKED_NONE)
+			end = WALK_NO_RULE; /* a zero where the return address was looked for */
 	}
 	return end;
 }
 
+static enum walk_end walk_words(const struct stack_walk_context *context,
+				struct unwind_memory *memory, const uint64_t *words, size_t nr,
+				struct user_stack *ret)
+{
+	struct unwind_walk walk = {.is_exact = 1, .known = UNWIND_FIRST_KNOWN};
+	enum walk_end end;
+
+	ret->nr = 0;
+	memcpy(walk.regs, words, sizeof(walk.regs));
+	walk.pc = words[WIRE_RAW_PC] & ~WIRE_RAW_IN_CALL;
+	walk.is_call = (words[WIRE_RAW_PC] & WIRE_RAW_IN_CALL) != 0;
+	memory->start = (walk.regs[UNWIND_REG_SP] & ~7ULL) - WIRE_RAW_RED_ZONE;
+	memory->words = words + WIRE_RAW_REGS;
+	memory->nr_words = nr - WIRE_RAW_REGS;
+	end = walk_frames(context, memory, &walk, ret);
+	if (end == WALK_FAULT && memory->is_beyond &&
+	    memory->nr_words * 8 > WIRE_RAW_RED_ZONE + WIRE_RAW_STACK_BYTES - 4096)
+		end = WALK_TRUNCATED; /* more stack than a record has room for */
+	return ret->end = end;
+}
+
+/* True if a walk by a rule that is tried says more than the one by frame pointers. */
+static bool is_better(enum walk_end tried, enum walk_end end)
+{
+	if (tried == WALK_COMPLETE || end == WALK_COMPLETE)
+		return tried == WALK_COMPLETE;
+	return (tried == WALK_TRUNCATED || tried == WALK_RAW) && end != WALK_TRUNCATED;
+}
+
+/*
+ * A record has no code, from which the kernel reads the rule of JIT-compiled frames. So where frame
+ * pointers don't lead through these, the one shape that is known to have none is tried. If that
+ * were wrong, the tables of the code below would not lead on to a beginning.
+ */
 void stack_walk(const struct stack_walk_context *context, const uint64_t *words, size_t nr,
 		struct user_stack *ret)
 {
-	struct unwind_memory memory = {.pool = context->pool};
-	struct unwind_walk walk = {.is_exact = 1, .known = UNWIND_FIRST_KNOWN};
+	struct unwind_memory memory = {.pool = context->pool, .jit_rule = UNWIND_PACKED_NONE};
+	struct user_stack tried;
 
 	ret->nr = 0;
 	ret->end = WALK_MISSED;
 	if (nr < WIRE_RAW_REGS)
 		return;
-	memcpy(walk.regs, words, sizeof(walk.regs));
-	walk.pc = words[WIRE_RAW_PC] & ~WIRE_RAW_IN_CALL;
-	walk.is_call = (words[WIRE_RAW_PC] & WIRE_RAW_IN_CALL) != 0;
-	memory.start = (walk.regs[UNWIND_REG_SP] & ~7ULL) - WIRE_RAW_RED_ZONE;
-	memory.words = words + WIRE_RAW_REGS;
-	memory.nr_words = nr - WIRE_RAW_REGS;
-	ret->end = walk_frames(context, &memory, &walk, ret);
-	if (ret->end == WALK_FAULT && memory.is_beyond &&
-	    memory.nr_words * 8 > WIRE_RAW_RED_ZONE + WIRE_RAW_STACK_BYTES - 4096)
-		ret->end = WALK_TRUNCATED; /* more stack than a record has room for */
+	walk_words(context, &memory, words, nr, ret);
+	if (ret->end == WALK_RAW || !memory.met_jit)
+		return;
+	memory.jit_rule = UNWIND_PACKED_TRAMPOLINE;
+	if (is_better(walk_words(context, &memory, words, nr, &tried), ret->end))
+		*ret = tried;
 }
 
 /* --- deferred records --------------------------------------------------------------------------- */

@@ -3,6 +3,12 @@
  * LIBRARY and SECOND_LIBRARY in the environment are two builds of special/library.c.
  *
  *	jit		code made at run time, with frame pointers, between functions without
+ *	trampoline	the same without one, as CPython 3.12 has it (-X perf); its caller has a number
+ *			where the frame pointer would be
+ *	trampoline_zero	the same, and there is a zero
+ *	trampoline_push	with one, as CPython 3.14 has it, where branches must have a target
+ *	trampoline_leaf	the first one, which does nothing but be called
+ *	jit_unknown	the same, with an instruction that the walk does not know
  *	noinfo		a function in assembly that no unwind table knows; its caller has a number
  *			where the frame pointer would be
  *	noinfo_zero	the same, and there is a zero
@@ -39,16 +45,97 @@ NAMED void calls_jit(call_function *jitted)
 	NO_TAIL_CALL();
 }
 
+static call_function *make_code(const unsigned char *code, size_t bytes)
+{
+	void *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	memcpy(place, code, bytes);
+	mprotect(place, 4096, PROT_READ | PROT_EXEC);
+	return (call_function *)place;
+}
+
 static void jit(void)
 {
 	/* push %rbp; mov %rsp, %rbp; sub $32, %rsp; call *%rdi; leave; ret */
 	static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0x48, 0x83,
 					     0xec, 0x20, 0xff, 0xd7, 0xc9, 0xc3};
-	void *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	memcpy(place, code, sizeof(code));
-	mprotect(place, 4096, PROT_READ | PROT_EXEC);
-	calls_jit((call_function *)place);
+	calls_jit(make_code(code, sizeof(code)));
+	NO_TAIL_CALL();
+}
+
+/* sub $8, %rsp; call *%rdi; add $8, %rsp; ret */
+static const unsigned char trampoline_code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
+						0x48, 0x83, 0xc4, 0x08, 0xc3};
+
+/* Calls it `turns` times, with a number in the frame pointer's register. */
+#define CALL_TRAMPOLINE(code, number, function, turns)                                         \
+	__asm__ volatile("mov $" number ", %%rbp\n"                                            \
+			 "1:	mov %1, %%rdi\n\tcall *%0\n\tdec %2\n\tjnz 1b" ::"b"(code),    \
+			 "r"((void (*)(void))(function)), "r"((uint64_t)(turns))               \
+			 : "rbp", "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", \
+			   "memory", "cc")
+
+NAMED void calls_trampoline(call_function *code)
+{
+	CALL_TRAMPOLINE(code, "0x123456789", called_by_jit, 1);
+	NO_TAIL_CALL();
+}
+
+NAMED void calls_trampoline_zero(call_function *code)
+{
+	CALL_TRAMPOLINE(code, "0", called_by_jit, 1);
+	NO_TAIL_CALL();
+}
+
+static void trampoline(void)
+{
+	calls_trampoline(make_code(trampoline_code, sizeof(trampoline_code)));
+	NO_TAIL_CALL();
+}
+
+static void trampoline_zero(void)
+{
+	calls_trampoline_zero(make_code(trampoline_code, sizeof(trampoline_code)));
+	NO_TAIL_CALL();
+}
+
+static void trampoline_push(void)
+{
+	/* endbr64; push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+	static const unsigned char code[] = {0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x48,
+					     0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+
+	calls_trampoline(make_code(code, sizeof(code)));
+	NO_TAIL_CALL();
+}
+
+static void jit_unknown(void)
+{
+	/* sub $24, %rsp; call *%rdi; mov %rax, %rax; add $24, %rsp; ret */
+	static const unsigned char code[] = {0x48, 0x83, 0xec, 0x18, 0xff, 0xd7, 0x48,
+					     0x89, 0xc0, 0x48, 0x83, 0xc4, 0x18, 0xc3};
+
+	calls_trampoline(make_code(code, sizeof(code)));
+	NO_TAIL_CALL();
+}
+
+NAMED void returns(void)
+{
+	NO_TAIL_CALL();
+}
+
+NAMED void calls_trampoline_often(call_function *code)
+{
+	uint64_t end_ns = thread_cpu_ns() + work_ns;
+
+	while (thread_cpu_ns() < end_ns)
+		CALL_TRAMPOLINE(code, "0x123456789", returns, 100000);
+}
+
+static void trampoline_leaf(void)
+{
+	calls_trampoline_often(make_code(trampoline_code, sizeof(trampoline_code)));
 	NO_TAIL_CALL();
 }
 
@@ -240,6 +327,11 @@ static void remap(void)
 
 static const struct shape shapes[] = {
 	{"jit", jit},
+	{"trampoline", trampoline},
+	{"trampoline_zero", trampoline_zero},
+	{"trampoline_push", trampoline_push},
+	{"trampoline_leaf", trampoline_leaf},
+	{"jit_unknown", jit_unknown},
 	{"noinfo", noinfo},
 	{"noinfo_zero", noinfo_zero},
 	{"noinfo_frame", noinfo_frame},
