@@ -15,7 +15,8 @@
 enum mapping_kind {
 	MAPPING_FILE,
 	MAPPING_VDSO,
-	MAPPING_ANON, /* no file behind it: code made at run time */
+	MAPPING_ANON,	/* no file behind it: code made at run time */
+	MAPPING_SHARED, /* likewise, and its processes share it */
 };
 
 struct mapping {

@@ -120,11 +120,11 @@ static struct process *find_or_add(struct process_table *table, int32_t pid)
 	return process;
 }
 
-/* Names that the kernel gives to memory that has an inode but is no file in a file system. */
-static bool is_nameless(const char *path)
+/* Names that the kernel gives to shared memory, which has an inode but is no file in a file system. */
+static bool is_shared(const char *path)
 {
 	return !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/SYSV", 5) ||
-	       !strncmp(path, "/anon_hugepage", 14) || !strcmp(path, "//anon");
+	       !strncmp(path, "/anon_hugepage", 14);
 }
 
 /*
@@ -145,7 +145,9 @@ static int classify(struct process_table *table, int32_t pid, const struct file_
 	mapping->kind = MAPPING_ANON;
 	if (!strcmp(path, "[vdso]"))
 		mapping->kind = MAPPING_VDSO;
-	if (!id->inode || path[0] != '/' || is_nameless(path))
+	if (id->inode && is_shared(path))
+		mapping->kind = MAPPING_SHARED;
+	if (!id->inode || path[0] != '/' || is_shared(path) || !strcmp(path, "//anon"))
 		return 0;
 	file = file_table_add(table->files, id, path, pid, mapping->start, mapping->end);
 	if (file == -ENOMEM)

@@ -37,10 +37,13 @@
 /* What a clock of coarse ticks may be behind, when a file's time is compared with ours. */
 #define FILE_TIME_SLACK_NS NS_PER_SEC
 
+#define PHP_FILES "php", "php[0-9]*", "php-fpm*", "libphp*.so"
+
 /* The first row that any mapped file fits is it: what embeds others comes first. */
 static const struct runtime_row {
 	struct runtime runtime;
 	const char *files[MAX_PATTERNS]; /* patterns for the last part of a path */
+	bool in_shared_memory;		 /* there its code is; without any it is not this row */
 } rows[] = {
 	/* It has a libjvm.so too, but no attach socket, and SIGQUIT makes it write a long file. */
 	{{"Java (OpenJ9)", false, "start it with -Xjit:perfTool", NULL}, {"libj9vm*.so"}},
@@ -56,7 +59,13 @@ static const struct runtime_row {
 	{{"Julia", false, "start it with ENABLE_JITPROFILING=1 in its environment", NULL},
 	 {"libjulia.so*", "libjulia-internal.so*"}},
 	{{"PHP", false, "set opcache.jit_debug=0x10 in php.ini", NULL},
-	 {"php", "php[0-9]*", "php-fpm*", "libphp*.so"}},
+	 {PHP_FILES},
+	 .in_shared_memory = true},
+	{{"PHP", false,
+	  "its own JIT is off, and PCRE2 gives no names to the regular expressions that it "
+	  "compiles",
+	  NULL},
+	 {PHP_FILES}},
 	{{"Ruby", false, "start it with --yjit-perf (3.3 or newer)",
 	  "start it with --yjit-perf (3.3 or newer)"},
 	 {"ruby", "ruby[0-9]*", "libruby*.so*"}},
@@ -67,8 +76,14 @@ static const struct runtime_row {
 	  NULL},
 	 {"node", "nodejs", "libnode.so*"}},
 	{{"Wasmtime", false, "start it with --profile=perfmap", NULL}, {"wasmtime"}},
-	{{"Python", false, "start it with -X perf (3.12 or newer)", NULL},
+	/* Its interpreter is code of a file, and its functions have names with -X perf. */
+	{{"Python", false,
+	  "it is code of a library (numba, ctypes, …) that has written no perf map "
+	  "(/tmp/perf-PID.map)",
+	  NULL},
 	 {"python3.1[2-9]*", "libpython3.1[2-9]*", "python3.[2-9][0-9]*"}},
+	{{"PCRE2", false, "PCRE2 gives no names to the regular expressions that it compiles", NULL},
+	 {"libpcre2-*.so*"}},
 };
 
 struct item {
@@ -209,15 +224,28 @@ static void copy_name(const char *path, char *to, size_t room)
 }
 
 /* The row that a file belongs to; `last` if none before that one. */
-static size_t find_row(const char *name, size_t last)
+static size_t find_row(const char *name, size_t last, bool has_shared)
 {
 	size_t i, k;
 
-	for (i = 0; i < last; i++)
+	for (i = 0; i < last; i++) {
+		if (rows[i].in_shared_memory && !has_shared)
+			continue;
 		for (k = 0; k < MAX_PATTERNS && rows[i].files[k]; k++)
 			if (!fnmatch(rows[i].files[k], name, 0))
 				return i;
+	}
 	return last;
+}
+
+static bool has_shared_code(const struct mappings *mappings)
+{
+	size_t i;
+
+	for (i = 0; i < mappings_nr(mappings); i++)
+		if (mappings_get(mappings, i)->kind == MAPPING_SHARED)
+			return true;
+	return false;
 }
 
 /*
@@ -239,6 +267,7 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 			     const struct file_table *files)
 {
 	struct runtime_process *process = &item->process;
+	bool has_shared = has_shared_code(mappings);
 	size_t i, nr_names = 0, row = ARRAY_SIZE(rows);
 	uint32_t last_file = UINT32_MAX;
 	char name[256];
@@ -253,7 +282,7 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 		last_file = mapping->file;
 		nr_names++;
 		copy_name(file_table_get(files, last_file)->path, name, sizeof(name));
-		row = find_row(name, row);
+		row = find_row(name, row, has_shared);
 		take_jitdump(process, name, last_file);
 	}
 	if (row < ARRAY_SIZE(rows))

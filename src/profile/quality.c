@@ -84,25 +84,32 @@ static uint32_t blamed_module(const struct profile *profile, const struct sample
 	return module;
 }
 
-/* Python's stack is known to the interpreter only, unless that was told to write a perf map. */
+/*
+ * Python's stack is known to the interpreter only, unless that was told to write a perf map. While it
+ * begins and ends it names nothing, whatever it was told.
+ */
 static void judge_python(const struct profile *profile, const struct sample *sample,
-			 struct quality *quality)
+			 uint64_t *interpreted_in)
 {
 	const uint32_t *frames = profile_sample_frames(profile, sample);
-	bool interprets = false;
+	const struct frame *interpreter = NULL;
 	size_t i;
 
 	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
-		uint32_t function = profile_frame(profile, frames[i])->function;
-		const char *name = profile_string(profile, function);
+		const struct frame *frame = profile_frame(profile, frames[i]);
+		const char *name = profile_string(profile, frame->function);
 
+		if (!frame->function)
+			continue;
 		/* Names that Python writes into its perf map begin like this. */
-		if (function && !strncmp(name, "py::", 4))
+		if (!strncmp(name, "py::", 4) || !strcmp(name, "Py_InitializeFromConfig") ||
+		    !strcmp(name, "Py_FinalizeEx") || !strncmp(name, "_Py_Finalize", 12))
 			return;
-		interprets |= function && !strcmp(name, "_PyEval_EvalFrameDefault");
+		if (!strcmp(name, "_PyEval_EvalFrameDefault"))
+			interpreter = frame;
 	}
-	if (interprets)
-		quality->python += sample->count;
+	if (interpreter)
+		interpreted_in[interpreter->module] += sample->count;
 }
 
 /* Counts the sample once for each module of run-time code of which it has nameless frames. */
@@ -124,7 +131,9 @@ static void judge_run_time(const struct profile *profile, const struct sample *s
 	}
 }
 
-static void list_nameless(struct quality *quality, const uint64_t *nameless_in, size_t nr_modules)
+/* Keeps the modules with most samples in them. */
+static void list_nameless(struct quality_nameless *list, const uint64_t *nameless_in,
+			  size_t nr_modules)
 {
 	size_t module, place;
 
@@ -132,11 +141,11 @@ static void list_nameless(struct quality *quality, const uint64_t *nameless_in, 
 		const struct quality_nameless one = {(uint32_t)module, nameless_in[module]};
 
 		for (place = QUALITY_MAX_BLAMED; place; place--) {
-			if (quality->nameless[place - 1].samples >= one.samples)
+			if (list[place - 1].samples >= one.samples)
 				break;
 			if (place < QUALITY_MAX_BLAMED)
-				quality->nameless[place] = quality->nameless[place - 1];
-			quality->nameless[place - 1] = one;
+				list[place] = list[place - 1];
+			list[place - 1] = one;
 		}
 	}
 }
@@ -192,8 +201,9 @@ int quality_judge(const struct profile *profile, struct quality *ret)
 	cleanup_free uint64_t *broken_in =
 		calloc(nr_modules + 1, NR_WALK_ENDS * sizeof(*broken_in));
 	cleanup_free uint64_t *nameless_in = calloc(nr_modules + 1, sizeof(*nameless_in));
+	cleanup_free uint64_t *interpreted_in = calloc(nr_modules + 1, sizeof(*interpreted_in));
 
-	if (!broken_in || !nameless_in)
+	if (!broken_in || !nameless_in || !interpreted_in)
 		return -ENOMEM;
 	*ret = (struct quality){0};
 	for (i = 0; i < profile_nr_samples(profile); i++) {
@@ -201,7 +211,7 @@ int quality_judge(const struct profile *profile, struct quality *ret)
 
 		judge_sample(profile, sample, ret, broken_in);
 		judge_run_time(profile, sample, nameless_in);
-		judge_python(profile, sample, ret);
+		judge_python(profile, sample, interpreted_in);
 	}
 	for (i = 0; i < nr_modules; i++)
 		for (end = 0; end < NR_WALK_ENDS; end++)
@@ -210,6 +220,7 @@ int quality_judge(const struct profile *profile, struct quality *ret)
 					   .end = (enum walk_end)end,
 					   .samples = broken_in[i * NR_WALK_ENDS + end],
 				   });
-	list_nameless(ret, nameless_in, nr_modules);
+	list_nameless(ret->nameless, nameless_in, nr_modules);
+	list_nameless(ret->interpreted, interpreted_in, nr_modules);
 	return 0;
 }

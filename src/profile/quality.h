@@ -28,7 +28,6 @@ struct quality {
 	uint64_t unread;	     /* … because its file could not be read, */
 	uint64_t gone;		     /* … or was deleted, */
 	uint64_t unmapped;	     /* … or because it is in no file that is known */
-	uint64_t python;	     /* in Python's interpreter, of unknown Python functions */
 	uint64_t ends[NR_WALK_ENDS]; /* how the walks of all these ended */
 	struct quality_blame {
 		uint32_t module;
@@ -39,6 +38,8 @@ struct quality {
 		uint32_t module;
 		uint64_t samples;	/* with a frame in it that has no name */
 	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code, likewise */
+	/* Interpreters of Python, likewise: samples that run Python functions without a name. */
+	struct quality_nameless interpreted[QUALITY_MAX_BLAMED];
 };
 
 /* 0 or -ENOMEM. */

@@ -341,6 +341,8 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
+#define PYTHON_MINOR_NAMING 12 /* Python 3.12 is the first that names its functions for profilers */
+
 /* The end of a sentence: how a process' code would get names, or why nothing helps. */
 static const char *why_nameless(const struct run_figures *run, uint32_t number)
 {
@@ -387,11 +389,43 @@ static void say_nameless(struct verdict *verdict, const struct profile *profile)
 		add(verdict, ": %s",
 		    why_nameless(run, profile_module(profile, nameless->module)->file - 1));
 	}
-	if (quality->python * 20 > whole)
+}
+
+/* The minor version of a Python 3 by the name of its file; 0: it does not say. */
+static unsigned python_minor(const char *name)
+{
+	unsigned minor = 0;
+
+	if (text_starts_with(name, "lib"))
+		name += strlen("lib");
+	return sscanf(name, "python3.%u", &minor) == 1 ? minor : 0;
+}
+
+/* Python that is interpreted, and what would show its functions where its version can do that. */
+static void say_interpreted(struct verdict *verdict, const struct profile *profile)
+{
+	const struct quality *quality = &verdict->figures->quality;
+	uint64_t whole = profile_total(profile);
+	size_t i;
+
+	for (i = 0; i < QUALITY_MAX_BLAMED; i++) {
+		const struct quality_nameless *one = &quality->interpreted[i];
+		unsigned minor;
+
+		if (one->samples * 20 <= whole)
+			break;
+		minor = python_minor(profile_module_name(profile, one->module));
 		say(verdict, "names",
-		    "%.1f %% are in Python code, of which only the interpreter is seen: start it "
-		    "with -X perf (3.12 or newer)",
-		    percent(quality->python, whole));
+		    "%.1f %% are in Python code, of which only the interpreter is seen: ",
+		    percent(one->samples, whole));
+		if (minor && minor < PYTHON_MINOR_NAMING)
+			add(verdict, "Python 3.%u has no -X perf, 3.%d and newer have", minor,
+			    PYTHON_MINOR_NAMING);
+		else if (minor)
+			add(verdict, "start it with -X perf");
+		else
+			add(verdict, "start it with -X perf (3.%d or newer)", PYTHON_MINOR_NAMING);
+	}
 }
 
 /* "0.0 % made at run time, 1.2 % stripped", and between them what else there is. */
@@ -422,6 +456,7 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 	if (verdict->figures->quality.unnamed * 20 > whole)
 		say_unnamed(verdict, whole);
 	say_nameless(verdict, profile);
+	say_interpreted(verdict, profile);
 	if (session->nr_files_gone)
 		say(verdict, "names", "%zu files with samples were gone when looked for",
 		    session->nr_files_gone);

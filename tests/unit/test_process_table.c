@@ -345,13 +345,13 @@ TEST(process_table_takes_nameless_memory_for_memory)
 					    "/anon_hugepage (deleted)", "//anon", "[heap]"};
 	size_t i;
 
-	CHECK_EQ(kind_of(-1, 100), MAPPING_ANON);
+	CHECK_EQ(kind_of(-1, 100), MAPPING_SHARED);
 	(void)open_tables(&tables);
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		event.file_id = (struct file_id){0, 1, 5, 0};
 		event.mapping = (struct mapping){.start = PAGE, .end = 2 * PAGE};
 		CHECK_EQ(process_table_arrive(tables.table, &event, names[i]), 0);
-		CHECK_EQ(event.mapping.kind, MAPPING_ANON);
+		CHECK_EQ(event.mapping.kind, i < 3 ? MAPPING_SHARED : MAPPING_ANON);
 	}
 	CHECK_EQ(file_table_nr(tables.files), 0);
 	CHECK_EQ(process_table_arrive(tables.table, &event, "/gone/file"), 0);

@@ -203,3 +203,26 @@ TEST(quality_without_memory)
 	CHECK_EQ(quality.user, 77);
 	profile_free(profile);
 }
+
+/* Only what the interpreter runs between its beginning and its end could have names. */
+TEST(quality_counts_python_that_is_only_interpreted)
+{
+	struct profile *profile = profile_new();
+	struct quality quality;
+
+	(void)make_sample(profile, "a;_start;libpython3.11.so!_PyEval_EvalFrameDefault 5");
+	(void)make_sample(profile, "a;_start;python3.12!_PyEval_EvalFrameDefault;python3.12!x 7");
+	(void)make_sample(profile, "a;_start;py::main:a.py;python3.12!_PyEval_EvalFrameDefault 90");
+	(void)make_sample(profile, "a;_start;python3.12!Py_InitializeFromConfig;"
+				   "python3.12!_PyEval_EvalFrameDefault 80");
+	(void)make_sample(profile, "a;_start;python3.12!Py_FinalizeEx;"
+				   "python3.12!_PyEval_EvalFrameDefault 70");
+	(void)make_sample(profile, "a;_start;python3.12!_Py_Finalize.part.0.constprop.0;"
+				   "python3.12!_PyEval_EvalFrameDefault 60");
+	quality = judge(profile);
+	CHECK_EQ(quality.interpreted[0].samples, 7);
+	CHECK_STR(profile_module_name(profile, quality.interpreted[0].module), "python3.12");
+	CHECK_EQ(quality.interpreted[1].samples, 5);
+	CHECK_EQ(quality.interpreted[2].samples, 0);
+	profile_free(profile);
+}

@@ -314,6 +314,7 @@ TEST(runtime_table_tells_runtimes)
 		{"/usr/bin/python3.12", "Python"},
 		{"/usr/lib/libpython3.13.so.1.0", "Python"},
 		{"/usr/bin/python3.11", "none"},
+		{"/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0.11.2", "PCRE2"},
 		{"/usr/bin/ruby3.1", "Ruby"},
 		{"/usr/lib/libruby-3.1.so.3.1", "Ruby"},
 		{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp", "Erlang"},
@@ -338,6 +339,28 @@ TEST(runtime_table_prefers_the_outer_runtime)
 	check_runtime("/usr/lib/libpython3.12.so.1.0", "/lib/libjvm.so", "Java");
 	check_runtime("/lib/libjvm.so", "/usr/lib/libpython3.12.so.1.0", "Java");
 	check_runtime("/opt/j9/libjvm.so", "/opt/j9/libj9vm29.so", "Java (OpenJ9)");
+}
+
+/*
+ * PHP's own compiler keeps its code in memory that processes share; other code is that of regular
+ * expressions, for which opcache's settings do nothing.
+ */
+TEST(runtime_table_tells_code_of_php_from_that_of_pcre2)
+{
+	struct mapping code = {.start = 0x100000, .end = 0x101000, .kind = MAPPING_ANON};
+	struct runtime_table *table = runtime_table_new();
+
+	begin();
+	(void)map_file("/usr/lib/x86_64-linux-gnu/libpcre2-8.so.0");
+	(void)map_file("/usr/sbin/php-fpm8.2");
+	CHECK_EQ(mappings_add(&mappings, &code), 0);
+	CHECK_STR(add(table, NO_PID, 0, 0)->runtime->name, "PHP");
+	CHECK(strstr(add(table, NO_PID, 0, 0)->runtime->how_to_name, "PCRE2"));
+	code = (struct mapping){.start = 0x200000, .end = 0x201000, .kind = MAPPING_SHARED};
+	CHECK_EQ(mappings_add(&mappings, &code), 0);
+	CHECK_STR(add(table, NO_PID, 0, 1)->runtime->name, "PHP");
+	CHECK(strstr(add(table, NO_PID, 0, 1)->runtime->how_to_name, "opcache.jit_debug"));
+	end(table);
 }
 
 TEST(runtime_table_finds_jitdumps)

@@ -164,6 +164,54 @@ TEST(verdict_on_hostile_names)
 	symbolizer_free(names.symbolizer);
 }
 
+/* What is said of samples in a Python of which only the interpreter is seen. */
+static void check_python(const char *file, uint64_t interpreted, const char *advice)
+{
+	static const struct stack_options naming = {0};
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct module module = {.kind = MODULE_FILE};
+	const struct sample_labels labels = {0};
+	struct verdict verdict;
+	int64_t number, frame;
+	uint32_t leaf;
+	char *text, *said;
+
+	CHECK(profile != NULL);
+	module.name = (uint32_t)profile_add_string(profile, file);
+	number = profile_add_module(profile, &module);
+	CHECK(number > 0);
+	frame = profile_add_frame(profile, FRAME_USER, (uint32_t)number, 0x10);
+	CHECK(frame >= 0);
+	leaf = (uint32_t)frame;
+	CHECK(profile_add_sample(profile, &labels, &leaf, 1, 0, 1000) >= 0);
+	figures.quality.interpreted[0] = (struct quality_nameless){(uint32_t)number, interpreted};
+	names.options = &naming;
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	said = strstr(text, "only the interpreter is seen: ");
+	CHECK_EQ(said != NULL, advice != NULL);
+	if (said && advice)
+		CHECK(!strncmp(strchr(said, ':') + 2, advice, strlen(advice)));
+	free(text);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+	names.options = &options;
+}
+
+TEST(verdict_advises_pythons_by_their_version)
+{
+	check_python("/usr/lib/libpython3.12.so.1.0", 900, "start it with -X perf\n");
+	check_python("/usr/bin/python3.13t", 51, "start it with -X perf\n");
+	check_python("/usr/bin/python3.11", 900,
+		     "Python 3.11 has no -X perf, 3.12 and newer have\n");
+	check_python("/usr/lib/libpython3.6m.so.1.0", 900,
+		     "Python 3.6 has no -X perf, 3.12 and newer have\n");
+	check_python("/opt/app/bin/python", 900, "start it with -X perf (3.12 or newer)\n");
+	check_python("/usr/lib/libpython3.12.so.1.0", 50, NULL); /* hardly any */
+}
+
 TEST(verdict_without_memory)
 {
 	struct run_figures figures = make_figures();

@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Real Pythons, 3.12 and newer, started with -X perf and -X perf_jit: whole stacks, in which the program's
+# functions are nested as they call each other; and advice only for those that it helps.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+cat >"$T/load.py" <<'END'
+import sys, time
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+def work():
+    return fib(12)
+
+def main():
+    end = time.process_time() + float(sys.argv[1])
+    while time.process_time() < end:
+        for i in range(20):
+            work()
+
+main()
+END
+DEPTH=12 # of fib(12), the first one included
+
+# One interpreter of each version, a line each: the minor version, and where it is.
+pythons() {
+	local python
+	for python in "$HOME"/.pyenv/versions/3.*/bin/python3 $(type -aP python3); do
+		[ -x "$python" ] || continue
+		"$python" -c 'import sys; print(sys.version_info[1], sys.executable)'
+	done 2>/dev/null | sort -n -u -k 1,1
+}
+
+# run_python PYTHON ARG…: $T/err has the verdict. What Python leaves in /tmp is taken away.
+run_python() {
+	# shellcheck disable=SC2016
+	profile -f --table-cache "$T/tables" -F 499 -- \
+		sh -c 'echo $$ >"$0"; exec "$@"' "$T/pid" "$@" "$T/load.py" 1.5
+	rm -f "/tmp/perf-$(cat "$T/pid").map" "/tmp/jit-$(cat "$T/pid").dump"
+}
+
+# Samples in fib(), and those of them that have all of its callers and nothing else of Python.
+in_fib() {
+	awk -v depth=$DEPTH '
+	{
+		n = split($0, frames, ";")
+		calls = ""
+		for (i = 1; i <= n; i++)
+			if (sub(/^py::/, "", frames[i])) {
+				sub(/:.*/, "", frames[i])
+				calls = calls ";" frames[i]
+			}
+		if (calls !~ /;fib/) next
+		all += $NF
+		right += frames[2] == "_start" && calls ~ /^;<module>;main;work(;fib)+$/ &&
+			gsub(/;fib/, "", calls) <= depth ? $NF : 0
+	}
+	END { print all + 0, right + 0 }' "$T/out"
+}
+
+advised() { grep -q "only the interpreter is seen: $1" "$T/err"; }
+
+# check_named VERSION PYTHON ARG…
+check_named() {
+	local what="3.$1 ${*:3}" all right
+	run_python "${@:2}"
+	read -r all right < <(in_fib)
+	check "$what: reach their beginning" test "$(ended complete)" -ge 98
+	check "$what: was hit in the load ($all samples)" test "$all" -ge 300
+	check "$what: main, work and fib are nested as they call ($right)" \
+		test "$right" -ge $((all * 98 / 100))
+	if advised ''; then fail "$what: is not told to do what was done"; else
+		pass "$what: is not told to do what was done"; fi
+}
+
+found=
+while read -r minor python; do
+	[ "$minor" -ge 11 ] || continue
+	run_python "$python"
+	if [ "$minor" -lt 12 ]; then
+		check "3.$minor: is told that it can't" advised "Python 3.$minor has no -X perf"
+		continue
+	fi
+	found=yes
+	check "3.$minor: is told what would give names" advised 'start it with -X perf'
+	check_named "$minor" "$python" -X perf
+	[ "$minor" -lt 13 ] || check_named "$minor" "$python" -X perf_jit
+done < <(pythons)
+[ -n "$found" ] || skip "all" "Python 3.12 or newer"
