@@ -3,7 +3,9 @@
  * the moment they are forked, and a process that ended is forgotten before its number can be used
  * again.
  *
- * Numbers are those of the profiler's own pid namespace, which is what its user typed.
+ * Numbers are those of the profiler's own pid namespace, which is what its user typed. The profiler's
+ * own processes, which are left out unless they are asked for, are compared at every hit, and so by the
+ * number that the kernel has at hand: that of the initial namespace.
  */
 #include "follow.bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -62,6 +64,47 @@ __hidden __u32 visible_pid(struct task_struct *task)
 	}
 	return 0;
 }
+
+/* --- our own processes ------------------------------------------------------------------------ */
+
+const volatile bool leaves_out_own;
+
+volatile __u32 own_tgid, own_forks[OWN_SLOTS];
+
+static bool is_marked(__u32 tgid)
+{
+	return tgid == own_tgid || own_forks[tgid % OWN_SLOTS] == tgid;
+}
+
+__hidden bool is_own_fork(void)
+{
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+
+	return is_marked(BPF_CORE_READ(task, group_leader, real_parent, tgid));
+}
+
+/* Never attached: we run it with BPF_PROG_TEST_RUN (Linux 5.10), and so as ourselves. */
+SEC("raw_tracepoint")
+int learn_own(void *ctx)
+{
+	own_tgid = bpf_get_current_pid_tgid() >> 32;
+	return 0;
+}
+
+SEC("raw_tracepoint/sched_process_fork")
+int mark_own_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *child = (struct task_struct *)ctx->args[1];
+	__u32 tgid = bpf_get_current_pid_tgid() >> 32;
+
+	if (is_own(tgid)) {
+		tgid = BPF_CORE_READ(child, tgid);
+		own_forks[tgid % OWN_SLOTS] = tgid;
+	}
+	return 0;
+}
+
+/* --- the tasks that were asked for ------------------------------------------------------------- */
 
 static __u64 *ending_slot(__u64 start_time)
 {

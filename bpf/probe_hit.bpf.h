@@ -15,6 +15,8 @@
 
 #include "probe.bpf.h"
 
+#include "follow.bpf.h"
+
 const volatile bool filter_tasks; /* probe_wants_task() has something to say */
 const volatile __u32 hits_stride; /* probes of a CPU, rounded up to whole cache lines */
 const volatile __u32 nr_probes;
@@ -29,23 +31,36 @@ struct {
 	__type(value, struct wire_hits);
 } hits SEC(".maps");
 
-/* Counts a hit of a probe. False: it is not wanted, or there is no such probe. */
-static __always_inline bool probe_hit(__u32 number)
+volatile __u64 nr_own_hits; /* of our own processes, if these are left out */
+
+enum probe_verdict {
+	HIT_WANTED,
+	HIT_FILTERED, /* not wanted, or of no probe that we know */
+	HIT_OWN,      /* our own process, also where it tries what a hit costs */
+};
+
+/* Counts a hit of a probe. */
+static __always_inline enum probe_verdict probe_hit(__u32 number)
 {
 	__u32 index = bpf_get_smp_processor_id() * hits_stride + number;
 	struct wire_hits *hit;
 
 	if (number >= nr_probes)
-		return false;
+		return number == WIRE_NO_NUMBER ? HIT_FILTERED : HIT_OWN;
 	hit = bpf_map_lookup_elem(&hits, &index);
 	if (!hit)
-		return false;
+		return HIT_FILTERED;
+	if (leaves_out_own && is_own(bpf_get_current_pid_tgid() >> 32)) {
+		ATOMIC_ADD(hit->filtered, 1);
+		ATOMIC_ADD(nr_own_hits, 1);
+		return HIT_OWN;
+	}
 	if (filter_tasks && !probe_wants_task()) {
 		ATOMIC_ADD(hit->filtered, 1);
-		return false;
+		return HIT_FILTERED;
 	}
 	ATOMIC_ADD(hit->counted, 1);
-	return true;
+	return HIT_WANTED;
 }
 
 /*

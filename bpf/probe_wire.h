@@ -15,7 +15,7 @@
 /* Of each CPU and probe: the index is cpu * stride + number. */
 struct wire_hits {
 	__u64 counted;
-	__u64 filtered; /* of tasks that were not asked for: they cost, but are not shown */
+	__u64 filtered; /* of our own and of tasks that were not asked for: they cost */
 };
 
 /* Where one event has many places, the place tells the probe. */

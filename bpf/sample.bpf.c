@@ -17,15 +17,20 @@ int sample(struct bpf_perf_event_data *ctx)
 	struct wire_counters *counters;
 	struct task_struct *task;
 	struct scratch *scratch;
-	__u64 time_ns;
+	__u64 time_ns, pid_tgid;
 	__u32 epoch_nr;
 
 	counters = record_enter(&time_ns, &epoch_nr);
 	if (!counters)
 		return 0;
 	ATOMIC_ADD(counters->weight, ctx->sample_period);
-	if (!bpf_get_current_pid_tgid() && !include_idle) {
+	pid_tgid = bpf_get_current_pid_tgid();
+	if (!pid_tgid && !include_idle) {
 		ATOMIC_ADD(counters->idle, 1);
+		return 0;
+	}
+	if (is_own(pid_tgid >> 32)) {
+		ATOMIC_ADD(counters->own, 1);
 		return 0;
 	}
 	task = (struct task_struct *)bpf_get_current_task();

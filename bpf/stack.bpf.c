@@ -65,7 +65,13 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 	counters = record_enter(&time_ns, &epoch_nr);
 	if (!counters)
 		return 0;
-	if (!probe_hit(number)) {
+	switch (probe_hit(number)) {
+	case HIT_WANTED:
+		break;
+	case HIT_OWN:
+		ATOMIC_ADD(counters->own, 1);
+		return 0;
+	default:
 		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}

@@ -138,7 +138,7 @@ static __always_inline int tally(void *ctx, enum probe_way way, __u32 number)
 	struct tally_hit *hit;
 	__u32 slot;
 
-	if (!probe_hit(number))
+	if (probe_hit(number) != HIT_WANTED)
 		return 0;
 	counters = tally_enter(&slot);
 	probe = bpf_map_lookup_elem(&probes, &number);

@@ -14,7 +14,7 @@
  * that read `epoch` just before still looks for epoch n's.)
  *
  * At rest, for each epoch, in samples and exactly:
- *	entries = idle + filtered + recorded + counted + the sum of lost[]
+ *	entries = idle + own + filtered + recorded + counted + the sum of lost[]
  */
 #ifndef STOOK_BPF_WIRE_H
 #define STOOK_BPF_WIRE_H
@@ -50,6 +50,7 @@ enum wire_loss {
 struct wire_counters {
 	__u64 entries;
 	__u64 idle;
+	__u64 own; /* of the profiler's own processes, where these are left out */
 	__u64 filtered;
 	__u64 recorded;
 	__u64 counted;

@@ -16,8 +16,8 @@ static uint64_t lost_of(const struct wire_counters *counters)
 
 bool accounting_holds(const struct wire_counters *counters)
 {
-	return counters->entries == counters->idle + counters->filtered + counters->recorded +
-					    counters->counted + lost_of(counters);
+	return counters->entries == counters->idle + counters->own + counters->filtered +
+					    counters->recorded + counters->counted + lost_of(counters);
 }
 
 void accounting_close_epoch(struct accounting *accounting, const struct wire_counters *counters)
@@ -27,6 +27,7 @@ void accounting_close_epoch(struct accounting *accounting, const struct wire_cou
 
 	sum->entries += counters->entries;
 	sum->idle += counters->idle;
+	sum->own += counters->own;
 	sum->filtered += counters->filtered;
 	sum->recorded += counters->recorded;
 	sum->counted += counters->counted;

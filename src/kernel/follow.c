@@ -5,6 +5,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "proc/process_info.h"
 
@@ -19,8 +20,11 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 	*parts->filter_pids = tasks->nr_pids > 0;
 	*parts->filter_tids = tasks->nr_tids > 0;
 	*parts->filter_cgroup = tasks->cgroup_fd >= 0;
+	*parts->leaves_out_own = !tasks->self && !filters;
 	(void)bpf_program__set_autoload(parts->follow_fork, follows);
 	(void)bpf_program__set_autoload(parts->forget_exited, filters);
+	(void)bpf_program__set_autoload(parts->learn_own, *parts->leaves_out_own);
+	(void)bpf_program__set_autoload(parts->mark_own_fork, *parts->leaves_out_own);
 	/* A map has at least one entry. */
 	(void)bpf_map__set_max_entries(parts->wanted_pids,
 				       follows		? (uint32_t)tasks->nr_pids + MAX_FOLLOWED
@@ -39,6 +43,21 @@ static int hook(struct bpf_program *program, struct bpf_link **link)
 	return *link ? 0 : -errno;
 }
 
+/*
+ * Our number in the initial pid namespace is known to the kernel only. If it does not say (a security
+ * module), getpid() is as good where that is our namespace; elsewhere nobody is left out.
+ */
+static int leave_out_own(const struct follow_parts *parts)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, run);
+
+	if (!*parts->leaves_out_own)
+		return 0;
+	if (bpf_prog_test_run_opts(bpf_program__fd(parts->learn_own), &run) < 0)
+		*parts->own_tgid = *parts->pidns_inum ? UINT32_MAX : (uint32_t)getpid();
+	return hook(parts->mark_own_fork, parts->own_fork_link);
+}
+
 int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,
 		  struct error *error)
 {
@@ -48,6 +67,8 @@ int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *t
 		return error_set_errno(error, "cannot follow forks");
 	if (hook(parts->forget_exited, parts->exit_link) < 0)
 		return error_set_errno(error, "cannot follow exits");
+	if (leave_out_own(parts) < 0)
+		return error_set_errno(error, "cannot follow our own forks");
 	if (tasks->cgroup_fd >= 0 && bpf_map_update_elem(bpf_map__fd(parts->wanted_cgroup), &zero,
 							 &tasks->cgroup_fd, BPF_ANY) < 0)
 		return error_set_errno(error, "cannot filter by this cgroup");

@@ -21,15 +21,17 @@ struct wanted_tasks {
 	size_t nr_pids, nr_tids;
 	bool follow;   /* children of pids too */
 	int cgroup_fd; /* only this subtree; -1: all */
+	bool self;     /* our own processes too, which are left out unless they are named in pids */
 };
 
 /* The parts of an object, by the names they have in bpf/follow.bpf.c: FOLLOW_PARTS(skeleton). */
 struct follow_parts {
 	uint32_t *pidns_inum;
-	bool *filter_pids, *filter_tids, *filter_cgroup;
+	bool *filter_pids, *filter_tids, *filter_cgroup, *leaves_out_own;
+	uint32_t *own_tgid;
 	struct bpf_map *wanted_pids, *wanted_tids, *wanted_cgroup;
-	struct bpf_program *follow_fork, *forget_exited;
-	struct bpf_link **fork_link, **exit_link;
+	struct bpf_program *follow_fork, *forget_exited, *learn_own, *mark_own_fork;
+	struct bpf_link **fork_link, **exit_link, **own_fork_link;
 };
 
 #define FOLLOW_PARTS(bpf)                                               \
@@ -38,20 +40,25 @@ struct follow_parts {
 		.filter_pids = (bool *)&(bpf)->rodata->filter_pids,     \
 		.filter_tids = (bool *)&(bpf)->rodata->filter_tids,     \
 		.filter_cgroup = (bool *)&(bpf)->rodata->filter_cgroup, \
+		.leaves_out_own = (bool *)&(bpf)->rodata->leaves_out_own, \
+		.own_tgid = (uint32_t *)&(bpf)->bss->own_tgid,          \
 		.wanted_pids = (bpf)->maps.wanted_pids,                 \
 		.wanted_tids = (bpf)->maps.wanted_tids,                 \
 		.wanted_cgroup = (bpf)->maps.wanted_cgroup,             \
 		.follow_fork = (bpf)->progs.follow_fork,                \
 		.forget_exited = (bpf)->progs.forget_exited,            \
+		.learn_own = (bpf)->progs.learn_own,                    \
+		.mark_own_fork = (bpf)->progs.mark_own_fork,            \
 		.fork_link = &(bpf)->links.follow_fork,                 \
 		.exit_link = &(bpf)->links.forget_exited,               \
+		.own_fork_link = &(bpf)->links.mark_own_fork,           \
 	})
 
 /* Between open and load. */
 void follow_configure(const struct follow_parts *parts, const struct wanted_tasks *tasks);
 
 /*
- * After the load: hooks forks and exits, sets the cgroup. The pids and tids are wanted from then on
+ * After the load: hooks forks and exits, sets the cgroup, tells the programs who we are. The pids and tids are wanted from then on
  * that follow_want_all() adds. 0 or a negative errno.
  */
 int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,

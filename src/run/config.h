@@ -25,6 +25,7 @@ struct run_config {
 	uint64_t duration_ns, interval_ns; /* 0: none */
 	char **command;			   /* behind `--`, NULL-ended; NULL: none */
 	bool everything;		   /* -a: also with a command */
+	bool self;			   /* our own processes too */
 	bool quiet, verbose;
 };
 

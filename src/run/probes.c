@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "run/complain.h"
+
 /* --- before ---------------------------------------------------------------------------------- */
 
 /* Impossible wishes are reported before anything is loaded or begun. 1: the list was shown. */
@@ -114,11 +117,15 @@ static int summarize(struct collector *collector, struct error *error)
 {
 	const struct run *run = collector->run;
 	struct probes *probes = collector->context;
+	char number[NUMBER_COMMAS_BYTES];
 
 	if (!run->has_started || run->config->quiet)
 		return 0;
 	if (!run->child_failed)
 		probes->command->tell(probes->context);
+	if (probing_own(probes->probing))
+		complain("left out %s hits of stook's own processes (--self counts them)",
+			 number_commas(number, probing_own(probes->probing)));
 	probe_notes_after(&probes->search.list, probes->probing, probes->missed,
 			  run->config->verbose);
 	return 0;

@@ -94,6 +94,7 @@ static struct wanted_tasks wanted(const struct running *running)
 		.nr_tids = config->nr_tids,
 		.follow = !config->no_follow,
 		.cgroup_fd = running->cgroup_fd,
+		.self = config->self,
 	};
 }
 

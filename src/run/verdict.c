@@ -1,7 +1,7 @@
 /*
  * What a run reports of itself. To people:
  *
- *	samples  19,976 fired = 19,962 shown + 14 idle + 0 filtered + 0 lost
+ *	samples  19,976 fired = 19,942 shown + 14 idle + 20 of stook itself + 0 filtered + 0 lost
  *	         about 4 ticks never came (0.02 %)
  *	stacks   user: 61.2 % reach their beginning, 38.8 % break off
  *	         broken in redis-check-rdb (31.0 %), libc.so.6 (7.8 %): built without …
@@ -136,6 +136,8 @@ static void say_sum(struct verdict *verdict)
 	    number_commas(numbers[1], session->shown));
 	if (!run->source->probes)
 		add(verdict, "%s idle + ", number_commas(numbers[0], sum->idle));
+	if (sum->own)
+		add(verdict, "%s of stook itself + ", number_commas(numbers[0], sum->own));
 	add(verdict, "%s filtered + %s lost",
 	    number_commas(numbers[0], sum->filtered + session->hidden),
 	    number_commas(numbers[1], accounting_lost(&session->accounting)));
@@ -198,7 +200,10 @@ static void say_why_none(struct verdict *verdict)
 	const char *topic = run->source->unit;
 	char number[NUMBER_COMMAS_BYTES];
 
-	if (session->hidden)
+	if (session->accounting.sum.own + session->accounting.sum.idle == session->accounting.sum.entries &&
+	    session->accounting.sum.own)
+		say(verdict, topic, "nothing but stook itself was seen in this time (--self shows it)");
+	else if (session->hidden)
 		say(verdict, topic, "no thread's name matched: %s samples were of others",
 		    number_commas(number, session->hidden));
 	else if (run->source->probes)
@@ -607,6 +612,7 @@ static void add_samples(struct sheet *sheet, const struct session_summary *sessi
 	const struct stats_row rows[] = {
 		{"entries", sum->entries},
 		{"idle", sum->idle},
+		{"own", sum->own},
 		{"filtered", sum->filtered},
 		{"recorded", sum->recorded},
 		{"counted", sum->counted},

@@ -5,10 +5,10 @@
 
 static struct wire_counters balanced(void)
 {
-	struct wire_counters counters = {.idle = 5, .filtered = 7, .recorded = 11, .counted = 13};
+	struct wire_counters counters = {.idle = 5, .own = 3, .filtered = 7, .recorded = 11, .counted = 13};
 	unsigned reason;
 
-	counters.entries = 5 + 7 + 11 + 13;
+	counters.entries = 5 + 3 + 7 + 11 + 13;
 	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++) {
 		counters.lost[reason] = reason + 1;
 		counters.entries += reason + 1;

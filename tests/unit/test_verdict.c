@@ -96,6 +96,24 @@ TEST(verdict_for_people)
 	symbolizer_free(names.symbolizer);
 }
 
+TEST(verdict_of_own_samples)
+{
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct verdict verdict;
+	char *text;
+
+	CHECK(profile != NULL);
+	figures.session.accounting.sum.own = 20;
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	CHECK(strstr(text, "+ 14 idle + 20 of stook itself + 0 filtered +") != NULL);
+	free(text);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
 /* The very lines that are printed. */
 TEST(verdict_as_comments)
 {

@@ -99,6 +99,7 @@ static const struct option_row rows[] = {
 	{0, "follow", NULL, take_follow,
 	 "children of --pid's processes, whatever that costs others"},
 	{0, "no-follow", NULL, take_no_follow, "not the children of --pid's processes"},
+	OPTION_SWITCH(0, "self", struct run_config, self, "stook's own processes too"),
 	{'d', "duration", "SECS", take_duration,
 	 "how long: 10, 500ms, 2m (default: until Ctrl-C); also without -d"},
 	{'i', "interval", "SECS", take_interval, "print and start anew each interval"},

@@ -9,7 +9,7 @@
 #include "cmd/options/option_table.h"
 #include "run/config.h"
 
-/* The rows: -p, -t, --cgroup, -a, --no-follow, -d, -i, -q, -v. */
+/* The rows: -p, -t, --cgroup, -a, --no-follow, --self, -d, -i, -q, -v. */
 struct option_group task_options_group(struct run_config *options);
 
 /* A word of the command line that is the duration. 0 or -EINVAL. */

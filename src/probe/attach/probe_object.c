@@ -170,8 +170,10 @@ int probe_object_load(struct probe_object *object, struct bpf_object_skeleton *s
 		types->copied[i] = (struct program_types){0};
 	}
 	object->programs.places_fd = bpf_map__fd(object->places_map);
-	return hits_open(&object->hits, bpf_map__fd(object->hits_map), options->list->nr_probes,
-			 options->nr_cpus, error);
+	err = hits_open(&object->hits, bpf_map__fd(object->hits_map), options->list->nr_probes,
+			options->nr_cpus, error);
+	object->hits.nr_own = object->nr_own_hits;
+	return err;
 }
 
 void probe_object_close(struct probe_object *object)

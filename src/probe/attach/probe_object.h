@@ -26,6 +26,7 @@ struct hits {
 	const volatile struct wire_hits *per_cpu; /* of all CPUs, stride apart */
 	size_t bytes, stride, nr_probes;
 	uint32_t nr_cpus;
+	const volatile uint64_t *nr_own; /* hits of our own processes, which are left out */
 };
 
 /* The sum of one probe's hits over all CPUs. */
@@ -48,6 +49,7 @@ struct probe_object {
 	struct probe_programs programs;
 	bool *filter_tasks;
 	uint32_t *hits_stride, *nr_probes;
+	uint64_t *nr_own_hits;
 	struct bpf_map *hits_map, *places_map;
 	struct hits hits;
 };
@@ -70,6 +72,7 @@ struct probe_object {
 		.filter_tasks = (bool *)&(bpf)->rodata->filter_tasks,                              \
 		.hits_stride = (uint32_t *)&(bpf)->rodata->hits_stride,                            \
 		.nr_probes = (uint32_t *)&(bpf)->rodata->nr_probes,                                \
+		.nr_own_hits = (uint64_t *)&(bpf)->bss->nr_own_hits,                               \
 		.hits_map = (bpf)->maps.hits,                                                      \
 		.places_map = (bpf)->maps.places,                                                  \
 	})

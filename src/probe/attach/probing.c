@@ -387,6 +387,11 @@ bool probing_is_ready(const struct probing *probing)
 	       clock_now_ns() - probing->started_ns > READY_WITHIN_NS;
 }
 
+uint64_t probing_own(const struct probing *probing)
+{
+	return *probing->options.hits->nr_own;
+}
+
 uint64_t probing_missed(const struct probing *probing)
 {
 	return probe_links_missed(probing->links);

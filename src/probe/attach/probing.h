@@ -85,6 +85,8 @@ const struct probe_status *probing_status(const struct probing *probing, uint32_
 size_t probing_nr(const struct probing *probing, enum probe_state state);
 /* The measured costs of a hit; zeros without a budget. */
 const struct budget *probing_budget(const struct probing *probing);
+/* Hits of our own processes, as far as they are left out. */
+uint64_t probing_own(const struct probing *probing);
 uint64_t probing_missed(const struct probing *probing); /* see probe_links_missed() */
 
 #endif

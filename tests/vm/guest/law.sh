@@ -7,7 +7,7 @@ law_holds() {
 		{ v[$1] = $2 }
 		END {
 			kept = v["recorded"] + v["counted"]
-			parts = v["idle"] + v["filtered"] + kept + v["lost_total"]
+			parts = v["idle"] + v["own"] + v["filtered"] + kept + v["lost_total"]
 			shown = kept - v["hidden"]
 			printf "entries %d, parts %d, shown %d, printed %d\n",
 				v["entries"], parts, shown, sum
