@@ -79,6 +79,7 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 			       (struct task_struct *)bpf_get_current_task());
 	if (!scratch)
 		return 0;
+	scratch->record.probe = number;
 	if (by_weight)
 		scratch->record.weight = weigh(ctx, way, number);
 	unwind_user(ctx, way == WAY_REGISTERS, scratch);

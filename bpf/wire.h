@@ -93,7 +93,8 @@ struct wire_record {
 	__u16 nr_user, nr_kernel;
 	char comm[WIRE_COMM_BYTES];
 	__u8 user_end, kernel_end; /* enum walk_end */
-	__u8 zero[6];
+	__u16 zero;
+	__u32 probe; /* its number, where stacks lead to probes; else 0 */
 	/*
 	 * __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first. All but the
 	 * first of each are return addresses. Code that a signal interrupted has returned nowhere:

@@ -39,6 +39,7 @@ struct stackcount {
 	const char *weight_text; /* NULL: hits are counted */
 	struct probe_weight weight;
 	struct tally_fetch *weights; /* of each probe */
+	char **leaves;		     /* of each probe, see struct session_probes */
 	struct probe_search search;
 	struct session_probes probes;
 	struct stacks stacks;
@@ -111,12 +112,53 @@ static int parse(struct stackcount *stackcount, int argc, char **argv, struct er
 
 /* --- the run --------------------------------------------------------------------------------- */
 
+/*
+ * The probe's name is a frame of its own behind the function that was hit, unless that function is all
+ * that the name says: static probes and tracepoints are in no stack, nor is a function that returns.
+ */
+static bool needs_leaf(const struct probe *probe)
+{
+	bool is_function = probe->kind == PROBE_USER || probe->kind == PROBE_KERNEL;
+	bool is_start = probe->kind == PROBE_USER ? probe->is_entry : !probe->offset;
+
+	return !is_function || probe->is_return || !is_start;
+}
+
+static int make_leaves(struct stackcount *stackcount, struct error *error)
+{
+	const struct probe_list *list = &stackcount->search.list;
+	size_t i;
+
+	stackcount->leaves = calloc(list->nr_probes + 1, sizeof(*stackcount->leaves));
+	if (!stackcount->leaves)
+		return error_no_memory(error, "");
+	for (i = 0; i < list->nr_probes; i++) {
+		if (!needs_leaf(&list->probes[i]))
+			continue;
+		stackcount->leaves[i] = probe_label(&list->probes[i]);
+		if (!stackcount->leaves[i])
+			return error_no_memory(error, "");
+	}
+	return 0;
+}
+
+static void free_leaves(struct stackcount *stackcount)
+{
+	size_t i;
+
+	for (i = 0; stackcount->leaves && i < stackcount->search.list.nr_probes; i++)
+		free(stackcount->leaves[i]);
+	free(stackcount->leaves);
+}
+
 static int prepare(void *context, struct error *error)
 {
 	struct stackcount *stackcount = context;
 	int err = probe_search_find(&stackcount->search, &stackcount->probe_options,
 				    &stackcount->tasks, error);
 
+	if (!err)
+		err = make_leaves(stackcount, error);
 	if (!err && stackcount->weight_text)
 		err = probe_weight_find(&stackcount->weight, &stackcount->search.list,
 					&stackcount->search.features, &stackcount->weights, error);
@@ -143,6 +185,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	stackcount->probes = (struct session_probes){
 		.list = list,
 		.features = &stackcount->search.features,
+		.leaves = (const char *const *)stackcount->leaves,
 		.weights = stackcount->weights,
 	};
 	return probe_search_decide(&stackcount->search, &stackcount->stacks.collector.run->tasks,
@@ -176,6 +219,7 @@ int cmd_stackcount(int argc, char **argv)
 		stacks_init(&stackcount.stacks, &stackcount.stack_options, &command, &stackcount);
 		status = run_collector(&stackcount.tasks, NULL, &stackcount.stacks.collector);
 		stacks_clear(&stackcount.stacks);
+		free_leaves(&stackcount);
 		probe_search_clear(&stackcount.search);
 		free(stackcount.weights);
 	}

@@ -263,6 +263,15 @@ struct user_part {
 	const struct mappings *mappings; /* of the process at that time; NULL: not known */
 };
 
+/* The frame of the probe that a record's stack leads to; NO_PROBE_FRAME if it has none. */
+static uint32_t probe_frame(const struct drain *drain, const struct wire_record *record)
+{
+	const struct drain_options *options = &drain->options;
+
+	return record->probe < options->nr_probe_frames ? options->probe_frames[record->probe]
+							: NO_PROBE_FRAME;
+}
+
 /*
  * The frame numbers of a record: kernel part first, as the profile wants it. All but the leaf of
  * each part are return addresses, so the byte before is looked up.
@@ -316,7 +325,8 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 	struct profile *profile = drain->options.profile;
 	unsigned wanted = drain->options.labels;
 	int64_t string = 0, cgroup = 0, slice = 0;
-	uint32_t frames[WIRE_MAX_FRAMES];
+	uint32_t frames[1 + WIRE_MAX_FRAMES], nr = 0;
+	bool has_kernel_leaf = false;
 	struct sample_labels labels;
 
 	if (slicing && slicing->slice_ns) {
@@ -332,7 +342,11 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		string = profile_add_string(profile, comm);
 	if (wanted & LABEL_CGROUP)
 		cgroup = cgroup_name(drain, record->cgroup);
-	if (string < 0 || cgroup < 0 || slice < 0 || resolve(drain, record, user, frames) < 0)
+	if (probe_frame(drain, record) != NO_PROBE_FRAME) {
+		frames[nr] = probe_frame(drain, record);
+		has_kernel_leaf = profile_frame(profile, frames[nr++])->kind == FRAME_KERNEL;
+	}
+	if (string < 0 || cgroup < 0 || slice < 0 || resolve(drain, record, user, &frames[nr]) < 0)
 		return -ENOMEM;
 	labels = (struct sample_labels){
 		.comm = (uint32_t)string,
@@ -344,8 +358,8 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		.user_end = user->end,
 		.kernel_end = record->kernel_end,
 	};
-	return profile_add_sample(profile, &labels, frames, user->nr + record->nr_kernel,
-				  record->nr_kernel, drain->options.by_weight ? record->weight : 1);
+	return profile_add_sample(profile, &labels, frames, nr + user->nr + record->nr_kernel,
+				  has_kernel_leaf + record->nr_kernel, drain->options.by_weight ? record->weight : 1);
 }
 
 /* --- from records to samples ----------------------------------------------------------------- */

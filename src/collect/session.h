@@ -32,6 +32,11 @@ struct session_probes {
 	const struct probe_features *features;
 	int32_t link_pid;    /* see probe_links.h */
 	double budget_share; /* see probing.h */
+	/*
+	 * By probe: the name of a frame that is the leaf of its stacks; NULL: their leaf is what is
+	 * probed. NULL for none at all.
+	 */
+	const char *const *leaves;
 	/* By probe: sum up this number of each hit instead of counting hits. NULL: count hits. */
 	const struct tally_fetch *weights;
 };

@@ -78,6 +78,23 @@ else
 		"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" 5
 fi
 
+# Several probes: the last frame of each stack is the probe that was hit, with its own count.
+cat >"$T/asks.sh" <<'X'
+for ((i = 0; i < 50; i++)); do read -r line <"$1"; done
+X
+run_own t:syscalls:sys_enter_read t:syscalls:sys_enter_openat r:c:setlocale c:opendir -- \
+	bash "$T/asks.sh" /etc/passwd
+if grep -q 'sys_enter_read' <("$STOOK" stackcount -l 't:syscalls:sys_enter_read' 2>/dev/null); then
+	check "several probes: reads" test "$(sum_matching ';syscalls:sys_enter_read ')" -ge 50
+	check "several probes: opens" test "$(sum_matching ';syscalls:sys_enter_openat ')" -ge 50
+	check_equal "several probes: each stack ends in one" "$(grep ';' "$T/out" |
+		grep -Evc '(;syscalls:sys_enter_(read|openat)|;r:setlocale|opendir) ')" 0
+fi
+run_own "$LOAD:reached" "r:$LOAD:reached" -- "$LOAD" 100 1
+check_equal "a call and its return are told apart" "$(sum_matching ';reached ')" \
+	"$(sum_matching ';r:reached ')"
+check_equal "a function's own frame is not doubled" "$(grep -c ';reached;reached' "$T/out")" 0
+
 # --- weights ---------------------------------------------------------------------------------------------
 
 run_own "$LOAD:reached" --weight arg1 -- "$LOAD" "$ROUNDS" 3

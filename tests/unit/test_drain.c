@@ -69,6 +69,49 @@ TEST(drain_puts_kernel_frames_first)
 	fixture_close(&fixture);
 }
 
+/* A probe's frame is the leaf; a probe without one, and a number that there is not, have no frame. */
+TEST(drain_puts_probes_in_front)
+{
+	struct drain_options options = {.cgroup_root_fd = -1, .nr_probe_frames = 3};
+	uint32_t frames[] = {NO_PROBE_FRAME, 0, 0}, number;
+	struct code_line line = {0};
+	struct fixture fixture;
+
+	fixture_open(&fixture, 0, NULL);
+	options.files = fixture.files;
+	options.processes = fixture.processes;
+	options.profile = fixture.profile;
+	options.probe_frames = frames;
+	line.function = (uint32_t)profile_add_string(fixture.profile, "sched:sched_switch");
+	frames[1] = (uint32_t)profile_add_named_frame(fixture.profile, FRAME_KERNEL,
+						      MODULE_NR_KERNEL, &line, 1);
+	line.function = (uint32_t)profile_add_string(fixture.profile, "r:malloc");
+	frames[2] = (uint32_t)profile_add_named_frame(fixture.profile, FRAME_USER,
+						      MODULE_NR_UNKNOWN, &line, 1);
+	drain_free(fixture.drain);
+	fixture.drain = drain_new(&options);
+	CHECK(fixture.drain != NULL);
+	give_app(&fixture);
+	for (number = 0; number < 4; number++) {
+		struct made_record made = made_record(20 + number, PID_A, number, 0x1000, 0, 0);
+
+		made.record.probe = number;
+		CHECK_EQ(give_record(&fixture, &made), 0);
+	}
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(profile_nr_samples(fixture.profile), 3);
+	for (number = 0; number < 3; number++) {
+		const struct sample *sample = profile_sample(fixture.profile, number);
+
+		CHECK_EQ(sample->count, number ? 1 : 2);
+		CHECK_EQ(sample->nr_frames, number ? 2 : 1);
+		CHECK_EQ(sample->nr_kernel_frames, number == 1);
+		if (number)
+			CHECK_EQ(profile_sample_frames(fixture.profile, sample)[0], frames[number]);
+	}
+	fixture_close(&fixture);
+}
+
 /* Unknown addresses are all one frame: they say nothing, and there may be very many. */
 TEST(drain_folds_unknown_addresses)
 {
