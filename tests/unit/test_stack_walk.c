@@ -64,6 +64,12 @@ TEST(stack_walk_tries_the_trampoline_of_python)
 		check_walk(&walk, WALK_COMPLETE, IN(0), JIT + 0x500, IN(0), JIT + 0x600, IN(0),
 			   IN(1), DONE);
 	}
+	/* A row of addresses of code is no row of frames. */
+	walk.words[UNWIND_REG_FP] = 0x123456789;
+	push(&walk, 2, JIT + 0x700);
+	push(&walk, 4, IN(0));
+	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
+	push(&walk, 2, IN(0));
 	/* Another shape stays what it was: that frame pointers don't lead through it. */
 	walk.words[UNWIND_REG_FP] = 0x123456789;
 	push(&walk, 5, 0x1234);

@@ -4,6 +4,7 @@
  * directives give to the same code (.cfi_*, by readelf --debug-dump=frames-interp).
  */
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/array.h"
 #include "bpf/unwind_epilogue.h"
@@ -179,3 +180,129 @@ TEST(unwind_epilogue_ends)
 	code[UNWIND_CODE_INSTRUCTIONS - 1] = (char)0xc3;
 	CHECK_EQ(rule_of(next_x86, code, sizeof(code)), TOP(8 * UNWIND_CODE_INSTRUCTIONS));
 }
+
+#if defined(__x86_64__)
+/* --- what the processor does ------------------------------------------------------------------- */
+
+/*
+ * run_on_stack(code, sp, fp, returns): runs code there. Wherever in `landing` it returns to, the stack
+ * pointer and the frame pointer are taken down; `returns` is what code may call, in %rdx.
+ */
+#define LANDING_BYTES 1024
+
+__asm__(".text\n"
+	"run_on_stack:\n"
+	"	push %rbp\n	push %rbx\n	push %r12\n	push %r13\n	push %r14\n	"
+	"push %r15\n"
+	"	mov %rsp, own_sp(%rip)\n"
+	"	mov %rsi, %rsp\n"
+	"	mov %rdx, %rbp\n"
+	"	mov %rcx, %rdx\n"
+	"	jmp *%rdi\n"
+	"landing:\n"
+	"	.skip 1024, 0x90\n"
+	"	mov %rsp, landed_sp(%rip)\n"
+	"	mov %rbp, landed_fp(%rip)\n"
+	"	mov own_sp(%rip), %rsp\n"
+	"	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbx\n	"
+	"pop %rbp\n"
+	"returns:\n"
+	"	ret\n"
+	".local own_sp, landed_sp, landed_fp\n"
+	".comm own_sp, 8\n"
+	".comm landed_sp, 8\n"
+	".comm landed_fp, 8\n");
+
+extern const char landing[], returns[];
+extern uint64_t landed_sp, landed_fp;
+void run_on_stack(const void *code, uint64_t *sp, uint64_t fp, const char *call);
+
+#define STACK_WORDS 256
+#define FIRST_WORD  128
+
+/* Each word of the stack is another address in landing. */
+static uint64_t word_of(size_t i)
+{
+	return (uint64_t)(uintptr_t)landing + i;
+}
+
+/* True if there was a rule; it has to say what happens. */
+static bool check_run(void *place, const char *code, size_t bytes)
+{
+	static uint64_t stack[STACK_WORDS];
+	uint32_t rule = rule_of(next_x86, code, bytes);
+	uint64_t cfa, fp = 0x123456789;
+	size_t i;
+
+	if (rule == NONE)
+		return false;
+	for (i = 0; i < STACK_WORDS; i++)
+		stack[i] = word_of(i);
+	memcpy(place, code, bytes);
+	run_on_stack(place, stack + FIRST_WORD, fp, returns);
+	CHECK_EQ(UNWIND_PACKED_BASE(rule), UNWIND_BASE_SP);
+	cfa = FIRST_WORD + UNWIND_PACKED_OFFSET(rule) / 8;
+	CHECK_EQ(landed_sp, (uint64_t)(uintptr_t)(stack + cfa));
+	CHECK_EQ(stack[cfa - 1],
+		 word_of(cfa - 1)); /* the return address was there from the first */
+	if (UNWIND_PACKED_SAVED(rule) == UNWIND_SAVED_TOP_FP)
+		fp = word_of(cfa - UNWIND_PACKED_SLOT(rule) / 8);
+	else
+		CHECK_EQ(UNWIND_PACKED_SAVED(rule), UNWIND_SAVED_TOP);
+	CHECK_EQ(landed_fp, fp);
+	return true;
+}
+
+TEST(unwind_epilogue_is_what_the_processor_does)
+{
+	static const char *const parts[] = {
+		"\x50",
+		"\x53",
+		"\x55",
+		"\x55",
+		"\x41\x55",
+		"\x58",
+		"\x5b",
+		"\x5d",
+		"\x5d",
+		"\x41\x5d",
+		"\xff\xd2",
+		"\x48\x89\xe5",
+		"\x48\x83\xc4\x08",
+		"\x48\x83\xc4\x10",
+		"\x48\x83\xec\x08",
+		"\x48\x83\xec\x18",
+		"\x48\x83\xc4\xf8",
+		"\xf3\x0f\x1e\xfa",
+	};
+	void *place = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	size_t nr_rules = 0, nr_saved = 0, turn;
+	uint32_t random = 1;
+
+	if (place == MAP_FAILED)
+		SKIP("needs memory that is writable and executable");
+	for (turn = 0; turn < 200000; turn++) {
+		char code[UNWIND_CODE_BYTES];
+		size_t bytes = 0, left = turn % 7;
+
+		for (; left; left--) {
+			const char *part;
+
+			random = random * 1664525 + 1013904223;
+			part = parts[(random >> 16) % ARRAY_SIZE(parts)];
+			memcpy(code + bytes, part, strlen(part));
+			bytes += strlen(part);
+		}
+		code[bytes++] = (char)0xc3;
+		if (!check_run(place, code, bytes))
+			continue;
+		nr_rules++;
+		nr_saved +=
+			UNWIND_PACKED_SAVED(rule_of(next_x86, code, bytes)) == UNWIND_SAVED_TOP_FP;
+	}
+	CHECK(nr_rules > 10000);
+	CHECK(nr_saved > 1000);
+	CHECK_EQ(munmap(place, 4096), 0);
+}
+#endif

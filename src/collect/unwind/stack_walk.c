@@ -70,6 +70,8 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 	if (!mapping)
 		return WALK_NO_MAPPING;
 	number = context->table_of(context->argument, mapping);
+	if (memory->in_jit && number < 0 && memory->jit_rule != UNWIND_PACKED_NONE)
+		return WALK_NO_RULE; /* no trampoline calls another one */
 	memory->in_jit = number < 0;
 	if (number < 0) {
 		memory->met_jit = true;
@@ -123,6 +125,7 @@ static enum walk_end walk_words(const struct stack_walk_context *context,
 	enum walk_end end;
 
 	ret->nr = 0;
+	memory->in_jit = false;
 	memcpy(walk.regs, words, sizeof(walk.regs));
 	walk.pc = words[WIRE_RAW_PC] & ~WIRE_RAW_IN_CALL;
 	walk.is_call = (words[WIRE_RAW_PC] & WIRE_RAW_IN_CALL) != 0;
