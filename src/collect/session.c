@@ -785,6 +785,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 					 ? (double)session->reading.running_ns /
 						   (double)session->reading.enabled_ns
 					 : 1,
+		.nr_process_events = totals->events,
 		.nr_lost_events = session->nr_lost_events,
 		.nr_forgotten = process_table_nr_forgotten(session->processes),
 		.nr_mismatches =

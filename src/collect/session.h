@@ -74,15 +74,16 @@ struct session_summary {
 	uint64_t shown, hidden; /* samples in the profile, and those left out by name */
 	uint64_t unseen;	/* the estimate of ticks that never came */
 	uint64_t unseen_error;	/* what the estimate may be off by */
-	uint64_t sampling_cpu_ns; /* our own CPU time from start to stop */
-	uint64_t sampled_ns;	  /* from start to stop */
-	uint64_t first_sample_ns; /* time of the first one; 0: none */
-	uint64_t throttled_ns;	  /* summed over the CPUs */
-	uint64_t stolen_ns;	  /* by the hypervisor; likewise */
-	double running_share;	  /* of the time; below 1 when counters are multiplexed */
-	uint64_t nr_lost_events;  /* sideband events that found no room */
-	uint64_t nr_forgotten;	  /* processes whose mappings were too many to keep */
-	uint64_t nr_mismatches;	  /* records or counts that the counters tell of and we never saw */
+	uint64_t sampling_cpu_ns;   /* our own CPU time from start to stop */
+	uint64_t sampled_ns;	    /* from start to stop */
+	uint64_t first_sample_ns;   /* time of the first one; 0: none */
+	uint64_t throttled_ns;	    /* summed over the CPUs */
+	uint64_t stolen_ns;	    /* by the hypervisor; likewise */
+	double running_share;	    /* of the time; below 1 when counters are multiplexed */
+	uint64_t nr_process_events; /* sideband events: forks, execs, exits, mappings */
+	uint64_t nr_lost_events;    /* … that found no room */
+	uint64_t nr_forgotten;	    /* processes whose mappings were too many to keep */
+	uint64_t nr_mismatches; /* records or counts that the counters tell of and we never saw */
 	uint64_t ring_bytes;
 	size_t nr_files, nr_paths_cut, nr_processes;
 	size_t nr_processes_refused; /* whose mappings are not ours to read */

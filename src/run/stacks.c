@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -174,6 +175,7 @@ static int prepare(struct collector *collector, struct error *error)
 	struct stacks *stacks = collector->context;
 	int err = 0;
 
+	(void)getrusage(RUSAGE_CHILDREN, &stacks->children_before);
 	if (stacks->command->prepare)
 		err = stacks->command->prepare(stacks->context, error);
 	if (!err)
@@ -209,6 +211,24 @@ static void apply_names(struct stacks *stacks)
 
 /* --- the verdict ------------------------------------------------------------------------------ */
 
+/*
+ * What child processes have used since the run began. The program behind `--` is none of them: it
+ * is waited for when all is reported.
+ */
+static void measure_helpers(const struct stacks *stacks, struct rusage *ret)
+{
+	const struct rusage *before = &stacks->children_before;
+	struct rusage now = {0};
+
+	(void)getrusage(RUSAGE_CHILDREN, &now);
+	*ret = (struct rusage){0};
+	timersub(&now.ru_utime, &before->ru_utime, &ret->ru_utime);
+	timersub(&now.ru_stime, &before->ru_stime, &ret->ru_stime);
+	/* The largest process there ever was: of ours only if it is larger than all before. */
+	if (now.ru_maxrss > before->ru_maxrss)
+		ret->ru_maxrss = now.ru_maxrss;
+}
+
 /* The numbers of a whole run until now; with --interval the stacks are judged by the last interval. */
 static int measure(const struct stacks *stacks, struct run_figures *ret, struct error *error)
 {
@@ -223,6 +243,7 @@ static int measure(const struct stacks *stacks, struct run_figures *ret, struct 
 		return error_no_memory(error, "");
 	session_summarize(stacks->session, &ret->session);
 	(void)getrusage(RUSAGE_SELF, &ret->usage);
+	measure_helpers(stacks, &ret->helpers);
 	ret->now_ns = clock_now_ns();
 	return 0;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "collect/session.h"
@@ -55,6 +56,7 @@ struct stacks {
 	struct session_names names;
 	uint32_t *online_cpus;
 	size_t nr_online_cpus;
+	struct rusage children_before; /* of whoever became us by exec */
 };
 
 /* For run_collector(). The options must outlive it; context is the command's. */

@@ -501,12 +501,20 @@ static void say_cuts(struct verdict *verdict)
 
 /* --- cost ------------------------------------------------------------------------------------ */
 
+/* CPU time, in user mode and in system calls. */
+static double cpu_seconds(const struct rusage *usage)
+{
+	return seconds(&usage->ru_utime) + seconds(&usage->ru_stime);
+}
+
 static void say_cost(struct verdict *verdict)
 {
 	const struct run_figures *run = verdict->figures;
 	const struct session_summary *session = &run->session;
-	double own = seconds(&run->usage.ru_utime) + seconds(&run->usage.ru_stime);
+	double helpers = cpu_seconds(&run->helpers);
+	double own = cpu_seconds(&run->usage) + helpers;
 	double wall = (double)(run->now_ns - run->entered_ns) / 1e9;
+	char number[NUMBER_COMMAS_BYTES];
 
 	say(verdict, "cost", "%s", "");
 	if (session->cost.runs)
@@ -514,10 +522,21 @@ static void say_cost(struct verdict *verdict)
 		    (double)session->cost.run_ns / (double)session->cost.runs);
 	add(verdict, "user space %.3f s (%.2f %% of %zu CPU%s)", own,
 	    100 * own / wall / (double)run->nr_cpus, run->nr_cpus, run->nr_cpus == 1 ? "" : "s");
-	add(verdict, ", memory %.1f MB, kernel maps %.1f MB%s",
-	    megabytes((uint64_t)run->usage.ru_maxrss * 1024),
+	if (helpers >= 0.0005)
+		add(verdict, ", %.3f s of it in helper processes", helpers);
+	add(verdict, ", memory %.1f MB", megabytes((uint64_t)run->usage.ru_maxrss * 1024));
+	if (run->helpers.ru_maxrss > run->usage.ru_maxrss)
+		add(verdict, " (a helper's %.1f MB)",
+		    megabytes((uint64_t)run->helpers.ru_maxrss * 1024));
+	add(verdict, ", kernel maps %.1f MB%s",
 	    megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes),
 	    run->is_unwritten ? ", before this was written" : "");
+	/* As many as samples: no longer next to nothing. */
+	if (session->nr_process_events > session->accounting.sum.entries)
+		say(verdict, "cost",
+		    "the kernel reported %s forks, execs, exits and mappings, in the time of the "
+		    "processes that they are of",
+		    number_commas(number, session->nr_process_events));
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -656,7 +675,11 @@ static void add_cost(struct sheet *sheet, const struct run_figures *run)
 		{"bpf_ns", session->cost.run_ns},
 		{"user_us", microseconds(&run->usage.ru_utime)},
 		{"sys_us", microseconds(&run->usage.ru_stime)},
+		{"helpers_us",
+		 microseconds(&run->helpers.ru_utime) + microseconds(&run->helpers.ru_stime)},
 		{"max_rss_kb", (uint64_t)run->usage.ru_maxrss},
+		{"helpers_rss_kb", (uint64_t)run->helpers.ru_maxrss},
+		{"process_events", session->nr_process_events},
 		{"profile_bytes", session->profile_bytes},
 		{"first_sample_us",
 		 session->first_sample_ns > run->entered_ns

@@ -22,6 +22,8 @@ struct run_figures {
 	struct session_summary session;
 	struct quality quality;
 	struct rusage usage; /* our own */
+	struct rusage
+		helpers; /* of child processes that read for us; not of the program behind `--` */
 	const struct runtime_table *runtimes;
 	const struct session_names *names;
 	const struct stack_source *source;

@@ -156,6 +156,7 @@ profile -f -F 499 -- "$PROGRAMS/spin" 1
 check_equal "-- CMD: status 0" "$STATUS" 0
 check "-- CMD: is profiled" test "$(sum_matching "^spin;.*$CHAIN")" -ge 350
 check "-- CMD: ends with it" about "$WALL_MS" 1000 2500
+check "-- CMD: its CPU time is not taken for ours" test "$(stat_of helpers_us)" -lt 500000
 check "-- CMD: its output is not swallowed" grep -qE '^[0-9]+$' "$T/out"
 profile -f -F 99 -- sh -c 'exit 7'
 check_equal "-- CMD: its status passes through" "$STATUS" 7

@@ -192,6 +192,8 @@ if $has_cxx; then
 	check "--fold clones" sampled 'main;cloned'
 	check "--inline: inlined calls, the caller first" \
 		sampled 'main;holder;inlined_outer_\[i\];inlined_inner_\[i\]'
+	check "--inline: what reads debug information is in the cost" \
+		test "$(stat_of helpers_us)" -gt 0
 
 	profile -f --annotate -F 997 -d 1 -p "$cxx" --demangle no --lines
 	check "--demangle no" sampled 'main [^;]*;_ZN4load3BoxImE4burn[^; ]* cxx_names\.cc:[0-9]+'

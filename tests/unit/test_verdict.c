@@ -114,6 +114,79 @@ TEST(verdict_of_own_samples)
 	symbolizer_free(names.symbolizer);
 }
 
+static void make_and_write(const struct run_figures *figures, enum media medium, char **ret)
+{
+	struct profile *profile = profile_new();
+	struct verdict verdict;
+
+	CHECK(profile != NULL);
+	CHECK_EQ(verdict_make(&verdict, figures, profile), 0);
+	*ret = write_sheet(&verdict, medium);
+	verdict_clear(&verdict);
+	profile_free(profile);
+}
+
+/* CPU time of child processes is part of the sum, and of the share. */
+TEST(verdict_on_the_cost_of_helpers)
+{
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.helpers.ru_utime.tv_usec = 60000;
+	figures.helpers.ru_stime.tv_usec = 9000;
+	figures.helpers.ru_maxrss = 9000; /* less than ours */
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "user space 0.100 s (0.50 % of 2 CPUs), 0.069 s of it in helper "
+			   "processes, memory 10.2 MB, kernel") != NULL);
+	free(text);
+	figures.helpers.ru_maxrss = 50000;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "memory 10.2 MB (a helper's 51.2 MB), kernel") != NULL);
+	free(text);
+	make_and_write(&figures, MEDIA_JSON, &text);
+	CHECK(strstr(text, "\n\"user_us\": 31000,\n") != NULL);
+	CHECK(strstr(text, "\n\"helpers_us\": 69000,\n") != NULL);
+	CHECK(strstr(text, "\n\"helpers_rss_kb\": 50000,\n") != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
+TEST(verdict_on_the_cost_of_process_events)
+{
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.session.nr_process_events = figures.session.accounting.sum.entries;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "forks") == NULL);
+	free(text);
+	figures.session.nr_process_events = 48312;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "\n         the kernel reported 48,312 forks, execs, ") != NULL);
+	free(text);
+	make_and_write(&figures, MEDIA_JSON, &text);
+	CHECK(strstr(text, "\n\"process_events\": 48312,\n") != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
+/* Stacks that were more than user space may walk are not laid on their tables. */
+TEST(verdict_on_stacks_of_too_many_processes)
+{
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.quality.ends[WALK_TOO_MANY] = 200;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "20.0 % are of new processes, more at once than user") != NULL);
+	CHECK(strstr(text, "tables") == NULL);
+	free(text);
+	make_and_write(&figures, MEDIA_JSON, &text);
+	CHECK(strstr(text, "\n\"user_end_too_many\": 200,\n") != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
+}
+
 /* The very lines that are printed. */
 TEST(verdict_as_comments)
 {
