@@ -78,12 +78,12 @@ static uint32_t count_bytes(const struct sampler_config *config)
 }
 
 /*
- * Stack memory that may come raw in a second: from a CPU so much that each sample of short-lived
- * processes at 999 Hz fits in, and from all together so much that one thread can walk it.
+ * Stack memory that may come raw in a second: from a CPU so much that each sample at 999 Hz fits in,
+ * and from all together so much that one thread can walk it.
  */
-#define RAW_BYTES	   (16ULL << 20)
-#define RAW_BYTES_OF_ALL   (128ULL << 20)
-#define RAW_BYTES_AT_LEAST (1ULL << 20)
+#define RAW_BYTES	   (32ULL << 20)
+#define RAW_BYTES_OF_ALL   (256ULL << 20)
+#define RAW_BYTES_AT_LEAST (4ULL << 20)
 
 static uint64_t max_raw_bytes(uint64_t nr_cpus)
 {
