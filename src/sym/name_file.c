@@ -306,10 +306,18 @@ static int note_code(const struct naming *naming, struct code_file *file,
 
 /* --- its names ------------------------------------------------------------------------------- */
 
-/* Where every stack of a main thread ends. Stripped programs have no name for it, but they have it. */
-static bool is_start(const struct elf_image *image, uint64_t vaddr)
+/*
+ * Where every stack of a main thread ends. Stripped programs have no name for it, but they have it. Its end
+ * is where the function at the entry point ends, if that is known.
+ */
+static bool is_start(const struct elf_image *image, uint64_t vaddr,
+		     const struct file_function *function)
 {
-	return image && image->entry && vaddr >= image->entry && vaddr - image->entry < START_BYTES;
+	if (!image || !image->entry)
+		return false;
+	if (function->name)
+		return function->start == image->entry;
+	return vaddr >= image->entry && vaddr - image->entry < START_BYTES;
 }
 
 /* What a signal handler returns to, in glibc and musl. */
@@ -332,7 +340,7 @@ static int find_name(const struct file_symbols_input *input, struct file_symbols
 
 	if (err < 0 || has_name)
 		return err;
-	if (is_start(input->image, vaddr)) {
+	if (is_start(input->image, vaddr, ret)) {
 		ret->name = "_start";
 		return 0;
 	}

@@ -1,9 +1,10 @@
 /*
- * What the symbolizer says of addresses in a file: print_symbols [-i] [-l] [-d DEBUG-DIR] FILE
+ * What the symbolizer says of addresses in a file: print_symbols [-i] [-l] [-s] [-d DEBUG-DIR] FILE
  *
  * Addresses, as linked, are read from stdin in hexadecimal, one a line. Printed is a line for each:
  * the address, then the functions there as in the file (mangled), the innermost inlined one first,
- * separated by tabs; `??` where there is no name; with -l each with `@file:line`.
+ * separated by tabs; `??` where there is no name, with -s the function's start if it is known; with -l
+ * each with `@file:line`.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -124,7 +125,8 @@ static void print_cost(uint64_t began_ns)
 
 int main(int argc, char **argv)
 {
-	struct symbolizer_options options = {.demangle.mode = DEMANGLE_NO, .max_bytes = 1UL << 30};
+	struct symbolizer_options options = {
+		.demangle.mode = DEMANGLE_NO, .no_starts = true, .max_bytes = 1UL << 30};
 	struct profile *profile = profile_new();
 	struct file_table *files = file_table_new(16);
 	struct symbolizer *symbolizer;
@@ -135,15 +137,16 @@ int main(int argc, char **argv)
 	size_t i;
 	int fd, option;
 
-	while ((option = getopt(argc, argv, "ild:")) != -1) {
+	while ((option = getopt(argc, argv, "ilsd:")) != -1) {
 		options.inlined |= option == 'i';
 		options.lines |= option == 'l';
+		options.no_starts &= option != 's';
 		if (option == 'd') {
 			folders[0] = optarg;
 			options.places = (struct debug_places){folders, 1};
 		}
 		if (option == '?')
-			fail("usage: print_symbols [-i] [-l] [-d DEBUG-DIR] FILE");
+			fail("usage: print_symbols [-i] [-l] [-s] [-d DEBUG-DIR] FILE");
 	}
 	fd = optind < argc ? open(argv[optind], O_RDONLY | O_CLOEXEC) : -1;
 	if (!profile || !files || fd < 0 || elf_image_open(&image, fd, NULL) < 0)
