@@ -152,7 +152,7 @@ static void list_nameless(struct quality_nameless *list, const uint64_t *nameles
 
 /* Why the function that ran has no name: nothing is said of files that were read. */
 static void judge_nameless(const struct profile *profile, const struct frame *leaf, uint64_t count,
-			   struct quality *quality)
+			   struct quality *quality, uint64_t *stripped_in)
 {
 	const struct module_code *code = profile_code(profile, leaf->module);
 
@@ -165,16 +165,18 @@ static void judge_nameless(const struct profile *profile, const struct frame *le
 		quality->gone += count;
 	else if (leaf->module == MODULE_NR_UNKNOWN)
 		quality->unmapped += count;
+	else if (profile_module(profile, leaf->module)->kind == MODULE_FILE)
+		stripped_in[leaf->module] += count;
 }
 
 static void judge_sample(const struct profile *profile, const struct sample *sample,
-			 struct quality *quality, uint64_t *broken_in)
+			 struct quality *quality, uint64_t *broken_in, uint64_t *stripped_in)
 {
 	const uint32_t *frames = profile_sample_frames(profile, sample);
 	const struct frame *leaf = sample->nr_frames ? profile_frame(profile, frames[0]) : NULL;
 
 	if (leaf && !profile_is_named(profile, leaf))
-		judge_nameless(profile, leaf, sample->count, quality);
+		judge_nameless(profile, leaf, sample->count, quality, stripped_in);
 	if (sample->labels.user_end == WALK_NONE)
 		return;
 	quality->user += sample->count;
@@ -202,14 +204,15 @@ int quality_judge(const struct profile *profile, struct quality *ret)
 		calloc(nr_modules + 1, NR_WALK_ENDS * sizeof(*broken_in));
 	cleanup_free uint64_t *nameless_in = calloc(nr_modules + 1, sizeof(*nameless_in));
 	cleanup_free uint64_t *interpreted_in = calloc(nr_modules + 1, sizeof(*interpreted_in));
+	cleanup_free uint64_t *stripped_in = calloc(nr_modules + 1, sizeof(*stripped_in));
 
-	if (!broken_in || !nameless_in || !interpreted_in)
+	if (!broken_in || !nameless_in || !interpreted_in || !stripped_in)
 		return -ENOMEM;
 	*ret = (struct quality){0};
 	for (i = 0; i < profile_nr_samples(profile); i++) {
 		const struct sample *sample = profile_sample(profile, (uint32_t)i);
 
-		judge_sample(profile, sample, ret, broken_in);
+		judge_sample(profile, sample, ret, broken_in, stripped_in);
 		judge_run_time(profile, sample, nameless_in);
 		judge_python(profile, sample, interpreted_in);
 	}
@@ -222,5 +225,6 @@ int quality_judge(const struct profile *profile, struct quality *ret)
 				   });
 	list_nameless(ret->nameless, nameless_in, nr_modules);
 	list_nameless(ret->interpreted, interpreted_in, nr_modules);
+	list_nameless(ret->stripped, stripped_in, nr_modules);
 	return 0;
 }

@@ -40,6 +40,8 @@ struct quality {
 	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code, likewise */
 	/* Interpreters of Python, likewise: samples that run Python functions without a name. */
 	struct quality_nameless interpreted[QUALITY_MAX_BLAMED];
+	/* Files that were read: whose leaf has no name and lies in it. */
+	struct quality_nameless stripped[QUALITY_MAX_BLAMED];
 };
 
 /* 0 or -ENOMEM. */

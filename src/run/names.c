@@ -15,8 +15,10 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "kernel/kernel_ask.h"
+#include "proc/file_open.h"
 #include "proc/java_attach.h"
 #include "run/complain.h"
+#include "sym/debug_packages.h"
 
 /* A JVM answers within milliseconds, unless it is stopped or swapped out. */
 #define JVM_NS (3 * NS_PER_SEC)
@@ -89,11 +91,54 @@ int session_names_init(struct session_names *names, struct session *session,
 	return names->symbolizer ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 
+/* The path of a file that is worth a package; NULL. */
+static const char *path_for_package(struct session_names *names,
+				    const struct quality_nameless *stripped)
+{
+	const struct profile *profile = session_profile(names->session);
+	struct file_table *files = session_files(names->session);
+	const struct module *module = profile_module(profile, stripped->module);
+	const struct file *file;
+
+	if (!names_worth_a_row(stripped->samples, profile_total(profile)) ||
+	    module->kind != MODULE_FILE)
+		return NULL;
+	(void)file_table_reopen(files, module->file);
+	file = file_table_get(files, module->file);
+	return file->fd >= 0 && file_is_of_root(file->fd, file->path) ? file->path : NULL;
+}
+
+int session_names_find_packages(struct session_names *names, const struct quality *quality)
+{
+	const char *paths[QUALITY_MAX_BLAMED];
+	size_t places[QUALITY_MAX_BLAMED], i, nr = 0;
+	char *found[DEBUG_PACKAGES_MAX_PATHS];
+	int err = 0;
+
+	if (names->has_packages || names->options->no_symbols)
+		return 0;
+	for (i = 0; i < QUALITY_MAX_BLAMED; i++) {
+		paths[nr] = path_for_package(names, &quality->stripped[i]);
+		places[nr] = i;
+		nr += paths[nr] != NULL;
+	}
+	if (nr)
+		err = debug_packages_find("", paths, nr, found);
+	for (i = 0; i < nr && !err; i++)
+		names->packages[places[i]] = found[i];
+	names->has_packages = !err;
+	return err;
+}
+
 void session_names_clear(struct session_names *names)
 {
+	size_t i;
+
 	symbolizer_free(names->symbolizer);
 	kallsyms_free(names->kallsyms);
 	free(names->jvms);
+	for (i = 0; i < ARRAY_SIZE(names->packages); i++)
+		free(names->packages[i]);
 	*names = (struct session_names){0};
 }
 

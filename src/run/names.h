@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "collect/session.h"
+#include "profile/quality.h"
 #include "run/config.h"
 #include "sym/kallsyms.h"
 #include "sym/symbolizer.h"
@@ -45,6 +46,9 @@ struct session_names {
 	size_t nr_rounds;
 	uint64_t vain_ns; /* all the time that was spent on those who did not answer */
 	bool is_late_told;
+	/* How to get names for the files of quality.stripped: see debug_packages_find(); or NULL. */
+	char *packages[QUALITY_MAX_BLAMED];
+	bool has_packages;
 };
 
 /*
@@ -62,6 +66,18 @@ void session_names_clear(struct session_names *names);
  * 0 or -ENOMEM.
  */
 int session_names_apply(struct session_names *names, struct error *error);
+
+/*
+ * Looks up, once, the packages for those of the files that are worth a row of the verdict and that
+ * root of the host alone can write. 0 or -ENOMEM.
+ */
+int session_names_find_packages(struct session_names *names, const struct quality *quality);
+
+/* True if so many samples without a name are worth a row. */
+static inline bool names_worth_a_row(uint64_t samples, uint64_t whole)
+{
+	return samples && samples * 50 >= whole;
+}
 
 /*
  * Why a process, by its number in the runtime table, gave no names when it was to be asked: a

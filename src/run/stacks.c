@@ -230,7 +230,7 @@ static void measure_helpers(const struct stacks *stacks, struct rusage *ret)
 }
 
 /* The numbers of a whole run until now; with --interval the stacks are judged by the last interval. */
-static int measure(const struct stacks *stacks, struct run_figures *ret, struct error *error)
+static int measure(struct stacks *stacks, struct run_figures *ret, struct error *error)
 {
 	*ret = (struct run_figures){
 		.runtimes = session_runtimes(stacks->session),
@@ -240,6 +240,8 @@ static int measure(const struct stacks *stacks, struct run_figures *ret, struct 
 		.nr_cpus = stacks->source.cpus ? stacks->source.nr_cpus : stacks->nr_online_cpus,
 	};
 	if (quality_judge(session_profile(stacks->session), &ret->quality) < 0)
+		return error_no_memory(error, "");
+	if (session_names_find_packages(&stacks->names, &ret->quality) < 0)
 		return error_no_memory(error, "");
 	session_summarize(stacks->session, &ret->session);
 	(void)getrusage(RUSAGE_SELF, &ret->usage);

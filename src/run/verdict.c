@@ -383,7 +383,7 @@ static void say_nameless(struct verdict *verdict, const struct profile *profile)
 		const struct quality_nameless *nameless = &quality->nameless[i];
 		const struct runtime_process *process;
 
-		if (!nameless->samples || nameless->samples * 50 < whole)
+		if (!names_worth_a_row(nameless->samples, whole))
 			break;
 		process = process_of(run, profile, nameless->module);
 		if (!process)
@@ -433,6 +433,32 @@ static void say_interpreted(struct verdict *verdict, const struct profile *profi
 	}
 }
 
+/* Which files have no names for their functions, and what would bring them. */
+static void say_stripped(struct verdict *verdict, const struct profile *profile)
+{
+	const struct quality *quality = &verdict->figures->quality;
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	bool has_server = urls && *urls;
+	size_t i;
+
+	for (i = 0; i < QUALITY_MAX_BLAMED; i++) {
+		const struct quality_nameless *stripped = &quality->stripped[i];
+		const char *package = verdict->figures->names->packages[i];
+
+		if (!names_worth_a_row(stripped->samples, profile_total(profile)))
+			break;
+		say(verdict, "names", "%.1f %% in %s, which has no names for it: ",
+		    percent(stripped->samples, profile_total(profile)),
+		    profile_module_name(profile, stripped->module));
+		if (package)
+			add(verdict, "%s", package);
+		else
+			add(verdict, "its debug file (--debug-dir) would name its functions");
+		add(verdict,
+		    has_server ? "; the debuginfod server gave none" : ", or set DEBUGINFOD_URLS");
+	}
+}
+
 /* "0.0 % made at run time, 1.2 % stripped", and between them what else there is. */
 static void say_unnamed(struct verdict *verdict, uint64_t whole)
 {
@@ -462,6 +488,7 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 		say_unnamed(verdict, whole);
 	say_nameless(verdict, profile);
 	say_interpreted(verdict, profile);
+	say_stripped(verdict, profile);
 	if (session->nr_files_gone)
 		say(verdict, "names", "%zu files with samples were gone when looked for",
 		    session->nr_files_gone);

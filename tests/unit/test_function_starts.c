@@ -59,10 +59,10 @@ TEST(function_starts_are_those_of_the_symbols)
 }
 
 /* `part` has the frame that `whole` had when it jumped there; `part` and `inner` lie in one entry. */
-#define SOURCE                                                                           \
-	"__asm__(\".text\\nwhole: .cfi_startproc\\n.rept 16\\nnop\\n.endr\\n"            \
-	".cfi_def_cfa_offset 32\\nnop\\n.cfi_endproc\\n\"\n"                             \
-	"\".rept 16\\nnop\\n.endr\\nbare: nop\\n.rept 16\\nnop\\n.endr\\n\"\n"           \
+#define SOURCE                                                                            \
+	"__asm__(\".text\\nwhole: .cfi_startproc\\n.rept 16\\nnop\\n.endr\\n"             \
+	".cfi_def_cfa_offset 32\\nnop\\n.cfi_endproc\\n\"\n"                              \
+	"\".rept 16\\nnop\\n.endr\\nbare: nop\\n.rept 16\\nnop\\n.endr\\n\"\n"            \
 	"\"part: .cfi_startproc\\n.cfi_def_cfa_offset 32\\n.rept 16\\nnop\\n.endr\\n\"\n" \
 	"\"inner: nop\\n.cfi_endproc\\n\");\n"
 

@@ -152,6 +152,9 @@ TEST(quality_counts_starts_as_nameless)
 	(void)make_sample(profile, "a;_start;libx.so!liby.so+0x1a0 3");
 	quality = judge(profile);
 	CHECK_EQ(quality.unnamed, 2);
+	CHECK_EQ(quality.stripped[0].samples, 2);
+	CHECK_EQ(quality.stripped[0].module, make_module(profile, "libx.so"));
+	CHECK_EQ(quality.stripped[1].samples, 0);
 	profile_free(profile);
 }
 
@@ -171,6 +174,8 @@ TEST(quality_tells_why_leaves_have_no_name)
 	CHECK_EQ(quality.gone, 3);
 	CHECK_EQ(quality.unread, 5);
 	CHECK_EQ(quality.unmapped, 0);
+	CHECK_EQ(quality.stripped[0].samples, 2);
+	CHECK_EQ(quality.stripped[1].samples, 0);
 	CHECK_STR(named_stacks_no_name(profile, make_module(profile, "unread.so")), "[unreadable]");
 	CHECK_STR(named_stacks_no_name(profile, make_module(profile, "~gone.so")), "[deleted]");
 	profile_free(profile);

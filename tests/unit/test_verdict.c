@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "format/text/sheet_write.h"
 #include "profile/profile.h"
+#include "unit/make_profile.h"
 #include "unit/test.h"
 
 static const struct stack_options options = {.no_symbols = true};
@@ -235,6 +236,38 @@ TEST(verdict_for_programs)
 }
 
 /* A process calls itself what it likes. */
+/* Each file that costs much is told of, with what would name its functions. */
+TEST(verdict_of_files_without_names)
+{
+	static const struct stack_options with_names = {.no_symbols = false};
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	char package[] = "install zlib1g-dbgsym";
+	struct verdict verdict;
+	char *text;
+
+	CHECK(profile != NULL);
+	(void)make_sample(profile, "a;main;libz.so.1!libz.so.1+0x4a20 90");
+	(void)make_sample(profile, "a;main;own!own+0x10 9");
+	(void)make_sample(profile, "a;main 1");
+	CHECK_EQ(quality_judge(profile, &figures.quality), 0);
+	names.options = &with_names;
+	names.packages[0] = package;
+	(void)unsetenv("DEBUGINFOD_URLS");
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	CHECK(strstr(text, "90.0 % in libz.so.1, which has no names for it: install "
+			   "zlib1g-dbgsym, or set DEBUGINFOD_URLS\n") != NULL);
+	CHECK(strstr(text, "9.0 % in own, which has no names for it: its debug file (--debug-dir) "
+			   "would name its functions, or set DEBUGINFOD_URLS\n") != NULL);
+	free(text);
+	verdict_clear(&verdict);
+	names.options = &options;
+	names.packages[0] = NULL;
+	symbolizer_free(names.symbolizer);
+	profile_free(profile);
+}
+
 TEST(verdict_on_hostile_names)
 {
 	struct run_figures figures = make_figures();

@@ -1,0 +1,189 @@
+/*
+ * dpkg keeps a list of each package's files, as text: 10 MB on a small server, which take 10 ms to look
+ * through; all files are looked for at once. rpm's database is read by rpm alone: its users get the
+ * command that asks it. Nothing is executed, and nothing is looked up on the network.
+ *
+ * Debian names packages of debug symbols after the package with the code, NAME-dbgsym, but libc's,
+ * which is older than that habit.
+ */
+#include "sym/debug_packages.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/fd_io.h"
+#include "base/text.h"
+
+#define LIST_MAX_BYTES (4U << 20) /* of one package: larger ones are of documents and headers */
+
+#define LIST_END ".list"
+
+static const char *const rpm_folders[] = {"/var/lib/rpm", "/usr/lib/sysimage/rpm"};
+
+struct search {
+	const char *const *paths;
+	size_t nr;
+	char **found;
+	char *list; /* the one that is looked through, between two newlines */
+	size_t cap_list;
+	size_t nr_left; /* bytes of lists */
+};
+
+/* --- dpkg ------------------------------------------------------------------------------------ */
+
+/* Lists may have /lib/… for what is mapped as /usr/lib/…: the former is a link to the latter. */
+static const char *without_usr(const char *path)
+{
+	return text_starts_with(path, "/usr/") ? path + strlen("/usr") : path;
+}
+
+static bool has_line(const char *list, const char *path)
+{
+	const char *tail = without_usr(path), *at = list;
+	size_t nr = strlen(tail);
+
+	for (; (at = strstr(at, tail)); at++) {
+		if (at[nr] != '\n')
+			continue;
+		if (at[-1] == '\n' || (at - list >= 5 && !memcmp(at - 5, "\n/usr", 5)))
+			return true;
+	}
+	return false;
+}
+
+/* Reads a list into the buffer. False if that can't be done. */
+static bool read_list(struct search *search, int folder, const char *name)
+{
+	cleanup_fd int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+	size_t nr;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > LIST_MAX_BYTES ||
+	    (size_t)st.st_size > search->nr_left)
+		return false;
+	nr = (size_t)st.st_size;
+	search->nr_left -= nr;
+	if (ARRAY_RESERVE(search->list, search->cap_list, nr + 3) < 0 ||
+	    fd_read_at(fd, 0, search->list + 1, nr) < 0)
+		return false;
+	search->list[0] = search->list[nr + 1] = '\n';
+	search->list[nr + 2] = '\0';
+	return true;
+}
+
+/* The package of a list: `zlib1g:amd64.list`. */
+static char *install_words(const char *name)
+{
+	int nr = (int)strcspn(name, ":");
+	bool is_libc;
+
+	if (!name[nr])
+		nr = (int)(strlen(name) - strlen(LIST_END));
+	is_libc = nr == 5 && !strncmp(name, "libc6", 5);
+	return text_printf("install %.*s-%s", nr, name, is_libc ? "dbg" : "dbgsym");
+}
+
+static int search_list(struct search *search, int folder, const char *name)
+{
+	bool is_read = false;
+	size_t i;
+
+	for (i = 0; i < search->nr; i++) {
+		if (search->found[i])
+			continue;
+		if (!is_read && !read_list(search, folder, name))
+			return 0;
+		is_read = true;
+		if (!has_line(search->list, search->paths[i]))
+			continue;
+		search->found[i] = install_words(name);
+		if (!search->found[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* 0, -ENOENT if the distribution has no dpkg, or -ENOMEM. */
+static int search_dpkg(struct search *search, const char *root)
+{
+	cleanup_free char *path = text_printf("%s/var/lib/dpkg/info", root);
+	struct dirent *entry;
+	size_t nr_lists = 0;
+	DIR *folder;
+	int err = 0;
+
+	if (!path)
+		return -ENOMEM;
+	folder = opendir(path);
+	if (!folder)
+		return -ENOENT;
+	while (!err && nr_lists < DPKG_LISTS_MAX && (entry = readdir(folder))) {
+		if (!text_ends_with(entry->d_name, strlen(entry->d_name), LIST_END))
+			continue;
+		nr_lists++;
+		err = search_list(search, dirfd(folder), entry->d_name);
+	}
+	(void)closedir(folder);
+	return err;
+}
+
+/* --- rpm ------------------------------------------------------------------------------------- */
+
+/* A path that needs no quotes in a shell. */
+static bool is_plain(const char *path)
+{
+	return path[0] == '/' && !path[strspn(path, "/abcdefghijklmnopqrstuvwxyz"
+						    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-")];
+}
+
+static int name_rpm_commands(struct search *search, const char *root)
+{
+	bool has_rpm = false;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rpm_folders); i++) {
+		cleanup_free char *path = text_printf("%s%s", root, rpm_folders[i]);
+
+		if (!path)
+			return -ENOMEM;
+		has_rpm |= access(path, F_OK) == 0;
+	}
+	for (i = 0; has_rpm && i < search->nr; i++) {
+		if (!is_plain(search->paths[i]))
+			continue;
+		search->found[i] = text_printf("dnf debuginfo-install $(rpm -qf %s)",
+					       search->paths[i]);
+		if (!search->found[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int debug_packages_find(const char *root, const char *const *paths, size_t nr,
+			char *ret[DEBUG_PACKAGES_MAX_PATHS])
+{
+	struct search search = {
+		.paths = paths, .nr = nr, .found = ret, .nr_left = DPKG_LISTS_MAX_BYTES};
+	size_t i;
+	int err;
+
+	for (i = 0; i < nr; i++)
+		ret[i] = NULL;
+	err = search_dpkg(&search, root);
+	if (err == -ENOENT)
+		err = name_rpm_commands(&search, root);
+	free(search.list);
+	for (i = 0; i < nr && err; i++) {
+		free(ret[i]);
+		ret[i] = NULL;
+	}
+	return err;
+}
