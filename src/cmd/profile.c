@@ -154,7 +154,9 @@ static int profile_options_parse(int argc, char **argv, struct profile_options *
 	};
 	int err;
 
-	*ret = (struct profile_options){.stacks.labels = LABEL_COMM, .event_is_default = true};
+	*ret = (struct profile_options){.stacks.labels = LABEL_COMM,
+					.stacks.kept_labels = LABEL_PID | LABEL_TID,
+					.event_is_default = true};
 	ret->source.rate.frequency = 99;
 	err = option_table_parse(&table, argc, argv, error);
 	if (!err)

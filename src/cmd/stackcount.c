@@ -207,7 +207,8 @@ static const struct stack_command command = {.prepare = prepare, .choose = choos
 int cmd_stackcount(int argc, char **argv)
 {
 	struct stackcount stackcount = {.probe_options = PROBE_OPTIONS_INIT,
-					.stack_options.labels = LABEL_COMM};
+					.stack_options.labels = LABEL_COMM,
+					.stack_options.kept_labels = LABEL_PID};
 	struct error error = {0};
 	int err = parse(&stackcount, argc, argv, &error);
 	int status = 0;

@@ -192,13 +192,13 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 
 static int run(struct symbolize *symbolize, struct error *error)
 {
-	struct format_options format = {.lines = symbolize->naming.lines};
+	const struct format_options format = {.lines = symbolize->naming.lines};
 	int err = read_input(symbolize, error);
 
 	if (err)
 		return err;
-	format.labels = symbolize->inputs.notes.labels;
 	err = outputs_open(&symbolize->outputs, &symbolize->output, &format, false, error);
+	outputs_set_labels(&symbolize->outputs, 0, symbolize->inputs.notes.labels);
 	if (!err)
 		err = name(symbolize, error);
 	if (!err)

@@ -153,6 +153,7 @@ static int make_tables(struct session *session, struct error *error)
 	if (!session->files || !session->runtimes || !session->profile)
 		return error_no_memory(error, "");
 	profile_set_limit(session->profile, options->max_profile_bytes);
+	profile_set_spare_labels(session->profile, options->spare_labels);
 	session->processes = process_table_new(session->files);
 	if (options->labels & LABEL_CGROUP) {
 		session->cgroup_root_fd = cgroup_open_root(error);

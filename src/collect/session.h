@@ -55,6 +55,7 @@ struct session_options {
 	const struct matcher *comm; /* only threads with such names; NULL: all */
 
 	unsigned labels;   /* enum label bits */
+	unsigned spare_labels; /* of these, the ones that are given up where memory runs out */
 	uint64_t slice_ns; /* samples are told apart by slices of so much time; 0: they are not */
 	bool include_idle;
 	uint32_t max_user_frames, max_kernel_frames;

@@ -286,6 +286,7 @@ static int map_labels(struct merge *merge, struct sample_labels *labels)
 		return set < 0 ? (int)set : (int)slice;
 	labels->set = (uint32_t)set;
 	labels->slice = (uint32_t)slice;
+	labels->gave_up = false;
 	return map_strings(merge, &labels->comm, &labels->cgroup);
 }
 

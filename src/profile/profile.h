@@ -91,6 +91,7 @@ struct sample_labels {
 	uint32_t slice;	    /* number of a slice of time; 0: not told apart */
 	uint8_t user_end;   /* enum walk_end: why its last frame is the last one */
 	uint8_t kernel_end; /* likewise */
+	bool gave_up;	    /* its spare labels, see profile_set_spare_labels() */
 };
 
 struct sample {
@@ -138,6 +139,13 @@ void profile_free(struct profile *profile);
  * counted as before. 0: no limit. profile_other_count() says how many samples that concerned.
  */
 void profile_set_limit(struct profile *profile, size_t bytes);
+
+/*
+ * Labels (LABEL_PID, LABEL_TID) that are given up first: past half of the limit, further different samples
+ * are counted without them. profile_unlabelled_count() says how many samples that concerned.
+ */
+void profile_set_spare_labels(struct profile *profile, unsigned labels);
+uint64_t profile_unlabelled_count(const struct profile *profile);
 void profile_set_max_frames(struct profile *profile, size_t nr);
 uint64_t profile_other_count(const struct profile *profile);
 

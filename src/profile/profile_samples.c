@@ -32,7 +32,8 @@ static bool same_sample(const struct sample *a, const struct sample *b)
 	       a->labels.pid == b->labels.pid && a->labels.tid == b->labels.tid &&
 	       a->labels.cpu == b->labels.cpu && a->labels.set == b->labels.set &&
 	       a->labels.slice == b->labels.slice && a->labels.user_end == b->labels.user_end &&
-	       a->labels.kernel_end == b->labels.kernel_end;
+	       a->labels.kernel_end == b->labels.kernel_end &&
+	       a->labels.gave_up == b->labels.gave_up;
 }
 
 static int64_t find_sample(const struct profile *profile, const struct sample *sample,
@@ -117,6 +118,30 @@ static int64_t intern_known(struct profile *profile, struct sample *sample, cons
 	return known >= 0 ? known : intern_other(profile, &sample->labels);
 }
 
+static bool is_known(const struct profile *profile, struct sample *sample, const uint32_t *frames)
+{
+	int64_t stack = stack_table_find(&profile->stacks, frames, sample->nr_frames);
+
+	sample->stack = (uint32_t)stack;
+	return stack >= 0 && find_sample(profile, sample, hash_of_sample(sample)) >= 0;
+}
+
+/* Past half of the limit a sample is new only if it is so without the spare labels. */
+static void give_up_labels(const struct profile *profile, struct sample *sample,
+			   const uint32_t *frames)
+{
+	struct sample_labels *labels = &sample->labels;
+
+	if (!profile->spare_labels || !profile->limit_bytes ||
+	    sample_bytes(profile) < profile->limit_bytes / 2 || is_known(profile, sample, frames))
+		return;
+	if (profile->spare_labels & LABEL_PID)
+		labels->pid = 0;
+	if (profile->spare_labels & LABEL_TID)
+		labels->tid = 0;
+	labels->gave_up = true;
+}
+
 int64_t profile_add_sample(struct profile *profile, const struct sample_labels *labels,
 			   const uint32_t *frames, size_t nr_frames, size_t nr_kernel_frames,
 			   uint64_t count)
@@ -130,6 +155,7 @@ int64_t profile_add_sample(struct profile *profile, const struct sample_labels *
 
 	if (nr_frames > UINT16_MAX || nr_kernel_frames > nr_frames)
 		return -EINVAL;
+	give_up_labels(profile, &sample, frames);
 	if (profile->limit_bytes && sample_bytes(profile) >= profile->limit_bytes) {
 		number = intern_known(profile, &sample, frames);
 	} else {
@@ -150,11 +176,23 @@ void profile_add_count(struct profile *profile, uint32_t sample, uint64_t count)
 	profile->total += count;
 	if (profile->samples[sample].stack == profile->other_stack)
 		profile->other_count += count;
+	if (profile->samples[sample].labels.gave_up)
+		profile->unlabelled_count += count;
 }
 
 void profile_set_limit(struct profile *profile, size_t bytes)
 {
 	profile->limit_bytes = bytes;
+}
+
+void profile_set_spare_labels(struct profile *profile, unsigned labels)
+{
+	profile->spare_labels = labels;
+}
+
+uint64_t profile_unlabelled_count(const struct profile *profile)
+{
+	return profile->unlabelled_count;
 }
 
 size_t profile_nr_samples(const struct profile *profile)
@@ -195,6 +233,8 @@ void profile_drop_sample(struct profile *profile, uint32_t sample)
 	profile->total -= count;
 	if (profile->samples[sample].stack == profile->other_stack)
 		profile->other_count -= count;
+	if (profile->samples[sample].labels.gave_up)
+		profile->unlabelled_count -= count;
 	for (i = 0; i < profile->nr_columns; i++) {
 		struct value_column *column = &profile->columns[i];
 
@@ -220,6 +260,7 @@ void profile_reset_samples(struct profile *profile)
 	profile->total = 0;
 	profile->other_stack = -1;
 	profile->other_count = 0;
+	profile->unlabelled_count = 0;
 }
 
 /* --- label sets ------------------------------------------------------------------------------ */

@@ -42,6 +42,8 @@ struct profile {
 
 	uint64_t total;
 	size_t limit_bytes;  /* 0: none */
+	unsigned spare_labels; /* enum label bits: given up past half of the limit */
+	uint64_t unlabelled_count;
 	int64_t other_stack; /* -1: not needed yet */
 	uint64_t other_count;
 

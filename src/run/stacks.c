@@ -101,7 +101,8 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.nr_online_cpus = stacks->nr_online_cpus,
 		.tasks = stacks->collector.run->tasks,
 		.comm = options->comm,
-		.labels = options->labels,
+		.labels = options->labels | options->kept_labels,
+		.spare_labels = options->kept_labels & ~options->labels,
 		.slice_ns = options->slice_ns,
 		.include_idle = source->include_idle,
 		.max_user_frames = max_frames(options->no_user || user_stacks_are_dangerous(stacks),
@@ -165,6 +166,7 @@ static int open_outputs(struct stacks *stacks, struct error *error)
 	int err = outputs_open(&stacks->outputs, &options->output, &format,
 			       stacks->collector.run->config->interval_ns != 0, error);
 
+	stacks->outputs.kept_labels |= options->kept_labels;
 	if (!err && options->stats_path)
 		err = out_file_open(&stacks->stats, options->stats_path, error);
 	return err;

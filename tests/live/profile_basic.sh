@@ -91,6 +91,15 @@ check "--comm: they are seen" test "$(sum_matching '^spin-1;')" -ge 50
 profile -f -F 199 -d 1 -p "$two"
 check "default --by comm: threads are told apart by name" \
 	test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
+profile -F 199 -d 1 -p "$two" -o "$T/kept.pb.gz"
+total() { "$STOOK" report -f "$T/kept.pb.gz" "$@" | sum_folded; }
+check "report -p of a profile that was taken without --by" test "$(total -p "$two")" -ge 50
+check "report -p: all of it" test "$(total -p "$two")" -eq "$(total)"
+check "report -t: one of the threads" test "$(total -t "$(sed -n 2p "$T/started")")" -ge 25
+check "report -t: not the other one" \
+	test "$(total -t "$(sed -n 2p "$T/started")")" -lt "$(total)"
+check "reports hide pids" \
+	test "$("$STOOK" report -f "$T/kept.pb.gz" | awk -F';' '{ print $1 }' | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
 profile -f -F 199 -d 1 --by pid -p "$two"
 check "--by pid: it is seen" test "$(sum_with_number "$two")" -ge 50
 check "--by pid: the pid stands in every line" \

@@ -345,6 +345,38 @@ TEST(profile_limits_of_frames_and_stacks_together)
 	profile_free(profile);
 }
 
+/* Stacks are worth more than numbers of processes that nobody asked for. */
+TEST(profile_gives_up_spare_labels_first)
+{
+	struct profile *profile = profile_new();
+	uint64_t total = 0, of_first = 0;
+	int32_t pid;
+	uint32_t i;
+
+	profile_set_limit(profile, 10000);
+	profile_set_spare_labels(profile, LABEL_PID | LABEL_TID);
+	for (pid = 1; pid < 500; pid++)
+		total += add_many(profile, 5, pid);
+	CHECK_EQ(profile_total(profile), total);
+	CHECK_EQ(profile_other_count(profile), 0);
+	CHECK(profile_unlabelled_count(profile) > total / 2);
+	CHECK(profile_unlabelled_count(profile) < total);
+	total += add_many(profile, 5, 1); /* there already */
+	for (i = 0; i < profile_nr_samples(profile); i++) {
+		const struct sample *sample = profile_sample(profile, i);
+
+		of_first += sample->labels.pid == 1 ? sample->count : 0;
+	}
+	CHECK_EQ(of_first, 2 * total / 500);
+	/* Without any left, other stacks are lost as ever. */
+	total += add_many(profile, 1000, 1);
+	CHECK_EQ(profile_total(profile), total);
+	CHECK(profile_other_count(profile) > 0);
+	profile_reset_samples(profile);
+	CHECK_EQ(profile_unlabelled_count(profile), 0);
+	profile_free(profile);
+}
+
 TEST(profile_limit_holds_for_labels_too)
 {
 	struct profile *profile = profile_new();

@@ -155,8 +155,10 @@ static int check_labels(const struct filter *filter, const struct profile *profi
 				continue;
 			(void)error_set(error, -EINVAL, "%s: the profile has no %s, but %s",
 					criteria[i].options[sense], criteria[i].what, has);
-			error_hint(error, "take it with --by pid,tid,comm; perf's text with "
-					  "'perf script -F +pid'");
+			error_hint(error, "%s; perf's text with 'perf script -F +pid'",
+				   criteria[i].label == LABEL_TID
+					   ? "'stook profile' keeps them unless --by leaves tid out"
+					   : "take it with --by pid,tid,comm");
 			return -EINVAL;
 		}
 	return 0;

@@ -35,8 +35,9 @@ int label_keys_check(unsigned wanted, unsigned there, struct error *error)
 			continue;
 		(void)error_set(error, -EINVAL, "the profile does not tell samples apart by %s",
 				label_names[i]);
-		error_hint(error, "take it with --by %s; perf's text with 'perf script -F +%s'",
-			   label_names[i], label_names[i]);
+		error_hint(error, "take it with --by %s%s; perf's text with 'perf script -F +%s'",
+			   label_names[i], 1U << i == LABEL_TID ? ", or without --by" : "",
+			   label_names[i]);
 		return -EINVAL;
 	}
 	return 0;

@@ -34,6 +34,8 @@ static int take_by(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
 
+	/* Threads are many, and told apart only by default; processes always are. */
+	options->kept_labels = LABEL_PID;
 	return label_keys_take(value, &options->labels, error);
 }
 
