@@ -173,7 +173,9 @@ uint64_t process_own_fd_memory(int fd)
 
 #define STAT_BYTES 1024
 
-/* pid (comm) state … start …: comm may hold anything, also blanks and brackets. */
+#define PF_KTHREAD 0x00200000U /* the kernel's own number */
+
+/* pid (comm) state … flags … start …: comm may hold anything, also blanks and brackets. */
 static bool read_stat(int32_t pid, struct process_status *ret)
 {
 	cleanup_file FILE *file = process_open_file(pid, "stat");
@@ -181,6 +183,7 @@ static bool read_stat(int32_t pid, struct process_status *ret)
 	char text[STAT_BYTES];
 	const char *from, *end;
 	uint64_t ticks;
+	unsigned flags;
 
 	if (!file)
 		return false;
@@ -189,10 +192,11 @@ static bool read_stat(int32_t pid, struct process_status *ret)
 	end = strrchr(text, ')');
 	if (!from || !end ||
 	    sscanf(end + 1,
-		   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   " %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
 		   "%" SCNu64,
-		   &ret->state, &ticks) != 2)
+		   &ret->state, &flags, &ticks) != 3)
 		return false;
+	ret->is_kernel = flags & PF_KTHREAD;
 	(void)snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(end - from) - 1, from + 1);
 	ret->start_boot_ns = ticks * tick_ns;
 	return true;

@@ -51,6 +51,7 @@ uint64_t process_own_fd_memory(int fd);
 struct process_status {
 	char comm[16];
 	char state;		/* 'R', 'S', … 'T' stopped, 'Z' dead */
+	bool is_kernel;		/* a thread of the kernel's own */
 	uint64_t start_boot_ns; /* since boot, with time asleep, in steps of the clock's tick */
 	int32_t inner_pid;	/* in its innermost pid namespace */
 	bool is_nested;		/* that namespace is not the one of our /proc */

@@ -20,6 +20,7 @@ struct format;
 struct run_config {
 	uint32_t *pids, *tids;
 	size_t nr_pids, nr_tids;
+	const char *pid_text; /* the value of --pid, as it was given */
 	const char *cgroup;
 	bool follow, no_follow;		   /* neither: as the command has it */
 	uint64_t duration_ns, interval_ns; /* 0: none */

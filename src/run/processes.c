@@ -17,8 +17,10 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "proc/process_info.h"
+#include "run/complain.h"
 
 /* --- signals --------------------------------------------------------------------------------- */
 
@@ -274,6 +276,9 @@ int targets_open(struct targets *targets, const struct run_config *config, struc
 		return error_set(error, -ENOMEM, "out of memory");
 	for (i = 0; i < config->nr_pids && !err; i++)
 		err = watch(targets, config->pids[i], "process", config->pids[i], error);
+	if (err == -ESRCH && config->nr_pids == 1 && !config->duration_ns)
+		error_hint(error, "if it is the duration: a $(pidof NAME) that finds nothing "
+				  "leaves it to -p");
 	for (i = 0; i < config->nr_tids && !err; i++) {
 		int64_t pid = process_of_thread((int32_t)config->tids[i]);
 
@@ -282,6 +287,47 @@ int targets_open(struct targets *targets, const struct run_config *config, struc
 		err = watch(targets, (uint32_t)pid, "thread", config->tids[i], error);
 	}
 	return err;
+}
+
+#define MAX_TOLD 8
+
+/* "1234 (redis-server), 1240 (redis-server)" */
+static void list_targets(const uint32_t *numbers, size_t nr, FILE *out)
+{
+	struct process_status status;
+	size_t i;
+
+	for (i = 0; i < nr && i < MAX_TOLD; i++) {
+		fprintf(out, "%s%u", i ? ", " : "", numbers[i]);
+		if (process_status_read((int32_t)numbers[i], &status) == 0)
+			fprintf(out, " (%s)", status.comm);
+	}
+	if (nr > MAX_TOLD)
+		fprintf(out, " and %zu more", nr - MAX_TOLD);
+}
+
+void targets_tell(const struct run_config *config)
+{
+	cleanup_free char *text = NULL;
+	size_t bytes;
+	FILE *out;
+
+	if (!config->nr_pids && !config->nr_tids)
+		return;
+	out = open_memstream(&text, &bytes);
+	if (!out)
+		return;
+	list_targets(config->pids, config->nr_pids, out);
+	if (config->nr_tids)
+		fprintf(out, "%sthread%s ", config->nr_pids ? ", and " : "",
+			config->nr_tids == 1 ? "" : "s");
+	list_targets(config->tids, config->nr_tids, out);
+	if (config->duration_ns)
+		fprintf(out, " for %g s", (double)config->duration_ns / (double)NS_PER_SEC);
+	else
+		fputs(" until Ctrl-C", out);
+	if (fclose(out) == 0)
+		complain("profiling %s", text);
 }
 
 bool targets_all_ended(struct targets *targets)

@@ -50,6 +50,9 @@ struct targets {
  */
 int targets_open(struct targets *targets, const struct run_config *config, struct error *error);
 
+/* Says on stderr which they are, by number and name, and for how long; nothing without targets. */
+void targets_tell(const struct run_config *config);
+
 /* Notes the targets that have ended (revents of fds); true if none is left that was. */
 bool targets_all_ended(struct targets *targets);
 

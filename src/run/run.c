@@ -294,9 +294,13 @@ static int collect(struct running *running)
 	const struct collector_ops *ops = collector->ops;
 	const struct run_config *config = running->run.config;
 	struct error error = {0};
-	int err = ops->start(collector, &error);
-	bool well = complain_unless_well(err, &error);
+	bool well;
+	int err;
 
+	if (!config->quiet)
+		targets_tell(config);
+	err = ops->start(collector, &error);
+	well = complain_unless_well(err, &error);
 	if (!err) {
 		running->run.has_started = true;
 		running->shows_progress = ops->progress && !config->quiet && isatty(STDERR_FILENO);

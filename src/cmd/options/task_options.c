@@ -8,17 +8,44 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/text.h"
+#include "proc/process_info.h"
 
 /* Each target is watched by a descriptor: of both kinds they fit into SESSION_MAX_CALLER_FDS. */
 #define MAX_TARGETS 500
+#define BLANKS	    " \t\n"
+
+/* "11 12" as "11,12": pidof and pgrep put blanks and newlines between numbers. */
+static char *with_commas(const char *text)
+{
+	char *list = strdup(text), *at = list;
+
+	while (list && *text) {
+		size_t nr = strcspn(text, BLANKS);
+
+		at = mempcpy(at, text, nr);
+		text += nr;
+		nr = strspn(text, BLANKS);
+		if (nr && at > list && text[nr] && text[nr] != ',' && at[-1] != ',')
+			*at++ = ',';
+		text += nr;
+	}
+	if (list)
+		*at = '\0';
+	return list;
+}
 
 static int take_list(const char *option, const char *value, const char *wanted, uint32_t **list,
 		     size_t *nr, struct error *error)
 {
+	cleanup_free char *numbers = with_commas(value);
+
 	free(*list);
 	*list = NULL;
-	if (number_parse_list(value, false, INT_MAX, MAX_TARGETS, list, nr) < 0)
+	if (!numbers)
+		return error_no_memory(error, "");
+	if (number_parse_list(numbers, false, INT_MAX, MAX_TARGETS, list, nr) < 0)
 		return option_bad(error, option, value, wanted);
 	return 0;
 }
@@ -26,9 +53,13 @@ static int take_list(const char *option, const char *value, const char *wanted, 
 static int take_pids(void *context, const char *value, struct error *error)
 {
 	struct run_config *options = context;
+	int err = take_list("--pid", value, "process numbers, separated by commas", &options->pids,
+			    &options->nr_pids, error);
 
-	return take_list("--pid", value, "process numbers, separated by commas", &options->pids,
-			 &options->nr_pids, error);
+	options->pid_text = value;
+	if (err == -EINVAL && (!*value || *value == '-'))
+		error_hint(error, "$(pidof NAME) is empty if no process has that name");
+	return err;
 }
 
 static int take_tids(void *context, const char *value, struct error *error)
@@ -113,12 +144,72 @@ struct option_group task_options_group(struct run_config *options)
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
 }
 
+/* The number of --pid whose process has the same name as that of another number; 0: none. */
+static uint32_t find_namesake(const struct run_config *options, const char *word)
+{
+	struct process_status one, other;
+	uint64_t pid;
+	size_t i;
+
+	if (number_parse(word, INT_MAX, &pid) < 0 || process_status_read((int32_t)pid, &one) < 0)
+		return 0;
+	for (i = 0; i < options->nr_pids; i++)
+		if (options->pids[i] != pid &&
+		    process_status_read((int32_t)options->pids[i], &other) == 0 &&
+		    !strcmp(one.comm, other.comm))
+			return options->pids[i];
+	return 0;
+}
+
+/*
+ * `-p $(pidof nginx)` is `-p 812 813` if there are two of them: then the second one must not be taken for
+ * a duration without a word.
+ */
 int task_options_take_duration(struct run_config *options, const char *word, struct error *error)
 {
+	uint32_t namesake = options->duration_ns ? 0 : find_namesake(options, word);
+
+	if (namesake) {
+		(void)error_set(error, -EINVAL,
+				"'%s' is where the duration stands, and a process of %u's name",
+				word, namesake);
+		error_hint(error, "-p %u,%s for both; -d %s for so many seconds", namesake, word,
+			   word);
+		return -EINVAL;
+	}
 	if (!options->duration_ns)
 		return take_duration(options, word, error);
 	(void)error_set(error, -EINVAL, "a second duration: '%s'", word);
 	error_hint(error, "several processes are separated by commas: -p $(pgrep -d, NAME)");
+	return -EINVAL;
+}
+
+/*
+ * `-p $(pidof nothing) 10` is `-p 10`, without a duration. A process that somebody may well want until
+ * Ctrl-C is taken, and named at the beginning; nobody wants a thread of the kernel, or the host's
+ * init, so by mere chance. In a container, process 1 is the application.
+ */
+static int check_lone_pid(const struct run_config *options, int argc, char **argv,
+			  struct error *error)
+{
+	struct process_status status;
+	uint32_t pid;
+	int i = 1;
+
+	while (i < argc && argv[i] != options->pid_text)
+		i++;
+	if (i == argc || options->nr_pids != 1 || options->nr_tids || options->duration_ns)
+		return 0;
+	pid = options->pids[0];
+	if (process_status_read((int32_t)pid, &status) < 0 ||
+	    !(status.is_kernel || (pid == 1 && !process_own_pidns())))
+		return 0;
+	(void)error_set(error, -EINVAL, "-p %u is '%s', %s: is it the duration?", pid, status.comm,
+			status.is_kernel ? "a thread of the kernel" : "the host's first process");
+	error_hint(error,
+		   "a $(pidof NAME) that finds nothing leaves the duration to -p; if it is meant, "
+		   "--pid=%u",
+		   pid);
 	return -EINVAL;
 }
 
@@ -132,7 +223,7 @@ int task_options_finish(struct run_config *options, int argc, char **argv, struc
 		return error_set(error, -EINVAL, "-a together with -p or -t");
 	if (options->command && (options->nr_pids || options->nr_tids))
 		return error_set(error, -EINVAL, "-p or -t together with '-- CMD'");
-	return 0;
+	return check_lone_pid(options, argc, argv, error);
 }
 
 void task_options_clear(struct run_config *options)
