@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+#include "base/error.h"
+
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; its exit status */
@@ -12,6 +14,9 @@ struct command {
 
 const struct command *command_get(size_t i); /* NULL behind the last one */
 const struct command *command_find(const char *name);
+
+/* That there is no such command, with what is nearest to it, also for names from other tools. */
+void command_explain(const char *name, struct error *error);
 
 int cmd_completion(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

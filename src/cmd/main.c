@@ -1,5 +1,6 @@
 /* stook COMMAND …: finds the command and runs it. */
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,14 +22,37 @@ static void print_help(FILE *out)
 	for (i = 0; (command = command_get(i)); i++)
 		fprintf(out, "  %-10s %s\n", command->name, command->summary);
 	fputs("\n"
-	      "'stook COMMAND --help' tells a command's options; 'stook --version' the version.\n",
+	      "'stook help COMMAND' tells a command's options; 'stook --version' the version.\n",
 	      out);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+	struct error error = {0};
+
+	if (command)
+		return command->run(argc, argv);
+	command_explain(argv[0], &error);
+	complain_error(&error);
+	return EXIT_USAGE;
+}
+
+static int run_help(char *name)
+{
+	char help[] = "--help";
+	char *argv[] = {name, help, NULL};
+
+	return run(command_find(name), 2, argv);
+}
+
+static bool is_one_of(const char *word, const char *a, const char *b, const char *c)
+{
+	return !strcmp(word, a) || !strcmp(word, b) || !strcmp(word, c);
 }
 
 int main(int argc, char **argv)
 {
-	const char *name = argc > 1 ? argv[1] : NULL;
-	const struct command *command;
+	char *name = argc > 1 ? argv[1] : NULL;
 
 	fd_open_standard_streams();
 	(void)signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it takes waitpid() away */
@@ -36,17 +60,17 @@ int main(int argc, char **argv)
 		print_help(stderr);
 		return EXIT_USAGE;
 	}
-	if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+	if (is_one_of(name, "help", "--help", "-h")) {
+		if (argc > 2)
+			return run_help(argv[2]);
 		print_help(stdout);
 		return 0;
 	}
-	if (!strcmp(name, "--version") || !strcmp(name, "-V")) {
+	if (is_one_of(name, "version", "--version", "-V")) {
 		puts("stook " STOOK_VERSION);
 		return 0;
 	}
-	command = command_find(name);
-	if (command)
-		return command->run(argc - 1, argv + 1);
-	complain("no command '%s'; 'stook --help' lists them", name);
-	return EXIT_USAGE;
+	if (argc == 3 && !strcmp(argv[2], "help"))
+		return run_help(name);
+	return run(command_find(name), argc - 1, argv + 1);
 }

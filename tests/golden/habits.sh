@@ -1,0 +1,130 @@
+#!/usr/bin/env bash
+# Command lines that are typed by habit, after perf, bcc's tools or FlameGraph's scripts, or mistyped: each
+# works, or is answered by name. A line of the table is a command line; `ok` if it is taken, which is
+# tried with --help behind it, so that nothing is run; else the status and all that is printed, with |
+# for the line breaks. Some that can only be seen at work are in tests/live/habits.sh.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+stook=${STOOK:-$PWD/build/stook}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+mkdir symbols
+echo 'a;b;c 3' | tee before.folded >after.folded
+
+habits() {
+	cat <<-'HABITS'
+	profile -F 99 -a -g => ok
+	profile -F99 -ag 10 => ok
+	profile -g --call-graph=dwarf => ok
+	profile --call-graph dwarf,16384 => ok
+	profile --call-graph fp => ok
+	stackcount -g c:malloc => ok
+	profile -df 10 => ok
+	profile -F 99 -adf 60 => ok
+	profile -dfU 10s => ok
+	stackcount -D 10 c:malloc => ok
+	profile 10s => ok
+	profile -d 500ms -i 1h --timeline 100ms --naming-time 2m => ok
+	funccount c:malloc 2m => ok
+	tally c:malloc 1.5h => ok
+	diff --duration 2m,1h before.folded after.folded => ok
+	profile --debug-dir symbols => ok
+	funccount --debug-dir ./symbols c:malloc => ok
+	symbolize --debug-dir ../$(basename $PWD)/symbols in.pb.gz => ok
+	profile -p "$$ $$" 10 => ok
+	profile -p "$(printf "%s\n" $$ $PPID)" 10 => ok
+	profile --freq=99 => ok
+	profile 10x => 2 bad value '10x' for --duration: seconds above 0, or with a unit: 500ms, 10s, 2m, 1h
+	profile --call-graph lbr => 2 bad value 'lbr' for --call-graph: dwarf or fp|  hint: branch records (lbr) are not read; without the option, stacks are walked by unwind tables, as for dwarf
+	funccount -g c:malloc => 2 unknown option '-g'|  hint: 'stook stackcount' is the one that takes stacks
+	profile --freqency 99 => 2 unknown option '--freqency'|  hint: did you mean --frequency?
+	profile -frequency 99 => 2 unknown option '-frequency'|  hint: did you mean --frequency?
+	profile -pid 12 => 2 bad value 'id' for --pid: process numbers, separated by commas|  hint: did you mean --pid?
+	profile --no => 2 unknown option '--no'|  hint: did you mean --no-follow or --no-symbols?
+	profile --folded=yes => 2 --folded takes no value: '--folded=yes'
+	profile --user-stacks-only => 2 unknown option '--user-stacks-only'|  hint: here it is -U, --user
+	profile --uid 1000 => 2 unknown option '--uid'|  hint: by the user's processes: -p $(pgrep -d, -u USER)
+	profile -G web => 2 unknown option '-G'|  hint: here it is --cgroup PATH
+	report -G before.folded => ok
+	profile -p '' 10 => 2 bad value '' for --pid: process numbers, separated by commas|  hint: $(pidof NAME) is empty if no process has that name
+	profile -p -f 10 => 2 bad value '-f' for --pid: process numbers, separated by commas|  hint: $(pidof NAME) is empty if no process has that name
+	profile -p $$ 10 11 => 2 a second duration: '11'|  hint: several processes are separated by commas: -p $(pgrep -d, NAME)
+	record => 2 no command 'record'|  hint: 'stook profile -o OUT.pb.gz 10' takes a profile, 'stook report' shows it again
+	top => 2 no command 'top'|  hint: 'stook profile -i 2' prints a report every two seconds
+	stat => 2 no command 'stat'|  hint: counters are not shown by themselves; 'stook profile -e EVENT' samples on one
+	script => 2 no command 'script'|  hint: 'stook report IN --format perf' prints what 'perf script' would
+	annotate => 2 no command 'annotate'|  hint: 'stook profile --lines' shows source lines, 'stook report -s function,line' sums up by them
+	offcputime -p 1 10 => 2 no command 'offcputime'|  hint: time off the CPU is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
+	offcputime-bpfcc => 2 no command 'offcputime-bpfcc'|  hint: time off the CPU is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
+	offcpu => 2 no command 'offcpu'|  hint: time off the CPU is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
+	runqlat => 2 no command 'runqlat'|  hint: time in the run queue is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
+	trace => 2 no command 'trace'|  hint: events are not printed one by one; 'stook funccount' counts them, 'stook tally' by their arguments
+	list => 2 no command 'list'|  hint: 'stook funccount -l PATTERN' lists what can be probed
+	argdist => 2 no command 'argdist'|  hint: 'stook tally FUNCTION --by arg1', or --value arg1 --hist
+	funclatency c:read => 2 no command 'funclatency'|  hint: 'stook tally FUNCTION --value latency --hist'
+	funcslower => 2 no command 'funcslower'|  hint: stook tally FUNCTION --value latency --where 'latency > 10ms'
+	syscount => 2 no command 'syscount'|  hint: stook funccount 't:syscalls:sys_enter_*'
+	flamegraph.pl in.folded => 2 no command 'flamegraph.pl'|  hint: 'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints
+	stackcollapse-perf.pl => 2 no command 'stackcollapse-perf.pl'|  hint: 'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints, so that nothing need be collapsed
+	difffolded.pl => 2 no command 'difffolded.pl'|  hint: 'stook diff BEFORE AFTER', with -f for flamegraph.pl
+	profle 10 => 2 no command 'profle'|  hint: did you mean 'profile'?
+	stackcuont => 2 no command 'stackcuont'|  hint: did you mean 'stackcount'?
+	xyzzy => 2 no command 'xyzzy'|  hint: 'stook --help' lists the commands
+	-p 12 => 2 no command '-p'|  hint: a command comes first: stook profile -p
+	10 => 2 no command '10'|  hint: a command comes first: stook profile 10
+	help xyzzy => 2 no command 'xyzzy'|  hint: 'stook --help' lists the commands
+	help record => 2 no command 'record'|  hint: 'stook profile -o OUT.pb.gz 10' takes a profile, 'stook report' shows it again
+	flame -- nowhere.folded => 1 cannot open 'nowhere.folded': No such file or directory
+	report -- nowhere.folded => 1 cannot open 'nowhere.folded': No such file or directory
+	symbolize -- nowhere.pb.gz => 1 cannot open 'nowhere.pb.gz': No such file or directory
+	diff before.folded -- after.folded -q -o /dev/null => 0
+	diff before.folded -- after.folded --nothing => 2 unknown option '--nothing'|  hint: 'stook diff --help' lists the options
+	diff before.folded -- -- -q => 1 cannot open '-q': No such file or directory
+	HABITS
+}
+
+while IFS= read -r line; do
+	habit=${line%% => *} wanted=${line#* => }
+	eval "words=($habit)"
+	[ "$wanted" != ok ] || words+=(--help)
+	said=$("$stook" "${words[@]}" 2>&1 >out </dev/null)
+	got="$? $(echo "$said" | sed '1s/^stook: //' | paste -sd '|' -)"
+	if [ "$wanted" = ok ]; then
+		wanted='0 usage: stook'
+		got="${got% } $(head -c 12 out)"
+	fi
+	if [ "${got% }" = "$wanted" ]; then
+		echo "PASS habits: stook $habit"
+	else
+		echo "FAIL habits: stook $habit: got '$got', want '$wanted'"
+	fi
+done < <(habits)
+
+# Four ways to the same help.
+"$stook" stackcount --help >wanted
+for words in 'help stackcount' '--help stackcount' 'stackcount help' 'stackcount -h'; do
+	eval "words_=($words)"
+	if "$stook" "${words_[@]}" >got && cmp -s got wanted; then
+		echo "PASS habits: stook $words"
+	else
+		echo "FAIL habits: stook $words: is not the help of stackcount"
+	fi
+done
+
+# A thread of the kernel is no target by chance. Where there is none to be seen, we are in a container.
+if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
+	wanted="stook: -p 2 is 'kthreadd', a thread of the kernel: is it the duration?
+  hint: a \$(pidof NAME) that finds nothing leaves the duration to -p; if it is meant, --pid=2"
+	for words in 'profile -p 2' 'stackcount c:malloc -p 2' 'funccount c:malloc -p 2 -T' 'tally c:malloc -p 2'; do
+		eval "words_=($words)"
+		got=$("$stook" "${words_[@]}" 2>&1)
+		if [ $? -eq 2 ] && [ "$got" = "$wanted" ]; then
+			echo "PASS habits: stook $words"
+		else
+			echo "FAIL habits: stook $words: got '$got'"
+		fi
+	done
+else
+	echo "SKIP habits: a thread of the kernel for a target: needs one in /proc"
+fi
