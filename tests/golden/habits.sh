@@ -104,8 +104,8 @@ done < <(habits)
 # Four ways to the same help.
 "$stook" stackcount --help >wanted
 for words in 'help stackcount' '--help stackcount' 'stackcount help' 'stackcount -h'; do
-	eval "words_=($words)"
-	if "$stook" "${words_[@]}" >got && cmp -s got wanted; then
+	read -ra split <<<"$words"
+	if "$stook" "${split[@]}" >got && cmp -s got wanted; then
 		echo "PASS habits: stook $words"
 	else
 		echo "FAIL habits: stook $words: is not the help of stackcount"
@@ -117,8 +117,8 @@ if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
 	wanted="stook: -p 2 is 'kthreadd', a thread of the kernel: is it the duration?
   hint: a \$(pidof NAME) that finds nothing leaves the duration to -p; if it is meant, --pid=2"
 	for words in 'profile -p 2' 'stackcount c:malloc -p 2' 'funccount c:malloc -p 2 -T' 'tally c:malloc -p 2'; do
-		eval "words_=($words)"
-		got=$("$stook" "${words_[@]}" 2>&1)
+		read -ra split <<<"$words"
+		got=$("$stook" "${split[@]}" 2>&1)
 		if [ $? -eq 2 ] && [ "$got" = "$wanted" ]; then
 			echo "PASS habits: stook $words"
 		else

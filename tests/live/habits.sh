@@ -51,6 +51,7 @@ stook profile -f -p "$spin $other" 0.2s
 check_equal "two processes in one word: status" $STATUS 0
 check "two processes in one word" says "profiling $spin (spin), $other (spin) for 0.2 s"
 stook profile -p 4194000
+# shellcheck disable=SC2016 # it is what is said
 check "no such process: perhaps the duration" says 'a $(pidof NAME) that finds nothing leaves it to -p'
 
 if [ "$(cat /proc/2/comm)" = kthreadd ]; then
