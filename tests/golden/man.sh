@@ -2,7 +2,7 @@
 # The manual pages against the program's own tables, as tests/tools/print_options prints them: every
 # option of a command is in its page with the same letter, name and value, and no other is; the same
 # for formats, and for the commands in stook(1), each of which has a page; and all pages are free of
-# formatting errors.
+# formatting errors and of quotes that do not belong together.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
@@ -82,5 +82,16 @@ for page in docs/*.1; do
 		echo "PASS man: $page is well formed"
 	else
 		echo "FAIL man: $page: $(echo "$words" | head -n 1)"
+	fi
+	# A quotation macro takes all that is behind it on its line: several on a line are nested, and a
+	# list on one has one pair of quotes around all of it.
+	lists=$(grep -nE '^\.(Pq )?(Ql|Dq|Sq|Qq) .* [,;|] .|^\..* (Ql|Dq|Sq|Qq) .* (Ql|Dq|Sq|Qq) ' "$page")
+	nested=$(groff -mandoc -Tutf8 -P-cbou "$page" 2>/dev/null | tr '\n' ' ' |
+		LC_ALL=C sed -e 's/\xe2\x80\x98/\x01/g' -e 's/\xe2\x80\x99/\x02/g' | grep -ao "$(printf '\001[^\002]*\001.')" |
+		tr '\001' '<' | head -n 1)
+	if [ "$lists$nested" ]; then
+		echo "FAIL man: $page: quotes around more than one thing: $(echo "$lists$nested" | head -n 1)"
+	else
+		echo "PASS man: $page has quotes in pairs"
 	fi
 done
