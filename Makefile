@@ -8,7 +8,7 @@
 #   make fuzz         the fuzzers, in build/fuzz
 #   make bench        stook beside its peers, as root
 #   make format lint  clang-format in place; the layer rules, clang-tidy, shellcheck
-#   make install      PREFIX=/usr/local, DESTDIR=
+#   make install      PREFIX=/usr/local, DESTDIR=; STATIC=1 installs what `make static` makes
 #   make bless        take what the golden tests print now for right
 #
 #   V=1 shows the commands. DEV=1 turns warnings into errors. SAN=address,undefined builds with
@@ -19,6 +19,7 @@ CC      ?= cc
 CLANG   ?= clang
 BPFTOOL ?= $(shell command -v bpftool 2>/dev/null || echo /usr/sbin/bpftool)
 PKGCONF ?= pkg-config
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 VERSION := 0.1
 
 short_name = sed -e 's/^x86_64.*/x86/' -e 's/^aarch64.*/arm64/'
@@ -241,8 +242,17 @@ COMPLETIONS := $(if $(filter $(ARCH),$(HOST)),bash zsh fish)
 $(B)/completion/%: $(B)/stook
 	$(Q)mkdir -p $(@D) && $< completion $* >$@
 
-install: all $(COMPLETIONS:%=$(B)/completion/%)
-	install -Dm755 $(B)/stook $(DESTDIR)$(PREFIX)/bin/stook
+# Symbols and debug information are two thirds of the program. They are installed as a file of their own,
+# in the folder beside a program where gdb, perf, elfutils and stook itself look for it.
+$(B)/install/stook.debug: $(B)/stook
+	$(call say,DEBUG,$@)mkdir -p $(@D) && $(OBJCOPY) --only-keep-debug $< $@ && chmod 644 $@
+
+$(B)/install/stook: $(B)/stook $(B)/install/stook.debug
+	$(call say,STRIP,$@)$(OBJCOPY) --strip-all --add-gnu-debuglink=$(B)/install/stook.debug $< $@
+
+install: all $(B)/install/stook $(COMPLETIONS:%=$(B)/completion/%)
+	install -Dm755 $(B)/install/stook $(DESTDIR)$(PREFIX)/bin/stook
+	install -Dm644 $(B)/install/stook.debug $(DESTDIR)$(PREFIX)/bin/.debug/stook.debug
 	$(foreach s,$(COMPLETIONS),install -Dm644 $(B)/completion/$(s) \
 		$(DESTDIR)$(PREFIX)/share/$(COMPLETION_$(s)) &&) true
 	for page in docs/*.1; do \
