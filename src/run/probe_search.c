@@ -318,6 +318,7 @@ static int check_any_hook(const struct probe_search *search, struct error *error
 int probe_search_find(struct probe_search *search, const struct probe_options *options,
 		      const struct run_config *tasks, struct error *error)
 {
+	size_t i;
 	int err = 0;
 
 	search->options = options;
@@ -334,6 +335,8 @@ int probe_search_find(struct probe_search *search, const struct probe_options *o
 		err = find_targets(search, tasks, error);
 	if (err)
 		return err;
+	for (i = 0; i < search->list.nr_notes && !search->is_quiet; i++)
+		complain("%s", search->list.notes[i]);
 	if (options->list) {
 		err = list_probes(&search->list, error);
 		return err ? err : 1;

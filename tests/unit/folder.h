@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "unit/test.h"
@@ -74,6 +77,39 @@ static inline void need_openat2(void)
 {
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
 		SKIP("there is no openat2()");
+}
+
+/* A process whose root is the folder. It ends with the test, also with one that fails. */
+static inline pid_t start_in_folder(void)
+{
+	int ready[2];
+	char byte = 0;
+	pid_t pid;
+
+	CHECK_EQ(pipe(ready), 0);
+	pid = fork();
+	if (pid == 0) {
+		byte = prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && chroot(folder) == 0 &&
+		       chdir("/") == 0;
+		(void)!write(ready[1], &byte, 1);
+		pause();
+		_exit(0);
+	}
+	CHECK(pid > 0);
+	CHECK_EQ(read(ready[0], &byte, 1), 1);
+	CHECK_EQ(close(ready[0]) + close(ready[1]), 0);
+	if (byte)
+		return pid;
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	leave_folder();
+	SKIP("needs CAP_SYS_CHROOT");
+}
+
+static inline void stop_in_folder(pid_t pid)
+{
+	CHECK_EQ(kill(pid, SIGKILL), 0);
+	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
 #endif

@@ -415,3 +415,55 @@ TEST(returns_that_would_break)
 	CHECK(!no_return_why("setjmp_count"));
 	CHECK(!no_return_why(""));
 }
+
+/* A program called `both` and a library called libboth.so, in a root of their own. */
+static void make_both(void)
+{
+	need_openat2();
+	enter_folder();
+	make_file(in_folder("prog.c"), "void drive(void) {} int main(void) { return 0; }\n");
+	make_file(in_folder("lib.c"), "void drive(void) {} void both_new(void) {}\n");
+	if (run_in_folder("mkdir -p bin usr/lib && cc -g -O0 -o bin/both prog.c && "
+			  "cc -g -O0 -shared -fPIC -o usr/lib/libboth.so.1 lib.c"))
+		return;
+	leave_folder();
+	SKIP("needs cc");
+}
+
+TEST(find_in_a_program_before_its_library)
+{
+	struct found found = {0};
+	uint32_t pid;
+
+	make_both();
+	pid = (uint32_t)start_in_folder();
+	found.options.pids = &pid;
+	found.options.nr_pids = 1;
+	found_find(&found, "both:drive", "both:main", NULL);
+	CHECK_EQ(found.list.nr_probes, 2);
+	CHECK_STR(found.list.files[0].path, "/bin/both");
+	CHECK_EQ(found.list.nr_notes, 1);
+	CHECK_STR(found.list.notes[0], "'both' is taken for the program /bin/both; 'libboth' is "
+				       "the library /usr/lib/libboth.so.1");
+	found_find(&found, "both:both_*", NULL, NULL);
+	CHECK_STR(found_names(&found), "both_new");
+	CHECK_STR(found.list.files[0].path, "/usr/lib/libboth.so.1");
+	CHECK_STR(found.list.notes[0], "'both' is taken for the library /usr/lib/libboth.so.1: "
+				       "nothing in /bin/both fits 'both:both_*'");
+	found_find(&found, "libboth:drive", NULL, NULL);
+	CHECK_STR(found.list.files[0].path, "/usr/lib/libboth.so.1");
+	CHECK_EQ(found.list.nr_notes, 0);
+	found_find(&found, "both:*", "!both:_*", "!both:drive");
+	CHECK_STR(found.list.files[0].path, "/bin/both");
+	CHECK_EQ(found.list.nr_files, 1);
+	found_find(&found, "libboth:*", "!both:drive", "!libboth:b*");
+	CHECK(!strstr(found_names(&found), "drive") && !strstr(found_names(&found), "both_new"));
+	found_find(&found, "both:both_old", NULL, NULL);
+	CHECK_EQ(found.err, -ENOENT);
+	CHECK_STR(found.error.text, "no function in '/bin/both' or '/usr/lib/libboth.so.1' fits "
+				    "'both:both_old'");
+	CHECK_STR(found.error.hint, "did you mean 'both_new'?");
+	probe_list_clear(&found.list);
+	stop_in_folder((pid_t)pid);
+	leave_folder();
+}

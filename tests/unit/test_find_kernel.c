@@ -4,9 +4,11 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "probe/find/kernel_functions.h"
 #include "probe/find/tracepoints.h"
+#include "proc/tracefs.h"
 #include "unit/find_fixture.h"
 #include "unit/test.h"
 
@@ -293,5 +295,36 @@ TEST(find_kernel_for_real)
 	CHECK_STR(found_names(&found), "sched:sched_switch");
 	CHECK_STR(found.list.probes[0].symbol, "sched/sched_switch");
 	CHECK(found.list.probes[0].tracepoint > 0);
+	probe_list_clear(&found.list);
+}
+
+/* CATEGORY:EVENT as perf has it, and bpftrace behind its prefix. */
+TEST(find_tracepoints_without_a_prefix)
+{
+	struct found found = {0};
+	int tracefs_fd = tracefs_open(NULL);
+
+	if (tracefs_fd < 0)
+		SKIP("needs tracefs");
+	CHECK_EQ(close(tracefs_fd), 0);
+	found_find(&found, "sched:sched_switch", NULL, NULL);
+	CHECK_STR(found_names(&found), "sched:sched_switch");
+	CHECK_EQ(found.list.probes[0].kind, PROBE_TRACEPOINT);
+	CHECK_STR(found.list.notes[0],
+		  "'sched:sched_switch' is taken for t:sched:sched_switch, a tracepoint");
+	found_find(&found, "sched:sched_s*", "!sched:sched_st*", "!t:sched:*numa");
+	CHECK_STR(found_names(&found), "sched:sched_switch");
+	found_find(&found, "sched:sched_swich", NULL, NULL);
+	CHECK_EQ(found.err, -ENOENT);
+	CHECK_STR(found.error.text, "no tracepoint fits 'sched:sched_swich'");
+	CHECK_STR(found.error.hint, "did you mean 'sched_switch'?");
+	/* A program it is if the user says so, or if there is no such category. */
+	found_find(&found, "p:sched:sched_switch", NULL, NULL);
+	CHECK_EQ(found.err, -ENOENT);
+	CHECK_STR(found.error.text, "there is no program or library 'sched'");
+	found_find(&found, "r:sched:sched_switch", NULL, NULL);
+	CHECK_STR(found.error.text, "there is no program or library 'sched'");
+	found_find(&found, "sched_nothing:sched_switch", NULL, NULL);
+	CHECK_STR(found.error.text, "there is no program or library 'sched_nothing'");
 	probe_list_clear(&found.list);
 }

@@ -5,9 +5,7 @@
 #include "probe/find/program.h"
 
 #include <sched.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "probe/find/program_test.h"
 #include "unit/folder.h"
@@ -57,6 +55,15 @@ TEST(library_names)
 	CHECK(library_is_wanted("libssl.so", "ssl"));
 	CHECK(library_is_wanted("libssl.so.3", "ssl"));
 	CHECK(library_is_wanted("libssl.so.3", "libssl.so.3"));
+	CHECK(library_is_wanted("libssl.so.3", "libssl"));
+	CHECK(library_is_wanted("libssl.so.3", "libssl.so"));
+	CHECK(!library_is_wanted("libssl.so.3", "ssl.so"));
+	CHECK(!library_is_wanted("libcrypt.so.1", "libc"));
+	CHECK(!library_is_wanted("lib.so", "lib.so.1"));
+	CHECK_EQ(library_fit_of("/usr/lib/libc.so.6", "libc"), FIT_LIBRARY);
+	CHECK_EQ(library_fit_of("/lib/ld-musl-x86_64.so.1", "libc"), FIT_LIBRARY);
+	CHECK_EQ(library_fit_of("/lib/libc-2.31.so", "libc"), FIT_RELEASE);
+	CHECK_EQ(library_fit_of("/usr/lib/libcrypt.so.1", "libc"), NR_LIBRARY_FITS);
 	CHECK(!library_is_wanted("libssl.so.1", "libssl.so.3"));
 	CHECK(!library_is_wanted("libssl.sorry", "ssl"));
 	CHECK(!library_is_wanted("libssl3.so", "ssl"));
@@ -241,31 +248,6 @@ static void make_root(void)
 	CHECK(run_in_folder(command));
 }
 
-/* A process whose root is the folder; 0 if we may not make one. */
-static pid_t start_in_root(void)
-{
-	int ready[2];
-	char byte = 0;
-	pid_t pid;
-
-	CHECK_EQ(pipe(ready), 0);
-	pid = fork();
-	if (pid == 0) {
-		byte = chroot(folder) == 0 && chdir("/") == 0;
-		(void)!write(ready[1], &byte, 1);
-		pause();
-		_exit(0);
-	}
-	CHECK(pid > 0);
-	CHECK_EQ(read(ready[0], &byte, 1), 1);
-	CHECK_EQ(close(ready[0]) + close(ready[1]), 0);
-	if (byte)
-		return pid;
-	CHECK_EQ(kill(pid, SIGKILL), 0);
-	CHECK_EQ(waitpid(pid, NULL, 0), pid);
-	return 0;
-}
-
 TEST(program_below_a_root)
 {
 	struct error error;
@@ -273,18 +255,44 @@ TEST(program_below_a_root)
 
 	need_openat2();
 	make_root();
-	pid = start_in_root();
-	if (!pid) {
-		leave_folder();
-		SKIP("needs CAP_SYS_CHROOT");
-	}
+	pid = start_in_folder();
 	CHECK_STR(path_of("stooktest", (uint32_t)pid, &error), "/usr/lib/libstooktest.so.10");
 	CHECK_STR(path_of("libstooktest.so.9", (uint32_t)pid, &error),
 		  "/usr/lib/libstooktest.so.9");
 	CHECK_STR(path_of("inside", (uint32_t)pid, &error), "/bin/inside");
 	CHECK_STR(path_of("/bin/inside", (uint32_t)pid, &error), "/bin/inside");
 	CHECK_STR(path_of("stooktest", 0, &error), "");
-	CHECK_EQ(kill(pid, SIGKILL), 0);
-	CHECK_EQ(waitpid(pid, NULL, 0), pid);
+	stop_in_folder(pid);
+	leave_folder();
+}
+
+/* As of memcached and curl, on this host or in a container. */
+TEST(program_and_library_of_one_name)
+{
+	struct program program;
+	struct error error;
+	pid_t pid;
+
+	need_openat2();
+	make_root();
+	CHECK(run_in_folder("cp bin/inside bin/both && cp bin/inside usr/lib/libboth.so.1"));
+	CHECK(run_in_folder("cp bin/inside usr/lib/libscript.so && echo '#!/bin/sh' >bin/script && "
+			    "chmod +x bin/script"));
+	pid = start_in_folder();
+	CHECK_EQ(find("both", (uint32_t)pid, &program, &error), 0);
+	CHECK_EQ(program.nr, 2);
+	CHECK_STR(program.files[0].path, "/bin/both");
+	CHECK(!program.files[0].is_second);
+	CHECK_STR(program.files[1].path, "/usr/lib/libboth.so.1");
+	CHECK(program.files[1].is_second);
+	program_clear(&program);
+	CHECK_EQ(find("libboth", (uint32_t)pid, &program, &error), 0);
+	CHECK_EQ(program.nr, 1);
+	CHECK_STR(program.files[0].path, "/usr/lib/libboth.so.1");
+	CHECK(!program.files[0].is_second);
+	program_clear(&program);
+	CHECK_STR(path_of("libboth.so", (uint32_t)pid, &error), "/usr/lib/libboth.so.1");
+	CHECK_STR(path_of("script", (uint32_t)pid, &error), "/usr/lib/libscript.so");
+	stop_in_folder(pid);
 	leave_folder();
 }

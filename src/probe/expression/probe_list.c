@@ -41,6 +41,7 @@ void probe_list_clear(struct probe_list *list)
 	free(list->probes);
 	free(list->files);
 	free(list->refusals);
+	free(list->notes);
 	probe_list_init(list);
 }
 
@@ -131,6 +132,18 @@ int probe_list_refuse(struct probe_list *list, const char *name, const char *why
 	if (copy_text(list, &refusal.name) < 0 || copy_text(list, &refusal.why) < 0)
 		return -ENOMEM;
 	return ARRAY_ADD(list->refusals, list->nr_refusals, list->cap_refusals, refusal);
+}
+
+int probe_list_note(struct probe_list *list, const char *note)
+{
+	const char *copy;
+	size_t i;
+
+	for (i = 0; i < list->nr_notes; i++)
+		if (!strcmp(list->notes[i], note))
+			return 0;
+	copy = probe_list_text(list, note);
+	return copy ? ARRAY_ADD(list->notes, list->nr_notes, list->cap_notes, copy) : -ENOMEM;
 }
 
 /* --- pairs ------------------------------------------------------------------------------------ */

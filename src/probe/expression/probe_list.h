@@ -66,6 +66,9 @@ struct probe_list {
 	size_t nr_files, cap_files;
 	struct probe_refusal *refusals;
 	size_t nr_refusals, cap_refusals;
+	/* What a pattern that can be read in two ways was taken for, as a sentence; each once. */
+	const char **notes;
+	size_t nr_notes, cap_notes;
 	struct text_block *texts; /* in which the copies are */
 };
 
@@ -80,6 +83,9 @@ int64_t probe_list_add(struct probe_list *list, const struct probe *probe);
 
 /* Notes that a match can't be probed. 0 or -ENOMEM. */
 int probe_list_refuse(struct probe_list *list, const char *name, const char *why);
+
+/* Copies the note. 0 or -ENOMEM. */
+int probe_list_note(struct probe_list *list, const char *note);
 
 /* A text of the list's own, NULL when out of memory. */
 const char *probe_list_text(struct probe_list *list, const char *text);

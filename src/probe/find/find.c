@@ -105,17 +105,27 @@ static bool is_in_c_library(struct finder *finder, const struct pattern *pattern
 	return is_there;
 }
 
-/* The first file that a pattern is about. */
-static struct user_file *file_of(struct finder *finder, const struct pattern *pattern)
+/*
+ * The first file that a pattern is about, and a library beside a program of that name, if there is
+ * one; NULL.
+ */
+static struct user_file *file_of(struct finder *finder, const struct pattern *pattern,
+				 struct user_file **ret_second)
 {
 	const struct target_options *options = finder->options;
 	struct program program = {0};
 	struct user_file *file = NULL;
+	size_t i;
 
+	*ret_second = NULL;
 	if (program_find(pattern->program, options->pids, options->nr_pids, &program, NULL) < 0)
 		return NULL;
 	if (found_files_add(&finder->files, &program.files[0], &file, NULL) < 0)
 		file = NULL;
+	for (i = 1; i < program.nr && file && !*ret_second; i++)
+		if (program.files[i].is_second &&
+		    found_files_add(&finder->files, &program.files[i], ret_second, NULL) < 0)
+			*ret_second = NULL;
 	program_clear(&program);
 	return file;
 }
@@ -135,8 +145,9 @@ static void hint_names(const struct user_file *file, bool is_hinted, struct erro
 		   before, file->functions.nr);
 }
 
+/* second: NULL if there is but one file. */
 static void hint_functions(struct finder *finder, const struct pattern *pattern,
-			   struct user_file *file, struct error *error)
+			   struct user_file *file, struct user_file *second, struct error *error)
 {
 	struct closest closest;
 	bool is_hinted;
@@ -148,6 +159,8 @@ static void hint_functions(struct finder *finder, const struct pattern *pattern,
 	}
 	closest_init(&closest, pattern->name_text);
 	offer_functions(file, &closest);
+	if (second)
+		offer_functions(second, &closest);
 	is_hinted = hint_closest(&closest, error);
 	closest_clear(&closest);
 	if (!file->has_all_names)
@@ -160,19 +173,26 @@ static void hint_functions(struct finder *finder, const struct pattern *pattern,
 
 static void explain_user(struct finder *finder, const struct pattern *pattern, struct error *error)
 {
-	struct user_file *file = file_of(finder, pattern);
+	struct user_file *second, *file = file_of(finder, pattern, &second);
 
 	if (!file)
 		return;
-	(void)error_set(error, -ENOENT, "no function in '%s' fits '%s'", file->from.path,
-			pattern->text);
+	if (second && pattern->name && matcher_is_any(pattern->name))
+		(void)error_set(error, -ENOENT,
+				"no function in '%s' fits '%s' (the library %s is 'lib%s')",
+				file->from.path, pattern->text, second->from.path,
+				pattern->program);
+	else
+		(void)error_set(error, -ENOENT, "no function in '%s'%s%s%s fits '%s'",
+				file->from.path, second ? " or '" : "",
+				second ? second->from.path : "", second ? "'" : "", pattern->text);
 	if (pattern->name)
-		hint_functions(finder, pattern, file, error);
+		hint_functions(finder, pattern, file, second, error);
 }
 
 static void explain_usdt(struct finder *finder, const struct pattern *pattern, struct error *error)
 {
-	struct user_file *file = file_of(finder, pattern);
+	struct user_file *second, *file = file_of(finder, pattern, &second);
 	struct usdt_notes notes = {0};
 	struct closest closest;
 	size_t i;
@@ -269,6 +289,61 @@ static int parse_patterns(struct finder *finder)
 	return 0;
 }
 
+static int read_tracepoints(struct finder *finder, struct error *error)
+{
+	int err = 0;
+
+	if (finder->tracefs_fd < 0)
+		finder->tracefs_fd = tracefs_open(error);
+	if (finder->tracefs_fd < 0)
+		return finder->tracefs_fd;
+	if (!finder->has_tracepoints)
+		err = tracepoints_read(&finder->tracepoints, finder->tracefs_fd, error);
+	finder->has_tracepoints |= !err;
+	return err;
+}
+
+/* CATEGORY:EVENT as t:CATEGORY:EVENT. False if it is written in such a way that it can't be. */
+static bool parse_as_tracepoint(struct finder *finder, const struct pattern *pattern,
+				struct pattern *ret)
+{
+	const char *text = pattern->text + pattern->is_exclusion;
+	cleanup_free char *other = NULL;
+
+	if (pattern->kind != PATTERN_USER || pattern->is_return || pattern->has_offset ||
+	    pattern->pid || !pattern->name || strchr(pattern->program, '/') ||
+	    !text_starts_with(text, pattern->program)) /* but p:PROGRAM, uprobe:PROGRAM */
+		return false;
+	other = text_printf("%st:%s", pattern->is_exclusion ? "!" : "", text);
+	return other && pattern_parse(other, finder->options->is_regex, ret, NULL) == 0;
+}
+
+/*
+ * Turns PROGRAM:NAME into a pattern for tracepoints, if there is such a category; and, with must_fit,
+ * only if there is such a tracepoint. False if it stays what it is.
+ */
+static bool become_tracepoint(struct finder *finder, struct pattern *pattern, bool must_fit)
+{
+	struct pattern other;
+	char *text;
+
+	if (!parse_as_tracepoint(finder, pattern, &other))
+		return false;
+	if (read_tracepoints(finder, NULL) < 0 ||
+	    !(must_fit ? tracepoints_have(&finder->tracepoints, &other)
+		       : tracepoints_have_category(&finder->tracepoints, other.category))) {
+		pattern_clear(&other);
+		return false;
+	}
+	/* It is still called what the user wrote. */
+	text = other.text;
+	other.text = pattern->text;
+	pattern->text = text;
+	pattern_clear(pattern);
+	*pattern = other;
+	return true;
+}
+
 /* Looks up the files that the exclusions are about. */
 static int prepare_exclusions(struct finder *finder)
 {
@@ -277,18 +352,20 @@ static int prepare_exclusions(struct finder *finder)
 	int err = 0;
 
 	for (i = 0; i < finder->nr_patterns && !err; i++) {
-		const struct pattern *pattern = &finder->patterns[i];
+		struct pattern *pattern = &finder->patterns[i];
 		struct program program = {0};
 
 		if (!pattern->is_exclusion)
 			continue;
-		if (!pattern->program) {
-			if (found_files_leave_out(&finder->files, NULL, pattern) < 0)
-				err = error_no_memory(finder->error, "for probes");
-			continue;
+		if (pattern->program) {
+			err = program_find(pattern->program, options->pids, options->nr_pids,
+					   &program, finder->error);
+			if (err == -ENOENT && become_tracepoint(finder, pattern, false))
+				err = 0;
 		}
-		err = program_find(pattern->program, options->pids, options->nr_pids, &program,
-				   finder->error);
+		if (!err && !pattern->program &&
+		    found_files_leave_out(&finder->files, NULL, pattern) < 0)
+			err = error_no_memory(finder->error, "for probes");
 		for (k = 0; k < program.nr && !err; k++)
 			if (found_files_leave_out(&finder->files, &program.files[k], pattern) < 0)
 				err = error_no_memory(finder->error, "for probes");
@@ -327,23 +404,65 @@ static int choose_in_file(struct finder *finder, struct user_file *file,
 				     ret_nr, finder->error);
 }
 
+static int note(struct finder *finder, char *text)
+{
+	int err = text ? probe_list_note(finder->list, text) : -ENOMEM;
+
+	free(text);
+	return err < 0 ? error_no_memory(finder->error, "for probes") : 0;
+}
+
+static int choose_in_file_of(struct finder *finder, struct program_file *from,
+			     const struct pattern *pattern, struct user_file **ret_file,
+			     size_t *nr)
+{
+	size_t nr_here = 0;
+	int err = found_files_add(&finder->files, from, ret_file, finder->error);
+
+	if (!err)
+		err = choose_in_file(finder, *ret_file, pattern, &nr_here);
+	*nr += nr_here;
+	return err;
+}
+
+/*
+ * A library beside a program of that name is for what the program has not. But `*` means the program,
+ * which may be stripped.
+ */
+static int choose_in_second(struct finder *finder, const struct user_file *first,
+			    struct program_file *from, const struct pattern *pattern, size_t *nr)
+{
+	struct user_file *file;
+	int err;
+
+	if (*nr || (pattern->name && matcher_is_any(pattern->name)))
+		return note(finder, text_printf("'%s' is taken for the program %s; 'lib%s' is the "
+						"library %s",
+						pattern->program, first->from.path,
+						pattern->program, from->path));
+	err = choose_in_file_of(finder, from, pattern, &file, nr);
+	if (err || !*nr)
+		return err;
+	return note(finder,
+		    text_printf("'%s' is taken for the library %s: nothing in %s fits '%s'",
+				pattern->program, file->from.path, first->from.path,
+				pattern->text));
+}
+
 /* Functions and static probes of files. */
 static int choose_in_files(struct finder *finder, const struct pattern *pattern, size_t *ret_nr)
 {
 	struct program program = {0};
-	struct user_file *file;
-	size_t i, nr;
+	struct user_file *file = NULL;
+	size_t i;
 	int err;
 
 	err = program_find(pattern->program, finder->options->pids, finder->options->nr_pids,
 			   &program, finder->error);
-	for (i = 0; i < program.nr && !err; i++) {
-		err = found_files_add(&finder->files, &program.files[i], &file, finder->error);
-		if (err == 0)
-			err = choose_in_file(finder, file, pattern, &nr);
-		if (err == 0)
-			*ret_nr += nr;
-	}
+	for (i = 0; i < program.nr && !err && !program.files[i].is_second; i++)
+		err = choose_in_file_of(finder, &program.files[i], pattern, &file, ret_nr);
+	for (; i < program.nr && !err; i++)
+		err = choose_in_second(finder, file, &program.files[i], pattern, ret_nr);
 	program_clear(&program);
 	return err;
 }
@@ -368,20 +487,12 @@ static int choose_in_kernel(struct finder *finder, const struct pattern *pattern
 
 static int choose_tracepoints(struct finder *finder, const struct pattern *pattern, size_t *ret_nr)
 {
-	int err;
+	int err = read_tracepoints(finder, finder->error);
 
-	if (finder->tracefs_fd < 0)
-		finder->tracefs_fd = tracefs_open(finder->error);
-	if (finder->tracefs_fd < 0)
-		return finder->tracefs_fd;
-	if (!finder->has_tracepoints) {
-		err = tracepoints_read(&finder->tracepoints, finder->tracefs_fd, finder->error);
-		if (!err)
-			err = take_exclusions(finder, &finder->tracepoints.exclusions);
-		if (err < 0)
-			return err;
-		finder->has_tracepoints = true;
-	}
+	if (!err)
+		err = take_exclusions(finder, &finder->tracepoints.exclusions);
+	if (err < 0)
+		return err;
 	*ret_nr = tracepoints_choose(&finder->tracepoints, pattern);
 	return 0;
 }
@@ -411,6 +522,35 @@ static int choose_as_file(struct finder *finder, struct pattern *pattern, int er
 	return choose_in_files(finder, pattern, ret_nr);
 }
 
+static int choose_as_tracepoints(struct finder *finder, const struct pattern *pattern,
+				 const char *program, size_t *ret_nr)
+{
+	const char *text = pattern->text;
+	int err = choose_tracepoints(finder, pattern, ret_nr);
+
+	if (err < 0 || !*ret_nr)
+		return err;
+	return note(finder, program ? text_printf("'%s' is taken for t:%s: nothing in program or "
+						  "library '%s' fits",
+						  text, text, program)
+				    : text_printf("'%s' is taken for t:%s, %s", text, text,
+						  *ret_nr == 1 ? "a tracepoint" : "tracepoints"));
+}
+
+/*
+ * PROGRAM:NAME that is no function may be a tracepoint's CATEGORY:EVENT, as perf has it. With err,
+ * there is no such program, and *finder->error says so.
+ */
+static int choose_otherwise(struct finder *finder, struct pattern *pattern, int err, size_t *ret_nr)
+{
+	cleanup_free char *program = pattern->program ? strdup(pattern->program) : NULL;
+
+	if (!program || !become_tracepoint(finder, pattern, !err))
+		return err;
+	*finder->error = (struct error){0};
+	return choose_as_tracepoints(finder, pattern, err ? NULL : program, ret_nr);
+}
+
 static int choose_all(struct finder *finder)
 {
 	size_t i, nr, nr_inclusions = 0;
@@ -426,6 +566,8 @@ static int choose_all(struct finder *finder)
 		err = choosers[pattern->kind](finder, pattern, &nr);
 		if (pattern->may_be_file && (err < 0 || !nr))
 			err = choose_as_file(finder, pattern, err, &nr);
+		if (err == -ENOENT || (!err && !nr))
+			err = choose_otherwise(finder, pattern, err, &nr);
 		if (err < 0)
 			return err;
 		finder->has_matched[i] = nr > 0;

@@ -82,45 +82,62 @@ static int program_code_check(int fd, const char *path, struct error *error)
 
 #define DELETED " (deleted)"
 
-static bool is_library_of(const char *file, const char *name, const char *behind)
+/* A library's short name: `c` of "c", "libc" and "libc.so". */
+struct short_name {
+	const char *text;
+	size_t nr;
+};
+
+static struct short_name short_name_of(const char *name)
 {
 	size_t nr = strlen(name);
 
-	return text_starts_with(file, "lib") && !strncmp(file + 3, name, nr) &&
-	       text_starts_with(file + 3 + nr, behind);
+	if (!text_starts_with(name, "lib") || nr == strlen("lib"))
+		return (struct short_name){name, nr};
+	if (text_ends_with(name, nr, ".so") && nr > strlen("lib.so"))
+		nr -= strlen(".so");
+	return (struct short_name){name + strlen("lib"), nr - strlen("lib")};
+}
+
+static bool is_library_of(const char *file, struct short_name name, const char *behind)
+{
+	return text_starts_with(file, "lib") && !strncmp(file + 3, name.text, name.nr) &&
+	       text_starts_with(file + 3 + name.nr, behind);
 }
 
 /* musl's C library and its dynamic linker are one file. */
-static bool is_musl_of(const char *file, const char *name)
+static bool is_musl_of(const char *file, struct short_name name)
 {
-	return !strcmp(name, "c") &&
+	return name.nr == 1 && name.text[0] == 'c' &&
 	       (text_starts_with(file, "ld-musl-") || text_starts_with(file, "libc.musl-"));
 }
 
 enum library_fit library_fit_of(const char *path, const char *name)
 {
 	const char *file = text_file_name(path);
+	struct short_name library = short_name_of(name);
 	size_t nr = strlen(file);
 
 	if (text_ends_with(file, nr, DELETED))
 		nr -= strlen(DELETED);
 	if (strlen(name) == nr && !strncmp(file, name, nr))
 		return FIT_SAME;
-	if (is_library_of(file, name, ".so") || is_musl_of(file, name))
+	if (is_library_of(file, library, ".so") || is_musl_of(file, library))
 		return FIT_LIBRARY;
-	if (is_library_of(file, name, "-") && strstr(file, ".so"))
+	if (is_library_of(file, library, "-") && strstr(file, ".so"))
 		return FIT_RELEASE;
 	return NR_LIBRARY_FITS;
 }
 
 bool library_is_wanted(const char *file, const char *name)
 {
-	size_t nr = strlen("lib") + strlen(name) + strlen(".so");
+	struct short_name library = short_name_of(name);
+	size_t nr = strlen("lib") + library.nr + strlen(".so");
 
 	if (strstr(name, ".so") && !strcmp(file, name))
 		return true;
-	return is_musl_of(file, name) ||
-	       (is_library_of(file, name, ".so") && (!file[nr] || file[nr] == '.'));
+	return is_musl_of(file, library) ||
+	       (is_library_of(file, library, ".so") && (!file[nr] || file[nr] == '.'));
 }
 
 /* --- the folders of libraries ----------------------------------------------------------------- */
@@ -287,6 +304,7 @@ struct search {
 	size_t nr_pids;
 	struct program *program;
 	struct error *error;
+	bool is_second;	    /* what is found is */
 	uid_t root_uid;	    /* who is root in the root that was opened last */
 	struct error unfit; /* why a program on PATH is none that can be probed; code 0: none was */
 };
@@ -330,6 +348,7 @@ static int take_file(struct search *search, int fd, int root_fd, const char *pat
 		.fd = take_fd(&own),
 		.root_fd = take_fd(&root),
 		.root_uid = root_fd >= 0 ? search->root_uid : 0,
+		.is_second = search->is_second,
 		.path = copy,
 	};
 	return 0;
@@ -547,18 +566,26 @@ static int find_in_folders(struct search *search, int root_fd, const char *list)
 static int find_below(struct search *search, int root_fd)
 {
 	const char *own = getenv("PATH");
-	int found = find_library(search, root_fd);
+	int found = 0;
 
-	if (!found && own)
+	if (own)
 		found = find_in_folders(search, root_fd, own);
 	/* Users' PATHs often lack the folders in which servers are. */
-	return found ? found : find_in_folders(search, root_fd, USUAL_PATH);
+	if (!found)
+		found = find_in_folders(search, root_fd, USUAL_PATH);
+	if (found < 0)
+		return found;
+	search->is_second = found > 0;
+	found = find_library(search, root_fd);
+	search->is_second = false;
+	return found;
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
 static int nothing_found(struct search *search)
 {
+	struct short_name library = short_name_of(search->name);
 	const char *path = getenv("PATH");
 
 	if (search->unfit.code) {
@@ -566,13 +593,13 @@ static int nothing_found(struct search *search)
 			*search->error = search->unfit;
 		return search->unfit.code;
 	}
-	(void)error_set(search->error, -ENOENT, "there is no library or program '%s'",
+	(void)error_set(search->error, -ENOENT, "there is no program or library '%s'",
 			search->name);
 	error_hint(search->error,
-		   "looked for%s lib%s.so in the folders of /etc/ld.so.conf and /usr/lib, and for "
-		   "'%s' in %s; a path, or a process' number, will do as well",
+		   "looked for%s '%s' in %s, and for lib%.*s.so in the folders of "
+		   "/etc/ld.so.conf and /usr/lib; a path, or a process' number, will do as well",
 		   search->nr_pids ? " what the processes have mapped, for" : "", search->name,
-		   search->name, path ? path : USUAL_PATH);
+		   path ? path : USUAL_PATH, (int)library.nr, library.text);
 	return -ENOENT;
 }
 
@@ -617,7 +644,8 @@ static int find_name(struct search *search)
 int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
 		 struct error *error)
 {
-	struct search search = {name, pids, nr_pids, ret, error, 0, {0}};
+	struct search search = {
+		.name = name, .pids = pids, .nr_pids = nr_pids, .program = ret, .error = error};
 	uint64_t pid;
 	int err;
 

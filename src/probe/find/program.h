@@ -3,14 +3,21 @@
  *
  *	./prog, /usr/bin/prog	a path
  *	1234			what the process of that number executes
- *	ssl			a library by its short name, else a program on PATH
+ *	redis-server		a program on PATH
+ *	ssl, libssl, libssl.so.3
+ *				a library
  *
- * As bcc does, libraries come first. With processes given, it is what they have mapped under that
- * name; they may have different files under one name, in containers, so there can be several.
+ * With processes given, it is what they have mapped under that name; they may have different files
+ * under one name, in containers, so there can be several.
+ *
+ * memcached and curl are programs as well as short names of libraries. Then both are found, the
+ * program first, and the library is second: meant if nothing in the program fits. (bcc takes the
+ * library in any case.)
  */
 #ifndef STOOK_PROBE_FIND_PROGRAM_H
 #define STOOK_PROBE_FIND_PROGRAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,11 +28,12 @@ struct program_file {
 	int fd;		/* for reading; a sound ELF file for this machine */
 	int root_fd;	/* a handle of the root that the path is below; -1: ours */
 	uid_t root_uid; /* who is root there, as root_uid_of() has it (proc/root_table) */
+	bool is_second; /* a library, beside a program of that name */
 	char *path;
 };
 
 struct program {
-	struct program_file *files; /* each once */
+	struct program_file *files; /* each once; second ones behind the others */
 	size_t nr, capacity;
 };
 

@@ -8,7 +8,7 @@
 /* How well a mapped file fits a name; lower is better. */
 enum library_fit {
 	FIT_SAME,    /* redis-server, libc.so.6 */
-	FIT_LIBRARY, /* libc.so.6 for "c", or ld-musl-x86_64.so.1 */
+	FIT_LIBRARY, /* libc.so.6 for "c", "libc" and "libc.so"; or ld-musl-x86_64.so.1 */
 	FIT_RELEASE, /* libc-2.31.so, as the C library was called once */
 	NR_LIBRARY_FITS,
 };
@@ -17,8 +17,8 @@ enum library_fit {
 enum library_fit library_fit_of(const char *path, const char *name);
 
 /*
- * True for files of a folder of libraries: libssl.so.3 and libssl.so for `ssl`; libssl.so.3 for
- * itself.
+ * True for files of a folder of libraries: libssl.so.3 and libssl.so for `ssl`, `libssl` and
+ * `libssl.so`; libssl.so.3 for itself.
  */
 bool library_is_wanted(const char *file, const char *name);
 

@@ -89,6 +89,27 @@ size_t tracepoints_choose(struct tracepoints *tracepoints, const struct pattern 
 	return nr;
 }
 
+bool tracepoints_have(const struct tracepoints *tracepoints, const struct pattern *pattern)
+{
+	size_t i;
+
+	for (i = 0; i < tracepoints->nr; i++)
+		if (fits(pattern, &tracepoints->items[i]))
+			return true;
+	return false;
+}
+
+bool tracepoints_have_category(const struct tracepoints *tracepoints,
+			       const struct matcher *category)
+{
+	size_t i;
+
+	for (i = 0; i < tracepoints->nr; i++)
+		if (matcher_fits(category, tracepoints->items[i].category))
+			return true;
+	return false;
+}
+
 static bool is_left_out(const struct tracepoints *tracepoints, const struct tracepoint *tracepoint)
 {
 	const struct exclusions *exclusions = &tracepoints->exclusions;

@@ -32,6 +32,11 @@ void tracepoints_clear(struct tracepoints *tracepoints);
 /* Chooses what fits a pattern of kind PATTERN_TRACEPOINT. Returns how many fit. */
 size_t tracepoints_choose(struct tracepoints *tracepoints, const struct pattern *pattern);
 
+/* True if there is one that fits; a category that fits. */
+bool tracepoints_have(const struct tracepoints *tracepoints, const struct pattern *pattern);
+bool tracepoints_have_category(const struct tracepoints *tracepoints,
+			       const struct matcher *category);
+
 /* Drops the chosen ones that the exclusions leave out. Returns how many stay. */
 size_t tracepoints_settle(struct tracepoints *tracepoints);
 
