@@ -17,6 +17,13 @@ const struct command *command_find(const char *name);
 
 /* That there is no such command, with what is nearest to it, also for names from other tools. */
 void command_explain(const char *name, struct error *error);
+struct run_config;
+struct stack_options;
+struct probe_options;
+
+/* A run of stackcount on these probes, for `profile -e TRACEPOINT`. Its exit status. */
+int stackcount_run(const struct run_config *tasks, const struct stack_options *stacks,
+		   const struct probe_options *probes);
 
 int cmd_completion(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

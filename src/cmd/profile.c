@@ -6,7 +6,8 @@
  *	samples  19,976 fired = 9,812 shown + 14 idle + 10,150 filtered + 0 lost
  *	…
  *
- * The run is shared with other commands (run/stacks.h); this file chooses the event.
+ * The run is shared with other commands (run/stacks.h); this file chooses the event. Tracepoints are
+ * sampled by stackcount.
  */
 #include "cmd/commands.h"
 
@@ -14,6 +15,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -23,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -36,14 +39,15 @@
 #include "run/stacks.h"
 #include "collect/sampler.h"
 #include "event/event.h"
+#include "probe/find/pattern.h"
 
 struct profile_options {
 	struct run_config tasks;
 	struct stack_options stacks;
 	struct stack_source
 		source; /* CPUs, rate, idle CPUs; what it says of the event comes later */
-	struct event event;
-	bool event_is_default; /* cycles, or cpu-clock where there is no such counter */
+	struct event event; /* "": the default, cycles, or cpu-clock where there is no such counter */
+	struct probe_options tracepoints; /* or these; their patterns are our own */
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -81,12 +85,68 @@ static int take_period(void *context, const char *value, struct error *error)
 	return option_take_number(&period, value, &options->source.rate.period, error);
 }
 
+static int refuse_several(const char *first, const char *second, struct error *error)
+{
+	(void)error_set(error, -EINVAL, "a run samples one event, not both '%s' and '%s'", first,
+			second);
+	error_hint(error,
+		   "two runs, which may be at the same time: -e %s -o 1.pb.gz and -e %s -o "
+		   "2.pb.gz; only tracepoints can be several",
+		   first, second);
+	return -EINVAL;
+}
+
+/* `sched:sched_switch` as the pattern t:sched:sched_switch. */
+static int add_tracepoint(struct probe_options *tracepoints, const char *name, struct error *error)
+{
+	bool has_prefix = text_starts_with(name, "t:") || text_starts_with(name, "tracepoint:");
+	char *text = text_printf("%s%s", has_prefix ? "" : "t:", name);
+	struct pattern pattern;
+	int err;
+
+	if (!text)
+		return error_no_memory(error, "");
+	err = pattern_parse(text, false, &pattern, error);
+	if (!err)
+		pattern_clear(&pattern);
+	if (!err && tracepoints->nr_patterns == PROBE_PATTERNS_MAX)
+		err = error_set(error, -E2BIG, "more than %d tracepoints", PROBE_PATTERNS_MAX);
+	if (err) {
+		free(text);
+		return err;
+	}
+	tracepoints->patterns[tracepoints->nr_patterns++] = text;
+	return 0;
+}
+
+static int add_event(struct profile_options *options, const char *name, struct error *error)
+{
+	const struct probe_options *tracepoints = &options->tracepoints;
+	bool is_tracepoint = event_is_tracepoint(name);
+	const char *before = NULL;
+
+	if (options->event.name[0])
+		before = options->event.name;
+	else if (tracepoints->nr_patterns && !is_tracepoint)
+		before = tracepoints->patterns[0] + strlen("t:");
+	if (before && strcmp(before, name) != 0)
+		return refuse_several(before, name, error);
+	return is_tracepoint ? add_tracepoint(&options->tracepoints, name, error)
+			     : event_parse(name, &options->event, error);
+}
+
+/* Several are separated by commas, or each has an -e of its own. */
 static int take_event(void *context, const char *value, struct error *error)
 {
-	struct profile_options *options = context;
+	cleanup_free char *names = strdup(value);
+	char *rest = names, *name;
+	int err = 0;
 
-	options->event_is_default = false;
-	return event_parse(value, &options->event, error);
+	if (!names)
+		return error_no_memory(error, "");
+	while (!err && (name = strsep(&rest, ",")))
+		err = add_event(context, name, error);
+	return err;
 }
 
 /* A word that is no option: a number of seconds, if it looks like one. */
@@ -106,7 +166,8 @@ static const struct option_row rows[] = {
 	{'F', "frequency", "HZ", take_frequency, "samples a second on each CPU (default 99)"},
 	{'c', "count", "PERIOD", take_period, "a sample every so many events"},
 	{'e', "event", "EVENT", take_event,
-	 "what to sample on: cycles, cpu-clock, page-faults, r1c2, cycles:u, …"},
+	 "what to sample on: cycles, cpu-clock, page-faults, r1c2, cycles:u, sched:sched_switch, "
+	 "mem:0x4040a0/8:w, …"},
 	OPTION_SWITCH('I', "idle", struct profile_options, source.include_idle, "idle CPUs too"),
 };
 
@@ -122,16 +183,51 @@ static const struct option_row rows[] = {
 	"  stook profile -F 999 -p $(pgrep -d, redis-server) -f 30 > redis.folded\n"    \
 	"  stook profile -o build.folded -- make -j8"
 
+/* Their hits are what `stook stackcount` counts: in the programs of probes, on all CPUs. */
+static int check_tracepoints(const struct profile_options *options, struct error *error)
+{
+	const struct stack_source *source = &options->source;
+	const char *name = options->tracepoints.patterns[0] + strlen("t:");
+
+	if (source->rate.frequency || source->rate.period > 1) {
+		(void)error_set(error, -EINVAL, "%s with '%s': a tracepoint is taken at each hit",
+				source->rate.frequency ? "-F" : "-c", name);
+		error_hint(error, "leave it out; where hits cost too much, they are cut");
+		return -EINVAL;
+	}
+	if (source->nr_cpus) {
+		(void)error_set(error, -EINVAL, "-C with '%s': a tracepoint is of all CPUs", name);
+		error_hint(error, "--by cpu tells them apart");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int check(const struct profile_options *options, struct error *error)
 {
 	int err = stack_options_check(&options->stacks, error);
 
+	if (!err && options->tracepoints.nr_patterns)
+		err = check_tracepoints(options, error);
 	if (err)
 		return err;
 	if (options->event.exclude_kernel && options->stacks.no_user)
 		return error_set(error, -EINVAL, "-K asks for kernel stacks, '%s' excludes them",
 				 options->event.name);
 	return 0;
+}
+
+#define DEFAULT_FREQUENCY 99
+
+/* The accesses to an address are rare, and each is wanted. */
+static void choose_rate(const struct event *event, struct sampling_rate *rate)
+{
+	if (rate->frequency || rate->period)
+		return;
+	if (event->type == PERF_TYPE_BREAKPOINT)
+		rate->period = 1;
+	else
+		rate->frequency = DEFAULT_FREQUENCY;
 }
 
 static int profile_options_parse(int argc, char **argv, struct profile_options *ret,
@@ -156,16 +252,22 @@ static int profile_options_parse(int argc, char **argv, struct profile_options *
 
 	*ret = (struct profile_options){.stacks.labels = LABEL_COMM,
 					.stacks.kept_labels = LABEL_PID | LABEL_TID,
-					.event_is_default = true};
-	ret->source.rate.frequency = 99;
+					.tracepoints = PROBE_OPTIONS_INIT};
 	err = option_table_parse(&table, argc, argv, error);
 	if (!err)
 		err = task_options_finish(&ret->tasks, argc, argv, error);
-	return err ? err : check(ret, error);
+	if (!err)
+		err = check(ret, error);
+	choose_rate(&ret->event, &ret->source.rate);
+	return err;
 }
 
 static void profile_options_clear(struct profile_options *options)
 {
+	size_t i;
+
+	for (i = 0; i < options->tracepoints.nr_patterns; i++)
+		free((char *)options->tracepoints.patterns[i]);
 	task_options_clear(&options->tasks);
 	stack_options_clear(&options->stacks);
 	free(options->source.cpus);
@@ -194,7 +296,7 @@ static int check_cpus(const struct stack_source *source, const struct stacks *st
 
 static void choose_event(struct profile_options *options, uint32_t cpu)
 {
-	if (!options->event_is_default)
+	if (options->event.name[0])
 		return;
 	(void)event_parse("cycles", &options->event, NULL);
 	if (sampling_is_supported(&options->event, cpu))
@@ -262,6 +364,9 @@ int cmd_profile(int argc, char **argv)
 	if (err < 0) {
 		complain_error(&error);
 		status = run_usage_status(argv);
+	} else if (!err && run.options.tracepoints.nr_patterns) {
+		status = stackcount_run(&run.options.tasks, &run.options.stacks,
+					&run.options.tracepoints);
 	} else if (!err) {
 		stacks_init(&run.stacks, &run.options.stacks, &command, &run);
 		status = run_collector(&run.options.tasks, NULL, &run.stacks.collector);

@@ -170,12 +170,15 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	struct stackcount *stackcount = context;
 	const struct probe_list *list = &stackcount->search.list;
 	const char *pattern = stackcount->probe_options.patterns[0];
+	const char *event = pattern;
 	bool is_one = stackcount->probe_options.nr_patterns == 1;
 
+	if (list->nr_probes == 1 && list->probes[0].kind == PROBE_TRACEPOINT)
+		event = list->probes[0].name; /* as perf has it, without `t:` */
 	*ret = (struct stack_source){
 		.probes = &stackcount->probes,
 		.unit = "hits",
-		.event_name = stackcount->weight_text ? stackcount->weight_text : pattern,
+		.event_name = stackcount->weight_text ? stackcount->weight_text : event,
 		.period_unit = "count",
 		.period = 1,
 		.is_sum = stackcount->weight_text != NULL,
@@ -204,6 +207,28 @@ static void tell(void *context)
 
 static const struct stack_command command = {.prepare = prepare, .choose = choose, .tell = tell};
 
+static int run(struct stackcount *stackcount)
+{
+	int status;
+
+	stacks_init(&stackcount->stacks, &stackcount->stack_options, &command, stackcount);
+	status = run_collector(&stackcount->tasks, NULL, &stackcount->stacks.collector);
+	stacks_clear(&stackcount->stacks);
+	free_leaves(stackcount);
+	probe_search_clear(&stackcount->search);
+	free(stackcount->weights);
+	return status;
+}
+
+int stackcount_run(const struct run_config *tasks, const struct stack_options *stacks,
+		   const struct probe_options *probes)
+{
+	struct stackcount stackcount = {
+		.probe_options = *probes, .tasks = *tasks, .stack_options = *stacks};
+
+	return run(&stackcount);
+}
+
 int cmd_stackcount(int argc, char **argv)
 {
 	struct stackcount stackcount = {.probe_options = PROBE_OPTIONS_INIT,
@@ -217,12 +242,7 @@ int cmd_stackcount(int argc, char **argv)
 		complain_error(&error);
 		status = run_usage_status(argv);
 	} else if (!err) {
-		stacks_init(&stackcount.stacks, &stackcount.stack_options, &command, &stackcount);
-		status = run_collector(&stackcount.tasks, NULL, &stackcount.stacks.collector);
-		stacks_clear(&stackcount.stacks);
-		free_leaves(&stackcount);
-		probe_search_clear(&stackcount.search);
-		free(stackcount.weights);
+		status = run(&stackcount);
 	}
 	task_options_clear(&stackcount.tasks);
 	stack_options_clear(&stackcount.stack_options);

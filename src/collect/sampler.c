@@ -311,6 +311,9 @@ static struct perf_event_attr attributes(const struct event *event,
 		.size = sizeof(attr),
 		.type = event->type,
 		.config = event->config,
+		.bp_type = event->access,
+		.bp_addr = event->address,
+		.bp_len = event->bytes,
 		.disabled = 1,
 		.exclude_user = event->exclude_user,
 		.exclude_kernel = event->exclude_kernel,
@@ -340,12 +343,38 @@ bool sampling_is_supported(const struct event *event, uint32_t cpu)
 	return fd >= 0 || (errno != ENOENT && errno != EOPNOTSUPP && errno != ENODEV);
 }
 
+/*
+ * arm64's handler of debug exceptions steps over the instruction that was watched for perf's own
+ * handlers; for BPF programs only since "hw_breakpoint: fix single-stepping when using
+ * bpf_overflow_handler" (2023). Before, the thread meets the same breakpoint for ever.
+ */
+#if defined(__aarch64__)
+#define BREAKPOINTS_ARE_SAFE false
+#else
+#define BREAKPOINTS_ARE_SAFE true
+#endif
+
+static int explain_breakpoint(int code, const struct event *event, struct error *error)
+{
+	if (code == -ENOSPC) {
+		(void)error_set(error, code, "cannot watch '%s': no debug register is free",
+				event->name);
+		error_hint(error, "there are 4, which gdb and other profilers use as well");
+		return code;
+	}
+	(void)error_set_errno(error, "the kernel refuses to watch '%s'", event->name);
+	error_hint(error, "x86 has no breakpoints on reads alone: rw or w");
+	return code;
+}
+
 static int explain_open(const struct event *event, const struct sampling_rate *rate, uint32_t cpu,
 			struct error *error)
 {
 	bool is_hardware = event->type != PERF_TYPE_SOFTWARE;
 	int code = -errno;
 
+	if (event->type == PERF_TYPE_BREAKPOINT && code != -EACCES && code != -EPERM)
+		return explain_breakpoint(code, event, error);
 	switch (code) {
 	case -ENOENT:
 	case -EOPNOTSUPP:
@@ -396,9 +425,18 @@ struct sampling *sampling_open(const struct event *event, const struct sampling_
 			       const uint32_t *cpus, size_t nr_cpus,
 			       const struct sideband *sideband, int program_fd, struct error *error)
 {
-	struct sampling *sampling = calloc(1, sizeof(*sampling));
+	struct sampling *sampling;
 	size_t i;
 
+	if (event->type == PERF_TYPE_BREAKPOINT && !BREAKPOINTS_ARE_SAFE) {
+		(void)error_set(error, -EOPNOTSUPP,
+				"no breakpoints on arm64: with a BPF program a thread would not get "
+				"past '%s'",
+				event->name);
+		error_hint(error, "perf record -e %s -g", event->name);
+		return NULL;
+	}
+	sampling = calloc(1, sizeof(*sampling));
 	if (sampling)
 		sampling->fds = malloc(nr_cpus * sizeof(*sampling->fds));
 	if (!sampling || !sampling->fds) {

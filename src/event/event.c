@@ -2,6 +2,7 @@
 #include "event/event.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
@@ -118,6 +119,108 @@ static bool find_raw(const char *name, struct event *event)
 	return number_parse(hex, UINT64_MAX, &event->config) == 0;
 }
 
+/* --- breakpoints: mem:ADDR[/BYTES][:ACCESS] ---------------------------------------------------- */
+
+#define BREAKPOINT "mem:"
+
+/* Letters of r, w and x into HW_BREAKPOINT_…; 0: they are something else. */
+static uint32_t parse_access(const char *text, size_t nr)
+{
+	static const struct {
+		char letter;
+		uint32_t bit;
+	} letters[] = {{'r', HW_BREAKPOINT_R}, {'w', HW_BREAKPOINT_W}, {'x', HW_BREAKPOINT_X}};
+	uint32_t access = 0;
+	size_t i, k;
+
+	for (i = 0; i < nr; i++) {
+		for (k = 0; k < ARRAY_SIZE(letters) && letters[k].letter != text[i]; k++)
+			;
+		if (k == ARRAY_SIZE(letters) || access & letters[k].bit)
+			return 0;
+		access |= letters[k].bit;
+	}
+	return access;
+}
+
+/* As for perf: four bytes, read or written; an instruction has the length that the kernel wants. */
+static int finish_breakpoint(struct event *event, const char *text, struct error *error)
+{
+	bool is_code = event->access == HW_BREAKPOINT_X;
+
+	if (!event->access)
+		event->access = HW_BREAKPOINT_RW;
+	if (!event->bytes)
+		event->bytes = is_code ? sizeof(long) : HW_BREAKPOINT_LEN_4;
+	if (event->access & HW_BREAKPOINT_X && !is_code)
+		return error_set(error, -EINVAL,
+				 "'%s' is for data and code at once: rw or x, not both", text);
+	if (!is_code && (event->bytes > 8 || event->bytes & (event->bytes - 1)))
+		return error_set(error, -EINVAL, "'%s': 1, 2, 4 or 8 bytes can be watched", text);
+	if (!is_code && event->address % event->bytes)
+		return error_set(error, -EINVAL,
+				 "'%s': the address is no multiple of the %u bytes that are watched",
+				 text, (unsigned)event->bytes);
+	event->type = PERF_TYPE_BREAKPOINT;
+	return 0;
+}
+
+/* The part up to `:` or `/` or the end as a number, which *at moves behind. */
+static bool take_number(const char **at, uint64_t *ret)
+{
+	size_t nr = strcspn(*at, ":/");
+	char number[32] = "";
+
+	if (nr >= sizeof(number))
+		return false;
+	memcpy(number, *at, nr);
+	*at += nr;
+	return number_parse(number, UINT64_MAX, ret) == 0;
+}
+
+/* *ret_modifiers: what follows the `:` behind it all, or NULL. */
+static int parse_breakpoint(const char *text, struct event *event, const char **ret_modifiers,
+			    struct error *error)
+{
+	const char *at = text + strlen(BREAKPOINT);
+	bool is_good = take_number(&at, &event->address);
+	size_t nr;
+
+	if (is_good && *at == '/') {
+		at++;
+		is_good = take_number(&at, &event->bytes) && event->bytes;
+	}
+	if (is_good && *at == ':') {
+		nr = strcspn(at + 1, ":");
+		event->access = parse_access(at + 1, nr);
+		if (event->access)
+			at += nr + 1;
+	}
+	*ret_modifiers = *at == ':' ? at + 1 : NULL;
+	if (is_good && (!*at || *ret_modifiers))
+		return finish_breakpoint(event, text, error);
+	(void)error_set(error, -EINVAL, "bad breakpoint '%s'", text);
+	error_hint(error, "mem:ADDRESS[/BYTES][:rwx], as mem:0x4040a0/8:w");
+	return -EINVAL;
+}
+
+/* --- names ------------------------------------------------------------------------------------- */
+
+bool event_is_tracepoint(const char *text)
+{
+	const char *colon = strchr(text, ':');
+	char category[sizeof(((struct event *)NULL)->name)];
+	struct event event;
+
+	if (!colon || colon == text || !colon[1] || text_starts_with(text, BREAKPOINT) ||
+	    (size_t)(colon - text) >= sizeof(category))
+		return false;
+	memcpy(category, text, (size_t)(colon - text));
+	category[colon - text] = '\0';
+	return !find_plain(category, &event) && !find_cache(category, &event) &&
+	       !find_raw(category, &event);
+}
+
 static int parse_modifiers(const char *text, const char *modifiers, struct event *event,
 			   struct error *error)
 {
@@ -135,19 +238,29 @@ int event_parse(const char *text, struct event *ret, struct error *error)
 {
 	struct event event = {0};
 	char name[sizeof(event.name)];
+	const char *modifiers = NULL;
 	char *colon;
+	int err;
 
 	if (strlen(text) >= sizeof(name))
 		return error_set(error, -EINVAL, "event name '%.40s…' is too long", text);
 	(void)strcpy(event.name, text);
 	(void)strcpy(name, text);
+	if (text_starts_with(text, BREAKPOINT)) {
+		err = parse_breakpoint(text, &event, &modifiers, error);
+		if (!err && modifiers)
+			err = parse_modifiers(text, modifiers, &event, error);
+		if (!err)
+			*ret = event;
+		return err;
+	}
 	colon = strchr(name, ':');
 	if (colon)
 		*colon = '\0';
 	if (!find_plain(name, &event) && !find_cache(name, &event) && !find_raw(name, &event)) {
 		(void)error_set(error, -EINVAL, "unknown event '%s'", text);
 		error_hint(error, "perf's names are known here: cpu-clock, cycles, page-faults, "
-				  "L1-dcache-load-misses, r1c2, …");
+				  "L1-dcache-load-misses, r1c2, sched:sched_switch, …");
 		return -EINVAL;
 	}
 	if (colon && parse_modifiers(text, colon + 1, &event, error) < 0)

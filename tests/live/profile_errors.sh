@@ -97,7 +97,18 @@ refused "-- without a command" 125 "no command behind '--'" --
 refused "--cgroup without a path" 2 "''" --cgroup '' -d 1
 refused "-g, as perf's users type it" 2 "'-g'" -g -d 1
 check "-g: says that stacks are always taken" says 'hint.*always'
-refused "a tracepoint as an event" 2 "unknown event 'sched:sched_switch'" -e sched:sched_switch -d 9
+refused "no such tracepoint" 1 "no tracepoint fits 't:sched:sched_swich'" -e sched:sched_swich -d 9
+check "no such tracepoint: the nearest" says "hint.*'sched_switch'"
+refused "a function as an event" 1 "no tracepoint fits" -e c:malloc -d 9
+check "a function as an event: says who counts them" says 'hint.*stackcount'
+refused "a tracepoint and a frequency" 2 '-F with' -e sched:sched_switch -F 99 -d 9
+refused "a tracepoint and CPUs" 2 '-C with' -e sched:sched_switch -C 0 -d 9
+refused "two events" 2 "both 'cs' and 'page-faults'" -e cs,page-faults -d 9
+check "two events: says how" says 'hint.*two runs'
+refused "two events, one by one" 2 "both 'cs' and 'page-faults'" -e cs -e page-faults -d 9
+refused "an event and a tracepoint" 2 "both 'sched:sched_switch' and 'cs'" \
+	-e sched:sched_switch,cs -d 9
+refused "a breakpoint without an address" 2 "bad breakpoint 'mem:main'" -e mem:main -d 9
 
 # --- output that fails ------------------------------------------------------------------------------
 

@@ -112,6 +112,51 @@ stackcount "$LOAD:reached" -- "$LOAD" 100 1
 check "the report says what is counted" grep -qx '[0-9,]* hits' "$T/out"
 check "its table too" grep -q '^  SELF  *HITS  *TOTAL' "$T/out"
 
+# --- events of stook profile that are no counters ---------------------------------------------------------
+
+if grep -q 'sys_enter_getppid' <("$STOOK" stackcount -l 't:syscalls:sys_enter_getppid' 2>/dev/null); then
+	"$STOOK" profile -e syscalls:sys_enter_getppid -f -p $$ --stats "$T/stats" \
+		-- "$LOAD" "$ROUNDS" 2 >"$T/out" 2>"$T/err"
+	grep -v ';' "$T/out" >"$T/truth"
+	check_equal "profile -e TRACEPOINT: every hit" \
+		"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" "$(truth way_asks 2)"
+	check_equal "profile -e TRACEPOINT: all hits are accounted for" \
+		"$(stat_of law_violations) $(stat_of mismatches) $(stat_of lost_total)" "0 0 0"
+else
+	skip "profile -e TRACEPOINT: every hit" "tracepoints of system calls"
+fi
+"$STOOK" profile -e sched:sched_process_exit,sched:sched_process_exec -f -- "$LOAD" 10 4 \
+	>"$T/out" 2>"$T/err"
+check_equal "profile -e with two tracepoints" \
+	"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" 6
+"$STOOK" profile -e sched:sched_process_exit --format perf -- "$LOAD" 10 4 >"$T/out" 2>"$T/err"
+check "profile -e TRACEPOINT: named as perf names it" grep -q ' sched:sched_process_exit:' "$T/out"
+
+if [ "$(uname -m)" = x86_64 ]; then
+	rm -f "$T/gate"
+	"$LOAD" "$ROUNDS" 1 "$T/gate" >"$T/truth" &
+	pid=$!
+	STARTED+=("$pid")
+	wait_until 10 grep -q stack_paths "/proc/$pid/maps"
+	base=$(awk '/stack_paths/ { sub("-.*", "", $1); print $1; exit }' "/proc/$pid/maps")
+	at=$(nm "$LOAD" | awk '$3 == "reached" { print $1 }')
+	readelf -h "$LOAD" | grep -q 'Type: *EXEC' && base=0
+	: >"$T/out"
+	"$STOOK" profile -f -i 0.5 -e "mem:$(printf '0x%x' $((0x$base + 0x$at))):x" -p "$pid" \
+		>"$T/out" 2>"$T/err" &
+	stook=$!
+	STARTED+=("$stook")
+	wait_until 20 grep -q . "$T/out" # an interval has ended
+	: >"$T/gate"
+	wait "$stook"
+	wait "$pid"
+	for way in way_a way_b way_down; do
+		check_equal "profile -e mem:…:x: $way" "$(seen $way)" "$(truth $way 2)"
+	done
+else
+	skip "profile -e mem:…" "x86"
+fi
+
 # --- what can't be done ----------------------------------------------------------------------------------
 
 stackcount

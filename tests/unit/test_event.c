@@ -2,6 +2,7 @@
 #include "unit/test.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <string.h>
 
@@ -145,4 +146,74 @@ TEST(event_clocks)
 	CHECK(event_is_clock(&task));
 	CHECK(!event_is_clock(&faults));
 	CHECK(!event_is_clock(&cycles)); /* its config is cpu-clock's, its type is not */
+}
+
+static void check_breakpoint(const char *text, uint64_t address, uint64_t bytes, uint32_t access)
+{
+	struct event event = parse(text);
+
+	CHECK_EQ(event.type, PERF_TYPE_BREAKPOINT);
+	CHECK_EQ(event.config, 0);
+	CHECK_EQ(event.address, address);
+	CHECK_EQ(event.bytes, bytes);
+	CHECK_EQ(event.access, access);
+}
+
+/* With perf's defaults. */
+TEST(event_breakpoints)
+{
+	check_breakpoint("mem:0x4040a0", 0x4040a0, 4, HW_BREAKPOINT_RW);
+	check_breakpoint("mem:0x4040a0:w", 0x4040a0, 4, HW_BREAKPOINT_W);
+	check_breakpoint("mem:0x4040a0/8:rw", 0x4040a0, 8, HW_BREAKPOINT_RW);
+	check_breakpoint("mem:0x4040a1/1", 0x4040a1, 1, HW_BREAKPOINT_RW);
+	check_breakpoint("mem:4210848:r", 4210848, 4, HW_BREAKPOINT_R);
+	check_breakpoint("mem:0x401146:x", 0x401146, sizeof(long), HW_BREAKPOINT_X);
+	check_breakpoint("mem:0xffffffff81000000:x:k", 0xffffffff81000000, sizeof(long),
+			 HW_BREAKPOINT_X);
+	check_modifiers("mem:0x4040a0:w:u", false, true);
+	check_modifiers("mem:0x4040a0:k", true, false);
+}
+
+TEST(event_refuses_breakpoints)
+{
+	static const char *const wrong[] = {
+		"mem:",	       "mem:main",	"mem:0x",	   "mem:0x10/",	    "mem:0x10/0",
+		"mem:0x10/3",  "mem:0x10/16",	"mem:0x11/8",	   "mem:0x10:",	    "mem:0x10:ww",
+		"mem:0x10:rx", "mem:0x10:w:",	"mem:0x10:w:x",	   "mem:0x10:w/8",  "mem:0x10/8/8",
+		"mem: 16",     "mem:0x10:w:u:", "mem:0x10x:w",	   "mem:-16",	    "mem:0x10 ",
+		"mem:99999999999999999999",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		struct event event = {.type = 77};
+		struct error error = {0};
+
+		if (event_parse(wrong[i], &event, &error) != -EINVAL)
+			fprintf(stderr, "  '%s'\n", wrong[i]);
+		CHECK_EQ(event_parse(wrong[i], &event, &error), -EINVAL);
+		CHECK(strstr(error.text, wrong[i]) || strstr(error.text, "modifier"));
+		CHECK_EQ(event.type, 77);
+	}
+}
+
+TEST(event_tracepoints)
+{
+	static const char *const are[] = {"sched:sched_switch", "syscalls:sys_enter_*", "t:x",
+					  "tracepoint:sched:sched_switch", "cycle:u", "a:b:c"};
+	static const char *const are_not[] = {"",	   "cycles",	   "cycles:u", "cycles:x",
+					      "r1c2:k",	   "cs:u",	   ":u",       "sched:",
+					      "mem:0x10",  "mem:main",	   "sched",
+					      "L1-dcache-loads:u"};
+	char text[300];
+	size_t i;
+
+	for (i = 0; i < sizeof(are) / sizeof(are[0]); i++)
+		CHECK(event_is_tracepoint(are[i]));
+	for (i = 0; i < sizeof(are_not) / sizeof(are_not[0]); i++)
+		CHECK(!event_is_tracepoint(are_not[i]));
+	memset(text, 'a', sizeof(text));
+	text[sizeof(text) - 1] = '\0';
+	text[250] = ':';
+	CHECK(!event_is_tracepoint(text));
 }

@@ -245,6 +245,12 @@ static void explain_tracepoint(struct finder *finder, const struct pattern *patt
 	struct closest closest;
 
 	(void)error_set(error, -ENOENT, "no tracepoint fits '%s'", pattern->text);
+	if (pattern->category &&
+	    !tracepoints_have_category(&finder->tracepoints, pattern->category)) {
+		error_hint(error, "there is no such category of tracepoints; functions are "
+				  "PROGRAM:NAME, for 'stook stackcount', 'funccount' and 'tally'");
+		return;
+	}
 	closest_init(&closest, pattern->name_text);
 	tracepoints_offer(&finder->tracepoints, &closest);
 	(void)hint_closest(&closest, error);
