@@ -6,6 +6,10 @@
 
 #include "base/error.h"
 
+struct probe_options;
+struct run_config;
+struct stack_options;
+
 struct command {
 	const char *name;
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; its exit status */
@@ -15,11 +19,8 @@ struct command {
 const struct command *command_get(size_t i); /* NULL behind the last one */
 const struct command *command_find(const char *name);
 
-/* That there is no such command, with what is nearest to it, also for names from other tools. */
+/* Says that there is no such command, and which is nearest to it; it knows other tools' names. */
 void command_explain(const char *name, struct error *error);
-struct run_config;
-struct stack_options;
-struct probe_options;
 
 /* A run of stackcount on these probes, for `profile -e TRACEPOINT`. Its exit status. */
 int stackcount_run(const struct run_config *tasks, const struct stack_options *stacks,

@@ -46,7 +46,8 @@ struct profile_options {
 	struct stack_options stacks;
 	struct stack_source
 		source; /* CPUs, rate, idle CPUs; what it says of the event comes later */
-	struct event event; /* "": the default, cycles, or cpu-clock where there is no such counter */
+	struct event
+		event; /* "": the default, cycles, or cpu-clock where there is no such counter */
 	struct probe_options tracepoints; /* or these; their patterns are our own */
 };
 

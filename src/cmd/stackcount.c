@@ -36,6 +36,7 @@ struct stackcount {
 	struct probe_options probe_options;
 	struct run_config tasks;
 	struct stack_options stack_options;
+	const char *unit;	 /* "hits"; of a profile "samples" */
 	const char *weight_text; /* NULL: hits are counted */
 	struct probe_weight weight;
 	struct tally_fetch *weights; /* of each probe */
@@ -177,7 +178,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 		event = list->probes[0].name; /* as perf has it, without `t:` */
 	*ret = (struct stack_source){
 		.probes = &stackcount->probes,
-		.unit = "hits",
+		.unit = stackcount->unit,
 		.event_name = stackcount->weight_text ? stackcount->weight_text : event,
 		.period_unit = "count",
 		.period = 1,
@@ -224,7 +225,11 @@ int stackcount_run(const struct run_config *tasks, const struct stack_options *s
 		   const struct probe_options *probes)
 {
 	struct stackcount stackcount = {
-		.probe_options = *probes, .tasks = *tasks, .stack_options = *stacks};
+		.probe_options = *probes,
+		.tasks = *tasks,
+		.stack_options = *stacks,
+		.unit = "samples",
+	};
 
 	return run(&stackcount);
 }
@@ -232,6 +237,7 @@ int stackcount_run(const struct run_config *tasks, const struct stack_options *s
 int cmd_stackcount(int argc, char **argv)
 {
 	struct stackcount stackcount = {.probe_options = PROBE_OPTIONS_INIT,
+					.unit = "hits",
 					.stack_options.labels = LABEL_COMM,
 					.stack_options.kept_labels = LABEL_PID};
 	struct error error = {0};

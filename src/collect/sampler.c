@@ -429,10 +429,11 @@ struct sampling *sampling_open(const struct event *event, const struct sampling_
 	size_t i;
 
 	if (event->type == PERF_TYPE_BREAKPOINT && !BREAKPOINTS_ARE_SAFE) {
-		(void)error_set(error, -EOPNOTSUPP,
-				"no breakpoints on arm64: with a BPF program a thread would not get "
-				"past '%s'",
-				event->name);
+		(void)error_set(
+			error, -EOPNOTSUPP,
+			"no breakpoints on arm64: with a BPF program a thread would not get "
+			"past '%s'",
+			event->name);
 		error_hint(error, "perf record -e %s -g", event->name);
 		return NULL;
 	}

@@ -158,9 +158,10 @@ static int finish_breakpoint(struct event *event, const char *text, struct error
 	if (!is_code && (event->bytes > 8 || event->bytes & (event->bytes - 1)))
 		return error_set(error, -EINVAL, "'%s': 1, 2, 4 or 8 bytes can be watched", text);
 	if (!is_code && event->address % event->bytes)
-		return error_set(error, -EINVAL,
-				 "'%s': the address is no multiple of the %u bytes that are watched",
-				 text, (unsigned)event->bytes);
+		return error_set(
+			error, -EINVAL,
+			"'%s': the address is no multiple of the %u bytes that are watched", text,
+			(unsigned)event->bytes);
 	event->type = PERF_TYPE_BREAKPOINT;
 	return 0;
 }

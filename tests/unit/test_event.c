@@ -177,11 +177,13 @@ TEST(event_breakpoints)
 TEST(event_refuses_breakpoints)
 {
 	static const char *const wrong[] = {
-		"mem:",	       "mem:main",	"mem:0x",	   "mem:0x10/",	    "mem:0x10/0",
-		"mem:0x10/3",  "mem:0x10/16",	"mem:0x11/8",	   "mem:0x10:",	    "mem:0x10:ww",
-		"mem:0x10:rx", "mem:0x10:w:",	"mem:0x10:w:x",	   "mem:0x10:w/8",  "mem:0x10/8/8",
-		"mem: 16",     "mem:0x10:w:u:", "mem:0x10x:w",	   "mem:-16",	    "mem:0x10 ",
-		"mem:99999999999999999999",
+		"mem:",		"mem:main",	 "mem:0x",
+		"mem:0x10/",	"mem:0x10/0",	 "mem:0x10/3",
+		"mem:0x10/16",	"mem:0x11/8",	 "mem:0x10:",
+		"mem:0x10:ww",	"mem:0x10:rx",	 "mem:0x10:w:",
+		"mem:0x10:w:x", "mem:0x10:w/8",	 "mem:0x10/8/8",
+		"mem: 16",	"mem:0x10:w:u:", "mem:0x10x:w",
+		"mem:-16",	"mem:0x10 ",	 "mem:99999999999999999999",
 	};
 	size_t i;
 
@@ -199,12 +201,15 @@ TEST(event_refuses_breakpoints)
 
 TEST(event_tracepoints)
 {
-	static const char *const are[] = {"sched:sched_switch", "syscalls:sys_enter_*", "t:x",
-					  "tracepoint:sched:sched_switch", "cycle:u", "a:b:c"};
-	static const char *const are_not[] = {"",	   "cycles",	   "cycles:u", "cycles:x",
-					      "r1c2:k",	   "cs:u",	   ":u",       "sched:",
-					      "mem:0x10",  "mem:main",	   "sched",
-					      "L1-dcache-loads:u"};
+	static const char *const are[] = {"sched:sched_switch",
+					  "syscalls:sys_enter_*",
+					  "t:x",
+					  "tracepoint:sched:sched_switch",
+					  "cycle:u",
+					  "a:b:c"};
+	static const char *const are_not[] = {
+		"",   "cycles", "cycles:u", "cycles:x", "r1c2:k", "cs:u",
+		":u", "sched:", "mem:0x10", "mem:main", "sched",  "L1-dcache-loads:u"};
 	char text[300];
 	size_t i;
 

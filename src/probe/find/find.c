@@ -178,10 +178,9 @@ static void explain_user(struct finder *finder, const struct pattern *pattern, s
 	if (!file)
 		return;
 	if (second && pattern->name && matcher_is_any(pattern->name))
-		(void)error_set(error, -ENOENT,
-				"no function in '%s' fits '%s' (the library %s is 'lib%s')",
-				file->from.path, pattern->text, second->from.path,
-				pattern->program);
+		(void)error_set(
+			error, -ENOENT, "no function in '%s' fits '%s' (the library %s is 'lib%s')",
+			file->from.path, pattern->text, second->from.path, pattern->program);
 	else
 		(void)error_set(error, -ENOENT, "no function in '%s'%s%s%s fits '%s'",
 				file->from.path, second ? " or '" : "",
@@ -419,8 +418,7 @@ static int note(struct finder *finder, char *text)
 }
 
 static int choose_in_file_of(struct finder *finder, struct program_file *from,
-			     const struct pattern *pattern, struct user_file **ret_file,
-			     size_t *nr)
+			     const struct pattern *pattern, struct user_file **ret_file, size_t *nr)
 {
 	size_t nr_here = 0;
 	int err = found_files_add(&finder->files, from, ret_file, finder->error);
@@ -449,10 +447,9 @@ static int choose_in_second(struct finder *finder, const struct user_file *first
 	err = choose_in_file_of(finder, from, pattern, &file, nr);
 	if (err || !*nr)
 		return err;
-	return note(finder,
-		    text_printf("'%s' is taken for the library %s: nothing in %s fits '%s'",
-				pattern->program, file->from.path, first->from.path,
-				pattern->text));
+	return note(finder, text_printf("'%s' is taken for the library %s: nothing in %s fits '%s'",
+					pattern->program, file->from.path, first->from.path,
+					pattern->text));
 }
 
 /* Functions and static probes of files. */
