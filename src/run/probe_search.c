@@ -19,7 +19,9 @@
 #include "kernel/preflight.h"
 #include "probe/attach/probe_features.h"
 #include "probe/find/find.h"
+#include "probe/find/tracepoints.h"
 #include "proc/mappings.h"
+#include "proc/tracefs.h"
 
 /* --- names ----------------------------------------------------------------------------------- */
 
@@ -302,17 +304,40 @@ static int find_targets(struct probe_search *search, const struct run_config *ta
 	return err;
 }
 
+/* Tracepoints need no such means. */
+static void hint_tracepoints(const struct probe_list *list, struct error *error)
+{
+	cleanup_fd int tracefs_fd = tracefs_open(NULL);
+	struct tracepoints tracepoints = {0};
+	char near[256] = "";
+
+	if (tracefs_fd >= 0 && tracepoints_read(&tracepoints, tracefs_fd, NULL) == 0)
+		tracepoints_suggest(&tracepoints, list, near, sizeof(near));
+	if (near[0])
+		error_hint(error, "tracepoints are to be had, as %s; -l 't:*' lists all", near);
+	else if (tracepoints.nr)
+		error_hint(error, "tracepoints are to be had: -l 't:*' lists all");
+	tracepoints_clear(&tracepoints);
+}
+
 /* A kernel that has no means for any of them says so before the run. */
 static int check_any_hook(const struct probe_search *search, struct error *error)
 {
+	const struct probe_list *list = &search->list;
 	const char *why = NULL;
+	char others[48] = "";
 	size_t i;
 
-	for (i = 0; i < search->list.nr_probes; i++)
-		if (probe_hook_choose(&search->list.probes[i], &search->features, &why) >= 0)
+	for (i = 0; i < list->nr_probes; i++)
+		if (probe_hook_choose(&list->probes[i], &search->features, &why) >= 0)
 			return 0;
-	return error_set(error, -EOPNOTSUPP, "cannot probe '%s': %s", search->list.probes[0].name,
-			 why);
+	if (list->nr_probes > 1)
+		(void)snprintf(others, sizeof(others), " and %zu more", list->nr_probes - 1);
+	(void)error_set(error, -EOPNOTSUPP, "cannot probe '%s'%s: %s", list->probes[0].name, others,
+			why);
+	if (list->probes[list->nr_probes - 1].kind == PROBE_KERNEL)
+		hint_tracepoints(list, error);
+	return -EOPNOTSUPP;
 }
 
 int probe_search_find(struct probe_search *search, const struct probe_options *options,

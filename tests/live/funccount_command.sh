@@ -100,6 +100,21 @@ check_equal "--list: file and offset" "$(awk '$1 == "spin_inner" { print $2 }' "
 funccount --list 't:sched:sched_process_e*'
 check "--list: tracepoints" prints 'sched_process_exec'
 
+funccount --list "uprobe:$SPIN:spin_inner" "uretprobe:$SPIN:spin_inner"
+check_equal "--list: bpftrace's prefixes" "$(cut -f 1 "$T/out" | sort | tr '\n' ' ')" \
+	"r:spin_inner spin_inner "
+funccount --list -r "$SPIN:^spin_i"
+check_equal "--list -r: from the start of a name, as bcc" "$(cut -f 1 "$T/out")" spin_inner
+funccount --list sched:sched_switch
+check_equal "--list: a tracepoint as perf has it" "$(cut -f 1 "$T/out")" sched:sched_switch
+check "--list: says that it is one" says "is taken for t:sched:sched_switch"
+if funccount vfs_read -d 0.1; then
+	skip "kernel functions on a kernel without kprobes: names tracepoints" "such a kernel"
+else
+	check "kernel functions on a kernel without kprobes: names tracepoints" \
+		says "hint.*t:syscalls:sys_enter_read"
+fi
+
 # --- the table ----------------------------------------------------------------------------------------
 
 funccount "$SPIN:spin_*" -- "${QUIET_SPIN[@]}" 0.3

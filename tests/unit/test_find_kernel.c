@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "probe/find/kernel_functions.h"
 #include "probe/find/tracepoints.h"
 #include "proc/tracefs.h"
@@ -327,4 +328,45 @@ TEST(find_tracepoints_without_a_prefix)
 	found_find(&found, "sched_nothing:sched_switch", NULL, NULL);
 	CHECK_STR(found.error.text, "there is no program or library 'sched_nothing'");
 	probe_list_clear(&found.list);
+}
+
+static const char *suggestion(const struct tracepoints *tracepoints, bool is_return,
+			      const char *const *functions, size_t nr)
+{
+	static char text[256];
+	struct probe probes[8] = {{0}};
+	struct probe_list list = {.probes = probes, .nr_probes = nr};
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		probes[i] = (struct probe){
+			.kind = PROBE_KERNEL, .is_return = is_return, .symbol = functions[i]};
+	tracepoints_suggest(tracepoints, &list, text, sizeof(text));
+	return text;
+}
+
+/* Where the kernel has no means to probe its functions. */
+TEST(find_tracepoints_instead_of_functions)
+{
+	static const char *const vfs[] = {"vfs_fadvise",   "vfs_fallocate", "vfs_getattr",
+					  "vfs_iter_read", "vfs_read",	    "ksys_read",
+					  "vfs_rename",	   "vfs_write"};
+	static const char *const tcp[] = {"tcp_sendmsg", "tcp_recvmsg"};
+	static const char *const other[] = {"schedule", "do_exit", "vfs_"};
+	struct tracepoints tracepoints;
+
+	CHECK_EQ(tracepoints_parse(&tracepoints, strdup("syscalls:sys_enter_fallocate\n"
+							"syscalls:sys_enter_read\n"
+							"syscalls:sys_enter_rename\n"
+							"syscalls:sys_enter_write\n"
+							"syscalls:sys_exit_read\n"
+							"tcp:tcp_probe\n")),
+		 0);
+	CHECK_STR(suggestion(&tracepoints, false, vfs, ARRAY_SIZE(vfs)),
+		  "t:syscalls:sys_enter_read, t:syscalls:sys_enter_write, "
+		  "t:syscalls:sys_enter_rename");
+	CHECK_STR(suggestion(&tracepoints, true, vfs, ARRAY_SIZE(vfs)), "t:syscalls:sys_exit_read");
+	CHECK_STR(suggestion(&tracepoints, false, tcp, ARRAY_SIZE(tcp)), "t:tcp:*");
+	CHECK_STR(suggestion(&tracepoints, false, other, ARRAY_SIZE(other)), "");
+	tracepoints_clear(&tracepoints);
 }

@@ -179,6 +179,99 @@ void tracepoints_offer(const struct tracepoints *tracepoints, struct closest *cl
 		closest_offer(closest, tracepoints->items[i].name);
 }
 
+/* --- instead of functions ----------------------------------------------------------------------- */
+
+#define SUGGESTED_MAX 3
+#define SYSCALLS      "syscalls"
+
+/* In sorted tracepoints; NULL: there is none. */
+static const struct tracepoint *find_tracepoint(const struct tracepoints *tracepoints,
+						const char *category, const char *name)
+{
+	const struct tracepoint wanted = {category, name, 0};
+
+	return tracepoints->nr ? bsearch(&wanted, tracepoints->items, tracepoints->nr,
+					 sizeof(wanted), compare_tracepoints)
+			       : NULL;
+}
+
+/* The system call that a function serves: vfs_read and ksys_read are read's. */
+static const struct tracepoint *find_syscall(const struct tracepoints *tracepoints,
+					     const struct probe *probe)
+{
+	static const char *const prefixes[] = {"__x64_sys_", "__arm64_sys_", "__se_sys_",
+					       "__do_sys_",  "do_sys_",	     "ksys_",
+					       "vfs_",	     "do_",	     "sys_"};
+	char name[NAME_BYTES];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(prefixes); i++) {
+		const struct tracepoint *found;
+
+		if (!text_starts_with(probe->symbol, prefixes[i]))
+			continue;
+		(void)snprintf(name, sizeof(name), "sys_%s_%s", probe->is_return ? "exit" : "enter",
+			       probe->symbol + strlen(prefixes[i]));
+		found = find_tracepoint(tracepoints, SYSCALLS, name);
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+/* Keeps the shortest names, which the best known system calls have, each once. */
+static void keep(const struct tracepoint **kept, const struct tracepoint *tracepoint)
+{
+	size_t i;
+
+	for (i = 0; i < SUGGESTED_MAX; i++)
+		if (kept[i] == tracepoint)
+			return;
+	for (i = 0; i < SUGGESTED_MAX && tracepoint; i++)
+		if (!kept[i] || strlen(tracepoint->name) < strlen(kept[i]->name)) {
+			const struct tracepoint *longer = kept[i];
+
+			kept[i] = tracepoint;
+			tracepoint = longer;
+		}
+}
+
+/* The category that is called like the first word of a function: tcp of tcp_sendmsg. */
+static bool suggest_category(const struct tracepoints *tracepoints, const char *function, char *ret,
+			     size_t bytes)
+{
+	size_t nr = strcspn(function, "_"), i;
+
+	for (i = 0; i < tracepoints->nr; i++) {
+		const char *category = tracepoints->items[i].category;
+
+		if (strlen(category) != nr || strncmp(category, function, nr) != 0)
+			continue;
+		(void)snprintf(ret, bytes, "t:%s:*", category);
+		return true;
+	}
+	return false;
+}
+
+void tracepoints_suggest(const struct tracepoints *tracepoints, const struct probe_list *list,
+			 char *ret, size_t bytes)
+{
+	const struct tracepoint *kept[SUGGESTED_MAX] = {NULL};
+	size_t i, nr = 0;
+
+	*ret = '\0';
+	for (i = 0; i < list->nr_probes; i++)
+		if (list->probes[i].kind == PROBE_KERNEL)
+			keep(kept, find_syscall(tracepoints, &list->probes[i]));
+	for (i = 0; i < SUGGESTED_MAX && kept[i] && nr < bytes; i++)
+		nr += (size_t)snprintf(ret + nr, bytes - nr, "%st:%s:%s", i ? ", " : "",
+				       kept[i]->category, kept[i]->name);
+	for (i = 0; i < list->nr_probes && !*ret; i++)
+		if (list->probes[i].kind == PROBE_KERNEL &&
+		    suggest_category(tracepoints, list->probes[i].symbol, ret, bytes))
+			return;
+}
+
 /* --- fields ----------------------------------------------------------------------------------- */
 
 #define COMMON "common_"

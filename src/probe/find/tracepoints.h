@@ -47,6 +47,14 @@ int tracepoints_add(const struct tracepoints *tracepoints, int tracefs_fd, struc
 /* Names of events, without their category. */
 void tracepoints_offer(const struct tracepoints *tracepoints, struct closest *closest);
 
+/*
+ * The tracepoints to look at instead of the list's kernel functions, where the kernel has no means to
+ * probe these: "t:syscalls:sys_enter_read, t:syscalls:sys_enter_write", three at most, or "t:tcp:*"; ""
+ * if none is near.
+ */
+void tracepoints_suggest(const struct tracepoints *tracepoints, const struct probe_list *list,
+			 char *ret, size_t bytes);
+
 /* --- fields, from a tracepoint's file `format` in tracefs ------------------------------------- */
 
 struct tracepoint_field {
