@@ -39,8 +39,8 @@ enum probe_verdict {
 	HIT_OWN,      /* our own process, also where it tries what a hit costs */
 };
 
-/* Counts a hit of a probe. */
-static __always_inline enum probe_verdict probe_hit(__u32 number)
+/* Counts a hit of a probe. *ret_nr: how many that makes, on this CPU. */
+static __always_inline enum probe_verdict probe_hit(__u32 number, __u64 *ret_nr)
 {
 	__u32 index = bpf_get_smp_processor_id() * hits_stride + number;
 	struct wire_hits *hit;
@@ -60,6 +60,7 @@ static __always_inline enum probe_verdict probe_hit(__u32 number)
 		return HIT_FILTERED;
 	}
 	ATOMIC_ADD(hit->counted, 1);
+	*ret_nr = hit->counted;
 	return HIT_WANTED;
 }
 

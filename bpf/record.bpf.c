@@ -58,7 +58,7 @@ struct {
 volatile __u32 epoch;
 volatile __u32 raw_is_expected; /* it reads the ring in a moment, and need not be woken */
 
-const volatile __u64 hash_seed = 1;
+const volatile __u64 hash_seed = 1; /* stack.bpf.c draws by it, too */
 
 /* Samples have weights, and values of count maps are struct wire_count. */
 const volatile bool by_weight;
@@ -129,12 +129,6 @@ __hidden struct scratch *record_begin(struct wire_counters *counters, __u64 time
 	}
 	ATOMIC_ADD(counters->lost[LOST_SCRATCH], 1);
 	return NULL;
-}
-
-static __u64 mix(__u64 hash, __u64 word)
-{
-	hash = (hash ^ word) * 0xd6e8feb86659fd93ULL;
-	return hash ^ (hash >> 32);
 }
 
 static __u64 hash_record(const struct wire_record *record)

@@ -26,6 +26,14 @@ _Static_assert(WIRE_MAX_KERNEL_FRAMES <= SCRATCH_SPARE_WORDS, "kernel frames fit
 /* Records have weights, which are summed up beside their counts. Set before loading. */
 extern const volatile bool by_weight;
 
+extern const volatile __u64 hash_seed;
+
+static __always_inline __u64 mix(__u64 hash, __u64 word)
+{
+	hash = (hash ^ word) * 0xd6e8feb86659fd93ULL;
+	return hash ^ (hash >> 32);
+}
+
 /* Begins a sample: fixes its time and epoch and counts the entry. NULL when it can't be taken. */
 __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch);
 

@@ -31,7 +31,46 @@ static __always_inline __u32 nr_own_frames(void *ctx)
 	return 0;
 }
 
-/* What the hits of each probe weigh, if by_weight. Sized before loading. */
+/*
+ * Thinning: of a probe whose stacks would cost more than the budget, only some hits have theirs taken,
+ * and stand for the others. User space sets by how much, while the probe is hit: of the blocks of
+ * 1 << value hits on a CPU one each, at a place that the block's number draws. So the sum of the weights
+ * is the number of hits, but for the last block of each CPU, and calls that take turns are not mistaken
+ * for one another, as they would be if every n-th hit were taken.
+ */
+const volatile bool may_thin;
+
+/* By probe. Sized before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+} thinning SEC(".maps");
+
+/* How many hits this one, the nr-th of its probe on this CPU, stands for; 0: another one stands for it. */
+static __always_inline __u64 stands_for(__u32 number, __u64 nr)
+{
+	const volatile __u64 *value;
+	__u64 block, mask;
+	__u32 bits;
+
+	if (!may_thin)
+		return 1;
+	value = bpf_map_lookup_elem(&thinning, &number);
+	bits = value ? *value & 15 : 0;
+	if (!bits)
+		return 1;
+	mask = (1ULL << bits) - 1;
+	block = mix(mix(hash_seed, nr >> bits), (__u64)number << 32 | bpf_get_smp_processor_id());
+	return (nr & mask) == (block & mask) ? mask + 1 : 0;
+}
+
+/* Hits have a value of their own to add up. */
+const volatile bool has_values;
+
+/* What the value of each probe's hits is, if has_values. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -59,13 +98,13 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 	bool is_function = way == WAY_FUNCTION_ENTRY || way == WAY_FUNCTION_EXIT;
 	struct wire_counters *counters;
 	struct scratch *scratch;
-	__u64 time_ns;
+	__u64 time_ns, nr = 0, nr_hits;
 	__u32 epoch_nr;
 
 	counters = record_enter(&time_ns, &epoch_nr);
 	if (!counters)
 		return 0;
-	switch (probe_hit(number)) {
+	switch (probe_hit(number, &nr)) {
 	case HIT_WANTED:
 		break;
 	case HIT_OWN:
@@ -75,13 +114,18 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}
+	nr_hits = stands_for(number, nr);
+	if (!nr_hits) {
+		ATOMIC_ADD(counters->thinned, 1);
+		return 0;
+	}
 	scratch = record_begin(counters, time_ns, epoch_nr,
 			       (struct task_struct *)bpf_get_current_task());
 	if (!scratch)
 		return 0;
 	scratch->record.probe = number;
 	if (by_weight)
-		scratch->record.weight = weigh(ctx, way, number);
+		scratch->record.weight = nr_hits * (has_values ? weigh(ctx, way, number) : 1);
 	unwind_user(ctx, way == WAY_REGISTERS, scratch);
 	unwind_kernel(ctx, is_function ? nr_own_frames(ctx) : 0, scratch);
 	record_submit(scratch, counters);

@@ -136,9 +136,10 @@ static __always_inline int tally(void *ctx, enum probe_way way, __u32 number)
 	struct tally_counters *counters;
 	struct tally_probe *probe;
 	struct tally_hit *hit;
+	__u64 nr;
 	__u32 slot;
 
-	if (probe_hit(number) != HIT_WANTED)
+	if (probe_hit(number, &nr) != HIT_WANTED)
 		return 0;
 	counters = tally_enter(&slot);
 	probe = bpf_map_lookup_elem(&probes, &number);

@@ -5,7 +5,8 @@
  * The protocol. Time is cut into epochs. On the first sight of a stack in an epoch its whole
  * record goes through the ring, and its id into that epoch's count map with the value 0; each
  * later sight adds one there. So a record is a sample, and a count says how many more like it
- * there were. Where samples have weights (bytes asked for, say), a value has their sum as well.
+ * there were. Where samples have weights (bytes asked for, or the hits of a probe that one of them
+ * stands for), a value has their sum as well.
  *
  * Epoch n uses slot n % 3 of the count maps and of the counters. User space begins epoch n + 1 by
  * writing `epoch`, and then puts a fresh map into the slot of epoch n + 2, which nobody uses. That
@@ -14,7 +15,7 @@
  * that read `epoch` just before still looks for epoch n's.)
  *
  * At rest, for each epoch, in samples and exactly:
- *	entries = idle + own + filtered + recorded + counted + the sum of lost[]
+ *	entries = idle + own + filtered + recorded + counted + thinned + the sum of lost[]
  */
 #ifndef STOOK_BPF_WIRE_H
 #define STOOK_BPF_WIRE_H
@@ -30,6 +31,7 @@
 #define WIRE_MAX_KERNEL_FRAMES 256
 #define WIRE_MAX_FRAMES	       (WIRE_MAX_USER_FRAMES + WIRE_MAX_KERNEL_FRAMES)
 #define WIRE_EPOCH_SLOTS       3
+#define WIRE_MAX_THINNING      12 /* at the least one hit in 4,096 is taken */
 
 /* id, name, and the sentence that the report of a run has for it. */
 #define WIRE_LOSS_REASONS(X)                                                            \
@@ -54,6 +56,7 @@ struct wire_counters {
 	__u64 filtered;
 	__u64 recorded;
 	__u64 counted;
+	__u64 thinned; /* hits of probes that others stand for, see bpf/stack.bpf.c */
 	__u64 lost[WIRE_NR_LOSS_REASONS];
 	__u64 weight; /* of all entries: the sum of the event's periods */
 };
@@ -83,7 +86,7 @@ struct wire_record {
 	__u64 time_ns; /* CLOCK_MONOTONIC */
 	__u32 epoch;
 	__u32 reserved;
-	__u64 weight; /* of this sample; without weights 0 */
+	__u64 weight; /* of this sample */
 
 	__u64 start_time_ns; /* of the process; tells apart two that had one pid */
 	__u64 exec_id;	     /* grows with every exec, which changes neither pid nor start time */

@@ -155,7 +155,10 @@ static void free_leaves(struct stackcount *stackcount)
 static int prepare(void *context, struct error *error)
 {
 	struct stackcount *stackcount = context;
-	int err = probe_search_find(&stackcount->search, &stackcount->probe_options,
+	int err;
+
+	stackcount->search.thins = true;
+	err = probe_search_find(&stackcount->search, &stackcount->probe_options,
 				    &stackcount->tasks, error);
 
 	if (!err)

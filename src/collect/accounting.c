@@ -17,7 +17,8 @@ static uint64_t lost_of(const struct wire_counters *counters)
 bool accounting_holds(const struct wire_counters *counters)
 {
 	return counters->entries == counters->idle + counters->own + counters->filtered +
-					    counters->recorded + counters->counted + lost_of(counters);
+					    counters->recorded + counters->counted + counters->thinned +
+				    lost_of(counters);
 }
 
 void accounting_close_epoch(struct accounting *accounting, const struct wire_counters *counters)
@@ -31,6 +32,7 @@ void accounting_close_epoch(struct accounting *accounting, const struct wire_cou
 	sum->filtered += counters->filtered;
 	sum->recorded += counters->recorded;
 	sum->counted += counters->counted;
+	sum->thinned += counters->thinned;
 	sum->weight += counters->weight;
 	for (reason = 0; reason < WIRE_NR_LOSS_REASONS; reason++)
 		sum->lost[reason] += counters->lost[reason];

@@ -24,7 +24,7 @@ void accounting_close_epoch(struct accounting *accounting, const struct wire_cou
 
 uint64_t accounting_lost(const struct accounting *accounting);
 
-/* entries = idle + own + filtered + recorded + counted + lost */
+/* entries = idle + own + filtered + recorded + counted + thinned + lost */
 bool accounting_holds(const struct wire_counters *counters);
 
 /*

@@ -15,6 +15,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ struct sampler {
 	struct sampler_bpf *bpf;
 	struct probe_object probes; /* of a run with probes */
 	struct epochs epochs;
+	volatile uint64_t *thinning; /* of probes, in the programs' memory; NULL: not wanted */
+	size_t thinning_bytes;
 	int nr_cpus;
 };
 
@@ -71,10 +74,15 @@ static int task_registers_at(uint32_t *ret)
 	return *ret ? 0 : -ENOENT;
 }
 
+static bool has_weights(const struct sampler_config *config)
+{
+	return config->weights || config->may_thin;
+}
+
 /* The size of a value in a count map. */
 static uint32_t count_bytes(const struct sampler_config *config)
 {
-	return config->weights ? sizeof(struct wire_count) : sizeof(uint64_t);
+	return has_weights(config) ? sizeof(struct wire_count) : sizeof(uint64_t);
 }
 
 /*
@@ -115,7 +123,12 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 		bpf->rodata->hash_seed = clock_now_ns(); /* so early after boot */
 	follow_configure(&FOLLOW_PARTS(bpf), &config->tasks);
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
-	bpf->rodata->by_weight = config->weights != NULL;
+	bpf->rodata->by_weight = has_weights(config);
+	bpf->rodata->has_values = config->weights != NULL;
+	bpf->rodata->may_thin = config->may_thin;
+	if (config->may_thin)
+		(void)bpf_map__set_max_entries(bpf->maps.thinning,
+					       (uint32_t)config->probes->nr_probes);
 	bpf->rodata->has_func_ret = config->weights && load_has_func_ret();
 	if (config->weights)
 		(void)bpf_map__set_max_entries(bpf->maps.weights,
@@ -167,6 +180,26 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 	return err ? load_explain(err, error) : 0;
 }
 
+/* Writing it is no bpf() call, in which the CPU would take no hits. */
+static int map_thinning(struct sampler *sampler, const struct sampler_config *config,
+			struct error *error)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	size_t bytes = config->may_thin ? config->probes->nr_probes * sizeof(uint64_t) : 0;
+	void *memory;
+
+	if (!bytes)
+		return 0;
+	bytes = (bytes + page - 1) / page * page;
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		      bpf_map__fd(sampler->bpf->maps.thinning), 0);
+	if (memory == MAP_FAILED)
+		return error_set_errno(error, "cannot map what thins out hits");
+	sampler->thinning = memory;
+	sampler->thinning_bytes = bytes;
+	return 0;
+}
+
 static int load(struct sampler *sampler, const struct sampler_config *config, struct error *error)
 {
 	const __typeof__(sampler->bpf->maps) *maps;
@@ -200,6 +233,8 @@ static int load(struct sampler *sampler, const struct sampler_config *config, st
 		.max_entries = (uint32_t)config->max_counts,
 	};
 	err = epochs_open(&sampler->epochs, &epochs, error);
+	if (!err)
+		err = map_thinning(sampler, config, error);
 	if (err)
 		return err;
 	for (i = 0; config->weights && i < config->probes->nr_probes; i++)
@@ -228,6 +263,8 @@ void sampler_free(struct sampler *sampler)
 {
 	if (!sampler)
 		return;
+	if (sampler->thinning)
+		(void)munmap((void *)sampler->thinning, sampler->thinning_bytes);
 	epochs_close(&sampler->epochs);
 	probe_object_close(&sampler->probes);
 	sampler_bpf__destroy(sampler->bpf);
@@ -247,6 +284,11 @@ const struct probe_programs *sampler_programs(const struct sampler *sampler)
 const struct hits *sampler_hits(const struct sampler *sampler)
 {
 	return &sampler->probes.hits;
+}
+
+void sampler_thin(const struct sampler *sampler, uint32_t number, unsigned bits)
+{
+	sampler->thinning[number] = bits;
 }
 
 int sampler_ring_fd(const struct sampler *sampler)

@@ -34,6 +34,7 @@ struct sampler_config {
 	const struct probe_list *probes;
 	const struct probe_features *features;
 	const struct tally_fetch *weights; /* of each probe's hits; NULL: they have none */
+	bool may_thin;			   /* sampler_thin() will be called */
 };
 
 struct sampler;
@@ -47,6 +48,12 @@ int sampler_program_fd(const struct sampler *sampler);
 const struct probe_programs *sampler_programs(const struct sampler *sampler);
 const struct hits *sampler_hits(const struct sampler *sampler);
 
+/*
+ * From now on one hit in 1 << bits of this probe has its stack taken, and stands for as many (at most
+ * WIRE_MAX_THINNING bits). Then records and counts have weights, which all others have as 1.
+ */
+void sampler_thin(const struct sampler *sampler, uint32_t number, unsigned bits);
+
 int sampler_ring_fd(const struct sampler *sampler);
 void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret);
 
@@ -54,8 +61,8 @@ void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret
 int sampler_want(struct sampler *sampler, const struct wanted_tasks *tasks, struct error *error);
 
 /*
- * Its epochs: of struct wire_counters, and of counts by the ids of records. Without weights a count's
- * value is the first field of struct wire_count alone.
+ * Its epochs: of struct wire_counters, and of counts by the ids of records. Without weights and thinning a
+ * count's value is the first field of struct wire_count alone.
  */
 /* is_expected: the ring is read within milliseconds anyhow, and raw records need not wake us. */
 void sampler_expect_raw(struct sampler *sampler, bool is_expected);

@@ -104,6 +104,12 @@ static uint32_t clip_frames(uint32_t wanted)
 	return wanted < most ? wanted : (uint32_t)most;
 }
 
+/* Under a budget hits are thinned out rather than cut. */
+static bool may_thin(const struct session_options *options)
+{
+	return options->probes && options->probes->budget_share > 0;
+}
+
 static int load_sampler(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
@@ -121,6 +127,7 @@ static int load_sampler(struct session *session, struct error *error)
 		.probes = options->probes ? options->probes->list : NULL,
 		.features = options->probes ? options->probes->features : NULL,
 		.weights = options->probes ? options->probes->weights : NULL,
+		.may_thin = may_thin(options),
 	};
 
 	session->sampler = sampler_load(&config, error);
@@ -233,7 +240,8 @@ static int make_drain(struct session *session, struct error *error)
 		.labels = session->options.labels,
 		.comm = session->options.comm,
 		.cgroup_root_fd = session->cgroup_root_fd,
-		.by_weight = session->options.probes && session->options.probes->weights,
+		.by_weight = may_thin(&session->options) ||
+			     (session->options.probes && session->options.probes->weights),
 		.files = session->files,
 		.runtimes = session->runtimes,
 		.processes = session->processes,
@@ -294,6 +302,13 @@ static int want_targets(struct session *session, struct error *error)
 	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
 }
 
+static void thin_hits(void *context, uint32_t number, unsigned bits)
+{
+	const struct session *session = context;
+
+	sampler_thin(session->sampler, number, bits);
+}
+
 static int open_probing(struct session *session, struct error *error)
 {
 	const struct session_probes *probes = session->options.probes;
@@ -305,6 +320,8 @@ static int open_probing(struct session *session, struct error *error)
 		.pid = probes->link_pid,
 		.budget_share = probes->budget_share,
 		.work_ns = STACK_NS,
+		.thin = thin_hits,
+		.context = session,
 	};
 
 	session->probing = probing_new(&options, error);
@@ -732,12 +749,13 @@ const struct error *session_table_cache_error(const struct session *session)
 
 uint64_t session_progress(const struct session *session)
 {
-	uint64_t drained = session->accounting.sum.recorded + session->accounting.sum.counted;
+	const struct wire_counters *sum = &session->accounting.sum;
+	uint64_t drained = sum->recorded + sum->counted + sum->thinned;
 	struct wire_counters now;
 
 	if (epochs_read_progress(session->epochs, &now) < 0)
 		return drained;
-	return drained + now.recorded + now.counted;
+	return drained + now.recorded + now.counted + now.thinned;
 }
 
 const struct probing *session_probing(const struct session *session)
@@ -759,6 +777,38 @@ static uint64_t busy_events(const struct session *session)
 	if (!session->options.include_idle)
 		absent_ns += session->absence.idle_ns;
 	return events > absent_ns ? events - absent_ns : 0;
+}
+
+static void earlier(uint64_t *first_ns, uint64_t time_ns)
+{
+	if (!*first_ns || time_ns < *first_ns)
+		*first_ns = time_ns;
+}
+
+static struct budget_result summarize_budget(const struct session *session)
+{
+	struct budget_result result = {0};
+	size_t i;
+
+	if (!may_thin(&session->options))
+		return result;
+	result.share = session->options.probes->budget_share;
+	for (i = 0; i < session->options.probes->list->nr_probes; i++) {
+		const struct probe_status *status = probing_status(session->probing, (uint32_t)i);
+		uint32_t one_of = 1U << status->most_bits;
+
+		if (status->state == PROBE_CUT) {
+			result.nr_cut++;
+			earlier(&result.cut_ns, status->cut_ns - session->started_ns);
+		}
+		if (one_of == 1)
+			continue;
+		result.nr_thinned++;
+		earlier(&result.thinned_ns, status->thinned_ns - session->started_ns);
+		if (one_of > result.one_of)
+			result.one_of = one_of;
+	}
+	return result;
 }
 
 void session_summarize(const struct session *session, struct session_summary *ret)
@@ -794,6 +844,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 							 : totals->records - sum->recorded) +
 			(sum->counted > totals->counted ? sum->counted - totals->counted
 							: totals->counted - sum->counted),
+		.budget = summarize_budget(session),
 		.ring_bytes = session->options.ring_bytes,
 		.nr_files = file_table_nr(session->files),
 		.nr_paths_cut = file_table_nr_cut(session->files),

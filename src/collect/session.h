@@ -85,6 +85,13 @@ struct session_summary {
 	uint64_t nr_lost_events;    /* … that found no room */
 	uint64_t nr_forgotten;	    /* processes whose mappings were too many to keep */
 	uint64_t nr_mismatches; /* records or counts that the counters tell of and we never saw */
+	/* Under a budget of probes: what it did. */
+	struct budget_result {
+		double share;
+		size_t nr_thinned, nr_cut;
+		uint64_t thinned_ns, cut_ns; /* since the start, when it first did */
+		uint32_t one_of;	     /* at the least one hit in so many was taken */
+	} budget;
 	uint64_t ring_bytes;
 	size_t nr_files, nr_paths_cut, nr_processes;
 	size_t nr_processes_refused; /* whose mappings are not ours to read */

@@ -78,6 +78,24 @@ const char *profile_comment(const struct profile *profile, size_t number)
 	return strings_get(profile->strings, profile->comments[number]);
 }
 
+#define TOPIC_COLUMNS 9
+
+const char *profile_comment_about(const struct profile *profile, const char *topic,
+				  const char *words)
+{
+	size_t nr = strlen(topic), i;
+
+	for (i = 0; i < profile_nr_comments(profile); i++) {
+		const char *line = profile_comment(profile, i);
+
+		if (strlen(line) > TOPIC_COLUMNS && nr < TOPIC_COLUMNS &&
+		    !strncmp(line, topic, nr) && strspn(line + nr, " ") >= TOPIC_COLUMNS - nr &&
+		    strstr(line, words))
+			return line + TOPIC_COLUMNS;
+	}
+	return NULL;
+}
+
 /* --- the whole ------------------------------------------------------------------------------- */
 
 static int add_first_module(struct profile *profile, enum module_kind kind, const char *name)

@@ -219,6 +219,12 @@ const struct profile_origin *profile_origin(const struct profile *profile);
 
 /* Comments that the run made about itself, line by line. 0 or -ENOMEM. */
 int profile_add_comment(struct profile *profile, const char *line);
+/*
+ * The rest of the first comment on a topic that has these words in it: such comments begin with the topic, a
+ * word, and blanks up to column 9. NULL: there is none.
+ */
+const char *profile_comment_about(const struct profile *profile, const char *topic,
+				  const char *words);
 size_t profile_nr_comments(const struct profile *profile);
 const char *profile_comment(const struct profile *profile, size_t number);
 

@@ -165,7 +165,7 @@ static const char *base_name(const char *path)
 
 /* Before the run: matches that are left out, others that pay too, the budget. */
 static void tell_before(const struct probe_list *list, const struct probe_reach *reach,
-			double budget, bool is_default_budget)
+			double budget, bool is_default_budget, bool thins)
 {
 	if (list->nr_refusals)
 		complain("left out '%s': %s%s", list->refusals[0].name, list->refusals[0].why,
@@ -176,7 +176,11 @@ static void tell_before(const struct probe_list *list, const struct probe_reach 
 			 base_name(reach->shared_file));
 	else if (reach->shared_file)
 		complain("others that use %s are slowed down too", base_name(reach->shared_file));
-	if (is_default_budget && budget > 0)
+	if (is_default_budget && budget > 0 && thins)
+		complain("hits that together take more than %g %% of a CPU are thinned out, those of the "
+			 "hottest probes first (--budget off takes all)",
+			 budget * 100);
+	else if (is_default_budget && budget > 0)
 		complain("probes that together take more than %g %% of a CPU are cut, the hottest "
 			 "first (--budget off keeps all)",
 			 budget * 100);
@@ -203,6 +207,32 @@ static void tell_refused(const struct probe_list *list, const struct probing *pr
 		if (status->state != PROBE_REFUSED)
 			continue;
 		tell_refusal(list->probes[i].name, status->why);
+		nr_told++;
+	}
+	tell_rest(nr, nr_told);
+}
+
+/* One probe's thinning is in the verdict. */
+static void tell_thinned(const struct probe_list *list, const struct probing *probing, size_t most)
+{
+	size_t nr = 0, nr_told = 0, i;
+
+	for (i = 0; i < list->nr_probes; i++)
+		nr += probing_status(probing, (uint32_t)i)->most_bits > 0;
+	if (!nr || list->nr_probes == 1)
+		return;
+	complain("the budget of %g %% thinned out the hits of %zu:",
+		 probing_budget(probing)->share * 100, nr);
+	for (i = 0; i < list->nr_probes && nr_told < most; i++) {
+		const struct probe_status *status = probing_status(probing, (uint32_t)i);
+		cleanup_free char *label = NULL;
+
+		if (!status->most_bits)
+			continue;
+		label = probe_label(&list->probes[i]);
+		fputs("       ", stderr);
+		write_name(stderr, label ? label : list->probes[i].name);
+		fprintf(stderr, " to 1 in up to %u\n", 1U << status->most_bits);
 		nr_told++;
 	}
 	tell_rest(nr, nr_told);
@@ -263,6 +293,7 @@ void probe_notes_after(const struct probe_list *list, const struct probing *prob
 	char number[NUMBER_COMMAS_BYTES];
 
 	tell_refused(list, probing, most);
+	tell_thinned(list, probing, most);
 	tell_cut(list, probing, most);
 	tell_away(list, probing);
 	if (nr_waiting)
@@ -396,7 +427,7 @@ int probe_search_decide(const struct probe_search *search, const struct wanted_t
 	*ret_share = choose_budget(search->options, tasks, may_cut);
 	if (!search->is_quiet)
 		tell_before(&search->list, &reach, *ret_share,
-			    search->options->budget == BUDGET_UNSET);
+			    search->options->budget == BUDGET_UNSET, search->thins);
 	return 0;
 }
 

@@ -45,6 +45,7 @@ struct probe_search {
 	struct probe_features features;
 	enum probe_follow follow;
 	bool is_quiet;
+	bool thins; /* the command's: a budget thins out hits before it cuts probes */
 };
 
 /*

@@ -320,12 +320,27 @@ static int start(struct collector *collector, struct error *error)
 	return session_start(stacks->session, error);
 }
 
+/* A program that is started for the run must find all probes there. */
+static bool is_ready(const struct collector *collector)
+{
+	const struct stacks *stacks = collector->context;
+	const struct probing *probing = session_probing(stacks->session);
+
+	return !probing || probing_is_ready(probing);
+}
+
+#define READY_LOOK_NS (10 * NS_PER_MS)
+
 /* By the session's own means, which wait for the kernel's words as well. */
 static int wait_in_session(struct collector *collector, uint64_t until_ns, struct pollfd *fds,
 			   size_t nr_fds, struct error *error)
 {
 	struct stacks *stacks = collector->context;
+	uint64_t soon_ns = clock_now_ns() + READY_LOOK_NS;
 
+	/* Nothing wakes us when the last probe is attached. */
+	if (!is_ready(collector) && soon_ns < until_ns)
+		until_ns = soon_ns;
 	return session_wait(stacks->session, until_ns, fds, nr_fds, error);
 }
 
@@ -370,15 +385,6 @@ static int summarize(struct collector *collector, struct error *error)
 	if (stacks->command->tell && !run->config->quiet)
 		stacks->command->tell(stacks->context);
 	return err;
-}
-
-/* A program that is started for the run must find all probes there. */
-static bool is_ready(const struct collector *collector)
-{
-	const struct stacks *stacks = collector->context;
-	const struct probing *probing = session_probing(stacks->session);
-
-	return !probing || probing_is_ready(probing);
 }
 
 static uint64_t progress(struct collector *collector, const char **ret_unit)

@@ -138,6 +138,8 @@ static void say_sum(struct verdict *verdict)
 		add(verdict, "%s idle + ", number_commas(numbers[0], sum->idle));
 	if (sum->own)
 		add(verdict, "%s of stook itself + ", number_commas(numbers[0], sum->own));
+	if (sum->thinned)
+		add(verdict, "%s thinned out + ", number_commas(numbers[0], sum->thinned));
 	add(verdict, "%s filtered + %s lost",
 	    number_commas(numbers[0], sum->filtered + session->hidden),
 	    number_commas(numbers[1], accounting_lost(&session->accounting)));
@@ -145,6 +147,41 @@ static void say_sum(struct verdict *verdict)
 		if (sum->lost[reason])
 			say(verdict, topic, "lost %s: %s",
 			    number_commas(numbers[0], sum->lost[reason]), loss_sentences[reason]);
+}
+
+/*
+ * What was done to keep probes within their budget. It has a topic of its own, so that a report of the
+ * profile finds it (profile_comment_about()).
+ */
+static void say_budget(struct verdict *verdict)
+{
+	const struct budget_result *budget = &verdict->figures->session.budget;
+	size_t nr_probes = budget->nr_thinned || budget->nr_cut
+				   ? verdict->figures->source->probes->list->nr_probes
+				   : 0;
+	const char *unit = verdict->figures->source->unit;
+
+	if (budget->nr_thinned) {
+		say(verdict, "budget", "from %.1f s on ", (double)budget->thinned_ns / 1e9);
+		add(verdict, "1 hit in up to %u", budget->one_of);
+		if (nr_probes > 1)
+			add(verdict, " of %zu of %zu probes", budget->nr_thinned, nr_probes);
+		add(verdict, " was taken and stands for the others: the numbers are estimates");
+	}
+	if (budget->nr_cut) {
+		if (budget->nr_thinned)
+			add(verdict, "; ");
+		else
+			say(verdict, "budget", "%s", "");
+		if (nr_probes > 1)
+			add(verdict, "from %.1f s on %zu of %zu probes were cut, whose %s end there",
+			    (double)budget->cut_ns / 1e9, budget->nr_cut, nr_probes, unit);
+		else
+			add(verdict, "it was cut at %.1f s, and its %s end there",
+			    (double)budget->cut_ns / 1e9, unit);
+	}
+	if (nr_probes)
+		add(verdict, " (--budget %g%%)", budget->share * 100);
 }
 
 /* Everything that makes the sum less than the truth, or wrong. */
@@ -594,6 +631,7 @@ int verdict_make(struct verdict *verdict, const struct run_figures *figures,
 	say_what_is_missing(verdict);
 	if (!figures->session.shown)
 		say_why_none(verdict);
+	say_budget(verdict);
 	say_stacks(verdict, profile);
 	if (!figures->names->options->no_symbols)
 		say_names(verdict, profile);
@@ -665,6 +703,7 @@ static void add_samples(struct sheet *sheet, const struct session_summary *sessi
 		{"filtered", sum->filtered},
 		{"recorded", sum->recorded},
 		{"counted", sum->counted},
+		{"thinned", sum->thinned},
 		{"lost_total", accounting_lost(&session->accounting)},
 		{"law_violations", session->accounting.nr_violations},
 		{"mismatches", session->nr_mismatches},

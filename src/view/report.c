@@ -592,6 +592,7 @@ static void add_total(struct sheet *sheet, const struct profile *profile)
 
 static void add_text_head(struct sheet *sheet, const struct profile *profile)
 {
+	const char *budget = profile_comment_about(profile, "budget", "");
 	uint64_t other = profile_other_count(profile);
 	char buffer[AMOUNT_COUNTED_BYTES];
 
@@ -604,6 +605,10 @@ static void add_text_head(struct sheet *sheet, const struct profile *profile)
 		return;
 	}
 	add_total(sheet, profile);
+	if (budget) {
+		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
+		sheet_add_words(sheet, "%s", budget);
+	}
 	if (other) {
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 		sheet_add_words(sheet, "%s of them in stacks that there was no room for",

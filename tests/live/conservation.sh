@@ -2,7 +2,7 @@
 # The conservation law, where it is hard to keep: each resource is broken on purpose, and every
 # sample must still be in exactly one place:
 #
-#   entries = idle + own + filtered + recorded + counted + lost_*, the losses by reason
+#   entries = idle + own + filtered + recorded + counted + thinned + lost_*, the losses by reason
 #
 # and what is printed adds up to what was kept. ROUNDS (2) runs of each; the table of figures goes
 # to stderr. RATE is the highest frequency to ask for (default: what the host takes, up to 49,999).

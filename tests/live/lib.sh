@@ -155,7 +155,8 @@ law_holds() {
 		{ v[$1] = $2 }
 		/^lost_/ && $1 != "lost_total" && $1 != "lost_events" { lost += $2 }
 		END {
-			right = v["idle"] + v["own"] + v["filtered"] + v["recorded"] + v["counted"] + v["lost_total"]
+			right = v["idle"] + v["own"] + v["filtered"] + v["recorded"] + v["counted"] + \
+				v["thinned"] + v["lost_total"]
 			shown = v["recorded"] + v["counted"] - v["hidden"]
 			if (!("entries" in v)) { print "no stats were written"; exit 1 }
 			if (v["entries"] != right)

@@ -95,6 +95,38 @@ check_equal "a call and its return are told apart" "$(sum_matching ';reached ')"
 	"$(sum_matching ';r:reached ')"
 check_equal "a function's own frame is not doubled" "$(grep -c ';reached;reached' "$T/out")" 0
 
+# --- under a budget --------------------------------------------------------------------------------------
+
+# within WHAT PERCENT GOT WANTED
+within() { check "$1: $3, not far from $4" test $((($3 - $4) * ($3 - $4) * 10000)) -le $(($4 * $4 * $2 * $2)); }
+
+# The function calls itself four times, in turn: that order must not be mistaken for the order in which
+# hits are taken. It begins with a push, which costs a probe least.
+run_thinned() { # run_thinned ARG…: 40,000 rounds of 50 us
+	: >"$T/gate"
+	stackcount --budget 15% "$@" "$LOAD:way_down" -- "$LOAD" 40000 1 "$T/gate" 50
+}
+run_thinned -f
+grep ';' "$T/out" >"$T/stacks"
+check_equal "thinned: the law holds" "$(stat_of law_violations) $(stat_of mismatches)" "0 0"
+check "thinned: many hits" test "$(stat_of thinned)" -gt 50000
+check_equal "thinned: every hit is accounted for" \
+	"$(($(stat_of recorded) + $(stat_of counted) + $(stat_of thinned) + $(stat_of lost_total)))" 200000
+within "thinned: all" 1 "$(sum_folded <"$T/stacks")" 200000
+calls=way_down
+for ((depth = 1; depth <= 5; depth++)); do
+	within "thinned: $depth calls deep" 15 "$(sum_matching ";work;$calls " "$T/stacks")" 40000
+	calls+=';way_down'
+done
+check "thinned: the verdict says so" \
+	grep -Eq '^budget   from [0-9.]+ s on 1 hit in up to [0-9]+ was taken .*estimates' "$T/err"
+run_thinned --weight '(int)arg1' -f
+within "thinned: sums of an argument" 5 "$(grep ';' "$T/out" | sum_folded)" 400000
+run_thinned
+check "thinned: the report has a mark" grep -Eq '^from .* stands for the others' "$T/out"
+stackcount --budget 0.1% "$LOAD:way_down" -- "$LOAD" 4000 1
+check "cut: the report has a mark" grep -Eq 'it was cut at [0-9.]+ s' "$T/out"
+
 # --- weights ---------------------------------------------------------------------------------------------
 
 run_own "$LOAD:reached" --weight arg1 -- "$LOAD" "$ROUNDS" 3

@@ -136,6 +136,84 @@ TEST(whatever_the_rates_the_rest_fits)
 	}
 }
 
+/* --- thinning ------------------------------------------------------------------------------ */
+
+static double thinned_ns(const struct budget_rate *rates, size_t nr, uint32_t cpu, double work_ns)
+{
+	double ns = 0;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!rates[i].is_cut)
+			ns += (double)rates[i].by_cpu[cpu] *
+			      (rates[i].hit_ns + work_ns / (double)(1U << rates[i].bits));
+	return ns;
+}
+
+TEST(nothing_is_thinned_that_fits)
+{
+	const uint64_t hits[][NR_CPUS] = {{100, 0}, {0, 200}};
+	struct budget_rate rates[] = {
+		{.number = 0, .hit_ns = 1, .by_cpu = hits[0], .bits = 3},
+		{.number = 1, .hit_ns = 1, .by_cpu = hits[1]},
+	};
+
+	budget_thin(2200, 10, rates, 2, NR_CPUS);
+	CHECK_EQ(rates[0].bits, 0);
+	CHECK_EQ(rates[1].bits, 0);
+	budget_thin(2199, 10, rates, 2, NR_CPUS);
+	CHECK_EQ(rates[0].bits, 0);
+	CHECK_EQ(rates[1].bits, 1);
+	budget_thin(0, 0, rates, 2, NR_CPUS); /* there is no work */
+	CHECK_EQ(rates[1].bits, 0);
+}
+
+TEST(the_costliest_work_is_thinned_first)
+{
+	const uint64_t hits[][NR_CPUS] = {{1000, 0}, {10, 0}, {100, 0}};
+	struct budget_rate rates[] = {
+		{.number = 0, .hit_ns = 1, .by_cpu = hits[0]},
+		{.number = 1, .hit_ns = 1, .by_cpu = hits[1]},
+		{.number = 2, .hit_ns = 1, .by_cpu = hits[2], .is_cut = true},
+	};
+
+	budget_thin(1000 + 10 + 10000 / 8 + 10 * 10, 10, rates, 3, NR_CPUS);
+	CHECK_EQ(rates[0].bits, 3);
+	CHECK_EQ(rates[1].bits, 0); /* rare ones stay exact */
+	CHECK_EQ(rates[2].bits, 0);
+}
+
+/* Hits alone that fit always fit with their work, but for the little that is left of it. */
+TEST(whatever_the_rates_thinning_makes_room)
+{
+	enum { NR = 64 };
+	const double work_ns = 40;
+	uint64_t hits[NR][NR_CPUS], state = 7;
+	struct budget_rate rates[NR];
+	size_t round, i;
+
+	for (round = 1; round <= 1000; round++) {
+		double most_ns = (double)round * 1000, rest_ns[NR_CPUS] = {0};
+		uint32_t cpu;
+
+		for (i = 0; i < NR; i++) {
+			state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+			hits[i][0] = (state >> 40) >> (state >> 33 & 15);
+			hits[i][1] = (state >> 20 & 0xfffff) >> (state >> 50 & 15);
+			rates[i] = (struct budget_rate){
+				.number = (uint32_t)i, .hit_ns = 0.5, .by_cpu = hits[i]};
+		}
+		(void)budget_judge(most_ns, rates, NR, NR_CPUS);
+		budget_thin(most_ns, work_ns, rates, NR, NR_CPUS);
+		for (i = 0; i < NR; i++)
+			for (cpu = 0; cpu < NR_CPUS; cpu++)
+				rest_ns[cpu] += (double)hits[i][cpu] * work_ns /
+						(double)(1U << BUDGET_MOST_BITS);
+		CHECK(thinned_ns(rates, NR, 0, work_ns) <= most_ns + rest_ns[0]);
+		CHECK(thinned_ns(rates, NR, 1, work_ns) <= most_ns + rest_ns[1]);
+	}
+}
+
 /* --- windows ------------------------------------------------------------------------------- */
 
 #define NR_PROBES 3
@@ -151,7 +229,7 @@ static struct hit_watch open_watch(void)
 	struct hit_watch watch;
 
 	memset(counters, 0, sizeof(counters));
-	CHECK_EQ(hit_watch_init(&watch, &hits), 0);
+	CHECK_EQ(hit_watch_init(&watch, &hits, 0), 0);
 	return watch;
 }
 
@@ -195,6 +273,28 @@ TEST(hits_of_unwanted_tasks_cost_too)
 	hit_watch_add(&watch, 2, 1, 0);
 	counters[STRIDE + 2].filtered = 7;
 	CHECK(hit_watch_cost_ns(&watch) == 7);
+	hit_watch_clear(&watch);
+}
+
+TEST(work_costs_as_far_as_it_is_done)
+{
+	const struct budget_rate *rates;
+	struct hit_watch watch;
+	size_t nr;
+
+	memset(counters, 0, sizeof(counters));
+	CHECK_EQ(hit_watch_init(&watch, &hits, 32), 0);
+	hit_watch_add(&watch, 0, 1, 0);
+	hit(0, 0, 100);
+	CHECK(hit_watch_cost_ns(&watch) == 100 * 33);
+	watch.bits[0] = 4;
+	CHECK(hit_watch_cost_ns(&watch) == 100 * 3);
+	counters[0].filtered += 1000; /* these lead to none */
+	CHECK(hit_watch_cost_ns(&watch) == 1000 + 100 * 3);
+	/* The hits themselves fit: nothing is cut. */
+	CHECK_EQ(hit_watch_judge(&watch, 1000 + 100 * 5, &rates, &nr), 0);
+	CHECK_EQ(nr, 1);
+	CHECK_EQ(rates[0].bits, 3);
 	hit_watch_clear(&watch);
 }
 
@@ -261,7 +361,7 @@ TEST(a_watch_without_memory)
 
 	for (nth = 1;; nth++) {
 		test_fail_allocation(nth);
-		err = hit_watch_init(&watch, &hits);
+		err = hit_watch_init(&watch, &hits, 0);
 		hit_watch_clear(&watch);
 		if (!err)
 			break;

@@ -188,6 +188,42 @@ TEST(verdict_on_stacks_of_too_many_processes)
 	symbolizer_free(names.symbolizer);
 }
 
+/* It has a topic of its own, by which a report of the profile finds it. */
+TEST(verdict_on_the_budget)
+{
+	const struct probe_list list = {.nr_probes = 3};
+	const struct session_probes probes = {.list = &list};
+	struct stack_source of_probes = {.what = "3 probes", .unit = "hits", .probes = &probes};
+	struct run_figures figures = make_figures();
+	struct profile *profile = profile_new();
+	struct verdict verdict;
+	char *text;
+
+	CHECK(profile != NULL);
+	figures.source = &of_probes;
+	figures.session.accounting.sum.thinned = 900;
+	figures.session.budget = (struct budget_result){.share = 0.03,
+							.nr_thinned = 2,
+							.thinned_ns = 1200000000,
+							.one_of = 8,
+							.nr_cut = 1,
+							.cut_ns = 2000000000};
+	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
+	CHECK_EQ(verdict_add_comments(&verdict, profile), 0);
+	text = write_sheet(&verdict, MEDIA_TEXT);
+	CHECK(strstr(text, "+ 900 thinned out + 0 filtered +") != NULL);
+	free(text);
+	CHECK_STR(profile_comment_about(profile, "budget", ""),
+		  "from 1.2 s on 1 hit in up to 8 of 2 of 3 probes was taken and stands for the "
+		  "others: the numbers are estimates; from 2.0 s on 1 of 3 probes were cut, whose "
+		  "hits end there (--budget 3%)");
+	CHECK(profile_comment_about(profile, "budget", "no such words") == NULL);
+	CHECK(profile_comment_about(profile, "budge", "") == NULL);
+	verdict_clear(&verdict);
+	profile_free(profile);
+	symbolizer_free(names.symbolizer);
+}
+
 /* The very lines that are printed. */
 TEST(verdict_as_comments)
 {

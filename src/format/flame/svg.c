@@ -116,21 +116,6 @@ static void begin_middle_text(FILE *out, const char *id, double base, double siz
 	(void)fputs("\">", out);
 }
 
-/* The run's comment on its stacks if some are broken: readers of the picture should know. */
-static const char *verdict_on_stacks(const struct profile *profile)
-{
-	static const char head[] = "stacks   ";
-	size_t i;
-
-	for (i = 0; i < profile_nr_comments(profile); i++) {
-		const char *line = profile_comment(profile, i);
-
-		if (text_starts_with(line, head) && strstr(line, "break off"))
-			return line + strlen(head);
-	}
-	return NULL;
-}
-
 /* As a report says it, unless the user has words or a factor of their own. */
 static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out)
 {
@@ -151,7 +136,9 @@ static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out
  */
 static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 {
-	const char *verdict = verdict_on_stacks(graph->profile);
+	/* Readers of the picture should know of broken stacks and of estimates. */
+	const char *verdict = profile_comment_about(graph->profile, "stacks", "break off");
+	const char *budget = profile_comment_about(graph->profile, "budget", "");
 
 	if (graph->is_difference) {
 		write_total(graph, graph->stacks.others_total, out);
@@ -167,6 +154,10 @@ static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 	if (verdict && !graph->is_difference) {
 		(void)fputs("; the run's stacks: ", out);
 		svg_text(out, verdict);
+	}
+	if (budget && !graph->is_difference) {
+		(void)fputs("; ", out);
+		svg_text(out, budget);
 	}
 }
 

@@ -67,24 +67,74 @@ size_t budget_judge(double most_ns, struct budget_rate *rates, size_t nr, uint32
 	return nr_cut;
 }
 
+static double work_on(const struct budget_rate *rate, uint32_t cpu, double work_ns)
+{
+	const uint64_t *by_cpu = rate->wanted_by_cpu ? rate->wanted_by_cpu : rate->by_cpu;
+
+	return (double)by_cpu[cpu] * work_ns / (double)(1U << rate->bits);
+}
+
+/* No probe's work is more than a half, then a quarter, … of the costliest one's, until all fits. */
+static void thin_on(uint32_t cpu, double most_ns, double work_ns, struct budget_rate *rates,
+		    size_t nr)
+{
+	double most_work_ns = 0, paid_ns;
+	unsigned step;
+	size_t i;
+
+	for (step = 0; step <= 2 * BUDGET_MOST_BITS; step++) {
+		for (paid_ns = 0, i = 0; i < nr; i++) {
+			struct budget_rate *rate = &rates[i];
+
+			if (rate->is_cut)
+				continue;
+			while (step && rate->bits < BUDGET_MOST_BITS &&
+			       work_on(rate, cpu, work_ns) > most_work_ns)
+				rate->bits++;
+			if (!step && work_on(rate, cpu, work_ns) > most_work_ns)
+				most_work_ns = work_on(rate, cpu, work_ns);
+			paid_ns += cost_on(rate, cpu) + work_on(rate, cpu, work_ns);
+		}
+		if (paid_ns <= most_ns)
+			return;
+		most_work_ns /= 2;
+	}
+}
+
+void budget_thin(double most_ns, double work_ns, struct budget_rate *rates, size_t nr,
+		 uint32_t nr_cpus)
+{
+	uint32_t cpu;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		rates[i].bits = 0;
+	for (cpu = 0; work_ns > 0 && cpu < nr_cpus; cpu++)
+		thin_on(cpu, most_ns, work_ns, rates, nr);
+}
+
 /* --- windows ---------------------------------------------------------------------------------- */
 
-int hit_watch_init(struct hit_watch *watch, const struct hits *hits)
+int hit_watch_init(struct hit_watch *watch, const struct hits *hits, double work_ns)
 {
 	size_t nr = hits->nr_probes ? hits->nr_probes : 1;
 
-	*watch = (struct hit_watch){.hits = hits};
+	*watch = (struct hit_watch){.hits = hits, .work_ns = work_ns};
+	watch->bits = calloc(nr, sizeof(*watch->bits));
 	watch->hit_ns = calloc(nr, sizeof(*watch->hit_ns));
 	watch->before = calloc(nr * hits->nr_cpus, sizeof(*watch->before));
+	watch->wanted_before = calloc(nr * hits->nr_cpus, sizeof(*watch->wanted_before));
 	watch->since_ns = calloc(nr, sizeof(*watch->since_ns));
 	watch->rates = calloc(nr, sizeof(*watch->rates));
-	return watch->hit_ns && watch->before && watch->since_ns && watch->rates ? 0 : -ENOMEM;
+	return watch->bits && watch->hit_ns && watch->before && watch->wanted_before && watch->since_ns && watch->rates ? 0 : -ENOMEM;
 }
 
 void hit_watch_clear(struct hit_watch *watch)
 {
+	free(watch->bits);
 	free(watch->hit_ns);
 	free(watch->before);
+	free(watch->wanted_before);
 	free(watch->since_ns);
 	free(watch->rates);
 	*watch = (struct hit_watch){0};
@@ -95,13 +145,20 @@ static uint64_t *before_of(const struct hit_watch *watch, uint32_t number)
 	return watch->before + (size_t)number * watch->hits->nr_cpus;
 }
 
+static uint64_t *wanted_before_of(const struct hit_watch *watch, uint32_t number)
+{
+	return watch->wanted_before + (size_t)number * watch->hits->nr_cpus;
+}
+
 static void remember(struct hit_watch *watch, uint32_t number)
 {
-	uint64_t *before = before_of(watch, number);
+	uint64_t *before = before_of(watch, number), *wanted = wanted_before_of(watch, number);
 	uint32_t cpu;
 
-	for (cpu = 0; cpu < watch->hits->nr_cpus; cpu++)
+	for (cpu = 0; cpu < watch->hits->nr_cpus; cpu++) {
 		before[cpu] = hits_on_cpu(watch->hits, number, cpu);
+		wanted[cpu] = hits_wanted_on_cpu(watch->hits, number, cpu);
+	}
 }
 
 void hit_watch_add(struct hit_watch *watch, uint32_t number, double hit_ns, uint64_t now_ns)
@@ -126,20 +183,28 @@ void hit_watch_begin(struct hit_watch *watch, uint64_t now_ns)
 	watch->began_ns = now_ns;
 }
 
+/* What a probe's hits since the window's beginning have cost on a CPU. */
+static double probe_cost_ns(const struct hit_watch *watch, uint32_t number, uint32_t cpu)
+{
+	uint64_t nr = hits_on_cpu(watch->hits, number, cpu) - before_of(watch, number)[cpu];
+	uint64_t nr_wanted = hits_wanted_on_cpu(watch->hits, number, cpu) -
+			     wanted_before_of(watch, number)[cpu];
+
+	return (double)nr * watch->hit_ns[number] +
+	       (double)nr_wanted * watch->work_ns / (double)(1U << watch->bits[number]);
+}
+
 double hit_watch_cost_ns(const struct hit_watch *watch)
 {
-	const struct hits *hits = watch->hits;
 	double most = 0;
 	uint32_t number, cpu;
 
-	for (cpu = 0; cpu < hits->nr_cpus; cpu++) {
+	for (cpu = 0; cpu < watch->hits->nr_cpus; cpu++) {
 		double cost = 0;
 
-		for (number = 0; number < hits->nr_probes; number++)
+		for (number = 0; number < watch->hits->nr_probes; number++)
 			if (watch->hit_ns[number] > 0)
-				cost += watch->hit_ns[number] *
-					(double)(hits_on_cpu(hits, number, cpu) -
-						 before_of(watch, number)[cpu]);
+				cost += probe_cost_ns(watch, number, cpu);
 		if (cost > most)
 			most = cost;
 	}
@@ -149,11 +214,13 @@ double hit_watch_cost_ns(const struct hit_watch *watch)
 /* Turns what was before into what has come since; false if that is nothing. */
 static bool take_difference(struct hit_watch *watch, uint32_t number)
 {
-	uint64_t *before = before_of(watch, number), any = 0;
+	uint64_t *before = before_of(watch, number), *wanted = wanted_before_of(watch, number);
+	uint64_t any = 0;
 	uint32_t cpu;
 
 	for (cpu = 0; cpu < watch->hits->nr_cpus; cpu++) {
 		before[cpu] = hits_on_cpu(watch->hits, number, cpu) - before[cpu];
+		wanted[cpu] = hits_wanted_on_cpu(watch->hits, number, cpu) - wanted[cpu];
 		any |= before[cpu];
 	}
 	return any;
@@ -162,19 +229,23 @@ static bool take_difference(struct hit_watch *watch, uint32_t number)
 size_t hit_watch_judge(struct hit_watch *watch, double most_ns,
 		       const struct budget_rate **ret_rates, size_t *ret_nr)
 {
+	size_t nr = 0, nr_cut;
 	uint32_t number;
-	size_t nr = 0;
 
 	for (number = 0; number < watch->hits->nr_probes; number++) {
 		if (!(watch->hit_ns[number] > 0) || !take_difference(watch, number))
 			continue;
 		watch->rates[nr++] = (struct budget_rate){.number = number,
 							  .hit_ns = watch->hit_ns[number],
-							  .by_cpu = before_of(watch, number)};
+							  .by_cpu = before_of(watch, number),
+							  .wanted_by_cpu =
+								  wanted_before_of(watch, number)};
 	}
 	*ret_rates = watch->rates;
 	*ret_nr = nr;
-	return budget_judge(most_ns, watch->rates, nr, watch->hits->nr_cpus);
+	nr_cut = budget_judge(most_ns, watch->rates, nr, watch->hits->nr_cpus);
+	budget_thin(most_ns, watch->work_ns, watch->rates, nr, watch->hits->nr_cpus);
+	return nr_cut;
 }
 
 double hit_watch_rate(const struct hit_watch *watch, const struct budget_rate *rate,

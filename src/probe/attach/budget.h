@@ -29,9 +29,11 @@ struct budget {
 /* Hits of one probe by CPU, in the window that is judged. */
 struct budget_rate {
 	uint32_t number;
-	bool is_cut; /* the verdict */
+	bool is_cut; /* the verdict … */
+	uint8_t bits; /* … and what thinning the rest takes: the work of one hit in 1 << bits */
 	double hit_ns;
 	const uint64_t *by_cpu;
+	const uint64_t *wanted_by_cpu; /* of them, the ones that lead to work; NULL: all */
 };
 
 /*
@@ -40,19 +42,31 @@ struct budget_rate {
  */
 size_t budget_judge(double most_ns, struct budget_rate *rates, size_t nr, uint32_t nr_cpus);
 
+/*
+ * Hits that are not cut may be followed by work of so many ns each, most of which can be left out: by how
+ * much each probe's has to be thinned out, the costliest first, so that hits and work together fit on each
+ * CPU. Sets bits, BUDGET_MOST_BITS at most, with which it may still be too much.
+ */
+#define BUDGET_MOST_BITS 12
+void budget_thin(double most_ns, double work_ns, struct budget_rate *rates, size_t nr,
+		 uint32_t nr_cpus);
+
 /* --- windows ---------------------------------------------------------------------------------- */
 
 struct hit_watch {
 	const struct hits *hits;
+	double work_ns;	  /* of hits that are not thinned out, beyond hit_ns */
 	double *hit_ns;	  /* by number; 0: it is not watched */
-	uint64_t *before; /* at the window's beginning, number * nr_cpus + cpu */
+	uint8_t *bits;	  /* by number: how much it is thinned out */
+	/* At the window's beginning, number * nr_cpus + cpu: all hits, and the ones that were wanted. */
+	uint64_t *before, *wanted_before;
 	uint64_t began_ns;
 	uint64_t *since_ns; /* by number: when it was added, maybe later than the window began */
 	struct budget_rate *rates; /* room for all probes */
 };
 
 /* hits must outlive it. 0 or -ENOMEM; to be cleared in each case. */
-int hit_watch_init(struct hit_watch *watch, const struct hits *hits);
+int hit_watch_init(struct hit_watch *watch, const struct hits *hits, double work_ns);
 void hit_watch_clear(struct hit_watch *watch);
 
 /* Only hits of watched probes cost anything; hits before hit_watch_add() are ignored. */
@@ -65,8 +79,8 @@ void hit_watch_begin(struct hit_watch *watch, uint64_t now_ns);
 double hit_watch_cost_ns(const struct hit_watch *watch);
 
 /*
- * Judges the probes that were hit since the window began (see budget_judge()); the window must
- * begin anew after that. Returns how many are cut, and the *ret_nr verdicts, good until the next
+ * Judges the probes that were hit since the window began (see budget_judge(), budget_thin()); the
+ * window must begin anew after that. Returns how many are cut, and the *ret_nr verdicts, good until the next
  * call.
  */
 size_t hit_watch_judge(struct hit_watch *watch, double most_ns,

@@ -67,6 +67,11 @@ uint64_t hits_on_cpu(const struct hits *hits, uint32_t number, uint32_t cpu)
 	return one->counted + one->filtered;
 }
 
+uint64_t hits_wanted_on_cpu(const struct hits *hits, uint32_t number, uint32_t cpu)
+{
+	return hits->per_cpu[cpu * hits->stride + number].counted;
+}
+
 /* --- programs --------------------------------------------------------------------------------- */
 
 /* Any function that fentry can be attached to: copies are loaded with targets of their own. */

@@ -35,6 +35,9 @@ struct wire_hits hits_of_probe(const struct hits *hits, uint32_t number);
 /* All hits of a probe on one CPU, wanted or not: its cost there. */
 uint64_t hits_on_cpu(const struct hits *hits, uint32_t number, uint32_t cpu);
 
+/* The ones that were asked for, which may be followed by more work. */
+uint64_t hits_wanted_on_cpu(const struct hits *hits, uint32_t number, uint32_t cpu);
+
 /* --- programs --------------------------------------------------------------------------------- */
 
 struct probe_programs {

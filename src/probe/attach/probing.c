@@ -106,7 +106,7 @@ struct probing *probing_new(const struct probing_options *options, struct error 
 	probing->statuses = calloc(nr ? nr : 1, sizeof(*probing->statuses));
 	probing->nr_in[PROBE_WAITING] = nr;
 	if (!probing->statuses || attach_schedule_init(&probing->schedule, (uint32_t)nr) < 0 ||
-	    (has_budget(probing) && hit_watch_init(&probing->watch, options->hits) < 0))
+	    (has_budget(probing) && hit_watch_init(&probing->watch, options->hits, options->work_ns) < 0))
 		goto no_memory;
 	room = has_budget(probing) ? probing->schedule.group_max : nr;
 	probing->next_group = calloc(room ? room : 1, sizeof(*probing->next_group));
@@ -159,7 +159,7 @@ static void note_attached(struct probing *probing, uint32_t number, uint64_t now
 	if (!has_budget(probing))
 		return;
 	hit_ns = hit_cost_of(&probing->cost, options->list, number, options->features);
-	hit_watch_add(&probing->watch, number, hit_ns + options->work_ns, clock_now_ns());
+	hit_watch_add(&probing->watch, number, hit_ns, clock_now_ns());
 }
 
 /* Attaches the first nr of the next group, except those that have been refused. */
@@ -249,6 +249,38 @@ static void put_away(struct probing *probing, uint64_t now_ns)
 	}
 }
 
+static void thin(struct probing *probing, uint32_t number, unsigned bits, uint64_t now_ns)
+{
+	struct probe_status *status = &probing->statuses[number];
+
+	probing->watch.bits[number] = (uint8_t)bits;
+	if (!status->thinned_ns)
+		status->thinned_ns = now_ns;
+	if (bits > status->most_bits)
+		status->most_bits = (uint8_t)bits;
+	probing->options.thin(probing->options.context, number, bits);
+}
+
+/* Probes that half the budget is enough for are thinned out less, one step a window. */
+static void thin_less(struct probing *probing, double most_ns, uint64_t now_ns)
+{
+	const struct budget_rate *rates;
+	size_t nr, nr_probes = probing->options.list->nr_probes, i;
+	bool any = false;
+
+	for (i = 0; i < nr_probes && !any; i++)
+		any = probing->watch.bits[i];
+	if (!any)
+		return;
+	(void)hit_watch_judge(&probing->watch, most_ns / 2, &rates, &nr);
+	for (i = 0; i < nr; i++) {
+		unsigned bits = probing->watch.bits[rates[i].number];
+
+		if (!rates[i].is_cut && rates[i].bits < bits)
+			thin(probing, rates[i].number, bits - 1, now_ns);
+	}
+}
+
 static void cut_hot(struct probing *probing, double most_ns, uint64_t now_ns)
 {
 	const struct budget_rate *rates;
@@ -258,8 +290,11 @@ static void cut_hot(struct probing *probing, double most_ns, uint64_t now_ns)
 	for (i = 0; i < nr; i++) {
 		struct probe_status *status = &probing->statuses[rates[i].number];
 
-		if (!rates[i].is_cut)
+		if (!rates[i].is_cut) {
+			if (rates[i].bits > probing->watch.bits[rates[i].number])
+				thin(probing, rates[i].number, rates[i].bits, now_ns);
 			continue;
+		}
 		set_state(probing, rates[i].number, PROBE_CUT);
 		status->cut_ns = now_ns;
 		status->cut_rate = hit_watch_rate(&probing->watch, &rates[i], now_ns);
@@ -288,6 +323,8 @@ static bool look(struct probing *probing, uint64_t now_ns)
 
 	if (is_hot)
 		cut_hot(probing, share * (double)max(elapsed_ns, window_ns / 2), now_ns);
+	else if (elapsed_ns >= window_ns && !probing->is_searching)
+		thin_less(probing, share * (double)elapsed_ns, now_ns);
 	if (is_hot || elapsed_ns >= window_ns)
 		hit_watch_begin(&probing->watch, now_ns);
 	return is_hot;

@@ -11,7 +11,9 @@
  * What the budget means: on no CPU do hits take more than the share of its time, over a second once
  * all probes have been tried, over a tenth of a second while the search goes on. A probe that is
  * cut stays cut until the end. The others of its group are away meanwhile, some 0.1 s, and what
- * they were hit then is not in their counts (away_ns).
+ * they were hit then is not in their counts (away_ns). Where hits lead to work besides being counted, only
+ * what is too hot without it is cut: first the work is done for one hit in two, four, … of the hottest, and
+ * for more of them again as they cool down.
  */
 #ifndef STOOK_PROBE_ATTACH_PROBING_H
 #define STOOK_PROBE_ATTACH_PROBING_H
@@ -35,6 +37,9 @@ struct probing_options {
 	int32_t pid;	     /* as in probe_links_options */
 	double budget_share; /* 0: no budget */
 	double work_ns;	     /* what a hit costs beyond being counted: a stack, a record */
+	/* Lets one hit in 1 << bits of a probe do its work; not NULL if there is any. */
+	void (*thin)(void *context, uint32_t number, unsigned bits);
+	void *context;
 };
 
 enum probe_state {
@@ -53,6 +58,8 @@ struct probe_status {
 	uint64_t left_ns;     /* when that was last: if it is waiting, it is still away */
 	uint64_t cut_ns;      /* when its count ended */
 	double cut_rate;      /* hits a second then, on all CPUs */
+	uint64_t thinned_ns;  /* when its hits were thinned out first; 0: never */
+	uint8_t most_bits;    /* at the most, one in 1 << most_bits was left */
 };
 
 struct probing;

@@ -2,9 +2,9 @@
  * A function that is reached by known ways known numbers of times, from several threads, with a
  * number of bytes to add up: what stackcount must find exactly.
  *
- *	stack_paths ROUNDS THREADS [GATE]
+ *	stack_paths ROUNDS THREADS [GATE [PAUSE_US]]
  *
- * Waits until GATE, a file, is there. Prints for each way `WAY CALLS BYTES`.
+ * Waits until GATE, a file, is there. After each round PAUSE_US go by. Prints for each way `WAY CALLS BYTES`.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -12,11 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "burn.h"
+
 #define WAY_A_CALLS 3
 #define WAY_B_CALLS 5
 #define DEPTH	    4
 
 static long nr_rounds;
+static uint64_t pause_ns;
 
 void reached(long bytes);
 
@@ -61,6 +64,9 @@ static void *work(void *unused)
 		way_b();
 		way_down(DEPTH);
 		way_asks();
+		for (uint64_t end_ns = monotonic_ns() + pause_ns;
+		     pause_ns && monotonic_ns() < end_ns;)
+			;
 	}
 	return unused;
 }
@@ -71,6 +77,7 @@ int main(int argc, char **argv)
 	pthread_t *threads;
 
 	nr_rounds = argc > 1 ? atol(argv[1]) : 1000;
+	pause_ns = argc > 4 ? strtoull(argv[4], NULL, 10) * 1000 : 0;
 	threads = calloc((size_t)nr_threads, sizeof(*threads));
 	if (!threads)
 		return 1;
