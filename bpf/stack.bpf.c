@@ -33,14 +33,14 @@ static __always_inline __u32 nr_own_frames(void *ctx)
 
 /*
  * Thinning: of a probe whose stacks would cost more than the budget, only some hits have theirs taken,
- * and stand for the others. User space sets by how much, while the probe is hit: of the blocks of
- * 1 << value hits on a CPU one each, at a place that the block's number draws. So the sum of the weights
+ * and stand for the others. User space sets by how much, while the probe is hit: of each block of `value`
+ * hits on a CPU one, at a place that the block's number draws. So the sum of the weights
  * is the number of hits, but for the last block of each CPU, and calls that take turns are not mistaken
  * for one another, as they would be if every n-th hit were taken.
  */
 const volatile bool may_thin;
 
-/* By probe. Sized before loading. */
+/* By probe; 0 and 1: all hits are taken. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -53,18 +53,18 @@ struct {
 static __always_inline __u64 stands_for(__u32 number, __u64 nr)
 {
 	const volatile __u64 *value;
-	__u64 block, mask;
-	__u32 bits;
+	__u64 block;
+	__u32 one_of;
 
 	if (!may_thin)
 		return 1;
 	value = bpf_map_lookup_elem(&thinning, &number);
-	bits = value ? *value & 15 : 0;
-	if (!bits)
+	one_of = value ? *value : 0;
+	if (one_of < 2)
 		return 1;
-	mask = (1ULL << bits) - 1;
-	block = mix(mix(hash_seed, nr >> bits), (__u64)number << 32 | bpf_get_smp_processor_id());
-	return (nr & mask) == (block & mask) ? mask + 1 : 0;
+	block = mix(hash_seed, (__u64)number << 32 | bpf_get_smp_processor_id());
+	block = mix(block, nr / one_of);
+	return nr % one_of == (block >> 8) % one_of ? one_of : 0;
 }
 
 /* Hits have a value of their own to add up. */

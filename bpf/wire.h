@@ -31,7 +31,6 @@
 #define WIRE_MAX_KERNEL_FRAMES 256
 #define WIRE_MAX_FRAMES	       (WIRE_MAX_USER_FRAMES + WIRE_MAX_KERNEL_FRAMES)
 #define WIRE_EPOCH_SLOTS       3
-#define WIRE_MAX_THINNING      12 /* at the least one hit in 4,096 is taken */
 
 /* id, name, and the sentence that the report of a run has for it. */
 #define WIRE_LOSS_REASONS(X)                                                            \
@@ -98,7 +97,7 @@ struct wire_record {
 	__u8 user_end, kernel_end; /* enum walk_end */
 	__u16 zero;
 	__u32 probe; /* its number, where stacks lead to probes; else 0 */
-	/*
+		     /*
 	 * __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first. All but the
 	 * first of each are return addresses. Code that a signal interrupted has returned nowhere:
 	 * there it is the address plus one, so that the byte before is the one to look up.

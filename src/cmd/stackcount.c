@@ -158,8 +158,8 @@ static int prepare(void *context, struct error *error)
 	int err;
 
 	stackcount->search.thins = true;
-	err = probe_search_find(&stackcount->search, &stackcount->probe_options,
-				    &stackcount->tasks, error);
+	err = probe_search_find(&stackcount->search, &stackcount->probe_options, &stackcount->tasks,
+				error);
 
 	if (!err)
 		err = make_leaves(stackcount, error);

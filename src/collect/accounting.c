@@ -17,8 +17,8 @@ static uint64_t lost_of(const struct wire_counters *counters)
 bool accounting_holds(const struct wire_counters *counters)
 {
 	return counters->entries == counters->idle + counters->own + counters->filtered +
-					    counters->recorded + counters->counted + counters->thinned +
-				    lost_of(counters);
+					    counters->recorded + counters->counted +
+					    counters->thinned + lost_of(counters);
 }
 
 void accounting_close_epoch(struct accounting *accounting, const struct wire_counters *counters)

@@ -359,7 +359,8 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		.kernel_end = record->kernel_end,
 	};
 	return profile_add_sample(profile, &labels, frames, nr + user->nr + record->nr_kernel,
-				  has_kernel_leaf + record->nr_kernel, drain->options.by_weight ? record->weight : 1);
+				  has_kernel_leaf + record->nr_kernel,
+				  drain->options.by_weight ? record->weight : 1);
 }
 
 /* --- from records to samples ----------------------------------------------------------------- */

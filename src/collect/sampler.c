@@ -187,6 +187,7 @@ static int map_thinning(struct sampler *sampler, const struct sampler_config *co
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	size_t bytes = config->may_thin ? config->probes->nr_probes * sizeof(uint64_t) : 0;
 	void *memory;
+	uint32_t i;
 
 	if (!bytes)
 		return 0;
@@ -197,6 +198,8 @@ static int map_thinning(struct sampler *sampler, const struct sampler_config *co
 		return error_set_errno(error, "cannot map what thins out hits");
 	sampler->thinning = memory;
 	sampler->thinning_bytes = bytes;
+	for (i = 0; i < config->probes->nr_probes; i++)
+		sampler_thin(sampler, i, config->every);
 	return 0;
 }
 
@@ -286,9 +289,9 @@ const struct hits *sampler_hits(const struct sampler *sampler)
 	return &sampler->probes.hits;
 }
 
-void sampler_thin(const struct sampler *sampler, uint32_t number, unsigned bits)
+void sampler_thin(const struct sampler *sampler, uint32_t number, uint32_t one_of)
 {
-	sampler->thinning[number] = bits;
+	sampler->thinning[number] = one_of;
 }
 
 int sampler_ring_fd(const struct sampler *sampler)

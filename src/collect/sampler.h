@@ -34,7 +34,9 @@ struct sampler_config {
 	const struct probe_list *probes;
 	const struct probe_features *features;
 	const struct tally_fetch *weights; /* of each probe's hits; NULL: they have none */
-	bool may_thin;			   /* sampler_thin() will be called */
+	bool may_thin;			   /* sampler_thin() may be called */
+	uint32_t
+		every; /* from the beginning: with may_thin one hit in so many of each probe is taken */
 };
 
 struct sampler;
@@ -49,10 +51,10 @@ const struct probe_programs *sampler_programs(const struct sampler *sampler);
 const struct hits *sampler_hits(const struct sampler *sampler);
 
 /*
- * From now on one hit in 1 << bits of this probe has its stack taken, and stands for as many (at most
- * WIRE_MAX_THINNING bits). Then records and counts have weights, which all others have as 1.
+ * From now on one hit in so many of this probe has its stack taken, and stands for them all. Then
+ * records and counts have weights, which all others have as 1.
  */
-void sampler_thin(const struct sampler *sampler, uint32_t number, unsigned bits);
+void sampler_thin(const struct sampler *sampler, uint32_t number, uint32_t one_of);
 
 int sampler_ring_fd(const struct sampler *sampler);
 void sampler_pool_fds(const struct sampler *sampler, struct unwind_pool_fds *ret);

@@ -104,10 +104,24 @@ static uint32_t clip_frames(uint32_t wanted)
 	return wanted < most ? wanted : (uint32_t)most;
 }
 
-/* Under a budget hits are thinned out rather than cut. */
+/* One hit of probes in so many is taken, whatever the budget. */
+static uint32_t every_hit(const struct session_options *options)
+{
+	return options->probes && options->probes->every ? options->probes->every : 1;
+}
+
+/* The same where a budget has it thinned out to one in 1 << bits of that. */
+static uint32_t thinned_to(const struct session_options *options, unsigned bits)
+{
+	uint64_t one_of = (uint64_t)every_hit(options) << bits;
+
+	return one_of < UINT32_MAX ? (uint32_t)one_of : UINT32_MAX;
+}
+
+/* Under a budget hits are thinned out before probes are cut. */
 static bool may_thin(const struct session_options *options)
 {
-	return options->probes && options->probes->budget_share > 0;
+	return options->probes && (options->probes->budget_share > 0 || every_hit(options) > 1);
 }
 
 static int load_sampler(struct session *session, struct error *error)
@@ -128,6 +142,7 @@ static int load_sampler(struct session *session, struct error *error)
 		.features = options->probes ? options->probes->features : NULL,
 		.weights = options->probes ? options->probes->weights : NULL,
 		.may_thin = may_thin(options),
+		.every = every_hit(options),
 	};
 
 	session->sampler = sampler_load(&config, error);
@@ -222,11 +237,11 @@ static int make_probe_frames(struct session *session, const struct session_probe
 			continue;
 		function = profile_add_string(profile, probes->leaves[i]);
 		line.function = (uint32_t)function;
-		frame = function < 0 ? function
-				     : profile_add_named_frame(
-					       profile, is_user ? FRAME_USER : FRAME_KERNEL,
-					       is_user ? MODULE_NR_UNKNOWN : MODULE_NR_KERNEL,
-					       &line, 1);
+		frame = function < 0
+				? function
+				: profile_add_named_frame(
+					  profile, is_user ? FRAME_USER : FRAME_KERNEL,
+					  is_user ? MODULE_NR_UNKNOWN : MODULE_NR_KERNEL, &line, 1);
 		if (frame < 0)
 			return -ENOMEM;
 		session->probe_frames[i] = (uint32_t)frame;
@@ -306,7 +321,7 @@ static void thin_hits(void *context, uint32_t number, unsigned bits)
 {
 	const struct session *session = context;
 
-	sampler_thin(session->sampler, number, bits);
+	sampler_thin(session->sampler, number, thinned_to(&session->options, bits));
 }
 
 static int open_probing(struct session *session, struct error *error)
@@ -319,7 +334,7 @@ static int open_probing(struct session *session, struct error *error)
 		.hits = sampler_hits(session->sampler),
 		.pid = probes->link_pid,
 		.budget_share = probes->budget_share,
-		.work_ns = STACK_NS,
+		.work_ns = (double)STACK_NS / every_hit(&session->options),
 		.thin = thin_hits,
 		.context = session,
 	};
@@ -790,18 +805,18 @@ static struct budget_result summarize_budget(const struct session *session)
 	struct budget_result result = {0};
 	size_t i;
 
-	if (!may_thin(&session->options))
+	if (!session->options.probes || !(session->options.probes->budget_share > 0))
 		return result;
 	result.share = session->options.probes->budget_share;
 	for (i = 0; i < session->options.probes->list->nr_probes; i++) {
 		const struct probe_status *status = probing_status(session->probing, (uint32_t)i);
-		uint32_t one_of = 1U << status->most_bits;
+		uint32_t one_of = thinned_to(&session->options, status->most_bits);
 
 		if (status->state == PROBE_CUT) {
 			result.nr_cut++;
 			earlier(&result.cut_ns, status->cut_ns - session->started_ns);
 		}
-		if (one_of == 1)
+		if (!status->most_bits)
 			continue;
 		result.nr_thinned++;
 		earlier(&result.thinned_ns, status->thinned_ns - session->started_ns);

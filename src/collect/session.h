@@ -32,6 +32,7 @@ struct session_probes {
 	const struct probe_features *features;
 	int32_t link_pid;    /* see probe_links.h */
 	double budget_share; /* see probing.h */
+	uint32_t every;	     /* one hit in so many is taken, and stands for them all; 0: each */
 	/*
 	 * By probe: the name of a frame that is the leaf of its stacks; NULL: their leaf is what is
 	 * probed. NULL for none at all.
@@ -54,7 +55,7 @@ struct session_options {
 	struct wanted_tasks tasks;
 	const struct matcher *comm; /* only threads with such names; NULL: all */
 
-	unsigned labels;   /* enum label bits */
+	unsigned labels;       /* enum label bits */
 	unsigned spare_labels; /* of these, the ones that are given up where memory runs out */
 	uint64_t slice_ns; /* samples are told apart by slices of so much time; 0: they are not */
 	bool include_idle;
@@ -85,7 +86,7 @@ struct session_summary {
 	uint64_t nr_lost_events;    /* … that found no room */
 	uint64_t nr_forgotten;	    /* processes whose mappings were too many to keep */
 	uint64_t nr_mismatches; /* records or counts that the counters tell of and we never saw */
-	/* Under a budget of probes: what it did. */
+	/* What a budget of probes did. */
 	struct budget_result {
 		double share;
 		size_t nr_thinned, nr_cut;

@@ -34,24 +34,24 @@ struct follow_parts {
 	struct bpf_link **fork_link, **exit_link, **own_fork_link;
 };
 
-#define FOLLOW_PARTS(bpf)                                               \
-	((struct follow_parts){                                         \
-		.pidns_inum = (uint32_t *)&(bpf)->rodata->pidns_inum,   \
-		.filter_pids = (bool *)&(bpf)->rodata->filter_pids,     \
-		.filter_tids = (bool *)&(bpf)->rodata->filter_tids,     \
-		.filter_cgroup = (bool *)&(bpf)->rodata->filter_cgroup, \
+#define FOLLOW_PARTS(bpf)                                                 \
+	((struct follow_parts){                                           \
+		.pidns_inum = (uint32_t *)&(bpf)->rodata->pidns_inum,     \
+		.filter_pids = (bool *)&(bpf)->rodata->filter_pids,       \
+		.filter_tids = (bool *)&(bpf)->rodata->filter_tids,       \
+		.filter_cgroup = (bool *)&(bpf)->rodata->filter_cgroup,   \
 		.leaves_out_own = (bool *)&(bpf)->rodata->leaves_out_own, \
-		.own_tgid = (uint32_t *)&(bpf)->bss->own_tgid,          \
-		.wanted_pids = (bpf)->maps.wanted_pids,                 \
-		.wanted_tids = (bpf)->maps.wanted_tids,                 \
-		.wanted_cgroup = (bpf)->maps.wanted_cgroup,             \
-		.follow_fork = (bpf)->progs.follow_fork,                \
-		.forget_exited = (bpf)->progs.forget_exited,            \
-		.learn_own = (bpf)->progs.learn_own,                    \
-		.mark_own_fork = (bpf)->progs.mark_own_fork,            \
-		.fork_link = &(bpf)->links.follow_fork,                 \
-		.exit_link = &(bpf)->links.forget_exited,               \
-		.own_fork_link = &(bpf)->links.mark_own_fork,           \
+		.own_tgid = (uint32_t *)&(bpf)->bss->own_tgid,            \
+		.wanted_pids = (bpf)->maps.wanted_pids,                   \
+		.wanted_tids = (bpf)->maps.wanted_tids,                   \
+		.wanted_cgroup = (bpf)->maps.wanted_cgroup,               \
+		.follow_fork = (bpf)->progs.follow_fork,                  \
+		.forget_exited = (bpf)->progs.forget_exited,              \
+		.learn_own = (bpf)->progs.learn_own,                      \
+		.mark_own_fork = (bpf)->progs.mark_own_fork,              \
+		.fork_link = &(bpf)->links.follow_fork,                   \
+		.exit_link = &(bpf)->links.forget_exited,                 \
+		.own_fork_link = &(bpf)->links.mark_own_fork,             \
 	})
 
 /* Between open and load. */

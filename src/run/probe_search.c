@@ -177,7 +177,8 @@ static void tell_before(const struct probe_list *list, const struct probe_reach 
 	else if (reach->shared_file)
 		complain("others that use %s are slowed down too", base_name(reach->shared_file));
 	if (is_default_budget && budget > 0 && thins)
-		complain("hits that together take more than %g %% of a CPU are thinned out, those of the "
+		complain("hits that together take more than %g %% of a CPU are thinned out, those "
+			 "of the "
 			 "hottest probes first (--budget off takes all)",
 			 budget * 100);
 	else if (is_default_budget && budget > 0)

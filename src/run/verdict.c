@@ -174,7 +174,8 @@ static void say_budget(struct verdict *verdict)
 		else
 			say(verdict, "budget", "%s", "");
 		if (nr_probes > 1)
-			add(verdict, "from %.1f s on %zu of %zu probes were cut, whose %s end there",
+			add(verdict,
+			    "from %.1f s on %zu of %zu probes were cut, whose %s end there",
 			    (double)budget->cut_ns / 1e9, budget->nr_cut, nr_probes, unit);
 		else
 			add(verdict, "it was cut at %.1f s, and its %s end there",
@@ -237,9 +238,11 @@ static void say_why_none(struct verdict *verdict)
 	const char *topic = run->source->unit;
 	char number[NUMBER_COMMAS_BYTES];
 
-	if (session->accounting.sum.own + session->accounting.sum.idle == session->accounting.sum.entries &&
+	if (session->accounting.sum.own + session->accounting.sum.idle ==
+		    session->accounting.sum.entries &&
 	    session->accounting.sum.own)
-		say(verdict, topic, "nothing but stook itself was seen in this time (--self shows it)");
+		say(verdict, topic,
+		    "nothing but stook itself was seen in this time (--self shows it)");
 	else if (session->hidden)
 		say(verdict, topic, "no thread's name matched: %s samples were of others",
 		    number_commas(number, session->hidden));

@@ -126,7 +126,10 @@ int hit_watch_init(struct hit_watch *watch, const struct hits *hits, double work
 	watch->wanted_before = calloc(nr * hits->nr_cpus, sizeof(*watch->wanted_before));
 	watch->since_ns = calloc(nr, sizeof(*watch->since_ns));
 	watch->rates = calloc(nr, sizeof(*watch->rates));
-	return watch->bits && watch->hit_ns && watch->before && watch->wanted_before && watch->since_ns && watch->rates ? 0 : -ENOMEM;
+	return watch->bits && watch->hit_ns && watch->before && watch->wanted_before &&
+			       watch->since_ns && watch->rates
+		       ? 0
+		       : -ENOMEM;
 }
 
 void hit_watch_clear(struct hit_watch *watch)
@@ -187,8 +190,8 @@ void hit_watch_begin(struct hit_watch *watch, uint64_t now_ns)
 static double probe_cost_ns(const struct hit_watch *watch, uint32_t number, uint32_t cpu)
 {
 	uint64_t nr = hits_on_cpu(watch->hits, number, cpu) - before_of(watch, number)[cpu];
-	uint64_t nr_wanted = hits_wanted_on_cpu(watch->hits, number, cpu) -
-			     wanted_before_of(watch, number)[cpu];
+	uint64_t nr_wanted =
+		hits_wanted_on_cpu(watch->hits, number, cpu) - wanted_before_of(watch, number)[cpu];
 
 	return (double)nr * watch->hit_ns[number] +
 	       (double)nr_wanted * watch->work_ns / (double)(1U << watch->bits[number]);
@@ -235,11 +238,11 @@ size_t hit_watch_judge(struct hit_watch *watch, double most_ns,
 	for (number = 0; number < watch->hits->nr_probes; number++) {
 		if (!(watch->hit_ns[number] > 0) || !take_difference(watch, number))
 			continue;
-		watch->rates[nr++] = (struct budget_rate){.number = number,
-							  .hit_ns = watch->hit_ns[number],
-							  .by_cpu = before_of(watch, number),
-							  .wanted_by_cpu =
-								  wanted_before_of(watch, number)};
+		watch->rates[nr++] =
+			(struct budget_rate){.number = number,
+					     .hit_ns = watch->hit_ns[number],
+					     .by_cpu = before_of(watch, number),
+					     .wanted_by_cpu = wanted_before_of(watch, number)};
 	}
 	*ret_rates = watch->rates;
 	*ret_nr = nr;

@@ -29,7 +29,7 @@ struct budget {
 /* Hits of one probe by CPU, in the window that is judged. */
 struct budget_rate {
 	uint32_t number;
-	bool is_cut; /* the verdict … */
+	bool is_cut;  /* the verdict … */
 	uint8_t bits; /* … and what thinning the rest takes: the work of one hit in 1 << bits */
 	double hit_ns;
 	const uint64_t *by_cpu;
@@ -55,9 +55,9 @@ void budget_thin(double most_ns, double work_ns, struct budget_rate *rates, size
 
 struct hit_watch {
 	const struct hits *hits;
-	double work_ns;	  /* of hits that are not thinned out, beyond hit_ns */
-	double *hit_ns;	  /* by number; 0: it is not watched */
-	uint8_t *bits;	  /* by number: how much it is thinned out */
+	double work_ns; /* of hits that are not thinned out, beyond hit_ns */
+	double *hit_ns; /* by number; 0: it is not watched */
+	uint8_t *bits;	/* by number: how much it is thinned out */
 	/* At the window's beginning, number * nr_cpus + cpu: all hits, and the ones that were wanted. */
 	uint64_t *before, *wanted_before;
 	uint64_t began_ns;

@@ -106,7 +106,8 @@ struct probing *probing_new(const struct probing_options *options, struct error 
 	probing->statuses = calloc(nr ? nr : 1, sizeof(*probing->statuses));
 	probing->nr_in[PROBE_WAITING] = nr;
 	if (!probing->statuses || attach_schedule_init(&probing->schedule, (uint32_t)nr) < 0 ||
-	    (has_budget(probing) && hit_watch_init(&probing->watch, options->hits, options->work_ns) < 0))
+	    (has_budget(probing) &&
+	     hit_watch_init(&probing->watch, options->hits, options->work_ns) < 0))
 		goto no_memory;
 	room = has_budget(probing) ? probing->schedule.group_max : nr;
 	probing->next_group = calloc(room ? room : 1, sizeof(*probing->next_group));
