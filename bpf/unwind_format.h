@@ -24,7 +24,7 @@
 #include <linux/types.h>
 #endif
 
-#define UNWIND_FORMAT_VERSION 4
+#define UNWIND_FORMAT_VERSION 5
 
 /* Registers by their DWARF numbers: x86-64 has 0..16 (16: the return address), arm64 0..31. */
 #define UNWIND_NR_REGS 32
@@ -52,6 +52,7 @@ enum unwind_cfa {
 	UNWIND_CFA_PLT,	     /* sp + 8, or + 16 from byte `add` of each 16 on: lazy binding stubs */
 	UNWIND_CFA_SIGNAL,   /* a signal handler's return: everything is in the frame at sp */
 	UNWIND_CFA_CHAIN,    /* the frame pointer leads on, maybe to another stack: Go */
+	UNWIND_CFA_GO_STACK, /* from Go's scheduler's stack to the goroutine's: see below */
 };
 
 /* Where a register's value of the caller is. */
@@ -78,6 +79,14 @@ struct unwind_rule {
 	__s32 add;
 	struct unwind_place ra, fp;
 };
+
+/*
+ * UNWIND_CFA_GO_STACK, of Go's systemstack() and morestack(): `reg` has the g that runs, which is
+ * the innermost frame's still, since no other Go code uses that register. At g + offset is its m; at
+ * m the m's g0, at m + add its curg, the goroutine; at curg + ra.offset the stack pointer that was
+ * saved, above it the program counter. Where the return address is says ra.where: UNWIND_SAME: it is
+ * that program counter; UNWIND_AT_CFA: below the CFA, the saved stack pointer points at it.
+ */
 
 _Static_assert(sizeof(struct unwind_rule) == 24, "no padding: rules are compared as bytes");
 

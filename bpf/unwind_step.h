@@ -112,6 +112,41 @@ static __always_inline int unwind_signal(struct unwind_memory *memory, struct un
 	return end;
 }
 
+/*
+ * From Go's scheduler's stack to that of the goroutine that it works for, as Go's own traceback
+ * does. The register has some g of this thread or, as far as is known here, any number: the g0 that
+ * it leads to must lead back. A thread without a goroutine has nothing beyond. Where this is not to
+ * be had (raw records have no such memory) the frame pointer leads to the same stack.
+ */
+static __always_inline int unwind_go_stack(struct unwind_memory *memory, struct unwind_walk *walk,
+					   const struct unwind_rule *rule)
+{
+	struct unwind_caller caller = {.may_be_below = 1};
+	__u64 g = walk->regs[rule->reg & (UNWIND_NR_REGS - 1)];
+	__u64 m, g0, m_of_g0, saved_at;
+
+	if (unwind_read(memory, g + (__s64)rule->offset, &m) || unwind_read(memory, m, &g0) ||
+	    unwind_read(memory, g0 + (__s64)rule->offset, &m_of_g0) || m_of_g0 != m || !m ||
+	    unwind_read(memory, m + (__s64)rule->add, &g))
+		return unwind_by_frame_pointer(memory, walk, 1);
+	if (!g)
+		return WALK_COMPLETE;
+	saved_at = g + (__s64)rule->ra.offset;
+	if (unwind_read(memory, saved_at, &caller.sp) ||
+	    unwind_read(memory, saved_at + 8, &caller.pc))
+		return WALK_FAULT;
+	if (!caller.sp) /* not left, or come back to already */
+		return unwind_by_frame_pointer(memory, walk, 1);
+	if (rule->ra.where == UNWIND_AT_CFA) {
+		if (unwind_read(memory, caller.sp, &caller.pc))
+			return WALK_FAULT;
+		caller.sp += 8;
+	}
+	caller.fp = walk->regs[UNWIND_REG_FP];
+	caller.knows_fp = UNWIND_KNOWS(walk, UNWIND_REG_FP) != 0;
+	return unwind_enter(walk, &caller);
+}
+
 /* By a packed rule that says it all: nearly every frame. */
 static __always_inline int unwind_by_packed(struct unwind_memory *memory, struct unwind_walk *walk,
 					    __u32 packed)
@@ -211,6 +246,8 @@ static __always_inline int unwind_by_wide(struct unwind_memory *memory, struct u
 		return WALK_NO_RULE;
 	if (rule->cfa == UNWIND_CFA_SIGNAL)
 		return unwind_signal(memory, walk);
+	if (rule->cfa == UNWIND_CFA_GO_STACK)
+		return unwind_go_stack(memory, walk, rule);
 	end = unwind_cfa_of(memory, walk, rule, &caller.sp);
 	if (end)
 		return end;

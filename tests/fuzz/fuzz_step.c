@@ -70,11 +70,13 @@ static const struct unwind_rule *unwind_wide(struct unwind_memory *memory, uint3
  * code keeps frame pointers.
  */
 static void check_step(const struct unwind_walk *before, const struct unwind_walk *after,
-		       uint32_t packed)
+		       uint32_t packed, const struct unwind_rule *wide)
 {
 	if (after->regs[UNWIND_REG_SP] & 7 || after->pc & ~UNWIND_ADDRESS_MASK)
 		abort();
-	if (after->is_exact || packed == UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, UNWIND_CFA_CHAIN))
+	if (after->is_exact ||
+	    packed == UNWIND_PACK_NUMBER(UNWIND_BASE_SPECIAL, UNWIND_CFA_CHAIN) ||
+	    (UNWIND_PACKED_BASE(packed) == UNWIND_BASE_WIDE && wide->cfa == UNWIND_CFA_GO_STACK))
 		return;
 	if (after->regs[UNWIND_REG_SP] < before->regs[UNWIND_REG_SP])
 		abort();
@@ -98,7 +100,7 @@ static void walk_all(struct unwind_memory *memory, struct unwind_walk *walk)
 			abort();
 		if (end)
 			return;
-		check_step(&before, walk, packed);
+		check_step(&before, walk, packed, &memory->wide);
 	}
 }
 

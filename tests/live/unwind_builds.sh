@@ -84,6 +84,31 @@ if build goroutines special/goroutines.go go build; then
 		'runtime.goexit[^;]*;([^;]+;)?main.worker;main.outer;main.inner' main.hot
 fi
 
+# all_in NAME PART CHAIN: every stack with the part has it in the chain, and there are some.
+all_in() {
+	local all
+	all=$(sum_matching "$2")
+	check "$1: $all samples" test "$all" -ge 5 -a "$(sum_matching "$3")" -eq "$all"
+}
+
+# Go by its own table, however it is linked: go_stacks HOW FLAG…
+go_stacks() {
+	build "go_stacks_$1" special/go_stacks.go go build "${@:2}" || return
+	run "$SPECIAL/go_stacks_$1" 0.6
+	all_in "Go, $1: a function without a frame has its caller" ';main.leaf' \
+		'main.main;main.callsLeaf;main.leaf'
+	all_in "Go, $1: what runs on the scheduler's stack has its caller" \
+		';main.*;runtime.newproc.func1' \
+		'main.(starts|main);(runtime.newproc[^;]*;)+runtime.systemstack[^;]*;runtime.newproc.func1'
+	all_in "Go, $1: a stack that grows" ';main.*;runtime.morestack[^;]*;runtime.newstack' \
+		'main.grows;(main.deep;)+runtime.morestack[^;]*;runtime.newstack'
+	check "Go, $1: complete" test "$(ended complete)" -ge 97
+}
+go_stacks plain
+go_stacks stripped -ldflags='-s -w'
+go_stacks pie -buildmode=pie
+go_stacks stripped_pie -buildmode=pie -ldflags='-s -w'
+
 if build chain_rust special/chain.rs rustc -O; then
 	run "$SPECIAL/chain_rust" 0.3
 	calls='[^;]*::outer[^;]*;[^;]*::inner[^;]*'

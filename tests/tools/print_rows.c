@@ -76,6 +76,9 @@ static void print_rule(uint16_t machine, const struct unwind_rule *rule)
 	case UNWIND_CFA_SIGNAL:
 		printf("signal");
 		return;
+	case UNWIND_CFA_GO_STACK:
+		printf("goroutine");
+		return;
 	case UNWIND_CFA_REGISTER:
 		printf("%s%+d", name, rule->offset);
 		break;

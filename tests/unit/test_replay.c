@@ -138,7 +138,7 @@ static void read_rule(struct stack *stack, const char *line)
 		[UNWIND_CFA_NONE] = "none",	[UNWIND_CFA_END] = "end",
 		[UNWIND_CFA_CHAIN] = "chain",	[UNWIND_CFA_REGISTER] = "register",
 		[UNWIND_CFA_MEMORY] = "memory", [UNWIND_CFA_PLT] = "plt",
-		[UNWIND_CFA_SIGNAL] = "signal",
+		[UNWIND_CFA_SIGNAL] = "signal", [UNWIND_CFA_GO_STACK] = "goroutine",
 	};
 	static const char *const places[] = {
 		[UNWIND_SAME] = "same",	     [UNWIND_AT_CFA] = "cfa", [UNWIND_AT_REGISTER] = "at",

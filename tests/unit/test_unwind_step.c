@@ -189,6 +189,49 @@ TEST(unwind_step_through_a_signal_frame_of_cfi)
 	walk_close(&walk);
 }
 
+/* From the scheduler's stack to the goroutine's: by what the runtime saved, if g leads in a circle. */
+TEST(unwind_step_to_the_stack_of_a_goroutine)
+{
+	enum { G0 = 20, M = 40, G = 60, M_OF_G = 2, CURG = 5, SAVED = 3 };
+	static const struct unwind_rule rules[] = {{.cfa = UNWIND_CFA_GO_STACK,
+						    .reg = R10,
+						    .offset = M_OF_G * 8,
+						    .add = CURG * 8,
+						    .ra = {UNWIND_AT_CFA, 0, SAVED * 8}},
+						   {.cfa = UNWIND_CFA_GO_STACK,
+						    .reg = R10,
+						    .offset = M_OF_G * 8,
+						    .add = CURG * 8,
+						    .ra = {UNWIND_SAME, 0, SAVED * 8}},
+						   RULE(SP, 8, AT(-8), SAME),
+						   RULE(FP, 16, AT(-8), AT(-16)),
+						   END};
+	struct walk walk;
+
+	walk_open(&walk, rules);
+	walk.words[R10] = WORD(G0);
+	walk.words[UNWIND_REG_FP] = WORD(12);
+	push(&walk, G0 + M_OF_G, WORD(M));
+	push(&walk, M, WORD(G0));
+	push(&walk, M + CURG, WORD(G));
+	push(&walk, G + SAVED, WORD(8));
+	push(&walk, G + SAVED + 1, IN(3));
+	push(&walk, 8, IN(2)); /* what systemstack() returns to */
+	push(&walk, 9, IN(3));
+	push(&walk, 13, IN(4));
+	check_walk(&walk, WALK_COMPLETE, IN(0), IN(2), IN(3), IN(4), DONE);
+	walk.words[WIRE_RAW_PC] = IN(1); /* morestack() */
+	check_walk(&walk, WALK_COMPLETE, IN(1), IN(3), IN(4), DONE);
+	push(&walk, M + CURG, 0); /* nobody's: the scheduler's own */
+	check_walk(&walk, WALK_COMPLETE, IN(1), DONE);
+	push(&walk, M + CURG, WORD(G));
+	push(&walk, M, WORD(G)); /* the register was not g */
+	check_walk(&walk, WALK_COMPLETE, IN(1), IN(4), DONE);
+	walk.words[R10] = 12345;
+	check_walk(&walk, WALK_COMPLETE, IN(1), IN(4), DONE);
+	walk_close(&walk);
+}
+
 TEST(unwind_step_refuses_what_is_no_frame_pointer)
 {
 	static const uint64_t wrong[] = {WORD(0) - 8, WORD(0) + 1, 8};

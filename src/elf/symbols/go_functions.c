@@ -1,6 +1,6 @@
 /*
- * Finds Go's table of functions, reads the two parts of it that matter (names, functions: about
- * half), and makes symbols of them. The names are not copied: their part becomes the symbol table's
+ * Finds Go's table of functions, reads the parts of it that matter (names and functions: about
+ * half; for unwinding stack sizes too), and makes symbols of them. The names are not copied: their part becomes the symbol table's
  * strings. Generic functions are called `main.Map[...]` there, whatever they are instances of.
  *
  * Position-independent programs have addresses in the table that the dynamic linker fills in; we
@@ -50,7 +50,7 @@ int go_header_parse(struct go_header *ret, struct bytes bytes, uint64_t nr_table
 	struct go_header header = {.names_end = nr_table};
 	uint32_t magic = bytes_u32(&bytes);
 	uint16_t zeros = bytes_u16(&bytes);
-	uint8_t instruction_bytes = bytes_u8(&bytes);
+	unsigned instruction_bytes = header.instruction_bytes = bytes_u8(&bytes);
 	unsigned nr = header.pointer_bytes = bytes_u8(&bytes);
 
 	header.has_offsets = magic == MAGIC_1_18 || magic == MAGIC_1_20;
@@ -68,7 +68,7 @@ int go_header_parse(struct go_header *ret, struct bytes bytes, uint64_t nr_table
 		header.names = read_pointer(&bytes, nr);
 		header.names_end = read_pointer(&bytes, nr); /* where the next part begins */
 		(void)read_pointer(&bytes, nr);		     /* names of files */
-		(void)read_pointer(&bytes, nr);		     /* values by address */
+		header.sizes = read_pointer(&bytes, nr);     /* values by address */
 		header.parts = header.functions = read_pointer(&bytes, nr);
 	}
 	if (bytes.failed || !header.nr_functions || header.nr_functions > FUNCTIONS_MAX ||
@@ -88,6 +88,7 @@ bool go_function_parse(struct go_function *ret, const struct go_header *header, 
 	unsigned nr = header->has_offsets ? 4 : header->pointer_bytes;
 	uint64_t base = header->has_offsets ? header->text : 0, more;
 	struct bytes pair = parts;
+	bool is_sound;
 
 	(void)bytes_skip(&pair, header->functions - header->parts + i * pair_bytes(header));
 	ret->start = base + read_pointer(&pair, nr);
@@ -96,7 +97,10 @@ bool go_function_parse(struct go_function *ret, const struct go_header *header, 
 	(void)bytes_skip(&parts, more);
 	(void)read_pointer(&parts, nr); /* the address again */
 	ret->name = bytes_u32(&parts);
-	return !pair.failed && !parts.failed && base <= ret->start && ret->start < ret->end;
+	is_sound = !pair.failed && !parts.failed && base <= ret->start && ret->start < ret->end;
+	(void)bytes_skip(&parts, 8); /* arguments, deferred calls */
+	ret->sizes = bytes_u32(&parts);
+	return is_sound;
 }
 
 /* --- the table in a file --------------------------------------------------------------------- */
@@ -336,6 +340,46 @@ static int read_header(const struct elf_image *image, const struct place *place,
 
 /* --- functions ------------------------------------------------------------------------------- */
 
+/* Finds the table and reads its header. 0 and ret_place->bytes 0 if the file is not Go's. */
+static int find_table(const struct elf_image *image, struct place *ret_place, struct go_header *ret,
+		      struct error *error)
+{
+	*ret_place = (struct place){0};
+	if (!find_section(image, ret_place) && may_be_go(image) && search(image, ret_place) < 0)
+		return error_no_memory(error, "for Go's functions");
+	if (!ret_place->bytes)
+		return 0;
+	if (ret_place->offset > image->bytes || ret_place->bytes > image->bytes - ret_place->offset)
+		return refuse(error, "it is not in the file");
+	if (ret_place->bytes > TABLE_MAX_BYTES)
+		ret_place->bytes = TABLE_MAX_BYTES;
+	return read_header(image, ret_place, ret, error);
+}
+
+/* The names and a NUL behind them, and the functions. */
+static int read_functions(const struct elf_image *image, const struct place *place,
+			  const struct go_header *header, struct part *ret_names,
+			  struct part *ret_parts)
+{
+	int err;
+
+	if (header->names_end - header->names >= SYMBOL_STRINGS_MAX_BYTES)
+		return -ENOEXEC;
+	err = read_part(image, place, header->names, header->names_end, ret_names);
+	if (err == 0)
+		err = read_part(image, place, header->parts, place->bytes, ret_parts);
+	if (err == 0 && !header->has_offsets)
+		relocate(image, ret_parts);
+	return err;
+}
+
+static int tell(int err, struct error *error)
+{
+	if (err == -ENOMEM)
+		return error_no_memory(error, "for Go's functions");
+	return err < 0 ? refuse(error, "it cannot be read, or is too large") : 0;
+}
+
 static int add_functions(struct symbol_table *table, const struct go_header *header,
 			 struct bytes parts)
 {
@@ -364,19 +408,11 @@ static int fill(struct symbol_table *table, const struct elf_image *image,
 		const struct place *place, const struct go_header *header)
 {
 	struct part names = {0}, parts = {0};
-	int err;
+	int err = read_functions(image, place, header, &names, &parts);
 
-	if (header->names_end - header->names >= SYMBOL_STRINGS_MAX_BYTES)
-		return -ENOEXEC;
-	err = read_part(image, place, header->names, header->names_end, &names);
 	table->strings = (char *)names.bytes;
 	if (err == 0) {
 		table->nr_string_bytes = table->string_capacity = names.nr + 1;
-		err = read_part(image, place, header->parts, place->bytes, &parts);
-	}
-	if (err == 0) {
-		if (!header->has_offsets)
-			relocate(image, &parts);
 		err = add_functions(table, header, bytes_of(parts.bytes, parts.nr));
 	}
 	free(parts.bytes);
@@ -386,29 +422,103 @@ static int fill(struct symbol_table *table, const struct elf_image *image,
 int go_functions_read(struct symbol_table **ret, const struct elf_image *image, struct error *error)
 {
 	struct symbol_table *table;
-	struct place place = {0};
+	struct place place;
 	struct go_header header;
 	int err;
 
 	*ret = NULL;
-	if (!find_section(image, &place) && may_be_go(image) && search(image, &place) < 0)
-		return error_no_memory(error, "for Go's functions");
-	if (!place.bytes)
-		return 0;
-	if (place.offset > image->bytes || place.bytes > image->bytes - place.offset)
-		return refuse(error, "it is not in the file");
-	if (place.bytes > TABLE_MAX_BYTES)
-		place.bytes = TABLE_MAX_BYTES;
-	err = read_header(image, &place, &header, error);
-	if (err < 0)
+	err = find_table(image, &place, &header, error);
+	if (err < 0 || !place.bytes)
 		return err;
 	table = symbol_table_new();
 	err = table ? fill(table, image, &place, &header) : -ENOMEM;
 	if (err < 0) {
 		symbol_table_free(table);
-		return err == -ENOMEM ? error_no_memory(error, "for Go's functions")
-				      : refuse(error, "it cannot be read, or is too large");
+		return tell(err, error);
 	}
 	*ret = table;
 	return 0;
+}
+
+/* --- stack sizes ----------------------------------------------------------------------------- */
+
+int go_table_read(struct go_table *table, const struct elf_image *image, struct error *error)
+{
+	struct part names = {0}, parts = {0}, sizes = {0};
+	struct place place;
+	struct go_header *header = &table->header;
+	int err;
+
+	*table = (struct go_table){0};
+	err = find_table(image, &place, header, error);
+	if (err < 0 || !place.bytes)
+		return err;
+	err = read_functions(image, &place, header, &names, &parts);
+	if (err == 0 && header->sizes != header->parts)
+		err = header->sizes < header->parts
+			      ? read_part(image, &place, header->sizes, header->parts, &sizes)
+			      : -ENOEXEC;
+	table->memory[0] = names.bytes;
+	table->memory[1] = parts.bytes;
+	table->memory[2] = sizes.bytes;
+	if (err < 0) {
+		header->nr_functions = 0;
+		return tell(err, error);
+	}
+	table->names = bytes_of(names.bytes, names.nr + 1);
+	table->parts = bytes_of(parts.bytes, parts.nr);
+	table->sizes = sizes.bytes ? bytes_of(sizes.bytes, sizes.nr) : table->parts;
+	return 0;
+}
+
+void go_table_clear(struct go_table *table)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(table->memory); i++)
+		free(table->memory[i]);
+	*table = (struct go_table){0};
+}
+
+bool go_table_function(const struct go_table *table, uint64_t i, struct go_function *ret,
+		       const char **ret_name)
+{
+	struct bytes names = table->names;
+
+	if (!go_function_parse(ret, &table->header, table->parts, i))
+		return false;
+	(void)bytes_skip(&names, ret->name);
+	*ret_name = bytes_string(&names);
+	return *ret_name != NULL;
+}
+
+void go_sizes_init(struct go_sizes *sizes, const struct go_table *table,
+		   const struct go_function *function)
+{
+	*sizes = (struct go_sizes){.left = table->sizes,
+				   .at = function->start,
+				   .end = function->end,
+				   .bytes = -1,
+				   .instruction_bytes = table->header.instruction_bytes,
+				   .is_first = true};
+	if (!function->sizes)
+		sizes->left = bytes_of(NULL, 0);
+	(void)bytes_skip(&sizes->left, function->sizes);
+}
+
+bool go_sizes_next(struct go_sizes *sizes, uint64_t *ret_start, uint64_t *ret_end,
+		   int64_t *ret_bytes)
+{
+	uint64_t change = bytes_uleb(&sizes->left), more = bytes_uleb(&sizes->left);
+
+	if (sizes->left.failed || (!change && !sizes->is_first) || sizes->at >= sizes->end)
+		return false;
+	sizes->is_first = false;
+	sizes->bytes += (int64_t)(change >> 1) ^ -(int64_t)(change & 1);
+	*ret_start = sizes->at;
+	*ret_bytes = sizes->bytes;
+	more = more < UINT32_MAX ? more * sizes->instruction_bytes : sizes->end - sizes->at;
+	sizes->at += more < sizes->end - sizes->at ? more : sizes->end - sizes->at;
+	*ret_end = sizes->at;
+	return true;
 }

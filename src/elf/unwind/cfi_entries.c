@@ -39,8 +39,6 @@
 
 /* --- sections -------------------------------------------------------------------------------- */
 
-#define NAME_MAX_BYTES 16 /* of a section that we look for */
-
 /* .eh_frame_hdr: version, three encodings, then the encoded address of .eh_frame. */
 #define EH_FRAME_HDR_BYTES   16
 #define EH_FRAME_HDR_VERSION 1
@@ -66,8 +64,8 @@ static void read_headers(const struct elf_image *image, struct headers *headers)
 	    !gelf_getshdr(elf_getscn(image->elf, names_index), &names))
 		return;
 	while ((section = elf_nextscn(image->elf, section))) {
-		char name[NAME_MAX_BYTES + 1] = "";
-		uint64_t nr = NAME_MAX_BYTES;
+		char name[SECTION_NAME_MAX_BYTES + 1] = "";
+		uint64_t nr = SECTION_NAME_MAX_BYTES;
 		bool has_bytes;
 
 		if (!gelf_getshdr(section, &header) || header.sh_name >= names.sh_size)

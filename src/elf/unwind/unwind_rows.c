@@ -8,12 +8,10 @@
  * nothing but the list is ever held twice. All work is in proportion to the size of the sections:
  * see the limits in cfi_entries.c.
  *
- * Go's .debug_frame says where return addresses are, and nothing of frame pointers, though all of
- * its code keeps them, right below the return address. And it leaves out the places where the
- * runtime changes from one stack to another: frame pointers lead through these. The few functions
- * that do so are known by name. A stripped file has neither names nor .debug_frame, and is walked
- * by frame pointers; so is all of Go for arm64, whose frames look different. Frame pointers alone
- * lose the caller of a function that has no frame.
+ * Go's functions are known by Go's own table (go_frames.h), which comes before .debug_frame: that
+ * says nothing of frame pointers, nor of the places where the runtime changes from one stack to
+ * another. Go for arm64, and a table that is not understood, is walked by frame pointers, which lose
+ * the caller of a function that has no frame.
  */
 #include "elf/unwind/unwind_rows.h"
 
@@ -24,61 +22,15 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "elf/symbols/symbol_table.h"
 #include "elf/unwind/cfi_entries.h"
 #include "elf/unwind/cfi_program.h"
 #include "elf/unwind/code_spans.h"
+#include "elf/unwind/go_frames.h"
 
 #define RULES_MAX (1U << 20) /* LLVM has some thousands */
 
 /* Without CFI for it, the code at a program's entry point is taken to end here at the latest. */
 #define ENTRY_MAX_BYTES 64
-
-/* --- Go -------------------------------------------------------------------------------------- */
-
-/* Functions of Go's runtime that are not walked by their CFI, whatever it says. */
-static const struct {
-	const char *name;
-	enum unwind_cfa cfa;
-} go_specials[] = {
-	{"goexit", UNWIND_CFA_END}, /* stacks begin there */
-	{"systemstack", UNWIND_CFA_CHAIN}, {"mcall", UNWIND_CFA_CHAIN},
-	{"morestack", UNWIND_CFA_CHAIN},   {"morestack_noctxt", UNWIND_CFA_CHAIN},
-	{"asmcgocall", UNWIND_CFA_CHAIN},  {"cgocallback", UNWIND_CFA_CHAIN},
-	{"gogo", UNWIND_CFA_CHAIN},	   {"sigtramp", UNWIND_CFA_CHAIN},
-};
-
-/*
- * The way in which a function is walked: UNWIND_CFA_NONE is by its CFI. symbols: NULL if CFI is not
- * to be used. "runtime.mcall" or "runtime.mcall.abi0" is "mcall".
- */
-static enum unwind_cfa go_special(const struct symbol_table *symbols, uint64_t function)
-{
-	static const char package[] = "runtime.";
-	const char *name = symbols ? symbol_table_find(symbols, function, NULL) : NULL;
-	size_t length, i;
-
-	if (!name)
-		return UNWIND_CFA_CHAIN;
-	if (strncmp(name, package, strlen(package)) != 0)
-		return UNWIND_CFA_NONE;
-	name += strlen(package);
-	length = strcspn(name, ".");
-	for (i = 0; i < ARRAY_SIZE(go_specials); i++)
-		if (strlen(go_specials[i].name) == length &&
-		    !strncmp(name, go_specials[i].name, length))
-			return go_specials[i].cfa;
-	return UNWIND_CFA_NONE;
-}
-
-/* Adds to a rule of .debug_frame where the frame pointer is. */
-static void add_go_frame_pointer(struct unwind_rule *rule)
-{
-	if (rule->cfa != UNWIND_CFA_REGISTER)
-		*rule = (struct unwind_rule){.cfa = UNWIND_CFA_CHAIN};
-	else if (rule->offset >= 16)
-		rule->fp = (struct unwind_place){.where = UNWIND_AT_CFA, .offset = -16};
-}
 
 /* --- the compiler ---------------------------------------------------------------------------- */
 
@@ -92,14 +44,14 @@ enum source {
 	SOURCE_SIGNAL,
 	SOURCE_CLONE, /* right behind: one search finds both */
 	SOURCE_GO,
+	SOURCE_GO_WITHOUT_TABLE,
 };
 
 struct compiler {
 	struct unwind_rows *rows;
 	const struct elf_image *image;
 	const struct cfi_machine *machine;
-	bool is_go;
-	struct symbol_table *go_symbols; /* NULL: Go's CFI is not to be used */
+	struct go_frames go_frames;
 	struct cfi_section sections[NR_SECTIONS];
 	struct cfi_reader readers[NR_SECTIONS];
 	struct cfi_program program;
@@ -169,8 +121,9 @@ static int number_rule(struct compiler *compiler, const struct unwind_rule *rule
 }
 
 /* From this address on, which is past all others, the rule holds. */
-static int add_row(struct compiler *compiler, uint64_t address, const struct unwind_rule *rule)
+static int add_row(void *context, uint64_t address, const struct unwind_rule *rule)
 {
+	struct compiler *compiler = context;
 	struct unwind_rows *rows = compiler->rows;
 	uint32_t number = 0;
 	int err = number_rule(compiler, rule, &number);
@@ -263,21 +216,26 @@ static int take_section(struct compiler *compiler, enum source source,
 	return take_spans(compiler, &spans, err);
 }
 
-/* All code that Go's compiler made keeps frame pointers, also what .debug_frame says nothing of. */
+/* The functions of Go's table; where that is of no use, all code keeps frame pointers. */
 static int take_go_code(struct compiler *compiler)
 {
+	const struct elf_image *image = compiler->image;
 	struct code_spans code = {0};
+	int err = go_frames_read(&compiler->go_frames, image, SOURCE_GO, SOURCE_SIGNAL, &code,
+				 compiler->error);
 	size_t i;
-	int err = 0;
 
-	for (i = 0; i < compiler->image->nr_segments && !err; i++) {
-		const struct elf_segment *segment = &compiler->image->segments[i];
+	compiler->rows->nr_functions += code.nr;
+	if (err == 0 && !code.nr && cfi_section_is_of_go(image))
+		for (i = 0; i < image->nr_segments && !err; i++) {
+			const struct elf_segment *segment = &image->segments[i];
+			uint64_t end = segment->vaddr + segment->bytes;
 
-		err = code_spans_add(&code,
-				     &(struct code_span){.start = segment->vaddr,
-							 .end = segment->vaddr + segment->bytes,
-							 .source = SOURCE_GO});
-	}
+			err = code_spans_add(
+				&code, &(struct code_span){.start = segment->vaddr,
+							   .end = end,
+							   .source = SOURCE_GO_WITHOUT_TABLE});
+		}
 	code_spans_settle(&code);
 	return take_spans(compiler, &code, err);
 }
@@ -320,6 +278,8 @@ static int list_code(struct compiler *compiler, const struct elf_image *debug)
 	int err = take_section(compiler, SOURCE_EH_FRAME, compiler->image);
 
 	if (err == 0)
+		err = take_go_code(compiler);
+	if (err == 0)
 		err = take_section(compiler, SOURCE_DEBUG_FRAME, compiler->image);
 	if (err == 0 && debug && debug->is_64 && debug->machine == compiler->image->machine)
 		err = take_section(compiler, SOURCE_OF_DEBUG_FILE, debug);
@@ -327,8 +287,6 @@ static int list_code(struct compiler *compiler, const struct elf_image *debug)
 		err = take_signal_returns(compiler);
 	if (err == 0)
 		err = take_entry(compiler);
-	if (err == 0 && compiler->is_go)
-		err = take_go_code(compiler);
 	return err;
 }
 
@@ -355,8 +313,6 @@ static int run_function(struct compiler *compiler, const struct code_span *span)
 		if (start >= end)
 			continue;
 		compiler->rows->nr_not_packed += !cfi_program_rule(program, &rule);
-		if (compiler->is_go && span->source != SOURCE_EH_FRAME)
-			add_go_frame_pointer(&rule);
 		err = add_row(compiler, start, &rule);
 		if (err < 0)
 			return err;
@@ -382,12 +338,6 @@ static int add_function(struct compiler *compiler, const struct code_span *span)
 
 static int add_span(struct compiler *compiler, const struct code_span *span)
 {
-	enum unwind_cfa go = UNWIND_CFA_NONE;
-
-	if (compiler->is_go && span->source != SOURCE_EH_FRAME && span->source < NR_SECTIONS)
-		go = go_special(compiler->go_symbols, span->start);
-	if (go != UNWIND_CFA_NONE)
-		return add_bare_row(compiler, span->start, go);
 	if (span->source == SOURCE_ENTRY)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_END);
 	if (span->source == SOURCE_SIGNAL)
@@ -399,6 +349,8 @@ static int add_span(struct compiler *compiler, const struct code_span *span)
 						     .offset = 8,
 						     .ra = {UNWIND_AT_CFA, 0, -8}});
 	if (span->source == SOURCE_GO)
+		return go_frames_rows(&compiler->go_frames, span, add_row, compiler);
+	if (span->source == SOURCE_GO_WITHOUT_TABLE)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_CHAIN);
 	return add_function(compiler, span);
 }
@@ -425,21 +377,6 @@ static int add_spans(struct compiler *compiler)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-/* Go's functions by name, where CFI is to be used: not on arm64. */
-static int read_go_symbols(struct compiler *compiler)
-{
-	const struct symbol_part part = {compiler->image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC};
-	struct error error = {0};
-
-	compiler->is_go = cfi_section_is_of_go(compiler->image);
-	if (!compiler->is_go || compiler->image->machine != EM_X86_64)
-		return 0;
-	compiler->go_symbols = symbol_table_read(&part, 1, &error);
-	return !compiler->go_symbols && error.code == -ENOMEM
-		       ? error_no_memory(compiler->error, "for unwind rows")
-		       : 0;
-}
-
 int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 		     const struct elf_image *debug, struct error *error)
 {
@@ -459,8 +396,6 @@ int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 	compiler->error = error;
 	/* rules[0] is the one of code that nothing is known about. */
 	err = add_rule(compiler, &none, hash_rule(&none), &number);
-	if (err == 0)
-		err = read_go_symbols(compiler);
 	if (err == 0 && image->is_64 && compiler->machine) {
 		err = list_code(compiler, debug);
 		if (err == 0)
@@ -470,7 +405,7 @@ int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 		cfi_section_clear(&compiler->sections[i]);
 	code_spans_clear(&compiler->spans);
 	u64_map_clear(&compiler->numbers);
-	symbol_table_free(compiler->go_symbols);
+	go_frames_clear(&compiler->go_frames);
 	free(compiler);
 	return err;
 }
