@@ -368,5 +368,5 @@ TEST(a_watch_without_memory)
 		CHECK_EQ(err, -ENOMEM);
 	}
 	test_fail_allocation(0);
-	CHECK_EQ(nth, 5);
+	CHECK_EQ(nth, 7);
 }
