@@ -3,6 +3,7 @@
 #define STOOK_CMD_COMMANDS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -22,9 +23,12 @@ const struct command *command_find(const char *name);
 /* Says that there is no such command, and which is nearest to it; it knows other tools' names. */
 void command_explain(const char *name, struct error *error);
 
-/* A run of stackcount on these probes, for `profile -e TRACEPOINT`. Its exit status. */
+/*
+ * A run of stackcount on these probes, for `profile -e TRACEPOINT`: one hit in `every` is taken, and
+ * stands for them all. Its exit status.
+ */
 int stackcount_run(const struct run_config *tasks, const struct stack_options *stacks,
-		   const struct probe_options *probes);
+		   const struct probe_options *probes, uint32_t every);
 
 int cmd_completion(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -190,12 +190,14 @@ static int check_tracepoints(const struct profile_options *options, struct error
 	const struct stack_source *source = &options->source;
 	const char *name = options->tracepoints.patterns[0] + strlen("t:");
 
-	if (source->rate.frequency || source->rate.period > 1) {
-		(void)error_set(error, -EINVAL, "%s with '%s': a tracepoint is taken at each hit",
-				source->rate.frequency ? "-F" : "-c", name);
-		error_hint(error, "leave it out; where hits cost too much, they are cut");
+	if (source->rate.frequency) {
+		(void)error_set(error, -EINVAL, "-F with '%s': a tracepoint is taken at its hits",
+				name);
+		error_hint(error, "-c N takes one hit in N");
 		return -EINVAL;
 	}
+	if (source->rate.period > UINT32_MAX)
+		return error_set(error, -EINVAL, "-c of a tracepoint is %u at most", UINT32_MAX);
 	if (source->nr_cpus) {
 		(void)error_set(error, -EINVAL, "-C with '%s': a tracepoint is of all CPUs", name);
 		error_hint(error, "--by cpu tells them apart");
@@ -367,7 +369,8 @@ int cmd_profile(int argc, char **argv)
 		status = run_usage_status(argv);
 	} else if (!err && run.options.tracepoints.nr_patterns) {
 		status = stackcount_run(&run.options.tasks, &run.options.stacks,
-					&run.options.tracepoints);
+					&run.options.tracepoints,
+					(uint32_t)run.options.source.rate.period);
 	} else if (!err) {
 		stacks_init(&run.stacks, &run.options.stacks, &command, &run);
 		status = run_collector(&run.options.tasks, NULL, &run.stacks.collector);

@@ -37,6 +37,7 @@ struct stackcount {
 	struct run_config tasks;
 	struct stack_options stack_options;
 	const char *unit;	 /* "hits"; of a profile "samples" */
+	uint32_t every;		 /* see struct session_probes */
 	const char *weight_text; /* NULL: hits are counted */
 	struct probe_weight weight;
 	struct tally_fetch *weights; /* of each probe */
@@ -192,6 +193,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	stackcount->probes = (struct session_probes){
 		.list = list,
 		.features = &stackcount->search.features,
+		.every = stackcount->every,
 		.leaves = (const char *const *)stackcount->leaves,
 		.weights = stackcount->weights,
 	};
@@ -225,13 +227,14 @@ static int run(struct stackcount *stackcount)
 }
 
 int stackcount_run(const struct run_config *tasks, const struct stack_options *stacks,
-		   const struct probe_options *probes)
+		   const struct probe_options *probes, uint32_t every)
 {
 	struct stackcount stackcount = {
 		.probe_options = *probes,
 		.tasks = *tasks,
 		.stack_options = *stacks,
 		.unit = "samples",
+		.every = every,
 	};
 
 	return run(&stackcount);

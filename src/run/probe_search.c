@@ -179,7 +179,7 @@ static void tell_before(const struct probe_list *list, const struct probe_reach 
 	if (is_default_budget && budget > 0 && thins)
 		complain("hits that together take more than %g %% of a CPU are thinned out, those "
 			 "of the "
-			 "hottest probes first (--budget off takes all)",
+			 "hottest probes first (stook stackcount --budget off takes all)",
 			 budget * 100);
 	else if (is_default_budget && budget > 0)
 		complain("probes that together take more than %g %% of a CPU are cut, the hottest "
