@@ -219,13 +219,13 @@ const char *profile_module_name(const struct profile *profile, uint32_t module)
 
 #define START_MARK "+0x"
 
-int profile_set_start(struct profile *profile, uint32_t number, uint64_t start)
+int profile_set_start(struct profile *profile, uint32_t frame, uint64_t start)
 {
-	const struct frame *frame = profile_frame(profile, number);
+	uint32_t module = profile_frame(profile, frame)->module;
 	cleanup_free char *text = text_printf("%s" START_MARK "%" PRIx64,
-					      profile_module_name(profile, frame->module), start);
+					      profile_module_name(profile, module), start);
 
-	return text ? profile_set_function(profile, number, text) : -ENOMEM;
+	return text ? profile_set_function(profile, frame, text) : -ENOMEM;
 }
 
 bool profile_is_start(const struct profile *profile, uint32_t function, uint32_t module)

@@ -159,8 +159,8 @@ static int name_rpm_commands(struct search *search, const char *root)
 	for (i = 0; has_rpm && i < search->nr; i++) {
 		if (!is_plain(search->paths[i]))
 			continue;
-		search->found[i] = text_printf("dnf debuginfo-install $(rpm -qf %s)",
-					       search->paths[i]);
+		search->found[i] =
+			text_printf("dnf debuginfo-install $(rpm -qf %s)", search->paths[i]);
 		if (!search->found[i])
 			return -ENOMEM;
 	}

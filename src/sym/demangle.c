@@ -24,6 +24,7 @@
 #undef ARRAY_SIZE /* libiberty defines the same one */
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/simple_name.h"
 #include "base/text.h"
 
 /* --- suffixes of clones: a table of words, GCC's first, then LLVM's --------------------------- */

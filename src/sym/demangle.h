@@ -45,24 +45,4 @@ size_t clone_suffix_find(const char *name);
 /* The bytes of the one suffix, with its number, that begins here; 0 if none does. */
 size_t clone_suffix_bytes(const char *at);
 
-/* --- short forms (simple_name.c) -------------------------------------------------------------- */
-
-/*
- * A function without its parameters, template arguments and return type. Pure functions over text
- * as libiberty prints it, in place; names only get shorter. Where brackets don't match, the rest of
- * the name stays as it is.
- *
- *	std::function<void (int)>::operator()(int) const   std::function::operator()
- *	void f<int>(int) [clone .cold]                     f [clone .cold]
- *	a::g(int)::{lambda(b<c>)#1}::operator()() const    a::g::{lambda(b)#1}::operator()
- *	<alloc::vec::Vec<T> as a::Trait<u8>>::run::<i32>   <alloc::vec::Vec as a::Trait>::run
- *	std.stdio.writeln!(int).writeln(int)               std.stdio.writeln.writeln
- *
- * Parts that distinguish functions of one name stay: a lambda's parameters (lambdas are numbered
- * among the ones with the same parameters), and the type and trait of a Rust method.
- */
-void simple_name_cxx(char *name);
-void simple_name_rust(char *name);
-void simple_name_d(char *name);
-
 #endif

@@ -20,6 +20,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/simple_name.h"
 #include "elf/image/elf_image.h"
 #include "proc/file_open.h"
 #include "sym/naming.h"
@@ -65,6 +66,23 @@ static int64_t add_path(const struct naming *naming, const char *path)
 	return path && *path ? profile_add_string(naming->profile, path) : 0;
 }
 
+/*
+ * Compilers give functions that no other file may call no mangled name: DWARF has `sum<int>`, which the
+ * demangler does not see. Mangled names have no `<`.
+ */
+static int64_t add_line_name(const struct naming *naming, const char *name)
+{
+	char simple[NAME_MAX_BYTES + 1];
+	size_t nr = strnlen(name, NAME_MAX_BYTES);
+
+	if (naming->symbolizer->options.demangle.mode != DEMANGLE_SIMPLE || !memchr(name, '<', nr))
+		return add_function_name(naming, name);
+	memcpy(simple, name, nr);
+	simple[nr] = '\0';
+	simple_name_dwarf(simple);
+	return profile_add_string(naming->profile, simple);
+}
+
 static int add_line(const struct naming *naming, const struct debug_line *line,
 		    struct code_line *ret)
 {
@@ -72,7 +90,7 @@ static int add_line(const struct naming *naming, const struct debug_line *line,
 	int64_t file = add_path(naming, line->file);
 
 	if (line->function && *line->function)
-		function = add_function_name(naming, line->function);
+		function = add_line_name(naming, line->function);
 	if (function < 0 || file < 0)
 		return -ENOMEM;
 	*ret = (struct code_line){(uint32_t)function, (uint32_t)file, line->line};

@@ -1,5 +1,5 @@
-/* sym/simple_name: tables of what becomes of names, and names that are cut off or damaged. */
-#include "sym/demangle.h"
+/* base/simple_name: tables of what becomes of names, and names that are cut off or damaged. */
+#include "base/simple_name.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "unit/test.h"
 
 struct name {
@@ -145,6 +146,28 @@ static void check_all(const struct name *names, size_t nr, void (*simplify)(char
 	}
 }
 
+static const struct name dwarf_names[] = {
+	{"main", "main"},
+	{"sum<int>", "sum"},
+	{"push<std::function<void(int)> >", "push"},
+	{"operator()<int, char>", "operator()"},
+	{"operator<< <std::char_traits<char> >", "operator<<"},
+	{"operator< <int>", "operator<"},
+	{"operator-> <int>", "operator->"},
+	{"operator unsigned int", "operator unsigned int"},
+	{"~vector", "~vector"},
+	{"get<(anonymous namespace)::key>", "get"},
+	{"_M_insert<unsigned long>", "_M_insert"},
+	{"{closure_env#0}<u32>", "{closure_env#0}"},
+	{"<init>", "<init>"},
+	{"broken<int", "broken<int"},
+};
+
+TEST(simple_name_dwarf_table)
+{
+	check_all(dwarf_names, ARRAY_SIZE(dwarf_names), simple_name_dwarf);
+}
+
 TEST(simple_name_cxx_table)
 {
 	check_all(cxx_names, ARRAY_SIZE(cxx_names), simple_name_cxx);
@@ -162,8 +185,8 @@ TEST(simple_name_d_table)
 
 static void check_shorter(const char *full, size_t nr)
 {
-	static void (*const simplify[])(char *) = {simple_name_cxx, simple_name_rust,
-						   simple_name_d};
+	static void (*const simplify[])(char *) = {simple_name_cxx, simple_name_rust, simple_name_d,
+						   simple_name_dwarf};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(simplify); i++) {
@@ -195,6 +218,62 @@ TEST(simple_name_truncated_and_damaged)
 			state = state * 6364136223846793005ULL + 1442695040888963407ULL;
 			damaged[(state >> 33) % nr] = marks[(state >> 20) % (sizeof(marks) - 1)];
 			check_shorter(damaged, nr);
+		}
+	}
+}
+
+/* --- in columns ------------------------------------------------------------------------------ */
+
+TEST(simple_name_fitted)
+{
+	static const struct {
+		const char *full;
+		size_t columns;
+		const char *fitted;
+	} rows[] = {
+		{"std::vector<Row, Pool<Row> > load<Row>(std::string const&)", 60,
+		 "std::vector<Row, Pool<Row> > load<Row>(std::string const&)"},
+		{"std::vector<Row, Pool<Row> > load<Row>(std::string const&)", 20, "load<Row>"},
+		{"std::vector<Row, Pool<Row> > load<Row>(std::string const&)", 8, "load"},
+		{"void app::storage::Table<int>::flush(bool)", 32,
+		 "app::storage::Table<int>::flush"},
+		{"void app::storage::Table<int>::flush(bool)", 27, "app::storage::Table::flush"},
+		{"void app::storage::Table<int>::flush(bool)", 20, "…Table::flush"},
+		{"void app::storage::Table<int>::flush(bool)", 8, "…flush"},
+		{"void app::storage::Table<int>::flush(bool)", 5, "ap…sh"},
+		{"A<int>::operator()(int, long) const", 20, "A<int>::operator()"},
+		{"bool operator< <char>(A<char>, A<char>)", 20, "operator< <char>"},
+		{"f(int, int, int) [clone .isra.0]", 20, "f [clone .isra.0]"},
+		{"void A<int>::f(int, int) [i]", 14, "A<int>::f [i]"},
+		{"void A<int>::f(int, int) [i] (recursive)", 32, "A<int>::f [i] (recursive)"},
+		{"do_syscall_64_and_then_some [k]", 20, "do_sysca…en_some [k]"},
+		{"boost::asio::detail::scheduler::run", 16, "…scheduler::run"},
+		{"<alloc::vec::Vec<T> as a::Trait<u8>>::run::<i32>", 42,
+		 "<alloc::vec::Vec as a::Trait>::run"},
+		/* Other languages' names and words lose their middle. */
+		{"github.com/x/y.(*Server).handle", 16, "github.c….handle"},
+		{"run /srv/app/server.js:12:3", 16, "run /srv…js:12:3"},
+		{"java/lang/String.indexOf", 16, "java/lan…indexOf"},
+		{"RegExp:^(alpha|beta|gamma)", 16, "RegExp:^…|gamma)"},
+		{"some thing (with a remark)", 16, "some thi…remark)"},
+		{"do_syscall_64_and_then_some", 16, "do_sysca…en_some"},
+		{"", 4, ""},
+		{"a(b(c", 3, "a…c"},
+	};
+	char buffer[4 * 64 + 1];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		simple_name_fit(rows[i].full, rows[i].columns, "…", buffer);
+		CHECK_STR(buffer, rows[i].fitted);
+		CHECK(text_columns(buffer) <= rows[i].columns);
+	}
+	for (i = 0; i < ARRAY_SIZE(cxx_names); i++) {
+		size_t columns;
+
+		for (columns = 1; columns < 64; columns++) {
+			simple_name_fit(cxx_names[i].full, columns, "…", buffer);
+			CHECK(text_columns(buffer) <= columns);
 		}
 	}
 }

@@ -286,6 +286,52 @@ TEST(symbolizer_prefers_names_of_lines)
 	leave_folder();
 }
 
+/* A function that no other file may call has no mangled name in DWARF. */
+TEST(symbolizer_simplifies_names_of_lines)
+{
+	struct fixture fixture;
+	uint32_t module, frame, nr_inlined = 0;
+	uint64_t outer = 0, offset;
+	FILE *file;
+
+	need_openat2();
+	enter_folder();
+	make_file(
+		in_folder("code.cc"),
+		"template <class T, int N> static inline __attribute__((always_inline)) T\n"
+		"sum(T a) { volatile T x = a; for (int i = 0; i < N; i++) x = x + i; return x; }\n"
+		"extern \"C\" long outer(long a) { return sum<long, 50>(a); }\n");
+	if (!run_in_folder("c++ -g -O1 -shared -fPIC -o code code.cc")) {
+		leave_folder();
+		SKIP("needs c++");
+	}
+	CHECK(run_in_folder("nm code | sed -n 's/ T outer$//p' >address"));
+	file = fopen(in_folder("address"), "r");
+	CHECK(file && fscanf(file, "%lx", &outer) == 1);
+	CHECK_EQ(fclose(file), 0);
+	open_fixture(&fixture, 10);
+	fixture.options.inlined = true;
+	fixture.options.demangle.mode = DEMANGLE_SIMPLE;
+	module = add_file(&fixture, in_folder("code"));
+	frame = add_frame(&fixture, module, outer);
+	for (offset = 1; offset < 24; offset++)
+		(void)add_frame(&fixture, module, outer + offset);
+	name_all(&fixture);
+	for (; frame < profile_nr_frames(fixture.profile); frame++) {
+		const struct frame *named = profile_frame(fixture.profile, frame);
+		const struct code_line *lines = profile_lines(fixture.profile, named);
+
+		if (named->nr_lines != 2)
+			continue;
+		nr_inlined++;
+		CHECK_STR(profile_string(fixture.profile, lines[0].function), "sum");
+		CHECK_STR(profile_string(fixture.profile, lines[1].function), "outer");
+	}
+	CHECK(nr_inlined > 0);
+	close_fixture(&fixture);
+	leave_folder();
+}
+
 TEST(symbolizer_leaves_starts_out)
 {
 	struct fixture fixture;

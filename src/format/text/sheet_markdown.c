@@ -9,10 +9,11 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "base/simple_name.h"
 #include "base/text.h"
 #include "format/text/sheet_cells.h"
 
-#define NAME_COLUMNS 100 /* longer names lose their middle */
+#define NAME_COLUMNS 100 /* longer names are shortened */
 #define NAME_BYTES   (NAME_COLUMNS * 4 + 1)
 #define INDENT	     "    " /* of code */
 
@@ -20,7 +21,7 @@
 
 static const char *clean_name(const char *name, char buffer[NAME_BYTES])
 {
-	text_cut(name, NAME_COLUMNS, "…", buffer);
+	simple_name_fit(name, NAME_COLUMNS, "…", buffer);
 	return buffer;
 }
 

@@ -18,6 +18,7 @@
 
 #include "base/array.h"
 #include "base/fd_io.h"
+#include "base/simple_name.h"
 #include "base/text.h"
 #include "format/text/sheet_cells.h"
 #include "format/text/sheet_write.h"
@@ -256,6 +257,21 @@ static void put_glyph(struct text_writer *writer, const char *text)
 	writer->at += text_columns(text);
 }
 
+#define FITTED_COLUMNS 512 /* names in wider columns lose their middle */
+
+/* A name of more columns than there are. Returns how many it took. */
+static size_t put_fitted(struct text_writer *writer, const char *name, size_t columns)
+{
+	const char *ellipsis = writer->glyphs->ellipsis;
+	char buffer[FITTED_COLUMNS * 4 + 1];
+
+	if (columns > FITTED_COLUMNS)
+		return text_write_columns(writer->out, name, columns, ellipsis);
+	simple_name_fit(name, columns, ellipsis, buffer);
+	(void)fputs(buffer, writer->out);
+	return text_columns(buffer);
+}
+
 /* In so many columns at most; words lose their end. */
 static void put_text(struct text_writer *writer, const char *text, bool is_name, size_t columns)
 {
@@ -264,6 +280,10 @@ static void put_text(struct text_writer *writer, const char *text, bool is_name,
 	if (!*text)
 		return;
 	catch_up(writer);
+	if (is_name && needed > columns) {
+		writer->at += put_fitted(writer, text, columns);
+		return;
+	}
 	if (is_name || needed > columns) {
 		writer->at +=
 			text_write_columns(writer->out, text, columns, writer->glyphs->ellipsis);

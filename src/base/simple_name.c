@@ -10,7 +10,7 @@
  * unless the space belongs to the name (`operator new`), or the name is within parentheses:
  * `void (*f(int))(char)`.
  */
-#include "sym/demangle.h"
+#include "base/simple_name.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -23,6 +23,7 @@
 struct cutter {
 	char *text;
 	size_t read, written;
+	bool keeps_lists; /* in angle brackets */
 };
 
 static bool is_word(char c)
@@ -198,7 +199,10 @@ static bool drop_list(struct cutter *cutter)
 {
 	size_t nr = list_bytes(cutter->text, cutter->read);
 
-	cutter->read += nr;
+	if (cutter->keeps_lists)
+		copy(cutter, nr);
+	else
+		cutter->read += nr;
 	return nr > 0;
 }
 
@@ -210,8 +214,10 @@ static bool copy_operator(struct cutter *cutter)
 	bool is_sign = nr > strlen("operator");
 
 	copy(cutter, nr);
-	if (text[cutter->read] == ' ' && text[cutter->read + 1] == '<')
-		cutter->read++;
+	if (text[cutter->read] == ' ' && text[cutter->read + 1] == '<') {
+		copy(cutter, cutter->keeps_lists);
+		cutter->read += !cutter->keeps_lists;
+	}
 	if (is_sign)
 		return true;
 	while (text[cutter->read]) {
@@ -327,9 +333,9 @@ static void cut_type(struct cutter *cutter)
 			copy(cutter, 1);
 }
 
-void simple_name_cxx(char *name)
+static void cut_cxx(char *name, bool keeps_lists)
 {
-	struct cutter cutter = {name, 0, 0};
+	struct cutter cutter = {.text = name, .keeps_lists = keeps_lists};
 	char *clones = strstr(name, " [clone ");
 	bool is_of_type;
 	size_t first, start, nr;
@@ -354,6 +360,27 @@ void simple_name_cxx(char *name)
 	memmove(name + first, name + start, strlen(name + start) + 1);
 }
 
+void simple_name_cxx(char *name)
+{
+	cut_cxx(name, false);
+}
+
+void simple_name_dwarf(char *name)
+{
+	struct cutter cutter = {.text = name};
+	bool is_cut = name[0] != '<';
+
+	while (name[cutter.read] && is_cut) {
+		if (operator_bytes(name, cutter.read))
+			is_cut = copy_operator(&cutter);
+		else if (name[cutter.read] == '<')
+			is_cut = drop_list(&cutter);
+		else
+			copy(&cutter, 1);
+	}
+	finish(&cutter);
+}
+
 /* --- Rust ---------------------------------------------------------------------------------- */
 
 /* Whether a list says of which type and trait something is: `<T as Trait>::f`, `<impl T for U>`. */
@@ -367,7 +394,7 @@ static bool is_header(const struct cutter *cutter)
 
 void simple_name_rust(char *name)
 {
-	struct cutter cutter = {name, 0, 0};
+	struct cutter cutter = {.text = name};
 
 	while (name[cutter.read]) {
 		bool is_path = cutter.written > 2 && !memcmp(name + cutter.written - 2, "::", 2);
@@ -389,7 +416,7 @@ void simple_name_rust(char *name)
 void simple_name_d(char *name)
 {
 	static const char postblit[] = "(this)";
-	struct cutter cutter = {name, 0, 0};
+	struct cutter cutter = {.text = name};
 
 	while (name[cutter.read]) {
 		const char *rest = name + cutter.read;
@@ -407,4 +434,134 @@ void simple_name_d(char *name)
 		}
 	}
 	finish(&cutter);
+}
+
+/* --- in columns ---------------------------------------------------------------------------- */
+
+#define FITTED_MAX_BYTES 8192 /* longer names lose their middle */
+
+/* Where the parentheses that end at `end` begin; 0 if they do not match. */
+static size_t find_open(const char *name, size_t end)
+{
+	size_t depth = 0, i;
+
+	for (i = end; i--;) {
+		depth += name[i] == ')';
+		if (name[i] == '(' && --depth == 0)
+			return i;
+	}
+	return 0;
+}
+
+/*
+ * True of `f(int)`, `A<int>::operator()(int) const`: the name ends with parameters, and qualifiers. A
+ * regular expression, or a remark in parentheses, has other things before them than a name.
+ */
+static bool ends_in_parameters(const char *name)
+{
+	static const char *const words[] = {" const", " volatile", " &", " &&", " noexcept"};
+	const char *clones = strstr(name, " [clone ");
+	size_t nr = clones ? (size_t)(clones - name) : strlen(name), i = 0, open;
+	char before;
+
+	while (i < ARRAY_SIZE(words))
+		if (text_ends_with(name, nr, words[i])) {
+			nr -= strlen(words[i]);
+			i = 0;
+		} else {
+			i++;
+		}
+	if (!nr || name[nr - 1] != ')')
+		return false;
+	open = find_open(name, nr);
+	before = open ? name[open - 1] : '\0';
+	if (is_word(before) || is_one_of(before, ">]})"))
+		return true;
+	for (i = 1; open > 8 && i <= 4 && i + 8 <= open; i++)
+		if (operator_bytes(name, open - 8 - i) == 8 + i)
+			return true;
+	return false;
+}
+
+/* Where the part behind the next `::` begins that is in no brackets; NULL. */
+static const char *next_part(const char *name)
+{
+	int depth = 0;
+
+	for (; *name; name++) {
+		if (is_one_of(*name, "<({["))
+			depth++;
+		else if (is_one_of(*name, ">)}]"))
+			depth--;
+		else if (depth <= 0 && name[0] == ':' && name[1] == ':')
+			return name + 2;
+	}
+	return NULL;
+}
+
+/* Makes a name shorter by what it can miss; it stays as it is if no language is recognized. */
+static void shorten(char *name, const char *full, size_t columns)
+{
+	if (ends_in_parameters(full)) {
+		cut_cxx(name, true);
+		if (text_columns(name) <= columns)
+			return;
+		strcpy(name, full);
+		simple_name_cxx(name);
+	} else if (strstr(full, "::<") || (*full == '<' && strstr(full, ">::"))) {
+		simple_name_rust(name);
+	} else if (strstr(full, "::") && !strchr(full, ' ')) {
+		simple_name_dwarf(name);
+	}
+	if (!*name)
+		strcpy(name, full);
+}
+
+/* Of the marks that trees put behind names: ` [k]`, ` [i] (recursive)`. */
+static size_t mark_bytes(const char *name)
+{
+	static const char recursive[] = " (recursive)";
+	size_t nr = strlen(name), end = nr;
+
+	if (text_ends_with(name, end, recursive))
+		end -= strlen(recursive);
+	if (end > 4 && name[end - 4] == ' ' && name[end - 3] == '[' && is_word(name[end - 2]) &&
+	    name[end - 1] == ']')
+		end -= 4;
+	return nr - end;
+}
+
+/* A name without marks. */
+static void fit_name(const char *name, size_t columns, const char *ellipsis, char *buffer)
+{
+	size_t needed = text_columns(ellipsis);
+	char shorter[FITTED_MAX_BYTES];
+	const char *part;
+
+	strcpy(shorter, name);
+	if (text_columns(name) > columns)
+		shorten(shorter, name, columns);
+	for (part = shorter; text_columns(shorter) > columns && (part = next_part(part));) {
+		if (text_columns(part) + needed > columns)
+			continue;
+		buffer = stpcpy(buffer, ellipsis);
+		text_cut(part, columns - needed, ellipsis, buffer);
+		return;
+	}
+	text_cut(shorter, columns, ellipsis, buffer);
+}
+
+void simple_name_fit(const char *name, size_t columns, const char *ellipsis, char *buffer)
+{
+	size_t nr = strlen(name), nr_mark = mark_bytes(name);
+	char bare[FITTED_MAX_BYTES];
+
+	if (nr >= sizeof(bare) || columns < 2 * nr_mark || text_columns(name) <= columns) {
+		text_cut(name, columns, ellipsis, buffer);
+		return;
+	}
+	memcpy(bare, name, nr - nr_mark);
+	bare[nr - nr_mark] = '\0';
+	fit_name(bare, columns - nr_mark, ellipsis, buffer);
+	strcat(buffer, name + nr - nr_mark); /* ASCII */
 }
