@@ -9,10 +9,14 @@
 #include "collect/session.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,7 +27,9 @@
 #include "collect/drain.h"
 #include "collect/sideband.h"
 #include "kernel/ring.h"
+#include "probe/find/program.h"
 #include "proc/cgroup.h"
+#include "proc/mappings.h"
 #include "proc/process_info.h"
 #include "profile/profile.h"
 
@@ -290,6 +296,42 @@ static int meet_target(struct session *session, int32_t pid)
 	return err;
 }
 
+/*
+ * Asks for the tables of a program that is about to be executed, before it has mapped anything. Best
+ * effort: what is not found here is met when it is sampled.
+ */
+static int preload_program(struct session *session)
+{
+	struct mappings *mappings = mappings_new();
+	struct program program = {0};
+	int err = mappings ? program_find_started(session->options.command, &program) : -ENOMEM;
+	size_t i;
+
+	for (i = 0; i < program.nr && !err; i++) {
+		struct mapping mapping = {
+			.start = i << 32, .end = (i << 32) + 1, .kind = MAPPING_FILE};
+		char link[64], path[PATH_MAX] = "";
+		struct stat st;
+		int64_t file;
+
+		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", program.files[i].fd);
+		if (fstat(program.files[i].fd, &st) < 0 ||
+		    readlink(link, path, sizeof(path) - 1) < 0) /* as the kernel will call it */
+			continue;
+		file = file_table_add(
+			session->files,
+			&(struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0}, path,
+			getpid(), 0, 0);
+		mapping.file = (uint32_t)file;
+		err = file < 0 ? (int)file : mappings_add(&mappings, &mapping);
+	}
+	if (mappings)
+		unwinder_preload(session->unwinder, mappings);
+	mappings_unref(mappings);
+	program_clear(&program);
+	return err == -ENOMEM ? err : 0;
+}
+
 /* The processes that were asked for are known before their first sample. */
 static int want_targets(struct session *session, struct error *error)
 {
@@ -308,6 +350,8 @@ static int want_targets(struct session *session, struct error *error)
 			return error_set(error, -ESRCH, "no such thread: %u", tasks->tids[i]);
 		err = meet_target(session, (int32_t)pid);
 	}
+	if (!err && session->unwinder && session->options.command)
+		err = preload_program(session);
 	/*
 	 * Their tables, mostly out of the cache, are worth a moment; samples that come before the
 	 * rest of them are walked later.

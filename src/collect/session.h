@@ -53,6 +53,7 @@ struct session_options {
 	size_t nr_online_cpus;
 
 	struct wanted_tasks tasks;
+	const char *command;	    /* that is about to be executed; NULL: none */
 	const struct matcher *comm; /* only threads with such names; NULL: all */
 
 	unsigned labels;       /* enum label bits */

@@ -90,6 +90,7 @@ static int open_session(struct stacks *stacks, struct error *error)
 	const struct stack_options *options = stacks->options;
 	const struct stack_source *source = &stacks->source;
 	const char *folder = options->table_folder ? options->table_folder : TABLE_FOLDER;
+	char *const *command = stacks->collector.run->config->command;
 	const struct error *why;
 	struct session_options session = {
 		.event = source->event,
@@ -100,6 +101,7 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.online_cpus = stacks->online_cpus,
 		.nr_online_cpus = stacks->nr_online_cpus,
 		.tasks = stacks->collector.run->tasks,
+		.command = command ? command[0] : NULL,
 		.comm = options->comm,
 		.labels = options->labels | options->kept_labels,
 		.spare_labels = options->kept_labels & ~options->labels,

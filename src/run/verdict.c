@@ -577,6 +577,17 @@ static double cpu_seconds(const struct rusage *usage)
 	return seconds(&usage->ru_utime) + seconds(&usage->ru_stime);
 }
 
+#define STORM_EVENTS 1000 /* a second */
+
+/* As many process events as samples, and some in each millisecond: no longer next to nothing. */
+static bool has_storm(const struct session_summary *session)
+{
+	uint64_t nr = session->nr_process_events;
+
+	return nr > session->accounting.sum.entries &&
+	       (double)nr * 1e9 > (double)session->sampled_ns * STORM_EVENTS;
+}
+
 static void say_cost(struct verdict *verdict)
 {
 	const struct run_figures *run = verdict->figures;
@@ -601,8 +612,7 @@ static void say_cost(struct verdict *verdict)
 	add(verdict, ", kernel maps %.1f MB%s",
 	    megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes),
 	    run->is_unwritten ? ", before this was written" : "");
-	/* As many as samples: no longer next to nothing. */
-	if (session->nr_process_events > session->accounting.sum.entries)
+	if (has_storm(session))
 		say(verdict, "cost",
 		    "the kernel reported %s forks, execs, exits and mappings, in the time of the "
 		    "processes that they are of",

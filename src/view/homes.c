@@ -73,8 +73,8 @@ static struct named_module named_module(const struct finder *finder, uint32_t nu
 		.is_after = finder->sides_of_module[number] & SIDE_AFTER,
 	};
 
-	module.nr_name = module.kind == MODULE_FILE ? library_length(module.name)
-						    : strlen(module.name);
+	module.nr_name =
+		module.kind == MODULE_FILE ? library_length(module.name) : strlen(module.name);
 	return module;
 }
 
@@ -111,8 +111,8 @@ static int compare_builds(const struct named_module *a, const struct named_modul
 		return a->kind < b->kind ? -1 : 1;
 	if (!nr_a && !nr_b)
 		return strcmp(a->name, b->name);
-	return compare_bytes(nr_a ? a->code->build_id : NULL, nr_a,
-			     nr_b ? b->code->build_id : NULL, nr_b);
+	return compare_bytes(nr_a ? a->code->build_id : NULL, nr_a, nr_b ? b->code->build_id : NULL,
+			     nr_b);
 }
 
 static int compare_by_name(const void *a, const void *b)
@@ -130,8 +130,7 @@ static int compare_by_build(const void *a, const void *b)
 }
 
 /* For each module the first one of its group. NULL when out of memory. */
-static uint32_t *group_modules(const struct finder *finder,
-			       int (*sort)(const void *, const void *),
+static uint32_t *group_modules(const struct finder *finder, int (*sort)(const void *, const void *),
 			       int (*compare)(const struct named_module *,
 					      const struct named_module *))
 {

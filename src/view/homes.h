@@ -29,9 +29,9 @@
 struct homes {
 	const struct profile *profile;
 	bool is_difference;
-	bool by_name; /* a side of the difference knows no modules */
-	uint32_t *of_module;	   /* by module: that of the same name */
-	uint32_t *of_build;	   /* by module: that of the same build */
+	bool by_name;		    /* a side of the difference knows no modules */
+	uint32_t *of_module;	    /* by module: that of the same name */
+	uint32_t *of_build;	    /* by module: that of the same build */
 	struct u64_map of_function; /* by function << 32 | of_module; those that live elsewhere */
 };
 

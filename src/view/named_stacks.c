@@ -83,9 +83,8 @@ static void write_number(struct builder *builder, int32_t number)
 /* A function that was inlined in one build is the same function where it was not in the other one. */
 static enum word_kind kind_apart(const struct builder *builder, enum word_kind kind)
 {
-	return builder->homes.is_difference && kind != WORD_LABEL && kind != WORD_MISSED
-		       ? WORD_USER
-		       : kind;
+	return builder->homes.is_difference && kind != WORD_LABEL && kind != WORD_MISSED ? WORD_USER
+											 : kind;
 }
 
 /* A thread and a function of the same name are never one: a stack says which by its place. */
@@ -107,8 +106,8 @@ static int64_t intern_word(struct builder *builder, const struct word_info *info
 	uint32_t number;
 
 	if (builder->style->tell_apart)
-		hash = hash_add(hash, (uint64_t)kind_apart(builder, info->kind) << 32 |
-					      info->module);
+		hash = hash_add(hash,
+				(uint64_t)kind_apart(builder, info->kind) << 32 | info->module);
 	else
 		hash = hash_add(hash, info->kind == WORD_LABEL);
 	while (number_index_next(&stacks->word_index, hash, &probe, &number))
@@ -212,9 +211,8 @@ static uint32_t module_of(const struct builder *builder, const struct frame *fra
 {
 	if (!builder->style->tell_apart)
 		return frame->module;
-	return builder->style->keep_modules
-		       ? homes_of_module(&builder->homes, frame->module)
-		       : homes_find(&builder->homes, frame->module, function);
+	return builder->style->keep_modules ? homes_of_module(&builder->homes, frame->module)
+					    : homes_find(&builder->homes, frame->module, function);
 }
 
 static void write_function(struct builder *builder, const struct frame *frame, uint32_t function)

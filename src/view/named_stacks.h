@@ -42,10 +42,10 @@ struct named_stacks_style {
 	bool fold_recursion; /* a function that calls itself is one word, not many */
 	bool lines;	     /* source lines behind names, where they are known */
 	bool tell_apart;     /* words of other kinds or homes (view/homes.h) are other words */
-	bool keep_modules;   /* with tell_apart: of a difference, too, functions stay in their modules */
-	bool reverse;	     /* leaf first, the labels last */
-	bool with_slices;    /* counts are kept by slice of time, too */
-	size_t other_value;  /* values of this number are added up in others; 0: not wanted */
+	bool keep_modules; /* with tell_apart: of a difference, too, functions stay in their modules */
+	bool reverse;	   /* leaf first, the labels last */
+	bool with_slices;   /* counts are kept by slice of time, too */
+	size_t other_value; /* values of this number are added up in others; 0: not wanted */
 };
 
 enum word_kind {

@@ -60,3 +60,16 @@ if build before special/reexec.c "${no_pie[@]}" -DSTEP=before -DFRAME_BYTES=100 
 	check_stacks "exec under -p: after" after "$IN_MAIN;after;work;hot"
 	check "exec under -p: complete" test "$(ended complete)" -ge 98
 fi
+
+# --- the program behind `--` -----------------------------------------------------------------------
+
+# It sleeps, so nobody samples it: its table is made nevertheless, and no other's.
+table_of() { readelf -n "$(type -P "$1")" | awk '/Build ID/ { print $3 }'; }
+if [ -n "$(table_of sleep 2>/dev/null)" ]; then
+	mkdir -m 700 "$T/before"
+	profile -f --unwind cfi --table-cache "$T/before" -F 1 -- sleep 0.2
+	check "the table of a command that nobody has sampled" test -e "$T/before/$(table_of sleep)"
+	check "no table of another command" test ! -e "$T/before/$(table_of true)"
+else
+	skip "the table of a command" "readelf, and programs with a build id"
+fi

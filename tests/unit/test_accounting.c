@@ -5,7 +5,8 @@
 
 static struct wire_counters balanced(void)
 {
-	struct wire_counters counters = {.idle = 5, .own = 3, .filtered = 7, .recorded = 11, .counted = 13};
+	struct wire_counters counters = {
+		.idle = 5, .own = 3, .filtered = 7, .recorded = 11, .counted = 13};
 	unsigned reason;
 
 	counters.entries = 5 + 3 + 7 + 11 + 13;

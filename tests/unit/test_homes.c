@@ -29,8 +29,8 @@ static struct profile *make_difference(const char *before_lines, const char *aft
 /* The tree as lines "path before after", for people who read a failed test. */
 static void check_tree(struct profile *profile, const char *wanted)
 {
-	const struct named_stacks_style style = {
-		.tell_apart = true, .other_value = comparison_value(profile)};
+	const struct named_stacks_style style = {.tell_apart = true,
+						 .other_value = comparison_value(profile)};
 	const struct flame_shape shape = {.other_weight = 1};
 	struct named_stacks stacks;
 	struct flame_nodes nodes;
@@ -43,12 +43,11 @@ static void check_tree(struct profile *profile, const char *wanted)
 		const struct flame_node *node = &nodes.nodes[i];
 		const struct word_info *info = named_stacks_info(&stacks, node->word);
 
-		nr += (size_t)snprintf(text + nr, sizeof(text) - nr, "%*s%s (%s) %llu %llu\n",
-				       (int)node->depth - 1, "",
-				       named_stacks_word(&stacks, node->word),
-				       profile_module_name(profile, info->module),
-				       (unsigned long long)node->other,
-				       (unsigned long long)node->count);
+		nr += (size_t)snprintf(
+			text + nr, sizeof(text) - nr, "%*s%s (%s) %llu %llu\n",
+			(int)node->depth - 1, "", named_stacks_word(&stacks, node->word),
+			profile_module_name(profile, info->module), (unsigned long long)node->other,
+			(unsigned long long)node->count);
 	}
 	CHECK_STR(text, wanted);
 	flame_nodes_clear(&nodes);

@@ -6,8 +6,11 @@
 
 #include <sched.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "probe/find/program_test.h"
+#include "proc/mappings.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 
@@ -294,5 +297,79 @@ TEST(program_and_library_of_one_name)
 	CHECK_STR(path_of("libboth.so", (uint32_t)pid, &error), "/usr/lib/libboth.so.1");
 	CHECK_STR(path_of("script", (uint32_t)pid, &error), "/usr/lib/libscript.so");
 	stop_in_folder(pid);
+	leave_folder();
+}
+
+/* --- what a program maps at its start --------------------------------------------------------- */
+
+static bool has_file(const struct program *program, const struct stat *st)
+{
+	struct stat other;
+	size_t i;
+
+	for (i = 0; i < program->nr; i++)
+		if (fstat(program->files[i].fd, &other) == 0 && other.st_dev == st->st_dev &&
+		    other.st_ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* The judge is the loader, which has mapped what this very program needs. */
+TEST(program_started_and_what_it_needs)
+{
+	struct program program = {0};
+	struct maps_entry entry;
+	struct maps maps;
+	size_t nr = 0;
+
+	need_openat2();
+	CHECK_EQ(program_find_started("/proc/self/exe", &program), 0);
+	CHECK(program.nr >= 1);
+	CHECK_EQ(maps_open(&maps, getpid()), 0);
+	while (maps_next(&maps, &entry)) {
+		struct stat st;
+
+		if (!entry.executable || entry.path[0] != '/' || stat(entry.path, &st) < 0)
+			continue;
+		CHECK(has_file(&program, &st));
+		nr++;
+	}
+	maps_close(&maps);
+	CHECK(nr >= 1 && program.nr >= nr);
+	program_clear(&program);
+}
+
+TEST(program_started_by_a_script)
+{
+	struct program shell = {0}, script = {0};
+	const char *path;
+	size_t i;
+
+	need_openat2();
+	enter_folder();
+	path = in_folder("script");
+	make_file(path, "#! /bin/sh -e\necho\n");
+	CHECK_EQ(program_find_started(path, &script), 0); /* not executable */
+	CHECK_EQ(script.nr, 0);
+	CHECK_EQ(chmod(path, 0755), 0);
+	CHECK_EQ(program_find_started(path, &script), 0);
+	CHECK_EQ(program_find_started("sh", &shell), 0);
+	CHECK(shell.nr >= 1);
+	CHECK_EQ(script.nr, shell.nr);
+	for (i = 0; i < shell.nr; i++) {
+		struct stat st;
+
+		CHECK_EQ(fstat(shell.files[i].fd, &st), 0);
+		CHECK(has_file(&script, &st));
+	}
+	program_clear(&script);
+	program_clear(&shell);
+	make_file(path, "#!");
+	CHECK_EQ(program_find_started(path, &script), 0);
+	CHECK_EQ(script.nr, 0);
+	CHECK_EQ(program_find_started("", &script), 0);
+	CHECK_EQ(program_find_started("/no/such/program", &script), 0);
+	CHECK_EQ(script.nr, 0);
+	CHECK_EQ(unlink(path), 0);
 	leave_folder();
 }

@@ -168,6 +168,10 @@ TEST(verdict_on_the_cost_of_process_events)
 	make_and_write(&figures, MEDIA_JSON, &text);
 	CHECK(strstr(text, "\n\"process_events\": 48312,\n") != NULL);
 	free(text);
+	figures.session.sampled_ns *= 10; /* some 480 a second */
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "forks") == NULL);
+	free(text);
 	symbolizer_free(names.symbolizer);
 }
 

@@ -681,3 +681,123 @@ void program_clear(struct program *program)
 	free(program->files);
 	*program = (struct program){0};
 }
+
+/* --- what a program maps at its start --------------------------------------------------------- */
+
+#define DYNAMIC_MAX_BYTES (64u << 10) /* as that of any program we have met, and some */
+#define STRINGS_MAX_BYTES (4u << 20)
+
+/* The library of that very name, in the first folder that has it. 1 if it is taken. */
+static int take_needed(struct search *search, const struct library_folders *folders,
+		       const char *name)
+{
+	char path[2 * PATH_MAX];
+	int found = 0;
+	size_t i;
+
+	if (strchr(name, '/'))
+		return try_file(search, -1, name, 0);
+	for (i = 0; i < folders->nr && !found; i++) {
+		(void)snprintf(path, sizeof(path), "%s/%s", folders->paths[i], name);
+		found = try_file(search, -1, path, 0);
+	}
+	return found;
+}
+
+static int take_loader(struct search *search, const struct elf_image *image)
+{
+	char path[PATH_MAX] = "";
+	GElf_Phdr header;
+	size_t i = 0;
+
+	if (!elf_segment_next(image, PT_INTERP, &i, &header) || header.p_filesz >= sizeof(path) ||
+	    elf_image_read(image, header.p_offset, path, header.p_filesz) < 0)
+		return 0;
+	return try_file(search, -1, path, 0);
+}
+
+static int take_libraries(struct search *search, const struct elf_image *image,
+			  const struct library_folders *folders)
+{
+	cleanup_free uint8_t *entries = NULL, *strings = NULL;
+	GElf_Shdr dynamic, names;
+	size_t i;
+	int err = 0;
+
+	if (elf_section_find_type(image, SHT_DYNAMIC, &dynamic) < 0 ||
+	    elf_section_find(image, ".dynstr", &names) < 0 ||
+	    elf_section_read(image, &dynamic, DYNAMIC_MAX_BYTES, &entries) < 0 ||
+	    elf_section_read(image, &names, STRINGS_MAX_BYTES, &strings) < 0)
+		return 0;
+	strings[names.sh_size - 1] = '\0';
+	for (i = 0; i < dynamic.sh_size / sizeof(Elf64_Dyn) && err >= 0; i++) {
+		Elf64_Dyn entry;
+
+		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
+		if (entry.d_tag == DT_NEEDED && entry.d_un.d_val < names.sh_size)
+			err = take_needed(search, folders,
+					  (const char *)strings + entry.d_un.d_val);
+	}
+	return err;
+}
+
+/* A script's is its interpreter. 1 if one is taken. */
+static int take_started(struct search *search, const char *path)
+{
+	int found = try_file(search, -1, path, S_IXUSR);
+	cleanup_fd int fd = found ? -1 : file_open_below(-1, path);
+	char head[256] = "", *at;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || !(st.st_mode & S_IXUSR) ||
+	    pread(fd, head, sizeof(head) - 1, 0) < 2 || !text_starts_with(head, "#!"))
+		return found;
+	at = head + 2 + strspn(head + 2, " \t");
+	at[strcspn(at, " \t\r\n")] = '\0';
+	return try_file(search, -1, at, S_IXUSR);
+}
+
+/* As execvp() finds it. */
+static int find_started(struct search *search)
+{
+	cleanup_free char *real = strchr(search->name, '/') ? realpath(search->name, NULL) : NULL;
+	const char *list = getenv("PATH");
+	char path[2 * PATH_MAX];
+	int found = 0, nr;
+
+	if (strchr(search->name, '/'))
+		return real ? take_started(search, real) : 0;
+	for (; list && *list && !found; list += (size_t)nr + (list[nr] == ':')) {
+		nr = (int)strcspn(list, ":");
+		if (list[0] != '/' || nr >= PATH_MAX)
+			continue;
+		(void)snprintf(path, sizeof(path), "%.*s/%s", nr, list, search->name);
+		found = take_started(search, path);
+	}
+	return found;
+}
+
+int program_find_started(const char *command, struct program *ret)
+{
+	struct search search = {.name = command, .program = ret};
+	struct library_folders folders = {0};
+	int err = library_folders_read(&folders, -1);
+	size_t i;
+
+	if (!err)
+		err = find_started(&search);
+	for (i = 0; i < ret->nr && err >= 0; i++) { /* it grows */
+		struct elf_image image;
+
+		if (elf_image_open(&image, ret->files[i].fd, NULL) < 0)
+			continue;
+		err = take_loader(&search, &image);
+		if (err >= 0)
+			err = take_libraries(&search, &image, &folders);
+		elf_image_close(&image);
+	}
+	library_folders_clear(&folders);
+	if (err < 0)
+		program_clear(ret);
+	return err < 0 ? err : 0;
+}

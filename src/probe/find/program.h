@@ -44,6 +44,14 @@ struct program {
 int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
 		 struct error *error);
 void program_clear(struct program *program);
+
+/*
+ * Into an empty one: the files that executing this command maps at its start, as far as headers tell:
+ * the program (of a script: its interpreter), its loader, and the libraries that these need, from the
+ * folders of the host; not by search paths of their own. 0, none if there is no such command, or a
+ * negative errno.
+ */
+int program_find_started(const char *command, struct program *ret);
 void program_file_clear(struct program_file *file);
 
 #endif
