@@ -73,14 +73,15 @@ static const struct runtime_row {
 	  "start it with --v8-flags=--perf-basic-prof,--interpreted-frames-native-stack", NULL},
 	 {"deno"}},
 	{{"Node.js", false, "start it with --perf-basic-prof --interpreted-frames-native-stack",
-	  NULL},
+	  NULL,
+	  "the newest names are not in its jitdump yet; --perf-basic-prof writes them at once"},
 	 {"node", "nodejs", "libnode.so*"}},
 	{{"Wasmtime", false, "start it with --profile=perfmap", NULL}, {"wasmtime"}},
 	/* Its interpreter is code of a file, and its functions have names with -X perf. */
 	{{"Python", false,
 	  "it is code of a library (numba, ctypes, …) that has written no perf map "
 	  "(/tmp/perf-PID.map)",
-	  NULL},
+	  NULL, "the newest names are not in its jitdump yet; -X perf writes them at once"},
 	 {"python3.1[2-9]*", "libpython3.1[2-9]*", "python3.[2-9][0-9]*"}},
 	{{"PCRE2", false, "PCRE2 gives no names to the regular expressions that it compiles", NULL},
 	 {"libpcre2-*.so*"}},

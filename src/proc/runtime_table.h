@@ -30,6 +30,8 @@ struct runtime {
 	bool is_java;
 	const char *how_to_name; /* what to switch on, a sentence's end: "start it with -X perf" */
 	const char *how_to_walk; /* the same for stacks that break in its code; NULL: nothing */
+	/* The same where it writes a jitdump in large pieces, the last one when it ends; or NULL. */
+	const char *how_to_name_soon;
 };
 
 struct runtime_process {

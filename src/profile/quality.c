@@ -84,9 +84,16 @@ static uint32_t blamed_module(const struct profile *profile, const struct sample
 	return module;
 }
 
+/* JIT-compiled code. */
+static bool is_run_time(const struct profile *profile, uint32_t frame)
+{
+	return profile_module(profile, profile_frame(profile, frame)->module)->kind ==
+	       MODULE_RUN_TIME;
+}
+
 /*
- * Python's stack is known to the interpreter only, unless that was told to write a perf map. While it
- * begins and ends it names nothing, whatever it was told.
+ * Python's stack is known to the interpreter only, unless -X perf puts JIT-compiled code, whose name may
+ * come later, before each call of itself. While Python begins and ends it does not do that.
  */
 static void judge_python(const struct profile *profile, const struct sample *sample,
 			 uint64_t *interpreted_in)
@@ -105,8 +112,11 @@ static void judge_python(const struct profile *profile, const struct sample *sam
 		if (!strncmp(name, "py::", 4) || !strcmp(name, "Py_InitializeFromConfig") ||
 		    !strcmp(name, "Py_FinalizeEx") || !strncmp(name, "_Py_Finalize", 12))
 			return;
-		if (!strcmp(name, "_PyEval_EvalFrameDefault"))
-			interpreter = frame;
+		if (strcmp(name, "_PyEval_EvalFrameDefault") != 0)
+			continue;
+		if (i + 1 < sample->nr_frames && is_run_time(profile, frames[i + 1]))
+			return;
+		interpreter = frame;
 	}
 	if (interpreter)
 		interpreted_in[interpreter->module] += sample->count;
@@ -123,8 +133,7 @@ static void judge_run_time(const struct profile *profile, const struct sample *s
 	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
 		const struct frame *frame = profile_frame(profile, frames[i]);
 
-		if (frame->function ||
-		    profile_module(profile, frame->module)->kind != MODULE_RUN_TIME)
+		if (frame->function || !is_run_time(profile, frames[i]))
 			continue;
 		nameless_in[frame->module] += sample->count;
 		return;

@@ -409,6 +409,8 @@ static const char *why_nameless(const struct run_figures *run, uint32_t number)
 		return runtime->how_to_name; /* a map would be of an earlier run */
 	if (fd >= 0)
 		return "its perf map (/tmp/perf-PID.map) has no name for it";
+	if (process->jitdump >= 0 && runtime && runtime->how_to_name_soon)
+		return runtime->how_to_name_soon;
 	if (process->jitdump >= 0)
 		return "its jitdump file has no name for it";
 	return runtime ? runtime->how_to_name : "it has written no perf map (/tmp/perf-PID.map)";

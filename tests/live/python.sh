@@ -76,6 +76,16 @@ check_named() {
 		pass "$what: is not told to do what was done"; fi
 }
 
+# profile_running PYTHON ARG…: one that neither begins nor ends meanwhile.
+profile_running() {
+	start "$@" "$T/load.py" 60
+	let_run "$PID" 50
+	profile -f -F 499 -p "$PID" 1
+	kill -KILL "$PID"
+	wait "$PID" 2>/dev/null
+	rm -f "/tmp/perf-$PID.map" "/tmp/jit-$PID.dump"
+}
+
 found=
 while read -r minor python; do
 	[ "$minor" -ge 11 ] || continue
@@ -87,6 +97,17 @@ while read -r minor python; do
 	found=yes
 	check "3.$minor: is told what would give names" advised 'start it with -X perf'
 	check_named "$minor" "$python" -X perf
-	[ "$minor" -lt 13 ] || check_named "$minor" "$python" -X perf_jit
+	profile_running "$python" -X perf
+	check "3.$minor -X perf: has names while it runs" test "$(sum_matching ';py::fib:')" \
+		-ge $(($(sum_matching .) * 95 / 100)) -a "$(sum_matching .)" -ge 20
+	[ "$minor" -ge 13 ] || continue
+	check_named "$minor" "$python" -X perf_jit
+	profile_running "$python" -X perf_jit
+	if [ "$(sum_matching ';py::fib:')" -eq 0 ]; then # they are in a buffer of its own
+		check "3.$minor -X perf_jit: is told when its names come" \
+			grep -q 'not in its jitdump yet; -X perf writes' "$T/err"
+		check "3.$minor -X perf_jit: and not to do what was done" \
+			test "$(grep -c 'only the interpreter is seen' "$T/err")" -eq 0
+	fi
 done < <(pythons)
 [ -n "$found" ] || skip "all" "Python 3.12 or newer"

@@ -214,6 +214,7 @@ TEST(quality_counts_python_that_is_only_interpreted)
 {
 	struct profile *profile = profile_new();
 	struct quality quality;
+	uint32_t frames[2];
 
 	(void)make_sample(profile, "a;_start;libpython3.11.so!_PyEval_EvalFrameDefault 5");
 	(void)make_sample(profile, "a;_start;python3.12!_PyEval_EvalFrameDefault;python3.12!x 7");
@@ -224,6 +225,13 @@ TEST(quality_counts_python_that_is_only_interpreted)
 				   "python3.12!_PyEval_EvalFrameDefault 70");
 	(void)make_sample(profile, "a;_start;python3.12!_Py_Finalize.part.0.constprop.0;"
 				   "python3.12!_PyEval_EvalFrameDefault 60");
+	/* Called by JIT-compiled code whose name is not known yet: it was told to. */
+	frames[0] = (uint32_t)profile_add_frame(profile, FRAME_USER,
+						make_module(profile, "python3.12"), 1);
+	frames[1] =
+		(uint32_t)profile_add_frame(profile, FRAME_USER, make_run_time_module(profile), 2);
+	CHECK_EQ(profile_set_function(profile, frames[0], "_PyEval_EvalFrameDefault"), 0);
+	CHECK(profile_add_sample(profile, &(struct sample_labels){0}, frames, 2, 0, 50) >= 0);
 	quality = judge(profile);
 	CHECK_EQ(quality.interpreted[0].samples, 7);
 	CHECK_STR(profile_module_name(profile, quality.interpreted[0].module), "python3.12");
