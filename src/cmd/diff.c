@@ -27,6 +27,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/matcher.h"
 #include "base/text.h"
 #include "run/complain.h"
 #include "run/outputs.h"
@@ -46,7 +47,21 @@ struct diff_side {
 	double seconds; /* of all of them; 0: what they say themselves */
 };
 
+/* --map-comm: threads whose name matches count as this one. */
+struct comm_map {
+	struct matcher *matcher;
+	const char *name;
+};
+
+#define COMM_MAPS_MAX 32
+
+/* --by: labels at the head of call paths. */
+#define BY_NOTHING LABEL_SET /* was asked for; no bit that --by knows */
+
 struct diff_options {
+	struct comm_map comm_maps[COMM_MAPS_MAX];
+	size_t nr_comm_maps;
+	unsigned labels; /* 0: not asked for */
 	struct output_options output;
 	struct input_options input;
 	struct filter_options filter;
@@ -134,6 +149,36 @@ static int take_order(void *context, const char *value, struct error *error)
 	return 0;
 }
 
+static int take_by(void *context, const char *value, struct error *error)
+{
+	struct diff_options *options = context;
+
+	if (strcmp(value, "none") != 0)
+		return label_keys_take(value, &options->labels, error);
+	options->labels = BY_NOTHING;
+	return 0;
+}
+
+/* RE=NAME; the last `=` is the one. */
+static int take_comm_map(void *context, const char *value, struct error *error)
+{
+	struct diff_options *options = context;
+	const char *equals = strrchr(value, '=');
+	struct comm_map map = {.name = equals ? equals + 1 : NULL};
+	struct matcher_error fault = {0};
+
+	if (!equals || equals == value || !*map.name)
+		return option_bad(error, "--map-comm", value, "RE=NAME, as '^worker-.*=worker'");
+	if (options->nr_comm_maps == COMM_MAPS_MAX)
+		return error_set(error, -EINVAL, "more than %d --map-comm", COMM_MAPS_MAX);
+	map.matcher = matcher_new(value, (size_t)(equals - value), MATCHER_SEARCH, &fault);
+	if (!map.matcher)
+		return fault.what ? option_bad(error, "--map-comm", value, fault.what)
+				  : error_no_memory(error, "");
+	options->comm_maps[options->nr_comm_maps++] = map;
+	return 0;
+}
+
 static int take_duration(void *context, const char *value, struct error *error)
 {
 	struct diff_options *options = context;
@@ -160,6 +205,10 @@ static const struct option_row rows[] = {
 	{0, "order", "WHICH", take_order, "by what changed in functions: self (default), total"},
 	{'s', "sort", "KEY", take_group, "the same as --group-by"},
 	{0, "group-by", "KEY", take_group, "a row for each function (default), module or comm"},
+	{0, "by", "KEY,…", take_by,
+	 "labels above the paths: comm (the default if both have such names), cpu, …, or none"},
+	{0, "map-comm", "RE=NAME", take_comm_map,
+	 "threads whose names match are called NAME, on both sides; may be repeated"},
 	OPTION_SWITCH(0, "by-time", struct diff_options, style.by_time,
 		      "compare rates instead of shares of all samples"),
 	{0, "duration", "A,B", take_duration, "seconds that they took, where files don't say it"},
@@ -269,7 +318,9 @@ static int diff_options_parse(struct diff_options *options, int argc, char **arg
 	return err ? err : check_paths(options, error);
 }
 
-#define NAME_BYTES 32
+#define NAME_BYTES	32
+#define NOTE_BYTES	256
+#define TASK_NAME_BYTES 32 /* of a note */
 
 struct diff_file {
 	const char *path;
@@ -284,7 +335,8 @@ struct diff {
 	struct common_values common;
 	struct outputs outputs;
 	struct profile *profile;
-	unsigned labels;
+	unsigned labels; /* that some of the files have */
+	char note[NOTE_BYTES];
 	struct difference_part parts[2 * DIFF_FILES_MAX];
 	size_t nr_parts;
 	uint64_t period;	   /* of the first file's samples */
@@ -425,6 +477,38 @@ static int check_side(const struct diff_file *files, size_t nr, struct error *er
 	return nr ? -EINVAL : 0;
 }
 
+/* The name of threads that are called so; NULL: their own. */
+static const char *mapped_comm(const struct diff_options *options, const char *comm)
+{
+	size_t i;
+
+	for (i = 0; i < options->nr_comm_maps; i++)
+		if (matcher_fits(options->comm_maps[i].matcher, comm))
+			return options->comm_maps[i].name;
+	return NULL;
+}
+
+static int map_comms(const struct diff_options *options, struct profile *profile,
+		     struct error *error)
+{
+	size_t nr = options->nr_comm_maps ? profile_nr_samples(profile) : 0;
+	int64_t string = 0;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < nr && !err; i++) {
+		struct sample_labels labels = profile_sample(profile, i)->labels;
+		const char *name = mapped_comm(options, profile_string(profile, labels.comm));
+
+		if (!name || !profile_has_value(profile, i))
+			continue;
+		string = profile_add_string(profile, name);
+		labels.comm = (uint32_t)string;
+		err = string < 0 ? (int)string : profile_relabel_sample(profile, i, &labels);
+	}
+	return err ? error_set(error, err, "out of memory") : 0;
+}
+
 /* All of both sides, made to count the same. */
 static int read_files(struct diff *diff, struct error *error)
 {
@@ -452,6 +536,8 @@ static int read_files(struct diff *diff, struct error *error)
 			if (common_values_choose(&diff->common, profile) < 0)
 				return error_set(error, -ENOMEM, "out of memory");
 			err = filter_options_apply(&diff->options.filter, profile, error);
+			if (!err)
+				err = map_comms(&diff->options, profile, error);
 		}
 	return err;
 }
@@ -548,20 +634,98 @@ static int read_all(struct diff *diff, struct error *error)
 	return err;
 }
 
+/* --- labels ---------------------------------------------------------------------------------- */
+
+/* Half of a side's samples are of threads whose names the other one doesn't have. */
+#define FEW_COMMON 0.5
+
+/* A name as it may be shown, shortened. */
+static void quote_comm(const struct diff *diff, uint32_t string, char *ret, size_t bytes)
+{
+	const char *name = profile_string(diff->profile, string);
+
+	(void)snprintf(ret, bytes, "'%.*s'", (int)bytes - 3, name);
+	text_make_safe(ret, ret, strlen(ret));
+}
+
+/*
+ * Which labels head the call paths. By default thread names do: but not if they differ so much between
+ * the sides that everything would be new under one name and gone under another one. Numbers of processes
+ * and threads are others in each run.
+ */
+static int choose_labels(struct diff *diff, unsigned *ret, struct error *error)
+{
+	struct comparison_style *style = &diff->options.style;
+	unsigned asked = diff->options.labels;
+	struct comparison_threads threads;
+	char before[TASK_NAME_BYTES], after[TASK_NAME_BYTES];
+	int err = label_keys_check(asked & ~(unsigned)BY_NOTHING, diff->labels, error);
+
+	if (err)
+		return err;
+	*ret = asked ? asked & ~(unsigned)BY_NOTHING : diff->labels & LABEL_COMM;
+	if (style->group == DIFFERENCE_BY_COMM)
+		*ret |= diff->labels & LABEL_COMM;
+	if (!(*ret & LABEL_COMM))
+		return 0;
+	style->labels = *ret;
+	err = comparison_threads_find(&threads, diff->profile, style);
+	if (err)
+		return error_set(error, err, "cannot compare: %s", strerror(-err));
+	if (!threads.before || !threads.after)
+		return 0;
+	quote_comm(diff, threads.before, before, sizeof(before));
+	quote_comm(diff, threads.after, after, sizeof(after));
+	if (!asked && style->group != DIFFERENCE_BY_COMM &&
+	    (threads.common_before < FEW_COMMON || threads.common_after < FEW_COMMON)) {
+		*ret = 0;
+		(void)snprintf(diff->note, sizeof(diff->note),
+			       "Thread names differ (%s before, %s after) and are left out: see "
+			       "--by and --map-comm.",
+			       before, after);
+	} else if (threads.are_all) {
+		(void)snprintf(diff->note, sizeof(diff->note),
+			       "Nothing but thread names changed (%s before, %s after): "
+			       "--by none compares without them.",
+			       before, after);
+	}
+	return 0;
+}
+
+/* The note goes into every output; on stderr it is for those that have no place for it. */
+static int note_threads(struct diff *diff, struct error *error)
+{
+	const struct output_options *output = &diff->options.output;
+
+	if (!*diff->note)
+		return 0;
+	diff->options.style.note = diff->note;
+	if (!diff->options.is_quiet && (output->nr_paths || output->stdout_format))
+		complain("%s", diff->note);
+	if (profile_add_comment(diff->profile, diff->note) < 0)
+		return error_set(error, -ENOMEM, "out of memory");
+	return 0;
+}
+
 /* --- all of it ------------------------------------------------------------------------------- */
 
-/* Numbers of processes and threads are others in each run. */
 static int run(struct diff *diff, struct error *error)
 {
 	const struct comparison_style *style = &diff->options.style;
 	struct format_options format = {.comparison = style};
+	unsigned labels = 0;
 	int err = outputs_open(&diff->outputs, &diff->options.output, &format, false, error);
 
 	if (!err)
 		err = read_all(diff, error);
+	if (!err)
+		err = choose_labels(diff, &labels, error);
+	if (!err)
+		err = note_threads(diff, error);
 	if (err)
 		return err;
-	outputs_set_labels(&diff->outputs, 0, diff->labels & LABEL_COMM);
+	diff->outputs.format.labels = labels;
+	diff->outputs.kept_labels = labels | (diff->labels & LABEL_COMM);
 	if (diff->options.width)
 		diff->outputs.format.width = (unsigned)diff->options.width;
 	if (!diff->options.is_quiet) {
@@ -587,6 +751,8 @@ static void diff_clear(struct diff *diff)
 	common_values_clear(&diff->common);
 	profile_free(diff->profile);
 	filter_options_clear(&diff->options.filter);
+	for (i = 0; i < diff->options.nr_comm_maps; i++)
+		matcher_free(diff->options.comm_maps[i].matcher);
 }
 
 int cmd_diff(int argc, char **argv)

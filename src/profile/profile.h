@@ -177,6 +177,10 @@ void profile_add_count(struct profile *profile, uint32_t sample, uint64_t count)
 /* Takes the sample out: its count and its other values become 0, and such samples are not shown. */
 void profile_drop_sample(struct profile *profile, uint32_t sample);
 
+/* Moves the sample's values to the one that has these labels. 0 or -ENOMEM. */
+int profile_relabel_sample(struct profile *profile, uint32_t sample,
+			   const struct sample_labels *labels);
+
 /* Names a frame; by the number of a string, or by a text: 0 or -ENOMEM. */
 void profile_set_name(struct profile *profile, uint32_t frame, uint32_t string);
 int profile_set_function(struct profile *profile, uint32_t frame, const char *name);

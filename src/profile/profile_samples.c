@@ -245,6 +245,24 @@ void profile_drop_sample(struct profile *profile, uint32_t sample)
 	}
 }
 
+int profile_relabel_sample(struct profile *profile, uint32_t sample,
+			   const struct sample_labels *labels)
+{
+	const struct sample from = profile->samples[sample];
+	int64_t to = profile_add_sample(profile, labels, profile_sample_frames(profile, &from),
+					from.nr_frames, from.nr_kernel_frames, 0);
+	size_t i;
+
+	if (to < 0 || to == sample)
+		return to < 0 ? (int)to : 0;
+	for (i = 0; i < profile_nr_values(profile); i++)
+		if (profile_add_value(profile, (uint32_t)to, i, profile_value(profile, sample, i)) <
+		    0)
+			return -ENOMEM;
+	profile_drop_sample(profile, sample);
+	return 0;
+}
+
 void profile_reset_samples(struct profile *profile)
 {
 	size_t i;

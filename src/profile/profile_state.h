@@ -41,7 +41,7 @@ struct profile {
 	struct number_index sample_index;
 
 	uint64_t total;
-	size_t limit_bytes;  /* 0: none */
+	size_t limit_bytes;    /* 0: none */
 	unsigned spare_labels; /* enum label bits: given up past half of the limit */
 	uint64_t unlabelled_count;
 	int64_t other_stack; /* -1: not needed yet */

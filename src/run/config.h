@@ -70,9 +70,9 @@ enum unwind_mode {
 struct stack_options {
 	struct matcher *comm; /* NULL: threads of all names */
 	bool no_user, no_kernel;
-	unsigned labels;   /* enum label bits: what is shown, and told apart */
+	unsigned labels;      /* enum label bits: what is shown, and told apart */
 	unsigned kept_labels; /* told apart, too, and written where other programs read labels */
-	uint64_t slice_ns; /* of the timeline; 0: none */
+	uint64_t slice_ns;    /* of the timeline; 0: none */
 	enum unwind_mode unwind;
 	size_t max_table_bytes;	  /* 0: the default */
 	const char *table_folder; /* NULL: the default; "none" */

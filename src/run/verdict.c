@@ -380,7 +380,8 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		    "%zu files are more than can have unwind tables: walked by frame pointers",
 		    unwinding->nr_files_left_out);
 	if (profile_unlabelled_count(profile))
-		say(verdict, "stacks", "%s %s are kept without pid and tid: they differed in too much",
+		say(verdict, "stacks",
+		    "%s %s are kept without pid and tid: they differed in too much",
 		    number_commas(number, profile_unlabelled_count(profile)), what_counts(run));
 	if (profile_other_count(profile))
 		say(verdict, "stacks", "%s %s of further different stacks are in [other stacks]",

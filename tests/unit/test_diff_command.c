@@ -46,20 +46,23 @@ static struct file write_pprof(struct profile *profile)
 	return file;
 }
 
-/* All that the command prints, on either stream. */
-static int run(const char *before, const char *after, char text[TEXT_BYTES])
+/* All that the command prints, on either stream; with up to four further words. */
+static int run_with(const char *before, const char *after, const char *const more[4],
+		    char text[TEXT_BYTES])
 {
-	const char *const words[] = {"diff", before, after, NULL};
+	const char *words[8] = {"diff", before, after};
 	struct file file = write_file("");
 	int streams[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
-	int fd = open(file.path, O_RDWR | O_APPEND | O_CLOEXEC), status;
+	int fd = open(file.path, O_RDWR | O_APPEND | O_CLOEXEC), status, nr_words = 3;
 	ssize_t nr;
 
 	(void)fflush(stdout);
 	(void)dup2(fd, STDOUT_FILENO);
 	(void)dup2(fd, STDERR_FILENO);
 	optind = 0;
-	status = cmd_diff(ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words);
+	for (; nr_words < 7 && more[nr_words - 3]; nr_words++)
+		words[nr_words] = more[nr_words - 3];
+	status = cmd_diff(nr_words, (char **)(uintptr_t)words);
 	(void)fflush(stdout);
 	(void)dup2(streams[0], STDOUT_FILENO);
 	(void)dup2(streams[1], STDERR_FILENO);
@@ -70,6 +73,75 @@ static int run(const char *before, const char *after, char text[TEXT_BYTES])
 	(void)close(fd);
 	(void)unlink(file.path);
 	return status;
+}
+
+static int run(const char *before, const char *after, char text[TEXT_BYTES])
+{
+	return run_with(before, after, (const char *const[4]){NULL}, text);
+}
+
+#define WITH(...) ((const char *const[4]){__VA_ARGS__})
+
+/* Most samples are of threads that one side alone has: the program was renamed. */
+TEST(diff_leaves_out_thread_names_that_differ)
+{
+	struct file before = write_file("app-1;main;work 500\nother;main;x 400\n");
+	struct file after = write_file("app-2;main;work 500\nother;main;x 400\n");
+	char text[TEXT_BYTES];
+
+	CHECK_EQ(run(before.path, after.path, text), 0);
+	CHECK(strstr(text, "Thread names differ ('app-1' before, 'app-2' after) and are left out"));
+	CHECK(!strstr(text, "NEW") && !strstr(text, "GONE"));
+	CHECK_EQ(run_with(before.path, after.path, WITH("--format", "json"), text), 0);
+	CHECK(strstr(text, "\"note\": \"Thread names differ"));
+	CHECK_EQ(run_with(before.path, after.path, WITH("--format", "md"), text), 0);
+	CHECK(strstr(text, "Thread names differ"));
+	/* Folded stacks have no place for it. */
+	CHECK_EQ(run_with(before.path, after.path, WITH("-f"), text), 0);
+	CHECK(strstr(text, "stook: Thread names differ") && strstr(text, "\nmain;work 500 500\n"));
+	CHECK_EQ(run_with(before.path, after.path, WITH("--by", "comm"), text), 0);
+	CHECK(strstr(text, "GONE") && strstr(text, "NEW"));
+	CHECK(strstr(text, "Nothing but thread names changed ('app-1' before, 'app-2' after)"));
+	CHECK_EQ(run_with(before.path, after.path, WITH("--by", "none"), text), 0);
+	CHECK(!strstr(text, "hread names") && !strstr(text, "NEW"));
+	CHECK_EQ(run_with(before.path, after.path, WITH("--map-comm", "^app-.=app"), text), 0);
+	CHECK(!strstr(text, "hread names") && !strstr(text, "NEW"));
+	CHECK_EQ(run_with(before.path, after.path, WITH("--map-comm", "^app-.=app", "-f"), text),
+		 0);
+	CHECK(strstr(text, "app;main;work 500 500\n") && strstr(text, "other;main;x 400 400\n"));
+	(void)unlink(before.path);
+	(void)unlink(after.path);
+}
+
+/* Most names are common: they stay, and the one that changed is spoken of. */
+TEST(diff_tells_if_only_thread_names_changed)
+{
+	struct file before = write_file("main;work 300\nother;main;x 700\n");
+	struct file after = write_file("main-2;work 300\nother;main;x 700\n");
+	struct file more = write_file("main-2;work 450\nother;main;x 550\n");
+	char text[TEXT_BYTES];
+
+	CHECK_EQ(run(before.path, after.path, text), 0);
+	CHECK(strstr(text, "Nothing but thread names changed ('main' before, 'main-2' after)"));
+	CHECK_EQ(run(before.path, more.path, text), 0);
+	CHECK(strstr(text, "NEW") && !strstr(text, "hread names"));
+	CHECK_EQ(run(before.path, before.path, text), 0);
+	CHECK(!strstr(text, "hread names"));
+	(void)unlink(before.path);
+	(void)unlink(after.path);
+	(void)unlink(more.path);
+}
+
+TEST(diff_refuses_labels_that_are_not_there)
+{
+	struct file file = write_file("app;main;work 300\n");
+	char text[TEXT_BYTES];
+
+	CHECK_EQ(run_with(file.path, file.path, WITH("--by", "pid"), text), EXIT_FAILED);
+	CHECK(strstr(text, "does not tell samples apart by pid"));
+	CHECK_EQ(run_with(file.path, file.path, WITH("--map-comm", "app"), text), EXIT_USAGE);
+	CHECK_EQ(run_with(file.path, file.path, WITH("--map-comm", "(=app"), text), EXIT_USAGE);
+	(void)unlink(file.path);
 }
 
 TEST(diff_names_each_file_without_samples)

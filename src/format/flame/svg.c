@@ -136,6 +136,7 @@ static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out
  */
 static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 {
+	const struct comparison_style *compared = graph->options->comparison;
 	/* Readers of the picture should know of broken stacks and of estimates. */
 	const char *verdict = profile_comment_about(graph->profile, "stacks", "break off");
 	const char *budget = profile_comment_about(graph->profile, "budget", "");
@@ -150,6 +151,10 @@ static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 	if (svg_graph_total(graph) > graph->stacks.total) {
 		(void)fputs("; the whole width stands for ", out);
 		write_total(graph, svg_graph_total(graph), out);
+	}
+	if (graph->is_difference && compared && compared->note) {
+		(void)fputs(". ", out);
+		svg_text(out, compared->note);
 	}
 	if (verdict && !graph->is_difference) {
 		(void)fputs("; the run's stacks: ", out);

@@ -619,7 +619,7 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 		    const struct comparison_style *style)
 {
 	const struct named_stacks_style names = {
-		.labels = style->labels & LABEL_COMM,
+		.labels = style->labels,
 		.no_user = style->no_user,
 		.no_kernel = style->no_kernel,
 		.show_modules = !style->no_modules,

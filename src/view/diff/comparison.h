@@ -46,8 +46,9 @@ struct comparison_style {
 	unsigned max_rows; /* of a table; 0: 20 */
 	enum difference_group group;
 	enum difference_order order;
-	unsigned labels; /* LABEL_COMM: threads' names head the call paths */
-	bool no_user;	 /* user stacks were not asked for: none is "missed" */
+	unsigned labels;  /* enum label bits: they head the call paths */
+	const char *note; /* a sentence for whoever reads the comparison; NULL: none */
+	bool no_user;	  /* user stacks were not asked for: none is "missed" */
 	bool no_kernel;
 };
 
@@ -129,6 +130,18 @@ size_t comparison_value(const struct profile *profile);
 int comparison_scale(struct difference_scale *ret, const struct profile *profile,
 		     const struct comparison_style *style);
 
+/* Threads whose names one side alone has. */
+struct comparison_threads {
+	uint32_t before, after; /* the heaviest such names: the profile's strings; 0: none */
+	double common_before,
+		common_after; /* shares of samples whose thread's name both sides have */
+	bool are_all;	      /* nothing changed but these names; only looked for with LABEL_COMM */
+};
+
+/* 0, -ENOMEM, or -EINVAL if there is no value "before". */
+int comparison_threads_find(struct comparison_threads *ret, const struct profile *profile,
+			    const struct comparison_style *style);
+
 /* The profile must outlive it. 0, -ENOMEM, or -EINVAL if there is no value "before". */
 int comparison_init(struct comparison *comparison, const struct profile *profile,
 		    const struct comparison_style *style);
@@ -147,7 +160,7 @@ const struct difference_pair *difference_rows_pair(const struct difference_rows 
  *
  *	{"before": {"name": "a.pb.gz", "count": 10012, "seconds": 20.0}, "after": {…},
  *	 "by_time": false, "least_sigma": 4.1, "paths_least_sigma": 4.4, "comparisons": 812,
- *	 "dispersion": 1.3,
+ *	 "dispersion": 1.3, "note": null,
  *	 "rows": [{"name": "crc64", "module": "redis-server",
  *	   "self": {"before": 1235, "after": 1499, "before_share": 0.1234, "after_share": 0.1501,
  *		    "change": 0.0267, "error": 0.0048, "sigma": 5.4, "kind": "more"},

@@ -400,6 +400,10 @@ static void add_head(struct sheet *sheet, const struct comparison *comparison)
 		sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
 		sheet_add_words(sheet, "Compared by time: numbers are a second.");
 	}
+	if (style->note) {
+		sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
+		sheet_add_words(sheet, "%s", style->note);
+	}
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 }
 
@@ -539,6 +543,7 @@ static void add_for_programs(struct sheet *sheet, const struct shown *shown)
 	add_figure(sheet, "paths_least_sigma", 4, cell_real(comparison->paths.scale.least_sigma));
 	add_figure(sheet, "comparisons", 0, cell_real(comparison->rows.nr_tests));
 	add_figure(sheet, "dispersion", 4, cell_real(comparison->spread.all.self));
+	add_figure(sheet, "note", 0, cell_text(style->note));
 	sheet_add_table(sheet, MEDIA_PROGRAMS, &rows);
 	sheet_add_table(sheet, MEDIA_JSON, &paths);
 }
