@@ -345,6 +345,15 @@ static void say_shares(struct verdict *verdict)
 	}
 }
 
+static void say_cut_short(struct verdict *verdict)
+{
+	uint64_t max_depth = verdict->figures->names->options->max_depth;
+
+	say(verdict, "stacks",
+	    "cut short: at most %" PRIu64 " frames of a stack are kept (--max-depth, up to %d)",
+	    max_depth ? max_depth : WIRE_MAX_USER_FRAMES, WIRE_MAX_USER_FRAMES);
+}
+
 /* The unit of a profile's counts. */
 static const char *what_counts(const struct run_figures *run)
 {
@@ -359,6 +368,8 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 
 	if (run->quality.user)
 		say_shares(verdict);
+	if (run->quality.truncated)
+		say_cut_short(verdict);
 	if (run->quality.ends[WALK_NO_TABLE] * 1000 > run->quality.user)
 		say(verdict, "stacks",
 		    "%.1f %% came while unwind tables were being made: callers without frame "

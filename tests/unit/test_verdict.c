@@ -228,6 +228,33 @@ TEST(verdict_on_the_budget)
 	symbolizer_free(names.symbolizer);
 }
 
+static void check_cut_short(const struct run_figures *figures, const char *words)
+{
+	char *text;
+
+	make_and_write(figures, MEDIA_TEXT, &text);
+	CHECK((strstr(text, "--max-depth") != NULL) == (words != NULL));
+	CHECK(!words || strstr(text, words) != NULL);
+	free(text);
+}
+
+TEST(verdict_names_the_option_of_stacks_that_are_cut)
+{
+	static const struct stack_options shallow = {.no_symbols = true, .max_depth = 3};
+	struct run_figures figures = make_figures();
+	struct session_names shallow_names = {.options = &shallow,
+					      .symbolizer = figures.names->symbolizer};
+
+	check_cut_short(&figures, NULL);
+	figures.quality.truncated = 10;
+	check_cut_short(&figures, "cut short: at most 512 frames of a stack are kept "
+				  "(--max-depth, up to 512)\n");
+	figures.names = &shallow_names;
+	check_cut_short(&figures, "cut short: at most 3 frames of a stack are kept "
+				  "(--max-depth, up to 512)\n");
+	symbolizer_free(names.symbolizer);
+}
+
 /* The very lines that are printed. */
 TEST(verdict_as_comments)
 {

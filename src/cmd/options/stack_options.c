@@ -120,7 +120,7 @@ static const struct option_row rows[] = {
 	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
 	OPTION_NUMBER(0, "max-depth", "N", struct stack_options, max_depth, 1, WIRE_MAX_USER_FRAMES,
 		      "frames of a stack, 1 to 512",
-		      "at most so many frames of each stack (default 512)"),
+		      "at most so many frames of each stack, 1 to 512 (default)"),
 	OPTION_SWITCH(0, "java", struct stack_options, java,
 		      "ask JVMs (17 or newer) for the names of their compiled code"),
 	OPTION_SWITCH(0, "no-symbols", struct stack_options, no_symbols,
