@@ -41,22 +41,47 @@ fi
 
 # --- other C libraries -----------------------------------------------------------------------------
 
-# musl has no unwind tables of its own: stacks are whole down to main, and what called that is not
-# known. The same in its threads; its signal return is recognised.
+# musl has no unwind tables of its own: its frames are found by reading its code.
 musl() { # musl PROGRAM SHAPE CHAIN: every stack of the chain is whole
 	build "$1_musl_$how" "unwind_$1.c" musl-gcc "${flags[@]}" "${C_FLAGS[@]}" || return
 	run "$SPECIAL/$1_musl_$how" "$MS" "$2"
-	check "musl, $how: $2" test "$(sum_matching "^$2;[^;]+;$3;hot")" -ge 10 -a \
-		"$(sum_matching "^$2;[^;]+;$3;hot")" -eq "$(sum_matching "^$2;.*;hot")"
+	check "musl, $how: $2" test "$(sum_matching "^$2;$3;hot")" -ge 10 -a \
+		"$(sum_matching "^$2;$3;hot")" -eq "$(sum_matching "^$2;.*;hot")"
 }
+# called NAME: all samples of the thread with this name are in main's chain of calls.
+called() {
+	local all
+	all=$(sum_matching "^$1;.*;does_$1")
+	check "musl, $how: $1 has its callers" test "$all" -ge 20 -a \
+		"$(sum_matching "^$1;([^;]+;)*main;repeats;does_$1")" -eq "$all"
+	check "musl, $how: $1 has no other stacks" test \
+		$(($(sum_matching "^$1;") * 90 / 100)) -le \
+		"$(sum_matching "^$1;([^;]+;)*main;repeats($|;| )")"
+}
+
 for how in dynamic static; do
 	flags=(-O2)
 	[ $how = static ] && flags=(-static)
-	musl frames chain "main;run_shape;${LINKS%;hot}"
-	musl stacks thread '([^;]+;)?in_thread;work'
+	if build "leaves_musl_$how" special/leaves.c musl-gcc "${flags[@]}" "${C_FLAGS[@]}"; then
+		run "$SPECIAL/leaves_musl_$how" 150
+		for name in memcpy strlen qsort snprintf; do
+			called $name
+		done
+		check "musl, $how: comparisons are called by qsort" test \
+			"$(sum_matching ';does_qsort;.*;compare')" -ge 1
+		check "musl, $how: complete" test "$(ended complete)" -ge 98
+	fi
+	musl frames chain "_start;[^;]+;main;run_shape;${LINKS%;hot}"
+	musl stacks thread '[^;]+;[^;]+;in_thread;work'
 	musl signals handler \
-		'main;run_shape;handler;interrupted;loop_in_c;[^;]+;on_signal;work_a_while'
+		'_start;[^;]+;main;run_shape;handler;interrupted;loop_in_c;[^;]+;on_signal;work_a_while'
 done
+
+# Without names, functions are known by who calls them.
+if build leaves_musl_stripped special/leaves.c musl-gcc -static -s "${C_FLAGS[@]}"; then
+	run "$SPECIAL/leaves_musl_stripped" 100
+	check "musl, static and stripped: complete" test "$(ended complete)" -ge 98
+fi
 
 # --- other languages -------------------------------------------------------------------------------
 

@@ -94,6 +94,24 @@ our_rows() { # our_rows FILE
 		awk '{ address = $1; sub(/^[^ ]+ /, ""); print address, 1, $0 }' | merge
 }
 
+# Our rows, but `none` where theirs are: code without CFI has rows by what it does (test_code_frames).
+where_cfi_is() {
+	LC_ALL=C sort -s -k1,1 <(sed 's/^[^ ]*/& 1/' "$T/theirs") <(sed 's/^[^ ]*/& 2/' "$T/all") |
+		awk '
+		function put(    rule) {
+			rule = theirs == "none" || theirs == "" ? "none" : ours
+			if (at != "" && rule != "" && rule != last) print at, rule
+			if (rule != "") last = rule
+		}
+		$1 "" != at { put(); at = $1 "" }
+		{
+			whose = $2
+			sub(/^[^ ]+ [^ ]+ /, "")
+			if (whose == 1) theirs = $0; else ours = $0
+		}
+		END { put() }'
+}
+
 # Lines of theirs and ours that differ, without the pairs at one address that are told of above, and
 # without the columns other than the usual one for the return address, which readelf ignores.
 differences() { # differences IS-ARM64
@@ -142,7 +160,8 @@ compare() {
 	name=${1##*/}
 	[[ $1 != */aarch64-* ]] || name="$name of arm64"
 	readelf_rows "$1" >"$T/theirs"
-	our_rows "$1" >"$T/ours"
+	our_rows "$1" >"$T/all"
+	where_cfi_is >"$T/ours"
 	if [ ! -s "$T/theirs" ]; then
 		skip "$name" "CFI in it that readelf can read"
 		return

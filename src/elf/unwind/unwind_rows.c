@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "elf/unwind/cfi_entries.h"
 #include "elf/unwind/cfi_program.h"
+#include "elf/unwind/code_frames.h"
 #include "elf/unwind/code_spans.h"
 #include "elf/unwind/go_frames.h"
 
@@ -45,6 +46,7 @@ enum source {
 	SOURCE_CLONE, /* right behind: one search finds both */
 	SOURCE_GO,
 	SOURCE_GO_WITHOUT_TABLE,
+	SOURCE_CODE,
 };
 
 struct compiler {
@@ -52,6 +54,7 @@ struct compiler {
 	const struct elf_image *image;
 	const struct cfi_machine *machine;
 	struct go_frames go_frames;
+	struct code_frames code_frames;
 	struct cfi_section sections[NR_SECTIONS];
 	struct cfi_reader readers[NR_SECTIONS];
 	struct cfi_program program;
@@ -249,7 +252,7 @@ static int take_signal_returns(struct compiler *compiler)
 }
 
 /*
- * From the entry point to the end of its function, or without one up to the next: nobody called it,
+ * From the entry point to the end of its function, or without one to its first call: nobody called it,
  * even if its CFI forgets to say so.
  */
 static int take_entry(struct compiler *compiler)
@@ -261,16 +264,36 @@ static int take_entry(struct compiler *compiler)
 
 	if (!entry || !is_code(compiler->image, span.start, span.end))
 		return 0;
-	if (i < spans->nr && spans->spans[i].start <= entry)
+	if (i < spans->nr && spans->spans[i].start <= entry) {
 		span.end = spans->spans[i].end;
-	else
+	} else {
 		while (span.end - entry < ENTRY_MAX_BYTES &&
 		       (i == spans->nr || span.end < spans->spans[i].start) &&
 		       is_code(compiler->image, entry, span.end + 1))
 			span.end++;
+		span.end = code_frames_first_call(compiler->image, entry, span.end);
+	}
 	return code_spans_insert(&compiler->spans, &span) < 0
 		       ? error_no_memory(compiler->error, "for unwind rows")
 		       : 0;
+}
+
+/* Code that nobody says anything of: by what it does. */
+static int take_code(struct compiler *compiler, const struct elf_image *debug)
+{
+	struct code_frames *frames = &compiler->code_frames;
+	struct code_spans code = {0};
+	int err = code_frames_read(frames, compiler->image, debug, &compiler->spans);
+	size_t i;
+
+	for (i = 0; i + 1 < frames->nr && err == 0; i++)
+		if (frames->frames[i].rule.cfa != UNWIND_CFA_NONE)
+			err = code_spans_add(
+				&code, &(struct code_span){.start = frames->frames[i].address,
+							   .end = frames->frames[i + 1].address,
+							   .offset = (uint32_t)i,
+							   .source = SOURCE_CODE});
+	return take_spans(compiler, &code, err);
 }
 
 static int list_code(struct compiler *compiler, const struct elf_image *debug)
@@ -287,6 +310,8 @@ static int list_code(struct compiler *compiler, const struct elf_image *debug)
 		err = take_signal_returns(compiler);
 	if (err == 0)
 		err = take_entry(compiler);
+	if (err == 0)
+		err = take_code(compiler, debug);
 	return err;
 }
 
@@ -350,6 +375,9 @@ static int add_span(struct compiler *compiler, const struct code_span *span)
 						     .ra = {UNWIND_AT_CFA, 0, -8}});
 	if (span->source == SOURCE_GO)
 		return go_frames_rows(&compiler->go_frames, span, add_row, compiler);
+	if (span->source == SOURCE_CODE)
+		return add_row(compiler, span->start,
+			       &compiler->code_frames.frames[span->offset].rule);
 	if (span->source == SOURCE_GO_WITHOUT_TABLE)
 		return add_bare_row(compiler, span->start, UNWIND_CFA_CHAIN);
 	return add_function(compiler, span);
@@ -406,6 +434,7 @@ int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 	code_spans_clear(&compiler->spans);
 	u64_map_clear(&compiler->numbers);
 	go_frames_clear(&compiler->go_frames);
+	code_frames_clear(&compiler->code_frames);
 	free(compiler);
 	return err;
 }

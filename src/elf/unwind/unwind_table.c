@@ -167,8 +167,7 @@ static bool place_is_sound(const struct unwind_place *place)
 bool unwind_pack_wide_is_sound(const struct unwind_rule *rule)
 {
 	return (rule->cfa <= UNWIND_CFA_SIGNAL || rule->cfa == UNWIND_CFA_GO_STACK) &&
-	       rule->reg < UNWIND_NR_REGS &&
-	       place_is_sound(&rule->ra) && place_is_sound(&rule->fp);
+	       rule->reg < UNWIND_NR_REGS && place_is_sound(&rule->ra) && place_is_sound(&rule->fp);
 }
 
 #define PAGE_BYTES	(1ULL << UNWIND_PAGE_SHIFT)

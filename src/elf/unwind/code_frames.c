@@ -1,0 +1,1299 @@
+/*
+ * Frames found by reading code, of x86-64.
+ *
+ * A function begins with the return address on top of the stack, so where the stack pointer is at an
+ * instruction follows from those that lead to it: pushes, pops, additions. It is the same on all ways
+ * to an instruction, or it is not taken to be known. The frame pointer is where a push or a store put
+ * it, until it is taken back.
+ *
+ * Three sources of knowledge, in this order:
+ *
+ *	1  functions (symbols, and what is called) begin with a depth of one word; from there along
+ *	   all branches and jumps
+ *	2  code that nothing known leads to, mostly the cases of a switch, has the depth that fits
+ *	   where it leads: into known code, or to a `ret`, where the return address is on top again
+ *	3  a frame pointer set to 0 and a stack pointer that has left the return address is how
+ *	   programs and threads begin: they have no caller
+ *
+ * Nothing is guessed: a way that is not understood (a stack pointer that comes from somewhere else),
+ * an instruction that two ways reach with different depths, or an address that was popped, has no
+ * rule from there on. A frame pointer that is written without having been saved is lost.
+ */
+#include "elf/unwind/code_frames.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/bytes.h"
+#include "base/cleanup.h"
+#include "base/hash.h"
+#include "elf/image/instructions.h"
+#include "elf/symbols/function_list.h"
+
+#define WORD_BYTES 8
+#define X86_SP	   7 /* by DWARF's numbers */
+#define X86_FP	   6
+#define SP	   4 /* by the processor's */
+#define FP	   5
+
+/* Code that leads nowhere known is followed so far at most, and in so many rounds. */
+#define AHEAD_MAX	    512
+#define NR_ROUNDS	    16
+#define FUNCTION_ALIGN	    16
+#define WORTH_A_PART	    16
+#define FIXED_ADDRESS_MIN   0x100000 /* smaller numbers are taken for numbers */
+#define BEGINNING_MAX_BYTES 256
+#define PADDING_AT_MOST	    16 /* bytes, of a gap that is not looked at */
+
+/* --- what one instruction does --------------------------------------------------------------- */
+
+enum flow {
+	ON,	/* to the next one */
+	BRANCH, /* there, or to the target */
+	JUMP,
+	CALL,
+	RETURN,
+	INDIRECT, /* to where a register or memory says */
+	STOP,	  /* traps */
+};
+
+/* What happens to the stack pointer. */
+enum stack {
+	STAYS,
+	MOVES,	     /* by `bytes` */
+	FROM_FP,     /* is the frame pointer + bytes */
+	LEAVE,	     /* is the frame pointer, which is popped */
+	GOES_ASTRAY, /* anything else */
+};
+
+/* What happens to the frame pointer. */
+enum frame_pointer {
+	KEPT,
+	PUSHED,
+	POPPED,
+	STORED,	 /* at sp + fp_bytes */
+	LOADED,	 /* from there */
+	FROM_SP, /* is the stack pointer + fp_bytes */
+	ZEROED,
+	WRITTEN, /* any other way */
+};
+
+struct effect {
+	size_t length; /* 0: no instruction, or cut off */
+	enum flow flow;
+	bool has_target;
+	int64_t target; /* from the end of the instruction */
+	enum stack stack;
+	int64_t bytes;
+	enum frame_pointer fp;
+	int64_t fp_bytes;
+	bool is_padding; /* one that does nothing */
+	bool is_address; /* `lea` of what is at the target */
+	uint32_t number; /* put into a register: an address, in programs that are linked low */
+};
+
+/* An instruction taken apart, as far as it matters here. */
+struct parts {
+	uint8_t rex, opcode;
+	bool is_two_bytes; /* 0F opcode */
+	bool has_16_bits, has_segment;
+	uint8_t mode, reg, rm; /* of ModRM, with REX's bits */
+	bool has_base;	       /* memory at base + displacement, no index */
+	uint8_t base;
+	int32_t displacement;
+	struct bytes rest; /* behind: immediates */
+};
+
+static int64_t read_signed(struct bytes *bytes, size_t nr)
+{
+	return nr == 1 ? (int8_t)bytes_u8(bytes) : (int32_t)bytes_u32(bytes);
+}
+
+static void read_modrm(struct parts *parts, struct bytes *code)
+{
+	uint8_t modrm = bytes_u8(code), sib;
+
+	parts->mode = modrm >> 6;
+	parts->reg = (modrm >> 3 & 7) | (parts->rex & 4) << 1;
+	parts->rm = (modrm & 7) | (parts->rex & 1) << 3;
+	if (parts->mode == 3)
+		return;
+	parts->base = parts->rm;
+	parts->has_base = true;
+	if ((modrm & 7) == SP) {
+		sib = bytes_u8(code);
+		parts->base = (sib & 7) | (parts->rex & 1) << 3;
+		parts->has_base = (sib >> 3 & 7) == SP && !(parts->rex & 2);
+	}
+	if (parts->mode == 0 && (parts->base & 7) == FP)
+		parts->has_base = false; /* no base, or the program counter */
+	if (parts->mode == 1)
+		parts->displacement = (int32_t)read_signed(code, 1);
+	else if (parts->mode == 2 || (parts->mode == 0 && (parts->base & 7) == FP))
+		parts->displacement = (int32_t)read_signed(code, 4);
+}
+
+/* False for vector instructions (VEX, EVEX), and others that touch no register of ours. */
+static bool take_apart(struct parts *parts, const uint8_t *start, size_t nr)
+{
+	struct bytes code = bytes_of(start, nr);
+	uint8_t byte = bytes_u8(&code);
+
+	*parts = (struct parts){0};
+	for (;; byte = bytes_u8(&code)) {
+		if (byte == 0x66)
+			parts->has_16_bits = true;
+		else if (byte == 0x64 || byte == 0x65)
+			parts->has_segment = true;
+		else if (byte != 0xf2 && byte != 0xf3 && byte != 0x2e && byte != 0x3e &&
+			 byte != 0x26 && byte != 0x36 && byte != 0x67 && byte != 0xf0)
+			break;
+	}
+	if ((byte & 0xf0) == 0x40) {
+		parts->rex = byte;
+		byte = bytes_u8(&code);
+	}
+	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62)
+		return false;
+	if (byte == 0x0f) {
+		parts->is_two_bytes = true;
+		byte = bytes_u8(&code);
+		if (byte == 0x38 || byte == 0x3a)
+			return false;
+	}
+	parts->opcode = byte;
+	parts->rest = code;
+	return !code.failed;
+}
+
+/* A general register is written. */
+static void write_register(struct effect *effect, unsigned reg)
+{
+	if (reg == SP)
+		effect->stack = GOES_ASTRAY;
+	else if (reg == FP)
+		effect->fp = WRITTEN;
+}
+
+/* Opcodes behind 0F that write the register of ModRM's middle field. */
+static bool writes_reg_of_two(uint8_t opcode)
+{
+	return (opcode & 0xf0) == 0x40 || opcode == 0x2c || opcode == 0x2d || opcode == 0x50 ||
+	       opcode == 0xaf || opcode == 0xb6 || opcode == 0xb7 ||
+	       (opcode >= 0xb8 && opcode <= 0xbf && opcode != 0xba) || opcode == 0xc5 ||
+	       opcode == 0xd7;
+}
+
+static void read_two_bytes(struct effect *effect, struct parts *parts)
+{
+	uint8_t opcode = parts->opcode;
+
+	if ((opcode & 0xf0) == 0x80) {
+		effect->flow = BRANCH;
+		effect->has_target = true;
+		effect->target = read_signed(&parts->rest, 4);
+		return;
+	}
+	if (opcode == 0x0b || opcode == 0xb9 || opcode == 0xff || opcode == 0x07) {
+		effect->flow = STOP; /* ud2 and its like, sysret */
+		return;
+	}
+	if (opcode >= 0xc8 && opcode <= 0xcf) { /* bswap */
+		write_register(effect, (opcode & 7) | (parts->rex & 1) << 3);
+		return;
+	}
+	if (opcode == 0x1f) {
+		effect->is_padding = true;
+		return;
+	}
+	read_modrm(parts, &parts->rest);
+	if (writes_reg_of_two(opcode))
+		write_register(effect, parts->reg);
+	/* cmpxchg, xadd, shld, shrd, bts and its like, movd and movq, popcnt's kin */
+	if (parts->mode == 3 &&
+	    (opcode == 0xb1 || opcode == 0xc1 || opcode == 0xa4 || opcode == 0xa5 ||
+	     opcode == 0xac || opcode == 0xad || opcode == 0xab || opcode == 0xb3 ||
+	     opcode == 0xbb || opcode == 0xba || opcode == 0x7e))
+		write_register(effect, parts->rm);
+	if (opcode == 0xc1 || opcode == 0xa2) /* xadd's other one; cpuid writes none of ours */
+		write_register(effect, opcode == 0xc1 ? parts->reg : 0);
+}
+
+/* add, or, adc, sbb, and, sub, xor, cmp with an immediate. */
+static void read_arithmetic(struct effect *effect, struct parts *parts)
+{
+	unsigned which;
+	int64_t bytes;
+
+	read_modrm(parts, &parts->rest);
+	which = parts->reg & 7;
+	bytes = read_signed(&parts->rest, parts->opcode == 0x81 && !parts->has_16_bits ? 4 : 1);
+	if (parts->mode != 3 || which == 7)
+		return;
+	write_register(effect, parts->rm);
+	if (parts->rm != SP || !(parts->rex & 8) || parts->has_16_bits)
+		return;
+	if (which == 0 || which == 5) {
+		effect->stack = MOVES;
+		effect->bytes = which == 0 ? bytes : -bytes;
+	}
+}
+
+/* lea, and mov in both directions. */
+static void read_move(struct effect *effect, struct parts *parts)
+{
+	bool is_wide = parts->rex & 8, is_store = parts->opcode == 0x89;
+	uint8_t to, from;
+
+	read_modrm(parts, &parts->rest);
+	if (parts->opcode == 0x8d) {
+		write_register(effect, parts->reg);
+		effect->is_address = parts->mode == 0 && (parts->rm & 7) == FP;
+		effect->target = parts->displacement;
+		if (!is_wide || !parts->has_base)
+			return;
+		if (parts->reg == SP && parts->base == SP)
+			*effect = (struct effect){
+				.stack = MOVES, .bytes = parts->displacement, .fp = effect->fp};
+		else if (parts->reg == SP && parts->base == FP)
+			*effect = (struct effect){
+				.stack = FROM_FP, .bytes = parts->displacement, .fp = effect->fp};
+		else if (parts->reg == FP && parts->base == SP)
+			*effect = (struct effect){.fp = FROM_SP, .fp_bytes = parts->displacement};
+		return;
+	}
+	if (parts->mode != 3) {
+		bool is_on_stack = is_wide && parts->has_base && parts->base == SP &&
+				   !parts->has_segment && parts->displacement % WORD_BYTES == 0;
+
+		if (!is_store)
+			write_register(effect, parts->reg);
+		if (parts->reg == FP && is_on_stack) {
+			effect->fp = is_store ? STORED : LOADED;
+			effect->fp_bytes = parts->displacement;
+		}
+		return;
+	}
+	to = is_store ? parts->rm : parts->reg;
+	from = is_store ? parts->reg : parts->rm;
+	write_register(effect, to);
+	if (is_wide && to == SP && from == FP)
+		effect->stack = FROM_FP;
+	else if (is_wide && to == FP && from == SP)
+		effect->fp = FROM_SP;
+}
+
+/* Opcodes of one byte that go elsewhere. False: this one does not. */
+static bool read_flow(struct effect *effect, struct parts *parts)
+{
+	uint8_t opcode = parts->opcode;
+	bool is_near = opcode == 0xe8 || opcode == 0xe9;
+
+	if ((opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0)
+		effect->flow = BRANCH;
+	else if (opcode == 0xe8)
+		effect->flow = CALL;
+	else if (opcode == 0xe9 || opcode == 0xeb)
+		effect->flow = JUMP;
+	else if (opcode == 0xc3 || opcode == 0xc2)
+		effect->flow = RETURN;
+	else if (opcode == 0xcc || opcode == 0xf4 || opcode == 0xcb || opcode == 0xca ||
+		 opcode == 0xcf)
+		effect->flow = STOP; /* int3, hlt, far returns */
+	else
+		return false;
+	if (effect->flow == BRANCH || effect->flow == CALL || effect->flow == JUMP) {
+		effect->has_target = true;
+		effect->target = read_signed(&parts->rest, is_near ? 4 : 1);
+	}
+	return true;
+}
+
+static void read_group_ff(struct effect *effect, struct parts *parts)
+{
+	read_modrm(parts, &parts->rest);
+	switch (parts->reg & 7) {
+	case 2:
+	case 3:
+		effect->flow = CALL;
+		break;
+	case 4:
+	case 5:
+		effect->flow = INDIRECT;
+		break;
+	case 6:
+		effect->stack = MOVES;
+		effect->bytes = -WORD_BYTES;
+		break;
+	default:
+		if (parts->mode == 3)
+			write_register(effect, parts->rm);
+	}
+}
+
+static void read_push_or_pop(struct effect *effect, const struct parts *parts)
+{
+	unsigned reg = (parts->opcode & 7) | (parts->rex & 1) << 3;
+	bool is_register = (parts->opcode & 0xf0) == 0x50;
+	bool is_pop =
+		is_register ? parts->opcode & 8 : parts->opcode == 0x8f || parts->opcode == 0x9d;
+
+	effect->stack = parts->has_16_bits ? GOES_ASTRAY : MOVES;
+	effect->bytes = is_pop ? WORD_BYTES : -WORD_BYTES;
+	if (is_register && reg == FP)
+		effect->fp = is_pop ? POPPED : PUSHED;
+	else if (is_register && reg == SP && is_pop)
+		effect->stack = GOES_ASTRAY;
+}
+
+static void read_one_byte(struct effect *effect, struct parts *parts)
+{
+	uint8_t opcode = parts->opcode;
+
+	if (read_flow(effect, parts))
+		return;
+	if ((opcode & 0xf0) == 0x50 || opcode == 0x68 || opcode == 0x6a || opcode == 0x8f ||
+	    opcode == 0x9c || opcode == 0x9d) {
+		read_push_or_pop(effect, parts);
+	} else if (opcode == 0x81 || opcode == 0x83) {
+		read_arithmetic(effect, parts);
+	} else if (opcode == 0x89 || opcode == 0x8b || opcode == 0x8d) {
+		read_move(effect, parts);
+	} else if (opcode == 0xff) {
+		read_group_ff(effect, parts);
+	} else if (opcode == 0xc9) {
+		effect->stack = LEAVE;
+	} else if (opcode == 0xc8) {
+		effect->stack = GOES_ASTRAY;
+		effect->fp = WRITTEN;
+	} else if (opcode == 0x90) {
+		effect->is_padding = true;
+	} else if (opcode > 0x90 && opcode < 0x98) { /* xchg with rax */
+		write_register(effect, (opcode & 7) | (parts->rex & 1) << 3);
+	} else if (opcode >= 0xb8 && opcode < 0xc0) {
+		effect->number = parts->rex & 8 ? 0 : bytes_u32(&parts->rest);
+		write_register(effect, (opcode & 7) | (parts->rex & 1) << 3);
+	} else if (opcode < 0x40 && (opcode & 7) < 4 && (opcode & 1)) { /* arithmetic */
+		read_modrm(parts, &parts->rest);
+		if (opcode >= 0x38)
+			return; /* cmp */
+		if (opcode & 2)
+			write_register(effect, parts->reg);
+		else if (parts->mode == 3)
+			write_register(effect, parts->rm);
+		if ((opcode == 0x31 || opcode == 0x33) && parts->mode == 3 && parts->reg == FP &&
+		    parts->rm == FP)
+			effect->fp = ZEROED;
+	} else if (opcode == 0x63 || opcode == 0x69 || opcode == 0x6b) {
+		read_modrm(parts, &parts->rest);
+		write_register(effect, parts->reg);
+	} else if (opcode == 0x87 || opcode == 0xc1 || opcode == 0xd1 || opcode == 0xd3 ||
+		   opcode == 0xc7 || opcode == 0xf7) {
+		read_modrm(parts, &parts->rest);
+		if (opcode == 0x87)
+			write_register(effect, parts->reg);
+		if (opcode == 0xc7 && !parts->has_16_bits)
+			effect->number = bytes_u32(&parts->rest);
+		if (parts->mode == 3 &&
+		    !(opcode == 0xf7 && (parts->reg & 7) != 2 && (parts->reg & 7) != 3))
+			write_register(effect, parts->rm);
+	}
+}
+
+static void read_effect(struct effect *ret, const uint8_t *code, size_t nr)
+{
+	struct parts parts;
+
+	*ret = (struct effect){0};
+	ret->length = instruction_length(EM_X86_64, code, nr);
+	if (ret->length && take_apart(&parts, code, ret->length)) {
+		size_t length = ret->length;
+
+		if (parts.is_two_bytes)
+			read_two_bytes(ret, &parts);
+		else
+			read_one_byte(ret, &parts);
+		ret->length = length;
+	}
+}
+
+/* --- where things are at an instruction ------------------------------------------------------ */
+
+/*
+ * All in words below the CFA. Packed into 32 bits, since there is one for each byte of the code.
+ * Depth 0: the stack pointer is lost; then the frame counts, or nothing is known.
+ */
+struct state {
+	unsigned is_reached : 1;
+	unsigned is_entry : 1;	    /* a function begins here: nothing falls into it */
+	unsigned is_after_call : 1; /* of a call that is known to return */
+	unsigned length : 4;	    /* of the instruction, once it was looked at … */
+	unsigned is_plain : 1;	    /* … which does nothing that matters here */
+	unsigned depth : 12;	    /* of the stack pointer; 1: at the return address */
+	unsigned saved : 8;	    /* where the frame pointer was saved, or one of these: */
+	unsigned frame : 4;	    /* where the frame pointer points now; 0: elsewhere */
+};
+
+#define FP_SAME	  0
+#define FP_ZERO	  0xfeU /* of a program's or thread's beginning */
+#define FP_LOST	  0xffU
+#define SAVED_MAX 0xfdU
+#define DEPTH_MAX 0xfffU
+#define FRAME_MAX 15U
+
+_Static_assert(sizeof(struct state) == 4, "one for each byte of code");
+
+static const struct state at_entry = {.is_reached = 1, .depth = 1};
+static const struct state unknown = {.is_reached = 1, .saved = FP_LOST};
+
+static bool is_known(struct state state)
+{
+	return state.is_reached && (state.depth || state.frame || state.saved == FP_ZERO);
+}
+
+static bool is_same(struct state a, struct state b)
+{
+	return a.depth == b.depth && a.saved == b.saved && a.frame == b.frame;
+}
+
+/* So many bytes from a depth: a depth, or 0. */
+static unsigned depth_after(unsigned depth, int64_t bytes)
+{
+	int64_t words = (int64_t)depth - bytes / WORD_BYTES;
+
+	return depth && bytes % WORD_BYTES == 0 && words > 0 && words <= (int64_t)DEPTH_MAX
+		       ? (unsigned)words
+		       : 0;
+}
+
+static void move_frame_pointer(struct state *state, const struct effect *effect)
+{
+	unsigned slot = depth_after(state->depth, effect->fp_bytes);
+
+	switch (effect->fp) {
+	case KEPT:
+		return;
+	case PUSHED:
+	case STORED:
+		if (effect->fp == PUSHED)
+			slot = depth_after(state->depth, -WORD_BYTES);
+		/* Only the caller's counts; one that is a number by now may be stored again. */
+		if (state->saved == FP_SAME && slot > 1 && slot <= SAVED_MAX)
+			state->saved = slot;
+		return;
+	case POPPED:
+	case LOADED:
+		if (effect->fp == POPPED)
+			slot = state->depth;
+		state->frame = 0;
+		if (state->saved != FP_ZERO && state->saved != FP_SAME && slot == state->saved)
+			state->saved = FP_SAME;
+		else if (state->saved == FP_SAME)
+			state->saved = FP_LOST;
+		return;
+	case FROM_SP:
+		state->frame = slot <= FRAME_MAX ? slot : 0;
+		break;
+	case ZEROED:
+		state->frame = 0;
+		if (state->saved == FP_SAME) {
+			state->saved = FP_ZERO;
+			return;
+		}
+		break;
+	case WRITTEN:
+		state->frame = 0;
+		break;
+	}
+	if (state->saved == FP_SAME)
+		state->saved = FP_LOST;
+}
+
+/* The state behind an instruction. */
+static struct state after(struct state state, const struct effect *effect)
+{
+	unsigned frame = state.frame;
+
+	if (effect->stack == LEAVE) {
+		state.depth = frame;
+		move_frame_pointer(&state, &(struct effect){.fp = POPPED});
+		state.depth = depth_after(frame, WORD_BYTES);
+		return is_known(state) ? state : unknown;
+	}
+	move_frame_pointer(&state, effect);
+	if (effect->stack == MOVES)
+		state.depth = depth_after(state.depth, effect->bytes);
+	else if (effect->stack == FROM_FP)
+		state.depth = depth_after(frame, effect->bytes);
+	else if (effect->stack == GOES_ASTRAY)
+		state.depth = 0;
+	return is_known(state) ? state : unknown;
+}
+
+/* What is known where two ways meet. */
+static struct state meet(struct state a, struct state b)
+{
+	if (a.depth != b.depth || a.frame != b.frame) {
+		if (a.frame == b.frame)
+			a.depth = 0; /* the frame pointer says it */
+		else if (a.depth == b.depth)
+			a.frame = 0;
+		else
+			return unknown;
+	}
+	if (a.saved != b.saved)
+		a.saved = FP_LOST;
+	return is_known(a) ? a : unknown;
+}
+
+static struct unwind_rule rule_of(struct state state)
+{
+	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER,
+				   .reg = state.depth ? X86_SP : X86_FP,
+				   .ra = {.where = UNWIND_AT_CFA, .offset = -WORD_BYTES}};
+
+	if (!is_known(state))
+		return (struct unwind_rule){.cfa = UNWIND_CFA_NONE};
+	if (!state.depth && !state.frame)
+		return (struct unwind_rule){.cfa = UNWIND_CFA_END};
+	rule.offset = WORD_BYTES * (int32_t)(state.depth ? state.depth : state.frame);
+	if (state.saved == FP_LOST || state.saved == FP_ZERO)
+		rule.fp.where = UNWIND_LOST;
+	else if (state.saved != FP_SAME)
+		rule.fp = (struct unwind_place){.where = UNWIND_AT_CFA,
+						.offset = -WORD_BYTES * (int32_t)state.saved};
+	return rule;
+}
+
+/* --- functions ------------------------------------------------------------------------------- */
+
+/* Where functions are known to begin. */
+struct beginnings {
+	struct function_list functions;
+	const struct elf_image *image;
+	const struct code_spans *known;
+	/* By code elsewhere, sorted: what it calls or jumps to, and what it takes the address of. */
+	struct address {
+		uint64_t address;
+	} * called, *taken;
+	size_t nr_called, cap_called, nr_taken, cap_taken;
+};
+
+static int add_target(struct beginnings *beginnings, uint64_t target, bool is_call)
+{
+	const struct code_spans *known = beginnings->known;
+	size_t i = code_spans_at(known, target), segment;
+
+	if (i < known->nr && known->spans[i].start <= target)
+		return 0;
+	for (segment = 0; segment < beginnings->image->nr_segments; segment++)
+		if (target - beginnings->image->segments[segment].vaddr <
+		    beginnings->image->segments[segment].bytes)
+			break;
+	if (segment == beginnings->image->nr_segments)
+		return 0; /* data */
+	if (is_call)
+		return ARRAY_ADD(beginnings->called, beginnings->nr_called, beginnings->cap_called,
+				 (struct address){target});
+	return ARRAY_ADD(beginnings->taken, beginnings->nr_taken, beginnings->cap_taken,
+			 (struct address){target});
+}
+
+static int compare_addresses(const void *left, const void *right)
+{
+	const struct address *a = left, *b = right;
+
+	return COMPARE(a->address, b->address);
+}
+
+static size_t sort_addresses(struct address *addresses, size_t nr)
+{
+	size_t i, kept = 0;
+
+	if (nr)
+		qsort(addresses, nr, sizeof(*addresses), compare_addresses);
+	for (i = 0; i < nr; i++)
+		if (!kept || addresses[i].address != addresses[kept - 1].address)
+			addresses[kept++] = addresses[i];
+	return kept;
+}
+
+/* Returns how many there are. */
+static size_t settle_beginnings(struct beginnings *beginnings)
+{
+	beginnings->nr_called = sort_addresses(beginnings->called, beginnings->nr_called);
+	beginnings->nr_taken = sort_addresses(beginnings->taken, beginnings->nr_taken);
+	return beginnings->nr_called + beginnings->nr_taken;
+}
+
+/* --- one piece of code ----------------------------------------------------------------------- */
+
+struct piece {
+	uint64_t start; /* address */
+	size_t nr;
+	uint8_t *code;
+	struct state *states; /* of instructions that begin there; others are not reached */
+	uint32_t *todo;	      /* whose successors have to be looked at */
+	size_t nr_todo, cap_todo;
+	uint32_t *calls; /* that were reached */
+	size_t nr_calls, cap_calls;
+	uint32_t *taken; /* whose address is taken */
+	size_t nr_taken, cap_taken;
+	struct beginnings *beginnings;
+	struct u64_map returning; /* what is called, and returned somewhere; best effort */
+	bool has_learned;	  /* where a function begins: begin anew */
+};
+
+/* The address that an instruction takes, which may be of anything; 0: none. next: behind it. */
+static uint64_t taken_address(const struct effect *effect, uint64_t next)
+{
+	if (effect->is_address)
+		return next + (uint64_t)effect->target;
+	return effect->number >= FIXED_ADDRESS_MIN ? effect->number : 0;
+}
+
+static bool is_plain(const struct effect *effect)
+{
+	return effect->flow == ON && effect->stack == STAYS && effect->fp == KEPT &&
+	       !effect->is_padding && !effect->is_address && !effect->number;
+}
+
+/*
+ * The instruction there; none if a function begins inside of it: these are data. What was read is
+ * noted, since most code is looked at several times.
+ */
+static void read_at(struct piece *piece, uint64_t at, struct effect *ret)
+{
+	struct state *state = &piece->states[at];
+	size_t i;
+
+	if (state->is_plain) {
+		*ret = (struct effect){.length = state->length};
+		return;
+	}
+	read_effect(ret, piece->code + at, piece->nr - at);
+	for (i = 1; i < ret->length; i++)
+		if (piece->states[at + i].is_entry)
+			*ret = (struct effect){0};
+	state->length = ret->length;
+	state->is_plain = ret->length && is_plain(ret);
+}
+
+/* Forgets instructions that reach into this one. */
+static void forget_before(struct piece *piece, uint64_t at)
+{
+	uint64_t back;
+
+	for (back = 1; back < INSTRUCTION_MAX_BYTES && back <= at; back++)
+		if (piece->states[at - back].length > back)
+			piece->states[at - back].length = piece->states[at - back].is_plain = 0;
+}
+
+/* A way leads to an instruction with this state. 0 or -ENOMEM. */
+static int reach(struct piece *piece, uint64_t at, struct state state)
+{
+	struct state *old;
+
+	if (at >= piece->nr)
+		return 0;
+	old = &piece->states[at];
+	if (old->is_reached) {
+		state = meet(*old, state);
+		if (is_same(*old, state))
+			return 0;
+	}
+	old->is_reached = 1;
+	old->depth = state.depth;
+	old->saved = state.saved;
+	old->frame = state.frame;
+	return ARRAY_ADD(piece->todo, piece->nr_todo, piece->cap_todo, (uint32_t)at);
+}
+
+/* A function begins there. What was concluded without knowing that is concluded anew. */
+static int enter(struct piece *piece, uint64_t at)
+{
+	struct state *state = at < piece->nr ? &piece->states[at] : NULL;
+
+	if (!state || state->is_entry)
+		return 0;
+	piece->has_learned = true;
+	forget_before(piece, at);
+	*state =
+		(struct state){.is_entry = 1, .length = state->length, .is_plain = state->is_plain};
+	return reach(piece, at, at_entry);
+}
+
+/* The next instruction, unless a function begins there, or it is not known that a call returns. */
+static int fall_through(struct piece *piece, uint64_t at, struct state state, bool is_call)
+{
+	if (at >= piece->nr || piece->states[at].is_entry)
+		return 0;
+	return is_call && !piece->states[at].is_after_call ? 0 : reach(piece, at, state);
+}
+
+/* Follows all ways from what is to do. */
+static int follow(struct piece *piece)
+{
+	int err = 0;
+
+	while (piece->nr_todo && err == 0) {
+		uint64_t at = piece->todo[--piece->nr_todo], next, target, taken;
+		struct state state = piece->states[at];
+		struct effect effect;
+
+		read_at(piece, at, &effect);
+		if (!effect.length)
+			continue;
+		next = at + effect.length;
+		target = effect.has_target ? next + (uint64_t)effect.target : piece->nr;
+		taken = taken_address(&effect, piece->start + next);
+		if (taken - piece->start < piece->nr)
+			err = ARRAY_ADD(piece->taken, piece->nr_taken, piece->cap_taken,
+					(uint32_t)(taken - piece->start));
+		else if (taken)
+			err = add_target(piece->beginnings, taken, false);
+		if (err == 0 && effect.has_target && target >= piece->nr &&
+		    (effect.flow == CALL || state.depth == 1))
+			err = add_target(piece->beginnings, piece->start + target, true);
+		if (err == 0 && effect.flow == CALL)
+			err = enter(piece, target)
+				      ?: ARRAY_ADD(piece->calls, piece->nr_calls, piece->cap_calls,
+						   (uint32_t)at);
+		state = after(state, &effect);
+		if (err == 0 && (effect.flow == BRANCH || effect.flow == JUMP) &&
+		    target < piece->nr && !piece->states[target].is_entry)
+			err = reach(piece, target, state);
+		if (err == 0 && (effect.flow == ON || effect.flow == BRANCH || effect.flow == CALL))
+			err = fall_through(piece, next, state, effect.flow == CALL);
+	}
+	return err;
+}
+
+/* The state at an instruction from what is known on its way on, with what the way there did. */
+struct way {
+	int64_t moved;	     /* words down from the first instruction */
+	int64_t restored_at; /* where the frame pointer was taken back from, likewise */
+	bool is_restored;
+};
+
+static struct state before_way(const struct way *way, struct state known)
+{
+	int64_t depth = (int64_t)known.depth - way->moved;
+	int64_t saved = way->restored_at + depth;
+	struct state state = {.is_reached = 1, .saved = known.saved, .frame = known.frame};
+
+	if (!known.depth || depth < 1 || depth > (int64_t)DEPTH_MAX || known.saved == FP_ZERO)
+		return (struct state){0};
+	state.depth = (unsigned)depth;
+	if (way->is_restored && known.saved == FP_SAME) {
+		if (saved < 2 || saved > (int64_t)SAVED_MAX)
+			return (struct state){0};
+		state.saved = (unsigned)saved;
+		state.frame = 0;
+	}
+	return state;
+}
+
+/* Adds what an instruction does. False if that can't be taken back. */
+static bool go_way(struct way *way, const struct effect *effect)
+{
+	if ((effect->stack != STAYS && effect->stack != MOVES) || effect->bytes % WORD_BYTES)
+		return false;
+	switch (effect->fp) {
+	case KEPT:
+		break;
+	case POPPED:
+	case LOADED:
+		way->is_restored = true; /* so far: what was read may be a number */
+		way->restored_at = way->moved;
+		if (effect->fp == LOADED)
+			way->restored_at -= effect->fp_bytes / WORD_BYTES;
+		break;
+	case WRITTEN:
+		if (way->is_restored)
+			return false;
+		break;
+	default:
+		return false;
+	}
+	way->moved -= effect->bytes / WORD_BYTES;
+	return true;
+}
+
+/* The state that an instruction must lead to: one that is known, or a return. */
+static struct state known_behind(const struct piece *piece, const struct effect *effect,
+				 uint64_t next)
+{
+	uint64_t target = next + (uint64_t)effect->target;
+
+	if (effect->flow == RETURN)
+		return at_entry;
+	if (effect->has_target && effect->flow != CALL && target < piece->nr)
+		return piece->states[target];
+	return (struct state){0};
+}
+
+/*
+ * The state at an instruction that nothing known leads to, by where it leads; not reached if that
+ * is nowhere known. *ret_end: how far the way straight on was followed. A jump to what a register says,
+ * when registers were popped before, is a call at a function's end, but that is no more than likely:
+ * it counts only if calls on the way are taken to return.
+ */
+static struct state look_ahead(struct piece *piece, uint64_t at, bool calls_return,
+			       uint64_t *ret_end)
+{
+	struct way way = {0};
+	unsigned i;
+
+	for (i = 0; i < AHEAD_MAX && at < piece->nr; i++) {
+		struct state known = piece->states[at];
+		struct effect effect;
+
+		*ret_end = at;
+		if (known.is_entry)
+			break;
+		if (known.is_reached)
+			return before_way(&way, known);
+		read_at(piece, at, &effect);
+		if (!effect.length)
+			break;
+		at = *ret_end = at + effect.length;
+		if (!go_way(&way, &effect))
+			break;
+		known = known_behind(piece, &effect, at);
+		if (known.is_reached)
+			return before_way(&way, known);
+		if (effect.flow == INDIRECT && calls_return && way.moved < 0)
+			return before_way(&way, at_entry);
+		if (effect.flow == STOP || effect.flow == JUMP || effect.flow == INDIRECT ||
+		    (effect.flow == CALL && !calls_return))
+			break;
+	}
+	return (struct state){0};
+}
+
+/* Goes over what was not reached, instruction by instruction. True if something was added. */
+static int look_at_rest(struct piece *piece, bool *ret_found)
+{
+	uint64_t at = 0, end;
+	int err = 0;
+
+	*ret_found = false;
+	while (at < piece->nr && err == 0) {
+		struct effect effect;
+		struct state state;
+
+		if (piece->states[at].is_reached) {
+			at += piece->states[at].length ? piece->states[at].length : 1;
+			continue;
+		}
+		read_at(piece, at, &effect);
+		if (effect.is_padding || !effect.length) {
+			at += effect.length ? effect.length : 1;
+			continue;
+		}
+		end = at + effect.length;
+		state = look_ahead(piece, at, false, &end);
+		if (state.is_reached) {
+			*ret_found = true;
+			err = reach(piece, at, state);
+			if (err == 0)
+				err = follow(piece);
+		} else {
+			at = end;
+		}
+	}
+	return err;
+}
+
+static int add_frame(struct code_frames *frames, uint64_t address, const struct unwind_rule *rule)
+{
+	const struct code_frame *last = frames->nr ? &frames->frames[frames->nr - 1] : NULL;
+
+	if (last && !memcmp(&last->rule, rule, sizeof(*rule)))
+		return 0;
+	return ARRAY_ADD(frames->frames, frames->nr, frames->capacity,
+			 (struct code_frame){address, *rule});
+}
+
+static int add_frames(struct code_frames *frames, const struct piece *piece)
+{
+	const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
+	size_t at = 0;
+	int err = 0;
+
+	while (at < piece->nr && err == 0) {
+		struct state state = piece->states[at];
+		struct unwind_rule rule = rule_of(state);
+
+		err = add_frame(frames, piece->start + at, &rule);
+		if (!state.is_reached) {
+			at++;
+			continue;
+		}
+		at += state.length ? state.length : 1;
+	}
+	return err < 0 ? err : add_frame(frames, piece->start + piece->nr, &none);
+}
+
+/* Counts for a function how often its calls seem to return (low half) and not (high half). */
+static void note_returning(struct piece *piece, uint64_t target, bool returns)
+{
+	const uint64_t *old = u64_map_find(&piece->returning, target);
+
+	(void)u64_map_set(&piece->returning, target, (old ? *old : 0) + (returns ? 1 : 1ULL << 32));
+}
+
+/* True if a return stands between the beginning of a function and that of the next one. */
+static bool has_return(struct piece *piece, uint64_t at)
+{
+	struct effect effect;
+	unsigned i;
+
+	for (i = 0; i < AHEAD_MAX && at < piece->nr && (!i || !piece->states[at].is_entry); i++) {
+		read_at(piece, at, &effect);
+		if (!effect.length)
+			return false;
+		if (effect.flow == RETURN)
+			return true;
+		at += effect.length;
+	}
+	return false;
+}
+
+static bool seems_to_return(struct piece *piece, uint64_t target)
+{
+	const uint64_t *counts = u64_map_find(&piece->returning, target);
+
+	return counts ? (uint32_t)*counts > *counts >> 32 : has_return(piece, target);
+}
+
+/*
+ * True if the code behind a call goes on with the state before it. It must, if the call returns; but
+ * some never do, and another part of the program may stand behind them. So it is compared with where
+ * the code behind leads. If that is nowhere known, no function may begin behind the call. In either
+ * case most calls of the same function must seem to return.
+ */
+static bool does_return(struct piece *piece, const struct effect *call, uint64_t next,
+			struct state state)
+{
+	uint64_t target = next + (uint64_t)call->target, end = next;
+	struct state ahead = look_ahead(piece, next, true, &end);
+	struct effect effect;
+
+	if (ahead.is_reached) {
+		if (call->has_target)
+			note_returning(piece, target, state.depth == ahead.depth);
+		return state.depth == ahead.depth &&
+		       (!call->has_target || seems_to_return(piece, target));
+	}
+	read_at(piece, next, &effect);
+	if (!effect.length || effect.is_padding)
+		return false;
+	if (call->has_target)
+		return seems_to_return(piece, target);
+	return (piece->start + next) % FUNCTION_ALIGN != 0;
+}
+
+/* Goes on behind calls. *ret_found: something was added. */
+static int look_behind_calls(struct piece *piece, bool *ret_found)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < piece->nr_calls && err == 0; i++) {
+		uint64_t at = piece->calls[i], next;
+		struct state state = piece->states[at];
+		struct effect effect;
+
+		read_at(piece, at, &effect);
+		next = at + effect.length;
+		if (!is_known(state) || next >= piece->nr || piece->states[next].is_reached ||
+		    !does_return(piece, &effect, next, state))
+			continue;
+		*ret_found = true;
+		piece->states[next].is_after_call = 1;
+		err = reach(piece, next, state) ?: follow(piece);
+	}
+	return err;
+}
+
+/*
+ * Code whose address is taken is a function, unless it leads where that can't be: a label may have
+ * its address taken, too. *ret_found: something was added.
+ */
+static int look_at_taken(struct piece *piece, bool *ret_found)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < piece->nr_taken && err == 0; i++) {
+		uint64_t at = piece->taken[i], end;
+		struct state ahead;
+
+		if (piece->states[at].is_reached)
+			continue;
+		ahead = look_ahead(piece, at, true, &end);
+		if (ahead.is_reached && ahead.depth != 1)
+			continue;
+		*ret_found = true;
+		forget_before(piece, at);
+		piece->states[at].is_entry = 1;
+		err = reach(piece, at, at_entry) ?: follow(piece);
+	}
+	return err;
+}
+
+/* Forgets all states, but not where functions begin. */
+static int begin_anew(struct piece *piece)
+{
+	size_t at;
+	int err = 0;
+
+	piece->nr_todo = piece->nr_calls = piece->nr_taken = 0;
+	piece->has_learned = false;
+	for (at = 0; at < piece->nr && err == 0; at++) {
+		struct state old = piece->states[at];
+
+		piece->states[at] = (struct state){
+			.is_entry = old.is_entry, .length = old.length, .is_plain = old.is_plain};
+		if (old.is_entry)
+			err = reach(piece, at, at_entry);
+	}
+	return err;
+}
+
+/* Enters the functions that begin in the piece. */
+static int enter_functions(struct piece *piece, const struct beginnings *beginnings)
+{
+	const struct function_list *functions = &beginnings->functions;
+	const struct address *called = beginnings->called;
+	size_t i = ARRAY_NR_BELOW(functions->functions, functions->nr, vaddr, piece->start);
+	int err = 0;
+
+	for (; i < functions->nr && err == 0; i++) {
+		const struct listed_function *function = &functions->functions[i];
+
+		if (function->vaddr - piece->start >= piece->nr)
+			break;
+		/* What compilers take out of a function's middle is jumped to. */
+		if (!strstr(function_list_text(functions, function->name), ".cold"))
+			err = enter(piece, function->vaddr - piece->start);
+	}
+	i = ARRAY_NR_BELOW(called, beginnings->nr_called, address, piece->start);
+	for (; i < beginnings->nr_called && err == 0; i++) {
+		if (called[i].address - piece->start >= piece->nr)
+			break;
+		err = enter(piece, called[i].address - piece->start);
+	}
+	return err;
+}
+
+static int take_addresses(struct piece *piece, const struct beginnings *beginnings)
+{
+	const struct address *taken = beginnings->taken;
+	size_t i = ARRAY_NR_BELOW(taken, beginnings->nr_taken, address, piece->start);
+	int err = 0;
+
+	for (; i < beginnings->nr_taken && err == 0; i++) {
+		uint64_t at = taken[i].address - piece->start;
+
+		if (at >= piece->nr)
+			break;
+		err = ARRAY_ADD(piece->taken, piece->nr_taken, piece->cap_taken, (uint32_t)at);
+	}
+	return err;
+}
+
+static int read_piece(struct code_frames *frames, struct piece *piece,
+		      struct beginnings *beginnings)
+{
+	bool has_found = true;
+	unsigned round, more;
+	int err = enter_functions(piece, beginnings);
+
+	piece->has_learned = true;
+	for (round = 0; round < NR_ROUNDS && piece->has_learned && err == 0; round++) {
+		err = begin_anew(piece) ?: take_addresses(piece, beginnings) ?: follow(piece);
+		has_found = true;
+		for (more = 0; more < NR_ROUNDS && has_found && err == 0; more++)
+			err = look_at_rest(piece, &has_found)
+			?: look_behind_calls(piece, &has_found)
+			?: look_at_taken(piece, &has_found);
+	}
+	return err < 0 ? err : add_frames(frames, piece);
+}
+
+/* --- gaps ------------------------------------------------------------------------------------ */
+
+/* The code of a segment from start up to end, addresses. */
+static int read_gap(struct code_frames *frames, const struct elf_image *image,
+		    const struct elf_segment *segment, uint64_t start, uint64_t end,
+		    struct beginnings *beginnings)
+{
+	struct piece piece = {.start = start, .nr = end - start, .beginnings = beginnings};
+	cleanup_free uint8_t *code = malloc(piece.nr);
+	cleanup_free struct state *states = calloc(piece.nr, sizeof(*states));
+	int err;
+
+	if (!code || !states)
+		return -ENOMEM;
+	piece.code = code;
+	piece.states = states;
+	if (elf_image_read(image, segment->offset + (start - segment->vaddr), code, piece.nr) < 0)
+		return 0;
+	err = read_piece(frames, &piece, beginnings);
+	free(piece.todo);
+	free(piece.calls);
+	free(piece.taken);
+	u64_map_clear(&piece.returning);
+	return err;
+}
+
+static int read_segment(struct code_frames *frames, const struct elf_image *image,
+			const struct elf_segment *segment, const struct code_spans *known,
+			struct beginnings *beginnings, uint64_t *left)
+{
+	uint64_t at = segment->vaddr, end = segment->vaddr + segment->bytes;
+	size_t i = code_spans_at(known, at);
+	int err = 0;
+
+	for (; at < end && err == 0; i++) {
+		bool is_last = i == known->nr || known->spans[i].start >= end;
+		uint64_t gap_end = is_last ? end : known->spans[i].start;
+
+		if (gap_end > at && gap_end - at > PADDING_AT_MOST && gap_end - at <= *left) {
+			*left -= gap_end - at;
+			err = read_gap(frames, image, segment, at, gap_end, beginnings);
+		}
+		if (is_last)
+			break;
+		at = known->spans[i].end;
+	}
+	return err;
+}
+
+/* --- what other code knows ------------------------------------------------------------------- */
+
+/* What the code of a span calls, or takes the address of, outside of all spans. */
+static int read_span(struct beginnings *beginnings, const struct elf_image *image,
+		     const struct elf_segment *segment, const struct code_span *span)
+{
+	size_t nr = span->end - span->start, at = 0;
+	cleanup_free uint8_t *code = malloc(nr);
+	struct effect effect;
+	int err = 0;
+
+	if (!code)
+		return -ENOMEM;
+	if (elf_image_read(image, segment->offset + (span->start - segment->vaddr), code, nr) < 0)
+		return 0;
+	while (at < nr && err == 0) {
+		read_effect(&effect, code + at, nr - at);
+		at += effect.length;
+		if (!effect.length)
+			break;
+		if (effect.flow == CALL && effect.has_target)
+			err = add_target(beginnings, span->start + at + (uint64_t)effect.target,
+					 true);
+		else if (taken_address(&effect, span->start + at))
+			err = add_target(beginnings, taken_address(&effect, span->start + at),
+					 false);
+	}
+	return err;
+}
+
+static bool is_in_segment(const struct elf_segment *segment, const struct code_span *span)
+{
+	return span->start >= segment->vaddr && span->end <= segment->vaddr + segment->bytes;
+}
+
+/*
+ * Reads all spans of a segment, if what they leave out is enough to be worth the time: a static
+ * program's C library, but not the padding between functions.
+ */
+static int read_spans(struct beginnings *beginnings, const struct elf_image *image,
+		      const struct elf_segment *segment, const struct code_spans *known)
+{
+	uint64_t covered = 0;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < known->nr; i++)
+		if (is_in_segment(segment, &known->spans[i]))
+			covered += known->spans[i].end - known->spans[i].start;
+	if (covered > CODE_FRAMES_MAX_BYTES || segment->bytes - covered < covered / WORTH_A_PART)
+		return 0;
+	for (i = 0; i < known->nr && err == 0; i++)
+		if (is_in_segment(segment, &known->spans[i]))
+			err = read_span(beginnings, image, segment, &known->spans[i]);
+	return err;
+}
+
+uint64_t code_frames_first_call(const struct elf_image *image, uint64_t start, uint64_t end)
+{
+	uint8_t code[BEGINNING_MAX_BYTES];
+	size_t nr = end - start < sizeof(code) ? end - start : sizeof(code), at = 0, i;
+	struct effect effect;
+
+	for (i = 0; i < image->nr_segments; i++)
+		if (start - image->segments[i].vaddr < image->segments[i].bytes)
+			break;
+	if (image->machine != EM_X86_64 || i == image->nr_segments ||
+	    elf_image_read(image, image->segments[i].offset + (start - image->segments[i].vaddr),
+			   code, nr) < 0)
+		return end;
+	do {
+		read_effect(&effect, code + at, nr - at);
+		at += effect.length;
+	} while (effect.length && effect.flow != CALL && effect.flow != JUMP);
+	return effect.length ? start + at : end;
+}
+
+/* --- a file ---------------------------------------------------------------------------------- */
+
+int code_frames_read(struct code_frames *frames, const struct elf_image *image,
+		     const struct elf_image *debug, const struct code_spans *known)
+{
+	const unsigned tables = SYMBOLS_STATIC | SYMBOLS_DYNAMIC;
+	struct beginnings beginnings = {.image = image, .known = known};
+	unsigned rounds = 0;
+	size_t i, nr, nr_before;
+	int err;
+
+	if (image->machine != EM_X86_64)
+		return 0;
+	err = function_list_read(&beginnings.functions, image, tables, NULL);
+	if (err != -ENOMEM && debug)
+		err = function_list_read(&beginnings.functions, debug, tables, NULL);
+	if (err != -ENOMEM)
+		err = function_list_settle(&beginnings.functions);
+	for (i = 0; i < image->nr_segments && err != -ENOMEM; i++)
+		err = read_spans(&beginnings, image, &image->segments[i], known);
+	/* One gap's code may lead into another one's. */
+	nr = settle_beginnings(&beginnings);
+	do {
+		uint64_t left = CODE_FRAMES_MAX_BYTES;
+
+		nr_before = nr;
+		frames->nr = 0;
+		for (i = 0; i < image->nr_segments && err != -ENOMEM; i++)
+			err = read_segment(frames, image, &image->segments[i], known, &beginnings,
+					   &left);
+		nr = settle_beginnings(&beginnings);
+	} while (err != -ENOMEM && nr > nr_before && ++rounds < NR_ROUNDS);
+	function_list_clear(&beginnings.functions);
+	free(beginnings.called);
+	free(beginnings.taken);
+	return err == -ENOMEM ? err : 0;
+}
+
+void code_frames_clear(struct code_frames *frames)
+{
+	free(frames->frames);
+	*frames = (struct code_frames){0};
+}
