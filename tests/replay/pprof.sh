@@ -84,8 +84,8 @@ judge_all() {
 		"$(pprof -sample_index=samples -peek '^work$' "$file" |
 			awk '/main$/ { caller = $1 } /hot/ { callee = $1 } / work$/ { self = $1 }
 				END { print caller, self, callee }')" "77 7 70"
-	check_equal "-comments" "$(pprof -comments "$file")" \
-		"$(printf '%s\n' "made by make_pprof" "and judged by others")"
+	check_equal "-comments, with the clock's name" "$(pprof -comments "$file")" \
+		"$(printf '%s\n' "event    cpu-clock" "made by make_pprof" "and judged by others")"
 	check_equal "-tagfocus: by another program's label" \
 		"$(pprof -sample_index=samples -tagfocus=request=r2 -top "$file" |
 			awk '$6 == "_start" { print $4 }')" "20"
