@@ -95,8 +95,8 @@ refused "two durations" 2 "second duration: '1'" 22881 1
 check "two durations: says how several pids are written" says 'hint.*commas'
 refused "-- without a command" 125 "no command behind '--'" --
 refused "--cgroup without a path" 2 "''" --cgroup '' -d 1
-refused "-g, as perf's users type it" 2 "'-g'" -g -d 1
-check "-g: says that stacks are always taken" says 'hint.*always'
+refused "--uid, as perf's users type it" 2 "'--uid'" --uid 0 -d 1
+check "--uid: says what does that here" says 'hint.*pgrep -d, -u'
 refused "no such tracepoint" 1 "no tracepoint fits 't:sched:sched_swich'" -e sched:sched_swich -d 9
 check "no such tracepoint: the nearest" says "hint.*'sched_switch'"
 refused "a function as an event" 1 "no tracepoint fits" -e c:malloc -d 9
