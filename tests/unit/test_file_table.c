@@ -280,12 +280,13 @@ TEST(file_table_tells_files_apart)
 /* The first processes that had it mapped were gone: one that lives is tried, but not for ever. */
 TEST(file_table_opens_what_was_gone)
 {
-	struct file_table *table = file_table_new(10);
+	struct file_table *table;
 	struct file_id id;
 	const char *path;
 	unsigned i;
 
 	need_openat2();
+	table = file_table_new(10);
 	enter_folder();
 	path = in_folder("late");
 	make_file(path, "content");

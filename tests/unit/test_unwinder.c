@@ -214,14 +214,17 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 /* A file that was gone with its first process, and is opened by way of a later one. */
 TEST(unwinder_makes_the_table_of_a_file_that_was_gone)
 {
-	struct mappings *mappings = mappings_new();
-	int from = code_file_of_pages(1, 1), to;
+	struct mappings *mappings;
+	int from, to;
 	struct world world;
 	struct file_id id;
 	const char *path;
 	struct stat st;
 	uint32_t table;
 
+	need_openat2();
+	mappings = mappings_new();
+	from = code_file_of_pages(1, 1);
 	world_open(&world, POOL_BYTES);
 	enter_folder();
 	path = in_folder("code");
