@@ -32,13 +32,12 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "elf/image/instructions.h"
+#include "elf/image/stack_effect.h"
 #include "elf/symbols/function_list.h"
 
 #define WORD_BYTES 8
 #define X86_SP	   7 /* by DWARF's numbers */
 #define X86_FP	   6
-#define SP	   4 /* by the processor's */
-#define FP	   5
 
 /* Code that leads nowhere known is followed so far at most, and in so many rounds. */
 #define AHEAD_MAX	    512
@@ -48,378 +47,6 @@
 #define FIXED_ADDRESS_MIN   0x100000 /* smaller numbers are taken for numbers */
 #define BEGINNING_MAX_BYTES 256
 #define PADDING_AT_MOST	    16 /* bytes, of a gap that is not looked at */
-
-/* --- what one instruction does --------------------------------------------------------------- */
-
-enum flow {
-	ON,	/* to the next one */
-	BRANCH, /* there, or to the target */
-	JUMP,
-	CALL,
-	RETURN,
-	INDIRECT, /* to where a register or memory says */
-	STOP,	  /* traps */
-};
-
-/* What happens to the stack pointer. */
-enum stack {
-	STAYS,
-	MOVES,	     /* by `bytes` */
-	FROM_FP,     /* is the frame pointer + bytes */
-	LEAVE,	     /* is the frame pointer, which is popped */
-	GOES_ASTRAY, /* anything else */
-};
-
-/* What happens to the frame pointer. */
-enum frame_pointer {
-	KEPT,
-	PUSHED,
-	POPPED,
-	STORED,	 /* at sp + fp_bytes */
-	LOADED,	 /* from there */
-	FROM_SP, /* is the stack pointer + fp_bytes */
-	ZEROED,
-	WRITTEN, /* any other way */
-};
-
-struct effect {
-	size_t length; /* 0: no instruction, or cut off */
-	enum flow flow;
-	bool has_target;
-	int64_t target; /* from the end of the instruction */
-	enum stack stack;
-	int64_t bytes;
-	enum frame_pointer fp;
-	int64_t fp_bytes;
-	bool is_padding; /* one that does nothing */
-	bool is_address; /* `lea` of what is at the target */
-	uint32_t number; /* put into a register: an address, in programs that are linked low */
-};
-
-/* An instruction taken apart, as far as it matters here. */
-struct parts {
-	uint8_t rex, opcode;
-	bool is_two_bytes; /* 0F opcode */
-	bool has_16_bits, has_segment;
-	uint8_t mode, reg, rm; /* of ModRM, with REX's bits */
-	bool has_base;	       /* memory at base + displacement, no index */
-	uint8_t base;
-	int32_t displacement;
-	struct bytes rest; /* behind: immediates */
-};
-
-static int64_t read_signed(struct bytes *bytes, size_t nr)
-{
-	return nr == 1 ? (int8_t)bytes_u8(bytes) : (int32_t)bytes_u32(bytes);
-}
-
-static void read_modrm(struct parts *parts, struct bytes *code)
-{
-	uint8_t modrm = bytes_u8(code), sib;
-
-	parts->mode = modrm >> 6;
-	parts->reg = (modrm >> 3 & 7) | (parts->rex & 4) << 1;
-	parts->rm = (modrm & 7) | (parts->rex & 1) << 3;
-	if (parts->mode == 3)
-		return;
-	parts->base = parts->rm;
-	parts->has_base = true;
-	if ((modrm & 7) == SP) {
-		sib = bytes_u8(code);
-		parts->base = (sib & 7) | (parts->rex & 1) << 3;
-		parts->has_base = (sib >> 3 & 7) == SP && !(parts->rex & 2);
-	}
-	if (parts->mode == 0 && (parts->base & 7) == FP)
-		parts->has_base = false; /* no base, or the program counter */
-	if (parts->mode == 1)
-		parts->displacement = (int32_t)read_signed(code, 1);
-	else if (parts->mode == 2 || (parts->mode == 0 && (parts->base & 7) == FP))
-		parts->displacement = (int32_t)read_signed(code, 4);
-}
-
-/* False for vector instructions (VEX, EVEX), and others that touch no register of ours. */
-static bool take_apart(struct parts *parts, const uint8_t *start, size_t nr)
-{
-	struct bytes code = bytes_of(start, nr);
-	uint8_t byte = bytes_u8(&code);
-
-	*parts = (struct parts){0};
-	for (;; byte = bytes_u8(&code)) {
-		if (byte == 0x66)
-			parts->has_16_bits = true;
-		else if (byte == 0x64 || byte == 0x65)
-			parts->has_segment = true;
-		else if (byte != 0xf2 && byte != 0xf3 && byte != 0x2e && byte != 0x3e &&
-			 byte != 0x26 && byte != 0x36 && byte != 0x67 && byte != 0xf0)
-			break;
-	}
-	if ((byte & 0xf0) == 0x40) {
-		parts->rex = byte;
-		byte = bytes_u8(&code);
-	}
-	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62)
-		return false;
-	if (byte == 0x0f) {
-		parts->is_two_bytes = true;
-		byte = bytes_u8(&code);
-		if (byte == 0x38 || byte == 0x3a)
-			return false;
-	}
-	parts->opcode = byte;
-	parts->rest = code;
-	return !code.failed;
-}
-
-/* A general register is written. */
-static void write_register(struct effect *effect, unsigned reg)
-{
-	if (reg == SP)
-		effect->stack = GOES_ASTRAY;
-	else if (reg == FP)
-		effect->fp = WRITTEN;
-}
-
-/* Opcodes behind 0F that write the register of ModRM's middle field. */
-static bool writes_reg_of_two(uint8_t opcode)
-{
-	return (opcode & 0xf0) == 0x40 || opcode == 0x2c || opcode == 0x2d || opcode == 0x50 ||
-	       opcode == 0xaf || opcode == 0xb6 || opcode == 0xb7 ||
-	       (opcode >= 0xb8 && opcode <= 0xbf && opcode != 0xba) || opcode == 0xc5 ||
-	       opcode == 0xd7;
-}
-
-static void read_two_bytes(struct effect *effect, struct parts *parts)
-{
-	uint8_t opcode = parts->opcode;
-
-	if ((opcode & 0xf0) == 0x80) {
-		effect->flow = BRANCH;
-		effect->has_target = true;
-		effect->target = read_signed(&parts->rest, 4);
-		return;
-	}
-	if (opcode == 0x0b || opcode == 0xb9 || opcode == 0xff || opcode == 0x07) {
-		effect->flow = STOP; /* ud2 and its like, sysret */
-		return;
-	}
-	if (opcode >= 0xc8 && opcode <= 0xcf) { /* bswap */
-		write_register(effect, (opcode & 7) | (parts->rex & 1) << 3);
-		return;
-	}
-	if (opcode == 0x1f) {
-		effect->is_padding = true;
-		return;
-	}
-	read_modrm(parts, &parts->rest);
-	if (writes_reg_of_two(opcode))
-		write_register(effect, parts->reg);
-	/* cmpxchg, xadd, shld, shrd, bts and its like, movd and movq, popcnt's kin */
-	if (parts->mode == 3 &&
-	    (opcode == 0xb1 || opcode == 0xc1 || opcode == 0xa4 || opcode == 0xa5 ||
-	     opcode == 0xac || opcode == 0xad || opcode == 0xab || opcode == 0xb3 ||
-	     opcode == 0xbb || opcode == 0xba || opcode == 0x7e))
-		write_register(effect, parts->rm);
-	if (opcode == 0xc1 || opcode == 0xa2) /* xadd's other one; cpuid writes none of ours */
-		write_register(effect, opcode == 0xc1 ? parts->reg : 0);
-}
-
-/* add, or, adc, sbb, and, sub, xor, cmp with an immediate. */
-static void read_arithmetic(struct effect *effect, struct parts *parts)
-{
-	unsigned which;
-	int64_t bytes;
-
-	read_modrm(parts, &parts->rest);
-	which = parts->reg & 7;
-	bytes = read_signed(&parts->rest, parts->opcode == 0x81 && !parts->has_16_bits ? 4 : 1);
-	if (parts->mode != 3 || which == 7)
-		return;
-	write_register(effect, parts->rm);
-	if (parts->rm != SP || !(parts->rex & 8) || parts->has_16_bits)
-		return;
-	if (which == 0 || which == 5) {
-		effect->stack = MOVES;
-		effect->bytes = which == 0 ? bytes : -bytes;
-	}
-}
-
-/* lea, and mov in both directions. */
-static void read_move(struct effect *effect, struct parts *parts)
-{
-	bool is_wide = parts->rex & 8, is_store = parts->opcode == 0x89;
-	uint8_t to, from;
-
-	read_modrm(parts, &parts->rest);
-	if (parts->opcode == 0x8d) {
-		write_register(effect, parts->reg);
-		effect->is_address = parts->mode == 0 && (parts->rm & 7) == FP;
-		effect->target = parts->displacement;
-		if (!is_wide || !parts->has_base)
-			return;
-		if (parts->reg == SP && parts->base == SP)
-			*effect = (struct effect){
-				.stack = MOVES, .bytes = parts->displacement, .fp = effect->fp};
-		else if (parts->reg == SP && parts->base == FP)
-			*effect = (struct effect){
-				.stack = FROM_FP, .bytes = parts->displacement, .fp = effect->fp};
-		else if (parts->reg == FP && parts->base == SP)
-			*effect = (struct effect){.fp = FROM_SP, .fp_bytes = parts->displacement};
-		return;
-	}
-	if (parts->mode != 3) {
-		bool is_on_stack = is_wide && parts->has_base && parts->base == SP &&
-				   !parts->has_segment && parts->displacement % WORD_BYTES == 0;
-
-		if (!is_store)
-			write_register(effect, parts->reg);
-		if (parts->reg == FP && is_on_stack) {
-			effect->fp = is_store ? STORED : LOADED;
-			effect->fp_bytes = parts->displacement;
-		}
-		return;
-	}
-	to = is_store ? parts->rm : parts->reg;
-	from = is_store ? parts->reg : parts->rm;
-	write_register(effect, to);
-	if (is_wide && to == SP && from == FP)
-		effect->stack = FROM_FP;
-	else if (is_wide && to == FP && from == SP)
-		effect->fp = FROM_SP;
-}
-
-/* Opcodes of one byte that go elsewhere. False: this one does not. */
-static bool read_flow(struct effect *effect, struct parts *parts)
-{
-	uint8_t opcode = parts->opcode;
-	bool is_near = opcode == 0xe8 || opcode == 0xe9;
-
-	if ((opcode & 0xf0) == 0x70 || (opcode & 0xfc) == 0xe0)
-		effect->flow = BRANCH;
-	else if (opcode == 0xe8)
-		effect->flow = CALL;
-	else if (opcode == 0xe9 || opcode == 0xeb)
-		effect->flow = JUMP;
-	else if (opcode == 0xc3 || opcode == 0xc2)
-		effect->flow = RETURN;
-	else if (opcode == 0xcc || opcode == 0xf4 || opcode == 0xcb || opcode == 0xca ||
-		 opcode == 0xcf)
-		effect->flow = STOP; /* int3, hlt, far returns */
-	else
-		return false;
-	if (effect->flow == BRANCH || effect->flow == CALL || effect->flow == JUMP) {
-		effect->has_target = true;
-		effect->target = read_signed(&parts->rest, is_near ? 4 : 1);
-	}
-	return true;
-}
-
-static void read_group_ff(struct effect *effect, struct parts *parts)
-{
-	read_modrm(parts, &parts->rest);
-	switch (parts->reg & 7) {
-	case 2:
-	case 3:
-		effect->flow = CALL;
-		break;
-	case 4:
-	case 5:
-		effect->flow = INDIRECT;
-		break;
-	case 6:
-		effect->stack = MOVES;
-		effect->bytes = -WORD_BYTES;
-		break;
-	default:
-		if (parts->mode == 3)
-			write_register(effect, parts->rm);
-	}
-}
-
-static void read_push_or_pop(struct effect *effect, const struct parts *parts)
-{
-	unsigned reg = (parts->opcode & 7) | (parts->rex & 1) << 3;
-	bool is_register = (parts->opcode & 0xf0) == 0x50;
-	bool is_pop =
-		is_register ? parts->opcode & 8 : parts->opcode == 0x8f || parts->opcode == 0x9d;
-
-	effect->stack = parts->has_16_bits ? GOES_ASTRAY : MOVES;
-	effect->bytes = is_pop ? WORD_BYTES : -WORD_BYTES;
-	if (is_register && reg == FP)
-		effect->fp = is_pop ? POPPED : PUSHED;
-	else if (is_register && reg == SP && is_pop)
-		effect->stack = GOES_ASTRAY;
-}
-
-static void read_one_byte(struct effect *effect, struct parts *parts)
-{
-	uint8_t opcode = parts->opcode;
-
-	if (read_flow(effect, parts))
-		return;
-	if ((opcode & 0xf0) == 0x50 || opcode == 0x68 || opcode == 0x6a || opcode == 0x8f ||
-	    opcode == 0x9c || opcode == 0x9d) {
-		read_push_or_pop(effect, parts);
-	} else if (opcode == 0x81 || opcode == 0x83) {
-		read_arithmetic(effect, parts);
-	} else if (opcode == 0x89 || opcode == 0x8b || opcode == 0x8d) {
-		read_move(effect, parts);
-	} else if (opcode == 0xff) {
-		read_group_ff(effect, parts);
-	} else if (opcode == 0xc9) {
-		effect->stack = LEAVE;
-	} else if (opcode == 0xc8) {
-		effect->stack = GOES_ASTRAY;
-		effect->fp = WRITTEN;
-	} else if (opcode == 0x90) {
-		effect->is_padding = true;
-	} else if (opcode > 0x90 && opcode < 0x98) { /* xchg with rax */
-		write_register(effect, (opcode & 7) | (parts->rex & 1) << 3);
-	} else if (opcode >= 0xb8 && opcode < 0xc0) {
-		effect->number = parts->rex & 8 ? 0 : bytes_u32(&parts->rest);
-		write_register(effect, (opcode & 7) | (parts->rex & 1) << 3);
-	} else if (opcode < 0x40 && (opcode & 7) < 4 && (opcode & 1)) { /* arithmetic */
-		read_modrm(parts, &parts->rest);
-		if (opcode >= 0x38)
-			return; /* cmp */
-		if (opcode & 2)
-			write_register(effect, parts->reg);
-		else if (parts->mode == 3)
-			write_register(effect, parts->rm);
-		if ((opcode == 0x31 || opcode == 0x33) && parts->mode == 3 && parts->reg == FP &&
-		    parts->rm == FP)
-			effect->fp = ZEROED;
-	} else if (opcode == 0x63 || opcode == 0x69 || opcode == 0x6b) {
-		read_modrm(parts, &parts->rest);
-		write_register(effect, parts->reg);
-	} else if (opcode == 0x87 || opcode == 0xc1 || opcode == 0xd1 || opcode == 0xd3 ||
-		   opcode == 0xc7 || opcode == 0xf7) {
-		read_modrm(parts, &parts->rest);
-		if (opcode == 0x87)
-			write_register(effect, parts->reg);
-		if (opcode == 0xc7 && !parts->has_16_bits)
-			effect->number = bytes_u32(&parts->rest);
-		if (parts->mode == 3 &&
-		    !(opcode == 0xf7 && (parts->reg & 7) != 2 && (parts->reg & 7) != 3))
-			write_register(effect, parts->rm);
-	}
-}
-
-static void read_effect(struct effect *ret, const uint8_t *code, size_t nr)
-{
-	struct parts parts;
-
-	*ret = (struct effect){0};
-	ret->length = instruction_length(EM_X86_64, code, nr);
-	if (ret->length && take_apart(&parts, code, ret->length)) {
-		size_t length = ret->length;
-
-		if (parts.is_two_bytes)
-			read_two_bytes(ret, &parts);
-		else
-			read_one_byte(ret, &parts);
-		ret->length = length;
-	}
-}
 
 /* --- where things are at an instruction ------------------------------------------------------ */
 
@@ -470,24 +97,24 @@ static unsigned depth_after(unsigned depth, int64_t bytes)
 		       : 0;
 }
 
-static void move_frame_pointer(struct state *state, const struct effect *effect)
+static void move_frame_pointer(struct state *state, const struct stack_effect *effect)
 {
 	unsigned slot = depth_after(state->depth, effect->fp_bytes);
 
 	switch (effect->fp) {
-	case KEPT:
+	case FP_KEPT:
 		return;
-	case PUSHED:
-	case STORED:
-		if (effect->fp == PUSHED)
+	case FP_PUSHED:
+	case FP_STORED:
+		if (effect->fp == FP_PUSHED)
 			slot = depth_after(state->depth, -WORD_BYTES);
 		/* Only the caller's counts; one that is a number by now may be stored again. */
 		if (state->saved == FP_SAME && slot > 1 && slot <= SAVED_MAX)
 			state->saved = slot;
 		return;
-	case POPPED:
-	case LOADED:
-		if (effect->fp == POPPED)
+	case FP_POPPED:
+	case FP_LOADED:
+		if (effect->fp == FP_POPPED)
 			slot = state->depth;
 		state->frame = 0;
 		if (state->saved != FP_ZERO && state->saved != FP_SAME && slot == state->saved)
@@ -495,17 +122,17 @@ static void move_frame_pointer(struct state *state, const struct effect *effect)
 		else if (state->saved == FP_SAME)
 			state->saved = FP_LOST;
 		return;
-	case FROM_SP:
+	case FP_FROM_SP:
 		state->frame = slot <= FRAME_MAX ? slot : 0;
 		break;
-	case ZEROED:
+	case FP_ZEROED:
 		state->frame = 0;
 		if (state->saved == FP_SAME) {
 			state->saved = FP_ZERO;
 			return;
 		}
 		break;
-	case WRITTEN:
+	case FP_WRITTEN:
 		state->frame = 0;
 		break;
 	}
@@ -514,22 +141,22 @@ static void move_frame_pointer(struct state *state, const struct effect *effect)
 }
 
 /* The state behind an instruction. */
-static struct state after(struct state state, const struct effect *effect)
+static struct state after(struct state state, const struct stack_effect *effect)
 {
 	unsigned frame = state.frame;
 
-	if (effect->stack == LEAVE) {
+	if (effect->sp == SP_LEAVE) {
 		state.depth = frame;
-		move_frame_pointer(&state, &(struct effect){.fp = POPPED});
+		move_frame_pointer(&state, &(struct stack_effect){.fp = FP_POPPED});
 		state.depth = depth_after(frame, WORD_BYTES);
 		return is_known(state) ? state : unknown;
 	}
 	move_frame_pointer(&state, effect);
-	if (effect->stack == MOVES)
+	if (effect->sp == SP_MOVES)
 		state.depth = depth_after(state.depth, effect->bytes);
-	else if (effect->stack == FROM_FP)
+	else if (effect->sp == SP_FROM_FP)
 		state.depth = depth_after(frame, effect->bytes);
-	else if (effect->stack == GOES_ASTRAY)
+	else if (effect->sp == SP_LOST)
 		state.depth = 0;
 	return is_known(state) ? state : unknown;
 }
@@ -649,16 +276,16 @@ struct piece {
 };
 
 /* The address that an instruction takes, which may be of anything; 0: none. next: behind it. */
-static uint64_t taken_address(const struct effect *effect, uint64_t next)
+static uint64_t taken_address(const struct stack_effect *effect, uint64_t next)
 {
 	if (effect->is_address)
 		return next + (uint64_t)effect->target;
 	return effect->number >= FIXED_ADDRESS_MIN ? effect->number : 0;
 }
 
-static bool is_plain(const struct effect *effect)
+static bool is_plain(const struct stack_effect *effect)
 {
-	return effect->flow == ON && effect->stack == STAYS && effect->fp == KEPT &&
+	return effect->flow == FLOW_ON && effect->sp == SP_STAYS && effect->fp == FP_KEPT &&
 	       !effect->is_padding && !effect->is_address && !effect->number;
 }
 
@@ -666,19 +293,19 @@ static bool is_plain(const struct effect *effect)
  * The instruction there; none if a function begins inside of it: these are data. What was read is
  * noted, since most code is looked at several times.
  */
-static void read_at(struct piece *piece, uint64_t at, struct effect *ret)
+static void read_at(struct piece *piece, uint64_t at, struct stack_effect *ret)
 {
 	struct state *state = &piece->states[at];
 	size_t i;
 
 	if (state->is_plain) {
-		*ret = (struct effect){.length = state->length};
+		*ret = (struct stack_effect){.length = state->length};
 		return;
 	}
-	read_effect(ret, piece->code + at, piece->nr - at);
+	stack_effect_read(ret, piece->code + at, piece->nr - at);
 	for (i = 1; i < ret->length; i++)
 		if (piece->states[at + i].is_entry)
-			*ret = (struct effect){0};
+			*ret = (struct stack_effect){0};
 	state->length = ret->length;
 	state->is_plain = ret->length && is_plain(ret);
 }
@@ -743,7 +370,7 @@ static int follow(struct piece *piece)
 	while (piece->nr_todo && err == 0) {
 		uint64_t at = piece->todo[--piece->nr_todo], next, target, taken;
 		struct state state = piece->states[at];
-		struct effect effect;
+		struct stack_effect effect;
 
 		read_at(piece, at, &effect);
 		if (!effect.length)
@@ -757,18 +384,19 @@ static int follow(struct piece *piece)
 		else if (taken)
 			err = add_target(piece->beginnings, taken, false);
 		if (err == 0 && effect.has_target && target >= piece->nr &&
-		    (effect.flow == CALL || state.depth == 1))
+		    (effect.flow == FLOW_CALL || state.depth == 1))
 			err = add_target(piece->beginnings, piece->start + target, true);
-		if (err == 0 && effect.flow == CALL)
+		if (err == 0 && effect.flow == FLOW_CALL)
 			err = enter(piece, target)
 				      ?: ARRAY_ADD(piece->calls, piece->nr_calls, piece->cap_calls,
 						   (uint32_t)at);
 		state = after(state, &effect);
-		if (err == 0 && (effect.flow == BRANCH || effect.flow == JUMP) &&
+		if (err == 0 && (effect.flow == FLOW_BRANCH || effect.flow == FLOW_JUMP) &&
 		    target < piece->nr && !piece->states[target].is_entry)
 			err = reach(piece, target, state);
-		if (err == 0 && (effect.flow == ON || effect.flow == BRANCH || effect.flow == CALL))
-			err = fall_through(piece, next, state, effect.flow == CALL);
+		if (err == 0 && (effect.flow == FLOW_ON || effect.flow == FLOW_BRANCH ||
+				 effect.flow == FLOW_CALL))
+			err = fall_through(piece, next, state, effect.flow == FLOW_CALL);
 	}
 	return err;
 }
@@ -799,21 +427,21 @@ static struct state before_way(const struct way *way, struct state known)
 }
 
 /* Adds what an instruction does. False if that can't be taken back. */
-static bool go_way(struct way *way, const struct effect *effect)
+static bool go_way(struct way *way, const struct stack_effect *effect)
 {
-	if ((effect->stack != STAYS && effect->stack != MOVES) || effect->bytes % WORD_BYTES)
+	if ((effect->sp != SP_STAYS && effect->sp != SP_MOVES) || effect->bytes % WORD_BYTES)
 		return false;
 	switch (effect->fp) {
-	case KEPT:
+	case FP_KEPT:
 		break;
-	case POPPED:
-	case LOADED:
+	case FP_POPPED:
+	case FP_LOADED:
 		way->is_restored = true; /* so far: what was read may be a number */
 		way->restored_at = way->moved;
-		if (effect->fp == LOADED)
+		if (effect->fp == FP_LOADED)
 			way->restored_at -= effect->fp_bytes / WORD_BYTES;
 		break;
-	case WRITTEN:
+	case FP_WRITTEN:
 		if (way->is_restored)
 			return false;
 		break;
@@ -825,14 +453,14 @@ static bool go_way(struct way *way, const struct effect *effect)
 }
 
 /* The state that an instruction must lead to: one that is known, or a return. */
-static struct state known_behind(const struct piece *piece, const struct effect *effect,
+static struct state known_behind(const struct piece *piece, const struct stack_effect *effect,
 				 uint64_t next)
 {
 	uint64_t target = next + (uint64_t)effect->target;
 
-	if (effect->flow == RETURN)
+	if (effect->flow == FLOW_RETURN)
 		return at_entry;
-	if (effect->has_target && effect->flow != CALL && target < piece->nr)
+	if (effect->has_target && effect->flow != FLOW_CALL && target < piece->nr)
 		return piece->states[target];
 	return (struct state){0};
 }
@@ -851,7 +479,7 @@ static struct state look_ahead(struct piece *piece, uint64_t at, bool calls_retu
 
 	for (i = 0; i < AHEAD_MAX && at < piece->nr; i++) {
 		struct state known = piece->states[at];
-		struct effect effect;
+		struct stack_effect effect;
 
 		*ret_end = at;
 		if (known.is_entry)
@@ -867,10 +495,10 @@ static struct state look_ahead(struct piece *piece, uint64_t at, bool calls_retu
 		known = known_behind(piece, &effect, at);
 		if (known.is_reached)
 			return before_way(&way, known);
-		if (effect.flow == INDIRECT && calls_return && way.moved < 0)
+		if (effect.flow == FLOW_INDIRECT && calls_return && way.moved < 0)
 			return before_way(&way, at_entry);
-		if (effect.flow == STOP || effect.flow == JUMP || effect.flow == INDIRECT ||
-		    (effect.flow == CALL && !calls_return))
+		if (effect.flow == FLOW_STOP || effect.flow == FLOW_JUMP ||
+		    effect.flow == FLOW_INDIRECT || (effect.flow == FLOW_CALL && !calls_return))
 			break;
 	}
 	return (struct state){0};
@@ -884,7 +512,7 @@ static int look_at_rest(struct piece *piece, bool *ret_found)
 
 	*ret_found = false;
 	while (at < piece->nr && err == 0) {
-		struct effect effect;
+		struct stack_effect effect;
 		struct state state;
 
 		if (piece->states[at].is_reached) {
@@ -951,14 +579,14 @@ static void note_returning(struct piece *piece, uint64_t target, bool returns)
 /* True if a return stands between the beginning of a function and that of the next one. */
 static bool has_return(struct piece *piece, uint64_t at)
 {
-	struct effect effect;
+	struct stack_effect effect;
 	unsigned i;
 
 	for (i = 0; i < AHEAD_MAX && at < piece->nr && (!i || !piece->states[at].is_entry); i++) {
 		read_at(piece, at, &effect);
 		if (!effect.length)
 			return false;
-		if (effect.flow == RETURN)
+		if (effect.flow == FLOW_RETURN)
 			return true;
 		at += effect.length;
 	}
@@ -978,12 +606,12 @@ static bool seems_to_return(struct piece *piece, uint64_t target)
  * the code behind leads. If that is nowhere known, no function may begin behind the call. In either
  * case most calls of the same function must seem to return.
  */
-static bool does_return(struct piece *piece, const struct effect *call, uint64_t next,
+static bool does_return(struct piece *piece, const struct stack_effect *call, uint64_t next,
 			struct state state)
 {
 	uint64_t target = next + (uint64_t)call->target, end = next;
 	struct state ahead = look_ahead(piece, next, true, &end);
-	struct effect effect;
+	struct stack_effect effect;
 
 	if (ahead.is_reached) {
 		if (call->has_target)
@@ -1008,7 +636,7 @@ static int look_behind_calls(struct piece *piece, bool *ret_found)
 	for (i = 0; i < piece->nr_calls && err == 0; i++) {
 		uint64_t at = piece->calls[i], next;
 		struct state state = piece->states[at];
-		struct effect effect;
+		struct stack_effect effect;
 
 		read_at(piece, at, &effect);
 		next = at + effect.length;
@@ -1185,7 +813,7 @@ static int read_span(struct beginnings *beginnings, const struct elf_image *imag
 {
 	size_t nr = span->end - span->start, at = 0;
 	cleanup_free uint8_t *code = malloc(nr);
-	struct effect effect;
+	struct stack_effect effect;
 	int err = 0;
 
 	if (!code)
@@ -1193,11 +821,11 @@ static int read_span(struct beginnings *beginnings, const struct elf_image *imag
 	if (elf_image_read(image, segment->offset + (span->start - segment->vaddr), code, nr) < 0)
 		return 0;
 	while (at < nr && err == 0) {
-		read_effect(&effect, code + at, nr - at);
+		stack_effect_read(&effect, code + at, nr - at);
 		at += effect.length;
 		if (!effect.length)
 			break;
-		if (effect.flow == CALL && effect.has_target)
+		if (effect.flow == FLOW_CALL && effect.has_target)
 			err = add_target(beginnings, span->start + at + (uint64_t)effect.target,
 					 true);
 		else if (taken_address(&effect, span->start + at))
@@ -1238,7 +866,7 @@ uint64_t code_frames_first_call(const struct elf_image *image, uint64_t start, u
 {
 	uint8_t code[BEGINNING_MAX_BYTES];
 	size_t nr = end - start < sizeof(code) ? end - start : sizeof(code), at = 0, i;
-	struct effect effect;
+	struct stack_effect effect;
 
 	for (i = 0; i < image->nr_segments; i++)
 		if (start - image->segments[i].vaddr < image->segments[i].bytes)
@@ -1248,9 +876,9 @@ uint64_t code_frames_first_call(const struct elf_image *image, uint64_t start, u
 			   code, nr) < 0)
 		return end;
 	do {
-		read_effect(&effect, code + at, nr - at);
+		stack_effect_read(&effect, code + at, nr - at);
 		at += effect.length;
-	} while (effect.length && effect.flow != CALL && effect.flow != JUMP);
+	} while (effect.length && effect.flow != FLOW_CALL && effect.flow != FLOW_JUMP);
 	return effect.length ? start + at : end;
 }
 
