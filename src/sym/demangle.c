@@ -24,8 +24,8 @@
 #undef ARRAY_SIZE /* libiberty defines the same one */
 #include "base/array.h"
 #include "base/cleanup.h"
-#include "base/simple_name.h"
 #include "base/text.h"
+#include "profile/simple_name.h"
 
 /* --- suffixes of clones: a table of words, GCC's first, then LLVM's --------------------------- */
 

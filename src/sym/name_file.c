@@ -20,9 +20,9 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/simple_name.h"
 #include "elf/image/elf_image.h"
 #include "proc/file_open.h"
+#include "profile/simple_name.h"
 #include "sym/naming.h"
 #include "sym/source_lines.h"
 

@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "base/array.h"
-#include "base/simple_name.h"
+#include "profile/simple_name.h"
 #include "sym/demangle.h"
 
 /* The limits of demangle.c and of what hands names to it. */

@@ -2,7 +2,7 @@
 """The judge of simple C++ names: takes lists out of names that have no parameters.
 
 stdin: one name a line, as libiberty prints them with DMGL_NO_OPTS. Works from the inside out, by
-patterns, which is another way than that of src/base/simple_name.c: what is no bracket is masked, then
+patterns, which is another way than that of src/profile/simple_name.c: what is no bracket is masked, then
 the innermost lists go until there are none.
 """
 import re

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/gzip.h"
-#include "base/protobuf.h"
 #include "format/pprof/pprof.h"
 #include "format/pprof/pprof_fields.h"
+#include "format/pprof/protobuf.h"
 #include "profile/profile.h"
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"

@@ -1,10 +1,10 @@
-/* base/protobuf: what is written is read; what is broken is refused, wherever it ends. */
+/* format/pprof/protobuf: what is written is read; what is broken is refused, wherever it ends. */
 #include "unit/test.h"
 
 #include <string.h>
 
 #include "base/array.h"
-#include "base/protobuf.h"
+#include "format/pprof/protobuf.h"
 
 static void check_bytes(const struct protobuf_writer *writer, const void *wanted, size_t nr)
 {

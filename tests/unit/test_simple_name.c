@@ -1,5 +1,5 @@
-/* base/simple_name: tables of what becomes of names, and names that are cut off or damaged. */
-#include "base/simple_name.h"
+/* profile/simple_name: tables of what becomes of names, and names that are cut off or damaged. */
+#include "profile/simple_name.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -16,8 +16,8 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/hash.h"
-#include "base/protobuf.h"
 #include "format/pprof/pprof_reader.h"
+#include "format/pprof/protobuf.h"
 
 /* Modules with the same name, for frames at the same address. */
 #define MAX_MODULES 16

@@ -19,9 +19,9 @@
 #include "base/fd_io.h"
 #include "base/gzip.h"
 #include "base/hash.h"
-#include "base/protobuf.h"
 #include "base/strings.h"
 #include "format/pprof/pprof_writer.h"
+#include "format/pprof/protobuf.h"
 #include "profile/profile.h"
 
 #define FLUSH_BYTES 65536

@@ -9,9 +9,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "base/simple_name.h"
 #include "base/text.h"
 #include "format/text/sheet_cells.h"
+#include "profile/simple_name.h"
 
 #define NAME_COLUMNS 100 /* longer names are shortened */
 #define NAME_BYTES   (NAME_COLUMNS * 4 + 1)

@@ -18,10 +18,10 @@
 
 #include "base/array.h"
 #include "base/fd_io.h"
-#include "base/simple_name.h"
 #include "base/text.h"
 #include "format/text/sheet_cells.h"
 #include "format/text/sheet_write.h"
+#include "profile/simple_name.h"
 
 #define DEFAULT_WIDTH	   80
 #define LEAST_WIDTH	   60

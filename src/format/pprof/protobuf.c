@@ -8,7 +8,7 @@
  *
  * Types 3 and 4 were groups, which nobody has written for years: they are refused.
  */
-#include "base/protobuf.h"
+#include "format/pprof/protobuf.h"
 
 #include <stdlib.h>
 #include <string.h>

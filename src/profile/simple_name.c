@@ -10,7 +10,7 @@
  * unless the space belongs to the name (`operator new`), or the name is within parentheses:
  * `void (*f(int))(char)`.
  */
-#include "base/simple_name.h"
+#include "profile/simple_name.h"
 
 #include <ctype.h>
 #include <stdbool.h>

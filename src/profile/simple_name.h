@@ -2,8 +2,8 @@
  * Short forms of functions' names: without parameters, template arguments and return type, and for
  * columns that are too narrow for the whole name.
  */
-#ifndef STOOK_BASE_SIMPLE_NAME_H
-#define STOOK_BASE_SIMPLE_NAME_H
+#ifndef STOOK_PROFILE_SIMPLE_NAME_H
+#define STOOK_PROFILE_SIMPLE_NAME_H
 
 #include <stddef.h>
 
