@@ -18,10 +18,10 @@ extern volatile __u32 own_tgid, own_forks[OWN_SLOTS];
 /* True if the current process, whose number is in its slot, is still the one that was put there. */
 __hidden bool is_own_fork(void);
 
-/* True if the current process, with this number, is ours and to be left out. */
+/* True if the current process, with this number, is ours and to be left out. 0 is the idle task. */
 static __always_inline bool is_own(__u32 tgid)
 {
-	return leaves_out_own &&
+	return leaves_out_own && tgid &&
 	       (tgid == own_tgid || (own_forks[tgid % OWN_SLOTS] == tgid && is_own_fork()));
 }
 
