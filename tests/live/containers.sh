@@ -224,7 +224,7 @@ named() {
 }
 # nameless NAME COMM: it was sampled, and its own code has no name.
 nameless() {
-	check "$1" test "$(sum_matching "^$2;.*\[unknown\](_\[j\])? ")" -gt 0 -a \
+	check "$1" test "$(sum_matching "^$2;.*(\[unknown\](_\[j\])?|;$2[+]0x[0-9a-f]+) ")" -gt 0 -a \
 		"$(sum_matching "^$2;.*_(outer|inner|search|0_)")" -eq 0
 }
 

@@ -48,7 +48,7 @@ struct options {
 	size_t nr_pids;
 };
 
-enum outcome { SAME, SAME_BY_GDB, CUT, DIFFERENT, NR_OUTCOMES };
+enum outcome { SAME, SAME_BY_GDB, ONE_MORE, CUT, DIFFERENT, NR_OUTCOMES };
 
 struct reason {
 	char text[MAX_REASON_BYTES];
@@ -90,6 +90,18 @@ static bool is_equal(const struct user_stack *ours, const struct frame_list *the
 static bool is_cut(const struct user_stack *ours, const struct frame_list *theirs)
 {
 	return ours->end == WALK_TRUNCATED && common_frames(ours, theirs) == ours->nr;
+}
+
+/*
+ * In code without CFI libdwfl goes by the frame pointer, which loses the caller of a function that has
+ * not set its own up: then it has all our frames but the second.
+ */
+static bool lacks_the_caller(const struct user_stack *ours, const struct frame_list *theirs)
+{
+	return theirs->nr > 1 && ours->nr == theirs->nr + 1 &&
+	       ours->frames[0] == theirs->frames[0] &&
+	       memcmp(ours->frames + 2, theirs->frames + 1,
+		      (theirs->nr - 1) * sizeof(theirs->frames[0])) == 0;
 }
 
 /* A frame as file+offset, or its bare address where there is no file. */
@@ -221,6 +233,8 @@ static enum outcome judge(struct comparison *c, const struct mappings *mappings)
 		outcome = SAME;
 	else if (is_cut(&c->ours, &c->dwfl))
 		outcome = CUT;
+	else if (lacks_the_caller(&c->ours, &c->dwfl))
+		outcome = ONE_MORE;
 	if (outcome != DIFFERENT || c->nr_gdb >= c->options.nr_gdb) {
 		release_thread(&c->thread);
 	} else {
@@ -228,7 +242,7 @@ static enum outcome judge(struct comparison *c, const struct mappings *mappings)
 		if (has_gdb && is_equal(&c->ours, &c->gdb))
 			outcome = SAME_BY_GDB;
 	}
-	if (outcome == SAME || outcome == CUT)
+	if (outcome == SAME || outcome == CUT || outcome == ONE_MORE)
 		return outcome;
 	explain(c, mappings, outcome, has_gdb);
 	if (c->nr[SAME_BY_GDB] + c->nr[DIFFERENT] < MAX_PRINTED) {
@@ -323,7 +337,7 @@ static void compare_thread(struct comparison *c, pid_t pid, pid_t tid)
 
 static uint64_t nr_stops(const struct comparison *c)
 {
-	return c->nr[SAME] + c->nr[SAME_BY_GDB] + c->nr[CUT] + c->nr[DIFFERENT];
+	return c->nr[SAME] + c->nr[SAME_BY_GDB] + c->nr[ONE_MORE] + c->nr[CUT] + c->nr[DIFFERENT];
 }
 
 static void run(struct comparison *c)
@@ -353,13 +367,16 @@ static void print_sums(const struct comparison *c)
 
 	printf("%" PRIu64 " stops, %" PRIu64 " the same (%" PRIu64 " by gdb), %" PRIu64
 	       " cut short, %" PRIu64 " different\n",
-	       nr_stops(c), c->nr[SAME] + c->nr[SAME_BY_GDB], c->nr[SAME_BY_GDB], c->nr[CUT],
-	       c->nr[DIFFERENT]);
+	       nr_stops(c), c->nr[SAME] + c->nr[SAME_BY_GDB] + c->nr[ONE_MORE], c->nr[SAME_BY_GDB],
+	       c->nr[CUT], c->nr[DIFFERENT]);
 	for (i = 0; i < NR_WALK_ENDS; i++)
 		if (c->nr_ends[i])
 			printf("  %6" PRIu64 "  ended %s\n", c->nr_ends[i], walk_end_names[i]);
 	for (i = 0; i < c->nr_reasons; i++)
 		printf("  %6" PRIu64 "  %s\n", c->reasons[i].nr, c->reasons[i].text);
+	if (c->nr[ONE_MORE])
+		printf("  %6" PRIu64 "  have the caller that libdwfl leaves out\n",
+		       c->nr[ONE_MORE]);
 	if (c->nr_gone)
 		printf("  %6" PRIu64 "  were gone before they could be read\n", c->nr_gone);
 }
