@@ -150,7 +150,7 @@ class Verdict:
     def __init__(self):
         self.samples = self.complete = self.frames = self.without_user = 0
         self.named = 0       # samples whose innermost user frame has a name
-        self.functions = set()
+        self.functions = set()  # told apart, by name or by where they begin
         self.broken = {}     # what their outermost frames were: samples
         self.of_process = {}  # pid: [samples, complete, samples without a user part]
 
@@ -165,7 +165,7 @@ class Verdict:
         self.frames += stack.count * (len(stack.frames) if stack.frames[0] != MISSED else 0)
         process[0] += stack.count
         self.named += stack.count if is_named(stack.frames[-1]) else 0
-        self.functions.update(filter(is_named, stack.frames))
+        self.functions.update(name for name in stack.frames if not name.startswith("["))
         if complete:
             self.complete += stack.count
             process[1] += stack.count
