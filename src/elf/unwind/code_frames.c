@@ -161,7 +161,7 @@ static struct state after(struct state state, const struct stack_effect *effect)
 	return is_known(state) ? state : unknown;
 }
 
-/* What is known where two ways meet. */
+/* The state where two ways meet: all that both agree on. */
 static struct state meet(struct state a, struct state b)
 {
 	if (a.depth != b.depth || a.frame != b.frame) {
@@ -708,7 +708,7 @@ static int enter_functions(struct piece *piece, const struct beginnings *beginni
 
 		if (function->vaddr - piece->start >= piece->nr)
 			break;
-		/* What compilers take out of a function's middle is jumped to. */
+		/* Parts that compilers take out of a function's middle are jumped to. */
 		if (!strstr(function_list_text(functions, function->name), ".cold"))
 			err = enter(piece, function->vaddr - piece->start);
 	}
@@ -786,28 +786,21 @@ static int read_segment(struct code_frames *frames, const struct elf_image *imag
 			const struct elf_segment *segment, const struct code_spans *known,
 			struct beginnings *beginnings, uint64_t *left)
 {
-	uint64_t at = segment->vaddr, end = segment->vaddr + segment->bytes;
-	size_t i = code_spans_at(known, at);
+	uint64_t at = segment->vaddr, end = segment->vaddr + segment->bytes, start;
 	int err = 0;
 
-	for (; at < end && err == 0; i++) {
-		bool is_last = i == known->nr || known->spans[i].start >= end;
-		uint64_t gap_end = is_last ? end : known->spans[i].start;
-
-		if (gap_end > at && gap_end - at > PADDING_AT_MOST && gap_end - at <= *left) {
-			*left -= gap_end - at;
-			err = read_gap(frames, image, segment, at, gap_end, beginnings);
-		}
-		if (is_last)
-			break;
-		at = known->spans[i].end;
+	while (err == 0 && code_spans_next_gap(known, at, end, &start, &at)) {
+		if (at - start <= PADDING_AT_MOST || at - start > *left)
+			continue;
+		*left -= at - start;
+		err = read_gap(frames, image, segment, start, at, beginnings);
 	}
 	return err;
 }
 
 /* --- what other code knows ------------------------------------------------------------------- */
 
-/* What the code of a span calls, or takes the address of, outside of all spans. */
+/* Adds the addresses outside of all spans that the code of a span calls or takes. */
 static int read_span(struct beginnings *beginnings, const struct elf_image *image,
 		     const struct elf_segment *segment, const struct code_span *span)
 {

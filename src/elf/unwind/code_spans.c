@@ -139,6 +139,20 @@ int code_spans_insert(struct code_spans *spans, const struct code_span *span)
 	return 0;
 }
 
+bool code_spans_next_gap(const struct code_spans *spans, uint64_t from, uint64_t end,
+			 uint64_t *ret_start, uint64_t *ret_end)
+{
+	size_t i = code_spans_at(spans, from);
+
+	for (; i < spans->nr && spans->spans[i].start <= from; i++)
+		from = spans->spans[i].end;
+	if (from >= end)
+		return false;
+	*ret_start = from;
+	*ret_end = i < spans->nr && spans->spans[i].start < end ? spans->spans[i].start : end;
+	return true;
+}
+
 void code_spans_clear(struct code_spans *spans)
 {
 	free(spans->spans);
@@ -277,20 +291,11 @@ static int search_gap(struct search *search, const struct elf_segment *segment, 
 static int search_segment(struct search *search, const struct elf_segment *segment,
 			  const struct code_spans *known)
 {
-	uint64_t at = segment->vaddr, end = segment->vaddr + segment->bytes;
-	size_t i = code_spans_at(known, at);
+	uint64_t at = segment->vaddr, end = segment->vaddr + segment->bytes, start;
 	int err = 0;
 
-	for (; at < end && err == 0; i++) {
-		bool is_last = i == known->nr || known->spans[i].start >= end;
-		uint64_t gap_end = is_last ? end : known->spans[i].start;
-
-		if (gap_end > at)
-			err = search_gap(search, segment, at, gap_end);
-		if (is_last)
-			break;
-		at = known->spans[i].end;
-	}
+	while (err == 0 && code_spans_next_gap(known, at, end, &start, &at))
+		err = search_gap(search, segment, start, at);
 	return err;
 }
 

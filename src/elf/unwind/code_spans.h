@@ -6,6 +6,7 @@
 #ifndef STOOK_ELF_UNWIND_CODE_SPANS_H
 #define STOOK_ELF_UNWIND_CODE_SPANS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,13 @@ int code_spans_insert(struct code_spans *spans, const struct code_span *span);
 
 /* The first span that ends after an address; their number if there is none. */
 size_t code_spans_at(const struct code_spans *spans, uint64_t address);
+
+/*
+ * The first gap between two addresses that no span covers: true with its bounds, false if there is none.
+ * A loop over all gaps goes on from each one's end.
+ */
+bool code_spans_next_gap(const struct code_spans *spans, uint64_t from, uint64_t end,
+			 uint64_t *ret_start, uint64_t *ret_end);
 
 void code_spans_clear(struct code_spans *spans);
 
