@@ -70,7 +70,7 @@ static __always_inline __u64 stands_for(__u32 number, __u64 nr)
 /* Hits have a value of their own to add up. */
 const volatile bool has_values;
 
-/* What the value of each probe's hits is, if has_values. Sized before loading. */
+/* The value of each probe's hits, if has_values. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);

@@ -649,7 +649,7 @@ static void quote_comm(const struct diff *diff, uint32_t string, char *ret, size
 }
 
 /*
- * Which labels head the call paths. By default thread names do: but not if they differ so much between
+ * Chooses the labels that head the call paths: thread names by default, unless they differ so much between
  * the sides that everything would be new under one name and gone under another one. Numbers of processes
  * and threads are others in each run.
  */

@@ -634,7 +634,7 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 
-/* What wakes us: process events, raw records and tables for them. */
+/* Wake-ups: by process events, by raw records and by tables for them. */
 static size_t list_own_fds(struct session *session)
 {
 	size_t nr = sideband_nr(session->sideband), i;

@@ -87,7 +87,7 @@ struct session_summary {
 	uint64_t nr_lost_events;    /* … that found no room */
 	uint64_t nr_forgotten;	    /* processes whose mappings were too many to keep */
 	uint64_t nr_mismatches; /* records or counts that the counters tell of and we never saw */
-	/* What a budget of probes did. */
+	/* Effects of the budget of probes. */
 	struct budget_result {
 		double share;
 		size_t nr_thinned, nr_cut;

@@ -150,7 +150,7 @@ static void say_sum(struct verdict *verdict)
 }
 
 /*
- * What was done to keep probes within their budget. It has a topic of its own, so that a report of the
+ * Prints how probes were kept within their budget. It has a topic of its own, so that a report of the
  * profile finds it (profile_comment_about()).
  */
 static void say_budget(struct verdict *verdict)
@@ -490,7 +490,7 @@ static void say_interpreted(struct verdict *verdict, const struct profile *profi
 	}
 }
 
-/* Which files have no names for their functions, and what would bring them. */
+/* Names the files without names for their functions, and the packages that have them. */
 static void say_stripped(struct verdict *verdict, const struct profile *profile)
 {
 	const struct quality *quality = &verdict->figures->quality;

@@ -6,7 +6,7 @@
 
 #define DEBUG_PACKAGES_MAX_PATHS 8
 
-/* Of dpkg's lists; packages behind these are not found. */
+/* Limits on dpkg's lists; packages behind these are not found. */
 #define DPKG_LISTS_MAX	     65536
 #define DPKG_LISTS_MAX_BYTES (256U << 20)
 

@@ -164,7 +164,7 @@ static uint32_t module_of(const struct finder *finder, const struct frame *frame
 	return frame->module;
 }
 
-/* Which side's samples each frame and each module is in. */
+/* Notes the sides on which each frame and each module has samples. */
 static int find_sides(struct finder *finder)
 {
 	const struct profile *profile = finder->profile;

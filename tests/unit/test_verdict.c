@@ -97,24 +97,6 @@ TEST(verdict_for_people)
 	symbolizer_free(names.symbolizer);
 }
 
-TEST(verdict_of_own_samples)
-{
-	struct run_figures figures = make_figures();
-	struct profile *profile = profile_new();
-	struct verdict verdict;
-	char *text;
-
-	CHECK(profile != NULL);
-	figures.session.accounting.sum.own = 20;
-	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
-	text = write_sheet(&verdict, MEDIA_TEXT);
-	CHECK(strstr(text, "+ 14 idle + 20 of stook itself + 0 filtered +") != NULL);
-	free(text);
-	verdict_clear(&verdict);
-	profile_free(profile);
-	symbolizer_free(names.symbolizer);
-}
-
 static void make_and_write(const struct run_figures *figures, enum media medium, char **ret)
 {
 	struct profile *profile = profile_new();
@@ -125,6 +107,18 @@ static void make_and_write(const struct run_figures *figures, enum media medium,
 	*ret = write_sheet(&verdict, medium);
 	verdict_clear(&verdict);
 	profile_free(profile);
+}
+
+TEST(verdict_of_own_samples)
+{
+	struct run_figures figures = make_figures();
+	char *text;
+
+	figures.session.accounting.sum.own = 20;
+	make_and_write(&figures, MEDIA_TEXT, &text);
+	CHECK(strstr(text, "+ 14 idle + 20 of stook itself + 0 filtered +") != NULL);
+	free(text);
+	symbolizer_free(names.symbolizer);
 }
 
 /* CPU time of child processes is part of the sum, and of the share. */

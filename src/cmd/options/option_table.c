@@ -153,7 +153,7 @@ static void fill_getopt(struct rows *rows)
 	rows->longs[nr_longs] = (struct option){"help", no_argument, NULL, HELP_VALUE};
 }
 
-/* What several groups have is one option to the user. */
+/* An option that several groups have is one to the user. */
 static bool is_same_option(const struct option_row *a, const struct option_row *b)
 {
 	return a->name && b->name ? !strcmp(a->name, b->name)

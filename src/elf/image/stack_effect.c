@@ -1,5 +1,5 @@
 /*
- * What an x86-64 instruction does to the stack pointer and the frame pointer.
+ * Effects of x86-64 instructions on the stack pointer and the frame pointer.
  *
  * instruction_length() says where the instruction ends; this file takes its prefixes, opcode and ModRM
  * apart. Vector instructions write neither register.

@@ -1,5 +1,5 @@
 /*
- * What an x86-64 instruction does to control flow, the stack pointer and the frame pointer: all that
+ * Effects of an x86-64 instruction on control flow, the stack pointer and the frame pointer: all that
  * is needed to follow a frame through code (elf/unwind/code_frames).
  */
 #ifndef STOOK_ELF_IMAGE_STACK_EFFECT_H
@@ -20,7 +20,7 @@ enum code_flow {
 	FLOW_STOP,     /* traps */
 };
 
-/* What happens to the stack pointer. */
+/* The effect on the stack pointer. */
 enum sp_effect {
 	SP_STAYS,
 	SP_MOVES,   /* by `bytes` */
@@ -29,7 +29,7 @@ enum sp_effect {
 	SP_LOST,    /* anything else */
 };
 
-/* What happens to the frame pointer. */
+/* The effect on the frame pointer. */
 enum fp_effect {
 	FP_KEPT,
 	FP_PUSHED,

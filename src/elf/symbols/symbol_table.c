@@ -193,7 +193,7 @@ static bool is_better_for_perf(const struct symbol_table *table, const struct sy
 	       symbol_name_compare(table->strings + a->name, table->strings + b->name) < 0;
 }
 
-/* What glibc calls its functions among its own files. */
+/* Prefixes by which glibc's own files call its functions. */
 static bool is_internal(const char *name)
 {
 	return !strncmp(name, "__GI_", 5) || !strncmp(name, "__libc_", 7);

@@ -15,7 +15,7 @@ struct weight {
 	uint64_t before, after;
 };
 
-/* What each thread name has on both sides, by string; NULL when out of memory. */
+/* The samples of each thread name on both sides, by string; NULL when out of memory. */
 static struct weight *weigh(const struct profile *profile, size_t before)
 {
 	struct weight *weights = calloc(profile_nr_strings(profile) + 1, sizeof(*weights));
