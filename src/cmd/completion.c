@@ -62,7 +62,7 @@ static const struct {
 	{"PID", VALUE_PID},
 };
 
-#define ROW_KEYS "function module comm pid tid cpu cgroup line kind category"
+#define ROW_KEYS "function module comm pid tid cpu cgroup probe line kind category"
 
 /* The first row that fits counts. */
 static const struct {
@@ -72,7 +72,8 @@ static const struct {
 } words[] = {
 	{NULL, "bgcolors", "white yellow blue green grey"},
 	{"tally", "by", "func comm pid tid cpu"},
-	{NULL, "by", "pid tid comm cpu cgroup"},
+	{"funccount", "by", "pid tid comm cpu cgroup"},
+	{NULL, "by", "pid tid comm cpu cgroup probe"},
 	{NULL, "call-graph", "graph fractal flat folded none caller callee"},
 	{NULL, "aliases", "used raw"},
 	{NULL, "demangle", "full simple no"},

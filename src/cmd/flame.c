@@ -188,7 +188,7 @@ static int take_by(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	{0, "by", "KEY,…", take_by,
-	 "labels at the root: comm (the default), pid, tid, cpu, cgroup"},
+	 "labels at the root: comm (the default), pid, tid, cpu, cgroup, probe"},
 	OPTION_TEXT(0, "categories", "FILE", struct flame, request.categories,
 		    "colours by a table 'category: pattern …', or by the one for the 'kernel'"),
 	OPTION_SWITCH(0, "lines", struct flame, lines,

@@ -214,6 +214,11 @@ static int check(const struct profile_options *options, struct error *error)
 		err = check_tracepoints(options, error);
 	if (err)
 		return err;
+	if (options->stacks.labels & LABEL_PROBE && !options->tracepoints.nr_patterns) {
+		(void)error_set(error, -EINVAL, "--by probe: samples of an event have no probe");
+		error_hint(error, "-e with tracepoints, or 'stook stackcount' with any probes");
+		return -EINVAL;
+	}
 	if (options->event.exclude_kernel && options->stacks.no_user)
 		return error_set(error, -EINVAL, "-K asks for kernel stacks, '%s' excludes them",
 				 options->event.name);

@@ -40,7 +40,8 @@
 
 /* --- the command line ------------------------------------------------------------------------ */
 
-#define KEYS_WANTED "some of function, module, comm, pid, tid, cpu, cgroup, line, kind, category"
+#define KEYS_WANTED \
+	"some of function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, category"
 #define PATHS_WANTED                                                                       \
 	"graph, fractal, flat, folded or none, a percentage, a limit of branches, caller " \
 	"or callee"
@@ -52,13 +53,21 @@ static const struct key {
 	enum group_key group;
 	enum label label; /* what samples must have; 0: every profile has that */
 } keys[] = {
-	{"function", GROUP_FUNCTION, 0}, {"sym", GROUP_FUNCTION, 0},
-	{"symbol", GROUP_FUNCTION, 0},	 {"module", GROUP_MODULE, 0},
-	{"dso", GROUP_MODULE, 0},	 {"line", GROUP_LINE, 0},
-	{"srcline", GROUP_LINE, 0},	 {"kind", GROUP_KIND, 0},
-	{"category", GROUP_CATEGORY, 0}, {"comm", GROUP_COMM, LABEL_COMM},
-	{"pid", GROUP_PID, LABEL_PID},	 {"tid", GROUP_TID, LABEL_TID},
-	{"cpu", GROUP_CPU, LABEL_CPU},	 {"cgroup", GROUP_CGROUP, LABEL_CGROUP},
+	{"function", GROUP_FUNCTION, 0},
+	{"sym", GROUP_FUNCTION, 0},
+	{"symbol", GROUP_FUNCTION, 0},
+	{"module", GROUP_MODULE, 0},
+	{"dso", GROUP_MODULE, 0},
+	{"line", GROUP_LINE, 0},
+	{"srcline", GROUP_LINE, 0},
+	{"kind", GROUP_KIND, 0},
+	{"category", GROUP_CATEGORY, 0},
+	{"comm", GROUP_COMM, LABEL_COMM},
+	{"pid", GROUP_PID, LABEL_PID},
+	{"tid", GROUP_TID, LABEL_TID},
+	{"cpu", GROUP_CPU, LABEL_CPU},
+	{"cgroup", GROUP_CGROUP, LABEL_CGROUP},
+	{"probe", GROUP_PROBE, LABEL_PROBE},
 };
 
 /* perf's words for columns, which the table has in any case. */
@@ -273,14 +282,15 @@ static const struct option_row rows[] = {
 	{0, "no-children", NULL, take_no_children, "sort by self: the default"},
 	{'s', "sort", "KEY,…", take_groups, "the same as --group-by"},
 	{0, "group-by", "KEY,…", take_groups,
-	 "a row for each function, module, comm, pid, tid, cpu, cgroup, line, kind, category"},
+	 "a row for each function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, "
+	 "category"},
 	{'n', "top", "N", take_top, "so many rows of the table; 20"},
 	{0, "percent-limit", "PERCENT", take_limit, "leave lighter rows out"},
 	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, request.categories,
 		    "shares of categories by a table 'category: pattern …', or by the one for the "
 		    "'kernel'"),
 	{0, "by", "KEY,…", take_by,
-	 "labels above the paths: comm (the default), pid, tid, cpu, cgroup"},
+	 "labels above the paths: comm (the default), pid, tid, cpu, cgroup, probe"},
 	OPTION_SWITCH(0, "lines", struct report_command_options, lines,
 		      "show source lines behind names, where IN has them"),
 	{0, "stdio", NULL, take_stdio, "nothing more: taken since perf report has it"},

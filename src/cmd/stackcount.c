@@ -40,8 +40,8 @@ struct stackcount {
 	uint32_t every;		 /* see struct session_probes */
 	const char *weight_text; /* NULL: hits are counted */
 	struct probe_weight weight;
-	struct tally_fetch *weights; /* of each probe */
-	char **leaves;		     /* of each probe, see struct session_probes */
+	struct tally_fetch *weights;	  /* of each probe */
+	struct session_probe_name *names; /* of each probe */
 	struct probe_search search;
 	struct session_probes probes;
 	struct stacks stacks;
@@ -126,31 +126,35 @@ static bool needs_leaf(const struct probe *probe)
 	return !is_function || probe->is_return || !is_start;
 }
 
-static int make_leaves(struct stackcount *stackcount, struct error *error)
+static int make_names(struct stackcount *stackcount, struct error *error)
 {
 	const struct probe_list *list = &stackcount->search.list;
 	size_t i;
 
-	stackcount->leaves = calloc(list->nr_probes + 1, sizeof(*stackcount->leaves));
-	if (!stackcount->leaves)
+	stackcount->names = calloc(list->nr_probes + 1, sizeof(*stackcount->names));
+	if (!stackcount->names)
 		return error_no_memory(error, "");
 	for (i = 0; i < list->nr_probes; i++) {
-		if (!needs_leaf(&list->probes[i]))
-			continue;
-		stackcount->leaves[i] = probe_label(&list->probes[i]);
-		if (!stackcount->leaves[i])
+		stackcount->names[i] = (struct session_probe_name){
+			.text = probe_label(&list->probes[i]),
+			.is_leaf = needs_leaf(&list->probes[i]),
+		};
+		if (!stackcount->names[i].text)
 			return error_no_memory(error, "");
 	}
+	/* Profiles that are kept say which of several probes was hit, for `stook report --by probe`. */
+	if (list->nr_probes > 1)
+		stackcount->stack_options.kept_labels |= LABEL_PROBE;
 	return 0;
 }
 
-static void free_leaves(struct stackcount *stackcount)
+static void free_names(struct stackcount *stackcount)
 {
 	size_t i;
 
-	for (i = 0; stackcount->leaves && i < stackcount->search.list.nr_probes; i++)
-		free(stackcount->leaves[i]);
-	free(stackcount->leaves);
+	for (i = 0; stackcount->names && i < stackcount->search.list.nr_probes; i++)
+		free(stackcount->names[i].text);
+	free(stackcount->names);
 }
 
 static int prepare(void *context, struct error *error)
@@ -163,7 +167,7 @@ static int prepare(void *context, struct error *error)
 				error);
 
 	if (!err)
-		err = make_leaves(stackcount, error);
+		err = make_names(stackcount, error);
 	if (!err && stackcount->weight_text)
 		err = probe_weight_find(&stackcount->weight, &stackcount->search.list,
 					&stackcount->search.features, &stackcount->weights, error);
@@ -194,7 +198,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 		.list = list,
 		.features = &stackcount->search.features,
 		.every = stackcount->every,
-		.leaves = (const char *const *)stackcount->leaves,
+		.names = stackcount->names,
 		.weights = stackcount->weights,
 	};
 	return probe_search_decide(&stackcount->search, &stackcount->stacks.collector.run->tasks,
@@ -220,7 +224,7 @@ static int run(struct stackcount *stackcount)
 	stacks_init(&stackcount->stacks, &stackcount->stack_options, &command, stackcount);
 	status = run_collector(&stackcount->tasks, NULL, &stackcount->stacks.collector);
 	stacks_clear(&stackcount->stacks);
-	free_leaves(stackcount);
+	free_names(stackcount);
 	probe_search_clear(&stackcount->search);
 	free(stackcount->weights);
 	return status;

@@ -263,13 +263,13 @@ struct user_part {
 	const struct mappings *mappings; /* of the process at that time; NULL: not known */
 };
 
-/* The frame of the probe that a record's stack leads to; NO_PROBE_FRAME if it has none. */
-static uint32_t probe_frame(const struct drain *drain, const struct wire_record *record)
+/* The probe that a record's stack leads to. */
+static struct drain_probe probe_of(const struct drain *drain, const struct wire_record *record)
 {
 	const struct drain_options *options = &drain->options;
 
-	return record->probe < options->nr_probe_frames ? options->probe_frames[record->probe]
-							: NO_PROBE_FRAME;
+	return record->probe < options->nr_probes ? options->probes[record->probe]
+						  : (struct drain_probe){.frame = NO_PROBE_FRAME};
 }
 
 /*
@@ -322,6 +322,7 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 			      const char *comm, const struct user_part *user)
 {
 	const struct slicing *slicing = drain->options.slicing;
+	const struct drain_probe probe = probe_of(drain, record);
 	struct profile *profile = drain->options.profile;
 	unsigned wanted = drain->options.labels;
 	int64_t string = 0, cgroup = 0, slice = 0;
@@ -342,8 +343,8 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 		string = profile_add_string(profile, comm);
 	if (wanted & LABEL_CGROUP)
 		cgroup = cgroup_name(drain, record->cgroup);
-	if (probe_frame(drain, record) != NO_PROBE_FRAME) {
-		frames[nr] = probe_frame(drain, record);
+	if (probe.frame != NO_PROBE_FRAME) {
+		frames[nr] = probe.frame;
 		has_kernel_leaf = profile_frame(profile, frames[nr++])->kind == FRAME_KERNEL;
 	}
 	if (string < 0 || cgroup < 0 || slice < 0 || resolve(drain, record, user, &frames[nr]) < 0)
@@ -351,6 +352,7 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 	labels = (struct sample_labels){
 		.comm = (uint32_t)string,
 		.cgroup = (uint32_t)cgroup,
+		.probe = wanted & LABEL_PROBE ? probe.name : 0,
 		.pid = wanted & LABEL_PID ? (int32_t)record->pid : 0,
 		.tid = wanted & LABEL_TID ? (int32_t)record->tid : 0,
 		.cpu = wanted & LABEL_CPU ? (int32_t)record->cpu : 0,

@@ -29,14 +29,18 @@
 
 #define NO_PROBE_FRAME UINT32_MAX
 
+struct drain_probe {
+	uint32_t name;	/* string, for LABEL_PROBE */
+	uint32_t frame; /* the leaf of all its stacks, or NO_PROBE_FRAME */
+};
+
 struct drain_options {
-	unsigned labels;	    /* enum label bits: what samples are told apart by */
-	const struct matcher *comm; /* only threads with such names; NULL: all */
-	int cgroup_root_fd;	    /* for LABEL_CGROUP */
-	bool by_weight;		    /* a sample's value is its weight, not 1 */
-	/* By the numbers of probes: the frame that is the leaf of all its stacks, or NO_PROBE_FRAME. */
-	const uint32_t *probe_frames;
-	size_t nr_probe_frames;
+	unsigned labels;		  /* enum label bits: what samples are told apart by */
+	const struct matcher *comm;	  /* only threads with such names; NULL: all */
+	int cgroup_root_fd;		  /* for LABEL_CGROUP */
+	bool by_weight;			  /* a sample's value is its weight, not 1 */
+	const struct drain_probe *probes; /* by their numbers */
+	size_t nr_probes;
 	struct file_table *files;
 	struct runtime_table *runtimes; /* of code made at run time; NULL: not told apart */
 	struct process_table *processes;

@@ -68,7 +68,7 @@ struct session {
 	struct process_table *processes;
 	struct profile *profile;
 	struct drain *drain;
-	uint32_t *probe_frames; /* see struct drain_options */
+	struct drain_probe *probes; /* see struct drain_options */
 	struct sampler *sampler;
 	struct epochs *epochs;	   /* the sampler's */
 	struct unwinder *unwinder; /* NULL: frame pointers */
@@ -223,34 +223,30 @@ static int make_unwinder(struct session *session, struct error *error)
 	return 0;
 }
 
-/* Frames that stand for probes, by name: at the kernel's or a program's end of a stack. */
-static int make_probe_frames(struct session *session, const struct session_probes *probes)
+/* Names of probes, and frames that stand for them: at the kernel's or a program's end of a stack. */
+static int make_probes(struct session *session, const struct session_probes *probes)
 {
 	struct profile *profile = session->profile;
 	size_t i;
 
-	session->probe_frames =
-		malloc((probes->list->nr_probes + 1) * sizeof(*session->probe_frames));
-	if (!session->probe_frames)
+	session->probes = calloc(probes->list->nr_probes + 1, sizeof(*session->probes));
+	if (!session->probes)
 		return -ENOMEM;
 	for (i = 0; i < probes->list->nr_probes; i++) {
 		bool is_user = probe_is_user(&probes->list->probes[i]);
-		struct code_line line = {0};
-		int64_t function, frame;
+		int64_t name = profile_add_string(profile, probes->names[i].text);
+		const struct code_line line = {.function = (uint32_t)name};
+		int64_t frame = NO_PROBE_FRAME;
 
-		session->probe_frames[i] = NO_PROBE_FRAME;
-		if (!probes->leaves[i])
-			continue;
-		function = profile_add_string(profile, probes->leaves[i]);
-		line.function = (uint32_t)function;
-		frame = function < 0
-				? function
-				: profile_add_named_frame(
-					  profile, is_user ? FRAME_USER : FRAME_KERNEL,
-					  is_user ? MODULE_NR_UNKNOWN : MODULE_NR_KERNEL, &line, 1);
+		if (name < 0)
+			return -ENOMEM;
+		if (probes->names[i].is_leaf)
+			frame = profile_add_named_frame(
+				profile, is_user ? FRAME_USER : FRAME_KERNEL,
+				is_user ? MODULE_NR_UNKNOWN : MODULE_NR_KERNEL, &line, 1);
 		if (frame < 0)
 			return -ENOMEM;
-		session->probe_frames[i] = (uint32_t)frame;
+		session->probes[i] = (struct drain_probe){(uint32_t)name, (uint32_t)frame};
 	}
 	return 0;
 }
@@ -272,11 +268,11 @@ static int make_drain(struct session *session, struct error *error)
 	};
 	const struct session_probes *probes = session->options.probes;
 
-	if (probes && probes->leaves) {
-		if (make_probe_frames(session, probes) < 0)
+	if (probes) {
+		if (make_probes(session, probes) < 0)
 			return error_no_memory(error, "");
-		options.probe_frames = session->probe_frames;
-		options.nr_probe_frames = probes->list->nr_probes;
+		options.probes = session->probes;
+		options.nr_probes = probes->list->nr_probes;
 	}
 	session->drain = drain_new(&options);
 	return session->drain ? 0 : error_no_memory(error, "");
@@ -477,7 +473,7 @@ void session_free(struct session *session)
 		(void)close(session->cgroup_root_fd);
 	if (session->statistics_fd >= 0)
 		(void)close(session->statistics_fd);
-	free(session->probe_frames);
+	free(session->probes);
 	free(session->pollfds);
 	free(session);
 }

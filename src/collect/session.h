@@ -27,17 +27,19 @@
 #include "probe/attach/probing.h"
 #include "profile/profile.h"
 
+/* How a probe is called in the profile. */
+struct session_probe_name {
+	char *text;
+	bool is_leaf; /* a frame of this name is the leaf of its stacks; else their leaf is what is probed */
+};
+
 struct session_probes {
 	const struct probe_list *list;
 	const struct probe_features *features;
 	int32_t link_pid;    /* see probe_links.h */
 	double budget_share; /* see probing.h */
 	uint32_t every;	     /* one hit in so many is taken, and stands for them all; 0: each */
-	/*
-	 * By probe: the name of a frame that is the leaf of its stacks; NULL: their leaf is what is
-	 * probed. NULL for none at all.
-	 */
-	const char *const *leaves;
+	const struct session_probe_name *names; /* by probe */
 	/* By probe: sum up this number of each hit instead of counting hits. NULL: count hits. */
 	const struct tally_fetch *weights;
 };

@@ -275,7 +275,8 @@ static int64_t map_set(struct merge *merge, uint32_t set)
 
 static int map_labels(struct merge *merge, struct sample_labels *labels)
 {
-	int64_t set = map_set(merge, labels->set), slice = 0;
+	int64_t set = map_set(merge, labels->set), probe = map_string(merge, labels->probe);
+	int64_t slice = 0;
 
 	if (labels->slice) {
 		struct time_slice theirs = profile_slice(merge->from, labels->slice);
@@ -284,8 +285,11 @@ static int map_labels(struct merge *merge, struct sample_labels *labels)
 	}
 	if (set < 0 || slice < 0)
 		return set < 0 ? (int)set : (int)slice;
+	if (probe < 0)
+		return (int)probe;
 	labels->set = (uint32_t)set;
 	labels->slice = (uint32_t)slice;
+	labels->probe = (uint32_t)probe;
 	labels->gave_up = false;
 	return map_strings(merge, &labels->comm, &labels->cgroup);
 }

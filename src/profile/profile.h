@@ -84,6 +84,7 @@ struct frame {
 struct sample_labels {
 	uint32_t comm;	 /* string: the thread's name */
 	uint32_t cgroup; /* string: path below the cgroup root */
+	uint32_t probe;	 /* string: the name of the probe that was hit */
 	int32_t pid;	 /* as the user's pid namespace has it */
 	int32_t tid;
 	int32_t cpu;
@@ -109,8 +110,9 @@ enum label {
 	LABEL_COMM = 1 << 2,
 	LABEL_CPU = 1 << 3,
 	LABEL_CGROUP = 1 << 4,
-	LABEL_SET = 1 << 5,
-	LABEL_SLICE = 1 << 6,
+	LABEL_PROBE = 1 << 5,
+	LABEL_SET = 1 << 6,
+	LABEL_SLICE = 1 << 7,
 };
 
 /*

@@ -22,16 +22,18 @@ static uint64_t hash_of_sample(const struct sample *sample)
 	hash = hash_add(hash, (uint64_t)labels->cgroup << 32 | labels->slice);
 	hash = hash_add(hash, (uint64_t)(uint32_t)labels->pid << 32 | (uint32_t)labels->tid);
 	hash = hash_add(hash, (uint64_t)labels->set << 32 | (uint32_t)labels->cpu);
-	return hash_add(hash, (uint64_t)labels->user_end << 8 | labels->kernel_end);
+	return hash_add(hash, (uint64_t)labels->probe << 32 | (uint64_t)labels->user_end << 8 |
+				      labels->kernel_end);
 }
 
 static bool same_sample(const struct sample *a, const struct sample *b)
 {
 	return a->stack == b->stack && a->nr_kernel_frames == b->nr_kernel_frames &&
 	       a->labels.comm == b->labels.comm && a->labels.cgroup == b->labels.cgroup &&
-	       a->labels.pid == b->labels.pid && a->labels.tid == b->labels.tid &&
-	       a->labels.cpu == b->labels.cpu && a->labels.set == b->labels.set &&
-	       a->labels.slice == b->labels.slice && a->labels.user_end == b->labels.user_end &&
+	       a->labels.probe == b->labels.probe && a->labels.pid == b->labels.pid &&
+	       a->labels.tid == b->labels.tid && a->labels.cpu == b->labels.cpu &&
+	       a->labels.set == b->labels.set && a->labels.slice == b->labels.slice &&
+	       a->labels.user_end == b->labels.user_end &&
 	       a->labels.kernel_end == b->labels.kernel_end &&
 	       a->labels.gave_up == b->labels.gave_up;
 }

@@ -104,7 +104,8 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.command = command ? command[0] : NULL,
 		.comm = options->comm,
 		.labels = options->labels | options->kept_labels,
-		.spare_labels = options->kept_labels & ~options->labels,
+		/* A probe's name is told by the leaf, too: giving it up would make no sample less. */
+		.spare_labels = options->kept_labels & ~options->labels & ~(unsigned)LABEL_PROBE,
 		.slice_ns = options->slice_ns,
 		.include_idle = source->include_idle,
 		.max_user_frames = max_frames(options->no_user || user_stacks_are_dangerous(stacks),

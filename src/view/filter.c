@@ -28,6 +28,7 @@ struct filtering {
 	struct profile *profile;
 	bits_t *of_string; /* as a function's name */
 	bits_t *of_comm;   /* as a thread's name; strings, too */
+	bits_t *of_probe;  /* as a probe's name; likewise */
 	bits_t *of_module; /* and of its functions without a name */
 	bits_t *of_frame;  /* SYMBOL and MODULE: if it is the one that ran */
 };
@@ -173,10 +174,11 @@ static int filtering_init(struct filtering *filtering, struct filter *filter,
 	*filtering = (struct filtering){.filter = filter, .profile = profile};
 	filtering->of_string = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
 	filtering->of_comm = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
+	filtering->of_probe = calloc(profile_nr_strings(profile) + 1, sizeof(bits_t));
 	filtering->of_module = calloc(profile_nr_modules(profile) + 1, sizeof(bits_t));
 	filtering->of_frame = calloc(nr_frames + 1, sizeof(bits_t));
-	if (!filtering->of_string || !filtering->of_comm || !filtering->of_module ||
-	    !filtering->of_frame)
+	if (!filtering->of_string || !filtering->of_comm || !filtering->of_probe ||
+	    !filtering->of_module || !filtering->of_frame)
 		return -ENOMEM;
 	for (i = 0; i < profile_nr_modules(profile); i++)
 		filtering->of_module[i] =
@@ -191,6 +193,7 @@ static void filtering_clear(struct filtering *filtering)
 {
 	free(filtering->of_string);
 	free(filtering->of_comm);
+	free(filtering->of_probe);
 	free(filtering->of_module);
 	free(filtering->of_frame);
 }
@@ -211,21 +214,27 @@ static bits_t stack_bits(const struct filtering *filtering, const struct sample 
 	       (filtering->of_frame[frames[0]] & (bits_t)~SUBJECT_BITS(FILTER_STACK));
 }
 
-static bits_t comm_bits(struct filtering *filtering, uint32_t string)
+/* The bits of a label that is a text, from where those of all its texts are kept. */
+static bits_t label_bits(const struct filtering *filtering, enum filter_subject subject,
+			 bits_t *of_texts, uint32_t string)
 {
-	bits_t *known = &filtering->of_comm[string];
+	bits_t *known = &of_texts[string];
 
 	if (!(*known & KNOWN))
-		*known = KNOWN | text_bits(filtering->filter, FILTER_COMM,
+		*known = KNOWN | text_bits(filtering->filter, subject,
 					   profile_string(filtering->profile, string));
-	return *known & SUBJECT_BITS(FILTER_COMM);
+	return *known & SUBJECT_BITS(subject);
 }
 
 static bits_t sample_bits(struct filtering *filtering, const struct sample *sample)
 {
-	return comm_bits(filtering, sample->labels.comm) | stack_bits(filtering, sample) |
-	       number_bits(filtering->filter, FILTER_PID, sample->labels.pid) |
-	       number_bits(filtering->filter, FILTER_TID, sample->labels.tid);
+	const struct sample_labels *labels = &sample->labels;
+
+	return label_bits(filtering, FILTER_COMM, filtering->of_comm, labels->comm) |
+	       label_bits(filtering, FILTER_PROBE, filtering->of_probe, labels->probe) |
+	       stack_bits(filtering, sample) |
+	       number_bits(filtering->filter, FILTER_PID, labels->pid) |
+	       number_bits(filtering->filter, FILTER_TID, labels->tid);
 }
 
 /* True if all criteria let a sample with these bits pass; each that does so counts it. */

@@ -28,6 +28,7 @@ enum filter_subject {
 	FILTER_STACK,  /* any function on the stack */
 	FILTER_PID,
 	FILTER_TID,
+	FILTER_PROBE,
 	NR_FILTER_SUBJECTS,
 };
 

@@ -261,6 +261,8 @@ static struct group_labels labels_of(const struct counting *counting, uint32_t n
 		labels.comm = has->comm;
 	if (has_key(counting, GROUP_CGROUP))
 		labels.cgroup = has->cgroup;
+	if (has_key(counting, GROUP_PROBE))
+		labels.probe = has->probe;
 	if (has_key(counting, GROUP_PID))
 		labels.pid = has->pid;
 	if (has_key(counting, GROUP_TID))
@@ -274,8 +276,9 @@ static struct group_labels labels_of(const struct counting *counting, uint32_t n
 
 static bool same_labels(const struct group_labels *a, const struct group_labels *b)
 {
-	return a->comm == b->comm && a->cgroup == b->cgroup && a->pid == b->pid &&
-	       a->tid == b->tid && a->cpu == b->cpu && a->category == b->category;
+	return a->comm == b->comm && a->cgroup == b->cgroup && a->probe == b->probe &&
+	       a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
+	       a->category == b->category;
 }
 
 static int64_t intern_labels(struct counting *counting, const struct group_labels *labels)
@@ -470,6 +473,8 @@ static int compare_keys(const struct profile *profile, const struct group_total 
 		order = compare_texts(profile, a->labels.comm, b->labels.comm);
 	if (!order)
 		order = compare_texts(profile, a->labels.cgroup, b->labels.cgroup);
+	if (!order)
+		order = compare_texts(profile, a->labels.probe, b->labels.probe);
 	for (i = 0; i < ARRAY_SIZE(numbers) && !order; i++)
 		order = (numbers[i][0] > numbers[i][1]) - (numbers[i][0] < numbers[i][1]);
 	return order;

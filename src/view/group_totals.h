@@ -30,6 +30,7 @@ enum group_key {
 	GROUP_TID,
 	GROUP_CPU,
 	GROUP_CGROUP,
+	GROUP_PROBE,
 	GROUP_CATEGORY,
 	NR_GROUP_KEYS,
 };
@@ -57,7 +58,7 @@ struct group_place {
 };
 
 struct group_labels {
-	uint32_t comm, cgroup; /* strings */
+	uint32_t comm, cgroup, probe; /* strings */
 	int32_t pid, tid, cpu;
 	uint32_t category;
 };

@@ -351,6 +351,9 @@ static void push_labels(struct builder *builder, const struct sample_labels *lab
 	if (wanted & LABEL_CGROUP)
 		push_word(builder, text_word(builder, "cgroup ",
 					     profile_string(builder->profile, labels->cgroup)));
+	if (wanted & LABEL_PROBE)
+		push_word(builder, text_word(builder, "probe ",
+					     profile_string(builder->profile, labels->probe)));
 	if (wanted & LABEL_CPU)
 		push_word(builder, number_word(builder, "cpu ", labels->cpu));
 	builder->stacks->nr_labels = builder->nr_path;

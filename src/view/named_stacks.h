@@ -91,6 +91,7 @@ struct named_stacks {
  *	COMM-PID/TID	as stackcollapse-perf.pl writes it with --tid; COMM-PID as with --pid;
  *			without LABEL_COMM `pid PID` and `tid TID`
  *	cgroup PATH
+ *	probe NAME
  *	cpu NUMBER
  *
  * A frame with lines is a word for each function that was inlined there, callers first; with the

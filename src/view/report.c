@@ -91,6 +91,7 @@ static const struct key {
 	[GROUP_TID] = {"tid", "TID", COLUMN_NUMBER},
 	[GROUP_CPU] = {"cpu", "CPU", COLUMN_NUMBER},
 	[GROUP_CGROUP] = {"cgroup", "CGROUP", COLUMN_NAME},
+	[GROUP_PROBE] = {"probe", "PROBE", COLUMN_NAME},
 	[GROUP_CATEGORY] = {"category", "CATEGORY", 0},
 };
 
@@ -166,6 +167,8 @@ static struct cell key_cell(const struct report *report, const struct group_tota
 		return cell_integer(group->labels.cpu);
 	case GROUP_CGROUP:
 		return cell_text(profile_string(profile, group->labels.cgroup));
+	case GROUP_PROBE:
+		return cell_text(profile_string(profile, group->labels.probe));
 	case GROUP_CATEGORY:
 		return cell_text(category_text(report, group));
 	case NR_GROUP_KEYS:

@@ -95,6 +95,25 @@ check_equal "a call and its return are told apart" "$(sum_matching ';reached ')"
 	"$(sum_matching ';r:reached ')"
 check_equal "a function's own frame is not doubled" "$(grep -c ';reached;reached' "$T/out")" 0
 
+# --by probe: which of them was hit, each with its own count: in a round one, five and nine.
+probes=("$LOAD:way_a" "$LOAD:way_down" "r:$LOAD:reached")
+run_own --by probe "${probes[@]}" -- "$LOAD" "$ROUNDS" 2
+check_equal "--by probe" "$(sum_matching '^probe way_a;') $(sum_matching '^probe way_down;') $(
+	sum_matching '^probe r:reached;')" "$((2 * ROUNDS)) $((10 * ROUNDS)) $((18 * ROUNDS))"
+check_equal "--by probe: no thread names" "$(grep ';' "$T/out" | grep -vc '^probe ')" 0
+stackcount "${probes[@]}" -o "$T/probes.pb.gz" -- "$LOAD" "$ROUNDS" 1
+"$STOOK" report "$T/probes.pb.gz" -s probe --format csv | cut -d, -f1,2 >"$T/rows"
+check_equal "pprof files of several probes have their names" "$(tr '\n' ' ' <"$T/rows")" \
+	"probe,self \"r:reached\",$((9 * ROUNDS)) \"way_down\",$((5 * ROUNDS)) \"way_a\",$ROUNDS "
+check_equal "report --probe" "$("$STOOK" report "$T/probes.pb.gz" --probe '^way_a$' -f | sum_folded)" "$ROUNDS"
+check_equal "report --not-probe" \
+	"$("$STOOK" report "$T/probes.pb.gz" --not-probe way -f | sum_folded)" $((9 * ROUNDS))
+check "diff --by probe" \
+	grep -q 'probe way_down' <("$STOOK" diff --by probe "$T/probes.pb.gz" "$T/probes.pb.gz" -f)
+stackcount "${probes[0]}" -o "$T/one.pb.gz" -- "$LOAD" 10 1
+"$STOOK" report "$T/one.pb.gz" --by probe >"$T/out" 2>"$T/err"
+check_equal "a single probe is not noted" $? 1
+
 # --- under a budget --------------------------------------------------------------------------------------
 
 # within WHAT PERCENT GOT WANTED
@@ -169,6 +188,12 @@ fi
 	>"$T/out" 2>"$T/err"
 check_equal "profile -e with two tracepoints" \
 	"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" 6
+"$STOOK" profile -e sched:sched_process_exit,sched:sched_process_exec --by probe -f \
+	-- "$LOAD" 10 4 >"$T/out" 2>"$T/err"
+check_equal "profile --by probe" "$(sum_matching '^probe sched:sched_process_exit;') $(
+	sum_matching '^probe sched:sched_process_exec;')" "5 1"
+"$STOOK" profile --by probe 1 >"$T/out" 2>"$T/err"
+check_equal "profile --by probe without a probe is a mistake" $? 2
 "$STOOK" profile -e sched:sched_process_exit --format perf -- "$LOAD" 10 4 >"$T/out" 2>"$T/err"
 check "profile -e TRACEPOINT: named as perf names it" grep -q ' sched:sched_process_exit:' "$T/out"
 

@@ -19,8 +19,9 @@
 #include "unit/folded_text.h"
 #include "unit/make_profile.h"
 
-#define ALL_LABELS \
-	(LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU | LABEL_CGROUP | LABEL_SET | LABEL_SLICE)
+#define ALL_LABELS                                                                                 \
+	(LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU | LABEL_CGROUP | LABEL_PROBE | LABEL_SET | \
+	 LABEL_SLICE)
 
 struct file {
 	uint8_t *bytes; /* inflated */
@@ -115,6 +116,7 @@ static const char *const lines[] = {
 
 static inline struct profile *some_profile(void)
 {
+	static const char *const probes[] = {"", "malloc", "syscalls:sys_enter_read"};
 	struct profile *profile = profile_new();
 	struct profile_origin origin = {
 		.period = 10101010, .time_ns = 1700000000000000000, .duration_ns = 1000000000};
@@ -125,6 +127,7 @@ static inline struct profile *some_profile(void)
 
 		labels.tid = labels.pid + (int32_t)i % 2;
 		labels.cgroup = (uint32_t)profile_add_string(profile, i % 2 ? "/x.slice" : "");
+		labels.probe = (uint32_t)profile_add_string(profile, probes[i % 3]);
 		(void)make_labelled(profile, labels, lines[i]);
 	}
 	origin.event = (uint32_t)profile_add_string(profile, "cycles");

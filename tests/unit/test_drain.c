@@ -69,11 +69,17 @@ TEST(drain_puts_kernel_frames_first)
 	fixture_close(&fixture);
 }
 
-/* A probe's frame is the leaf; a probe without one, and a number that there is not, have no frame. */
+/*
+ * A probe's frame is the leaf; a probe without one, and a number that there is not, have no frame. Names
+ * are labels if that was asked for.
+ */
 TEST(drain_puts_probes_in_front)
 {
-	struct drain_options options = {.cgroup_root_fd = -1, .nr_probe_frames = 3};
-	uint32_t frames[] = {NO_PROBE_FRAME, 0, 0}, number;
+	static const char *const names[] = {"malloc", "sched:sched_switch", "r:malloc", ""};
+	struct drain_options options = {
+		.cgroup_root_fd = -1, .nr_probes = 3, .labels = LABEL_PROBE};
+	struct drain_probe probes[] = {{.frame = NO_PROBE_FRAME}, {0}, {0}};
+	uint32_t number;
 	struct code_line line = {0};
 	struct fixture fixture;
 
@@ -81,13 +87,15 @@ TEST(drain_puts_probes_in_front)
 	options.files = fixture.files;
 	options.processes = fixture.processes;
 	options.profile = fixture.profile;
-	options.probe_frames = frames;
-	line.function = (uint32_t)profile_add_string(fixture.profile, "sched:sched_switch");
-	frames[1] = (uint32_t)profile_add_named_frame(fixture.profile, FRAME_KERNEL,
-						      MODULE_NR_KERNEL, &line, 1);
-	line.function = (uint32_t)profile_add_string(fixture.profile, "r:malloc");
-	frames[2] = (uint32_t)profile_add_named_frame(fixture.profile, FRAME_USER,
-						      MODULE_NR_UNKNOWN, &line, 1);
+	options.probes = probes;
+	for (number = 0; number < 3; number++)
+		probes[number].name = (uint32_t)profile_add_string(fixture.profile, names[number]);
+	line.function = probes[1].name;
+	probes[1].frame = (uint32_t)profile_add_named_frame(fixture.profile, FRAME_KERNEL,
+							    MODULE_NR_KERNEL, &line, 1);
+	line.function = probes[2].name;
+	probes[2].frame = (uint32_t)profile_add_named_frame(fixture.profile, FRAME_USER,
+							    MODULE_NR_UNKNOWN, &line, 1);
 	drain_free(fixture.drain);
 	fixture.drain = drain_new(&options);
 	CHECK(fixture.drain != NULL);
@@ -99,16 +107,34 @@ TEST(drain_puts_probes_in_front)
 		CHECK_EQ(give_record(&fixture, &made), 0);
 	}
 	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
-	CHECK_EQ(profile_nr_samples(fixture.profile), 3);
-	for (number = 0; number < 3; number++) {
+	CHECK_EQ(profile_nr_samples(fixture.profile), 4);
+	for (number = 0; number < 4; number++) {
 		const struct sample *sample = profile_sample(fixture.profile, number);
 
-		CHECK_EQ(sample->count, number ? 1 : 2);
-		CHECK_EQ(sample->nr_frames, number ? 2 : 1);
+		bool has_frame = number == 1 || number == 2;
+
+		CHECK_EQ(sample->count, 1);
+		CHECK_STR(profile_string(fixture.profile, sample->labels.probe), names[number]);
+		CHECK_EQ(sample->nr_frames, has_frame ? 2 : 1);
 		CHECK_EQ(sample->nr_kernel_frames, number == 1);
-		if (number)
-			CHECK_EQ(profile_sample_frames(fixture.profile, sample)[0], frames[number]);
+		if (has_frame)
+			CHECK_EQ(profile_sample_frames(fixture.profile, sample)[0],
+				 probes[number].frame);
 	}
+	drain_free(fixture.drain);
+	profile_reset_samples(fixture.profile);
+	options.labels = 0;
+	fixture.drain = drain_new(&options);
+	CHECK(fixture.drain != NULL);
+	for (number = 0; number < 4; number++) {
+		struct made_record made = made_record(30 + number, PID_A, number, 0x1000, 0, 0);
+
+		made.record.probe = number;
+		CHECK_EQ(give_record(&fixture, &made), 0);
+	}
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(profile_nr_samples(fixture.profile), 3);
+	CHECK_EQ(profile_sample(fixture.profile, 0)->count, 2);
 	fixture_close(&fixture);
 }
 

@@ -12,12 +12,13 @@
 static struct profile *some_profile(void)
 {
 	struct profile *profile = profile_new();
+	uint32_t probe = (uint32_t)profile_add_string(profile, "sched:sched_switch");
 
 	(void)make_labelled(profile, (struct sample_labels){.pid = 1, .tid = 10},
 			    "web;main;read;sys_read_[k] 1");
 	(void)make_labelled(profile, (struct sample_labels){.pid = 1, .tid = 11},
 			    "web;main;libc.so.6!malloc 2");
-	(void)make_labelled(profile, (struct sample_labels){.pid = 2, .tid = 20},
+	(void)make_labelled(profile, (struct sample_labels){.pid = 2, .tid = 20, .probe = probe},
 			    "db;main;parse;find_[i] 4");
 	(void)make_labelled(profile, (struct sample_labels){.pid = 2, .tid = 21},
 			    "db;main;libx.so! 8");
@@ -80,6 +81,8 @@ TEST(filter_by_labels)
 	CHECK_EQ(left_by_number(FILTER_PID, FILTER_UNWANTED, 2), 19);
 	CHECK_EQ(left_by_number(FILTER_TID, FILTER_WANTED, 11), 2);
 	CHECK_EQ(left_by_number(FILTER_TID, FILTER_UNWANTED, 11), 29);
+	CHECK_EQ(left_by(FILTER_PROBE, FILTER_WANTED, "^sched:"), 4);
+	CHECK_EQ(left_by(FILTER_PROBE, FILTER_UNWANTED, "^sched:"), 27);
 }
 
 TEST(filter_by_the_function_that_ran)

@@ -145,12 +145,16 @@ TEST(folded_labels)
 		{LABEL_COMM | LABEL_CPU | LABEL_CGROUP, "a;cgroup /x/y;cpu 3;main 1\n"},
 		{LABEL_PID | LABEL_TID, "pid 12;tid 13;main 1\n"},
 		{LABEL_CGROUP, "cgroup /x/y;main 1\n"},
+		{LABEL_PROBE, "probe r:read;main 1\n"},
+		{LABEL_COMM | LABEL_CPU | LABEL_CGROUP | LABEL_PROBE,
+		 "a;cgroup /x/y;probe r:read;cpu 3;main 1\n"},
 	};
 	struct profile *profile = profile_new();
 	struct sample_labels labels = {.pid = 12, .tid = 13, .cpu = 3};
 	size_t i;
 
 	labels.cgroup = (uint32_t)profile_add_string(profile, "/x/y");
+	labels.probe = (uint32_t)profile_add_string(profile, "r:read");
 	(void)make_labelled(profile, labels, "a;main 1");
 	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check_folded_text(profile, (struct format_options){.labels = cases[i].labels},

@@ -133,6 +133,8 @@ TEST(labels_and_slices_come_along)
 	labels.set = (uint32_t)profile_add_label_set(other, &label, 1);
 	labels.slice = (uint32_t)profile_add_slice(other, &(struct time_slice){1, 2});
 	labels.comm = (uint32_t)profile_add_string(other, "z");
+	labels.cgroup = (uint32_t)profile_add_string(other, "/x");
+	labels.probe = (uint32_t)profile_add_string(other, "r:malloc");
 	CHECK(profile_add_sample(other, &labels, NULL, 0, 0, 6) >= 0);
 	CHECK_EQ(profile_merge(one, other, 0), 0);
 	sample = profile_sample(one, 1);
@@ -140,6 +142,8 @@ TEST(labels_and_slices_come_along)
 	CHECK_EQ(profile_label_set(one, sample->labels.set, read), 1);
 	CHECK_STR(profile_string(one, read[0].key), "request");
 	CHECK_EQ(profile_slice(one, sample->labels.slice).end_ns, 2);
+	CHECK_STR(profile_string(one, sample->labels.cgroup), "/x");
+	CHECK_STR(profile_string(one, sample->labels.probe), "r:malloc");
 	profile_free(one);
 	profile_free(other);
 }

@@ -149,7 +149,7 @@ TEST(pprof_labels_of_others_survive)
 	size_t nr_slices = 0, nr_sets = 0;
 	uint32_t i;
 
-	CHECK_EQ(notes.labels, ALL_LABELS & ~LABEL_CGROUP);
+	CHECK_EQ(notes.labels, ALL_LABELS & ~(LABEL_CGROUP | LABEL_PROBE));
 	CHECK_EQ(notes.dropped_labels, 0);
 	CHECK_EQ(profile_nr_slices(read), 4);
 	for (i = 0; i < profile_nr_samples(read); i++) {
@@ -382,6 +382,35 @@ TEST(pprof_names_that_are_no_text)
 	CHECK_STR(profile_string(read, profile_frame(read, 0)->function),
 		  "a\xef\xbf\xbd\xef\xbf\xbd(\xe2\x82\xac)\x01");
 	check_round_trip(read);
+}
+
+/* A text label, like cgroup; without it samples of several probes are one. */
+TEST(pprof_probes_survive)
+{
+	struct profile *profile = profile_new(), *read;
+	struct sample_labels labels = {0};
+	struct format_notes notes;
+	struct file file;
+
+	labels.probe = (uint32_t)profile_add_string(profile, "malloc");
+	(void)make_labelled(profile, labels, "a;main 1");
+	labels.probe = (uint32_t)profile_add_string(profile, "r:malloc");
+	(void)make_labelled(profile, labels, "a;main 2");
+	file = written(profile, (struct format_options){.labels = LABEL_PROBE});
+	read = parsed(file.bytes, file.nr, &notes);
+	CHECK_EQ(notes.labels, LABEL_PROBE);
+	CHECK_EQ(profile_nr_samples(read), 2);
+	check_folded_text(read, (struct format_options){.labels = LABEL_PROBE},
+			  "probe r:malloc;main 2\nprobe malloc;main 1\n");
+	free(file.bytes);
+	profile_free(read);
+	file = written(profile, (struct format_options){.labels = LABEL_COMM});
+	read = parsed(file.bytes, file.nr, &notes);
+	CHECK_EQ(notes.labels, LABEL_COMM);
+	CHECK_EQ(profile_nr_samples(read), 1);
+	free(file.bytes);
+	profile_free(read);
+	profile_free(profile);
 }
 
 TEST(pprof_labels_not_asked_for_are_added_up)

@@ -41,7 +41,8 @@ TEST(pprof_of_go)
 	PUT(&maker, PROFILE_PERIOD_TYPE, 1, 3, 2, 4);
 	protobuf_number(&maker.file, PROFILE_PERIOD, 10000000);
 	put_strings(&maker, strings);
-	check_folded(&maker, "[unknown]-0/0;cgroup [unknown];cpu 0;main app.go:10;work 5\n",
+	check_folded(&maker,
+		     "[unknown]-0/0;cgroup [unknown];probe [unknown];cpu 0;main app.go:10;work 5\n",
 		     &notes);
 	CHECK_EQ(notes.labels, 0);
 }
@@ -72,8 +73,8 @@ TEST(pprof_of_names)
 	PUT(&maker, PROFILE_FUNCTION, 1, 2, 2, 4);
 	put_strings(&maker, strings);
 	check_folded(&maker,
-		     "T 1-0/0;cgroup [unknown];cpu 0;main;work 100\n"
-		     "[unknown]-0/0;cgroup [unknown];cpu 0;main;work 100\n",
+		     "T 1-0/0;cgroup [unknown];probe [unknown];cpu 0;main;work 100\n"
+		     "[unknown]-0/0;cgroup [unknown];probe [unknown];cpu 0;main;work 100\n",
 		     &notes);
 	CHECK_EQ(notes.labels, LABEL_COMM | LABEL_SET);
 	CHECK_EQ(notes.dropped_labels, 0);
@@ -205,7 +206,8 @@ TEST(pprof_of_perf)
 	put_location(&maker, 3, 3, 0x7fff00000123, 0, 0);
 	put_strings(&maker, strings);
 	check_folded(&maker,
-		     "bash-0/0;cgroup [unknown];cpu 0;[unknown];-;[unknown]_[k];[unknown]_[k] 4\n",
+		     "bash-0/0;cgroup [unknown];probe [unknown];cpu "
+		     "0;[unknown];-;[unknown]_[k];[unknown]_[k] 4\n",
 		     &notes);
 }
 

@@ -197,6 +197,7 @@ static const struct sample_labels different_labels[] = {
 	{0},
 	{.comm = 1},
 	{.cgroup = 1},
+	{.probe = 1},
 	{.pid = 1},
 	{.tid = 1},
 	{.cpu = 1},

@@ -77,14 +77,16 @@ TEST(report_options_of_groups)
 	CHECK(!options.request.categories);
 	CHECK_EQ(parse_two(&options, "--group-by", "category", &error), 0);
 	CHECK_STR(options.request.categories, "kernel");
-	CHECK_EQ(parse_two(&options, "-s", "comm,pid,tid,cpu,cgroup,sym,dso,line,kind,category",
-			   &error),
+	CHECK_EQ(parse_two(&options, "-s",
+			   "comm,pid,tid,cpu,cgroup,probe,sym,dso,line,kind,category", &error),
 		 0);
 	CHECK_EQ(options.style.nr_groups, NR_GROUP_KEYS);
 	CHECK_EQ(parse_two(&options, "-s", "comm,", &error), -EINVAL);
 	CHECK_EQ(parse_two(&options, "--by", "function", &error), -EINVAL);
 	CHECK_EQ(parse_two(&options, "--by", "pid,cpu", &error), 0);
 	CHECK_EQ(options.request.labels, LABEL_PID | LABEL_CPU);
+	CHECK_EQ(parse_two(&options, "--by", "probe", &error), 0);
+	CHECK_EQ(options.request.labels, LABEL_PROBE);
 	report_options_clear(&options);
 }
 

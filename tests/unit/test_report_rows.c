@@ -146,6 +146,28 @@ TEST(rows_by_label)
 	check_rows(BY(GROUP_CPU, GROUP_COMM), "0 a 15/15;0 b 3/3;1 b 3/3;");
 }
 
+TEST(rows_by_probe)
+{
+	struct profile *profile = profile_new();
+	struct sample_labels labels = {0};
+	const struct report_style style = {.groups = {GROUP_PROBE}, .nr_groups = 1};
+	cleanup(sheet_clear) struct sheet sheet = {0};
+	const struct table *table;
+
+	labels.probe = (uint32_t)profile_add_string(profile, "read");
+	(void)make_labelled(profile, labels, "a;main 1");
+	(void)make_labelled(profile, labels, "a;main;f 2");
+	labels.probe = (uint32_t)profile_add_string(profile, "r:read");
+	(void)make_labelled(profile, labels, "a;main 4");
+	table = table_of(&sheet, MEDIA_JSON, profile, &style);
+	CHECK_EQ(table->nr_rows, 2);
+	CHECK_STR(table->columns[0].name, "probe");
+	CHECK_STR(row_of(table, 0).cells[0].text, "r:read");
+	CHECK_EQ(count_of(table, 0, "self"), 4);
+	CHECK_EQ(count_of(table, 1, "self"), 3);
+	profile_free(profile);
+}
+
 TEST(rows_by_place_and_label)
 {
 	check_rows(BY(GROUP_COMM, GROUP_MODULE),

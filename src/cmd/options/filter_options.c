@@ -31,6 +31,7 @@ static const struct {
 	[FILTER_STACK] = {{"--focus", "--ignore"}, 0, NULL},
 	[FILTER_PID] = {{"--pid", "--not-pid"}, LABEL_PID, "process numbers"},
 	[FILTER_TID] = {{"--tid", "--not-tid"}, LABEL_TID, "thread numbers"},
+	[FILTER_PROBE] = {{"--probe", "--not-probe"}, LABEL_PROBE, "names of probes"},
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -68,6 +69,8 @@ static int take_numbers(struct filter_options *options, enum filter_subject subj
 	X(not_pid, take_numbers, FILTER_PID, FILTER_UNWANTED)                      \
 	X(tid, take_numbers, FILTER_TID, FILTER_WANTED)                            \
 	X(not_tid, take_numbers, FILTER_TID, FILTER_UNWANTED)                      \
+	X(probe, filter_options_take_pattern, FILTER_PROBE, FILTER_WANTED)         \
+	X(not_probe, filter_options_take_pattern, FILTER_PROBE, FILTER_UNWANTED)   \
 	X(module, filter_options_take_pattern, FILTER_MODULE, FILTER_WANTED)       \
 	X(not_module, filter_options_take_pattern, FILTER_MODULE, FILTER_UNWANTED) \
 	X(symbol, filter_options_take_pattern, FILTER_SYMBOL, FILTER_WANTED)       \
@@ -90,6 +93,8 @@ static const struct option_row rows[] = {
 	{0, "not-pid", "PID,…", take_not_pid, "all others"},
 	{'t', "tid", "TID,…", take_tid, "only these threads"},
 	{0, "not-tid", "TID,…", take_not_tid, "all others"},
+	{0, "probe", "RE", take_probe, "only hits of such probes"},
+	{0, "not-probe", "RE", take_not_probe, "all others"},
 	{0, "module", "RE", take_module, "only where the function that ran is in such a module"},
 	{0, "not-module", "RE", take_not_module, "all others"},
 	{0, "symbol", "RE", take_symbol, "only where such a function ran"},
@@ -119,7 +124,7 @@ static unsigned labels_of(const struct profile *profile)
 		const struct sample_labels *has = &profile_sample(profile, i)->labels;
 
 		labels |= (has->comm ? LABEL_COMM : 0U) | (has->pid ? LABEL_PID : 0U) |
-			  (has->tid ? LABEL_TID : 0U);
+			  (has->tid ? LABEL_TID : 0U) | (has->probe ? LABEL_PROBE : 0U);
 	}
 	return labels;
 }
@@ -136,6 +141,20 @@ static void describe_labels(unsigned labels, char text[LABELS_BYTES])
 					       nr ? " and " : "", criteria[i].what);
 	if (!nr)
 		(void)snprintf(text, LABELS_BYTES, "functions alone");
+}
+
+/* What to do for a label that is not there. */
+static void hint_label(enum label label, struct error *error)
+{
+	if (label == LABEL_PROBE)
+		error_hint(error,
+			   "pprof files of 'stook stackcount' have them where several probes "
+			   "were set");
+	else
+		error_hint(error, "%s; perf's text with 'perf script -F +pid'",
+			   label == LABEL_TID
+				   ? "'stook profile' keeps them unless --by leaves tid out"
+				   : "take it with --by pid,tid,comm");
 }
 
 static int check_labels(const struct filter *filter, const struct profile *profile,
@@ -155,10 +174,7 @@ static int check_labels(const struct filter *filter, const struct profile *profi
 				continue;
 			(void)error_set(error, -EINVAL, "%s: the profile has no %s, but %s",
 					criteria[i].options[sense], criteria[i].what, has);
-			error_hint(error, "%s; perf's text with 'perf script -F +pid'",
-				   criteria[i].label == LABEL_TID
-					   ? "'stook profile' keeps them unless --by leaves tid out"
-					   : "take it with --by pid,tid,comm");
+			hint_label(criteria[i].label, error);
 			return -EINVAL;
 		}
 	return 0;

@@ -19,7 +19,7 @@ struct option_group quiet_option_group(bool *is_quiet)
 }
 
 /* in the order of enum label */
-static const char *const label_names[] = {"pid", "tid", "comm", "cpu", "cgroup"};
+static const char *const label_names[] = {"pid", "tid", "comm", "cpu", "cgroup", "probe"};
 
 int label_keys_take(const char *value, unsigned *ret, struct error *error)
 {
@@ -35,9 +35,14 @@ int label_keys_check(unsigned wanted, unsigned there, struct error *error)
 			continue;
 		(void)error_set(error, -EINVAL, "the profile does not tell samples apart by %s",
 				label_names[i]);
-		error_hint(error, "take it with --by %s%s; perf's text with 'perf script -F +%s'",
-			   label_names[i], 1U << i == LABEL_TID ? ", or without --by" : "",
-			   label_names[i]);
+		if (1U << i == LABEL_PROBE)
+			error_hint(error, "take it with 'stook stackcount --by probe'; pprof files "
+					  "of several probes have it in any case");
+		else
+			error_hint(error,
+				   "take it with --by %s%s; perf's text with 'perf script -F +%s'",
+				   label_names[i], 1U << i == LABEL_TID ? ", or without --by" : "",
+				   label_names[i]);
 		return -EINVAL;
 	}
 	return 0;

@@ -5,7 +5,8 @@
  *
  * The thread's name stands first, where scripts look for it: COMM, COMM-PID with LABEL_PID and
  * COMM-PID/TID with LABEL_TID, as stackcollapse-perf.pl writes them with --pid and --tid. What
- * else was asked for follows as frames of its own, coarse before fine: `cgroup PATH`, `cpu N`.
+ * else was asked for follows as frames of its own, coarse before fine: `cgroup PATH`, `probe NAME`,
+ * `cpu N`.
  * Without LABEL_COMM a line begins with `pid PID`, `tid TID`, and so on.
  *
  * Functions that were inlined are frames of their own, callers first. Where source lines are known and

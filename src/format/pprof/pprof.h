@@ -7,7 +7,7 @@
  *			as everybody calls it
  *	default		the main value, or EVENT where that is just samples times period
  *	label		thread_comm, cgroup, pid, tid, cpu: those that were asked for, by the names
- *			that perf_to_profile has for them
+ *			that perf_to_profile has for them; probe: the name of the one that was hit
  *	label		slice_start, slice_end: the slice of time, in nanoseconds since 1970
  *	label		labels of other programs, see profile.h
  *	label		user_stack_end, kernel_stack_end: enum walk_end by name, unless the stack is

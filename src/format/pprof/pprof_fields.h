@@ -69,6 +69,7 @@ enum {
 #define PPROF_MISSED_KERNEL "[Missed Kernel Stack]"
 #define PPROF_COMM	    "thread_comm"
 #define PPROF_CGROUP	    "cgroup"
+#define PPROF_PROBE	    "probe"
 #define PPROF_PID	    "pid"
 #define PPROF_TID	    "tid"
 #define PPROF_CPU	    "cpu"

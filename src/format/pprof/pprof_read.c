@@ -24,6 +24,7 @@ enum label_key {
 	KEY_THREAD,
 	KEY_PROCESS, /* a name for the thread only where there is no other */
 	KEY_CGROUP,
+	KEY_PROBE,
 	KEY_PID,
 	KEY_TID,
 	KEY_CPU,
@@ -91,6 +92,7 @@ static const struct {
 	{"thread name", KEY_THREAD},
 	{"comm", KEY_PROCESS},
 	{PPROF_CGROUP, KEY_CGROUP},
+	{PPROF_PROBE, KEY_PROBE},
 	{PPROF_PID, KEY_PID},
 	{PPROF_TID, KEY_TID},
 	{"thread_id", KEY_TID},
@@ -172,6 +174,8 @@ static int take_label(struct reader *reader, enum label_key key, const struct fo
 		return is_number ? 0 : take_string(reader, label->text, LABEL_COMM, &to->comm);
 	case KEY_CGROUP:
 		return is_number ? 0 : take_string(reader, label->text, LABEL_CGROUP, &to->cgroup);
+	case KEY_PROBE:
+		return is_number ? 0 : take_string(reader, label->text, LABEL_PROBE, &to->probe);
 	case KEY_USER_END:
 		return is_number ? 0 : take_end(reader, label->text, &to->user_end);
 	case KEY_KERNEL_END:

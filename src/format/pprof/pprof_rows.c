@@ -82,6 +82,7 @@ static int64_t add_labels(struct pprof_rows *rows, const struct sample *sample)
 	struct pprof_row_labels row = {
 		.comm = wanted & LABEL_COMM ? labels->comm : 0,
 		.cgroup = wanted & LABEL_CGROUP ? labels->cgroup : 0,
+		.probe = wanted & LABEL_PROBE ? labels->probe : 0,
 		.pid = wanted & LABEL_PID ? labels->pid : 0,
 		.tid = wanted & LABEL_TID ? labels->tid : 0,
 		.cpu = wanted & LABEL_CPU ? labels->cpu : 0,
@@ -111,6 +112,7 @@ enum key {
 	KEY_SLICE,
 	KEY_COMM,
 	KEY_CGROUP,
+	KEY_PROBE,
 	KEY_PID,
 	KEY_TID,
 	KEY_CPU,
@@ -171,6 +173,7 @@ static void mark_strings(struct label_order *order)
 
 		order->strings[row.comm] = 1;
 		order->strings[row.cgroup] = 1;
+		order->strings[row.probe] = 1;
 		if (row.set >= order->nr_sets)
 			order->nr_sets = (size_t)row.set + 1;
 	}
@@ -266,6 +269,7 @@ static void make_key(const struct label_order *order, uint32_t number)
 	key[KEY_SLICE] = order->slices[row.slice];
 	key[KEY_COMM] = order->strings[row.comm];
 	key[KEY_CGROUP] = order->strings[row.cgroup];
+	key[KEY_PROBE] = order->strings[row.probe];
 	key[KEY_PID] = key_of_number(row.pid);
 	key[KEY_TID] = key_of_number(row.tid);
 	key[KEY_CPU] = key_of_number(row.cpu);

@@ -255,6 +255,7 @@ static void write_labels(struct writer *writer, const struct pprof_row_labels *l
 
 	write_text(writer, PPROF_COMM, profile_string(profile, labels->comm));
 	write_text(writer, PPROF_CGROUP, profile_string(profile, labels->cgroup));
+	write_text(writer, PPROF_PROBE, profile_string(profile, labels->probe));
 	write_id(writer, LABEL_PID, PPROF_PID, labels->pid);
 	write_id(writer, LABEL_TID, PPROF_TID, labels->tid);
 	write_id(writer, LABEL_CPU, PPROF_CPU, labels->cpu);

@@ -87,7 +87,7 @@ bool pprof_code_is_kernel(const struct pprof_code *code, uint32_t place);
  * for are 0. All members are 32-bit numbers without padding: a row of labels is interned as a sequence.
  */
 struct pprof_row_labels {
-	uint32_t comm, cgroup;
+	uint32_t comm, cgroup, probe;
 	int32_t pid, tid, cpu;
 	uint32_t set, slice;
 	uint32_t user_end, kernel_end;	     /* enum walk_end + 1; 0: as a reader expects it */
