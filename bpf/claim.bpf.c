@@ -1,7 +1,7 @@
 /*
- * Compare and exchange, in a file of its own: it is compiled for -mcpu=v3, which knows the
- * instruction. Verifiers before Linux 5.12 don't, and refuse it even where it can't be reached: for
- * them kernel/load takes it out before loading.
+ * Compare and exchange. This file is compiled separately, for -mcpu=v3, because only that
+ * instruction set has the instruction. Verifiers before Linux 5.12 don't know it and reject it even
+ * in dead code; for them kernel/load removes it before loading.
  */
 #include "claim.bpf.h"
 

@@ -1,4 +1,4 @@
-/* Counting hits, and nothing else: funccount. */
+/* funccount: counts hits, nothing else. */
 #include "probe_hit.bpf.h"
 
 static __always_inline int count(void *ctx, enum probe_way way, __u32 number)

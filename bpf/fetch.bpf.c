@@ -1,8 +1,8 @@
 /*
- * Reading a number of a hit from where user space says that its probe has it: a register, memory that
- * registers point to, a field of the context, or the result of a function.
+ * Reads one number of a hit from the location that user space gives for the probe: a register,
+ * memory addressed by registers, a field of the context, or the result of a function.
  *
- * Contexts are read by bpf_probe_read_kernel(), at an offset that is not known here: verifiers accept
+ * Contexts are read with bpf_probe_read_kernel() because the offset is a variable: verifiers accept
  * direct reads at constant offsets only.
  */
 #include "fetch.bpf.h"
@@ -25,7 +25,10 @@ static bool read_register(void *ctx, __u32 at, __u64 *ret)
 	return bpf_probe_read_kernel(ret, sizeof(*ret), ctx + at) == 0;
 }
 
-/* The size is checked last: verifiers before Linux 5.13 or so forget what lay on the stack. */
+/*
+ * The size is checked last: verifiers before about Linux 5.13 forget the bounds of values spilled
+ * to the stack.
+ */
 static bool read_memory(void *ctx, const struct tally_fetch *fetch, __u64 *ret)
 {
 	__u64 base = 0, index = 0;

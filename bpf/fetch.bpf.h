@@ -1,4 +1,4 @@
-/* A number that a hit brings: an argument, a field, a result; see fetch.bpf.c. */
+/* Reads numbers of a hit: arguments, fields, results. See fetch.bpf.c. */
 #ifndef STOOK_BPF_FETCH_H
 #define STOOK_BPF_FETCH_H
 
@@ -8,10 +8,10 @@
 #include "probe.bpf.h"
 #include "tally_wire.h"
 
-/* A field of the context, of at most 8 bytes. False: it can't be read. */
+/* Reads a field of the context, of at most 8 bytes. False if it can't be read. */
 __hidden bool fetch_field(void *ctx, __u32 at, __u32 bytes, __u64 *ret);
 
-/* Reads the number that fetch describes. False: the probe has none, or it can't be read. */
+/* Reads the number that fetch describes. False if the probe has none or it can't be read. */
 __hidden bool fetch_number(void *ctx, const struct tally_fetch *fetch, enum probe_way way,
 			   __s64 *ret);
 

@@ -1,11 +1,10 @@
 /*
- * Which tasks are wanted: by pid, thread or cgroup. The children of wanted processes become wanted
- * the moment they are forked, and a process that ended is forgotten before its number can be used
- * again.
+ * Selects tasks by pid, tid or cgroup. A child of a selected process is selected at its fork, and
+ * an exited process is removed before its pid can be reused.
  *
- * Numbers are those of the profiler's own pid namespace, which is what its user typed. The profiler's
- * own processes, which are left out unless they are asked for, are compared at every hit, and so by the
- * number that the kernel has at hand: that of the initial namespace.
+ * Pids are those of the profiler's own pid namespace, the ones its user typed. The exclusion of the
+ * profiler's own processes is checked at every hit and therefore uses the pid that is cheapest to
+ * read, the one in the initial namespace.
  */
 #include "follow.bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -13,7 +12,7 @@
 const volatile __u32 pidns_inum; /* the profiler's pid namespace; 0: the initial one */
 const volatile bool filter_pids, filter_tids, filter_cgroup;
 
-#define MAX_PIDNS_LEVELS 33 /* as the kernel has it, and the initial one */
+#define MAX_PIDNS_LEVELS 33 /* the kernel's MAX_PID_NS_LEVEL plus the initial one */
 #define ENDING_SLOTS	 4096
 #define PF_EXITING	 0x00000004
 
@@ -32,9 +31,9 @@ struct {
 } wanted_cgroup SEC(".maps");
 
 /*
- * Start times of wanted processes that are ending. Since Linux 6.16 the exit tracepoint comes
- * before the memory is torn down, which takes a large process long: that is still its own time. A
- * slot that is overwritten too early only means that the end of an exit is filtered.
+ * Start times of selected processes that are exiting. Since Linux 6.16 the exit tracepoint comes
+ * before the memory is torn down, which takes long for a large process and still counts as its own
+ * time. If a slot is overwritten too early, only the rest of that exit is filtered out.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -43,7 +42,7 @@ struct {
 	__type(value, __u64);
 } ending SEC(".maps");
 
-volatile __u64 nr_not_followed; /* children for which there was no room */
+volatile __u64 nr_not_followed; /* children not followed: map full */
 
 __hidden __u32 visible_pid(struct task_struct *task)
 {
@@ -83,7 +82,10 @@ __hidden bool is_own_fork(void)
 	return is_marked(BPF_CORE_READ(task, group_leader, real_parent, tgid));
 }
 
-/* Never attached: we run it with BPF_PROG_TEST_RUN (Linux 5.10), and so as ourselves. */
+/*
+ * Never attached. User space runs it with BPF_PROG_TEST_RUN (Linux 5.10), so the current process is
+ * the profiler.
+ */
 SEC("raw_tracepoint")
 int learn_own(void *ctx)
 {
@@ -104,7 +106,7 @@ int mark_own_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* --- the tasks that were asked for ------------------------------------------------------------- */
+/* --- selected tasks -------------------------------------------------------------------------- */
 
 static __u64 *ending_slot(__u64 start_time)
 {
@@ -183,7 +185,7 @@ int forget_exited(struct bpf_raw_tracepoint_args *ctx)
 	if (filter_tids)
 		bpf_map_delete_elem(&wanted_tids, &tid);
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
-		return 0; /* other threads go on */
+		return 0; /* other threads are still running */
 	if (!bpf_map_lookup_elem(&wanted_pids, &pid))
 		return 0;
 	start_time = BPF_CORE_READ(leader, start_time);

@@ -1,8 +1,8 @@
 /*
  * Asks the running kernel for the names of kernel addresses. Printing one with %ps is a lookup in
  * the kernel's own compressed table, a microsecond each; reading all of /proc/kallsyms to name a
- * few hundred addresses costs some 80 ms of CPU. It also works where kptr_restrict hides the text
- * file.
+ * few hundred addresses costs some 80 ms of CPU. It also works where kptr_restrict hides the
+ * addresses in /proc/kallsyms.
  *
  * Never attached: user space runs it with BPF_PROG_TEST_RUN. bpf_snprintf() came with Linux 5.13.
  */

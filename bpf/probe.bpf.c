@@ -1,6 +1,6 @@
 /*
- * What the programs of probes call once they are hit (probe_hit.bpf.h), where that is not always
- * needed: whether the task is wanted, and which of an event's places it was.
+ * The out-of-line part of handling a probe's hit (probe_hit.bpf.h), called only where it is needed:
+ * checks if the task is selected, and finds which of an event's places was hit.
  */
 #include "probe.bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -27,8 +27,8 @@ static __u32 number_of(const struct wire_place *place)
 }
 
 /*
- * The kernel's dispatcher of uprobe events leaves a pointer in the task to what it knows of the
- * place that was hit.
+ * While a uprobe event's handler runs, the kernel keeps a pointer to its struct
+ * uprobe_dispatch_data in the task (utask->vaddr).
  */
 __hidden __u32 user_place_number(void)
 {
@@ -38,7 +38,7 @@ __hidden __u32 user_place_number(void)
 	struct wire_place place = {};
 
 	tu = BPF_CORE_READ(dispatch, tu);
-	/* The path's, because Linux 6.12 took the inode's own field away. */
+	/* Inode from the path: Linux 6.12 removed trace_uprobe's own inode field. */
 	place.file = BPF_CORE_READ(tu, path.dentry, d_inode, i_ino);
 	place.offset = BPF_CORE_READ(tu, offset);
 	place.is_return = BPF_CORE_READ(tu, consumer.ret_handler) != NULL;

@@ -1,4 +1,4 @@
-/* Shared by all parts of the programs of probes; see probe.bpf.c. */
+/* Shared by all programs of probes; see probe.bpf.c. */
 #ifndef STOOK_BPF_PROBE_H
 #define STOOK_BPF_PROBE_H
 
@@ -14,18 +14,21 @@
 #define PROBE_IP(ctx) ((ctx)->pc)
 #endif
 
-/* How a program was reached: that decides what its context is. */
+/* How a program is attached, which determines the type of its context. */
 enum probe_way {
 	WAY_REGISTERS,	    /* struct pt_regs: uprobes, kprobes */
 	WAY_TRACEPOINT,	    /* the tracepoint's fields */
-	WAY_FUNCTION_ENTRY, /* fentry, … */
-	WAY_FUNCTION_EXIT,  /* … fexit: what bpf_get_func_arg() takes */
+	WAY_FUNCTION_ENTRY, /* fentry: the array read by bpf_get_func_arg() */
+	WAY_FUNCTION_EXIT,  /* fexit: likewise */
 };
 
-/* True if hits of the current task are asked for. */
+/* True if the current task is selected. */
 __hidden bool probe_wants_task(void);
 
-/* The probe's number where one event has many places: of user code, of the kernel. */
+/*
+ * The number of the probe at the current place, for an event with many places: user code, kernel
+ * code.
+ */
 __hidden __u32 user_place_number(void);
 __hidden __u32 kernel_place_number(__u64 ip);
 

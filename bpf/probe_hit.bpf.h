@@ -1,14 +1,14 @@
 /*
- * What happens first when a probe is hit: which one is it, and is its task wanted? Then it is
- * counted, by an atomic add to this CPU's own counter: programs of probes can be preempted by each
- * other, and a count that is read, raised and written back would lose.
+ * The first part of handling a probe's hit: identify the probe, check if the task is selected, and
+ * count the hit with an atomic add to this CPU's counter. The add is atomic because programs of
+ * probes can preempt each other, and a plain read-modify-write would lose counts.
  *
- * A program hit inside itself (the kernel skips it) is the kernel's to count.
+ * A program that is hit inside itself is skipped by the kernel, which counts the miss.
  *
- * All of it is in line, because it is short, and calls are what it would cost: on a machine whose
- * kernel guards its returns, a call of the kernel's takes 20 ns and one of ours 5, all the rest
- * hardly any. So the maps stand here (bpftool 7.1 links extern maps wrongly), and just one file of
- * an object includes this: that with the programs.
+ * Everything is inline, because it is short and calls would dominate the cost: on a machine whose
+ * kernel protects returns, a call into the kernel takes 20 ns, a BPF call 5 ns, and the rest almost
+ * nothing. Therefore the maps are defined here (bpftool 7.1 links extern maps incorrectly), and
+ * exactly one file of an object includes this header, the one with the programs.
  */
 #ifndef STOOK_BPF_PROBE_HIT_H
 #define STOOK_BPF_PROBE_HIT_H
@@ -17,12 +17,12 @@
 
 #include "follow.bpf.h"
 
-const volatile bool filter_tasks; /* probe_wants_task() has something to say */
-const volatile __u32 hits_stride; /* probes of a CPU, rounded up to whole cache lines */
+const volatile bool filter_tasks; /* true if probe_wants_task() has a filter to check */
+const volatile __u32 hits_stride; /* number of probes, rounded up to whole cache lines */
 const volatile __u32 nr_probes;
-const volatile bool is_only_probe; /* number 0, and the programs are attached to nothing else */
+const volatile bool is_only_probe; /* probe 0 only; the programs are attached nowhere else */
 
-/* All CPUs' counters, one CPU's behind the other's. Sized before loading. */
+/* Counters of all CPUs: CPU 0's probes first, then CPU 1's, … Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -31,15 +31,15 @@ struct {
 	__type(value, struct wire_hits);
 } hits SEC(".maps");
 
-volatile __u64 nr_own_hits; /* of our own processes, if these are left out */
+volatile __u64 nr_own_hits; /* hits by our own processes, if these are excluded */
 
 enum probe_verdict {
 	HIT_WANTED,
-	HIT_FILTERED, /* not wanted, or of no probe that we know */
-	HIT_OWN,      /* our own process, also where it tries what a hit costs */
+	HIT_FILTERED, /* not selected, or unknown probe */
+	HIT_OWN,      /* our own process, including its measurements of a hit's cost */
 };
 
-/* Counts a hit of a probe. *ret_nr: how many that makes, on this CPU. */
+/* Counts a hit of a probe. *ret_nr is the new count on this CPU. */
 static __always_inline enum probe_verdict probe_hit(__u32 number, __u64 *ret_nr)
 {
 	__u32 index = bpf_get_smp_processor_id() * hits_stride + number;
@@ -65,15 +65,15 @@ static __always_inline enum probe_verdict probe_hit(__u32 number, __u64 *ret_nr)
 }
 
 /*
- * The probe's number where a link's cookies have it. Asking for the cookie is a call into the kernel,
- * which costs more than counting.
+ * The probe's number from the link's cookie. Reading the cookie is a call into the kernel, which
+ * costs more than counting, so it is skipped if there is only one probe.
  */
 static __always_inline __u32 cookie_number(void *ctx)
 {
 	return is_only_probe ? 0 : bpf_get_attach_cookie(ctx);
 }
 
-/* The number of a program that has one probe to itself. */
+/* The number of a program copy that serves one probe. */
 static __always_inline __u32 own_number(void)
 {
 	__u64 number;
@@ -83,13 +83,13 @@ static __always_inline __u32 own_number(void)
 }
 
 /*
- * The programs of one kind, for each way in which probes are attached (probe/attach/probe_links.h). body
- * is int body(void *ctx, enum probe_way way, __u32 number).
+ * Defines the programs of one kind, one for each way of attaching probes (probe/attach/probe_links.h).
+ * body is int body(void *ctx, enum probe_way way, __u32 number).
  *
- *	NAME_cookie		uprobe_multi, kprobe_multi: the link's cookies tell the number
- *	NAME_kernel_cookie	likewise; programs are loaded for one of the two
+ *	NAME_cookie		uprobe_multi, kprobe_multi: the link's cookies are the numbers
+ *	NAME_kernel_cookie	the same; programs are loaded for one of the two
  *	NAME_user_place		one uprobe event in tracefs with many places
- *	NAME_kernel_place	the same of kprobes
+ *	NAME_kernel_place	the same for kprobes
  *	NAME_tracepoint, NAME_entry, NAME_exit	a copy for each probe
  */
 #define PROBE_PROGRAMS(name, body)                                                   \

@@ -1,9 +1,9 @@
 /*
- * What user space and the programs of probes agree on: how hits are counted, and what `stook tally`
- * takes from them. The stacks of `stook stackcount` travel as samples do (wire.h).
+ * Shared by user space and the programs of probes: the counters of hits. `stook tally` has its own
+ * protocol (tally_wire.h); the stacks of `stook stackcount` are sent like samples (wire.h).
  *
- * Each probe has a number, from 0 on. Counters lie in one array that user space has mapped: nobody
- * clears them, and what an interval brought is the difference to the last reading.
+ * Each probe has a number, from 0 on. Counters are in one array that user space maps. They are
+ * never cleared; the hits of an interval are the difference to the previous reading.
  */
 #ifndef STOOK_BPF_PROBE_WIRE_H
 #define STOOK_BPF_PROBE_WIRE_H
@@ -12,23 +12,23 @@
 #include <linux/types.h>
 #endif
 
-/* Of each CPU and probe: the index is cpu * stride + number. */
+/* Counters of one CPU and probe, at index cpu * stride + number. */
 struct wire_hits {
 	__u64 counted;
-	__u64 filtered; /* of our own and of tasks that were not asked for: they cost */
+	__u64 filtered; /* by our own or unselected tasks; they cost CPU time all the same */
 };
 
-/* Where one event has many places, the place tells the probe. */
+/* Identifies the probe where one event has many places. */
 struct wire_place {
 	__u64 file;   /* inode number; 0: the kernel */
-	__u64 offset; /* in the file; the address in the kernel */
+	__u64 offset; /* in the file; for the kernel: the address */
 	__u64 is_return;
 };
 
 /*
- * The number of a program that has one probe to itself is put into its instructions where this
- * constant is loaded. Its low half, which is the number, is that of a probe that there is: else the
- * verifier would see that nothing can come of it, and throw away what follows.
+ * A copy of a program that serves one probe has the probe's number patched into its instructions,
+ * where this constant is loaded. The low half is the number and must be that of an existing probe:
+ * otherwise the verifier would prove that the lookup fails and remove the code after it.
  */
 #define WIRE_NUMBER_MARK 0x53746f6b00000000ULL
 

@@ -1,10 +1,11 @@
 /*
- * A record: the task that it is of, and its way to user space. "Seen this one in this epoch?" No: the
- * whole record goes through the ring once. Yes: one more in the count map. wire.h tells the protocol; this file owns its maps.
+ * Records: identifies the task of a sample and sends the sample to user space. The first sight of a
+ * stack in an epoch sends the whole record through the ring; later ones add one in the count map.
+ * The protocol is described in wire.h; this file owns its maps.
  *
  * The record is submitted before its id is inserted, so that every key in a count map at rest has
- * its record in the ring. If the insert fails, because the map is full or another CPU won the race,
- * nothing is wrong: the record itself counted.
+ * its record in the ring. A failing insert is harmless, be it because the map is full or another
+ * CPU won the race: the record itself counts as one sample.
  */
 #include "record.bpf.h"
 
@@ -21,7 +22,7 @@ struct {
 	__uint(max_entries, 4096);
 } ring SEC(".maps");
 
-/* clang 14 loses the types of an inner map's key and value: sizes only. */
+/* clang 14 loses the types of an inner map's key and value, so only their sizes are given. */
 struct counts {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -44,8 +45,8 @@ struct {
 } counters_by_slot SEC(".maps");
 
 /*
- * Some for each possible CPU: set before loading. Not a per-CPU map: on older kernels a lookup in an
- * ordinary array is inlined, in a per-CPU one it is a call.
+ * scratch_slots for each possible CPU, sized before loading. Not a per-CPU map: on older kernels a
+ * lookup is inlined for a plain array but is a call for a per-CPU one.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -56,23 +57,23 @@ struct {
 
 /* Written by user space only. */
 volatile __u32 epoch;
-volatile __u32 raw_is_expected; /* it reads the ring in a moment, and need not be woken */
+volatile __u32 raw_is_expected; /* user space is about to read the ring: no wakeup needed */
 
-const volatile __u64 hash_seed = 1; /* stack.bpf.c draws by it, too */
+const volatile __u64 hash_seed = 1; /* also the seed of the random choice in stack.bpf.c */
 
-/* Samples have weights, and values of count maps are struct wire_count. */
+/* If set, samples have weights and the values of count maps are struct wire_count. */
 const volatile bool by_weight;
 
-/* Samples are told apart by these too. */
+/* If set, samples are also distinguished by these fields. */
 const volatile bool by_tid, by_cpu, by_cgroup;
 
-/* Scratch spaces of a CPU: samples need one, probes, which can be preempted, more. */
+/* Scratch spaces per CPU. Samples need one; probes can be preempted and need more. */
 const volatile __u32 scratch_slots = 1;
 
 #define IDENTITY_WORDS \
 	((sizeof(struct wire_record) - __builtin_offsetof(struct wire_record, start_time_ns)) / 8)
 
-/* The time is taken before the epoch: a record of epoch n is never younger than n's end. */
+/* The task of the sample. Fields that samples are not distinguished by are 0. */
 static void identify(struct wire_record *record, struct task_struct *task)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
@@ -86,6 +87,7 @@ static void identify(struct wire_record *record, struct task_struct *task)
 	bpf_get_current_comm(record->comm, sizeof(record->comm));
 }
 
+/* The time is read before the epoch, so that no record of epoch n is later than the end of n. */
 __hidden struct wire_counters *record_enter(__u64 *ret_time, __u32 *ret_epoch)
 {
 	struct wire_counters *counters;
@@ -146,7 +148,7 @@ static __u64 hash_record(const struct wire_record *record)
 	return mix(hash, nr);
 }
 
-/* The two reasons why the ring takes nothing: no room, or (in NMI) its lock not to be had. */
+/* Why the ring rejected a record of so many bytes: no room, or (in an NMI) its lock was taken. */
 static enum wire_loss why_refused(__u64 bytes)
 {
 	__u64 used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);
@@ -171,7 +173,7 @@ static void send(struct scratch *scratch, struct wire_counters *counters, void *
 
 	if (bytes > sizeof(*record) + sizeof(scratch->frames))
 		bytes = sizeof(*record) + sizeof(scratch->frames);
-	/* A raw record means that something is missing, which user space provides: soon. */
+	/* A raw record asks user space for something that is missing; wake it to be quick. */
 	if (bpf_ringbuf_output(&ring, record, bytes,
 			       is_raw && !raw_is_expected ? BPF_RB_FORCE_WAKEUP
 							  : BPF_RB_NO_WAKEUP)) {

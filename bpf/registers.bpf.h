@@ -1,6 +1,6 @@
 /*
- * The registers that user space had when a sample hit: those of the context if it hit there, else
- * what the kernel's entry code has put at the end of the task's kernel stack.
+ * Reads the user-space registers of a sample: from the context if the sample hit user space, else
+ * from where the kernel's entry code saved them, at the end of the task's kernel stack.
  */
 #ifndef STOOK_BPF_REGISTERS_H
 #define STOOK_BPF_REGISTERS_H
@@ -18,16 +18,16 @@
 #endif
 
 /*
- * What the contexts of perf events, kprobes and uprobes begin with. Others have no registers: they
- * are entered from the kernel.
+ * The first member of the contexts of perf events, kprobes and uprobes. Other contexts have no
+ * registers; these programs are entered from the kernel.
  */
 struct stack_context {
 	bpf_user_pt_regs_t regs;
 };
 
 /*
- * Where they are from the lowest address of the kernel stack on, for kernels that have no
- * bpf_task_pt_regs() (before 5.15); 0: ask the kernel.
+ * Offset of the saved registers from the lowest address of the kernel stack, for kernels without
+ * bpf_task_pt_regs() (before 5.15); 0: call bpf_task_pt_regs().
  */
 extern const volatile __u32 task_registers_at;
 
@@ -45,7 +45,7 @@ enum registers {
 	REGISTERS_NONE,
 	REGISTERS_WIDE,
 	REGISTERS_WIDE_IN_KERNEL, /* the sample hit in the kernel */
-	REGISTERS_NARROW,	  /* of a 32-bit program */
+	REGISTERS_NARROW,	  /* 32-bit program */
 };
 
 static __always_inline enum registers read_registers(struct stack_context *ctx, bool has_registers,

@@ -10,7 +10,7 @@
 	(walk)->regs[(i) + 2] = (from)->regs[(i) + 2],                                        \
 	(walk)->regs[(i) + 3] = (from)->regs[(i) + 3]
 
-/* from: struct user_pt_regs, of the context (whose fields the verifier relocates) or of our own. */
+/* from: struct user_pt_regs, of the context (verifier rewrites the accesses) or a copy. */
 #define COPY_REGISTERS(walk, from)                                                        \
 	do {                                                                              \
 		COPY_4(walk, from, 0), COPY_4(walk, from, 4), COPY_4(walk, from, 8);      \
@@ -27,15 +27,18 @@
 
 #define USER_PC(from) ((from)->pc)
 
-/* Where a function returns to, before its first instruction: in the link register. */
+/* At a function's first instruction, its return address is in the link register. */
 #define READ_CALLER(from, ret) (*(ret) = (from)->regs[30], 0)
 
 typedef struct user_pt_regs user_registers;
 
-/* Not told by what we read; the byte behind a system call is mostly the same function's. */
+/*
+ * Unknown: the saved registers don't show it. The pc is looked up as it is then; the byte after a
+ * system call nearly always belongs to the same function.
+ */
 #define IS_SYSTEM_CALL(regs) 0
 
-/* Interrupts are off until the entry code has saved them. */
+/* Never: interrupts are masked until the entry code has saved the registers. */
 #define ARE_HALF_SAVED(ctx, at) 0
 
 #endif

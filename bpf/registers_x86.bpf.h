@@ -5,7 +5,7 @@
 #define USER_CS	  0x33
 #define USER32_CS 0x23
 
-/* from: struct pt_regs, of the context (whose fields the verifier relocates) or of our own. */
+/* from: struct pt_regs, of the context (verifier rewrites the accesses) or a copy. */
 #define COPY_REGISTERS(walk, from)                                              \
 	do {                                                                    \
 		(walk)->regs[0] = (from)->ax, (walk)->regs[1] = (from)->dx;     \
@@ -25,18 +25,18 @@
 
 #define USER_PC(regs) ((regs)->ip)
 
-/* Where a function returns to, before its first instruction: on top of the stack. */
+/* At a function's first instruction, its return address is on top of the stack. */
 #define READ_CALLER(regs, ret) bpf_probe_read_user((ret), 8, (void *)(regs)->sp)
 
 typedef struct pt_regs user_registers;
 
-/* Interrupts and exceptions put -1 there. */
+/* orig_ax is -1 for interrupts and exceptions. */
 #define IS_SYSTEM_CALL(regs) ((regs)->orig_ax != -1UL)
 
 /*
- * An NMI may hit while the kernel's entry code has not yet put the registers where we read them.
- * Its stack pointer is then among them, or still the user's, or (while page tables are changed) no
- * address of a stack, or that of the entry stack in the CPU's own area.
+ * True if an NMI hit while the kernel's entry code had not yet saved all registers where we read
+ * them. The stack pointer is then inside the saved registers, still the user's, not a stack address
+ * (while page tables are switched), or in the entry stack of the CPU entry area.
  */
 #define CPU_ENTRY_AREA	     0xfffffe0000000000UL
 #define CPU_ENTRY_AREA_BYTES (1UL << 39)

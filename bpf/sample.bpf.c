@@ -1,9 +1,8 @@
 /*
- * Where a sample begins: a perf event fires, on whatever the CPU was doing. Idle and unwanted tasks
- * are told apart first and cheaply; then the record is put together from who runs and what the
- * stacks are.
+ * Entry point of samples: a perf event fires on whatever the CPU was doing. Idle and unselected
+ * tasks are filtered first, cheaply; then the record is filled with the task and its stacks.
  *
- * What is filtered and told apart is fixed before loading, so the verifier drops the rest.
+ * The filters are constants set before loading, so the verifier removes the unused ones.
  */
 #include "unwind.bpf.h"
 

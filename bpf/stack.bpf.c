@@ -1,9 +1,9 @@
 /*
- * Where a stack that leads to a probe begins: stackcount. What follows is as for samples: the same
- * unwinder, the same records and counts, the same epochs.
+ * stackcount: takes the stack that leads to a probe. Everything after the hit is as for samples:
+ * the same unwinder, records, counts and epochs.
  *
- * The programs of probes run in their task, so the user's registers are those of the context (a
- * uprobe), or what the kernel's entry code has saved.
+ * Programs of probes run in the task that hit the probe, so the user's registers are in the context
+ * (uprobe) or were saved by the kernel's entry code.
  */
 #include "unwind.bpf.h"
 
@@ -11,11 +11,11 @@
 #include "probe_hit.bpf.h"
 
 /*
- * How many kernel frames are ours before the traced function's own: the program and its trampoline,
- * which have no fixed number of frames. The function is told by its address.
+ * Number of innermost kernel frames that belong to the program and its trampoline, which have no
+ * fixed number of frames. The traced function is recognised by its address.
  */
 #define MAX_OWN_FRAMES	8
-#define MAX_ENTRY_BYTES 16 /* from a function's address to behind its call of the trampoline */
+#define MAX_ENTRY_BYTES 16 /* from a function's address to after its trampoline call */
 
 static __always_inline __u32 nr_own_frames(void *ctx)
 {
@@ -32,15 +32,16 @@ static __always_inline __u32 nr_own_frames(void *ctx)
 }
 
 /*
- * Thinning: of a probe whose stacks would cost more than the budget, only some hits have theirs taken,
- * and stand for the others. User space sets by how much, while the probe is hit: of each block of `value`
- * hits on a CPU one, at a place that the block's number draws. So the sum of the weights
- * is the number of hits, but for the last block of each CPU, and calls that take turns are not mistaken
- * for one another, as they would be if every n-th hit were taken.
+ * Thinning: if the stacks of a probe would exceed the CPU budget, only one of `value` hits on each
+ * CPU has its stack taken, with a weight of `value`. User space changes the value while the probe
+ * is active. The hit is chosen pseudo-randomly within each block of `value` hits, seeded by the
+ * block's number, so that calls in a repeating pattern are not misrepresented, as they would be if
+ * every n-th hit were taken. The sum of the weights is the number of hits, except for the last,
+ * incomplete block of each CPU.
  */
 const volatile bool may_thin;
 
-/* By probe; 0 and 1: all hits are taken. Sized before loading. */
+/* By probe; 0 or 1: every hit is taken. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -49,7 +50,10 @@ struct {
 	__type(value, __u64);
 } thinning SEC(".maps");
 
-/* How many hits this one, the nr-th of its probe on this CPU, stands for; 0: another one stands for it. */
+/*
+ * The weight, in hits, of the nr-th hit of a probe on this CPU; 0: skip it, another hit represents
+ * it.
+ */
 static __always_inline __u64 stands_for(__u32 number, __u64 nr)
 {
 	const volatile __u64 *value;
@@ -67,10 +71,10 @@ static __always_inline __u64 stands_for(__u32 number, __u64 nr)
 	return nr % one_of == (block >> 8) % one_of ? one_of : 0;
 }
 
-/* Hits have a value of their own to add up. */
+/* If set, each hit has a value to be summed. */
 const volatile bool has_values;
 
-/* The value of each probe's hits, if has_values. Sized before loading. */
+/* Where to read the value of each probe's hits, if has_values. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -78,9 +82,9 @@ struct {
 	__type(value, struct tally_fetch);
 } weights SEC(".maps");
 
-volatile __u64 nr_unweighed; /* hits whose weight could not be read */
+volatile __u64 nr_unweighed; /* hits whose value could not be read */
 
-/* Weights are sizes: what is below 0 was an error, and weighs nothing. */
+/* Values are sizes; a negative one is an error code and counts as 0. */
 static __always_inline __u64 weigh(void *ctx, enum probe_way way, __u32 number)
 {
 	const struct tally_fetch *fetch = bpf_map_lookup_elem(&weights, &number);

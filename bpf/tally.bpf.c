@@ -1,14 +1,14 @@
 /*
- * Hits by key, with sums and histograms: stook tally. What is wanted of a hit is a plan, compiled
- * in user space and constant here (tally_wire.h): the verifier removes what it doesn't ask for.
+ * stook tally: counts hits by key, with sums and histograms. The query is compiled in user space to a
+ * plan, which is constant here (tally_wire.h), so the verifier removes the unused code.
  *
- *	tally_operands	what a hit brings: arguments, fields, results, whose it is, texts
- *	tally_calls	which call a return belongs to
- *	tally_steps.h	what --where, --by and --value make of that
- *	tally_rows	the row it is added to
+ *	tally_operands	the values of a hit: arguments, fields, results, task, texts
+ *	tally_calls	matches returns with their calls
+ *	tally_steps.h	evaluates --where, --by and --value from these
+ *	tally_rows	adds the hit to its row
  *
- * A program can be preempted or interrupted by others on its CPU, so scratch space is claimed; one
- * that finds none counts its hit as lost.
+ * A program can be preempted or interrupted by others on its CPU, so scratch space is claimed; a hit
+ * that finds none is counted as lost.
  */
 #include "probe_hit.bpf.h"
 #include "tally.bpf.h"
@@ -34,7 +34,7 @@ struct {
 	__type(value, struct tally_counters);
 } counters_by_slot SEC(".maps");
 
-/* TALLY_HITS_A_CPU of each possible CPU: set before loading. */
+/* TALLY_HITS_A_CPU for each possible CPU, sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, TALLY_HITS_A_CPU);
@@ -42,7 +42,7 @@ struct {
 	__type(value, struct tally_hit);
 } scratch_space SEC(".maps");
 
-/* Of each probe. Sized before loading. */
+/* By probe. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -70,7 +70,7 @@ static struct tally_hit *claim_hit(void)
 	return NULL;
 }
 
-/* A call's return address, as long as it is where the caller has put it. */
+/* The return address at a function's entry, before its code can move it. */
 static __u64 return_address(bpf_user_pt_regs_t *registers)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -83,7 +83,7 @@ static __u64 return_address(bpf_user_pt_regs_t *registers)
 #endif
 }
 
-/* Distinguishes this call from others of its thread. */
+/* Sets what distinguishes this call from other calls of its thread. */
 static __always_inline void find_place(struct tally_hit *hit, void *ctx, enum probe_way way,
 				       bool is_return)
 {
@@ -95,7 +95,7 @@ static __always_inline void find_place(struct tally_hit *hit, void *ctx, enum pr
 		if (!hit->is_kernel && !is_return)
 			hit->return_address = return_address(registers);
 	} else {
-		/* The arguments lie on the stack of the function's trampoline. */
+		/* ctx is the argument array on the stack of the function's trampoline. */
 		hit->at = (__u64)ctx;
 	}
 }

@@ -1,18 +1,19 @@
 /*
- * Which call a return belongs to. Each thread has a stack of the calls that it is in, of all probes
- * together, and each call knows where its frame is: the stack pointer at its first instruction,
- * which is the same once it has returned. So calls that never return (longjmp, an exception, a
- * return that was missed) are told by their place: a stack grows downwards, and what lies at or
- * below the place of a new call, or below that of a return, is gone. A return whose call is not
- * there is counted as such. A return is not paired with another call than its own, unless two hits of
- * the thread in a row were lost: a call's return, and the next call from the same place. So probes that
- * are paired are attached for the whole run, and not let go for a budget.
+ * Matches returns with their calls. Each thread has a stack of its open calls, of all probes
+ * together. Each call records the position of its frame: the stack pointer at its first
+ * instruction, which is the same after it has returned. Calls that never return (longjmp, an
+ * exception, a missed return) are recognised by that position: a stack grows downwards, so calls at
+ * or below the position of a new call, or below that of a return, have been left. A return without
+ * a call is counted as such. A return can be matched with the wrong call only if two hits of the
+ * thread in a row were lost: a call's return, and the next call at the same position. Therefore
+ * paired probes are attached for the whole run and not detached to keep the CPU budget.
  *
- * Two calls can have one place if the second one is a jump at the first one's end. Then its return
- * address is where the kernel has sent the first one's return to.
+ * Two calls have the same position if the second one is a tail call (jump) at the end of the first.
+ * Then its return address is the kernel's uretprobe trampoline, to which the first one's return was
+ * redirected.
  *
- * A thread that runs on several stacks in turn (coroutines) may be taken to have left calls: they
- * are counted as abandoned, and their returns as without a call.
+ * For a thread that switches between several stacks (coroutines), calls may be considered left:
+ * they are counted as abandoned, and their returns as having no call.
  */
 #include "tally.bpf.h"
 
@@ -20,7 +21,7 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
-/* Of the kernel's types, those that only this file needs: the page that returns are sent to. */
+/* Kernel types that only this file needs: the page of the uretprobe trampoline. */
 struct xol_area {
 	unsigned long vaddr;
 };
@@ -35,16 +36,17 @@ struct mm_struct {
 
 #pragma clang attribute pop
 
-#define KERNEL_STACK_SHIFT 14 /* kernel stacks are that large and so aligned, at least */
+#define KERNEL_STACK_SHIFT 14 /* kernel stacks are at least this large, and aligned to it */
 
 /*
- * Where kprobes tell a kernel function's stack pointer, they tell it by a few words differently at
- * its call and at its return, on different kernels. Its own caller's frame is farther away.
+ * kprobes report the stack pointer of a kernel function with a difference of a few words between
+ * its call and its return, depending on the kernel. The frame of its caller is farther away than
+ * this.
  */
 #define KERNEL_SLACK 32
 
 struct thread {
-	__u64 start_time; /* a task's memory may be used again */
+	__u64 start_time; /* detects reuse of the task_struct's memory */
 	__u32 nr;
 	__u32 deepest;
 };
@@ -54,7 +56,7 @@ struct call_place {
 	__u64 depth;
 };
 
-/* Both are sized before loading; a call for the plan's operands and texts. */
+/* Both are sized before loading; a value of calls has room for the plan's operands and texts. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -69,7 +71,7 @@ struct {
 	__uint(value_size, sizeof(struct tally_call));
 } calls SEC(".maps");
 
-/* One that has nothing in it, to insert. */
+/* A zeroed struct tally_call, to insert. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -122,7 +124,10 @@ static __u64 trampoline(void)
 	return BPF_CORE_READ(task, mm, uprobes_state.xol_area, vaddr);
 }
 
-/* Interrupts have stacks of their own, and what happens in them ends before what they interrupt. */
+/*
+ * Interrupts run on stacks of their own, and calls in them end before the interrupted code
+ * continues.
+ */
 static bool on_one_stack(const struct tally_hit *hit, const struct tally_call *call)
 {
 	return !hit->is_kernel || hit->at >> KERNEL_STACK_SHIFT == call->at >> KERNEL_STACK_SHIFT;
@@ -200,7 +205,7 @@ __hidden int tally_call(struct tally_hit *hit, struct tally_counters *counters)
 		ATOMIC_ADD(counters->lost[TALLY_LOST_CALLS_FULL], 1);
 		return 0;
 	}
-	/* Taken first: an interrupt that comes now finds its place behind. */
+	/* Reserved first: an interrupt arriving now uses the next position. */
 	*(volatile __u32 *)&thread->nr = depth + 1;
 	if (thread->deepest <= depth)
 		thread->deepest = depth + 1;
@@ -237,7 +242,7 @@ __hidden bool tally_return(struct tally_hit *hit, struct tally_counters *counter
 	return false;
 }
 
-/* When a task's memory is given back nothing can hit in it any more. */
+/* When a task_struct is freed, the task can cause no more hits. */
 SEC("raw_tracepoint/sched_process_free")
 int forget_calls(struct bpf_raw_tracepoint_args *ctx)
 {

@@ -1,10 +1,10 @@
 /*
- * The least and the most of what several CPUs have seen, in one word each. A file of its own: like
- * claim.bpf.c it is compiled for -mcpu=v3, which knows compare and exchange.
+ * Minimum and maximum over several CPUs, in one word each. Like claim.bpf.c, this file is compiled
+ * for -mcpu=v3, which has compare and exchange.
  *
- * An exchange fails only if another one succeeded in the meantime, so a few tries suffice: after
- * each of them the word is closer to what is wanted of it. On kernels without the instruction one
- * CPU can undo what another has just written, so there least and most are those of nearly all.
+ * An exchange fails only if another CPU's succeeded in the meantime, so a few tries suffice: each
+ * of them brings the word closer to the extreme. On kernels without the instruction one CPU can
+ * overwrite the update of another, so there the minimum and maximum may miss a few values.
  */
 #include "tally.bpf.h"
 

@@ -1,6 +1,6 @@
 /*
- * What a hit brings: arguments, fields, results, whose it is, and texts. Where a probe has each
- * operand is looked up in a table, since probes of one run can have theirs in different places.
+ * Reads the values of a hit: arguments, fields, results, task ids and texts. The location of each
+ * operand is looked up in a table, since it can differ between the probes of a run.
  */
 #include "tally.bpf.h"
 
@@ -9,7 +9,7 @@
 #include "fetch.bpf.h"
 #include "follow.bpf.h"
 
-/* Of each probe, one for each operand of the plan. Sized before loading. */
+/* By probe, one for each operand of the plan. Sized before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -18,8 +18,8 @@ struct {
 } fetches SEC(".maps");
 
 /*
- * Addresses of fields are the context's own, a pointer that the verifier lets nobody calculate with
- * but by an addition. They go straight into a word, from where they are read as numbers.
+ * The address of a field is a pointer into the context, on which the verifier allows no arithmetic
+ * but additions. It is stored directly into a word, from where it is read as a number.
  */
 static bool fetch_place(struct tally_hit *hit, void *ctx, __u32 number, __u32 operand,
 			enum probe_way way)
@@ -64,7 +64,10 @@ static __s64 fetch_task(enum tally_operand operand)
 	}
 }
 
-/* What is neither at a place nor the task's is put in by who knows it. */
+/*
+ * Operands that are neither read at a location nor ids of the task are set elsewhere (the latency
+ * by tally_return()).
+ */
 __hidden int tally_fetch_operands(struct tally_hit *hit, void *ctx, __u32 number,
 				  enum tally_moment moment, enum probe_way way)
 {
@@ -94,7 +97,9 @@ static bool fetch_text(struct tally_hit *hit, __u32 number, __s64 *words)
 	__u32 word = plan.texts[number].word, i;
 	void *address;
 
-	/* What lies behind the thread's name stays zero: the words are this text's alone. */
+	/*
+	 * A name has 16 bytes; the rest of the words stays zero, because no other text uses them.
+	 */
 	if (plan.texts[number].kind == TALLY_TEXT_COMM)
 		return bpf_get_current_comm(words, 16) == 0;
 	for (i = 0; i < TALLY_TEXT_WORDS; i++)

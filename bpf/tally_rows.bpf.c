@@ -1,15 +1,16 @@
 /*
- * The steps of the plan (tally_steps.h), and the rows: what the hits of a key have in sum. This file owns their maps, of which an epoch has
- * one (tally_wire.h).
+ * Evaluates the plan's steps (tally_steps.h) and adds hits to rows, the sums of all hits with the
+ * same key. This file owns the maps of rows, one per epoch slot (tally_wire.h).
  *
- * A key's first hit puts an empty row there and then adds to it like every other one, so that
- * nothing is lost when two CPUs come first. Adds are atomic: programs of probes can be preempted.
+ * The first hit of a key inserts an empty row and then adds to it like every other hit, so that
+ * nothing is lost when two CPUs insert at the same time. Adds are atomic: programs of probes can be
+ * preempted.
  */
 #include "tally.bpf.h"
 
 #define E2BIG 7
 
-/* Sizes are the plan's, set before loading; clang 14 loses types of inner maps. */
+/* Sizes come from the plan and are set before loading; clang 14 loses the types of inner maps. */
 struct rows {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -24,7 +25,7 @@ struct {
 	__array(values, struct rows);
 } rows_by_slot SEC(".maps");
 
-/* One row that no hit has been added to. */
+/* An empty row, to insert. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -56,14 +57,14 @@ static void make_key(struct tally_hit *hit)
 	hit->key[0] = unknown;
 }
 
-/* The row of the hit's key. NULL: there is none and can't be, and *ret_loss says why. */
+/* The row of the hit's key, created if needed. NULL if that fails; *ret_loss is the reason. */
 static struct tally_row *find_row(struct tally_hit *hit, __u32 slot, enum tally_loss *ret_loss)
 {
 	void *rows = bpf_map_lookup_elem(&rows_by_slot, &slot);
 	struct tally_row *row;
 	__u32 zero = 0;
 	void *empty;
-	int err; /* all that older kernels fill of the result */
+	int err; /* older kernels set only the low 32 bits of the result */
 
 	*ret_loss = TALLY_LOST_BUSY;
 	if (!rows)

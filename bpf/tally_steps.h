@@ -1,10 +1,10 @@
 /*
- * The steps of a plan: what --where, --by and --value make of a hit's operands. Plain C, compiled
- * for BPF and for the tests. There the plan is constant when the verifier looks, so it follows no
+ * Evaluates the steps of a plan: --where, --by and --value, computed from a hit's operands. Plain
+ * C, compiled for BPF and for the tests. In BPF the plan is constant, so the verifier follows no
  * branch that is not taken, and each step is one path.
  *
- * BPF before version 4 has no signed division; what C leaves undefined has an answer here: dividing
- * by 0 gives 0, the least number divided by -1 itself.
+ * BPF before version 4 has no signed division. Cases that C leaves undefined have a defined result:
+ * dividing by 0 gives 0, and dividing the least number by -1 gives that number.
  */
 #ifndef STOOK_BPF_TALLY_STEPS_H
 #define STOOK_BPF_TALLY_STEPS_H
@@ -13,8 +13,8 @@
 
 /* The words of a hit. */
 struct tally_values {
-	__u64 unknown;	     /* a bit for each number … */
-	__u64 unknown_texts; /* … and for each text */
+	__u64 unknown;	     /* a bit for each number */
+	__u64 unknown_texts; /* a bit for each text */
 	__s64 words[TALLY_MAX_WORDS];
 };
 
@@ -40,7 +40,7 @@ static inline __s64 tally_divide(__s64 left, __s64 right)
 	return (left < 0) != (right < 0) ? -quotient : quotient;
 }
 
-/* Has the left side's sign, as in C. */
+/* The result has the left operand's sign, as in C. */
 static inline __s64 tally_remainder(__s64 left, __s64 right)
 {
 	__u64 rest = right ? tally_magnitude(left) % tally_magnitude(right) : 0;
@@ -110,7 +110,7 @@ static inline __s64 tally_calculate(__u32 operation, __s64 left, __s64 right, __
 	return 0;
 }
 
-/* With BOTH and EITHER a side that is known can decide alone. */
+/* True if the step's result is unknown. With BOTH and EITHER one known side can suffice. */
 static inline bool tally_is_undecided(const struct tally_values *values,
 				      const volatile struct tally_step *step)
 {

@@ -1,21 +1,21 @@
 /*
- * What user space and the programs of `stook tally` agree on: what is taken from a hit, which hits
- * count, and what is kept of them. User space compiles it (src/probe/expression/tally_query.h); the programs
- * are loaded with the plan as constants.
+ * The protocol between user space and the programs of `stook tally`: which values are read from a hit,
+ * which hits count, and what is recorded of them. User space compiles the query to a plan
+ * (src/probe/expression/tally_query.h); the programs are loaded with the plan as constants.
  *
- * A hit has words. First come its operands, each fetched from where it is; behind them what the
- * steps of the plan make of them, one word each; then its texts, of TALLY_TEXT_WORDS each. Words
- * are signed 64-bit numbers. A word can be unknown: memory that can't be read is, and what is
- * computed from it.
+ * A hit has words, which are signed 64-bit numbers. First come its operands, each fetched from its
+ * location; then the results of the plan's steps, one word each; then its texts, TALLY_TEXT_WORDS
+ * each. A word can be unknown: if it is read from memory that can't be read, or computed from an
+ * unknown word.
  *
- * The kept words of a hit are its key, in front of them a word whose bit n says that key word n is
- * unknown. A row is what the hits of one key have in sum. Rows lie in a hash map for each epoch, in
- * WIRE_EPOCH_SLOTS slots that take turns (wire.h).
+ * The words selected by --by are the hit's key. They are preceded by a word whose bit n says that key
+ * word n is unknown. A row has the sums over all hits with the same key. Rows are in one hash map per
+ * epoch, in WIRE_EPOCH_SLOTS slots used in turn (wire.h).
  *
  * At rest, for each epoch, in hits and exactly:
  *	entries = calls + excluded + tallied + the sum of lost[]
- * and of what is paired, over all epochs:
- *	calls = returns + abandoned + those that have not returned yet
+ * and for paired calls and returns, over all epochs:
+ *	calls = returns + abandoned + calls still open
  */
 #ifndef STOOK_BPF_TALLY_WIRE_H
 #define STOOK_BPF_TALLY_WIRE_H
@@ -31,32 +31,32 @@
 #define TALLY_MAX_NUMBERS  64 /* operands and results of steps */
 #define TALLY_MAX_TEXTS	   4
 #define TALLY_TEXT_WORDS   8
-#define TALLY_TEXT_BYTES   64  /* with the zero at the end; what is longer is cut */
+#define TALLY_TEXT_BYTES   64  /* including the terminating zero; longer texts are truncated */
 #define TALLY_MAX_WORDS	   128 /* a power of two, with room for all of the above */
 #define TALLY_MAX_STEPS	   48
 #define TALLY_MAX_LITERALS 8
-#define TALLY_MAX_KEY	   40 /* words, without the one in front */
+#define TALLY_MAX_KEY	   40 /* words, not counting the leading one */
 #define TALLY_MAX_BUCKETS  258
 #define TALLY_NO_WORD	   0xff
 
-/* Hits that may be under way on a CPU at a time. */
+/* Hits that may be in progress on a CPU at the same time. */
 #define TALLY_HITS_A_CPU 4
 
-/* Calls of one thread that are remembered at a time: more than the kernel hooks the returns of. */
+/* Open calls per thread that are recorded: more than the kernel's limit of nested uretprobes. */
 #define TALLY_MAX_DEPTH 64
 
 _Static_assert(TALLY_MAX_NUMBERS + TALLY_MAX_TEXTS * TALLY_TEXT_WORDS <= TALLY_MAX_WORDS,
 	       "texts lie behind the numbers");
 
-/* id, name, and the sentence that the report of a run has for it. */
-#define TALLY_LOSS_REASONS(X)                                                                    \
-	X(FULL, "full", "no room for another key: raise --max-rows, or tell fewer things apart") \
-	X(BUSY, "busy", "the kernel's table of keys was busy")                                   \
-	X(UNREADABLE, "unreadable", "what --where or --value asks for could not be read")        \
-	X(NESTED, "nested", "no scratch space: the hit came inside too many others")             \
-	X(NO_CALL, "no_call", "a return whose call was not seen, mostly from before the start")  \
-	X(TOO_DEEP, "too_deep", "calls nested more than 64 deep in a thread")                    \
-	X(CALLS_FULL, "calls_full", "no room to remember another call: raise --max-calls")
+/* id, name, and the text in the report of a run. */
+#define TALLY_LOSS_REASONS(X)                                                           \
+	X(FULL, "full", "table of keys full: raise --max-rows, or use fewer --by keys") \
+	X(BUSY, "busy", "table of keys busy")                                           \
+	X(UNREADABLE, "unreadable", "operand of --where or --value could not be read")  \
+	X(NESTED, "nested", "no scratch space: too many nested hits on one CPU")        \
+	X(NO_CALL, "no_call", "return without a call: mostly called before the start")  \
+	X(TOO_DEEP, "too_deep", "more than 64 nested calls in a thread")                \
+	X(CALLS_FULL, "calls_full", "table of open calls full: raise --max-calls")
 
 enum tally_loss {
 #define X(id, name, sentence) TALLY_LOST_##id,
@@ -65,22 +65,25 @@ enum tally_loss {
 		TALLY_NR_LOSS_REASONS
 };
 
-/* One per CPU and slot, never cleared: what an epoch brought is the difference. All 64-bit. */
+/*
+ * One per CPU and slot, never cleared: an epoch's counts are the difference to the last reading.
+ * All 64-bit.
+ */
 struct tally_counters {
 	__u64 entries;
-	__u64 calls;	 /* remembered until they return */
-	__u64 returns;	 /* paired with their call; they are excluded, tallied or lost besides */
+	__u64 calls;	 /* saved until they return */
+	__u64 returns;	 /* matched with their call; also counted as excluded, tallied or lost */
 	__u64 abandoned; /* calls that can't return any more: longjmp, exceptions, missed returns */
-	__u64 excluded;	 /* --where said no */
+	__u64 excluded;	 /* rejected by --where */
 	__u64 tallied;
 	__u64 lost[TALLY_NR_LOSS_REASONS];
 };
 
-/* What an operand is. */
+/* The kind of an operand. */
 enum tally_operand {
-	TALLY_AT_CALL,	 /* where the probe's tally_fetch says, of a call: an argument, a field */
-	TALLY_AT_RETURN, /* likewise, of a return */
-	TALLY_FUNCTION,	 /* the number of the probe, or of its call's */
+	TALLY_AT_CALL,	 /* read at a call as the probe's tally_fetch says: an argument, a field */
+	TALLY_AT_RETURN, /* the same, read at a return */
+	TALLY_FUNCTION,	 /* the probe's number; for a return, that of its call's probe */
 	TALLY_PID,
 	TALLY_TID,
 	TALLY_UID,
@@ -89,16 +92,16 @@ enum tally_operand {
 	TALLY_LATENCY, /* nanoseconds from call to return */
 };
 
-/* Where a probe has what an operand asks for. */
+/* How to read an operand at one probe. */
 enum tally_fetch_kind {
-	TALLY_FETCH_NOTHING,  /* it has none: unknown */
-	TALLY_FETCH_CONSTANT, /* add */
+	TALLY_FETCH_NOTHING,  /* not available at this probe: unknown */
+	TALLY_FETCH_CONSTANT, /* the value of add */
 	TALLY_FETCH_REGISTER, /* of struct pt_regs, at base */
 	TALLY_FETCH_MEMORY,   /* at [base register + index register << shift + add] */
 	TALLY_FETCH_FIELD,    /* of the context, at base: tracepoints; fentry's arguments */
 	TALLY_FETCH_ADDRESS,  /* the address of such a field */
-	TALLY_FETCH_DATA_LOC, /* of one of varying length: what the field says, and index */
-	TALLY_FETCH_RESULT,   /* what fexit has as the function's result */
+	TALLY_FETCH_DATA_LOC, /* address of a variable-length field: its __data_loc plus index */
+	TALLY_FETCH_RESULT,   /* the function's result, in fexit */
 };
 
 #define TALLY_NO_INDEX 0xffff
@@ -112,9 +115,9 @@ struct tally_fetch {
 	__s64 add;
 };
 
-/* Of each probe. */
+/* By probe. */
 struct tally_probe {
-	__u32 function; /* its own number, or that of the call which it is the return of */
+	__u32 function; /* its own number; of a return, that of the probe of its call */
 	__u8 is_return;
 	__u8 is_kernel;
 	__u8 zero[2];
@@ -138,15 +141,15 @@ enum tally_operation {
 	TALLY_EQUAL,
 	TALLY_LESS,
 	TALLY_LESS_UNSIGNED,
-	TALLY_NOT,    /* 1 if the left side is 0, else 0 */
-	TALLY_BOTH,   /* known if both are, or if one is known to be 0 */
-	TALLY_EITHER, /* known if both are, or if one is known not to be 0 */
-	TALLY_SIGNED, /* the lowest bits, number is 64 less how many, extended by their sign … */
-	TALLY_UNSIGNED,	 /* … by zeros */
-	TALLY_SAME_TEXT, /* text left is literal number */
+	TALLY_NOT,	 /* 1 if the left side is 0, else 0 */
+	TALLY_BOTH,	 /* known if both sides are, or if one is known to be 0 */
+	TALLY_EITHER,	 /* known if both sides are, or if one is known not to be 0 */
+	TALLY_SIGNED,	 /* the lowest (64 - number) bits of the left side, sign-extended */
+	TALLY_UNSIGNED,	 /* the same, zero-extended */
+	TALLY_SAME_TEXT, /* text number left equals literal number */
 };
 
-/* Words are known by their numbers; a step only sees what steps before it have made. */
+/* Words are identified by their numbers; a step can only use words computed by earlier steps. */
 struct tally_step {
 	__u8 operation;
 	__u8 to, left, right;
@@ -156,7 +159,7 @@ struct tally_step {
 
 enum tally_text_kind {
 	TALLY_TEXT_COMM, /* the thread's name */
-	TALLY_TEXT_AT,	 /* at the address in a word, of the process or of the kernel */
+	TALLY_TEXT_AT,	 /* at the address in a word, in process or kernel memory */
 };
 
 struct tally_text {
@@ -165,11 +168,14 @@ struct tally_text {
 	__u8 word;
 };
 
-/* From values to buckets of a histogram. The first is for what lies below, the last above. */
+/*
+ * Assigns values to buckets of a histogram. The first bucket is for lower values, the last for
+ * higher ones.
+ */
 enum tally_histogram {
 	TALLY_NO_HISTOGRAM,
-	TALLY_LOG2,   /* below 0; 0; 1; 2, 3; 4 … 7; … */
-	TALLY_LINEAR, /* below from; step wide; … */
+	TALLY_LOG2,   /* < 0; 0; 1; 2, 3; 4 … 7; … */
+	TALLY_LINEAR, /* < from; then buckets of width step; … */
 };
 
 #define TALLY_LOG2_BUCKETS 65
@@ -177,10 +183,10 @@ enum tally_histogram {
 struct tally_plan {
 	__u8 nr_operands, nr_texts, nr_steps, nr_key;
 	__u8 where, value; /* words; TALLY_NO_WORD: all hits, no value */
-	__u8 has_pairs;	   /* calls are remembered until they return */
+	__u8 has_pairs;	   /* calls are saved until they return */
 	__u8 histogram;
 	__u32 nr_buckets;
-	__u32 divisor; /* of values before they go into a bucket */
+	__u32 divisor; /* values are divided by it before they are put into a bucket */
 	__s64 from, step;
 	__u8 operands[TALLY_MAX_OPERANDS];
 	struct tally_text texts[TALLY_MAX_TEXTS];
@@ -189,7 +195,7 @@ struct tally_plan {
 	__u64 literals[TALLY_MAX_LITERALS][TALLY_TEXT_WORDS];
 };
 
-/* A row begins with the count; the rest is there if there is a value, buckets if there are any. */
+/* A row. Only count is present without a value; buckets only if there is a histogram. */
 struct tally_row {
 	__u64 count;
 	__s64 sum; /* modulo 2^64 */
@@ -204,7 +210,7 @@ static inline __u32 tally_row_bytes(const struct tally_plan *plan)
 	return sizeof(struct tally_row) + plan->nr_buckets * sizeof(__u64);
 }
 
-/* A call that is remembered. Its words are the operands, then the texts. */
+/* A saved call. Its words are the operands, then the texts. */
 struct tally_call {
 	__u64 at;
 	__u64 time_ns;

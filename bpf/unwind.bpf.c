@@ -1,12 +1,13 @@
 /*
- * The two stacks of a sample: the kernel's by its own means; the user's by unwind tables
- * (walk.bpf.c) or, where those are not wanted or of no use, by frame pointers.
+ * Takes the two stacks of a sample: the kernel's with the kernel's own unwinder; the user's by
+ * unwind tables (walk.bpf.c) or, if these are not requested or not available, by frame pointers.
  */
 #include "unwind.bpf.h"
 #include <bpf/bpf_core_read.h>
 
 /*
- * 0: not wanted, and the code is gone. At most the wire's limits and kernel.perf_event_max_stack.
+ * 0: no such stack is requested, and its code is removed. At most the limits of wire.h and
+ * kernel.perf_event_max_stack.
  */
 const volatile __u32 max_user_frames = 127;
 const volatile __u32 max_kernel_frames = 127;
@@ -15,7 +16,7 @@ const volatile __u32 max_kernel_frames = 127;
 
 const volatile bool by_tables;
 
-/* The registers that a context has are those of a function's first instruction. */
+/* If set, registers in a context are those at a function's first instruction. */
 const volatile bool hits_are_entries;
 
 static bool has_user_stack(void)
@@ -26,8 +27,8 @@ static bool has_user_stack(void)
 }
 
 /*
- * Before its first instruction a function has no frame yet, so frame pointers lead from it to its
- * caller's caller: the caller is put between, unless the kernel has done so (x86, Linux 6.11).
+ * At its first instruction a function has no frame yet, so the frame pointer leads to the caller's
+ * caller. The caller is inserted, unless the kernel has done so (x86, Linux 6.11).
  */
 static __u32 add_caller(struct stack_context *ctx, struct scratch *scratch, __u32 nr)
 {
@@ -52,7 +53,7 @@ static int by_frame_pointers(struct stack_context *ctx, bool has_registers, stru
 	record->user_end = WALK_MISSED;
 	if (!bytes || bytes > WIRE_MAX_USER_FRAMES * sizeof(__u64))
 		return 0;
-	/* With room for the caller in front. */
+	/* One entry is left free for the caller. */
 	got = bpf_get_stack(ctx, &scratch->frames[at_entry], bytes, BPF_F_USER_STACK);
 	if (got <= 0)
 		return 0;
@@ -64,7 +65,7 @@ static int by_frame_pointers(struct stack_context *ctx, bool has_registers, stru
 	return 0;
 }
 
-/* A walk by frame pointers is better than nothing, as long as it is labelled as such. */
+/* Falls back to frame pointers, which is better than no stack; user_end distinguishes the two. */
 static int by_unwind_tables(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
 {
 	int end = walk_user(ctx, has_registers, scratch);

@@ -1,4 +1,4 @@
-/* The stacks of a sample; see unwind.bpf.c, and walk.bpf.c for the walk by unwind tables. */
+/* Takes the stacks of a sample; see unwind.bpf.c, and walk.bpf.c for the walk by unwind tables. */
 #ifndef STOOK_BPF_UNWIND_H
 #define STOOK_BPF_UNWIND_H
 
@@ -7,18 +7,18 @@
 
 /*
  * Fill the user part, then the kernel part, of the record in scratch: frames, their number, how the
- * walk ended. skip: of the innermost kernel frames, those of our own making.
+ * walk ended. skip: number of innermost kernel frames to leave out, those of the program itself.
  */
 __hidden int unwind_user(struct stack_context *ctx, bool has_registers, struct scratch *scratch);
 __hidden int unwind_kernel(void *ctx, __u32 skip, struct scratch *scratch);
 
 /*
- * Fills the user part of the record in scratch. WALK_RAW asks for walk_capture(), because something
- * that the walk needs is not there yet.
+ * Fills the user part of the record in scratch and returns its enum walk_end. WALK_RAW means that
+ * data needed for the walk is not available yet: the caller should call walk_capture().
  */
 __hidden int walk_user(struct stack_context *ctx, bool has_registers, struct scratch *scratch);
 
-/* Makes the record a raw one, with the registers that walk_user() began with. */
+/* Turns the record into a raw one, with the registers that walk_user() started with. */
 __hidden int walk_capture(struct scratch *scratch);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * Unwinding of JIT-compiled code by its own next instructions: from where it is they lead to its
- * return, and how they move the stack pointer says where the return address is. Nothing is guessed:
- * instructions that only move the stack, save or restore the frame pointer or call are followed, at
- * any other one there is no rule. That is enough for the trampolines that CPython puts between its
- * functions (-X perf), whichever shape its version has:
+ * Unwinds JIT-compiled code by decoding the instructions from the current one up to the return: their
+ * effect on the stack pointer gives the location of the return address. Nothing is guessed: only
+ * instructions that move the stack pointer, save or restore the frame pointer, or call are followed;
+ * for any other one there is no rule. That is enough for the trampolines that CPython puts between its
+ * functions (-X perf), in the variants of all its versions:
  *
  *	sub $8, %rsp; call *%rcx; add $8, %rsp; ret			x86-64, 3.12 and 3.13
  *	push %rbp; mov %rsp, %rbp; call *%rcx; pop %rbp; ret		x86-64, 3.14
  *	stp x29, x30, [sp, -16]!; mov x29, sp; blr x3; ldp x29, x30, [sp], 16; ret	arm64
  *
- * Plain C, for the kernel side and for tests. One instruction a call, with all state in memory: the
- * kernel side calls it as a global function, and the verifier sees each instruction once.
+ * Plain C, for the kernel side and for tests. Each call decodes one instruction, with all state in
+ * memory: the kernel side calls it as a global function, so the verifier checks the code only once.
  */
 #ifndef STOOK_BPF_UNWIND_EPILOGUE_H
 #define STOOK_BPF_UNWIND_EPILOGUE_H
@@ -20,12 +20,12 @@
 #define UNWIND_CODE_BYTES	 32 /* a power of two: offsets are kept within bounds by masks */
 #define UNWIND_CODE_INSTRUCTIONS 12
 
-/* As instructions number them. */
+/* Register numbers in instructions. */
 #define UNWIND_X86_RSP 4
 #define UNWIND_X86_RBP 5
 
 /*
- * The rule of CPython's trampoline behind its call where frame pointers don't lead out of it, for
+ * The rule for CPython's trampoline after its call, where frame pointers don't lead out of it. For
  * walks that can't read code.
  */
 #if UNWIND_REG_RA == 16
@@ -34,26 +34,26 @@
 #define UNWIND_PACKED_TRAMPOLINE UNWIND_PACKED_NONE
 #endif
 
-/* Where a register's value of the caller is after the instructions so far. */
+/* Where the caller's value of a register is after the instructions decoded so far. */
 enum unwind_kept {
 	UNWIND_KEPT,  /* in the register */
-	UNWIND_SAVED, /* on the stack, from before the first instruction */
+	UNWIND_SAVED, /* on the stack, from before the first instruction decoded */
 	UNWIND_GONE,
 };
 
 struct unwind_epilogue {
-	__u8 code[UNWIND_CODE_BYTES + 8]; /* from the program counter on; what is not known is 0 */
-	__u32 at;			  /* of the next instruction */
-	__s32 sp;			  /* how far the stack pointer has moved */
-	__s32 saved_at;	 /* where the frame pointer was saved, by the same measure … */
-	__s32 pushed_at; /* … and where these instructions have pushed it; 0: nowhere */
+	__u8 code[UNWIND_CODE_BYTES + 8]; /* from the program counter on; unreadable bytes are 0 */
+	__u32 at;			  /* offset of the next instruction */
+	__s32 sp;			  /* change of the stack pointer so far */
+	__s32 saved_at;	 /* where the frame pointer was saved, in the same coordinates as sp */
+	__s32 pushed_at; /* where the decoded instructions pushed it; 0: not pushed */
 	__u32 fp, ra;	 /* enum unwind_kept */
-	__u32 packed;	 /* the rule, at the end */
+	__u32 packed;	 /* the resulting rule */
 };
 
 enum unwind_epilogue_end {
 	UNWIND_EPILOGUE_ON,
-	UNWIND_EPILOGUE_RETURNS, /* there is a rule */
+	UNWIND_EPILOGUE_RETURNS, /* packed is valid */
 	UNWIND_EPILOGUE_UNKNOWN,
 };
 
@@ -65,7 +65,7 @@ static __always_inline __u32 unwind_code_word(const struct unwind_epilogue *epil
 	       (__u32)epilogue->code[at + 3] << 24;
 }
 
-/* Returns, with the stack pointer `top` bytes above the first one. */
+/* Handles a return with the stack pointer `top` bytes above its initial value. */
 static __always_inline int unwind_epilogue_return(struct unwind_epilogue *epilogue, __s32 top,
 						  enum unwind_saved kept, enum unwind_saved saved)
 {
@@ -79,8 +79,8 @@ static __always_inline int unwind_epilogue_return(struct unwind_epilogue *epilog
 }
 
 /*
- * Moves the stack pointer. Memory below it is not relied on any more, so from above the first one,
- * where the caller's values are, it does not come down again.
+ * Moves the stack pointer. Memory below it must not be used any more, so once it is above its
+ * initial value, where the caller's values are, it must not go down again.
  */
 static __always_inline int unwind_epilogue_move(struct unwind_epilogue *epilogue, __s32 bytes)
 {
@@ -92,13 +92,13 @@ static __always_inline int unwind_epilogue_move(struct unwind_epilogue *epilogue
 	return UNWIND_EPILOGUE_ON;
 }
 
-/* Puts the frame pointer (on arm64 with the return address) at the stack's top … */
+/* Pushes the frame pointer (on arm64 along with the return address) to the top of the stack. */
 static __always_inline void unwind_epilogue_push_fp(struct unwind_epilogue *epilogue)
 {
 	epilogue->pushed_at = epilogue->fp == UNWIND_KEPT ? epilogue->sp : 0;
 }
 
-/* … or takes it from there. */
+/* Pops the frame pointer from the top of the stack. */
 static __always_inline void unwind_epilogue_pop_fp(struct unwind_epilogue *epilogue)
 {
 	if (epilogue->pushed_at && epilogue->sp == epilogue->pushed_at)
@@ -108,11 +108,11 @@ static __always_inline void unwind_epilogue_pop_fp(struct unwind_epilogue *epilo
 	epilogue->saved_at = epilogue->sp;
 }
 
-/* Follows the next instruction. enum unwind_epilogue_end. */
+/* Decodes the next instruction. Returns enum unwind_epilogue_end. */
 static __always_inline int unwind_epilogue_next_x86(struct unwind_epilogue *epilogue)
 {
 	__u32 word = unwind_code_word(epilogue), nr = 1;
-	__s32 number = (__s32)word >> 24; /* of one byte, behind three */
+	__s32 number = (__s32)word >> 24; /* a signed 8-bit immediate, the fourth byte */
 	__s32 move = 0;
 
 	if (epilogue->at >= UNWIND_CODE_BYTES)
@@ -120,7 +120,7 @@ static __always_inline int unwind_epilogue_next_x86(struct unwind_epilogue *epil
 	if ((word & 0xff) == 0xc3 || (word & 0xffff) == 0xc3f3) /* ret */
 		return unwind_epilogue_return(epilogue, epilogue->sp + 8, UNWIND_SAVED_TOP,
 					      UNWIND_SAVED_TOP_FP);
-	if ((word & 0xf0ff) == 0x5041) { /* push or pop of r8 to r15: which one is all the same */
+	if ((word & 0xf0ff) == 0x5041) { /* push or pop of r8 to r15; which one doesn't matter */
 		word = word >> 8 & 0xf8;
 		nr = 2;
 	}
@@ -161,7 +161,7 @@ static __always_inline int unwind_epilogue_next_x86(struct unwind_epilogue *epil
 static __always_inline int unwind_epilogue_next_arm64(struct unwind_epilogue *epilogue)
 {
 	__u32 word = unwind_code_word(epilogue);
-	__s32 pair = ((__s32)(word << 10) >> 25) * 8; /* of an instruction that moves a pair */
+	__s32 pair = ((__s32)(word << 10) >> 25) * 8; /* offset in a load or store of a pair */
 	__s32 move = 0;
 
 	if (epilogue->at >= UNWIND_CODE_BYTES)

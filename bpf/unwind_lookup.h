@@ -1,8 +1,8 @@
 /*
- * From a file offset to its packed rule, in a table that lies in the pool. Plain C, for the kernel
- * side and for user space, like unwind_step.h. Whoever includes it defines before:
+ * Looks up the packed rule of a file offset, in a table that is in the pool. Plain C, for the kernel
+ * side and for user space, like unwind_step.h. Define these before including it:
  *
- *	char *unwind_chunk(memory, place)	the chunk that a place is in; NULL: no such
+ *	char *unwind_chunk(memory, place)	the chunk that contains a place; NULL if there is none
  *	UNWIND_ITEM(chunk, offset, type)	a pointer to an item in it, never out of bounds
  */
 #ifndef STOOK_BPF_UNWIND_LOOKUP_H
@@ -11,15 +11,15 @@
 #include "unwind_pool.h"
 
 /*
- * All ones if a <= b, else 0; both below 2^63. The binary searches have no branches, because the
- * verifier follows each branch of each turn.
+ * All ones if a <= b, else 0; both below 2^63. The binary searches are branch-free, because the
+ * verifier follows each branch of each iteration.
  */
 static __always_inline __u64 unwind_not_above(__u64 a, __u64 b)
 {
 	return ~(__u64)((__s64)(b - a) >> 63);
 }
 
-/* The place of the page that a file offset is in; 0 if there is none. */
+/* The place of the page that contains a file offset; 0 if there is none. */
 static __always_inline __u32 unwind_find_page(struct unwind_memory *memory,
 					      const struct unwind_table_entry *table, __u64 offset)
 {
@@ -56,14 +56,17 @@ static __always_inline __u32 unwind_find_in_page(struct unwind_memory *memory, _
 	return UNWIND_ROW_RULE(*UNWIND_ITEM(chunk, at, __u32));
 }
 
-/* The packed rule of a file offset; the table is UNWIND_TABLE_READY. */
+/* The packed rule of a file offset. The table must be UNWIND_TABLE_READY. */
 static __always_inline __u32 unwind_find_rule(struct unwind_memory *memory,
 					      const struct unwind_table_entry *table, __u64 offset)
 {
 	return unwind_find_in_page(memory, unwind_find_page(memory, table, offset), offset);
 }
 
-/* A wide rule of the table: copied, 8 bytes a time, since 24 is no power of two. */
+/*
+ * Copies a wide rule of the table, 8 bytes at a time, since 24 is not a power of two. 0, or -1 if
+ * there is no such rule.
+ */
 static __always_inline int unwind_read_wide(struct unwind_memory *memory,
 					    const struct unwind_table_entry *table, __u32 number,
 					    struct unwind_rule *ret)

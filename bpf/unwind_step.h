@@ -1,15 +1,15 @@
 /*
- * One step of a walk: from a frame's registers and the rule that holds there to its caller's
- * registers. Plain C, compiled for the kernel side (walk.bpf.c), for user space (collect/unwind/
- * stack_walk.c) and for tests: the three can't differ.
+ * One step of a walk: computes the caller's registers from a frame's registers and the rule at its
+ * address. Plain C, compiled for the kernel side (walk.bpf.c), for user space (collect/unwind/
+ * stack_walk.c) and for tests, so that the three can't differ.
  *
- * Whoever includes it defines `struct unwind_memory` before, and these two over it:
+ * Define `struct unwind_memory` and these two functions before including it:
  *
- *	int unwind_read(memory, address, &word)		a word of the stack; 0 or negative
- *	const struct unwind_rule *unwind_wide(memory, number)	of the frame's table; NULL: no such
+ *	int unwind_read(memory, address, &word)		reads a word of the stack; 0 or negative
+ *	const struct unwind_rule *unwind_wide(memory, number)	of the frame's table; NULL if none
  *
- * Of a caller only the stack pointer, the frame pointer and the program counter are known: rules by
- * other registers are good for the innermost frame only, and that is where they occur.
+ * Only the caller's stack pointer, frame pointer and program counter are recovered. Rules that use
+ * other registers work for the innermost frame only, which is where they occur.
  */
 #ifndef STOOK_BPF_UNWIND_STEP_H
 #define STOOK_BPF_UNWIND_STEP_H
@@ -22,35 +22,38 @@
 #define UNWIND_KNOWS(walk, r) ((walk)->known & UNWIND_BIT(r))
 
 #if defined(__x86_64__) || defined(__TARGET_ARCH_x86)
-/* The kernel's rt_sigframe as sp points into it when a handler returns: at the ucontext. */
+/*
+ * Offsets in the kernel's rt_sigframe from sp at the handler's return, where sp points to the
+ * ucontext.
+ */
 #define UNWIND_SIGNAL_FP 120
 #define UNWIND_SIGNAL_SP 160
 #define UNWIND_SIGNAL_PC 168
 #define UNWIND_SIGNAL_RA 168 /* no such register */
 #else
-/* sp is at the siginfo; the ucontext is 128 bytes above, its registers 184 bytes into it. */
+/* sp points to the siginfo; the ucontext is at sp + 128, its registers at 184 in the ucontext. */
 #define UNWIND_SIGNAL_FP (312 + 29 * 8)
 #define UNWIND_SIGNAL_SP (312 + 31 * 8)
 #define UNWIND_SIGNAL_PC (312 + 32 * 8)
 #define UNWIND_SIGNAL_RA (312 + 30 * 8)
 #endif
 
-/* What a frame's caller has. */
+/* The caller's registers. */
 struct unwind_caller {
 	__u64 pc, sp, fp;
 	__u32 knows_fp;
-	__u32 may_be_below; /* of an older stack, wherever that is */
+	__u32 may_be_below; /* sp may be lower: the caller may be on another stack */
 	__u32 is_exact;
 };
 
-/* The caller becomes the frame, if that can be. */
+/* Makes the caller the current frame. Returns WALK_NONE or the reason why the walk ends. */
 static __always_inline int unwind_enter(struct unwind_walk *walk,
 					const struct unwind_caller *caller)
 {
 	__u64 sp = walk->regs[UNWIND_REG_SP];
 
 	if (!caller->pc)
-		return WALK_COMPLETE; /* who starts threads without a word puts a zero there */
+		return WALK_COMPLETE; /* a return address of 0: start of a thread without CFI */
 	if (caller->sp & 7)
 		return WALK_NO_PROGRESS;
 	if (caller->may_be_below && caller->sp < sp && walk->nr_jumps++ >= UNWIND_MAX_JUMPS)
@@ -68,8 +71,9 @@ static __always_inline int unwind_enter(struct unwind_walk *walk,
 }
 
 /*
- * Along the frame pointer: it points at the caller's, and the return address is right above. Where
- * all code keeps frame pointers they may lead from one stack to another one.
+ * Follows the frame pointer: it points to the caller's saved frame pointer, and the return address
+ * is right above that. Where all code keeps frame pointers (is_kept), they may lead to another
+ * stack.
  */
 static __always_inline int unwind_by_frame_pointer(struct unwind_memory *memory,
 						   struct unwind_walk *walk, __u32 is_kept)
@@ -79,7 +83,7 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_memory *memory,
 
 	if (!UNWIND_KNOWS(walk, UNWIND_REG_FP))
 		return WALK_NO_RULE;
-	if (!fp) /* in the innermost frame it may be a number like any other */
+	if (!fp) /* in the innermost frame the register may hold any value, including 0 */
 		return walk->is_exact && !is_kept ? WALK_NO_RULE : WALK_COMPLETE;
 	if ((fp & 7) || (fp < walk->regs[UNWIND_REG_SP] && !is_kept))
 		return WALK_NO_RULE;
@@ -91,7 +95,7 @@ static __always_inline int unwind_by_frame_pointer(struct unwind_memory *memory,
 	return unwind_enter(walk, &caller);
 }
 
-/* Out of a signal handler: the kernel has put all registers on the stack. */
+/* Leaves a signal handler: the kernel has saved all registers on the stack. */
 static __always_inline int unwind_signal(struct unwind_memory *memory, struct unwind_walk *walk)
 {
 	struct unwind_caller caller = {.knows_fp = 1, .is_exact = 1, .may_be_below = 1};
@@ -113,10 +117,11 @@ static __always_inline int unwind_signal(struct unwind_memory *memory, struct un
 }
 
 /*
- * From Go's scheduler's stack to that of the goroutine that it works for, as Go's own traceback
- * does. The register has some g of this thread or, as far as is known here, any number: the g0 that
- * it leads to must lead back. A thread without a goroutine has nothing beyond. Where this is not to
- * be had (raw records have no such memory) the frame pointer leads to the same stack.
+ * Switches from the stack of Go's scheduler to that of the goroutine for which it runs, as Go's own
+ * traceback does. The register holds a g of this thread or, for all we know, any other value, so
+ * the g0 found through it must point back to the same m. A thread without a goroutine has no caller
+ * there. Where this memory can't be read (raw records don't include it), the frame pointer leads to
+ * the same stack.
  */
 static __always_inline int unwind_go_stack(struct unwind_memory *memory, struct unwind_walk *walk,
 					   const struct unwind_rule *rule)
@@ -135,7 +140,7 @@ static __always_inline int unwind_go_stack(struct unwind_memory *memory, struct 
 	if (unwind_read(memory, saved_at, &caller.sp) ||
 	    unwind_read(memory, saved_at + 8, &caller.pc))
 		return WALK_FAULT;
-	if (!caller.sp) /* not left, or come back to already */
+	if (!caller.sp) /* not switched away from, or already resumed */
 		return unwind_by_frame_pointer(memory, walk, 1);
 	if (rule->ra.where == UNWIND_AT_CFA) {
 		if (unwind_read(memory, caller.sp, &caller.pc))
@@ -147,7 +152,7 @@ static __always_inline int unwind_go_stack(struct unwind_memory *memory, struct 
 	return unwind_enter(walk, &caller);
 }
 
-/* By a packed rule that says it all: nearly every frame. */
+/* Applies a packed rule that needs no wide rule: nearly every frame. */
 static __always_inline int unwind_by_packed(struct unwind_memory *memory, struct unwind_walk *walk,
 					    __u32 packed)
 {
@@ -192,7 +197,7 @@ static __always_inline int unwind_by_packed(struct unwind_memory *memory, struct
 	return unwind_enter(walk, &caller);
 }
 
-/* A register's value of the caller; 0, or why it is not to be had. */
+/* Reads the caller's value of a register. Returns WALK_NONE, or the reason for failure. */
 static __always_inline int unwind_fetch(struct unwind_memory *memory,
 					const struct unwind_walk *walk, struct unwind_place place,
 					__u32 own, __u64 cfa, __u64 *ret)
@@ -212,7 +217,10 @@ static __always_inline int unwind_fetch(struct unwind_memory *memory,
 	return WALK_NONE;
 }
 
-/* The canonical frame address of a wide rule; 0, or why not. */
+/*
+ * Computes the canonical frame address of a wide rule. Returns WALK_NONE, or the reason for
+ * failure.
+ */
 static __always_inline int unwind_cfa_of(struct unwind_memory *memory,
 					 const struct unwind_walk *walk,
 					 const struct unwind_rule *rule, __u64 *ret)
@@ -260,7 +268,7 @@ static __always_inline int unwind_by_wide(struct unwind_memory *memory, struct u
 	return unwind_enter(walk, &caller);
 }
 
-/* WALK_NONE: walk is the caller's now. Anything else is the end. */
+/* Returns WALK_NONE if walk is now the caller's frame, else how the walk ended. */
 static __always_inline int unwind_step(struct unwind_memory *memory, struct unwind_walk *walk,
 				       __u32 packed)
 {

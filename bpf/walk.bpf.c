@@ -1,16 +1,16 @@
 /*
- * The walk of a user stack by unwind tables, for code without frame pointers. Tables, mappings and
- * processes lie in memory that user space fills (unwind_pool.h); what a frame means is in
- * unwind_step.h.
+ * Walks a user stack by unwind tables, for code without frame pointers. Tables, mappings and
+ * processes are in memory that user space fills (unwind_pool.h); one step is in unwind_step.h.
  *
- * What a walk costs is cache lines: after a millisecond of the load's own work nothing of ours is
- * left in the near caches. So return addresses, which come again and again, have their rules in a
- * direct-mapped cache, one line for each; only on a miss the mapping, the page's index and the rows
- * are searched. The stack is read a window at a time, not word by word.
+ * The cost of a walk is dominated by cache misses: after a millisecond of other work none of our
+ * data is left in the L1 and L2 caches. Return addresses repeat, so their rules are kept in a
+ * direct-mapped cache, one cache line for each; only on a miss are the mapping, the page's index
+ * and the rows searched. The stack is read in windows and not word by word.
  *
- * walk_frame(), find_rule() and follow_instruction() are global functions: verified once each and
- * not for every turn of the loop that calls them. Their argument is but the number of the scratch
- * space, since before Linux 5.12 or so it can't be a pointer: state is in a map.
+ * walk_frame(), find_rule() and follow_instruction() are global functions, so that the verifier
+ * checks them once and not for every iteration of the loop that calls them. Their only argument is
+ * the index of the scratch space, since before about Linux 5.12 it can't be a pointer: state is in
+ * a map.
  */
 #include "unwind.bpf.h"
 
@@ -22,26 +22,25 @@
 #define PAGE_BYTES    4096
 
 /*
- * Stack memory that a CPU may send raw in a second (2^30 ns): a limit on what such records cost,
- * whatever the reason is that user space can't mend what makes them. Set before loading.
+ * Limit of stack bytes that a CPU may send in raw records per second (2^30 ns), whatever the reason
+ * that user space can't provide the missing data. Set before loading.
  */
 const volatile __u64 max_raw_bytes = 1 << 20;
 
-/* 0: the whole walk is not wanted. */
+/* 0: disables walks by tables, and their code is removed. */
 const volatile __u32 max_walk_frames;
 
 const volatile __u32 task_registers_at; /* see registers.bpf.h */
 
 /*
- * An address that comes again and again, and the rule there, in a quarter of a cache line. Such are
- * return addresses and, in samples that hit in the kernel, the places of system calls.
+ * A cached rule of an address, in a quarter of a cache line. Cached are addresses that repeat: return
+ * addresses and, for samples that hit the kernel, the addresses of system calls.
  *
- *	tag	the address that is looked up (48 bits), the low half of the process' sequence
- *		number
- *	rule	packed (24 bits), table (16), the high half of the sequence, the epoch (8)
+ *	tag	the address to look up (48 bits), the low half of the process' sequence number (16)
+ *	rule	packed (24 bits), table (16), the high half of the sequence (16), the epoch (8)
  *
- * The epoch is in there so that each table in use is looked at once an epoch at least, which is how
- * user space knows that it is (used_epoch).
+ * The epoch is included so that each table in use is looked up at least once per epoch, which updates
+ * its used_epoch for user space.
  */
 struct cached_rule {
 	__u64 tag;
@@ -52,36 +51,36 @@ struct cached_rule {
 #define CACHED_TABLE(rule)  ((rule) >> 24 & ((1 << UNWIND_TABLE_BITS) - 1))
 #define CACHED_WHEN(rule)   ((rule) >> (24 + UNWIND_TABLE_BITS))
 
-/* The stack that is being walked, and where its frame's wide rules are. */
+/* The stack being walked, and the current frame's table and wide rule. */
 struct unwind_memory {
 	__u64 window_at;
-	__u64 window_bytes; /* 0: nothing is read yet */
+	__u64 window_bytes; /* 0: the window is empty */
 	__u64 window[WINDOW_BYTES / 8];
 	struct unwind_rule wide;
-	__u32 table; /* of the frame */
+	__u32 table; /* table number of the frame */
 	__u32 zero;
 };
 
 struct walker {
 	struct unwind_walk walk;
-	/* Of the innermost frame, what steps change. */
+	/* Initial registers of the innermost frame that steps overwrite. */
 	__u64 first_pc, first_sp, first_fp, first_ra, first_is_call;
 	struct unwind_memory memory;
-	__u32 process;	 /* place in the pool */
-	__u32 sequence;	 /* of the process */
-	__u32 is_final;	 /* likewise: an address in no mapping of it is no code, rather than news */
-	__u32 epoch;	 /* of the sample */
-	__u32 is_stray;	 /* the frame's address is hardly to come again: not for the cache */
-	__u32 nr_frames; /* found so far */
-	__u32 raw_second; /* the last one in which a raw record was made, and … */
-	__u64 raw_bytes;  /* … what it sent of stacks */
+	__u32 process;	  /* place in the pool */
+	__u32 sequence;	  /* of the process */
+	__u32 is_final;	  /* of the process: an address outside its mappings is not code */
+	__u32 epoch;	  /* of the sample */
+	__u32 is_stray;	  /* the frame's address will hardly repeat: don't cache its rule */
+	__u32 nr_frames;  /* number of frames found so far */
+	__u32 raw_second; /* the second of the last raw record */
+	__u64 raw_bytes;  /* bytes of stack sent raw in that second */
 	__u32 packed;	  /* rule of the frame */
 	__u32 zero;
-	struct unwind_epilogue epilogue; /* of JIT-compiled code */
+	struct unwind_epilogue epilogue; /* decoder state for JIT-compiled code */
 	struct cached_rule cache[CACHE_ENTRIES];
 };
 
-/* One for each scratch space: set before loading. Per-CPU maps take no values this large. */
+/* One for each scratch space, sized before loading. Values are too large for per-CPU maps. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -125,11 +124,11 @@ static __always_inline struct walker *walker_of(__u32 slot)
 	return bpf_map_lookup_elem(&walkers, &slot);
 }
 
-/* --- what a step needs ----------------------------------------------------------------------- */
+/* --- memory access for unwind_step.h --------------------------------------------------------- */
 
 /*
- * A value as the verifier is to see it: known to be below a power of two, though the compiler may
- * know that anyway and would leave it out.
+ * Masks a value to below a power of two. The asm hides the value's range from the compiler, which
+ * would otherwise remove the mask that the verifier needs.
  */
 #define BELOW(value, power)                      \
 	({                                       \
@@ -146,7 +145,7 @@ static __always_inline char *unwind_chunk(struct unwind_memory *memory, __u32 pl
 	return chunk ? bpf_map_lookup_elem(chunk, &zero) : NULL;
 }
 
-/* An item of a power of two bytes, aligned to it, in a chunk. */
+/* An aligned item in a chunk; its size is a power of two. */
 #define UNWIND_ITEM(chunk, offset, type) \
 	((type *)((chunk) + (BELOW(offset, POOL_CHUNK_BYTES) & ~(sizeof(type) - 1))))
 
@@ -189,7 +188,7 @@ static __always_inline const struct unwind_rule *unwind_wide(struct unwind_memor
 
 /* --- from an address to its rule ------------------------------------------------------------- */
 
-/* The mapping of the process that ends behind the address and starts at or before it; or NULL. */
+/* The mapping of the process that contains the address, or NULL. */
 static __always_inline struct unwind_mapping *find_mapping(struct walker *walker, __u64 address)
 {
 	__u32 place = walker->process, first = 0, nr, turn;
@@ -215,7 +214,7 @@ static __always_inline struct unwind_mapping *find_mapping(struct walker *walker
 	return nr && mapping->start <= address && address < mapping->end ? mapping : NULL;
 }
 
-/* Follows an instruction of the walker's epilogue. enum unwind_epilogue_end. */
+/* Decodes the next instruction of the walker's epilogue. Returns enum unwind_epilogue_end. */
 __noinline int follow_instruction(__u32 slot)
 {
 	struct walker *walker = walker_of(slot);
@@ -223,7 +222,7 @@ __noinline int follow_instruction(__u32 slot)
 	return walker ? unwind_epilogue_next(&walker->epilogue) : UNWIND_EPILOGUE_UNKNOWN;
 }
 
-/* The rule of JIT-compiled code by the instructions that it goes on with. */
+/* The rule of JIT-compiled code, from the instructions that follow. */
 static __always_inline __u32 rule_of_epilogue(struct walker *walker, __u32 slot)
 {
 	__u64 pc = walker->walk.pc, bytes = PAGE_BYTES - (pc & (PAGE_BYTES - 1));
@@ -241,8 +240,8 @@ static __always_inline __u32 rule_of_epilogue(struct walker *walker, __u32 slot)
 }
 
 /*
- * Finds the rule of the frame that the walker is at and leaves it there, with its table. 0 or the
- * walk's end.
+ * Finds the rule of the walker's current frame and stores it in the walker, with its table. Returns
+ * 0 or how the walk ends.
  */
 __noinline int find_rule(__u32 slot)
 {
@@ -289,13 +288,16 @@ static __always_inline __u64 cache_tag(const struct walker *walker)
 	return unwind_address(&walker->walk) | (__u64)walker->sequence << 48;
 }
 
-/* What has to be the same as when the rule was put in, and is not in the tag. */
+/*
+ * The rest of the cache key, which has no room in the tag: high half of the sequence, and the
+ * epoch.
+ */
 static __always_inline __u64 cache_when(const struct walker *walker)
 {
 	return walker->sequence >> 16 | (__u64)(walker->epoch & 0xff) << 16;
 }
 
-/* As find_rule(), but looks into the cache first. */
+/* Like find_rule(), with the cache in front. */
 static __always_inline int rule_of_frame(struct walker *walker, __u32 slot)
 {
 	struct cached_rule *cached = cached_rule(walker);
@@ -320,7 +322,10 @@ static __always_inline int rule_of_frame(struct walker *walker, __u32 slot)
 
 /* --- the walk -------------------------------------------------------------------------------- */
 
-/* Takes the frame that the walker is at, and goes to its caller. 0 or the walk's end. */
+/*
+ * Adds the walker's current frame to the stack and moves to its caller. Returns 0 or how the walk
+ * ends.
+ */
 __noinline int walk_frame(__u32 slot)
 {
 	struct walker *walker = walker_of(slot);
@@ -337,7 +342,7 @@ __noinline int walk_frame(__u32 slot)
 	pc = walker->walk.pc;
 	end = rule_of_frame(walker, slot);
 	if (end && nr)
-		return end; /* what returns there is not known to be code */
+		return end; /* this return address is not in known code */
 	scratch->frames[nr] = nr && walker->walk.is_exact ? pc + 1 : pc;
 	walker->nr_frames = nr + 1;
 	if (!end)
@@ -346,7 +351,7 @@ __noinline int walk_frame(__u32 slot)
 	return end;
 }
 
-/* The place of what is known of the record's process; 0: nothing is. */
+/* The place of the record's struct unwind_process; 0 if it is unknown. */
 static __always_inline __u32 find_process(struct walker *walker, const struct wire_record *record)
 {
 	__u32 set_number = unwind_process_set_of(record->pid), way, place = 0;
@@ -384,7 +389,7 @@ __hidden int walk_user(struct stack_context *ctx, bool has_registers, struct scr
 	record->nr_user = 0;
 	if (!walker)
 		return record->user_end = WALK_MISSED;
-	if (!record->pid) /* not visible to us: nobody will ever tell of its mappings */
+	if (!record->pid) /* not visible in our pid namespace: its mappings will never be known */
 		return record->user_end = WALK_NO_MAPPING;
 	registers = read_registers(ctx, has_registers, &walker->walk);
 	if (registers != REGISTERS_WIDE && registers != REGISTERS_WIDE_IN_KERNEL)
@@ -411,7 +416,7 @@ __hidden int walk_user(struct stack_context *ctx, bool has_registers, struct scr
 	return record->user_end = end ? end : WALK_TRUNCATED;
 }
 
-/* --- for user space to walk ------------------------------------------------------------------ */
+/* --- raw records, for user space to walk ----------------------------------------------------- */
 
 __hidden int walk_capture(struct scratch *scratch)
 {
@@ -433,13 +438,13 @@ __hidden int walk_capture(struct scratch *scratch)
 	scratch->frames[UNWIND_REG_SP] = walker->first_sp;
 	scratch->frames[WIRE_RAW_PC] = walker->first_pc | walker->first_is_call << 63;
 	at = walker->first_sp & ~7ULL;
-	/* What can't be read is zeros: below a stack there may be nothing. */
+	/* Unreadable memory is sent as zeros: there may be nothing mapped below the stack. */
 	(void)bpf_probe_read_user(&scratch->frames[WIRE_RAW_REGS], WIRE_RAW_RED_ZONE,
 				  (void *)(at - WIRE_RAW_RED_ZONE));
 	bytes = PAGE_BYTES - (at & (PAGE_BYTES - 1));
 	/*
-	 * Page by page: behind the stack's end there may be nothing either. The first one may be
-	 * missing too, in a function that is growing the stack.
+	 * Page by page: memory after the stack's end may be unmapped, too. The first page may be
+	 * missing in a function that is just growing the stack.
 	 */
 	for (i = 0; i < WIRE_RAW_STACK_BYTES / PAGE_BYTES; i++) {
 		char *to = (char *)&scratch->frames[WIRE_RAW_REGS + WIRE_RAW_RED_ZONE / 8] +

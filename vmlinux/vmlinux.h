@@ -1,10 +1,9 @@
 /*
- * The kernel types that the BPF programs use, and no others: kept by hand, so that building needs
- * neither BTF nor headers of the kernel that will be profiled. Structs list only the fields that
- * are read; CO-RE relocates each access against the BTF of the running kernel, so neither order nor
- * offsets here mean anything. What is part of the kernel's fixed interface (contexts, enums,
- * flags) is not relocated and must be exact; what of it differs by architecture is in a header of
- * its own.
+ * The kernel types that the BPF programs use, and no others. Maintained by hand, so that building
+ * needs neither BTF nor headers of the kernel that will be profiled. Structs have only the fields
+ * that are read; CO-RE relocates each access by the BTF of the running kernel, so neither order nor
+ * offsets here matter. Types of the kernel's stable interface (contexts, enums, flags) are not
+ * relocated and must be exact; the ones that differ by architecture are in a header of their own.
  */
 #ifndef STOOK_VMLINUX_H
 #define STOOK_VMLINUX_H
@@ -41,7 +40,7 @@ enum {
 };
 
 enum {
-	BPF_F_MMAPABLE = 1 << 10, /* of a map: user space can have its memory */
+	BPF_F_MMAPABLE = 1 << 10, /* map flag: user space can mmap the values */
 };
 
 enum {
@@ -110,7 +109,7 @@ struct inode {
 	unsigned long i_ino;
 };
 
-/* A place of a uprobe event in tracefs, and what its dispatcher hands on to programs. */
+/* A place of a uprobe event in tracefs, and the data that its dispatcher passes to programs. */
 struct dentry {
 	struct inode *d_inode;
 };
