@@ -1,12 +1,12 @@
 /*
- * Growable arrays without a type of their own: a pointer, a count and a capacity that live in the
- * struct that uses them.
+ * Growable arrays without a type of their own: a pointer, a count and a capacity, which are members
+ * of the struct that uses them.
  *
  *	struct item *items;  size_t nr_items, cap_items;
  *	if (ARRAY_ADD(items, nr_items, cap_items, item) < 0)
  *		return -ENOMEM;
  *
- * On failure the array is as it was.
+ * On failure the array is unchanged.
  */
 #ifndef STOOK_BASE_ARRAY_H
 #define STOOK_BASE_ARRAY_H
@@ -20,7 +20,7 @@
 
 /*
  * Binary search: the first i in [0, nr) for which the condition, an expression with i, is true; nr
- * if there is none. From the first one on it must be true for all.
+ * if there is none. If it is true for one i, it must be true for all larger ones.
  *
  *	i = array_first(nr_items, i, items[i].start > address);
  */
@@ -37,19 +37,21 @@
 		low_;                                         \
 	})
 
-/* For sorting: -1, 0 or 1 as a is less than b, equal or more. COMPARE(…) ?: COMPARE(…) by more. */
+/*
+ * For sorting: -1, 0 or 1 if a is less than, equal to or greater than b. Chain with ?: for more
+ * keys.
+ */
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 /* Makes room for `nr` items; items_pointer is the address of the pointer. 0 or -ENOMEM. */
 int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
 
-/* The same of an array and its capacity, which are named: ARRAY_RESERVE(items, cap_items, nr). */
+/* The same for an array and its capacity, given by name: ARRAY_RESERVE(items, cap_items, nr). */
 #define ARRAY_RESERVE(items, capacity, nr) \
 	array_reserve(&(items), &(capacity), nr, sizeof(__typeof__(*(items))))
 
 /*
- * Puts one more item at the end, making room for it: 0 or -ENOMEM. The item may be a compound
- * literal.
+ * Appends an item, making room for it: 0 or -ENOMEM. The item may be a compound literal.
  *
  *	return ARRAY_ADD(list->items, list->nr, list->capacity, (struct item){.name = name});
  */
@@ -57,12 +59,13 @@ int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_
 	(ARRAY_RESERVE(items, capacity, (nr) + 1) < 0 ? -ENOMEM \
 						      : ((items)[(nr)++] = (__VA_ARGS__), 0))
 
-/* Gives back the room behind `nr` items. If that fails, the array is merely larger. */
+/* Frees the memory after `nr` items. If that fails, the array just stays larger. */
 void array_shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
 
 /*
- * Binary search in items sorted by a number, a uint64_t at `offset` in each: how many of them have
- * a number below the key. That is the place of the first one that has the key or more.
+ * Binary search in items sorted by a number, a uint64_t at `offset` in each: returns how many items
+ * have a number less than the key, which is the index of the first item with the key or a greater
+ * number.
  */
 static inline size_t array_nr_below(const void *items, size_t nr, size_t item_bytes, size_t offset,
 				    uint64_t key)
@@ -82,7 +85,7 @@ static inline size_t array_nr_below(const void *items, size_t nr, size_t item_by
 	return low;
 }
 
-/* The same by the name of a member; and how many have a number up to the key, this one included. */
+/* The same for a member given by name; and the number of items less than or equal to the key. */
 #define ARRAY_NR_BELOW(items, nr, member, key) \
 	array_nr_below(items, nr, sizeof(*(items)), offsetof(__typeof__(*(items)), member), key)
 #define ARRAY_NR_UP_TO(items, nr, member, key) \

@@ -1,4 +1,4 @@
-/* The bounded reader: all reads go through bytes_skip(), the one place that looks at the end. */
+/* The bounded reader: all reads go through bytes_skip(), the only place that checks the bounds. */
 #include "base/bytes.h"
 
 #include <endian.h>
@@ -56,7 +56,7 @@ uint64_t bytes_u64(struct bytes *bytes)
 	return read_number(bytes, sizeof(uint64_t));
 }
 
-/* Seven bits a byte, the lowest first; the eighth says that more follow. */
+/* Seven bits per byte, the lowest first; the eighth bit is set if more bytes follow. */
 static uint64_t read_leb(struct bytes *bytes, bool is_signed)
 {
 	uint64_t value = 0;

@@ -1,11 +1,11 @@
 /*
- * Reading bytes that somebody else made, within bounds.
+ * Reads untrusted bytes, within bounds.
  *
- * A cursor that stands before the next byte. A read that does not fit fails: it gives 0 (or NULL),
- * and from then on nothing is left and every other read fails too. So a parser reads what it wants
- * and asks once, at the end, whether all of it was there. Numbers are little-endian.
+ * struct bytes is a cursor before the next byte. A read past the end fails: it returns 0 (or NULL),
+ * and from then on every other read fails too. So a parser can read everything and check `failed`
+ * once, at the end. Numbers are little-endian.
  *
- * The bytes stay the caller's, and must outlive the cursor and all that was cut from it.
+ * The bytes are owned by the caller and must outlive the cursor and all cursors cut from it.
  */
 #ifndef STOOK_BASE_BYTES_H
 #define STOOK_BASE_BYTES_H
@@ -30,17 +30,17 @@ uint16_t bytes_u16(struct bytes *bytes);
 uint32_t bytes_u32(struct bytes *bytes);
 uint64_t bytes_u64(struct bytes *bytes);
 
-/* LEB128 as DWARF has it. Bits past the 64th are dropped; so is padding. */
+/* LEB128 as in DWARF. Bits beyond the 64th are dropped, including padding. */
 uint64_t bytes_uleb(struct bytes *bytes);
 int64_t bytes_sleb(struct bytes *bytes);
 
-/* Steps over so many bytes; where they are, or NULL. */
+/* Skips nr bytes and returns a pointer to them, or NULL. */
 const uint8_t *bytes_skip(struct bytes *bytes, uint64_t nr);
 
-/* Steps over so many bytes; a cursor over them, failed if they are not there. */
+/* Skips nr bytes and returns a cursor over them, failed if there are fewer. */
 struct bytes bytes_cut(struct bytes *bytes, uint64_t nr);
 
-/* Steps over a text and its NUL; NULL if there is no NUL. */
+/* Skips a string and its NUL and returns it; NULL if there is no NUL. */
 const char *bytes_string(struct bytes *bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Locals that clean themselves up when they leave their scope. */
+/* Local variables that are cleaned up when they go out of scope. */
 #ifndef STOOK_BASE_CLEANUP_H
 #define STOOK_BASE_CLEANUP_H
 
@@ -9,7 +9,7 @@
 /* `cleanup(f) type v` calls f(&v) at the end of the scope. */
 #define cleanup(function) __attribute__((cleanup(function)))
 
-/* Freed, or closed if it is open; NULL and -1 are left alone. */
+/* Frees the memory, or closes the file; NULL and -1 are ignored. */
 #define cleanup_free cleanup(cleanup_free_pointer)
 #define cleanup_fd   cleanup(cleanup_close_fd)
 #define cleanup_file cleanup(cleanup_close_file)
@@ -31,7 +31,7 @@ static inline void cleanup_close_file(FILE **file)
 		(void)fclose(*file);
 }
 
-/* Hands a cleaned-up local over to a caller: `return take_pointer(&p)`. */
+/* Transfers ownership of a cleaned-up local to the caller: `return take_pointer(&p)`. */
 #define take_pointer(pointer)                               \
 	({                                                  \
 		__typeof__(*(pointer)) taken_ = *(pointer); \

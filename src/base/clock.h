@@ -1,4 +1,4 @@
-/* The clock that everything is timed by: CLOCK_MONOTONIC, which BPF and sideband events use too. */
+/* The clock used for all times: CLOCK_MONOTONIC, which BPF and sideband events use too. */
 #ifndef STOOK_BASE_CLOCK_H
 #define STOOK_BASE_CLOCK_H
 
@@ -9,7 +9,7 @@
 #define NS_PER_MS  1000000ULL
 #define NS_PER_US  1000ULL
 
-/* Any other clock, of CPU time for instance. */
+/* Reads another clock, for example CPU time. */
 static inline uint64_t clock_read_ns(clockid_t clock)
 {
 	struct timespec now;

@@ -1,10 +1,10 @@
 /*
- * Edit distances by the usual table, of which three columns are kept: letters in the wrong order
- * are one edit, too. Case is ignored in the table. If the table's columns may start afresh at every
- * byte of a name, it finds the part of the name that is nearest. 100,000 names take some 50 ms.
+ * Computes edit distances by dynamic programming with three columns of the table; a transposition
+ * counts as one edit. Case is ignored. For a match with a part of the name, a column's first cell
+ * is 0 at every byte of the name. 100,000 names take some 50 ms.
  *
- * A longer name around what is wanted costs about as much as an edit: somebody who writes `mallc`
- * means malloc rather than mallctl.
+ * Extra bytes around the match cost about as much as an edit: a user who writes `mallc` means
+ * malloc rather than mallctl.
  */
 #include "base/closest.h"
 
@@ -17,14 +17,14 @@
 #include "base/array.h"
 
 #define EDIT_COST    4
-#define AROUND_COST  3 /* and one more for each AROUND_BYTES around it */
+#define AROUND_COST  3 /* plus one for each AROUND_BYTES around the match */
 #define AROUND_BYTES 4
 #define CASE_COST    1
 #define TOO_FAR	     UINT_MAX
 
-/* --- what is wanted --------------------------------------------------------------------------- */
+/* --- the wanted name -------------------------------------------------------------------------- */
 
-/* Takes the letters of one part, up to what ends it; returns where that is. */
+/* Copies the letters of one literal part of a pattern. Returns the end of the part. */
 static const char *take_part(const char *text, char *part, size_t *ret_nr)
 {
 	size_t nr = 0;
@@ -75,8 +75,9 @@ void closest_clear(struct closest *closest)
 /* --- distances -------------------------------------------------------------------------------- */
 
 /*
- * Edits from what is wanted to the name, or to the part of it that is nearest. A column of the
- * table has the edits from each beginning of what is wanted to what was read of the name.
+ * The number of edits from the wanted name to the name, or to its closest part. Cell i of a column
+ * is the number of edits from the first i bytes of the wanted name to the part of the name read so
+ * far.
  */
 static unsigned distance(const struct closest *closest, const char *name, bool of_part)
 {
@@ -114,7 +115,7 @@ static unsigned distance(const struct closest *closest, const char *name, bool o
 	return of_part ? least : back[nr];
 }
 
-/* A third of the letters may be wrong in a whole name. */
+/* Up to a third of the letters of a whole name may differ. */
 static unsigned cost_of_whole(const struct closest *closest, const char *name, size_t nr)
 {
 	size_t wanted = closest->nr_wanted, edits_max = (wanted + 1) / 3;
@@ -130,7 +131,7 @@ static unsigned cost_of_whole(const struct closest *closest, const char *name, s
 	return edits * EDIT_COST;
 }
 
-/* A sixth, or one of five, in a part of a name. */
+/* Up to a sixth may differ in a part of a name; one if there are five letters. */
 static unsigned cost_of_part(const struct closest *closest, const char *name, size_t nr)
 {
 	size_t wanted = closest->nr_wanted, edits_max = wanted == 5 ? 1 : wanted / 6;
@@ -152,9 +153,9 @@ static unsigned cost_of(const struct closest *closest, const char *name)
 	return whole < part ? whole : part;
 }
 
-/* --- the nearest ------------------------------------------------------------------------------ */
+/* --- the closest names ------------------------------------------------------------------------ */
 
-/* Among names of equal cost, the shorter one is nearer, then the first one of the alphabet. */
+/* At equal cost the shorter name comes first, then alphabetical order. */
 static int compare(unsigned cost, const char *name, unsigned other_cost, const char *other)
 {
 	size_t nr = strlen(name), nr_other = strlen(other);

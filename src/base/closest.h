@@ -1,5 +1,5 @@
 /*
- * "Did you mean …": finds in a stream of names the nearest to one that was not there.
+ * "Did you mean …": finds the names that are closest to a misspelt one.
  *
  *	struct closest closest;
  *	closest_init(&closest, "mallc");
@@ -7,8 +7,9 @@
  *	nr = closest_names(&closest, names);       malloc, calloc
  *	closest_clear(&closest);
  *
- * A name is near if it differs in case only; if a few letters are missing, added, replaced or
- * swapped; or if it holds all of what is wanted. Names that are too far to be of help are not kept.
+ * A name is close if it differs in case only; if a few letters are missing, added, replaced or
+ * swapped; or if it contains the whole wanted name. Names that are too different to be helpful are
+ * dropped.
  */
 #ifndef STOOK_BASE_CLOSEST_H
 #define STOOK_BASE_CLOSEST_H
@@ -21,23 +22,29 @@
 struct closest {
 	char wanted[CLOSEST_WANTED_MAX + 1];
 	size_t nr_wanted;
-	char folded[CLOSEST_WANTED_MAX]; /* the same in small letters */
-	char *names[CLOSEST_NAMES];	 /* the nearest first */
+	char folded[CLOSEST_WANTED_MAX]; /* the wanted name in lower case */
+	char *names[CLOSEST_NAMES];	 /* closest first */
 	unsigned costs[CLOSEST_NAMES];
 	size_t nr_names;
 };
 
 /*
- * text: a name, a glob or a regular expression, of which the longest part without `*`, `(`, `|` and
- * `)` is what is wanted. A part of one letter is near to nothing.
+ * text: a name, a glob or a regular expression. Its longest part without `*`, `(`, `|` and `)` is
+ * the wanted name. A wanted name of a single letter has no close names.
  */
 void closest_init(struct closest *closest, const char *text);
 void closest_clear(struct closest *closest);
 
-/* Keeps a copy of the name if it is among the nearest, once. Without memory it is not kept. */
+/*
+ * Keeps a copy of the name if it is among the closest; duplicates are dropped. Out of memory, the
+ * name is dropped too.
+ */
 void closest_offer(struct closest *closest, const char *name);
 
-/* How many there are, and which: the nearest first, the closest's own. */
+/*
+ * Returns the number of names found and sets names[], closest first; the strings are owned by
+ * closest.
+ */
 size_t closest_names(const struct closest *closest, const char *names[CLOSEST_NAMES]);
 
 #endif

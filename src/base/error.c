@@ -1,5 +1,6 @@
 /*
- * Long texts are cut, never overrun. The log's stream is the one mutable global outside of src/cmd.
+ * Texts that are too long are truncated. The log's stream is the one mutable global outside of
+ * src/cmd.
  */
 #include "base/error.h"
 
@@ -79,7 +80,7 @@ void log_vprint(const char *format, va_list args)
 		text = NULL;
 		return;
 	}
-	/* A verifier's log has many lines. */
+	/* The verifier's log has many lines. */
 	for (line = text; *line; line = next) {
 		next = strchrnul(line, '\n');
 		if (*next)

@@ -1,9 +1,9 @@
 /*
- * pread() and pwrite() until all is done. A stream keeps that it failed, but not why: errno does,
- * until something else fails.
+ * pread() and pwrite() until all bytes are transferred. A stream remembers that it failed, but not
+ * why: that is in errno, until something else fails.
  *
- * The buffer of lines holds whole lines and the beginning of one, which is moved to its front when
- * more is read. Only a line that does not fit makes it grow. memchr() finds line ends at the memory's
+ * The line buffer holds complete lines and the beginning of one, which is moved to its front when
+ * more is read. The buffer grows only if a line does not fit. memchr() finds line ends at memory
  * speed.
  */
 #include "base/fd_io.h"
@@ -45,7 +45,7 @@ int fd_read_at(int fd, uint64_t offset, void *to, size_t nr)
 	return got < 0 ? (int)got : (size_t)got < nr ? -ENODATA : 0;
 }
 
-/* Compressed blocks are data, not holes. The search ends as soon as enough data was seen. */
+/* Compressed blocks count as data, not holes. Stops as soon as enough data was found. */
 bool fd_is_hollow(int fd, uint64_t offset, uint64_t nr)
 {
 	uint64_t at = offset, end = offset + nr, stored = 0;
@@ -118,7 +118,7 @@ int stream_finish(FILE *out)
 	return 0;
 }
 
-/* glibc's streams take back as much as was read of them; of others' only the first byte is sure. */
+/* glibc's streams can push back all bytes that were read from them; other libcs' only one byte. */
 static bool put_back(const char *head, size_t nr, FILE *in)
 {
 	while (nr && ungetc((unsigned char)head[nr - 1], in) != EOF)
@@ -139,10 +139,10 @@ size_t stream_peek(FILE *in, char *head, size_t nr)
 
 /* --- lines of a stream ------------------------------------------------------------------------ */
 
-/* Fits into the processor's second-level cache, so that lines are still there when they are parsed. */
+/* Fits into the L2 cache, so that lines are still cached when they are parsed. */
 #define FIRST_BYTES (256U << 10)
 
-/* Reads more behind what is left. 0 or a negative errno. */
+/* Reads more after the remaining bytes. 0 or a negative errno. */
 static int fill(struct line_reader *reader)
 {
 	size_t nr_left = reader->end - reader->start;
@@ -150,7 +150,7 @@ static int fill(struct line_reader *reader)
 	if (nr_left == reader->cap &&
 	    ARRAY_RESERVE(reader->bytes, reader->cap, nr_left ? 2 * nr_left : FIRST_BYTES) < 0)
 		return -ENOMEM;
-	if (!reader->bytes) /* it is there by now, which tools that only read the code do not see */
+	if (!reader->bytes) /* never true here; for static analysers, which don't see it */
 		return -ENOMEM;
 	if (nr_left)
 		memmove(reader->bytes, reader->bytes + reader->start, nr_left);
@@ -168,8 +168,8 @@ static int fill(struct line_reader *reader)
 }
 
 /*
- * Reads on until a line end is in the buffer, or as much as a line may have, or the stream's end.
- * 1 and where that is; 0 if nothing is left; or a negative errno.
+ * Reads until the buffer contains a line end, the maximum length of a line, or the end of the
+ * stream. Returns 1 and that position; 0 if nothing is left; or a negative errno.
  */
 static int find_end(struct line_reader *reader, const char **ret_end)
 {
@@ -193,7 +193,7 @@ static int find_end(struct line_reader *reader, const char **ret_end)
 	return result < 0 ? result : 0;
 }
 
-/* A line end is passed over with the line. */
+/* Skips a line, including its line end. */
 static void pass(struct line_reader *reader, const char *end)
 {
 	reader->start = (size_t)(end - reader->bytes);
@@ -265,7 +265,7 @@ int line_reader_explain(int result, struct error *error)
 {
 	if (result == -ENOMEM)
 		return error_no_memory(error, "");
-	return error_set(error, result, "cannot read it: %s", strerror(-result));
+	return error_set(error, result, "read error: %s", strerror(-result));
 }
 
 void line_reader_clear(struct line_reader *reader)

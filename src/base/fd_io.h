@@ -1,7 +1,6 @@
 /*
- * Reading and writing all of it: descriptors, where short counts and interrupted calls are taken
- * care of; streams; and the lines of a stream. Also the descriptors that this needs: the standard
- * streams', and enough of them.
+ * Complete reads and writes: of descriptors, handling short counts and EINTR; of streams; and of a
+ * stream's lines. Also opens the standard streams and raises the limit of descriptors.
  */
 #ifndef STOOK_BASE_FD_IO_H
 #define STOOK_BASE_FD_IO_H
@@ -14,53 +13,56 @@
 
 #include "base/error.h"
 
-/* Reads up to nr bytes at an offset, fewer only where the file ends; or -errno. */
+/*
+ * Reads up to nr bytes at an offset; fewer only at the end of the file. Returns the number, or
+ * -errno.
+ */
 ssize_t fd_read_up_to(int fd, uint64_t offset, void *to, size_t nr);
 
 /* Reads exactly nr bytes at an offset: 0, -ENODATA if the file ends before that, or -errno. */
 int fd_read_at(int fd, uint64_t offset, void *to, size_t nr);
 
 /*
- * True if less than a sixteenth of the range is stored and the rest is a hole. A file of a few KiB
- * can claim to be terabytes of zeros; what is worth reading has bytes. False where the file system
- * does not know.
+ * True if less than a sixteenth of the range is stored and the rest is a hole: a file of a few KiB
+ * can pretend to be terabytes of zeros, and useful files have data. False if the file system
+ * doesn't know.
  */
 bool fd_is_hollow(int fd, uint64_t offset, uint64_t nr);
 
-/* Writes all of them: 0 or -errno. */
+/* Writes nr bytes at an offset: 0 or -errno. */
 int fd_write_at(int fd, uint64_t offset, const void *from, size_t nr);
 
 /*
- * Standard streams that are closed become /dev/null: a file that is opened later must not become
- * standard output or standard error, and get what is said there.
+ * Opens /dev/null in place of closed standard streams. Otherwise a file opened later could become
+ * standard output or standard error and receive their messages.
  */
 void fd_open_standard_streams(void);
 
 /*
- * Allows ourselves as many descriptors as we may have, which programs that are begun after it
- * inherit. How many that is; UINT64_MAX: no limit, or it can't be told.
+ * Raises the soft limit of open descriptors to the hard limit; child processes inherit it. Returns
+ * the limit; UINT64_MAX if there is none or it is unknown.
  */
 uint64_t fd_allow_all(void);
 
 /* --- streams ---------------------------------------------------------------------------------- */
 
 /*
- * Flushes what was written: 0, or a negative errno if that, or any writing before it, failed. Why an
- * earlier one did is known only if errno was set to 0 before the first.
+ * Flushes the stream: 0, or a negative errno if that or any earlier write failed. The errno of an
+ * earlier failure is known only if errno was set to 0 before the first write.
  */
 int stream_finish(FILE *out);
 
 /*
- * The next bytes, which stay to be read. Fewer than were asked for are all that there are; 0 also if
- * they can't be put back.
+ * Returns the next bytes of the stream without consuming them. Fewer than nr if the stream ends; 0
+ * also if they can't be pushed back.
  */
 size_t stream_peek(FILE *in, char *head, size_t nr);
 
 /* --- lines of a stream ------------------------------------------------------------------------ */
 
 /*
- * One line after the other, out of one large buffer: no copy and no allocation for each, and NUL
- * bytes are bytes like others.
+ * Reads lines out of one large buffer: no copy and no allocation per line. Lines may contain NUL
+ * bytes.
  *
  *	struct line_reader reader = {.in = in};
  *	struct line line;
@@ -68,40 +70,40 @@ size_t stream_peek(FILE *in, char *head, size_t nr);
  *		…
  *	line_reader_clear(&reader);
  *
- * A line ends with \n or \r\n, which are no part of it; the last one may end with the stream.
+ * A line ends with \n or \r\n, which are not part of it; the last one may end with the stream.
  */
 
 /* Longer lines are truncated. */
 #define LINE_READER_MAX_BYTES (16U << 20)
 
 struct line {
-	const char *text; /* not ended by a NUL; good until the next line is asked for */
+	const char *text; /* not NUL-terminated; valid until the next line is read */
 	size_t nr;
-	bool is_cut; /* it was longer; the rest was passed over */
+	bool is_cut; /* longer than the limit; the rest was skipped */
 };
 
 struct line_reader {
 	FILE *in;
-	uint64_t number; /* of the line that was handed out last, counted from 1 */
+	uint64_t number; /* of the last line returned, counted from 1 */
 	char *bytes;
-	size_t start, end, cap; /* what is left of the bytes, and their room */
+	size_t start, end, cap; /* bounds of the unread bytes; the buffer's size */
 	bool at_end;		/* of the stream */
-	bool in_cut;		/* the rest of a line that was cut is still to be passed over */
+	bool in_cut;		/* the rest of a truncated line must still be skipped */
 };
 
-/* 1: a line; 0: there are no more; -ENOMEM, or the stream's errno. */
+/* 1: a line; 0: end of the stream; -ENOMEM, or the stream's errno. */
 int line_reader_next(struct line_reader *reader, struct line *ret);
 
 /*
- * Peeks at the whole lines that are in the buffer, with their line ends; at least one, unless it is
- * longer than a line may be. They are valid until the next line is read. 0 (also at the end of the
+ * Peeks at the complete lines that are in the buffer, with their line ends; at least one, unless it
+ * is longer than the limit. They are valid until the next line is read. 0 (also at the end of the
  * file), -ENOMEM, or the stream's errno.
  */
 int line_reader_peek(struct line_reader *reader, struct line *ret);
 
-/* Puts what went wrong into words; returns result. */
+/* Fills *error with a message for a negative result; returns result. */
 int line_reader_explain(int result, struct error *error);
 
-void line_reader_clear(struct line_reader *reader); /* the stream stays open */
+void line_reader_clear(struct line_reader *reader); /* does not close the stream */
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * zlib gets its memory from calloc() of this program, so that tests can let it run out. Reading
- * looks at the first two bytes once, to tell whether there is anything to inflate; members that
- * follow each other are one stream, as gzip has it. The output grows by doubling up to the limit,
- * so a small input that stands for gigabytes costs no more than the limit allows. Data compresses to
- * a tenth, lists of much the same to a hundredth; deflate can do a thousandth, of one byte repeated.
+ * zlib allocates with this program's calloc(), so that tests can make it fail. Reading checks the
+ * first two bytes for gzip's magic number; consecutive members are one stream, as in gzip. The
+ * output buffer doubles up to the limit, so a small input that expands to gigabytes costs no more
+ * memory than the limit. Typical data compresses to a tenth, very repetitive lists to a hundredth;
+ * deflate's maximum is a thousandth, for one byte repeated.
  */
 #include "base/gzip.h"
 
@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 
 #define CHUNK_BYTES  65536
-#define GZIP_WINDOW  (MAX_WBITS + 16) /* the header and checksum of gzip, not of zlib */
+#define GZIP_WINDOW  (MAX_WBITS + 16) /* gzip's header and checksum instead of zlib's */
 #define MEMORY_LEVEL 8
 
 struct gzip_writer {
@@ -64,7 +64,7 @@ void gzip_writer_free(struct gzip_writer *writer)
 	free(writer);
 }
 
-/* Compresses what was given to the stream. zlib cannot fail here, the output can. */
+/* Compresses the input given to the stream. zlib can't fail here; writing can. */
 static int drain(struct gzip_writer *writer, int flush)
 {
 	size_t nr;
@@ -112,8 +112,8 @@ int gzip_finish(struct gzip_writer *writer)
 struct reader {
 	FILE *in;
 	z_stream stream;
-	bool is_inflating; /* the stream was made */
-	bool is_between;   /* members: what follows may be the end */
+	bool is_inflating; /* the zlib stream is initialised */
+	bool is_between;   /* at the end of a member: the input may end here */
 	uint8_t *bytes;
 	size_t nr, cap, max;
 	uint64_t nr_read; /* compressed */
@@ -125,7 +125,7 @@ bool gzip_is_it(const char *head, size_t nr)
 	return nr >= 2 && head[0] == '\x1f' && head[1] == '\x8b';
 }
 
-/* The next part of the file: how many bytes, 0 at its end, or the stream's errno. */
+/* Reads the next chunk: returns its size, 0 at the end of the file, or the stream's errno. */
 static int64_t read_chunk(struct reader *reader)
 {
 	size_t nr;
@@ -137,7 +137,7 @@ static int64_t read_chunk(struct reader *reader)
 	return (int64_t)nr;
 }
 
-/* One byte over the limit is allowed, so that reaching it can be told from passing it. */
+/* One byte over the limit is allowed, to distinguish reaching the limit from exceeding it. */
 static int make_room(struct reader *reader)
 {
 	if (reader->nr > reader->max)
@@ -196,7 +196,7 @@ static int inflate_chunk(struct reader *reader, size_t nr)
 		result = make_room(reader);
 		if (!result)
 			result = inflate_some(reader);
-		/* What zlib still holds comes out when there is room for it. */
+		/* The output buffer was full, so zlib may have more output. */
 		is_full = !reader->stream.avail_out && !reader->is_between;
 	}
 	if (!result && reader->nr > reader->max)
@@ -247,7 +247,7 @@ int gzip_read(FILE *in, size_t max_bytes, uint8_t **ret, size_t *ret_nr)
 	if (reader->is_inflating)
 		(void)inflateEnd(&reader->stream);
 	if (!result)
-		result = make_room(reader); /* never NULL, however little was read */
+		result = make_room(reader); /* so that it is not NULL even for an empty input */
 	if (result) {
 		free(reader->bytes);
 		return result;

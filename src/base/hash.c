@@ -1,14 +1,14 @@
 /*
- * hash_key() reads sixteen bytes for one multiplication, of which both halves count. The last
- * sixteen overlap those before, so there is no loop over a tail: interning reads hundreds of
- * megabytes through it, mostly names of twenty bytes. Each factor has a part of the secret in it,
- * so that no key makes one of them 0. hash_stable_bytes() takes eight bytes at a time, the tail
- * padded with zeros, the length mixed in.
+ * hash_key() reads sixteen bytes per multiplication and uses both halves of the product. The last
+ * sixteen bytes overlap the ones before, so there is no loop for the tail: interning hashes
+ * hundreds of megabytes, mostly names of twenty bytes. Each factor includes a part of the secret,
+ * so that no key can make it 0. hash_stable_bytes() reads eight bytes at a time, with the tail
+ * zero-padded and the length mixed in.
  *
  * Both tables use open addressing with linear probing, at most 3/4 full. The map removes a key by
- * moving the following run back instead of leaving tombstones, so a map that lives for days does not
- * degrade. A bucket of the index keeps half of the hash beside the number, so that nearly every
- * candidate handed out is the right one.
+ * moving the entries after it back instead of leaving tombstones, so it does not degrade over days.
+ * A bucket of the index stores half of the hash beside the number, so that nearly every candidate
+ * returned is a match.
  */
 #include "base/hash.h"
 
@@ -21,7 +21,7 @@
 uint64_t hash_secret[4];
 
 /*
- * The kernel gives each process sixteen random bytes when it is executed, which serve where
+ * The kernel gives each process sixteen random bytes at exec (AT_RANDOM). They are used if
  * getrandom() would have to wait, early after boot.
  */
 __attribute__((constructor)) static void draw_secret(void)
@@ -100,7 +100,7 @@ static size_t home_of(const struct u64_map *map, uint64_t key)
 	return hash_u64(key) & (map->capacity - 1);
 }
 
-/* The slot that holds key, or the free one where it would go. */
+/* The slot that holds key, or the free one where it would be inserted. */
 static size_t slot_of(const struct u64_map *map, uint64_t key)
 {
 	size_t i = home_of(map, key);
@@ -177,7 +177,7 @@ bool u64_map_remove(struct u64_map *map, uint64_t key)
 	for (i = (hole + 1) & mask; map->used[i]; i = (i + 1) & mask) {
 		size_t home = home_of(map, map->slots[i].key);
 
-		/* It may move back only if its home is not between the hole and itself. */
+		/* It may move back only if its home is not between the hole and its slot. */
 		if (((i - home) & mask) < ((i - hole) & mask))
 			continue;
 		map->slots[hole] = map->slots[i];

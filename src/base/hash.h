@@ -1,7 +1,7 @@
 /*
- * Hashes for tables in memory, stable ones for what is written down, and the two tables that most
- * modules use: a map from u64 to u64, and an index that finds the numbers of items in the caller's
- * array.
+ * Hashes for tables in memory, stable hashes for data written to files, and the two tables that
+ * most modules use: a map from u64 to u64, and an index that finds the numbers of items in the
+ * caller's array.
  */
 #ifndef STOOK_BASE_HASH_H
 #define STOOK_BASE_HASH_H
@@ -11,22 +11,22 @@
 #include <stdint.h>
 
 /*
- * Keys of tables come from programs and files of other users, who could choose them so that all
- * meet in one bucket. hash_u64(), hash_add() and hash_key() depend on a secret that is drawn anew
- * for each process, so nobody can compute such keys beforehand. Their values must not be written
- * to a file, nor decide the order of an output. They are no cryptography: who could see many
- * values could find the secret.
+ * Keys come from programs and files of other users, who could choose them so that all fall into one
+ * bucket. hash_u64(), hash_add() and hash_key() depend on a secret that is chosen at random for
+ * each process, so nobody can compute such keys in advance. Their values must not be written to a
+ * file, nor decide the order of an output. They are not cryptographic: someone who sees many values
+ * could find the secret.
  *
- * hash_stable_*() always have the same values, and no secret: the checksum of an unwind table on
- * disk and the colour of a function are made of them.
+ * hash_stable_*() use no secret and always return the same values. The checksum of an unwind table
+ * on disk and the colour of a function depend on them.
  */
 
-/* Drawn before main() begins, and constant from then on. */
+/* Chosen at random before main() begins, then constant. */
 extern uint64_t hash_secret[4];
 
 /*
- * Both halves of a product, so that every bit of the result depends on every bit of both factors.
- * The factors are mixed in once more: a product with 0 would forget the other one.
+ * Combines both halves of a product, so that every bit of the result depends on every bit of both
+ * factors. The factors are mixed in once more, since a product with 0 would lose the other factor.
  */
 static inline uint64_t hash_fold(uint64_t a, uint64_t b)
 {
@@ -35,7 +35,7 @@ static inline uint64_t hash_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ a ^ b;
 }
 
-/* One more word into a running hash. */
+/* Adds a word to a running hash. */
 static inline uint64_t hash_add(uint64_t hash, uint64_t word)
 {
 	return hash_fold(hash_fold(word ^ hash_secret[0], hash_secret[1]), hash ^ hash_secret[2]);
@@ -57,8 +57,8 @@ static inline uint64_t hash_stable_u64(uint64_t x)
 }
 
 /*
- * The first word has to be mixed already, by hash_stable_u64(): many pairs of small numbers would
- * have the same hash.
+ * The first word must already be mixed by hash_stable_u64(); otherwise many pairs of small numbers
+ * would have the same hash.
  */
 static inline uint64_t hash_stable_add(uint64_t hash, uint64_t word)
 {
@@ -70,14 +70,14 @@ uint64_t hash_stable_bytes(const void *bytes, size_t nr);
 /* --- a map from u64 to u64 -------------------------------------------------------------------- */
 
 /*
- * Any key is allowed, 0 too.
+ * Any key is allowed, including 0.
  *
  *	struct u64_map map = {0};        an empty map needs no init
  *	u64_map_set(&map, key, value);
  *	uint64_t *value = u64_map_find(&map, key);
- *	u64_map_clear(&map);             frees what it holds; empty again
+ *	u64_map_clear(&map);             frees its memory; the map is empty again
  *
- * A pointer from u64_map_find() is good until the next set or remove.
+ * A pointer from u64_map_find() is valid until the next set or remove.
  */
 struct u64_map_slot {
 	uint64_t key;
@@ -86,7 +86,7 @@ struct u64_map_slot {
 
 struct u64_map {
 	struct u64_map_slot *slots;
-	uint8_t *used; /* one byte a slot: 0 free, 1 used */
+	uint8_t *used; /* one byte per slot: 0 free, 1 used */
 	size_t nr;
 	size_t capacity; /* a power of two, or 0 */
 };
@@ -96,21 +96,23 @@ uint64_t *u64_map_find(const struct u64_map *map, uint64_t key);
 /* Inserts or overwrites. 0 or -ENOMEM. */
 int u64_map_set(struct u64_map *map, uint64_t key, uint64_t value);
 
-/* Takes key out; false if it was not there. */
+/* Removes key; false if it was not present. */
 bool u64_map_remove(struct u64_map *map, uint64_t key);
 
 /* Empties the map and frees its memory. */
 void u64_map_clear(struct u64_map *map);
 
-/* Walks all slots: `for (size_t i = 0; (slot = u64_map_next(&map, &i));)`; no changes meanwhile. */
+/*
+ * Iterates over the map: `for (size_t i = 0; (slot = u64_map_next(&map, &i));)`. Don't modify it
+ * meanwhile.
+ */
 const struct u64_map_slot *u64_map_next(const struct u64_map *map, size_t *position);
 
 /* --- an index of an array --------------------------------------------------------------------- */
 
 /*
- * The search half of an interning table: finds the number of an item by the item's hash, while
- * the item itself stays where it is, in the caller's array. No key is kept twice, and growing
- * needs no look at the items.
+ * The search half of an interning table: finds the number of an item by the item's hash, while the
+ * items stay in the caller's array. No key is stored twice, and growing doesn't access the items.
  *
  *	size_t probe = 0;
  *	uint32_t number;
@@ -122,7 +124,7 @@ const struct u64_map_slot *u64_map_next(const struct u64_map *map, size_t *posit
  *		return -ENOMEM;
  *	number_index_add(&index, hash, nr_items);
  *
- * An index of zeros is empty and needs no init. Nothing can be taken out of it.
+ * A zero-initialised index is empty and needs no init. Numbers can't be removed.
  */
 struct number_index_bucket {
 	uint32_t hash;
@@ -138,15 +140,15 @@ struct number_index {
 /* Average memory of one number, for callers that keep a budget. */
 #define NUMBER_INDEX_BYTES_EACH (2 * sizeof(struct number_index_bucket))
 
-/* The next number that may be the one looked for; false when there is none. */
+/* Returns the next candidate for the hash in *ret_number; false if there are no more. */
 bool number_index_next(const struct number_index *index, uint64_t hash, size_t *probe,
 		       uint32_t *ret_number);
 
-/* Makes room for one more number, which then can be added without failing. 0 or -ENOMEM. */
+/* Makes room for one more number, so that number_index_add() can't fail. 0 or -ENOMEM. */
 int number_index_reserve(struct number_index *index);
 void number_index_add(struct number_index *index, uint64_t hash, uint32_t number);
 
-/* Forgets all numbers and keeps the memory for the next ones. */
+/* Removes all numbers but keeps the memory. */
 void number_index_reset(struct number_index *index);
 void number_index_clear(struct number_index *index);
 

@@ -1,12 +1,13 @@
 /*
- * The child leaves our session first, so that a Ctrl-C is only ours. Then it gives up what it has,
- * in the order that each step still needs: descriptors, /proc, the root (CAP_SYS_CHROOT), the user
- * (CAP_SETUID), all capabilities, then what changing the user would undo. Whatever of this fails
- * ends it before work() begins, but for users who are not root and have nothing to give up.
+ * The child first starts a session of its own, so that Ctrl-C reaches only the parent. Then it
+ * drops everything else, in the order in which the steps depend on each other: descriptors, /proc,
+ * the root directory (needs CAP_SYS_CHROOT), the user (CAP_SETUID), all capabilities, then the
+ * settings that changing the user would reset. If a step fails, the child exits before work()
+ * begins, except for users who are not root and have nothing to drop.
  *
- * Its result comes as exit status: an errno fits. The parent waits with poll() on the pipe and then
- * on a pidfd, so that neither a child that hangs (in open() of a fifo, say) nor one that closes
- * the pipe and stays can hold it.
+ * work()'s result is the exit status: an errno fits. The parent waits with poll() for the pipe and
+ * then for a pidfd, so that it is held up neither by a child that hangs (in open() of a fifo, say)
+ * nor by one that closes the pipe and keeps running.
  */
 #include "base/isolated.h"
 
@@ -31,24 +32,24 @@
 
 #define PIECE_BYTES (32u << 10)
 
-/* Exit statuses of the child that are no errno of work(). */
+/* Exit statuses of the child that are not an errno of work(). */
 enum {
-	STATUS_SETUP = 255, /* what work() should not have could not be given up */
-	STATUS_ODD = 254,   /* a result that is no errno */
+	STATUS_SETUP = 255, /* could not drop privileges */
+	STATUS_ODD = 254,   /* work() returned something that is not an errno */
 	STATUS_CHROOT = 253,
 	STATUS_SETGID = 252,
 	STATUS_SETUID = 251,
 	ERRNO_MAX = 200,
 };
 
-/* Steps that take a capability, which root may lack, too. */
+/* Steps that need a capability, which root may lack in a container. */
 static const struct {
 	int status;
 	const char *what, *capability;
 } steps[] = {
-	{STATUS_CHROOT, "enter a container's root", "CAP_SYS_CHROOT"},
-	{STATUS_SETGID, "give up root's groups", "CAP_SETGID"},
-	{STATUS_SETUID, "stop being root", "CAP_SETUID"},
+	{STATUS_CHROOT, "enter a container's root directory", "CAP_SYS_CHROOT"},
+	{STATUS_SETGID, "drop root's groups", "CAP_SETGID"},
+	{STATUS_SETUID, "drop root", "CAP_SETUID"},
 };
 
 struct isolated_child {
@@ -66,7 +67,7 @@ static int compare_fds(const void *left, const void *right)
 	return *(const int *)left - *(const int *)right;
 }
 
-/* From `first` to `last`; the slow way is for kernels before 5.9. */
+/* Closes descriptors `first` to `last`. The loop is for kernels before 5.9. */
 static void close_from_to(unsigned first, unsigned last)
 {
 	struct rlimit most;
@@ -127,8 +128,9 @@ static bool limit(int resource, uint64_t most)
 }
 
 /*
- * The kernel's choice when memory runs out goes by size, and a target may be larger than the child
- * that eats what was left. Without /proc, or the right to write there, the limits have to do.
+ * Makes the child the OOM killer's first choice. It chooses by size, and a target may be larger
+ * than the child that used up the memory. Without /proc, or permission to write there, only the
+ * limits apply.
  */
 static void be_first_to_go(void)
 {
@@ -140,7 +142,7 @@ static void be_first_to_go(void)
 	(void)close(fd);
 }
 
-/* 0 or the exit status. */
+/* Returns 0 or the exit status. */
 static int drop_user(const struct isolation *limits)
 {
 	bool must = geteuid() == 0;
@@ -155,7 +157,7 @@ static int drop_user(const struct isolation *limits)
 	return 0;
 }
 
-/* 0 or the exit status. */
+/* Returns 0 or the exit status. */
 static int give_up_rights(const struct isolation *limits)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -176,7 +178,10 @@ static int give_up_rights(const struct isolation *limits)
 	    !limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) ||
 	    (limits->memory_bytes && !limit(RLIMIT_AS, limits->memory_bytes)))
 		return STATUS_SETUP;
-	/* Not dumpable, so that the user whose id we took can't trace us and read our memory. */
+	/*
+	 * Not dumpable, so that the user we switched to can't trace the process and read its
+	 * memory.
+	 */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
 		return STATUS_SETUP;
 	return 0;
@@ -194,7 +199,10 @@ __attribute__((noreturn)) static void run_child(int (*work)(void *context, int f
 	reset_signals();
 	if (!status && !limits->is_trusted)
 		status = give_up_rights(limits);
-	/* A change of user clears the death signal. The parent may have ended before it was set. */
+	/*
+	 * Changing the user clears the death signal, so it is set here. The parent may have exited
+	 * before.
+	 */
 	if (!status && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
 		status = STATUS_SETUP;
 	if (status)
@@ -227,7 +235,7 @@ static int await(const struct isolated_child *child, int fd)
 	}
 }
 
-/* Hands over all bytes until the pipe is closed. */
+/* Passes all bytes to take() until the pipe is closed. */
 static int take_all(const struct isolated_child *child,
 		    int (*take)(void *context, const void *bytes, size_t nr), void *context)
 {
@@ -256,28 +264,28 @@ static int result_of(int status, struct error *error)
 	size_t i;
 
 	if (WIFSIGNALED(status))
-		return error_set(error, -EFAULT, "the child process died of signal %d (%s)",
+		return error_set(error, -EFAULT, "child process killed by signal %d (%s)",
 				 WTERMSIG(status), sigdescr_np(WTERMSIG(status)));
 	for (i = 0; i < ARRAY_SIZE(steps); i++)
 		if (WEXITSTATUS(status) == steps[i].status)
 			return error_set(error, -EPERM, "a child process cannot %s without %s",
 					 steps[i].what, steps[i].capability);
 	if (WEXITSTATUS(status) == STATUS_SETUP)
-		return error_set(error, -EPERM, "cannot give up rights in a child process");
+		return error_set(error, -EPERM, "cannot drop privileges in a child process");
 	if (WEXITSTATUS(status) > ERRNO_MAX)
-		return error_set(error, -EPROTO, "the child process ended with status %d",
+		return error_set(error, -EPROTO, "child process exited with status %d",
 				 WEXITSTATUS(status));
 	return -WEXITSTATUS(status);
 }
 
-/* Waits for the child's end; kills it first if err says that it is not needed any more. */
+/* Waits until the child exits; kills it first if err is set or on a timeout. */
 static int reap(const struct isolated_child *child, int err, struct error *error)
 {
 	int status;
 
 	if (err == 0)
 		err = await(child, child->pidfd);
-	/* The pidfd, where there is one, can't become another process' as the pid can. */
+	/* A pidfd can't refer to another process later, as a reused pid can. */
 	if (err < 0 && child->pidfd >= 0)
 		(void)syscall(SYS_pidfd_send_signal, child->pidfd, SIGKILL, NULL, 0);
 	else if (err < 0)
@@ -286,11 +294,11 @@ static int reap(const struct isolated_child *child, int err, struct error *error
 		if (errno != EINTR)
 			return error_set_errno(error, "cannot wait for the child process");
 	if (err == -ETIME)
-		return error_set(error, err, "the child process took too long");
+		return error_set(error, err, "child process timed out");
 	return err < 0 ? err : result_of(status, error);
 }
 
-/* The pipe's reading end, with the child behind it. */
+/* Starts the child and sets its pid and the read end of the pipe. */
 static int start(struct isolated_child *child, int (*work)(void *context, int fd), void *context,
 		 const struct isolation *limits, struct error *error)
 {

@@ -1,13 +1,13 @@
 /*
- * Runs a function in a child process of its own, for work on other people's bytes with a library
- * that may crash, hang or eat memory over them. What it writes comes back through a pipe.
+ * Runs a function in a child process, to parse untrusted bytes with a library that may crash, hang
+ * or use up memory on them. The child's output comes back through a pipe.
  *
- * The child is a copy of us without our descriptors, capabilities and signal handlers, in a session
- * of its own: what is typed at the terminal does not end it, but our end does. It can't add to
- * files, can't be traced by the user that it has become, and can't start processes unless it stays
- * root. Where memory runs out, the kernel ends it before others. It still sees a copy of our
- * memory, and the network: it keeps accidents away, and changes to the host, not somebody who has
- * taken it over and wants to know what we know.
+ * The child is a fork without our descriptors, capabilities and signal handlers, in a session of
+ * its own: signals from the terminal don't reach it, but it is killed when the parent exits. It
+ * can't extend files, can't be traced by the user it runs as, and can't start processes unless it
+ * stays root. If memory runs out, the OOM killer ends it first. It can still read its copy of our
+ * memory, and use the network: the isolation prevents accidents and changes to the host, but does
+ * not keep an attacker who controls the child from reading our data.
  *
  * Other threads may run meanwhile: glibc makes malloc() usable after a fork. Other locks that they
  * hold at that moment (of a stdio stream, of ours) stay locked in the child: work() must not need
@@ -26,24 +26,24 @@
 #define ISOLATION_MAX_FDS 8
 
 struct isolation {
-	uint64_t timeout_ns;   /* until the child is killed; 0: at once */
-	int stop_fd;	       /* the child is killed when this can be read; 0 or -1: nothing is */
-	uint64_t memory_bytes; /* of address space; 0: no limit */
-	int root_fd;	       /* a folder to be the child's root; -1: ours. Needs CAP_SYS_CHROOT */
-	uid_t uid;	       /* who the child is, where we may choose; (uid_t)-1: as we are */
+	uint64_t timeout_ns;   /* after that the child is killed; 0: immediately */
+	int stop_fd;	       /* when readable, the child is killed; 0 or -1: none */
+	uint64_t memory_bytes; /* limit of address space; 0: no limit */
+	int root_fd;	       /* the child's root directory; -1: ours. Needs CAP_SYS_CHROOT */
+	uid_t uid;	       /* the child's user if we may change it; (uid_t)-1: unchanged */
 	gid_t gid;
-	const int *fds; /* what stays open for work(), under the same numbers; all else is closed */
+	const int *fds; /* descriptors kept for work(), same numbers; others are closed */
 	size_t nr_fds;	/* at most ISOLATION_MAX_FDS */
-	/* The work is of our own choosing and may do what we may: only its time is limited. */
+	/* The work is our own and keeps our privileges: only its time is limited. */
 	bool is_trusted;
 };
 
 /*
- * work() gets the writing end of the pipe and returns 0 or a negative errno. take() is handed what
- * comes, in pieces; a negative result of it ends the child. Returns take()'s or work()'s result;
- * -ETIME past the time, -ECANCELED because of stop_fd, -EFAULT if the child died of a signal;
- * -EPERM, with the capability by name, if it could not give up what it should not have. The child
- * is gone then. No signal of ours ends the waiting by itself.
+ * work() gets the write end of the pipe and returns 0 or a negative errno. take() is called with
+ * each piece of its output; a negative result kills the child. Returns take()'s or work()'s result;
+ * -ETIME on timeout, -ECANCELED because of stop_fd, -EFAULT if the child was killed by a signal;
+ * -EPERM, with the name of the capability, if privileges could not be dropped. The child has exited
+ * on return. Signals we receive do not interrupt the waiting.
  */
 int isolated_run(int (*work)(void *context, int fd),
 		 int (*take)(void *context, const void *bytes, size_t nr), void *context,

@@ -1,22 +1,23 @@
 /*
- * Matching a name against a glob or a regular expression. A pattern that only one name can fit is a
- * comparison.
+ * Matches names against a glob or a regular expression. A pattern that only one name can match
+ * becomes a string comparison.
  *
- * A glob is parsed in one pass into a list of states. A state leads to the one behind it, and some
- * to another one farther on, never back, except that a star also stays where it is. A glob is in
- * several states at once, in all that the bytes so far may have led to: a set with a bit for each
- * state. A byte of a name leads from one set to the next, so no name takes more steps than it has
- * bytes, whatever the glob. The states reached without a byte are found in one pass over the set.
+ * A glob is parsed in one pass into a list of states. A state has a transition to the next one,
+ * some have another one to a later state, and none go back, except that a star also stays in its
+ * state. A glob is in several states at once, all that the bytes so far may have led to: a set with
+ * a bit for each state. Each byte of a name leads from one set to the next, so matching takes at
+ * most one step per byte, whatever the glob. The states reached without a byte are found in one
+ * pass over the set.
  *
- * Regular expressions are the C library's, between `^(` and `)$` (without the `$` for a prefix). Its
- * compiler copies what is repeated (`((a{255}){255}){255}` takes all memory) and its back references
- * take exponential time, so they are checked first. It makes up the sets of an expression's states as
- * names ask for them, and keeps them all: an expression like `.*a.{16}` can cost some megabytes over
- * many names.
- * Running out of memory there reads as a name that does not fit, since regexec() has no other way
- * to say so.
+ * Regular expressions are the C library's, between `^(` and `)$` (without the `$` for a prefix).
+ * Its compiler expands repetitions (`((a{255}){255}){255}` takes all memory) and its back
+ * references take exponential time, so expressions are checked first. It creates the sets of an
+ * expression's states while matching and keeps them all: an expression like `.*a.{16}` can use some
+ * megabytes over many names.
  *
- * Left out of globs: classes (`[[:digit:]]`), which are refused, and characters of several bytes.
+ * If memory runs out in regexec(), the name does not match, since regexec() cannot report it.
+ *
+ * Not supported in globs: classes (`[[:digit:]]`), which are rejected, and multibyte characters.
  */
 #include "base/matcher.h"
 
@@ -34,18 +35,18 @@
 
 /* --- globs: from the text to states ----------------------------------------------------------- */
 
-/* A byte of text makes two states at most, and one stands at either end. */
+/* A byte of text makes two states at most; one more is at either end. */
 #define GLOB_STATES_MAX (2 * MATCHER_TEXT_MAX + 2)
 #define WORD_BITS	64
 #define WORDS_MAX	((GLOB_STATES_MAX + WORD_BITS - 1) / WORD_BITS)
 
 enum glob_kind {
-	GLOB_BYTE, /* takes this byte */
-	GLOB_ANY,  /* takes any byte */
-	GLOB_SET,  /* takes a byte of set `to` */
-	GLOB_STAR, /* takes any byte and stays, or takes none */
-	GLOB_FORK, /* takes none: on to the next, and to `to` */
-	GLOB_JUMP, /* takes none: on to `to` */
+	GLOB_BYTE, /* consumes this byte */
+	GLOB_ANY,  /* consumes any byte */
+	GLOB_SET,  /* consumes a byte of set `to` */
+	GLOB_STAR, /* consumes any byte and stays, or goes on without one */
+	GLOB_FORK, /* consumes nothing: goes to the next state and to `to` */
+	GLOB_JUMP, /* consumes nothing: goes to `to` */
 	GLOB_END,
 };
 
@@ -64,29 +65,30 @@ struct glob {
 	size_t nr_states, cap_states;
 	struct glob_set *sets;
 	size_t nr_sets, cap_sets;
-	size_t nr_words; /* of a set of states */
-	uint64_t *last;	 /* states with which a name may end, following the steps without a byte */
-	uint64_t *all;	 /* states from which a star takes whatever follows */
+	size_t nr_words; /* of a bit set of states */
+	uint64_t *last;	 /* states in which a name may end, also via transitions without a byte */
+	uint64_t *all;	 /* states from which a star matches any rest */
 };
 
 /*
- * An alternative is `FORK ... JUMP`: the fork leads to the next alternative too, the jump behind
- * the last one. Only the end of a parenthesis tells if it holds alternatives; till then a fork
- * stands for it, and becomes the byte `(` if there was no `|`.
+ * An alternative is `FORK ... JUMP`: the fork also goes to the next alternative, the jump to the
+ * state after the last one. Only at the closing parenthesis is it known if it contains
+ * alternatives; until then the opening one is a fork, which becomes the byte `(` if there was no
+ * `|`.
  */
 #define GLOB_DEPTH_MAX 64
 
-/* An open parenthesis; the first of them is the whole text. */
+/* An open parenthesis; the first one represents the whole text. */
 struct glob_group {
 	size_t at;
-	size_t fork;  /* of the alternative that is being read */
-	size_t jumps; /* of those before it, each `to` the one before; 0: none */
+	size_t fork;  /* of the alternative being read */
+	size_t jumps; /* the last jump so far; its `to` is the one before; 0: none */
 };
 
 struct glob_parser {
 	const char *text;
 	size_t nr, at;
-	bool is_plain; /* no alternatives, and nothing is refused */
+	bool is_plain; /* no alternatives, and nothing is rejected */
 	struct glob *glob;
 	struct glob_group groups[GLOB_DEPTH_MAX];
 	size_t nr_groups;
@@ -113,7 +115,7 @@ static int add_state(struct glob_parser *parser, enum glob_kind kind, uint8_t by
 static int open_glob_group(struct glob_parser *parser)
 {
 	if (parser->nr_groups == GLOB_DEPTH_MAX)
-		return fail_glob(parser, parser->at, "too many parentheses within each other");
+		return fail_glob(parser, parser->at, "parentheses nested too deep");
 	parser->groups[parser->nr_groups++] = (struct glob_group){
 		.at = parser->at,
 		.fork = parser->glob->nr_states,
@@ -134,7 +136,7 @@ static int next_alternative(struct glob_parser *parser)
 	return add_state(parser, GLOB_FORK, 0, 0);
 }
 
-/* The last alternative has none behind it; all go on from here. */
+/* The last alternative needs no fork; all alternatives continue at the current end. */
 static void join_alternatives(struct glob_parser *parser, const struct glob_group *group)
 {
 	struct glob_state *states = parser->glob->states;
@@ -163,7 +165,7 @@ static int close_glob_group(struct glob_parser *parser)
 	return add_state(parser, GLOB_BYTE, ')', 0);
 }
 
-/* A byte of a set, which may be escaped. */
+/* Reads a member of a set, which may be escaped. */
 static int read_member(struct glob_parser *parser, size_t open, uint8_t *ret)
 {
 	if (parser->at < parser->nr && parser->text[parser->at] == '\\')
@@ -179,7 +181,7 @@ static bool is_at(const struct glob_parser *parser, size_t at, char byte)
 	return at < parser->nr && parser->text[at] == byte;
 }
 
-/* `a`, or `a-z`; a `-` before the `]` is a member. */
+/* Reads `a` or `a-z`; a `-` before the `]` is a member. */
 static int read_range(struct glob_parser *parser, size_t open, struct glob_set *set)
 {
 	size_t start = parser->at;
@@ -187,8 +189,7 @@ static int read_range(struct glob_parser *parser, size_t open, struct glob_set *
 	unsigned byte;
 
 	if (is_at(parser, start, '[') && is_at(parser, start + 1, ':'))
-		return fail_glob(parser, start,
-				 "classes like [:digit:] are for regular expressions");
+		return fail_glob(parser, start, "classes like [:digit:] need a regular expression");
 	if (read_member(parser, open, &first) < 0)
 		return -EINVAL;
 	last = first;
@@ -198,7 +199,7 @@ static int read_range(struct glob_parser *parser, size_t open, struct glob_set *
 			return -EINVAL;
 	}
 	if (last < first)
-		return fail_glob(parser, start, "this range ends before it begins");
+		return fail_glob(parser, start, "invalid range: end before start");
 	for (byte = first; byte <= last; byte++)
 		set->bytes[byte / 64] |= 1ULL << byte % 64;
 	return 0;
@@ -224,7 +225,7 @@ static int read_set(struct glob_parser *parser)
 	return add_state(parser, GLOB_SET, 0, glob->nr_sets - 1);
 }
 
-/* Reads what stands at `at` and moves behind it. */
+/* Reads the element at `at` and moves past it. */
 static int read_glob_next(struct glob_parser *parser)
 {
 	const struct glob *glob = parser->glob;
@@ -239,8 +240,8 @@ static int read_glob_next(struct glob_parser *parser)
 	switch (byte) {
 	case '*':
 		/*
-		 * Two stars in a row are one; behind a `)` the star before is of the last
-		 * alternative.
+		 * Consecutive stars are merged. After a `)`, a preceding star state belongs to the
+		 * last alternative, so it is not the same star.
 		 */
 		if (!parser->at || parser->text[parser->at - 1] != '*' ||
 		    glob->states[glob->nr_states - 1].kind != GLOB_STAR)
@@ -269,7 +270,7 @@ static int read_glob_next(struct glob_parser *parser)
 		if (parser->at + 1 < parser->nr)
 			byte = parser->text[++parser->at];
 		else if (!parser->is_plain)
-			return fail_glob(parser, parser->at, "nothing behind this '\\'");
+			return fail_glob(parser, parser->at, "nothing after this '\\'");
 		/* fall through */
 	default:
 		err = add_state(parser, GLOB_BYTE, (uint8_t)byte, 0);
@@ -278,7 +279,7 @@ static int read_glob_next(struct glob_parser *parser)
 	return err;
 }
 
-/* Into an empty glob, which is to be cleared in any case. 0, -EINVAL or -ENOMEM. */
+/* Parses into an empty glob, which the caller must clear in any case. 0, -EINVAL or -ENOMEM. */
 static int glob_parse(struct glob *glob, const char *text, bool is_plain,
 		      struct matcher_error *error)
 {
@@ -309,7 +310,7 @@ static void glob_clear(struct glob *glob)
 	*glob = (struct glob){0};
 }
 
-/* --- globs: over a name ----------------------------------------------------------------------- */
+/* --- globs: matching a name ------------------------------------------------------------------- */
 
 static bool has(const uint64_t *set, size_t state)
 {
@@ -331,7 +332,10 @@ static bool has_common(const struct glob *glob, const uint64_t *a, const uint64_
 	return false;
 }
 
-/* Adds to `from` where the state leads without a byte, to `to` where it leads with this one. */
+/*
+ * Adds the state's successors: those reached without a byte to `from`, those with this byte to
+ * `to`.
+ */
 static void step_state(const struct glob *glob, size_t state, uint8_t byte, uint64_t *from,
 		       uint64_t *to)
 {
@@ -359,7 +363,7 @@ static void step_state(const struct glob *glob, size_t state, uint8_t byte, uint
 	case GLOB_ANY:
 		takes = true;
 		break;
-	default: /* GLOB_END takes nothing */
+	default: /* GLOB_END consumes nothing */
 		break;
 	}
 	if (takes)
@@ -367,8 +371,8 @@ static void step_state(const struct glob *glob, size_t state, uint8_t byte, uint
 }
 
 /*
- * From one set to the next; false when nothing is left. States lead forward only: what is added to
- * `from` on the way is still ahead.
+ * Computes the next set of states; false if it is empty. Transitions lead forward only, so states
+ * added to `from` on the way are still ahead.
  */
 static bool step(const struct glob *glob, uint64_t *from, uint8_t byte, uint64_t *to)
 {
@@ -408,7 +412,7 @@ static bool glob_fits_name(const struct glob *glob, const char *name)
 	}
 }
 
-/* Finds the last states from the end backwards, as states lead forward only. 0 or -ENOMEM. */
+/* Finds the final states from the end backwards, as transitions lead forward only. 0 or -ENOMEM. */
 static int glob_prepare(struct glob *glob)
 {
 	size_t state = glob->nr_states;
@@ -433,21 +437,21 @@ static int glob_prepare(struct glob *glob)
 	return 0;
 }
 
-/* --- regular expressions: what they may ask for ----------------------------------------------- */
+/* --- regular expressions: limits -------------------------------------------------------------- */
 
-#define REGEX_COPIES_MAX 5000 /* characters, when each repetition is written out */
+#define REGEX_COPIES_MAX 5000 /* characters, after expanding all repetitions */
 #define REGEX_DEPTH_MAX	 64
 
 struct regex_group {
 	size_t at;
-	size_t size; /* in characters so far */
-	size_t last; /* of them: what a repetition would repeat */
+	size_t size; /* in characters so far, expanded */
+	size_t last; /* characters of the last item, the one a repetition applies to */
 };
 
 struct regex_scan {
 	const char *text;
 	size_t nr, at;
-	struct regex_group groups[REGEX_DEPTH_MAX]; /* the first is the whole text */
+	struct regex_group groups[REGEX_DEPTH_MAX]; /* the first one is the whole text */
 	size_t nr_groups;
 	struct matcher_error *error;
 };
@@ -472,13 +476,14 @@ static void add_last(struct regex_scan *scan, size_t size)
 static int open_regex_group(struct regex_scan *scan)
 {
 	if (scan->nr_groups == REGEX_DEPTH_MAX)
-		return fail_regex(scan, scan->at, "too many parentheses within each other");
+		return fail_regex(scan, scan->at, "parentheses nested too deep");
 	scan->groups[scan->nr_groups++] = (struct regex_group){.at = scan->at++};
 	return 0;
 }
 
 /*
- * The C library would take a `)` too many for itself, and so close a parenthesis around the text.
+ * An unmatched `)` must be found here: the C library would match it with the `(` that we put around
+ * the text.
  */
 static int close_regex_group(struct regex_scan *scan)
 {
@@ -493,8 +498,8 @@ static int close_regex_group(struct regex_scan *scan)
 }
 
 /*
- * `[`, an optional `^`, a `]` that is a member, and then up to the next one outside [: :] and the
- * like.
+ * Skips a set: `[`, an optional `^`, a `]` that is a member, and so on up to the `]` outside [: :],
+ * [. .] and [= =].
  */
 static int skip_regex_set(struct regex_scan *scan)
 {
@@ -510,7 +515,7 @@ static int skip_regex_set(struct regex_scan *scan)
 			continue;
 		found = strstr(scan->text + i + 2, end);
 		if (!found)
-			return fail_regex(scan, i, "this class has no end");
+			return fail_regex(scan, i, "unterminated character class");
 		i = (size_t)(found + 1 - scan->text);
 	}
 	if (i >= scan->nr)
@@ -523,15 +528,15 @@ static int skip_regex_set(struct regex_scan *scan)
 static int skip_regex_escape(struct regex_scan *scan)
 {
 	if (scan->at + 1 >= scan->nr)
-		return fail_regex(scan, scan->at, "nothing behind this '\\'");
+		return fail_regex(scan, scan->at, "nothing after this '\\'");
 	if (isdigit((unsigned char)scan->text[scan->at + 1]))
-		return fail_regex(scan, scan->at, "back references take too long");
+		return fail_regex(scan, scan->at, "back references are not supported");
 	scan->at += 2;
 	add_last(scan, 1);
 	return 0;
 }
 
-/* Counts the last item `times` times. */
+/* Accounts for a repetition of the last item. */
 static int repeat_last(struct regex_scan *scan, size_t at, size_t times)
 {
 	struct regex_group *group = innermost(scan);
@@ -543,7 +548,7 @@ static int repeat_last(struct regex_scan *scan, size_t at, size_t times)
 	return 0;
 }
 
-/* Digits into a number, which stops growing where it is too large anyway. */
+/* Reads a number; it stops growing when it is over the limit. */
 static size_t read_count(struct regex_scan *scan)
 {
 	size_t count = 0;
@@ -570,12 +575,12 @@ static int read_counts(struct regex_scan *scan)
 	}
 	if (!has_least || scan->text[scan->at] != '}' || most < least)
 		return fail_regex(scan, open,
-				  "'{' is for {n}, {n,} and {n,m}; for itself it is '\\{'");
+				  "'{' starts {n}, {n,} or {n,m}; a literal one is '\\{'");
 	scan->at++;
 	return repeat_last(scan, open, most ? most : 1);
 }
 
-/* `+` is written out as one and any number more. */
+/* `+` is expanded to one item and a starred one. */
 static int read_operator(struct regex_scan *scan)
 {
 	size_t at = scan->at;
@@ -621,17 +626,17 @@ static int regex_check_limits(const char *text, size_t nr, struct matcher_error 
 	return err;
 }
 
-/* --- both ------------------------------------------------------------------------------------- */
+/* --- matchers --------------------------------------------------------------------------------- */
 
 struct matcher {
-	char *only; /* nothing but this name fits */
+	char *only; /* if set, the only name that matches */
 	struct glob glob;
 	bool has_regex;
 	bool is_any;
 	regex_t regex;
 };
 
-/* If there are bytes alone between the first state and the last, only one name fits. */
+/* If all states between the first and the last are bytes, only one name matches. */
 static int set_glob(struct matcher *matcher, const char *text, bool is_plain,
 		    struct matcher_error *error)
 {
@@ -658,30 +663,30 @@ static int set_glob(struct matcher *matcher, const char *text, bool is_plain,
 	return 0;
 }
 
-/* Errors that regcomp() may still find after regex_check_limits(). */
+/* Errors that regcomp() may still report after regex_check_limits(). */
 static const char *regex_fault(int code)
 {
 	static const struct {
 		int code;
 		const char *what;
 	} faults[] = {
-		{REG_ECTYPE, "no such class of characters"},
-		{REG_ECOLLATE, "no such character between '[.' and '.]'"},
-		{REG_ERANGE, "a range that ends before it begins"},
+		{REG_ECTYPE, "unknown character class"},
+		{REG_ECOLLATE, "unknown character between '[.' and '.]'"},
+		{REG_ERANGE, "invalid range: end before start"},
 		{REG_BADRPT, "nothing to repeat before '*', '+', '?' or '{'"},
-		{REG_BADBR, "a repetition that is none"},
+		{REG_BADBR, "invalid repetition"},
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(faults); i++)
 		if (faults[i].code == code)
 			return faults[i].what;
-	return "not a regular expression";
+	return "invalid regular expression";
 }
 
 /*
- * `malloc` or `^malloc$`: the name in it, of a text that is cut for it. NULL: it is not that plain.
- * A prefix needs the `$`.
+ * The name in a text like `malloc` or `^malloc$`; the text is modified. NULL if it contains
+ * operators. For a prefix the `$` is required.
  */
 static const char *plain_regex(char *text, bool is_prefix)
 {

@@ -1,13 +1,13 @@
 /*
- * Matching names against globs and extended regular expressions, which are checked for what they
- * would cost before they are compiled. A glob takes time in proportion to its own length times the
- * name's, whatever it looks like.
+ * Matches names against globs and extended regular expressions. Their cost is limited by a check
+ * before they are compiled. A glob takes time in proportion to its own length times the name's, for
+ * any glob.
  *
- * A glob is written in bytes: `*` any of them, `?` one, `[a-z_]` one of these, `[!a]` or `[^a]` one
- * but these, `(a|b*)` alternatives, which may be nested, be empty, or stand without parentheses.
- * `\` takes the meaning from the byte behind it. Parentheses without a `|` of their own are
- * themselves, so that `Shape::area(int)` and `main.(*Server).Serve` fit what is shown by these
- * names. A plain glob has no alternatives, and a `[` or `\` that makes no sense there is itself.
+ * A glob consists of bytes: `*` matches any number of bytes, `?` one, `[a-z_]` one of these, `[!a]`
+ * or `[^a]` one except these, `(a|b*)` alternatives, which may be nested, be empty, or be written
+ * without parentheses. `\` makes the byte after it literal. Parentheses without a `|` of their own
+ * are literal, so that `Shape::area(int)` and `main.(*Server).Serve` match the names displayed like
+ * this. A plain glob has no alternatives, and a `[` or `\` that is invalid there is literal.
  */
 #ifndef STOOK_BASE_MATCHER_H
 #define STOOK_BASE_MATCHER_H
@@ -20,29 +20,29 @@
 struct matcher;
 
 struct matcher_error {
-	size_t at;	  /* which byte of the text, from 0 on */
+	size_t at;	  /* offset in the text */
 	const char *what; /* "no ')' for this '('" */
 };
 
 enum matcher_kind {
-	MATCHER_GLOB, /* the whole name, as for all kinds but the last two */
+	MATCHER_GLOB, /* must match the whole name, like all kinds but the last two */
 	MATCHER_REGEX,
 	MATCHER_PLAIN_GLOB,
 	MATCHER_PREFIX, /* a regular expression, from the name's start */
 	MATCHER_SEARCH, /* a regular expression, anywhere in the name */
 };
 
-/* NULL: *error says why; what is NULL when memory is out. */
+/* Returns NULL on failure, with the reason in *error; error->what is NULL if memory ran out. */
 struct matcher *matcher_new(const char *text, size_t nr, enum matcher_kind kind,
 			    struct matcher_error *error);
 void matcher_free(struct matcher *matcher);
 
 bool matcher_fits(const struct matcher *matcher, const char *name);
 
-/* The only name that fits, if there is but one and that is plain to see; else NULL. */
+/* The only name that matches, if that is obvious from the pattern; else NULL. */
 const char *matcher_only_name(const struct matcher *matcher);
 
-/* True if every name fits: `*`; for a regular expression only if that is plain to see. */
+/* True if every name matches: `*`; for a regular expression only the obvious ones, like `.*`. */
 bool matcher_is_any(const struct matcher *matcher);
 
 #endif

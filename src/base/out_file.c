@@ -1,9 +1,9 @@
 /*
- * Files that appear whole.
+ * Files that are written completely or not at all.
  *
- * The way to the file is walked here, one part of the path at a time, since the kernel says neither what
- * symlinks were on it nor whose they were. The walk ends with a handle of the file's folder and a name in
- * it, and everything else goes by these two, so nobody can put another folder in between.
+ * The path is resolved here, component by component, since the kernel reports neither the symlinks
+ * on the way nor their owners. The result is a handle of the file's directory and a name in it.
+ * Everything else uses these two, so nobody can exchange a directory in between.
  */
 #include "base/out_file.h"
 
@@ -22,24 +22,24 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-#define MOST_LINKS	40 /* as many as the kernel follows */
+#define MOST_LINKS	40 /* the kernel's limit */
 #define TEMPORARY_TRIES 100
 
-/* Where a path leads. */
+/* The state and result of resolving a path. */
 struct place {
 	int folder;
 	struct stat folder_status, status;
-	bool exists;	/* status is that of what is there */
-	bool is_magic;	/* a link below /proc that is no path: only the kernel can follow it */
-	bool is_folder; /* the path ends in a slash, or in . or .. */
+	bool exists;	/* status is that of the existing file */
+	bool is_magic;	/* a link below /proc that is not a path: only the kernel can follow it */
+	bool is_folder; /* the path ends in a slash, in . or in .. */
 	const char *name;
-	char rest[PATH_MAX]; /* what is still to be walked; name is in it at the end */
+	char rest[PATH_MAX]; /* the path not yet resolved; name points into it at the end */
 	unsigned nr_links;
 };
 
-/* --- the way there --------------------------------------------------------------------------- */
+/* --- resolving the path ---------------------------------------------------------------------- */
 
-/* Others may add to the folder, but not replace what is not theirs. */
+/* True if other users may add files to the directory, but not replace others' files. */
 static bool is_shared(const struct stat *folder)
 {
 	return folder->st_mode & S_ISVTX && folder->st_mode & (S_IWGRP | S_IWOTH);
@@ -55,14 +55,14 @@ static int refuse(const struct out_file *file, const struct stat *status, struct
 {
 	(void)error_set(
 		error, -EACCES,
-		"cannot write '%s': the %s there belongs to user %u, in a folder that others "
+		"cannot write '%s': the existing %s belongs to user %u, in a directory that others "
 		"may write to",
 		file->path,
 		S_ISLNK(status->st_mode)    ? "symlink"
 		: S_ISFIFO(status->st_mode) ? "fifo"
 					    : "file",
 		status->st_uid);
-	error_hint(error, "remove it, or name a file in a folder of your own");
+	error_hint(error, "remove it, or choose a file in a directory of your own");
 	return -EACCES;
 }
 
@@ -92,7 +92,7 @@ static bool is_proc(const struct place *place)
 	return fstatfs(place->folder, &status) == 0 && status.f_type == PROC_SUPER_MAGIC;
 }
 
-/* Replaces the name of a symlink by its target, followed by the rest of the path at `behind`. */
+/* Replaces a symlink in the path by its target, followed by the rest of the path, `behind`. */
 static int follow_link(struct place *place, const char *name, const char *behind)
 {
 	char text[PATH_MAX];
@@ -111,8 +111,8 @@ static int follow_link(struct place *place, const char *name, const char *behind
 }
 
 /*
- * Walks to the end, or to a symlink that is not trusted, whose status is in place->status. 0,
- * -EACCES for such a link, or another negative errno.
+ * Resolves the path, up to its end or to an untrusted symlink, whose status is then in
+ * place->status. 0, -EACCES with *ret_refused for such a link, or another negative errno.
  */
 static int walk(struct place *place, const char *path, bool *ret_refused)
 {
@@ -158,7 +158,7 @@ static int walk(struct place *place, const char *path, bool *ret_refused)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* A name beside the target that nothing has: takes up to a hundred tries. */
+/* Makes a file with a new random name beside the target, in up to TEMPORARY_TRIES attempts. */
 static int choose_temporary(struct out_file *file, int (*make)(const struct out_file *file))
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
@@ -175,7 +175,7 @@ static int choose_temporary(struct out_file *file, int (*make)(const struct out_
 		file->temporary =
 			text_printf("%.*s.%s", NAME_MAX - (int)sizeof(word), file->name, word);
 		if (!file->temporary)
-			return -1; /* with errno, ENOMEM */
+			return -1; /* errno is ENOMEM */
 		fd = make(file);
 		if (fd >= 0)
 			return fd;
@@ -193,7 +193,10 @@ static int make_named(const struct out_file *file)
 		      O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
 }
 
-/* A file without a name, of which nothing is left if we are killed; where there is none, one with. */
+/*
+ * Opens a file without a name, so that nothing is left if we are killed; with a temporary name if
+ * the file system doesn't support that.
+ */
 static int open_temporary(struct out_file *file)
 {
 	int fd = openat(file->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
@@ -201,7 +204,7 @@ static int open_temporary(struct out_file *file)
 	return fd >= 0 ? fd : choose_temporary(file, make_named);
 }
 
-/* The number in /dev/stdout, /dev/fd/7, /proc/self/fd/7; or -1. */
+/* The descriptor that /dev/stdout, /dev/fd/7 or /proc/self/fd/7 refers to; or -1. */
 static int own_descriptor(const char *path)
 {
 	int number, nr = 0;
@@ -228,8 +231,9 @@ static int open_magic(const struct place *place)
 }
 
 /*
- * An existing file is opened for writing even if it is going to be replaced: a user who may not write it
- * may not replace it. O_CREAT, as in a shell, lets the kernel apply its own rules, too.
+ * An existing file is opened for writing even if it will be replaced: a user who may not write it
+ * may not replace it. O_CREAT, as in a shell, makes the kernel apply its own rules
+ * (fs.protected_*), too.
  */
 static int open_existing(struct out_file *file, const struct place *place)
 {
@@ -249,7 +253,7 @@ static int open_existing(struct out_file *file, const struct place *place)
 	new_fd = open_temporary(file);
 	if (new_fd < 0)
 		return -1;
-	/* The owner first: a change of it takes bits of the mode away. */
+	/* The owner first: changing it clears bits of the mode. */
 	(void)!fchown(new_fd, status.st_uid, status.st_gid);
 	(void)fchmod(new_fd, status.st_mode & 0777);
 	return new_fd;
@@ -271,7 +275,7 @@ static int open_place(struct out_file *file, struct place *place, struct error *
 		file->name = strdup(place->name);
 		if (!file->name)
 			return fail(file, -ENOMEM, error);
-		file->folder = place->folder; /* which is the file's to close now */
+		file->folder = place->folder; /* now closed by out_file_abort() */
 	}
 	fd = place->exists ? open_existing(file, place) : open_temporary(file);
 	return fd < 0 ? fail(file, -errno, error) : fd;
@@ -300,7 +304,10 @@ static int open_fd(struct out_file *file, struct error *error)
 	return result;
 }
 
-/* Gives a nameless file its temporary name: linking can't replace a file, renaming can. */
+/*
+ * Gives a nameless file its temporary name: linkat() can't replace an existing file, renameat()
+ * can.
+ */
 static int link_nameless(const struct out_file *file)
 {
 	char self[64];
@@ -308,7 +315,7 @@ static int link_nameless(const struct out_file *file)
 	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fileno(file->stream));
 	if (linkat(AT_FDCWD, self, file->folder, file->temporary, AT_SYMLINK_FOLLOW) == 0)
 		return 0;
-	/* The second way needs no /proc, but CAP_DAC_READ_SEARCH. */
+	/* The second way works without /proc, but needs CAP_DAC_READ_SEARCH. */
 	return errno == EEXIST ? -1
 			       : linkat(fileno(file->stream), "", file->folder, file->temporary,
 					AT_EMPTY_PATH);
@@ -319,7 +326,7 @@ int out_file_open(struct out_file *file, const char *path, struct error *error)
 	int fd;
 
 	if (!*path)
-		return error_set(error, -ENOENT, "cannot write a file without a name");
+		return error_set(error, -ENOENT, "cannot write a file: its name is empty");
 	*file = (struct out_file){.path = strdup(path)};
 	if (!file->path)
 		return error_no_memory(error, "");

@@ -1,6 +1,6 @@
 /*
- * Asking is cheap, a look at the clock, so that readers can do it often. The descriptor that says
- * that the user wants an end is looked at a hundred times a second only.
+ * A check costs little more than reading the clock, so that readers can check often. The stop
+ * descriptor is polled only a hundred times a second.
  */
 #include "base/read_budget.h"
 
@@ -12,10 +12,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define PART_SHARE 2 /* a part may take 1/n of what is left */
+#define PART_SHARE 2 /* a part may use 1/n of the remaining budget */
 #define LOOK_NS	   (10 * NS_PER_MS)
 
-/* Less than 1/n of the whole is nothing: the rest would be cut into ever smaller parts. */
+/* A rest below 1/n of the total counts as nothing: parts would only get smaller and smaller. */
 #define REST_SHARE 4096
 
 void read_budget_init(struct read_budget *budget, uint64_t time_ns, uint64_t bytes, int stop_fd)

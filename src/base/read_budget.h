@@ -1,10 +1,10 @@
 /*
- * A limit for reading other people's files: time, bytes, and a signal from the user. One budget is
- * shared by all readers of a run. They ask it before each piece and stop when it says so; what they
- * have read until then counts.
+ * A limit for reading untrusted files: time, bytes, and a stop request by the user. One budget is
+ * shared by all readers of a run. They ask it before each piece and stop if it refuses; the data
+ * read until then is used.
  *
- * The work comes in parts, one for each file or process. A part may take half of what is left, so
- * that no single file, however large, keeps the others from being read.
+ * The work is divided into parts, one for each file or process. A part may use half of the
+ * remaining budget, so that no single file, however large, keeps the others from being read.
  */
 #ifndef STOOK_BASE_READ_BUDGET_H
 #define STOOK_BASE_READ_BUDGET_H
@@ -12,37 +12,44 @@
 #include <stdint.h>
 
 struct read_budget {
-	uint64_t max_ns, max_bytes;   /* of the whole */
-	uint64_t left_ns, left_bytes; /* of the whole, without the time of the part that runs */
-	int stop_fd; /* readable: the user wants it to end now; -1: there is none */
+	uint64_t max_ns, max_bytes;   /* total */
+	uint64_t left_ns, left_bytes; /* remaining, without the time of the current part */
+	int stop_fd;		      /* readable when the user wants to stop; -1: none */
 
-	/* The part that runs. */
+	/* The current part. */
 	uint64_t began_ns, end_ns, look_ns;
 	uint64_t part_bytes;
-	int spent; /* 0, or what read_budget_take() returns from now on */
+	int spent; /* 0, or the error that read_budget_take() returns from now on */
 };
 
 void read_budget_init(struct read_budget *budget, uint64_t time_ns, uint64_t bytes, int stop_fd);
 
-/* Begins and ends a part. read_budget_end() returns 0, or which limit the part ran into. */
+/*
+ * Begin and end a part. read_budget_end() returns 0, or the error of the limit that was exceeded.
+ */
 void read_budget_begin(struct read_budget *budget);
 int read_budget_end(struct read_budget *budget);
 
 /*
- * Asks for so many bytes; 0 asks for the time only. 0; -ETIME or -EDQUOT when the part has had its
- * share of time or bytes; -ECANCELED when the user wants an end. After a refusal every call is
- * refused until the next part. Without a budget (NULL) everything is allowed.
+ * Asks for permission to read so many bytes; 0 checks the time only. Returns 0; -ETIME or -EDQUOT
+ * if the part has used its share of time or bytes; -ECANCELED if the user wants to stop. After a
+ * refusal every call is refused until the next part. Without a budget (NULL) everything is allowed.
  */
 int read_budget_take(struct read_budget *budget, uint64_t bytes);
 
-/* How long the part may still wait; UINT64_MAX for NULL. And what else ends waiting; -1: nothing. */
+/*
+ * The time that the part may still wait (UINT64_MAX for NULL), and a descriptor that ends the wait
+ * (-1: none).
+ */
 uint64_t read_budget_left_ns(const struct read_budget *budget);
 int read_budget_stop_fd(const struct read_budget *budget);
 
-/* Gives time back, and the same share of the bytes; never more than there was at first. */
+/* Refills time, and the same share of the bytes, up to the initial amounts. */
 void read_budget_refill(struct read_budget *budget, uint64_t time_ns);
 
-/* Bytes that can be had without pressing anybody else on the host; UINT64_MAX if not told. */
+/*
+ * Memory in bytes that can be used without pressure on the rest of the host; UINT64_MAX if unknown.
+ */
 uint64_t read_budget_spare_memory(void);
 
 #endif

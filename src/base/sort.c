@@ -1,8 +1,9 @@
 /*
- * Sequences are sorted by multikey quicksort (Bentley and Sedgewick): a range of items is cut into
- * those with a smaller, the same, and a larger key at one depth, and only those with the same key
- * are looked at one deeper. So keys that sequences have in common are read once for each of them,
- * not once for each comparison. Call stacks are deep, and most of them begin alike.
+ * Sequences are sorted by multikey quicksort (Bentley and Sedgewick): a range of items is
+ * partitioned into those with a smaller, an equal, and a larger key at one depth, and only those
+ * with an equal key are compared one level deeper. So common prefixes of sequences are read once
+ * per sequence, not once per comparison. Call stacks are deep, and most of them have a common
+ * prefix.
  */
 #include "base/sort.h"
 
@@ -39,7 +40,7 @@ uint32_t *sort_ranks(size_t nr, sort_compare_fn *compare, const void *context)
 
 /* --- sequences -------------------------------------------------------------------------------- */
 
-/* A range of at most so many items is sorted by insertion. */
+/* Smaller ranges are sorted by insertion sort. */
 #define FEW_ITEMS 12
 
 struct sorter {
@@ -48,7 +49,7 @@ struct sorter {
 	struct sort_item *items;
 };
 
-/* Items with the same keys above the depth; their keys at it have been read. */
+/* Items with equal keys above the depth; their keys at this depth have been read. */
 struct range {
 	size_t first, end;
 	size_t depth;
@@ -59,7 +60,7 @@ static size_t range_nr(const struct range *range)
 	return range->end - range->first;
 }
 
-/* Compares items that have the same keys above this depth. */
+/* Compares items whose keys are equal above this depth. */
 static int compare(const struct sorter *sorter, const struct sort_item *a,
 		   const struct sort_item *b, size_t depth)
 {
@@ -101,7 +102,10 @@ static void swap_items(struct sort_item *a, struct sort_item *b)
 	*b = kept;
 }
 
-/* The middle one of three keys at drawn places, so that no input can make all choices bad. */
+/*
+ * The median of three keys, two of them at random positions, so that no input can make all pivots
+ * bad.
+ */
 static uint32_t choose_pivot(const struct sort_item *items, const struct range *range)
 {
 	uint64_t nr = range_nr(range), drawn = hash_add(range->first, range->end);
@@ -115,7 +119,7 @@ static uint32_t choose_pivot(const struct sort_item *items, const struct range *
 	return c < high ? c : high;
 }
 
-/* Cuts a range into smaller, equal and larger keys; the equal ones go on with their next key. */
+/* Partitions a range by smaller, equal and larger keys; for the equal ones the next key is read. */
 static void partition(const struct sorter *sorter, const struct range *range, struct range parts[3])
 {
 	struct sort_item *items = sorter->items;
@@ -133,7 +137,7 @@ static void partition(const struct sorter *sorter, const struct range *range, st
 	parts[0] = (struct range){range->first, less, range->depth};
 	parts[1] = (struct range){less, more, range->depth + 1};
 	parts[2] = (struct range){more, range->end, range->depth};
-	if (!pivot) { /* all of them end here, so they are the same */
+	if (!pivot) { /* these sequences end here, so they are equal */
 		for (at = less + 1; at < more; at++)
 			items[at].is_same = true;
 		parts[1].end = parts[1].first;
@@ -142,7 +146,7 @@ static void partition(const struct sorter *sorter, const struct range *range, st
 		items[at].key = sorter->key_at(sorter->context, items[at].number, parts[1].depth);
 }
 
-/* The largest part comes last in the array. */
+/* Moves the largest part to the end of the array. */
 static void move_largest_last(struct range parts[3])
 {
 	size_t largest = 2, i;
@@ -157,8 +161,8 @@ static void move_largest_last(struct range parts[3])
 }
 
 /*
- * Calls itself for the smaller parts only, so it never goes deeper than the logarithm of the number
- * of items, however long the sequences are.
+ * Recurses into the smaller parts only, so the recursion depth is at most the logarithm of the
+ * number of items, however long the sequences are.
  */
 static void sort_range(const struct sorter *sorter, struct range range)
 {

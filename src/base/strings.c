@@ -1,6 +1,6 @@
 /*
- * All texts lie one after the other, NUL-ended, in one growing block; a number indexes an array of
- * offsets into it, and is found by the hash of its text.
+ * All texts are stored one after the other, NUL-terminated, in one growing block. An array of
+ * offsets into it is indexed by number; numbers are found by the hash of their text.
  */
 #include "base/strings.h"
 
@@ -14,7 +14,7 @@
 struct strings {
 	char *block;
 	size_t nr_bytes, cap_bytes;
-	size_t *offsets; /* by number; a string ends where its NUL is */
+	size_t *offsets; /* by number; a string ends at its NUL */
 	size_t nr, cap_offsets;
 	struct number_index index;
 };

@@ -1,6 +1,6 @@
 /*
- * Interned strings: each text is kept once and known by a small number, so that comparing two is
- * comparing numbers. Number 0 is always the empty string.
+ * Interned strings: each text is stored once and identified by a small number, so that comparing
+ * strings is comparing numbers. Number 0 is always the empty string.
  */
 #ifndef STOOK_BASE_STRINGS_H
 #define STOOK_BASE_STRINGS_H
@@ -17,7 +17,7 @@ void strings_free(struct strings *strings);
 int64_t strings_add(struct strings *strings, const char *text);
 int64_t strings_add_bytes(struct strings *strings, const char *bytes, size_t nr);
 
-/* The text of a number that strings_add() gave; good until the next add. */
+/* The text of a number returned by strings_add(); valid until the next add. */
 const char *strings_get(const struct strings *strings, uint32_t number);
 
 uint32_t strings_nr(const struct strings *strings);

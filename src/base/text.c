@@ -1,6 +1,6 @@
 /*
- * Reads UTF-8 one character at a time, as the Unicode standard's table 3-7 defines it. Numbers are
- * parsed by hand, as strtoull() alone accepts signs, blanks and overflow.
+ * UTF-8 is decoded as the Unicode standard's table 3-7 defines it. Numbers are parsed by hand,
+ * because strtoull() alone accepts signs and blanks and does not fail on overflow.
  */
 #include "base/text.h"
 
@@ -28,8 +28,8 @@ char *text_printf(const char *format, ...)
 }
 
 struct lead {
-	unsigned char first, last;		 /* the first byte */
-	unsigned char second_first, second_last; /* the second one */
+	unsigned char first, last;		 /* range of the first byte */
+	unsigned char second_first, second_last; /* range of the second byte */
 	unsigned char bytes;
 };
 
@@ -39,7 +39,7 @@ static const struct lead leads[] = {
 	{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
 };
 
-/* Ranges of characters past ASCII that control a terminal, or where its text is shown. */
+/* Ranges of non-ASCII characters that control a terminal or change the direction of its text. */
 static const struct {
 	uint32_t first, last;
 } controls[] = {
@@ -86,7 +86,10 @@ size_t text_character(const char *text)
 	return bytes;
 }
 
-/* In the top bit of some byte, if a byte of the word is no printable ASCII; else 0. */
+/*
+ * Non-zero, with the top bit of some byte set, if a byte of the word is not printable ASCII; else
+ * 0.
+ */
 static uint64_t odd_bytes(uint64_t word)
 {
 	const uint64_t ones = 0x0101010101010101, tops = ones << 7;
@@ -129,7 +132,7 @@ void text_make_safe(char *to, const char *text, size_t nr)
 	}
 }
 
-/* Bytes that are a character by themselves come first: most names have nothing else. */
+/* Printable ASCII is handled first: most names consist of nothing else. */
 void text_write(FILE *out, const char *text)
 {
 	while (*text) {
@@ -200,7 +203,7 @@ static char *copy_characters(char *to, const char *text, size_t nr)
 	return to;
 }
 
-/* A text of more columns than there are: what is left of it on both sides of the ellipsis. */
+/* A text that is too wide: the parts kept on both sides of the ellipsis. */
 struct cut {
 	const char *tail;
 	size_t nr_head, nr_tail;
@@ -273,7 +276,7 @@ const char *number_commas(char buffer[NUMBER_COMMAS_BYTES], uint64_t number)
 	return buffer;
 }
 
-/* Digits from *text on; moves *text behind them. */
+/* Parses digits at *text and moves *text past them. */
 static int parse_digits(const char **text, unsigned base, uint64_t max, uint64_t *ret)
 {
 	const char *at = *text;
@@ -314,7 +317,10 @@ int number_parse(const char *text, uint64_t max, uint64_t *ret)
 	return 0;
 }
 
-/* Digits with a fraction of at most nine that count; the rest of the text is left. 0 or -errno. */
+/*
+ * Parses digits with an optional fraction, of which nine digits count; moves *text past them. 0 or
+ * -errno.
+ */
 static int parse_decimal(const char **text, uint64_t *ret_billionths)
 {
 	uint64_t whole = 0, fraction = 0, unit = NS_PER_SEC;
@@ -340,7 +346,7 @@ int number_parse_seconds(const char *text, uint64_t *ret_ns)
 {
 	static const struct {
 		const char *name;
-		uint64_t times, parts; /* of a second */
+		uint64_t times, parts; /* factor, and divisor of a second */
 	} units[] = {
 		{"", 1, 1}, {"s", 1, 1}, {"ms", 1, 1000}, {"m", 60, 1}, {"h", 3600, 1},
 	};

@@ -1,4 +1,6 @@
-/* Event names to numbers; see event.h. One table for plain names; cache events are composed. */
+/*
+ * Translates event names to numbers. One table for plain names; names of cache events are composed.
+ */
 #include "event/event.h"
 
 #include <errno.h>
@@ -107,7 +109,7 @@ static bool find_cache(const char *name, struct event *event)
 	return false;
 }
 
-/* r and up to 16 hexadecimal digits: the PMU's own number. */
+/* r and up to 16 hexadecimal digits: the PMU's raw event number. */
 static bool find_raw(const char *name, struct event *event)
 {
 	char hex[20] = "0x";
@@ -123,7 +125,7 @@ static bool find_raw(const char *name, struct event *event)
 
 #define BREAKPOINT "mem:"
 
-/* Letters of r, w and x into HW_BREAKPOINT_…; 0: they are something else. */
+/* Parses letters r, w and x to HW_BREAKPOINT_… bits; 0 if there are others. */
 static uint32_t parse_access(const char *text, size_t nr)
 {
 	static const struct {
@@ -143,7 +145,10 @@ static uint32_t parse_access(const char *text, size_t nr)
 	return access;
 }
 
-/* As for perf: four bytes, read or written; an instruction has the length that the kernel wants. */
+/*
+ * Defaults are perf's: four bytes, read or written. A code breakpoint has the length the kernel
+ * requires.
+ */
 static int finish_breakpoint(struct event *event, const char *text, struct error *error)
 {
 	bool is_code = event->access == HW_BREAKPOINT_X;
@@ -154,19 +159,19 @@ static int finish_breakpoint(struct event *event, const char *text, struct error
 		event->bytes = is_code ? sizeof(long) : HW_BREAKPOINT_LEN_4;
 	if (event->access & HW_BREAKPOINT_X && !is_code)
 		return error_set(error, -EINVAL,
-				 "'%s' is for data and code at once: rw or x, not both", text);
+				 "'%s' watches data and code: use rw or x, not both", text);
 	if (!is_code && (event->bytes > 8 || event->bytes & (event->bytes - 1)))
-		return error_set(error, -EINVAL, "'%s': 1, 2, 4 or 8 bytes can be watched", text);
+		return error_set(error, -EINVAL, "'%s': a breakpoint can watch 1, 2, 4 or 8 bytes",
+				 text);
 	if (!is_code && event->address % event->bytes)
-		return error_set(
-			error, -EINVAL,
-			"'%s': the address is no multiple of the %u bytes that are watched", text,
-			(unsigned)event->bytes);
+		return error_set(error, -EINVAL,
+				 "'%s': the address is not aligned to the %u watched bytes", text,
+				 (unsigned)event->bytes);
 	event->type = PERF_TYPE_BREAKPOINT;
 	return 0;
 }
 
-/* The part up to `:` or `/` or the end as a number, which *at moves behind. */
+/* Parses a number up to `:`, `/` or the end, and moves *at past it. */
 static bool take_number(const char **at, uint64_t *ret)
 {
 	size_t nr = strcspn(*at, ":/");
@@ -179,7 +184,7 @@ static bool take_number(const char **at, uint64_t *ret)
 	return number_parse(number, UINT64_MAX, ret) == 0;
 }
 
-/* *ret_modifiers: what follows the `:` behind it all, or NULL. */
+/* *ret_modifiers is the text after the last `:`, or NULL. */
 static int parse_breakpoint(const char *text, struct event *event, const char **ret_modifiers,
 			    struct error *error)
 {
@@ -201,7 +206,7 @@ static int parse_breakpoint(const char *text, struct event *event, const char **
 	if (is_good && (!*at || *ret_modifiers))
 		return finish_breakpoint(event, text, error);
 	(void)error_set(error, -EINVAL, "bad breakpoint '%s'", text);
-	error_hint(error, "mem:ADDRESS[/BYTES][:rwx], as mem:0x4040a0/8:w");
+	error_hint(error, "use mem:ADDRESS[/BYTES][:rwx], for example mem:0x4040a0/8:w");
 	return -EINVAL;
 }
 
@@ -260,7 +265,7 @@ int event_parse(const char *text, struct event *ret, struct error *error)
 		*colon = '\0';
 	if (!find_plain(name, &event) && !find_cache(name, &event) && !find_raw(name, &event)) {
 		(void)error_set(error, -EINVAL, "unknown event '%s'", text);
-		error_hint(error, "perf's names are known here: cpu-clock, cycles, page-faults, "
+		error_hint(error, "use perf's event names: cpu-clock, cycles, page-faults, "
 				  "L1-dcache-load-misses, r1c2, sched:sched_switch, …");
 		return -EINVAL;
 	}

@@ -166,7 +166,7 @@ TEST(matcher_searches)
 
 	check_table(table, ARRAY_SIZE(table), MATCHER_SEARCH);
 	check_refused("x(a", MATCHER_SEARCH, 1, "no ')' for this '('");
-	check_refused("(a)\\1", MATCHER_SEARCH, 3, "back references take too long");
+	check_refused("(a)\\1", MATCHER_SEARCH, 3, "back references are not supported");
 	check_refused("((a{255}){255}){255}", MATCHER_SEARCH, 9, "too many repetitions");
 }
 
@@ -174,7 +174,7 @@ TEST(matcher_refuses_globs_and_says_where)
 {
 	static const char no_close[] = "no ')' for this '('", no_open[] = "no '(' for this ')'",
 			  no_bracket[] = "no ']' for this '['",
-			  no_byte[] = "nothing behind this '\\'", control[] = "a control character";
+			  no_byte[] = "nothing after this '\\'", control[] = "a control character";
 
 	check_refused("(a|b", false, 0, no_close);
 	check_refused("a(b(c)", false, 1, no_close);
@@ -186,9 +186,8 @@ TEST(matcher_refuses_globs_and_says_where)
 	check_refused("x[]", false, 1, no_bracket);
 	check_refused("x[a-", false, 1, no_bracket);
 	check_refused("x[a\\", false, 1, no_bracket);
-	check_refused("x[z-a]", false, 2, "this range ends before it begins");
-	check_refused("[a[:digit:]]", false, 2,
-		      "classes like [:digit:] are for regular expressions");
+	check_refused("x[z-a]", false, 2, "invalid range: end before start");
+	check_refused("[a[:digit:]]", false, 2, "classes like [:digit:] need a regular expression");
 	check_refused("abc\\", false, 3, no_byte);
 	check_refused("ab\n", false, 2, control);
 	check_refused("\x7f", true, 0, control);
@@ -196,23 +195,23 @@ TEST(matcher_refuses_globs_and_says_where)
 
 TEST(matcher_refuses_regular_expressions_and_says_where)
 {
-	static const char counts[] = "'{' is for {n}, {n,} and {n,m}; for itself it is '\\{'";
+	static const char counts[] = "'{' starts {n}, {n,} or {n,m}; a literal one is '\\{'";
 
 	check_refused("(a|b", true, 0, "no ')' for this '('");
 	check_refused("a)", true, 1, "no '(' for this ')'");
 	check_refused("a)|(b", true, 1, "no '(' for this ')'");
 	check_refused("x[a", true, 1, "no ']' for this '['");
 	check_refused("x[[:alpha:]", true, 1, "no ']' for this '['");
-	check_refused("x[[:alpha]", true, 2, "this class has no end");
-	check_refused("ab\\", true, 2, "nothing behind this '\\'");
-	check_refused("(a)\\1", true, 3, "back references take too long");
+	check_refused("x[[:alpha]", true, 2, "unterminated character class");
+	check_refused("ab\\", true, 2, "nothing after this '\\'");
+	check_refused("(a)\\1", true, 3, "back references are not supported");
 	check_refused("a{", true, 1, counts);
 	check_refused("a{x}", true, 1, counts);
 	check_refused("a{,3}", true, 1, counts);
 	check_refused("a{3,2}", true, 1, counts);
 	check_refused("a{2", true, 1, counts);
-	check_refused("[z-a]", true, 0, "a range that ends before it begins");
-	check_refused("[[:foo:]]", true, 0, "no such class of characters");
+	check_refused("[z-a]", true, 0, "invalid range: end before start");
+	check_refused("[[:foo:]]", true, 0, "unknown character class");
 	check_refused("*a", true, 0, "nothing to repeat before '*', '+', '?' or '{'");
 }
 
@@ -229,8 +228,8 @@ TEST(matcher_limits_what_a_regular_expression_takes)
 	check_refused("a{99999999999999999999999}", true, 1, copies);
 	check_refused("((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+", true, 35, copies);
 	memset(deep, '(', 200);
-	check_refused(deep, true, 63, "too many parentheses within each other");
-	check_refused(deep, false, 63, "too many parentheses within each other");
+	check_refused(deep, true, 63, "parentheses nested too deep");
+	check_refused(deep, false, 63, "parentheses nested too deep");
 }
 
 TEST(matcher_takes_long_texts)

@@ -274,10 +274,10 @@ TEST(out_file_refuses_what_others_left)
 	CHECK(!symlink(".", "through") && !lchown("through", 65534, 65534));
 	CHECK(!mkfifo("fifo", 0666) && !chown("fifo", 65534, 65534));
 	CHECK_EQ(out_file_open(&file, "link", &error), -EACCES);
-	CHECK(strstr(error.text, "the symlink there belongs to user 65534") != NULL);
+	CHECK(strstr(error.text, "the existing symlink belongs to user 65534") != NULL);
 	CHECK_EQ(out_file_open(&file, "through/new", &error), -EACCES);
 	CHECK_EQ(out_file_open(&file, "fifo", &error), -EACCES);
-	CHECK(strstr(error.text, "the fifo there") != NULL);
+	CHECK(strstr(error.text, "the existing fifo") != NULL);
 	CHECK(error.hint[0]);
 	CHECK_EQ(nr_entries(), 3);
 	/* Without the sticky bit the folder is anybody's: as with a shell. */

@@ -361,7 +361,7 @@ TEST(pattern_tells_where_a_name_is_wrong)
 	check_refused("t:a:b)", false, "no '(' for this ')' at 6");
 	check_refused("u:c:a):b", false, "no '(' for this ')' at 6");
 	check_refused("c:a)", true, "no '(' for this ')' at 4");
-	check_refused("c:[z-a]", true, "a range that ends before it begins at 3");
+	check_refused("c:[z-a]", true, "invalid range: end before start at 3");
 }
 
 TEST(pattern_refuses_control_characters_and_long_texts)
