@@ -1,6 +1,6 @@
 /*
- * A cgroup's id, as BPF programs see it, is the file handle of its directory: the kernel opens
- * directories by handle, so no walk through the tree is needed to find one's name.
+ * BPF programs identify a cgroup by its id, which is the file handle of its directory. The kernel
+ * can open directories by handle, so finding a cgroup's name requires no walk through the tree.
  */
 #include "proc/cgroup.h"
 
@@ -25,7 +25,7 @@ static void cleanup_mounts(FILE **mounts)
 		(void)endmntent(*mounts);
 }
 
-/* Where the version 2 tree is mounted, to be freed. */
+/* The mount point of the version 2 tree; the caller frees it. */
 static char *mount_point(struct error *error)
 {
 	cleanup(cleanup_mounts) FILE *mounts = setmntent("/proc/self/mounts", "re");
@@ -35,9 +35,8 @@ static char *mount_point(struct error *error)
 		if (!strcmp(mount->mnt_type, "cgroup2"))
 			return strdup(mount->mnt_dir);
 	(void)error_set(error, -ENOENT, "no cgroup version 2 tree is mounted");
-	error_hint(error,
-		   "cgroups of version 1 can't be told apart by the kernel's profiler hooks; "
-		   "mount -t cgroup2 none DIR");
+	error_hint(error, "BPF programs can only distinguish cgroups of version 2; "
+			  "mount -t cgroup2 none DIR");
 	return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* Control groups (version 2): where their tree is mounted, and names for their ids. */
+/* Control groups (version 2): finds where their tree is mounted, and translates ids to paths. */
 #ifndef STOOK_PROC_CGROUP_H
 #define STOOK_PROC_CGROUP_H
 
@@ -6,13 +6,19 @@
 
 #include "base/error.h"
 
-/* A descriptor of the directory of a cgroup, whose path is absolute or below the tree's root. */
+/*
+ * Opens the directory of a cgroup, whose path is absolute or relative to the tree's root. Returns a
+ * descriptor or a negative errno.
+ */
 int cgroup_open(const char *path, struct error *error);
 
-/* A descriptor of the tree's root, for cgroup_path(). */
+/* Opens the tree's root, for cgroup_path(). Returns a descriptor or a negative errno. */
 int cgroup_open_root(struct error *error);
 
-/* The path of the cgroup with this id, below the root, to be freed ("/a/b"); NULL if it is gone. */
+/*
+ * The path of the cgroup with this id, relative to the root ("/a/b"), to be freed; NULL if it was
+ * removed.
+ */
 char *cgroup_path(int root_fd, uint64_t id);
 
 #endif

@@ -1,4 +1,4 @@
-/* Numbers for files, and their descriptors; see file_table.h. */
+/* Numbers for files, and their descriptors. */
 #include "proc/file_table.h"
 
 #include <elf.h>
@@ -18,24 +18,24 @@
 
 #define NO_FILE UINT32_MAX
 
-/* A target can give one inode new content again and again: so many former ones are looked at. */
+/* A target can replace an inode's content again and again: limit of earlier files compared. */
 #define FORMER_MAX 64
 
 /*
- * A process that lives for a millisecond may be gone before its file is opened by way of it; in a
- * container there is no other way. So often the next process with that file is tried.
+ * A process that lives for a millisecond may exit before its file is opened through it; in a
+ * container there is no other way. So this many processes with the same file are tried.
  */
 #define GONE_TRIES 64
 
 struct entry {
 	struct file file;
 	char *path;
-	uint32_t older; /* another file with the same hash: mostly the inode's former content */
-	uint32_t next, previous; /* in the list of open files that it is in */
-	uint32_t nr_tries;	 /* to open it at the sight of a process */
+	uint32_t older; /* another file with the same hash: mostly the inode's earlier content */
+	uint32_t next, previous; /* in its list of open files */
+	uint32_t nr_tries;	 /* attempts to open it */
 };
 
-/* Open files, the one that was opened first in front. */
+/* Open files, the one opened first at the front. */
 struct open_list {
 	uint32_t first, last;
 };
@@ -43,10 +43,10 @@ struct open_list {
 struct file_table {
 	struct entry *entries;
 	size_t nr, capacity;
-	size_t path_bytes, nr_cut;     /* of all paths; files with less than theirs */
+	size_t path_bytes, nr_cut;     /* of all paths; number of files with a truncated one */
 	struct u64_map newest_by_hash; /* hash of device and inode → number */
 	size_t nr_open, max_open;
-	struct open_list lists[2]; /* files without frames, and those that are sampled */
+	struct open_list lists[2]; /* files without samples, files with samples */
 	struct root_table *roots;
 };
 
@@ -132,7 +132,10 @@ static void unlist_open(struct file_table *table, uint32_t number)
 		list->last = entry->previous;
 }
 
-/* Makes room for one more descriptor: files without frames go first, of each kind the oldest. */
+/*
+ * Makes room for one more descriptor: closes files without samples first, the oldest of each kind
+ * first.
+ */
 static void make_room(struct file_table *table)
 {
 	while (table->nr_open >= table->max_open) {
@@ -150,7 +153,7 @@ static void make_room(struct file_table *table)
 	}
 }
 
-/* The path, or the end of it where there is no room for more, to be freed. */
+/* A copy of the path, or of its end if there is no room for more; to be freed. */
 static char *copy_path(struct file_table *table, const char *path)
 {
 	size_t nr = strlen(path);
@@ -163,7 +166,7 @@ static char *copy_path(struct file_table *table, const char *path)
 		return copy;
 	}
 	path += nr - FILE_PATH_TAIL;
-	while ((*path & 0xc0) == 0x80) /* not from the middle of a character */
+	while ((*path & 0xc0) == 0x80) /* don't start in the middle of a character */
 		path++;
 	if (asprintf(&copy, "…%s", path) < 0)
 		return NULL;
@@ -171,7 +174,7 @@ static char *copy_path(struct file_table *table, const char *path)
 	return copy;
 }
 
-/* A new entry without a descriptor. */
+/* Adds a new entry without a descriptor. */
 static int64_t append(struct file_table *table, const struct file_id *id, const char *path)
 {
 	uint64_t hash = hash_of(id);
@@ -207,17 +210,17 @@ static void set_fd(struct file_table *table, uint32_t number, int fd)
 	file->is_elf = is_elf(fd);
 	file->state = FILE_OPEN;
 	if (!file->id.generation)
-		file->id.generation = file_generation(fd); /* maps don't tell it */
+		file->id.generation = file_generation(fd); /* /proc/PID/maps doesn't have it */
 	table->nr_open++;
 	list_open(table, number);
 }
 
 /*
- * A descriptor, or what file_open_mapped() says, or -ENOSPC. What is opened by way of the process
- * is read as a file of its root, so that root has to be known: taken for one of ours, a container's
- * file would be read with the rights of the host's. Past the table's end nothing is opened. Of a
- * process that is gone, or not for us to look at, the file is tried below our own root, by its
- * device and inode.
+ * Opens a file through a process. Returns a descriptor, file_open_mapped()'s error, or -ENOSPC. The
+ * content of such a file is trusted as a file of the process' root, so that root must be known: if
+ * a container's file were taken for one below our root, it would be read with the host's trust. If
+ * the table of roots is full, nothing is opened. If the process has exited or may not be inspected,
+ * the file is tried below our own root, identified by device and inode.
  */
 static int open_in_root(struct file_table *table, struct file *file, int32_t pid, uint64_t start,
 			uint64_t end)
@@ -235,7 +238,7 @@ static int open_in_root(struct file_table *table, struct file *file, int32_t pid
 	return fd < 0 && root == -EACCES ? root : fd;
 }
 
-/* A file that is known by its id is to be opened nevertheless. */
+/* True if a known file should be opened again through another process. */
 static bool is_worth_a_try(const struct entry *entry)
 {
 	return entry->file.state == FILE_LEFT_OUT ||

@@ -1,27 +1,27 @@
 /*
- * The protocol is that of the JDK's own tools. A JVM listens on /tmp/.java_pidN, where N is its pid
- * as it sees it. It opens that socket when it gets SIGQUIT while there is a file /tmp/.attach_pidN
- * of its own user (with -Xrs it has it from the start, and does not catch the signal). A client
- * sends
+ * Uses the protocol of the JDK's own tools. A JVM listens on /tmp/.java_pidN, where N is its pid in its
+ * own pid namespace. It creates that socket when it gets SIGQUIT while there is a file /tmp/.attach_pidN
+ * of its own user (with -Xrs the socket exists from the start, and the JVM does not catch the signal). A
+ * client sends
  *
  *	1 NUL jcmd NUL Compiler.perfmap NUL NUL NUL
  *
- * and gets a line with a status, then text until the JVM closes the connection: 0 and nothing for
- * a map that was written, else an error message.
+ * and gets a line with a status, then text until the JVM closes the connection: 0 without text if the map
+ * was written, else an error message.
  *
- * The signal is the only part that can do harm. It is sent only to a process that has a handler for
- * it, through a pidfd, and only while the file is there: without the file a JVM writes the stacks of
- * all its threads to its output. The handler could belong to a program that has loaded a JVM with
- * -Xrs, or that was started by an exec since; so the thread that JVMs start for their handlers must
- * be there. The same harm is done if the mechanism is off, so the places where it is mostly switched
- * off are searched; @argfiles are not followed.
+ * The signal is the only part that can do harm. It is sent only to a process that has a handler for it,
+ * through a pidfd, and only while the file exists: without the file a JVM writes the stacks of all its
+ * threads to its output. The handler could belong to a program that has loaded a JVM with -Xrs, or that
+ * was started by an exec since; so the thread that JVMs start for their handlers must exist. The same
+ * harm is done if the mechanism is disabled, so the usual places of that option are searched; @argfiles
+ * are not followed.
  *
- * Both files lie where only the target's root leads, and a JVM wants its clients to have its own
- * user and group. So they are touched by a child process that has become the target's user in the
- * target's root: no link leads it out, and it can't do what the target could not do to itself. The
- * kernel tells if the other end of the socket is the process that was meant: another one may have
- * left a socket of that name, or share the folder. The children wait with a deadline; one that hangs
- * in the target's file system is killed at the deadline.
+ * Both files are reachable only through the target's root, and a JVM requires its clients to have its own
+ * user and group. So they are accessed by a child process that has switched to the target's user and
+ * root: no link leads it out, and it can't do what the target could not do itself. The kernel reports if
+ * the peer of the socket is the intended process: another one may have left a socket of that name, or
+ * share the directory. The children wait with a deadline; a child that hangs in the target's file system
+ * is killed at the deadline.
  */
 #include "proc/java_attach.h"
 
@@ -46,20 +46,20 @@
 #include "base/isolated.h"
 #include "proc/process_info.h"
 
-#define POLL_MS	    10	       /* how often the socket is looked for */
-#define FILE_NS	    NS_PER_SEC /* what making or removing a file may take */
-#define REPLY_BYTES 2048       /* more of it is not kept */
+#define POLL_MS	    10	       /* interval of connection attempts */
+#define FILE_NS	    NS_PER_SEC /* timeout for making or removing a file */
+#define REPLY_BYTES 2048       /* the rest is discarded */
 
 struct jvm {
-	const struct runtime_process *process; /* with its descriptors */
+	const struct runtime_process *process; /* owned by the caller, with its descriptors */
 	struct process_status status;
 	uint64_t deadline_ns;
-	int stop_fd; /* waiting ends when this can be read; 0 or -1: there is none */
+	int stop_fd; /* the wait ends when it is readable; 0 or -1: none */
 	char reply[REPLY_BYTES];
 	size_t nr_reply;
 };
 
-static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0"; /* and the NUL of the literal */
+static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0"; /* plus the NUL of the literal */
 
 /* --- in a child: the target's user, in its root --------------------------------------------- */
 
@@ -93,7 +93,7 @@ static bool is_meant(const struct jvm *jvm, int socket_fd)
 	       peer.pid == jvm->process->pid && peer.uid == jvm->status.uid;
 }
 
-/* -ENOENT: nobody listens there. */
+/* -ENOENT: nobody is listening there. */
 static int connect_once(const struct jvm *jvm)
 {
 	cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -107,7 +107,7 @@ static int connect_once(const struct jvm *jvm)
 	return is_meant(jvm, fd) ? take_fd(&fd) : -EADDRINUSE;
 }
 
-/* Tries again while the socket is not there, or its queue is full (EAGAIN). */
+/* Retries while the socket does not exist, or its queue is full (EAGAIN). */
 static int connect_in_time(const struct jvm *jvm, bool is_awaited)
 {
 	struct pollfd end = {.fd = jvm->process->pidfd, .events = POLLIN};
@@ -125,7 +125,7 @@ static int connect_in_time(const struct jvm *jvm, bool is_awaited)
 	}
 }
 
-/* Reads to the end, since only that says that the JVM is done; keeps what fits. */
+/* Reads until the connection is closed, since only then the JVM is done; keeps as much as fits. */
 static int read_reply(struct jvm *jvm, int fd)
 {
 	struct pollfd polled = {.fd = fd, .events = POLLIN};
@@ -177,7 +177,7 @@ static int work_await_and_talk(void *context, int pipe_fd)
 	return converse(context, true, pipe_fd);
 }
 
-/* One that is there already was left behind, or is not to be trusted. */
+/* An existing file was left behind, or is not trusted: it is replaced. */
 static int work_make(void *context, int pipe_fd)
 {
 	int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -201,7 +201,7 @@ static int work_remove(void *context, int pipe_fd)
 	return unlink(path) < 0 ? -errno : 0;
 }
 
-/* --- running them --------------------------------------------------------------------------- */
+/* --- running the child processes ------------------------------------------------------------ */
 
 static int take_reply(void *context, const void *bytes, size_t nr)
 {
@@ -214,7 +214,7 @@ static int take_reply(void *context, const void *bytes, size_t nr)
 	return 0;
 }
 
-/* Without the right to enter another root, the target's must be ours. */
+/* True if the target's root is ours. Required if we may not change our root. */
 static bool is_own_root(int root_fd)
 {
 	struct stat own, its;
@@ -223,7 +223,7 @@ static bool is_own_root(int root_fd)
 	       own.st_ino == its.st_ino;
 }
 
-/* Runs work as the target in at most so many nanoseconds; *error is filled if it did not run. */
+/* Runs work as the target's user, with a timeout; *error is filled if it did not run. */
 static int run_as_target(struct jvm *jvm, int (*work)(void *context, int fd), uint64_t timeout_ns,
 			 struct error *error)
 {
@@ -240,16 +240,17 @@ static int run_as_target(struct jvm *jvm, int (*work)(void *context, int fd), ui
 
 	if (geteuid() != 0 && (jvm->status.uid != geteuid() || !is_own_root(process->root_fd)))
 		return error_set(error, -EPERM,
-				 "cannot ask JVM %d for its names: only root may do that for "
+				 "cannot ask JVM %d for its symbols: only root may do that for "
 				 "another user or in a container",
 				 process->pid);
 	return isolated_run(work, take_reply, jvm, &isolation, error);
 }
 
 /*
- * Sends the request and takes the whole reply, until the deadline. 0; -ENOENT if nobody listens,
- * at once, or, if the socket is awaited, -ETIME when nobody has come to. *error may be empty then,
- * and after -ESRCH (the process ended), -EADDRINUSE (another one has its socket) or another errno.
+ * Sends the request and reads the whole reply, until the deadline. 0; -ENOENT immediately if nobody
+ * is listening, or, if the socket is awaited, -ETIME if it does not appear. *error may be empty
+ * then, and after -ESRCH (the process exited), -EADDRINUSE (another process has its socket) or
+ * another errno.
  */
 static int talk_as_target(struct jvm *jvm, bool is_awaited, struct error *error)
 {
@@ -262,7 +263,7 @@ static int talk_as_target(struct jvm *jvm, bool is_awaited, struct error *error)
 			     jvm->deadline_ns - now_ns, error);
 }
 
-/* The file that lets SIGQUIT open the socket; it must be removed again. */
+/* Makes the file that lets SIGQUIT create the socket; it must be removed again. */
 static int make_trigger(struct jvm *jvm, struct error *error)
 {
 	return run_as_target(jvm, work_make, FILE_NS, error);
@@ -275,7 +276,7 @@ static void remove_trigger(struct jvm *jvm)
 
 #define OPTIONS_BYTES (256u << 10)
 
-/* "Signal Dispatcher", as the kernel cuts it. It is among the first threads of a JVM. */
+/* "Signal Dispatcher", truncated by the kernel. It is among the first threads of a JVM. */
 #define DISPATCHER	"Signal Dispatch"
 #define DISPATCHER_NEAR 1024
 
@@ -287,19 +288,21 @@ static int explain(const struct jvm *jvm, int err, struct error *error)
 	case -ETIME:
 		return error_set(error, err, "JVM %d did not answer in time", pid);
 	case -ESRCH:
-		return error_set(error, err, "JVM %d ended before it could give its names", pid);
+		return error_set(error, err, "JVM %d exited before it could report its symbols",
+				 pid);
 	case -EADDRINUSE:
-		return error_set(error, err,
-				 "cannot ask JVM %d for its names: another process has its socket, "
-				 "/tmp/.java_pid%d",
-				 pid, jvm->status.inner_pid);
+		return error_set(
+			error, err,
+			"cannot ask JVM %d for its symbols: another process has its socket, "
+			"/tmp/.java_pid%d",
+			pid, jvm->status.inner_pid);
 	default:
 		errno = -err;
-		return error_set_errno(error, "cannot ask JVM %d for its names", pid);
+		return error_set_errno(error, "cannot ask JVM %d for its symbols", pid);
 	}
 }
 
-/* 0; or -ENOENT without words: it does not listen. */
+/* 0; or -ENOENT without *error: the JVM is not listening. */
 static int talk(struct jvm *jvm, bool is_awaited, struct error *error)
 {
 	struct error own = {0};
@@ -312,9 +315,9 @@ static int talk(struct jvm *jvm, bool is_awaited, struct error *error)
 	return error_set(error, err, "%s", own.text);
 }
 
-/* --- waking it ------------------------------------------------------------------------------ */
+/* --- waking the JVM ------------------------------------------------------------------------- */
 
-/* Whether options that a JVM takes from a variable of its environment switch attaching off. */
+/* True if an environment variable with JVM options disables attaching. */
 static bool variable_forbids(const char *text)
 {
 	static const char *const variables[] = {
@@ -332,7 +335,10 @@ static bool argument_forbids(const char *text)
 	return !strcmp(text, "-XX:+DisableAttachMechanism");
 }
 
-/* Asks for each of the texts, ended by NUL, that a file of /proc/PID is made of. 1, 0 or -errno. */
+/*
+ * Checks each NUL-terminated string in a file of /proc/PID. Returns 1 if one is forbidden, 0 or
+ * -errno.
+ */
 static int any_text(int32_t pid, const char *what, bool (*forbids)(const char *text))
 {
 	cleanup_free char *texts = malloc(OPTIONS_BYTES);
@@ -378,7 +384,7 @@ static bool has_dispatcher(int32_t pid)
 	return found;
 }
 
-/* Reads the status anew, as close to the signal as can be: an exec takes handlers away. */
+/* Reads the status again, as late as possible before the signal: an exec resets handlers. */
 static int check_ready(struct jvm *jvm, struct error *error)
 {
 	int32_t pid = jvm->process->pid;
@@ -386,13 +392,13 @@ static int check_ready(struct jvm *jvm, struct error *error)
 	if (process_status_read(pid, &jvm->status) < 0)
 		return explain(jvm, -ESRCH, error);
 	if (jvm->status.state == 'T' || jvm->status.state == 't')
-		return error_set(error, -EAGAIN, "cannot ask JVM %d for its names: it is stopped",
+		return error_set(error, -EAGAIN, "cannot ask JVM %d for its symbols: it is stopped",
 				 pid);
 	if (!process_status_catches(&jvm->status, SIGQUIT) || !has_dispatcher(pid)) {
 		error_set(error, -EAGAIN,
-			  "cannot ask JVM %d for its names: it does not catch SIGQUIT", pid);
-		error_hint(error, "it is still starting, or was started with -Xrs: signals are "
-				  "left alone");
+			  "cannot ask JVM %d for its symbols: it does not catch SIGQUIT", pid);
+		error_hint(error, "it is still starting, or was started with -Xrs; no signal was "
+				  "sent");
 		return -EAGAIN;
 	}
 	return 0;
@@ -408,12 +414,14 @@ static int check_allowed(struct jvm *jvm, struct error *error)
 	if (found <= 0)
 		return found ? explain(jvm, found, error) : 0;
 	return error_set(error, -EPERM,
-			 "cannot ask JVM %d for its names: it runs with "
+			 "cannot ask JVM %d for its symbols: it runs with "
 			 "-XX:+DisableAttachMechanism",
 			 pid);
 }
 
-/* If the pid was given to another process meanwhile, the pidfd's own is gone: nobody is hit. */
+/*
+ * If the pid was reused meanwhile, the pidfd's process has exited and no other one gets the signal.
+ */
 static int send_quit(struct jvm *jvm, struct error *error)
 {
 	int err = check_ready(jvm, error);
@@ -436,11 +444,12 @@ static int wake_and_talk(struct jvm *jvm, struct error *error)
 		return err;
 	err = make_trigger(jvm, &own);
 	if (err < 0)
-		return error_set(error, err,
-				 "cannot ask JVM %d for its names: no file '/tmp/.attach_pid%d' to "
-				 "be made below its root: %s",
-				 jvm->process->pid, jvm->status.inner_pid,
-				 own.code ? own.text : strerror(-err));
+		return error_set(
+			error, err,
+			"cannot ask JVM %d for its symbols: cannot create '/tmp/.attach_pid%d' "
+			"below its root: %s",
+			jvm->process->pid, jvm->status.inner_pid,
+			own.code ? own.text : strerror(-err));
 	err = send_quit(jvm, error);
 	if (err == 0)
 		err = talk(jvm, true, error);
@@ -448,9 +457,9 @@ static int wake_and_talk(struct jvm *jvm, struct error *error)
 	return err;
 }
 
-/* --- its answer ----------------------------------------------------------------------------- */
+/* --- the reply ------------------------------------------------------------------------------- */
 
-/* The first line of what it said after the status; its own words: no control characters. */
+/* Copies the first line of the reply after the status, without control characters. */
 static void copy_words(const char *text, char *to, size_t room)
 {
 	size_t i, nr = strcspn(text, "\n");
@@ -466,9 +475,8 @@ static int judge_refusal(const struct jvm *jvm, const char *text, struct error *
 	char words[200];
 
 	if (strstr(text, "Unknown diagnostic command")) {
-		error_set(error, -EOPNOTSUPP, "JVM %d has no command that writes its perf map",
-			  pid);
-		error_hint(error, "Java 17 or newer has it");
+		error_set(error, -EOPNOTSUPP, "JVM %d has no command to write its perf map", pid);
+		error_hint(error, "this needs Java 17 or newer");
 		return -EOPNOTSUPP;
 	}
 	copy_words(text, words, sizeof(words));
@@ -486,20 +494,20 @@ static int judge_reply(struct jvm *jvm, struct error *error)
 	memcpy(text, jvm->reply, jvm->nr_reply);
 	text[jvm->nr_reply] = '\0';
 	if (!jvm->nr_reply)
-		return error_set(error, -EPROTO, "JVM %d closed the connection without an answer",
+		return error_set(error, -EPROTO, "JVM %d closed the connection without a reply",
 				 pid);
 	status = strtol(text, &end, 10);
 	if (end == text || isspace((unsigned char)*text) || *end != '\n')
-		return error_set(error, -EPROTO,
-				 "JVM %d gave an answer that is none of its protocol", pid);
+		return error_set(error, -EPROTO, "JVM %d sent an invalid reply", pid);
 	if (status != 0 || strstr(end, "Unknown diagnostic command"))
 		return judge_refusal(jvm, end + 1, error);
 	return 0;
 }
 
 /*
- * When its map was written; {0} if there is none. A JVM that can't open the file says so in its
- * own output, and answers 0 all the same: so one that is not its own is found beforehand.
+ * Finds the time at which the map was written; {0} if there is none. A JVM that can't open the file
+ * prints an error to its own output and still replies 0, so a file of another user is detected
+ * beforehand.
  */
 static int find_map(const struct jvm *jvm, struct timespec *ret, struct error *error)
 {
@@ -508,8 +516,8 @@ static int find_map(const struct jvm *jvm, struct timespec *ret, struct error *e
 
 	if (fd == -EACCES || (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != jvm->status.uid)))
 		return error_set(error, -EACCES,
-				 "cannot ask JVM %d for its names: /tmp/perf-%d.map belongs to "
-				 "another user, or is no file",
+				 "cannot ask JVM %d for its symbols: /tmp/perf-%d.map belongs to "
+				 "another user, or is not a regular file",
 				 jvm->process->pid, jvm->status.inner_pid);
 	*ret = st.st_mtim;
 	return 0;
@@ -524,7 +532,7 @@ static int check_written(const struct jvm *jvm, const struct timespec *before, s
 		return err;
 	if (now.tv_sec != before->tv_sec || now.tv_nsec != before->tv_nsec)
 		return 0;
-	error_set(error, -ENOENT, "JVM %d says that it wrote its perf map, but it did not",
+	error_set(error, -ENOENT, "JVM %d reported success, but wrote no perf map",
 		  jvm->process->pid);
 	error_hint(error, "is its file system full? The file is /tmp/perf-%d.map below its root",
 		   jvm->status.inner_pid);
@@ -540,8 +548,7 @@ int java_attach_write_map(const struct runtime_process *process, uint64_t timeou
 	int err;
 
 	if (!process->runtime || !process->runtime->is_java)
-		return error_set(error, -EINVAL, "process %d is not a JVM that can be asked",
-				 process->pid);
+		return error_set(error, -EINVAL, "process %d is not a HotSpot JVM", process->pid);
 	if (process->pidfd < 0 || process->root_fd < 0 ||
 	    process_status_read(process->pid, &jvm.status) < 0)
 		return explain(&jvm, -ESRCH, error);

@@ -1,11 +1,11 @@
 /*
- * The array of mappings is found in by binary search, and copied when one of several owners changes
- * it. Parsing a line of /proc/PID/maps is pure, for tests and fuzzing.
+ * The array of mappings is searched by bisection, and copied when one of several owners changes it.
+ * Parsing a line of /proc/PID/maps is a pure function, for tests and fuzzing.
  *
  * Users of files are found in one pass over the maps of all processes. Files are compared by inode
- * number alone: the device that stat() reports is not that of mappings on btrfs and overlayfs. Two
- * file systems may have the same number by chance; the result only decides about a note to the user
- * and a default, so that does no harm.
+ * number alone: on btrfs and overlayfs, stat() reports another device than the mappings. Two file
+ * systems may have the same number by chance; that does no harm, because the result only decides
+ * about a note to the user and a default.
  */
 #include "proc/mappings.h"
 
@@ -70,7 +70,7 @@ static struct mappings *copy(const struct mappings *from)
 	return to;
 }
 
-/* The first mapping that ends above address; nr if there is none. */
+/* Index of the first mapping that ends above address; nr if there is none. */
 static size_t first_above(const struct mappings *mappings, uint64_t address)
 {
 	return array_first(mappings->nr, i, mappings->items[i].end > address);
@@ -82,7 +82,7 @@ static void cut_front(struct mapping *mapping, uint64_t start)
 	mapping->start = start;
 }
 
-/* Replaces items[first, last) by the nr given ones; the room is there. */
+/* Replaces items[first, last) by nr others; there must be room. */
 static void splice(struct mappings *mappings, size_t first, size_t last, const struct mapping *with,
 		   size_t nr)
 {
@@ -95,7 +95,7 @@ static void splice(struct mappings *mappings, size_t first, size_t last, const s
 int mappings_add(struct mappings **mappings_pointer, const struct mapping *mapping)
 {
 	struct mappings *mappings = *mappings_pointer;
-	struct mapping with[3]; /* what is left of the first overlapped, the new one, of the last */
+	struct mapping with[3]; /* rest of the first overlapped, new one, rest of the last */
 	size_t first, last, nr = 0;
 
 	if (mapping->end <= mapping->start)
@@ -167,7 +167,7 @@ void maps_close(struct maps *maps)
 	*maps = (struct maps){0};
 }
 
-/* A hexadecimal number and the separator that must follow it. */
+/* Parses a hexadecimal number and the separator that must follow it. */
 static bool take_hex(char **at, char separator, uint64_t *ret)
 {
 	char *end;
@@ -180,7 +180,7 @@ static bool take_hex(char **at, char separator, uint64_t *ret)
 	return true;
 }
 
-/* start-end perms offset major:minor inode   path */
+/* Format: start-end perms offset major:minor inode   path */
 bool maps_parse_line(char *line, struct maps_entry *ret)
 {
 	uint64_t major, minor;

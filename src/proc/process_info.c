@@ -1,9 +1,9 @@
 /*
- * Answers from /proc and /sys, each read anew at each call.
+ * Reads /proc and /sys, anew at each call.
  *
- * For the status of a process two files are read, since neither has everything: the start time is
- * only in stat, the users only in status. If the process ends between the two, the second is not
- * there; so the result is of one process, unless its number was given away again within that moment.
+ * The status of a process is read from two files, since neither has everything: the start time is
+ * only in stat, the users only in status. If the process exits between the two, the second one does
+ * not exist; so the result describes one process, unless its pid was reused within that moment.
  */
 #include "proc/process_info.h"
 
@@ -31,7 +31,7 @@ FILE *process_open_file(int32_t pid, const char *what)
 
 /* --- ourselves and the machine ---------------------------------------------------------------- */
 
-#define INITIAL_PIDNS 0xeffffffcU /* the kernel's fixed number for it */
+#define INITIAL_PIDNS 0xeffffffcU /* PROC_PID_INIT_INO, fixed in the kernel */
 
 uint32_t process_own_pidns(void)
 {
@@ -48,7 +48,7 @@ bool process_proc_is_ours(void)
 	ssize_t length = readlink("/proc/self", link, sizeof(link) - 1);
 
 	if (length < 0)
-		return true; /* no /proc at all: others will say so */
+		return true; /* no /proc at all: reported elsewhere */
 	link[length] = '\0';
 	return strtol(link, &end, 10) == (long)getpid() && !*end;
 }
@@ -65,7 +65,7 @@ int64_t process_of_thread(int32_t tid)
 	return -ESRCH;
 }
 
-/* One number of an idle state of a CPU; false where there is no such. */
+/* Reads one number of a CPU's idle state; false if there is no such state. */
 static bool read_idle_state(uint32_t cpu, unsigned state, const char *what, uint64_t *ret)
 {
 	cleanup_file FILE *file = NULL;
@@ -81,7 +81,7 @@ static bool read_idle_state(uint32_t cpu, unsigned state, const char *what, uint
 	return true;
 }
 
-/* What /proc/stat has of the CPU, in ticks of 10 ms; iowait is idle time too. */
+/* Reads the CPU's line of /proc/stat, in ticks of 10 ms; iowait counts as idle time. */
 static void read_cpu_stat(uint32_t cpu, struct cpu_absence *ret)
 {
 	cleanup_file FILE *file = fopen("/proc/stat", "re");
@@ -108,7 +108,7 @@ void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret)
 	unsigned state;
 
 	read_cpu_stat(cpu, ret);
-	/* cpuidle, where there is one, is more precise: microseconds in each idle state. */
+	/* cpuidle, if available, is more precise: microseconds in each idle state. */
 	for (state = 0;
 	     read_idle_state(cpu, state, "time", &us) && read_idle_state(cpu, state, "usage", &nr);
 	     state++) {
@@ -173,9 +173,12 @@ uint64_t process_own_fd_memory(int fd)
 
 #define STAT_BYTES 1024
 
-#define PF_KTHREAD 0x00200000U /* the kernel's own number */
+#define PF_KTHREAD 0x00200000U /* the kernel's value */
 
-/* pid (comm) state … flags … start …: comm may hold anything, also blanks and brackets. */
+/*
+ * Format: pid (comm) state … flags … start …: comm may contain any characters, even blanks and
+ * brackets.
+ */
 static bool read_stat(int32_t pid, struct process_status *ret)
 {
 	cleanup_file FILE *file = process_open_file(pid, "stat");
@@ -202,7 +205,7 @@ static bool read_stat(int32_t pid, struct process_status *ret)
 	return true;
 }
 
-/* NSpid: one number for each pid namespace, from that of /proc to the innermost. */
+/* Parses NSpid: one pid for each pid namespace, from that of /proc to the innermost. */
 static void parse_pids(const char *text, struct process_status *ret)
 {
 	int length, nr;
@@ -221,7 +224,7 @@ static bool read_status(int32_t pid, struct process_status *ret)
 	char line[512];
 	bool has_uid = false, has_gid = false;
 
-	ret->inner_pid = pid; /* kernels without pid namespaces */
+	ret->inner_pid = pid; /* for kernels without pid namespaces */
 	while (file && fgets(line, sizeof(line), file)) {
 		if (!strncmp(line, "NSpid:", 6))
 			parse_pids(line + 6, ret);
@@ -251,8 +254,10 @@ int process_status_read(int32_t pid, struct process_status *ret)
 #define DELETED " (deleted)"
 
 /*
- * /proc/PID/exe leads to the file itself, even if its path has another meaning now. A program is
- * always a regular file, so that opening it cannot block and has no side effects.
+ * The error of a failed access to /proc/PID/exe: -ESRCH if the process has exited.
+ *
+ * /proc/PID/exe refers to the file itself, even if its path now names another one. A program is
+ * always a regular file, so opening it cannot block and has no side effects.
  */
 static int no_program(int32_t pid)
 {

@@ -1,8 +1,8 @@
 /*
- * Processes and their mappings over time; see process_table.h for the two passes of an event.
+ * Processes and their mappings over time; the header describes the two passes of an event.
  *
- * munmap is told by nobody, so mappings only ever grow or are overlaid; a stale one does no harm,
- * since no address in it can be sampled.
+ * The kernel does not report munmap(), so mappings are only added or replaced; a stale one does no
+ * harm, since no address in it can be sampled.
  */
 #include "proc/process_table.h"
 
@@ -19,8 +19,9 @@
 #define KEEP_EXITED_NS (2 * NS_PER_SEC)
 
 /*
- * Reading maps takes as long as a process wants, up to MAPS_MAX_BYTES, and it can make the kernel lose
- * events. If that was long, they are read again when so many times as long has passed.
+ * A process determines how long reading its maps takes, up to MAPS_MAX_BYTES, and can make the
+ * kernel lose events, after which they are read again. After a slow read, that is postponed by
+ * SNAPSHOT_REST times its duration.
  */
 #define LONG_SNAPSHOT_NS (10 * NS_PER_MS)
 #define SNAPSHOT_REST	 32
@@ -28,21 +29,21 @@
 struct process {
 	int32_t pid;
 	bool replayed;	 /* its mappings come from replayed events */
-	bool is_refused; /* it is not for us to read its mappings */
+	bool is_refused; /* we lack permission to read its mappings */
 	struct mappings *mappings;
 	struct mappings *snapshot;
-	uint64_t snapshot_began_ns; /* when reading it began … */
-	uint64_t snapshot_ns;	    /* … and when it was taken; 0: never tried */
-	uint64_t snapshot_since;    /* the snapshot is not of the program that ran before this */
-	uint64_t program_since;	    /* the latest fork or exec of it that has arrived */
-	uint64_t exited_ns;	    /* 0: lives */
+	uint64_t snapshot_began_ns; /* start of reading it */
+	uint64_t snapshot_ns;	    /* end of reading it; 0: never tried */
+	uint64_t snapshot_since;    /* not valid earlier: another program ran */
+	uint64_t program_since;	    /* its latest fork or exec that has arrived */
+	uint64_t exited_ns;	    /* 0: running */
 };
 
 struct process_table {
 	struct file_table *files;
 	struct u64_map by_pid;	/* → struct process * */
-	uint64_t distrust_ns;	/* events were lost before this */
-	size_t nr_new_mappings; /* added or copied since all were counted */
+	uint64_t distrust_ns;	/* events were lost before this time */
+	size_t nr_new_mappings; /* added or copied since the last full count */
 	uint64_t nr_forgotten;
 	size_t nr_refused;
 };
@@ -100,7 +101,7 @@ static struct process *find(const struct process_table *table, int32_t pid)
 	return value ? (struct process *)(uintptr_t)*value : NULL;
 }
 
-/* The process, new if need be; NULL when out of memory. */
+/* Returns the process, adding it if necessary; NULL when out of memory. */
 static struct process *find_or_add(struct process_table *table, int32_t pid)
 {
 	struct process *process = find(table, pid);
@@ -120,7 +121,10 @@ static struct process *find_or_add(struct process_table *table, int32_t pid)
 	return process;
 }
 
-/* Names that the kernel gives to shared memory, which has an inode but is no file in a file system. */
+/*
+ * True for the names that the kernel gives to shared memory, which has an inode but no file in a
+ * file system.
+ */
 static bool is_shared(const char *path)
 {
 	return !strncmp(path, "/dev/zero", 9) || !strncmp(path, "/SYSV", 5) ||
@@ -128,15 +132,15 @@ static bool is_shared(const char *path)
 }
 
 /*
- * Memory with a name, in which run-time compilers keep code; but whole programs may be in one too.
- * One that we could not look into is of no use as a file.
+ * True for a memfd in which JIT compilers keep code; but a memfd may also be a whole program (ELF).
+ * A memfd that we could not open is of no use as a file.
  */
 static bool is_memory_file(const struct file *file)
 {
 	return !strncmp(file->path, "/memfd:", 7) && !file->is_elf;
 }
 
-/* Fills in what the mapping is of, opening its file if it is a new one. */
+/* Sets the mapping's kind and file; opens the file if it is new. */
 static int classify(struct process_table *table, int32_t pid, const struct file_id *id,
 		    const char *path, struct mapping *mapping)
 {
@@ -170,7 +174,7 @@ static int read_maps(struct process_table *table, struct process *process,
 		struct mapping mapping = {
 			.start = entry.start, .end = entry.end, .offset = entry.offset};
 
-		if (!entry.executable || entry.start >> 63) /* [vsyscall] is the kernel's */
+		if (!entry.executable || entry.start >> 63) /* [vsyscall] belongs to the kernel */
 			continue;
 		err = classify(table, process->pid, &entry.id, entry.path, &mapping);
 		if (err == 0)
@@ -184,7 +188,7 @@ static int read_maps(struct process_table *table, struct process *process,
 		process->is_refused = true;
 		table->nr_refused++;
 	}
-	return err == -ENOMEM ? err : 0; /* gone is no failure: it just leaves nothing */
+	return err == -ENOMEM ? err : 0; /* an exited process is no error: it has no mappings */
 }
 
 static void set_mappings(struct process *process, struct mappings *mappings)
@@ -200,9 +204,9 @@ static void drop_snapshot(struct process *process)
 	process->snapshot_ns = 0;
 }
 
-/* --- how many mappings there are ------------------------------------------------------------- */
+/* --- number of mappings ---------------------------------------------------------------------- */
 
-/* Shared mappings count once in total. */
+/* Mappings shared by n processes count 1/n in each. */
 static size_t share_of(const struct mappings *mappings)
 {
 	return mappings ? mappings_nr(mappings) / mappings_refs(mappings) : 0;
@@ -218,7 +222,9 @@ static size_t count_mappings(const struct process_table *table)
 	return nr;
 }
 
-/* The processes are treated as new afterwards: their mappings are read from /proc again. */
+/*
+ * Removes the mappings of large processes. They are then treated as new: their maps are read again.
+ */
 static void forget_large(struct process_table *table)
 {
 	const struct u64_map_slot *slot;
@@ -237,7 +243,7 @@ static void forget_large(struct process_table *table)
 	}
 }
 
-/* Mappings were added or copied. Processes, or what is known of them, may be gone afterwards. */
+/* Called when mappings were added or copied. May remove processes or their mappings. */
 static void limit_mappings(struct process_table *table, size_t nr_new)
 {
 	table->nr_new_mappings += nr_new;
@@ -270,7 +276,7 @@ static int take_snapshot(struct process_table *table, struct process *process)
 	process->snapshot_began_ns = began_ns;
 	process->snapshot_ns = clock_now_ns();
 	process->snapshot_since = process->program_since;
-	limit_mappings(table, mappings_nr(mappings)); /* the last thing: it may free the process */
+	limit_mappings(table, mappings_nr(mappings)); /* last, because it may free the process */
 	return 0;
 }
 
@@ -293,20 +299,20 @@ int process_table_meet(struct process_table *table, int32_t pid)
 	struct process *process;
 
 	if (pid <= 0)
-		return 0; /* outside of our pid namespace */
+		return 0; /* outside our pid namespace */
 	process = find_or_add(table, pid);
 	if (!process)
 		return -ENOMEM;
 	return needs_snapshot(table, process) ? take_snapshot(table, process) : 0;
 }
 
-/* Events from before a loss may be all that is left of what followed them. */
+/* Events from before a loss are not trusted: later ones may be missing. */
 static bool is_trusted(const struct process_table *table, const struct process_event *event)
 {
 	return event->time_ns > table->distrust_ns;
 }
 
-/* A snapshot that was taken after an event of its process is of the program after that event. */
+/* A snapshot taken after a fork or exec of its process shows the program after that event. */
 static void limit_snapshot(struct process *process, uint64_t since_ns)
 {
 	if (since_ns > process->program_since)
@@ -320,13 +326,13 @@ static int arrive_fork(struct process_table *table, const struct process_event *
 {
 	struct process *child;
 
-	/* The parent was there before us, and still lives: now is the time to ask what it has. */
+	/* The parent existed before us and still runs: read its maps now. */
 	if (process_table_meet(table, event->parent) < 0)
 		return -ENOMEM;
 	child = find_or_add(table, event->pid);
 	if (!child)
 		return -ENOMEM;
-	child->replayed = is_trusted(table, event); /* will be, before any of its samples */
+	child->replayed = is_trusted(table, event); /* replayed before its first sample */
 	limit_snapshot(child, event->time_ns);
 	return 0;
 }
@@ -345,7 +351,7 @@ static int arrive_exec(struct process_table *table, const struct process_event *
 int process_table_arrive(struct process_table *table, struct process_event *event, const char *path)
 {
 	if (event->pid <= 0)
-		return 0; /* outside of our pid namespace, where all have one number */
+		return 0; /* outside our pid namespace, where all processes have pid 0 */
 	switch (event->kind) {
 	case PROCESS_FORK:
 		return arrive_fork(table, event);
@@ -359,7 +365,10 @@ int process_table_arrive(struct process_table *table, struct process_event *even
 	return 0;
 }
 
-/* What the process has by now: by events, else by the snapshot if it is of this program. */
+/*
+ * The mappings at the replay's position: from events, else from the snapshot if it shows this
+ * program.
+ */
 static struct mappings *current(const struct process *process, uint64_t time_ns)
 {
 	if (process->mappings)
@@ -369,7 +378,7 @@ static struct mappings *current(const struct process *process, uint64_t time_ns)
 	return NULL;
 }
 
-/* Whether maps that were read after a loss know better than an event from before it. */
+/* True if maps that were read after a loss are more reliable than an event from before it. */
 static bool maps_know_better(const struct process_table *table, const struct process *process,
 			     const struct process_event *event)
 {
@@ -380,14 +389,14 @@ static bool maps_know_better(const struct process_table *table, const struct pro
 static int replay_fork(struct process_table *table, const struct process_event *event)
 {
 	struct process *child = find_or_add(table, event->pid);
-	struct process *parent = find(table, event->parent); /* adding may forget all others */
+	struct process *parent = find(table, event->parent); /* adding may remove it */
 	struct mappings *mappings = NULL;
 
 	if (!child)
 		return -ENOMEM;
 	child->exited_ns = 0;
 	if (child->snapshot_ns < event->time_ns)
-		drop_snapshot(child); /* it was of an earlier process with this number */
+		drop_snapshot(child); /* it shows an earlier process with this pid */
 	if (parent && !maps_know_better(table, child, event))
 		mappings = mappings_ref(current(parent, event->time_ns));
 	set_mappings(child, mappings);
@@ -419,12 +428,12 @@ static int replay_map(struct process_table *table, const struct process_event *e
 	bool is_shared;
 	int err;
 
-	/* Of a process that was there before us and has not been met, nothing is kept. */
+	/* Without a snapshot of a process that existed before us, single events are useless. */
 	if (!process || !current(process, event->time_ns))
 		return 0;
 	if (!process->mappings) {
 		if (event->time_ns <= process->snapshot_began_ns)
-			return 0; /* the snapshot knows already, and may know better */
+			return 0; /* included in the snapshot, which may be newer */
 		process->mappings = mappings_ref(process->snapshot);
 	}
 	is_shared = mappings_refs(process->mappings) > 1;
@@ -464,7 +473,7 @@ const struct mappings *process_table_mappings(struct process_table *table, int32
 	if (!process)
 		return NULL;
 	if (process->exited_ns)
-		process->exited_ns = time_ns; /* a thread that outlives its leader */
+		process->exited_ns = time_ns; /* a thread outlives the leader */
 	return current(process, time_ns);
 }
 
@@ -478,7 +487,7 @@ void process_table_distrust(struct process_table *table)
 		process_of(slot)->replayed = false;
 }
 
-/* Only its leading thread has ended, or nobody has waited for it yet. */
+/* True if only the leader has exited, or the process is a zombie. */
 static bool is_there(int32_t pid)
 {
 	return kill(pid, 0) == 0 || errno != ESRCH;
@@ -497,7 +506,7 @@ void process_table_purge(struct process_table *table, uint64_t now_ns)
 			continue;
 		(void)u64_map_remove(&table->by_pid, slot->key);
 		process_free(process);
-		position--; /* removal may have moved another one here */
+		position--; /* removing may have moved another entry to this slot */
 	}
 }
 

@@ -1,6 +1,6 @@
 /*
- * A root is a folder in a mount namespace: the same folder may have other things mounted below it
- * in another one. Two stat() calls tell whether it is known.
+ * A root is a directory in a mount namespace: in another namespace, other file systems may be
+ * mounted below the same directory. Two stat() calls identify it.
  */
 #include "proc/root_table.h"
 
@@ -30,9 +30,9 @@ struct root_table {
 	size_t nr; /* the first one is ours */
 };
 
-/* --- who is root there ----------------------------------------------------------------------- */
+/* --- the user who is root -------------------------------------------------------------------- */
 
-/* The user that a process' own user namespace has for its user 0. */
+/* The uid to which a process' user namespace maps its user 0. */
 static uid_t mapped_root(int32_t pid)
 {
 	cleanup_file FILE *file = process_open_file(pid, "uid_map");
@@ -72,7 +72,7 @@ uid_t root_uid_of(int32_t pid)
 
 /* --- the table ------------------------------------------------------------------------------- */
 
-/* What a process (by number, or "self") sees as its root: 0, -ENOENT or -EACCES. */
+/* Identifies the root of a process (a pid, or "self"): 0, -ENOENT or -EACCES. */
 static int look(const char *process, struct root *ret)
 {
 	struct stat root, mounts;
@@ -117,7 +117,7 @@ static bool same_root(const struct root *a, const struct root *b)
 	       a->mount_namespace == b->mount_namespace;
 }
 
-/* A handle of the root that was looked at; the process may have become another one. */
+/* Opens the root that was identified; fails if the pid was reused and the root is another one. */
 static int open_root(int32_t pid, const struct root *root)
 {
 	cleanup_fd int fd = file_open_root(pid);

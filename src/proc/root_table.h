@@ -1,6 +1,6 @@
 /*
- * The roots that processes see as `/`, each known by a small number. A container's root is held by
- * a bare handle, so that what lies below it can be looked for after its processes are gone.
+ * The root directories of processes, each identified by a small number. A container's root is kept
+ * open as an O_PATH handle, so that files below it can be found after its processes have exited.
  */
 #ifndef STOOK_PROC_ROOT_TABLE_H
 #define STOOK_PROC_ROOT_TABLE_H
@@ -19,21 +19,22 @@ struct root_table *root_table_new(void); /* NULL when out of memory */
 void root_table_free(struct root_table *table);
 
 /*
- * The number of the root that pid has now; -ENOENT: it is gone, -EACCES: it is not for us to look
- * at, -ENOSPC: past ROOT_TABLE_MAX. None of these is our own root.
+ * Returns the number of a process' current root; -ENOENT: it has exited, -EACCES: we may not
+ * inspect it, -ENOSPC: beyond ROOT_TABLE_MAX. On an error the root must not be assumed to be our
+ * own.
  */
 int root_table_add(struct root_table *table, int32_t pid);
 
-/* A handle (O_PATH) that stays the table's; -1 for our own root. */
+/* An O_PATH handle owned by the table; -1 for our own root. */
 int root_table_fd(const struct root_table *table, int number);
 
-/* The user who is root there, as root_uid_of() its process. */
+/* root_uid_of() a process with that root. */
 uid_t root_table_uid(const struct root_table *table, int number);
 
 /*
- * The user that is root of the user namespace which a process' mount namespace belongs to, as we
- * call it: 0 where that is our own user namespace, -1 if it can't be told. Nobody else can have
- * arranged what the process sees as its files.
+ * The uid, in our user namespace, of the root of the user namespace that owns a process' mount
+ * namespace: 0 if that is our own user namespace, -1 if unknown. Only this user can have arranged
+ * the files that the process sees.
  */
 uid_t root_uid_of(int32_t pid);
 

@@ -1,12 +1,11 @@
 /*
- * What is known of a process is read once, while it may end at any moment and its number be given
- * to another one. So a pidfd is opened first, and asked last whether its process is still there:
- * then the number meant no other one between. That it was the right one before is told by the time
- * of its start.
+ * A process is inspected once, while it may exit at any moment and its pid be reused. So a pidfd is
+ * opened first, and checked last: if its process still exists, the pid referred to no other one
+ * meanwhile. The start time shows that it was the right process from the beginning.
  *
- * What the files say that it has mapped comes with the caller's mappings, and needs no living
- * process. A runtime may map what tells of it after its first sample, so a process of which not all
- * is known is asked again when its mappings have grown.
+ * Runtimes are recognised by the caller's list of mapped files, which requires no running process.
+ * A runtime may map these files after its first sample, so a process whose runtime is not fully
+ * known is inspected again when the number of its mappings has changed.
  */
 #include "proc/runtime_table.h"
 
@@ -30,22 +29,25 @@
 
 #define MAX_PATTERNS 4
 
-/* How often the mappings of one process are looked through, and how many files' names then. */
+/* How often the mappings of one process are searched, and how many file names each time. */
 #define MAX_LOOKS 16
 #define MAX_NAMES 4096
 
-/* What a clock of coarse ticks may be behind, when a file's time is compared with ours. */
+/* Tolerance for coarse timestamps, when a file's time is compared with ours. */
 #define FILE_TIME_SLACK_NS NS_PER_SEC
 
 #define PHP_FILES "php", "php[0-9]*", "php-fpm*", "libphp*.so"
 
-/* The first row that any mapped file fits is it: what embeds others comes first. */
+/* The first row that matches any mapped file is used: runtimes that embed others come first. */
 static const struct runtime_row {
 	struct runtime runtime;
-	const char *files[MAX_PATTERNS]; /* patterns for the last part of a path */
-	bool in_shared_memory;		 /* there its code is; without any it is not this row */
+	const char *files[MAX_PATTERNS]; /* globs for the last component of a path */
+	bool in_shared_memory;		 /* requires a shared mapping, where its code is */
 } rows[] = {
-	/* It has a libjvm.so too, but no attach socket, and SIGQUIT makes it write a long file. */
+	/*
+	 * OpenJ9 has a libjvm.so too, but no attach socket, and SIGQUIT makes it write a large dump
+	 * file.
+	 */
 	{{"Java (OpenJ9)", false, "start it with -Xjit:perfTool", NULL}, {"libj9vm*.so"}},
 	{{"Java", true, "use --java (needs JDK 17 or newer)",
 	  "start it with -XX:+PreserveFramePointer"},
@@ -77,7 +79,7 @@ static const struct runtime_row {
 	  "the newest names are not in its jitdump yet; --perf-basic-prof writes them at once"},
 	 {"node", "nodejs", "libnode.so*"}},
 	{{"Wasmtime", false, "start it with --profile=perfmap", NULL}, {"wasmtime"}},
-	/* Its interpreter is code of a file, and its functions have names with -X perf. */
+	/* Its interpreter is a file's code, and its functions have names with -X perf. */
 	{{"Python", false,
 	  "it is code of a library (numba, ctypes, …) that has written no perf map "
 	  "(/tmp/perf-PID.map)",
@@ -89,7 +91,7 @@ static const struct runtime_row {
 
 struct item {
 	struct runtime_process process;
-	size_t nr_mappings; /* when they were last looked through */
+	size_t nr_mappings; /* at the last search */
 	size_t nr_looks;
 };
 
@@ -97,7 +99,7 @@ struct runtime_table {
 	struct item *items;
 	size_t nr, capacity;
 	size_t nr_holders;
-	struct u64_map numbers; /* by pid, start time and exec: their hash is the identity */
+	struct u64_map numbers; /* by a hash of pid, start time and exec id */
 };
 
 struct runtime_table *runtime_table_new(void)
@@ -143,9 +145,9 @@ static bool is_gone(int pidfd)
 }
 
 /*
- * Whether a process of which /proc says that it started at start_boot_ns can be the one that the
- * kernel saw starting at start_time_ns. The two clocks differ by the time that the machine slept
- * before that, which is no more than what it has slept until now.
+ * True if a process that started at start_boot_ns according to /proc can be the one that the kernel
+ * reported to start at start_time_ns. The two clocks differ by the suspend time before the start,
+ * which is at most the suspend time until now.
  */
 static bool can_be(uint64_t start_time_ns, uint64_t start_boot_ns)
 {
@@ -165,7 +167,7 @@ static void add_users(struct file_owners *users, const struct process_status *st
 		file_owners_add(users, status->uids[i]);
 }
 
-/* Leaves the process as it is if it is gone. */
+/* Leaves *process unchanged if it has exited. */
 static void look_at_process(struct runtime_process *process)
 {
 	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
@@ -191,7 +193,7 @@ static bool holds_descriptors(const struct runtime_process *process)
 	return process->pidfd >= 0;
 }
 
-/* If too many processes hold descriptors, those of processes that have ended are closed. */
+/* If too many processes hold descriptors, the ones of exited processes are closed. */
 static void limit_holders(struct runtime_table *table, struct runtime_process *newest)
 {
 	size_t i;
@@ -210,9 +212,9 @@ static void limit_holders(struct runtime_table *table, struct runtime_process *n
 	}
 }
 
-/* --- what it has mapped -------------------------------------------------------------------- */
+/* --- mapped files -------------------------------------------------------------------------- */
 
-/* The last part of a path, without the kernel's word for a file that was deleted since. */
+/* Copies the last component of a path, without the kernel's " (deleted)". */
 static void copy_name(const char *path, char *to, size_t room)
 {
 	static const char deleted[] = " (deleted)";
@@ -224,7 +226,7 @@ static void copy_name(const char *path, char *to, size_t room)
 		to[nr - strlen(deleted)] = '\0';
 }
 
-/* The row that a file belongs to; `last` if none before that one. */
+/* The first row before `last` that matches the file name; `last` if there is none. */
 static size_t find_row(const char *name, size_t last, bool has_shared)
 {
 	size_t i, k;
@@ -250,8 +252,8 @@ static bool has_shared_code(const struct mappings *mappings)
 }
 
 /*
- * A jitdump is called jit-NUMBER.dump, as perf wants it. A process that was forked off has its parent's dump mapped too, and then makes its own: that one
- * is wanted, but the other is better than none.
+ * A jitdump is called jit-PID.dump, as perf requires. A forked process has its parent's dump mapped
+ * too, until it creates its own: its own is preferred, but the parent's is better than none.
  */
 static void take_jitdump(struct runtime_process *process, const char *name, uint32_t file)
 {
@@ -290,7 +292,7 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 		process->runtime = &rows[row].runtime;
 }
 
-/* True if the mappings may show more than they did the last time. */
+/* True if searching the mappings again may find more. */
 static bool has_news(const struct item *item, const struct mappings *mappings)
 {
 	return (!item->process.runtime || item->process.jitdump < 0) && mappings &&
@@ -310,7 +312,10 @@ static int64_t add_new(struct runtime_table *table, uint64_t key, const struct i
 	return (int64_t)table->nr++;
 }
 
-/* Whether two programs call their maps the same; by pid if too little is known of one. */
+/*
+ * True if two processes have the same path of their perf maps; compares pids if too little is
+ * known.
+ */
 static bool share_map(const struct runtime_process *a, const struct runtime_process *b)
 {
 	struct stat root_a, root_b;
@@ -329,7 +334,9 @@ static bool is_before(const struct runtime_process *a, const struct runtime_proc
 	return a->exec_id < b->exec_id;
 }
 
-/* The last sample of a program may come after the first one of the program that it became. */
+/*
+ * Compares both ways: the last sample of a program may arrive after the first one of its successor.
+ */
 static void supersede(struct runtime_table *table, struct runtime_process *newest)
 {
 	size_t i;
@@ -377,9 +384,12 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 	return number;
 }
 
-/* --- the map that it writes ---------------------------------------------------------------- */
+/* --- perf maps ----------------------------------------------------------------------------- */
 
-/* Time that the machine slept counts for the file, not for the process: it is given to both. */
+/*
+ * True if the file is not older than the process. Suspend time counts for the file's age but not
+ * for the process' start time, so it is allowed as tolerance.
+ */
 static bool is_as_new(int fd, const struct runtime_process *process)
 {
 	uint64_t age_ns = clock_read_ns(CLOCK_BOOTTIME) - process->start_time_ns;
@@ -393,10 +403,10 @@ static bool is_as_new(int fd, const struct runtime_process *process)
 }
 
 /*
- * Users whose files may be the process': those that it had when it was first seen, and those that
- * it has now; of one that was never seen, ours. A daemon that has changed its user before that has
- * been root, and so has who names the code of others' processes for them (perf-map-agent): root's
- * files count where no other user can have put one there.
+ * Users who may own the process' files: its users when it was first seen and its current ones; if
+ * it was never seen, ours. A daemon that changed its user earlier was root before, and so were
+ * tools that write the map of another process (perf-map-agent): root's files are accepted where no
+ * other user can have put one there.
  */
 static void owners_of(const struct runtime_process *process, struct file_owners *ret)
 {
@@ -422,7 +432,10 @@ bool runtime_process_owns(const struct runtime_process *process, int fd)
 	return file_is_owned(fd, &owners);
 }
 
-/* Below our own root where its own can't be found any more; a container's map is not there. */
+/*
+ * True unless the map is certainly not below our own root: the fallback if the process' root is
+ * unknown does not find a container's map.
+ */
 static bool may_be_here(const struct runtime_process *process)
 {
 	return process->root_fd >= 0 || !process->inner_pid || process->inner_pid == process->pid;
@@ -440,6 +453,6 @@ int runtime_process_open_map(const struct runtime_process *process)
 	if (may_be_here(process))
 		fd = file_open_written(process->root_fd, "/tmp", name, &owners);
 	if (fd >= 0 && !is_as_new(fd, process))
-		return -ENOENT; /* left behind by an earlier process of that number */
+		return -ENOENT; /* left behind by an earlier process with this pid */
 	return fd >= 0 || fd == -ENOENT ? take_fd(&fd) : -EACCES;
 }

@@ -1,7 +1,7 @@
 /*
- * Processes that run code made at run time, each known by a small number for the whole run, and
- * what it takes to find that code's names: looked at when their first such frame comes, since
- * later they may be gone.
+ * Processes with JIT-compiled code, each identified by a small number for the whole run, and what
+ * is needed to find that code's symbols. They are inspected when their first such frame arrives,
+ * since they may exit soon after.
  */
 #ifndef STOOK_PROC_RUNTIME_TABLE_H
 #define STOOK_PROC_RUNTIME_TABLE_H
@@ -15,39 +15,42 @@
 #include "proc/file_table.h"
 #include "proc/mappings.h"
 
-/* More than these are all one process without names. */
+/* Limit of processes; further ones get no number, and their JIT-compiled code no names. */
 #define RUNTIME_TABLE_MAX 4096
 
 /*
- * So many of them hold descriptors, two each. Past that the oldest that have ended give theirs up;
- * if all are alive, later ones get none.
+ * Limit of processes that hold descriptors, two each. Beyond it the oldest exited ones are closed;
+ * if all are running, later ones get none.
  */
 #define RUNTIME_TABLE_HOLDERS 256
 
-/* What makes the code, told by the files that a process has mapped: a row each of one table. */
+/*
+ * A runtime that compiles code, recognised by the files that a process has mapped; each is a row of
+ * one table.
+ */
 struct runtime {
 	const char *name; /* "Java" */
 	bool is_java;
-	const char *how_to_name; /* what to switch on, a sentence's end: "start it with -X perf" */
-	const char *how_to_walk; /* the same for stacks that break in its code; NULL: nothing */
-	/* The same where it writes a jitdump in large pieces, the last one when it ends; or NULL. */
+	const char *how_to_name; /* a sentence's end: "start it with -X perf" */
+	const char *how_to_walk; /* the same for stacks truncated in its code; or NULL */
+	/* The same for a jitdump written in large pieces, the last one at exit; or NULL. */
 	const char *how_to_name_soon;
 };
 
 struct runtime_process {
-	int32_t pid, inner_pid; /* inner: in its innermost pid namespace; 0: it was gone */
+	int32_t pid, inner_pid; /* inner: in its innermost pid namespace; 0: unknown */
 	uint64_t start_time_ns, exec_id;
 	char comm[16];
-	uid_t uid; /* effective; -1: it was gone */
+	uid_t uid; /* effective; -1: unknown */
 	gid_t gid;
-	struct file_owners users; /* all that it was when it was first seen */
-	/* root alone, as we call it, can have mounted what it sees (proc/root_table). */
+	struct file_owners users; /* its uids when it was first seen */
+	/* Only root (in our user namespace) can have made its mounts (proc/root_table). */
 	bool has_mounts_of_root;
-	int root_fd; /* a bare handle of its root, for looking below it; -1: gone, or none left */
-	int pidfd;   /* -1: the same */
-	const struct runtime *runtime; /* NULL: none that we know */
+	int root_fd;		       /* O_PATH handle of its root; -1: exited, or limit reached */
+	int pidfd;		       /* -1: likewise */
+	const struct runtime *runtime; /* NULL: unknown */
 	int64_t jitdump;	       /* number in the file table; -1: none mapped so far */
-	bool is_superseded; /* what its files say now is of a later program, or process */
+	bool is_superseded;	       /* its files now describe a later program or process */
 };
 
 struct runtime_table;
@@ -56,10 +59,10 @@ struct runtime_table *runtime_table_new(void); /* NULL when out of memory */
 void runtime_table_free(struct runtime_table *table);
 
 /*
- * The number of a process (of this pid, start time and exec), which is looked at if it is new; or
- * -ENOMEM, or -ENOSPC past RUNTIME_TABLE_MAX. mappings: what it has mapped, by numbers of files.
- * start_time_ns is by the clock of base/clock.h; 0: not known. A later program of the same process,
- * or a later process whose files are called the same, supersedes those before it.
+ * Returns the number of a process (pid, start time and exec), which is inspected if it is new; or
+ * -ENOMEM, or -ENOSPC beyond RUNTIME_TABLE_MAX. mappings: its mappings, with numbers of `files`.
+ * start_time_ns is CLOCK_MONOTONIC, as in base/clock.h; 0: unknown. A later program of the same
+ * process, or a later process whose files have the same names, supersedes the earlier ones.
  */
 int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t start_time_ns,
 			  uint64_t exec_id, const struct mappings *mappings,
@@ -69,16 +72,16 @@ size_t runtime_table_nr(const struct runtime_table *table);
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
 
 /*
- * Opens the process' perf map for reading: a regular file in the folder that is /tmp for the
- * process, neither a link nor mounted there, no older than the process, of a user that the process
- * is, or was when it was first seen. root's counts too where root alone has made the process'
- * mounts: a daemon that has changed its user has written it before. A descriptor, or -ENOENT, or
- * -EACCES for one that is not to be trusted. Of a process that was gone before it was looked at,
- * the map is taken that lies below our own root, if it is ours or root's.
+ * Opens the process' perf map for reading. It must be a regular file in the process' /tmp, neither
+ * a link nor a mount point, not older than the process, and owned by a user that the process is, or
+ * was when it was first seen. Root's files are accepted, too, if only root can have made the
+ * process' mounts: a daemon that has changed its user has written the map before. Returns a
+ * descriptor, -ENOENT, or -EACCES for an untrusted file. If the process exited before it was
+ * inspected, the map below our own root is used, if it is ours or root's.
  */
 int runtime_process_open_map(const struct runtime_process *process);
 
-/* Whether a file that it has mapped, its jitdump, is to be trusted by the same rule. */
+/* True if a file that the process has mapped, its jitdump, is trusted by the same rule. */
 bool runtime_process_owns(const struct runtime_process *process, int fd);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * A tracefs that is mounted at one of its usual places is used as it is. Only without one it is
- * mounted, by the system calls that need no path for it (Linux 5.2): there is but one tracefs, and
- * mounting it once more would set the owner and the mode that an administrator gave it back to the
- * defaults.
+ * A tracefs mounted at one of its usual places is used as it is. Otherwise it is mounted with the
+ * system calls that need no mount point (Linux 5.2). There is only one tracefs, and mounting it
+ * again would reset the owner and mode that an administrator gave it to the defaults.
  */
 #include "proc/tracefs.h"
 
@@ -38,7 +37,7 @@ static int open_mounted(const char *path)
 	return take_fd(&fd);
 }
 
-/* A mount that is nowhere in the tree of folders, and goes with its descriptor. */
+/* Creates a detached mount, which exists as long as its descriptor. */
 static int open_detached(void)
 {
 	cleanup_fd int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);
@@ -53,9 +52,9 @@ static int open_detached(void)
 
 static int no_tracefs(int err, struct error *error)
 {
-	(void)error_set(error, err, "cannot reach the kernel's tracefs: %s", strerror(-err));
+	(void)error_set(error, err, "cannot open or mount tracefs: %s", strerror(-err));
 	if (err == -EPERM || err == -EACCES)
-		error_hint(error, "run as root (mounting it takes CAP_SYS_ADMIN)");
+		error_hint(error, "run as root (mounting it needs CAP_SYS_ADMIN)");
 	else if (err == -ENODEV)
 		error_hint(error, "this kernel was built without tracing");
 	else
@@ -86,7 +85,7 @@ char *tracefs_read(int tracefs_fd, const char *path, size_t *ret_bytes)
 
 	if (fd < 0)
 		return NULL;
-	do { /* these files have no size: they are read until they end */
+	do { /* these files report no size: read until the end */
 		if (nr > FILE_MAX_BYTES) {
 			errno = EFBIG;
 			return NULL;
