@@ -1,14 +1,15 @@
 /*
- * Extracting types from BTF; see core_btf.h.
+ * Extracts types from BTF.
  *
- * The kernel's BTF is a header, a section of types, and one of strings. Types have no numbers of
- * their own, they are counted; each is 12 bytes and a tail whose length its kind tells. One pass
- * notes where each begins and which are the named structs; then these are built anew with
- * libbpf's own writer. A field's type matters only by its kind, so a pointer becomes a pointer to
- * void, and a struct with a name that nobody asked for an empty one.
+ * BTF is a header, a section of types, and a section of strings. Types do not store their ids: a
+ * type's id is its position in the section, from 1. Each type is 12 bytes and a tail whose length
+ * depends on the kind. One pass records the offset of each type and the ids of the named structs;
+ * these structs are then written anew with libbpf's BTF writer. Only the kind of a field's type
+ * matters, so a pointer becomes a pointer to void, and a named struct that was not asked for
+ * becomes an empty struct.
  *
- * The bytes are the running kernel's, but a bug here must not be more than a failed start: every
- * offset is checked.
+ * The bytes come from the running kernel, but a bug here must not do more than fail the start:
+ * every offset is checked.
  */
 #include "kernel/core_btf.h"
 
@@ -27,8 +28,8 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 
-#define MAX_TYPEDEFS 32 /* one upon another */
-#define MAX_DEPTH    8	/* of structs without a name, one within another */
+#define MAX_TYPEDEFS 32 /* typedefs and qualifiers in a chain */
+#define MAX_DEPTH    8	/* of nested unnamed structs and arrays */
 
 struct source {
 	char *bytes;
@@ -37,7 +38,7 @@ struct source {
 	size_t types_bytes;
 	const char *strings;
 	size_t strings_bytes;
-	uint32_t *offsets; /* of type i + 1, in types */
+	uint32_t *offsets; /* in types, by type id - 1 */
 	size_t nr_types, cap_types;
 };
 
@@ -45,8 +46,8 @@ struct target {
 	struct btf *btf;
 	const char *const *structs;
 	size_t nr_structs;
-	uint32_t *found; /* by struct: its number in the source, 0: not there */
-	int *written;	 /* by struct: its number in the target */
+	uint32_t *found; /* by struct: type id in the source; 0: not found */
+	int *written;	 /* by struct: type id in the target */
 	int pointer, array_index;
 };
 
@@ -65,7 +66,7 @@ static int read_file(struct source *source, const char *path)
 	return source->bytes ? fd_read_at(fd, 0, source->bytes, source->nr_bytes) : -ENOMEM;
 }
 
-/* A section as the header gives it; false if it does not lie within the file, or is not aligned. */
+/* Locates a section from its header fields; false if it is misaligned or exceeds the file. */
 static bool find_section(const struct source *source, uint32_t offset, uint32_t bytes,
 			 const char **ret, size_t *ret_bytes)
 {
@@ -96,7 +97,7 @@ static int find_sections(struct source *source)
 	return 0;
 }
 
-/* The bytes behind the 12 that all kinds have; -1 for a kind that is newer than this program. */
+/* Returns the length of the tail that follows the 12 common bytes; -1 for an unknown kind. */
 static int64_t tail_bytes(const struct btf_type *type)
 {
 	uint32_t nr = btf_vlen(type);
@@ -180,7 +181,7 @@ static int index_types(struct source *source, struct target *target)
 /* --- writing -----------------------------------------------------------------------------------
  */
 
-/* Without typedefs, const and the like, which are nothing to a relocation. */
+/* Strips typedefs and qualifiers (const, volatile, …), which do not matter to a relocation. */
 static uint32_t resolve(const struct source *source, uint32_t number)
 {
 	const struct btf_type *type = type_of(source, number);
@@ -194,7 +195,7 @@ static uint32_t resolve(const struct source *source, uint32_t number)
 	return number;
 }
 
-/* What a written struct is known by; 0 for one that nobody looks into. */
+/* Returns the target's id of a struct that was written already; 0: none. */
 static int written_struct(const struct target *target, uint32_t number)
 {
 	size_t i;
@@ -208,7 +209,7 @@ static int written_struct(const struct target *target, uint32_t number)
 static int write_composite(const struct source *source, struct target *target, uint32_t number,
 			   int depth);
 
-/* The type that stands for a member's type in the target; a negative errno. */
+/* Writes a member's type to the target. Returns its id there, or a negative errno. */
 static int write_type(const struct source *source, struct target *target, uint32_t number,
 		      int depth)
 {
@@ -239,8 +240,7 @@ static int write_type(const struct source *source, struct target *target, uint32
 	}
 }
 
-/* A struct or union with its members; their types first, since fields are added to the last struct.
- */
+/* Writes a struct or union. Member types come first: fields are always added to the last struct. */
 static int write_composite(const struct source *source, struct target *target, uint32_t number,
 			   int depth)
 {
@@ -321,7 +321,7 @@ int core_btf_extract(const char *path, const char *const *structs, size_t nr_str
 	if (!err)
 		fd = store(&target);
 	if (fd < 0)
-		(void)error_set(error, err ? err : -errno, "cannot take types out of '%s': %s",
+		(void)error_set(error, err ? err : -errno, "cannot extract types from '%s': %s",
 				path, strerror(err ? -err : errno));
 	btf__free(target.btf);
 	free(target.found);

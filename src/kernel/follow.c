@@ -1,4 +1,6 @@
-/* Setting up bpf/follow.bpf.c, which follows forks and forgets what has exited. */
+/*
+ * Sets up bpf/follow.bpf.c, which adds forked children to the filter and removes exited processes.
+ */
 #include "kernel/follow.h"
 
 #include <errno.h>
@@ -25,7 +27,7 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 	(void)bpf_program__set_autoload(parts->forget_exited, filters);
 	(void)bpf_program__set_autoload(parts->learn_own, *parts->leaves_out_own);
 	(void)bpf_program__set_autoload(parts->mark_own_fork, *parts->leaves_out_own);
-	/* A map has at least one entry. */
+	/* max_entries must not be 0. */
 	(void)bpf_map__set_max_entries(parts->wanted_pids,
 				       follows		? (uint32_t)tasks->nr_pids + MAX_FOLLOWED
 				       : tasks->nr_pids ? (uint32_t)tasks->nr_pids
@@ -34,7 +36,7 @@ void follow_configure(const struct follow_parts *parts, const struct wanted_task
 				       tasks->nr_tids ? (uint32_t)tasks->nr_tids : 1);
 }
 
-/* Only if the program was loaded. */
+/* Attaches the program if it was loaded. */
 static int hook(struct bpf_program *program, struct bpf_link **link)
 {
 	if (!bpf_program__autoload(program))
@@ -44,8 +46,9 @@ static int hook(struct bpf_program *program, struct bpf_link **link)
 }
 
 /*
- * Our number in the initial pid namespace is known to the kernel only. If it does not say (a security
- * module), getpid() is as good where that is our namespace; elsewhere nobody is left out.
+ * Only the kernel knows our pid in the initial pid namespace. If running the program that reads it
+ * fails (a security module), getpid() is right if that is our namespace; otherwise none of our
+ * processes is left out.
  */
 static int leave_out_own(const struct follow_parts *parts)
 {
@@ -64,14 +67,15 @@ int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *t
 	uint32_t zero = 0;
 
 	if (hook(parts->follow_fork, parts->fork_link) < 0)
-		return error_set_errno(error, "cannot follow forks");
+		return error_set_errno(error, "cannot attach to the fork tracepoint");
 	if (hook(parts->forget_exited, parts->exit_link) < 0)
-		return error_set_errno(error, "cannot follow exits");
+		return error_set_errno(error, "cannot attach to the exit tracepoint");
 	if (leave_out_own(parts) < 0)
-		return error_set_errno(error, "cannot follow our own forks");
+		return error_set_errno(
+			error, "cannot attach to the fork tracepoint for our own processes");
 	if (tasks->cgroup_fd >= 0 && bpf_map_update_elem(bpf_map__fd(parts->wanted_cgroup), &zero,
 							 &tasks->cgroup_fd, BPF_ANY) < 0)
-		return error_set_errno(error, "cannot filter by this cgroup");
+		return error_set_errno(error, "cannot set the cgroup filter");
 	return 0;
 }
 
@@ -92,5 +96,7 @@ int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks 
 		err = want(parts->wanted_pids, (int32_t)tasks->pids[i]);
 	for (i = 0; i < tasks->nr_tids && !err; i++)
 		err = want(parts->wanted_tids, (int32_t)tasks->tids[i]);
-	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
+	return err ? error_set(error, err, "cannot add pids and tids to the filter: %s",
+			       strerror(-err))
+		   : 0;
 }

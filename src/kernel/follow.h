@@ -1,5 +1,5 @@
 /*
- * Which tasks are wanted, and the set-up of bpf/follow.bpf.c in whatever object it is linked into.
+ * The filter by pid, tid and cgroup: sets up bpf/follow.bpf.c in any object that it is linked into.
  * The functions are for the owners of such an object; everybody else uses struct wanted_tasks.
  */
 #ifndef STOOK_KERNEL_FOLLOW_H
@@ -15,16 +15,16 @@ struct bpf_link;
 struct bpf_map;
 struct bpf_program;
 
-/* Neither pids nor tids nor a cgroup: everybody's. */
+/* The tasks to observe. Without pids, tids and cgroup: all. */
 struct wanted_tasks {
 	const uint32_t *pids, *tids;
 	size_t nr_pids, nr_tids;
-	bool follow;   /* children of pids too */
+	bool follow;   /* include children of pids */
 	int cgroup_fd; /* only this subtree; -1: all */
-	bool self;     /* our own processes too, which are left out unless they are named in pids */
+	bool self;     /* include our own processes; without it only if named in pids */
 };
 
-/* The parts of an object, by the names they have in bpf/follow.bpf.c: FOLLOW_PARTS(skeleton). */
+/* References into a skeleton, named as in bpf/follow.bpf.c. Filled by FOLLOW_PARTS(skeleton). */
 struct follow_parts {
 	uint32_t *pidns_inum;
 	bool *filter_pids, *filter_tids, *filter_cgroup, *leaves_out_own;
@@ -54,17 +54,20 @@ struct follow_parts {
 		.own_fork_link = &(bpf)->links.mark_own_fork,             \
 	})
 
-/* Between open and load. */
+/* Sets constants and map sizes. Call between open and load. */
 void follow_configure(const struct follow_parts *parts, const struct wanted_tasks *tasks);
 
 /*
- * After the load: hooks forks and exits, sets the cgroup, tells the programs who we are. The pids and tids are wanted from then on
- * that follow_want_all() adds. 0 or a negative errno.
+ * Attaches to fork and exit, sets the cgroup, and passes our own pid to the programs. Call after
+ * the load, before follow_want_all(). Returns 0 or a negative errno.
  */
 int follow_attach(const struct follow_parts *parts, const struct wanted_tasks *tasks,
 		  struct error *error);
 
-/* Adds all pids and tids to the maps of the ones that are wanted. 0 or a negative errno. */
+/*
+ * Adds all pids and tids to the filter maps; these tasks are observed from then on. Returns 0 or a
+ * negative errno.
+ */
 int follow_want_all(const struct follow_parts *parts, const struct wanted_tasks *tasks,
 		    struct error *error);
 

@@ -1,6 +1,6 @@
 /*
- * Runs the BPF program that prints symbols, a batch of addresses at a time, and reads what it
- * printed: "name" or "name [module]", or the address itself where there is no symbol.
+ * Runs a BPF program that prints symbols, a batch of addresses at a time, and parses its output:
+ * "name", "name [module]", or the address itself if there is no symbol.
  */
 #include "kernel/kernel_ask.h"
 
@@ -41,7 +41,7 @@ int kernel_ask(void *self, const uint64_t *addresses, size_t nr,
 	int err = 0;
 
 	if (!bpf)
-		return error_set_errno(error, "this kernel can't be asked for single names");
+		return error_set_errno(error, "this kernel cannot look up single symbols");
 	for (first = 0; first < nr && err >= 0; first += batch) {
 		batch = nr - first;
 		if (batch > ARRAY_SIZE(bpf->bss->addresses))
@@ -57,6 +57,6 @@ int kernel_ask(void *self, const uint64_t *addresses, size_t nr,
 		}
 	}
 	kernel_ask_bpf__destroy(bpf);
-	return err < 0 ? error_set(error, err, "asking the kernel for names: %s", strerror(-err))
+	return err < 0 ? error_set(error, err, "cannot look up kernel symbols: %s", strerror(-err))
 		       : 0;
 }

@@ -1,4 +1,4 @@
-/* Kernel names from the running kernel itself, for the sampled addresses only. */
+/* Looks up kernel symbols in the running kernel, for the sampled addresses only. */
 #ifndef STOOK_KERNEL_KERNEL_ASK_H
 #define STOOK_KERNEL_KERNEL_ASK_H
 
@@ -8,10 +8,10 @@
 #include "base/error.h"
 
 /*
- * Calls add(context, i, name, module) for each of the nr addresses that has a name; module is ""
- * for the kernel proper. Loads its program at each use, in about a millisecond, and holds nothing
- * between. A negative errno where the kernel can't be asked (before Linux 5.13). `self` is not
- * used: it makes this fit sym/kallsyms.h, which this layer doesn't know.
+ * Calls add(context, i, name, module) for each of the nr addresses that has a symbol; module is ""
+ * for the kernel itself. Loads its BPF program at each call (about a millisecond) and keeps nothing
+ * afterwards. Returns a negative errno if the kernel does not support this (before Linux 5.13).
+ * `self` is unused: it makes the signature fit sym/kallsyms.h, which this layer may not include.
  */
 int kernel_ask(void *self, const uint64_t *addresses, size_t nr,
 	       int (*add)(void *context, size_t i, const char *name, const char *module),

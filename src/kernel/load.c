@@ -1,10 +1,10 @@
 /*
- * Loading BPF objects. libbpf reads the kernel's types and relocates; here is what our objects need
- * besides: fewer types to read (core_btf), and a handler that sees each program just before it is
- * loaded. The handler notes function types for programs that are loaded again (probe/attach), and
- * takes compare and exchange out where the kernel has no such instruction (before Linux 5.12):
- * verifiers refuse it wherever it stands, also in code that can't be reached. Programs know by the
- * constant claims_are_atomic not to get there.
+ * Loading BPF objects. libbpf relocates and loads; this file adds what our objects need beyond
+ * that: fewer types to read (core_btf), and a handler that sees each program just before it is
+ * loaded. The handler keeps function types for programs that are loaded again (probe/attach). On
+ * kernels without compare-and-exchange (before Linux 5.12) it removes the instruction, because
+ * their verifiers reject it even in unreachable code; the constant claims_are_atomic keeps programs
+ * from reaching it.
  */
 #include "kernel/load.h"
 
@@ -22,7 +22,7 @@
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
-/* The structs with a name that vmlinux/vmlinux.h has, those inside of others first. */
+/* All named structs of vmlinux/vmlinux.h; a struct that is a member of another comes first. */
 static const char *const structs_read[] = {
 	"ns_common",
 	"pid_namespace",
@@ -51,7 +51,10 @@ static int print(enum libbpf_print_level level, const char *format, va_list args
 
 /* --- types of functions ------------------------------------------------------------------------- */
 
-/* Keeps what a program is about to be loaded with. 0 or a negative errno. */
+/*
+ * Copies the function types that a program is about to be loaded with. Returns 0 or a negative
+ * errno.
+ */
 static int keep_types(struct program_types *types, const struct bpf_prog_load_opts *options)
 {
 	size_t bytes = (size_t)options->func_info_cnt * options->func_info_rec_size;
@@ -90,9 +93,11 @@ void program_types_clear(struct program_types *types)
 	*types = (struct program_types){0};
 }
 
-/* --- compare and exchange ----------------------------------------------------------------------- */
+/*
+ * --- compare-and-exchange -----------------------------------------------------------------------
+ */
 
-/* True if this kernel's BPF has compare and exchange (Linux 5.12). */
+/* True if this kernel's BPF has compare-and-exchange (Linux 5.12). */
 static bool has_exchange(void)
 {
 	const struct bpf_insn program[] = {
@@ -128,11 +133,11 @@ void load_take_out_exchange(struct bpf_insn *instructions, size_t nr)
 		if (is_exchange(&instructions[i]))
 			instructions[i] = (struct bpf_insn){.code = BPF_JMP | BPF_JA};
 		else if (instructions[i].code == (BPF_LD | BPF_IMM | BPF_DW))
-			i++; /* its second half is no instruction */
+			i++; /* a 64-bit load takes two slots; the second is no instruction */
 	}
 }
 
-/* By now libbpf has appended all that the program calls, so one pass covers everything. */
+/* libbpf has already appended all called functions, so one pass covers everything. */
 static int take_out_exchange(struct bpf_program *program)
 {
 	size_t nr = bpf_program__insn_cnt(program);
@@ -173,8 +178,8 @@ static void handle_sections(struct load_types *types)
 	size_t i;
 
 	/*
-	 * One that stays: libbpf before 1.2 shrinks its list of handlers with realloc(), which frees it
-	 * when it is empty, and libbpf goes on to use it.
+	 * A handler that stays registered: libbpf before 1.2 shrinks its list of handlers with
+	 * realloc(), which frees the list when it becomes empty, and then goes on using it.
 	 */
 	(void)libbpf_register_prog_handler("stook_none", BPF_PROG_TYPE_UNSPEC, 0, NULL);
 	for (i = 0; i < NR_LOAD_SECTIONS; i++) {
@@ -223,28 +228,26 @@ int load_nr_cpus(struct error *error)
 {
 	int nr = libbpf_num_possible_cpus();
 
-	return nr > 0 ? nr : error_set(error, -EIO, "cannot tell how many CPUs there are");
+	return nr > 0 ? nr : error_set(error, -EIO, "cannot read the number of possible CPUs");
 }
 
 int load_explain(int err, struct error *error)
 {
 	if (err == -EPERM) {
-		(void)error_set(error, err, "the kernel does not let us load BPF programs: %s",
+		(void)error_set(error, err, "not permitted to load BPF programs: %s",
 				strerror(-err));
 		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON");
 	} else if (err == -ENOMEM || err == -E2BIG || err == -ENOSPC) {
-		(void)error_set(error, err, "the kernel has no room for the BPF maps: %s",
-				strerror(-err));
-		error_hint(error,
-			   "make --ring-bytes or --count-entries smaller; before Linux 5.11, "
-			   "also raise ulimit -l");
+		(void)error_set(error, err, "cannot create the BPF maps: %s", strerror(-err));
+		error_hint(error, "reduce --ring-bytes or --count-entries; before Linux 5.11, "
+				  "also raise ulimit -l");
 	} else if (err == -EMFILE) {
-		(void)error_set(error, err, "too few open files are allowed");
-		error_hint(error, "raise the limit: ulimit -n; 64 and two for each CPU suffice");
+		(void)error_set(error, err, "too many open files");
+		error_hint(error, "raise the limit: ulimit -n; 64 plus two per CPU are enough");
 	} else {
-		(void)error_set(error, err, "the kernel refuses our BPF programs: %s",
+		(void)error_set(error, err, "the kernel rejected the BPF programs: %s",
 				strerror(-err));
-		error_hint(error, "Linux 5.10 or newer is needed; -v shows what the kernel says");
+		error_hint(error, "Linux 5.10 or newer is needed; -v shows the kernel's messages");
 	}
 	return err;
 }

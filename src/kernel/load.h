@@ -1,6 +1,7 @@
 /*
- * Loading BPF objects: the kernel's types that they are relocated against, the functions' types that
- * copies of a program need, compare and exchange on kernels without it, and why a load was refused.
+ * Helps to load BPF objects: provides the kernel types for relocation, keeps function types for
+ * programs that are loaded again, removes compare-and-exchange for kernels without it, and explains
+ * why a load failed.
  */
 #ifndef STOOK_KERNEL_LOAD_H
 #define STOOK_KERNEL_LOAD_H
@@ -16,26 +17,28 @@
 #include "base/error.h"
 
 /*
- * The types of a program's functions, as libbpf loads them, to load its instructions once more with.
- * The verifier needs them for global functions, which it checks once each and not at every call.
+ * The function types (func_info) that libbpf loads a program with, kept to load its instructions
+ * again. The verifier needs them for global functions, which it checks once each and not at every
+ * call.
  */
 struct program_types {
 	int btf_fd;
 	void *functions; /* struct bpf_func_info[nr] */
-	uint32_t nr;	 /* 0: there are none, and nothing is held */
+	uint32_t nr;	 /* 0: none, and nothing is owned */
 	uint32_t function_bytes;
 };
 
-/* Lets options point to them. */
+/* Makes options refer to the types, which must outlive them. */
 void program_types_set(const struct program_types *types, struct bpf_prog_load_opts *options);
 
-/* Also of {0}. */
+/* Frees the types. Accepts {0}. */
 void program_types_clear(struct program_types *types);
 
 /*
- * Sections of programs. libbpf calls a handler of ours just before it loads a program of one of them:
- * only there it shows what it loads. The types of copied programs (probe/attach/link.h) are kept; on
- * kernels without compare and exchange, the handler takes the instruction out.
+ * Sections of programs with a handler of ours. libbpf calls it just before it loads a program, the
+ * only point at which it shows what it loads. The handler keeps the types of programs that are
+ * copied (probe/attach/link.h), and on kernels without compare-and-exchange removes that
+ * instruction.
  */
 #define LOAD_SECTIONS(X)                                                    \
 	X(TRACEPOINT, "copied_tracepoint", BPF_PROG_TYPE_TRACEPOINT, 0)     \
@@ -51,39 +54,42 @@ enum load_section {
 		NR_LOAD_SECTIONS
 };
 
-#define NR_LOAD_COPIED LOAD_KPROBE /* the first ones */
+#define NR_LOAD_COPIED LOAD_KPROBE /* the sections before it */
 
-/* State of our handlers while an object is opened and loaded. */
+/* State of the handlers while an object is opened and loaded. */
 struct load_types {
-	/* The few of the kernel's that its programs need, see core_btf.h; -1: all are read. */
+	/* Extracted kernel types (core_btf.h); -1: libbpf reads all. */
 	int fd;
 	char path[40];
-	bool has_exchange; /* of the kernel: compare and exchange */
+	bool has_exchange; /* the kernel's BPF has compare-and-exchange */
 	struct load_handler {
 		struct load_types *types;
 		enum load_section section;
-		int id; /* of libbpf's */
+		int id; /* libbpf's handler id */
 	} handlers[NR_LOAD_SECTIONS];
-	struct program_types copied[NR_LOAD_COPIED]; /* taken away by who needs them */
+	struct program_types copied[NR_LOAD_COPIED]; /* whoever needs them moves them out */
 };
 
 /*
- * Before the object is opened: has options point to the types, which are good until the close, after
- * the load. What libbpf has to say goes to the log.
+ * Call load_types_open() before the object is opened, and load_types_close() after the load.
+ * options refers to the types until then. libbpf's messages go to the log.
  */
 void load_types_open(struct load_types *types, struct bpf_object_open_opts *options);
 void load_types_close(struct load_types *types);
 
-/* True if programs of fexit can read their function's result (Linux 5.17). */
+/* True if fexit programs can read the function's return value (Linux 5.17). */
 bool load_has_func_ret(void);
 
-/* Possible CPUs: that many values has a per-CPU map. A negative errno on failure. */
+/*
+ * Returns the number of possible CPUs, which is the number of values in a per-CPU map; or a
+ * negative errno.
+ */
 int load_nr_cpus(struct error *error);
 
-/* Says why the kernel did not take an object; returns err. */
+/* Fills error with why the kernel rejected an object. Returns err. */
 int load_explain(int err, struct error *error);
 
-/* Replaces the instructions that exchange by no-ops. Pure; for the handler and its test. */
+/* Replaces compare-and-exchange instructions by no-ops. Pure; for the handler and its test. */
 void load_take_out_exchange(struct bpf_insn *instructions, size_t nr);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* An event on a CPU, of all tasks; -1 and errno. */
+/* Opens an event on a CPU for all tasks. Returns -1 and sets errno on failure. */
 static inline int perf_open(struct perf_event_attr *attr, uint32_t cpu)
 {
 	return (int)syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1, PERF_FLAG_FD_CLOEXEC);

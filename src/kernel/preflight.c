@@ -1,13 +1,13 @@
 /*
- * Capabilities and BTF are asked for before a session begins. Asking first gives a clear sentence; the
- * kernel's own refusal, later, would be a bare EPERM.
+ * Capabilities and BTF are checked before a session begins. An early check gives a clear message;
+ * the kernel's own refusal, later, would be a bare EPERM.
  *
- * Kernels on which reading user memory in the sampling interrupt is known to bring the host down are
- * told by their version. This is the one place where versions are compared: a freeze can't be probed
- * for. Distributions freeze the release at x.y.0 and say elsewhere what is inside: Debian in the
- * version ("#1 SMP Debian 6.1.27-1 (2023-05-08)"), Ubuntu in a file of its own ("Ubuntu
- * 6.2.0-26.26-generic 6.2.13"). Where the true version is not known, the release counts, which is the
- * careful side.
+ * Kernels on which reading user memory in the sampling interrupt is known to bring the host down
+ * are recognised by version. This is the only place where versions are compared: a lock-up cannot
+ * be probed for. Distributions keep the release at x.y.0 and give the upstream version elsewhere:
+ * Debian in the version ("#1 SMP Debian 6.1.27-1 (2023-05-08)"), Ubuntu in a file of its own
+ * ("Ubuntu 6.2.0-26.26-generic 6.2.13"). If the upstream version is unknown, the release is
+ * compared, which errs on the safe side.
  */
 #include "kernel/preflight.h"
 
@@ -41,14 +41,14 @@ int privileges_check(struct error *error)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
-	uint64_t have = UINT64_MAX; /* if it can't be asked: let the kernel decide */
+	uint64_t have = UINT64_MAX; /* if capget() fails, leave the decision to the kernel */
 	char missing[200] = "";
 	size_t i;
 
 	if (syscall(SYS_capget, &header, data) == 0)
 		have = (uint64_t)data[1].effective << 32 | data[0].effective;
 	if (have & 1ULL << CAP_SYS_ADMIN)
-		have = UINT64_MAX; /* stands for both */
+		have = UINT64_MAX; /* CAP_SYS_ADMIN includes both */
 	for (i = 0; i < ARRAY_SIZE(needed); i++) {
 		size_t used = strlen(missing);
 
@@ -60,38 +60,37 @@ int privileges_check(struct error *error)
 		(void)error_set(error, -EPERM, "not permitted: %s missing", missing);
 		error_hint(
 			error,
-			"run with sudo. Capabilities that suffice: CAP_BPF CAP_PERFMON, with "
+			"run with sudo, or with these capabilities: CAP_BPF CAP_PERFMON, and "
 			"CAP_SYS_PTRACE CAP_DAC_READ_SEARCH CAP_CHECKPOINT_RESTORE CAP_SYSLOG for "
 			"names; sysctl kernel.unprivileged_bpf_disabled and "
-			"kernel.perf_event_paranoid do not stand in for them");
+			"kernel.perf_event_paranoid do not replace them");
 		return -EPERM;
 	}
 	if (access(BTF_PATH, R_OK) == 0)
 		return 0;
-	(void)error_set(error, -ENOTSUP, "this kernel does not describe its types: no %s",
-			BTF_PATH);
+	(void)error_set(error, -ENOTSUP, "this kernel has no BTF: cannot read %s", BTF_PATH);
 	error_hint(error, "a kernel built with CONFIG_DEBUG_INFO_BTF is needed, and /sys mounted");
 	return -ENOTSUP;
 }
 
 /* --- dangerous kernels -------------------------------------------------------------------------- */
 
-/* Versions from `first` on and before `fixed`, each as major << 16 | minor << 8 | patch. */
+/* Affected versions: first <= version < fixed, each as major << 16 | minor << 8 | patch. */
 #define V(major, minor, patch) ((major) << 16 | (minor) << 8 | (patch))
 
 /*
- * Since 5.19 a copy from user memory checks its destination, and takes a lock for that which may be
- * held by the code that the sample interrupted ("mm/usercopy: Detect vmalloc overruns"). Fixed in
- * 6.4 by "mm: Fix copy_from_user_nofault()", which went into the stable kernels of that summer.
+ * Since 5.19, copying from user memory checks the destination under a lock that the interrupted
+ * code may hold ("mm/usercopy: Detect vmalloc overruns"). Fixed in 6.4 by "mm: Fix
+ * copy_from_user_nofault()", which went into the stable kernels of that summer.
  */
 static const struct {
 	unsigned first, fixed;
 } freezes[] = {
-	{V(5, 19, 0), V(6, 1, 37)}, /* 5.19 and 6.0 never got it */
-	{V(6, 2, 0), V(6, 3, 11)},  /* nor 6.2 */
+	{V(5, 19, 0), V(6, 1, 37)}, /* 5.19 and 6.0 never got the fix */
+	{V(6, 2, 0), V(6, 3, 11)},  /* neither did 6.2 */
 };
 
-#define FREEZES "this kernel can freeze for good when user memory is read in a sampling interrupt"
+#define FREEZES "this kernel can lock up when user memory is read in a sampling interrupt"
 #define CRASHES "this kernel can crash when user stacks are walked in a sampling interrupt"
 
 static unsigned parse(const char *text)

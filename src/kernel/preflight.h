@@ -1,21 +1,24 @@
-/* Checks before anything is loaded: may we profile this host, and is it dangerous? */
+/* Checks before anything is loaded: privileges, BTF, and kernels that sampling can crash. */
 #ifndef STOOK_KERNEL_PREFLIGHT_H
 #define STOOK_KERNEL_PREFLIGHT_H
 
 #include "base/error.h"
 
-/* 0; or -EPERM or -ENOTSUP, with what is missing by name and what to do about it. */
+/*
+ * Returns 0, or -EPERM or -ENOTSUP with an error that names what is missing and what to do about
+ * it.
+ */
 int privileges_check(struct error *error);
 
 /*
- * The damage that the running kernel is known to suffer when user memory is read in the sampling
- * interrupt, as a sentence; NULL: none.
+ * Returns a sentence on the known damage that reading user memory in the sampling interrupt does to
+ * the running kernel; NULL: none known.
  */
 const char *kernel_danger(void);
 
 /*
- * The same of a kernel with this release and version (as in uname -r and -v), and this signature
- * (/proc/version_signature, Ubuntu's; may be empty).
+ * Like kernel_danger(), for a kernel with this release and version (uname -r and -v) and signature
+ * (/proc/version_signature, on Ubuntu; may be empty).
  */
 const char *kernel_danger_of(const char *release, const char *version, const char *signature);
 

@@ -1,7 +1,7 @@
 /*
- * Reading a BPF ring buffer; see ring.h. A record is a header of 8 bytes, whose first word is the
- * length with two flag bits, and the data, padded to 8 bytes. Positions only grow. The data are
- * mapped twice in a row, so that a record that wraps around lies in one piece.
+ * Reading a BPF ring buffer. A record is a header of 8 bytes, whose first word is the length with
+ * two flag bits, and the data, padded to 8 bytes. Positions only grow. The data area is mapped
+ * twice in a row, so that a record that wraps around is contiguous.
  */
 #include "kernel/ring.h"
 
