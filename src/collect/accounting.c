@@ -1,4 +1,4 @@
-/* Adding up where samples went, and the time in which none could be taken. */
+/* Sums the epochs' counters, and measures the time in which no samples could be taken. */
 #include "collect/accounting.h"
 
 #include "base/clock.h"
@@ -63,7 +63,7 @@ uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events)
 
 /* --- absence ------------------------------------------------------------------------------------ */
 
-/* /proc/stat counts in steps of 10 ms. */
+/* Resolution of /proc/stat: 10 ms. */
 #define STEP_NS (10 * NS_PER_MS)
 
 #define IDLE_ENTRY_NS (50 * NS_PER_US)
@@ -125,8 +125,8 @@ void absence_end(struct absence *absence, uint64_t now_ns)
 }
 
 /*
- * Going to sleep and waking up is the idle task's doing, but not told as idle time: some
- * microseconds on hardware, tens of them where each is an exit to a hypervisor.
+ * Entering and leaving idle runs in the idle task but is not reported as idle time: some
+ * microseconds on hardware, tens of microseconds in a VM where each is an exit to the hypervisor.
  */
 uint64_t absence_error_ns(const struct absence *absence)
 {

@@ -1,7 +1,8 @@
 /*
- * Where every sample went. The kernel's counters of each epoch are held against what arrived; both
- * must agree exactly. Beside that stands an estimate, called so, of ticks that never came, for which
- * the time in which the CPUs could not be sampled is subtracted.
+ * Accounts for every sample. The kernel's counters of each epoch are compared with the records and
+ * counts that arrived; both must agree exactly. In addition, the number of ticks for which the
+ * program never ran is estimated (and reported as an estimate); time in which the CPUs could not be
+ * sampled is subtracted first.
  */
 #ifndef STOOK_COLLECT_ACCOUNTING_H
 #define STOOK_COLLECT_ACCOUNTING_H
@@ -14,55 +15,61 @@
 #include "bpf/wire.h"
 
 struct accounting {
-	struct wire_counters sum; /* of all epochs that are over */
+	struct wire_counters sum; /* of all epochs that have ended */
 	uint64_t nr_epochs;
-	uint64_t nr_violations; /* epochs in which the law did not hold: always 0 */
+	uint64_t nr_violations; /* epochs whose sum did not hold; always 0 */
 };
 
-/* An epoch is over; these are its counters. */
+/* Adds the counters of an epoch that has ended. */
 void accounting_close_epoch(struct accounting *accounting, const struct wire_counters *counters);
 
 uint64_t accounting_lost(const struct accounting *accounting);
 
-/* entries = idle + own + filtered + recorded + counted + thinned + lost */
+/* True if entries = idle + own + filtered + recorded + counted + thinned + lost. */
 bool accounting_holds(const struct wire_counters *counters);
 
 /*
- * Ticks that the program never saw: the event counted `events` on busy CPUs (nanoseconds, for a
- * clock), and each entry stood for its period of them; what is not covered is missing. 0 when
- * nothing is missing or nothing was seen.
+ * Estimates the ticks that the program never saw. The event counted `events` on busy CPUs
+ * (nanoseconds for a clock); each program run covers one period. Returns the rest in samples; 0 if
+ * nothing is missing or nothing was sampled.
  */
 uint64_t accounting_unseen(const struct accounting *accounting, uint64_t events);
 
-/* How many samples so many events (nanoseconds, for a clock) stand for; 0 when nothing was seen. */
+/*
+ * Converts events (nanoseconds for a clock) to samples, at the rate seen so far; 0 if nothing was
+ * sampled.
+ */
 uint64_t accounting_samples_of(const struct accounting *accounting, uint64_t events);
 
 /*
- * When the sampled CPUs could not be sampled: while they idled, while a hypervisor ran something
- * else, while the kernel throttled the event. The samples expected of a run are fewer by that time.
+ * Time in which the CPUs could not be sampled: idle, steal time, and throttling by the kernel. It
+ * reduces the number of samples to expect.
  */
 struct absence {
 	const uint32_t *cpus;
 	size_t nr_cpus;
 	struct u64_map throttled_since; /* event id → time */
-	/* All summed over the CPUs; good after the end. */
+	/* Sums over the CPUs; valid after absence_end(). */
 	uint64_t idle_ns;
 	uint64_t nr_idle;
 	uint64_t stolen_ns;
 	uint64_t throttled_ns;
 };
 
-/* The run begins; cpus stays the caller's and must outlive this. */
+/* Call at the start of a run. cpus remains owned by the caller and must outlive the struct. */
 void absence_begin(struct absence *absence, const uint32_t *cpus, size_t nr_cpus);
 
-/* The kernel stopped the sampling event with this id, or let it go on. 0 or -ENOMEM. */
+/*
+ * Record that the kernel throttled or unthrottled the sampling event with this id. Returns 0 or
+ * -ENOMEM.
+ */
 int absence_throttle(struct absence *absence, uint64_t id, uint64_t time_ns);
 void absence_unthrottle(struct absence *absence, uint64_t id, uint64_t time_ns);
 
-/* The run is over: takes the differences. */
+/* Call at the end of a run: replaces the start values by the differences. */
 void absence_end(struct absence *absence, uint64_t now_ns);
 
-/* By how much idle and stolen time may be wrong together. */
+/* Returns the possible error of idle time and steal time together. */
 uint64_t absence_error_ns(const struct absence *absence);
 
 void absence_clear(struct absence *absence);

@@ -1,4 +1,4 @@
-/* Loading the programs that count hits. What they count is read by probe/attach (struct hits). */
+/* Loads the programs that count hits. Their counters are read by probe/attach (struct hits). */
 #include "collect/counter.h"
 
 #include <errno.h>

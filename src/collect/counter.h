@@ -1,6 +1,6 @@
 /*
- * The BPF side of funccount: programs that count hits and do nothing else, configured and loaded,
- * and the counters. The only file that sees its skeleton.
+ * The BPF side of funccount: loads the programs that do nothing but count hits, and their counters.
+ * The only file that includes the skeleton.
  */
 #ifndef STOOK_COLLECT_COUNTER_H
 #define STOOK_COLLECT_COUNTER_H
@@ -19,8 +19,8 @@
 struct counter;
 
 /*
- * NULL on failure. list and features must outlive it. has_budget: the programs will be tried on
- * functions of our own, see hit_cost_measure().
+ * Returns NULL on failure. list and features must outlive the counter. has_budget: the programs are
+ * also attached to trial functions of our own, see hit_cost_measure().
  */
 struct counter *counter_load(const struct probe_list *list, const struct probe_features *features,
 			     const struct wanted_tasks *tasks, bool has_budget,

@@ -1,8 +1,8 @@
 /*
- * Records and events wait in two arrays until they are replayed, merged by time. A record becomes a
- * sample of the profile: its user addresses become (file, offset), once and at once, because they
- * mean something only while their process lives; its identity becomes labels. Its id is remembered
- * for the counts of its epoch.
+ * Records and events are held in two arrays until they are replayed, merged by time. A record
+ * becomes a sample of the profile: its user addresses become (file, offset), once and immediately,
+ * because an address has a meaning only while its process runs; its identity becomes labels. Its id
+ * is kept for the counts of its epoch.
  */
 #include "collect/drain.h"
 
@@ -15,10 +15,11 @@
 #include "base/hash.h"
 #include "proc/cgroup.h"
 
-#define HIDDEN UINT64_MAX /* in ids: its samples are not wanted */
+#define HIDDEN UINT64_MAX /* in ids: filtered out by thread name */
 
 /*
- * Past so many strings, of which targets can make any number, threads are not told apart by name.
+ * Limit on strings in the profile: targets can set any number of thread names. Beyond it, all other
+ * threads share one name.
  */
 #define MAX_STRINGS (1U << 20)
 
@@ -39,22 +40,22 @@ struct drain {
 	struct drain_options options;
 	struct drain_totals totals;
 
-	char *bytes; /* the records that wait, one after the other */
+	char *bytes; /* pending records, back to back */
 	size_t nr_bytes, cap_bytes;
 	struct pending_record *records;
 	size_t nr_records, cap_records;
-	size_t nr_met; /* of them */
+	size_t nr_met; /* records whose process was looked up already */
 	struct process_event *events;
 	size_t nr_events, cap_events;
 	struct waiting_count *counts;
 	size_t nr_counts, cap_counts;
 
-	struct u64_map ids[WIRE_EPOCH_SLOTS]; /* of an epoch: record id → sample number */
+	struct u64_map ids[WIRE_EPOCH_SLOTS]; /* by epoch slot: record id → sample number */
 
 	uint32_t *module_of_file; /* file number → module number in the profile */
 	size_t nr_modules, cap_modules;
 	uint32_t vdso_module;
-	uint32_t run_time_name;	     /* string: of modules of code made at run time */
+	uint32_t run_time_name;	     /* string number: module name of JIT-compiled code */
 	struct u64_map cgroup_names; /* id → string number in the profile */
 
 	struct deferred_list deferred;
@@ -62,7 +63,7 @@ struct drain {
 
 /* --- begin and end ------------------------------------------------------------------------- */
 
-/* The names that every profile has. */
+/* Adds the strings and the module that every profile has. */
 static int add_names(struct drain *drain)
 {
 	struct profile *profile = drain->options.profile;
@@ -167,7 +168,7 @@ int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
 		    const struct wire_count *count)
 {
 	if (!count->count)
-		return 0; /* seen once: its record was all */
+		return 0; /* seen once: the record itself was the only sample */
 	return ARRAY_ADD(drain->counts, drain->nr_counts, drain->cap_counts,
 			 (struct waiting_count){epoch, id, *count});
 }
@@ -186,7 +187,7 @@ int drain_meet(struct drain *drain)
 
 /* --- from addresses to frames ---------------------------------------------------------------- */
 
-/* The profile's module for a file; made at the file's first frame. */
+/* Returns the profile's module for a file; creates it at the file's first frame. */
 static int64_t module_of_file(struct drain *drain, uint32_t file)
 {
 	struct module module = {.kind = MODULE_FILE, .file = file};
@@ -212,8 +213,8 @@ static int64_t module_of_file(struct drain *drain, uint32_t file)
 }
 
 /*
- * The module of the code that a process makes at run time. Processes have one each: the same
- * address is different code in them.
+ * Returns the module of a process' JIT-compiled code. Each process has its own: the same address is
+ * different code in each.
  */
 static int64_t run_time_module(struct drain *drain, const struct wire_record *record,
 			       const struct mappings *mappings)
@@ -244,18 +245,20 @@ static int64_t user_frame(struct drain *drain, const struct wire_record *record,
 		address = address - mapping->start + mapping->offset;
 	} else if (mapping && mapping->kind == MAPPING_VDSO) {
 		module = drain->vdso_module;
-		address = address - mapping->start + mapping->offset; /* its front may be cut */
+		address = address - mapping->start +
+			  mapping->offset; /* the mapping may start inside the vdso */
 	} else if (mapping) {
 		module = run_time_module(drain, record, mappings);
 	} else {
-		address = 0; /* it says nothing, and there may be very many */
+		address =
+			0; /* no mapping: the address is meaningless, and there may be very many */
 	}
 	if (module < 0)
 		return module;
 	return profile_add_frame(drain->options.profile, FRAME_USER, (uint32_t)module, address);
 }
 
-/* The user stack of a record, as the kernel walked it or as we did. */
+/* A record's user stack, walked by the kernel or by us. */
 struct user_part {
 	const uint64_t *frames; /* leaf first */
 	size_t nr;
@@ -263,7 +266,7 @@ struct user_part {
 	const struct mappings *mappings; /* of the process at that time; NULL: not known */
 };
 
-/* The probe that a record's stack leads to. */
+/* Returns the probe that took a record. */
 static struct drain_probe probe_of(const struct drain *drain, const struct wire_record *record)
 {
 	const struct drain_options *options = &drain->options;
@@ -273,8 +276,8 @@ static struct drain_probe probe_of(const struct drain *drain, const struct wire_
 }
 
 /*
- * The frame numbers of a record: kernel part first, as the profile wants it. All but the leaf of
- * each part are return addresses, so the byte before is looked up.
+ * Resolves a record's addresses to frame numbers: kernel frames first, as the profile expects. All
+ * addresses but the leaf of each part are return addresses, so address - 1 is looked up.
  */
 static int resolve(struct drain *drain, const struct wire_record *record,
 		   const struct user_part *user, uint32_t *frames)
@@ -301,7 +304,10 @@ static int resolve(struct drain *drain, const struct wire_record *record,
 
 /* --- from identities to labels ------------------------------------------------------------------ */
 
-/* The string number of a cgroup's path, read once per cgroup, as early as may be. */
+/*
+ * Returns the string number of a cgroup's path. The path is read once per cgroup, as early as
+ * possible.
+ */
 static int64_t cgroup_name(struct drain *drain, uint64_t id)
 {
 	const uint64_t *known = u64_map_find(&drain->cgroup_names, id);
@@ -317,7 +323,7 @@ static int64_t cgroup_name(struct drain *drain, uint64_t id)
 	return string;
 }
 
-/* Adds one sample; its number in the profile, or -ENOMEM. */
+/* Adds one sample. Returns its number in the profile, or -ENOMEM. */
 static int64_t add_to_profile(struct drain *drain, const struct wire_record *record,
 			      const char *comm, const struct user_part *user)
 {
@@ -335,7 +341,7 @@ static int64_t add_to_profile(struct drain *drain, const struct wire_record *rec
 
 		slice = profile_add_slice(profile, &time);
 		if (slice == -E2BIG)
-			slice = 0; /* past the last one that a profile can have */
+			slice = 0; /* the profile has its maximum of slices */
 	}
 	if (profile_nr_strings(profile) > MAX_STRINGS)
 		comm = "[other threads]";
@@ -375,7 +381,7 @@ static void count_record(struct drain *drain, const struct wire_record *record)
 }
 
 /*
- * Adds the record's sample. *ret_sample: its number, or HIDDEN. If it fails nothing was added, and
+ * Adds the record's sample. *ret_sample: its number, or HIDDEN. On failure nothing was added, and
  * the record can be replayed again.
  */
 static int add_sample(struct drain *drain, const struct wire_record *record,
@@ -399,7 +405,9 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 	return 0;
 }
 
-/* Walks a raw record with the mappings of its process. -EAGAIN: not yet. */
+/*
+ * Walks a raw record with the mappings of its process. -EAGAIN: an unwind table is still missing.
+ */
 static int walk_raw(struct drain *drain, const struct wire_record *record,
 		    const struct mappings *mappings, bool last)
 {
@@ -413,7 +421,10 @@ static int walk_raw(struct drain *drain, const struct wire_record *record,
 			return -EAGAIN;
 		stack.end = WALK_NO_TABLE;
 	}
-	/* An exec has put new memory in place, and not yet new registers: the old program's. */
+	/*
+	 * In the middle of an exec: the memory is the new program's, the registers still the old
+	 * one's.
+	 */
 	if (stack.end == WALK_NO_MAPPING && record->nr_kernel &&
 	    !mappings_find(mappings, stack.frames[0])) {
 		stack.nr = 0;
@@ -424,7 +435,7 @@ static int walk_raw(struct drain *drain, const struct wire_record *record,
 	return add_sample(drain, record, &user, &sample);
 }
 
-/* The first raw record of a process is the sign that the kernel has to know its mappings. */
+/* The first raw record of a process shows that the kernel lacks its mappings. */
 static int replay_raw(struct drain *drain, const struct wire_record *record,
 		      const struct mappings *mappings)
 {
@@ -462,7 +473,7 @@ static int replay_record(struct drain *drain, const struct wire_record *record)
 	if (u64_map_set(ids, record->id, HIDDEN) < 0)
 		return -ENOMEM;
 	err = add_sample(drain, record, &user, &sample);
-	return err ? err : u64_map_set(ids, record->id, sample); /* is there: can't fail */
+	return err ? err : u64_map_set(ids, record->id, sample); /* cannot fail: the key exists */
 }
 
 struct retry {
@@ -510,11 +521,11 @@ static int compare_events(const void *a, const void *b)
 {
 	const struct process_event *x = a, *y = b;
 
-	/* A fork comes before the exec of the same nanosecond. */
+	/* At equal times, a fork sorts before an exec. */
 	return COMPARE(x->time_ns, y->time_ns) ?: COMPARE(x->kind, y->kind);
 }
 
-/* A replay takes everything up to a time, and all records of epochs that are over. */
+/* A replay covers all events and records up to a time, or all records of epochs that have ended. */
 struct horizon {
 	uint64_t until_ns;
 	bool epoch_over;
@@ -540,7 +551,10 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 			return err;
 		if (unwinder && event->kind == PROCESS_MAP)
 			unwinder_touch(unwinder, (uint32_t)event->pid);
-		/* Known since the exit arrived; older records may have published it again. */
+		/*
+		 * Forgotten already when the exit arrived, but older records may have published it
+		 * again.
+		 */
 		if (unwinder && event->kind == PROCESS_EXIT)
 			unwinder_forget(unwinder, (uint32_t)event->pid);
 		drain->totals.events++;
@@ -548,7 +562,7 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 	return 0;
 }
 
-/* qsort() wants an array even for nothing. */
+/* qsort() must not get a null pointer, even for 0 items. */
 static void sort(void *items, size_t nr, size_t item_bytes,
 		 int (*compare)(const void *a, const void *b))
 {
@@ -575,7 +589,7 @@ static void keep_records(struct drain *drain, size_t nr)
 	drain->nr_met = nr;
 }
 
-/* The kernel gets the mappings that have been added to processes that it walks. */
+/* Publishes the changed mappings of processes that the kernel already walks. */
 static int publish_changes(struct drain *drain, uint64_t now_ns)
 {
 	struct unwinder *unwinder = drain->options.unwinder;
@@ -590,13 +604,13 @@ static int publish_changes(struct drain *drain, uint64_t now_ns)
 
 		if (mappings)
 			err = unwinder_publish(unwinder, pid, start_time_ns, exec_id, mappings);
-		else /* not known any more: its next sample comes raw */
+		else /* no longer known: its next sample comes raw */
 			unwinder_forget(unwinder, pid);
 	}
 	return err;
 }
 
-/* After a failure, what was not replayed is kept for another try. */
+/* On failure, items that were not replayed are kept for another try. */
 static int replay(struct drain *drain, const struct horizon *horizon)
 {
 	size_t next_event = 0, kept = 0, i;
@@ -634,7 +648,7 @@ int drain_replay(struct drain *drain, uint64_t until_ns)
 	return replay(drain, &(struct horizon){.until_ns = until_ns});
 }
 
-/* Adds the counts whose samples are known; the others stay. */
+/* Adds the counts whose samples are known and keeps the others. */
 static void add_counts(struct drain *drain)
 {
 	size_t kept = 0, i;
@@ -667,7 +681,7 @@ int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns)
 	if (err < 0)
 		return err;
 	add_counts(drain);
-	/* A count that still waits finds its record in this epoch's slot, at the next close. */
+	/* A waiting count will find its record in this epoch's slot at the next close. */
 	if (!drain->nr_counts)
 		u64_map_clear(&drain->ids[epoch % WIRE_EPOCH_SLOTS]);
 	u64_map_clear(&drain->ids[(epoch + 1) % WIRE_EPOCH_SLOTS]);

@@ -1,7 +1,7 @@
 /*
- * Turning and reading epochs. A map serves one epoch and is then thrown away for a fresh one:
- * emptying it entry by entry would cost several times more, and all of that time its CPU would be
- * blind. Counters are never cleared: an epoch's are the difference to its slot's last reading.
+ * Ending and reading epochs. A map serves one epoch and is then replaced by a new one: emptying it
+ * entry by entry would take several times longer, and its CPU takes no samples meanwhile. Counters
+ * are never cleared: an epoch's counters are the difference to its slot's last reading.
  */
 #include "collect/epochs.h"
 
@@ -78,12 +78,12 @@ int epochs_turn(struct epochs *epochs, uint64_t *ret_ended_ns, struct error *err
 	cleanup_fd int fresh_fd = create_map(epochs);
 
 	if (fresh_fd < 0)
-		return error_set_errno(error, "cannot make a %s", options->what);
+		return error_set_errno(error, "cannot create a %s", options->what);
 	__atomic_store_n(options->epoch, ended + 1, __ATOMIC_SEQ_CST);
 	*ret_ended_ns = clock_now_ns();
-	/* Returns after a grace period. The map that it replaces is of the epoch before the last. */
+	/* Returns after a grace period. Replaces the map of the epoch before the last. */
 	if (bpf_map_update_elem(options->maps_fd, &unused, &fresh_fd, BPF_ANY) < 0)
-		return error_set_errno(error, "cannot exchange a %s", options->what);
+		return error_set_errno(error, "cannot replace a %s", options->what);
 	(void)close(epochs->fds[unused]);
 	epochs->fds[unused] = take_fd(&fresh_fd);
 	return 0;
@@ -94,7 +94,7 @@ static uint32_t ended_slot(const struct epochs *epochs)
 	return (epochs_number(epochs) - 1) % WIRE_EPOCH_SLOTS;
 }
 
-/* Sums a slot up into epochs->now; the difference to its last reading goes to ret. */
+/* Sums a slot into epochs->now; ret gets the difference to the slot's last reading. */
 static int read_slot(const struct epochs *epochs, uint32_t slot, uint64_t *ret)
 {
 	size_t nr = epochs->options.counters_bytes / sizeof(*ret), i;
@@ -146,7 +146,7 @@ int epochs_read_map(const struct epochs *epochs,
 					 &position, keys, values, &nr, NULL) < 0) {
 			if (errno != ENOENT)
 				return -errno;
-			more = false; /* the end: nr still says how many came along */
+			more = false; /* end of the map; nr is still set */
 		}
 		first = false;
 		for (i = 0; i < nr; i++) {

@@ -1,10 +1,10 @@
 /*
- * Loading the sampler: one BPF object, in which either the program of samples is left in or those of
- * probes, with rodata and the sizes of maps set between open and load. Its epochs are turned and read
- * by collect/epochs.
+ * Loads the sampler: one BPF object, of which either the sampling program is loaded or the programs
+ * of probes, with rodata and map sizes set between open and load. Its epochs are ended and read by
+ * collect/epochs.
  *
- * The sampling events: one a CPU, whose throttling is reported in the sideband's ring of that CPU.
- * The rate of samples also decides how large the buffers are.
+ * Opens the sampling events: one per CPU; their throttle records go to the sideband's ring of the
+ * same CPU. The sampling rate also decides the size of the buffers.
  */
 #include "collect/sampler.h"
 
@@ -32,25 +32,25 @@
 #include "proc/process_info.h"
 #include "skel/sampler.skel.h"
 
-/* Programs of probes can be preempted, and interrupted, by others of their kind. */
+/* Probe programs can be preempted and interrupted by other probe programs. */
 #define PROBE_SCRATCH_SLOTS 4
 
 struct sampler {
 	struct sampler_bpf *bpf;
 	struct probe_object probes; /* of a run with probes */
 	struct epochs epochs;
-	volatile uint64_t *thinning; /* of probes, in the programs' memory; NULL: not wanted */
+	volatile uint64_t *thinning; /* by probe, mapped from the kernel; NULL: not used */
 	size_t thinning_bytes;
 	int nr_cpus;
 };
 
-/* The kernel stack of a task on both architectures, unless a page is larger. */
+/* Size of a task's kernel stack on both architectures, unless a page is larger. */
 #define KERNEL_STACK_BYTES 16384U
 
 /*
- * A task's user registers are at the end of its kernel stack. 0: the program asks
- * bpf_task_pt_regs() (Linux 5.15). On older kernels, the offset is computed from the size of struct
- * pt_regs in the kernel's types; the size of the stack is not in them.
+ * Finds the offset of a task's user registers, which are at the end of its kernel stack. 0: the
+ * program calls bpf_task_pt_regs() (Linux 5.15). For older kernels the offset is computed from the
+ * size of struct pt_regs in BTF; the size of the stack is not in BTF.
  */
 static int task_registers_at(uint32_t *ret)
 {
@@ -79,15 +79,15 @@ static bool has_weights(const struct sampler_config *config)
 	return config->weights || config->may_thin;
 }
 
-/* The size of a value in a count map. */
+/* Returns the size of a value in a count map. */
 static uint32_t count_bytes(const struct sampler_config *config)
 {
 	return has_weights(config) ? sizeof(struct wire_count) : sizeof(uint64_t);
 }
 
 /*
- * Stack memory that may come raw in a second: from a CPU so much that each sample at 999 Hz fits in,
- * and from all together so much that one thread can walk it.
+ * Limits on raw stack memory per second: per CPU, enough for each sample at 999 Hz; in total, as
+ * much as one thread can walk.
  */
 #define RAW_BYTES	   (32ULL << 20)
 #define RAW_BYTES_OF_ALL   (256ULL << 20)
@@ -120,7 +120,8 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->by_tables = config->max_walk_frames > 0;
 	bpf->rodata->max_raw_bytes = max_raw_bytes(nr_cpus);
 	if (getrandom(&bpf->rodata->hash_seed, sizeof(bpf->rodata->hash_seed), GRND_NONBLOCK) < 0)
-		bpf->rodata->hash_seed = clock_now_ns(); /* so early after boot */
+		bpf->rodata->hash_seed =
+			clock_now_ns(); /* random numbers are not available yet, early after boot */
 	follow_configure(&FOLLOW_PARTS(bpf), &config->tasks);
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
 	bpf->rodata->by_weight = has_weights(config);
@@ -139,13 +140,16 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->claims_are_atomic = config->probes && has_exchange;
 	nr_slots = nr_cpus * bpf->rodata->scratch_slots;
 	(void)bpf_map__set_max_entries(bpf->maps.scratch_space, nr_slots);
-	/* Without a walk by tables, its maps are as small as can be. */
+	/* Without a walk by unwind tables, its maps get the minimum size. */
 	(void)bpf_map__set_max_entries(bpf->maps.walkers, bpf->rodata->by_tables ? nr_slots : 1);
 	for (i = 0; i < ARRAY_SIZE(walk_maps) && !bpf->rodata->by_tables; i++)
 		(void)bpf_map__set_max_entries(walk_maps[i], 1);
 }
 
-/* The kernel's functions have no user registers of their own. */
+/*
+ * True if no probe is inside or at the return of a user function. Kernel probes do not matter: they
+ * have no user registers of their own.
+ */
 static bool are_entries(const struct probe_list *list)
 {
 	size_t i;
@@ -166,7 +170,7 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 	configure(sampler->bpf, config, (uint32_t)sampler->nr_cpus, types->has_exchange);
 	if (config->max_walk_frames)
 		err = task_registers_at((uint32_t *)&sampler->bpf->rodata->task_registers_at);
-	/* Either the program of samples or those of probes. */
+	/* Load either the sampling program or the probe programs. */
 	sampler->probes = PROBE_OBJECT(sampler->bpf, stack);
 	if (!err && config->probes) {
 		(void)bpf_program__set_autoload(sampler->bpf->progs.sample, false);
@@ -180,7 +184,10 @@ static int configure_and_load(struct sampler *sampler, const struct sampler_conf
 	return err ? load_explain(err, error) : 0;
 }
 
-/* Writing it is no bpf() call, in which the CPU would take no hits. */
+/*
+ * Maps the thinning factors. Writing them then needs no bpf() call, during which the CPU would miss
+ * hits.
+ */
 static int map_thinning(struct sampler *sampler, const struct sampler_config *config,
 			struct error *error)
 {
@@ -195,7 +202,7 @@ static int map_thinning(struct sampler *sampler, const struct sampler_config *co
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		      bpf_map__fd(sampler->bpf->maps.thinning), 0);
 	if (memory == MAP_FAILED)
-		return error_set_errno(error, "cannot map what thins out hits");
+		return error_set_errno(error, "cannot map the thinning factors");
 	sampler->thinning = memory;
 	sampler->thinning_bytes = bytes;
 	for (i = 0; i < config->probes->nr_probes; i++)
@@ -364,7 +371,7 @@ static struct perf_event_attr attributes(const struct event *event,
 		.exclude_kernel = event->exclude_kernel,
 		.exclude_idle = event->exclude_idle,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
-		/* For the throttle records, which share the sideband's ring and so its layout. */
+		/* For the throttle records: same layout as the sideband, whose ring they share. */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
 		.sample_id_all = 1,
 		.use_clockid = 1,
@@ -389,9 +396,9 @@ bool sampling_is_supported(const struct event *event, uint32_t cpu)
 }
 
 /*
- * arm64's handler of debug exceptions steps over the instruction that was watched for perf's own
- * handlers; for BPF programs only since "hw_breakpoint: fix single-stepping when using
- * bpf_overflow_handler" (2023). Before, the thread meets the same breakpoint for ever.
+ * On arm64 the kernel steps over the watched instruction for perf's own overflow handlers, but for
+ * BPF programs only since "hw_breakpoint: fix single-stepping when using bpf_overflow_handler"
+ * (2023). On older kernels the thread hits the same breakpoint forever.
  */
 #if defined(__aarch64__)
 #define BREAKPOINTS_ARE_SAFE false
@@ -402,13 +409,13 @@ bool sampling_is_supported(const struct event *event, uint32_t cpu)
 static int explain_breakpoint(int code, const struct event *event, struct error *error)
 {
 	if (code == -ENOSPC) {
-		(void)error_set(error, code, "cannot watch '%s': no debug register is free",
+		(void)error_set(error, code, "cannot watch '%s': no free debug register",
 				event->name);
-		error_hint(error, "there are 4, which gdb and other profilers use as well");
+		error_hint(error, "the CPU has 4; gdb and other profilers use them too");
 		return code;
 	}
 	(void)error_set_errno(error, "the kernel refuses to watch '%s'", event->name);
-	error_hint(error, "x86 has no breakpoints on reads alone: rw or w");
+	error_hint(error, "x86 has no read-only breakpoints: use rw or w");
 	return code;
 }
 
@@ -424,7 +431,7 @@ static int explain_open(const struct event *event, const struct sampling_rate *r
 	case -ENOENT:
 	case -EOPNOTSUPP:
 	case -ENODEV:
-		(void)error_set(error, code, "cannot sample '%s' on CPU %u: no such counter here",
+		(void)error_set(error, code, "cannot sample '%s' on CPU %u: event not supported",
 				event->name, cpu);
 		if (is_hardware)
 			error_hint(error, "this machine exposes no such hardware counter (a "
@@ -435,12 +442,12 @@ static int explain_open(const struct event *event, const struct sampling_rate *r
 			error, code, "the kernel refuses to sample '%s' at this rate (%llu)",
 			event->name,
 			(unsigned long long)(rate->frequency ? rate->frequency : rate->period));
-		error_hint(error, "sysctl kernel.perf_event_max_sample_rate is the highest "
-				  "frequency it allows");
+		error_hint(error, "the highest frequency is sysctl "
+				  "kernel.perf_event_max_sample_rate");
 		return code;
 	case -EACCES:
 	case -EPERM:
-		(void)error_set_errno(error, "not allowed to sample '%s'", event->name);
+		(void)error_set_errno(error, "not permitted to sample '%s'", event->name);
 		error_hint(error, "run as root, or with CAP_PERFMON and CAP_BPF; if you do, a "
 				  "security module or a container forbids perf_event_open()");
 		return code;
@@ -458,8 +465,7 @@ static int open_one(const struct event *event, const struct sampling_rate *rate,
 	if (fd < 0)
 		return explain_open(event, rate, cpu, error);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, output_fd) < 0)
-		return error_set_errno(error, "cannot send the throttling of CPU %u to its ring",
-				       cpu);
+		return error_set_errno(error, "cannot redirect throttle records of CPU %u", cpu);
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0)
 		return error_set_errno(error, "cannot attach to '%s' on CPU %u", event->name, cpu);
 	*ret_fd = take_fd(&fd);
@@ -476,8 +482,8 @@ struct sampling *sampling_open(const struct event *event, const struct sampling_
 	if (event->type == PERF_TYPE_BREAKPOINT && !BREAKPOINTS_ARE_SAFE) {
 		(void)error_set(
 			error, -EOPNOTSUPP,
-			"no breakpoints on arm64: with a BPF program a thread would not get "
-			"past '%s'",
+			"breakpoints with BPF programs are not supported on arm64: a thread would "
+			"hang at '%s'",
 			event->name);
 		error_hint(error, "perf record -e %s -g", event->name);
 		return NULL;
@@ -552,23 +558,23 @@ void sampling_read(const struct sampling *sampling, struct sampling_reading *ret
 /* --- sizes -------------------------------------------------------------------------------------- */
 
 /*
- * The ring must take what comes between two polls, also when every stack is a new one and the poll
- * comes late, or a raw one and the poll comes soon; the count map, the different stacks of an epoch.
- * Both only cost memory when they are too large; too small, the ring loses samples, and an epoch ends
- * early.
+ * The ring must hold the records between two polls: of stacks that are all new if a poll is late,
+ * of raw stacks if polls are on time. The count map must hold the distinct stacks of an epoch. Too
+ * large only costs memory; with too small a ring samples are lost, with too small a map an epoch
+ * ends early.
  */
-#define RING_SECONDS	  0.5 /* of records at full rate, each … */
+#define RING_SECONDS	  0.5 /* seconds of records at full rate, each of … */
 #define RING_RECORD_BYTES 512
-#define RAW_SECONDS	  0.015 /* of raw ones, of which half the ring may be full */
+#define RAW_SECONDS	  0.015 /* seconds of raw records, which may fill half the ring */
 #define RAW_RECORD_BYTES  (2 * (WIRE_MAX_RAW_WORDS * 8 + 512))
 #define MIN_RING_BYTES	  (256UL << 10)
 #define MAX_RING_BYTES	  (64UL << 20)
 
-#define COUNT_SECONDS 4 /* of samples that are all different */
+#define COUNT_SECONDS 4 /* seconds of samples that are all different */
 #define MIN_COUNTS    4096
 #define MAX_COUNTS    131072
 
-/* Samples a second on a CPU, of an event whose own rate is not known; of probes. */
+/* Samples per second and CPU: of an event whose rate is unknown; of probes. */
 #define UNKNOWN_RATE 10000
 #define PROBES_RATE  4000
 

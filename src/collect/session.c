@@ -1,10 +1,10 @@
 /*
- * The life of a session, from the opening of all that it consists of to its summary.
+ * A session, from opening everything to the summary.
  *
- * A poll reads what lies in the rings: memory only, no system call that would keep the kernel from
- * sampling this CPU, ten times a second. New files and processes are looked at there, at once. An
- * epoch ends when its count map fills up, when something wants the profile whole, where a slice of
- * time ends, or after five seconds: only then maps are exchanged and read.
+ * A poll reads the rings, ten times a second. That is memory only, without a system call during
+ * which the kernel would not sample this CPU. New files and processes are looked up in the poll,
+ * before they are gone. An epoch ends when its count map fills up, when the profile has to be up to
+ * date, at the end of a time slice, or after five seconds; only then maps are replaced and read.
  */
 #include "collect/session.h"
 
@@ -33,14 +33,14 @@
 #include "proc/process_info.h"
 #include "profile/profile.h"
 
-#define SESSION_OWN_FDS 2 /* to wait for, besides the sideband's */
+#define SESSION_OWN_FDS 2 /* descriptors to wait for, besides the sideband's */
 
 #define PRELOAD_NS (50 * NS_PER_MS)
 
-#define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; three a CPU come on top */
+#define OTHER_DESCRIPTORS 40 /* maps, programs, outputs; plus three per CPU */
 #define MAX_OPEN_FILES	  8192
 
-/* CPU time of a hit: walking a stack by tables takes 3 to 5 µs. */
+/* CPU time per hit: a walk by unwind tables takes 3 to 5 µs. */
 #define STACK_NS 4000
 
 #define POLL_NS	     (100 * NS_PER_MS)
@@ -48,15 +48,16 @@
 #define EPOCH_NS     (5 * NS_PER_SEC)
 
 /*
- * While news come, process events or raw records, user space is not woken for each but polls so
- * often; and as often again when none came any more, the last time with waking switched on.
+ * While process events or raw records keep coming, user space is not woken for each but polls at
+ * these intervals. After the last of them it polls QUIET_NAPS more times, the last time with
+ * wake-ups enabled.
  */
 #define SIDEBAND_NAP_NS (2 * NS_PER_MS)
 #define RAW_NAP_NS	NS_PER_MS
 #define QUIET_NAPS	3
 
-#define SETTLE_NS      (200 * NS_PER_MS) /* at the end of an interval … */
-#define LAST_SETTLE_NS (3 * NS_PER_SEC)	 /* … and of the run, for tables that are being made */
+#define SETTLE_NS      (200 * NS_PER_MS) /* waiting for unwind tables at the end of an interval … */
+#define LAST_SETTLE_NS (3 * NS_PER_SEC) /* … and at the end of the run */
 
 #define SAMPLING_NICE (-20)
 
@@ -73,11 +74,11 @@ struct session {
 	struct epochs *epochs;	   /* the sampler's */
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
-	struct sampling *sampling; /* this, … */
-	struct probing *probing;   /* … or that */
-	uint64_t probing_next_ns;  /* when it wants its next step */
+	struct sampling *sampling; /* one of these two: sampling … */
+	struct probing *probing;   /* … or probing */
+	uint64_t probing_next_ns;  /* when to call probing_step() next */
 	struct ring ring;
-	int raw_fd; /* readable when the kernel has woken us for a raw record */
+	int raw_fd; /* readable when the kernel sent a wake-up for a raw record */
 	int cgroup_root_fd;
 	int statistics_fd;
 	struct pollfd *pollfds;
@@ -85,24 +86,25 @@ struct session {
 	uint64_t polled_ns; /* when the last poll began */
 	uint64_t epoch_began_ns;
 	struct slicing slicing;
-	uint64_t epoch_records; /* that came in this epoch */
+	uint64_t epoch_records; /* received in this epoch */
 	bool ring_is_busy;
 	bool has_raw;	  /* the last read of the ring brought raw records */
-	unsigned nr_naps; /* to come before it is quiet; 0: we are woken */
+	unsigned nr_naps; /* polls left before wake-ups are used again; 0: wake-ups are on */
 
 	struct accounting accounting;
 	bool complete;
 	uint64_t nr_lost_events;
 	struct absence absence;
 	uint64_t started_ns, stopped_ns;
-	int nice;		  /* our own, before the start */
-	uint64_t sampling_cpu_ns; /* our own: at the start, then from start to stop */
+	int nice; /* our nice value before the start */
+	uint64_t
+		sampling_cpu_ns; /* our own CPU time: at first at the start, later from start to stop */
 	struct sampling_reading reading;
 };
 
 /* --- opening ------------------------------------------------------------------------------------ */
 
-/* bpf_get_stack() gives no more than kernel.perf_event_max_stack, whatever it is asked for. */
+/* bpf_get_stack() never returns more than kernel.perf_event_max_stack frames. */
 static uint32_t clip_frames(uint32_t wanted)
 {
 	uint64_t most = process_sysctl("kernel/perf_event_max_stack", 127);
@@ -110,13 +112,13 @@ static uint32_t clip_frames(uint32_t wanted)
 	return wanted < most ? wanted : (uint32_t)most;
 }
 
-/* One hit of probes in so many is taken, whatever the budget. */
+/* Returns N if one probe hit in N is recorded even without a budget. */
 static uint32_t every_hit(const struct session_options *options)
 {
 	return options->probes && options->probes->every ? options->probes->every : 1;
 }
 
-/* The same where a budget has it thinned out to one in 1 << bits of that. */
+/* Returns N if a budget thins hits further, to one in 1 << bits of every_hit(). */
 static uint32_t thinned_to(const struct session_options *options, unsigned bits)
 {
 	uint64_t one_of = (uint64_t)every_hit(options) << bits;
@@ -124,7 +126,7 @@ static uint32_t thinned_to(const struct session_options *options, unsigned bits)
 	return one_of < UINT32_MAX ? (uint32_t)one_of : UINT32_MAX;
 }
 
-/* Under a budget hits are thinned out before probes are cut. */
+/* Under a budget, hits are thinned out before probes are detached. */
 static bool may_thin(const struct session_options *options)
 {
 	return options->probes && (options->probes->budget_share > 0 || every_hit(options) > 1);
@@ -159,8 +161,8 @@ static int load_sampler(struct session *session, struct error *error)
 }
 
 /*
- * Files stay open until their symbols are read: takes as many descriptors as we may have, and
- * leaves half of them for everything else.
+ * Files stay open until their symbols are read. Raises the descriptor limit as far as possible, and
+ * leaves half of the descriptors for everything else.
  */
 static size_t max_open_files(size_t nr_cpus)
 {
@@ -213,8 +215,9 @@ static int make_unwinder(struct session *session, struct error *error)
 	if (!session->unwinder)
 		return error->code;
 	/*
-	 * The ring itself is readable whenever anything is in it, which is nearly always: only
-	 * being woken counts, and the kernel side wakes for raw records.
+	 * Polling the ring directly would nearly always report it readable, as soon as it holds any
+	 * record. Edge-triggered epoll reports only wake-ups, which the BPF side sends for raw
+	 * records.
 	 */
 	session->raw_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (session->raw_fd < 0 || epoll_ctl(session->raw_fd, EPOLL_CTL_ADD,
@@ -223,7 +226,7 @@ static int make_unwinder(struct session *session, struct error *error)
 	return 0;
 }
 
-/* Names of probes, and frames that stand for them: at the kernel's or a program's end of a stack. */
+/* Adds the names of probes to the profile, and their named frames, as kernel or user frames. */
 static int make_probes(struct session *session, const struct session_probes *probes)
 {
 	struct profile *profile = session->profile;
@@ -279,8 +282,8 @@ static int make_drain(struct session *session, struct error *error)
 }
 
 /*
- * Looks at a process before its first sample, and asks for its tables. The kernel learns of its
- * mappings with its first sample, which says what program it then is.
+ * Reads a process' mappings before its first sample, and asks for their unwind tables. Mappings are
+ * published to the kernel at its first sample, which shows what program it then runs.
  */
 static int meet_target(struct session *session, int32_t pid)
 {
@@ -293,8 +296,8 @@ static int meet_target(struct session *session, int32_t pid)
 }
 
 /*
- * Asks for the tables of a program that is about to be executed, before it has mapped anything. Best
- * effort: what is not found here is met when it is sampled.
+ * Asks for the unwind tables of a program that is about to be executed and has not mapped anything
+ * yet. Best effort: files not found here are handled when they are sampled.
  */
 static int preload_program(struct session *session)
 {
@@ -312,7 +315,8 @@ static int preload_program(struct session *session)
 
 		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", program.files[i].fd);
 		if (fstat(program.files[i].fd, &st) < 0 ||
-		    readlink(link, path, sizeof(path) - 1) < 0) /* as the kernel will call it */
+		    readlink(link, path, sizeof(path) - 1) <
+			    0) /* the path as the kernel will report it */
 			continue;
 		file = file_table_add(
 			session->files,
@@ -328,7 +332,7 @@ static int preload_program(struct session *session)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* The processes that were asked for are known before their first sample. */
+/* Adds the targets to the filter, after reading their mappings. */
 static int want_targets(struct session *session, struct error *error)
 {
 	const struct wanted_tasks *tasks = &session->options.tasks;
@@ -349,12 +353,13 @@ static int want_targets(struct session *session, struct error *error)
 	if (!err && session->unwinder && session->options.command)
 		err = preload_program(session);
 	/*
-	 * Their tables, mostly out of the cache, are worth a moment; samples that come before the
-	 * rest of them are walked later.
+	 * Wait a moment for their unwind tables, which mostly come from the cache; samples that
+	 * arrive before the rest are walked later.
 	 */
 	if (session->unwinder)
 		unwinder_wait(session->unwinder, clock_now_ns() + PRELOAD_NS);
-	return err ? error_set(error, err, "cannot add the targets: %s", strerror(-err)) : 0;
+	return err ? error_set(error, err, "cannot add the target processes: %s", strerror(-err))
+		   : 0;
 }
 
 static void thin_hits(void *context, uint32_t number, unsigned bits)
@@ -402,7 +407,10 @@ static int set_up(struct session *session, struct error *error)
 				options->ring_bytes, error);
 	if (err)
 		return err;
-	/* Events first, then maps: what happens between is told twice, not missed. */
+	/*
+	 * Open the events before reading maps: what happens in between is then seen twice rather
+	 * than missed.
+	 */
 	session->sideband = sideband_open(options->online_cpus, options->nr_online_cpus, error);
 	if (!session->sideband)
 		return error->code;
@@ -432,9 +440,9 @@ struct session *session_new(const struct session_options *options, struct error 
 	}
 	session->options = *options;
 	/*
-	 * Ticks on idle CPUs are dropped by the kernel itself: there is no scheduler tick there
-	 * that would reset its throttling, and a CPU throttled in its sleep goes unsampled for a
-	 * while after.
+	 * Let the kernel drop ticks on idle CPUs. An idle CPU has no scheduler tick that would
+	 * reset the kernel's throttling, so a CPU that is throttled while idle would go unsampled
+	 * for a while after.
 	 */
 	if (options->event) {
 		session->event = *options->event;
@@ -503,7 +511,7 @@ static int take_event(void *context, struct sideband_event *event)
 	}
 }
 
-/* Everything in the ring up to a position. */
+/* Reads all records up to a ring position. */
 static int read_ring(struct session *session, uint64_t end)
 {
 	const struct wire_record *record;
@@ -522,7 +530,10 @@ static int read_ring(struct session *session, uint64_t end)
 	return err;
 }
 
-/* The ring, then the sideband that tells of its records' processes, then what is still unknown. */
+/*
+ * Reads the ring, then the sideband with the events of the records' processes, then the mappings of
+ * processes that are still unknown.
+ */
 static int read_all(struct session *session)
 {
 	int err = read_ring(session, ring_producer_position(&session->ring));
@@ -531,12 +542,12 @@ static int read_all(struct session *session)
 		err = sideband_read(session->sideband, take_event, session);
 	if (!err)
 		err = drain_meet(session->drain);
-	if (!err) /* an exec while maps were read makes them another program's */
+	if (!err) /* an exec while maps were read: they may be the wrong program's */
 		err = sideband_read(session->sideband, take_event, session);
 	return err;
 }
 
-/* After a poll: naps follow as long as there are news. */
+/* Decides after a poll whether to continue polling without wake-ups. */
 static void choose_naps(struct session *session, bool has_news)
 {
 	if (has_news)
@@ -574,7 +585,7 @@ static int take_count(void *context, const void *key, const void *value)
 			       *(const uint64_t *)key, &count);
 }
 
-/* Ends the epoch and brings all of it into the profile. */
+/* Ends the epoch and adds all of its samples to the profile. */
 static int end_epoch(struct session *session, struct error *error)
 {
 	struct wire_counters counters;
@@ -630,7 +641,7 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 
-/* Wake-ups: by process events, by raw records and by tables for them. */
+/* Lists the descriptors that wake us: process events, raw records, and finished unwind tables. */
 static size_t list_own_fds(struct session *session)
 {
 	size_t nr = sideband_nr(session->sideband), i;
@@ -647,15 +658,15 @@ static size_t list_own_fds(struct session *session)
 }
 
 /*
- * Woken. More is mostly about to come: from now on it need not wake us, and it is left to gather for
- * a moment.
+ * After a wake-up: more events mostly follow, so disables wake-ups and lets events gather for a
+ * moment.
  */
 static void nap(struct session *session)
 {
 	struct timespec time = {.tv_nsec = session->has_raw ? RAW_NAP_NS : SIDEBAND_NAP_NS};
 	struct epoll_event woken;
 
-	if (session->raw_fd >= 0) /* has been noticed: until the next time */
+	if (session->raw_fd >= 0) /* clears readiness until the next wake-up */
 		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
 	sampler_expect_raw(session->sampler, true);
 	(void)sideband_hush(session->sideband);
@@ -664,7 +675,8 @@ static void nap(struct session *session)
 }
 
 /*
- * Waits for the caller's descriptors, our own, or the time; false when the caller's are ready.
+ * Waits for the caller's descriptors, our own, or the time. Returns false if one of the caller's is
+ * ready.
  */
 static bool wait_once(struct session *session, uint64_t until_ns, struct pollfd *fds, size_t nr_fds)
 {
@@ -702,7 +714,7 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 			return error_set(error, err, "cannot read the samples: %s", strerror(-err));
 		if (epoch_is_full(session, session->polled_ns))
 			err = end_epoch(session, error);
-		/* Probes are attached and watched in steps. */
+		/* Attach and watch probes step by step. */
 		if (!err && session->probing && clock_now_ns() >= session->probing_next_ns)
 			err = probing_step(session->probing, &session->probing_next_ns, error);
 		if (err)
@@ -722,9 +734,9 @@ int session_start(struct session *session, struct error *error)
 	slicing_start(&session->slicing, session->options.slice_ns, session->started_ns,
 		      clock_read_ns(CLOCK_REALTIME));
 	/*
-	 * While it samples, user space needs little, but soon: on an overloaded host the ring would
-	 * fill up before an ordinary process gets its turn. Without the right to it, things stay as
-	 * they are.
+	 * While sampling, user space needs little CPU time but needs it promptly: on an overloaded
+	 * host the ring would overflow before a process of normal priority runs. Without permission
+	 * the priority stays unchanged.
 	 */
 	session->nice = getpriority(PRIO_PROCESS, 0);
 	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
@@ -734,7 +746,10 @@ int session_start(struct session *session, struct error *error)
 	return probing_start(session->probing, error);
 }
 
-/* Walks what still waits for unwind tables; for some time, and then as far as it goes. */
+/*
+ * Waits until until_ns for unwind tables of deferred records and walks these; last: walks the
+ * remaining records as far as possible.
+ */
 static int settle(struct session *session, uint64_t until_ns, bool last, struct error *error)
 {
 	int err = 0;
@@ -819,8 +834,8 @@ const struct probing *session_probing(const struct session *session)
 }
 
 /*
- * The events that were counted while CPUs were busy. A clock runs on idle and on stolen CPUs too;
- * that time is subtracted.
+ * Returns the events that were counted while CPUs were busy. A clock also runs on idle CPUs and
+ * during steal time; both are subtracted.
  */
 static uint64_t busy_events(const struct session *session)
 {

@@ -1,14 +1,15 @@
 /*
- * The sideband: one software event a CPU that counts nothing and reports everything, with a ring of
- * its own. Rings are small; when one overflows the kernel says so, and the process table reads maps
- * anew. Records are laid out as perf_event_open(2) describes. Each ends with the "sample id" that the
- * events' sample_type (TID | TIME) asks for: pid, tid, time, 16 bytes.
+ * The sideband: one software event per CPU that counts nothing and reports process events, with its
+ * own ring. Rings are small; when one overflows, the kernel reports that, and the process table
+ * reads maps again. Records are laid out as in perf_event_open(2). Each ends with the "sample id"
+ * that the events' sample_type (TID | TIME) selects: pid, tid, time, 16 bytes.
  *
- * A new file may be deleted within milliseconds, so user space has to learn of a mapping at once. But
- * waking costs the task that maps: an interrupt that its CPU sends itself, for each event, is more
- * than all else that the kernel does to report it. So a second event on each CPU, the alarm, wakes
- * at its first byte and is read by nobody. Once it has rung it is paused, and user space looks at the
- * rings by the clock until nothing comes any more.
+ * A new file may be deleted within milliseconds, so user space has to learn of a mapping
+ * immediately. But a wake-up costs the task that maps: for each event its CPU interrupts itself,
+ * which takes longer than everything else that the kernel does to report it. So each CPU has a
+ * second event, the alarm, which wakes user space at its first byte and whose contents are never
+ * read. After it has fired it is paused, and user space polls the rings at intervals until no more
+ * events come.
  */
 #include "collect/sideband.h"
 
@@ -69,7 +70,7 @@ static uint64_t time_of(const void *record, size_t bytes)
 	return time_ns;
 }
 
-/* Forks and exits of threads are of no interest: a process' mappings outlive them. */
+/* Ignores forks and exits of threads: the mappings belong to the process, which outlives them. */
 static void parse_fork_exit(const void *record, struct sideband_event *ret)
 {
 	const struct fork_record *fork = record;
@@ -121,7 +122,7 @@ static bool parse_mmap2(const void *record, size_t bytes, struct sideband_event 
 	return true;
 }
 
-/* The least that a record of this type is long, without the sample id; 0: not one of ours. */
+/* Returns the minimum length of a record of this type, without the sample id; 0: ignored type. */
 static size_t least_bytes(uint32_t type)
 {
 	switch (type) {
@@ -180,26 +181,26 @@ bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret
 
 /* --- rings -------------------------------------------------------------------------------------- */
 
-#define DATA_BYTES  (128UL << 10) /* or a page, if that is more; a power of two */
+#define DATA_BYTES  (128UL << 10) /* or a page, if larger; a power of two */
 #define ALARM_PAGES 2		  /* room for a mapping with the longest path */
 
 struct ring {
 	int fd;				      /* -1: not open */
-	struct perf_event_mmap_page *control; /* the data follow it */
+	struct perf_event_mmap_page *control; /* followed by the data */
 	size_t data_bytes;
 };
 
 struct cpu_rings {
 	uint32_t cpu;
 	struct ring events, alarm;
-	bool is_paused; /* the alarm */
+	bool is_paused; /* the alarm is paused */
 };
 
 struct sideband {
 	struct cpu_rings *cpus;
 	size_t nr_cpus;
 	size_t page_bytes;
-	char *wrapped; /* room for one record that lies around the end of its ring */
+	char *wrapped; /* buffer for a record that wraps around the end of its ring */
 };
 
 static int open_ring(const struct sideband *sideband, struct ring *ring,
@@ -209,7 +210,8 @@ static int open_ring(const struct sideband *sideband, struct ring *ring,
 
 	ring->fd = perf_open(attr, cpu);
 	if (ring->fd < 0)
-		return error_set_errno(error, "cannot follow processes on CPU %u", cpu);
+		return error_set_errno(
+			error, "cannot open the process event (fork, exec, mmap) on CPU %u", cpu);
 	control = mmap(NULL, sideband->page_bytes + ring->data_bytes, PROT_READ | PROT_WRITE,
 		       MAP_SHARED, ring->fd, 0);
 	if (control == MAP_FAILED)
@@ -332,8 +334,8 @@ static uint64_t head_of(const struct ring *ring)
 }
 
 /*
- * Pausing is a flag in the ring; disabling the event would interrupt its CPU. If it can't be set, the
- * alarm's ring fills up, which stops the waking as well.
+ * Pausing sets a flag in the ring; disabling the event would interrupt its CPU. If pausing fails,
+ * the alarm's ring fills up, which stops the wake-ups too.
  */
 bool sideband_hush(struct sideband *sideband)
 {
@@ -365,13 +367,13 @@ void sideband_listen(struct sideband *sideband)
 			continue;
 		__atomic_store_n(&cpu->alarm.control->data_tail, head_of(&cpu->alarm),
 				 __ATOMIC_RELEASE);
-		(void)poll(&rung, 1, 0); /* for events of before it was paused: takes it back */
+		(void)poll(&rung, 1, 0); /* clears readiness from events before the pause */
 		(void)ioctl(cpu->alarm.fd, PERF_EVENT_IOC_PAUSE_OUTPUT, 0);
 		cpu->is_paused = false;
 	}
 }
 
-/* The record at a position, in one piece; NULL if what lies there can't be one. */
+/* Returns the record at a position as contiguous memory; NULL if its header is invalid. */
 static const void *record_at(const struct sideband *sideband, const struct ring *ring, uint64_t at,
 			     uint64_t head, size_t *ret_bytes)
 {
@@ -404,7 +406,7 @@ static int read_ring(struct sideband *sideband, struct ring *ring,
 		const void *record = record_at(sideband, ring, at, head, &bytes);
 
 		if (!record) {
-			at = head; /* never seen; better to lose it than to loop */
+			at = head; /* never seen in practice; skip everything rather than loop */
 			event = (struct sideband_event){.kind = SIDEBAND_LOST, .nr_lost = 1};
 			err = handle(context, &event);
 			break;

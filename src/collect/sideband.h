@@ -1,6 +1,6 @@
 /*
- * Events that the kernel reports besides samples: forks, execs, exits, mappings and throttling, on
- * one ring buffer a CPU.
+ * Events that the kernel reports besides samples: forks, execs, exits, mappings and throttling, in
+ * one ring buffer per CPU.
  */
 #ifndef STOOK_COLLECT_SIDEBAND_H
 #define STOOK_COLLECT_SIDEBAND_H
@@ -14,52 +14,60 @@
 
 enum sideband_kind {
 	SIDEBAND_PROCESS,    /* .process, and .path for a mapping */
-	SIDEBAND_LOST,	     /* .nr_lost events found no room */
-	SIDEBAND_THROTTLE,   /* the kernel stopped the sampling event .id, at .time_ns … */
-	SIDEBAND_UNTHROTTLE, /* … and let it go on */
+	SIDEBAND_LOST,	     /* .nr_lost events were dropped: ring full */
+	SIDEBAND_THROTTLE,   /* the kernel throttled the sampling event .id at .time_ns … */
+	SIDEBAND_UNTHROTTLE, /* … and unthrottled it */
 	SIDEBAND_OTHER,
 };
 
 struct sideband_event {
 	enum sideband_kind kind;
 	struct process_event process;
-	const char *path; /* good as long as the bytes that were parsed */
+	const char *path; /* points into the parsed bytes */
 	uint64_t nr_lost;
 	uint64_t time_ns, id;
 };
 
 /*
- * Parses one record as it lies in the ring (header included, bytes long). False if it is not
- * sound: then nothing of it is to be believed.
+ * Parses one record of the ring, header included, `bytes` long. Returns false if the record is
+ * malformed; ret is then meaningless.
  */
 bool sideband_parse(const void *record, size_t bytes, struct sideband_event *ret);
 
 struct sideband;
 
-/* Opens and starts the events on these CPUs. NULL on failure. */
+/* Opens and starts the events on these CPUs. Returns NULL on failure. */
 struct sideband *sideband_open(const uint32_t *cpus, size_t nr_cpus, struct error *error);
 void sideband_close(struct sideband *sideband);
 
 size_t sideband_nr(const struct sideband *sideband);
 
-/* Readable when the i-th CPU has something to report, unless it was hushed. */
+/*
+ * Returns a descriptor that is readable when the i-th CPU has events, unless its alarm is paused.
+ */
 int sideband_alarm_fd(const struct sideband *sideband, size_t i);
 
 /*
- * Waking user space costs the tasks whose events it is woken for. Hushes the alarms of the CPUs
- * whose events wait to be read; true if there are any. From then on they are to be read by the clock.
+ * A wake-up costs CPU time in the task that caused the event. Pauses the alarms of the CPUs that
+ * have unread events. Returns true if there are any; the caller then reads the rings at intervals.
  */
 bool sideband_hush(struct sideband *sideband);
 
-/* All alarms ring again, at the next event. Events of before are to be read once more. */
+/*
+ * Resumes all alarms, from the next event on. The caller must read the rings once more afterwards,
+ * for earlier events.
+ */
 void sideband_listen(struct sideband *sideband);
 
-/* The descriptor of a CPU's ring, as output of that CPU's sampling event; -1: none. */
+/*
+ * Returns the descriptor of a CPU's ring, to be set as output of that CPU's sampling event; -1:
+ * none.
+ */
 int sideband_fd_of_cpu(const struct sideband *sideband, uint32_t cpu);
 
 /*
- * Hands every event that is there to handle(). Ends early with what handle() returned if that is
- * negative. CPU after CPU: in order of time only within each.
+ * Calls handle() for every unread event, CPU by CPU: in order of time only within a CPU. Stops
+ * early and returns handle()'s result if that is negative.
  */
 int sideband_read(struct sideband *sideband,
 		  int (*handle)(void *context, struct sideband_event *event), void *context);

@@ -1,6 +1,6 @@
 /*
- * Loading the programs that tally, and reading their rows epoch by epoch. Sizes of keys, rows and
- * remembered calls are the plan's: the maps get them between open and load.
+ * Loads the programs of `stook tally` and reads their rows epoch by epoch. The plan determines the
+ * sizes of keys, rows and saved calls; the maps get them between open and load.
  */
 #include "collect/tallier.h"
 
@@ -134,7 +134,9 @@ static int start(struct tallier *tallier, const struct tallier_config *config, s
 	if (err || !config->plan->has_pairs)
 		return err;
 	tallier->bpf->links.forget_calls = bpf_program__attach(tallier->bpf->progs.forget_calls);
-	return tallier->bpf->links.forget_calls ? 0 : error_set_errno(error, "cannot follow exits");
+	return tallier->bpf->links.forget_calls
+		       ? 0
+		       : error_set_errno(error, "cannot attach to the exit tracepoint");
 }
 
 static int load(struct tallier *tallier, const struct tallier_config *config, struct error *error)

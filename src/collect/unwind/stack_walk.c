@@ -1,6 +1,6 @@
 /*
- * Raw records. The walk in user space is the kernel side's own step over the same tables, with the
- * stack's memory taken from the record. A record whose walk has to wait for a table is copied.
+ * Walks raw records in user space, with the same step function and the same tables as the BPF side;
+ * stack memory is read from the record. A record that has to wait for a table is copied.
  */
 #include "collect/unwind/stack_walk.h"
 
@@ -12,18 +12,18 @@
 #include "base/array.h"
 #include "bpf/unwind_epilogue.h"
 
-/* A record's stack, and where the rules of the frame are. */
+/* The stack memory of a record, and the unwind table of the current frame. */
 struct unwind_memory {
 	const struct unwind_pool *pool;
 	uint64_t start;
 	const uint64_t *words;
 	size_t nr_words;
-	bool is_beyond; /* the read that failed was above all that was captured */
+	bool is_beyond; /* the failed read was above the captured stack */
 	struct unwind_table_entry *table;
 	struct unwind_rule wide;
-	uint32_t jit_rule; /* what is tried in JIT-compiled code */
-	bool in_jit;	   /* the frame is in such code … */
-	bool met_jit;	   /* … or one before it was */
+	uint32_t jit_rule; /* rule to try in JIT-compiled code */
+	bool in_jit;	   /* the current frame is in JIT-compiled code … */
+	bool met_jit;	   /* … or this or an earlier one was */
 };
 
 static int unwind_read(struct unwind_memory *memory, uint64_t address, __u64 *ret)
@@ -57,7 +57,7 @@ static const struct unwind_rule *unwind_wide(struct unwind_memory *memory, uint3
 
 #include "bpf/unwind_step.h"
 
-/* Finds the rule at an address. WALK_NONE, or the walk's end. */
+/* Finds the unwind rule at an address. Returns WALK_NONE, or how the walk ends. */
 static enum walk_end find_rule(const struct stack_walk_context *context, uint64_t address,
 			       struct unwind_memory *memory, uint32_t *ret_packed,
 			       uint32_t *ret_wanted)
@@ -71,7 +71,7 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 		return WALK_NO_MAPPING;
 	number = context->table_of(context->argument, mapping);
 	if (memory->in_jit && number < 0 && memory->jit_rule != UNWIND_PACKED_NONE)
-		return WALK_NO_RULE; /* no trampoline calls another one */
+		return WALK_NO_RULE; /* trampolines do not call each other */
 	memory->in_jit = number < 0;
 	if (number < 0) {
 		memory->met_jit = true;
@@ -92,7 +92,7 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 	return WALK_NONE;
 }
 
-/* The same loop as walk_frame()'s in the kernel. */
+/* The same loop as in walk_frame() of the BPF side. */
 static enum walk_end walk_frames(const struct stack_walk_context *context,
 				 struct unwind_memory *memory, struct unwind_walk *walk,
 				 struct user_stack *ret)
@@ -112,7 +112,7 @@ static enum walk_end walk_frames(const struct stack_walk_context *context,
 		if (!end)
 			end = unwind_step(memory, walk, packed);
 		if (end == WALK_COMPLETE && memory->in_jit && packed != UNWIND_PACKED_NONE)
-			end = WALK_NO_RULE; /* a zero where the return address was looked for */
+			end = WALK_NO_RULE; /* the supposed return address was zero */
 	}
 	return end;
 }
@@ -135,11 +135,11 @@ static enum walk_end walk_words(const struct stack_walk_context *context,
 	end = walk_frames(context, memory, &walk, ret);
 	if (end == WALK_FAULT && memory->is_beyond &&
 	    memory->nr_words * 8 > WIRE_RAW_RED_ZONE + WIRE_RAW_STACK_BYTES - 4096)
-		end = WALK_TRUNCATED; /* more stack than a record has room for */
+		end = WALK_TRUNCATED; /* the stack is larger than a record can hold */
 	return ret->end = end;
 }
 
-/* True if a walk by a rule that is tried says more than the one by frame pointers. */
+/* True if the walk with the tried rule is better than the walk by frame pointers. */
 static bool is_better(enum walk_end tried, enum walk_end end)
 {
 	if (tried == WALK_COMPLETE || end == WALK_COMPLETE)
@@ -148,9 +148,10 @@ static bool is_better(enum walk_end tried, enum walk_end end)
 }
 
 /*
- * A record has no code, from which the kernel reads the rule of JIT-compiled frames. So where frame
- * pointers don't lead through these, the one shape that is known to have none is tried. If that
- * were wrong, the tables of the code below would not lead on to a beginning.
+ * A record does not contain the code, from which the BPF side derives the rule of JIT-compiled
+ * frames. So if frame pointers do not lead through such frames, the one known shape without frame
+ * pointers is tried (a trampoline). If the guess were wrong, the unwind tables of the callers would
+ * not lead to a complete stack.
  */
 void stack_walk(const struct stack_walk_context *context, const uint64_t *words, size_t nr,
 		struct user_stack *ret)

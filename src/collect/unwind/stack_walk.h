@@ -1,6 +1,6 @@
 /*
- * Raw records (WALK_RAW in bpf/wire.h): their walk in user space, and a list of those that can't be
- * walked yet.
+ * Raw records (WALK_RAW in bpf/wire.h): the walk in user space, and a list of records that cannot
+ * be walked yet.
  */
 #ifndef STOOK_COLLECT_UNWIND_STACK_WALK_H
 #define STOOK_COLLECT_UNWIND_STACK_WALK_H
@@ -15,50 +15,59 @@
 struct stack_walk_context {
 	const struct unwind_pool *pool;
 	const struct mappings *mappings; /* of the process */
-	/* A mapping's table; negative: it has none, and is walked by frame pointers. */
+	/*
+	 * Returns the number of a mapping's unwind table; negative: none, walk by frame pointers.
+	 */
 	int64_t (*table_of)(void *argument, const struct mapping *mapping);
 	void *argument;
 	uint32_t max_frames;
-	uint32_t epoch; /* the current one: what is noted in tables that are of use */
+	uint32_t epoch; /* current epoch; stored in tables as time of last use */
 };
 
 struct user_stack {
-	uint64_t frames[WIRE_MAX_USER_FRAMES]; /* as in a record */
+	uint64_t frames[WIRE_MAX_USER_FRAMES]; /* in the format of a record */
 	uint32_t nr;
-	enum walk_end end;     /* WALK_RAW: a table has to be loaded first … */
-	uint32_t wanted_table; /* … this one */
+	enum walk_end end;     /* WALK_RAW: an unwind table is missing … */
+	uint32_t wanted_table; /* … the one with this number */
 };
 
-/* words: nr of them, as in a raw record; fewer than WIRE_RAW_REGS make an empty stack. */
+/*
+ * Walks the stack of a raw record, given as nr words. Fewer than WIRE_RAW_REGS words give an empty
+ * stack.
+ */
 void stack_walk(const struct stack_walk_context *context, const uint64_t *words, size_t nr,
 		struct user_stack *ret);
 
 /*
- * Raw records that can't be walked yet, because an unwind table is still being made; each with the
- * mappings that its process had then. Their memory is limited in sum; mappings count, since
- * a process that changes its own while they are referred to gets a copy.
+ * Raw records that cannot be walked yet because an unwind table is not ready, each with the
+ * mappings that its process had at the time. Their total memory is limited. Mappings count towards
+ * it, because a process that changes its mappings while they are referenced gets a copy.
  */
 #define DEFERRED_MAX_BYTES (32UL << 20)
 
 struct deferred {
 	struct wire_record *record; /* a copy */
 	struct mappings *mappings;  /* a reference */
-	size_t bytes;		    /* of both, as if nobody shared the mappings */
+	size_t bytes;		    /* of both, as if the mappings were not shared */
 };
 
 struct deferred_list {
-	struct deferred *items; /* in the order of adding */
+	struct deferred *items; /* in order of addition */
 	size_t nr, capacity;
 	size_t bytes;
 };
 
-/* 0, -ENOSPC past the limit, or -ENOMEM. */
+/*
+ * Copies the record and takes a reference to the mappings. Returns 0, -ENOSPC beyond the limit, or
+ * -ENOMEM.
+ */
 int deferred_list_add(struct deferred_list *list, const struct wire_record *record, size_t bytes,
 		      const struct mappings *mappings);
 
 /*
- * Hands each one to take(), in order; those of which that returns -EAGAIN stay. 0, or the error
- * that take() returned.
+ * Calls take() for each record, in order. Records for which it returns -EAGAIN stay in the list,
+ * the others are removed. Returns 0, or the first other error of take(), after which all remaining
+ * records stay.
  */
 int deferred_list_retry(struct deferred_list *list,
 			int (*take)(void *context, const struct wire_record *record,

@@ -1,4 +1,4 @@
-/* A queue of files in, a queue of tables out, one lock; see table_worker.h. */
+/* A queue of requested files, a queue of finished tables, and one lock for both. */
 #include "collect/unwind/table_worker.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "elf/unwind/unwind_compile.h"
 
-/* CPU time that may be used at once, and of each second that goes by. */
+/* Budget of CPU time: initially, and per elapsed second. */
 #define BUDGET_NS	   (2 * NS_PER_SEC)
 #define BUDGET_NS_A_SECOND (NS_PER_SEC / 20)
 
@@ -23,14 +23,17 @@
 
 #define END_SECONDS 2
 
-/* Each holds a descriptor; in a storm of programs most of them will not live to see their table. */
+/*
+ * Limit on queued requests. Each holds a descriptor, and if very many programs start, most of them
+ * exit before their table is ready.
+ */
 #define WISHES_MAX 512
 
 struct wish {
 	uint32_t number;
 	int fd;
 	bool may_cache;
-	uint64_t samples; /* that wait for it */
+	uint64_t samples; /* waiting for this table */
 };
 
 struct table_worker {
@@ -48,7 +51,7 @@ struct table_worker {
 	int event_fd;
 };
 
-/* How long to wait until the budget allows to go on. */
+/* Returns how long to wait until the budget allows to continue. */
 static uint64_t debt_ns(const struct table_worker *worker)
 {
 	uint64_t seconds = (clock_now_ns() - worker->started_ns) / NS_PER_SEC;
@@ -58,7 +61,10 @@ static uint64_t debt_ns(const struct table_worker *worker)
 	return used > allowed ? (used - allowed) / BUDGET_NS_A_SECOND * NS_PER_SEC + NS_PER_SEC : 0;
 }
 
-/* Takes the wish that most samples wait for; false when it is time to stop. Holds the lock. */
+/*
+ * Takes the request that most samples wait for; false when the thread is to stop. The caller holds
+ * the lock.
+ */
 static bool next_wish(struct table_worker *worker, struct wish *ret)
 {
 	size_t best = 0, i;
@@ -97,8 +103,8 @@ static void *work(void *argument)
 	struct wish wish;
 
 	/*
-	 * It needs little, but samples wait for it: a little before what runs at the priority that we
-	 * were started with. In Linux this affects the calling thread alone.
+	 * Uses little CPU time, but samples wait for it: runs at a slightly higher priority than
+	 * ours at the start. On Linux, PRIO_PROCESS with 0 affects the calling thread alone.
 	 */
 	(void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - NICER_BY);
 	(void)pthread_mutex_lock(&worker->lock);
@@ -111,14 +117,14 @@ static void *work(void *argument)
 				       &made.from_cache, NULL);
 		(void)close(wish.fd);
 		(void)pthread_mutex_lock(&worker->lock);
-		worker->made[worker->nr_made++] = made; /* the room was made with the wish */
+		worker->made[worker->nr_made++] = made; /* reserved when the request was added */
 		(void)!write(worker->event_fd, &one, sizeof(one));
 	}
 	(void)pthread_mutex_unlock(&worker->lock);
 	return NULL;
 }
 
-/* Signals are the first thread's business. */
+/* Starts the thread with all signals blocked: they are handled by the first thread. */
 static int start(struct table_worker *worker)
 {
 	sigset_t all, before;
@@ -172,11 +178,13 @@ void table_worker_free(struct table_worker *worker)
 		worker->is_stopping = true;
 		(void)pthread_cond_signal(&worker->changed);
 		(void)pthread_mutex_unlock(&worker->lock);
-		/* Reading may hang for good, in a file of a server that is gone. */
+		/*
+		 * Reading a file may hang forever, on a network file system whose server is gone.
+		 */
 		(void)clock_gettime(CLOCK_REALTIME, &until);
 		until.tv_sec += END_SECONDS;
 		if (pthread_timedjoin_np(worker->thread, NULL, &until) != 0)
-			return; /* it keeps what it uses */
+			return; /* the thread still uses all of this */
 	}
 	for (i = 0; i < worker->nr_wishes; i++)
 		(void)close(worker->wishes[i].fd);

@@ -1,7 +1,7 @@
 /*
- * The memory of a pool: pieces of chunks, first fit from a sorted array of free extents; neighbours are joined when they
- * come back. Some thousand pieces are alive at most, and they come and go with processes and files,
- * so nothing faster is needed. A table is copied into pieces page by page.
+ * A pool allocates pieces of chunks, first fit from a sorted array of free extents; released
+ * neighbours are merged. At most some thousand pieces exist, and they change only with processes
+ * and files, so nothing faster is needed. A table is copied into pieces page by page.
  */
 #include "collect/unwind/unwind_pool.h"
 
@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
-#define PIECE_UNITS 2 /* everything is aligned to so many units */
+#define PIECE_UNITS 2 /* alignment and granularity of pieces */
 
 struct extent {
 	uint32_t place, units;
@@ -30,13 +30,13 @@ struct extents {
 
 struct unwind_pool {
 	struct unwind_pool_fds fds;
-	bool is_own; /* memory that no kernel reads */
+	bool is_own; /* private memory that the kernel does not read */
 	struct unwind_process_set *processes;
 	struct unwind_table_entry *tables;
 	char *chunks[POOL_MAX_CHUNKS];
 	size_t nr_chunks, max_chunks;
-	struct extents free;  /* by place */
-	struct extents limbo; /* released since the last end of an epoch */
+	struct extents free;  /* sorted by place */
+	struct extents limbo; /* released since the last epoch ended */
 	size_t bytes;
 };
 
@@ -47,7 +47,7 @@ static size_t round_to_page(size_t bytes)
 	return (bytes + page - 1) / page * page;
 }
 
-/* A map's memory, or zeroed memory of our own; NULL on failure. */
+/* Maps a BPF map's memory, or zeroed private memory. Returns NULL on failure. */
 static void *map_memory(const struct unwind_pool *pool, int fd, size_t bytes)
 {
 	int flags = pool->is_own ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
@@ -86,7 +86,7 @@ struct unwind_pool *unwind_pool_new(const struct unwind_pool_fds *fds, size_t ma
 	pool->processes = map_memory(pool, pool->fds.processes, PROCESSES_BYTES);
 	pool->tables = map_memory(pool, pool->fds.tables, TABLES_BYTES);
 	if (!pool->processes || !pool->tables) {
-		(void)error_set_errno(error, "cannot map the memory of unwind tables");
+		(void)error_set_errno(error, "cannot map memory for unwind tables");
 		unwind_pool_free(pool);
 		return NULL;
 	}
@@ -120,7 +120,10 @@ struct unwind_table_entry *unwind_pool_tables(struct unwind_pool *pool)
 
 /* --- extents --------------------------------------------------------------------------------- */
 
-/* Puts an extent in its place, joined with its neighbours; the room is there. */
+/*
+ * Inserts an extent in order and merges it with its neighbours within the chunk. The caller has
+ * reserved space.
+ */
 static void put_back(struct extents *extents, struct extent extent)
 {
 	struct extent *at = extents->items + extents->nr;
@@ -174,7 +177,7 @@ static int reserve(struct extents *extents, size_t more)
 
 /* --- chunks ---------------------------------------------------------------------------------- */
 
-/* A new chunk's memory: that of a map in the next slot of the map of chunks. */
+/* Creates a chunk: the memory of a new map in the next slot of the map of chunks. */
 static char *new_chunk(const struct unwind_pool *pool)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, options, .map_flags = BPF_F_MMAPABLE);
@@ -209,7 +212,7 @@ static int add_chunk(struct unwind_pool *pool)
 	memory = new_chunk(pool);
 	if (!memory)
 		return -ENOMEM;
-	if (!place) { /* which is nowhere */
+	if (!place) { /* place 0 means "none" */
 		place = PIECE_UNITS;
 		units -= PIECE_UNITS;
 	}
@@ -239,7 +242,7 @@ uint32_t unwind_pool_allocate(struct unwind_pool *pool, size_t bytes)
 	return place;
 }
 
-/* Without memory for the list of what is in limbo, the piece is lost for good. */
+/* If the limbo list cannot grow, the piece is leaked. */
 void unwind_pool_release(struct unwind_pool *pool, uint32_t place, size_t bytes)
 {
 	uint32_t units = units_of(bytes);
@@ -254,7 +257,7 @@ void unwind_pool_epoch_ended(struct unwind_pool *pool)
 	size_t i;
 
 	if (reserve(&pool->free, pool->limbo.nr) < 0)
-		return; /* next time */
+		return; /* retried when the next epoch ends */
 	for (i = 0; i < pool->limbo.nr; i++) {
 		put_back(&pool->free, pool->limbo.items[i]);
 		pool->bytes -= (size_t)pool->limbo.items[i].units * POOL_UNIT_BYTES;
@@ -297,7 +300,7 @@ size_t unwind_pool_chunk_bytes(const struct unwind_pool *pool)
 
 /* --- tables ------------------------------------------------------------------------------------- */
 
-/* A new piece of the pool, noted; its place, or a negative errno. */
+/* Allocates a piece and records it in loaded. Returns its place, or a negative errno. */
 static int64_t add_piece(struct loaded_table *loaded, struct unwind_pool *pool, size_t bytes)
 {
 	uint32_t place;
@@ -323,7 +326,9 @@ static int64_t add_copy(struct loaded_table *loaded, struct unwind_pool *pool, c
 	return place;
 }
 
-/* The places of all pages; a page that is equal to the one before has that one's. */
+/*
+ * Copies the pages and fills in their places. Consecutive pages with the same words share a copy.
+ */
 static int load_pages(struct loaded_table *loaded, struct unwind_pool *pool,
 		      const struct unwind_table *table, uint32_t *places)
 {

@@ -1,8 +1,8 @@
 /*
- * Processes and tables in the pool; see unwinder.h.
+ * Processes and tables in the pool.
  *
- * A file has one table number for the whole run, also when its table goes and comes back, because
- * mappings and cached rules in the kernel name it.
+ * A file keeps its table number for the whole run, even if its table is evicted and loaded again,
+ * because mappings and cached rules in the kernel refer to the number.
  */
 #include "collect/unwind/unwinder.h"
 
@@ -22,18 +22,21 @@
 
 #define VDSO_TABLE     0
 #define NO_TABLE       UINT32_MAX
-#define LEFT_OUT       (UINT32_MAX - 1) /* there are as many tables as there may be */
+#define LEFT_OUT       (UINT32_MAX - 1) /* UNWIND_MAX_TABLES reached */
 #define NO_FILE	       UINT32_MAX
 #define MAX_DISK_BYTES (256ULL << 20)
 
-/* After so many walks that ended outside of all mappings, it is the process and not our news. */
+/*
+ * After this number of walks that ended outside all mappings, the mappings are taken as complete:
+ * the process itself has such stacks.
+ */
 #define STRAYS_UNTIL_FINAL 3
 
 struct table {
 	uint32_t file;
-	bool is_asked;	     /* the worker has it */
-	bool is_unread;	     /* absent because its file was not open */
-	uint32_t not_before; /* epoch: there was no room, or something failed for a time */
+	bool is_asked;	     /* requested from the worker */
+	bool is_unread;	     /* absent because its file was not open at the time */
+	uint32_t not_before; /* epoch of the next attempt, after a full pool or a temporary error */
 	struct loaded_table loaded;
 };
 
@@ -45,18 +48,21 @@ struct unwinder {
 	size_t nr_tables, table_capacity;
 	uint32_t *table_of_file; /* file number → table number */
 	size_t nr_files, file_capacity;
-	uint32_t *stale; /* pids; may have been forgotten meanwhile */
+	uint32_t *stale; /* pids; some may be unpublished by now */
 	size_t nr_stale, stale_capacity;
-	uint32_t sequence; /* of the process published last */
+	uint32_t sequence; /* of the last published process */
 	uint32_t epoch;
-	uint32_t hand; /* which way of a full set is taken next */
+	uint32_t hand; /* next victim in a full set */
 	struct unwinder_cost cost;
 	struct error cache_error; /* code 0: none */
 };
 
 /* --- beginning and end ----------------------------------------------------------------------- */
 
-/* The kernel maps the same vdso into all processes, ours too. Without it, frame pointers serve. */
+/*
+ * The vdso is the same in all processes, including ours. Without its table, it is walked by frame
+ * pointers.
+ */
 static void load_vdso(struct unwinder *unwinder)
 {
 	struct unwind_table table = {0};
@@ -89,7 +95,7 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 	unwinder->options = *options;
 	unwinder->pool = unwind_pool_new(options->fds, options->max_bytes, error);
 	if (unwinder->pool && options->cache_folder)
-		/* Without it, tables are made anew: no failure. */
+		/* Not fatal: without the cache, tables are compiled again. */
 		cache = unwind_cache_open(options->cache_folder, MAX_DISK_BYTES,
 					  &unwinder->cache_error);
 	if (unwinder->pool)
@@ -136,7 +142,7 @@ static void set_state(const struct unwinder *unwinder, uint32_t number,
 	__atomic_store_n(&entry_of(unwinder, number)->state, state, __ATOMIC_RELEASE);
 }
 
-/* A file that could not be opened at first may be open by now. */
+/* Retries a file that could not be opened at first, if it is open now. */
 static void look_again(struct unwinder *unwinder, uint32_t number)
 {
 	struct table *table = &unwinder->tables[number];
@@ -171,7 +177,7 @@ static int64_t table_of_file(struct unwinder *unwinder, uint32_t file)
 	return *number;
 }
 
-/* The number of a mapping's table; negative: it has none. */
+/* Returns the number of a mapping's table; negative: none. */
 static int64_t table_of_mapping(void *argument, const struct mapping *mapping)
 {
 	switch (mapping->kind) {
@@ -230,7 +236,7 @@ void unwinder_foresee(struct unwinder *unwinder, const struct wire_record *recor
 		int64_t number;
 
 		if (mapping && words[i] >= mapping->start && words[i] < mapping->end)
-			continue; /* as the word before */
+			continue; /* same mapping as the previous word */
 		mapping = mappings_find(mappings, words[i]);
 		number = mapping ? table_of_mapping(unwinder, mapping) : -1;
 		if (number > VDSO_TABLE)
@@ -238,7 +244,7 @@ void unwinder_foresee(struct unwinder *unwinder, const struct wire_record *recor
 	}
 }
 
-/* The loaded table that was of use the longest time ago; NO_TABLE: all are of this epoch. */
+/* Returns the least recently used loaded table; NO_TABLE: all were used in this epoch. */
 static uint32_t least_used(const struct unwinder *unwinder)
 {
 	uint32_t best = NO_TABLE, i;
@@ -256,10 +262,13 @@ static uint32_t least_used(const struct unwinder *unwinder)
 	return best;
 }
 
-/* Their memory is free after the epoch: the table that it is for comes back then. */
+/*
+ * Evicts tables until `bytes` will be free. Their memory is reusable only when the epoch has ended;
+ * the table that needs it is requested again then.
+ */
 static void evict(struct unwinder *unwinder, size_t bytes)
 {
-	size_t freed = unwind_pool_limbo_bytes(unwinder->pool); /* on its way already */
+	size_t freed = unwind_pool_limbo_bytes(unwinder->pool); /* already released */
 	uint32_t victim;
 
 	while (freed < bytes && (victim = least_used(unwinder)) != NO_TABLE) {
@@ -277,10 +286,10 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	int err;
 
 	table->is_asked = false;
-	table->not_before = unwinder->epoch + 1; /* if it can't be loaded now */
+	table->not_before = unwinder->epoch + 1; /* for the case that loading fails */
 	if (made->err && made->err != -ENOEXEC && made->err != -E2BIG)
 		return;
-	/* A table that needs most of the memory would only drive out all others, again and again. */
+	/* A table that needs most of the memory would repeatedly evict all others. */
 	if (made->err || !made->table.nr_pages ||
 	    unwind_table_bytes(&made->table) > unwinder->options.max_bytes / 2) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
@@ -350,7 +359,7 @@ static struct unwind_process *process_at(const struct unwinder *unwinder, uint64
 	return unwind_pool_at(unwinder->pool, (uint32_t)slot);
 }
 
-/* The slot of a pid, or NULL. */
+/* Returns the slot of a pid, or NULL. */
 static uint64_t *find_slot(const struct unwinder *unwinder, uint32_t pid)
 {
 	struct unwind_process_set *set =
@@ -363,7 +372,10 @@ static uint64_t *find_slot(const struct unwinder *unwinder, uint32_t pid)
 	return NULL;
 }
 
-/* The pid's slot; else a free one; else somebody else's, who comes back with the next sample. */
+/*
+ * Returns the pid's slot, else a free one, else the slot of another process, which is published
+ * again at its next sample.
+ */
 static uint64_t *choose_slot(struct unwinder *unwinder, uint32_t pid)
 {
 	struct unwind_process_set *set =
@@ -475,7 +487,7 @@ void unwinder_touch(struct unwinder *unwinder, uint32_t pid)
 	process->is_final = process->nr_mappings == UNWIND_MAX_MAPPINGS;
 	process->nr_strays = 0;
 	if (ARRAY_ADD(unwinder->stale, unwinder->nr_stale, unwinder->stale_capacity, pid) < 0)
-		return; /* its next stray sample tells */
+		return; /* detected at its next sample that leaves the known mappings */
 	process->is_stale = 1;
 }
 
@@ -531,7 +543,7 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		table_worker_hurry(unwinder->worker, ret->wanted_table);
 		return -EAGAIN;
 	}
-	/* The walk has left all code that we know of. */
+	/* The walk ended outside all known mappings. */
 	slot = ret->end == WALK_NO_MAPPING && mappings ? find_slot(unwinder, record->pid) : NULL;
 	process = slot ? process_at(unwinder, *slot) : NULL;
 	if (process && !process->is_stale && ++process->nr_strays >= STRAYS_UNTIL_FINAL)

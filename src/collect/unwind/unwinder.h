@@ -1,11 +1,11 @@
 /*
- * Everything that the kernel's walk by unwind tables needs from user space: the mappings of processes
- * and the tables of files; and the walk of those samples that came before it was there.
+ * User-space side of the walk by unwind tables: publishes the mappings of processes and the tables
+ * of files to the BPF side, and walks the samples that were taken before these were available.
  *
- * Nothing is done before there is a need. The first sample of a process comes raw; it is the sign
- * to publish its mappings. A walk that meets a file without a table asks for it; a worker makes it;
- * from then on all processes that have the file mapped are walked in the kernel. Where memory for
- * tables runs out, those that were of use the longest time ago go first.
+ * Everything is done on demand. The first sample of a process arrives raw, upon which its mappings
+ * are published. A walk that enters a file without a table requests the table; a worker compiles
+ * it; from then on all processes that map the file are walked in the kernel. If memory for tables
+ * runs out, the least recently used ones are evicted.
  */
 #ifndef STOOK_COLLECT_UNWIND_UNWINDER_H
 #define STOOK_COLLECT_UNWIND_UNWINDER_H
@@ -22,10 +22,10 @@
 #include "proc/mappings.h"
 
 struct unwinder_options {
-	const struct unwind_pool_fds *fds; /* NULL: no kernel reads it (tests) */
+	const struct unwind_pool_fds *fds; /* NULL: private memory, for tests */
 	struct file_table *files;
 	size_t max_bytes;	  /* of tables and mappings */
-	const char *cache_folder; /* NULL: tables are kept nowhere */
+	const char *cache_folder; /* NULL: no cache */
 	uint32_t max_frames;
 };
 
@@ -34,71 +34,73 @@ struct unwinder;
 struct unwinder *unwinder_new(const struct unwinder_options *options, struct error *error);
 void unwinder_free(struct unwinder *unwinder);
 
-/* Why tables are not kept in the folder that was named; NULL: they are, or none was. */
+/* Returns why tables are not cached in cache_folder; NULL: they are, or none was given. */
 const struct error *unwinder_cache_error(const struct unwinder *unwinder);
 
 /*
- * A process, as its record says, has these mappings: lets the kernel walk it. Not to find room in
- * the pool is no failure: its next sample is raw again. 0 or -ENOMEM.
+ * Publishes a process' mappings, with the identity from its record, so that the kernel can walk it.
+ * A full pool is not an error: the next sample is then raw again. Returns 0 or -ENOMEM.
  */
 int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_time_ns,
 		     uint64_t exec_id, const struct mappings *mappings);
 
-/* True if the mappings of this record's process are published and up to date. */
+/* True if the mappings of the record's process are published and up to date. */
 bool unwinder_knows(const struct unwinder *unwinder, const struct wire_record *record);
 
+/* Unpublishes a process: its next sample comes raw. */
 void unwinder_forget(struct unwinder *unwinder, uint32_t pid);
 
-/* Forgets all processes, because events were lost. */
+/* Unpublishes all processes, because events were lost. */
 void unwinder_forget_all(struct unwinder *unwinder);
 
-/* Its mappings have changed: it is to be published again. */
+/* Marks a process whose mappings changed as stale: it has to be published again. */
 void unwinder_touch(struct unwinder *unwinder, uint32_t pid);
-/* The next one of those; 0: no more. */
+/* Returns the next stale process' pid; 0: none left. */
 uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time_ns,
 			     uint64_t *ret_exec_id);
 
-/* Asks for the tables of all these files, before any sample needs them. */
+/* Requests the tables of all mapped files before any sample needs them. */
 void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings);
 
 /*
- * Asks for the tables that a raw record's walk is likely to need: of the files that words of its
- * stack point into. One after the other, as the walk gets there, would take a poll for each.
+ * Requests the tables that the walk of a raw record is likely to need: of the files that the words
+ * of its stack point into. Requesting them one by one, as the walk proceeds, would take a poll for
+ * each.
  */
 void unwinder_foresee(struct unwinder *unwinder, const struct wire_record *record,
 		      const struct mappings *mappings);
 
-/* Walks a raw record. 0, or -EAGAIN: a table has to be made first, and is asked for. */
+/* Walks a raw record. Returns 0, or -EAGAIN if a table is missing, which is then requested. */
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 		  const struct mappings *mappings, struct user_stack *ret);
 
-/* Takes in the tables that were made. True if there were any. */
+/* Loads the finished tables into the pool. True if there were any. */
 bool unwinder_poll(struct unwinder *unwinder);
 
-/* Waits until no table is asked for any more, taking them in; not longer than until_ns. */
+/* Waits until all requested tables are loaded, or until until_ns. */
 void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns);
 
-/* Readable when there are. */
+/* Returns a descriptor that is readable when tables are finished. */
 int unwinder_fd(const struct unwinder *unwinder);
 
-/* Tables that were asked for and are not there yet. */
+/* Returns the number of requested tables that are not loaded yet. */
 size_t unwinder_nr_waiting(const struct unwinder *unwinder);
 
-/* The programs that ran in this epoch have finished. */
+/* Call when all programs that ran in this epoch have finished. */
 void unwinder_epoch_ended(struct unwinder *unwinder, uint32_t epoch);
 
 struct unwinder_cost {
-	size_t nr_tables, nr_tables_cached; /* made or read, and those of them from the cache */
+	size_t nr_tables, nr_tables_cached; /* loaded in total; of these, from the cache */
 	size_t nr_evicted;
-	size_t nr_files_left_out; /* past the number of tables that there may be */
+	size_t nr_files_left_out; /* without table: UNWIND_MAX_TABLES reached */
 	uint64_t nr_walked;	  /* raw records */
-	size_t bytes;		  /* in use by tables and mappings */
-	size_t chunk_bytes;	  /* taken from the kernel for them */
+	size_t bytes;		  /* in use for tables and mappings */
+	size_t chunk_bytes;	  /* allocated for them in the kernel */
 };
 
 void unwinder_read_cost(const struct unwinder *unwinder, struct unwinder_cost *ret);
 
-/* The memory that the kernel reads (for tests). */
+/* Returns the memory that the kernel reads (for tests). */
 struct unwind_pool *unwinder_pool(const struct unwinder *unwinder);
 
 #endif
