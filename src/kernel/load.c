@@ -93,9 +93,7 @@ void program_types_clear(struct program_types *types)
 	*types = (struct program_types){0};
 }
 
-/*
- * --- compare-and-exchange -----------------------------------------------------------------------
- */
+/* --- compare-and-exchange --------------------------------------------------------------------- */
 
 /* True if this kernel's BPF has compare-and-exchange (Linux 5.12). */
 static bool has_exchange(void)

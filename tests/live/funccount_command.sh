@@ -107,7 +107,7 @@ funccount --list -r "$SPIN:^spin_i"
 check_equal "--list -r: from the start of a name, as bcc" "$(cut -f 1 "$T/out")" spin_inner
 funccount --list sched:sched_switch
 check_equal "--list: a tracepoint as perf has it" "$(cut -f 1 "$T/out")" sched:sched_switch
-check "--list: says that it is one" says "is taken for t:sched:sched_switch"
+check "--list: says that it is one" says "is interpreted as t:sched:sched_switch"
 if funccount vfs_read -d 0.1; then
 	skip "kernel functions on a kernel without kprobes: names tracepoints" "such a kernel"
 else

@@ -97,9 +97,9 @@ refused "-- without a command" 125 "no command behind '--'" --
 refused "--cgroup without a path" 2 "''" --cgroup '' -d 1
 refused "--uid, as perf's users type it" 2 "'--uid'" --uid 0 -d 1
 check "--uid: says what does that here" says 'hint.*pgrep -d, -u'
-refused "no such tracepoint" 1 "no tracepoint fits 't:sched:sched_swich'" -e sched:sched_swich -d 9
+refused "no such tracepoint" 1 "no tracepoint matches 't:sched:sched_swich'" -e sched:sched_swich -d 9
 check "no such tracepoint: the nearest" says "hint.*'sched_switch'"
-refused "a function as an event" 1 "no tracepoint fits" -e c:malloc -d 9
+refused "a function as an event" 1 "no tracepoint matches" -e c:malloc -d 9
 check "a function as an event: says who counts them" says 'hint.*stackcount'
 refused "a tracepoint and a frequency" 2 '-F with' -e sched:sched_switch -F 99 -d 9
 refused "a tracepoint and CPUs" 2 '-C with' -e sched:sched_switch -C 0 -d 9

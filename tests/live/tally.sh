@@ -226,13 +226,13 @@ refused() {
 refused "no pattern" 2 "no pattern given"
 refused "a bad pattern" 2 "bad pattern" "$CALLS:(a"
 refused "a bad expression" 2 "bad expression 'arg1 >'" "$CALLS:take" --where 'arg1 >'
-refused "a bad expression behind a text field" 2 "expected at 25" t:sched:sched_switch \
+refused "a bad expression behind a text field" 2 "expected (column 25)" t:sched:sched_switch \
 	--where 'args.next_comm == "x" ||'
 refused "a bad histogram" 2 "bad value '1,2'" "$CALLS:take" --value arg1 --linear 1,2
 refused "a field that is not there" 1 "has no field 'nothing'" t:sched:sched_switch --by args.nothing
 refused "an argument of a tracepoint" 1 "it has fields" t:sched:sched_switch --by arg1
 refused "the return of a tracepoint" 1 "does not return" t:sched:sched_switch --value latency
-refused "a field of a function" 1 "no tracepoint" "$CALLS:take" --value args.x
+refused "a field of a function" 1 "not a tracepoint" "$CALLS:take" --value args.x
 refused "a seventh argument" 1 "no arg7" "$CALLS:take" --value arg7
 refused "a histogram of nothing" 2 "--value is missing" "$CALLS:take" --hist
-refused "stacks" 2 "stacks are no keys" "$CALLS:take" --by stack
+refused "stacks" 2 "cannot use stacks as keys" "$CALLS:take" --by stack

@@ -116,7 +116,7 @@ TEST(arguments_of_functions)
 	CHECK_EQ(fetch.base, 104);
 	CHECK_EQ(find(&function, NULL, false, retval).base, 80);
 	check_refused(&arguments_x86, &function, NULL, argument(7), "'malloc' has no arg7");
-	check_refused(&arguments_x86, &function, NULL, field("x", false), "no tracepoint");
+	check_refused(&arguments_x86, &function, NULL, field("x", false), "not a tracepoint");
 }
 
 TEST(arguments_by_trampoline)
@@ -235,7 +235,7 @@ TEST(arguments_of_notes_that_are_not_known)
 
 		(void)snprintf(text, sizeof(text), "%s 8@%%rdi", wrong[i]);
 		check_refused(&arguments_x86, &probe, NULL, argument(1),
-			      "nowhere that can be read");
+			      "unsupported location");
 		CHECK_EQ(note(&arguments_x86, text, 2).base, 112);
 		for (nr = 0; nr < strlen(wrong[i]); nr++) {
 			struct operand operand = argument(1);
@@ -305,9 +305,9 @@ TEST(arguments_fields_that_are_not_there)
 
 	check_refused(&arguments_x86, &tracepoint, format, field("bytes", false),
 		      "has no field 'bytes'");
-	check_refused(&arguments_x86, &tracepoint, format, field("args", false), "no number");
+	check_refused(&arguments_x86, &tracepoint, format, field("args", false), "not a number");
 	check_refused(&arguments_x86, &tracepoint, format, field("common_pid", false),
-		      "can't be read");
+		      "cannot be read");
 	check_refused(&arguments_x86, &tracepoint, format, argument(1), "it has fields");
 	tracepoint_field_names(format, names, sizeof(names));
 	CHECK_STR(names, "dev, sector, error, filename, rwbs, comm, cmd, name, args, mac, ok");

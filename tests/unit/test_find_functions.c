@@ -253,7 +253,7 @@ TEST(find_functions_instructions)
 		  "in the middle of an instruction; the next one begins at +0x6");
 	found_find(&found, pattern("pair+7"), NULL, NULL);
 	CHECK_EQ(found.err, -EOPNOTSUPP);
-	CHECK_STR(found_refusal(&found, "pair+0x7"), "behind the function's end");
+	CHECK_STR(found_refusal(&found, "pair+0x7"), "beyond the end of the function");
 	probe_list_clear(&found.list);
 	leave_folder();
 }
@@ -298,7 +298,7 @@ TEST(find_functions_by_address)
 	CHECK(found.list.probes[0].is_return && !found.list.probes[0].is_entry);
 	found_find(&found, pattern("0x10"), NULL, NULL);
 	CHECK_EQ(found.err, -EOPNOTSUPP);
-	CHECK_STR(found_refusal(&found, "0x10"), "no code of the program is there");
+	CHECK_STR(found_refusal(&found, "0x10"), "no code at this address");
 	probe_list_clear(&found.list);
 	leave_folder();
 }
@@ -443,13 +443,15 @@ TEST(find_in_a_program_before_its_library)
 	CHECK_EQ(found.list.nr_probes, 2);
 	CHECK_STR(found.list.files[0].path, "/bin/both");
 	CHECK_EQ(found.list.nr_notes, 1);
-	CHECK_STR(found.list.notes[0], "'both' is taken for the program /bin/both; 'libboth' is "
-				       "the library /usr/lib/libboth.so.1");
+	CHECK_STR(found.list.notes[0],
+		  "'both' is interpreted as the program /bin/both; use 'libboth' "
+		  "for the library /usr/lib/libboth.so.1");
 	found_find(&found, "both:both_*", NULL, NULL);
 	CHECK_STR(found_names(&found), "both_new");
 	CHECK_STR(found.list.files[0].path, "/usr/lib/libboth.so.1");
-	CHECK_STR(found.list.notes[0], "'both' is taken for the library /usr/lib/libboth.so.1: "
-				       "nothing in /bin/both fits 'both:both_*'");
+	CHECK_STR(found.list.notes[0],
+		  "'both' is interpreted as the library /usr/lib/libboth.so.1: "
+		  "nothing in /bin/both matches 'both:both_*'");
 	found_find(&found, "libboth:drive", NULL, NULL);
 	CHECK_STR(found.list.files[0].path, "/usr/lib/libboth.so.1");
 	CHECK_EQ(found.list.nr_notes, 0);
@@ -460,7 +462,7 @@ TEST(find_in_a_program_before_its_library)
 	CHECK(!strstr(found_names(&found), "drive") && !strstr(found_names(&found), "both_new"));
 	found_find(&found, "both:both_old", NULL, NULL);
 	CHECK_EQ(found.err, -ENOENT);
-	CHECK_STR(found.error.text, "no function in '/bin/both' or '/usr/lib/libboth.so.1' fits "
+	CHECK_STR(found.error.text, "no function in '/bin/both' or '/usr/lib/libboth.so.1' matches "
 				    "'both:both_old'");
 	CHECK_STR(found.error.hint, "did you mean 'both_new'?");
 	probe_list_clear(&found.list);

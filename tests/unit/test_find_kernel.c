@@ -312,21 +312,21 @@ TEST(find_tracepoints_without_a_prefix)
 	CHECK_STR(found_names(&found), "sched:sched_switch");
 	CHECK_EQ(found.list.probes[0].kind, PROBE_TRACEPOINT);
 	CHECK_STR(found.list.notes[0],
-		  "'sched:sched_switch' is taken for t:sched:sched_switch, a tracepoint");
+		  "'sched:sched_switch' is interpreted as t:sched:sched_switch, a tracepoint");
 	found_find(&found, "sched:sched_s*", "!sched:sched_st*", "!t:sched:*numa");
 	CHECK_STR(found_names(&found), "sched:sched_switch");
 	found_find(&found, "sched:sched_swich", NULL, NULL);
 	CHECK_EQ(found.err, -ENOENT);
-	CHECK_STR(found.error.text, "no tracepoint fits 'sched:sched_swich'");
+	CHECK_STR(found.error.text, "no tracepoint matches 'sched:sched_swich'");
 	CHECK_STR(found.error.hint, "did you mean 'sched_switch'?");
 	/* A program it is if the user says so, or if there is no such category. */
 	found_find(&found, "p:sched:sched_switch", NULL, NULL);
 	CHECK_EQ(found.err, -ENOENT);
-	CHECK_STR(found.error.text, "there is no program or library 'sched'");
+	CHECK_STR(found.error.text, "no such program or library: 'sched'");
 	found_find(&found, "r:sched:sched_switch", NULL, NULL);
-	CHECK_STR(found.error.text, "there is no program or library 'sched'");
+	CHECK_STR(found.error.text, "no such program or library: 'sched'");
 	found_find(&found, "sched_nothing:sched_switch", NULL, NULL);
-	CHECK_STR(found.error.text, "there is no program or library 'sched_nothing'");
+	CHECK_STR(found.error.text, "no such program or library: 'sched_nothing'");
 	probe_list_clear(&found.list);
 }
 

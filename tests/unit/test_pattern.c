@@ -226,11 +226,11 @@ TEST(pattern_parses_prefixes_of_bpftrace)
 
 	check_rows(rows, ARRAY_SIZE(rows), false);
 	check_refused("uprobe:malloc", false,
-		      "a uprobe is uprobe:PROGRAM:NAME, and there is no ':' at 14");
-	check_refused("uprobe:", false,
-		      "a uprobe is uprobe:PROGRAM:NAME, and there is no ':' at 8");
-	check_refused("kprobe:c:malloc", false, "a kernel function's name has no ':' at 9");
-	check_refused("r:tracepoint:sched:sched_switch", false, "a tracepoint has no return at 1");
+		      "missing ':'; a uprobe is uprobe:PROGRAM:NAME (column 14)");
+	check_refused("uprobe:", false, "missing ':'; a uprobe is uprobe:PROGRAM:NAME (column 8)");
+	check_refused("kprobe:c:malloc", false, "a kernel function's name has no ':' (column 9)");
+	check_refused("r:tracepoint:sched:sched_switch", false,
+		      "a tracepoint has no return (column 1)");
 }
 
 TEST(pattern_parses_offsets_and_addresses)
@@ -295,49 +295,48 @@ TEST(pattern_of_a_file_after_all)
 
 TEST(pattern_refuses_empty_parts)
 {
-	static const char no_name[] = "no name at 3";
+	static const char no_name[] = "no name (column 3)";
 
 	check_refused("", false, "it is empty");
-	check_refused("!", false, "no name at 2");
-	check_refused("!!a", false, "a second '!' at 2");
+	check_refused("!", false, "no name (column 2)");
+	check_refused("!!a", false, "more than one '!' (column 2)");
 	check_refused("c:", false, no_name);
 	check_refused("k:", false, no_name);
 	check_refused("p:", false, no_name);
 	check_refused("r:", false, no_name);
 	check_refused("t:", false, no_name);
-	check_refused("p::", false, "no name at 4");
-	check_refused("t:a:", false, "no name at 5");
-	check_refused("u:a:", false, "no name at 5");
-	check_refused("u:a:b:", false, "no name at 7");
+	check_refused("p::", false, "no name (column 4)");
+	check_refused("t:a:", false, "no name (column 5)");
+	check_refused("u:a:", false, "no name (column 5)");
+	check_refused("u:a:b:", false, "no name (column 7)");
 	check_refused("c:+0x10", false, no_name);
-	check_refused(":malloc", false, "nothing before this ':' at 1");
-	check_refused("t::a", false, "nothing before this ':' at 3");
-	check_refused("u::a", false, "nothing before this ':' at 3");
-	check_refused("u:a::b", false, "nothing before this ':' at 5");
+	check_refused(":malloc", false, "nothing before this ':' (column 1)");
+	check_refused("t::a", false, "nothing before this ':' (column 3)");
+	check_refused("u::a", false, "nothing before this ':' (column 3)");
+	check_refused("u:a::b", false, "nothing before this ':' (column 5)");
 }
 
 TEST(pattern_refuses_what_makes_no_sense)
 {
-	check_refused("r:t:sched:sched_switch", false, "a tracepoint has no return at 1");
-	check_refused("!r:u:a:b", false, "a static probe has no return at 2");
-	check_refused("u:gc", false, "a static probe is u:PROGRAM:NAME, and there is no ':' at 5");
+	check_refused("r:t:sched:sched_switch", false, "a tracepoint has no return (column 1)");
+	check_refused("!r:u:a:b", false, "a static probe has no return (column 2)");
+	check_refused("u:gc", false, "missing ':'; a static probe is u:PROGRAM:NAME (column 5)");
 	check_refused("u:a:b:c:d", false,
-		      "a static probe is u:PROGRAM:PROVIDER:NAME, this ':' is too many at 8");
-	check_refused("t:a:b:c", false,
-		      "a tracepoint is t:CATEGORY:NAME, this ':' is too many at 6");
-	check_refused("r:c:malloc+1", false, "a return has no offset at 11");
-	check_refused("!malloc+1", false, "what is left out has no offset at 8");
+		      "too many ':'; a static probe is u:PROGRAM:PROVIDER:NAME (column 8)");
+	check_refused("t:a:b:c", false, "too many ':'; a tracepoint is t:CATEGORY:NAME (column 6)");
+	check_refused("r:c:malloc+1", false, "a return probe cannot have an offset (column 11)");
+	check_refused("!malloc+1", false, "an exclusion cannot have an offset (column 8)");
 	check_refused("c:mal*+1", false,
-		      "an offset is of one function, and this is a pattern at 7");
-	check_refused("c:m+99999999999999999999", false, "not an offset at 4");
-	check_refused("c:0x1g", false, "not an address at 3");
-	check_refused("c:0x", false, "not an address at 3");
-	check_refused("0x10000000000000000", false, "not an address at 1");
-	check_refused("0:main", false, "this can't be a pid at 1");
-	check_refused("4194305:main", false, "this can't be a pid at 1");
-	check_refused("u:99999999999999999999:main", false, "this can't be a pid at 3");
-	check_refused("lib*:main", false, "a program is a name and no pattern at 4");
-	check_refused("c:::::a", false, "too many ':' at 3");
+		      "an offset needs a single function name, not a pattern (column 7)");
+	check_refused("c:m+99999999999999999999", false, "not an offset (column 4)");
+	check_refused("c:0x1g", false, "not an address (column 3)");
+	check_refused("c:0x", false, "not an address (column 3)");
+	check_refused("0x10000000000000000", false, "not an address (column 1)");
+	check_refused("0:main", false, "not a valid pid (column 1)");
+	check_refused("4194305:main", false, "not a valid pid (column 1)");
+	check_refused("u:99999999999999999999:main", false, "not a valid pid (column 3)");
+	check_refused("lib*:main", false, "no wildcards before ':' (column 4)");
+	check_refused("c:::::a", false, "too many ':' (column 3)");
 }
 
 TEST(pattern_asks_for_a_program)
@@ -345,23 +344,23 @@ TEST(pattern_asks_for_a_program)
 	struct pattern pattern;
 	struct error error;
 
-	check_refused("std::sort", false, "a kernel function's name has no ':' at 4");
-	check_refused("p::std::sort", false, "a kernel function's name has no ':' at 7");
-	check_refused("k:c:malloc", false, "a kernel function's name has no ':' at 4");
+	check_refused("std::sort", false, "a kernel function's name has no ':' (column 4)");
+	check_refused("p::std::sort", false, "a kernel function's name has no ':' (column 7)");
+	check_refused("k:c:malloc", false, "a kernel function's name has no ':' (column 4)");
 	CHECK_EQ(pattern_parse("std::sort", false, &pattern, &error), -EINVAL);
-	CHECK_STR(error.hint, "functions of a program are PROGRAM:NAME, as in c:malloc");
-	check_refused("./a.out", false, "a kernel function's name has no '/' at 2");
+	CHECK_STR(error.hint, "for functions of a program use PROGRAM:NAME, as in c:malloc");
+	check_refused("./a.out", false, "a kernel function's name has no '/' (column 2)");
 }
 
 TEST(pattern_tells_where_a_name_is_wrong)
 {
-	check_refused("c:(a|b", false, "no ')' for this '(' at 3");
-	check_refused("vfs[a", false, "no ']' for this '[' at 4");
-	check_refused("t:a):b", false, "no '(' for this ')' at 4");
-	check_refused("t:a:b)", false, "no '(' for this ')' at 6");
-	check_refused("u:c:a):b", false, "no '(' for this ')' at 6");
-	check_refused("c:a)", true, "no '(' for this ')' at 4");
-	check_refused("c:[z-a]", true, "invalid range: end before start at 3");
+	check_refused("c:(a|b", false, "no ')' for this '(' (column 3)");
+	check_refused("vfs[a", false, "no ']' for this '[' (column 4)");
+	check_refused("t:a):b", false, "no '(' for this ')' (column 4)");
+	check_refused("t:a:b)", false, "no '(' for this ')' (column 6)");
+	check_refused("u:c:a):b", false, "no '(' for this ')' (column 6)");
+	check_refused("c:a)", true, "no '(' for this ')' (column 4)");
+	check_refused("c:[z-a]", true, "invalid range: end before start (column 3)");
 }
 
 TEST(pattern_refuses_control_characters_and_long_texts)
@@ -371,16 +370,16 @@ TEST(pattern_refuses_control_characters_and_long_texts)
 	char text[10000];
 
 	CHECK_EQ(pattern_parse("c:\x1b[31m", false, &pattern, &error), -EINVAL);
-	CHECK_STR(error.text, "bad pattern: a control character at 3");
+	CHECK_STR(error.text, "bad pattern: a control character (column 3)");
 	CHECK_EQ(pattern_parse("c\n:a", false, &pattern, &error), -EINVAL);
-	CHECK_STR(error.text, "bad pattern: a control character at 2");
+	CHECK_STR(error.text, "bad pattern: a control character (column 2)");
 	memset(text, 'a', sizeof(text));
 	text[sizeof(text) - 1] = '\0';
 	CHECK_EQ(pattern_parse(text, false, &pattern, &error), -EINVAL);
-	CHECK(strstr(error.text, "aaa…': too long at 8193"));
+	CHECK(strstr(error.text, "aaa…': too long (column 8193)"));
 	text[5000] = '\0';
 	CHECK_EQ(pattern_parse(text, false, &pattern, &error), -EINVAL);
-	CHECK(strstr(error.text, "aaa…': too long at 4097"));
+	CHECK(strstr(error.text, "aaa…': too long (column 4097)"));
 	text[1000] = ':';
 	CHECK_EQ(pattern_parse(text, false, &pattern, &error), 0);
 	CHECK_EQ(strlen(pattern.name_text), 3999);

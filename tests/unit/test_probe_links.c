@@ -104,7 +104,7 @@ TEST(what_is_forbidden_is_told_from_what_is_missing)
 	probe = (struct probe){.kind = PROBE_USER};
 	features.why[PROBE_FEATURE_UPROBE_EVENT] = -EACCES;
 	CHECK_EQ(probe_hook_choose(&probe, &features, &why), -EOPNOTSUPP);
-	CHECK(strstr(why, "does not let us") != NULL);
+	CHECK(strstr(why, "not permitted") != NULL);
 }
 
 /* --- texts of events -------------------------------------------------------------------------- */

@@ -58,7 +58,7 @@ TEST(probe_options_words_are_patterns_and_a_duration)
 		      "vfs_*", "0");
 	CHECK_REFUSES("no pattern given: which functions?", "5");
 	CHECK_EQ(PARSE("+1"), -EINVAL);
-	CHECK_REFUSES("bad pattern 'c:(a': no ')' for this '(' at 3", "vfs_*", "c:(a");
+	CHECK_REFUSES("bad pattern 'c:(a': no ')' for this '(' (column 3)", "vfs_*", "c:(a");
 	CHECK_EQ(PARSE("c:a++"), 0);
 	CHECK_EQ(PARSE("c:a(", "-r"), -EINVAL);
 	task_options_clear(&options.tasks);

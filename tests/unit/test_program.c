@@ -109,7 +109,7 @@ TEST(program_that_is_none)
 	CHECK_STR(path_of(in_folder("script"), 0, &error), "");
 	CHECK_EQ(error.code, -ENOEXEC);
 	CHECK(strstr(error.text, "is a script") != NULL);
-	CHECK_STR(error.hint, "it is run by '/bin/sh'");
+	CHECK_STR(error.hint, "its interpreter is '/bin/sh'");
 	CHECK_STR(path_of(in_folder("text"), 0, &error), "");
 	CHECK_EQ(error.code, -ENOEXEC);
 	CHECK_STR(path_of(in_folder("empty"), 0, &error), "");

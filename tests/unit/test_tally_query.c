@@ -196,23 +196,24 @@ TEST(tally_query_refuses_linear)
 
 TEST(tally_query_refuses)
 {
-	check_refused(&(struct tally_query_options){.by = ""}, -EINVAL, "expected at 1");
-	check_refused(&(struct tally_query_options){.by = "func,"}, -EINVAL, "expected at 1");
+	check_refused(&(struct tally_query_options){.by = ""}, -EINVAL, "expected (column 1)");
+	check_refused(&(struct tally_query_options){.by = "func,"}, -EINVAL, "expected (column 1)");
 	check_refused(&(struct tally_query_options){.by = "func,x"}, -EINVAL, "no such operand");
-	check_refused(&(struct tally_query_options){.by = "stack"}, -EINVAL, "stacks are no keys");
-	check_refused(&(struct tally_query_options){.by = "hex()"}, -EINVAL, "expected at 1");
+	check_refused(&(struct tally_query_options){.by = "stack"}, -EINVAL,
+		      "cannot use stacks as keys");
+	check_refused(&(struct tally_query_options){.by = "hex()"}, -EINVAL, "expected (column 1)");
 	check_refused(&(struct tally_query_options){.by = "pid,pid,pid,pid,pid,pid,pid,pid,pid"},
 		      -E2BIG, "more than 8 keys");
 	check_refused(&(struct tally_query_options){.by = "str(arg1),str(arg2),str(arg3),str(arg4),"
 							  "str(arg5)"},
 		      -E2BIG, "too large");
-	check_refused(&(struct tally_query_options){.value = "comm"}, -EINVAL, "is a text");
-	check_refused(&(struct tally_query_options){.where = "comm"}, -EINVAL, "is a text");
-	check_refused(&(struct tally_query_options){.where = "arg1 >"}, -EINVAL, "at 7");
+	check_refused(&(struct tally_query_options){.value = "comm"}, -EINVAL, "is a string");
+	check_refused(&(struct tally_query_options){.where = "comm"}, -EINVAL, "is a string");
+	check_refused(&(struct tally_query_options){.where = "arg1 >"}, -EINVAL, "(column 7)");
 	check_refused(&(struct tally_query_options){.log2 = true}, -EINVAL, "--value is missing");
 	check_refused(
 		&(struct tally_query_options){.value = "arg1", .log2 = true, .linear = "1,2,1"},
-		-EINVAL, "one histogram at a time");
+		-EINVAL, "--hist and --linear cannot be combined");
 }
 
 TEST(tally_query_names_are_cut)

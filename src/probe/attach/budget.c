@@ -1,14 +1,14 @@
 /*
- * Verdicts are pure: rates in, the probes to cut out. Windows only read counters in mapped memory:
- * a look at 10,000 probes on two CPUs takes some 30 us.
+ * Verdicts are pure functions of rates. Windows only read counters in mapped memory: a check of
+ * 10,000 probes on two CPUs takes some 30 us.
  *
- * The cost of a hit, up to where a program knows if it is wanted, is measured for user code: the
- * programs are attached to two functions of our own, which are called some hundred times. One
- * begins with an instruction that the kernel emulates, the other with one that it has to step over:
- * 0.7 against 9 to 14 us in a virtual machine where the trap of the step leads to the hypervisor.
- * The functions are in a file in memory, since code of any other file might be executed by others,
- * who would be slowed down too. The loop runs with warm caches, so the figures are rather low.
- * Costs of the kernel's own functions and tracepoints, a tenth of the cheaper one, are constants.
+ * The cost of a hit, up to the point where the program has applied the filter, is measured for user
+ * code: the programs are attached to two functions of our own, which are called some hundred times.
+ * One begins with an instruction that the kernel emulates, the other with one that it has to
+ * single-step: 0.7 against 9 to 14 us in a virtual machine where the trap of the step leads to the
+ * hypervisor. The functions are in a memfd, since other processes might execute the code of any
+ * other file, and would be slowed down too. The loop runs with warm caches, so the figures are
+ * rather low. Costs of kernel functions and tracepoints, a tenth of the cheaper one, are constants.
  */
 #include "probe/attach/budget.h"
 
@@ -30,7 +30,7 @@ static double cost_on(const struct budget_rate *rate, uint32_t cpu)
 	return (double)rate->by_cpu[cpu] * rate->hit_ns;
 }
 
-/* Cut probes go last; then by cost, and by number, so that the order is always the same. */
+/* Order: cut probes last; then by cost; then by number, so that the order is deterministic. */
 static int compare_rates(const void *left, const void *right, void *context)
 {
 	const struct budget_rate *a = left, *b = right;
@@ -48,7 +48,7 @@ size_t budget_judge(double most_ns, struct budget_rate *rates, size_t nr, uint32
 
 	for (i = 0; i < nr; i++)
 		rates[i].is_cut = false;
-	/* A cut makes the other CPUs cheaper, too: none must be looked at twice. */
+	/* A cut lowers the cost on all other CPUs too, so one pass is enough. */
 	for (cpu = 0; cpu < nr_cpus; cpu++) {
 		double paid_ns = 0;
 
@@ -74,7 +74,10 @@ static double work_on(const struct budget_rate *rate, uint32_t cpu, double work_
 	return (double)by_cpu[cpu] * work_ns / (double)(1U << rate->bits);
 }
 
-/* No probe's work is more than a half, then a quarter, … of the costliest one's, until all fits. */
+/*
+ * Limits the work of each probe to a half, then a quarter, … of the costliest one's, until all
+ * fits.
+ */
 static void thin_on(uint32_t cpu, double most_ns, double work_ns, struct budget_rate *rates,
 		    size_t nr)
 {
@@ -186,7 +189,7 @@ void hit_watch_begin(struct hit_watch *watch, uint64_t now_ns)
 	watch->began_ns = now_ns;
 }
 
-/* What a probe's hits since the window's beginning have cost on a CPU. */
+/* Returns what a probe's hits have cost on a CPU since the window's beginning. */
 static double probe_cost_ns(const struct hit_watch *watch, uint32_t number, uint32_t cpu)
 {
 	uint64_t nr = hits_on_cpu(watch->hits, number, cpu) - before_of(watch, number)[cpu];
@@ -214,7 +217,7 @@ double hit_watch_cost_ns(const struct hit_watch *watch)
 	return most;
 }
 
-/* Turns what was before into what has come since; false if that is nothing. */
+/* Replaces the counts of the window's beginning by the difference since; false if it is 0. */
 static bool take_difference(struct hit_watch *watch, uint32_t number)
 {
 	uint64_t *before = before_of(watch, number), *wanted = wanted_before_of(watch, number);
@@ -272,7 +275,7 @@ double hit_watch_rate(const struct hit_watch *watch, const struct budget_rate *r
 #define MACHINE EM_AARCH64
 #endif
 
-/* True if the kernel has to step over the first instruction (elf/image/instructions.h). */
+/* True if the kernel has to single-step the first instruction (elf/image/instructions.h). */
 static bool probe_code_is_stepped(const struct probe_list *list, uint32_t number)
 {
 	const struct probe *probe = &list->probes[number];
@@ -289,12 +292,12 @@ static bool probe_code_is_stepped(const struct probe_list *list, uint32_t number
 #define CALLS  100
 
 /*
- * No trap is cheaper. A measurement that was disturbed without the probe and not with it may say
- * so, and a hit that costs nothing would not be watched.
+ * Lower bound of a hit's cost. If the run without the probe was disturbed, the measured difference
+ * can be 0, and a probe with cost 0 would not be watched.
  */
 #define LEAST_NS 100
 
-/* The two functions, the one that is not stepped first. */
+/* The two trial functions; the one that is not single-stepped comes first. */
 #define FUNCTION_BYTES 64
 #define CODE_BYTES     4096
 
@@ -314,7 +317,7 @@ static bool probe_code_is_stepped(const struct probe_list *list, uint32_t number
 
 static const uint8_t trial_functions[2][FUNCTION_BYTES] = FUNCTIONS;
 
-/* In nanoseconds, on recent machines. Those of user code are used where it can't be measured. */
+/* In nanoseconds, on recent machines. user_ns is used if the measurement fails. */
 static const struct hit_cost known_cost = {
 	.user_ns = {{1000, 2000}, {2000, 3000}},
 	.kernel_ns = {[HOOK_KPROBE_MULTI] = {150, 300},
@@ -324,7 +327,9 @@ static const struct hit_cost known_cost = {
 		      [HOOK_FEXIT] = {100, 100}},
 };
 
-/* The functions, and a list in which their calls and returns have the numbers behind all others. */
+/*
+ * The trial functions, and a list with their calls and returns, numbered after the user's probes.
+ */
 struct trial {
 	struct probe_list list;
 	struct probe_file file;
@@ -385,7 +390,7 @@ static int compare_times(const void *a, const void *b)
 	return COMPARE(left, right);
 }
 
-/* Nanoseconds per call: the median, since others may run between. */
+/* Returns nanoseconds per call, as the median, since other processes may run in between. */
 static double time_calls(const struct trial *trial, bool is_stepped)
 {
 	const uint8_t *function = (const uint8_t *)trial->memory + is_stepped * FUNCTION_BYTES;
@@ -404,7 +409,9 @@ static double time_calls(const struct trial *trial, bool is_stepped)
 	return rounds[ROUNDS / 2];
 }
 
-/* Both functions, with probes on their calls or returns, as far as they can be attached. */
+/*
+ * Measures both functions with probes on their calls or on their returns, if these can be attached.
+ */
 static void time_hits(struct hit_cost *cost, struct trial *trial, bool is_return,
 		      const struct probe_links_options *options)
 {

@@ -1,6 +1,7 @@
 /*
- * What the ways of attaching share: the group of descriptors, events and places that probes are
- * detached by; the kernel's refusals in words; and finding the probes that the kernel means.
+ * Shared by all ways of attaching: the group of descriptors, events and places by which probes are
+ * detached; explanations of the kernel's errors; and lookups of the probes that the kernel refers
+ * to.
  */
 #include "probe/attach/link.h"
 
@@ -51,19 +52,18 @@ void link_group_release(struct link_group *group, struct link_mark mark, int tra
 		const struct link_fd *last = &group->fds[--group->nr_fds];
 
 		/*
-		 * The kernel does not wait for running programs of these when it lets go of a
-		 * function.
+		 * For these hooks the kernel does not wait for running programs when it detaches.
 		 */
 		waits |= last->hook == HOOK_FENTRY || last->hook == HOOK_FEXIT;
 		(void)close(last->fd);
 	}
-	/* Waits for an RCU grace period, under which programs run. */
+	/* Waits for an RCU grace period; programs run inside RCU read sections. */
 	if (waits)
 		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
 	while (group->nr_events > mark.nr_events) {
 		const struct link_event *last = &group->events[--group->nr_events];
 
-		/* Removing one that was never defined does no harm. */
+		/* Removing an undefined event is harmless. */
 		event_text_remove(text, last->name);
 		(void)tracefs_append(tracefs_fd, event_text_file(last->is_kernel), text);
 	}
@@ -80,9 +80,9 @@ void link_group_clear(struct link_group *group, int tracefs_fd, int places_fd)
 	*group = (struct link_group){0};
 }
 
-/* --- refusals in words ------------------------------------------------------------------------ */
+/* --- explaining errors ------------------------------------------------------------------------ */
 
-#define ENOTSUPP 524 /* the kernel's own, which leaks out of some of its calls */
+#define ENOTSUPP 524 /* kernel-internal, but returned by some system calls */
 
 static bool is_user(enum probe_hook hook)
 {
@@ -101,7 +101,7 @@ static bool is_general(enum probe_hook hook, int err)
 	case -EINTR:
 	case -EFAULT:
 		return true;
-	case -ESRCH: /* of user code: the process; of the kernel: the function */
+	case -ESRCH: /* user code: the process is gone; kernel: the function */
 		return is_user(hook);
 	default:
 		return false;
@@ -113,27 +113,27 @@ const char *link_refusal(enum probe_hook hook, int err)
 	if (is_general(hook, err))
 		return NULL;
 	if (hook == HOOK_KPROBE_EVENT && (err == -EEXIST || err == -EADDRNOTAVAIL))
-		return "kprobes can't tell it from another function of its name";
+		return "another function has the same name; kprobes cannot distinguish them";
 	if ((hook == HOOK_FENTRY || hook == HOOK_FEXIT) && err == -EBUSY)
-		return "the kernel has no place for fentry there";
+		return "the kernel has no room for fentry at this function";
 	switch (err) {
 	case -EEXIST:
 	case -EBUSY:
-		return "it is probed already, in a way that allows no other";
+		return "already probed in a way that allows no second probe";
 	case -E2BIG:
 	case -ENOSPC:
-		return "too many probe it already";
+		return "too many probes on it already";
 	case -EIO:
-		return "its code can't be read";
+		return "its code cannot be read";
 	case -ENOENT:
 	case -ESRCH:
-		return "the kernel does not find it";
+		return "the kernel cannot find it";
 	case -EINVAL:
 	case -ENOTSUPP:
 	case -EOPNOTSUPP:
 	case -EILSEQ:
-		return is_user(hook) ? "the kernel can't put a probe on this instruction"
-				     : "the kernel allows no probe there";
+		return is_user(hook) ? "the kernel cannot probe this instruction"
+				     : "the kernel does not allow a probe there";
 	default:
 		return strerror(-err);
 	}
@@ -142,30 +142,32 @@ const char *link_refusal(enum probe_hook hook, int err)
 int link_failure(enum probe_hook hook, int err, size_t nr, struct error *error)
 {
 	(void)error_set(error, err, "cannot attach %zu probe%s: %s", nr, nr == 1 ? "" : "s",
-			err == -ESRCH ? "the process is gone" : strerror(-err));
+			err == -ESRCH ? "the process has exited" : strerror(-err));
 	if (err == -EPERM || err == -EACCES)
-		error_hint(error, "run as root, or with CAP_BPF and CAP_PERFMON; tracefs and the "
-				  "code of others need CAP_SYS_ADMIN on some kernels; if you have "
-				  "them, a security module or lockdown forbids it");
+		error_hint(error,
+			   "run as root, or with CAP_BPF and CAP_PERFMON; tracefs and code of "
+			   "other users need CAP_SYS_ADMIN on some kernels; otherwise a "
+			   "security module or lockdown forbids it");
 	else if (err == -EMFILE || err == -ENFILE)
 		error_hint(error, hook == HOOK_UPROBE_MULTI || hook == HOOK_KPROBE_MULTI
-					  ? "raise the limit of open files: ulimit -n"
+					  ? "raise the limit of open files (ulimit -n)"
 					  : "each of these probes needs an open file: raise the "
-					    "limit (ulimit -n), or choose fewer");
+					    "limit (ulimit -n), or use fewer probes");
 	else if (err == -ENOMEM)
-		error_hint(error, "choose fewer probes");
+		error_hint(error, "use fewer probes");
 	return err;
 }
 
-/* --- hard places ------------------------------------------------------------------------------ */
+/* --- places that the kernel rejects ----------------------------------------------------------- */
 
 /*
- * One place that can't be probed fails all of its link, and the kernel does not say which. Finding
- * three of 10,000 by halving took 30 links and 2.6 s, since each costs grace periods. The guess
- * need not be right: the kernel decides in each case, about a handful instead of all.
+ * One place that cannot be probed fails the whole link, and the kernel does not report which.
+ * Finding three of 10,000 by bisection took 30 links and 2.6 s, since each link costs grace
+ * periods. The guess only has to be good: the kernel decides in each case, for about a handful of
+ * places instead of all.
  */
 
-/* Uprobes on x86 refuse prefixes lock, cs, ss, ds and es; AVX; privileged instructions. */
+/* Uprobes on x86 reject the prefixes lock, cs, ss, ds and es; AVX; privileged instructions. */
 #if defined(__x86_64__)
 static bool is_hard_byte(uint8_t byte)
 {
@@ -175,7 +177,7 @@ static bool is_hard_byte(uint8_t byte)
 	return memchr(hard, byte, ARRAY_SIZE(hard));
 }
 #else
-/* The first byte of an arm64 instruction does not tell what kind it is of: no guess. */
+/* The first byte of an arm64 instruction does not determine its kind: no guess. */
 static bool is_hard_byte(uint8_t byte)
 {
 	(void)byte;
@@ -203,7 +205,7 @@ size_t hard_places_first(const struct probe_list *list, const uint32_t *numbers,
 		else
 			ret_sorted[nr - ++nr_easy] = numbers[i];
 	}
-	/* The others were put in from the end. */
+	/* The others were filled in from the end: restore their order. */
 	for (i = 0; i < nr_easy / 2; i++) {
 		uint32_t *a = &ret_sorted[nr_hard + i], *b = &ret_sorted[nr - 1 - i], number = *a;
 

@@ -1,13 +1,13 @@
 /*
- * A program of its own for each probe: fentry and fexit, and tracepoints. The program that is there
- * is loaded once more for each, with the probe's number inside.
+ * One program per probe: fentry, fexit, and tracepoints. The original program is loaded again for
+ * each probe, with the probe's number as a constant.
  *
  * The instructions are taken from libbpf after it has loaded the original: relocated, with the
- * descriptors of our maps inside. Verifying a program that only counts takes a tenth of a
- * millisecond, so this is good for thousands as well.
+ * descriptors of our maps. Verifying a program that only counts takes a tenth of a millisecond, so
+ * this works for thousands of probes.
  *
- * fentry knows functions by BTF, which has one function per name: of several static functions with
- * one name it would take the first, so these are refused.
+ * fentry finds functions by their BTF, which has one function per name. If several static functions
+ * have one name, it would take the first, so these are refused.
  */
 #include "probe/attach/link.h"
 
@@ -29,15 +29,15 @@
 /* --- function types by name, from the kernel's BTF -------------------------------------------- */
 
 #define FUNCTION_TYPE_NONE	0
-#define FUNCTION_TYPE_AMBIGUOUS UINT32_MAX /* the list has several functions of this name */
+#define FUNCTION_TYPE_AMBIGUOUS UINT32_MAX /* several functions of the list have this name */
 
 /*
- * The kernel describes some 60,000 functions, in no order: each is looked up among the list's.
- * Parsing takes ten milliseconds, looking up three.
+ * BTF has some 60,000 functions, unsorted: each is looked up among the list's probes. Parsing takes
+ * ten milliseconds, the lookups three.
  */
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 
-/* The call and the return of a function are not different functions. */
+/* True if the probes are of different functions, and not call and return of the same one. */
 static bool are_different(const struct probe *a, const struct probe *b)
 {
 	return a->address != b->address || (!a->address && a->is_return == b->is_return);
@@ -67,7 +67,7 @@ static void find_types(const struct btf *btf, const struct symbol_index *index, 
 	}
 }
 
-/* For each probe of the list the number of its function's type; the caller frees. 0 or -errno. */
+/* Reads the BTF id of each probe's function. The caller frees *ret_types. Returns 0 or -errno. */
 static int function_types_read(const struct probe_list *list, uint32_t **ret_types,
 			       struct error *error)
 {
@@ -84,7 +84,7 @@ static int function_types_read(const struct probe_list *list, uint32_t **ret_typ
 		return error_no_memory(error, "");
 	btf = btf__parse_raw(KERNEL_BTF);
 	if (!btf)
-		return error_set_errno(error, "cannot read the kernel's types from %s", KERNEL_BTF);
+		return error_set_errno(error, "cannot read the kernel's BTF from %s", KERNEL_BTF);
 	find_types(btf, &index, types);
 	btf__free(btf);
 	*ret_types = take_pointer(&types);
@@ -93,7 +93,7 @@ static int function_types_read(const struct probe_list *list, uint32_t **ret_typ
 
 /* --- copies ----------------------------------------------------------------------------------- */
 
-#define LICENSE	  "Dual BSD/GPL" /* the original's; helpers ask for it */
+#define LICENSE	  "Dual BSD/GPL" /* that of the original; required by helpers */
 #define LOG_BYTES 4096
 
 struct copying {
@@ -154,16 +154,19 @@ static int load(const struct copying *copying, uint32_t number, char *log)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The kernel's own words begin with the reason when it is the function, not the program. */
+/*
+ * Returns why a copy could not be loaded; NULL: the error applies to all probes. If the cause is
+ * the function and not the program, the verifier's log begins with it.
+ */
 static const char *why_not_loaded(const struct copying *copying, uint32_t number, int err)
 {
 	static const struct {
 		const char *said, *means;
 	} reasons[] = {
-		{"return type", "fentry can't pass its type of return value"},
-		{"Too many", "it has more arguments than fentry can pass"},
-		{"unsupported", "fentry can't pass its types of arguments"},
-		{"variable args", "fentry can't pass a variable number of arguments"},
+		{"return type", "fentry does not support its return type"},
+		{"Too many", "it has more arguments than fentry supports"},
+		{"unsupported", "fentry does not support its argument types"},
+		{"variable args", "fentry does not support variadic functions"},
 	};
 	char log[LOG_BYTES] = "";
 	const char *why = link_refusal(copying->hook, err);
@@ -178,7 +181,7 @@ static const char *why_not_loaded(const struct copying *copying, uint32_t number
 	for (i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		if (strstr(log, reasons[i].said))
 			return reasons[i].means;
-	return "the kernel's verifier does not let fentry into it";
+	return "the verifier rejects fentry for this function";
 }
 
 static int attach_tracepoint(const struct copying *copying, uint32_t number, int program_fd)
@@ -189,7 +192,7 @@ static int attach_tracepoint(const struct copying *copying, uint32_t number, int
 		.disabled = 1,
 		.config = link_probe(copying->state, number)->tracepoint,
 	};
-	/* The program runs on all CPUs. */
+	/* A program set on a tracepoint runs on all CPUs. */
 	cleanup_fd int fd = perf_open(&attr, 0);
 
 	if (fd < 0 || ioctl(fd, PERF_EVENT_IOC_SET_BPF, program_fd) < 0 ||
@@ -228,9 +231,10 @@ static const char *why_no_type(const struct link_state *state, uint32_t number)
 {
 	switch (state->function_types[number]) {
 	case FUNCTION_TYPE_NONE:
-		return "the kernel does not describe it for fentry (a module's, or assembler)";
+		return "not in the kernel's BTF, which fentry needs (a module's function, or "
+		       "assembly)";
 	case FUNCTION_TYPE_AMBIGUOUS:
-		return "fentry can't tell it from another function of its name";
+		return "another function has the same name; fentry cannot distinguish them";
 	default:
 		return NULL;
 	}
@@ -257,7 +261,7 @@ int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint3
 		err = function_types_read(state->options.list, &state->function_types, error);
 	if (err < 0)
 		return err;
-	/* Each copy needs one for as long as it is attached. */
+	/* Each copy holds a descriptor while it is attached. */
 	(void)fd_allow_all();
 	for (i = 0; i < nr && !err; i++) {
 		why = hook == HOOK_TRACEPOINT ? NULL : why_no_type(state, numbers[i]);

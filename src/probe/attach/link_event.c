@@ -1,18 +1,18 @@
 /*
- * One event of tracefs with many places, for kernels without links for many: one descriptor, and
- * detached in one go. The program sees the place, not the probe; the map of places says which probe
- * that is.
+ * One tracefs event with many places, for kernels without multi links: a single descriptor,
+ * detached in one step. The program sees the place, not the probe; the map of places gives the
+ * probe's number.
  *
  *	p:stook/s4711_3fa2_0 /proc/self/fd/7:0x4a0	defines an event
  *	p:stook/s4711_3fa2_0 /proc/self/fd/7:0x510	adds a place to it
  *	-:stook/s4711_3fa2_0				removes it with all its places
  *
- * A perf event on its id puts the breakpoints in; a program set on that runs on every CPU,
- * whichever one the perf event was opened for.
+ * Opening a perf event with its id inserts the breakpoints; a program set on that perf event runs
+ * on every CPU, whichever CPU it was opened for.
  *
- * An event's name says who made it: sPID_START_SERIAL. A killed run leaves definitions behind,
- * which have no effect; the next run that comes here removes them. A run in another pid namespace
- * may look gone, but an event in use can't be removed.
+ * An event's name identifies the process that created it: sPID_START_SERIAL. A killed run leaves
+ * definitions behind, which have no effect; the next run that uses tracefs events removes them. A
+ * run in another pid namespace may look dead, but an event in use cannot be removed.
  */
 #include "probe/attach/link.h"
 
@@ -46,9 +46,9 @@ void event_text_name(char name[EVENT_NAME_BYTES], const struct event_owner *owne
 }
 
 /*
- * A kernel function is named by its symbol: the kernel calls all places that are defined by address
- * alone "unknown+0", and refuses the second one. A file is named by our own descriptor, which is
- * the very inode, and a path without blanks and colons.
+ * Kernel functions are given by symbol: the kernel names all places that are given by address
+ * "unknown+0", and rejects the second one. Files are given by our own descriptor, which refers to
+ * the right inode and makes a path without blanks and colons.
  */
 void event_text_define(char text[EVENT_TEXT_BYTES], const char *name, const struct probe *probe,
 		       int fd)
@@ -110,11 +110,12 @@ bool event_text_next(const char **text, char ret_name[EVENT_NAME_BYTES],
 /* --- places ----------------------------------------------------------------------------------- */
 
 /*
- * The first instruction of functions on x86 with CET and arm64 with BTI; a kprobe goes behind it.
+ * Length of the first instruction of functions on x86 with CET and arm64 with BTI; a kprobe is
+ * placed after it.
  */
 #define LANDING_PAD_BYTES 4
 
-/* A breakpoint on x86 is reported as it is by the CPU, one byte on. */
+/* x86 reports a breakpoint at the address after its one byte. */
 #if defined(__x86_64__)
 #define BREAKPOINT_BYTES 1
 #else
@@ -136,7 +137,7 @@ size_t link_event_places(const struct probe *probe, uint64_t inode,
 	return probe->offset ? 1 : 2;
 }
 
-/* --- what was left behind -------------------------------------------------------------------- */
+/* --- leftover definitions --------------------------------------------------------------------- */
 
 static void remove_leftovers(int tracefs_fd, const char *file)
 {
@@ -146,7 +147,7 @@ static void remove_leftovers(int tracefs_fd, const char *file)
 	struct event_owner owner;
 	const char *at = listed;
 
-	/* A line for each place, one behind the other for those of an event. */
+	/* One line per place; lines of one event are adjacent. */
 	while (at && event_text_next(&at, name, &owner)) {
 		if (!strcmp(name, last) || (process_status_read(owner.pid, &status) == 0 &&
 					    status.start_boot_ns == owner.start_ns))
@@ -181,7 +182,7 @@ struct attaching {
 	struct link_group *group;
 };
 
-/* The program must know a place before it can be hit there. */
+/* Adds a probe's places to the map, which must be done before they can be hit. */
 static int add_places(const struct attaching *attaching, uint32_t number)
 {
 	const struct probe_links_options *options = &attaching->state->options;
@@ -209,8 +210,8 @@ static void let_go(const struct attaching *attaching, struct link_mark mark)
 }
 
 /*
- * Defines the event with all of these places that the kernel takes, which are put into ret_defined;
- * the others are refused. How many, or a negative errno.
+ * Defines the event with all places that the kernel accepts, puts these numbers into ret_defined,
+ * and refuses the others. Returns how many are defined, or a negative errno.
  */
 static int64_t define_all(const struct attaching *attaching, const struct link_event *event,
 			  const uint32_t *numbers, size_t nr, uint32_t *ret_defined)
@@ -271,8 +272,8 @@ static int open_event(const struct attaching *attaching, const struct link_event
 static int attach_some(const struct attaching *attaching, const uint32_t *numbers, size_t nr);
 
 /*
- * One of those that were defined can't be probed, and the kernel does not say which. Where user
- * code is likely to be refused it goes apart; otherwise the half does.
+ * One of the defined places cannot be probed, and the kernel does not report which. Attaches the
+ * places of user code that are likely to be rejected separately from the others, or else each half.
  */
 static int split(const struct attaching *attaching, const uint32_t *numbers, size_t nr, int err)
 {
@@ -307,7 +308,7 @@ static int attach_some(const struct attaching *attaching, const uint32_t *number
 	if (!defined)
 		return -ENOMEM;
 	event_text_name(event.name, &owner, attaching->state->nr_events++);
-	/* Noted before it is defined, so that it is removed whatever happens. */
+	/* Added to the group before it is defined, so that it is always removed. */
 	err = link_group_add_event(attaching->group, &event);
 	if (err < 0)
 		return err;

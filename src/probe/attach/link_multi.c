@@ -1,10 +1,11 @@
 /*
- * One link for many functions: uprobe_multi (Linux 6.6) and kprobe_multi (5.18). Each place carries
- * a cookie, the probe's number.
+ * Links for many functions: uprobe_multi (Linux 6.6) and kprobe_multi (5.18). Each place has a
+ * cookie, the probe's number.
  *
- * The bare system call, because libbpf 1.1 knows no uprobe_multi. One place that can't be probed
- * fails the whole link: it is guessed, else found by halving, and the rest is attached. The code is
- * named through our own descriptor: that is the very file, whatever happened to its path meanwhile.
+ * Uses the bare system call, because libbpf 1.1 does not know uprobe_multi. One place that cannot
+ * be probed fails the whole link: it is found by a guess or by bisection, and the rest is attached.
+ * The file is named through our own descriptor, so it is the right one even if its path has
+ * changed.
  */
 #include "probe/attach/link.h"
 
@@ -23,12 +24,12 @@
 /* --- which kernel functions can be traced ----------------------------------------------------- */
 
 /*
- * The functions that ftrace lists. The kernel takes some 30 ms to print them, so they are read only
- * after a link was refused.
+ * Functions that ftrace lists. The kernel takes some 30 ms to print the list, so it is read only
+ * after a link was rejected.
  *
- * A function with several names is listed by one of them, so functions that are not found by name
- * are looked up by address, where the kernel lists addresses (Linux 6.5). They are those of the
- * place that ftrace patches: some bytes into the function, behind a landing pad.
+ * A function with several names is listed under one of them, so functions that are not found by
+ * name are looked up by address, if the kernel lists addresses (Linux 6.5). Those are addresses of
+ * the place that ftrace patches: some bytes into the function, after a landing pad.
  */
 #define PATCHED_WITHIN 8 /* bytes: endbr64 on x86; bti and a mov on arm64 */
 
@@ -79,8 +80,8 @@ static int mark_addresses(const char *listed, const struct probe_list *list,
 }
 
 /*
- * Puts those of the numbers that are in the list into ret_numbers, in their order: how many. If the
- * list can't be had, that is all of them. Or -ENOMEM.
+ * Copies the numbers of listed functions to ret_numbers, in order, or all numbers if the list
+ * cannot be read. Returns how many, or -ENOMEM.
  */
 static int64_t traceable_choose(const struct probe_list *list, const uint32_t *numbers, size_t nr,
 				uint32_t *ret_numbers)
@@ -111,14 +112,14 @@ static int64_t traceable_choose(const struct probe_list *list, const uint32_t *n
 /* --- links ------------------------------------------------------------------------------------ */
 
 #define LINK_RETURNS 1u		/* BPF_F_UPROBE_MULTI_RETURN, BPF_F_KPROBE_MULTI_RETURN */
-#define MAX_IN_LINK  (1u << 20) /* the kernel's own limit */
+#define MAX_IN_LINK  (1u << 20) /* the kernel's limit */
 
-/* A link's arrays, each with one entry a place. */
+/* The arrays of a link, with one entry per place. */
 struct places {
 	uint64_t *cookies;
-	uint64_t *at;	      /* offsets in the file, addresses in the kernel */
-	uint64_t *semaphores; /* NULL: none has one */
-	const char **symbols; /* instead of addresses that are hidden */
+	uint64_t *at;	      /* file offsets or kernel addresses */
+	uint64_t *semaphores; /* NULL: no place has one */
+	const char **symbols; /* used if addresses are hidden */
 };
 
 static void places_clear(struct places *places)
@@ -234,9 +235,7 @@ static int create(const struct link_state *state, enum probe_hook hook, const ui
 					 : create_kernel(state, numbers, nr, &places);
 }
 
-/*
- * All in one link; if the kernel refuses it, in two, and so on, down to the places that it refuses.
- */
+/* Attaches with one link; if the kernel rejects it, bisects down to the places that it rejects. */
 static int attach_some(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
 		       size_t nr, struct link_group *group)
 {
@@ -256,7 +255,10 @@ static int attach_some(struct link_state *state, enum probe_hook hook, const uin
 	return err ? err : attach_some(state, hook, numbers + nr / 2, nr - nr / 2, group);
 }
 
-/* All in one link; else the places that are likely to be refused in a link of their own. */
+/*
+ * Attaches with one link; if the kernel rejects it, with one link for the places that are likely to
+ * be rejected and one for the others.
+ */
 static int attach_user(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
 		       size_t nr, struct link_group *group)
 {
@@ -279,8 +281,9 @@ static int attach_user(struct link_state *state, enum probe_hook hook, const uin
 }
 
 /*
- * Many functions of a kernel can't be traced, and each link costs the kernel a grace period or two:
- * so these functions are left out first, and as a rule there is no halving at all.
+ * Attaches with one link; if the kernel rejects it, leaves out functions that cannot be traced
+ * (there are many). As a rule no bisection is needed then; each link costs the kernel a grace
+ * period or two.
  */
 static int attach_traceable(struct link_state *state, enum probe_hook hook, const uint32_t *numbers,
 			    size_t nr, struct link_group *group)
@@ -301,7 +304,7 @@ static int attach_traceable(struct link_state *state, enum probe_hook hook, cons
 		if (next < nr_chosen && chosen[next] == numbers[i])
 			next++;
 		else
-			link_refuse(state, numbers[i], "the kernel lets nobody trace it (notrace)");
+			link_refuse(state, numbers[i], "the kernel forbids tracing it (notrace)");
 	}
 	return nr_chosen ? attach_some(state, hook, chosen, (size_t)nr_chosen, group) : 0;
 }

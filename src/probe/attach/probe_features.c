@@ -1,10 +1,9 @@
 /*
- * What the kernel has for attaching probes, and the choice among it.
+ * Detects the kernel's mechanisms for attaching probes, and chooses among them.
  *
- * A link for many functions is asked for with an invalid pointer: a kernel that has such links
- * reads it and returns EFAULT, one without them fails earlier with another error. fentry is
- * attached for a moment, because kernels for arm64 before 6.x load such programs and then can't
- * attach them.
+ * Multi links are tried with an invalid pointer: a kernel that supports them reads the pointer and
+ * returns EFAULT, any other fails earlier with another error. fentry is tried by attaching for a
+ * moment, because arm64 kernels before 6.x load such programs and then fail to attach them.
  */
 #include "probe/attach/probe_features.h"
 
@@ -23,10 +22,11 @@
 
 /* --- trying ----------------------------------------------------------------------------------- */
 
-/* In every kernel, not inlined, and open to probes. */
+/* Exists in every kernel, is not inlined, and can be probed. */
 #define SOME_FUNCTION "vfs_read"
 
-#define SOME_FILE "/sys/kernel/btf/vmlinux" /* regular, and there in each kernel that serves us */
+#define SOME_FILE \
+	"/sys/kernel/btf/vmlinux" /* a regular file that exists on every supported kernel */
 
 #define UNREADABLE 1 /* an address */
 
@@ -68,7 +68,7 @@ static int try_uprobe_multi(void)
 		-EFAULT);
 }
 
-/* The same release that made the pid a process' and not a thread's refuses a negative one. */
+/* The release that changed the pid filter from thread to process also rejects a negative pid. */
 static int try_uprobe_pid(void)
 {
 	static const uint64_t offset;
@@ -125,7 +125,7 @@ static int try_uprobe_event(void)
 
 static const struct {
 	const char *name;
-	int (*try)(void); /* 0: it is there; else a negative errno */
+	int (*try)(void); /* 0: available; else a negative errno */
 } features_known[NR_PROBE_FEATURES] = {
 	[PROBE_FEATURE_UPROBE_MULTI] = {"uprobe_multi", try_uprobe_multi},
 	[PROBE_FEATURE_UPROBE_PID] = {"uprobe_pid", try_uprobe_pid},
@@ -156,13 +156,13 @@ const char *probe_feature_name(enum probe_feature feature)
 /* --- choosing --------------------------------------------------------------------------------- */
 
 /*
- * The best means come first in the table.
+ * Mechanisms in order of preference.
  *
- * Many places on one event are distinguished by their address. The return of a kernel function has
- * no such place (the program sees the trampoline's address), so kprobe events are for calls alone.
+ * Places on one tracefs event are distinguished by address. The return of a kernel function has no
+ * such address (the program sees the trampoline's), so kprobe events are for calls alone.
  *
- * fentry costs less at each hit than a kprobe, but letting go of a function costs the kernel 20 ms
- * with kprobes and 130 ms with fentry (Linux 6.1), and it takes thousands of them.
+ * fentry costs less per hit than a kprobe, but detaching a function takes the kernel 20 ms with
+ * kprobes and 130 ms with fentry (Linux 6.1), for each of possibly thousands of functions.
  */
 #define CALLS	1u
 #define RETURNS 2u
@@ -170,8 +170,8 @@ const char *probe_feature_name(enum probe_feature feature)
 static const struct means {
 	enum probe_kind kind;
 	unsigned when;
-	bool inside;	  /* also behind a function's first instruction */
-	bool needs_place; /* the address must be known */
+	bool inside;	  /* also for instructions inside a function */
+	bool needs_place; /* needs the function's address */
 	enum probe_feature feature;
 	enum probe_hook hook;
 } means[] = {
@@ -204,28 +204,27 @@ static const char *why_not(const struct probe *probe, const struct probe_feature
 {
 	if (probe->kind != PROBE_KERNEL)
 		return is_forbidden(features, PROBE_FEATURE_UPROBE_EVENT)
-			       ? "this kernel does not let us have uprobes"
+			       ? "not permitted to use uprobes"
 			       : "this kernel has no uprobes";
 	if (probe->is_return && probe->offset)
-		return "only a whole function returns";
+		return "a return probe needs a function, not an offset in one";
 	if (probe->is_return && is_forbidden(features, PROBE_FEATURE_FENTRY))
-		return "probing the returns of kernel functions needs kprobe_multi (Linux 5.18), "
-		       "which this kernel has not, or fexit programs, which it does not let us "
-		       "load (EPERM: lockdown or a security policy?)";
+		return "return probes of kernel functions need kprobe_multi (Linux 5.18), which "
+		       "this kernel lacks, or fexit, which it refused (EPERM: lockdown or a "
+		       "security policy?)";
 	if (probe->is_return)
-		return "probing the returns of kernel functions needs kprobe_multi (Linux 5.18) or "
-		       "fexit, which this kernel has not";
+		return "return probes of kernel functions need kprobe_multi (Linux 5.18) or fexit; "
+		       "this kernel has neither";
 	if (features->has[PROBE_FEATURE_KPROBE_EVENT])
-		return "the kernel hides its addresses (sysctl kernel.kptr_restrict)";
+		return "kernel addresses are hidden (sysctl kernel.kptr_restrict)";
 	if (probe->offset)
-		return "inside of functions only kprobes can be put, which this kernel has not";
+		return "a probe inside a function needs kprobes (CONFIG_KPROBES), not available here";
 	if (is_forbidden(features, PROBE_FEATURE_KPROBE_EVENT))
-		return "this kernel lets us have neither kprobes nor fentry";
+		return "neither kprobes nor fentry: not permitted";
 	if (is_forbidden(features, PROBE_FEATURE_FENTRY))
-		return "neither kprobes nor fentry: this kernel has not the first, and does not "
-		       "let us load programs for the second (EPERM: lockdown or a security "
-		       "policy?)";
-	return "this kernel has neither kprobes nor fentry";
+		return "neither kprobes nor fentry: no CONFIG_KPROBES; fentry refused (EPERM: "
+		       "lockdown or a security policy?)";
+	return "neither kprobes nor fentry in this kernel";
 }
 
 int probe_hook_choose(const struct probe *probe, const struct probe_features *features,

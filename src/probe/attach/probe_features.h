@@ -1,6 +1,6 @@
 /*
- * What this kernel has for attaching probes, and by which of these means a probe is attached. Each
- * feature is found by trying, where trying does no harm, once per run.
+ * Detects the kernel's mechanisms for attaching probes, and chooses one for each probe. Features
+ * are detected by trying them, once per run, where a try does no harm.
  */
 #ifndef STOOK_PROBE_ATTACH_PROBE_FEATURES_H
 #define STOOK_PROBE_ATTACH_PROBE_FEATURES_H
@@ -10,17 +10,17 @@
 #include "base/error.h"
 #include "probe/expression/probe_list.h"
 
-/* id, name (for --without and doctor), what it is, and what is done without it. */
-#define PROBE_FEATURES(X)                                                                   \
-	X(UPROBE_MULTI, "uprobe_multi", "one link for many user functions (Linux 6.6)",     \
-	  "one tracefs event with many places")                                             \
-	X(UPROBE_PID, "uprobe_pid", "such links can be for one process alone (Linux 6.10)", \
-	  "others that run the same file are slowed down too, and filtered out")            \
-	X(KPROBE_MULTI, "kprobe_multi", "one link for many kernel functions (Linux 5.18)",  \
-	  "one tracefs event with many places, or fentry")                                  \
-	X(FENTRY, "fentry", "calls from both ends of kernel functions (Linux 5.5)",         \
-	  "kprobes, which can't tell returns apart")                                        \
-	X(KPROBE_EVENT, "kprobe_event", "kprobes, through tracefs", "fentry")               \
+/* id, name (for --without and doctor), description, and the fallback. */
+#define PROBE_FEATURES(X)                                                                     \
+	X(UPROBE_MULTI, "uprobe_multi", "one link for many user functions (Linux 6.6)",       \
+	  "one tracefs event with many places")                                               \
+	X(UPROBE_PID, "uprobe_pid", "uprobe_multi links for a single process (Linux 6.10)",   \
+	  "other processes that run the file pay for the probe too; their hits are filtered") \
+	X(KPROBE_MULTI, "kprobe_multi", "one link for many kernel functions (Linux 5.18)",    \
+	  "one tracefs event with many places, or fentry")                                    \
+	X(FENTRY, "fentry", "trampolines at entry and exit of kernel functions (Linux 5.5)",  \
+	  "kprobes, which cannot distinguish returns")                                        \
+	X(KPROBE_EVENT, "kprobe_event", "kprobes, through tracefs", "fentry")                 \
 	X(UPROBE_EVENT, "uprobe_event", "uprobes, through tracefs", "no user functions")
 
 enum probe_feature {
@@ -32,29 +32,34 @@ enum probe_feature {
 
 struct probe_features {
 	bool has[NR_PROBE_FEATURES];
-	int why[NR_PROBE_FEATURES]; /* what is missing: a negative errno; 0: nobody has tried */
+	int why[NR_PROBE_FEATURES]; /* a negative errno; 0: available or not tried */
 };
 
-/* without: a bit for each feature (1 << enum probe_feature) to be taken as missing. */
+/*
+ * Detects the features. without: a bit (1 << enum probe_feature) for each to be treated as missing.
+ */
 void probe_features_find(struct probe_features *ret, unsigned without);
 
 const char *probe_feature_name(enum probe_feature feature);
 
-/* --- the choice of means ---------------------------------------------------------------------- */
+/* --- choosing a mechanism --------------------------------------------------------------------- */
 
-/* Each has a program of its own (bpf/probe.bpf.h, PROBE_PROGRAMS). */
+/* Each has its own program (bpf/probe.bpf.h, PROBE_PROGRAMS). */
 enum probe_hook {
 	HOOK_UPROBE_MULTI, /* NAME_cookie, expected attach type 48 */
 	HOOK_KPROBE_MULTI, /* NAME_kernel_cookie, expected attach type 42 */
 	HOOK_UPROBE_EVENT, /* NAME_user_place */
 	HOOK_KPROBE_EVENT, /* NAME_kernel_place */
-	HOOK_TRACEPOINT,   /* NAME_tracepoint, copied for each probe with its number inside */
+	HOOK_TRACEPOINT,   /* NAME_tracepoint, one copy per probe with its number as a constant */
 	HOOK_FENTRY,	   /* NAME_entry, likewise */
 	HOOK_FEXIT,	   /* NAME_exit, likewise */
 	NR_PROBE_HOOKS
 };
 
-/* How this probe is attached on a kernel with these features; or -EOPNOTSUPP and why not. */
+/*
+ * Returns the enum probe_hook by which a probe is attached on a kernel with these features; or
+ * -EOPNOTSUPP and the reason.
+ */
 int probe_hook_choose(const struct probe *probe, const struct probe_features *features,
 		      const char **ret_why);
 

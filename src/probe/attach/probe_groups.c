@@ -1,11 +1,10 @@
 /*
- * A table of groups in which places are reused, and one thread for each group that is being
- * detached.
+ * A table of groups with reused slots, and one thread for each group that is being detached.
  *
- * The hits of a group end at once, but the kernel returns only after a grace period: 50 to 90 ms
- * for a link. Threads wait for the same grace periods: 34 links took 1.6 s one after the other and
- * 0.12 s side by side. So probe_links_detach() is called from several threads, for different groups
- * each, while the first thread attaches further groups.
+ * The hits of a group end immediately, but the kernel returns only after a grace period: 50 to 90
+ * ms for a link. Concurrent detaches share grace periods: 34 links took 1.6 s sequentially and 0.12
+ * s in parallel. So probe_links_detach() is called from several threads, for different groups,
+ * while the first thread attaches further groups.
  */
 #include "probe/attach/probe_groups.h"
 
@@ -24,7 +23,7 @@
 #define GROUP_MIN   8
 #define GROUP_MAX   64
 
-/* Each group holds a descriptor, of which a process has 1,024 if nobody raised that. */
+/* Each group holds a descriptor; the default limit of a process is 1,024. */
 #define GROUPS_MAX 256
 
 int attach_schedule_init(struct attach_schedule *schedule, uint32_t nr_probes)
@@ -77,7 +76,7 @@ size_t attach_schedule_take(struct attach_schedule *schedule, uint32_t *numbers)
 	size_t nr =
 		schedule->nr_calm < schedule->group_max ? schedule->nr_calm : schedule->group_max;
 
-	/* The last ones back are the first to go: they have missed least yet. */
+	/* Last in, first out: these have missed the fewest hits so far. */
 	if (nr) {
 		schedule->nr_calm -= nr;
 		memcpy(numbers, schedule->calm + schedule->nr_calm, nr * sizeof(*numbers));
@@ -90,7 +89,7 @@ size_t attach_schedule_take(struct attach_schedule *schedule, uint32_t *numbers)
 
 /* --- detaching in the background -------------------------------------------------------------- */
 
-/* It calls the kernel and nothing else. */
+/* The thread only makes a system call. */
 #define STACK_BYTES (128 * 1024)
 
 struct detaching {
@@ -109,7 +108,7 @@ static void *detach(void *argument)
 	return NULL;
 }
 
-/* Signals are left to the first thread. */
+/* Starts the thread with all signals blocked: they are handled by the first thread. */
 static int start_thread(struct detaching *detaching)
 {
 	pthread_attr_t attributes;
@@ -128,7 +127,10 @@ static int start_thread(struct detaching *detaching)
 	return err;
 }
 
-/* Never fails; NULL if there was no thread to be had, and the group is detached already. */
+/*
+ * Begins to detach a group in a new thread. Never fails; if no thread can be created, detaches the
+ * group right here and returns NULL.
+ */
 static struct detaching *detaching_start(struct probe_links *links, uint32_t group)
 {
 	struct detaching *detaching = calloc(1, sizeof(*detaching));
@@ -149,7 +151,7 @@ static bool detaching_is_over(const struct detaching *detaching)
 	return !detaching || __atomic_load_n(&detaching->is_over, __ATOMIC_ACQUIRE);
 }
 
-/* Waits for the end. */
+/* Waits for completion and frees. Accepts NULL. */
 static void detaching_finish(struct detaching *detaching)
 {
 	if (!detaching)
@@ -180,7 +182,7 @@ void probe_groups_clear(struct probe_groups *groups)
 	*groups = (struct probe_groups){0};
 }
 
-/* A free place, or -ENOMEM. */
+/* Returns the index of a free slot, or -ENOMEM. */
 static int64_t find_place(struct probe_groups *groups)
 {
 	size_t i;
@@ -254,7 +256,10 @@ uint32_t *probe_groups_take_gone(struct probe_groups *groups, size_t *ret_nr)
 	return NULL;
 }
 
-/* Waits until no more than so many are leaving; any will do, since they take about as long. */
+/*
+ * Waits until at most most_leaving groups are being detached; the order does not matter, since all
+ * take about as long.
+ */
 static void wait_until_left(struct probe_groups *groups, size_t most_leaving)
 {
 	size_t i;

@@ -1,12 +1,12 @@
 /*
- * Attaching groups of probes. A group's probes are sorted into batches that one attachment can
- * serve, and each batch is given to the way that its hook stands for:
+ * Attaches groups of probes. A group's probes are sorted into batches that one attachment can
+ * serve; each batch is attached by the function for its hook:
  *
- *	hook			by		a batch is of
- *	uprobe_multi		link_multi	a file; calls or returns
+ *	hook			by		all probes of a batch have in common
+ *	uprobe_multi		link_multi	the file; calls or returns
  *	kprobe_multi		link_multi	calls or returns; with or without known addresses
- *	events of tracefs	link_event	calls or returns
- *	fentry, tracepoints	link_copy	anything
+ *	tracefs events		link_event	calls or returns
+ *	fentry, tracepoints	link_copy	nothing else
  */
 #include "probe/attach/probe_links.h"
 
@@ -26,13 +26,14 @@
 
 /* --- mappings of code ------------------------------------------------------------------------- */
 
-/* From a file's first place to its last; none if the end is 0. */
+/* From a file's first place to its last; no places if end is 0. */
 struct extent {
 	uint64_t start, end;
 };
 
 /*
- * The mapping need not be executable: the kernel puts breakpoints wherever a file may be executed.
+ * The mapping need not be executable: the kernel writes breakpoints to every mapping that may
+ * become executable.
  */
 int code_mappings_init(struct code_mappings *mappings, const struct probe_list *list,
 		       const uint32_t *numbers, size_t nr)
@@ -85,15 +86,15 @@ void code_mappings_clear(struct code_mappings *mappings)
 /* --- hits that the kernel counts as missed ---------------------------------------------------- */
 
 /*
- * The kernel skips a program that is hit inside itself, and a function that is hit inside the code
- * that handles probes. It reports such hits for links of fentry from Linux 5.12 on, for those of
- * kprobe_multi from 6.7 on. Programs of kprobes are skipped without being counted before 6.7, and
- * nothing says which is the case: their count is added, but a zero means nothing. Nobody counts for
- * user code.
+ * The kernel skips a program that is hit recursively, and a function that is hit inside the code
+ * that handles probes. It reports such hits for fentry links since Linux 5.12, for kprobe_multi
+ * links since 6.7. Before 6.7, skipped programs of kprobes are not counted, and the kernel gives no
+ * sign of that: their count is added, but a zero means nothing. For user code there is no such
+ * count.
  */
 struct link_misses {
 	uint64_t nr;
-	bool is_told; /* false: the kernel counts nothing of this kind, and nr means nothing */
+	bool is_told; /* false: no count available, nr is meaningless */
 };
 
 /* A part of struct bpf_link_info of Linux 6.7: Debian 12's header has no `missed`. */
@@ -154,7 +155,7 @@ static int of_link(const struct link_fd *link, uint64_t *ret)
 	}
 }
 
-/* Adds those of a group, as long as it is attached. */
+/* Adds the misses of a group that is still attached. */
 static void link_misses_add_group(struct link_misses *misses, const struct link_group *group)
 {
 	uint64_t nr;
@@ -168,7 +169,7 @@ static void link_misses_add_group(struct link_misses *misses, const struct link_
 	}
 }
 
-/* Adds those of the programs that serve many probes. */
+/* Adds the misses of programs that serve many probes. */
 static void link_misses_add_programs(struct link_misses *misses,
 				     const struct probe_programs *programs)
 {
@@ -196,13 +197,13 @@ static link_attach *const attach_by_hook[NR_PROBE_HOOKS] = {
 
 struct probe_links {
 	struct link_state state;
-	pthread_mutex_t lock;	   /* held for what follows; never while something is detached */
+	pthread_mutex_t lock;	   /* protects the members below; not held while detaching */
 	struct link_group *groups; /* detached ones are empty */
 	size_t nr_groups, cap_groups;
-	struct link_misses ended; /* of groups that are detached */
+	struct link_misses ended; /* of detached groups */
 };
 
-/* Probes with the same key are one batch, in the order of their numbers. */
+/* Probes with the same key form a batch, in the order of their numbers. */
 struct batch_key {
 	uint32_t hook, is_return, file, has_address;
 };
@@ -259,8 +260,8 @@ static struct batch_key key_of(const struct probe *probe, enum probe_hook hook)
 }
 
 /*
- * The last hooks first: before they attach they read a thousand blocks of the kernel's types, which
- * would be counted where reading is probed by another hook.
+ * Higher hooks first: before attaching they read the kernel's BTF, a thousand blocks, which would
+ * be counted if reading were already probed by another hook.
  */
 static int by_batch(const void *a, const void *b)
 {
@@ -272,8 +273,8 @@ static int by_batch(const void *a, const void *b)
 }
 
 /*
- * Refuses the probes without a hook on this kernel, and sorts the others. Returns how many these
- * are.
+ * Refuses the probes that this kernel cannot attach, and sorts the others. Returns the number of
+ * the latter.
  */
 static size_t sort_into_batches(const struct probe_links *links, const uint32_t *numbers, size_t nr,
 				struct batch_item *ret)
@@ -337,7 +338,7 @@ int64_t probe_links_attach(struct probe_links *links, const uint32_t *numbers, s
 
 	if (!items || !scratch)
 		return error_no_memory(error, "");
-	/* If it is for one process, the kernel does not look at ours. */
+	/* With a pid, the kernel ignores mappings of our process. */
 	if (!links->state.options.pid &&
 	    code_mappings_init(&mappings, links->state.options.list, numbers, nr) < 0)
 		return error_no_memory(error, "");

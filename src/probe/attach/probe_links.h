@@ -1,7 +1,7 @@
 /*
- * Attaching probes, many at a time, by the best means that the kernel has (probe_features.h). What is
- * attached in one call can be detached by itself; a probe that can't be attached is found and
- * named, and the others are attached.
+ * Attaches probes, many at a time, by the best mechanism of the kernel (probe_features.h). Probes
+ * that are attached in one call can be detached together. A probe that cannot be attached is
+ * identified and reported, and the others are attached.
  */
 #ifndef STOOK_PROBE_ATTACH_PROBE_LINKS_H
 #define STOOK_PROBE_ATTACH_PROBE_LINKS_H
@@ -18,8 +18,8 @@ struct probe_links_options {
 	const struct probe_list *list;
 	const struct probe_features *features;
 	const struct probe_programs *programs;
-	int32_t pid; /* user code of this process alone; 0: of all (the programs filter) */
-	/* A probe that the kernel does not take, and why: a text that lives on. */
+	int32_t pid; /* only user code of this process; 0: of all (the programs filter) */
+	/* Called for each probe that the kernel rejects; why is a static string. */
 	void (*refuse)(void *context, uint32_t number, const char *why);
 	void *context;
 };
@@ -32,21 +32,21 @@ struct probe_links *probe_links_new(const struct probe_links_options *options, s
 void probe_links_free(struct probe_links *links);
 
 /*
- * Attaches these probes, as one group. The group's number; or a negative errno when the attaching
- * as such failed (not permitted, no memory, no descriptors left): then none of them is.
+ * Attaches these probes as one group. Returns the group's number; or a negative errno if attaching
+ * failed altogether (not permitted, no memory, no descriptors left), and then none is attached.
  */
 int64_t probe_links_attach(struct probe_links *links, const uint32_t *numbers, size_t nr,
 			   struct error *error);
 
 /*
- * When it returns, none of the group's probes hits any more, and their counts are final. Several
- * threads may be in it, for different groups each, while one other attaches.
+ * On return, none of the group's probes is hit any more, and their counts are final. Thread-safe
+ * for different groups, also while another thread attaches.
  */
 void probe_links_detach(struct probe_links *links, uint32_t number);
 
 /*
- * Hits that the kernel itself counts as missed, of all that is or was attached; UINT64_MAX: not
- * told.
+ * Returns the hits that the kernel counts as missed, for everything that is or was attached;
+ * UINT64_MAX: not reported by this kernel.
  */
 uint64_t probe_links_missed(struct probe_links *links);
 

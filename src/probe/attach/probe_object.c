@@ -1,4 +1,4 @@
-/* The counters of probes, in memory shared with the kernel, and the load of their programs. */
+/* Maps the counters of probes, which are shared with the kernel, and loads the probe programs. */
 #include "probe/attach/probe_object.h"
 
 #include <errno.h>
@@ -13,7 +13,10 @@
 #define CACHE_LINE 64
 #define PER_LINE   (CACHE_LINE / sizeof(struct wire_hits))
 
-/* How far apart the counters of CPUs are: whole cache lines, so that no two CPUs write to one. */
+/*
+ * Returns the distance between the counters of two CPUs: whole cache lines, so that no two CPUs
+ * write to the same line.
+ */
 static size_t hits_stride(size_t nr_probes)
 {
 	return (nr_probes + PER_LINE - 1) / PER_LINE * PER_LINE;
@@ -30,7 +33,7 @@ static int hits_open(struct hits *hits, int map_fd, size_t nr_probes, uint32_t n
 	bytes = (bytes + page - 1) / page * page;
 	memory = mmap(NULL, bytes, PROT_READ, MAP_SHARED, map_fd, 0);
 	if (memory == MAP_FAILED)
-		return error_set_errno(error, "cannot map the counters");
+		return error_set_errno(error, "cannot map the hit counters");
 	*hits = (struct hits){.per_cpu = memory,
 			      .bytes = bytes,
 			      .stride = stride,
@@ -74,10 +77,10 @@ uint64_t hits_wanted_on_cpu(const struct hits *hits, uint32_t number, uint32_t c
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* Any function that fentry can be attached to: copies are loaded with targets of their own. */
+/* Any function that fentry supports: copies are loaded with their own targets. */
 #define SOME_FUNCTION "vfs_read"
 
-/* How many probes are attached by each hook. */
+/* Counts the probes that each hook attaches. */
 static void count_hooks(const struct probe_list *list, const struct probe_features *features,
 			size_t ret_nr[NR_PROBE_HOOKS])
 {
@@ -139,7 +142,7 @@ static int configure(struct probe_object *object, const struct probe_object_opti
 		}
 		err = prepare(*program, (enum probe_hook)hook);
 		if (err < 0)
-			return error_set(error, err, "cannot prepare the program '%s': %s",
+			return error_set(error, err, "cannot configure the BPF program '%s': %s",
 					 bpf_program__name(*program), strerror(-err));
 	}
 	return 0;

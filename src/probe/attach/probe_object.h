@@ -1,9 +1,9 @@
 /*
- * The part of a BPF object that every command with probes has: the programs that probes are
+ * The part of a BPF object that all commands with probes share: the programs that probes are
  * attached to, and the counters of bpf/probe.bpf.c.
  *
- * Counters are read straight from the memory that the kernel side adds to: no system call, no
- * clearing, so nothing is lost between two readings.
+ * Counters are read from memory shared with the BPF side: no system call and no clearing, so
+ * nothing is lost between two readings.
  */
 #ifndef STOOK_PROBE_ATTACH_PROBE_OBJECT_H
 #define STOOK_PROBE_ATTACH_PROBE_OBJECT_H
@@ -23,26 +23,26 @@
 /* --- counters --------------------------------------------------------------------------------- */
 
 struct hits {
-	const volatile struct wire_hits *per_cpu; /* of all CPUs, stride apart */
+	const volatile struct wire_hits *per_cpu; /* all CPUs, at a distance of stride */
 	size_t bytes, stride, nr_probes;
 	uint32_t nr_cpus;
-	const volatile uint64_t *nr_own; /* hits of our own processes, which are left out */
+	const volatile uint64_t *nr_own; /* excluded hits of our own processes */
 };
 
-/* The sum of one probe's hits over all CPUs. */
+/* Returns the sum of one probe's hits over all CPUs. */
 struct wire_hits hits_of_probe(const struct hits *hits, uint32_t number);
 
-/* All hits of a probe on one CPU, wanted or not: its cost there. */
+/* Returns all hits of a probe on one CPU, filtered or not, which determine its cost. */
 uint64_t hits_on_cpu(const struct hits *hits, uint32_t number, uint32_t cpu);
 
-/* The ones that were asked for, which may be followed by more work. */
+/* Returns only the hits that passed the filter, which may cause more work. */
 uint64_t hits_wanted_on_cpu(const struct hits *hits, uint32_t number, uint32_t cpu);
 
 /* --- programs --------------------------------------------------------------------------------- */
 
 struct probe_programs {
 	struct bpf_program *by_hook[NR_PROBE_HOOKS]; /* NULL: not needed */
-	struct program_types types[NR_PROBE_HOOKS];  /* of hooks whose program is copied */
+	struct program_types types[NR_PROBE_HOOKS];  /* for hooks whose program is copied */
 	int places_fd;				     /* the map of places */
 };
 
@@ -57,7 +57,7 @@ struct probe_object {
 	struct hits hits;
 };
 
-/* For an open skeleton; kind is the argument of PROBE_PROGRAMS() in bpf/. */
+/* For an open skeleton. kind is the argument of PROBE_PROGRAMS() in bpf/. */
 #define PROBE_OBJECT(bpf, kind)                                                                    \
 	((struct probe_object){                                                                    \
 		.programs = {.by_hook =                                                            \
@@ -88,17 +88,18 @@ struct probe_object_options {
 };
 
 /*
- * Loads an open skeleton, for these probes, and takes the types that it needs out of types. Programs
- * that no probe needs are not loaded, and become NULL in by_hook. 0 or a negative errno.
+ * Loads an open skeleton for these probes, and moves the function types that it needs out of
+ * `types`. Programs that no probe needs are not loaded, and become NULL in by_hook. Returns 0 or a
+ * negative errno.
  */
 int probe_object_load(struct probe_object *object, struct bpf_object_skeleton *skeleton,
 		      const struct probe_object_options *options, struct load_types *types,
 		      struct error *error);
 
-/* Before the load of an object whose programs of probes are not wanted in this run. */
+/* Disables all probe programs. Call before the load of an object in a run without probes. */
 void probe_object_leave_out(struct probe_object *object);
 
-/* A zero-initialised object will do. */
+/* Accepts a zero-initialised object. */
 void probe_object_close(struct probe_object *object);
 
 #endif

@@ -1,16 +1,16 @@
 /*
  * Attaching under a budget.
  *
- * Nobody knows beforehand which functions are hot, and one that is called ten million times a
- * second stops its program at the first hit. So it is found out with little harm: a small group is
- * attached (probe_groups.h), its counters are watched for a few milliseconds (budget.h), and probes
- * that cost too much are detached at once, in the background, while the next group is tried. The
- * other members of a group that had to go are attached again.
+ * It is not known beforehand which functions are hot, and a function that is called ten million
+ * times a second stalls its program from the first hit. So a small group is attached
+ * (probe_groups.h), its counters are watched for a few milliseconds (budget.h), and probes that
+ * cost too much are detached immediately, in the background, while the next group is tried. The
+ * other members of a detached group are attached again.
  *
- * Costs are added up from the beginning of a window. As soon as they reach what the whole window
- * may cost, it is judged, so that a hot function is caught in proportion to the harm that it does:
- * after 5 ms of a whole CPU, under a budget of 5 %. In the search windows are short. After it they
- * are long, since a cut is for good and a burst is not.
+ * Costs are summed from the beginning of a window. As soon as they reach the limit of the whole
+ * window, it is judged, so the hotter a function is, the sooner it is caught: after 5 ms of a whole
+ * CPU, under a budget of 5 %. During the search windows are short. Afterwards they are long, since
+ * a cut is permanent and a burst is not.
  */
 #include "probe/attach/probing.h"
 
@@ -27,11 +27,11 @@
 #define SEARCH_WINDOW_NS (100 * NS_PER_MS)
 #define STEADY_WINDOW_NS NS_PER_SEC
 
-/* How long a group is watched before the next one comes, and how often all are looked at later. */
+/* How long a group is watched before the next is attached, and the interval of checks later. */
 #define SEARCH_LOOK_NS (8 * NS_PER_MS)
 #define STEADY_LOOK_NS (100 * NS_PER_MS)
 
-/* A look takes at most one part in so many of our time: there may be many CPUs and probes. */
+/* A check takes at most 1/LOOK_PARTS of our time: there may be many CPUs and probes. */
 #define LOOK_PARTS 50
 
 #define PROBING_NICE (-20)
@@ -45,14 +45,14 @@ struct probing {
 	struct probe_status *statuses;
 	size_t nr_in[NR_PROBE_STATES];
 	struct attach_schedule schedule;
-	uint32_t *next_group; /* room for one */
+	uint32_t *next_group; /* space for one group */
 	struct budget budget;
 	struct hit_cost cost;
 	struct hit_watch watch;
-	uint64_t tried_ns; /* when the last new ones were attached */
+	uint64_t tried_ns; /* when the last new probes were attached */
 	uint64_t started_ns, settled_ns;
 	bool is_searching, is_started, is_hurried;
-	int nice; /* before the hurry */
+	int nice; /* before probing_start() */
 };
 
 static bool has_budget(const struct probing *probing)
@@ -163,7 +163,7 @@ static void note_attached(struct probing *probing, uint32_t number, uint64_t now
 	hit_watch_add(&probing->watch, number, hit_ns, clock_now_ns());
 }
 
-/* Attaches the first nr of the next group, except those that have been refused. */
+/* Attaches the first nr of the next group, except refused probes. */
 static int attach(struct probing *probing, size_t nr, struct error *error)
 {
 	uint64_t began_ns = clock_now_ns();
@@ -178,7 +178,10 @@ static int attach(struct probing *probing, size_t nr, struct error *error)
 	group = probe_groups_attach(&probing->groups, probing->next_group, nr_left, error);
 	if (group < 0)
 		return (int)group;
-	/* Not when it was done: a place is hit as soon as it is in, while others are put in. */
+	/*
+	 * Use the time of the beginning: a probe is hit as soon as it is inserted, while others
+	 * still are being inserted.
+	 */
 	for (i = 0; i < nr_left; i++)
 		note_attached(probing, probing->next_group[i], began_ns);
 	return 0;
@@ -203,7 +206,7 @@ int probing_start(struct probing *probing, struct error *error)
 			probing->next_group[i] = i;
 		return attach(probing, nr, error);
 	}
-	/* A hot function does harm until we get our turn, but only new ones are unknown. */
+	/* A hot function does harm until we run again, but only newly attached ones can be hot. */
 	probing->is_hurried = true;
 	probing->nice = getpriority(PRIO_PROCESS, 0);
 	(void)setpriority(PRIO_PROCESS, 0, PROBING_NICE);
@@ -230,7 +233,7 @@ void probing_stop(struct probing *probing)
 
 /* --- watching ------------------------------------------------------------------------------- */
 
-/* The members of a group that is leaving neither cost anything nor are counted. */
+/* Stops watching the members of groups that are being detached. */
 static void put_away(struct probing *probing, uint64_t now_ns)
 {
 	size_t i, j;
@@ -262,7 +265,7 @@ static void thin(struct probing *probing, uint32_t number, unsigned bits, uint64
 	probing->options.thin(probing->options.context, number, bits);
 }
 
-/* Probes that half the budget is enough for are thinned out less, one step a window. */
+/* Reduces the thinning of probes that fit into half the budget, one step per window. */
 static void thin_less(struct probing *probing, double most_ns, uint64_t now_ns)
 {
 	const struct budget_rate *rates;
@@ -310,9 +313,9 @@ static uint64_t max(uint64_t a, uint64_t b)
 }
 
 /*
- * Looks at what the window has cost, and cuts if it is time for that. True: it was. A short while
- * is judged as if it were half a window: in 10 ms each function that was called twice looks hot,
- * and if there is more to cut, that shows in the next look.
+ * Checks the cost of the window, and cuts if it is too high. Returns true in that case. A short
+ * window is judged as if it were half a full one: within 10 ms each function that was called twice
+ * looks hot, and if there is more to cut, the next check finds it.
  */
 static bool look(struct probing *probing, uint64_t now_ns)
 {
@@ -331,7 +334,10 @@ static bool look(struct probing *probing, uint64_t now_ns)
 	return is_hot;
 }
 
-/* The counts of groups that have left are final. Members that were not cut come back. */
+/*
+ * Handles groups that are completely detached: counts are final, and members that were not cut are
+ * scheduled to be attached again.
+ */
 static void take_back(struct probing *probing, uint64_t now_ns)
 {
 	uint32_t *members;
@@ -363,7 +369,7 @@ static int attach_more(struct probing *probing, struct error *error)
 	return err;
 }
 
-/* The search is over when all have been tried and the last ones watched for a window. */
+/* Ends the search when all probes have been tried and the last ones were watched for a window. */
 static void end_search(struct probing *probing, uint64_t now_ns)
 {
 	if (!probing->is_searching || probing->groups.nr_leaving ||

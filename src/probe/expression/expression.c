@@ -1,8 +1,7 @@
 /*
- * The compiler of expressions: a scanner of tokens, the operands, and a parser that climbs the
- * table of operators by precedence and emits a step for each operator that it has passed. The
- * parser calls itself, so the depth of parentheses is limited. Expressions need not end with a NUL:
- * nothing is read at nr or behind it.
+ * Compiles expressions: a scanner of tokens, the operands, and a precedence-climbing parser that
+ * emits a step for each operator. The parser is recursive, so the depth of parentheses is limited.
+ * Expressions need not be NUL-terminated: nothing is read at nr or beyond.
  */
 #include "probe/expression/expression.h"
 
@@ -12,7 +11,7 @@
 
 #include "base/array.h"
 
-/* --- tokens: numbers, names, texts in quotes, signs ------------------------------------------- */
+/* --- tokens: numbers, names, quoted strings, operators ---------------------------------------- */
 
 enum token_kind {
 	TOKEN_END,
@@ -24,7 +23,7 @@ enum token_kind {
 
 struct token {
 	enum token_kind kind;
-	size_t at, nr; /* bytes of the whole text */
+	size_t at, nr; /* position and length in the whole text */
 	const char *text;
 	uint64_t number;
 };
@@ -91,7 +90,7 @@ static const char *take_number(const char *text, size_t nr, struct token *token)
 	return NULL;
 }
 
-/* One character of a text in quotes; how many bytes of the text it took, 0: none that is known. */
+/* Reads one character of a quoted string. Returns the number of bytes consumed; 0: invalid. */
 static size_t take_character(const char *text, size_t nr, char *ret)
 {
 	static const char names[] = "ntr0\\\"'", meant[] = "\n\t\r\0\\\"'";
@@ -123,17 +122,17 @@ static const char *take_quoted(const char *text, size_t nr, struct token *token)
 		size_t bytes = take_character(text + at, nr - at, &character);
 
 		if (!bytes)
-			return "an unknown character behind '\\' in the quotes";
+			return "an unknown escape sequence after '\\'";
 		at += bytes;
 		nr_characters++;
 	}
 	if (at >= nr)
-		return "quotes without an end";
+		return "a closing quote expected";
 	token->nr = at + 1;
 	token->kind = text[0] == '"' ? TOKEN_TEXT : TOKEN_NUMBER;
 	token->number = (uint64_t)(int64_t)(signed char)character;
 	if (text[0] == '\'' && nr_characters != 1)
-		return "not one character in single quotes (a text has double ones)";
+		return "not one character in single quotes (strings have double quotes)";
 	return NULL;
 }
 
@@ -150,10 +149,10 @@ static const char *take_sign(const char *text, size_t nr, struct token *token)
 		token->nr = bytes;
 		return NULL;
 	}
-	return "an unknown sign";
+	return "an unknown operator";
 }
 
-/* From one token (at first zeros) to the next. What is wrong at token->at; NULL: nothing. */
+/* Reads the token after *token (initially zeros). Returns the mistake at token->at; NULL: none. */
 static const char *token_next(const char *text, size_t nr, struct token *token)
 {
 	size_t at = token->at + token->nr;
@@ -180,7 +179,7 @@ static bool token_is(const struct token *token, const char *word)
 	return token->nr == strlen(word) && !memcmp(token->text, word, token->nr);
 }
 
-/* Copies the text between the quotes; false if it is longer than max. */
+/* Copies the string between the quotes; false if it is longer than max. */
 static bool token_text(const struct token *token, char *ret, size_t max, size_t *ret_nr)
 {
 	size_t at = 1, nr = 0;
@@ -194,46 +193,46 @@ static bool token_text(const struct token *token, char *ret, size_t max, size_t 
 	return true;
 }
 
-/* --- the state of the compiler, and the steps that it emits ----------------------------------- */
+/* --- state of the compiler, and emitting steps ------------------------------------------------ */
 
 struct compiler {
 	struct program *program;
 	const char *text;
 	size_t nr;
-	struct token token; /* the next one */
+	struct token token; /* next token */
 	unsigned depth;
 	struct error *error;
 };
 
-/* A literal text has no step: where is its number, and it can only be compared. */
+/* A literal string has no step: `where` is its index, and it can only be compared. */
 struct value {
 	struct expression is;
 	bool is_literal;
-	bool may_be_text; /* a field: see struct program */
+	bool may_be_text; /* a field of unknown type: see struct program */
 };
 
 #define FIRST_STEP_WORD TALLY_MAX_OPERANDS
 
 static int compiler_wrong_at(const struct compiler *compiler, size_t at, const char *what)
 {
-	return error_set(compiler->error, -EINVAL, "bad expression '%.*s': %s at %zu",
+	return error_set(compiler->error, -EINVAL, "bad expression '%.*s': %s (column %zu)",
 			 (int)compiler->nr, compiler->text, what, at + 1);
 }
 
-/* "bad expression '…': what at N": at the next token, or at a byte (told from 1 on). -EINVAL. */
+/* Reports a mistake at the next token. Returns -EINVAL. */
 static int compiler_wrong(const struct compiler *compiler, const char *what)
 {
 	return compiler_wrong_at(compiler, compiler->token.at, what);
 }
 
-/* "… more than LIMIT WHAT". -E2BIG. */
+/* Reports "… more than LIMIT WHAT". Returns -E2BIG. */
 static int compiler_too_large(const struct compiler *compiler, const char *what, unsigned limit)
 {
 	return error_set(compiler->error, -E2BIG, "expression '%.*s' is too large: more than %u %s",
 			 (int)compiler->nr, compiler->text, limit, what);
 }
 
-/* To the next token, past a sign that must be there. 0 or -EINVAL. */
+/* Advances to the next token. Returns 0 or -EINVAL. */
 static int compiler_advance(struct compiler *compiler)
 {
 	const char *what = token_next(compiler->text, compiler->nr, &compiler->token);
@@ -252,7 +251,7 @@ static int compiler_expect(struct compiler *compiler, const char *sign, const ch
 						: compiler_wrong(compiler, what);
 }
 
-/* Put out a step, whose result has a word of its own. 0 or -E2BIG. */
+/* Emits a step, whose result gets its own word. Returns 0 or -E2BIG. */
 static int compiler_add_step(struct compiler *compiler, enum tally_operation operation,
 			     uint8_t left, uint8_t right, int64_t number, uint8_t *ret_word)
 {
@@ -279,9 +278,9 @@ static int compiler_add_constant(struct compiler *compiler, uint64_t number, str
 	return compiler_add_step(compiler, TALLY_CONSTANT, 0, 0, (int64_t)number, &ret->is.where);
 }
 
-/* --- operands, and texts in quotes ------------------------------------------------------------ */
+/* --- operands and quoted strings -------------------------------------------------------------- */
 
-#define COMPARED_TEXT_BYTES (TALLY_TEXT_BYTES - 2) /* one that was cut is longer than that */
+#define COMPARED_TEXT_BYTES (TALLY_TEXT_BYTES - 2) /* a truncated string is longer than that */
 
 static bool is_same_operand(const struct operand *a, const struct operand *b)
 {
@@ -318,7 +317,7 @@ static int add_text(struct compiler *compiler, const struct tally_text *text, st
 		if (plan->texts[i].kind == text->kind && plan->texts[i].word == text->word)
 			break;
 	if (i == TALLY_MAX_TEXTS)
-		return compiler_too_large(compiler, "texts", TALLY_MAX_TEXTS);
+		return compiler_too_large(compiler, "strings", TALLY_MAX_TEXTS);
 	if (i == plan->nr_texts)
 		plan->texts[plan->nr_texts++] = *text;
 	*ret = (struct value){.is = {.is_text = true, .where = i}};
@@ -332,11 +331,11 @@ static int compiler_take_literal(struct compiler *compiler, struct value *ret)
 	size_t nr = 0;
 
 	if (!token_text(&compiler->token, bytes, COMPARED_TEXT_BYTES, &nr))
-		return compiler_wrong(compiler, "a text of more than 62 bytes");
+		return compiler_wrong(compiler, "a string of more than 62 bytes");
 	if (memchr(bytes, 0, nr))
-		return compiler_wrong(compiler, "a text with a zero byte in it");
+		return compiler_wrong(compiler, "a string with a zero byte");
 	if (program->nr_literals == TALLY_MAX_LITERALS)
-		return compiler_too_large(compiler, "texts in quotes", TALLY_MAX_LITERALS);
+		return compiler_too_large(compiler, "quoted strings", TALLY_MAX_LITERALS);
 	memcpy(program->plan.literals[program->nr_literals], bytes, sizeof(bytes));
 	*ret = (struct value){.is_literal = true, .is.where = program->nr_literals++};
 	return compiler_advance(compiler);
@@ -351,7 +350,7 @@ static const struct named_operand {
 	{"cgroup", TALLY_CGROUP},
 };
 
-/* arg1 … arg12; 0 if it is none. */
+/* Parses arg1 … arg12. Returns 0 if the token is not an argument. */
 static unsigned argument_number(const struct token *token)
 {
 	unsigned number = 0;
@@ -368,24 +367,24 @@ static unsigned argument_number(const struct token *token)
 	return number <= EXPRESSION_ARGUMENTS_MAX ? number : 0;
 }
 
-/* Behind `args.` */
+/* Parses the part after `args`. */
 static int take_field(struct compiler *compiler, struct operand *operand)
 {
 	const struct token *name = &compiler->token;
 	int err = compiler_advance(compiler);
 
 	if (!err)
-		err = compiler_expect(compiler, ".", "a '.' and the name of a field expected");
+		err = compiler_expect(compiler, ".", "a '.' and a field name expected");
 	if (err)
 		return err;
 	if (name->kind != TOKEN_NAME || name->nr >= sizeof(operand->field))
-		return compiler_wrong(compiler, "the name of a field expected");
+		return compiler_wrong(compiler, "a field name expected");
 	operand->kind = TALLY_AT_CALL;
 	memcpy(operand->field, name->text, name->nr);
 	return compiler_advance(compiler);
 }
 
-/* A name that stands for a number, or for a field that may be a text. */
+/* Parses the name of an operand: a number, or a field that may be a string. */
 static int take_operand(struct compiler *compiler, struct operand *ret)
 {
 	const struct token *token = &compiler->token;
@@ -421,7 +420,7 @@ static int add_text_at(struct compiler *compiler, struct operand *operand, struc
 	return err ? err : add_text(compiler, &text, ret);
 }
 
-/* str(OPERAND) */
+/* Parses str(OPERAND). */
 static int take_str(struct compiler *compiler, struct value *ret)
 {
 	struct operand operand;
@@ -483,7 +482,7 @@ static const struct type {
 	{"u64", 64, true},
 };
 
-/* Binary operators bind as in C, tighter with a higher precedence, and all of them to the left. */
+/* Binary operators as in C: higher precedence binds tighter, all are left-associative. */
 static const struct binary {
 	const char *sign;
 	unsigned precedence;
@@ -530,7 +529,7 @@ static const struct type *find_type(const struct compiler *compiler)
 	return NULL;
 }
 
-/* Comparisons and logic give a number with a sign; a shift has its left side's. */
+/* Comparisons and logic give signed numbers; a shift has the sign of its left side. */
 static bool is_result_unsigned(const struct binary *binary, bool left, bool right)
 {
 	switch (binary->operation) {
@@ -563,12 +562,13 @@ static int compare_texts(struct compiler *compiler, const struct binary *binary,
 	if (binary->operation != TALLY_EQUAL || !literal->is_literal ||
 	    !(text->is.is_text || text->may_be_text))
 		return compiler_wrong_at(
-			compiler, at, "a text can only be compared (== or !=) with one in quotes");
+			compiler, at,
+			"a string can only be compared (== or !=) with a quoted string");
 	err = compiler_add_step(compiler, TALLY_SAME_TEXT, text->is.where, 0, literal->is.where,
 				&result.is.where);
 	if (!err && binary->negates)
 		err = negate(compiler, &result);
-	*ret = result; /* which may be one of the sides */
+	*ret = result; /* ret may be left or right */
 	return err;
 }
 
@@ -594,10 +594,10 @@ static int apply(struct compiler *compiler, const struct binary *binary, size_t 
 	return err;
 }
 
-/* NOLINTBEGIN(misc-no-recursion): DEPTH_MAX bounds it */
+/* DEPTH_MAX bounds the recursion */
 static int take_expression(struct compiler *compiler, unsigned precedence, struct value *ret);
 
-/* Behind the parenthesis: a type and what is cast to it, or an expression. */
+/* Parses the part after `(`: a cast with its operand, or an expression. */
 static int take_parenthesis(struct compiler *compiler, struct value *ret)
 {
 	const struct type *type = find_type(compiler);
@@ -614,7 +614,7 @@ static int take_parenthesis(struct compiler *compiler, struct value *ret)
 	if (!err)
 		err = take_expression(compiler, UNARY_PRECEDENCE, ret);
 	if (!err && (ret->is.is_text || ret->is_literal))
-		err = compiler_wrong_at(compiler, at, "a text can't be cast");
+		err = compiler_wrong_at(compiler, at, "a string cannot be cast");
 	if (err)
 		return err;
 	ret->is.is_time = ret->may_be_text = false;
@@ -689,7 +689,7 @@ static int take_expression(struct compiler *compiler, unsigned precedence, struc
 	int err;
 
 	if (++compiler->depth > DEPTH_MAX)
-		return compiler_too_large(compiler, "expressions inside of another", DEPTH_MAX);
+		return compiler_too_large(compiler, "nested expressions", DEPTH_MAX);
 	err = take_primary(compiler, &left);
 	while (!err && (binary = next_binary(compiler)) && binary->precedence > precedence) {
 		size_t at = compiler->token.at;
@@ -720,8 +720,7 @@ int expression_compile(struct program *program, const char *text, size_t nr, str
 	if (!err && compiler.token.kind != TOKEN_END)
 		err = compiler_wrong(&compiler, "an operator expected");
 	if (!err && value.is_literal)
-		err = compiler_wrong_at(&compiler, 0,
-					"a text in quotes has nothing to be compared with");
+		err = compiler_wrong_at(&compiler, 0, "a quoted string can only be compared");
 	if (!err)
 		*ret = value.is;
 	return err;

@@ -1,7 +1,7 @@
 /*
- * Growable arrays. Texts are kept in blocks that never move, so a probe can point into them; a
- * large binary has 100,000 names, so they are not allocated one by one. For pairs the list must be
- * sorted by place: the call and the return of a function are neighbours if both are there.
+ * Growable arrays. Texts are kept in blocks that never move, so that probes can point into them;
+ * they are not allocated one by one, because a large binary has 100,000 names. To make pairs the
+ * list must be sorted by place: the call and the return of a function are then neighbours.
  */
 #include "probe/expression/probe_list.h"
 
@@ -17,7 +17,7 @@
 #define TEXT_BLOCK_BYTES (64u << 10)
 
 struct text_block {
-	struct text_block *next; /* the one that was filled before */
+	struct text_block *next; /* the previously filled block */
 	size_t nr, capacity;
 	char bytes[];
 };
@@ -72,7 +72,7 @@ const char *probe_list_text(struct probe_list *list, const char *text)
 	return copy;
 }
 
-/* A text that may be missing. */
+/* Replaces *text, which may be NULL, by a copy. */
 static int copy_text(struct probe_list *list, const char **text)
 {
 	if (!*text)
@@ -81,7 +81,7 @@ static int copy_text(struct probe_list *list, const char **text)
 	return *text ? 0 : -ENOMEM;
 }
 
-/* The number of the file that a descriptor is of, or -ENOENT. */
+/* Returns the number of the file with this device and inode, or -ENOENT. */
 static int64_t find_file(const struct probe_list *list, const struct stat *wanted)
 {
 	struct stat st;
@@ -148,14 +148,17 @@ int probe_list_note(struct probe_list *list, const char *note)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* 0 if the probe's function can have a return probe, and its program bears that. */
+/*
+ * Returns 0 if a return probe on the probe's function is possible and does not endanger its
+ * program.
+ */
 static int check_return(const struct probe *probe, const struct probe_pairs_options *options,
 			struct error *error)
 {
 	if (probe->kind == PROBE_TRACEPOINT || probe->kind == PROBE_USDT) {
-		(void)error_set(error, -EINVAL, "'%s' is no function: it does not return",
+		(void)error_set(error, -EINVAL, "'%s' is not a function: it does not return",
 				probe->name);
-		error_hint(error, "retval and latency are of functions");
+		error_hint(error, "retval and latency need functions");
 		return -EINVAL;
 	}
 	if (options->force_returns)
@@ -164,7 +167,7 @@ static int check_return(const struct probe *probe, const struct probe_pairs_opti
 		(void)error_set(error, -EINVAL,
 				"'%s' is in a Go program, which a return probe would crash",
 				probe->name);
-		error_hint(error, "Go moves its stacks; --force probes it nevertheless");
+		error_hint(error, "Go moves its stacks; --force probes it anyway");
 		return -EINVAL;
 	}
 	if (probe->unwinds) {
@@ -172,7 +175,7 @@ static int check_return(const struct probe *probe, const struct probe_pairs_opti
 				"with a return probe on '%s', an exception or panic that passes "
 				"through it would end the program",
 				probe->name);
-		error_hint(error, "if none does, --force probes it nevertheless");
+		error_hint(error, "if there are none, --force probes it anyway");
 		return -EINVAL;
 	}
 	return 0;
@@ -185,7 +188,7 @@ static bool is_same_place(const struct probe *a, const struct probe *b)
 	return a->kind == PROBE_USER || !strcmp(a->symbol, b->symbol);
 }
 
-/* The number of the probe's counterpart among the first nr; or nr. */
+/* Returns the number of the probe's counterpart (call or return) among the first nr; nr: none. */
 static size_t find_twin(const struct probe_list *list, size_t number, size_t nr)
 {
 	const struct probe *probe = &list->probes[number];
@@ -198,7 +201,7 @@ static size_t find_twin(const struct probe_list *list, size_t number, size_t nr)
 	return nr;
 }
 
-/* The number that stands for a pair is the call's. */
+/* Appends missing counterparts. A pair is identified by the number of its call. */
 static int add_twins(struct probe_list *list, size_t nr, uint32_t *functions)
 {
 	size_t i;
@@ -222,7 +225,10 @@ static int add_twins(struct probe_list *list, size_t nr, uint32_t *functions)
 	return 0;
 }
 
-/* An operand that is known at one of call and return is missing where only the other one is hit. */
+/*
+ * True if an operand that is known only at calls, or only at returns, would be missing without
+ * pairs.
+ */
 static bool need_pairs(const struct probe_list *list, const struct probe_pairs_options *options)
 {
 	size_t nr = 0, i;
@@ -234,7 +240,7 @@ static bool need_pairs(const struct probe_list *list, const struct probe_pairs_o
 	return options->calls ? nr > 0 : options->returns && nr && nr < list->nr_probes;
 }
 
-/* Takes out the few functions whose return can't be probed at all; the others are worth having. */
+/* Refuses the few functions whose return cannot be probed at all, and keeps the others. */
 static int leave_out_no_returns(struct probe_list *list, struct error *error)
 {
 	size_t i, kept = 0;
@@ -248,7 +254,7 @@ static int leave_out_no_returns(struct probe_list *list, struct error *error)
 			return error_no_memory(error, "");
 	}
 	if (!kept && list->nr_probes)
-		return error_set(error, -EINVAL, "the return of '%s' can't be probed: %s",
+		return error_set(error, -EINVAL, "cannot probe the return of '%s': %s",
 				 list->probes[0].name, list->probes[0].why_no_return);
 	list->nr_probes = kept;
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * Takes the options apart and hands expressions to their compiler. A key is as many words as it
- * takes: one for a number, two for a thread's name, eight for any other text.
+ * Parses the options and compiles their expressions. A key takes one word for a number, two for a
+ * thread's name, eight for any other string.
  */
 #include "probe/expression/tally_query.h"
 
@@ -14,16 +14,19 @@
 #define COMM_WORDS   2
 #define LINEAR_PARTS 3
 
-/* The unit of a --hist of a latency; --linear has its own. */
+/* The unit of latencies with --hist; --linear gives its own. */
 #define TIME_DIVISOR NS_PER_US
 
-/* A part of a list that is separated by commas, without the blanks around it. */
+/* An item of a comma-separated list, without surrounding blanks. */
 struct part {
 	const char *text;
 	size_t nr;
 };
 
-/* Commas inside of parentheses or quotes do not count. The part's end, or NULL behind the last. */
+/*
+ * Parses the next item; ignores commas inside parentheses and quotes. Returns the start of the next
+ * one, or NULL after the last.
+ */
 static const char *next_part(const char *text, struct part *ret)
 {
 	const char *at;
@@ -74,7 +77,7 @@ static int add_words(struct tally_query *query, struct tally_key *key, uint8_t w
 	uint8_t i;
 
 	if (plan->nr_key + nr > TALLY_MAX_KEY)
-		return error_set(error, -E2BIG, "--by asks for more than %d bytes",
+		return error_set(error, -E2BIG, "the keys of --by exceed %d bytes",
 				 TALLY_MAX_KEY * 8);
 	key->first = plan->nr_key;
 	key->nr = nr;
@@ -83,7 +86,7 @@ static int add_words(struct tally_query *query, struct tally_key *key, uint8_t w
 	return 0;
 }
 
-/* hex(EXPRESSION) is for showing, and not part of the language. */
+/* Strips hex(EXPRESSION), which affects only the display and is not part of the language. */
 static bool take_hex(struct part *part)
 {
 	if (part->nr < 5 || strncmp(part->text, "hex(", 4) != 0 || part->text[part->nr - 1] != ')')
@@ -118,8 +121,9 @@ static int add_key(struct tally_query *query, struct part part, struct error *er
 	if (query->nr_keys == TALLY_KEYS_MAX)
 		return error_set(error, -E2BIG, "more than %d keys in --by", TALLY_KEYS_MAX);
 	if (part_is(&part, "stack") || part_is(&part, "ustack") || part_is(&part, "kstack")) {
-		(void)error_set(error, -EINVAL, "stacks are no keys of 'stook tally'");
-		error_hint(error, "'stook stackcount' counts by stack; --weight arg2 sums a value");
+		(void)error_set(error, -EINVAL, "'stook tally' cannot use stacks as keys");
+		error_hint(error,
+			   "'stook stackcount' counts by stack; its --weight arg2 sums a value");
 		return -EINVAL;
 	}
 	query->nr_keys++;
@@ -149,9 +153,7 @@ static int add_key(struct tally_query *query, struct part part, struct error *er
 			 is_comm ? COMM_WORDS : TALLY_TEXT_WORDS, error);
 }
 
-/*
- * --- values and what is wanted -----------------------------------------------------------------
- */
+/* --- values and filters ----------------------------------------------------------------------- */
 
 static int add_number(struct tally_query *query, const char *option, const char *text,
 		      struct expression *ret, struct error *error)
@@ -159,14 +161,14 @@ static int add_number(struct tally_query *query, const char *option, const char 
 	int err = expression_compile(&query->program, text, strlen(text), ret, error);
 
 	if (!err && ret->is_text)
-		err = error_set(error, -EINVAL, "%s '%s' is a text, and has to be a number", option,
+		err = error_set(error, -EINVAL, "%s '%s' is a string, but must be a number", option,
 				text);
 	return err;
 }
 
 /* --- histograms ------------------------------------------------------------------------------ */
 
-/* A number alone, as the language has it, perhaps with a sign: compiled and not kept. */
+/* Parses a number in the syntax of the language, with an optional sign: compiled and not kept. */
 static int parse_constant(struct part part, int64_t *ret)
 {
 	struct program program = {0};
@@ -233,12 +235,12 @@ static int set_histogram(struct tally_query *query, const struct tally_query_opt
 	if (!options->log2 && !options->linear)
 		return 0;
 	if (!options->value) {
-		(void)error_set(error, -EINVAL, "a histogram of what? --value is missing");
-		error_hint(error, "--value arg1, for instance, or --value latency");
+		(void)error_set(error, -EINVAL, "--value is missing: a histogram needs a value");
+		error_hint(error, "for instance --value arg1, or --value latency");
 		return -EINVAL;
 	}
 	if (options->log2 && options->linear)
-		return error_set(error, -EINVAL, "one histogram at a time: --hist or --linear");
+		return error_set(error, -EINVAL, "--hist and --linear cannot be combined");
 	if (options->linear)
 		return set_linear(plan, options->linear, error);
 	plan->histogram = TALLY_LOG2;

@@ -1,6 +1,6 @@
 /*
- * The options of `stook tally`, compiled: the plan for the kernel side, where its
- * operands come from, and how the words of a key are to be shown. Pure.
+ * Compiles the options of `stook tally`: the plan for the BPF side, the operands that it needs, and
+ * how the words of a key are displayed. Pure.
  */
 #ifndef STOOK_PROBE_EXPRESSION_TALLY_QUERY_H
 #define STOOK_PROBE_EXPRESSION_TALLY_QUERY_H
@@ -17,10 +17,10 @@
 
 struct tally_query_options {
 	const char *by;	   /* "func,comm,arg1 >> 12"; NULL: func */
-	const char *value; /* NULL: hits are counted, and that is all */
-	const char *where; /* NULL: all of them */
+	const char *value; /* NULL: only count hits */
+	const char *where; /* NULL: all hits */
 	bool log2;
-	const char *linear;				   /* "MIN,MAX,STEP"; NULL: not */
+	const char *linear;				   /* "MIN,MAX,STEP"; NULL: none */
 	bool (*is_text)(void *context, const char *field); /* NULL: see struct program */
 	void *context;
 };
@@ -37,8 +37,8 @@ enum tally_key_kind {
 
 struct tally_key {
 	enum tally_key_kind kind;
-	uint8_t first, nr;		 /* words of the key */
-	char name[TALLY_KEY_NAME_BYTES]; /* as it was asked for, cut */
+	uint8_t first, nr;		 /* range of words in the key */
+	char name[TALLY_KEY_NAME_BYTES]; /* as given by the user, truncated */
 };
 
 struct tally_query {
@@ -47,18 +47,21 @@ struct tally_query {
 	size_t nr_keys;
 	char value[TALLY_KEY_NAME_BYTES]; /* "": none */
 	bool value_is_time;
-	/* Operands are taken at the call (arguments, fields), at the return. */
+	/* Operands are read at calls (arguments, fields); at returns. */
 	bool needs_call, needs_return;
 };
 
-/* 0, -EINVAL or -E2BIG, with what is wrong. */
+/* Returns 0; or -EINVAL or -E2BIG, with the mistake in *error. */
 int tally_query_compile(const struct tally_query_options *options, struct tally_query *ret,
 			struct error *error);
 
-/* From here on calls are paired with their returns. */
+/* Makes the query pair calls with their returns. */
 void tally_query_pair(struct tally_query *query);
 
-/* The values that fall into a bucket of the histogram: from … to. False: unbounded on one side. */
+/*
+ * Returns the range of values of a histogram bucket, both ends included. False: unbounded on one
+ * side.
+ */
 bool tally_bucket_range(const struct tally_plan *plan, uint32_t bucket, int64_t *ret_from,
 			int64_t *ret_to);
 

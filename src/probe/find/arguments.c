@@ -1,6 +1,6 @@
 /*
- * A table of registers for each machine, and a parser of the operands in the notes of static
- * probes.
+ * A table of registers for each machine, and a parser of the argument locations in the notes of
+ * static probes.
  */
 #include "probe/find/arguments.h"
 
@@ -15,7 +15,7 @@
 
 /* --- x86-64 ----------------------------------------------------------------------------------- */
 
-/* Each register with the names of its parts, from 8 bytes to 1. */
+/* Each register with the names of its parts, from 8 bytes to 1 byte. */
 static const struct named_register {
 	const char *names[4];
 	uint16_t at;
@@ -30,7 +30,7 @@ static const struct named_register {
 	{{"rdi", "edi", "di", "dil"}, 112},    {{"rsp", "esp", "sp", "spl"}, 152},
 };
 
-/* "%rax": where it goes on, or NULL. */
+/* Parses "%rax". Returns the position after it, or NULL. */
 static const char *take_register_x86(const char *text, uint16_t *ret)
 {
 	size_t nr, i, k;
@@ -66,7 +66,7 @@ static bool is_end(const char *text)
 	return text && (*text == '\0' || *text == ' ');
 }
 
-/* Behind the base: ",%rcx,4)" or ")". */
+/* Parses the part after the base: ",%rcx,4)" or ")". */
 static const char *take_index_x86(const char *text, struct tally_fetch *fetch)
 {
 	int64_t scale = 1;
@@ -82,7 +82,7 @@ static const char *take_index_x86(const char *text, struct tally_fetch *fetch)
 	return *text == ')' ? text + 1 : NULL;
 }
 
-/* "-24(%rbp)", "(%rax,%rcx,8)" */
+/* Parses "-24(%rbp)", "(%rax,%rcx,8)". */
 static bool take_memory_x86(const char *text, struct tally_fetch *fetch)
 {
 	int64_t add = 0;
@@ -129,7 +129,7 @@ const struct argument_machine arguments_x86 = {
 #define STACK_POINTER_AT (31 * 8)
 #define REGISTERS	 31
 
-/* Where it goes on, or NULL. */
+/* Parses "x0", "w0" or "sp". Returns the position after it, or NULL. */
 static const char *take_register_arm64(const char *text, uint16_t *ret)
 {
 	unsigned long number;
@@ -197,7 +197,7 @@ static int no_argument(const struct probe *probe, const struct operand *operand,
 		       struct error *error)
 {
 	if (nr)
-		return error_set(error, -EINVAL, "'%s' has no arg%u: arg1 to arg%zu are known",
+		return error_set(error, -EINVAL, "'%s' has no arg%u; available: arg1 to arg%zu",
 				 probe->name, operand->argument, nr);
 	return error_set(error, -EINVAL, "'%s' has no arg%u", probe->name, operand->argument);
 }
@@ -218,7 +218,7 @@ static int find_in_function(const struct argument_machine *machine, const struct
 		probe->is_go ? &machine->go : &machine->functions;
 
 	if (operand->field[0]) {
-		(void)error_set(error, -EINVAL, "'%s' is no tracepoint: it has no args.%s",
+		(void)error_set(error, -EINVAL, "'%s' is not a tracepoint: it has no args.%s",
 				probe->name, operand->field);
 		error_hint(error, "arg1, arg2, … are the arguments of a function");
 		return -EINVAL;
@@ -234,7 +234,7 @@ static int find_in_function(const struct argument_machine *machine, const struct
 	if (operand->argument > ARGUMENTS_OF_FUNCTION)
 		return no_argument(probe, operand, ARGUMENTS_OF_FUNCTION, error);
 	*ret = whole_register(registers->at[operand->argument - 1]);
-	/* fentry leaves behind a word for each argument, in their order. */
+	/* With fentry, arguments are an array of words, in their order. */
 	if (by_trampoline) {
 		ret->kind = TALLY_FETCH_FIELD;
 		ret->base = (uint16_t)((operand->argument - 1) * 8);
@@ -244,7 +244,7 @@ static int find_in_function(const struct argument_machine *machine, const struct
 
 /* --- static probes --------------------------------------------------------------------------- */
 
-/* "-4@…": bytes and whether there is a sign. Where it goes on, or NULL. */
+/* Parses "-4@…": size in bytes, negative if signed. Returns the position after it, or NULL. */
 static const char *take_size(const char *text, struct tally_fetch *fetch)
 {
 	fetch->is_signed = *text == '-';
@@ -255,7 +255,10 @@ static const char *take_size(const char *text, struct tally_fetch *fetch)
 	return text + 2;
 }
 
-/* The nr-th of a note's arguments, from 1 on; NULL if there are fewer. */
+/*
+ * Returns the nr-th argument of a note, from 1; NULL if there are fewer. *ret_found: number of
+ * arguments seen.
+ */
 static const char *nth_argument(const char *text, unsigned nr, unsigned *ret_found)
 {
 	const char *at = text, *found = NULL;
@@ -267,7 +270,7 @@ static const char *nth_argument(const char *text, unsigned nr, unsigned *ret_fou
 			return found;
 		if (++*ret_found == nr)
 			found = at;
-		/* arm64 has blanks inside of brackets: "8@[sp, 16]". */
+		/* arm64 has blanks inside brackets: "8@[sp, 16]". */
 		for (; *at && *at != ' '; at++)
 			if (*at == '[')
 				at += strcspn(at, "]") - (strchr(at, ']') ? 0 : 1);
@@ -291,9 +294,10 @@ static int find_in_note(const struct argument_machine *machine, const struct pro
 		return no_argument(probe, operand, nr, error);
 	at = take_size(at, &fetch);
 	if (!at || !machine->take_place(at, &fetch))
-		return error_set(error, -EINVAL,
-				 "arg%u of '%s' is nowhere that can be read: its note says '%s'",
-				 operand->argument, probe->name, note);
+		return error_set(
+			error, -EINVAL,
+			"arg%u of '%s' cannot be read: unsupported location in its note '%s'",
+			operand->argument, probe->name, note);
 	*ret = fetch;
 	return 0;
 }
@@ -309,8 +313,9 @@ static int find_field(const struct probe *probe, const char *format, const struc
 
 	tracepoint_field_names(format, names, sizeof(names));
 	if (!name[0]) {
-		(void)error_set(error, -EINVAL, "'%s' is a tracepoint: it has fields", probe->name);
-		error_hint(error, "args.FIELD, where FIELD is one of %s", names);
+		(void)error_set(error, -EINVAL,
+				"'%s' is a tracepoint: it has fields, not arguments", probe->name);
+		error_hint(error, "use args.FIELD, where FIELD is one of %s", names);
 		return -EINVAL;
 	}
 	if (!tracepoint_field_find(format, name, &field)) {
@@ -319,11 +324,11 @@ static int find_field(const struct probe *probe, const char *format, const struc
 		error_hint(error, "it has %s", *names ? names : "none");
 		return -EINVAL;
 	}
-	/* The record's first eight bytes, where these fields are, are not what programs see. */
+	/* BPF programs do not see the first eight bytes of the record, where these fields are. */
 	if (text_starts_with(name, "common_"))
 		return error_set(error, -EINVAL,
-				 "the field '%s' of '%s' can't be read: there are pid, tid, cpu",
-				 name, probe->name);
+				 "the field '%s' of '%s' cannot be read; use pid, tid or cpu", name,
+				 probe->name);
 	if (operand->is_address && tracepoint_field_is_text(&field)) {
 		*ret = (struct tally_fetch){
 			.kind = field.is_data_loc ? TALLY_FETCH_DATA_LOC : TALLY_FETCH_ADDRESS,
@@ -335,8 +340,8 @@ static int find_field(const struct probe *probe, const char *format, const struc
 	}
 	if (field.is_array || field.is_data_loc || !field.bytes || field.bytes > 8 ||
 	    operand->is_address)
-		return error_set(error, -EINVAL, "the field '%s' of '%s' is no number%s", name,
-				 probe->name, operand->is_address ? " there" : "");
+		return error_set(error, -EINVAL, "the field '%s' of '%s' is not a %s", name,
+				 probe->name, operand->is_address ? "string" : "number");
 	*ret = (struct tally_fetch){.kind = TALLY_FETCH_FIELD,
 				    .bytes = (uint8_t)field.bytes,
 				    .is_signed = field.is_signed,
@@ -352,7 +357,7 @@ bool arguments_field_is_text(const char *format, const char *name)
 	return tracepoint_field_find(format, name, &field) && tracepoint_field_is_text(&field);
 }
 
-/* --- all of them ----------------------------------------------------------------------------- */
+/* --- all kinds of probes ---------------------------------------------------------------------- */
 
 int arguments_find(const struct argument_machine *machine, const struct probe *probe,
 		   const char *format, bool by_trampoline, const struct operand *operand,

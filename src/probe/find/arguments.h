@@ -1,7 +1,6 @@
 /*
- * Where a probe has what an operand asks for: by which register a function gets its arguments, what
- * the note of a static probe says, at which offset a tracepoint has a field. Pure: the texts are
- * read by others.
+ * Finds where a probe has the value of an operand: a function's argument by register, a static
+ * probe's by its note, a tracepoint's field by offset. Pure: the texts are read by others.
  */
 #ifndef STOOK_PROBE_FIND_ARGUMENTS_H
 #define STOOK_PROBE_FIND_ARGUMENTS_H
@@ -16,34 +15,38 @@
 
 #define ARGUMENTS_OF_FUNCTION 6
 
-/* Offsets of registers are those in the machine's struct pt_regs. */
+/* Offsets of registers in the machine's struct pt_regs. */
 struct argument_registers {
 	uint16_t at[ARGUMENTS_OF_FUNCTION];
 };
 
 struct argument_machine {
-	struct argument_registers functions; /* of C and whatever calls as C does */
-	struct argument_registers go;	     /* since Go 1.17; 1.18 on arm64 */
+	struct argument_registers functions; /* C calling convention */
+	struct argument_registers go;	     /* Go's own, since Go 1.17; 1.18 on arm64 */
 	uint16_t result;
-	/* Parses an operand of a static probe's note, behind the `@`: fills kind and place. */
+	/*
+	 * Parses the location of an argument in a static probe's note, after the `@`. Fills kind
+	 * and location.
+	 */
 	bool (*take_place)(const char *text, struct tally_fetch *fetch);
 };
 
 extern const struct argument_machine arguments_x86, arguments_arm64;
 
-/* The one that this program was built for. */
+/* Returns the machine that this program was built for. */
 const struct argument_machine *arguments_machine(void);
 
 /*
- * format is the tracepoint's, of its file in tracefs; NULL for other probes. by_trampoline: a
- * kernel function is hooked by fentry and fexit, where arguments are not in registers. 0; or
- * -EINVAL, telling what the probe has instead.
+ * Fills ret with how to fetch the operand. format: a tracepoint's file `format` in tracefs; NULL
+ * for other probes. by_trampoline: a kernel function is attached by fentry or fexit, where
+ * arguments are not in registers. Returns 0, or -EINVAL with an error that lists what the probe
+ * has.
  */
 int arguments_find(const struct argument_machine *machine, const struct probe *probe,
 		   const char *format, bool by_trampoline, const struct operand *operand,
 		   struct tally_fetch *ret, struct error *error);
 
-/* True if a tracepoint has a field of this name that is a text. */
+/* True if a tracepoint has a string field with this name. */
 bool arguments_field_is_text(const char *format, const char *field);
 
 #endif

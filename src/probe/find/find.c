@@ -1,7 +1,7 @@
 /*
- * Three steps: all patterns choose among names, and note it in what they chose from (a file, the
- * kernel, the tracepoints); then the places are counted, without what is left out; and only if
- * these are not too many, they become probes, with their names joined and demangled.
+ * Three steps: all patterns select names, and the selection is stored with its source (a file, the
+ * kernel, the tracepoints); then places are counted, without excluded ones; and only if there are
+ * not too many, they become probes, with their names joined and demangled.
  */
 #include "probe/find/find.h"
 
@@ -33,13 +33,13 @@ struct finder {
 	size_t nr_patterns;
 	struct refusals refusals;
 	struct found_files files;
-	bool has_kernel, has_tracepoints; /* what is below was read */
+	bool has_kernel, has_tracepoints; /* kernel, tracepoints are filled */
 	struct kernel_functions kernel;
 	struct tracepoints tracepoints;
-	int tracefs_fd; /* below 0: not opened, or not to be had */
+	int tracefs_fd; /* below 0: not opened, or not available */
 };
 
-/* --- why nothing fits a pattern: what may have been meant, and what would help -------------- */
+/* --- explaining why nothing matches a pattern ------------------------------------------------- */
 
 #define C_LIBRARY "c"
 
@@ -71,7 +71,7 @@ static void offer_functions(struct user_file *file, struct closest *closest)
 	}
 }
 
-/* Since glibc 2.34 these have next to no code: what they had is in libc. */
+/* True for libraries whose code moved to libc in glibc 2.34. */
 static bool is_emptied_library(const char *path)
 {
 	static const char *const names[] = {"libpthread.so", "libdl.so", "librt.so", "libutil.so",
@@ -84,7 +84,7 @@ static bool is_emptied_library(const char *path)
 	return false;
 }
 
-/* True if the C library has a function that fits. */
+/* True if the C library has a function that matches. */
 static bool is_in_c_library(struct finder *finder, const struct pattern *pattern)
 {
 	const struct target_options *options = finder->options;
@@ -106,8 +106,8 @@ static bool is_in_c_library(struct finder *finder, const struct pattern *pattern
 }
 
 /*
- * The first file that a pattern is about, and a library beside a program of that name, if there is
- * one; NULL.
+ * Returns the first file that a pattern refers to, or NULL. *ret_second: a library with the same
+ * name as that program, or NULL.
  */
 static struct user_file *file_of(struct finder *finder, const struct pattern *pattern,
 				 struct user_file **ret_second)
@@ -130,7 +130,7 @@ static struct user_file *file_of(struct finder *finder, const struct pattern *pa
 	return file;
 }
 
-/* For a file whose functions have no names. */
+/* Adds to the hint that a file is stripped. */
 static void hint_names(const struct user_file *file, bool is_hinted, struct error *error)
 {
 	char before[sizeof(error->hint) + 8];
@@ -138,14 +138,14 @@ static void hint_names(const struct user_file *file, bool is_hinted, struct erro
 	if (!error)
 		return;
 	(void)snprintf(before, sizeof(before), "%s%s", is_hinted ? error->hint : "",
-		       is_hinted ? " but " : "");
+		       is_hinted ? " note: " : "");
 	error_hint(error,
-		   "%sthe file is stripped: %zu of its functions have names, those that others may "
-		   "call; its debug symbols would help (a package, or --debug-dir)",
+		   "%sthe file is stripped: only %zu exported functions have names; install its "
+		   "debug symbols (a package), or use --debug-dir",
 		   before, file->functions.nr);
 }
 
-/* second: NULL if there is but one file. */
+/* second: NULL if there is only one file. */
 static void hint_functions(struct finder *finder, const struct pattern *pattern,
 			   struct user_file *file, struct user_file *second, struct error *error)
 {
@@ -153,7 +153,7 @@ static void hint_functions(struct finder *finder, const struct pattern *pattern,
 	bool is_hinted;
 
 	if (is_emptied_library(file->from.path) && is_in_c_library(finder, pattern)) {
-		error_hint(error, "since glibc 2.34 it is in libc: %s:%s", C_LIBRARY,
+		error_hint(error, "since glibc 2.34 this function is in libc: %s:%s", C_LIBRARY,
 			   pattern->name_text);
 		return;
 	}
@@ -167,8 +167,8 @@ static void hint_functions(struct finder *finder, const struct pattern *pattern,
 		hint_names(file, is_hinted, error);
 	else if (!is_hinted && matcher_only_name(pattern->name))
 		error_hint(error,
-			   "a function whose calls were all inlined into other functions has no "
-			   "code of its own to probe");
+			   "a function that was inlined everywhere has no code of its own to "
+			   "probe");
 }
 
 static void explain_user(struct finder *finder, const struct pattern *pattern, struct error *error)
@@ -178,11 +178,12 @@ static void explain_user(struct finder *finder, const struct pattern *pattern, s
 	if (!file)
 		return;
 	if (second && pattern->name && matcher_is_any(pattern->name))
-		(void)error_set(
-			error, -ENOENT, "no function in '%s' fits '%s' (the library %s is 'lib%s')",
-			file->from.path, pattern->text, second->from.path, pattern->program);
+		(void)error_set(error, -ENOENT,
+				"no function in '%s' matches '%s' (for the library %s use 'lib%s')",
+				file->from.path, pattern->text, second->from.path,
+				pattern->program);
 	else
-		(void)error_set(error, -ENOENT, "no function in '%s'%s%s%s fits '%s'",
+		(void)error_set(error, -ENOENT, "no function in '%s'%s%s%s matches '%s'",
 				file->from.path, second ? " or '" : "",
 				second ? second->from.path : "", second ? "'" : "", pattern->text);
 	if (pattern->name)
@@ -198,15 +199,15 @@ static void explain_usdt(struct finder *finder, const struct pattern *pattern, s
 
 	if (!file || usdt_notes_read(&notes, &file->image, NULL) < 0)
 		return;
-	(void)error_set(error, -ENOENT, "no static probe in '%s' fits '%s'", file->from.path,
-			pattern->text);
+	(void)error_set(error, -ENOENT, "no static probe (USDT) in '%s' matches '%s'",
+			file->from.path, pattern->text);
 	closest_init(&closest, pattern->name_text);
 	for (i = 0; i < notes.nr; i++)
 		closest_offer(&closest, notes.notes[i].name);
 	if (!notes.nr)
-		error_hint(error, "the file has no static probes at all");
+		error_hint(error, "the file has no static probes (USDT)");
 	else if (!hint_closest(&closest, error))
-		error_hint(error, "it has %zu others, '%s:%s' for one", notes.nr,
+		error_hint(error, "it has %zu static probes, such as '%s:%s'", notes.nr,
 			   notes.notes[0].provider, notes.notes[0].name);
 	closest_clear(&closest);
 	usdt_notes_clear(&notes);
@@ -218,23 +219,22 @@ static void explain_kernel(struct finder *finder, const struct pattern *pattern,
 	struct closest closest;
 
 	if (!pattern->name) {
-		(void)error_set(error, -ENOENT, "no function of the kernel is known at '%s'",
+		(void)error_set(error, -ENOENT, "no kernel function is known at '%s'",
 				pattern->text);
 		error_hint(error,
-			   "PROGRAM:ADDRESS is one of a program; the kernel's are told only to "
-			   "root, and not with kernel.kptr_restrict at 2");
+			   "for an address in a program use PROGRAM:ADDRESS; kernel addresses are "
+			   "visible only to root, and not if kernel.kptr_restrict is 2");
 		return;
 	}
-	(void)error_set(error, -ENOENT, "no function of the kernel fits '%s'", pattern->text);
+	(void)error_set(error, -ENOENT, "no kernel function matches '%s'", pattern->text);
 	if (is_in_c_library(finder, pattern)) {
-		error_hint(error, "there is one in the C library: %s:%s", C_LIBRARY,
-			   pattern->name_text);
+		error_hint(error, "found in the C library: %s:%s", C_LIBRARY, pattern->name_text);
 		return;
 	}
 	closest_init(&closest, pattern->name_text);
 	kernel_functions_offer(&finder->kernel, &closest);
 	if (!hint_closest(&closest, error))
-		error_hint(error, "functions of a program or library are PROGRAM:NAME");
+		error_hint(error, "for a function of a program or library use PROGRAM:NAME");
 	closest_clear(&closest);
 }
 
@@ -243,11 +243,11 @@ static void explain_tracepoint(struct finder *finder, const struct pattern *patt
 {
 	struct closest closest;
 
-	(void)error_set(error, -ENOENT, "no tracepoint fits '%s'", pattern->text);
+	(void)error_set(error, -ENOENT, "no tracepoint matches '%s'", pattern->text);
 	if (pattern->category &&
 	    !tracepoints_have_category(&finder->tracepoints, pattern->category)) {
-		error_hint(error, "there is no such category of tracepoints; functions are "
-				  "PROGRAM:NAME, for 'stook stackcount', 'funccount' and 'tally'");
+		error_hint(error, "no such tracepoint category; for functions use PROGRAM:NAME "
+				  "with 'stook stackcount', 'funccount' or 'tally'");
 		return;
 	}
 	closest_init(&closest, pattern->name_text);
@@ -264,10 +264,10 @@ static void (*const explainers[])(struct finder *finder, const struct pattern *p
 	[PATTERN_TRACEPOINT] = explain_tracepoint,
 };
 
-/* Fills *error; the hint has near names, or what would help. Returns -ENOENT. */
+/* Fills *error, with similar names or what would help as hint. Returns -ENOENT. */
 static int find_explain(struct finder *finder, const struct pattern *pattern, struct error *error)
 {
-	(void)error_set(error, -ENOENT, "nothing fits '%s'", pattern->text);
+	(void)error_set(error, -ENOENT, "nothing matches '%s'", pattern->text);
 	explainers[pattern->kind](finder, pattern, error);
 	return -ENOENT;
 }
@@ -308,7 +308,7 @@ static int read_tracepoints(struct finder *finder, struct error *error)
 	return err;
 }
 
-/* CATEGORY:EVENT as t:CATEGORY:EVENT. False if it is written in such a way that it can't be. */
+/* Parses CATEGORY:EVENT as t:CATEGORY:EVENT. False if the pattern cannot be a tracepoint. */
 static bool parse_as_tracepoint(struct finder *finder, const struct pattern *pattern,
 				struct pattern *ret)
 {
@@ -317,15 +317,15 @@ static bool parse_as_tracepoint(struct finder *finder, const struct pattern *pat
 
 	if (pattern->kind != PATTERN_USER || pattern->is_return || pattern->has_offset ||
 	    pattern->pid || !pattern->name || strchr(pattern->program, '/') ||
-	    !text_starts_with(text, pattern->program)) /* but p:PROGRAM, uprobe:PROGRAM */
+	    !text_starts_with(text, pattern->program)) /* has a prefix: p:PROGRAM, uprobe:PROGRAM */
 		return false;
 	other = text_printf("%st:%s", pattern->is_exclusion ? "!" : "", text);
 	return other && pattern_parse(other, finder->options->is_regex, ret, NULL) == 0;
 }
 
 /*
- * Turns PROGRAM:NAME into a pattern for tracepoints, if there is such a category; and, with must_fit,
- * only if there is such a tracepoint. False if it stays what it is.
+ * Turns PROGRAM:NAME into a pattern for tracepoints if such a category exists; with must_fit, only
+ * if such a tracepoint exists. False if the pattern is unchanged.
  */
 static bool become_tracepoint(struct finder *finder, struct pattern *pattern, bool must_fit)
 {
@@ -340,7 +340,7 @@ static bool become_tracepoint(struct finder *finder, struct pattern *pattern, bo
 		pattern_clear(&other);
 		return false;
 	}
-	/* It is still called what the user wrote. */
+	/* Messages keep the text that the user wrote. */
 	text = other.text;
 	other.text = pattern->text;
 	pattern->text = text;
@@ -349,7 +349,7 @@ static bool become_tracepoint(struct finder *finder, struct pattern *pattern, bo
 	return true;
 }
 
-/* Looks up the files that the exclusions are about. */
+/* Finds the files that exclusions refer to. */
 static int prepare_exclusions(struct finder *finder)
 {
 	const struct target_options *options = finder->options;
@@ -379,7 +379,7 @@ static int prepare_exclusions(struct finder *finder)
 	return err;
 }
 
-/* For the kernel's functions, or its tracepoints. */
+/* Adds the exclusions without a program, for kernel functions or tracepoints. */
 static int take_exclusions(struct finder *finder, struct exclusions *exclusions)
 {
 	size_t i;
@@ -391,7 +391,7 @@ static int take_exclusions(struct finder *finder, struct exclusions *exclusions)
 	return 0;
 }
 
-/* --- choosing ------------------------------------------------------------------------------- */
+/* --- choosing --------------------------------------------------------------------------------- */
 
 static int choose_in_file(struct finder *finder, struct user_file *file,
 			  const struct pattern *pattern, size_t *ret_nr)
@@ -430,8 +430,8 @@ static int choose_in_file_of(struct finder *finder, struct program_file *from,
 }
 
 /*
- * A library beside a program of that name is for what the program has not. But `*` means the program,
- * which may be stripped.
+ * Searches a library with the same name as a program for what the program does not have. `*` means
+ * the program only, which may be stripped.
  */
 static int choose_in_second(struct finder *finder, const struct user_file *first,
 			    struct program_file *from, const struct pattern *pattern, size_t *nr)
@@ -440,19 +440,22 @@ static int choose_in_second(struct finder *finder, const struct user_file *first
 	int err;
 
 	if (*nr || (pattern->name && matcher_is_any(pattern->name)))
-		return note(finder, text_printf("'%s' is taken for the program %s; 'lib%s' is the "
-						"library %s",
-						pattern->program, first->from.path,
-						pattern->program, from->path));
+		return note(
+			finder,
+			text_printf("'%s' is interpreted as the program %s; use 'lib%s' for the "
+				    "library %s",
+				    pattern->program, first->from.path, pattern->program,
+				    from->path));
 	err = choose_in_file_of(finder, from, pattern, &file, nr);
 	if (err || !*nr)
 		return err;
-	return note(finder, text_printf("'%s' is taken for the library %s: nothing in %s fits '%s'",
-					pattern->program, file->from.path, first->from.path,
-					pattern->text));
+	return note(finder,
+		    text_printf("'%s' is interpreted as the library %s: nothing in %s matches '%s'",
+				pattern->program, file->from.path, first->from.path,
+				pattern->text));
 }
 
-/* Functions and static probes of files. */
+/* Chooses functions or static probes of files. */
 static int choose_in_files(struct finder *finder, const struct pattern *pattern, size_t *ret_nr)
 {
 	struct program program = {0};
@@ -476,7 +479,7 @@ static int choose_in_kernel(struct finder *finder, const struct pattern *pattern
 
 	if (!finder->has_kernel) {
 		if (finder->tracefs_fd < 0)
-			finder->tracefs_fd = tracefs_open(NULL); /* does without */
+			finder->tracefs_fd = tracefs_open(NULL); /* not required */
 		err = kernel_functions_read(&finder->kernel, finder->tracefs_fd, finder->error);
 		if (!err)
 			err = take_exclusions(finder, &finder->kernel.exclusions);
@@ -509,8 +512,8 @@ static int (*const choosers[])(struct finder *finder, const struct pattern *patt
 };
 
 /*
- * A name with an offset that no function of the kernel has may be a file with an address. 0, or a
- * negative errno: err unless there is such a file.
+ * Tries a name with an offset that is no kernel function as a file with an address. Returns 0, or a
+ * negative errno: err if there is no such file.
  */
 static int choose_as_file(struct finder *finder, struct pattern *pattern, int err, size_t *ret_nr)
 {
@@ -533,16 +536,17 @@ static int choose_as_tracepoints(struct finder *finder, const struct pattern *pa
 
 	if (err < 0 || !*ret_nr)
 		return err;
-	return note(finder, program ? text_printf("'%s' is taken for t:%s: nothing in program or "
-						  "library '%s' fits",
-						  text, text, program)
-				    : text_printf("'%s' is taken for t:%s, %s", text, text,
-						  *ret_nr == 1 ? "a tracepoint" : "tracepoints"));
+	return note(finder,
+		    program ? text_printf("'%s' is interpreted as t:%s: nothing in program or "
+					  "library '%s' matches",
+					  text, text, program)
+			    : text_printf("'%s' is interpreted as t:%s, %s", text, text,
+					  *ret_nr == 1 ? "a tracepoint" : "tracepoints"));
 }
 
 /*
- * PROGRAM:NAME that is no function may be a tracepoint's CATEGORY:EVENT, as perf has it. With err,
- * there is no such program, and *finder->error says so.
+ * Tries PROGRAM:NAME that is no function as a tracepoint's CATEGORY:EVENT, as in perf. err: set if
+ * there is no such program, which *finder->error then reports.
  */
 static int choose_otherwise(struct finder *finder, struct pattern *pattern, int err, size_t *ret_nr)
 {
@@ -576,8 +580,9 @@ static int choose_all(struct finder *finder)
 		finder->has_matched[i] = nr > 0;
 	}
 	if (!nr_inclusions)
-		return error_set(finder->error, -EINVAL,
-				 "no pattern says what to probe, only what not to");
+		return error_set(
+			finder->error, -EINVAL,
+			"only exclusions are given: at least one pattern must select probes");
 	return 0;
 }
 
@@ -593,13 +598,13 @@ static int nothing_to_probe(struct finder *finder)
 			return find_explain(finder, &finder->patterns[i], finder->error);
 	if (!finder->list->nr_refusals)
 		return error_set(finder->error, -ENOENT,
-				 "nothing is left to probe: all that fits is left out");
-	(void)error_set(finder->error, -EOPNOTSUPP, "nothing that fits can be probed");
+				 "nothing left to probe: all matches are excluded");
+	(void)error_set(finder->error, -EOPNOTSUPP, "nothing that matches can be probed");
 	error_hint(finder->error, "%s: %s", refusal->name, refusal->why);
 	return -EOPNOTSUPP;
 }
 
-/* Counts the places, without what is left out. */
+/* Counts the places, without excluded ones, and compares with the limit. */
 static int check_number(struct finder *finder)
 {
 	size_t max = finder->options->max_probes, nr = finder->list->nr_probes, i;
@@ -611,12 +616,17 @@ static int check_number(struct finder *finder)
 		return nothing_to_probe(finder);
 	if (!max || nr <= max)
 		return 0;
-	(void)error_set(finder->error, -E2BIG, "%zu places fit, which is more than %zu", nr, max);
-	error_hint(finder->error, "narrow the pattern, or allow them: --max-probes %zu", nr);
+	(void)error_set(finder->error, -E2BIG, "%zu places match, more than the limit of %zu", nr,
+			max);
+	error_hint(finder->error, "use a narrower pattern, or raise the limit: --max-probes %zu",
+		   nr);
 	return -E2BIG;
 }
 
-/* If other patterns fit, one that nothing fits is no reason to stop, but it is reported. */
+/*
+ * Adds patterns without a match to the refusals: if other patterns match, that is no reason to
+ * stop.
+ */
 static int tell_refusals(struct finder *finder)
 {
 	struct error why;

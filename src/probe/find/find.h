@@ -1,11 +1,11 @@
 /*
- * From patterns to probes: what on this host fits them and can be probed. Reads files and lists of
- * the kernel; attaches nothing.
+ * Turns patterns into probes: finds what matches on this host and can be probed. Reads files and
+ * lists of the kernel; attaches nothing.
  *
- * Names match mangled or demangled. One address is one probe: its names that fit are shown
- * together, "a|b", sorted. Functions of one name at several addresses (static ones) are probes of
- * their own, told apart by `detail`. The list is sorted by file, then address, and has no place
- * twice, but for calls and returns of one function.
+ * Patterns match mangled and demangled names. One address is one probe: its matching names are
+ * shown together, sorted, as "a|b". Functions with the same name at different addresses (static
+ * ones) are separate probes, distinguished by `detail`. The list is sorted by file, then address.
+ * No place is listed twice, except for the call and the return of a function.
  */
 #ifndef STOOK_PROBE_FIND_FIND_H
 #define STOOK_PROBE_FIND_FIND_H
@@ -21,20 +21,24 @@ struct target_options {
 	const char *const *patterns;
 	size_t nr_patterns;
 	bool is_regex;
-	/* Programs and libraries are those that these processes have mapped, below their roots. */
+	/*
+	 * Search programs and libraries among the files mapped by these processes, below their
+	 * roots.
+	 */
 	const uint32_t *pids;
 	size_t nr_pids;
 	const char *const *debug_folders;
 	size_t nr_debug_folders;
-	bool force_returns; /* return probes that may end programs */
-	size_t max_probes;  /* -E2BIG beyond, with how many there are; 0: any number */
+	bool force_returns; /* allow return probes that may kill programs */
+	size_t max_probes;  /* -E2BIG beyond, with the actual number; 0: no limit */
 };
 
 /*
- * Fills an initialised list. 0; or a negative errno, with *error saying what did not fit and, in
- * its hint, which names come close, where it looked, or what would help. A list of refusals alone,
- * and no probe, is an error too (-EOPNOTSUPP). A pattern that nothing fits, among others that
- * something does, is a refusal by its text. The list is to be cleared in any case.
+ * Fills an initialised list. Returns 0; or a negative errno, with *error naming the pattern that
+ * matched nothing and, in its hint, similar names, where it searched, or what would help. If all
+ * matches are refused and no probe is left, that is an error too (-EOPNOTSUPP). If some patterns
+ * match and others do not, the latter are added as refusals by their text. The caller clears the
+ * list in any case.
  */
 int target_find(const struct target_options *options, struct probe_list *list, struct error *error);
 

@@ -1,10 +1,10 @@
 /*
- * A line of kallsyms is `ADDRESS TYPE NAME`, and for modules a tab and `[MODULE]`. Names stay where
- * they were read. Symbols that no call reaches are left out: the padding before functions
+ * A line of kallsyms is `ADDRESS TYPE NAME`; for modules a tab and `[MODULE]` follow. Names stay
+ * where they were read. Symbols that are never called are skipped: padding before functions
  * (`__pfx_...`), BPF programs, and ftrace's trampolines.
  *
- * As with user code, patterns note what they choose, and choices of one place become one probe.
- * Where the kernel hides its addresses a place is a name.
+ * As with user code, patterns record their choices, and choices of one place become one probe. If
+ * addresses are hidden, a place is identified by name.
  */
 #include "probe/find/kernel_functions.h"
 
@@ -18,11 +18,11 @@
 #include "base/text.h"
 #include "proc/tracefs.h"
 
-#define KEY_BYTES 512 /* of a function's and its module's name */
+#define KEY_BYTES 512 /* for a function's and its module's name */
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Cuts the next line off; NULL at the end. */
+/* Returns the next line, NUL-terminated; NULL at the end. */
 static char *next_line(char **at)
 {
 	char *line = *at;
@@ -35,7 +35,7 @@ static char *next_line(char **at)
 	return line;
 }
 
-/* Bounds of code, which stand where functions do. */
+/* True for symbols that mark bounds of code; their addresses coincide with functions. */
 static bool is_bound(const char *name)
 {
 	static const char *const bounds[] = {"_text", "_stext", "_etext", "_sinittext",
@@ -48,7 +48,7 @@ static bool is_bound(const char *name)
 	return false;
 }
 
-/* False if the line is of no function. */
+/* Parses a line; false if it is not a function. */
 static bool parse_line(char *line, struct kernel_function *ret)
 {
 	const char *module = "";
@@ -79,7 +79,10 @@ static int compare_functions(const void *left, const void *right)
 		       ?: strcmp(a->name, b->name) ?: strcmp(a->module, b->module);
 }
 
-/* The kernel's own come in order but for equal addresses, so that few are moved. */
+/*
+ * Sorts the functions and removes duplicates. Only equal addresses and modules are out of order, so
+ * few elements are moved.
+ */
 static void sort_functions(struct kernel_functions *kernel)
 {
 	size_t i, nr = 0;
@@ -115,7 +118,7 @@ int kernel_functions_parse(struct kernel_functions *kernel, char *kallsyms, char
 	while ((line = next_line(&at))) {
 		if (!parse_line(line, &function))
 			continue;
-		/* Between these lies the code that is thrown away when the kernel has started. */
+		/* Code between these symbols is freed when the kernel has started. */
 		if (!strcmp(function.name, "_sinittext"))
 			kernel->init_start = function.address;
 		else if (!strcmp(function.name, "_einittext"))
@@ -140,7 +143,7 @@ int kernel_functions_read(struct kernel_functions *kernel, int tracefs_fd, struc
 	char *kallsyms = NULL;
 	size_t capacity = 0;
 
-	/* All of it: there is no NUL in it. */
+	/* Reads everything: the file contains no NUL. */
 	if (!file || getdelim(&kallsyms, &capacity, '\0', file) < 0) {
 		free(kallsyms);
 		return error_set_errno(error, "cannot read /proc/kallsyms");
@@ -160,23 +163,23 @@ void kernel_functions_clear(struct kernel_functions *kernel)
 	*kernel = (struct kernel_functions){0};
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- lookups ---------------------------------------------------------------------------------- */
 
-/* True if tracefs lists it by this name, or there is no such list. */
+/* True if tracefs lists the function by this name, or the list is unknown. */
 static bool kernel_function_is_listed(const struct kernel_functions *kernel, uint32_t number)
 {
 	const struct kernel_function *function = &kernel->functions[number];
 	char key[KEY_BYTES];
 
 	if (!kernel->nr_traceable)
-		return true; /* for all that is known */
+		return true; /* assume so */
 	(void)snprintf(key, sizeof(key), function->module[0] ? "%s [%s]" : "%s", function->name,
 		       function->module);
-	/* A key that is new in the strings was not among the traceable ones. */
+	/* A key that is new to the string table was not in the list of traceable functions. */
 	return strings_add(kernel->traceable, key) < (int64_t)kernel->nr_traceable;
 }
 
-/* True if it is listed by any name of its address: the list has one for each place, whichever. */
+/* True if the function is listed by any name of its address; the list has one name per address. */
 static bool kernel_function_is_traceable(const struct kernel_functions *kernel, uint32_t number)
 {
 	const struct kernel_function *functions = kernel->functions;
@@ -193,7 +196,9 @@ static bool kernel_function_is_traceable(const struct kernel_functions *kernel, 
 	return false;
 }
 
-/* The first of the functions that begin where the one does that an address lies in; or -ENOENT. */
+/*
+ * Returns the index of the function that contains an address (the first of its names); or -ENOENT.
+ */
 static int64_t kernel_function_at(const struct kernel_functions *kernel, uint64_t address)
 {
 	size_t nr = ARRAY_NR_UP_TO(kernel->functions, kernel->nr, address, address);
@@ -202,7 +207,7 @@ static int64_t kernel_function_at(const struct kernel_functions *kernel, uint64_
 	return start ? (int64_t)ARRAY_NR_BELOW(kernel->functions, nr, address, start) : -ENOENT;
 }
 
-/* Up to the next one; UINT64_MAX if that is not known. */
+/* Returns the distance to the next function; UINT64_MAX if unknown. */
 static uint64_t kernel_function_bytes(const struct kernel_functions *kernel, uint32_t number)
 {
 	uint64_t start = kernel->functions[number].address;
@@ -222,7 +227,7 @@ void kernel_functions_offer(const struct kernel_functions *kernel, struct closes
 }
 
 #define CHOICES_MAX (8u << 20)
-#define KERNEL_FILE "vmlinux" /* where the functions are that are no module's */
+#define KERNEL_FILE "vmlinux" /* the file of functions outside modules */
 
 /* --- choosing -------------------------------------------------------------------------------- */
 
@@ -233,12 +238,12 @@ static const char *why_not(const struct kernel_functions *kernel, uint32_t numbe
 
 	if (kernel->init_end && function->address >= kernel->init_start &&
 	    function->address < kernel->init_end)
-		return "it was there only while the kernel started";
+		return "boot-time code (__init), freed after the boot";
 	if (is_cold_part(function->name) && pattern->name && !matcher_only_name(pattern->name))
-		return "part of a function, jumped to and not called";
-	/* An instruction inside a function is none of ftrace's business. */
+		return "part of a function that is jumped to, not called";
+	/* ftrace matters only for the start of a function. */
 	if (!pattern->offset && !kernel_function_is_traceable(kernel, number))
-		return "notrace: the kernel does not let it be traced";
+		return "the kernel forbids tracing it (notrace)";
 	return NULL;
 }
 
@@ -268,13 +273,13 @@ static int choose(struct kernel_functions *kernel, const struct pattern *pattern
 	if (is_left_out(kernel, &choice))
 		return 0;
 	if (!why && offset >= kernel_function_bytes(kernel, number))
-		why = "behind the function's end";
+		why = "beyond the end of the function";
 	if (why)
 		return refusals_add(refusals, kernel->functions[number].name, why) < 0
 			       ? error_no_memory(error, "for kernel functions")
 			       : 0;
 	if (kernel->nr_choices == CHOICES_MAX)
-		return error_set(error, -E2BIG, "the patterns fit more than %u kernel functions",
+		return error_set(error, -E2BIG, "the patterns match more than %u kernel functions",
 				 CHOICES_MAX);
 	if (ARRAY_ADD(kernel->choices, kernel->nr_choices, kernel->cap_choices, choice) < 0)
 		return error_no_memory(error, "for kernel functions");
@@ -313,9 +318,12 @@ int kernel_probes_choose(struct kernel_functions *kernel, const struct pattern *
 	return err;
 }
 
-/* --- putting in order ------------------------------------------------------------------------ */
+/* --- sorting ---------------------------------------------------------------------------------- */
 
-/* 0 if two choices are one place; if addresses are hidden, that is known only by the name. */
+/*
+ * Returns 0 if two choices are the same place. If addresses are hidden, only the name can be
+ * compared.
+ */
 static int compare_places(const struct kernel_functions *kernel, const struct kernel_choice *a,
 			  const struct kernel_choice *b)
 {
@@ -360,7 +368,7 @@ struct maker {
 	struct twins twins;
 };
 
-/* Chooses among several names of one place the one that tracefs lists. */
+/* Returns the one of several names of a place that tracefs lists. */
 static const struct kernel_function *choose_symbol(const struct kernel_functions *kernel,
 						   const struct kernel_choice *choices, size_t nr)
 {

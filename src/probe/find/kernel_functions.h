@@ -1,7 +1,7 @@
 /*
- * The functions of the running kernel and its modules, from /proc/kallsyms, and which of them can
- * be traced, from tracefs' available_filter_functions, if that can be read; choosing among them,
- * and making probes of those that were chosen.
+ * The functions of the running kernel and its modules, from /proc/kallsyms; the ones that can be
+ * traced, from tracefs' available_filter_functions if readable; choosing among the functions, and
+ * making probes of the chosen ones.
  */
 #ifndef STOOK_PROBE_FIND_KERNEL_FUNCTIONS_H
 #define STOOK_PROBE_FIND_KERNEL_FUNCTIONS_H
@@ -19,7 +19,7 @@
 
 struct kernel_function {
 	uint64_t address;	   /* 0: hidden */
-	const char *name, *module; /* "": the kernel proper */
+	const char *name, *module; /* "": the kernel itself */
 };
 
 struct kernel_choice {
@@ -29,12 +29,11 @@ struct kernel_choice {
 };
 
 struct kernel_functions {
-	char *text;			   /* kallsyms, cut into names */
-	struct kernel_function *functions; /* by address, where that is known, and name */
+	char *text;			   /* kallsyms, split into names */
+	struct kernel_function *functions; /* sorted by address, if known, and name */
 	size_t nr, capacity;
-	uint64_t init_start,
-		init_end;	   /* what is only there while the kernel starts; 0: not known */
-	struct strings *traceable; /* "name" or "name [module]"; NULL: not known */
+	uint64_t init_start, init_end; /* __init code, freed after boot; 0: unknown */
+	struct strings *traceable;     /* "name" or "name [module]"; NULL: unknown */
 	uint32_t nr_traceable;
 	struct kernel_choice *choices;
 	size_t nr_choices, cap_choices;
@@ -42,13 +41,13 @@ struct kernel_functions {
 };
 
 /*
- * Takes over kallsyms (allocated, NUL-ended); available may be NULL, and is cut up. 0; -ENODATA if
- * no functions are listed; -ENOMEM.
+ * Takes ownership of kallsyms (allocated, NUL-terminated). available may be NULL, and is modified.
+ * Returns 0; -ENODATA if no functions are listed; or -ENOMEM.
  */
 int kernel_functions_parse(struct kernel_functions *kernel, char *kallsyms, char *available,
 			   struct error *error);
 
-/* Reads both; tracefs_fd below 0: not to be had. */
+/* Reads both lists. tracefs_fd below 0: tracefs is not available. */
 int kernel_functions_read(struct kernel_functions *kernel, int tracefs_fd, struct error *error);
 void kernel_functions_clear(struct kernel_functions *kernel);
 
@@ -57,8 +56,9 @@ void kernel_functions_offer(const struct kernel_functions *kernel, struct closes
 /* --- probes ----------------------------------------------------------------------------------- */
 
 /*
- * Chooses the functions that fit a pattern of kind PATTERN_KERNEL, and no exclusion: adds to the
- * choices, or to the refusals. *ret_nr: how many names fit, refused or not. 0 or a negative errno.
+ * Chooses the functions that match a pattern of kind PATTERN_KERNEL and no exclusion. Adds to the
+ * choices, or to the refusals. *ret_nr: number of matching names, refused or not. Returns 0 or a
+ * negative errno.
  */
 int kernel_probes_choose(struct kernel_functions *kernel, const struct pattern *pattern,
 			 struct refusals *refusals, size_t *ret_nr, struct error *error);
@@ -66,7 +66,7 @@ int kernel_probes_choose(struct kernel_functions *kernel, const struct pattern *
 /* Sorts the choices. Returns the number of places. */
 size_t kernel_probes_settle(struct kernel_functions *kernel);
 
-/* Adds a probe for each place. 0 or -ENOMEM. */
+/* Adds a probe for each place. Returns 0 or -ENOMEM. */
 int kernel_probes_add(const struct kernel_functions *kernel, struct probe_list *list,
 		      struct error *error);
 

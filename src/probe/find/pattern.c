@@ -1,11 +1,11 @@
 /*
- * The grammar of pattern.h, from left to right: `!`, prefixes, the program up to its colon, and the
- * name, from whose end an offset is taken.
+ * Parses patterns from left to right: `!`, prefixes, the program up to its colon, and the name,
+ * from whose end an offset is split off.
  *
- * Where bcc's grammar and common sense can't both be had: bcc takes `t:x`, `u:x`, `p:x` for
- * function x of a library called t, u or p. Here a letter is always the prefix, and p:t:x is what
- * bcc meant. Splitting at the first colon serves names with colons and slashes (prog:std::sort,
- * prog:net/http.Get) at the price of paths with a colon, which need a `\`.
+ * Conflicts with bcc's grammar: bcc takes `t:x`, `u:x`, `p:x` as function x of a library called t,
+ * u or p. Here a letter is always a prefix, and p:t:x is what bcc means. Splitting at the first
+ * colon allows names with colons and slashes (prog:std::sort, prog:net/http.Get); paths with a
+ * colon need a `\`.
  */
 #include "probe/find/pattern.h"
 
@@ -19,13 +19,13 @@
 #include "base/text.h"
 
 #define PID_MAX	  4194304 /* the kernel's PID_MAX_LIMIT */
-#define SHOWN_MAX 160	  /* bytes of a text in an error, which has room for 400 */
+#define SHOWN_MAX 160	  /* bytes of the pattern shown in an error, which has room for 400 */
 #define TEXT_MAX  8192	  /* a path and a name */
 #define NO_COLON  SIZE_MAX
 
 struct reader {
 	const char *text;
-	size_t nr, at; /* what is before `at` is parsed */
+	size_t nr, at; /* parsed up to `at` */
 	bool is_regex;
 	struct pattern *pattern;
 	struct error *error;
@@ -35,13 +35,16 @@ static int fail(const struct reader *reader, size_t at, const char *what)
 {
 	const char *rest = reader->nr > SHOWN_MAX ? "…" : "";
 
-	return error_set(reader->error, -EINVAL, "bad pattern '%.*s%s': %s at %zu", SHOWN_MAX,
+	return error_set(reader->error, -EINVAL, "bad pattern '%.*s%s': %s (column %zu)", SHOWN_MAX,
 			 reader->text, rest, what, at + 1);
 }
 
 /* --- where parts end -------------------------------------------------------------------------- */
 
-/* Behind the set that begins at `at`; behind its bracket alone if it has no end. */
+/*
+ * Returns the position after the set that begins at `at`, or after its bracket if the set has no
+ * end.
+ */
 static size_t skip_set(const struct reader *reader, size_t at)
 {
 	const char *text = reader->text;
@@ -58,7 +61,9 @@ static size_t skip_set(const struct reader *reader, size_t at)
 	return text[i] ? i + 1 : at + 1;
 }
 
-/* The next run of colons from `at` on, outside brackets and parentheses, and how many they are. */
+/*
+ * Finds the next run of colons from `at` on, outside brackets and parentheses. *ret_nr: its length.
+ */
 static size_t find_colons(const struct reader *reader, size_t at, size_t *ret_nr)
 {
 	const char *text = reader->text;
@@ -79,7 +84,7 @@ static size_t find_colons(const struct reader *reader, size_t at, size_t *ret_nr
 }
 
 /*
- * The colon that ends a part: one that is alone, or the first of three, before a name ::like this.
+ * Finds the colon that ends a part: a single one, or the first of three, before a name ::like this.
  */
 static size_t find_separator(const struct reader *reader)
 {
@@ -107,7 +112,7 @@ static int make_matcher(const struct reader *reader, size_t start, size_t end,
 			  : error_no_memory(reader->error, "");
 }
 
-/* The category of a tracepoint or the provider of a static probe, up to the colon. */
+/* Parses the category of a tracepoint or the provider of a static probe, up to the colon. */
 static int set_group(struct reader *reader, size_t colon, struct matcher **ret)
 {
 	int err;
@@ -119,7 +124,7 @@ static int set_group(struct reader *reader, size_t colon, struct matcher **ret)
 	return err;
 }
 
-/* Digits alone are a pid. */
+/* A program of digits only is a pid. */
 static int set_pid(const struct reader *reader, size_t start)
 {
 	struct pattern *pattern = reader->pattern;
@@ -129,7 +134,7 @@ static int set_pid(const struct reader *reader, size_t start)
 	if (program[strspn(program, "0123456789")])
 		return 0;
 	if (number_parse(program, PID_MAX, &pid) < 0 || !pid)
-		return fail(reader, start, "this can't be a pid");
+		return fail(reader, start, "not a valid pid");
 	pattern->pid = (uint32_t)pid;
 	return 0;
 }
@@ -147,7 +152,7 @@ static int set_program(struct reader *reader, size_t end)
 	reader->pattern->program = program;
 	for (i = start; i < end; i++) {
 		if (strchr("*?|", reader->text[i]))
-			return fail(reader, i, "a program is a name and no pattern");
+			return fail(reader, i, "no wildcards before ':'");
 		i += reader->text[i] == '\\' && i + 1 < end;
 		program[nr++] = reader->text[i];
 	}
@@ -156,7 +161,7 @@ static int set_program(struct reader *reader, size_t end)
 	return set_pid(reader, start);
 }
 
-/* 0x and hexadecimal digits; -ENOENT: it is a name. */
+/* Parses 0x and hexadecimal digits. Returns -ENOENT if it is a name. */
 static int take_address(const struct reader *reader)
 {
 	const char *text = reader->text + reader->at;
@@ -168,7 +173,7 @@ static int take_address(const struct reader *reader)
 	return 0;
 }
 
-/* Where the name ends: before `+` and a number, or at the text's end. */
+/* Finds the end of the name: before `+` and a number, or at the end of the text. */
 static int take_offset(const struct reader *reader, size_t *ret_end)
 {
 	struct pattern *pattern = reader->pattern;
@@ -184,14 +189,14 @@ static int take_offset(const struct reader *reader, size_t *ret_end)
 	if (number_parse(plus + 1, UINT64_MAX, &pattern->offset) < 0)
 		return fail(reader, *ret_end, "not an offset");
 	if (pattern->is_return)
-		return fail(reader, *ret_end, "a return has no offset");
+		return fail(reader, *ret_end, "a return probe cannot have an offset");
 	if (pattern->is_exclusion)
-		return fail(reader, *ret_end, "what is left out has no offset");
+		return fail(reader, *ret_end, "an exclusion cannot have an offset");
 	pattern->has_offset = true;
 	return 0;
 }
 
-/* The rest of the text, up to `end`. It may begin as ::global names do. */
+/* Parses the name, up to `end`. It may begin with `::`, as ::global names do. */
 static int set_name(const struct reader *reader, size_t end)
 {
 	struct pattern *pattern = reader->pattern;
@@ -202,7 +207,7 @@ static int set_name(const struct reader *reader, size_t end)
 		return fail(reader, reader->at, "too many ':'");
 	if (reader->at == end)
 		return fail(reader, end, "no name");
-	/* As bcc has it. An offset is of one function, whose name is whole. */
+	/* Prefix match as in bcc. With an offset, the whole name of one function has to match. */
 	err = make_matcher(reader, reader->at, end,
 			   pattern->has_offset ? MATCHER_REGEX : MATCHER_PREFIX, &pattern->name);
 	if (err < 0)
@@ -211,7 +216,7 @@ static int set_name(const struct reader *reader, size_t end)
 	return pattern->name_text ? 0 : error_no_memory(reader->error, "");
 }
 
-/* A function's name, with its offset; or an address. */
+/* Parses a function's name with its offset, or an address. */
 static int read_function(const struct reader *reader)
 {
 	struct pattern *pattern = reader->pattern;
@@ -224,13 +229,13 @@ static int read_function(const struct reader *reader)
 	if (!err)
 		err = set_name(reader, end);
 	if (!err && pattern->has_offset && !matcher_only_name(pattern->name))
-		return fail(reader, end, "an offset is of one function, and this is a pattern");
+		return fail(reader, end, "an offset needs a single function name, not a pattern");
 	return err;
 }
 
 /* --- kinds ------------------------------------------------------------------------------------ */
 
-/* A pattern without a program may still be meant to have one: then the error has a hint. */
+/* Parses a kernel function. The hint is for a pattern that was probably meant to have a program. */
 static int read_kernel(struct reader *reader)
 {
 	struct pattern *pattern = reader->pattern;
@@ -242,13 +247,13 @@ static int read_kernel(struct reader *reader)
 	if (colon != NO_COLON && !pattern->is_any_kind) {
 		err = fail(reader, colon, "a kernel function's name has no ':'");
 		error_hint(reader->error,
-			   "functions of a program are PROGRAM:NAME, as in c:malloc");
+			   "for functions of a program use PROGRAM:NAME, as in c:malloc");
 		return err;
 	}
 	if (slash && !pattern->is_any_kind) {
 		err = fail(reader, (size_t)(slash - reader->text),
 			   "a kernel function's name has no '/'");
-		error_hint(reader->error, "functions of a program are PATH:NAME");
+		error_hint(reader->error, "for functions of a program use PATH:NAME");
 		return err;
 	}
 	err = read_function(reader);
@@ -270,8 +275,7 @@ static int read_tracepoint(struct reader *reader)
 			return err;
 		colon = find_colons(reader, reader->at, &nr);
 		if (colon != NO_COLON)
-			return fail(reader, colon,
-				    "a tracepoint is t:CATEGORY:NAME, this ':' is too many");
+			return fail(reader, colon, "too many ':'; a tracepoint is t:CATEGORY:NAME");
 	}
 	return set_name(reader, reader->nr);
 }
@@ -284,8 +288,7 @@ static int read_usdt(struct reader *reader)
 
 	pattern->kind = PATTERN_USDT;
 	if (colon == NO_COLON)
-		return fail(reader, reader->nr,
-			    "a static probe is u:PROGRAM:NAME, and there is no ':'");
+		return fail(reader, reader->nr, "missing ':'; a static probe is u:PROGRAM:NAME");
 	err = set_program(reader, colon);
 	if (err < 0)
 		return err;
@@ -296,16 +299,15 @@ static int read_usdt(struct reader *reader)
 			return err;
 		colon = find_colons(reader, reader->at, &nr);
 		if (colon != NO_COLON)
-			return fail(
-				reader, colon,
-				"a static probe is u:PROGRAM:PROVIDER:NAME, this ':' is too many");
+			return fail(reader, colon,
+				    "too many ':'; a static probe is u:PROGRAM:PROVIDER:NAME");
 	}
 	return set_name(reader, reader->nr);
 }
 
 /*
- * The `+` of FILE+0xADDRESS, which is what functions without a name are called in profiles; NULL: it
- * is something else.
+ * Returns the `+` of FILE+0xADDRESS, the form in which profiles show functions without a name;
+ * NULL: not of this form.
  */
 static const char *find_file_address(const struct reader *reader)
 {
@@ -318,7 +320,7 @@ static const char *find_file_address(const struct reader *reader)
 	return plus;
 }
 
-/* True if no function of the kernel can be meant. */
+/* True if the pattern cannot mean a kernel function. */
 static bool is_surely_file(const struct reader *reader, size_t plus)
 {
 	const struct pattern *pattern = reader->pattern;
@@ -340,7 +342,10 @@ static int read_file_address(struct reader *reader, size_t plus)
 	return err < 0 ? err : take_address(reader);
 }
 
-/* bcc's three parts: the program between the first two colons may be empty, which is the kernel. */
+/*
+ * Parses bcc's three parts. If the program, between the first two colons, is empty, it is the
+ * kernel.
+ */
 static int read_place(struct reader *reader, bool has_prefix)
 {
 	struct pattern *pattern = reader->pattern;
@@ -374,17 +379,19 @@ static int read_after_p(struct reader *reader)
 static int read_user(struct reader *reader)
 {
 	if (find_separator(reader) == NO_COLON)
-		return fail(reader, reader->nr,
-			    "a uprobe is uprobe:PROGRAM:NAME, and there is no ':'");
+		return fail(reader, reader->nr, "missing ':'; a uprobe is uprobe:PROGRAM:NAME");
 	return read_place(reader, false);
 }
 
-/* Letters are bcc's, words bpftrace's: how the kernel is hooked is not chosen here, so fentry is k. */
+/*
+ * Letters are bcc's, words are bpftrace's. The attach mechanism is not chosen here, so fentry is
+ * the same as k.
+ */
 static const struct prefix {
 	const char *text;
 	int (*read)(struct reader *reader);
 	bool is_return;
-	const char *no_return; /* why `r:` can't stand before it */
+	const char *no_return; /* why `r:` cannot precede it; NULL: it can */
 } prefixes[] = {
 	{"p:", read_after_p, false, NULL},
 	{"k:", read_kernel, false, NULL},
@@ -441,7 +448,7 @@ static int check_text(const struct reader *reader)
 	for (i = 0; i < reader->nr; i++)
 		if (iscntrl((unsigned char)reader->text[i]))
 			return error_set(reader->error, -EINVAL,
-					 "bad pattern: a control character at %zu", i + 1);
+					 "bad pattern: a control character (column %zu)", i + 1);
 	return 0;
 }
 
@@ -462,7 +469,7 @@ int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct e
 	pattern.is_exclusion = text[0] == '!';
 	reader.at = pattern.is_exclusion;
 	if (pattern.is_exclusion && text[1] == '!')
-		return fail(&reader, 1, "a second '!'");
+		return fail(&reader, 1, "more than one '!'");
 	pattern.text = strdup(text);
 	err = pattern.text ? read_kind(&reader) : error_no_memory(reader.error, "");
 	if (err < 0) {

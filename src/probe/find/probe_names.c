@@ -1,7 +1,7 @@
 /*
- * Nearly always a place has one name, of which there is nothing to sort. Sorting brings probes of
- * one name together, and among these the ones with the same source. Nothing has a probe's number
- * before the list is in its last order, so probes can be moved.
+ * A place nearly always has a single name, so nothing has to be sorted. Sorting groups probes with
+ * the same name, and within these the ones with the same source. Nothing refers to a probe's number
+ * before the list is in its final order, so probes can be moved.
  */
 #include "probe/find/probe_names.h"
 
@@ -47,7 +47,7 @@ static void sort_names(struct joined_names *joined)
 	joined->nr = nr;
 }
 
-/* A first name that is too long by itself is cut. */
+/* Joins the names up to the limit. A first name that exceeds the limit alone is cut. */
 static void write_text(struct joined_names *joined)
 {
 	const size_t room = sizeof(joined->text) - MORE_BYTES;
@@ -84,7 +84,7 @@ void joined_names_clear(struct joined_names *joined)
 	*joined = (struct joined_names){0};
 }
 
-/* --- probes of one name ----------------------------------------------------------------------- */
+/* --- probes with the same name ---------------------------------------------------------------- */
 
 int twins_add(struct twins *twins, uint32_t number, uint64_t address, const char *source)
 {
@@ -92,7 +92,7 @@ int twins_add(struct twins *twins, uint32_t number, uint64_t address, const char
 			 (struct twin){number, address, source});
 }
 
-/* Calls and returns of one function are no twins: they are told apart by that. */
+/* The call and the return of a function are no twins: they differ in is_return. */
 static int compare_called(const struct probe *a, const struct probe *b)
 {
 	return strcmp(a->name, b->name) ?: COMPARE(a->is_return, b->is_return);
@@ -156,13 +156,15 @@ void twins_clear(struct twins *twins)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* Files before the kernel's functions before its tracepoints. */
+/* Order: files, kernel functions, tracepoints. */
 static int rank_of(const struct probe *probe)
 {
 	return probe->kind == PROBE_USDT ? PROBE_USER : (int)probe->kind;
 }
 
-/* Equal probes are one place; details are compared for kernel functions whose address is hidden. */
+/*
+ * Equal probes are the same place. Details are compared for kernel functions with hidden addresses.
+ */
 static int compare_probes(const void *left, const void *right)
 {
 	const struct probe *a = left, *b = right;
@@ -179,7 +181,10 @@ static int compare_probes(const void *left, const void *right)
 
 /* --- one name in several files --------------------------------------------------------------- */
 
-/* As short as tells it from the others: its name, its path, or that and the inode (containers). */
+/*
+ * Returns the shortest unambiguous name of a file: its name, its path, or path and inode
+ * (containers).
+ */
 static const char *call_file(struct probe_list *list, uint32_t number)
 {
 	const struct probe_file *file = &list->files[number];
@@ -262,8 +267,8 @@ int probe_names_order(struct probe_list *list)
 
 /* --- refusals --------------------------------------------------------------------------------- */
 
-#define NAME_MAX_SHOWN 80 /* bytes, of each of many */
-#define REASONS_MAX    64 /* those with an address in them differ; nobody reads more */
+#define NAME_MAX_SHOWN 80 /* bytes of each name */
+#define REASONS_MAX    64 /* reasons that contain an address all differ; more are of no use */
 
 static struct refused *find_reason(struct refusals *refusals, const char *why)
 {

@@ -1,12 +1,12 @@
 /*
- * Paths and mappings are those of other processes, perhaps in containers: they are only hints, and
- * opened by proc/file_open. A library's short name stands for libNAME.so with any version behind
- * it, of which the highest is taken; a file that is no library for this machine (a linker script,
- * the 32-bit one) is passed over.
+ * Paths and mappings come from other processes, perhaps in containers: they are only hints, and are
+ * opened by proc/file_open. A library's short name means libNAME.so with any version suffix, the
+ * highest version first; files that are no libraries for this machine (a linker script, a 32-bit
+ * library) are skipped.
  *
- * The folders of libraries are read from ld.so.conf, not from ldconfig's cache, which has another
- * format in each C library and says the same. The file may be a container's: what it names is only
- * opened below the container's root, and how much is read has limits.
+ * Library folders are read from ld.so.conf, not from ldconfig's cache, which has a different format
+ * in each C library and the same information. The file may be a container's: files that it names
+ * are opened only below the container's root, and the amount read is limited.
  */
 #include "probe/find/program.h"
 
@@ -41,7 +41,7 @@
 #define HOST_MACHINE EM_X86_64
 #endif
 
-/* The error for a file that begins with "#!". */
+/* Sets the error for a file that begins with "#!". */
 static int refuse_script(struct error *error, const char *path, const char *head)
 {
 	const char *at = head + 2 + strspn(head + 2, " \t");
@@ -49,11 +49,14 @@ static int refuse_script(struct error *error, const char *path, const char *head
 
 	(void)error_set(error, -ENOEXEC, "'%s' is a script, which has no functions to probe", path);
 	if (nr)
-		error_hint(error, "it is run by '%.*s'", nr, at);
+		error_hint(error, "its interpreter is '%.*s'", nr, at);
 	return -ENOEXEC;
 }
 
-/* 0; or -ENOEXEC, or another negative errno, with *error saying why not of the file at path. */
+/*
+ * Checks that the file at path can be probed. Returns 0; or -ENOEXEC or another negative errno,
+ * with the reason in *error.
+ */
 static int program_code_check(int fd, const char *path, struct error *error)
 {
 	struct error why = {0};
@@ -73,7 +76,7 @@ static int program_code_check(int fd, const char *path, struct error *error)
 				path);
 	else if (image.machine != HOST_MACHINE)
 		err = error_set(error, -ENOEXEC,
-				"cannot probe '%s': its code is for another kind of machine", path);
+				"cannot probe '%s': built for another architecture", path);
 	elf_image_close(&image);
 	return err;
 }
@@ -82,7 +85,7 @@ static int program_code_check(int fd, const char *path, struct error *error)
 
 #define DELETED " (deleted)"
 
-/* A library's short name: `c` of "c", "libc" and "libc.so". */
+/* A library's short name: `c` for "c", "libc" and "libc.so". */
 struct short_name {
 	const char *text;
 	size_t nr;
@@ -143,7 +146,7 @@ bool library_is_wanted(const char *file, const char *name)
 /* --- the folders of libraries ----------------------------------------------------------------- */
 
 #define FOLDERS_MAX    128
-#define CONF_MAX_BYTES 65536 /* of a file */
+#define CONF_MAX_BYTES 65536 /* read of a file */
 #define CONF_MAX_FILES 64
 #define CONF_MAX_NAMES 64 /* of one include line */
 
@@ -178,7 +181,7 @@ static int add_folder(struct library_folders *folders, const char *path)
 struct conf_reader {
 	struct library_folders *folders;
 	int root_fd;
-	size_t nr_files; /* that were read */
+	size_t nr_files; /* files read so far */
 };
 
 static int read_conf(struct conf_reader *reader, const char *path);
@@ -188,7 +191,7 @@ static int compare_entries(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The entries of a folder that fit a shell pattern, sorted, as glob() has them. */
+/* Lists the entries of a folder that match a shell pattern, sorted as by glob(). */
 static int list_folder(DIR *folder, const char *pattern, char **names, size_t *nr)
 {
 	struct dirent *entry;
@@ -205,7 +208,7 @@ static int list_folder(DIR *folder, const char *pattern, char **names, size_t *n
 	return 0;
 }
 
-/* An include line has a shell pattern, below /etc unless it is an absolute path. */
+/* Reads the files of an include line: a shell pattern, relative to /etc unless absolute. */
 static int read_included(struct conf_reader *reader, const char *pattern)
 {
 	char *names[CONF_MAX_NAMES], folder_path[PATH_MAX], path[2 * PATH_MAX];
@@ -247,7 +250,10 @@ static int read_line(struct conf_reader *reader, char *line)
 	return line[0] == '/' ? add_folder(reader->folders, line) : 0;
 }
 
-/* Files may include each other, and themselves, until enough are read. */
+/*
+ * Reads a configuration file. Files may include each other and themselves; the limit on files ends
+ * that.
+ */
 static int read_conf(struct conf_reader *reader, const char *path)
 {
 	cleanup_fd int fd =
@@ -258,7 +264,7 @@ static int read_conf(struct conf_reader *reader, const char *path)
 	int err = 0;
 
 	if (fd < 0)
-		return 0; /* what is not there, or not to be read, names none */
+		return 0; /* a missing or unreadable file names no folders */
 	reader->nr_files++;
 	text = malloc(CONF_MAX_BYTES + 1);
 	if (!text)
@@ -294,7 +300,7 @@ void library_folders_clear(struct library_folders *folders)
 	*folders = (struct library_folders){0};
 }
 
-#define FILES_MAX    64 /* that one name may mean */
+#define FILES_MAX    64 /* matches of one name */
 #define VERSIONS_MAX 64 /* of one library in one folder */
 #define USUAL_PATH   "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -304,9 +310,9 @@ struct search {
 	size_t nr_pids;
 	struct program *program;
 	struct error *error;
-	bool is_second;	    /* what is found is */
-	uid_t root_uid;	    /* who is root in the root that was opened last */
-	struct error unfit; /* why a program on PATH is none that can be probed; code 0: none was */
+	bool is_second;	    /* mark found files as second */
+	uid_t root_uid;	    /* uid of root in the last opened root */
+	struct error unfit; /* why a program on PATH cannot be probed; code 0: not set */
 };
 
 /* --- what was found -------------------------------------------------------------------------- */
@@ -325,7 +331,10 @@ static bool is_there(const struct program *program, int fd)
 	return false;
 }
 
-/* Takes over fd, whatever becomes of it; root_fd stays the caller's. */
+/*
+ * Adds a file unless it is already there. Takes ownership of fd in any case; root_fd remains the
+ * caller's.
+ */
 static int take_file(struct search *search, int fd, int root_fd, const char *path)
 {
 	struct program *program = search->program;
@@ -362,7 +371,7 @@ static int open_root(struct search *search, int32_t pid)
 
 /* --- a path, a process ----------------------------------------------------------------------- */
 
-/* A file that must be it. */
+/* Adds a file, or fails if it cannot be probed. */
 static int take_only(struct search *search, int fd, int root_fd, const char *path)
 {
 	int err = program_code_check(fd, path, search->error);
@@ -390,7 +399,7 @@ static int find_own_path(struct search *search)
 	return take_only(search, fd, -1, path);
 }
 
-/* A path means what the processes find there; where they find nothing, what we do. */
+/* Finds a path below the processes' roots; if it does not exist there, below our own root. */
 static int find_path(struct search *search)
 {
 	size_t i;
@@ -413,21 +422,20 @@ static int find_executable(struct search *search, int32_t pid)
 	int fd = program_file_open(pid, &path);
 
 	if (fd == -ESRCH)
-		return error_set(search->error, fd, "there is no process %d", pid);
+		return error_set(search->error, fd, "no such process: %d", pid);
 	if (fd == -ENOENT)
 		return error_set(
 			search->error, fd,
-			"process %d has no program: it is a thread of the kernel, or has ended",
-			pid);
+			"process %d has no executable: it is a kernel thread, or has exited", pid);
 	if (fd < 0)
-		return error_set(search->error, fd, "cannot open the program of process %d: %s",
+		return error_set(search->error, fd, "cannot open the executable of process %d: %s",
 				 pid, strerror(-fd));
 	return take_only(search, fd, root, path);
 }
 
 /* --- mapped files ---------------------------------------------------------------------------- */
 
-/* Mapped files that can't be opened, or hold no code for this machine, are passed over. */
+/* Adds a mapped file. Skips files that cannot be opened or probed. */
 static int take_mapped(struct search *search, int32_t pid, const struct maps_entry *entry)
 {
 	cleanup_fd int root = open_root(search, pid);
@@ -442,7 +450,7 @@ static int take_mapped(struct search *search, int32_t pid, const struct maps_ent
 	return take_file(search, fd, root, entry->path);
 }
 
-/* Takes the files of one process that fit so well. */
+/* Adds the mapped files of one process that match exactly as well as wanted. */
 static int find_mapped_of(struct search *search, int32_t pid, enum library_fit wanted)
 {
 	struct maps_entry entry;
@@ -451,9 +459,8 @@ static int find_mapped_of(struct search *search, int32_t pid, enum library_fit w
 
 	err = maps_open(&maps, pid);
 	if (err < 0)
-		return err == -ENOENT
-			       ? error_set(search->error, -ESRCH, "there is no process %d", pid)
-			       : 0;
+		return err == -ENOENT ? error_set(search->error, -ESRCH, "no such process: %d", pid)
+				      : 0;
 	while (!err && maps_next(&maps, &entry))
 		if (entry.executable && entry.id.inode &&
 		    library_fit_of(entry.path, search->name) == wanted)
@@ -497,7 +504,7 @@ static size_t list_versions(const struct search *search, DIR *folder, char **nam
 	return nr;
 }
 
-/* 1 if it is taken. */
+/* Adds a file if it can be probed. Returns 1 if added, 0 if skipped, or a negative errno. */
 static int try_file(struct search *search, int root_fd, const char *path, mode_t needed)
 {
 	int fd = file_open_below(root_fd, path), err;
@@ -570,7 +577,7 @@ static int find_below(struct search *search, int root_fd)
 
 	if (own)
 		found = find_in_folders(search, root_fd, own);
-	/* Users' PATHs often lack the folders in which servers are. */
+	/* The PATH of users often lacks the folders of servers. */
 	if (!found)
 		found = find_in_folders(search, root_fd, USUAL_PATH);
 	if (found < 0)
@@ -593,19 +600,19 @@ static int nothing_found(struct search *search)
 			*search->error = search->unfit;
 		return search->unfit.code;
 	}
-	(void)error_set(search->error, -ENOENT, "there is no program or library '%s'",
-			search->name);
-	error_hint(search->error,
-		   "looked for%s '%s' in %s, and for lib%.*s.so in the folders of "
-		   "/etc/ld.so.conf and /usr/lib; a path, or a process' number, will do as well",
-		   search->nr_pids ? " what the processes have mapped, for" : "", search->name,
-		   path ? path : USUAL_PATH, (int)library.nr, library.text);
+	(void)error_set(search->error, -ENOENT, "no such program or library: '%s'", search->name);
+	error_hint(
+		search->error,
+		"searched %s%s for '%s', and the directories of /etc/ld.so.conf and /usr/lib for "
+		"lib%.*s.so; a path or a pid works as well",
+		search->nr_pids ? "the files that the processes have mapped and " : "",
+		path ? path : USUAL_PATH, search->name, (int)library.nr, library.text);
 	return -ENOENT;
 }
 
 /*
- * Finds processes with this name: the file may have another name, to which a symbolic link led, or
- * be deleted by now.
+ * Finds the executables of processes with this name: the file may have another name, if started
+ * through a symbolic link, or be deleted.
  */
 static int find_running(struct search *search)
 {
@@ -653,7 +660,7 @@ int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct 
 		err = find_path(&search);
 	else if (name[0] && name[strspn(name, "0123456789")] == '\0')
 		err = number_parse(name, INT32_MAX, &pid) < 0
-			      ? error_set(error, -ESRCH, "there is no process %s", name)
+			      ? error_set(error, -ESRCH, "no such process: %s", name)
 			      : find_executable(&search, (int32_t)pid);
 	else
 		err = find_name(&search);
@@ -684,10 +691,12 @@ void program_clear(struct program *program)
 
 /* --- what a program maps at its start --------------------------------------------------------- */
 
-#define DYNAMIC_MAX_BYTES (64u << 10) /* as that of any program we have met, and some */
+#define DYNAMIC_MAX_BYTES (64u << 10) /* more than in any known program */
 #define STRINGS_MAX_BYTES (4u << 20)
 
-/* The library of that very name, in the first folder that has it. 1 if it is taken. */
+/*
+ * Adds the library with exactly this name, from the first folder that has it. Returns 1 if added.
+ */
 static int take_needed(struct search *search, const struct library_folders *folders,
 		       const char *name)
 {
@@ -741,7 +750,7 @@ static int take_libraries(struct search *search, const struct elf_image *image,
 	return err;
 }
 
-/* A script's is its interpreter. 1 if one is taken. */
+/* Adds the program at path, or the interpreter if it is a script. Returns 1 if added. */
 static int take_started(struct search *search, const char *path)
 {
 	int found = try_file(search, -1, path, S_IXUSR);
@@ -757,7 +766,7 @@ static int take_started(struct search *search, const char *path)
 	return try_file(search, -1, at, S_IXUSR);
 }
 
-/* As execvp() finds it. */
+/* Finds a program as execvp() does. */
 static int find_started(struct search *search)
 {
 	cleanup_free char *real = strchr(search->name, '/') ? realpath(search->name, NULL) : NULL;
@@ -786,7 +795,7 @@ int program_find_started(const char *command, struct program *ret)
 
 	if (!err)
 		err = find_started(&search);
-	for (i = 0; i < ret->nr && err >= 0; i++) { /* it grows */
+	for (i = 0; i < ret->nr && err >= 0; i++) { /* the list grows inside the loop */
 		struct elf_image image;
 
 		if (elf_image_open(&image, ret->files[i].fd, NULL) < 0)

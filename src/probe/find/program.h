@@ -1,18 +1,18 @@
 /*
- * Which files a program's name in a pattern means:
+ * Finds the files that a program's name in a pattern refers to:
  *
  *	./prog, /usr/bin/prog	a path
- *	1234			what the process of that number executes
+ *	1234			the executable of the process with this pid
  *	redis-server		a program on PATH
  *	ssl, libssl, libssl.so.3
  *				a library
  *
- * With processes given, it is what they have mapped under that name; they may have different files
- * under one name, in containers, so there can be several.
+ * With pids given, the files that these processes have mapped under that name. There can be
+ * several, since processes may have different files under one name, in containers.
  *
- * memcached and curl are programs as well as short names of libraries. Then both are found, the
- * program first, and the library is second: meant if nothing in the program fits. (bcc takes the
- * library in any case.)
+ * memcached and curl are names of programs and short names of libraries. Then both are found: the
+ * program first, and the library as second, used if nothing in the program matches. (bcc always
+ * uses the library.)
  */
 #ifndef STOOK_PROBE_FIND_PROGRAM_H
 #define STOOK_PROBE_FIND_PROGRAM_H
@@ -25,31 +25,32 @@
 #include "base/error.h"
 
 struct program_file {
-	int fd;		/* for reading; a sound ELF file for this machine */
-	int root_fd;	/* a handle of the root that the path is below; -1: ours */
-	uid_t root_uid; /* who is root there, as root_uid_of() has it (proc/root_table) */
-	bool is_second; /* a library, beside a program of that name */
+	int fd;		/* for reading; a valid ELF file for this machine */
+	int root_fd;	/* a handle of the root that the path is below; -1: our own */
+	uid_t root_uid; /* uid of root there, see root_uid_of() (proc/root_table) */
+	bool is_second; /* a library with the same name as a program */
 	char *path;
 };
 
 struct program {
-	struct program_file *files; /* each once; second ones behind the others */
+	struct program_file *files; /* no duplicates; second ones last */
 	size_t nr, capacity;
 };
 
 /*
- * Into an empty one, at least one file. 0; -ENOENT with where it looked; -ESRCH: no such process;
- * -ENOEXEC: a script, or code of another machine; or another negative errno.
+ * Fills an empty program with at least one file. Returns 0; -ENOENT, with where it searched;
+ * -ESRCH: no such process; -ENOEXEC: a script, or built for another architecture; or another
+ * negative errno.
  */
 int program_find(const char *name, const uint32_t *pids, size_t nr_pids, struct program *ret,
 		 struct error *error);
 void program_clear(struct program *program);
 
 /*
- * Into an empty one: the files that executing this command maps at its start, as far as headers tell:
- * the program (of a script: its interpreter), its loader, and the libraries that these need, from the
- * folders of the host; not by search paths of their own. 0, none if there is no such command, or a
- * negative errno.
+ * Fills an empty program with the files that executing this command maps at its start, according to
+ * ELF headers: the program (for a script: its interpreter), its loader, and the libraries that
+ * these need, from the host's library folders; search paths in the files themselves are ignored.
+ * Returns 0, without any file if there is no such command, or a negative errno.
  */
 int program_find_started(const char *command, struct program *ret);
 void program_file_clear(struct program_file *file);

@@ -1,7 +1,7 @@
 /*
- * There are some thousands of tracepoints; the number of those that are chosen is read one by one.
+ * There are some thousands of tracepoints; the ids of the chosen ones are read one by one.
  *
- * In a file `format` there is a line for each field:
+ * A tracepoint's file `format` has a line for each field:
  *
  *	\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;
  *	\tfield:char comm[16];\toffset:40;\tsize:16;\tsigned:0;
@@ -146,12 +146,12 @@ static int add(const struct tracepoint *tracepoint, int tracefs_fd, struct probe
 	(void)snprintf(name, sizeof(name), "%s:%s", tracepoint->category, tracepoint->name);
 	(void)snprintf(symbol, sizeof(symbol), "%s/%s", tracepoint->category, tracepoint->name);
 	id = tracefs_event_id(tracefs_fd, symbol);
-	if (id == -ENOENT) /* ftrace's own have none; a module's can go meanwhile */
+	if (id == -ENOENT) /* ftrace's own have no id; a module may be unloaded meanwhile */
 		return probe_list_refuse(list, name,
-					 "it has no number, so nothing can be attached");
+					 "it has no id, so nothing can be attached to it");
 	if (id < 0)
-		return error_set(error, (int)id, "cannot read the number of tracepoint '%s': %s",
-				 name, strerror((int)-id));
+		return error_set(error, (int)id, "cannot read the id of tracepoint '%s': %s", name,
+				 strerror((int)-id));
 	probe.tracepoint = (uint32_t)id;
 	probe.name = name;
 	probe.symbol = symbol;
@@ -179,12 +179,12 @@ void tracepoints_offer(const struct tracepoints *tracepoints, struct closest *cl
 		closest_offer(closest, tracepoints->items[i].name);
 }
 
-/* --- instead of functions ----------------------------------------------------------------------- */
+/* --- suggestions ------------------------------------------------------------------------------ */
 
 #define SUGGESTED_MAX 3
 #define SYSCALLS      "syscalls"
 
-/* In sorted tracepoints; NULL: there is none. */
+/* Finds a tracepoint in the sorted array; NULL: none. */
 static const struct tracepoint *find_tracepoint(const struct tracepoints *tracepoints,
 						const char *category, const char *name)
 {
@@ -195,7 +195,10 @@ static const struct tracepoint *find_tracepoint(const struct tracepoints *tracep
 			       : NULL;
 }
 
-/* The system call that a function serves: vfs_read and ksys_read are read's. */
+/*
+ * Finds the system call tracepoint that corresponds to a function: vfs_read and ksys_read belong to
+ * read.
+ */
 static const struct tracepoint *find_syscall(const struct tracepoints *tracepoints,
 					     const struct probe *probe)
 {
@@ -219,7 +222,7 @@ static const struct tracepoint *find_syscall(const struct tracepoints *tracepoin
 	return NULL;
 }
 
-/* Keeps the shortest names, which the best known system calls have, each once. */
+/* Keeps the shortest names, without duplicates; the best known system calls have short names. */
 static void keep(const struct tracepoint **kept, const struct tracepoint *tracepoint)
 {
 	size_t i;
@@ -236,7 +239,7 @@ static void keep(const struct tracepoint **kept, const struct tracepoint *tracep
 		}
 }
 
-/* The category that is called like the first word of a function: tcp of tcp_sendmsg. */
+/* Suggests the category named like the first word of a function: tcp for tcp_sendmsg. */
 static bool suggest_category(const struct tracepoints *tracepoints, const char *function, char *ret,
 			     size_t bytes)
 {
@@ -281,7 +284,7 @@ static bool is_name_byte(char byte)
 	return isalnum((unsigned char)byte) || byte == '_';
 }
 
-/* True if a word is in the declaration, which ends at nr. */
+/* True if the declaration of nr bytes contains the word. */
 static bool has_word(const char *text, size_t nr, const char *word)
 {
 	size_t bytes = strlen(word), i;
@@ -293,7 +296,7 @@ static bool has_word(const char *text, size_t nr, const char *word)
 	return false;
 }
 
-/* The number behind `;\tKEY:`, in the same line. */
+/* Parses the number after `;\tKEY:` in the same line. */
 static bool take_number(const char *line, const char *key, uint32_t *ret)
 {
 	const char *end = strchr(line, '\n');
@@ -308,7 +311,7 @@ static bool take_number(const char *line, const char *key, uint32_t *ret)
 	return *behind == ';' && number <= UINT16_MAX;
 }
 
-/* The name is the last word, in front of brackets if there are any. */
+/* Parses a declaration. The name is the last word, before any brackets. */
 static void take_declaration(const char *text, size_t nr, struct tracepoint_field *field)
 {
 	size_t end = nr, begin;
@@ -331,7 +334,7 @@ static void take_declaration(const char *text, size_t nr, struct tracepoint_fiel
 	field->nr_name = end - begin;
 }
 
-/* From one field to the next: *format moves behind it. False at the end. */
+/* Parses the next field and advances *format past it. False at the end. */
 static bool tracepoint_field_next(const char **format, struct tracepoint_field *ret)
 {
 	const char *at;

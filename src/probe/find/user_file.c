@@ -1,7 +1,7 @@
 /*
- * Only the file itself says where its code lies; a debug file has the same addresses, but no bytes
- * behind them. Names are demangled when a pattern does not fit them as they are, which takes about
- * a microsecond each, and no more than once.
+ * The location of code is taken from the file itself; a debug file has the same addresses, but no
+ * bytes there. Names are demangled only if a pattern does not match the mangled name, at most once;
+ * this takes about a microsecond each.
  */
 #include "probe/find/user_file.h"
 
@@ -22,7 +22,7 @@
 #include "elf/unwind/function_starts.h"
 #include "sym/demangle.h"
 
-/* Instead of a place in the texts, where no function's name begins. */
+/* Special values of `readable`, below all offsets in texts. */
 #define READABLE_UNKNOWN 0
 #define READABLE_NONE	 1
 #define TEXTS_START	 2
@@ -42,7 +42,7 @@ static void user_file_close(struct user_file *file)
 	*file = (struct user_file){.from = {.fd = -1, .root_fd = -1}};
 }
 
-/* Takes over what is in *from, also when it fails. 0 or a negative errno. */
+/* Takes ownership of *from, also on failure. Returns 0 or a negative errno. */
 static int user_file_open(struct user_file *file, struct program_file *from, struct error *error)
 {
 	struct error why = {0};
@@ -78,14 +78,14 @@ static int add_table(struct user_file *file, symbol_source *read, struct error *
 	err = read(&table, &file->image, &ignored);
 	if (err == 0 && table)
 		err = function_list_add_table(&file->functions, table);
-	/* Only now is it known of a file without section headers. */
+	/* Without section headers, this table is the only sign of a Go program. */
 	file->is_go |= table && read == go_functions_read;
 	symbol_table_free(table);
-	/* One that makes no sense is passed over: there may be others. */
+	/* A malformed table is skipped: there may be others. */
 	return err == -ENOMEM ? error_no_memory(error, "for functions") : 0;
 }
 
-/* A descriptor of its debug file; or -ENOENT. */
+/* Returns a descriptor of the file's debug file; or -ENOENT. */
 static int user_file_open_debug(const struct user_file *file, const struct debug_places *places)
 {
 	struct code_file code = {.fd = file->from.fd,
@@ -170,7 +170,7 @@ int user_file_offset(const struct user_file *file, uint64_t vaddr, uint64_t *ret
 	return -ENOENT;
 }
 
-/* Reads the code at an offset. Returns how much there is before the file's end. */
+/* Reads the code at a file offset. Returns the number of bytes read, less at the file's end. */
 static size_t read_code(const struct user_file *file, uint64_t offset,
 			uint8_t ret[UPROBE_CODE_BYTES])
 {
@@ -188,13 +188,13 @@ const char *user_file_why_not(const struct user_file *file, uint64_t vaddr)
 	size_t nr;
 
 	if (user_file_offset(file, vaddr, &offset) < 0)
-		return "no code of the program is there";
+		return "no code at this address";
 	nr = read_code(file, offset, code);
 	if (uprobe_code_breaks(file->image.machine, code, nr))
-		return "the kernel takes its first instruction for another one, and would break "
-		       "the program";
+		return "the kernel misdecodes its first instruction, so a probe would break the "
+		       "program";
 	if (uprobe_code_is_refused(file->image.machine, code, nr))
-		return "the kernel can't put a probe on its first instruction";
+		return "the kernel cannot probe its first instruction";
 	return NULL;
 }
 
@@ -205,8 +205,8 @@ const char *user_file_why_not_inside(const struct user_file *file, uint64_t vadd
 
 	if (user_file_offset(file, vaddr, &offset) == 0 &&
 	    uprobe_code_becomes_call(file->image.machine, code, read_code(file, offset, code)))
-		return "the kernel may make a call of this nop (Linux 6.18), which would overwrite "
-		       "what the function keeps below its stack pointer";
+		return "the kernel may replace this nop by a call (Linux 6.18), which would "
+		       "overwrite data below the stack pointer (red zone)";
 	return user_file_why_not(file, vaddr);
 }
 
@@ -226,7 +226,10 @@ int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr)
 		  : -ENOENT;
 }
 
-/* .eh_frame stays when a program is stripped. A large file's takes some milliseconds. */
+/*
+ * Uses .eh_frame, which stays when a program is stripped. Reading that of a large file takes some
+ * milliseconds.
+ */
 int user_file_start_of(struct user_file *file, uint64_t vaddr, uint64_t *ret_start)
 {
 	struct error ignored;
@@ -259,7 +262,9 @@ static int add_text(struct user_file *file, const char *text)
 	return 0;
 }
 
-/* The full form and, behind its NUL, the one without parameters. */
+/*
+ * Adds the full demangled name and, after its NUL, the name without parameters. Returns the offset.
+ */
 static uint32_t add_readable(struct user_file *file, const char *name)
 {
 	static const struct demangle_style full = {DEMANGLE_FULL, false},
@@ -277,7 +282,7 @@ static uint32_t add_readable(struct user_file *file, const char *name)
 	return (uint32_t)at;
 }
 
-/* The name demangled, NULL if it is as it is. */
+/* Returns the demangled name; NULL if the name is not mangled. */
 static const char *readable_of(struct user_file *file, uint32_t function)
 {
 	const char *name = user_file_name(file, function);
@@ -316,24 +321,22 @@ const char *user_file_simple(struct user_file *file, uint32_t function)
 /* --- functions whose return must not be probed ---------------------------------------------- */
 
 /*
- * A return probe breaks these. The kernel replaces what lies at the stack pointer when a function
- * begins by the address of its own trampoline. These functions were found by probing all returns of
- * libc and of programs (tools/torture-probes): bash and perl found their arguments missing,
+ * Functions that a return probe breaks. At a function's entry the kernel replaces the word at the
+ * stack pointer by the address of its trampoline. These functions were found by probing all returns
+ * of libc and of programs (tools/torture-probes): bash and perl found their arguments missing,
  * longjmp() ended in SIGILL.
  *
- * An exception that passes a probed function ends the program as well, as the unwinder does not
- * know the trampoline. No list of names could say where one may pass: see
- * elf/image/unwinding_code.h.
+ * An exception that propagates through a probed function ends the program too, as the unwinder does
+ * not know the trampoline. A list of names cannot cover that: see elf/image/unwinding_code.h.
  */
-#define NOT_CALLED "it is not called: where others have their return address, it has something else"
-#define COMES_BACK                                                                          \
-	"it notes where it returns to and returns there again, for which a return probe's " \
-	"program is killed"
-#define ASKS_WHO "it looks at the address it returns to, to learn who has called it"
-#define UNWINDS                                                                           \
-	"it walks the stack from where it returns to: nothing would be found there, and " \
-	"exceptions "                                                                     \
-	"not be caught"
+#define NOT_CALLED "it is not called, so the top of its stack is not a return address"
+#define COMES_BACK                                                                       \
+	"it saves its return address and returns there twice; with a return probe, the " \
+	"program would be killed"
+#define ASKS_WHO "it inspects its return address to identify its caller"
+#define UNWINDS                                                                               \
+	"it unwinds the stack from its return address; a return probe would break that, and " \
+	"exceptions would not be caught"
 
 static const struct {
 	const char *name, *why;
@@ -404,9 +407,9 @@ const char *no_return_why_at(const struct user_file *file, uint64_t vaddr)
 	return why;
 }
 
-/* --- the files of one search: by device and inode, as names and paths of one file can differ  */
+/* --- the files of one search, identified by device and inode ---------------------------------- */
 
-#define FILES_MAX 1024 /* of all programs in all containers that were asked for */
+#define FILES_MAX 1024 /* of all programs in all selected containers */
 
 static struct user_file *find_file(const struct found_files *found, const struct stat *st)
 {
@@ -447,7 +450,7 @@ int found_files_add(struct found_files *found, struct program_file *from, struct
 	if (*ret)
 		return 0;
 	if (found->nr == FILES_MAX)
-		return error_set(error, -E2BIG, "the patterns are about more than %u files",
+		return error_set(error, -E2BIG, "the patterns refer to more than %u files",
 				 FILES_MAX);
 	file = calloc(1, sizeof(*file));
 	if (!file || ARRAY_RESERVE(found->files, found->capacity, found->nr + 1) < 0) {

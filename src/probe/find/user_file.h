@@ -1,7 +1,7 @@
 /*
- * A file in which functions are looked for: what it calls them, as far as that can be known from
- * the file and from what belongs to it (its debug file, MiniDebugInfo, Go's own table); the files
- * of one search, each opened and read once; and choosing among a file's functions and static probes.
+ * A file that is searched for functions: its functions' names, from the file itself and its
+ * companions (debug file, MiniDebugInfo, Go's own table); the files of one search, each opened and
+ * read once; and the choice among a file's functions and static probes.
  */
 #ifndef STOOK_PROBE_FIND_USER_FILE_H
 #define STOOK_PROBE_FIND_USER_FILE_H
@@ -23,27 +23,27 @@
 
 #define USER_NO_FUNCTION UINT32_MAX
 
-/* A function, or an instruction in one, that somebody asked for. */
+/* A chosen function, or an instruction in one. */
 struct user_choice {
 	uint64_t vaddr;
-	uint64_t offset;   /* behind the function's start, if that is not what was asked for */
-	uint32_t function; /* in the list of functions: whose name it has; or USER_NO_FUNCTION */
+	uint64_t offset;   /* from the function's start; 0: the function itself */
+	uint32_t function; /* index of the function that gives the name; or USER_NO_FUNCTION */
 	bool is_return;
 };
 
 struct user_file {
-	struct program_file from; /* the file's own */
+	struct program_file from; /* owned */
 	dev_t device;
 	ino_t inode;
 	struct elf_image image;
 	bool is_go;
-	bool is_read;	    /* what is below */
-	bool unwinds;	    /* exceptions may pass its functions */
-	bool has_all_names; /* else only those of functions that other files may call */
+	bool is_read;	    /* the members below are filled */
+	bool unwinds;	    /* exceptions may propagate through its functions */
+	bool has_all_names; /* false: only names of exported functions */
 	struct function_list functions;
-	struct symbol_table *starts; /* of those without a name, once one was asked for; or NULL */
+	struct symbol_table *starts; /* starts of nameless functions, read on first use; or NULL */
 	bool has_starts;
-	uint32_t *readable; /* by function: where in the texts; READABLE_… */
+	uint32_t *readable; /* by function: offset in texts, or READABLE_… */
 	char *texts;
 	size_t nr_text_bytes, cap_text_bytes;
 	struct user_choice *choices;
@@ -51,55 +51,62 @@ struct user_file {
 	struct exclusions exclusions;
 };
 
-/* Reads the functions, once. 0 or a negative errno. */
+/* Reads the functions, once. Returns 0 or a negative errno. */
 int user_file_read(struct user_file *file, const struct debug_places *places, struct error *error);
 
-/* 0 or -ENOENT: no code of the program is there. */
+/* Converts an address to a file offset. Returns 0, or -ENOENT: no code at this address. */
 int user_file_offset(const struct user_file *file, uint64_t vaddr, uint64_t *ret_offset);
 
-/* Why no probe can be put there, in words; NULL if one can. */
+/* Returns why a function at this address cannot be probed; NULL if it can. */
 const char *user_file_why_not(const struct user_file *file, uint64_t vaddr);
 
-/* The same of a place that is not a function's beginning. */
+/* Like user_file_why_not(), for an instruction that is not a function's first. */
 const char *user_file_why_not_inside(const struct user_file *file, uint64_t vaddr);
 
-/* Adds the file to the list, which gets its own descriptor. Returns its number there, or -errno. */
+/*
+ * Adds the file to the list, which gets its own descriptor. Returns the file's number there, or
+ * -errno.
+ */
 int64_t user_file_list(const struct user_file *file, struct probe_list *list);
 
-/*
- * True if a function's name fits: as it is in the file, demangled, or demangled without parameters.
- */
+/* True if a function's name matches: as in the file, demangled, or demangled without parameters. */
 bool user_file_fits(struct user_file *file, uint32_t function, const struct matcher *matcher);
 
-/* The name to show, good until the next call of this or of the above. */
+/* Returns the name to show. Valid until the next call of this or of the previous function. */
 const char *user_file_shown(struct user_file *file, uint32_t function);
 
-/* The same without parameters; only for functions whose shown name is not the one in the file. */
+/*
+ * Returns the shown name without parameters; only for functions whose shown name differs from the
+ * name in the file.
+ */
 const char *user_file_simple(struct user_file *file, uint32_t function);
 
-/* The name as in the file, good until the close. */
+/* Returns the name as in the file. Valid until the file is closed. */
 static inline const char *user_file_name(const struct user_file *file, uint32_t function)
 {
 	return function_list_text(&file->functions, file->functions.functions[function].name);
 }
 
-/* The last function that starts at or below an address, with its first name; -ENOENT. */
+/*
+ * Returns the index of the last function that starts at or below an address, the first of its
+ * names; or -ENOENT.
+ */
 int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr);
 
 /*
- * Where the function begins that covers an address and has no name: 0, -ENOENT or -ENOMEM.
+ * Finds the start of the nameless function that contains an address. Returns 0, -ENOENT or -ENOMEM.
  */
 int user_file_start_of(struct user_file *file, uint64_t vaddr, uint64_t *ret_start);
 
-/* Why the return of a function with this name must not be probed; NULL: it can be. */
+/* Returns why the return of a function with this name must not be probed; NULL: it can be. */
 const char *no_return_why(const char *name);
 
-/* The same for the function that begins at vaddr, by all names that it has in the file. */
+/* Like no_return_why(), for all names in the file of the function at vaddr. */
 const char *no_return_why_at(const struct user_file *file, uint64_t vaddr);
 
 /* --- the files of one search ------------------------------------------------------------------ */
 
-/* A pattern that leaves out functions of a file, which may not have been opened (yet). */
+/* An exclusion for a file that may not be open (yet). */
 struct left_out_file {
 	dev_t device;
 	ino_t inode;
@@ -113,14 +120,14 @@ struct found_files {
 	size_t nr_left_out, cap_left_out;
 };
 
-/* Takes over the file in *from, and opens it unless it was opened before. 0 or a negative errno. */
+/*
+ * Takes ownership of the file in *from, and opens it unless it is already open. Returns 0 or a
+ * negative errno.
+ */
 int found_files_add(struct found_files *found, struct program_file *from, struct user_file **ret,
 		    struct error *error);
 
-/*
- * Notes the file that an exclusion is about; NULL: all files. Applies to files that are opened
- * later.
- */
+/* Records an exclusion for a file (NULL: all files). It applies to files that are opened later. */
 int found_files_leave_out(struct found_files *found, const struct program_file *file,
 			  const struct pattern *pattern);
 
@@ -129,26 +136,23 @@ void found_files_clear(struct found_files *found);
 /* --- choosing (in user_functions.c) ------------------------------------------------------------ */
 
 /*
- * Chooses the functions of a file, which was read, that fit a pattern of kind PATTERN_USER: adds to
- * the file's choices, or to the refusals. *ret_nr: how many names fit, refused or not. 0 or a
- * negative errno.
+ * Chooses the functions that match a pattern of kind PATTERN_USER, in a file that was read. Adds to
+ * the file's choices, or to the refusals. *ret_nr: number of matching names, refused or not.
+ * Returns 0 or a negative errno.
  */
 int user_functions_choose(struct user_file *file, const struct pattern *pattern, bool force_returns,
 			  struct refusals *refusals, size_t *ret_nr, struct error *error);
 
-/*
- * Sorts the choices and drops those that the file's exclusions leave out. Returns the number of
- * places.
- */
+/* Sorts the choices and drops excluded ones. Returns the number of places. */
 size_t user_probes_settle(struct user_file *file);
 
-/* Adds a probe for each place. 0 or a negative errno. */
+/* Adds a probe for each place. Returns 0 or a negative errno. */
 int user_probes_add(struct user_file *file, struct probe_list *list, struct error *error);
 
 /*
- * Adds a probe for each place of the static probes (USDT) that fit, unless the file's exclusions
- * leave it out. A static probe can be in several places, which have one name, "provider:probe", and
- * are distinguished by detail. *ret_nr: how many fit. 0 or a negative errno.
+ * Adds a probe for each place of the static probes (USDT) that match and are not excluded. A static
+ * probe can have several places, which share one name, "provider:probe", and are distinguished by
+ * detail. *ret_nr: number of matches. Returns 0 or a negative errno.
  */
 int static_probes_add(struct user_file *file, const struct pattern *pattern,
 		      struct probe_list *list, size_t *ret_nr, struct error *error);

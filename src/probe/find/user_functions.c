@@ -1,12 +1,13 @@
 /*
- * One pass over all names for each pattern, which only notes what it chose. Then the choices are
- * sorted by place, so that names and patterns that mean the same place become one probe.
+ * Chooses functions. Each pattern makes one pass over all names and records its choices. Then the
+ * choices are sorted by place, so that names and patterns that refer to the same place become one
+ * probe.
  *
- * A place inside a function must be where an instruction begins: that can only be found by walking
- * there from the function's start.
+ * A place inside a function must be the start of an instruction, which is checked by decoding the
+ * function from its start.
  *
- * An exclusion takes away the names that it fits: `malloc|__libc_malloc` without `__*` is `malloc`.
- * One that is a name in full takes away the function, by whatever name it was chosen.
+ * An exclusion removes the names that it matches: `malloc|__libc_malloc` without `__*` is `malloc`.
+ * An exclusion without wildcards removes the function, whatever the name by which it was chosen.
  */
 #include "probe/find/user_file.h"
 
@@ -28,13 +29,13 @@
 /* --- IFUNCs --------------------------------------------------------------------------------- */
 
 /*
- * Functions of which a library has several, for different processors: their symbol is a resolver's,
- * which the dynamic linker calls once to learn which one is to be used here.
+ * IFUNCs are functions with several implementations for different processors. Their symbol is that
+ * of a resolver, which the dynamic linker calls once to find the implementation for this processor.
  *
- * The C library that most processes use is that of this process too, and our dynamic linker has
- * called its resolvers, or does when it looks a name up; their answers depend on the processor only
- * (and on GLIBC_TUNABLES, which nobody sets for one process alone). Nothing of the file is executed
- * that would not be in this process anyhow. A static build has no such library.
+ * Most processes use the same C library file as this process. Our dynamic linker has called its
+ * resolvers, or does so when it looks up a name; the result depends only on the processor (and on
+ * GLIBC_TUNABLES, which is not set for single processes in practice). Nothing of the file is
+ * executed that is not already part of this process. A static build has no such library.
  */
 
 #ifndef STOOK_STATIC
@@ -65,7 +66,10 @@ static int is_wanted(struct dl_phdr_info *info, size_t nr, void *context)
 	return 1;
 }
 
-/* By any of the resolver's names: those that only the library itself uses can't be looked up. */
+/*
+ * Looks up a resolver's function by any of its names: names local to the library cannot be looked
+ * up.
+ */
 static void *look_up(void *library, const struct user_file *file, uint32_t function)
 {
 	const struct listed_function *functions = file->functions.functions;
@@ -82,9 +86,9 @@ static void *look_up(void *library, const struct user_file *file, uint32_t funct
 }
 
 /*
- * Finds the address, as linked, of the function that an IFUNC of the file chooses on this machine.
- * -ENOENT: the file is not loaded into this process; -ERANGE: the function is in another file (as
- * gettimeofday is in the vDSO).
+ * Finds the address, as linked, of the implementation that an IFUNC selects on this machine.
+ * -ENOENT: the file is not loaded in this process; -ERANGE: the implementation is in another file
+ * (gettimeofday: in the vDSO).
  */
 static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64_t *ret_vaddr)
 {
@@ -119,7 +123,7 @@ static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64
 
 #endif
 
-/* --- leaving out ---------------------------------------------------------------------------- */
+/* --- excluding -------------------------------------------------------------------------------- */
 
 static bool has_alias_that_fits(struct user_file *file, uint32_t function,
 				const struct matcher *matcher)
@@ -149,7 +153,7 @@ static bool leaves_out(struct user_file *file, const struct pattern *pattern,
 		has_alias_that_fits(file, choice->function, pattern->name));
 }
 
-/* True if the file's exclusions leave a choice out. */
+/* True if the file's exclusions apply to a choice. */
 static bool user_probes_leave_out(struct user_file *file, const struct user_choice *choice)
 {
 	size_t i;
@@ -162,13 +166,13 @@ static bool user_probes_leave_out(struct user_file *file, const struct user_choi
 
 /* --- choosing: places ----------------------------------------------------------------------- */
 
-/* Enough for many patterns that each fit all functions of a large file. */
+/* Enough for many patterns that each match all functions of a large file. */
 #define CHOICES_MAX (8u << 20)
 
-/* How far into a function instructions are looked at; chromium's longest have some 100 KB. */
+/* Limit on decoding into a function; chromium's longest functions have some 100 KB. */
 #define CODE_MAX_BYTES (4u << 20)
 
-/* The state of choosing by one pattern. */
+/* State of choosing functions by one pattern. */
 struct chooser {
 	struct user_file *file;
 	const struct pattern *pattern;
@@ -177,7 +181,7 @@ struct chooser {
 	struct error *error;
 };
 
-/* Functions that are left out anyhow are not reported. */
+/* Records a match that cannot be probed, unless it is excluded anyway. */
 static int refuse(struct chooser *chooser, uint32_t function, const char *why)
 {
 	const struct user_choice choice = {
@@ -199,7 +203,7 @@ static int choose(struct chooser *chooser, uint32_t function, uint64_t vaddr, ui
 
 	if (file->nr_choices == CHOICES_MAX)
 		return error_set(chooser->error, -E2BIG,
-				 "the patterns fit more than %u functions of '%s'", CHOICES_MAX,
+				 "the patterns match more than %u functions of '%s'", CHOICES_MAX,
 				 file->from.path);
 	if (ARRAY_ADD(file->choices, file->nr_choices, file->cap_choices,
 		      (struct user_choice){vaddr, offset, function, chooser->pattern->is_return}) <
@@ -208,7 +212,7 @@ static int choose(struct chooser *chooser, uint32_t function, uint64_t vaddr, ui
 	return 0;
 }
 
-/* Where a function ends: by its size, else where the next one begins. */
+/* Returns the end of a function: by its size, else the start of the next function. */
 static uint64_t end_of(const struct user_file *file, uint32_t function)
 {
 	const struct listed_function *functions = file->functions.functions;
@@ -223,18 +227,19 @@ static uint64_t end_of(const struct user_file *file, uint32_t function)
 }
 
 /*
- * Walks a function's instructions up to the one at an offset. NULL: it begins there; else why not.
+ * Decodes a function's instructions up to an offset. Returns NULL if an instruction starts there,
+ * else the reason why not.
  */
 static const char *check_boundary(const struct user_file *file, uint64_t start, uint64_t offset,
 				  char *why, size_t nr_why)
 {
-	const size_t nr = offset + 16; /* the longest instruction ends in there */
+	const size_t nr = offset + 16; /* room for the longest instruction */
 	cleanup_free uint8_t *code = NULL;
 	uint64_t at_file, at = 0;
 	size_t step;
 
 	if (offset > CODE_MAX_BYTES)
-		return "so far into a function nothing can be told of its instructions";
+		return "too far into the function to check instruction boundaries";
 	code = calloc(1, nr);
 	if (!code || user_file_offset(file, start, &at_file) < 0 ||
 	    elf_image_read(&file->image, at_file, code, offset) < 0)
@@ -243,8 +248,8 @@ static const char *check_boundary(const struct user_file *file, uint64_t start, 
 	while (at < offset) {
 		step = instruction_length(file->image.machine, code + at, nr - at);
 		if (!step)
-			return "an instruction before it is not known, so it can't be told whether "
-			       "one begins there";
+			return "an instruction before it is unknown, so instruction boundaries "
+			       "cannot be checked";
 		at += step;
 	}
 	if (at == offset)
@@ -262,9 +267,9 @@ static int choose_inside(struct chooser *chooser, uint32_t function, uint64_t of
 	const char *reason;
 
 	if (chooser->pattern->is_return)
-		reason = "functions return, instructions do not";
+		reason = "a return probe needs a function, not an offset in one";
 	else if (offset >= end_of(file, function) - start)
-		reason = "behind the function's end";
+		reason = "beyond the end of the function";
 	else
 		reason = check_boundary(file, start, offset, why, sizeof(why));
 	if (!reason)
@@ -285,15 +290,15 @@ static const char *why_no_return(const struct chooser *chooser, uint64_t vaddr)
 	if (!chooser->pattern->is_return)
 		return NULL;
 	if (chooser->file->is_go && !chooser->force_returns)
-		return "a return probe would crash a Go program, whose stacks move (see --force)";
+		return "a return probe would crash a Go program, which moves its stacks (see "
+		       "--force)";
 	if (chooser->file->unwinds && !chooser->force_returns)
 		return "an exception or panic that passes through it would end the program "
-		       "(--force "
-		       "if none does)";
+		       "(use --force if there are none)";
 	return no_return_why_at(chooser->file, vaddr);
 }
 
-/* Why a function whose name fits can't be probed; NULL if it can. */
+/* Returns why a matching function cannot be probed; NULL if it can. */
 static const char *why_not(const struct chooser *chooser, uint32_t function)
 {
 	const struct user_file *file = chooser->file;
@@ -301,10 +306,10 @@ static const char *why_not(const struct chooser *chooser, uint32_t function)
 	uint64_t offset;
 
 	if (user_file_offset(file, file->functions.functions[function].vaddr, &offset) < 0)
-		return "no code of the program is there";
+		return "no code at this address";
 	if (is_cold_part(name) && chooser->pattern->name &&
 	    !matcher_only_name(chooser->pattern->name))
-		return "part of a function, jumped to and not called";
+		return "part of a function that is jumped to, not called";
 	return why_no_return(chooser, file->functions.functions[function].vaddr);
 }
 
@@ -315,7 +320,7 @@ static int choose_start(struct chooser *chooser, uint32_t function, uint64_t vad
 	return why ? refuse(chooser, function, why) : choose(chooser, function, vaddr, 0);
 }
 
-/* The resolver runs once for each program that uses the function; what was meant runs instead. */
+/* Chooses the selected implementation, since the resolver runs only once per process. */
 static int choose_ifunc(struct chooser *chooser, uint32_t function)
 {
 	uint64_t vaddr;
@@ -324,12 +329,13 @@ static int choose_ifunc(struct chooser *chooser, uint32_t function)
 	if (err == -ERANGE)
 		return refuse(
 			chooser, function,
-			"an IFUNC resolver: it runs once, whatever is called; what it chooses "
-			"is in another file, the vDSO perhaps");
+			"an IFUNC resolver, which runs once per process; the function that it "
+			"selects is in another file (perhaps the vDSO)");
 	if (err < 0)
-		return refuse(chooser, function,
-			      "an IFUNC resolver: it runs once, whatever is called; which function "
-			      "it chooses can't be told here");
+		return refuse(
+			chooser, function,
+			"an IFUNC resolver, which runs once per process; the function that it "
+			"selects cannot be determined here");
 	return choose_start(chooser, function, vaddr);
 }
 
@@ -349,7 +355,7 @@ static int choose_function(struct chooser *chooser, uint32_t function)
 
 /* --- choosing: by address ------------------------------------------------------------------- */
 
-/* Why an address in no function with a name, which belongs to the one at a start, can't be probed. */
+/* Returns why an address in the nameless function at `start` cannot be probed; NULL if it can. */
 static const char *why_not_nameless(const struct chooser *chooser, uint64_t start, uint64_t address,
 				    char *why, size_t nr_why)
 {
@@ -357,10 +363,10 @@ static const char *why_not_nameless(const struct chooser *chooser, uint64_t star
 	const char *reason;
 
 	if (chooser->pattern->is_return && address != start)
-		return "functions return, instructions do not";
-	/* The kernel would take what lies on top of the stack for the return address. */
+		return "a return probe needs a function, not an offset in one";
+	/* The kernel would take the word on top of the stack for the return address. */
 	if (chooser->pattern->is_return && !function_start_is_called(&file->image, start))
-		return "part of a function, jumped to and not called";
+		return "part of a function that is jumped to, not called";
 	reason = check_boundary(file, start, address - start, why, nr_why);
 	if (!reason)
 		reason = address == start ? user_file_why_not(file, address)
@@ -368,7 +374,7 @@ static const char *why_not_nameless(const struct chooser *chooser, uint64_t star
 	return reason ? reason : why_no_return(chooser, address);
 }
 
-/* Chooses an address that is in no function with a name. */
+/* Chooses an address outside all named functions. */
 static int choose_nameless(struct chooser *chooser, uint64_t address)
 {
 	struct user_file *file = chooser->file;
@@ -380,10 +386,9 @@ static int choose_nameless(struct chooser *chooser, uint64_t address)
 	if (err == -ENOMEM)
 		return error_no_memory(chooser->error, "for functions");
 	if (user_file_offset(file, address, &offset) < 0)
-		reason = "no code of the program is there";
+		reason = "no code at this address";
 	else if (err < 0)
-		reason = "in no function that is known, so it can't be told whether an instruction "
-			 "begins there";
+		reason = "not in a known function, so instruction boundaries cannot be checked";
 	else
 		reason = why_not_nameless(chooser, start, address, why, sizeof(why));
 	if (!reason)
@@ -394,7 +399,7 @@ static int choose_nameless(struct chooser *chooser, uint64_t address)
 		       : 0;
 }
 
-/* An address as linked. */
+/* Chooses an address, as linked. */
 static int choose_address(struct chooser *chooser, size_t *ret_nr)
 {
 	uint64_t address = chooser->pattern->address, start;
@@ -432,7 +437,7 @@ int user_functions_choose(struct user_file *file, const struct pattern *pattern,
 
 /* --- making probes: choices of one place become one ----------------------------------------- */
 
-/* Choices of the same place and kind are one probe. */
+/* Compares choices; equal ones become one probe. */
 static int compare_places(const struct user_choice *a, const struct user_choice *b)
 {
 	return COMPARE(a->vaddr, b->vaddr) ?: COMPARE(a->is_return, b->is_return);
@@ -488,7 +493,9 @@ static bool is_ifunc(const struct user_file *file, const struct user_choice *cho
 	       file->functions.functions[choice->function].is_ifunc;
 }
 
-/* The name of the function that stands behind IFUNCs, if it has one, and was not asked for. */
+/*
+ * Returns the name of the function that IFUNCs resolve to, if it has one and was not chosen itself.
+ */
 static const char *implementation_of(const struct user_file *file,
 				     const struct user_choice *choices, size_t nr)
 {
@@ -504,7 +511,10 @@ static const char *implementation_of(const struct user_file *file,
 	return user_file_name(file, (uint32_t)at);
 }
 
-/* A function without a name is called as in profiles (profile_set_start()). */
+/*
+ * Adds a choice's name. A nameless function gets the same name as in profiles
+ * (profile_set_start()).
+ */
 static int add_name(struct maker *maker, const struct user_choice *choice)
 {
 	cleanup_free char *address = NULL;
@@ -521,7 +531,7 @@ static int add_name(struct maker *maker, const struct user_choice *choice)
 	return address ? joined_names_add(&maker->joined, address, 0) : -ENOMEM;
 }
 
-/* True if calls come in there. */
+/* True if the place is the entry of a called function. */
 static bool is_entry(const struct user_file *file, const struct user_choice *choice)
 {
 	return !choice->is_return && !choice->offset &&
@@ -529,7 +539,7 @@ static bool is_entry(const struct user_file *file, const struct user_choice *cho
 		function_start_is_called(&file->image, choice->vaddr));
 }
 
-/* All choices are of one place. */
+/* Adds a probe for choices that are all of one place. */
 static int add_probe(struct maker *maker, const struct user_choice *choices, size_t nr)
 {
 	struct user_file *file = maker->file;
