@@ -27,7 +27,7 @@
 
 struct pending_record {
 	uint64_t time_ns;
-	size_t at; /* in drain->bytes */
+	size_t at; /* offset in drain->bytes */
 };
 
 struct waiting_count {
@@ -158,7 +158,7 @@ int drain_add_event(struct drain *drain, struct process_event *event, const char
 	    process_table_arrive(drain->options.processes, event, path) < 0)
 		return -ENOMEM;
 	drain->events[drain->nr_events++] = *event;
-	/* From now on the process runs another program: published mappings are out of date. */
+	/* After a fork, exec or exit the published mappings are out of date. */
 	if (event->kind != PROCESS_MAP && drain->options.unwinder)
 		unwinder_forget(drain->options.unwinder, (uint32_t)event->pid);
 	return 0;
@@ -245,13 +245,12 @@ static int64_t user_frame(struct drain *drain, const struct wire_record *record,
 		address = address - mapping->start + mapping->offset;
 	} else if (mapping && mapping->kind == MAPPING_VDSO) {
 		module = drain->vdso_module;
-		address = address - mapping->start +
-			  mapping->offset; /* the mapping may start inside the vdso */
+		address =
+			address - mapping->start + mapping->offset; /* may start inside the vdso */
 	} else if (mapping) {
 		module = run_time_module(drain, record, mappings);
 	} else {
-		address =
-			0; /* no mapping: the address is meaningless, and there may be very many */
+		address = 0; /* meaningless without mapping, and there may be very many */
 	}
 	if (module < 0)
 		return module;

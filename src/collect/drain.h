@@ -42,8 +42,7 @@ struct drain_options {
 	const struct drain_probe *probes; /* by probe number */
 	size_t nr_probes;
 	struct file_table *files;
-	struct runtime_table
-		*runtimes; /* of JIT-compiled code; NULL: one module for all processes */
+	struct runtime_table *runtimes; /* of JIT-compiled code; NULL: one module for all */
 	struct process_table *processes;
 	struct profile *profile;
 	struct unwinder *unwinder;     /* for raw records; NULL: none are expected */

@@ -120,8 +120,7 @@ static void configure(struct sampler_bpf *bpf, const struct sampler_config *conf
 	bpf->rodata->by_tables = config->max_walk_frames > 0;
 	bpf->rodata->max_raw_bytes = max_raw_bytes(nr_cpus);
 	if (getrandom(&bpf->rodata->hash_seed, sizeof(bpf->rodata->hash_seed), GRND_NONBLOCK) < 0)
-		bpf->rodata->hash_seed =
-			clock_now_ns(); /* random numbers are not available yet, early after boot */
+		bpf->rodata->hash_seed = clock_now_ns(); /* early boot: no random numbers yet */
 	follow_configure(&FOLLOW_PARTS(bpf), &config->tasks);
 	(void)bpf_map__set_max_entries(bpf->maps.ring, (uint32_t)config->ring_bytes);
 	bpf->rodata->by_weight = has_weights(config);
@@ -591,7 +590,7 @@ void sampling_choose_sizes(const struct event *event, const struct sampling_rate
 			   size_t nr_cpus, bool has_raw, size_t *ring_bytes, size_t *max_counts)
 {
 	const size_t raw_bytes = RAW_RECORD_BYTES;
-	double samples = PROBES_RATE, records, raw; /* a second */
+	double samples = PROBES_RATE, records, raw; /* per second */
 
 	if (event && rate->frequency)
 		samples = (double)rate->frequency;

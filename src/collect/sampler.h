@@ -31,7 +31,7 @@ struct sampler_config {
 	struct wanted_tasks tasks;
 	size_t ring_bytes; /* a power of two, at least a page */
 	size_t max_counts; /* capacity of a count map: distinct stacks per epoch */
-	/* Collect the stacks of hits of these probes; NULL: sample instead. */
+	/* Collect the stacks of hits of these probes. NULL: sample an event. */
 	const struct probe_list *probes;
 	const struct probe_features *features;
 	const struct tally_fetch *weights; /* per probe: the weight of a hit; NULL: none */
@@ -88,8 +88,8 @@ void sampler_read_cost(const struct sampler *sampler, struct sampler_cost *ret);
 
 /* The perf events that are sampled, one per CPU. The rate also decides the size of the buffers. */
 struct sampling_rate {
-	uint64_t frequency; /* samples a second, or 0 */
-	uint64_t period;    /* events a sample; used when frequency is 0 */
+	uint64_t frequency; /* samples per second, or 0 */
+	uint64_t period;    /* events per sample; used if frequency is 0 */
 };
 
 struct sampling;

@@ -96,9 +96,8 @@ struct session {
 	uint64_t nr_lost_events;
 	struct absence absence;
 	uint64_t started_ns, stopped_ns;
-	int nice; /* our nice value before the start */
-	uint64_t
-		sampling_cpu_ns; /* our own CPU time: at first at the start, later from start to stop */
+	int nice;		  /* our nice value before the start */
+	uint64_t sampling_cpu_ns; /* our own CPU time: at the start, later since then */
 	struct sampling_reading reading;
 };
 
@@ -315,8 +314,7 @@ static int preload_program(struct session *session)
 
 		(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", program.files[i].fd);
 		if (fstat(program.files[i].fd, &st) < 0 ||
-		    readlink(link, path, sizeof(path) - 1) <
-			    0) /* the path as the kernel will report it */
+		    readlink(link, path, sizeof(path) - 1) < 0) /* as the kernel will report it */
 			continue;
 		file = file_table_add(
 			session->files,

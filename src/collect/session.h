@@ -47,9 +47,9 @@ struct session_probes {
 struct session_options {
 	const struct event *event;
 	struct sampling_rate rate;
-	/* Collect the stacks of probe hits instead of sampling an event. */
-	const struct session_probes *probes; /* NULL: sample */
-	const uint32_t *cpus;		     /* to sample */
+	/* Collect the stacks of probe hits. NULL: sample the event. */
+	const struct session_probes *probes;
+	const uint32_t *cpus; /* to sample */
 	size_t nr_cpus;
 	const uint32_t *online_cpus; /* all online CPUs: processes are followed on each */
 	size_t nr_online_cpus;
@@ -88,8 +88,7 @@ struct session_summary {
 	uint64_t nr_process_events; /* sideband events: forks, execs, exits, mappings */
 	uint64_t nr_lost_events;    /* sideband events dropped: ring full */
 	uint64_t nr_forgotten;	    /* processes with too many mappings to keep */
-	uint64_t
-		nr_mismatches; /* records or counts that the kernel counted but we never received, or vice versa */
+	uint64_t nr_mismatches;	    /* counted by the kernel but not received, or vice versa */
 	/* Effects of the budget of probes. */
 	struct budget_result {
 		double share;

@@ -1,6 +1,7 @@
 /*
- * A second thread, which compiles unwind tables: a large file takes as long as the ring buffer
- * needs to overflow. It uses only file descriptors and tables, and no other state of the session.
+ * A second thread, which compiles unwind tables: a large file takes so long that the ring buffer
+ * would overflow meanwhile. It uses only file descriptors and tables, and no other state of the
+ * session.
  *
  * It has a budget of CPU time, so that a host on which new programs start all the time is not
  * burdened by their tables: some seconds initially, then a share of the elapsed time.

@@ -333,7 +333,7 @@ static const struct hit_cost known_cost = {
 struct trial {
 	struct probe_list list;
 	struct probe_file file;
-	uint32_t numbers[2][2]; /* [is it stepped][is it a return] */
+	uint32_t numbers[2][2]; /* [is single-stepped][is return] */
 	void *memory;
 	bool is_refused;
 };

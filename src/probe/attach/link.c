@@ -146,7 +146,7 @@ int link_failure(enum probe_hook hook, int err, size_t nr, struct error *error)
 	if (err == -EPERM || err == -EACCES)
 		error_hint(error,
 			   "run as root, or with CAP_BPF and CAP_PERFMON; tracefs and code of "
-			   "other users need CAP_SYS_ADMIN on some kernels; otherwise a "
+			   "other users need CAP_SYS_ADMIN on some kernels; if that fails, a "
 			   "security module or lockdown forbids it");
 	else if (err == -EMFILE || err == -ENFILE)
 		error_hint(error, hook == HOOK_UPROBE_MULTI || hook == HOOK_KPROBE_MULTI

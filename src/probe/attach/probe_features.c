@@ -25,10 +25,9 @@
 /* Exists in every kernel, is not inlined, and can be probed. */
 #define SOME_FUNCTION "vfs_read"
 
-#define SOME_FILE \
-	"/sys/kernel/btf/vmlinux" /* a regular file that exists on every supported kernel */
+#define SOME_FILE "/sys/kernel/btf/vmlinux" /* regular; in every supported kernel */
 
-#define UNREADABLE 1 /* an address */
+#define UNREADABLE 1 /* an invalid address */
 
 static int load_nothing(enum bpf_prog_type type, enum bpf_attach_type attach_type, uint32_t target)
 {
@@ -218,7 +217,8 @@ static const char *why_not(const struct probe *probe, const struct probe_feature
 	if (features->has[PROBE_FEATURE_KPROBE_EVENT])
 		return "kernel addresses are hidden (sysctl kernel.kptr_restrict)";
 	if (probe->offset)
-		return "a probe inside a function needs kprobes (CONFIG_KPROBES), not available here";
+		return "a probe inside a function needs kprobes (CONFIG_KPROBES), not available "
+		       "here";
 	if (is_forbidden(features, PROBE_FEATURE_KPROBE_EVENT))
 		return "neither kprobes nor fentry: not permitted";
 	if (is_forbidden(features, PROBE_FEATURE_FENTRY))

@@ -51,8 +51,8 @@ enum probe_hook {
 	HOOK_UPROBE_EVENT, /* NAME_user_place */
 	HOOK_KPROBE_EVENT, /* NAME_kernel_place */
 	HOOK_TRACEPOINT,   /* NAME_tracepoint, one copy per probe with its number as a constant */
-	HOOK_FENTRY,	   /* NAME_entry, likewise */
-	HOOK_FEXIT,	   /* NAME_exit, likewise */
+	HOOK_FENTRY,	   /* NAME_entry, one copy per probe */
+	HOOK_FEXIT,	   /* NAME_exit, one copy per probe */
 	NR_PROBE_HOOKS
 };
 

@@ -26,7 +26,7 @@ struct attach_schedule {
 	size_t group_size, group_max;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int attach_schedule_init(struct attach_schedule *schedule, uint32_t nr_probes);
 void attach_schedule_clear(struct attach_schedule *schedule);
 

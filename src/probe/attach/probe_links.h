@@ -28,7 +28,7 @@ struct probe_links;
 
 struct probe_links *probe_links_new(const struct probe_links_options *options, struct error *error);
 
-/* Detaches what is attached. */
+/* Detaches all attached probes and frees. */
 void probe_links_free(struct probe_links *links);
 
 /*

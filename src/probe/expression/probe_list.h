@@ -38,8 +38,7 @@ struct probe {
 	const char *
 		detail; /* distinguishes probes with the same name: "hash.c", "+0x4a0"; NULL: none */
 	const char *why_no_return; /* why its return cannot be probed; NULL: it can */
-	const char
-		*arguments; /* USDT: argument list of its note, "-4@%eax 8@-24(%rbp)"; NULL: none */
+	const char *arguments;	   /* USDT: its note's "-4@%eax 8@-24(%rbp)"; NULL: none */
 };
 
 /* True for probes in a file, false for kernel probes. */

@@ -28,7 +28,7 @@ struct library_folders {
 };
 
 /*
- * Fills empty folders from /etc/ld.so.conf, followed by the default folders. root_fd -1: our own
+ * Fills an empty struct from /etc/ld.so.conf, then adds the default folders. root_fd -1: our own
  * root. Returns 0 or -ENOMEM.
  */
 int library_folders_read(struct library_folders *folders, int root_fd);

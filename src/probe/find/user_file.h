@@ -72,7 +72,7 @@ int64_t user_file_list(const struct user_file *file, struct probe_list *list);
 /* True if a function's name matches: as in the file, demangled, or demangled without parameters. */
 bool user_file_fits(struct user_file *file, uint32_t function, const struct matcher *matcher);
 
-/* Returns the name to show. Valid until the next call of this or of the previous function. */
+/* Returns the name to show. Valid until the next call of this function or of user_file_fits(). */
 const char *user_file_shown(struct user_file *file, uint32_t function);
 
 /*
