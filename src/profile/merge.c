@@ -2,8 +2,8 @@
  * Adding the samples of another profile.
  *
  * The other profile's numbers of strings, modules, frames and labels are mapped to our own when a
- * sample first needs them; after that, a sample costs one look at each of its frames, and one
- * search. Files are found by name and build id, frames by file, address and lines.
+ * sample first needs them. After that, a sample costs one array access per frame and one hash
+ * lookup. Files are matched by name and build id, frames by file, address and lines.
  */
 #include "profile/merge.h"
 
@@ -22,14 +22,14 @@
 struct merge {
 	struct profile *into;
 	const struct profile *from;
-	uint32_t *strings;		   /* by their number: ours + 1; 0: not needed yet */
+	uint32_t *strings;		   /* by their number: our number + 1; 0: not mapped yet */
 	uint32_t *modules, *frames, *sets; /* likewise */
-	size_t nr_sets;			   /* that sets has room for */
+	size_t nr_sets;			   /* capacity of sets */
 	struct number_index files;	   /* our modules, by name and code */
-	uint32_t next_file;		   /* number that no file of ours has */
+	uint32_t next_file;		   /* first file number that our modules do not use */
 	struct code_line *lines;	   /* of the frame being mapped */
 	size_t cap_lines;
-	int values[PROFILE_MAX_VALUES]; /* our number of each of their values, or LEFT_OUT */
+	int values[PROFILE_MAX_VALUES]; /* by their value's number: our number, or LEFT_OUT */
 	uint32_t *path;			/* of the sample being added */
 	size_t cap_path;
 };
@@ -87,7 +87,7 @@ static uint64_t hash_of_module(const struct profile *profile, uint32_t number)
 	return code ? hash_add(hash, hash_key(code->build_id, code->build_id_bytes)) : hash;
 }
 
-/* Files are numbered by each profile for itself, so numbers say nothing here. */
+/* Compares content: each profile has its own file numbers. */
 static int64_t find_module(const struct merge *merge, uint32_t number, uint64_t hash)
 {
 	const struct module *wanted = profile_module(merge->from, number);
@@ -163,7 +163,10 @@ static int index_modules(struct merge *merge)
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The frame's lines in the own profile's strings; a name without lines is one. 0 or -ENOMEM. */
+/*
+ * Writes the frame's lines to merge->lines, with strings of our profile. A function without lines
+ * becomes one line. 0 or -ENOMEM.
+ */
 static int map_lines(struct merge *merge, const struct frame *frame, size_t *ret_nr)
 {
 	const struct code_line alone = {.function = frame->function};
@@ -183,7 +186,10 @@ static int map_lines(struct merge *merge, const struct frame *frame, size_t *ret
 	return 0;
 }
 
-/* Our frame at this address if it has the same names; a frame without a name gets theirs. -ENOENT. */
+/*
+ * Returns our frame `number` if its names equal theirs; a frame without a name gets theirs.
+ * -ENOENT if the names differ, or -ENOMEM.
+ */
 static int64_t agree(struct merge *merge, uint32_t number, const struct frame *theirs, size_t nr)
 {
 	const struct frame *frame = profile_frame(merge->into, number);
@@ -203,7 +209,10 @@ static int64_t agree(struct merge *merge, uint32_t number, const struct frame *t
 	return -ENOENT;
 }
 
-/* JIT-compiled code may be other code at the same address in the other profile. */
+/*
+ * If our frame at the same address has other names, as JIT-compiled code may, the frame is added by
+ * name.
+ */
 static int64_t add_frame(struct merge *merge, const struct frame *frame)
 {
 	int64_t module = map_module(merge, frame->module);
@@ -331,7 +340,7 @@ static int add_sample(struct merge *merge, uint32_t number)
 	return result;
 }
 
-/* Numbers of our values for theirs, found by their types. 0 or a negative errno. */
+/* Maps the numbers of their values to ours, by value type. 0 or a negative errno. */
 static int map_values(struct merge *merge, size_t value)
 {
 	size_t i;

@@ -1,6 +1,6 @@
 /*
- * One profile out of several. Strings, modules, frames and labels are found again by content: files by
- * name and build id, frames by file, address and what they say.
+ * Merges profiles. Strings, modules, frames and labels are matched by content: files by name and
+ * build id, frames by file, address, function and lines.
  */
 #ifndef STOOK_PROFILE_MERGE_H
 #define STOOK_PROFILE_MERGE_H
@@ -10,10 +10,11 @@
 #include "profile/profile.h"
 
 /*
- * Adds all samples of another profile. Its counts go to the value of that number (0:
- * the counts), so that two profiles can lie side by side in one; with 0 its further values go to values of
- * their types. What is known of how they were taken stays if both say the same; a time and duration of
- * both is the span of both. 0, -ENOMEM, -E2BIG (values, or slices of time), or -EOVERFLOW (totals).
+ * Adds all samples of another profile. Its counts are added to value number `value` of `into` (0:
+ * the counts), so that one profile can hold two side by side. With 0, its further values are added to
+ * values of the same type. Event, unit and period stay if both profiles agree, and are cleared
+ * otherwise; time and duration become the span of both, or are cleared if one is not known. 0,
+ * -ENOMEM, -E2BIG (too many values or time slices), or -EOVERFLOW (totals).
  */
 int profile_merge(struct profile *into, const struct profile *from, size_t value);
 

@@ -1,11 +1,11 @@
 /*
  * A profile's strings, modules and frames, and the profile as a whole.
  *
- * Everything that is interned lies in a growing array, in order of its numbers, with a
- * number_index to find it by content: 48 bytes a frame, 64 bytes a sample, 4 bytes a frame of a
- * stack. A frame is found by kind, module and address; a frame that is known by name only gets an
- * address where no code can lie (PROFILE_NOWHERE), and is found by its lines. Samples are in
- * profile_samples.c, their values in profile_values.c.
+ * Each interned kind is a growing array, indexed by number, with a number_index to find entries by
+ * content: 48 bytes per frame, 64 bytes per sample, 4 bytes per frame of a stack. A frame is found by
+ * kind, module and address; a frame known by name only gets an address where no code can be
+ * (PROFILE_NOWHERE), and is found by its lines. Samples are in profile_samples.c, their values in
+ * profile_values.c.
  */
 #include "profile/profile_state.h"
 
@@ -35,7 +35,7 @@ int64_t profile_add_foreign_string(struct profile *profile, const char *text, si
 	char *nul;
 
 	if (!nr)
-		return 0; /* the empty string is always there */
+		return 0; /* number of the empty string */
 	if (!memchr(text, '\0', nr))
 		return profile_add_string_bytes(profile, text, nr);
 	copy = malloc(nr);
@@ -313,13 +313,13 @@ static bool is_full(const struct profile *profile)
 	return profile->nr_frames >= profile->max_frames;
 }
 
-/* The frames that stand for others, for which there is always room. */
+/* True for the unnamed frame of profile_add_frame() past the limit, and for "[other stacks]". */
 static bool is_stand_in(uint32_t module, uint64_t address)
 {
 	return module == MODULE_NR_UNKNOWN && (!address || address == OTHER_STACKS_ADDRESS);
 }
 
-/* A new frame, found in the index by the hash; its number, or -ENOMEM. */
+/* Appends a frame and adds it to the index. Returns its number, or -ENOMEM. */
 static int64_t push_frame(struct profile *profile, struct number_index *index, uint64_t hash,
 			  const struct frame *frame)
 {
@@ -355,7 +355,7 @@ int64_t profile_add_frame(struct profile *profile, enum frame_kind kind, uint32_
 			  &(struct frame){.address = address, .module = module, .kind = kind});
 }
 
-/* A name without a place in the source is the frame's alone. */
+/* One line without file and line number is just the frame's name: not stored as a line. */
 static size_t nr_real_lines(const struct code_line *lines, size_t nr)
 {
 	return nr == 1 && !lines->file && !lines->line ? 0 : nr;

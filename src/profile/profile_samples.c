@@ -1,8 +1,8 @@
 /*
- * Samples with their counts and labels, and the limit to their memory.
+ * Samples with their counts and labels, and the limit on their memory.
  *
- * A stack is kept once, so finding a sample compares labels and one number. A label set is a row of
- * numbers, NUMBERS_EACH a label, interned in a table of stacks, which takes rows of any kind.
+ * Stacks are interned, so finding a sample compares labels and one number. A label set is a row of
+ * numbers, NUMBERS_EACH per label, interned in a stack table, which takes any rows of numbers.
  */
 #include "profile/profile_state.h"
 
@@ -69,14 +69,14 @@ static int64_t intern_sample(struct profile *profile, const struct sample *sampl
 	return number;
 }
 
-/* The bytes that the limit applies to: they grow sample by sample; the memory held doubles. */
+/* The bytes that the limit applies to: bytes in use, since allocated memory grows by doubling. */
 static size_t sample_bytes(const struct profile *profile)
 {
 	return stack_table_used_bytes(&profile->stacks) +
 	       profile->nr_samples * (sizeof(*profile->samples) + NUMBER_INDEX_BYTES_EACH);
 }
 
-/* The number of the stack "[other stacks]", or -ENOMEM. */
+/* Returns the number of the stack "[other stacks]", which is added if needed; or -ENOMEM. */
 static int64_t other_stack(struct profile *profile)
 {
 	int64_t frame;
@@ -107,7 +107,7 @@ static int64_t intern_other(struct profile *profile, const struct sample_labels 
 	return intern_sample(profile, &sample);
 }
 
-/* At the limit: only what is there already is counted as before. */
+/* At the limit: known samples are counted as before, new ones under "[other stacks]". */
 static int64_t intern_known(struct profile *profile, struct sample *sample, const uint32_t *frames)
 {
 	int64_t stack = stack_table_find(&profile->stacks, frames, sample->nr_frames);
@@ -128,7 +128,7 @@ static bool is_known(const struct profile *profile, struct sample *sample, const
 	return stack >= 0 && find_sample(profile, sample, hash_of_sample(sample)) >= 0;
 }
 
-/* Past half of the limit a sample is new only if it is so without the spare labels. */
+/* Past half of the limit, drops the spare labels of a sample that is not known yet. */
 static void give_up_labels(const struct profile *profile, struct sample *sample,
 			   const uint32_t *frames)
 {
@@ -357,7 +357,7 @@ int64_t profile_add_slice(struct profile *profile, const struct time_slice *slic
 	return (int64_t)profile->nr_slices;
 }
 
-/* All keep their numbers, and are found by what they are now. */
+/* Slices keep their numbers; the index is rebuilt for their new ends. */
 void profile_end_slices(struct profile *profile, uint64_t end_ns)
 {
 	size_t i;

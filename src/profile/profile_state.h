@@ -1,4 +1,4 @@
-/* The parts of a profile, for the files that implement it. */
+/* The struct behind profile.h; private to the files that implement it. */
 #ifndef STOOK_PROFILE_PROFILE_STATE_H
 #define STOOK_PROFILE_PROFILE_STATE_H
 
@@ -7,31 +7,31 @@
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 
-/* Where the frame of "[other stacks]" is: no code can lie there. */
+/* Address of the frame "[other stacks]": no code can be there. */
 #define OTHER_STACKS_ADDRESS UINT64_MAX
 
-/* A value that samples have besides their count. */
+/* A value of all samples, other than the main value. */
 struct value_column {
 	struct value_type type;
-	uint64_t *amounts; /* by sample, the first ones; of the others it is 0 */
+	uint64_t *amounts; /* of the first nr samples; the others have 0 */
 	size_t nr, cap;
 	uint64_t total;
 };
 
 struct profile {
 	struct strings *strings;
-	uint32_t samples_string, count_string; /* the main value's, if nobody says otherwise */
+	uint32_t samples_string, count_string; /* default type of the main value */
 
 	struct module *modules;
 	size_t nr_modules, cap_modules;
 	struct number_index module_index;
-	struct module_code *codes; /* by module, the first nr_codes of them */
+	struct module_code *codes; /* of the first nr_codes modules */
 	size_t nr_codes, cap_codes;
 
 	struct frame *frames;
 	size_t nr_frames, cap_frames, max_frames;
-	struct number_index frame_index; /* those with an address, by it */
-	struct number_index named_index; /* the others, by what they say */
+	struct number_index frame_index; /* frames with an address, by address */
+	struct number_index named_index; /* frames without an address, by function and lines */
 	struct code_line *lines;
 	size_t nr_lines, cap_lines;
 
@@ -42,7 +42,7 @@ struct profile {
 
 	uint64_t total;
 	size_t limit_bytes;    /* 0: none */
-	unsigned spare_labels; /* enum label bits: given up past half of the limit */
+	unsigned spare_labels; /* enum label bits: dropped past half of the limit */
 	uint64_t unlabelled_count;
 	int64_t other_stack; /* -1: not needed yet */
 	uint64_t other_count;
@@ -50,7 +50,7 @@ struct profile {
 	struct value_type main_type;
 	struct value_column columns[PROFILE_MAX_VALUES - 1];
 	size_t nr_columns;
-	struct stack_table label_sets; /* see label_sets.c */
+	struct stack_table label_sets; /* see profile_samples.c */
 	struct time_slice *slices;
 	size_t nr_slices, cap_slices;
 	struct number_index slice_index;

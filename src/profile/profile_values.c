@@ -1,10 +1,10 @@
 /*
- * The values of samples: their types, amounts and totals, and how they follow from each other.
+ * The values of samples: types, amounts and totals, and values derived from others.
  *
- * The main value lies in the samples themselves. Each further one is a column, as long as the last sample
- * with a non-zero amount. The number of events that samples stand for is not stored unless a file has it:
- * profile_values() makes it from samples and period for all that write it, and profile_choose_samples()
- * recognizes it for all that read it.
+ * The main value is a field of each sample. Each further value is a column that ends at the last
+ * sample with a non-zero amount. The number of events (samples * period) is not stored unless a file
+ * has it: profile_values() derives it for writers, and profile_choose_samples() recognizes it for
+ * readers.
  */
 #include "profile/profile_state.h"
 
@@ -177,7 +177,7 @@ int profile_choose_value(struct profile *profile, size_t number)
 	if (!number)
 		return 0;
 	column = &profile->columns[number - 1];
-	/* The column gets room for each sample there is. */
+	/* Extends the column to all samples. */
 	if (profile->nr_samples &&
 	    profile_add_value(profile, (uint32_t)profile->nr_samples - 1, number, 0) < 0)
 		return -ENOMEM;
@@ -221,7 +221,7 @@ uint64_t profile_sample_amount(const struct profile *profile)
 	return origin->unit == profile->main_type.unit ? origin->period : 0;
 }
 
-/* True if a value of this name is of the event. */
+/* True if a value of this name counts the event. */
 static bool is_of_event(const struct profile *profile, const char *name)
 {
 	const char *event = profile_string(profile, profile->origin.event);
@@ -230,7 +230,7 @@ static bool is_of_event(const struct profile *profile, const char *name)
 	       (profile_is_of_clock(profile) && !strcmp(name, PROFILE_CPU_TIME));
 }
 
-/* How many values have the event's name; *ret: the first of them that is in its unit, or -ENOENT. */
+/* Returns how many values have the event's name. *ret: the first one in its unit, or -ENOENT. */
 static size_t find_events(const struct profile *profile, int *ret)
 {
 	size_t nr = 0, i;
@@ -246,7 +246,7 @@ static size_t find_events(const struct profile *profile, int *ret)
 	return nr;
 }
 
-/* True if this value of each sample is the period times its value `of`. */
+/* True if for every sample, value `number` equals value `of` times the period. */
 static bool follows_from(const struct profile *profile, size_t number, size_t of)
 {
 	uint64_t product;
@@ -298,7 +298,7 @@ int profile_choose_samples(struct profile *profile)
 	int event;
 	size_t i;
 
-	/* By its name alone a reader could not tell it from another one. */
+	/* With several values of the event's name, readers of files could not distinguish them. */
 	if (!profile->origin.period || find_events(profile, &event) != 1 || event)
 		return 0;
 	for (i = 1; i < profile_nr_values(profile); i++)
@@ -310,7 +310,7 @@ int profile_choose_samples(struct profile *profile)
 /* --- fractions -------------------------------------------------------------------------------- */
 
 #define WEIGHT	 "weight"
-#define PARTS_OF "1/1" /* and as many zeros as amounts had decimals */
+#define PARTS_OF "1/1" /* followed by one zero per decimal */
 
 struct value_scale value_scale(unsigned decimals)
 {

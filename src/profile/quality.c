@@ -1,6 +1,6 @@
 /*
- * Judging stacks by their ends, and by the names that their frames have. One pass over the samples
- * counts, by module, the stacks that broke and the nameless frames of JIT-compiled code.
+ * Classifies stacks by how their walk ended and by the names of their frames. One pass over the
+ * samples counts broken stacks and JIT-compiled frames without a name, per module.
  */
 #include "profile/quality.h"
 
@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 
-/* Where programs and threads begin, in glibc, musl and Go. */
+/* Outermost functions of programs and threads, in glibc, musl and Go. */
 static const char *const beginnings[] = {
 	"main",
 	"_start",
@@ -22,7 +22,7 @@ static const char *const beginnings[] = {
 	"__clone3",
 	"runtime.goexit",
 	"runtime.goexit.abi0",
-	"runtime.mstart", /* of the runtime's own stack of a thread */
+	"runtime.mstart", /* on the runtime's own stack of a thread (g0) */
 	"runtime.mstart.abi0",
 	"runtime.mcall",
 	"runtime.morestack",
@@ -52,7 +52,7 @@ static bool reaches_beginning(const struct profile *profile, const struct sample
 	return false;
 }
 
-/* Keeps the worst ones, sorted. */
+/* Keeps the entries with most samples, sorted. */
 static void blame(struct quality *quality, const struct quality_blame *blame)
 {
 	size_t place;
@@ -67,8 +67,8 @@ static void blame(struct quality *quality, const struct quality_blame *blame)
 }
 
 /*
- * The file that a broken stack is to be blamed on: of its outermost frame that lies in one. What a
- * walk finds beyond, following a register that is no frame pointer, is no code at all.
+ * Returns the file to blame for a broken stack: the file of its outermost frame that is in one.
+ * Frames beyond it, found by following a register that is no frame pointer, are no code at all.
  */
 static uint32_t blamed_module(const struct profile *profile, const struct sample *sample)
 {
@@ -84,7 +84,7 @@ static uint32_t blamed_module(const struct profile *profile, const struct sample
 	return module;
 }
 
-/* JIT-compiled code. */
+/* True if the frame is JIT-compiled code. */
 static bool is_run_time(const struct profile *profile, uint32_t frame)
 {
 	return profile_module(profile, profile_frame(profile, frame)->module)->kind ==
@@ -92,8 +92,9 @@ static bool is_run_time(const struct profile *profile, uint32_t frame)
 }
 
 /*
- * Python's stack is known to the interpreter only, unless -X perf puts JIT-compiled code, whose name may
- * come later, before each call of itself. While Python begins and ends it does not do that.
+ * Only the interpreter knows Python's own stack, unless `python -X perf` compiles a trampoline (JIT
+ * code, perhaps not named yet) for each Python function, which calls the interpreter. Python does not
+ * use trampolines during startup and shutdown.
  */
 static void judge_python(const struct profile *profile, const struct sample *sample,
 			 uint64_t *interpreted_in)
@@ -108,7 +109,7 @@ static void judge_python(const struct profile *profile, const struct sample *sam
 
 		if (!frame->function)
 			continue;
-		/* Names that Python writes into its perf map begin like this. */
+		/* `py::` is the prefix of names in Python's perf map. */
 		if (!strncmp(name, "py::", 4) || !strcmp(name, "Py_InitializeFromConfig") ||
 		    !strcmp(name, "Py_FinalizeEx") || !strncmp(name, "_Py_Finalize", 12))
 			return;
@@ -122,14 +123,14 @@ static void judge_python(const struct profile *profile, const struct sample *sam
 		interpreted_in[interpreter->module] += sample->count;
 }
 
-/* Counts the sample once for each module of run-time code of which it has nameless frames. */
+/* Counts the sample for its module of JIT-compiled code if a frame in it has no name. */
 static void judge_run_time(const struct profile *profile, const struct sample *sample,
 			   uint64_t *nameless_in)
 {
 	const uint32_t *frames = profile_sample_frames(profile, sample);
 	size_t i;
 
-	/* A stack is of one process, and that has one such module. */
+	/* A stack belongs to one process, which has one such module: the first frame settles it. */
 	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
 		const struct frame *frame = profile_frame(profile, frames[i]);
 
@@ -140,7 +141,7 @@ static void judge_run_time(const struct profile *profile, const struct sample *s
 	}
 }
 
-/* Keeps the modules with most samples in them. */
+/* Keeps the modules with most samples. */
 static void list_nameless(struct quality_nameless *list, const uint64_t *nameless_in,
 			  size_t nr_modules)
 {
@@ -159,7 +160,7 @@ static void list_nameless(struct quality_nameless *list, const uint64_t *nameles
 	}
 }
 
-/* Why the function that ran has no name: nothing is said of files that were read. */
+/* Counts the sample by the reason why its leaf has no name; files that were read are stripped. */
 static void judge_nameless(const struct profile *profile, const struct frame *leaf, uint64_t count,
 			   struct quality *quality, uint64_t *stripped_in)
 {

@@ -1,12 +1,13 @@
 /*
- * How good the stacks of a profile are, and which files spoil them. Pure, over a named profile.
+ * Quality of a profile's stacks and names: how many stacks are complete, and in which files the
+ * others break off. Pure, over a named profile.
  *
- * A user stack is complete when it goes back to where programs and threads begin. A walk by unwind
- * tables knows that, because the tables say where there is no caller. A walk along frame pointers
- * can't know: there it is complete if one of the outermost functions is one in which things begin
- * (_start, clone, …), or main, which libc's own start code, mostly built without frame pointers,
- * hides behind. In code built without them such a walk just ends, somewhere, and the file that it
- * ended in is the one to blame.
+ * A user stack is complete if it reaches the outermost function of its thread. A walk by unwind
+ * tables knows that, because the tables mark functions without a caller. A walk by frame pointers
+ * cannot know: its stack counts as complete if one of the outermost functions is a known start of
+ * programs or threads (_start, clone, …), or main, since libc's own start code above main is mostly
+ * built without frame pointers. In code built without frame pointers such a walk just ends somewhere;
+ * the file that it ended in is blamed.
  */
 #ifndef STOOK_PROFILE_QUALITY_H
 #define STOOK_PROFILE_QUALITY_H
@@ -18,29 +19,30 @@
 #define QUALITY_MAX_BLAMED 3
 
 struct quality {
-	uint64_t user;		     /* samples that have, or should have, a user stack */
-	uint64_t complete;	     /* of them: reach a beginning */
-	uint64_t truncated;	     /* cut at the depth limit */
-	uint64_t missed;	     /* could not be read */
-	uint64_t broken;	     /* ended in the middle */
-	uint64_t unnamed;	     /* whose leaf has no name … */
-	uint64_t run_time;	     /* … because its code was made at run time, */
-	uint64_t unread;	     /* … because its file could not be read, */
-	uint64_t gone;		     /* … or was deleted, */
-	uint64_t unmapped;	     /* … or because it is in no file that is known */
-	uint64_t ends[NR_WALK_ENDS]; /* how the walks of all these ended */
+	/* All in samples. */
+	uint64_t user;	    /* have, or should have, a user stack: the sum of the next four */
+	uint64_t complete;  /* reach the outermost function */
+	uint64_t truncated; /* cut at the depth limit */
+	uint64_t missed;    /* user stack could not be read */
+	uint64_t broken;    /* ended before the outermost function */
+	uint64_t unnamed;   /* leaf has no name; reasons: the next four, and `stripped` */
+	uint64_t run_time;  /* JIT-compiled code */
+	uint64_t unread;    /* file could not be read */
+	uint64_t gone;	    /* file was deleted */
+	uint64_t unmapped;  /* in no known file */
+	uint64_t ends[NR_WALK_ENDS]; /* user stacks, by how the walk ended */
 	struct quality_blame {
 		uint32_t module;
 		enum walk_end end;
-		uint64_t samples;     /* whose stacks broke in it, in this way */
-	} blamed[QUALITY_MAX_BLAMED]; /* the worst first; samples 0: none */
+		uint64_t samples;     /* their stacks ended in this module, in this way */
+	} blamed[QUALITY_MAX_BLAMED]; /* most samples first; samples 0: no entry */
 	struct quality_nameless {
 		uint32_t module;
-		uint64_t samples;	/* with a frame in it that has no name */
-	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code, likewise */
-	/* Interpreters of Python, likewise: samples that run Python functions without a name. */
+		uint64_t samples;
+	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code: with a frame there without a name */
+	/* Python interpreters: samples in Python functions that the stack does not name. */
 	struct quality_nameless interpreted[QUALITY_MAX_BLAMED];
-	/* Files that were read: whose leaf has no name and lies in it. */
+	/* Stripped files: the leaf is there and has no name. */
 	struct quality_nameless stripped[QUALITY_MAX_BLAMED];
 };
 

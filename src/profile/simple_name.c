@@ -1,13 +1,13 @@
 /*
- * One pass from left to right that copies a name onto itself and leaves lists out. No grammar of
- * types is needed for that, only what a bracket means where it stands:
+ * One pass from left to right copies a name onto itself, without its lists. This needs no grammar of
+ * types, only the meaning of each bracket:
  *
- * `<` and `>` may be operators. After the word `operator` they are part of a name; libiberty puts
- * operands of other kinds than names in parentheses, so that `)<` compares; and it separates two
- * closing brackets. Parentheses and braces always match, and within them nothing else is looked at.
+ * `<` and `>` may be operators. After the word `operator` they are part of a name. libiberty puts
+ * operands other than names in parentheses, so `)<` is a comparison; and it puts a space between two
+ * closing angle brackets. Parentheses and braces always match, and brackets inside are skipped.
  *
- * In C++ a return type comes first: what stands before the last space outside of all brackets,
- * unless the space belongs to the name (`operator new`), or the name is within parentheses:
+ * In C++ the return type comes first: the text before the last space outside all brackets, unless the
+ * space belongs to the name (`operator new`), or the name is inside parentheses:
  * `void (*f(int))(char)`.
  */
 #include "profile/simple_name.h"
@@ -23,7 +23,7 @@
 struct cutter {
 	char *text;
 	size_t read, written;
-	bool keeps_lists; /* in angle brackets */
+	bool keeps_lists; /* the ones in angle brackets */
 };
 
 static bool is_word(char c)
@@ -48,9 +48,9 @@ static void finish(struct cutter *cutter)
 	copy(cutter, strlen(cutter->text + cutter->read) + 1);
 }
 
-/* --- what belongs together: each returns how many bytes, 0 if it is not there ------------------ */
+/* --- tokens: each function returns the bytes of the token, 0 if it is not there ---------------- */
 
-/* A character or string in quotes; but neither lifetimes of Rust nor 'lambda'. */
+/* A character or string in quotes; not Rust's lifetimes (`'a`), nor `'lambda'`. */
 static size_t quoted_bytes(const char *at)
 {
 	const char *end;
@@ -80,7 +80,7 @@ static size_t group_bytes(const char *at, char open, char close)
 	return 0;
 }
 
-/* The word `operator` with its sign; without it if that is a word or a type. */
+/* The word `operator` with its sign; just the word if a word or a type follows. */
 static size_t operator_bytes(const char *text, size_t at)
 {
 	static const char *const signs[] = {"<=>", "->*", "<<=", ">>=", "()", "[]", "->",
@@ -151,7 +151,7 @@ static bool is_anonymous(const char *at)
 	return *at == '(' && text_starts_with(at, anonymous);
 }
 
-/* What comes before names of types, and what before other things, functions among them. */
+/* Prefixes of names of types, and of other names such as functions. */
 static const char *const of_types[] = {
 	"vtable for ",	      "VTT for ",	  "construction vtable for ",	   "typeinfo for ",
 	"typeinfo name for ", "typeinfo fn for ", "template parameter object for "};
@@ -173,7 +173,7 @@ static size_t prefix_bytes(const char *name, const char *const *prefixes, size_t
 	return 0;
 }
 
-/* The qualifiers of a function, which follow its parameters. */
+/* Skips the qualifiers of a function, which follow its parameters. */
 static void drop_qualifiers(struct cutter *cutter)
 {
 	static const char *const words[] = {
@@ -194,7 +194,7 @@ static void drop_qualifiers(struct cutter *cutter)
 	}
 }
 
-/* Leaves out a list; the space before it is there because of `operator<`. */
+/* Skips a list in angle brackets, or copies it with keeps_lists. False if it does not end. */
 static bool drop_list(struct cutter *cutter)
 {
 	size_t nr = list_bytes(cutter->text, cutter->read);
@@ -206,7 +206,11 @@ static bool drop_list(struct cutter *cutter)
 	return nr > 0;
 }
 
-/* `operator` and what follows up to its parameters; a type it converts to without its lists. */
+/*
+ * Copies `operator` and the rest up to its parameters. libiberty puts a space before a list after
+ * `operator<`; it is skipped with the list. A type that the operator converts to loses its lists.
+ * False if brackets do not match.
+ */
 static bool copy_operator(struct cutter *cutter)
 {
 	const char *text = cutter->text;
@@ -243,7 +247,7 @@ static bool copy_operator(struct cutter *cutter)
 	return true;
 }
 
-/* `{lambda(a<b>)#1}` is a name, but for the lists within. */
+/* Copies `{lambda(a<b>)#1}`, which is a name, without the lists in it. */
 static bool copy_braces(struct cutter *cutter)
 {
 	size_t end = cutter->read + group_bytes(cutter->text + cutter->read, '{', '}');
@@ -267,7 +271,7 @@ static bool is_decltype(const struct cutter *cutter)
 	return cutter->written >= nr && !memcmp(cutter->text + cutter->written - nr, word, nr);
 }
 
-/* True in `void (*f(int))(char)`, before the parentheses around f: goes to f itself. */
+/* In `void (*f(int))(char)`, at the parenthesis before `*f`: skips to f. False elsewhere. */
 static bool enter_declarator(struct cutter *cutter)
 {
 	const char *inner = cutter->text + cutter->read + 1;
@@ -282,7 +286,7 @@ static bool enter_declarator(struct cutter *cutter)
 	return true;
 }
 
-/* At `(`, outside of everything: parameters go, with what follows them. */
+/* At a `(` outside of all brackets: skips the parameters and the qualifiers behind them. */
 static bool drop_parameters(struct cutter *cutter)
 {
 	size_t nr = group_bytes(cutter->text + cutter->read, '(', ')');
@@ -292,7 +296,7 @@ static bool drop_parameters(struct cutter *cutter)
 	return nr > 0;
 }
 
-/* Copies the name without lists. Returns where in what was written it begins. */
+/* Copies the name without lists. Returns where in the written text the name begins. */
 static size_t cut_function(struct cutter *cutter)
 {
 	size_t start = cutter->written;
@@ -316,7 +320,7 @@ static size_t cut_function(struct cutter *cutter)
 		} else if (text[cutter->read] == '{') {
 			is_cut = copy_braces(cutter);
 		} else if (text[cutter->read] == ')') {
-			cutter->read += strlen(text + cutter->read); /* what was entered is left */
+			cutter->read += strlen(text + cutter->read); /* end of a declarator */
 		} else {
 			copy(cutter, 1);
 			if (text[cutter->written - 1] == ' ')
@@ -383,7 +387,7 @@ void simple_name_dwarf(char *name)
 
 /* --- Rust ---------------------------------------------------------------------------------- */
 
-/* Whether a list says of which type and trait something is: `<T as Trait>::f`, `<impl T for U>`. */
+/* True if a list names the type and trait of a method: `<T as Trait>::f`, `<impl T for U>`. */
 static bool is_header(const struct cutter *cutter)
 {
 	const char *text = cutter->text;
@@ -406,7 +410,7 @@ void simple_name_rust(char *name)
 		if (!drop_list(&cutter))
 			break;
 		if (is_path)
-			cutter.written -= 2; /* of `f::<i32>` */
+			cutter.written -= 2; /* the `::` of `f::<i32>` */
 	}
 	finish(&cutter);
 }
@@ -440,7 +444,7 @@ void simple_name_d(char *name)
 
 #define FITTED_MAX_BYTES 8192 /* longer names lose their middle */
 
-/* Where the parentheses that end at `end` begin; 0 if they do not match. */
+/* Returns where the parentheses that end at `end` begin; 0 if they do not match. */
 static size_t find_open(const char *name, size_t end)
 {
 	size_t depth = 0, i;
@@ -454,8 +458,9 @@ static size_t find_open(const char *name, size_t end)
 }
 
 /*
- * True of `f(int)`, `A<int>::operator()(int) const`: the name ends with parameters, and qualifiers. A
- * regular expression, or a remark in parentheses, has other things before them than a name.
+ * True if the name ends with parameters and perhaps qualifiers: `f(int)`,
+ * `A<int>::operator()(int) const`. A regular expression, or a remark in parentheses, has no name
+ * before the parentheses.
  */
 static bool ends_in_parameters(const char *name)
 {
@@ -483,7 +488,7 @@ static bool ends_in_parameters(const char *name)
 	return false;
 }
 
-/* Where the part behind the next `::` begins that is in no brackets; NULL. */
+/* Returns the text behind the next `::` outside of brackets, or NULL. */
 static const char *next_part(const char *name)
 {
 	int depth = 0;
@@ -499,7 +504,7 @@ static const char *next_part(const char *name)
 	return NULL;
 }
 
-/* Makes a name shorter by what it can miss; it stays as it is if no language is recognized. */
+/* Drops the least important parts of a name. No change if no language is recognized. */
 static void shorten(char *name, const char *full, size_t columns)
 {
 	if (ends_in_parameters(full)) {
@@ -517,7 +522,7 @@ static void shorten(char *name, const char *full, size_t columns)
 		strcpy(name, full);
 }
 
-/* Of the marks that trees put behind names: ` [k]`, ` [i] (recursive)`. */
+/* Returns the bytes of the marks that call trees append to names: ` [k]`, ` [i] (recursive)`. */
 static size_t mark_bytes(const char *name)
 {
 	static const char recursive[] = " (recursive)";
@@ -531,7 +536,7 @@ static size_t mark_bytes(const char *name)
 	return nr - end;
 }
 
-/* A name without marks. */
+/* Fits a name without marks into the columns. */
 static void fit_name(const char *name, size_t columns, const char *ellipsis, char *buffer)
 {
 	size_t needed = text_columns(ellipsis);

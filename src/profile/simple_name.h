@@ -1,6 +1,6 @@
 /*
- * Short forms of functions' names: without parameters, template arguments and return type, and for
- * columns that are too narrow for the whole name.
+ * Short forms of function names: without parameters, template arguments and return type, and fitted
+ * to columns too narrow for the whole name.
  */
 #ifndef STOOK_PROFILE_SIMPLE_NAME_H
 #define STOOK_PROFILE_SIMPLE_NAME_H
@@ -8,9 +8,8 @@
 #include <stddef.h>
 
 /*
- * A function without its parameters, template arguments and return type. Pure functions over text
- * as libiberty prints it, in place; names only get shorter. Where brackets don't match, the rest of
- * the name stays as it is.
+ * Removes parameters, template arguments and return type, in place, from a name as libiberty prints
+ * it. Names never get longer. Where brackets don't match, the rest of the name stays unchanged.
  *
  *	std::function<void (int)>::operator()(int) const   std::function::operator()
  *	void f<int>(int) [clone .cold]                     f [clone .cold]
@@ -25,15 +24,15 @@ void simple_name_cxx(char *name);
 void simple_name_rust(char *name);
 void simple_name_d(char *name);
 
-/* The same for a name as DWARF has it where it is not mangled: `emplace<int>` becomes `emplace`. */
+/* The same for an unmangled name from DWARF: `emplace<int>` becomes `emplace`. */
 void simple_name_dwarf(char *name);
 
 /*
- * Copies a name of whatever language, safe for a terminal, into at most so many columns, of which the
- * buffer has room for columns * 4 + 1 bytes. What is too long loses, in this order and no more than
- * needed, if it is C++ or Rust: return type and parameters; template arguments; the outer namespaces
- * and classes, to an ellipsis. Else it loses its middle, as by text_cut(). What call trees put behind
- * names stays: ` [i]`, ` (recursive)`.
+ * Copies a name of any language, safe for a terminal, cut to `columns`. The buffer has room for
+ * columns * 4 + 1 bytes. A name that is too long and in C++ or Rust loses, in this order and no more
+ * than needed: return type and parameters; template arguments; the outer namespaces and classes,
+ * replaced by an ellipsis. Any other name loses its middle, as with text_cut(). The marks that call
+ * trees append to names stay: ` [i]`, ` (recursive)`.
  *
  *	std::vector<Row, Pool<Row> > load<Row>(std::string const&)	load<Row>
  *	void app::storage::Table<int>::flush(bool)			…Table::flush

@@ -1,4 +1,7 @@
-/* The numbers of all stacks lie one after the other in one growing block; see stack_table.h. */
+/*
+ * Interned stacks. The numbers of all stacks are stored one after the other in one growing array;
+ * an index finds a stack by content.
+ */
 #include "profile/stack_table.h"
 
 #include <errno.h>

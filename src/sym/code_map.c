@@ -1,16 +1,19 @@
 /*
- * One array holds the pieces that were settled, sorted and without overlaps, and behind them what
- * was added since. To settle, only the added ones are sorted; then both are swept together from low
- * to high addresses. A heap has the ranges that reach the sweep's position, the latest on top: it
- * owns all up to its own end or to the next start, whichever comes first. Each range enters and
- * leaves the heap once, hence O(n log n), and n ranges leave at most 2n - 1 pieces.
+ * Overlapping named ranges; the latest one wins.
  *
- * Settling writes into an array of its own, so that running out of memory loses nothing.
+ * One array holds the settled pieces, sorted and without overlaps, followed by the ranges added
+ * since. Settling sorts only the added ranges, then sweeps over both parts from low to high
+ * addresses. A heap holds the ranges that contain the sweep's position, the latest on top: the top
+ * range owns the addresses up to its own end or to the start of the next range, whichever comes
+ * first. Each range enters and leaves the heap once, hence O(n log n), and n ranges leave at most
+ * 2n - 1 pieces.
  *
- * 24 bytes a piece; names lie in one block. A name that is the same as the one added before it is
- * shared: some runtimes write one function several times in a row. Names that no piece has any more
- * stay until a limit is hit. Then the pieces are sorted by where their names are, in which order
- * these can be moved down without any further memory.
+ * Settling writes to a new array, so that running out of memory loses nothing.
+ *
+ * A piece takes 24 bytes; all names are in one block. A name equal to the previously added name is
+ * shared: some runtimes write one function several times in a row. Names that no piece uses any more
+ * are freed only when a limit is hit. Then the pieces are sorted by the offsets of their names, and
+ * in that order the names are moved down in place.
  */
 #include "sym/code_map.h"
 
@@ -25,30 +28,30 @@ struct range {
 	uint64_t start;
 	uint32_t bytes;
 	uint32_t name;	   /* offset in names */
-	uint32_t behind;   /* how far start is behind that of the whole range, before it was cut */
-	uint32_t sequence; /* the later it was added the greater; 0: settled */
+	uint32_t behind;   /* distance from the start of the original range to `start` */
+	uint32_t sequence; /* grows in the order of adding; 0: settled */
 };
 
 struct code_map {
 	struct range *ranges;
 	size_t nr, capacity;
-	size_t nr_settled; /* the first so many */
+	size_t nr_settled; /* they come first */
 	char *names;
 	size_t nr_name_bytes, cap_name_bytes;
-	size_t last_name, nr_last_name; /* where the last one is, and how long */
+	size_t last_name, nr_last_name; /* offset and length of the last name */
 	size_t max_bytes;
-	bool is_compact; /* nothing was added since all was dropped that could be */
+	bool is_compact; /* nothing was added since the last compacting */
 };
 
 /* The state of settling. */
 struct sweep {
 	const struct code_map *map;
-	size_t next_settled, next_added; /* that have not started yet */
+	size_t next_settled, next_added; /* first ranges that start at or behind the position */
 	uint32_t *heap;			 /* indexes of ranges */
 	size_t nr_heap, cap_heap;
 	struct range *pieces;
 	size_t nr_pieces, cap_pieces;
-	const struct range *last_owner; /* of the last piece */
+	const struct range *last_owner; /* owner of the last piece */
 	uint64_t position;
 };
 
@@ -77,7 +80,7 @@ void code_map_free(struct code_map *map)
 
 /* --- adding -------------------------------------------------------------------------------- */
 
-/* A limit is cut into so many parts, of which some may have to stay free. */
+/* After compacting, 1/8 of each limit must be free; see code_map_add(). */
 #define SPARE_PARTS 8
 
 static size_t leave(size_t limit, size_t nr_spare)
@@ -85,7 +88,10 @@ static size_t leave(size_t limit, size_t nr_spare)
 	return limit - limit / SPARE_PARTS * nr_spare;
 }
 
-/* Whether a range can be added. Sorted or swept, ranges take twice their memory. */
+/*
+ * True if a range can be added with nr_spare / SPARE_PARTS of the limits left. Ranges count twice:
+ * sorting and sweeping need a second copy.
+ */
 static bool has_room(const struct code_map *map, size_t name_bytes, size_t nr_spare)
 {
 	size_t nr = map->nr + 1, nr_names = map->nr_name_bytes + 1;
@@ -96,7 +102,7 @@ static bool has_room(const struct code_map *map, size_t name_bytes, size_t nr_sp
 		       leave(map->max_bytes, nr_spare);
 }
 
-/* 0 if a range can be added, if need be once the map was compacted. */
+/* Compacts the map if it is full. 0 if a range can be added, -ENOSPC or -ENOMEM. */
 static int make_room(struct code_map *map, size_t name_bytes)
 {
 	int err;
@@ -115,7 +121,7 @@ static bool is_last_name(const struct code_map *map, const char *name, size_t nr
 	       !memcmp(map->names + map->last_name, name, nr);
 }
 
-/* Makes a name the last one. 0 or -ENOMEM. */
+/* Appends a name unless it equals the last one. 0 or -ENOMEM. */
 static int keep_name(struct code_map *map, const char *name, size_t nr)
 {
 	char *to, *end;
@@ -173,7 +179,7 @@ static int compare_starts(const void *left, const void *right)
 	return COMPARE(a->start, b->start) ?: COMPARE(a->sequence, b->sequence);
 }
 
-/* Runtimes that write a whole map at once often do so by address. */
+/* Sorts only if needed: runtimes that write a whole map at once often write it in address order. */
 static void sort_added(struct code_map *map)
 {
 	struct range *added = map->ranges + map->nr_settled;
@@ -227,7 +233,7 @@ static void heap_pop(struct sweep *sweep)
 	sweep->heap[at] = sweep->heap[nr];
 }
 
-/* The range that starts next, of both arrays; NULL when there are no more. */
+/* Returns the next range to start, settled or added; NULL at the end. */
 static const struct range *next_start(const struct sweep *sweep)
 {
 	const struct code_map *map = sweep->map;
@@ -250,13 +256,13 @@ static void step_over(struct sweep *sweep, const struct range *range)
 		sweep->next_settled++;
 }
 
-/* Whether a range that starts inside of another one never comes to light. */
+/* True if `top` covers the rest of a range that starts inside it, and wins. */
 static bool hides(const struct range *top, const struct range *range)
 {
 	return top->sequence > range->sequence && end_of(top) >= end_of(range);
 }
 
-/* Moves on to where some range begins or goes on; puts all that start there into the heap. */
+/* Moves to the next position that is in a range, and pushes all ranges that start there. */
 static int enter_starting(struct sweep *sweep)
 {
 	const struct range *next = next_start(sweep);
@@ -275,7 +281,7 @@ static int enter_starting(struct sweep *sweep)
 	return 0;
 }
 
-/* Gives the owner all from the sweep's position to end, which becomes its position. */
+/* Adds the piece from the sweep's position to `end` for its owner, and moves the position to `end`. */
 static int add_piece(struct sweep *sweep, const struct range *owner, uint64_t end)
 {
 	uint32_t cut = (uint32_t)(sweep->position - owner->start);
@@ -351,7 +357,7 @@ static int compare_names(const void *left, const void *right)
 	return COMPARE(a->name, b->name);
 }
 
-/* Moves a name down to where the kept ones end; from: where it is. */
+/* Moves the name at offset `from` down, behind the names kept so far. */
 static void move_name(struct code_map *map, size_t from)
 {
 	map->last_name = map->nr_name_bytes;

@@ -1,15 +1,15 @@
 /*
- * Reads the files in which runtimes name their JIT-compiled code into a code_map. They belong to the
- * process that is profiled, which may truncate or rewrite them at any time: they are read with
- * pread(), never mapped, and nothing is kept between calls but the offset.
+ * Reads the files in which runtimes name their JIT-compiled code into a code_map. The files belong to
+ * the profiled process, which may truncate or rewrite them at any time: they are read with pread(),
+ * never mapped, and only the offset is kept between calls.
  *
- * A perf map is read piece by piece. Each piece's whole lines are parsed; the next piece begins with
- * the line that was incomplete. A line that fills a whole piece without an end is skipped, and what
- * follows counts as a line of its own: no runtime writes such names, and a file without any line
- * ends must neither fill the memory nor be read again and again.
+ * A perf map is read in pieces. The complete lines of each piece are parsed; the next piece begins
+ * with the incomplete line. A line that fills a whole piece without a newline is skipped, and the
+ * rest is parsed as a new line: no runtime writes such names, and a file without any newlines must
+ * neither fill the memory nor be read again and again.
  *
- * A jitdump is read through a window: one pread() gives the records of the next 64 KiB, and longer
- * parts (the code itself, mostly) are skipped unread. A record counts once all of it lies in the
+ * A jitdump is read through a window: one pread() reads the records of the next 64 KiB, and longer
+ * parts (mostly machine code) are skipped unread. A record is used only if it is complete in the
  * file.
  *
  *	header	 u32 magic, version, bytes of header, ELF machine, 0, pid; u64 time, flags
@@ -17,9 +17,9 @@
  *	load	 u32 pid, tid; u64 vma, address, bytes of code, index; name, NUL; code
  *	move	 u32 pid, tid; u64 vma, old address, new address, bytes of code, index
  *
- * A move names its code by the index only. No runtime that we know of writes any, so nothing is
- * remembered for them: at the first one in a call the file is read once more from its beginning,
- * for where the load of each index is, and names are read again there.
+ * A move identifies its code by the index only. No known runtime writes moves, so nothing is stored
+ * for them in advance: at the first move in a call, the file is read again from its beginning to find
+ * the load of each index, and the name is read from that load.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -58,7 +58,7 @@ static const char *skip_blanks(const char *text, const char *end)
 	return text;
 }
 
-/* Steps over a number and the blanks behind it; NULL if there is none, or one of over 64 bits. */
+/* Skips a number and the blanks behind it; NULL if there is no number, or it exceeds 64 bits. */
 static const char *parse_number(const char *text, const char *end, uint64_t *ret)
 {
 	const char *digits;
@@ -78,7 +78,7 @@ static const char *parse_number(const char *text, const char *end, uint64_t *ret
 	return skip_blanks(text, end);
 }
 
-/* Adds a line, which is without its end; it is counted if it is none. */
+/* Parses and adds a line, without its newline. A malformed line is counted in *nr_bad. */
 static int parse_line(const char *text, const char *end, struct code_map *map, size_t *nr_bad)
 {
 	uint64_t start = 0, bytes = 0;
@@ -116,9 +116,9 @@ int perf_map_parse(const char *text, size_t nr, struct code_map *map, size_t *nr
 /* --- the file ------------------------------------------------------------------------------ */
 
 /*
- * Steps over a hole, in which a line that was only half there is lost: a map of terabytes may have
- * no bytes at all, and one whose beginning was cut away while its writer went on begins with a hole.
- * False at the end of all that is stored.
+ * Skips a hole at *at, and with it a line cut off by the hole: a sparse file of terabytes may have no
+ * data at all, and a file that was truncated while its writer kept its offset begins with a hole.
+ * False if no data follows.
  */
 static bool skip_hole(int fd, uint64_t *at, size_t *nr_bad)
 {
@@ -176,18 +176,18 @@ int perf_map_read(int fd, struct code_map *map, uint64_t *at, size_t *nr_bad,
 
 #define HEADER_BYTES	 40
 #define HEADER_MAX_BYTES 65536
-#define RECORD_BYTES	 16 /* of the part that all kinds have */
-#define LOAD_BYTES	 56 /* of a record before the name */
+#define RECORD_BYTES	 16 /* the common header of all kinds */
+#define LOAD_BYTES	 56 /* a load up to its name */
 #define MOVE_BYTES	 64
 
-/* Enough for any name and what is before it. */
+/* Enough for the longest name and the fields before it. */
 #define WINDOW_BYTES 65536
 
 enum kind { KIND_LOAD, KIND_MOVE };
 
 struct record {
 	uint32_t kind;
-	uint32_t bytes; /* of all of it */
+	uint32_t bytes; /* of the whole record */
 	uint64_t at;
 };
 
@@ -210,7 +210,7 @@ struct reader {
 	uint64_t window_at;
 	size_t nr_window;
 	bool knows_loads;
-	struct u64_map loads; /* index: where its latest load is */
+	struct u64_map loads; /* index -> file offset of its latest load */
 };
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -228,7 +228,7 @@ static int fill_window(struct reader *reader, uint64_t at)
 	return read_budget_take(reader->budget, (uint64_t)got);
 }
 
-/* The next nr bytes (at most a window) at an offset, good until the next call; 0 or -errno. */
+/* Reads nr bytes (at most a window) at an offset; valid until the next call. 0 or -errno. */
 static int look_at(struct reader *reader, uint64_t at, size_t nr, struct bytes *ret)
 {
 	uint64_t skipped = at - reader->window_at;
@@ -241,13 +241,13 @@ static int look_at(struct reader *reader, uint64_t at, size_t nr, struct bytes *
 			return err;
 		skipped = 0;
 		if (nr > reader->nr_window)
-			return -ENODATA; /* it was cut since */
+			return -ENODATA; /* the file was truncated meanwhile */
 	}
 	*ret = bytes_of(reader->window + skipped, nr);
 	return 0;
 }
 
-/* 1; 0 where no whole record follows; or a negative errno. */
+/* 1; 0 if no complete record follows; or a negative errno. */
 static int read_record(struct reader *reader, uint64_t at, struct record *ret)
 {
 	struct bytes bytes;
@@ -266,7 +266,7 @@ static int read_record(struct reader *reader, uint64_t at, struct record *ret)
 	return ret->bytes <= reader->file_bytes - at;
 }
 
-/* 1; 0 if its sizes lie; or a negative errno. */
+/* 1; 0 if its sizes are inconsistent; or a negative errno. */
 static int read_load(struct reader *reader, const struct record *record, struct load *ret)
 {
 	size_t nr = record->bytes;
@@ -291,7 +291,7 @@ static int read_load(struct reader *reader, const struct record *record, struct 
 	return ret->code_bytes < record->bytes - LOAD_BYTES - ret->nr_name;
 }
 
-/* The same for a move. */
+/* As read_load(), for a move. */
 static int read_move(struct reader *reader, const struct record *record, struct move *ret)
 {
 	struct bytes bytes;
@@ -309,7 +309,7 @@ static int read_move(struct reader *reader, const struct record *record, struct 
 	return 1;
 }
 
-/* 1; 0 for half a header; or a negative errno. *ret: where the records begin. */
+/* 1; 0 if the header is incomplete; or a negative errno. *ret: offset of the first record. */
 static int read_header(struct reader *reader, uint64_t *ret)
 {
 	struct bytes bytes;
@@ -340,7 +340,7 @@ static int remember_load(struct reader *reader, const struct record *record,
 	return u64_map_set(&reader->loads, load->index, record->at);
 }
 
-/* Finds all loads before an offset that records were read up to. */
+/* Indexes the loads before offset `end`. */
 static int find_loads(struct reader *reader, uint64_t end)
 {
 	struct record record;
@@ -449,6 +449,6 @@ int jitdump_read(int fd, struct code_map *map, uint64_t *at, struct read_budget 
 	reader.window = window;
 	err = take_records(&reader, at);
 	u64_map_clear(&reader.loads);
-	/* Cut while it was read: the next call sees how short it is. */
+	/* Truncated while it was read: no error, the next call sees the new size. */
 	return err == -ENODATA ? 0 : err;
 }

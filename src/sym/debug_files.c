@@ -1,17 +1,18 @@
 /*
- * Every candidate is opened below a root, as a regular file and past no link that leads out, and
- * then its identity is checked. A debug file's own links are not followed, so none leads in a circle.
+ * Every candidate is opened below a root, as a regular file and without following links out of the
+ * root; then its identity is checked. A debug file's own .gnu_debuglink is not followed, so there are
+ * no cycles.
  *
- * A stripped file chooses the name of its debug file, and stands in a folder of its owner's, in a
- * root that a user may have made: it must not choose among the files of others. So a candidate
- * belongs to root of the root that it is in, or to the file's owner; beside the file it has to be
- * its owner's. Root in a user namespace owns files under the number that it has outside; and
- * because it chooses the mounts in its root, files of the host's root are not believed there.
- * Folders that the user has named are believed as they are.
+ * A stripped file chooses the name of its debug file, and is in a folder of its owner, in a root that
+ * any user may have made: it must not be able to choose files of other users. So a candidate must be
+ * owned by the root user of the root that it is in, or by the file's owner; a candidate beside the
+ * file must be owned by the file's owner. The root user of a user namespace owns files under its uid
+ * outside. It chooses the mounts in its root, so files of the host's root user are not trusted there.
+ * Folders that the user named are trusted.
  *
  * debuginfod's client library is loaded by name, as elfutils does it: a profiler need not depend on
- * an HTTP library. It runs in a child process, which is ended when the time is up, and returns the
- * path of the file in its cache. A static binary can't load libraries, and goes without.
+ * an HTTP library. It runs in a child process, which is killed at the time limit, and returns the
+ * path of the file in its cache. A static binary can't load libraries and does without debuginfod.
  */
 #include "sym/debug_files.h"
 
@@ -34,10 +35,10 @@
 
 #define PATH_BYTES 4096
 
-/* Layouts of folders with files by build id: distributions', debuginfod's client's, perf's. */
+/* Folder layouts by build id: distributions, debuginfod's client cache, perf's cache. */
 static const struct {
 	const char *before, *behind;
-	bool whole; /* the id is one word, not cut behind its first byte */
+	bool whole; /* the id is one name, not split behind its first byte */
 } by_build_id[] = {
 	{".build-id/", ".debug", false}, {".build-id/", "", false}, {".build-id/", "/debug", false},
 	{".build-id/", "/elf", false},	 {"", "/debuginfo", true},  {"", "/executable", true},
@@ -51,16 +52,16 @@ struct search {
 	struct debug_link link;
 	dev_t device; /* of the file itself: it is not its own debug file */
 	ino_t inode;
-	uid_t owner; /* of the file; -1: it is not to be had */
+	uid_t owner; /* of the file; -1: not known, it can't be opened */
 };
 
 /* A place to look in. */
 struct root {
-	int fd;				  /* -1: ours */
-	const struct file_owners *owners; /* NULL: whoever */
+	int fd;				  /* -1: our own root */
+	const struct file_owners *owners; /* trusted owners of candidates; NULL: any */
 };
 
-/* --- does it belong to the file? ------------------------------------------------------------------------------ */
+/* --- checking candidates ---------------------------------------------------------------------- */
 
 static bool is_the_file_itself(const struct search *search, int fd)
 {
@@ -70,7 +71,7 @@ static bool is_the_file_itself(const struct search *search, int fd)
 	       st.st_ino == search->inode;
 }
 
-/* A file without symbols and debug information is not worth reading for its checksum. */
+/* A file without symbols and debug information is not worth the cost of its checksum. */
 static bool has_names(const struct elf_image *image)
 {
 	GElf_Shdr header;
@@ -88,7 +89,7 @@ static bool has_checksum(const struct search *search, int fd)
 	       crc == search->link.crc;
 }
 
-/* By build id if both have one, else by checksum. */
+/* True if build ids match, if both files have one; else if the checksum matches. */
 static bool belongs(const struct search *search, int fd, bool by_link)
 {
 	struct elf_image image;
@@ -113,7 +114,7 @@ static int try_path(const struct search *search, struct root root, const char *p
 	return fd >= 0 && belongs(search, fd, by_link) ? take_fd(&fd) : -ENOENT;
 }
 
-/* --- the places to look in ---------------------------------------------------------------------------- */
+/* --- places to look in ------------------------------------------------------------------------ */
 
 static int try_build_id(const struct search *search, struct root root, const char *folder)
 {
@@ -134,7 +135,7 @@ static int try_build_id(const struct search *search, struct root root, const cha
 	return fd;
 }
 
-/* The folder of the stripped file, with the slash. */
+/* Returns the length of the stripped file's folder, slash included. */
 static int folder_bytes(const struct code_file *file)
 {
 	const char *slash = strrchr(file->path, '/');
@@ -163,8 +164,8 @@ static int try_folder(const struct search *search, struct root root, const char 
 }
 
 /*
- * The owner of the file, where he is the same user as in the root that is looked in, and where root
- * there may speak for him: -1 if not.
+ * Returns the file's owner as a trusted owner in the root that is searched; -1 if he is not trusted
+ * there: for a file from another root, our root may have given the uid to another user.
  */
 static uid_t owner_in(const struct search *search, int root_fd, uid_t root_uid)
 {
@@ -173,7 +174,7 @@ static uid_t owner_in(const struct search *search, int root_fd, uid_t root_uid)
 	return search->owner == 0 ? root_uid : search->owner;
 }
 
-/* uid: who is root in that root; -1: nobody that we know. */
+/* Looks in a root. uid: its root user; -1: not known. */
 static int try_root(const struct search *search, int root_fd, uid_t uid)
 {
 	struct file_owners owner = {0}, owners;
@@ -264,7 +265,7 @@ static int ask(void *context, int pipe_fd)
 	return -ENOSYS;
 }
 #else
-/* In the child: writes the path to the pipe. The process' end frees everything. */
+/* Runs in the child: writes the path to the pipe. Process exit frees everything. */
 static int ask(void *context, int pipe_fd)
 {
 	const struct question *question = context;
@@ -300,13 +301,13 @@ static int take_path(void *context, const void *bytes, size_t nr)
 	return 0;
 }
 
-/* After a failure no server is asked any more. A file that no server has is not a failure. */
+/* After a failure no server is asked again. A file that no server has is not a failure. */
 static void note_trouble(struct debuginfod *client, int err)
 {
 	if (err == -ENOSYS)
-		client->trouble = "its client library (libdebuginfod.so.1) can't be loaded";
+		client->trouble = "cannot load its client library (libdebuginfod.so.1)";
 	else if (err == -ETIME || client->waited_ns >= DEBUGINFOD_MAX_NS)
-		client->trouble = "it took too long";
+		client->trouble = "timed out";
 	else if (err < 0 && err != -ENOENT && err != -ECANCELED)
 		client->trouble = strerrordesc_np(-err);
 }
@@ -336,7 +337,7 @@ int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t b
 	if (err < 0 || !question.path_bytes)
 		return -ENOENT;
 	question.path[question.path_bytes] = '\0';
-	/* The cache has what a server sent under this name: the build id says if it is the file. */
+	/* Servers are not trusted: check that the file in the cache has the build id. */
 	fd = file_open_below(-1, question.path);
 	if (fd < 0 || !elf_image_fd_has_build_id(fd, build_id, build_id_bytes))
 		return -ENOENT;

@@ -1,10 +1,10 @@
 /*
- * dpkg keeps a list of each package's files, as text: 10 MB on a small server, which take 10 ms to look
- * through; all files are looked for at once. rpm's database is read by rpm alone: its users get the
- * command that asks it. Nothing is executed, and nothing is looked up on the network.
+ * dpkg keeps a text file per package that lists its files: 10 MB on a small server, searched in 10 ms;
+ * one pass looks for all files. Only rpm can read rpm's database: its users get the command that
+ * queries it. Nothing is executed, and the network is not used.
  *
- * Debian names packages of debug symbols after the package with the code, NAME-dbgsym, but libc's,
- * which is older than that habit.
+ * Debian names packages of debug symbols after the package with the code, NAME-dbgsym, except libc's
+ * (libc6-dbg), which is older than this convention.
  */
 #include "sym/debug_packages.h"
 
@@ -22,7 +22,7 @@
 #include "base/fd_io.h"
 #include "base/text.h"
 
-#define LIST_MAX_BYTES (4U << 20) /* of one package: larger ones are of documents and headers */
+#define LIST_MAX_BYTES (4U << 20) /* per package: larger ones list documentation and headers */
 
 #define LIST_END ".list"
 
@@ -32,14 +32,14 @@ struct search {
 	const char *const *paths;
 	size_t nr;
 	char **found;
-	char *list; /* the one that is looked through, between two newlines */
+	char *list; /* the current list, with a newline before and behind it */
 	size_t cap_list;
-	size_t nr_left; /* bytes of lists */
+	size_t nr_left; /* bytes of lists that may still be read */
 };
 
 /* --- dpkg ------------------------------------------------------------------------------------ */
 
-/* Lists may have /lib/… for what is mapped as /usr/lib/…: the former is a link to the latter. */
+/* Lists may have /lib/… for a file mapped as /usr/lib/…: /lib is a link to /usr/lib. */
 static const char *without_usr(const char *path)
 {
 	return text_starts_with(path, "/usr/") ? path + strlen("/usr") : path;
@@ -59,7 +59,7 @@ static bool has_line(const char *list, const char *path)
 	return false;
 }
 
-/* Reads a list into the buffer. False if that can't be done. */
+/* Reads a list into search->list. False on failure, or if it is too large. */
 static bool read_list(struct search *search, int folder, const char *name)
 {
 	cleanup_fd int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -79,7 +79,7 @@ static bool read_list(struct search *search, int folder, const char *name)
 	return true;
 }
 
-/* The package of a list: `zlib1g:amd64.list`. */
+/* Returns the hint for the package of a list named `zlib1g:amd64.list`. NULL when out of memory. */
 static char *install_words(const char *name)
 {
 	int nr = (int)strcspn(name, ":");
@@ -137,7 +137,7 @@ static int search_dpkg(struct search *search, const char *root)
 
 /* --- rpm ------------------------------------------------------------------------------------- */
 
-/* A path that needs no quotes in a shell. */
+/* True if the path needs no quotes in a shell. */
 static bool is_plain(const char *path)
 {
 	return path[0] == '/' && !path[strspn(path, "/abcdefghijklmnopqrstuvwxyz"

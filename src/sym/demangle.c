@@ -1,14 +1,14 @@
 /*
  * Demangling by libiberty, which was not made for untrusted names: a mangled name of a hundred
- * bytes can stand for gigabytes (each substitution doubles what came before).
+ * bytes can expand to gigabytes (each substitution doubles the text before it).
  *
- * C++ and Rust go through its callbacks instead of its ready-made strings, so the output has a
- * limit, and reaching it ends the work at once. The callbacks can't say "stop", hence longjmp:
- * libiberty works on the stack there. (Only for a Rust identifier in punycode does it hold a small
- * buffer, which is lost if the limit falls on that very piece.) Its recursion limit stays on, as in
- * c++filt: C++ names longer than 1,024 bytes stay mangled.
+ * For C++ and Rust, libiberty's callback interface is used: the output has a limit, and demangling
+ * stops as soon as it is reached. Callbacks cannot return "stop", hence longjmp(), which leaks
+ * nothing since libiberty works on the stack. (Exception: for a Rust identifier in punycode it holds
+ * a small buffer, which leaks if the limit is reached in that identifier.) Its recursion limit stays
+ * on, as in c++filt: C++ names longer than 1,024 bytes stay mangled.
  *
- * For D it has neither callbacks nor limits, so the cost is estimated first.
+ * For D, libiberty has neither callbacks nor limits, so the cost is estimated first.
  */
 #include "sym/demangle.h"
 
@@ -27,11 +27,11 @@
 #include "base/text.h"
 #include "profile/simple_name.h"
 
-/* --- suffixes of clones: a table of words, GCC's first, then LLVM's --------------------------- */
+/* --- clone suffixes: a table of words, GCC's first, then LLVM's ------------------------------- */
 
 static const struct {
 	const char *word;
-	bool has_number; /* always; the others may have one */
+	bool has_number; /* a number is required; with the others it is optional */
 } clone_words[] = {
 	{".cold", false},	  {".isra", true},	  {".constprop", true},
 	{".part", true},	  {".localalias", false}, {".lto_priv", true},
@@ -62,7 +62,7 @@ static bool is_mangled(const char *name)
 	return name[0] == '_' && name[1] && strchr("ZRD", name[1]);
 }
 
-/* A C identifier, perhaps with the number that a local one got. */
+/* True for a C identifier, or one with a local symbol's number (`f.123`). */
 static bool is_plain(const char *name, size_t nr)
 {
 	size_t i;
@@ -98,41 +98,41 @@ size_t clone_suffix_find(const char *name)
 /* --- the cost of a D name --------------------------------------------------------------------- */
 
 /*
- * libiberty's D demangler has no limits, and names can be made that keep it busy for years: a back
- * reference to a type is read again each time, and so is a function type that turns out not to be
- * one; both nest. So an upper bound of its steps, and of the depth of its recursion, is computed from
- * the text beforehand. Within the bound a name took 30 ms at most, measured on names made for that,
- * and some megabytes; memory matters, as libiberty ends the program when it runs out. The bound is a
- * rough one: of the functions in Phobos one in twenty is refused.
+ * libiberty's D demangler has no limits, and crafted names can keep it busy for years: a back
+ * reference to a type is parsed again each time, and so is text first parsed as a function type that
+ * turns out to be something else; both nest. So an upper bound of its steps, and of its recursion
+ * depth, is computed from the text beforehand. Within the bound, crafted names took 30 ms at most, and
+ * some megabytes; memory matters because libiberty exits the program when it runs out. The bound is
+ * rough: it refuses one in twenty of the functions in Phobos.
  *
  * libiberty reads a mangled D name from left to right, with three exceptions:
  *
- *   - After an identifier, what looks like a function type is tried as such, and if that fails is
- *     read by the caller as something else: what follows is read twice.
+ *   - After an identifier, text that looks like a function type is tried as one; if that fails, the
+ *     caller parses it as something else: the rest is read twice.
  *   - A symbol as a template's argument, `S` and a number, is tried at each digit of the number.
- *   - A back reference `Q…` to a type reads from there, up to anywhere. In there only references
- *     before this one are followed (so it ends).
+ *   - A back reference `Q…` to a type continues reading at its target, to any end. There, only
+ *     references before this one are followed (so it terminates).
  *
- * Hence cost(p), the steps for reading on from p, is at most (1 + what a reference at p costs) +
- * times(p) * cost(p + 1), and a reference at p costs cost() of its target with no reference from p
- * on. Where such places are is read off the text without regard to what the text there means: each
- * number may be an identifier's length, each `Q` a reference. That can only make it more. A step
- * appends twenty bytes at most, or an identifier, whose bytes count as steps.
+ * Hence cost(p), the steps for reading on from p, is at most (1 + the cost of a reference at p) +
+ * times(p) * cost(p + 1), and a reference at p costs cost() of its target without references from p
+ * on. Such places are found without parsing the text: each number may be an identifier's length, each
+ * `Q` a reference. This can only overestimate the cost. A step appends twenty bytes at most, or an
+ * identifier, whose bytes count as steps.
  *
- * The depth of recursion is at most the bytes between a target and the next reference, summed up
- * along a chain of them.
+ * The recursion depth is at most the bytes between a target and the next reference, summed along a
+ * chain of references.
  */
 
-#define D_NAME_MAX_BYTES 2048 /* and the depth of the recursion, all of which takes 1 MB of stack */
+#define D_NAME_MAX_BYTES 2048 /* also limits recursion depth, to 1 MB of stack in all */
 #define D_STEPS_MAX	 (1 << 18)
 
 struct place {
-	uint32_t times;	    /* what follows is read, at most */
-	uint32_t target;    /* of a back reference; 0 for none */
-	uint32_t bytes;	    /* of an identifier referred to; 0: a type */
-	uint32_t depth;	    /* of the reference */
-	uint64_t plain;	    /* cost from here on without any reference to a type */
-	uint64_t reference; /* what the reference costs */
+	uint32_t times;	    /* upper bound: how often the rest is read */
+	uint32_t target;    /* of a back reference here; 0: none */
+	uint32_t bytes;	    /* of the identifier that is the target; 0: the target is a type */
+	uint32_t depth;	    /* recursion depth of the reference */
+	uint64_t plain;	    /* cost from here on without references to types */
+	uint64_t reference; /* cost of the reference */
 };
 
 static uint64_t limited(uint64_t steps)
@@ -151,14 +151,14 @@ static uint64_t read_number(const char *at, size_t *ret_digits)
 	return number;
 }
 
-/* Where an identifier may end: a function type may follow, or "this" and then one. */
+/* Marks a place where an identifier may end: a function type may follow, with or without `M`, "this". */
 static void mark_end(const char *name, size_t nr, struct place *places, uint64_t at)
 {
 	if (at < nr && strchr("FUVWRYM", name[at]))
 		places[at].times = 2;
 }
 
-/* `Q`, upper case letters, a lower case one: a distance to the base of 26. */
+/* Marks a back reference: `Q`, upper-case letters, a lower-case one: the distance in base 26. */
 static void mark_reference(const char *name, size_t nr, struct place *places, size_t at)
 {
 	uint64_t distance = 0;
@@ -177,7 +177,7 @@ static void mark_reference(const char *name, size_t nr, struct place *places, si
 		places[at].bytes = (uint32_t)read_number(name + at - distance, &digits);
 }
 
-/* What may follow the number of a symbol as an argument, so that it is tried from there as well. */
+/* True if the place behind a symbol argument's number is tried, too, as the symbol's start. */
 static bool is_tried(const char *at)
 {
 	return at[0] == '_' || at[0] == 'Q';
@@ -207,7 +207,10 @@ static void mark(const char *name, size_t nr, struct place *places)
 	}
 }
 
-/* The references in order, so that those within the text of one are known. */
+/*
+ * Computes the references' costs from left to right: the ones in a reference's text come before it.
+ * False if the cost or depth is too high.
+ */
 static bool add_references(size_t nr, struct place *places)
 {
 	size_t i, p;
@@ -283,7 +286,7 @@ static void collect(const char *piece, size_t nr, void *opaque)
 {
 	struct output *output = opaque;
 
-	if (nr && append(output, piece, nr) < 0) /* without bytes the piece may be NULL */
+	if (nr && append(output, piece, nr) < 0) /* piece may be NULL if nr is 0 */
 		longjmp(output->stop, 1);
 }
 
@@ -310,8 +313,8 @@ static bool run_d(struct output *output, const char *name)
 }
 
 /*
- * A language: how its names begin, and whether the demangler takes suffixes of clones itself, and
- * prints them as the others are printed here.
+ * Languages by prefix of the mangled name. takes_clones: libiberty handles clone suffixes itself, in
+ * the format that append_clones() uses for the others.
  */
 static const struct language {
 	const char *prefix;
@@ -320,13 +323,13 @@ static const struct language {
 	bool takes_clones;
 } languages[] = {
 	{"_R", run_rust, simple_name_rust, false},
-	{"_ZN", run_rust, simple_name_rust, false}, /* the older ones: C++ with a hash */
+	{"_ZN", run_rust, simple_name_rust, false}, /* legacy mangling: C++ with a hash */
 	{"_Z", run_cxx, simple_name_cxx, true},
 	{"_GLOBAL_", run_cxx, simple_name_cxx, true},
 	{"_D", run_d, simple_name_d, false},
 };
 
-/* What is found in a name: its language, and where its suffixes begin. */
+/* Demangles the name, with suffixes from nr_base on, to output. Returns its language, NULL if none fits. */
 static const struct language *read_name(struct output *output, char *name, size_t nr_base)
 {
 	char first = name[nr_base];
@@ -348,7 +351,7 @@ static const struct language *read_name(struct output *output, char *name, size_
 	return NULL;
 }
 
-/* As libiberty has them in C++. `.llvm` is part of how Rust mangles; nobody shows it. */
+/* In libiberty's C++ format. `.llvm.N` is an artefact of Rust's mangling that no demangler shows. */
 static bool append_clones(struct output *output, const char *suffixes)
 {
 	size_t nr;
@@ -385,7 +388,7 @@ static bool run(struct output *output, char *name, const struct demangle_style *
 		output->text[find_clones(output->text)] = '\0';
 	if (style->mode == DEMANGLE_SIMPLE)
 		language->simplify(output->text);
-	return output->text[0]; /* of a name that is all lists nothing is left */
+	return output->text[0]; /* empty if the name is nothing but lists */
 }
 
 char *demangle(const char *name, const struct demangle_style *style)
@@ -394,7 +397,7 @@ char *demangle(const char *name, const struct demangle_style *style)
 	cleanup_free char *copy = NULL;
 
 	if (!strchr(name, '.') && name[0] != '_')
-		return NULL; /* most names in C */
+		return NULL; /* fast path for most C names */
 	copy = strdup(name);
 	if (copy && run(&output, copy, style))
 		return output.text;

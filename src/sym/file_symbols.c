@@ -1,10 +1,11 @@
 /*
- * Sources are rows of a table. Where a file has all its symbols, only the first one is ever read; a
- * file that cannot be opened can still have names by its build id. A .symtab is merged with .dynsym,
- * as they belong together. So is .gnu_debugdata, which holds only what .dynsym does not.
+ * Sources are rows of a table. For a file with all its symbols, only the first source is ever read. A
+ * file that cannot be opened can still get names by its build id. .symtab is merged with .dynsym; so
+ * is .gnu_debugdata, which has only the symbols that .dynsym does not have.
  *
- * The cache is an array of few entries with many bytes each: a linear search costs nothing next to
- * reading a symbol table. An entry's size is measured when the next entry is asked for.
+ * The cache is an array of few, large entries: a linear search costs nothing compared to reading a
+ * symbol table. An entry grows while it is used, so its size is updated when the next entry is
+ * requested.
  */
 #include "sym/file_symbols.h"
 
@@ -23,7 +24,7 @@
 
 /* --- the sources ----------------------------------------------------------------------------- */
 
-/* *ret: NULL if the tables that were asked for have no function. */
+/* *ret is unchanged if the requested tables have no function. */
 static int read_tables(const struct elf_image *image, unsigned tables, struct symbol_table **ret,
 		       struct error *error)
 {
@@ -40,7 +41,7 @@ static int read_tables(const struct elf_image *image, unsigned tables, struct sy
 	return 0;
 }
 
-/* The whole table, or nothing. */
+/* Reads .symtab and .dynsym; nothing if there is no .symtab. */
 static int symtab_read(struct symbol_table **ret, const struct elf_image *image,
 		       struct error *error)
 {
@@ -57,19 +58,20 @@ static int dynsym_read(struct symbol_table **ret, const struct elf_image *image,
 
 enum source {
 	SYMTAB,
-	PLT, /* no other table has these: they need not make us look for one */
+	PLT, /* before the next ones: no debug file has PLT stubs, so they are no reason to search one */
 	DEBUG_FILE,
 	DEBUG_DATA,
 	DYNSYM,
 	GO,
 	DEBUGINFOD,
-	STARTS, /* no names: read for what nobody else can name */
+	STARTS, /* start addresses, for functions that no other source has */
 	NR_SOURCES,
 };
 
 /*
- * Where a source is looked for, in order: the file that was sampled, its debug file, a server. If the
- * file can't be opened, the debug file may be all of it: perf's and debuginfod's caches have such.
+ * Which file a source is read from: the sampled file, its debug file, or one from a server. If the
+ * sampled file can't be opened, the "debug file" may be a whole copy, from perf's or debuginfod's
+ * cache.
  */
 enum place { FILE_ONLY, FILE_OR_DEBUG_FILE, DEBUG_FILE_ONLY, SERVER };
 
@@ -117,7 +119,7 @@ static int read_source(enum source source, const struct file_symbols_input *inpu
 /* --- all of them ----------------------------------------------------------------------------- */
 
 struct file_symbols {
-	struct symbol_table *tables[NR_SOURCES]; /* NULL: it had nothing, or was not tried */
+	struct symbol_table *tables[NR_SOURCES]; /* NULL: no symbols, or not tried yet */
 	size_t nr_tried;
 	size_t nr_failed;
 };
@@ -138,13 +140,13 @@ void file_symbols_free(struct file_symbols *symbols)
 	free(symbols);
 }
 
-/* With a full symbol table a server has nothing to add: the address is in no function. */
+/* True with a full symbol table: no server can add to it, the address is in no function. */
 static bool knows_all(const struct file_symbols *symbols)
 {
 	return symbols->tables[SYMTAB] || symbols->tables[DEBUG_FILE];
 }
 
-/* A malformed source is skipped. One that the budget has cut short is tried again later. */
+/* A malformed source is skipped. A source cut short by the budget is tried again later. */
 static int try_next(struct file_symbols *symbols, const struct file_symbols_input *input)
 {
 	size_t i = symbols->nr_tried;
@@ -204,13 +206,13 @@ size_t file_symbols_nr_failed(const struct file_symbols *symbols)
 
 /* --- the cache -------------------------------------------------------------------------------- */
 
-/* Small files are many: past so many the oldest goes, however little it holds. */
+/* Limit for many small files: past it the oldest entry is dropped, whatever its size. */
 #define ENTRIES_MAX 1024
 
 struct entry {
 	struct symbol_cache_key key;
 	struct file_symbols *symbols;
-	size_t bytes; /* when it was last looked at */
+	size_t bytes; /* as of the last measure() */
 	uint64_t last_use;
 };
 
@@ -277,14 +279,14 @@ static void measure(struct symbol_cache *cache)
 	cache->bytes += entry->bytes;
 }
 
-/* The latest one stays, even if it alone is larger than all should be together. */
+/* Keeps the latest entry, even if it alone exceeds the limit. */
 static void make_room(struct symbol_cache *cache)
 {
 	while (cache->nr > 1 && (cache->nr > ENTRIES_MAX || cache->bytes > cache->max_bytes))
 		drop_oldest(cache);
 }
 
-/* The place of an entry, or cache->nr. */
+/* Returns the index of an entry, cache->nr if there is none. */
 static size_t find(const struct symbol_cache *cache, const struct symbol_cache_key *key)
 {
 	size_t i;

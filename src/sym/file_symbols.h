@@ -1,7 +1,7 @@
 /*
- * The names of one file's functions, from all sources that there may be, in order of trust; last comes
- * where functions begin, for those whose name is nowhere. And the cache that keeps them from one call
- * to the next. A source is read when an address has no name in the ones before it, and never twice.
+ * The function names of one file, from several sources in order of trust, and a cache of them across
+ * calls. The last source has only start addresses, for functions without a name. A source is read
+ * when the sources before it have no name for an address, and never twice.
  */
 #ifndef STOOK_SYM_FILE_SYMBOLS_H
 #define STOOK_SYM_FILE_SYMBOLS_H
@@ -17,15 +17,15 @@ struct debuginfod;
 
 struct file_symbols;
 
-/* Where symbols are read from. The pointers stay the caller's. */
+/* Where symbols are read from. The caller owns the pointers. */
 struct file_symbols_input {
 	struct code_file *file;
-	const struct elf_image *image; /* of the file; NULL if it is not to be had */
+	const struct elf_image *image; /* of the file; NULL if it can't be read */
 	const struct debug_places *places;
-	struct debuginfod *debuginfod; /* NULL: nobody is to be asked */
-	struct read_budget *budget; /* NULL: none. A source that it cuts short is not tried yet */
-	bool raw_aliases;	    /* of a function's names the one that perf shows */
-	bool no_starts;		    /* a function without a name is not looked for */
+	struct debuginfod *debuginfod; /* NULL: servers are not asked */
+	struct read_budget *budget;    /* NULL: none. A source cut short by it is retried later */
+	bool raw_aliases;	       /* of a function's aliases, use the one that perf shows */
+	bool no_starts;		       /* don't look up starts of functions without a name */
 };
 
 struct file_symbols *file_symbols_new(void); /* NULL when out of memory */
@@ -33,12 +33,13 @@ void file_symbols_free(struct file_symbols *symbols);
 
 struct file_function {
 	const char
-		*name;	/* as in the file, mangled; "": only the start is known; NULL: nothing is */
+		*name;	/* as in the file, mangled; "": only the start is known; NULL: not found */
 	uint64_t start; /* as linked */
 };
 
 /*
- * The function that covers an address, as linked; its name is good until the free. 0 or -ENOMEM.
+ * Finds the function at a link-time address. The name is valid until file_symbols_free(). 0 or
+ * -ENOMEM.
  */
 int file_symbols_find(struct file_symbols *symbols, const struct file_symbols_input *input,
 		      uint64_t vaddr, struct file_function *ret);
@@ -56,12 +57,15 @@ void symbol_cache_free(struct symbol_cache *cache);
 /* The identity of a file: build id and size if there is a trusted build id, else a number. */
 struct symbol_cache_key {
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
-	size_t build_id_bytes; /* 0: none to be believed */
+	size_t build_id_bytes; /* 0: none, or not trusted */
 	uint64_t file_bytes;
 	uint64_t number; /* not compared if there is a build id */
 };
 
-/* The symbols of a file, empty ones if it is new; good until the next call. NULL when out of memory. */
+/*
+ * Returns the symbols of a file, created empty if it is new; valid until the next call. NULL when out
+ * of memory.
+ */
 struct file_symbols *symbol_cache_get(struct symbol_cache *cache,
 				      const struct symbol_cache_key *key);
 

@@ -2,11 +2,12 @@
  * /proc/kallsyms: a line is `ADDRESS TYPE NAME`, and for modules and BPF programs a tab and
  * `[MODULE]`. One pass keeps the text symbols (types t T w W): 16 bytes each, names in one block.
  *
- * There are no sizes: a function reaches to the next one. It would be absurd far behind the last
- * one of a module or of the kernel, so `_etext` and its like end what is before them and name
- * nothing, and how far a name reaches has a limit.
+ * There are no sizes: a function extends to the next one. This would be wrong far behind the last
+ * function of a module or of the kernel. So `_etext` and similar markers end the function before
+ * them, without naming one, and the length of a function has a limit.
  *
- * Of several names of one address: T, then t, then w or W; then symbol_name_compare().
+ * Order of preference of several names at one address: T, then t, then w or W; then
+ * symbol_name_compare().
  */
 #include "sym/kallsyms.h"
 
@@ -21,13 +22,13 @@
 #include "base/strings.h"
 #include "elf/symbols/symbol_table.h"
 
-/* How far a name reaches: where the next symbol is of the same module, and where it is not. */
+/* Limit on a function's length, if the next symbol is of the same module, and if it is not. */
 #define FUNCTION_MAX_BYTES (512u << 10)
 #define LAST_MAX_BYTES	   (64u << 10)
 
 #define READ_BYTES 65536
 
-/* After so many hidden addresses and not one other, the rest is not read. */
+/* Stop reading after this many symbols if all their addresses are hidden. */
 #define HIDDEN_MAX 100
 
 enum rank {
@@ -45,14 +46,14 @@ struct kernel_symbol {
 };
 
 struct kallsyms {
-	struct kernel_symbol *symbols; /* by address, all different */
+	struct kernel_symbol *symbols; /* sorted by address, one per address */
 	size_t nr, capacity;
 	char *names;
 	size_t nr_name_bytes, cap_name_bytes;
 	struct strings *modules;
 };
 
-/* One line, pointing into the text that was parsed. */
+/* A parsed line; name and module point into its text. */
 struct line {
 	uint64_t address;
 	enum rank rank;
@@ -92,7 +93,7 @@ static bool is_end_marker(const char *name, size_t nr)
 	return false;
 }
 
-/* False if the line is no text symbol. `$x` and such mark code on arm64 and are no functions. */
+/* False if the line is no text symbol. `$x` and the like are arm64's mapping symbols, no functions. */
 static bool parse_line(const char *text, struct line *ret)
 {
 	struct line line = {.module = ""};
@@ -162,7 +163,7 @@ static int read_lines(struct kallsyms *kallsyms, FILE *file, struct error *error
 		return 0;
 	if (!nr_hidden)
 		return error_set(error, -ENODATA, "/proc/kallsyms lists no functions");
-	(void)error_set(error, -EPERM, "the kernel hides its addresses in /proc/kallsyms");
+	(void)error_set(error, -EPERM, "the kernel hides addresses in /proc/kallsyms (all are 0)");
 	error_hint(error,
 		   "run with CAP_SYSLOG (root has it) and kernel.kptr_restrict below 2, e.g. "
 		   "'sysctl kernel.kptr_restrict=1'");
@@ -171,7 +172,7 @@ static int read_lines(struct kallsyms *kallsyms, FILE *file, struct error *error
 
 /* --- putting in order ---------------------------------------------------------------------- */
 
-/* By address; of one address the symbol to keep comes first. */
+/* By address; the preferred symbol of an address comes first. */
 static int compare_symbols(const void *left, const void *right, void *names)
 {
 	const struct kernel_symbol *a = left, *b = right;
@@ -182,7 +183,7 @@ static int compare_symbols(const void *left, const void *right, void *names)
 }
 
 /*
- * Sorts, and keeps one symbol of each address. The kernel's own symbols come in order; those of
+ * Sorts, and keeps one symbol per address. Only the kernel's own symbols come in order, the symbols of
  * modules and BPF programs do not.
  */
 static void sort_symbols(struct kallsyms *kallsyms)
@@ -273,7 +274,7 @@ static struct kallsyms *open_kallsyms(struct error *error)
 		(void)error_set_errno(error, "cannot open /proc/kallsyms");
 		return NULL;
 	}
-	/* stdio would go by the block size of /proc, 1 KiB: 5,000 reads. */
+	/* By default stdio uses the block size of /proc, 1 KiB: 5,000 reads. */
 	(void)setvbuf(file, NULL, _IOFBF, READ_BYTES);
 	return kallsyms_read(file, error);
 }

@@ -1,6 +1,5 @@
 /*
- * Names of kernel addresses: the interface of their sources, and the one that reads
- * /proc/kallsyms.
+ * Names of kernel addresses: the interface of a source, and the source that reads /proc/kallsyms.
  */
 #ifndef STOOK_SYM_KALLSYMS_H
 #define STOOK_SYM_KALLSYMS_H
@@ -12,15 +11,15 @@
 #include "base/error.h"
 
 /*
- * Two sources stand behind one interface: the running kernel, asked for the sampled addresses only
- * (kernel/kernel_ask: microseconds), and /proc/kallsyms, read whole (some 80 ms of CPU), for kernels
- * that cannot be asked.
+ * Interface of two sources: a BPF program that asks the running kernel for the sampled addresses only
+ * (kernel/kernel_ask: microseconds), and /proc/kallsyms, read whole (some 80 ms of CPU), as the
+ * fallback.
  */
 struct kernel_names {
 	/*
 	 * Names nr addresses at once: calls add(context, i, name, module) for each address i that
-	 * has a name; module is "" for the kernel proper. An add that returns a negative errno
-	 * ends it. 0 or a negative errno, with *error filled.
+	 * has a name; module is "" for the kernel itself. Stops if add returns a negative errno.
+	 * 0 or a negative errno, with *error filled.
 	 */
 	int (*name)(void *self, const uint64_t *addresses, size_t nr,
 		    int (*add)(void *context, size_t i, const char *name, const char *module),
@@ -33,15 +32,16 @@ struct kernel_names {
 struct kallsyms;
 
 /*
- * NULL on failure: unreadable, or all addresses hidden (-EPERM), whose remedy is in the hint. The
- * file stays the caller's.
+ * Returns NULL on failure: unreadable, or all addresses hidden (-EPERM, with a hint how to change
+ * that). The caller owns the file, and frees the result with kallsyms_free().
  */
 struct kallsyms *kallsyms_read(FILE *file, struct error *error);
 void kallsyms_free(struct kallsyms *kallsyms);
 
 /*
- * The name of the function at address, good until the free; *ret_module (which may be NULL) is
- * "" for the kernel proper. NULL if none is there, or none that could plausibly reach so far.
+ * Returns the name of the function at address, valid until kallsyms_free(); NULL if there is none, or
+ * if the last one before it is too far away. *ret_module (ret_module may be NULL) is "" for the
+ * kernel itself.
  */
 const char *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
 			  const char **ret_module);
@@ -50,7 +50,7 @@ size_t kallsyms_nr(const struct kallsyms *kallsyms);
 size_t kallsyms_bytes(const struct kallsyms *kallsyms); /* memory held */
 
 /*
- * A source that reads /proc/kallsyms at its first use and keeps it in *cache, which starts as
+ * Returns a source that reads /proc/kallsyms at its first use and keeps it in *cache. *cache starts as
  * NULL, must outlive the source, and is freed by the caller.
  */
 struct kernel_names kallsyms_names(struct kallsyms **cache);

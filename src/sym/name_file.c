@@ -1,15 +1,13 @@
 /*
- * Names of code in files: the file is opened, its build id and segments are noted in the profile,
- * and its symbols are looked up; then, on request, inlined calls and source lines. The vdso is a
- * file in memory.
+ * Names code in files: opens the file, stores its build id and segments in the profile, and looks up
+ * its symbols; then, on request, inlined calls and source lines. The vdso is a file in memory.
  *
  * The vdso is read from our own process: the kernel maps the same one into every process of our
- * word size. Frames in the other one (32-bit processes on a 64-bit kernel) may get wrong names.
+ * word size. Frames in the other vdso (32-bit processes on a 64-bit kernel) may get wrong names.
  *
- * Lines: all addresses of a module go to source_lines at once. The outermost function keeps the
- * name that the symbol table has for it; without one it gets DWARF's. Nothing else is done
- * meanwhile, and samples may be lost, so each file has a time limit (source_lines), and so have all
- * of them together.
+ * Lines: all addresses of a module are passed to source_lines at once. The outermost function keeps
+ * its name from the symbol table; without one it gets DWARF's. The run waits for this, and samples
+ * may be lost meanwhile, so there is a time limit per file (source_lines) and one for all files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +24,7 @@
 #include "sym/naming.h"
 #include "sym/source_lines.h"
 
-/* The address of a frame's code as linked; -ENOENT if that can't be told. */
+/* Converts a file offset to a link-time address. 0; -ENOENT if no segment contains it. */
 static int find_vaddr(const struct naming *naming, const struct elf_image *image, uint64_t offset,
 		      uint64_t *ret)
 {
@@ -48,7 +46,7 @@ static int find_vaddr(const struct naming *naming, const struct elf_image *image
 
 /* --- inlined calls and source lines ----------------------------------------------------------- */
 
-/* For the lines of all files of a run; then further files get none. */
+/* Time limit for the lines of all files of a run; past it further files get none. */
 #define ALL_LINES_NS (60 * NS_PER_SEC)
 
 struct place {
@@ -58,7 +56,7 @@ struct place {
 
 struct lines {
 	const struct naming *naming;
-	const struct place *places; /* of the addresses asked for */
+	const struct place *places; /* of the request's addresses */
 };
 
 static int64_t add_path(const struct naming *naming, const char *path)
@@ -67,8 +65,8 @@ static int64_t add_path(const struct naming *naming, const char *path)
 }
 
 /*
- * Compilers give functions that no other file may call no mangled name: DWARF has `sum<int>`, which the
- * demangler does not see. Mangled names have no `<`.
+ * Functions local to a file may have no mangled name in DWARF, only `sum<int>`, which the demangler
+ * does not simplify. Mangled names have no `<`.
  */
 static int64_t add_line_name(const struct naming *naming, const char *name)
 {
@@ -130,7 +128,10 @@ static int take_lines(void *context, size_t i, const struct debug_line *found, s
 
 /* --- where the DWARF is ---------------------------------------------------------------------- */
 
-/* A descriptor of the file with debug information that is `file` or belongs to it; or -ENOENT. */
+/*
+ * Opens the file with DWARF: `file` itself, its debug file, or one from a server. Returns a
+ * descriptor, which the caller closes, or -ENOENT.
+ */
 static int open_debug_info(const struct symbolizer *symbolizer, struct code_file *file,
 			   const struct elf_image *image)
 {
@@ -148,7 +149,7 @@ static int open_debug_info(const struct symbolizer *symbolizer, struct code_file
 	return asked >= 0 && debug_info_is_in(asked) ? take_fd(&asked) : -ENOENT;
 }
 
-/* --- the addresses of a module ------------------------------------------------------------------------------- */
+/* --- the addresses of a module --------------------------------------------------------------- */
 
 static int compare_places(const void *left, const void *right)
 {
@@ -157,7 +158,7 @@ static int compare_places(const void *left, const void *right)
 	return COMPARE(a->vaddr, b->vaddr);
 }
 
-/* Where the module's frames are as linked, sorted, each place once. */
+/* Lists the link-time addresses of the module's frames, sorted, without duplicates. Returns how many. */
 static size_t list_places(const struct naming *naming, const struct elf_image *image,
 			  struct place *places)
 {
@@ -175,19 +176,19 @@ static size_t list_places(const struct naming *naming, const struct elf_image *i
 	return nr_different;
 }
 
-/* Whether the run has time for another file; if not, that is what is to be told. */
+/* True if the run has time left for another file; if not, sets result.lines_error. */
 static bool has_time(struct symbolizer *symbolizer)
 {
 	if (symbolizer->lines_ns < ALL_LINES_NS)
 		return true;
 	(void)error_set(&symbolizer->result.lines_error, -ETIME,
-			"not all inlined calls and source lines were looked up: that may take "
-			"%d seconds in all",
+			"not all inlined calls and source lines were looked up: time limit of "
+			"%d seconds reached",
 			(int)(ALL_LINES_NS / NS_PER_SEC));
 	return false;
 }
 
-/* source_lines_find() within the time that the run has for all files. */
+/* As source_lines_find(), limited by the time left for all files of the run. */
 static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place *place,
 			const struct debug_info_request *request, struct debug_info_work *ret,
 			struct error *error)
@@ -206,8 +207,8 @@ static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place
 }
 
 /*
- * Adds inlined calls and lines to the frames, where `file` or its debug file has DWARF, and as long
- * as the run has time for it.
+ * Adds inlined calls and lines to the frames, if `file` or its debug file has DWARF and the run has
+ * time left.
  */
 static int name_lines(const struct naming *naming, struct code_file *file,
 		      const struct elf_image *image)
@@ -239,19 +240,19 @@ static int name_lines(const struct naming *naming, struct code_file *file,
 		addresses[i] = places[i].vaddr;
 	err = find_in_time(symbolizer, &place, &request, &work, &error);
 	symbolizer->result.nr_split_lost += work.nr_split_lost;
-	/* What cut it short may have been the end of the run's time, which is told elsewhere. */
+	/* If the run's time or budget is used up, that is the reason, and is reported elsewhere. */
 	if (err < 0 && err != -ENOMEM && !read_budget_take(symbolizer->options.budget, 0) &&
 	    has_time(symbolizer))
 		symbolizer->result.lines_error = error;
 	return err == -ENOMEM ? err : 0;
 }
 
-/* The code at the entry point that sets up and calls main's caller is no longer than this. */
+/* Limit on the length of _start, the code at the entry point. */
 #define START_BYTES 64
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* As the run knows it; its descriptor stays the table's. */
+/* Fills *ret for a file of this run; the file table owns its descriptor. */
 static void known_file(const struct naming *naming, const struct module *module,
 		       struct code_file *ret)
 {
@@ -265,7 +266,10 @@ static void known_file(const struct naming *naming, const struct module *module,
 				  .path = file->path,
 				  .root_fd = file->root_fd,
 				  .root_uid = file->root_uid};
-	/* One file for all containers: the debug files of the one that it was seen in first are not. */
+	/*
+	 * The file may be shared by many containers: don't use debug files in the root of the
+	 * container where it was first seen.
+	 */
 	ret->is_of_root = file->fd >= 0 && file_is_of_root(file->fd, file->path);
 	if (ret->is_of_root) {
 		ret->root_fd = -1;
@@ -273,7 +277,10 @@ static void known_file(const struct naming *naming, const struct module *module,
 	}
 }
 
-/* Of a profile from elsewhere: what lies at its path here, if its build id is the one. */
+/*
+ * Fills *ret for a profile from another machine: the file at the same path here, if its build id
+ * matches. The caller closes ret->fd.
+ */
 static void file_from_elsewhere(const struct naming *naming, const struct module *module,
 				struct code_file *ret)
 {
@@ -292,8 +299,9 @@ static void file_from_elsewhere(const struct naming *naming, const struct module
 }
 
 /*
- * Notes in the profile what the file is, so that it can be found elsewhere, and lines looked up. Of
- * one that went while we ran, what was noted before stays.
+ * Stores the file's build id and segments in the profile, so that the file can be found on other
+ * machines, and its lines looked up. If the file was deleted during the run, the ones stored before
+ * stay.
  */
 static int note_code(const struct naming *naming, struct code_file *file,
 		     const struct elf_image *image)
@@ -304,7 +312,7 @@ static int note_code(const struct naming *naming, struct code_file *file,
 	size_t i;
 
 	if (!naming->symbolizer->options.files)
-		return 0; /* it was noted where it was recorded */
+		return 0; /* stored by the machine that recorded the profile */
 	if (image) {
 		code.build_id_bytes = (uint8_t)image->build_id_bytes;
 		memcpy(code.build_id, image->build_id, image->build_id_bytes);
@@ -325,8 +333,8 @@ static int note_code(const struct naming *naming, struct code_file *file,
 /* --- its names ------------------------------------------------------------------------------- */
 
 /*
- * Where every stack of a main thread ends. Stripped programs have no name for it, but they have it. Its end
- * is where the function at the entry point ends, if that is known.
+ * True if the address is in _start, where every stack of a main thread ends. Stripped programs have
+ * the function but no name for it. Its bounds are the function's at the entry point, if known.
  */
 static bool is_start(const struct elf_image *image, uint64_t vaddr,
 		     const struct file_function *function)
@@ -338,16 +346,17 @@ static bool is_start(const struct elf_image *image, uint64_t vaddr,
 	return vaddr >= image->entry && vaddr - image->entry < START_BYTES;
 }
 
-/* What a signal handler returns to, in glibc and musl. */
+/* True for the function that a signal handler returns to, in glibc and musl. */
 static bool is_signal_return(const char *name)
 {
 	return !strcmp(name, "__restore_rt") || !strcmp(name, "__restore");
 }
 
 /*
- * *ret has no name if there is none. Nobody called a signal handler's return: the kernel made its first
- * byte a return address, and the byte before that is what is looked up. It has no name, because a
- * nop stands there for this very reason.
+ * Finds the name at vaddr; ret->name is NULL or empty if there is none. Special case: a signal
+ * handler's return address is the first byte of the restorer, since the kernel set it and no call
+ * did. The byte before it, which is looked up, is a nop outside of any function, placed there by libc
+ * for this purpose. So the next byte is tried.
  */
 static int find_name(const struct file_symbols_input *input, struct file_symbols *symbols,
 		     uint64_t vaddr, struct file_function *ret)
@@ -392,7 +401,7 @@ static int look_up(const struct naming *naming, struct file_symbols *symbols,
 			break;
 
 		if (profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
-			continue; /* it is here for its lines */
+			continue; /* only its lines are missing */
 		if (find_vaddr(naming, input->image, frame->address, &vaddr) < 0)
 			continue;
 		err = find_name(input, symbols, vaddr, &function);
@@ -402,7 +411,7 @@ static int look_up(const struct naming *naming, struct file_symbols *symbols,
 	return err;
 }
 
-/* image: NULL if the file is not to be had. */
+/* Names the module's frames. image: NULL if the file can't be read. */
 static int name_from(const struct naming *naming, struct code_file *file,
 		     const struct elf_image *image)
 {
@@ -492,7 +501,7 @@ int name_in_vdso(const struct naming *naming)
 	int err;
 
 	if (!naming->symbolizer->options.files)
-		return 0; /* it is another kernel's */
+		return 0; /* a profile from another kernel */
 	vdso = vdso_find(&bytes);
 	if (!vdso)
 		return 0;

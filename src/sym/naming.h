@@ -1,4 +1,4 @@
-/* Shared by symbolizer.c and name_file.c, and by tests of its limits; private to them. */
+/* Private to symbolizer.c and name_file.c, and to tests of the limits. */
 #ifndef STOOK_SYM_NAMING_H
 #define STOOK_SYM_NAMING_H
 
@@ -11,7 +11,7 @@
 #include "sym/run_time_maps.h"
 #include "sym/symbolizer.h"
 
-/* Longer names are cut; some C++ templates come near this length. */
+/* Longer names are truncated; some C++ templates come near this length. */
 #define NAME_MAX_BYTES 8191
 
 struct symbolizer {
@@ -19,20 +19,20 @@ struct symbolizer {
 	struct symbolizer_result result;
 	struct symbol_cache *cache;
 	struct run_time_maps *run_time;
-	struct debuginfod *debuginfod; /* NULL: not to be asked */
+	struct debuginfod *debuginfod; /* NULL: servers are not asked */
 	struct debug_link_crcs crcs;
-	size_t nr_frames_tried; /* the first ones of the profile */
-	uint64_t lines_ns;	/* that DWARF has taken of the run until now */
+	size_t nr_frames_tried; /* the profile's frames below this number were tried */
+	uint64_t lines_ns;	/* time spent on reading DWARF in this run */
 };
 
-/* A frame to be named. */
+/* A frame to name. */
 struct pending_frame {
 	uint32_t module;
 	uint32_t frame;
 	uint64_t address;
 };
 
-/* The frames of one module, by address. */
+/* The frames to name in one module, sorted by address. */
 struct naming {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
@@ -41,13 +41,13 @@ struct naming {
 	size_t nr;
 };
 
-/* The profile's string for a function's name, demangled; or -ENOMEM. */
+/* Demangles a function's name. Returns its string in the profile, or -ENOMEM. */
 int64_t add_function_name(const struct naming *naming, const char *name);
 
-/* Gives a frame this name, demangled. 0 or -ENOMEM. */
+/* Names a frame, demangled. 0 or -ENOMEM. */
 int name_frame(const struct naming *naming, uint32_t frame, const char *name);
 
-/* For each kind of module that is a file: names the frames. 0 or -ENOMEM. */
+/* Name the frames of a module that is a file, or the vdso. 0 or -ENOMEM. */
 int name_in_file(const struct naming *naming);
 int name_in_vdso(const struct naming *naming);
 

@@ -1,8 +1,7 @@
 /*
- * The maps of processes, one entry each, by the process' number; and their names made readable. Each
- * form of a name has a function that first checks that the name has this form, and only then writes;
- * other names are copied. They look at the text alone, so two maps of one process (a perf map and a
- * jitdump) give the same names.
+ * The maps of processes, one entry per process number, and the conversion to readable names. Each form
+ * of a name has a function that first checks the form and only then writes; other names are copied.
+ * These functions use only the text, so a process' perf map and jitdump give the same names.
  */
 #include "sym/run_time_maps.h"
 
@@ -18,11 +17,11 @@
 #include "base/text.h"
 
 struct entry {
-	struct code_map *map; /* NULL: nothing read so far */
-	dev_t device;	      /* of the perf map that was read */
+	struct code_map *map; /* NULL: nothing read yet */
+	dev_t device;	      /* device and inode of the perf map that was read */
 	ino_t inode;
-	uint64_t perf_at, jitdump_at; /* so far they have been read */
-	bool is_too_large;	      /* its map was given up for good */
+	uint64_t perf_at, jitdump_at; /* offsets where reading continues */
+	bool is_too_large;	      /* its map was given up */
 };
 
 struct run_time_maps {
@@ -74,8 +73,8 @@ static size_t bytes_of_all(const struct run_time_maps *maps)
 }
 
 /*
- * Gives up maps, but not the one of a number, until all together hold no more than max_bytes.
- * Processes are asked for in the same order again and again: the one before is wanted again last.
+ * Frees maps, except the map of process `number`, until all together use at most max_bytes. Processes
+ * are requested in the same order again and again, so the preceding one is needed last and goes first.
  */
 static void give_up(struct run_time_maps *maps, size_t number, size_t max_bytes)
 {
@@ -91,7 +90,7 @@ static void give_up(struct run_time_maps *maps, size_t number, size_t max_bytes)
 	}
 }
 
-/* Sees to it that all hold no more than they may; the names of overwritten code go first. */
+/* Enforces max_bytes: first frees the names of overwritten code, then whole maps. */
 static void make_room(struct run_time_maps *maps, size_t number)
 {
 	size_t i;
@@ -104,7 +103,7 @@ static void make_room(struct run_time_maps *maps, size_t number)
 	give_up(maps, number, maps->max_bytes);
 }
 
-/* What the map of one process may hold while the others keep theirs. */
+/* Returns the memory that one process' map may use while the others keep theirs. */
 static size_t share_of(const struct run_time_maps *maps, const struct entry *entry)
 {
 	size_t others = bytes_of_all(maps) - code_map_bytes(entry->map);
@@ -124,9 +123,9 @@ static struct entry *entry_of(struct run_time_maps *maps, uint32_t number)
 }
 
 /*
- * Whether the perf map is another file than before, or has been written from its beginning, as
- * JVMs do each time that they are asked. One that was too large is read again only if it is shorter
- * than the part that was read.
+ * True if the perf map is another file than before, or was rewritten from its beginning, as JVMs do
+ * at each request (jcmd). A map that was too large is read again only if it is now shorter than the
+ * part that was read.
  */
 static bool is_another(const struct entry *entry, const struct stat *st, bool is_java)
 {
@@ -135,7 +134,7 @@ static bool is_another(const struct entry *entry, const struct stat *st, bool is
 		entry->inode != st->st_ino || (uint64_t)st->st_size < entry->perf_at);
 }
 
-/* Opens the perf map, and forgets what was read of another one; -1: there is none. */
+/* Opens the perf map, and drops the names of an earlier one. Returns -1 if there is none. */
 static int open_perf_map(struct entry *entry, const struct runtime_process *process)
 {
 	cleanup_fd int fd = runtime_process_open_map(process);
@@ -169,7 +168,7 @@ static bool is_full(int err)
 	return err == -ENOSPC || err == -EFBIG;
 }
 
-/* Reads both on, and settles. perf_fd: -1 for none. */
+/* Continues reading both files, and settles the map. perf_fd: -1 for none. */
 static int read_on(struct entry *entry, const struct runtime_process *process,
 		   struct file_table *files, int perf_fd, struct read_budget *budget)
 {
@@ -189,7 +188,7 @@ static int read_on(struct entry *entry, const struct runtime_process *process,
 	return perf_err < 0 ? perf_err : err;
 }
 
-/* The same within what the map may take, for which others are given up if need be. */
+/* As read_on(), within the memory limit; frees the maps of other processes if needed. */
 static int read_within_limits(struct run_time_maps *maps, uint32_t number,
 			      const struct runtime_process *process, struct file_table *files,
 			      int perf_fd)
@@ -251,7 +250,7 @@ int run_time_maps_get(struct run_time_maps *maps, uint32_t number,
 
 struct output {
 	char *to;
-	size_t nr, room; /* room: with the NUL */
+	size_t nr, room; /* room includes the NUL */
 };
 
 static void put(struct output *output, const char *text, size_t nr)
@@ -272,7 +271,7 @@ static void put_text(struct output *output, const char *text)
 
 /* --- Java ---------------------------------------------------------------------------------- */
 
-/* `Lpackage/Class;` and the method behind it, as the JVM names them in its tool interface. */
+/* `Lpackage/Class;` and the method behind it, the format of JVMTI. */
 struct descriptor {
 	const char *class, *method;
 	size_t nr_class, nr_method;
@@ -302,7 +301,7 @@ static bool parse_descriptor(const char *text, struct descriptor *ret)
 	return ret->nr_method > 0;
 }
 
-/* A method, or one and those that were inlined into it: `Lroot;::f->Linlined;::g`. */
+/* A method, perhaps followed by the methods inlined into it: `Lroot;::f->Linlined;::g`. */
 static bool put_descriptors(struct output *output, const char *name)
 {
 	struct descriptor descriptor;
@@ -324,7 +323,7 @@ static bool put_descriptors(struct output *output, const char *name)
 	}
 }
 
-/* The same with slashes for dots. */
+/* Writes a class name with slashes instead of dots. */
 static void put_slashed(struct output *output, const char *class, size_t nr)
 {
 	size_t at = output->nr;
@@ -355,11 +354,11 @@ static bool put_declaration(struct output *output, const char *name)
 
 /* --- JavaScript ---------------------------------------------------------------------------- */
 
-/* V8's words for the kinds of code that come out of a source file. */
+/* V8's words for the kinds of code from a source file. */
 static const struct kind {
 	const char *word;
 	bool is_function;
-	const char *mark; /* where it has none of its own */
+	const char *mark; /* the tier's mark, if the name has none */
 } kinds[] = {
 	{"JS:", true, ""},	 {"LazyCompile:", true, ""},
 	{"Function:", true, ""}, {"InterpretedFunction:", true, "~"},
@@ -376,7 +375,7 @@ static const struct kind *kind_of(const char *name)
 	return NULL;
 }
 
-/* How long a tier's mark is. `'` says that the code is for one closure only. */
+/* Returns the length of a tier's mark. A `'` in it means that the code is for one closure only. */
 static size_t mark_length(const char *text)
 {
 	size_t nr = *text && strchr("~^+*", *text) ? 1 : 0;
@@ -384,7 +383,7 @@ static size_t mark_length(const char *text)
 	return nr && text[1] == '\'' ? 2 : nr;
 }
 
-/* Steps back over digits, and a character before them; 0 if they are not there. */
+/* Returns where a number at the end of the text begins, with the character before it; 0 if none. */
 static size_t before_number(const char *text, size_t nr, char before)
 {
 	size_t at = nr;
@@ -394,7 +393,7 @@ static size_t before_number(const char *text, size_t nr, char before)
 	return at && at < nr && text[at - 1] == before ? at - 1 : 0;
 }
 
-/* The length of a WebAssembly function's name without its tier: `NAME-INDEX[-liftoff]`. */
+/* Returns the length of a WebAssembly function's name without its tier: `NAME-INDEX[-liftoff]`. */
 static size_t length_without_tier(const char *text)
 {
 	static const char *const tiers[] = {"-liftoff", "-turbofan"};
@@ -436,7 +435,7 @@ static bool put_javascript(struct output *output, const char *name, bool cut_tie
 
 /* --- .NET ---------------------------------------------------------------------------------- */
 
-/* `TYPE [assembly] Class::Method(TYPES)[Tier]` without the tier; for this only if it is cut. */
+/* Writes `TYPE [assembly] Class::Method(TYPES)[Tier]` without the tier. */
 static bool put_dotnet(struct output *output, const char *name)
 {
 	const char *tier = strrchr(name, '[');

@@ -1,7 +1,8 @@
 /*
- * The names of JIT-compiled code: for each process the perf map that it writes, and its jitdump,
- * read when they are first wanted and read on when they have grown. A file that was written anew is
- * read anew. Once a later program writes to the same place, nothing more is read for the earlier one.
+ * The names of JIT-compiled code: for each process its perf map and its jitdump, read at the first
+ * request and continued when the files have grown. A rewritten file is read again from its beginning.
+ * After another program in the same process (exec) writes the same files, they are no longer read for
+ * the earlier program.
  */
 #ifndef STOOK_SYM_RUN_TIME_MAPS_H
 #define STOOK_SYM_RUN_TIME_MAPS_H
@@ -17,38 +18,39 @@
 
 struct run_time_maps;
 
-/* The map of one process may take so much even if less is allowed to all. */
+/* One process' map may use this much even if max_bytes is less. */
 #define RUN_TIME_MAP_BYTES (64u << 20)
 
 /*
- * Past max_bytes, maps of other processes than the one that is asked for are given up, and read
- * again as a whole the next time. A map that is too large by itself, for max_bytes and
- * RUN_TIME_MAP_BYTES, is given up for good, until another file takes its place: the names in its
- * rest are the latest ones, so those before it can't be believed. Reading counts against the budget
- * (NULL: none): a map that it cuts short is read on the next time.
+ * Past max_bytes, maps of processes other than the requested one are freed, and read again from the
+ * beginning at their next request. A map that alone exceeds both max_bytes and RUN_TIME_MAP_BYTES is
+ * given up until another file replaces it: the unread rest has the latest names, so the earlier ones
+ * can't be trusted. Reading counts against the budget (NULL: none); a map cut short by it is continued
+ * at the next call.
  */
 struct run_time_maps *run_time_maps_new(size_t max_bytes, struct read_budget *budget);
 void run_time_maps_free(struct run_time_maps *maps);
 
 /*
- * The names of one process (its number, and what is known of it) as of now; *ret is NULL if it has
- * none, else good until the next call. 0; -ENOMEM; -EFBIG, once, for a map that is too large; or
- * another negative errno if not all could be read: *ret is set then too.
+ * Reads the current names of one process, identified by its number in the runtime table. *ret is NULL
+ * if it has none, else valid until the next call. 0; -ENOMEM; -EFBIG, once, for a map that is too
+ * large; or another negative errno if the map could not be read completely: *ret is set then, too.
  */
 int run_time_maps_get(struct run_time_maps *maps, uint32_t number,
 		      const struct runtime_process *process, struct file_table *files,
 		      const struct code_map **ret);
 
-/* --- making their names readable -------------------------------------------------------------- */
+/* --- readable names --------------------------------------------------------------------------- */
 
 struct runtime_names_style {
-	bool cut_tiers; /* how far V8 or .NET optimised a function: all its code is one */
+	bool cut_tiers; /* drop V8's and .NET's optimisation tiers: all code of a function is one */
 };
 
 /*
- * Makes a name as a runtime writes it into its map readable.
+ * Makes a name from a runtime's map readable.
  *
- * A JVM's lose their types: overloads of a method are one, whoever wrote the map.
+ * Java methods lose their types: all overloads of a method get one name, whichever agent wrote the
+ * map.
  *
  *	Ljava/lang/String;::indexOf		java/lang/String.indexOf	perf-map-agent
  *	La/A;::f->Lb/B;::g			a/A.f->b/B.g			the same, unfolded
@@ -56,9 +58,9 @@ struct runtime_names_style {
  *	int java.lang.String.indexOf(int)	java/lang/String.indexOf	jcmd Compiler.perfmap
  *	void App$$Lambda$1/0x7f.<init>(int)	App$$Lambda$1/0x7f.<init>
  *
- * A JavaScript function loses the word before it, which only says how V8 came to compile it; code
- * that is no function keeps its word. With cut_tiers the marks of how far it was optimised go too:
- * `~` interpreted, `^` Sparkplug, `+` Maglev, `*` TurboFan.
+ * A JavaScript function loses the word before it, which only says how V8 came to compile it; other
+ * code keeps its word. With cut_tiers, the marks of optimisation tiers are removed, too: `~`
+ * interpreted, `^` Sparkplug, `+` Maglev, `*` TurboFan.
  *
  *	LazyCompile:*run /srv/app.js:12:3	*run /srv/app.js:12:3
  *	JS:~ /srv/app.js:7:16			~(anonymous) /srv/app.js:7:16
@@ -68,11 +70,11 @@ struct runtime_names_style {
  *	JS:f-3-liftoff				the same, or cut: JS:f-3	WebAssembly
  *	void [app] A::f(int32)[Tier0]		the same, or cut: void [app] A::f(int32)	.NET
  *
- * All others are left as they are: V8's `Builtin:`, `BytecodeHandler:`, `RegExp:`, `Stub:`; the
- * JVM's stubs; Python's `py::run:/srv/app.py`; Erlang's `$lists:reverse/1`; Ruby's.
+ * All other names stay unchanged: V8's `Builtin:`, `BytecodeHandler:`, `RegExp:`, `Stub:`; the JVM's
+ * stubs; Python's `py::run:/srv/app.py`; Erlang's `$lists:reverse/1`; Ruby's.
  *
- * Writes the name to show into *to, cut to nr bytes with its NUL. is_java: the process is a JVM;
- * names of others are not taken for Java's.
+ * Writes the name to `to`, truncated to nr bytes including the NUL. is_java: the process is a JVM;
+ * only then are names parsed as Java's.
  */
 void runtime_name(const char *name, bool is_java, const struct runtime_names_style *style, char *to,
 		  size_t nr);

@@ -1,15 +1,15 @@
 /*
- * The child writes messages and ends; the answers that arrive before it is killed count.
+ * The child writes messages to a pipe and exits. Answers that arrive before it is killed are used.
  *
- * Who the child is: the owner of the file, without any capabilities. The owner could have run a
- * debugger over the file himself, so a file that takes the child over gains nothing but a look at
- * our memory (base/isolated). Where root owns the file:
+ * The child runs as the owner of the file, without any capabilities. The owner could have run a
+ * debugger on the file anyway, so a crafted file that takes over the child gains nothing but a look at
+ * our memory (base/isolated). If root owns the file:
  *
- *  - in our own root only root can have put it there, and may have meant its .dwo files for himself
- *    alone: the child stays root, without capabilities;
- *  - in another root it may be the root of a container, to whom our own root must not be lent: user
- *    id 0 may write /proc/sys even without capabilities. The child is nobody there; .dwo files that
- *    nobody may read are not found.
+ *  - in our own root, only root can have put the file there, and its .dwo files may be readable by
+ *    root only: the child stays root, without capabilities;
+ *  - in another root, the owner may be the root user of a container, which must not get our uid 0:
+ *    it may write /proc/sys even without capabilities. The child runs as `nobody`; .dwo files that
+ *    `nobody` may not read are not found.
  *
  * A message is its length (4 bytes, little-endian, of what follows), a kind, and
  *
@@ -37,7 +37,7 @@
 #include "base/read_budget.h"
 #include "proc/process_info.h"
 
-/* Of all messages of one request: 100,000 addresses with ten lines of 400 bytes. */
+/* Limit on all messages of one request: 100,000 addresses with ten lines of 400 bytes. */
 #define TOTAL_MAX_BYTES (400u << 20)
 #define LENGTH_BYTES	4
 
@@ -45,14 +45,14 @@ enum kind { KIND_FOUND = 1, KIND_END, KIND_ERROR };
 
 struct answer_reader {
 	const struct debug_info_request *request;
-	uint8_t *is_told; /* for each address */
-	uint64_t total;	  /* bytes that have come */
-	bool is_over;
-	int err; /* what it was over with */
+	uint8_t *is_told; /* by address: it has an answer */
+	uint64_t total;	  /* bytes received */
+	bool is_over;	  /* an end or error message was received */
+	int err;	  /* the first failure */
 	struct debug_info_work work;
 	struct error error;
 	struct debug_line lines[DEBUG_LINES_MAX];
-	size_t nr; /* of a message that is not complete */
+	size_t nr; /* bytes of the current, incomplete message */
 	uint8_t bytes[LENGTH_BYTES + LINE_MESSAGE_MAX_BYTES];
 };
 
@@ -85,7 +85,7 @@ static void add_number(struct answer_writer *writer, uint64_t number)
 	add_byte(writer, (uint8_t)number);
 }
 
-/* Cut at most_bytes with its NUL. */
+/* Adds a text, truncated to most_bytes including its NUL. */
 static void add_text(struct answer_writer *writer, const char *text, size_t most_bytes)
 {
 	size_t nr = text ? strnlen(text, most_bytes - 1) : 0;
@@ -107,7 +107,7 @@ static size_t begin(struct answer_writer *writer, enum kind kind)
 	return start;
 }
 
-/* Writes the length, now that it is known, and sends if there is no room for another message. */
+/* Fills in the message's length, and sends if the buffer has no room for another message. */
 static int finish(struct answer_writer *writer, size_t start)
 {
 	size_t nr = writer->nr - start - LENGTH_BYTES, i;
@@ -122,7 +122,7 @@ static int finish(struct answer_writer *writer, size_t start)
 int answer_writer_add(struct answer_writer *writer, size_t i, const struct debug_line *lines,
 		      size_t nr_lines)
 {
-	/* So many lines with both texts at their longest would not fit: then all are cut shorter. */
+	/* Limits all texts to equal parts of a message, so that the longest message fits. */
 	size_t most = (LINE_MESSAGE_MAX_BYTES - 64) / (2 * (nr_lines + 1)) - 16;
 	size_t start = begin(writer, KIND_FOUND), k;
 
@@ -188,7 +188,7 @@ void answer_reader_free(struct answer_reader *reader)
 	free(reader);
 }
 
-/* A text where it lies, NULL for none or one that is not sound. */
+/* Returns a text inside the message; NULL for none or a malformed one, which sets bytes->failed. */
 static const char *read_text(struct bytes *bytes)
 {
 	const char *text;
@@ -242,7 +242,7 @@ static int read_end(struct answer_reader *reader, struct bytes *bytes)
 	return 0;
 }
 
-/* Copies a text that may be printed on a terminal: bytes that are not plain ASCII become `?`. */
+/* Copies a text so that it is safe to print on a terminal: bytes other than ASCII become `?`. */
 static void take_words(char *to, size_t room, const char *words)
 {
 	size_t i;
@@ -278,7 +278,7 @@ static int read_message(struct answer_reader *reader, struct bytes bytes)
 	}
 }
 
-/* How many bytes of the current message are needed next: its length, then all of it. */
+/* *ret: the size to collect for the current message: its length field, then all of it. */
 static int bytes_wanted(const struct answer_reader *reader, size_t *ret)
 {
 	struct bytes bytes = bytes_of(reader->bytes, LENGTH_BYTES);
@@ -294,7 +294,7 @@ static int bytes_wanted(const struct answer_reader *reader, size_t *ret)
 	return 0;
 }
 
-/* Takes bytes of the current message; parses it once it is complete. */
+/* Appends bytes to the current message, and parses it if it is complete. */
 static int take_some(struct answer_reader *reader, struct bytes *bytes)
 {
 	size_t wanted, nr;
@@ -331,22 +331,23 @@ int answer_reader_end(const struct answer_reader *reader, int err, struct debug_
 	if (err == 0) {
 		*ret = reader->work;
 	} else if (err == -EPROTO) {
-		(void)error_set(error, err, "the child that reads debug information is not sound");
+		(void)error_set(error, err,
+				"malformed answer from the child that reads debug information");
 	} else if (reader->error.text[0] && error) {
 		*error = reader->error;
 		error->code = err;
 	} else if (err != reader->err && error && !error->text[0]) {
-		(void)error_set(error, err, "the child that reads debug information has failed");
+		(void)error_set(error, err, "the child that reads debug information failed");
 	}
 	return err;
 }
 
 #define MOST_NS	     (30 * NS_PER_SEC)
-#define MEMORY_BYTES (8ULL << 30) /* of address space: mapped files count too */
-#define MEMORY_SHARE 2		  /* less than that, if it is 1/n of what the host has to spare */
+#define MEMORY_BYTES (8ULL << 30) /* of address space: mapped files count, too */
+#define MEMORY_SHARE 2		  /* or 1/2 of the host's spare memory, if that is less */
 #define NOBODY	     65534
 
-/* The shadow that AddressSanitizer keeps of the address space counts as memory. */
+/* AddressSanitizer's shadow memory counts as address space. */
 #if defined(__SANITIZE_ADDRESS__)
 #define HAS_SHADOW 1
 #elif defined(__has_feature)
@@ -363,7 +364,7 @@ struct work {
 	struct debug_info_request request;
 	struct answer_writer *writer; /* in the child */
 	struct answer_reader *reader; /* in the parent */
-	int taken;		      /* in the parent: 0, or what ended the reading of answers */
+	int taken;		      /* in the parent: result of reading answers */
 	char folder[PATH_MAX];
 };
 
@@ -407,7 +408,7 @@ static int take_in_parent(void *context, const void *bytes, size_t nr)
 	return work->taken;
 }
 
-/* The folder of the file as it is called within its root; an empty text where that is not known. */
+/* Finds the file's folder, as a path inside its root; empty if not known. */
 static void find_folder(const struct source_lines_place *place, char folder[PATH_MAX])
 {
 	char root[PATH_MAX] = "";
@@ -418,7 +419,7 @@ static void find_folder(const struct source_lines_place *place, char folder[PATH
 	    (place->root_fd >= 0 && !process_own_fd_path(place->root_fd, root)))
 		folder[0] = '\0';
 	nr = strlen(root);
-	/* A root in another mount namespace is called "/" or so, and paths are within it already. */
+	/* A root in another mount namespace reads as "/": then the path is already relative to it. */
 	if (nr > 1 && !strncmp(folder, root, nr) && folder[nr] == '/')
 		memmove(folder, folder + nr, strlen(folder + nr) + 1);
 	last = strrchr(folder, '/');
@@ -426,7 +427,7 @@ static void find_folder(const struct source_lines_place *place, char folder[PATH
 		*last = '\0';
 }
 
-/* A part of what the host can spare comes on top of what the child has from us at its begin. */
+/* The share of the host's spare memory comes on top of the address space inherited at fork. */
 static uint64_t choose_memory(void)
 {
 	uint64_t spare = read_budget_spare_memory() / MEMORY_SHARE;
@@ -445,7 +446,7 @@ static int choose_isolation(struct isolation *ret, const struct source_lines_pla
 	struct stat file;
 
 	if (fstat(place->fd, &file) < 0)
-		return error_set_errno(error, "cannot tell whose file it is");
+		return error_set_errno(error, "cannot find the owner of the file");
 	*ret = (struct isolation){
 		.timeout_ns = place->most_ns && place->most_ns < MOST_NS ? place->most_ns : MOST_NS,
 		.stop_fd = place->stop_fd,
@@ -484,7 +485,7 @@ int source_lines_find(const struct source_lines_place *place,
 	if (err == -EPERM && work.taken == 0 && own.text[0])
 		error_hint(&own, "inlined calls and source lines are looked up as the owner of the "
 				 "file: add the capability, or leave out --inline and --lines");
-	/* A file that the child's memory is not enough for is no reason for us to give up. */
+	/* The child ran out of memory, not we: skip this file only. */
 	if (err == -ENOMEM && work.taken == 0)
 		err = -E2BIG;
 	err = answer_reader_end(work.reader, err, ret, &own);

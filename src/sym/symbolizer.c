@@ -1,10 +1,10 @@
 /*
- * The frames to be named are listed and sorted by module; each run of one module is named by the
- * function for its kind, from a table, within its part of the budget. JIT-compiled code comes last:
- * each process has a map of its own, which can be large, and no other module needs it. Its frames
- * are listed again at each call, as another function may have taken the address since.
+ * The frames to name are listed and sorted by module. The frames of each module are named by the
+ * function for its kind, from a table, within the module's part of the budget. JIT-compiled code
+ * comes last: each process has a map of its own, which can be large and serves only one module. Its
+ * frames are named again at each call, because another function may be at the address by then.
  *
- * Code in files and in the vdso is named in name_file.c; the kernel's and JIT-compiled code here.
+ * Code in files and in the vdso is named in name_file.c, kernel and JIT-compiled code here.
  */
 #include "sym/symbolizer.h"
 
@@ -21,7 +21,7 @@
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-/* The stub of a function is named like it, with this behind. */
+/* Suffix of PLT stubs: the stub of `f` is named `f@plt`. */
 #define STUB "@plt"
 
 int64_t add_function_name(const struct naming *naming, const char *name)
@@ -54,26 +54,26 @@ int name_frame(const struct naming *naming, uint32_t frame, const char *name)
 /* --- the kernel ------------------------------------------------------------------------------- */
 
 /*
- * How the kernel names the padding before a function. Among the frames of an interrupted kernel are
- * addresses that are no return addresses, and can't be told from those: the byte before is looked
+ * The kernel's prefix for the padding before a function. Stacks of an interrupted kernel contain
+ * addresses of interrupted instructions, which look like return addresses: the byte before is looked
  * up for all.
  */
 #define BEFORE_FUNCTION "__pfx_"
 
-/* A frame's module says "[kernel]" already; which kernel module is not part of a function name. */
+/* The kernel module's name is not used: it is not part of a function name. */
 static int add_kernel_name(void *context, size_t i, const char *name, const char *module)
 {
 	const struct naming *naming = context;
 
 	if (i >= naming->nr)
 		return -EINVAL;
-	/* Nothing runs in the bytes before a function: it was interrupted at its very beginning. */
+	/* Padding is never executed: the function was interrupted at its first instruction. */
 	if (!strncmp(name, BEFORE_FUNCTION, sizeof(BEFORE_FUNCTION) - 1))
 		name += sizeof(BEFORE_FUNCTION) - 1;
 	return name_frame(naming, naming->frames[i].frame, name);
 }
 
-/* True if the source named what it could; otherwise the result says why not. */
+/* True if the source worked; otherwise result.kernel_error has the reason, if there is a source. */
 static bool ask(const struct kernel_names *source, const struct naming *naming,
 		const uint64_t *addresses)
 {
@@ -150,7 +150,7 @@ static int name_in_run_time(const struct naming *naming)
 				options->files, &map);
 	if (err == -ENOMEM)
 		return err;
-	/* What the budget refuses is counted by the caller. */
+	/* Cuts by the budget are counted by the caller. */
 	if (err < 0 && read_budget_take(options->budget, 0) == 0) {
 		naming->symbolizer->result.nr_files_failed++;
 		naming->symbolizer->result.nr_tables_failed++;
@@ -197,7 +197,7 @@ static bool is_pending(const struct symbolizer *symbolizer, const struct profile
 		(!frame->nr_lines && may_have_lines(symbolizer, kind)));
 }
 
-/* Lists the frames to be named, either of JIT-compiled or of all other code, sorted by module. */
+/* Lists the frames to name, either in JIT-compiled or in all other code, sorted by module. */
 static size_t list_pending(const struct symbolizer *symbolizer, const struct profile *profile,
 			   bool run_time, struct pending_frame *pending)
 {
@@ -214,7 +214,7 @@ static size_t list_pending(const struct symbolizer *symbolizer, const struct pro
 	return nr;
 }
 
-/* Counts what the budget has cut short. */
+/* Counts a module that the budget cut short. */
 static void note_cut(struct symbolizer *symbolizer, const struct naming *naming, int refused)
 {
 	const struct module *module = profile_module(naming->profile, naming->module);
@@ -234,7 +234,7 @@ static void note_cut(struct symbolizer *symbolizer, const struct naming *naming,
 			       profile_string(naming->profile, module->name));
 }
 
-/* Names one module's frames within its part of the budget. 0; 1 if it was cut short; or -ENOMEM. */
+/* Names one module's frames within its part of the budget. 0; 1 if cut short; or -ENOMEM. */
 static int name_part(struct naming *naming)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
@@ -253,7 +253,7 @@ static int name_part(struct naming *naming)
 	return err < 0 ? err : refused < 0;
 }
 
-/* 0; 1 if something was cut short; or -ENOMEM. */
+/* 0; 1 if a module was cut short; or -ENOMEM. */
 static int name_pending(struct naming *naming, const struct pending_frame *pending, size_t nr)
 {
 	size_t start, end;

@@ -1,10 +1,10 @@
 /*
- * Gives every frame of a profile its name: late, once per address, after the last sample. On
- * request also the functions that were inlined there, and source lines.
+ * Names every frame of a profile: late, once per address, after the last sample. On request also adds
+ * the functions that were inlined there, and source lines.
  *
- * Frames are taken module by module, so that one symbol table at a time need be in memory; what
- * was read is kept, within a limit, for the next call (a run that prints every few seconds has
- * many).
+ * Frames are processed module by module, so that only one symbol table at a time needs to be in
+ * memory. Symbol tables are kept, within a limit, for the next call (a run that prints every few
+ * seconds has many).
  */
 #ifndef STOOK_SYM_SYMBOLIZER_H
 #define STOOK_SYM_SYMBOLIZER_H
@@ -23,54 +23,52 @@
 #include "sym/run_time_maps.h"
 
 struct symbolizer_options {
-	/* The files of the modules, by their numbers. NULL: they are looked for by build id. */
+	/* The modules' files, by number. NULL: files are searched by path and build id. */
 	struct file_table *files;
-	const struct runtime_table *runtimes; /* of code made at run time; may be NULL */
-	struct kernel_names kernel;	      /* asked first; .name may be NULL */
-	struct kernel_names kernel_fallback;  /* asked if the first failed; .name may be NULL */
+	const struct runtime_table *runtimes; /* of JIT-compiled code; may be NULL */
+	struct kernel_names kernel;	      /* tried first; .name may be NULL */
+	struct kernel_names kernel_fallback;  /* tried if the first failed; .name may be NULL */
 
 	struct demangle_style demangle;
 	struct runtime_names_style run_time;
 	struct debug_places places;
-	bool leave_files; /* code in files is left for another machine to name */
+	bool leave_files; /* don't name code in files: another machine will */
 	bool inlined, lines;
-	bool raw_aliases;	    /* of a function's names the one that perf shows */
-	bool no_starts;		    /* a function without a name is not named by its start */
-	size_t max_bytes;	    /* of symbols that are kept */
-	struct read_budget *budget; /* of all that naming reads and waits for; NULL: none */
+	bool raw_aliases;	    /* of a function's aliases, use the one that perf shows */
+	bool no_starts;		    /* don't show functions without a name by their start */
+	size_t max_bytes;	    /* limit on symbols kept in memory */
+	struct read_budget *budget; /* limit on reading and waiting; NULL: none */
 };
 
-/* What the budget has cut short; the frames there may have no names. */
+/* Modules that the budget cut short: frames there may have no names. */
 struct naming_cuts {
 	size_t nr_by_time, nr_by_bytes; /* files and processes */
-	char first[256];		/* the name of the first one */
+	char first[256];		/* name of the first of these */
 	bool is_stopped;		/* by the user */
 };
 
 /* Sums over all calls. */
 struct symbolizer_result {
-	size_t nr_named, nr_unnamed; /* frames of the profile, now */
-	size_t nr_files_failed;	     /* gone, no ELF files, or counted below as well */
-	size_t nr_tables_failed;     /* with malformed or too large symbols or maps */
+	size_t nr_named, nr_unnamed; /* frames of the profile, as of the last call */
+	size_t nr_files_failed;	     /* deleted, or no ELF file; includes nr_tables_failed */
+	size_t nr_tables_failed;     /* malformed or too large symbols or maps */
 	struct naming_cuts cuts;
-	size_t nr_split_lost; /* units whose lines and inlined calls are in a .dwo file that was not found */
-	struct error kernel_error; /* code != 0: some kernel frames have no names, and why */
-	struct error
-		lines_error; /* why the lines of a file could not be looked up; the last such file */
-	const char *debuginfod_trouble; /* NULL: none */
+	size_t nr_split_lost;	   /* units without lines and inlined calls: .dwo file not found */
+	struct error kernel_error; /* code != 0: why some kernel frames have no names */
+	struct error lines_error;  /* code != 0: why the last failing file has no lines */
+	const char *debuginfod_trouble; /* see debuginfod_trouble(); NULL: none */
 };
 
 struct symbolizer;
 
-/* The options' strings and tables must outlive it. NULL when out of memory. */
+/* The options' strings and tables must outlive the symbolizer. NULL when out of memory. */
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options);
 void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
- * Names what was added since the last call, always of the same profile, and names code made at run
- * time anew if its map has changed. Only running out of memory is a failure (-ENOMEM): what has no
- * name keeps none. A further call tries the same frames again after that, or if the budget has cut
- * something short.
+ * Names the frames added since the last call, and JIT-compiled code again if its map has changed.
+ * All calls must pass the same profile. 0, or -ENOMEM: a frame whose name is not found is no failure.
+ * After -ENOMEM, or if the budget cut something short, the next call tries the same frames again.
  */
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile);
 
