@@ -1,9 +1,9 @@
 /*
- * The unit of a column of times is such that the total has four digits or more.
+ * The unit of a column of times is chosen so that the total has four digits or more.
  *
- * Units are words of whoever wrote the profile. Times are understood however they are spelt; larger
- * units of bytes are told as they stand, since a kilobyte is 1,000 to one writer and 1,024 to
- * another.
+ * Units are spelt differently by the tools that write profiles. All spellings of times are known;
+ * larger units of bytes are shown unchanged, because a kilobyte is 1,000 bytes to one tool and 1,024
+ * to another.
  */
 #include "view/amount.h"
 
@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/text.h"
 
-/* The first one of which there is enough is taken. */
+/* The first unit whose minimum the total reaches is used. */
 static const struct time_unit {
 	uint64_t ns;
 	uint64_t least_total, least_column; /* ns */
@@ -25,7 +25,7 @@ static const struct time_unit {
 	{1, 0, 0, "ns", "sum, ns"},
 };
 
-/* Two letters stand for micro: the sign of its own, and the Greek one. */
+/* There are two code points for micro: MICRO SIGN and GREEK SMALL LETTER MU. */
 static const struct unit_name {
 	const char *name;
 	uint64_t ns;
@@ -39,10 +39,10 @@ static const struct unit_name {
 
 static const char *const byte_names[] = {"bytes", "byte", "B"};
 
-/* These say no more than that things are counted. */
+/* Units that only mean "a count". */
 static const char *const count_names[] = {"", "count", "samples", "hits"};
 
-/* Longer units of other tools are cut. */
+/* Longer units are truncated. */
 #define UNIT_COLUMNS 24
 #define UNIT_BYTES   (UNIT_COLUMNS * 4 + sizeof(".."))
 
@@ -63,7 +63,7 @@ static bool is_bytes(const struct profile *profile)
 	return unit && is_one_of(unit, byte_names, ARRAY_SIZE(byte_names));
 }
 
-/* True for a profile of one event of several. */
+/* True if the unit is "samples": a profile of one of several events. */
 static bool is_samples(const struct profile *profile)
 {
 	const char *unit = amount_unit(profile);
@@ -71,7 +71,7 @@ static bool is_samples(const struct profile *profile)
 	return unit && !strcmp(unit, "samples");
 }
 
-/* Nanoseconds of one of a sum's units; 0: it is none of time, or `most` of it are too many. */
+/* Returns the main value's unit in ns; 0 if it is no time, or if `most` units overflow 64 bits. */
 static uint64_t unit_ns(const struct profile *profile, uint64_t most)
 {
 	const char *unit = amount_unit(profile);
@@ -88,7 +88,7 @@ static uint64_t column_unit_ns(const struct profile *profile)
 	return unit_ns(profile, profile_total(profile));
 }
 
-/* A unit that says something, and is not the name of what is summed up anyway; else NULL. */
+/* Returns the unit if it adds information: it is neither "count" etc. nor the value's name. Else NULL. */
 static const char *foreign_unit(const struct profile *profile)
 {
 	const char *unit = amount_unit(profile);
@@ -99,7 +99,7 @@ static const char *foreign_unit(const struct profile *profile)
 	return unit;
 }
 
-/* Without what would control a terminal, and not for ever. */
+/* Copies a unit, truncated, with terminal control characters replaced by `?`. Returns the buffer. */
 static const char *clean_unit(const char *unit, char buffer[UNIT_BYTES])
 {
 	size_t nr = 0, i;

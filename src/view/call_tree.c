@@ -1,7 +1,7 @@
 /*
- * Sorting by word numbers, not by text, is all that ranges need, and cheap. Where a child's range
- * ends is found by doubling steps and bisection, its count by one subtraction, so the cost of a
- * look at a node depends on its children, not on how many stacks lie below them.
+ * A call tree over sorted stacks. Sorting by word numbers instead of texts is sufficient for ranges,
+ * and cheap. The end of a child's range is found by doubling steps and bisection, its count by one
+ * subtraction, so the cost of visiting a node depends on its children, not on the stacks below them.
  */
 #include "view/call_tree.h"
 
@@ -65,7 +65,7 @@ struct call_node call_tree_root(const struct call_tree *tree)
 	return (struct call_node){.end = nr, .count = range_count(tree, 0, nr)};
 }
 
-/* The word at this depth of the stack at this place; 0 if the stack ends above it. */
+/* Returns the word at a depth of the stack at an index in order; 0 if the stack ends above it. */
 static uint32_t word_at(const struct call_tree *tree, size_t place, size_t depth)
 {
 	size_t nr;
@@ -74,11 +74,11 @@ static uint32_t word_at(const struct call_tree *tree, size_t place, size_t depth
 	return depth < nr ? words[depth] : 0;
 }
 
-/* Where the run of stacks with the same word at this depth, which begins at first, is over. */
+/* Returns the end of the run of stacks from `first` with the same word at this depth. */
 static size_t run_end(const struct call_tree *tree, size_t first, size_t end, size_t depth)
 {
 	uint32_t word = word_at(tree, first, depth);
-	size_t same = first; /* known to have the word */
+	size_t same = first; /* has the word */
 	size_t step = 1;
 
 	while (same + step < end && word_at(tree, same + step, depth) == word) {
@@ -86,7 +86,7 @@ static size_t run_end(const struct call_tree *tree, size_t first, size_t end, si
 		step *= 2;
 	}
 	if (same + step < end)
-		end = same + step; /* known to have another one */
+		end = same + step; /* has another word */
 	while (end - same > 1) {
 		size_t middle = same + (end - same) / 2;
 
@@ -113,7 +113,7 @@ static int add_child(struct call_children *children, const struct call_node *chi
 	return 0;
 }
 
-/* Heaviest first; what weighs the same by name, so that equal profiles print equally. */
+/* Heaviest first; equal weights by name, so that equal profiles have equal output. */
 static int compare_nodes(const void *a, const void *b, void *context)
 {
 	const struct call_tree *tree = context;

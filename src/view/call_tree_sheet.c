@@ -1,5 +1,5 @@
 /*
- * Call paths in the report. In text the heaviest ones are a tree, callers above callees:
+ * Call paths in the report. In text, the heaviest paths are a tree, callers above callees:
  *
  *	 TOTAL  CALL PATH (below 0.5% left out)
  *	 61.2%  redis-server
@@ -15,22 +15,22 @@
  *
  *	 38.8%  … 12 others
  *
- * All percentages are of the whole. A line without one has the same as the line above it. Where a
- * function has one callee worth showing, that callee stands right below it: only forks indent. A
- * fork may be one between callees and the function's own time. Own time of a label is samples without
- * a stack. A function's recursion is folded, see named_stacks.h.
+ * All percentages are of the total. A line without a percentage has the same one as the line above. A
+ * callee that is the only one above the threshold is right below its caller: only forks indent. A fork
+ * may be between callees and the function's own time. A label's own time is samples without a stack.
+ * Recursion is folded, see named_stacks.h.
  *
- * With REPORT_FRACTAL percentages are of the branch that they fork from, and so is the threshold; a
- * line without one has all that its line above has. With REPORT_CALLEE the tree stands on its head:
- * leaf functions are on top, their callers are below, and labels are left out, since all that was said
- * of callees then goes for callers.
+ * With REPORT_FRACTAL, percentages and the threshold are of the branch above the fork; a line without
+ * a percentage has 100 % of the line above. With REPORT_CALLEE the tree is inverted: leaf functions
+ * are at the top, their callers below; labels are left out, because the roles of callers and callees
+ * are swapped.
  *
- * REPORT_FLAT shows whole stacks one by one, and REPORT_FOLDED a line for each, for scripts:
+ * REPORT_FLAT shows whole stacks one after the other, REPORT_FOLDED one stack per line, for scripts:
  *
  *	  SELF  STACK (below 0.5% left out)
  *	 12.3%  redis-server;main;aeMain
  *
- * In Markdown the heaviest path alone is shown, as a block of code.
+ * Markdown has only the heaviest path, as a code block.
  */
 #include "view/call_tree.h"
 
@@ -46,19 +46,19 @@
 
 #define SHORT_TREE_LINES  150
 #define DEFAULT_THRESHOLD 0.5 /* percent, of whole stacks */
-#define MAX_PATH_LINES	  60  /* of the heaviest path: its root and its leaf */
-#define LEAST_PATH_SHARE  2   /* it goes on while so much of a half of the branch goes one way */
+#define MAX_PATH_LINES	  60  /* of the heaviest path: half at its root, half at its leaf */
+#define LEAST_PATH_SHARE  2   /* it continues into a callee that has 1/2 of the branch or more */
 #define RECURSIVE	  " (recursive)"
 
 enum call_line_kind {
 	CALL_NAME,   /* number: the word */
-	CALL_SELF,   /* own time of the function above */
-	CALL_OTHERS, /* number: of branches that are left out */
-	CALL_STACK,  /* number: the stack, all of it */
+	CALL_SELF,   /* own time of the function above; number: 1 if that is a label */
+	CALL_OTHERS, /* number: count of branches left out */
+	CALL_STACK,  /* a whole stack; number: the stack */
 	CALL_BLANK,
 };
 
-/* There may be as many as the profile has frames, so they are small. */
+/* There may be as many lines as the profile has frames, so they are small. */
 struct call_line {
 	double percent;
 	uint32_t number;
@@ -67,7 +67,7 @@ struct call_line {
 	bool has_percent : 1, is_fork : 1, has_more : 1;
 };
 
-/* The lines, and all that they are made of; the sheet owns it. */
+/* The lines, and the data that they refer to; owned by the sheet. */
 struct call_paths {
 	struct call_paths_style style;
 	struct named_stacks stacks;
@@ -75,7 +75,7 @@ struct call_paths {
 	size_t nr, cap;
 	struct column columns[2];
 	char heading[64];
-	char *text; /* of a row that is put together */
+	char *text; /* buffer for the text of the current row */
 };
 
 struct tree_builder {
@@ -83,12 +83,12 @@ struct tree_builder {
 	const struct call_tree *tree;
 	double threshold;
 	size_t nr_lines, max_lines;
-	char percent_above[16]; /* what the line above shows, or would show */
+	char percent_above[16]; /* percentage of the line above, shown or not */
 	uint32_t level;
-	bool has_more; /* the fork that this level belongs to has further branches below */
+	bool has_more; /* the fork of this level has further branches below */
 };
 
-/* --- what stands below a node ----------------------------------------------------------------- */
+/* --- branches below a node -------------------------------------------------------------------- */
 
 static bool is_tree(const struct call_paths_style *style)
 {
@@ -105,13 +105,13 @@ static bool is_fractal(const struct tree_builder *builder)
 	return builder->paths->style.form == REPORT_FRACTAL;
 }
 
-/* The total that percentages below a node are of. */
+/* Returns the base of percentages below a node. */
 static uint64_t whole_of(const struct tree_builder *builder, const struct call_node *node)
 {
 	return is_fractal(builder) ? node->count : builder->paths->stacks.total;
 }
 
-/* Rounded up: no branch below the threshold is shown. */
+/* Returns the threshold as a count, rounded up. */
 static uint64_t least_count(const struct tree_builder *builder, const struct call_node *node)
 {
 	double exact = (double)whole_of(builder, node) * builder->threshold / 100;
@@ -120,11 +120,11 @@ static uint64_t least_count(const struct tree_builder *builder, const struct cal
 	return (double)below < exact ? below + 1 : below;
 }
 
-/* Callees heaviest first, the function's own time among them where it belongs, the rest last. */
+/* Callees, heaviest first, with the function's own time sorted in; the others together come last. */
 struct branches {
 	struct call_node above;
 	struct call_children callees;
-	size_t nr, self_place; /* SIZE_MAX: own time is none of them */
+	size_t nr, self_place; /* index of the own time; SIZE_MAX: not shown */
 };
 
 static void branches_clear(struct branches *branches)
@@ -132,7 +132,7 @@ static void branches_clear(struct branches *branches)
 	call_children_clear(&branches->callees);
 }
 
-/* Own time alone is no branch: a path that just ends says that already. */
+/* Own time without callees is no branch: the path just ends. */
 static int find_branches(const struct tree_builder *builder, const struct call_node *node,
 			 struct branches *ret)
 {
@@ -158,7 +158,7 @@ static int find_branches(const struct tree_builder *builder, const struct call_n
 	return 0;
 }
 
-/* NULL: the branch is the function's own time, or the others. */
+/* Returns NULL if the branch is the function's own time, or the others. */
 static const struct call_node *callee_at(const struct branches *branches, size_t number)
 {
 	if (number == branches->self_place)
@@ -177,14 +177,14 @@ static int add_line(struct call_paths *paths, const struct call_line *line)
 	return 0;
 }
 
-/* A percentage that would read as that of the line above is left out, but for branches. */
+/* True if the percentage reads differently from the line above, or `always`. */
 static bool shows_percent(struct tree_builder *builder, double percent, bool always)
 {
 	char text[sizeof(builder->percent_above)];
 	bool is_same;
 
 	(void)snprintf(text, sizeof(text), "%5.1f%%", percent);
-	if (is_fractal(builder)) /* below the line above there is nothing else */
+	if (is_fractal(builder)) /* a single branch has 100 % of the line above */
 		(void)snprintf(builder->percent_above, sizeof(text), "100.0%%");
 	is_same = !strcmp(text, builder->percent_above);
 	memcpy(builder->percent_above, text, sizeof(text));
@@ -226,7 +226,7 @@ static int add_branch(struct tree_builder *builder, const struct branches *branc
 
 static int add_below(struct tree_builder *builder, const struct call_node *node);
 
-/* Roots have no guides, and an empty line between them. */
+/* Adds all branches. Roots have no guides, and empty lines between them. */
 static int add_forks(struct tree_builder *builder, const struct branches *branches)
 {
 	bool is_root = !branches->above.depth, above_has_more = builder->has_more;
@@ -250,7 +250,7 @@ static int add_forks(struct tree_builder *builder, const struct branches *branch
 	return err;
 }
 
-/* Goes down while there is one way only. The root and labels always fork: they are not frames. */
+/* Adds the chain of single callees, then forks. The root and labels always fork: they are no frames. */
 static int add_below(struct tree_builder *builder, const struct call_node *node)
 {
 	struct call_node at = *node;
@@ -272,7 +272,10 @@ static int add_below(struct tree_builder *builder, const struct call_node *node)
 	}
 }
 
-/* With the threshold asked for, or the first one that keeps the tree short, or the last one. */
+/*
+ * Builds the tree with the requested threshold; without one, with the first in the list that keeps the
+ * tree short, or the last.
+ */
 static int add_tree(struct call_paths *paths, const struct call_tree *tree)
 {
 	static const double thresholds[] = {0.5, 1, 2, 5};
@@ -306,7 +309,7 @@ static double percent_of(const struct call_paths *paths, uint32_t stack)
 	return 100.0 * (double)paths->stacks.counts[stack] / (double)paths->stacks.total;
 }
 
-/* Heaviest first; what weighs the same by its text. */
+/* Heaviest first; equal weights by text. */
 static int compare_stacks(const void *a, const void *b, void *context)
 {
 	const struct named_stacks *stacks = context;
@@ -317,7 +320,7 @@ static int compare_stacks(const void *a, const void *b, void *context)
 	return named_stacks_compare(stacks, one, other);
 }
 
-/* The numbers of the stacks that are heavy enough, heaviest first; NULL when out of memory. */
+/* Returns the numbers of the stacks at or above the threshold, heaviest first; NULL: out of memory. */
 static uint32_t *heavy_stacks(const struct call_paths *paths, double threshold, size_t *ret_nr)
 {
 	size_t nr = named_stacks_nr(&paths->stacks), i;
@@ -333,7 +336,7 @@ static uint32_t *heavy_stacks(const struct call_paths *paths, double threshold, 
 	return heavy;
 }
 
-/* A line for each frame, the first one with the percentage. */
+/* Adds a line per frame, the first one with the percentage. */
 static int add_stack(struct call_paths *paths, uint32_t stack)
 {
 	size_t nr, i;
@@ -387,7 +390,7 @@ static int add_stacks(struct call_paths *paths)
 
 /* --- the heaviest path ------------------------------------------------------------------------ */
 
-/* From the root on into the heaviest callee, as long as that has most of what is left. */
+/* Descends from the root into the heaviest callee while it has at least half of its caller. */
 static int find_leaf(const struct call_tree *tree, struct call_node *ret_leaf)
 {
 	struct call_node at = call_tree_root(tree);
@@ -435,7 +438,7 @@ static int add_heaviest(struct sheet *sheet, const struct call_tree *tree)
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* Room for the longest text that is put together. */
+/* Allocates paths->text for the longest row. 0 or -ENOMEM. */
 static int reserve_text(struct call_paths *paths)
 {
 	size_t longest = 0, i, k;
@@ -554,7 +557,7 @@ static void add_table(struct sheet *sheet, struct call_paths *paths)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Folded stacks are for scripts; people see which code is the kernel's. */
+/* Names for people have marks for kernel and inlined code; folded stacks, for scripts, have none. */
 static struct named_stacks_style names_of(const struct call_paths_style *style)
 {
 	bool is_folded = style->form == REPORT_FOLDED;

@@ -1,9 +1,9 @@
 /*
  * Tables of categories: read from a text, and looked up for functions and profiles.
  *
- * The patterns stand in order, with an index that lists those that may fit names beginning with a
- * given byte. A function is tried against these one after the other, and once in a profile,
- * wherever it occurs: that keeps a table of a thousand patterns cheap for a million functions.
+ * Patterns are stored in order, with an index by the first byte of the names that they can match. A
+ * function is tried against the patterns of its first byte in order, and only once per profile: that
+ * keeps a table of a thousand patterns cheap for a million functions.
  */
 #include "view/categories.h"
 
@@ -17,7 +17,7 @@
 #include "base/matcher.h"
 #include "base/text.h"
 
-#define CATEGORIES_NR_BYTES 256 /* that names may begin with */
+#define CATEGORIES_NR_BYTES 256 /* values of a name's first byte */
 
 enum where {
 	WHERE_ANY,
@@ -29,9 +29,9 @@ enum where {
 struct pattern {
 	uint32_t category;
 	enum where where;
-	struct matcher *module; /* of WHERE_MODULE; else NULL */
+	struct matcher *module; /* for WHERE_MODULE; else NULL */
 	struct matcher *name;
-	char first; /* that fitting names begin with; 0: with any byte */
+	char first; /* first byte of all matching names; 0: any byte */
 };
 
 struct categories {
@@ -39,9 +39,9 @@ struct categories {
 	size_t nr, cap;
 	struct pattern *patterns;
 	size_t nr_patterns, cap_patterns;
-	uint32_t *by_byte; /* patterns for names that begin with byte 0, with byte 1, …, in order */
-	uint32_t first_of_byte[CATEGORIES_NR_BYTES + 1]; /* in by_byte */
-	bool of_kernel; /* the built-in table: patterns are about the kernel unless they say more */
+	uint32_t *by_byte; /* patterns for names with first byte 0, then 1, …, each in order */
+	uint32_t first_of_byte[CATEGORIES_NR_BYTES + 1]; /* index in by_byte */
+	bool of_kernel; /* the built-in table: patterns without `@` match kernel functions */
 };
 
 /* --- reading a table -------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void run_out(struct reader *reader)
 	(void)error_set(reader->error, -ENOMEM, "out of memory");
 }
 
-/* The number of the category of this name, known or new; or a negative errno. */
+/* Returns the number of the category, which is added if needed; or a negative errno. */
 static int64_t add_category(struct categories *categories, const char *name)
 {
 	size_t i;
@@ -86,7 +86,7 @@ static int64_t add_category(struct categories *categories, const char *name)
 	return (int64_t)categories->nr++;
 }
 
-/* NULL after a complaint. */
+/* Returns NULL on failure, with the error set. */
 static struct matcher *make_matcher(struct reader *reader, const char *text, bool is_regex)
 {
 	struct matcher_error fault;
@@ -100,7 +100,7 @@ static struct matcher *make_matcher(struct reader *reader, const char *text, boo
 	return matcher;
 }
 
-/* module: the text behind `@`; NULL: none. */
+/* module: the text after `@`; NULL: none. */
 static void set_where(struct reader *reader, struct pattern *pattern, const char *module)
 {
 	if (!module) {
@@ -125,7 +125,7 @@ static void add_pattern(struct reader *reader, uint32_t category, const char *te
 	pattern.name = make_matcher(reader, text, is_regex);
 	if (!is_regex && !strchr("*?[\\", *text))
 		pattern.first = *text;
-	/* What is in the table is freed with it, also a half of a pattern. */
+	/* A pattern in the table is freed with the table, even if it is incomplete. */
 	if (ARRAY_ADD(categories->patterns, categories->nr_patterns, categories->cap_patterns,
 		      pattern) == 0)
 		return;
@@ -134,7 +134,7 @@ static void add_pattern(struct reader *reader, uint32_t category, const char *te
 	run_out(reader);
 }
 
-/* Where the text behind an opening delimiter ends: at the same one, but not behind `\`. */
+/* Returns the closing delimiter; in a regular expression, `\` escapes it. NULL if there is none. */
 static char *closing(char *text, char delimiter)
 {
 	for (; *text && *text != delimiter; text++)
@@ -144,8 +144,8 @@ static char *closing(char *text, char delimiter)
 }
 
 /*
- * Cuts the pattern at *at off the line; *ret_text and *ret_module (NULL: none) are its parts. Its
- * kind: `"`, `/`, 0 for a bare one, or -1 with a complaint.
+ * Splits the pattern at *at off the line, into *ret_text and *ret_module (NULL: none). Returns its
+ * kind: `"`, `/`, 0 without delimiters; or -1 with the error set.
  */
 static int next_pattern(struct reader *reader, char **at, char **ret_text, char **ret_module)
 {
@@ -162,7 +162,7 @@ static int next_pattern(struct reader *reader, char **at, char **ret_text, char 
 	}
 	rest = end + strcspn(end, BLANKS);
 	if (kind && end[1] && !strchr(BLANKS "@", end[1])) {
-		complain_of(reader, "something stands right behind the pattern", text);
+		complain_of(reader, "missing blank after the pattern", text);
 		return -1;
 	}
 	*at = *rest ? rest + 1 : rest;
@@ -198,7 +198,7 @@ static void read_line(struct reader *reader, char *line)
 		return;
 	colon = strchr(line, ':');
 	if (!colon || colon == line) {
-		complain_of(reader, "no category and ':' in front of", line);
+		complain_of(reader, "no 'category:' before", line);
 		return;
 	}
 	for (end = colon; end > line && strchr(BLANKS, end[-1]); end--)
@@ -210,7 +210,7 @@ static void read_line(struct reader *reader, char *line)
 	else if (category == -E2BIG)
 		complain_of(reader, "too many categories: no room for", line);
 	else if (category == CATEGORY_OTHER)
-		complain_of(reader, "what no row matches is called so:", line);
+		complain_of(reader, "name reserved for functions that no row matches:", line);
 	else
 		read_patterns(reader, (uint32_t)category, colon + 1);
 }
@@ -226,7 +226,7 @@ static void read_lines(struct reader *reader, const char *text, size_t nr)
 		if (!line)
 			run_out(reader);
 		else if (strlen(line) != bytes)
-			complain_of(reader, "a byte 0 behind", line);
+			complain_of(reader, "NUL byte after", line);
 		else
 			read_line(reader, line);
 		text += bytes + (newline != NULL);
@@ -241,7 +241,7 @@ static bool may_begin_with(const struct pattern *pattern, unsigned char byte)
 	return !pattern->first || (unsigned char)pattern->first == byte;
 }
 
-/* Adds up what there is for each byte, and lists it once there is a list. */
+/* Fills first_of_byte, and the list if it is not NULL. Returns the length of the list. */
 static uint32_t index_patterns(struct categories *categories, uint32_t *list)
 {
 	uint32_t nr = 0;
@@ -333,11 +333,11 @@ const char *categories_name(const struct categories *categories, uint32_t catego
 }
 
 #define NO_NAME	   "[unknown]"
-#define NAME_BYTES 1024 /* a function's name without arguments is not longer, or not tried */
+#define NAME_BYTES 1024 /* longer names are not tried without their arguments */
 
 /* --- functions ------------------------------------------------------------------------------- */
 
-/* A module as patterns have it, `ext4` for the kernel's `[ext4]`, and as it is. */
+/* True if the pattern matches the module's name; kernel modules (`[ext4]`) match as `ext4`, too. */
 static bool module_fits(const struct matcher *matcher, const char *module)
 {
 	char bare[256];
@@ -368,9 +368,9 @@ static bool is_where(const struct pattern *pattern, const char *module, enum fra
 }
 
 /*
- * The bytes in front of a function's arguments: of the kernel's a compiler's suffix, as in
- * `tcp_ack.part.0`, is no part of the name either. Parentheses that are no arguments':
- * `operator()`, `(anonymous namespace)`, and Go's `main.(*Server).Serve`.
+ * Returns the length of a name without arguments; of a kernel function, without a compiler's suffix
+ * (`tcp_ack.part.0`). Parentheses that do not begin arguments: `operator()`,
+ * `(anonymous namespace)`, and Go's `main.(*Server).Serve`.
  */
 static size_t name_bytes(const char *name, enum frame_kind kind)
 {
@@ -422,11 +422,11 @@ uint32_t categories_of_function(const struct categories *categories, const char 
 struct counter {
 	const struct categories *categories;
 	const struct profile *profile;
-	struct u64_map known; /* functions: see category_of() */
-	uint8_t *of_frame;    /* the innermost function's in it that has one */
+	struct u64_map known; /* cache of functions: see category_of() */
+	uint8_t *of_frame;    /* category of the frame's innermost function that has one */
 };
 
-/* The category of one function in a frame, looked up once for each function. Or -ENOMEM. */
+/* Returns the category of a frame's function `name`, computed once per function; or -ENOMEM. */
 static int category_of(struct counter *counter, const struct frame *frame, uint32_t name)
 {
 	uint64_t key =
@@ -460,9 +460,7 @@ static int find_frame(struct counter *counter, uint32_t number)
 	return 0;
 }
 
-/*
- * The kernel's own table is about the kernel: nothing in it belongs to whoever called from outside.
- */
+/* With the kernel's own table, time in the kernel is never attributed to user-space callers. */
 static uint32_t find_sample(const struct counter *counter, const struct sample *sample)
 {
 	const uint32_t *frames = profile_sample_frames(counter->profile, sample);

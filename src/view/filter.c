@@ -1,8 +1,8 @@
 /*
- * Patterns are tried once for each text, whoever has it: what fits are a few bits for each
- * string and module, then one for each frame, and a sample's answer is made of these.
+ * Patterns are matched once per text: the results are a few bits per string and module. A frame's
+ * bits are combined from those, and a sample's from its frames.
  *
- * Bit 2 * subject + sense is set where that criterion has something that fits.
+ * Bit 2 * subject + sense is set if that criterion matches.
  */
 #include "view/filter.h"
 
@@ -17,7 +17,7 @@
 #define BIT(subject, sense)   ((bits_t)(1U << (2 * (subject) + (sense))))
 #define SUBJECT_BITS(subject) (BIT(subject, FILTER_WANTED) | BIT(subject, FILTER_UNWANTED))
 #define SYMBOL_BITS	      (SUBJECT_BITS(FILTER_SYMBOL) | SUBJECT_BITS(FILTER_STACK))
-#define KNOWN		      ((bits_t)(1U << 15)) /* of a string whose bits were found out */
+#define KNOWN		      ((bits_t)(1U << 15)) /* the string's bits are computed */
 
 _Static_assert(2 * NR_FILTER_SUBJECTS <= 15, "a bit for each criterion, and one more");
 
@@ -26,11 +26,11 @@ typedef uint16_t bits_t;
 struct filtering {
 	struct filter *filter;
 	struct profile *profile;
-	bits_t *of_string; /* as a function's name */
-	bits_t *of_comm;   /* as a thread's name; strings, too */
-	bits_t *of_probe;  /* as a probe's name; likewise */
-	bits_t *of_module; /* and of its functions without a name */
-	bits_t *of_frame;  /* SYMBOL and MODULE: if it is the one that ran */
+	bits_t *of_string; /* by string, as a function's name */
+	bits_t *of_comm;   /* by string, as a thread's name */
+	bits_t *of_probe;  /* by string, as a probe's name */
+	bits_t *of_module; /* by module, and for its functions without a name */
+	bits_t *of_frame;  /* by frame; SYMBOL and MODULE bits apply if it is the leaf */
 };
 
 /* --- making a filter ------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ int filter_add_pattern(struct filter *filter, enum filter_subject subject, enum 
 	struct matcher *matcher = matcher_new(pattern, strlen(pattern), MATCHER_SEARCH, &fault);
 
 	if (!matcher && fault.what)
-		return error_set(error, -EINVAL, "%s at %zu", fault.what, fault.at + 1);
+		return error_set(error, -EINVAL, "%s (column %zu)", fault.what, fault.at + 1);
 	if (matcher && ARRAY_ADD(criterion->patterns, criterion->nr_patterns,
 				 criterion->cap_patterns, matcher) == 0)
 		return 0;
@@ -95,7 +95,7 @@ bool filter_criterion_is_used(const struct filter_criterion *criterion)
 	return criterion->nr_patterns || criterion->nr_numbers;
 }
 
-/* --- what fits ------------------------------------------------------------------------------- */
+/* --- matching -------------------------------------------------------------------------------- */
 
 static bits_t text_bits(const struct filter *filter, enum filter_subject subject, const char *text)
 {
@@ -148,7 +148,7 @@ static bits_t function_bits(struct filtering *filtering, uint32_t string, uint32
 	return *known & SYMBOL_BITS;
 }
 
-/* The innermost function of a frame ran; all of its functions are on the stack. */
+/* SYMBOL matches the frame's innermost function, STACK any of its functions. */
 static bits_t frame_bits(struct filtering *filtering, const struct frame *frame)
 {
 	const struct code_line *lines =
@@ -237,7 +237,7 @@ static bits_t sample_bits(struct filtering *filtering, const struct sample *samp
 	       number_bits(filtering->filter, FILTER_TID, labels->tid);
 }
 
-/* True if all criteria let a sample with these bits pass; each that does so counts it. */
+/* True if a sample with these bits passes all criteria. Adds count to each criterion that it passes. */
 static bool passes(struct filter *filter, bits_t bits, uint64_t count)
 {
 	bool all = true;

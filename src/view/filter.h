@@ -1,13 +1,11 @@
 /*
- * Which samples of a profile are wanted: by what they are labelled with, by the function that ran,
- * and by any function on the stack.
+ * Filters the samples of a profile: by label, by leaf function, and by any function on the stack.
  *
- * Each criterion has patterns or numbers that are wanted, and such that are not. A sample stays if
- * every criterion that asks for something has one that fits, and none has an unwanted one that
- * fits. Names are those that are shown: a function without a name is `[unknown]`, a module has no
- * folders.
+ * Each subject has patterns or numbers that are wanted, and ones that are unwanted. A sample passes if
+ * it matches at least one wanted entry of every subject that has some, and no unwanted entry. Names
+ * are matched as they are shown: a function without a name is `[unknown]`, a module has no folders.
  *
- * A filter of zeros lets all pass and needs no init.
+ * A zero-initialised filter lets all samples pass.
  */
 #ifndef STOOK_VIEW_FILTER_H
 #define STOOK_VIEW_FILTER_H
@@ -20,11 +18,11 @@
 #include "base/matcher.h"
 #include "profile/profile.h"
 
-/* The subjects of criteria; texts have patterns, numbers have lists. */
+/* What a criterion matches. Texts are matched by patterns, numbers by lists. */
 enum filter_subject {
 	FILTER_COMM,
-	FILTER_MODULE, /* of the function that ran */
-	FILTER_SYMBOL, /* likewise; of inlined ones the innermost */
+	FILTER_MODULE, /* of the leaf function */
+	FILTER_SYMBOL, /* the leaf function; if inlined, the innermost */
 	FILTER_STACK,  /* any function on the stack */
 	FILTER_PID,
 	FILTER_TID,
@@ -39,29 +37,29 @@ enum filter_sense {
 };
 
 struct filter_criterion {
-	struct matcher **patterns; /* regular expressions; any of them, anywhere in the text */
+	struct matcher **patterns; /* regular expressions; one must match anywhere in the text */
 	size_t nr_patterns, cap_patterns;
 	uint32_t *numbers; /* sorted */
 	size_t nr_numbers, cap_numbers;
-	uint64_t passed; /* counts that it alone leaves, by filter_apply() */
+	uint64_t passed; /* set by filter_apply(): total of samples that pass this criterion */
 };
 
 struct filter {
 	struct filter_criterion criteria[NR_FILTER_SUBJECTS][NR_FILTER_SENSES];
 };
 
-/* One more pattern of a text. 0, or a negative errno with what is wrong with it. */
+/* Adds a pattern. 0, or a negative errno with *error set. */
 int filter_add_pattern(struct filter *filter, enum filter_subject subject, enum filter_sense sense,
 		       const char *pattern, struct error *error);
 
-/* More numbers. 0 or -ENOMEM. */
+/* Adds numbers. 0 or -ENOMEM. */
 int filter_add_numbers(struct filter *filter, enum filter_subject subject, enum filter_sense sense,
 		       const uint32_t *numbers, size_t nr);
 void filter_clear(struct filter *filter);
 
 bool filter_criterion_is_used(const struct filter_criterion *criterion);
 
-/* Drops all samples but the wanted ones. What was dropped, in counts: *ret. 0 or -ENOMEM. */
+/* Drops all samples that do not pass. *ret_dropped: their total count. 0 or -ENOMEM. */
 int filter_apply(struct filter *filter, struct profile *profile, uint64_t *ret_dropped);
 
 #endif

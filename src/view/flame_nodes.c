@@ -1,12 +1,13 @@
 /*
- * Words are ranked by their texts once, and stacks sorted as sequences of ranks, so that what belongs to
- * one node lies side by side. One sweep over the stacks opens nodes where a stack differs from the one
- * before and closes those that it is not in. A node that turns out too narrow when it is closed takes
- * itself and all behind it off the end of the array, so no more are in memory than are kept and are
- * open.
+ * Builds the nodes of a flame graph. Words are ranked by text once, and stacks sorted as sequences of
+ * ranks, so that all stacks of a node are adjacent. One sweep over the stacks closes the nodes that a
+ * stack is not in, and opens nodes where it differs from the one before. A node that is too narrow
+ * when it is closed is removed from the end of the array with all nodes below it, so only kept and
+ * open nodes are in memory.
  *
- * If they are too many all the same, the least width is raised in mid-sweep: all nodes seen so far
- * are known by then, and those to come are judged alike. No second sweep is needed.
+ * If there are still too many nodes, the least width is raised during the sweep: the widths of all
+ * closed nodes are known by then, and later nodes are checked against the new limit. No second sweep
+ * is needed.
  */
 #include "view/flame_nodes.h"
 
@@ -23,7 +24,7 @@
 
 struct word_order {
 	const struct named_stacks *stacks;
-	const uint32_t *ranks; /* by word: 0 for word 0, which is in no stack */
+	const uint32_t *ranks; /* by word; 0 for word 0, which is in no stack */
 };
 
 static int compare_words(const void *a, const void *b, void *context)
@@ -50,7 +51,10 @@ static uint32_t rank_at(const void *context, uint32_t stack, size_t depth)
 	return depth < nr ? order->ranks[words[depth]] : 0;
 }
 
-/* The numbers of all stacks, by the texts of their words or as they are; NULL when out of memory. */
+/*
+ * Returns the numbers of all stacks, sorted by the texts of their words unless as_they_are; NULL when
+ * out of memory.
+ */
 static uint32_t *order_stacks(const struct named_stacks *stacks, bool as_they_are)
 {
 	size_t nr = named_stacks_nr(stacks), i;
@@ -79,18 +83,18 @@ struct sweep {
 	const struct named_stacks *stacks;
 	const struct flame_shape *shape;
 	struct flame_nodes *nodes;
-	uint32_t *open; /* the nodes that the last stack is in, by depth */
+	uint32_t *open; /* nodes of the last stack, by depth */
 	size_t nr_open, cap_open;
 	uint64_t count, other; /* of all stacks so far */
 };
 
-/* It only grows with either: nothing is wider than what it is in. */
+/* Grows with both arguments, so that no node is wider than its parent. */
 static double width_of(const struct sweep *sweep, uint64_t count, uint64_t other)
 {
 	return (double)count + sweep->shape->other_weight * (double)other;
 }
 
-/* Until it is closed a node's sums are what was there before it, and it counts as wide enough. */
+/* An open node's count and other are the sums before it, and its width is infinite. */
 static int open_node(struct sweep *sweep, uint32_t word)
 {
 	struct flame_nodes *nodes = sweep->nodes;
@@ -112,7 +116,7 @@ static int open_node(struct sweep *sweep, uint32_t word)
 	return 0;
 }
 
-/* Closes all nodes at this depth and below. */
+/* Closes all open nodes at this depth and deeper. */
 static void close_nodes(struct sweep *sweep, size_t depth)
 {
 	struct flame_nodes *nodes = sweep->nodes;
@@ -152,11 +156,11 @@ static int add_stack(struct sweep *sweep, uint32_t stack)
 	return 0;
 }
 
-/* --- when they are too many ------------------------------------------------------------------ */
+/* --- limiting the number of nodes ------------------------------------------------------------ */
 
 /*
- * Widths by their leading bits, which order positive doubles as their values do: a class is a
- * sixteenth of a power of two wide.
+ * Classes of widths, by the leading bits of the double, which sort positive doubles by value. There
+ * are 16 classes per power of two.
  */
 #define WIDTH_SHIFT   48
 #define WIDTH_CLASSES (1U << 15)
@@ -178,7 +182,7 @@ static double class_begin(uint32_t class)
 	return width;
 }
 
-/* Drops narrower nodes. Open nodes are wide, and are found again. */
+/* Drops narrower nodes. Open nodes have infinite width and stay; sweep->open is renumbered. */
 static void drop_narrow(struct sweep *sweep, double least_width)
 {
 	struct flame_nodes *nodes = sweep->nodes;
@@ -197,7 +201,7 @@ static void drop_narrow(struct sweep *sweep, double least_width)
 	nodes->least_width = least_width;
 }
 
-/* Raises the least width so that about max_nodes are left. 0 or -ENOMEM. */
+/* Raises the least width to leave about max_nodes. 0 or -ENOMEM. */
 static int drop_to(struct sweep *sweep, size_t max_nodes)
 {
 	cleanup_free size_t *nr_in_class = calloc(WIDTH_CLASSES, sizeof(*nr_in_class));
@@ -235,7 +239,7 @@ static int sweep_all(struct sweep *sweep, const uint32_t *order)
 	return max && sweep->nodes->nr > max ? drop_to(sweep, max) : 0;
 }
 
-/* Where each node's subtree is over: at the next one that is not deeper. */
+/* Sets each node's end: the next node that is not deeper. */
 static void set_ends(struct sweep *sweep)
 {
 	struct flame_nodes *nodes = sweep->nodes;

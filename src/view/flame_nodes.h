@@ -1,9 +1,9 @@
 /*
- * A flame graph's boxes: the tree of calls in a set of named stacks, laid out from left to right.
+ * The boxes of a flame graph: the call tree of a set of named stacks, laid out from left to right.
  *
- * Nodes stand in the order of a walk that visits callers before callees (preorder), siblings by the
- * text of their words, so that the same functions lie side by side in any two graphs. Lighter nodes
- * than asked for are left out, with all that they call; their callers are as wide as before.
+ * Nodes are in preorder, callers before callees; siblings are sorted by text, so that functions have
+ * the same order in any two graphs. Nodes narrower than the least width are left out with all their
+ * callees; their callers keep their width.
  */
 #ifndef STOOK_VIEW_FLAME_NODES_H
 #define STOOK_VIEW_FLAME_NODES_H
@@ -15,30 +15,30 @@
 #include "view/named_stacks.h"
 
 struct flame_node {
-	uint32_t word;	/* of the named stacks; 0: the root, which is all */
-	uint32_t depth; /* of the root 0 */
-	uint32_t end;	/* the number of the first node that is not below it */
-	double start;	/* the width of all that is left of it */
+	uint32_t word;	/* of the named stacks; 0: the root */
+	uint32_t depth; /* 0: the root */
+	uint32_t end;	/* number of the next node that is not below this one */
+	double start;	/* total width to the left */
 	double width;	/* see flame_shape */
-	uint64_t count; /* its own and all below it */
+	uint64_t count; /* of the node and all below it */
 	uint64_t self;	/* of stacks that end in it */
-	uint64_t other; /* of the other value, its own and all below it; 0 without one */
+	uint64_t other; /* as count, of the other value; 0 without one */
 	uint64_t other_self;
 };
 
 struct flame_nodes {
 	struct flame_node *nodes; /* the root first */
 	size_t nr, cap;
-	uint32_t nr_depths; /* the deepest node's depth, and one */
-	double least_width; /* that nodes have; more than was asked for if they were too many */
+	uint32_t nr_depths; /* depth of the deepest node + 1 */
+	double least_width; /* of all nodes; raised above the shape's if there were too many */
 };
 
 struct flame_shape {
-	/* A node is as wide as its count, and so many times its other value. 0: count alone. */
+	/* A node's width is its count + other_weight * its other value. */
 	double other_weight;
-	double least_width; /* lighter nodes are left out */
-	size_t max_nodes;   /* about; 0: any number */
-	bool flamechart;    /* stacks stay in their order, only neighbours become one node */
+	double least_width; /* narrower nodes are left out */
+	size_t max_nodes;   /* approximate limit; 0: none */
+	bool flamechart;    /* keep the order of stacks; only adjacent ones share nodes */
 };
 
 /* 0 or -ENOMEM. */

@@ -1,10 +1,9 @@
 /*
- * Counting a profile's samples by groups.
+ * Counts a profile's samples by groups.
  *
- * Places and labels are interned apart: each frame is mapped to its places once, each sample to its
- * labels. Samples are then counted set of labels by set of labels, so that the group of a place is
- * found by the place's number alone, and a frame of a sample costs one look, however many keys
- * there are.
+ * Places and labels are interned separately: each frame is mapped to its places once, each sample to
+ * its labels. Samples are sorted by labels before counting, so that an array indexed by place finds
+ * the group: a frame of a sample costs one array access, however many keys there are.
  */
 #include "view/group_totals.h"
 
@@ -20,28 +19,28 @@
 /* --- likeness --------------------------------------------------------------------------------- */
 
 /*
- * Places that read alike to people, though a profile tells them apart: files of the same name in
+ * Places with the same text, though the profile distinguishes them: files of the same name in
  * different folders or of different builds, JIT-compiled code of different processes, functions
- * without a name and those that another tool has called `[unknown]`.
+ * without a name and functions that another tool has named `[unknown]`.
  */
 
 static const char *const no_names[] = {"[unknown]", "[deleted]", "[unreadable]"};
 
 struct likeness {
 	const struct profile *profile; /* not owned */
-	uint32_t *modules;	       /* for each the first one that reads like it */
+	uint32_t *modules;	       /* by module: the first one with the same text */
 	uint32_t no_names[ARRAY_SIZE(
-		no_names)]; /* strings that stand for no name; 0: there is none */
+		no_names)]; /* numbers of these strings; 0: not in the profile */
 };
 
-/* The same name, and the same name for functions that have none. */
+/* True if the modules' names are equal, and their texts for functions without a name. */
 static bool read_alike(const struct profile *profile, uint32_t a, uint32_t b)
 {
 	return !strcmp(profile_module_name(profile, a), profile_module_name(profile, b)) &&
 	       !strcmp(named_stacks_no_name(profile, a), named_stacks_no_name(profile, b));
 }
 
-/* The first module that reads like this one: it is, or becomes, one of those indexed by name. */
+/* Finds the first module with the same text in by_name, and adds this one if there is none. */
 static int find_first(const struct profile *profile, struct number_index *by_name, uint32_t module,
 		      uint32_t *ret)
 {
@@ -82,7 +81,7 @@ static int likeness_init(struct likeness *likeness, const struct profile *profil
 	return 0;
 }
 
-/* The function, or 0 if it reads like one without a name in this module. */
+/* Returns the function, or 0 if its name is the text for functions without a name in this module. */
 static uint32_t likeness_function(const struct likeness *likeness, uint32_t function,
 				  uint32_t module)
 {
@@ -97,7 +96,7 @@ static uint32_t likeness_function(const struct likeness *likeness, uint32_t func
 
 #define NO_GROUP UINT32_MAX
 
-/* The places of all frames, each frame's in a row, innermost first; each sample's labels. */
+/* The places of all frames, adjacent per frame and innermost first; the labels of all samples. */
 struct counting {
 	const struct profile *profile;
 	const struct group_totals_style *style;
@@ -107,7 +106,7 @@ struct counting {
 	struct group_place *places;
 	size_t nr_places, cap_places;
 	struct number_index place_index;
-	uint32_t *first_of_frame; /* in place_of; one more than there are frames */
+	uint32_t *first_of_frame; /* index in place_of; has one entry more than frames */
 	uint32_t *place_of;
 	size_t nr_place_of, cap_place_of;
 
@@ -117,8 +116,8 @@ struct counting {
 	uint32_t *labels_of_sample;
 	uint32_t *samples; /* sorted by their labels */
 
-	uint32_t *group_of_place; /* with the labels of now */
-	uint32_t *used_places;	  /* those that have a group */
+	uint32_t *group_of_place; /* for the labels being counted; NO_GROUP: none yet */
+	uint32_t *used_places;	  /* the places that have a group */
 	size_t nr_used;
 };
 
@@ -143,7 +142,7 @@ static bool same_place(const struct group_place *a, const struct group_place *b)
 	       a->line == b->line;
 }
 
-/* True if these kinds of functions are told apart; categories need to know the kernel's only. */
+/* True if these kinds are distinguished. For categories, only kernel or not matters. */
 static bool is_other_kind(const struct counting *counting, enum group_kind a, enum group_kind b)
 {
 	if (has_key(counting, GROUP_KIND))
@@ -299,7 +298,7 @@ static int64_t intern_labels(struct counting *counting, const struct group_label
 	return (int64_t)counting->nr_labels++;
 }
 
-/* Interns the labels of all samples, and sorts the samples by them, counting. */
+/* Interns the labels of all samples, and sorts the samples by labels (counting sort). */
 static int map_samples(struct counting *counting)
 {
 	size_t nr = profile_nr_samples(counting->profile), i;
@@ -341,7 +340,7 @@ static int64_t add_group(struct group_totals *totals, const struct group_place *
 	return (int64_t)totals->nr++;
 }
 
-/* The group of a place, with the labels of now; NULL when out of memory. */
+/* Returns the group of a place and labels, which is added if needed; NULL when out of memory. */
 static struct group_total *group_at(struct counting *counting, uint32_t place,
 				    const struct group_labels *labels)
 {
@@ -441,7 +440,7 @@ static void counting_clear(struct counting *counting)
 
 /* --- order ------------------------------------------------------------------------------------ */
 
-/* Weights first, then texts, then numbers, so that equal profiles print equally. */
+/* By weight, then by texts, then by numbers, so that equal profiles have equal output. */
 struct order {
 	const struct profile *profile;
 	bool by_total;

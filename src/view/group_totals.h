@@ -1,13 +1,13 @@
 /*
- * What a profile's samples add up to by function, module, thread, … or any combination of these:
- * for each group in how many samples it ran itself, and in how many it was anywhere on the stack.
- * What is on one stack several times counts once.
+ * Sums a profile's samples by function, module, thread, … or any combination of these. For each
+ * group: the samples in which it is the leaf (self), and the samples in which it is anywhere on the
+ * stack (total). Several occurrences on one stack count once.
  *
- * Groups are what reads differently: modules of the same name are one, and so are functions of the
- * same name, wherever they are, unless modules or kinds are asked for.
+ * Groups are distinguished by the texts that are shown: modules of the same name are one group, and so
+ * are functions of the same name anywhere, unless module or kind is a key, too.
  *
- * Some keys belong to a place in the code, the others to a whole sample. A function that was
- * inlined is a function like others: the innermost one ran itself, all others were on the stack.
+ * Some keys belong to a place in the code, the others to a whole sample. Inlined functions count like
+ * any others: self goes to the innermost one, total to all.
  */
 #ifndef STOOK_VIEW_GROUP_TOTALS_H
 #define STOOK_VIEW_GROUP_TOTALS_H
@@ -23,7 +23,7 @@ enum group_key {
 	GROUP_FUNCTION,
 	GROUP_MODULE,
 	GROUP_LINE, /* of the source */
-	GROUP_KIND, /* kernel, user, made at run time */
+	GROUP_KIND, /* kernel, user, JIT-compiled */
 	/* of a sample */
 	GROUP_COMM,
 	GROUP_PID,
@@ -46,10 +46,10 @@ enum group_kind {
 	GROUP_KIND_USER,
 	GROUP_KIND_KERNEL,
 	GROUP_KIND_RUN_TIME, /* JIT-compiled code */
-	GROUP_KIND_SEVERAL,  /* of a group whose functions are of different kinds */
+	GROUP_KIND_SEVERAL,  /* a group with functions of different kinds */
 };
 
-/* Fields that are no key of these groups are 0, except the kind of function. */
+/* Fields that are not among the keys are 0, except kind. */
 struct group_place {
 	uint32_t function; /* the profile's string; 0: no name */
 	uint32_t module;
@@ -66,7 +66,7 @@ struct group_labels {
 struct group_total {
 	struct group_place place;
 	struct group_labels labels;
-	uint32_t last_sample; /* for counting: number + 1 of the last sample that had it */
+	uint32_t last_sample; /* used while counting: number + 1 of the last sample in the group */
 	uint64_t self;
 	uint64_t total;
 };
@@ -74,14 +74,14 @@ struct group_total {
 struct group_totals {
 	struct group_total *groups; /* heaviest first */
 	size_t nr, cap;
-	uint64_t no_frames_count; /* of samples that were at no place */
+	uint64_t no_frames_count; /* of samples without a stack */
 };
 
 struct group_totals_style {
 	unsigned keys;			    /* GROUP_BIT()s */
 	const uint32_t *category_of_sample; /* for GROUP_CATEGORY; see categories_count() */
-	bool by_total;			    /* what is heavy: else by self */
-	bool tell_kernel_apart; /* its functions from others, also if kinds are no key */
+	bool by_total;			    /* sort by total; else by self */
+	bool tell_kernel_apart; /* kernel functions are groups of their own even without GROUP_KIND */
 };
 
 /* 0 or -ENOMEM. */
@@ -92,8 +92,8 @@ void group_totals_clear(struct group_totals *totals);
 /* --- functions -------------------------------------------------------------------------------- */
 
 /*
- * The most wanted groups: functions and modules. A function is a name in a module; all code of a
- * module that has no name is one function.
+ * The most common grouping, by function and module. A function is a name in a module; all code without
+ * a name in a module is one function.
  */
 
 struct function_total {
@@ -105,9 +105,9 @@ struct function_total {
 };
 
 struct function_totals {
-	struct function_total *functions; /* by self, then by total, heaviest first */
+	struct function_total *functions; /* heaviest first, by self, then by total */
 	size_t nr, cap;
-	uint64_t no_frames_count; /* samples that belong to no function */
+	uint64_t no_frames_count; /* of samples without a stack */
 };
 
 /* 0 or -ENOMEM. */

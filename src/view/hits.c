@@ -1,6 +1,6 @@
 /*
- * Rows of hits: their order, their choice, and their columns. A key has a column for people, who read why
- * there is no value, and one or two for programs, which get null.
+ * Rows of hits: sorting, selection and columns. A key has a column for people, which says why a value
+ * is missing, and one or two for programs, which have null instead.
  */
 #include "view/hits.h"
 
@@ -17,7 +17,7 @@
 #define UNREADABLE "[unreadable]"
 #define NO_KEY	   "-"
 
-/* Plain words in capitals, as bcc's tables have them; expressions as they are. */
+/* Plain words in capitals, as in bcc's tables; expressions unchanged. */
 static void make_heading(char *heading)
 {
 	size_t i;
@@ -59,7 +59,7 @@ static int compare_cells(const struct cell *a, const struct cell *b)
 	}
 }
 
-/* Cells of two rows, one for each key: numbers by value, unreadable ones first. */
+/* Compares the key cells of two rows: numbers by value, unreadable values first. */
 static int compare_keys(const struct cell *a, const struct cell *b, size_t nr)
 {
 	int difference = 0;
@@ -71,7 +71,7 @@ static int compare_keys(const struct cell *a, const struct cell *b, size_t nr)
 }
 
 /*
- * The columns of the keys, which point into *keys; returns how many they are. is_nested: JSON has the keys
+ * Makes the columns of the keys, which point into *keys; returns how many. is_nested: JSON has the keys
  * in an object "key".
  */
 static size_t make_key_columns(const struct row_keys *keys, bool is_nested, struct column *ret)
@@ -100,7 +100,7 @@ static size_t make_key_columns(const struct row_keys *keys, bool is_nested, stru
 	return nr;
 }
 
-/* The cells below these columns. A key is CELL_NONE if it is unreadable; all are without cells. */
+/* Makes the cells for these columns. CELL_NONE in cells: unreadable; cells NULL: no value at all. */
 static size_t make_key_cells(const struct row_keys *keys, bool is_nested, const struct cell *cells,
 			     struct cell *ret)
 {
@@ -122,9 +122,9 @@ static size_t make_key_cells(const struct row_keys *keys, bool is_nested, const 
 /* --- the beginning of a sheet ---------------------------------------------------------------- */
 
 /*
- * The beginning of an interval's sheet: for people an empty line and perhaps the local time of day, for
- * programs "time" and, in these media, "seconds". Returns TABLE_COLUMNS_MAX columns for its table to
- * fill, which live as long as the sheet; NULL: out of memory.
+ * Begins an interval's sheet: for people an empty line and with shows_time the local time of day; for
+ * programs "time" and, in seconds_media, "seconds". Returns TABLE_COLUMNS_MAX columns for the table to
+ * fill, owned by the sheet; NULL when out of memory.
  */
 static struct column *begin_interval(struct sheet *sheet, double time, double seconds,
 				     unsigned seconds_media, bool shows_time)
@@ -227,7 +227,7 @@ static const struct column call_columns[] = {
 	{NULL, "NOTE", .flags = COLUMN_OPTIONAL},
 };
 
-#define PER_SECOND 7 /* for people only with --rate */
+#define PER_SECOND 7 /* index of the column that people see only with --rate */
 
 static void read_call(const void *context, size_t number, struct row *row)
 {
@@ -255,7 +255,7 @@ static void read_call(const void *context, size_t number, struct row *row)
 		nr_keys = make_key_cells(interval->keys, false, call->keys, row->cells);
 	memcpy(row->cells + nr_keys, cells, sizeof(cells));
 	if (is_cut)
-		(void)snprintf(row->scratch, sizeof(row->scratch), "cut at %.0f/s",
+		(void)snprintf(row->scratch, sizeof(row->scratch), "detached at %.0f/s",
 			       call->cut_per_second);
 	else if (!call->count)
 		row->kind = ROW_HIDDEN; /* refused: reported once, after the run */
@@ -370,7 +370,7 @@ static void read_line(const void *context, size_t number, struct row *row)
 		*cell = (struct cell){.kind = CELL_HISTOGRAM, .histogram = &line->histogram};
 }
 
-/* People read the average before the maximum, programs behind it. */
+/* The average comes before the maximum for people, after it for programs. */
 static size_t make_tally_columns(const struct tally_interval *interval, struct column *columns)
 {
 	static const struct column values[] = {

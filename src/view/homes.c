@@ -1,7 +1,7 @@
 /*
- * Homes are found in one pass over samples and frames: which modules are there, on which sides of a
- * difference, and which function names they have. Modules are then grouped by name and by build, and
- * the functions of a difference that lie in modules of one side only are matched by their names.
+ * Finds homes. One pass over samples and frames collects the modules, the sides of the difference that
+ * have them, and the function names in them. Modules are then grouped by name and by build, and the
+ * functions in modules of one side only are matched by name.
  */
 #include "view/homes.h"
 
@@ -16,7 +16,7 @@
 
 #define LIBRARY ".so"
 
-/* Where something has samples; of a profile that is no difference all are AFTER. */
+/* The sides on which something has samples. In a profile that is no difference, always AFTER. */
 enum side {
 	SIDE_AFTER = 1,
 	SIDE_BEFORE = 2,
@@ -33,9 +33,10 @@ struct entry {
 struct finder {
 	struct homes *homes;
 	const struct profile *profile;
-	size_t before;		  /* the value; 0: no difference */
-	uint8_t *sides_of_frame;  /* enum side bits */
-	uint8_t *sides_of_module; /* of all modules of the name, at the first one's number */
+	size_t before;		 /* number of the value "before"; 0: no difference */
+	uint8_t *sides_of_frame; /* enum side bits */
+	uint8_t *
+		sides_of_module; /* enum side bits; of all modules of a name at the representative */
 	struct entry *entries;
 	size_t nr, cap;
 };
@@ -44,14 +45,14 @@ struct finder {
 
 struct named_module {
 	const char *name; /* without folders */
-	size_t nr_name;	  /* without what stands behind ".so" */
+	size_t nr_name;	  /* length without the text after ".so" */
 	const struct module_code *code;
 	uint32_t number;
 	enum module_kind kind;
 	bool is_after;
 };
 
-/* libfoo.so.1.2.3 without its version. A name that only begins alike (foo.sock) has none. */
+/* Returns the length of libfoo.so.1.2.3 without the version. Other names (foo.sock) have none. */
 static size_t library_length(const char *name)
 {
 	size_t nr_suffix = strlen(LIBRARY);
@@ -86,7 +87,7 @@ static int compare_bytes(const void *a, size_t nr_a, const void *b, size_t nr_b)
 	return order ? order : (nr_a > nr_b) - (nr_a < nr_b);
 }
 
-/* The one that stands for others comes first: of a difference one of those after. */
+/* Sorts the representative first: the lowest number, in a difference from the side "after". */
 static int compare_numbers(const struct named_module *a, const struct named_module *b)
 {
 	if (a->is_after != b->is_after)
@@ -101,7 +102,7 @@ static int compare_names(const struct named_module *a, const struct named_module
 	return compare_bytes(a->name, a->nr_name, b->name, b->nr_name);
 }
 
-/* Modules without a build id are the same if their whole names are. */
+/* Modules without a build id are equal if their whole names are. */
 static int compare_builds(const struct named_module *a, const struct named_module *b)
 {
 	size_t nr_a = a->code ? a->code->build_id_bytes : 0;
@@ -129,7 +130,7 @@ static int compare_by_build(const void *a, const void *b)
 	return order ? order : compare_numbers(a, b);
 }
 
-/* For each module the first one of its group. NULL when out of memory. */
+/* Returns the representative of each module, to be freed by the caller. NULL when out of memory. */
 static uint32_t *group_modules(const struct finder *finder, int (*sort)(const void *, const void *),
 			       int (*compare)(const struct named_module *,
 					      const struct named_module *))
@@ -153,9 +154,9 @@ static uint32_t *group_modules(const struct finder *finder, int (*sort)(const vo
 	return groups;
 }
 
-/* --- what there is ---------------------------------------------------------------------------- */
+/* --- modules and functions of the profile ----------------------------------------------------- */
 
-/* Kernel code is in a module of the kernel, whatever the frame says. */
+/* Kernel frames in no module belong to the kernel. */
 static uint32_t module_of(const struct finder *finder, const struct frame *frame)
 {
 	if (frame->kind == FRAME_KERNEL &&
@@ -164,7 +165,7 @@ static uint32_t module_of(const struct finder *finder, const struct frame *frame
 	return frame->module;
 }
 
-/* Notes the sides on which each frame and each module has samples. */
+/* Finds the sides on which each frame and each module has samples. */
 static int find_sides(struct finder *finder)
 {
 	const struct profile *profile = finder->profile;
@@ -193,7 +194,7 @@ static int find_sides(struct finder *finder)
 	return 0;
 }
 
-/* From here on sides_of_module is that of all modules of a name. */
+/* Groups the modules. Afterwards sides_of_module is valid for representatives, of all of a name. */
 static int find_modules(struct finder *finder)
 {
 	struct homes *homes = finder->homes;
@@ -233,7 +234,7 @@ static int compare_entries(const void *a, const void *b)
 	return (one->module > other->module) - (one->module < other->module);
 }
 
-/* All entries, sorted, each once. */
+/* Collects all entries, sorted and without duplicates. */
 static int find_entries(struct finder *finder)
 {
 	size_t nr = 0, i, k;
@@ -283,7 +284,7 @@ static int move(struct finder *finder, const struct entry *entry, uint32_t home)
 			   home);
 }
 
-/* A function of this name in no module lives in the only module that has one. */
+/* If the entries are a function in no module and one in a module, makes that module its home. */
 static int adopt_unknown(struct finder *finder, const struct entry *entries, size_t nr)
 {
 	return nr == 2 && entries[0].module == MODULE_NR_UNKNOWN
@@ -291,7 +292,7 @@ static int adopt_unknown(struct finder *finder, const struct entry *entries, siz
 		       : 0;
 }
 
-/* The only entry of a module that this side alone has; NULL if there is none, or several. */
+/* Returns the only entry in a module that just this side has; NULL if there is none, or several. */
 static const struct entry *only_one(const struct finder *finder, const struct entry *entries,
 				    size_t nr, enum side side)
 {
@@ -324,8 +325,8 @@ static int match_sides(struct finder *finder, const struct entry *entries, size_
 }
 
 /*
- * The sides that know no modules of user code, though the other one does; and whether they don't know
- * the kernel's code either.
+ * Returns the sides without any modules of user code, if the other side has some. *ret_with_kernel:
+ * these sides have no kernel module, either.
  */
 static uint8_t sides_without_modules(const struct finder *finder, bool *ret_with_kernel)
 {
@@ -342,7 +343,7 @@ static uint8_t sides_without_modules(const struct finder *finder, bool *ret_with
 	return known ? all & ~known : 0;
 }
 
-/* All of this name are one function, in a module if any is known. */
+/* Makes all entries of a name one function, in a known module if there is one. */
 static int unite(struct finder *finder, const struct entry *entries, size_t nr, bool with_kernel)
 {
 	uint32_t home = MODULE_NR_UNKNOWN;
@@ -415,7 +416,7 @@ void homes_clear(struct homes *homes)
 	*homes = (struct homes){0};
 }
 
-/* True of `libz.so.1+0x4a20` in libz.so.1. */
+/* True for `libz.so.1+0x4a20` in libz.so.1. */
 static bool is_place(const struct profile *profile, uint32_t module, uint32_t function)
 {
 	const char *text = profile_string(profile, function);

@@ -1,17 +1,16 @@
 /*
- * The built-in table of categories: the kernel's subsystems by the names of their functions, of
- * kernels 5.10 to 7.x on x86-64 and arm64. The first row that matches decides, so rows of particular
- * names stand above rows of whole families.
+ * The built-in table of categories: the kernel's subsystems by function name, for kernels 5.10 to 7.x
+ * on x86-64 and arm64. The first row that matches decides, so rows with specific names come before
+ * rows with whole families.
  *
- * What serves all of the kernel (lists, trees, xarrays, strings, retpolines, the queues of virtio)
- * is left out on purpose: its time is its caller's. So is the release of locks: a timer's tick
- * cannot come while interrupts are off, and what ran until then shows in the function that turns
- * them on again.
+ * Helpers for all of the kernel (lists, trees, xarrays, strings, retpolines, virtio queues) are left
+ * out on purpose: their time counts for their callers. So is the release of locks: with interrupts
+ * disabled no timer tick arrives, so that time appears in the function that enables them again.
  */
 #include "view/categories.h"
 
 const char kernel_categories[] =
-	/* The processor has nothing to do. */
+	/* The idle task. */
 	"idle: default_idle* native_safe_halt pv_native_safe_halt acpi_safe_halt acpi_idle*\n"
 	"idle: intel_idle* mwait_idle* cpuidle* do_idle cpu_startup_entry poll_idle\n"
 	"idle: cpu_idle_poll arch_cpu_idle* cpu_do_idle io_idle acpi_processor_ffh* haltpoll*\n"
@@ -19,7 +18,7 @@ const char kernel_categories[] =
 	"idle: tick_irq_enter psci_*idle* call_cpuidle sched_idle* amd_e400_idle ct_cpuidle*\n"
 	"idle: ct_idle* rcu_idle* nohz_run_idle*\n"
 
-	/* Bytes moved between user space and the kernel, or within it. */
+	/* Copying between user space and the kernel, or within the kernel. */
 	"copies: copy_user* _copy_to_user _copy_from_user __copy_user* __copy_to_user*\n"
 	"copies: __copy_from_user* raw_copy_* rep_movs* copyin copyout* copyout_*\n"
 	"copies: _copy_to_iter _copy_from_iter* _copy_mc_to_iter copy_page_to_iter*\n"
@@ -48,7 +47,7 @@ const char kernel_categories[] =
 	"locks: kvm_wait pv_wait* pv_kick* bpf_spin_lock* res_spin_lock* resilient_queued*\n"
 	"locks: resilient_tas*\n"
 
-	/* Programs that are run inside the kernel, and what watches it. */
+	/* BPF programs; perf events, ftrace, probes and sanitizers. */
 	"bpf: bpf_* __bpf_* ___bpf_* btf_* htab_* __htab_* *@bpf map_*_elem array_map_*\n"
 	"bpf: percpu_array_map* sk_filter* __cgroup_bpf* cgroup_bpf* xdp_do_* cls_bpf*\n"
 	"bpf: ringbuf_map* trie_*_elem prog_array* pcpu_freelist* __pcpu_freelist* tcx_*\n"
@@ -65,7 +64,7 @@ const char kernel_categories[] =
 	"tracing: __tsan_* __sanitizer* kmemleak* lockstat_* __fentry__ __fexit* ctx_pinned*\n"
 	"tracing: ctx_groups* syscall_trace* __traceiter_*\n"
 
-	/* May it do that? */
+	/* LSMs, audit, seccomp and capabilities. */
 	"security: security_* selinux_* __selinux* avc_* context_struct* sidtab* apparmor_*\n"
 	"security: aa_* smack_* smk_* tomoyo_* landlock_* hook_* yama_* ima_* evm_* loadpin*\n"
 	"security: integrity_* seccomp_* __seccomp* audit_* __audit_* cap_* capable*\n"
@@ -85,7 +84,7 @@ const char kernel_categories[] =
 	"signals: restore_fpregs_from_user* fpu__restore_sig x64_setup_rt* sigsuspend\n"
 	"signals: do_sigpending __*_sys_pause\n"
 
-	/* Processes and threads waiting for, and talking to, each other on one machine. */
+	/* Futexes, epoll, pipes and other communication on one machine. */
 	"ipc: futex_* __futex_* do_futex* get_futex* __*_sys_futex* fixup_pi* mark_wake_futex\n"
 	"ipc: hash_futex* match_futex* exit_robust* handle_futex* requeue_futex* unqueue_me*\n"
 	"ipc: ep_* __ep_* do_epoll* eventpoll_* __*_sys_epoll* epoll_* reverse_path*\n"
@@ -98,7 +97,7 @@ const char kernel_categories[] =
 	"ipc: mqueue_* do_mq_* newseg newque newary __*_sys_sem* __*_sys_shm* __*_sys_msg*\n"
 	"ipc: __*_sys_mq_* binder_*\n"
 
-	/* Reading and writing asked for in queues. */
+	/* Asynchronous I/O: io_uring and aio. */
 	"io_uring: io_uring_* __io_uring* io_submit_* __io_submit* io_issue* __io_issue*\n"
 	"io_uring: io_wq* io_req_* __io_req* io_read io_write io_rw_* io_poll_* io_arm_*\n"
 	"io_uring: io_queue_* io_cq* __io_read io_prep_* io_init_req* io_import* io_free_*\n"
@@ -147,7 +146,7 @@ const char kernel_categories[] =
 	"network: nsim_* smsc* cdc_* usbnet* __*_sys_getsock* sendmsg_* splice_to_socket\n"
 	"network: get_compat_msghdr\n"
 
-	/* From requests to disks and their drivers. */
+	/* The block layer and drivers of disks. */
 	"storage: blk_* __blk_* blkcg_* blkg_* blkdev_* __blkdev* bio_* __bio* bioset* bvec_*\n"
 	"storage: submit_bio* __submit_bio* submit_bh* __submit_bh* end_bio* generic_make*\n"
 	"storage: elv_* bdev_* bd_* __blkcg* blkif* rq_qos* __rq_qos* rq_* wbt_* ioc_* iocg_*\n"
@@ -162,7 +161,7 @@ const char kernel_categories[] =
 	"storage: put_io_context mq_* dio_* do_blockdev_direct* __blockdev_direct* drbd*\n"
 	"storage: bcache* bch_*\n"
 
-	/* Memory that is looked for because there is none. */
+	/* Reclaim and compaction, when memory is short. */
 	"reclaim: shrink_* try_to_free* kswapd* balance_pgdat* do_try_to_free* isolate_*\n"
 	"reclaim: prepare_scan* kcompactd* compact_* __alloc_pages_direct*\n"
 	"reclaim: __alloc_pages_slowpath* evict_folios scan_folios lru_gen_* try_to_shrink*\n"
@@ -174,7 +173,7 @@ const char kernel_categories[] =
 	"reclaim: memcg_reclaim* count_shadow* workingset_* aging_* walk_mm mglru* damon_*\n"
 	"reclaim: psi_memstall* throttle_direct*\n"
 
-	/* An access to memory that was not there. */
+	/* Page faults. */
 	"page faults: *exc_page_fault do_user_addr* do_page_fault* __do_page_fault\n"
 	"page faults: do_kern_addr* handle_mm_fault* __handle_mm* handle_pte_fault* do_fault*\n"
 	"page faults: __do_fault* do_wp_page* wp_page_copy* do_anonymous* do_cow_fault*\n"
@@ -190,7 +189,7 @@ const char kernel_categories[] =
 	"page faults: fixup_exception* search_exception* search_extable bad_area* swap_fault*\n"
 	"page faults: fault_signal* prefault_* pte_map_lock* filemap_map_* access_error\n"
 
-	/* Memory given out, mapped and taken back. */
+	/* Allocating, mapping and freeing memory. */
 	"memory: kmem_* __kmem* kmalloc* __kmalloc* krealloc* kfree* __kfree kvmalloc*\n"
 	"memory: kvfree* kzalloc* __do_kmalloc* slab_* __slab* ___slab* allocate_slab*\n"
 	"memory: new_slab* get_partial* put_cpu_partial* unfreeze_partials* deactivate_slab*\n"
@@ -241,7 +240,7 @@ const char kernel_categories[] =
 	"memory: __*_sys_mremap __*_sys_mlock* __*_sys_mincore process_vm_*\n"
 	"memory: __*_sys_process_vm*\n"
 
-	/* Files: what is the same for all file systems, the page cache, and each of them. */
+	/* The VFS, the page cache, and each file system. */
 	"filesystem: vfs_* __vfs* ksys_read* ksys_write* ksys_pread* ksys_pwrite* ksys_lseek\n"
 	"filesystem: ksys_*sync* new_sync_* do_iter_* do_readv* do_writev* rw_verify*\n"
 	"filesystem: rw_copy* __kernel_read __kernel_write* kernel_read* kernel_write*\n"
@@ -307,7 +306,7 @@ const char kernel_categories[] =
 	"filesystem: __*_sys_fadvise* __*_sys_readahead __*_sys_copy_file* d_path prepend_*\n"
 	"filesystem: *xattr* posix_acl* get_cached_acl* check_acl*\n"
 
-	/* Clocks, and what is to happen at a time. */
+	/* Clocks and timers. */
 	"timers: hrtimer_* __hrtimer* hrtimers_* tick_* __tick* timer_* __timer* run_timer*\n"
 	"timers: __run_timer* timers_* enqueue_hrtimer remove_hrtimer retrigger_next*\n"
 	"timers: expire_timers call_timer_fn* mod_timer* __mod_timer* add_timer* del_timer*\n"
@@ -326,7 +325,7 @@ const char kernel_categories[] =
 	"timers: update_process_times update_times tmigr_* watchdog_timer* can_stop_idle*\n"
 	"timers: poll_select_set_timeout select_estimate* do_gettimeofday*\n"
 
-	/* Who runs next, and where. */
+	/* Scheduling and context switches. */
 	"scheduler: schedule schedule_* __schedule* preempt_* __preempt* _cond_resched*\n"
 	"scheduler: __cond_resched* pick_next* __pick_next* pick_task* pick_eevdf*\n"
 	"scheduler: __pick_eevdf* set_next* put_prev* context_switch* finish_task_switch*\n"
@@ -364,7 +363,7 @@ const char kernel_categories[] =
 	"scheduler: requeue_* propagate_* __propagate* pelt_* post_init_entity* kick_process\n"
 	"scheduler: mm_cid* __set_next* __put_prev* perform_cpu* arch_scale*\n"
 
-	/* Work put off: until nobody looks any more, or to a thread of the kernel's. */
+	/* RCU and workqueues. */
 	"deferred work: rcu_* __rcu* call_rcu* __call_rcu* kvfree_rcu* kfree_rcu* srcu_*\n"
 	"deferred work: __srcu* synchronize_rcu* synchronize_srcu* note_gp* force_qs*\n"
 	"deferred work: invoke_rcu* strict_work* check_cpu_stall* dyntick_* process_one_work*\n"
@@ -375,7 +374,7 @@ const char kernel_categories[] =
 	"deferred work: task_work__* llist_* async_* call_usermode* tasks_rcu* rcutree*\n"
 	"deferred work: percpu_ref* kick_worker idle_worker* kvfree_call_rcu*\n"
 
-	/* Their beginning and end. */
+	/* Creation and exit of processes. */
 	"processes: kernel_clone* _do_fork* copy_process* dup_task* copy_thread* sched_fork*\n"
 	"processes: copy_creds copy_files copy_fs* copy_sighand copy_mm copy_namespaces\n"
 	"processes: copy_io ret_from_fork* schedule_tail* wake_up_new* do_exit*\n"
@@ -415,14 +414,14 @@ const char kernel_categories[] =
 	"compression: lzo* lz4* LZ4* zstd_* ZSTD_* HUF_* FSE_* zlib_* inflate* deflate* xz_*\n"
 	"compression: lzma* 842_* sw842* zcomp_* bunzip* decompress*\n"
 
-	/* Guests, and what a guest asks of its host. */
+	/* Hypervisors, and a guest's calls to its host. */
 	"virtual machines: kvm_* __kvm* vmx_* __vmx* svm_* __svm* vcpu_* handle_ept* tdp_mmu*\n"
 	"virtual machines: nested_* mmu_* paging64* ept_* x86_emulate* emulator_* vhost_*\n"
 	"virtual machines: __vhost* hv_* hyperv* vmbus_* xen_* __xen* tdx_* __tdx* sev_*\n"
 	"virtual machines: ghcb_* vc_*\n"
 	"virtual machines: vfio_* vgic_* pvm_* vmexit*\n"
 
-	/* Everything else that is plugged in. */
+	/* All other devices. */
 	"devices: tty_* __tty* n_tty* pty_* ldsem* serial* uart_* univ8250* console_* con_*\n"
 	"devices: vt_* do_con* printk* vprintk* _printk* devkmsg* prb_* _prb* usb_* __usb*\n"
 	"devices: ehci_* xhci_* uhci_* ohci_* pci_* __pci* pcie_* acpi_* __acpi* drm_* __drm*\n"
@@ -434,7 +433,7 @@ const char kernel_categories[] =
 	"devices: fb_* fbcon* bit_putcs sysfillrect* power_* pm_* module_* load_module*\n"
 	"devices: cpuhp_* of_*\n"
 
-	/* Interrupts, and what they leave to be done at once. */
+	/* Interrupts and softirqs. */
 	"interrupts: vp_interrupt vm_interrupt vring_interrupt\n"
 	"interrupts: asm_sysvec_* *sysvec_* asm_common_interrupt common_interrupt* do_IRQ\n"
 	"interrupts: __irq* irq_* handle_irq* __handle_irq* handle_edge* handle_fasteoi*\n"

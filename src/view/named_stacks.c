@@ -1,8 +1,8 @@
 /*
- * Stacks of words, made of a profile's samples.
+ * Converts a profile's samples to stacks of words.
  *
- * A frame's words are made when the first sample needs them, and then found by the frame's number;
- * so a sample costs one look at each of its frames and one search for its stack of words.
+ * A frame's words are made when the first sample needs them, and cached by the frame's number. So a
+ * sample costs one array access per frame, and one hash lookup for its stack of words.
  */
 #include "view/named_stacks.h"
 
@@ -18,13 +18,13 @@
 
 struct frame_words {
 	uint32_t first; /* in words, callers first */
-	uint32_t nr;	/* 0: not needed so far */
+	uint32_t nr;	/* 0: not made yet */
 };
 
 struct builder {
 	const struct profile *profile;
 	const struct named_stacks_style *style;
-	struct named_stacks *stacks; /* which own the words */
+	struct named_stacks *stacks; /* owns the words */
 	struct homes homes;	     /* with tell_apart */
 	struct frame_words *words_of_frame;
 	uint32_t *words; /* of frames */
@@ -33,7 +33,7 @@ struct builder {
 	size_t nr_text, cap_text;
 	uint32_t *path; /* the stack being written */
 	size_t nr_path, cap_path;
-	int error; /* set once; whatever is written after it is a no-op */
+	int error; /* the first error; writing is a no-op afterwards */
 };
 
 #define UNKNOWN_NAME "[unknown]"
@@ -80,14 +80,14 @@ static void write_number(struct builder *builder, int32_t number)
 	write_text(builder, digits);
 }
 
-/* A function that was inlined in one build is the same function where it was not in the other one. */
+/* In a difference, a function inlined in one build is the same as one that is not in the other. */
 static enum word_kind kind_apart(const struct builder *builder, enum word_kind kind)
 {
 	return builder->homes.is_difference && kind != WORD_LABEL && kind != WORD_MISSED ? WORD_USER
 											 : kind;
 }
 
-/* A thread and a function of the same name are never one: a stack says which by its place. */
+/* Labels and functions with equal texts are always different words: their position distinguishes them. */
 static bool same_word(const struct builder *builder, const struct word_info *a,
 		      const struct word_info *b)
 {
@@ -122,7 +122,7 @@ static int64_t intern_word(struct builder *builder, const struct word_info *info
 	return (int64_t)stacks->nr_words++;
 }
 
-/* Ends the word that was written; 0 after a failure. */
+/* Interns the word that was written. Returns its number, 0 on failure. */
 static uint32_t finish_word(struct builder *builder, struct word_info info)
 {
 	int64_t number = builder->error;
@@ -150,7 +150,9 @@ static uint32_t finish_label(struct builder *builder)
 	return finish_word(builder, (struct word_info){.kind = WORD_LABEL});
 }
 
-/* A pid that was not asked for is 0, which is the idle thread's too; "?" as perf's scripts have it.
+/*
+ * Writes the pid, or "?" as stackcollapse-perf.pl does if it was not requested: then it is 0, which is
+ * also the idle task's pid.
  */
 static void write_pid(struct builder *builder, const struct sample_labels *labels)
 {
@@ -205,7 +207,7 @@ const char *named_stacks_no_name(const struct profile *profile, uint32_t module)
 	return code && code->is_gone ? "[deleted]" : UNKNOWN_NAME;
 }
 
-/* The module that a function is shown in. */
+/* Returns the module in which a function is shown. */
 static uint32_t module_of(const struct builder *builder, const struct frame *frame,
 			  uint32_t function)
 {
@@ -244,7 +246,7 @@ static void write_place(struct builder *builder, const struct code_line *line)
 	write_text(builder, number);
 }
 
-/* Of what is in no module but has its home in one, that one decides. */
+/* For a frame in no module, the kind follows from its home. */
 static enum word_kind kind_of(const struct builder *builder, const struct frame *frame,
 			      uint32_t home, bool is_inlined)
 {
@@ -273,7 +275,7 @@ static void write_suffix(struct builder *builder, enum word_kind kind)
 		write_text(builder, suffix);
 }
 
-/* Ends the word of a function in this frame. */
+/* Adds the word of a function, whose text was written, to the frame's words. */
 static void add_word(struct builder *builder, const struct frame *frame, uint32_t function,
 		     bool is_inlined, struct frame_words *words)
 {
@@ -316,7 +318,7 @@ static void make_words(struct builder *builder, const struct frame *frame,
 	add_word(builder, frame, frame->function, false, words);
 }
 
-/* The frame's words, callers first; mostly one. Good until the next call. */
+/* Returns the frame's words, callers first; mostly one. Valid until the next call. */
 static const uint32_t *frame_words(struct builder *builder, uint32_t number, size_t *ret_nr)
 {
 	struct frame_words *words = &builder->words_of_frame[number];
@@ -365,12 +367,12 @@ static void note_recursion(struct builder *builder, uint32_t word)
 		builder->error = -ENOMEM;
 }
 
-/* first_frame: the place in the path where frames begin; a label is nobody's caller. */
+/* first_frame: index in the path where frames begin; a label is no caller. */
 static void push_call(struct builder *builder, uint32_t word, bool is_named, size_t first_frame)
 {
 	if (builder->style->fold_recursion && builder->nr_path > first_frame &&
 	    builder->path[builder->nr_path - 1] == word) {
-		if (is_named) /* two unknown functions need not be the same one */
+		if (is_named) /* functions without a name may be different ones */
 			note_recursion(builder, word);
 		return;
 	}
@@ -421,7 +423,7 @@ static void turn_round(uint32_t *words, size_t nr)
 	}
 }
 
-/* The number of the stack that was written, with room for its counts; or -ENOMEM. */
+/* Interns the stack in builder->path, and makes room for its counts. Its number, or -ENOMEM. */
 static int64_t intern_path(struct builder *builder)
 {
 	struct named_stacks *stacks = builder->stacks;
@@ -562,7 +564,7 @@ const struct word_info *named_stacks_info(const struct named_stacks *stacks, uin
 	return &stacks->words[word];
 }
 
-/* A word that ends is followed by a separator. */
+/* Compares two words as if both were followed by the separator. */
 static int compare_different_words(const char *a, const char *b, char separator)
 {
 	size_t same = 0;

@@ -1,9 +1,9 @@
 /*
- * A profile's stacks as people read them: by names instead of addresses, root first, with the
- * labels in front. Each label and each frame is a *word*; stacks whose words are the same are one
- * stack, however many addresses they had.
+ * A profile's stacks for people: names instead of addresses, root first, preceded by labels. Each
+ * label and each function is a *word*; stacks with the same words are merged, even if their addresses
+ * differ.
  *
- * Words are interned, so merging and comparing stacks means comparing numbers. Word 0 is no word.
+ * Words are interned, so merging and comparing stacks compares numbers. Number 0 means "no word".
  */
 #ifndef STOOK_VIEW_NAMED_STACKS_H
 #define STOOK_VIEW_NAMED_STACKS_H
@@ -18,12 +18,12 @@
 #include "profile/stack_table.h"
 
 /*
- * Words take no more memory than this: a small file may have one long name at a million places in
- * the source, each of which would be a word of its own.
+ * Limit on the memory of words: even a small file may have one long name at a million source lines,
+ * each of which would be a word of its own.
  */
 #define NAMED_STACKS_MAX_BYTES (2ULL << 30)
 
-/* Suffixes of functions' names by their kind; the first that fits is taken. NULL: none. */
+/* Suffixes of function names by kind; the first kind that applies is used. NULL: none. */
 struct named_stacks_suffixes {
 	const char *inlined;
 	const char *kernel;
@@ -34,18 +34,18 @@ struct named_stacks_style {
 	unsigned labels; /* enum label bits; see named_stacks_init() for the words */
 	struct named_stacks_suffixes suffixes;
 	const char *delimiter; /* a word between user and kernel part; NULL: none */
-	char separator;	       /* what stands between words, so ':' replaces it in names; or 0 */
-	bool is_safe;	       /* words may be sent to a terminal (base/text.h) */
-	bool no_user;	       /* user stacks were not asked for: none is "missed" */
+	char separator;	       /* between words in the output; replaced by ':' in names; 0: none */
+	bool is_safe;	       /* make words safe to print on a terminal (base/text.h) */
+	bool no_user;	       /* user stacks were not requested: none is "missed" */
 	bool no_kernel;
-	bool show_modules;   /* `[unknown] (libfoo.so)` for what has no name */
-	bool fold_recursion; /* a function that calls itself is one word, not many */
-	bool lines;	     /* source lines behind names, where they are known */
-	bool tell_apart;     /* words of other kinds or homes (view/homes.h) are other words */
-	bool keep_modules; /* with tell_apart: of a difference, too, functions stay in their modules */
-	bool reverse;	   /* leaf first, the labels last */
-	bool with_slices;   /* counts are kept by slice of time, too */
-	size_t other_value; /* values of this number are added up in others; 0: not wanted */
+	bool show_modules;   /* `[unknown] (libfoo.so)` for functions without a name */
+	bool fold_recursion; /* a function that calls itself becomes one word */
+	bool lines;	     /* source lines behind names, if known */
+	bool tell_apart; /* equal texts of different kinds or homes (view/homes.h) are different words */
+	bool keep_modules; /* with tell_apart: functions of a difference stay in their own modules */
+	bool reverse;	   /* leaf first, labels last */
+	bool with_slices;  /* also keep counts by time slice */
+	size_t other_value; /* number of a second value to sum in others; 0: none */
 };
 
 enum word_kind {
@@ -54,18 +54,18 @@ enum word_kind {
 	WORD_KERNEL,
 	WORD_INLINED,
 	WORD_RUN_TIME, /* JIT-compiled code */
-	WORD_MISSED,   /* stands for a stack that could not be read */
+	WORD_MISSED,   /* placeholder for a stack that could not be read */
 	NR_WORD_KINDS,
 };
 
 /*
- * The origin of a word: with tell_apart that of all its frames, else that of the first one. In a
- * difference, kinds of functions are no origin: the first frame's is told.
+ * The origin of a word: with tell_apart the common one of all its frames, else the first frame's. In a
+ * difference, words of different kinds of functions are merged: kind is the first frame's.
  */
 struct word_info {
-	uint32_t text;	   /* its number in texts */
+	uint32_t text;	   /* number in texts */
 	uint32_t function; /* the profile's string; 0: no name, or no function */
-	uint32_t module;   /* with tell_apart the home; of what is no frame MODULE_NR_UNKNOWN */
+	uint32_t module;   /* with tell_apart the home; MODULE_NR_UNKNOWN if it is no frame */
 	enum word_kind kind;
 };
 
@@ -76,17 +76,17 @@ struct named_stacks {
 	struct number_index word_index;
 	struct stack_table stacks; /* of words, root first */
 	char separator;		   /* the style's */
-	uint64_t *counts;	   /* by the number of the stack */
-	uint64_t *others;	   /* likewise, of the other value; NULL unless it is wanted */
-	struct u64_map slices; /* by stack << 32 | slice: the count in it; empty unless wanted */
+	uint64_t *counts;	   /* by number of the stack */
+	uint64_t *others;	   /* by number of the stack, of other_value; NULL without one */
+	struct u64_map slices;	   /* stack << 32 | slice -> count; empty without with_slices */
 	size_t cap_counts, cap_others;
-	size_t nr_labels; /* so many words of each stack are labels: the first ones */
+	size_t nr_labels; /* number of words at the start of each stack that are labels */
 	uint64_t total, others_total;
 	struct u64_map recursive; /* words that were folded */
 };
 
 /*
- * Names all samples. The words of labels are, in this order and as far as asked for:
+ * Names all samples. The words of labels, if requested, are in this order:
  *
  *	COMM-PID/TID	as stackcollapse-perf.pl writes it with --tid; COMM-PID as with --pid;
  *			without LABEL_COMM `pid PID` and `tid TID`
@@ -94,21 +94,20 @@ struct named_stacks {
  *	probe NAME
  *	cpu NUMBER
  *
- * A frame with lines is a word for each function that was inlined there, callers first; with the
- * style's lines it is `FUNCTION FILE.c:LINE`, where the source is known.
+ * A frame with lines is one word per inlined function, callers first; with the style's lines, a word
+ * is `FUNCTION FILE.c:LINE` if the source is known.
  *
- * A name that is missing is `[unknown]`, `[deleted]` if the file was gone, or `[unreadable]` if it
- * may not be read; a stack that should be there but could not be read is `[Missed User Stack]` or
- * `[Missed Kernel Stack]`.
- * Control characters in names become `?`.
+ * A missing name is `[unknown]`, `[deleted]` if the file no longer existed, or `[unreadable]` without
+ * permission to read it. A requested stack that could not be read is `[Missed User Stack]` or
+ * `[Missed Kernel Stack]`. Control characters in names become `?`.
  *
- * 0 or -ENOMEM, also where words take too much. The profile is not needed any more afterwards.
+ * 0 or -ENOMEM, also past NAMED_STACKS_MAX_BYTES. The profile is not used afterwards.
  */
 int named_stacks_init(struct named_stacks *stacks, const struct profile *profile,
 		      const struct named_stacks_style *style);
 void named_stacks_clear(struct named_stacks *stacks);
 
-/* The text shown for functions of this module that have no name. */
+/* Returns the text for functions without a name in this module. */
 const char *named_stacks_no_name(const struct profile *profile, uint32_t module);
 
 size_t named_stacks_nr(const struct named_stacks *stacks);
@@ -117,8 +116,8 @@ const char *named_stacks_word(const struct named_stacks *stacks, uint32_t word);
 const struct word_info *named_stacks_info(const struct named_stacks *stacks, uint32_t word);
 
 /*
- * The order of two stacks as texts, in which each word but the last is followed by the style's
- * separator. Words that are told apart and read the same are the same here.
+ * Compares two stacks as texts, with the style's separator between words. Different words with the same
+ * text are equal here.
  */
 int named_stacks_compare(const struct named_stacks *stacks, uint32_t a, uint32_t b);
 

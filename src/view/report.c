@@ -1,6 +1,6 @@
 /*
- * Which rows there are is view/group_totals' business; here they are chosen and put into words. The table is
- * sorted by what functions did themselves; who called them is what the tree is for.
+ * Selects the groups of view/group_totals to show, and formats them. By default the table is sorted by
+ * self; the tree below it shows callers.
  *
  *	12,345 samples
  *
@@ -9,8 +9,8 @@
  *	 11.0%    1,358   11.2%  copy_user_generic    [kernel]
  *	  9.3%    1,148          … 204 more
  *
- * Hits have a column HITS; sums of a value, as `stackcount --weight` makes them, have a SUM, of times in a
- * unit that the heading says.
+ * Hits have a column HITS; sums of a value, as of `stackcount --weight`, a column SUM, with the unit of
+ * times in the heading.
  */
 #include "view/report.h"
 
@@ -31,38 +31,38 @@
 #define TIME_BYTES    32
 #define HEADING_BYTES 16
 #define NR_COLUMNS    (NR_GROUP_KEYS + 8)
-/* Texts of two cells may be made: an amount, and a source line or so. */
+/* Scratch space for the second text of a row (a source line etc.); the first is an amount. */
 #define TEXT_BYTES (ROW_SCRATCH_BYTES - NUMBER_COMMAS_BYTES)
 
 /* The content of a column. */
 enum content {
-	CONTENT_SHARE, /* of all */
+	CONTENT_SHARE, /* self, of the total */
 	CONTENT_AMOUNT,
 	CONTENT_TOTAL_SHARE,
 	CONTENT_KEY,
 	CONTENT_FILE, /* of a source line, for programs */
 	CONTENT_LINE,
-	CONTENT_KIND, /* of a function, without being a key */
+	CONTENT_KIND, /* of a function, if kind is no key */
 	CONTENT_SELF,
 	CONTENT_TOTAL,
 	CONTENT_UNIT,
 };
 
 struct report {
-	const struct profile *profile;	     /* not owned, nor is the next one */
-	const struct categories *categories; /* NULL: not asked for */
+	const struct profile *profile;	     /* not owned */
+	const struct categories *categories; /* not owned; NULL: not requested */
 	uint64_t total;
 	enum group_key keys[NR_GROUP_KEYS];
 	size_t nr_keys;
-	bool keys_are_asked_for;    /* else they are what reports have by default */
-	bool category_is_functions; /* that of the row's function, not of its samples */
+	bool keys_are_asked_for;    /* else the default keys */
+	bool category_is_functions; /* category of the row's function, not of its samples */
 	struct group_totals totals;
-	size_t nr; /* of the groups so many are shown, the first ones */
+	size_t nr; /* number of groups shown, the first ones */
 	uint64_t *category_counts;
-	uint32_t *heavy_categories; /* those with a count, heaviest first */
+	uint32_t *heavy_categories; /* the ones with a count, heaviest first */
 	size_t nr_heavy_categories;
 
-	/* The table, and below its rows what is in none of them. */
+	/* The table; `rest` has the rows for all that is not in a row of its own. */
 	struct column columns[NR_COLUMNS];
 	struct {
 		enum content content;
@@ -71,7 +71,7 @@ struct report {
 	size_t nr_columns;
 	struct {
 		uint64_t count;
-		size_t nr; /* groups; 0: samples without a stack */
+		size_t nr; /* number of groups; 0: the row of samples without a stack */
 	} rest[2];
 	size_t nr_rest;
 	struct column category_columns[5];
@@ -109,7 +109,7 @@ static double percent_of(const struct report *report, uint64_t count)
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-/* Without modules nobody could see why a function has no name. */
+/* A function without a name shows the reason: there may be no column of modules. */
 static const char *function_text(const struct report *report, const struct group_place *place)
 {
 	if (place->function)
@@ -129,7 +129,7 @@ static const char *line_text(const struct profile *profile, const struct group_p
 	return buffer;
 }
 
-/* A function without a category of its own counts for its callers' one. */
+/* NULL for a function without a category of its own: it counts for the category of its callers. */
 static const char *category_text(const struct report *report, const struct group_total *group)
 {
 	uint32_t category;
@@ -213,7 +213,7 @@ static struct cell cell_of(const struct report *report, const struct group_total
 	return cell_text(NULL);
 }
 
-/* In the first column behind the numbers. */
+/* Its text is in the first column after the numbers. */
 static void read_rest(const struct report *report, size_t number, struct row *row)
 {
 	uint64_t count = report->rest[number].count;
@@ -265,7 +265,7 @@ static void read_category(const void *context, size_t number, struct row *row)
 	row->cells[4] = cell_real(percent_of(report, count));
 }
 
-/* --- which rows ------------------------------------------------------------------------------ */
+/* --- selecting rows -------------------------------------------------------------------------- */
 
 static void choose_keys(struct report *report, const struct report_style *style)
 {
@@ -359,7 +359,10 @@ static size_t most_rows(const struct report *report, enum media medium,
 	}
 }
 
-/* Groups come sorted: the first that is too light ends the rows. By self, text has none that never ran. */
+/*
+ * Groups are sorted: the first one below the threshold ends the rows. In text sorted by self, groups
+ * with a self of 0 are left out.
+ */
 static void choose_rows(struct report *report, enum media medium, const struct report_style *style)
 {
 	size_t most = most_rows(report, medium, style);
@@ -375,7 +378,7 @@ static void choose_rows(struct report *report, enum media medium, const struct r
 	}
 }
 
-/* Sums up everything that is in no row, so that the table adds up to 100 %. */
+/* Sums all that is in no row, so that the table adds up to 100 %. */
 static void sum_up_rest(struct report *report)
 {
 	const struct group_totals *totals = &report->totals;
@@ -394,7 +397,7 @@ static void sum_up_rest(struct report *report)
 		report->rest[report->nr_rest++].count = totals->no_frames_count;
 }
 
-/* Gives back the other groups: a tree of calls is made next, which wants the memory. 0 or -ENOMEM. */
+/* Frees the groups that are not shown, since the call tree built next needs memory. 0 or -ENOMEM. */
 static int keep_shown_groups(struct report *report)
 {
 	size_t bytes = report->nr * sizeof(*report->totals.groups);
@@ -410,7 +413,7 @@ static int keep_shown_groups(struct report *report)
 	return 0;
 }
 
-/* For people: no column of modules that nobody asked for, where no row has one, as in folded stacks. */
+/* Drops the default column of modules if no row has a module, as in folded stacks. For people only. */
 static void drop_modules(struct report *report)
 {
 	size_t i;
@@ -455,7 +458,7 @@ static void add_number(struct report *report, enum content content, const char *
 	(void)add_column(report, content, &(struct column){.name = name});
 }
 
-/* Amounts are as wide as their sum. */
+/* The column is as wide as the total. */
 static struct column amount_column(struct report *report)
 {
 	const char *word = amount_heading(report->profile);
@@ -473,7 +476,7 @@ static struct column amount_column(struct report *report)
 	};
 }
 
-/* Functions get the room that other columns leave, or else the first key does. */
+/* The remaining width goes to functions, without them to the first key. */
 static void add_keys(struct report *report, enum media medium)
 {
 	size_t main = 0, i;
@@ -544,7 +547,7 @@ static void add_rows(struct sheet *sheet, struct report *report, enum media medi
 					.context = report});
 }
 
-/* Not beside a table of categories that would say the same. */
+/* Skipped if the table of rows is by category already. */
 static void add_categories(struct sheet *sheet, struct report *report, enum media medium)
 {
 	bool is_all = report->nr_keys == 1 && report->keys[0] == GROUP_CATEGORY;
@@ -571,7 +574,7 @@ static void add_categories(struct sheet *sheet, struct report *report, enum medi
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-/* "2026-11-21T20:42:00Z", of UTC, so that a file says the same wherever it was written; NULL: not known. */
+/* Returns "2026-11-21T20:42:00Z", in UTC so that output is the same on all hosts; NULL: not known. */
 static const char *time_text(uint64_t time_ns, char buffer[TIME_BYTES])
 {
 	time_t seconds = (time_t)(time_ns / 1000000000);
@@ -602,7 +605,7 @@ static void add_text_head(struct sheet *sheet, const struct profile *profile)
 	if (!profile_total(profile)) {
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 		if (profile_is_sum(profile))
-			sheet_add_words(sheet, "A sum of 0.");
+			sheet_add_words(sheet, "The sum is 0.");
 		else
 			sheet_add_words(sheet, "No %s.", amount_counted(profile, 0, buffer));
 		return;
@@ -614,7 +617,8 @@ static void add_text_head(struct sheet *sheet, const struct profile *profile)
 	}
 	if (other) {
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
-		sheet_add_words(sheet, "%s of them in stacks that there was no room for",
+		sheet_add_words(sheet,
+				"%s of them in [other stacks]: limit on stacks in memory reached",
 				number_commas(buffer, other));
 	}
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);

@@ -1,10 +1,10 @@
 /*
- * The report of a profile as a sheet: what its samples add up to by function, module, thread, …, heaviest
- * first, the shares of categories, and the heaviest paths.
+ * The report of a profile as a sheet: its samples summed by function, module, thread, …, heaviest
+ * first; the shares of categories; and the heaviest paths.
  *
- * Text has the top rows, and how much the others are; then a tree, or whole stacks. Markdown, for a ticket,
- * has how the profile was taken, fewer rows, and the heaviest path. CSV and JSON have all rows:
- * docs/outputs.md says what is in them.
+ * Text has the top rows, and the sum of the others; then a tree, or whole stacks. Markdown, for
+ * tickets, has the recording parameters, fewer rows, and the heaviest path. CSV and JSON have all rows,
+ * see docs/outputs.md.
  */
 #ifndef STOOK_VIEW_REPORT_H
 #define STOOK_VIEW_REPORT_H
@@ -18,20 +18,19 @@
 #include "view/group_totals.h"
 #include "view/table.h"
 
-/* A style of zeros is the default. */
+/* A zero-initialised style is the default. */
 struct report_style {
 	struct call_paths_style paths;
-	size_t max_rows;      /* of the table; 0: 20 in text, 10 in Markdown, all elsewhere */
+	size_t max_rows;      /* of the table; 0: 20 in text, 10 in Markdown, all in other media */
 	double least_percent; /* rows below it are left out */
 	bool sort_by_total;   /* else by self */
-	enum group_key groups[NR_GROUP_KEYS]; /* what the rows of the table are, each once */
-	size_t nr_groups;		      /* 0: functions and modules */
+	enum group_key groups[NR_GROUP_KEYS]; /* the keys of rows, without duplicates */
+	size_t nr_groups;		      /* 0: by function and module */
 	const struct categories *categories;  /* NULL: none */
 };
 
 /*
- * For a sheet that will be written as this medium, to which the profile and the categories must stay.
- * 0 or -ENOMEM.
+ * Fills a sheet for this medium. The profile and the categories must outlive the sheet. 0 or -ENOMEM.
  */
 int report_sheet_fill(struct sheet *sheet, enum media medium, const struct profile *profile,
 		      const struct report_style *style);

@@ -1,7 +1,7 @@
 /*
- * Sheets: an array of blocks that own their texts. Nothing is laid out or formatted here.
+ * Sheets: an array of blocks that own their texts. Layout and formatting are done by renderers.
  *
- * Running out of memory is remembered, so that whoever fills a sheet asks once, at its end.
+ * Running out of memory sets `failed`, so that code that fills a sheet needs one check at the end.
  */
 #include "view/table.h"
 
@@ -58,7 +58,7 @@ int sheet_keep(struct sheet *sheet, void *context, void (*clear)(void *context))
 	return 0;
 }
 
-/* A new block at the end; NULL when out of memory, now or before. */
+/* Appends a block; returns NULL when out of memory, now or earlier. */
 static struct block *add_block(struct sheet *sheet, enum block_kind kind, unsigned media)
 {
 	if (sheet->failed ||
@@ -105,7 +105,7 @@ void sheet_add_notes(struct sheet *sheet, unsigned media, const char *name)
 		block->name = name;
 }
 
-/* Takes the text over; NULL: there was no memory for it. */
+/* Takes ownership of the text; NULL: out of memory. */
 static void add_span(struct sheet *sheet, char *text, bool is_name)
 {
 	struct block *block = sheet->failed ? NULL : &sheet->blocks[sheet->nr - 1];

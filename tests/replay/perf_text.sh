@@ -20,7 +20,7 @@ judge_round() {
 	check_equal "$name: and through pprof" "$(report "$T/2.pb.gz")" "$(report "$in")"
 	check_equal "$name: nothing to say of it" "$(report "$T/1.perf" >"$T/out"; cat "$T/err")" ""
 	check_equal "$name: no difference" \
-		"$("$STOOK" diff "$T/1.pb.gz" "$T/1.perf" 2>&1 | grep -c '^No call path changed')" 1
+		"$("$STOOK" diff "$T/1.pb.gz" "$T/1.perf" 2>&1 | grep -c '^No significant change of a call path')" 1
 	check_equal "$name: the same values" \
 		"$("$STOOK" report "$T/1.perf" --value none 2>&1 | grep hint)" \
 		"$("$STOOK" report "$in" --value none 2>&1 | grep hint)"

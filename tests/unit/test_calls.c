@@ -196,7 +196,8 @@ TEST(call_table_with_time_rate_and_cuts)
 		    "\n"
 		    "17:26:55\n"
 		    "FUNC                                    COUNT   PER SECOND  NOTE\n"
-		    "memcpy                                      0          0.0  cut at 2000000/s\n"
+		    "memcpy                                      0          0.0  detached at "
+		    "2000000/s\n"
 		    "malloc                                     99          9.9\n");
 }
 
@@ -248,14 +249,15 @@ TEST(call_table_with_keys)
 	struct call_interval interval = keyed_interval(keyed, ARRAY_SIZE(keyed));
 
 	CHECK_EQ(interval.nr, 4);
-	check_table(&interval, &options,
-		    "\n"
-		    "PID  COMM           FUNC                                    COUNT  NOTE\n"
-		    "  -  -              memcpy                                      0  cut at "
-		    "1000000/s\n"
-		    "  9  [unreadable]   call                                        7\n"
-		    "  9  a longer name  call                                        7\n"
-		    "812  a              call                                        7\n");
+	check_table(
+		&interval, &options,
+		"\n"
+		"PID  COMM           FUNC                                    COUNT  NOTE\n"
+		"  -  -              memcpy                                      0  detached at "
+		"1000000/s\n"
+		"  9  [unreadable]   call                                        7\n"
+		"  9  a longer name  call                                        7\n"
+		"812  a              call                                        7\n");
 }
 
 static struct call_row awkward[] = {
@@ -370,7 +372,7 @@ TEST(call_rows_as_markdown)
 		      "| func | count | per second | note |\n"
 		      "|---|---:|---:|---|\n"
 		      "| `` a\\|`b` `` | 18446744073709551615 | 0.2 |  |\n"
-		      "| `y` | 0 | 0.0 | cut at 1000000/s |\n");
+		      "| `y` | 0 | 0.0 | detached at 1000000/s |\n");
 	awkward[0].label = "x";
 }
 

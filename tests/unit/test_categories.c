@@ -109,12 +109,12 @@ TEST(categories_tell_what_is_wrong)
 	} wrong[] = {
 		{"", "no row 'category: pattern …'"},
 		{"# a\nx:\n", "no row 'category: pattern …'"},
-		{"a: b\nmemcpy", "line 2: no category and ':' in front of 'memcpy'"},
-		{": b", "line 1: no category and ':' in front of ': b'"},
-		{"other: b", "line 1: what no row matches is called so: 'other'"},
+		{"a: b\nmemcpy", "line 2: no 'category:' before 'memcpy'"},
+		{": b", "line 1: no 'category:' before ': b'"},
+		{"other: b", "line 1: name reserved for functions that no row matches: 'other'"},
 		{"a: \"b", "line 1: no closing quotation mark in '\"b'"},
 		{"a: /b", "line 1: no closing slash in '/b'"},
-		{"a: \"b\"c", "line 1: something stands right behind the pattern 'b\"c'"},
+		{"a: \"b\"c", "line 1: missing blank after the pattern 'b\"c'"},
 	};
 	size_t i;
 

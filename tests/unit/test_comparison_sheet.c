@@ -98,7 +98,7 @@ TEST(comparison_shows_what_changed)
 	CHECK(strstr(text, "   3.00%    0.00%  -3.00 ±   0.17  20.31    GONE  free"));
 	CHECK(strstr(text, "NEW  ?[31mred|`x`"));
 	CHECK(!strchr(text, '\033'));
-	CHECK(strstr(text, "maybe by chance:\n   7.00%    7.20%  +0.20"));
+	CHECK(strstr(text, "others, within noise:\n   7.00%    7.20%  +0.20"));
 	CHECK(strstr(text, "redis › main"));
 	free(text);
 }
@@ -115,7 +115,7 @@ static void check_sigmas(const char *table, double least)
 		char text[256];
 
 		(void)snprintf(text, sizeof(text), "%.*s", (int)strcspn(row, "\n"), row);
-		if (strstr(text, "maybe by chance:"))
+		if (strstr(text, "others, within noise:"))
 			is_changed = false;
 		else
 			CHECK(is_changed ? sigma >= least : sigma < least);
@@ -127,10 +127,10 @@ TEST(comparison_shows_the_sigma_that_decides)
 {
 	char *text = write_text(MEDIA_TEXT, (struct sheet_style){.width = 120, .ascii = true},
 				(struct comparison_style){0});
-	const char *foot = strstr(text, "Changed: what has a sigma of ");
+	const char *foot = strstr(text, "Listed as changed if SIGMA >= ");
 
-	CHECK(foot && strstr(text, "+-: how far off a change may be"));
-	check_sigmas(strstr(text, "  BEFORE"), strtod(foot + 29, NULL));
+	CHECK(foot && strstr(text, "+-: uncertainty of the change"));
+	check_sigmas(strstr(text, "  BEFORE"), strtod(foot + 30, NULL));
 	free(text);
 	text = write_text(MEDIA_TEXT, (struct sheet_style){.width = 79, .ascii = true},
 			  (struct comparison_style){0});
@@ -196,7 +196,7 @@ TEST(comparison_has_rates)
 				   .by_time = true, .before_seconds = 10, .after_seconds = 20});
 
 	CHECK(strstr(text, " 100.00    75.00   -25.00 ±"));
-	CHECK(strstr(text, "numbers are a second"));
+	CHECK(strstr(text, "numbers are per second"));
 	free(text);
 }
 

@@ -71,7 +71,7 @@ TEST(report_of_sums_says_so)
 	profile_set_origin(profile, &origin);
 	set_main_value(profile, "arg1\033[2J", "count");
 	text = report(profile, (struct format_options){0});
-	CHECK_STR(text, "A sum of 0.\n");
+	CHECK_STR(text, "The sum is 0.\n");
 	free(text);
 	(void)make_sample(profile, "a;main;f 1000");
 	check_has(profile, (struct format_options){0},
@@ -280,7 +280,8 @@ TEST(report_tells_of_other_stacks)
 	(void)make_sample(profile, "a;main 10");
 	(void)make_sample(profile, "a;work 5");
 	check_has(profile, (struct format_options){0},
-		  LINES("5 of them in stacks that there was no room for\n", "[other stacks]\n"));
+		  LINES("5 of them in [other stacks]: limit on stacks in memory reached\n",
+			"[other stacks]\n"));
 }
 
 TEST(report_tells_when_it_cannot_write)

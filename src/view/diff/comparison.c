@@ -1,15 +1,15 @@
 /*
- * Comparing, step by step: named stacks, the scale, how much numbers vary by themselves, rows, call paths.
+ * Compares in steps: named stacks, the scale, the natural variance of numbers, rows, call paths.
  *
- * Rows: each word of the named stacks belongs to a row, or to none, and its row is looked up once. A
- * stack then costs one look at each of its words.
+ * Rows: each word of the named stacks belongs to at most one row, which is looked up once. A stack then
+ * costs one array access per word.
  *
- * Paths: the tree is the flame graph's, without the nodes that have too few samples to tell anything.
+ * Paths: the tree is the flame graph's, without the nodes that have too few samples to be significant.
  * A node is *telling* if it changed and its share of its caller changed, too: a callee that keeps its
- * share of a caller that grew or shrank tells nothing new. Lines lead to the telling nodes, and from
- * there on down while one callee has nearly all of it, so that they end at the function to look at.
- * Nodes stand in preorder, so callees are judged before callers by going backwards. The lines are
- * made with a stack of our own, since call paths can be deep.
+ * share of a caller that grew or shrank adds no information. Lines lead to the telling nodes, and
+ * continue downwards while one callee has nearly all of the node, so that they end at the function to
+ * look at. Nodes are in preorder, so a backward loop visits callees before callers. Lines are made with
+ * an explicit stack instead of recursion, since call paths can be deep.
  */
 #include "view/diff/comparison.h"
 
@@ -26,9 +26,9 @@
 #define LINES_A_ROW	   3 /* of the tree, for each row of the table */
 #define NO_ROW		   UINT32_MAX
 
-/* --- trust ----------------------------------------------------------------------------------- */
+/* --- significance ---------------------------------------------------------------------------- */
 
-/* The table and the tree have half of the chance to be wrong each. */
+/* The table and the tree each get half of the error rate. */
 static double chance_of(const struct comparison *comparison)
 {
 	const struct comparison_style *style = &comparison->style;
@@ -37,7 +37,7 @@ static double chance_of(const struct comparison *comparison)
 				: (1 - style->confidence / 100) / 2;
 }
 
-/* The least sigma of so many tests, in the scale; how many of them could tell something. */
+/* Sets the scale's least sigma for these tests. Returns how many of them can be significant. */
 static double choose_sigma(const struct comparison *comparison, struct difference_scale *scale,
 			   const struct difference_tests *tests)
 {
@@ -48,7 +48,7 @@ static double choose_sigma(const struct comparison *comparison, struct differenc
 	return nr;
 }
 
-/* --- rows: which row a word belongs to ------------------------------------------------------- */
+/* --- rows: from words to rows ---------------------------------------------------------------- */
 
 struct builder {
 	const struct comparison *comparison;
@@ -59,7 +59,7 @@ struct builder {
 	size_t cap_names;
 };
 
-/* The text of the word's row; NULL: it has none. */
+/* Returns the text of the word's row; NULL: it belongs to none. */
 static const char *row_text(const struct builder *builder, uint32_t word)
 {
 	const struct word_info *info = named_stacks_info(builder->stacks, word);
@@ -97,7 +97,7 @@ static int add_row(struct builder *builder, uint32_t name, uint32_t word)
 	return 0;
 }
 
-/* Words are functions; modules and threads are rows by their names. */
+/* By function, each word is a row; modules and threads are rows by name. */
 static int map_word(struct builder *builder, uint32_t word)
 {
 	const char *text = row_text(builder, word);
@@ -126,7 +126,7 @@ static void add_pair(struct difference_pair *pair, uint64_t before, uint64_t aft
 	pair->after += after;
 }
 
-/* A label stands in front: threads have all that is below as their own. */
+/* By thread, the first word (the label) decides, and all of the stack is its self. */
 static void count_stack(struct builder *builder, uint32_t stack)
 {
 	uint64_t after = builder->stacks->counts[stack], before = builder->stacks->others[stack];
@@ -173,7 +173,7 @@ const struct difference_pair *difference_rows_pair(const struct difference_rows 
 	return rows->order == DIFFERENCE_TOTAL ? &row->total : &row->self;
 }
 
-/* Changes that are believed first, then by their size. */
+/* Significant changes first, then by size. */
 static int compare_rows(const void *a, const void *b, void *context)
 {
 	const struct difference_rows *rows = context;
@@ -212,7 +212,7 @@ static int build(struct builder *builder)
 		const struct difference_pair *total = &rows->rows[i].total;
 
 		difference_tests_add(&tests, &rows->scale, self->before, self->after);
-		/* A function that calls nothing has one number, and is one comparison. */
+		/* With self equal to total, there is only one comparison. */
 		if (self->before != total->before || self->after != total->after)
 			difference_tests_add(&tests, &rows->scale, total->before, total->after);
 	}
@@ -224,7 +224,7 @@ static int build(struct builder *builder)
 	return 0;
 }
 
-/* A module's row has what is in the module, also functions that the other side has elsewhere. */
+/* A module's row contains all its functions, even those that the other side has in another module. */
 static int find_rows(struct comparison *comparison, const struct named_stacks_style *names)
 {
 	cleanup(named_stacks_clear) struct named_stacks apart = {0};
@@ -257,14 +257,14 @@ const char *difference_rows_name(const struct difference_rows *rows,
 /* --- paths ----------------------------------------------------------------------------------- */
 
 #define NEARLY_ALL   0.9
-#define FIRST_CHANGE 0.001 /* of all: what is left out first if lines are too many */
+#define FIRST_CHANGE 0.001 /* of the total: the first threshold if there are too many lines */
 #define NR_CHANGES   10
 
 struct judged {
 	float change;
 	bool changed;
 	bool alike;   /* its share of its caller did not change */
-	bool telling; /* or above one that is */
+	bool telling; /* or a caller of a telling node */
 };
 
 struct pending {
@@ -287,7 +287,7 @@ static const struct flame_node *node_of(const struct finder *finder, uint32_t nu
 	return &finder->paths->nodes.nodes[number];
 }
 
-/* The difference of a node's numbers, or of others of the same function. */
+/* Compares numbers with the dispersion of the node's function. */
 static struct difference_pair pair_of(const struct finder *finder,
 				      const struct difference_scale *scale, uint32_t number,
 				      uint64_t before, uint64_t after)
@@ -366,7 +366,7 @@ static int push(struct finder *finder, const struct pending *pending)
 	return 0;
 }
 
-/* The rest of a node besides its telling callees; the number of those, and the last one. */
+/* Returns the rest of a node without its telling callees; *ret_nr: their number, *ret_callee: the last. */
 static struct difference_pair rest_of(const struct finder *finder, uint32_t number, size_t *ret_nr,
 				      uint32_t *ret_callee)
 {
@@ -386,7 +386,7 @@ static struct difference_pair rest_of(const struct finder *finder, uint32_t numb
 	return pair_of(finder, &finder->paths->scale, number, before, after);
 }
 
-/* The callee that has nearly all of a node, before and after; 0: none. */
+/* Returns the callee that has nearly all of a node, before and after; 0: none. */
 static uint32_t heir_of(const struct finder *finder, uint32_t number)
 {
 	const struct flame_node *node = node_of(finder, number);
@@ -402,7 +402,7 @@ static uint32_t heir_of(const struct finder *finder, uint32_t number)
 	return 0;
 }
 
-/* The end of the line that begins here, and what it has besides the lines below. */
+/* Returns the last node of the line that begins here. *rest: the last node without telling callees. */
 static uint32_t go_down(const struct finder *finder, uint32_t number, struct difference_pair *rest)
 {
 	for (;;) {
@@ -423,7 +423,7 @@ static int compare_pending(const void *a, const void *b)
 	const struct pending *one = a, *other = b;
 	double size = fabs(one->pair.is.change), other_size = fabs(other->pair.is.change);
 
-	/* The last one is taken first. */
+	/* The last one is popped first. */
 	if (one->is_rest != other->is_rest)
 		return one->is_rest ? -1 : 1;
 	if (size != other_size)
@@ -431,7 +431,7 @@ static int compare_pending(const void *a, const void *b)
 	return (one->node < other->node) - (one->node > other->node);
 }
 
-/* Everything that a line forks into. */
+/* Pushes the lines below a line. */
 static int push_forks(struct finder *finder, uint32_t number, uint32_t level,
 		      const struct difference_pair *rest)
 {
@@ -488,7 +488,7 @@ static int add_line(struct finder *finder, const struct pending *pending)
 
 /* --- paths: all of it ------------------------------------------------------------------------ */
 
-/* Samples that, all on one side, can't be told from chance. */
+/* Returns the largest number of samples that is within noise even if all are on one side. */
 static double least_samples(const struct comparison *comparison)
 {
 	const struct difference_scale *scale = &comparison->scale;
@@ -499,7 +499,7 @@ static double least_samples(const struct comparison *comparison)
 	return lesser > 0 ? fmax(1, floor(log(chance_of(comparison) / 2) / log(lesser))) : 1;
 }
 
-/* About as many lines as asked for. */
+/* Finds about max_lines lines: raises the threshold until they fit. 0 or -ENOMEM. */
 static int find_lines(struct finder *finder, size_t max_lines)
 {
 	struct difference_paths *paths = finder->paths;
@@ -559,7 +559,7 @@ static int find_paths(struct comparison *comparison)
 		const struct flame_node *node = &paths->nodes.nodes[i];
 		const struct flame_node *caller = &paths->nodes.nodes[paths->parents[i]];
 
-		/* A node with its caller's numbers is no comparison of its own. */
+		/* A node with the same numbers as its caller is no further comparison. */
 		if (node->count != caller->count || node->other != caller->other)
 			difference_tests_add(&tests, &paths->scale, node->other, node->count);
 	}
@@ -578,7 +578,7 @@ size_t comparison_value(const struct profile *profile)
 	return number > 0 ? (size_t)number : 0;
 }
 
-/* The scale of counts drawn each by itself, and how much more they vary than those. */
+/* Initialises the scale for independent samples, and the spread beyond it. */
 static int find_spread(struct comparison *comparison)
 {
 	const struct comparison_style *style = &comparison->style;
@@ -591,7 +591,7 @@ static int find_spread(struct comparison *comparison)
 				      style->nr_parts);
 }
 
-/* All but the paths, which pictures have no use for. To be cleared in each case. */
+/* All but the paths, which pictures do not need. The caller clears *comparison even on failure. */
 static int begin(struct comparison *comparison, const struct profile *profile,
 		 const struct named_stacks_style *names, const struct comparison_style *style)
 {

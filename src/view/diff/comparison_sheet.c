@@ -7,7 +7,7 @@
  *	  BEFORE    AFTER          CHANGE  SIGMA     REL  FUNCTION, SELF  MODULE
  *	  12.34%   15.01%  +2.67 ±   0.48   5.55    +22%  crc64           redis-server
  *	   1.02%    0.00%  -1.02 ±   0.10  10.14    GONE  sdsfree         redis-server
- *	  86.64%   84.99%  -1.65 ±   0.48             -2%  … 1,204 maybe by chance:
+ *	  86.64%   84.99%  -1.65 ±   0.48             -2%  … 1,204 others, within noise:
  *	   3.01%    3.45%  +0.44 ±   0.25   1.75    +15%  memcpy          libc.so.6
  *
  *	  BEFORE    AFTER          CHANGE  SIGMA     REL  CALL PATH
@@ -15,13 +15,13 @@
  *	  10.02%   13.97%  +3.95 ±   0.45   8.78    +39%  ├ setCommand › crc64
  *	   0.00%    1.02%  +1.02 ±   0.10  10.20     NEW  └ freeObject
  *
- * Shares are in percent, changes in points of it; rates in what is counted, a second. Rows that may be
- * chance stand below a line that says how much they are together. SIGMA decides if it is a change: it asks
- * how likely chance is if there is none, and the error how far off the number may be, so that of few
- * samples they are no multiples of each other.
+ * Shares are in percent, changes in percentage points; rates are counts per second. Rows within noise
+ * are below a line with their sum. SIGMA decides if a row changed: it is the significance, assuming no
+ * change; the error after `±` is the uncertainty of the difference. With few samples, SIGMA is not
+ * simply change / error.
  *
- * A line of the tree is a way down through callers that have nothing to tell by themselves; its numbers
- * are those of its last function. People see the rows that changed, programs all of them.
+ * A line of the tree is a path down through callers without a change of their own; its numbers are the
+ * ones of its last function. People see the rows that changed, programs all rows.
  */
 #include "view/diff/comparison.h"
 
@@ -35,14 +35,14 @@
 #include "view/amount.h"
 #include "view/table.h"
 
-#define DOUBTFUL_ROWS 5	    /* of those that may be chance */
-#define PATH_FRAMES   6	    /* of a path in Markdown: its last ones */
-#define MAX_SIGMA     1000  /* larger ones have an exponent */
-#define MAX_PERCENT   10000 /* relative changes beyond it are told as a factor */
+#define DOUBTFUL_ROWS 5	    /* rows shown of the ones within noise */
+#define PATH_FRAMES   6	    /* the last frames of a path, in Markdown */
+#define MAX_SIGMA     1000  /* larger ones are printed with an exponent */
+#define MAX_PERCENT   10000 /* larger relative changes are printed as a factor */
 #define SUM_BYTES     64
 #define SIGMA_BYTES   16
 
-/* Rows of the text that stand for others. */
+/* Rows of the text that are sums of others. */
 #define SUM_OF_CHANGED	UINT32_MAX
 #define SUM_OF_DOUBTFUL (UINT32_MAX - 1)
 
@@ -51,13 +51,13 @@ struct sum {
 	char text[SUM_BYTES];
 };
 
-/* The comparison and all that rows are made of; the sheet owns it. */
+/* The comparison and the data of rows; owned by the sheet. */
 struct shown {
 	struct comparison comparison;
-	uint32_t *rows; /* of the text: numbers, or SUM_… */
+	uint32_t *rows; /* rows of the text: numbers, or SUM_… */
 	size_t nr_rows, nr_changed;
 	struct sum changed, doubtful;
-	const char **names; /* of a path, root first */
+	const char **names; /* buffer for the names of a path, root first */
 	struct column row_columns[8], path_columns[8];
 };
 
@@ -152,7 +152,7 @@ static void read_numbers(const struct difference_scale *scale, const struct diff
 
 /* --- for people: rows ------------------------------------------------------------------------- */
 
-/* The module of a row of functions; NULL: of another one, or not known. */
+/* Returns the module of a row of functions; NULL for other rows, or if not known. */
 static const char *module_of(const struct comparison *comparison, const struct difference_row *row)
 {
 	if (comparison->style.group != DIFFERENCE_BY_FUNCTION || row->module == MODULE_NR_UNKNOWN)
@@ -177,7 +177,7 @@ static void read_shown_row(const void *context, size_t number, struct row *row)
 							: NULL;
 
 	read_numbers(&rows->scale, sum ? &sum->is : difference_at(shown, at), row);
-	if (sum) { /* nobody asks if a sum is chance: no sigma */
+	if (sum) { /* no sigma: a sum is not tested */
 		row->kind = ROW_REST;
 		row->cells[SIGMA] = (struct cell){0};
 		row->cells[NR_NUMBERS] = cell_text(sum->text);
@@ -187,7 +187,7 @@ static void read_shown_row(const void *context, size_t number, struct row *row)
 	row->cells[NR_NUMBERS + 1] = cell_text(module_of(&shown->comparison, &rows->rows[at]));
 }
 
-/* Together: by what they did themselves, or nobody would know what a sum of totals is. */
+/* Adds a row with the sum of rows, by self: totals overlap, so their sum has no meaning. */
 static void add_sum(struct shown *shown, uint32_t number, struct sum *sum, size_t first, size_t end,
 		    const char *what)
 {
@@ -211,7 +211,7 @@ static void add_sum(struct shown *shown, uint32_t number, struct sum *sum, size_
 	shown->rows[shown->nr_rows++] = number;
 }
 
-/* Rows that changed come first; of the others a few. */
+/* Rows that changed, then a few of the others. */
 static int choose_rows(struct shown *shown)
 {
 	const struct difference_rows *rows = &shown->comparison.rows;
@@ -227,7 +227,8 @@ static int choose_rows(struct shown *shown)
 		shown->rows[shown->nr_rows++] = (uint32_t)i;
 	add_sum(shown, SUM_OF_CHANGED, &shown->changed, shown->nr_changed, nr_changed,
 		"more changed");
-	add_sum(shown, SUM_OF_DOUBTFUL, &shown->doubtful, nr_changed, rows->nr, "maybe by chance:");
+	add_sum(shown, SUM_OF_DOUBTFUL, &shown->doubtful, nr_changed, rows->nr,
+		"others, within noise:");
 	for (i = nr_changed; i < rows->nr && i < nr_changed + DOUBTFUL_ROWS; i++)
 		if (difference_at(shown, i)->change != 0)
 			shown->rows[shown->nr_rows++] = (uint32_t)i;
@@ -273,14 +274,14 @@ static int add_rows(struct sheet *sheet, struct shown *shown)
 		sheet_add_table(sheet, MEDIA_MARKDOWN, &table);
 	} else {
 		sheet_add_line(sheet, MEDIA_MARKDOWN, LINE_PLAIN);
-		sheet_add_words(sheet, "Nothing changed more than by chance.");
+		sheet_add_words(sheet, "No significant change: all are within noise.");
 	}
 	return 0;
 }
 
 /* --- for people: call paths ------------------------------------------------------------------- */
 
-/* Names from the root down to a node, in shown->names; how many they are. */
+/* Writes the names from the root down to a node to shown->names. Returns how many. */
 static size_t name_path(const struct shown *shown, uint32_t node)
 {
 	const struct difference_paths *paths = &shown->comparison.paths;
@@ -292,7 +293,7 @@ static size_t name_path(const struct shown *shown, uint32_t node)
 	return nr;
 }
 
-/* The last ones of nr names. */
+/* Makes a cell of the last `most` of nr names. */
 static struct cell path_cell(const struct shown *shown, size_t nr, size_t most)
 {
 	size_t first = nr > most ? nr - most : 0;
@@ -303,7 +304,7 @@ static struct cell path_cell(const struct shown *shown, size_t nr, size_t most)
 	};
 }
 
-/* In text the line begins where the one above it ends; in Markdown there are no levels. */
+/* In text, a line continues the path of the line above it; Markdown has no levels. */
 static void read_shown_path(const void *context, size_t number, struct row *row)
 {
 	const struct shown *shown = context;
@@ -320,8 +321,8 @@ static void read_shown_path(const void *context, size_t number, struct row *row)
 	cells[0].path.is_cut = false;
 	cells[1] = path_cell(shown, nr, PATH_FRAMES);
 	if (line->is_rest) {
-		cells[0] = cell_text("(besides these)");
-		cells[2] = cell_text("besides the paths below it");
+		cells[0] = cell_text("(the rest)");
+		cells[2] = cell_text("without the paths below it");
 	}
 }
 
@@ -350,13 +351,14 @@ static void add_paths(struct sheet *sheet, struct shown *shown)
 		sheet_add_table(sheet, MEDIA_PEOPLE, &table);
 	} else {
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
-		sheet_add_words(sheet, "No call path changed more than by chance.");
+		sheet_add_words(sheet,
+				"No significant change of a call path: all are within noise.");
 	}
 	if (paths->least_change > 0) {
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 		sheet_add_words(sheet, "Changes below %.2g%s are left out.",
 				shown_number(&paths->scale, paths->least_change),
-				paths->scale.by_time ? " a second" : "%");
+				paths->scale.by_time ? " per second" : "%");
 	}
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 }
@@ -398,7 +400,7 @@ static void add_head(struct sheet *sheet, const struct comparison *comparison)
 		 comparison->scale.after_all, style->after_seconds);
 	if (comparison->scale.by_time) {
 		sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
-		sheet_add_words(sheet, "Compared by time: numbers are a second.");
+		sheet_add_words(sheet, "Compared by time: numbers are per second.");
 	}
 	if (style->note) {
 		sheet_add_line(sheet, MEDIA_PEOPLE, LINE_PLAIN);
@@ -407,7 +409,7 @@ static void add_head(struct sheet *sheet, const struct comparison *comparison)
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 }
 
-/* How to read errors and sigma, and what is called a change. */
+/* Explains errors, sigma, and the threshold for changes. */
 static void add_foot(struct sheet *sheet, const struct comparison *comparison)
 {
 	const struct difference_spread *spread = &comparison->spread;
@@ -415,26 +417,27 @@ static void add_foot(struct sheet *sheet, const struct comparison *comparison)
 	double least = rows->scale.least_sigma;
 
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_ROOMY);
-	sheet_add_words(sheet, "±: how far off a change may be, one standard deviation.");
+	sheet_add_words(sheet, "±: uncertainty of the change, one standard deviation.");
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
-	sheet_add_words(sheet, "SIGMA: how unlikely it is as chance, in standard deviations,");
+	sheet_add_words(sheet, "SIGMA: significance of the change, in standard deviations,");
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
 	if (spread->freedom > 0)
-		sheet_add_words(sheet, "from %zu and %zu %s.", spread->nr_before, spread->nr_after,
-				spread->parts_are_slices ? "slices" : "files");
+		sheet_add_words(sheet, "with the variance measured over %zu and %zu %s.",
+				spread->nr_before, spread->nr_after,
+				spread->parts_are_slices ? "time slices" : "files");
 	else
-		sheet_add_words(sheet, "of sampling alone: runs vary by more.");
+		sheet_add_words(sheet, "for sampling noise only: runs vary more than that.");
 	sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
-	sheet_add_words(sheet, "Changed: what has a sigma of %.2f or more, ", least);
+	sheet_add_words(sheet, "Listed as changed if SIGMA >= %.2f", least);
 	if (comparison->style.sigma > 0) {
-		sheet_add_words(sheet, "where chance");
+		sheet_add_words(sheet, ":");
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
-		sheet_add_words(sheet, "brings about %.2g of %.0f numbers.",
+		sheet_add_words(sheet, "about %.2g false positives among %.0f comparisons.",
 				rows->nr_tests * difference_chance_of_sigma(least), rows->nr_tests);
 	} else {
-		sheet_add_words(sheet, "of paths %.2f,", comparison->paths.scale.least_sigma);
+		sheet_add_words(sheet, " (call paths: %.2f):", comparison->paths.scale.least_sigma);
 		sheet_add_line(sheet, MEDIA_TEXT, LINE_PLAIN);
-		sheet_add_words(sheet, "where in %g of 100 comparisons chance brings nothing.",
+		sheet_add_words(sheet, "%g%% confidence that none of them is noise (family-wise).",
 				comparison->style.confidence);
 	}
 }

@@ -1,8 +1,8 @@
 /*
- * Threads of a comparison whose names one side alone has: a program that was renamed, or numbers in the
- * names of a pool's threads. All that they call is then new under one name and gone under another one.
+ * Finds threads of a comparison with names on one side only: a renamed program, or numbers in the names
+ * of a thread pool. All their call paths are then new under one name and gone under another.
  *
- * If nothing else changed is found out by comparing once more without thread names.
+ * A second comparison without thread names shows if anything else changed.
  */
 #include "view/diff/comparison.h"
 
@@ -15,7 +15,7 @@ struct weight {
 	uint64_t before, after;
 };
 
-/* The samples of each thread name on both sides, by string; NULL when out of memory. */
+/* Returns the samples of each thread name on both sides, by string; NULL when out of memory. */
 static struct weight *weigh(const struct profile *profile, size_t before)
 {
 	struct weight *weights = calloc(profile_nr_strings(profile) + 1, sizeof(*weights));
@@ -41,7 +41,7 @@ static bool has_changes(const struct comparison *comparison)
 	return comparison->paths.nr > 0;
 }
 
-/* Changes of paths that are none where thread names don't count. */
+/* Sets are_all if call paths changed, but nothing changes without thread names. 0 or -ENOMEM. */
 static int judge(struct comparison_threads *threads, const struct profile *profile,
 		 const struct comparison_style *style)
 {

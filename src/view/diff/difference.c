@@ -1,18 +1,19 @@
 /*
- * How much two numbers of samples differ, in their errors.
+ * Differences of two numbers of samples, their errors and their significance.
  *
- * The error that is shown with a change is that of two independent draws: p(1-p)/n of each share, or
- * the root of a count for rates. The test for chance is another one: it assumes that there is no
- * change. Then the n samples of a function, before and after together, have fallen to
- * one of the two sides by chance alone: a draw of n from all samples (hypergeometric) for shares, n
- * throws of a coin as biased as the times are (binomial) for rates. This has no unknown left, so it
- * holds for small numbers too, where normal errors do not: 5 samples out of none are no 3 sigma.
+ * The error that is shown with a change is the one of two independent draws: variance p(1-p)/n per
+ * share, or the square root of the count for rates. The significance test is different: it assumes that
+ * there is no change. Then each of the n samples of a function, before and after together, is on its
+ * side by chance alone: a draw of n from all samples (hypergeometric) for shares, n tosses of a coin
+ * biased as the durations (binomial) for rates. This has no unknown parameter, so it is also valid for
+ * small numbers, where normal errors are not: 5 samples versus 0 are not 3 sigma.
  *
- * Large numbers take the normal limit of the same distributions; so do changes that are too small to
- * matter. The tail of the others is summed, and told as the sigma of a normal error of that chance.
+ * Large numbers use the normal limit of the same distributions; so do changes too small to be
+ * significant. For the others the tail is summed, and converted to the sigma of a normal error with the
+ * same probability.
  *
- * Samples are not independent: a load comes in waves. The scale's dispersion says by how much that
- * raises the variance; two numbers can't tell.
+ * Samples are not independent: load varies over time. The scale's dispersion is the factor by which
+ * that raises the variance; it cannot be estimated from two numbers.
  */
 #include "view/diff/difference.h"
 
@@ -23,28 +24,27 @@
 #include "base/cleanup.h"
 
 #define LN_ROOT_2PI	 0.91893853320467274
-#define EXACT_VARIANCE	 400.0 /* larger ones are normal enough */
-#define PLAINLY_CHANCE	 2.0   /* sigma by the normal limit, from which no tail gets to 3 */
-#define NEGLIGIBLE	 1e-9  /* a part of a tail's sum */
+#define EXACT_VARIANCE	 400.0 /* above it the normal limit is exact enough */
+#define PLAINLY_CHANCE	 2.0   /* sigma by the normal limit; below it the exact one is below 3 */
+#define NEGLIGIBLE	 1e-9  /* relative to a tail's sum: terms below are ignored */
 #define SIGMA_ITERATIONS 12
 
-/* A draw: n samples, of which a side got so many. */
+/* A draw of n samples, `got` of which are on one side. */
 struct draw {
 	bool by_time;
-	double n, got;	  /* what this side got: less than expected */
-	double all, rest; /* shares: samples of this side and of the other */
-	double chance;	  /* rates: of each sample, to fall to this side */
+	double n, got;	  /* got: less than expected */
+	double all, rest; /* shares: all samples of this side, and of the other */
+	double chance;	  /* probability of a sample to be on this side */
 	double expected, variance;
 };
 
 /* --- sigma and chance --- */
 
 /*
- * The sigma beyond which, to one side, a normal error lies with that chance, which is below a half.
- * Chances are known by their logarithms, since they are smaller than any double, so erfc() is no help;
- * the way back uses the same bound, so that both are each other's inverse.
- * Sampford's bound of Mills' ratio is within 2 % from 1 sigma on, within a thousandth from 3 on, so
- * sigma is within 0.001 where it matters.
+ * Returns the sigma of a one-sided tail probability below 1/2, given as a logarithm. The probability may
+ * be below the smallest double, so erfc() cannot be used. difference_chance_of_sigma() uses the same
+ * bound, so that the two functions are inverse. Sampford's bound of Mills' ratio is within 2 % from
+ * 1 sigma on and within 0.1 % from 3 sigma on, so sigma is within 0.001 in the relevant range.
  */
 static double sigma_of_tail(double ln_tail)
 {
@@ -81,7 +81,7 @@ static double ln_choose(double n, double k)
 	return lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
 }
 
-/* The logarithm of the chance that this side gets just what it got. */
+/* Returns the logarithm of the probability of exactly `got` samples on this side. */
 static double ln_chance(const struct draw *draw)
 {
 	double other = draw->n - draw->got;
@@ -93,7 +93,7 @@ static double ln_chance(const struct draw *draw)
 	       ln_choose(draw->all + draw->rest, draw->n);
 }
 
-/* How much less likely it is to get one less than so many. */
+/* Returns the probability of got - 1 samples relative to `got`. */
 static double step_down(const struct draw *draw, double got)
 {
 	double other = draw->n - got + 1;
@@ -103,7 +103,7 @@ static double step_down(const struct draw *draw, double got)
 	return got / other * (draw->rest - other + 1) / (draw->all - got + 1);
 }
 
-/* The logarithm of the chance to get that or less. Terms fall faster the further out. */
+/* Returns the logarithm of the probability of `got` samples or fewer. Terms decrease ever faster. */
 static double ln_tail(const struct draw *draw)
 {
 	double term = 1, sum = 1, got = draw->got;
@@ -130,7 +130,7 @@ static double draw_sigma(const struct draw *draw)
 
 /* --- the scale --- */
 
-/* The amount that one sample counts for, where counts are sums. */
+/* Returns the amount per sample; an estimate for sums with unknown periods. */
 static double sample_amount(const struct profile *profile, size_t value)
 {
 	uint64_t amount = profile_sample_amount(profile);
@@ -139,7 +139,7 @@ static double sample_amount(const struct profile *profile, size_t value)
 
 	if (amount)
 		return (double)amount;
-	/* How many there were is not known, but at least one for each stack. */
+	/* The number of samples is not known, but it is at least one per stack. */
 	for (i = 0; i < profile_nr_samples(profile); i++)
 		nr += profile_value(profile, i, value) > 0;
 	return nr ? (double)profile_value_total(profile, value) / (double)nr : 1;
@@ -172,8 +172,8 @@ void difference_scale_by_time(struct difference_scale *scale, double before_seco
 /* --- differences --- */
 
 /*
- * The variance of a share or rate. Half a sample more, as Jeffreys has it: none seen does not mean
- * that there can be none.
+ * Returns the variance of a share or rate, with half a sample added (Jeffreys prior): a count of 0 does
+ * not mean a variance of 0.
  */
 static double variance_of(const struct difference_scale *scale, double samples, double all,
 			  double sample, double divisor)
@@ -261,7 +261,7 @@ void difference_widen(const struct difference_scale *scale, struct difference *d
 	double sigma;
 
 	difference->error *= sqrt(dispersion);
-	/* The sigma of a normal error that is as likely as this t of Student's (Wallace 1959). */
+	/* Converts Student's t to the equally likely sigma of a normal error (Wallace 1959). */
 	sigma = freedom > 0 ? (8 * freedom + 1) / (8 * freedom + 3) *
 				      sqrt(freedom * log1p(t * t / freedom))
 			    : t;
@@ -270,7 +270,7 @@ void difference_widen(const struct difference_scale *scale, struct difference *d
 	difference->kind = kind_of(scale, difference);
 }
 
-/* --- many of them --- */
+/* --- multiple tests --- */
 
 void difference_tests_add(struct difference_tests *tests, const struct difference_scale *scale,
 			  uint64_t before, uint64_t after)
@@ -292,7 +292,7 @@ double difference_tests_nr(const struct difference_tests *tests,
 
 	for (i = DIFFERENCE_FEW_SAMPLES; i--;)
 		upper[i] = nr += (double)tests->by_samples[i];
-	/* Where all samples fall to one side, that has the chance lesser^i: no number gets below. */
+	/* The least possible probability with i samples is lesser^i: all are on one side. */
 	for (i = 1; i < DIFFERENCE_FEW_SAMPLES; i++) {
 		double most = chance / (2 * pow(lesser, (double)i));
 		double allowed = upper[i] > least ? upper[i] : least;
@@ -307,18 +307,18 @@ double difference_tests_nr(const struct difference_tests *tests,
 /* --- spread ----------------------------------------------------------------------------------- */
 
 /*
- * With a(i) of a function's samples in part i of e(i) all samples (or seconds), and a share p of all
- * parts together, X² = Σ (a(i) - p e(i))² / e(i) / (p (1 - p)) is about its degrees of freedom, the
- * number of parts less one, if nothing but chance scatters them; X² over those is the dispersion
- * (quasi-likelihood). Only Σ a(i)² / e(i) has to be kept, so parts are gone through one by one.
+ * Part i has e(i) samples (or seconds), a(i) of them in a function, whose share in all parts together is
+ * p. X² = Σ (a(i) - p e(i))² / e(i) / (p (1 - p)) is about its degrees of freedom, the number of parts
+ * minus one, if only chance varies a(i); X² / degrees of freedom is the dispersion (quasi-likelihood).
+ * Only Σ a(i)² / e(i) has to be stored, so parts are processed one after the other.
  *
- * Functions are known by the numbers of their names. A part that is a slice of time goes through its
- * own samples only; the samples are sorted by slice once.
+ * Functions are identified by the string numbers of their names. Samples are sorted by time slice once,
+ * so that a part that is a slice visits its own samples only.
  */
 
 #define LEAST_SLICES  3
-#define ALL_WEIGHT    6.0 /* what all functions together say counts as so many degrees of freedom */
-#define LEAST_SAMPLES 10.0 /* of a function that has a say in that */
+#define ALL_WEIGHT    6.0  /* weight of the estimate for all functions, in degrees of freedom */
+#define LEAST_SAMPLES 10.0 /* functions with fewer samples are left out of that estimate */
 
 /* Sums of one side, self or total: of a(i), and of a(i)² / e(i). */
 struct tally {
@@ -326,10 +326,10 @@ struct tally {
 };
 
 struct function_tally {
-	struct tally tallies[2][2]; /* before and after; self and total */
-	double self, total;	    /* in this part */
-	uint32_t last_part;	    /* number + 1 of the one that these are of */
-	uint64_t last_sample;	    /* in it */
+	struct tally tallies[2][2]; /* [before, after][self, total] */
+	double self, total;	    /* in the current part */
+	uint32_t last_part;	    /* number + 1 of the part of self and total */
+	uint64_t last_sample;	    /* number + 1 of the last sample in that part; 0: none */
 };
 
 struct spreader {
@@ -337,17 +337,17 @@ struct spreader {
 	const struct difference_scale *scale;
 	struct function_tally *functions; /* by string */
 	size_t nr;
-	uint32_t *touched; /* the functions of this part */
+	uint32_t *touched; /* the functions of the current part */
 	size_t nr_touched;
-	uint32_t *order; /* samples by slice */
-	size_t *first;	 /* of each slice, in order */
-	double all[2];	 /* Σ e(i) */
+	uint32_t *order; /* numbers of samples, sorted by slice */
+	size_t *first;	 /* by slice: index in order */
+	double all[2];	 /* Σ e(i) of each side */
 	size_t nr_parts[2];
 };
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-/* The slices of both sides as parts, with *ret to be freed; none if either has less than three. */
+/* Lists the slices of both sides as parts; none if a side has fewer than three. The caller frees *ret. */
 static int find_slices(const struct profile *profile, size_t before, struct difference_part **ret,
 		       size_t *ret_nr)
 {
@@ -447,7 +447,7 @@ static void count_sample(struct spreader *spreader, uint32_t part, uint32_t numb
 	}
 }
 
-/* The functions of the part that was just counted. */
+/* Adds the counts of the current part to its functions' tallies. */
 static void close_part(struct spreader *spreader, bool is_after, double exposure)
 {
 	size_t i;
@@ -493,7 +493,7 @@ static void count_part(struct spreader *spreader, uint32_t number,
 
 /* --- dispersions ----------------------------------------------------------------------------- */
 
-/* Adds X² of one side and its degrees of freedom, if there is anything to be seen. */
+/* Adds X² of one side and its degrees of freedom, if it has two parts and any samples. */
 static void add_square(const struct spreader *spreader, const struct function_tally *function,
 		       size_t side, size_t kind, double *square, double *freedom)
 {

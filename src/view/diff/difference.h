@@ -1,10 +1,10 @@
 /*
- * Changes between two profiles, and how sure they are.
+ * Changes between two profiles, and their significance.
  *
- * The two lie in one profile: counts are "after", another value is "before". They are
- * compared as shares of all samples, or as rates if both tell how long they were taken. Samples are
- * drawn, so each number has an error that follows from how many there were; a change that is not well
- * above its error may be chance, and is shown so.
+ * Both are in one profile: counts are "after", another value is "before". They are compared as shares
+ * of all samples, or as rates if both durations are known. Sampling is random, so each number has an
+ * error that follows from the number of samples; a change that is not well above its error is within
+ * noise, and is marked so.
  */
 #ifndef STOOK_VIEW_DIFF_DIFFERENCE_H
 #define STOOK_VIEW_DIFF_DIFFERENCE_H
@@ -14,44 +14,43 @@
 #include <stdint.h>
 
 #include "profile/profile.h"
-#define DIFFERENCE_BEFORE "before" /* the value's type, by which files tell that they have two */
+#define DIFFERENCE_BEFORE "before" /* type of the value; marks a file as a difference */
 
-/* So many errors a change must be away from nothing: chance does that once in 370 times. */
+/* Default threshold for a change, in standard errors; noise exceeds it once in 370 times. */
 #define DIFFERENCE_LEAST_SIGMA 3.0
 
 struct difference_scale {
-	size_t before_value;  /* of the profile */
-	bool by_time;	      /* rates a second; else shares */
-	double before, after; /* what numbers are divided by: all samples, or seconds */
-	double before_all, after_all;
-	double before_sample,
-		after_sample; /* what one sample counts for: 1, or of sums the period */
-	double least_sigma;   /* of changes that are not taken for chance */
-	/* The variance of counts, in that of samples drawn each by itself; at least 1. */
+	size_t before_value;		    /* number of the value "before" in the profile */
+	bool by_time;			    /* rates per second; else shares */
+	double before, after;		    /* divisors of numbers: the totals, or seconds */
+	double before_all, after_all;	    /* totals */
+	double before_sample, after_sample; /* amount per sample: 1, of sums the period */
+	double least_sigma;		    /* changes below are within noise */
+	/* Variance of counts / variance of independent samples; at least 1. */
 	double dispersion;
 };
 
 enum change {
-	CHANGE_NONE, /* not told from chance */
+	CHANGE_NONE, /* within noise */
 	CHANGE_MORE,
 	CHANGE_LESS,
-	CHANGE_NEW,  /* was not there before */
-	CHANGE_GONE, /* is not there any more */
+	CHANGE_NEW,  /* only in "after" */
+	CHANGE_GONE, /* only in "before" */
 };
 
 struct difference {
 	double before, after; /* shares 0 to 1, or rates */
-	double change;	      /* after less before */
+	double change;	      /* after - before */
 	double error;	      /* of the change: one standard deviation */
-	double sigma;	      /* chance does so much as often as a normal error is that large */
+	double sigma;	      /* significance: a normal error this large is as likely by chance */
 	enum change kind;
 };
 
-/* Shares. Least sigma is DIFFERENCE_LEAST_SIGMA, dispersion 1. */
+/* Initialises a scale for shares, with least sigma DIFFERENCE_LEAST_SIGMA and dispersion 1. */
 void difference_scale_init(struct difference_scale *scale, const struct profile *profile,
 			   size_t before);
 
-/* Rates, of profiles that took so long: the origin's duration is the span of both. */
+/* Changes the scale to rates. Durations are passed since the profile's origin has only the span of both. */
 void difference_scale_by_time(struct difference_scale *scale, double before_seconds,
 			      double after_seconds);
 
@@ -59,53 +58,52 @@ struct difference difference_of(const struct difference_scale *scale, uint64_t b
 				uint64_t after);
 
 /*
- * The same difference where the variance is larger by that factor, at least 1, as far as is known from
- * so many degrees of freedom: the fewer, the more a change must be to be believed. 0: it is known.
+ * Adjusts a difference to a variance larger by the factor `dispersion` (at least 1), estimated with
+ * `freedom` degrees of freedom: the fewer, the larger a significant change must be. 0: exact.
  */
 void difference_widen(const struct difference_scale *scale, struct difference *difference,
 		      double dispersion, double freedom);
 
-/* The chance that a normal error goes beyond so many sigma, up or down. */
+/* Returns the probability that a normal error exceeds sigma in either direction. */
 double difference_chance_of_sigma(double sigma);
 
-/* The sigma that errors go beyond anywhere in nr comparisons in no more than that part of all cases. */
+/* Returns the sigma that any of nr comparisons exceeds by chance with at most this probability. */
 double difference_sigma_of_chance(double chance, double nr);
 
 /*
- * How many of a set of comparisons could tell a change at all. Few samples can't, however they
- * fall, and need no allowance for chance (Tarone 1990).
+ * Counts the comparisons that can be significant at all. With few samples none can, however they are
+ * distributed, so that those need no correction for multiple tests (Tarone 1990).
  */
 #define DIFFERENCE_FEW_SAMPLES 64
 
 struct difference_tests {
-	uint64_t by_samples[DIFFERENCE_FEW_SAMPLES]; /* the last: of as many or more */
+	uint64_t by_samples[DIFFERENCE_FEW_SAMPLES]; /* by number of samples; the last: or more */
 };
 
 void difference_tests_add(struct difference_tests *tests, const struct difference_scale *scale,
 			  uint64_t before, uint64_t after);
 
-/* Their number, for a chance of error of all together. */
+/* Returns their number for a family-wise error rate `chance`. */
 double difference_tests_nr(const struct difference_tests *tests,
 			   const struct difference_scale *scale, double chance);
 
 /* --- spread ----------------------------------------------------------------------------------- */
 
 /*
- * How much the numbers of functions vary from run to run, or from one slice of time to the next,
- * while nothing was changed.
+ * The variance of functions' numbers between runs, or between time slices, of an unchanged program.
  *
- * If samples were drawn independently, a function's numbers in several parts of a profile would
- * scatter as sampling alone predicts. The factor by which their variance is larger is the function's
- * *dispersion*. Parts are few, so the estimate for one function is uncertain; it is drawn towards
- * the estimate for all functions together, which counts as a few more parts.
+ * If samples were independent, a function's numbers in several parts of a profile would vary as
+ * sampling alone predicts. The factor by which their variance is larger is the function's
+ * *dispersion*. Parts are few, so the estimate for one function is uncertain; it is shrunk towards the
+ * estimate for all functions together, which counts as a few additional parts.
  */
 
-/* Parts are values of the profile (a file each), or slices of time of a value. */
+/* A part is a value of the profile (one per file), or a time slice of a value. */
 struct difference_part {
 	bool is_after;
 	size_t value;
-	uint32_t slice; /* 0: whenever it was */
-	double seconds; /* for rates */
+	uint32_t slice; /* 0: all of the value */
+	double seconds; /* duration, for rates */
 };
 
 struct function_spread {
@@ -113,17 +111,17 @@ struct function_spread {
 };
 
 struct difference_spread {
-	struct function_spread *functions; /* by the profile's string, 0: without a name; or NULL */
+	struct function_spread *functions; /* by the profile's string, 0: no name; or NULL */
 	size_t nr;
 	struct function_spread all; /* of all functions together */
-	double freedom;		    /* degrees of it, of each estimate; 0: nothing is known */
-	size_t nr_before, nr_after; /* parts */
+	double freedom;		    /* degrees of freedom of each estimate; 0: no estimates */
+	size_t nr_before, nr_after; /* number of parts */
 	bool parts_are_slices;
 };
 
 /*
- * parts NULL: the slices of both sides, if each has three or more. 0 or -ENOMEM. Without two parts on
- * one side nothing is known: all dispersions are 1.
+ * Estimates dispersions. parts NULL: the time slices of both sides, if each has three or more. With
+ * fewer than three parts in all there are no estimates: all dispersions are 1. 0 or -ENOMEM.
  */
 int difference_spread_init(struct difference_spread *spread, const struct profile *profile,
 			   const struct difference_scale *scale,
