@@ -141,7 +141,7 @@ judge_refusals() {
 	check_refused "bad paths" 2 "bad value 'graph,bogus'" "$T/in.folded" -g graph,bogus
 	check_refused "no table" 1 "cannot open '$T/none'" "$T/in.folded" --categories "$T/none"
 	printf 'a: b\nc\n' >"$T/table"
-	check_refused "a bad table" 1 "line 2: no category" "$T/in.folded" --categories "$T/table"
+	check_refused "a bad table" 1 "line 2: no 'category:'" "$T/in.folded" --categories "$T/table"
 }
 
 # Long names and deep stacks stay within the width.
