@@ -11,8 +11,8 @@
 
 /*
  * Adds all samples of another profile. Its counts are added to value number `value` of `into` (0:
- * the counts), so that one profile can hold two side by side. With 0, its further values are added to
- * values of the same type. Event, unit and period stay if both profiles agree, and are cleared
+ * the counts), so that one profile can hold two side by side. With 0, its further values are added
+ * to values of the same type. Event, unit and period stay if both profiles agree, and are cleared
  * otherwise; time and duration become the span of both, or are cleared if one is not known. 0,
  * -ENOMEM, -E2BIG (too many values or time slices), or -EOVERFLOW (totals).
  */

@@ -2,8 +2,8 @@
  * A profile's strings, modules and frames, and the profile as a whole.
  *
  * Each interned kind is a growing array, indexed by number, with a number_index to find entries by
- * content: 48 bytes per frame, 64 bytes per sample, 4 bytes per frame of a stack. A frame is found by
- * kind, module and address; a frame known by name only gets an address where no code can be
+ * content: 48 bytes per frame, 64 bytes per sample, 4 bytes per frame of a stack. A frame is found
+ * by kind, module and address; a frame known by name only gets an address where no code can be
  * (PROFILE_NOWHERE), and is found by its lines. Samples are in profile_samples.c, their values in
  * profile_values.c.
  */

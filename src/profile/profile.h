@@ -190,8 +190,8 @@ int profile_set_function(struct profile *profile, uint32_t frame, const char *na
 /*
  * A function with a known start address but no symbol is shown as file name + link-time start:
  * `libz.so.1+0x4a20`. This text is the same in all runs of a build. It does not count as a name and
- * may be replaced by one. profile_set_start() returns 0 or -ENOMEM; profile_is_start() is true if the
- * string `function` is such a text.
+ * may be replaced by one. profile_set_start() returns 0 or -ENOMEM; profile_is_start() is true if
+ * the string `function` is such a text.
  */
 int profile_set_start(struct profile *profile, uint32_t frame, uint64_t start);
 bool profile_is_start(const struct profile *profile, uint32_t function, uint32_t module);
@@ -227,8 +227,9 @@ const struct profile_origin *profile_origin(const struct profile *profile);
 /* Adds a line of the run's report as a comment. 0 or -ENOMEM. */
 int profile_add_comment(struct profile *profile, const char *line);
 /*
- * Returns the text of the first comment on a topic that contains these words; NULL if there is none.
- * Such comments begin with the topic, one word padded with blanks to 9 columns, which is skipped.
+ * Returns the text of the first comment on a topic that contains these words; NULL if there is
+ * none. Such comments begin with the topic, one word padded with blanks to 9 columns, which is
+ * skipped.
  */
 const char *profile_comment_about(const struct profile *profile, const char *topic,
 				  const char *words);
@@ -262,9 +263,10 @@ size_t profile_bytes(const struct profile *profile);   /* memory held */
 /* --- values ----------------------------------------------------------------------------------- */
 
 /*
- * A sample has one value or more, each with a name and a unit: "samples" in "count", "hits" in "count",
- * "cpu" in "nanoseconds", "alloc_space" in "bytes". Number 0 is the main value: a sample's count,
- * which readers fill and views sort by and show. To show another value, choose it: the two are swapped.
+ * A sample has one value or more, each with a name and a unit: "samples" in "count", "hits" in
+ * "count", "cpu" in "nanoseconds", "alloc_space" in "bytes". Number 0 is the main value: a sample's
+ * count, which readers fill and views sort by and show. To show another value, choose it: the two
+ * are swapped.
  */
 struct value_type {
 	uint32_t type; /* string; 0 in a type to set or add: "samples" */
@@ -308,8 +310,8 @@ int profile_choose_value(struct profile *profile, size_t number);
 int profile_find_value(const struct profile *profile, const char *type);
 
 /*
- * With a fixed period, the number of events is samples * period. It is derived from the main value and
- * the origin's period, not stored, unless a file that was read has it as a value of its own.
+ * With a fixed period, the number of events is samples * period. It is derived from the main value
+ * and the origin's period, not stored, unless a file that was read has it as a value of its own.
  */
 struct profile_value {
 	const char *type, *unit;
@@ -318,7 +320,9 @@ struct profile_value {
 	bool is_event;	 /* it equals the main value * period */
 };
 
-/* Value names: of an event without a name in the origin; alternative name for clock events' time. */
+/*
+ * Value names: of an event without a name in the origin; alternative name for clock events' time.
+ */
 #define PROFILE_SOME_EVENTS "events"
 #define PROFILE_CPU_TIME    "cpu"
 
@@ -329,8 +333,8 @@ struct profile_value {
 size_t profile_values(const struct profile *profile, struct profile_value ret[PROFILE_MAX_VALUES]);
 
 /*
- * The reverse of deriving events: if the main value equals a stored value of samples times the period,
- * makes samples the main value. 0 or -ENOMEM.
+ * The reverse of deriving events: if the main value equals a stored value of samples times the
+ * period, makes samples the main value. 0 or -ENOMEM.
  */
 int profile_choose_samples(struct profile *profile);
 
@@ -372,7 +376,8 @@ const char *value_scale_text(char text[VALUE_SCALE_BYTES], uint64_t amount,
 
 /*
  * Labels with arbitrary keys from other programs, such as "request" and "trace_id" in pprof files.
- * All such labels of a sample form one set, interned and identified by a number; 0 is the empty set.
+ * All such labels of a sample form one set, interned and identified by a number; 0 is the empty
+ * set.
  */
 
 struct set_label {

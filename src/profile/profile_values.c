@@ -2,9 +2,9 @@
  * The values of samples: types, amounts and totals, and values derived from others.
  *
  * The main value is a field of each sample. Each further value is a column that ends at the last
- * sample with a non-zero amount. The number of events (samples * period) is not stored unless a file
- * has it: profile_values() derives it for writers, and profile_choose_samples() recognizes it for
- * readers.
+ * sample with a non-zero amount. The number of events (samples * period) is not stored unless a
+ * file has it: profile_values() derives it for writers, and profile_choose_samples() recognizes it
+ * for readers.
  */
 #include "profile/profile_state.h"
 

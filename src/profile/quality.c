@@ -93,8 +93,8 @@ static bool is_run_time(const struct profile *profile, uint32_t frame)
 
 /*
  * Only the interpreter knows Python's own stack, unless `python -X perf` compiles a trampoline (JIT
- * code, perhaps not named yet) for each Python function, which calls the interpreter. Python does not
- * use trampolines during startup and shutdown.
+ * code, perhaps not named yet) for each Python function, which calls the interpreter. Python does
+ * not use trampolines during startup and shutdown.
  */
 static void judge_python(const struct profile *profile, const struct sample *sample,
 			 uint64_t *interpreted_in)
@@ -160,7 +160,7 @@ static void list_nameless(struct quality_nameless *list, const uint64_t *nameles
 	}
 }
 
-/* Counts the sample by the reason why its leaf has no name; files that were read are stripped. */
+/* Counts the sample by the reason why its leaf has no name. A file that was read is stripped. */
 static void judge_nameless(const struct profile *profile, const struct frame *leaf, uint64_t count,
 			   struct quality *quality, uint64_t *stripped_in)
 {

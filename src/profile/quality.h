@@ -6,8 +6,8 @@
  * tables knows that, because the tables mark functions without a caller. A walk by frame pointers
  * cannot know: its stack counts as complete if one of the outermost functions is a known start of
  * programs or threads (_start, clone, …), or main, since libc's own start code above main is mostly
- * built without frame pointers. In code built without frame pointers such a walk just ends somewhere;
- * the file that it ended in is blamed.
+ * built without frame pointers. In code built without frame pointers such a walk just ends
+ * somewhere; the file that it ended in is blamed.
  */
 #ifndef STOOK_PROFILE_QUALITY_H
 #define STOOK_PROFILE_QUALITY_H

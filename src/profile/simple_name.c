@@ -1,13 +1,13 @@
 /*
- * One pass from left to right copies a name onto itself, without its lists. This needs no grammar of
- * types, only the meaning of each bracket:
+ * One pass from left to right copies a name onto itself, without its lists. This needs no grammar
+ * of types, only the meaning of each bracket:
  *
  * `<` and `>` may be operators. After the word `operator` they are part of a name. libiberty puts
- * operands other than names in parentheses, so `)<` is a comparison; and it puts a space between two
- * closing angle brackets. Parentheses and braces always match, and brackets inside are skipped.
+ * operands other than names in parentheses, so `)<` is a comparison; and it puts a space between
+ * two closing angle brackets. Parentheses and braces always match, and brackets inside are skipped.
  *
- * In C++ the return type comes first: the text before the last space outside all brackets, unless the
- * space belongs to the name (`operator new`), or the name is inside parentheses:
+ * In C++ the return type comes first: the text before the last space outside all brackets, unless
+ * the space belongs to the name (`operator new`), or the name is inside parentheses:
  * `void (*f(int))(char)`.
  */
 #include "profile/simple_name.h"
@@ -48,7 +48,7 @@ static void finish(struct cutter *cutter)
 	copy(cutter, strlen(cutter->text + cutter->read) + 1);
 }
 
-/* --- tokens: each function returns the bytes of the token, 0 if it is not there ---------------- */
+/* --- tokens: each function returns the bytes of the token, 0 if it is not there --------------- */
 
 /* A character or string in quotes; not Rust's lifetimes (`'a`), nor `'lambda'`. */
 static size_t quoted_bytes(const char *at)
@@ -286,7 +286,7 @@ static bool enter_declarator(struct cutter *cutter)
 	return true;
 }
 
-/* At a `(` outside of all brackets: skips the parameters and the qualifiers behind them. */
+/* At a `(` outside of all brackets: skips the parameters and the qualifiers after them. */
 static bool drop_parameters(struct cutter *cutter)
 {
 	size_t nr = group_bytes(cutter->text + cutter->read, '(', ')');
@@ -488,7 +488,7 @@ static bool ends_in_parameters(const char *name)
 	return false;
 }
 
-/* Returns the text behind the next `::` outside of brackets, or NULL. */
+/* Returns the text after the next `::` outside of brackets, or NULL. */
 static const char *next_part(const char *name)
 {
 	int depth = 0;

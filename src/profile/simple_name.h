@@ -29,10 +29,10 @@ void simple_name_dwarf(char *name);
 
 /*
  * Copies a name of any language, safe for a terminal, cut to `columns`. The buffer has room for
- * columns * 4 + 1 bytes. A name that is too long and in C++ or Rust loses, in this order and no more
- * than needed: return type and parameters; template arguments; the outer namespaces and classes,
- * replaced by an ellipsis. Any other name loses its middle, as with text_cut(). The marks that call
- * trees append to names stay: ` [i]`, ` (recursive)`.
+ * columns * 4 + 1 bytes. A name that is too long and in C++ or Rust loses, in this order and no
+ * more than needed: return type and parameters; template arguments; the outer namespaces and
+ * classes, replaced by an ellipsis. Any other name loses its middle, as with text_cut(). The marks
+ * that call trees append to names stay: ` [i]`, ` (recursive)`.
  *
  *	std::vector<Row, Pool<Row> > load<Row>(std::string const&)	load<Row>
  *	void app::storage::Table<int>::flush(bool)			…Table::flush

@@ -11,9 +11,9 @@
  * Settling writes to a new array, so that running out of memory loses nothing.
  *
  * A piece takes 24 bytes; all names are in one block. A name equal to the previously added name is
- * shared: some runtimes write one function several times in a row. Names that no piece uses any more
- * are freed only when a limit is hit. Then the pieces are sorted by the offsets of their names, and
- * in that order the names are moved down in place.
+ * shared: some runtimes write one function several times in a row. Names that no piece uses any
+ * more are freed only when a limit is hit. Then the pieces are sorted by the offsets of their
+ * names, and in that order the names are moved down in place.
  */
 #include "sym/code_map.h"
 
@@ -46,7 +46,7 @@ struct code_map {
 /* The state of settling. */
 struct sweep {
 	const struct code_map *map;
-	size_t next_settled, next_added; /* first ranges that start at or behind the position */
+	size_t next_settled, next_added; /* first ranges that start at or after the position */
 	uint32_t *heap;			 /* indexes of ranges */
 	size_t nr_heap, cap_heap;
 	struct range *pieces;
@@ -281,7 +281,9 @@ static int enter_starting(struct sweep *sweep)
 	return 0;
 }
 
-/* Adds the piece from the sweep's position to `end` for its owner, and moves the position to `end`. */
+/*
+ * Adds the piece from the sweep's position to `end` for its owner, and moves the position to `end`.
+ */
 static int add_piece(struct sweep *sweep, const struct range *owner, uint64_t end)
 {
 	uint32_t cut = (uint32_t)(sweep->position - owner->start);
@@ -357,7 +359,7 @@ static int compare_names(const void *left, const void *right)
 	return COMPARE(a->name, b->name);
 }
 
-/* Moves the name at offset `from` down, behind the names kept so far. */
+/* Moves the name at offset `from` down, to the end of the names kept so far. */
 static void move_name(struct code_map *map, size_t from)
 {
 	map->last_name = map->nr_name_bytes;

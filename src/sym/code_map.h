@@ -30,12 +30,13 @@ void code_map_free(struct code_map *map);
 void code_map_limit(struct code_map *map, size_t max_bytes);
 
 /*
- * Adds a range. 0, -ENOMEM, or -ENOSPC when the map is full; on failure nothing was added. At a limit
- * the map is compacted, and is full only if that leaves less than an eighth of the limit free, to
- * avoid compacting again and again for a few ranges each.
+ * Adds a range. 0, -ENOMEM, or -ENOSPC when the map is full; on failure nothing was added. At a
+ * limit the map is compacted, and is full only if that leaves less than an eighth of the limit
+ * free, to avoid compacting again and again for a few ranges each.
  *
- * Empty ranges are ignored. Ranges of 4 GiB or more, or beyond the last address, are truncated. A NUL
- * in the name becomes `?`. A range with an empty name has no name, but still replaces earlier ranges.
+ * Empty ranges are ignored. Ranges of 4 GiB or more, or beyond the last address, are truncated. A
+ * NUL in the name becomes `?`. A range with an empty name has no name, but still replaces earlier
+ * ranges.
  */
 int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const char *name,
 		 size_t name_bytes);
@@ -46,7 +47,9 @@ int code_map_add(struct code_map *map, uint64_t start, uint64_t bytes, const cha
  */
 int code_map_settle(struct code_map *map);
 
-/* Settles, and frees the names of ranges that are overwritten completely. 0 or -ENOMEM, as above. */
+/*
+ * Settles, and frees the names of ranges that are overwritten completely. 0 or -ENOMEM, as above.
+ */
 int code_map_compact(struct code_map *map);
 
 /*
@@ -62,8 +65,8 @@ size_t code_map_bytes(const struct code_map *map); /* memory held */
 /* --- perf-PID.map (code_map_read.c) ----------------------------------------------------------- */
 
 /*
- * Lines `START SIZE NAME`, numbers in hexadecimal, with or without 0x. The file may grow while it is
- * read, and its last line may be incomplete.
+ * Lines `START SIZE NAME`, numbers in hexadecimal, with or without 0x. The file may grow while it
+ * is read, and its last line may be incomplete.
  */
 #define PERF_MAP_MAX_BYTES (1ULL << 30)
 
@@ -74,9 +77,9 @@ size_t code_map_bytes(const struct code_map *map); /* memory held */
 /*
  * Adds the complete lines from offset *at on, and sets *at to where the next call continues. If the
  * file is shorter than *at, it was rewritten and is read from its beginning. Malformed lines and
- * holes are skipped, and counted in *nr_bad. 0 or a negative errno: -EFBIG if the file continues past
- * PERF_MAP_MAX_BYTES, the error of the budget (NULL: none) when it is used up, -ENOMEM and -ENOSPC of
- * code_map_add(). On failure, too, all lines before *at were added.
+ * holes are skipped, and counted in *nr_bad. 0 or a negative errno: -EFBIG if the file continues
+ * past PERF_MAP_MAX_BYTES, the error of the budget (NULL: none) when it is used up, -ENOMEM and
+ * -ENOSPC of code_map_add(). On failure, too, all lines before *at were added.
  */
 int perf_map_read(int fd, struct code_map *map, uint64_t *at, size_t *nr_bad,
 		  struct read_budget *budget);
@@ -98,13 +101,13 @@ int perf_map_parse(const char *text, size_t nr, struct code_map *map, size_t *nr
 
 /*
  * Adds the complete records from offset *at on (0: the file's beginning, with its header), and sets
- * *at to where the next call continues. If the file is shorter than *at, it was rewritten and is read
- * from its beginning. A record with inconsistent sizes is skipped.
+ * *at to where the next call continues. If the file is shorter than *at, it was rewritten and is
+ * read from its beginning. A record with inconsistent sizes is skipped.
  *
  * 0; -ENOEXEC if it is no jitdump of this machine's byte order; -EBADMSG at a record whose size is
- * smaller than its header, so that the next record cannot be found; -EFBIG if the file continues past
- * JITDUMP_MAX_BYTES; the error of the budget (NULL: none) when it is used up; or another negative
- * errno. On failure, too, all records before *at were added.
+ * smaller than its header, so that the next record cannot be found; -EFBIG if the file continues
+ * past JITDUMP_MAX_BYTES; the error of the budget (NULL: none) when it is used up; or another
+ * negative errno. On failure, too, all records before *at were added.
  */
 int jitdump_read(int fd, struct code_map *map, uint64_t *at, struct read_budget *budget);
 

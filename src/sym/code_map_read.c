@@ -1,7 +1,7 @@
 /*
- * Reads the files in which runtimes name their JIT-compiled code into a code_map. The files belong to
- * the profiled process, which may truncate or rewrite them at any time: they are read with pread(),
- * never mapped, and only the offset is kept between calls.
+ * Reads the files in which runtimes name their JIT-compiled code into a code_map. The files belong
+ * to the profiled process, which may truncate or rewrite them at any time: they are read with
+ * pread(), never mapped, and only the offset is kept between calls.
  *
  * A perf map is read in pieces. The complete lines of each piece are parsed; the next piece begins
  * with the incomplete line. A line that fills a whole piece without a newline is skipped, and the
@@ -18,8 +18,8 @@
  *	move	 u32 pid, tid; u64 vma, old address, new address, bytes of code, index
  *
  * A move identifies its code by the index only. No known runtime writes moves, so nothing is stored
- * for them in advance: at the first move in a call, the file is read again from its beginning to find
- * the load of each index, and the name is read from that load.
+ * for them in advance: at the first move in a call, the file is read again from its beginning to
+ * find the load of each index, and the name is read from that load.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -58,7 +58,7 @@ static const char *skip_blanks(const char *text, const char *end)
 	return text;
 }
 
-/* Skips a number and the blanks behind it; NULL if there is no number, or it exceeds 64 bits. */
+/* Skips a number and the blanks after it; NULL if there is no number, or it exceeds 64 bits. */
 static const char *parse_number(const char *text, const char *end, uint64_t *ret)
 {
 	const char *digits;
@@ -116,9 +116,9 @@ int perf_map_parse(const char *text, size_t nr, struct code_map *map, size_t *nr
 /* --- the file ------------------------------------------------------------------------------ */
 
 /*
- * Skips a hole at *at, and with it a line cut off by the hole: a sparse file of terabytes may have no
- * data at all, and a file that was truncated while its writer kept its offset begins with a hole.
- * False if no data follows.
+ * Skips a hole at *at, and with it a line cut off by the hole: a sparse file of terabytes may have
+ * no data at all, and a file that was truncated while its writer kept its offset begins with a
+ * hole. False if no data follows.
  */
 static bool skip_hole(int fd, uint64_t *at, size_t *nr_bad)
 {

@@ -1,14 +1,14 @@
 /*
  * Every candidate is opened below a root, as a regular file and without following links out of the
- * root; then its identity is checked. A debug file's own .gnu_debuglink is not followed, so there are
- * no cycles.
+ * root; then its identity is checked. A debug file's own .gnu_debuglink is not followed, so there
+ * are no cycles.
  *
- * A stripped file chooses the name of its debug file, and is in a folder of its owner, in a root that
- * any user may have made: it must not be able to choose files of other users. So a candidate must be
- * owned by the root user of the root that it is in, or by the file's owner; a candidate beside the
- * file must be owned by the file's owner. The root user of a user namespace owns files under its uid
- * outside. It chooses the mounts in its root, so files of the host's root user are not trusted there.
- * Folders that the user named are trusted.
+ * A stripped file chooses the name of its debug file, and is in a folder of its owner, in a root
+ * that any user may have made: it must not be able to choose files of other users. So a candidate
+ * must be owned by the root user of the root that it is in, or by the file's owner; a candidate
+ * beside the file must be owned by the file's owner. The root user of a user namespace owns files
+ * under its uid outside. It chooses the mounts in its root, so files of the host's root user are
+ * not trusted there. Folders that the user named are trusted.
  *
  * debuginfod's client library is loaded by name, as elfutils does it: a profiler need not depend on
  * an HTTP library. It runs in a child process, which is killed at the time limit, and returns the
@@ -38,7 +38,7 @@
 /* Folder layouts by build id: distributions, debuginfod's client cache, perf's cache. */
 static const struct {
 	const char *before, *behind;
-	bool whole; /* the id is one name, not split behind its first byte */
+	bool whole; /* the id is one name, not split after its first byte */
 } by_build_id[] = {
 	{".build-id/", ".debug", false}, {".build-id/", "", false}, {".build-id/", "/debug", false},
 	{".build-id/", "/elf", false},	 {"", "/debuginfo", true},  {"", "/executable", true},

@@ -72,7 +72,10 @@ void debuginfod_free(struct debuginfod *client);
 int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes,
 		    const struct read_budget *budget);
 
-/* Returns why servers were not asked for some files, to report at the end of the run; NULL: no trouble. */
+/*
+ * Returns why servers were not asked for some files, to report at the end of the run; NULL: no
+ * trouble.
+ */
 const char *debuginfod_trouble(const struct debuginfod *client);
 
 #endif

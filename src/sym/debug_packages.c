@@ -1,10 +1,10 @@
 /*
- * dpkg keeps a text file per package that lists its files: 10 MB on a small server, searched in 10 ms;
- * one pass looks for all files. Only rpm can read rpm's database: its users get the command that
- * queries it. Nothing is executed, and the network is not used.
+ * dpkg keeps a text file per package that lists its files: 10 MB on a small server, searched in 10
+ * ms; one pass looks for all files. Only rpm can read rpm's database: its users get the command
+ * that queries it. Nothing is executed, and the network is not used.
  *
- * Debian names packages of debug symbols after the package with the code, NAME-dbgsym, except libc's
- * (libc6-dbg), which is older than this convention.
+ * Debian names packages of debug symbols after the package with the code, NAME-dbgsym, except
+ * libc's (libc6-dbg), which is older than this convention.
  */
 #include "sym/debug_packages.h"
 
@@ -32,7 +32,7 @@ struct search {
 	const char *const *paths;
 	size_t nr;
 	char **found;
-	char *list; /* the current list, with a newline before and behind it */
+	char *list; /* the current list, with a newline before and after it */
 	size_t cap_list;
 	size_t nr_left; /* bytes of lists that may still be read */
 };

@@ -12,8 +12,8 @@
 
 /*
  * For each of nr files of the host, writes to ret[] how to install its debug package, as a hint for
- * users: "install zlib1g-dbgsym"; NULL if no package is known to have the file. The caller frees the
- * texts. root: where the distribution is installed, "" for ours. 0 or -ENOMEM.
+ * users: "install zlib1g-dbgsym"; NULL if no package is known to have the file. The caller frees
+ * the texts. root: where the distribution is installed, "" for ours. 0 or -ENOMEM.
  */
 int debug_packages_find(const char *root, const char *const *paths, size_t nr,
 			char *ret[DEBUG_PACKAGES_MAX_PATHS]);

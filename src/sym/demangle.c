@@ -4,9 +4,9 @@
  *
  * For C++ and Rust, libiberty's callback interface is used: the output has a limit, and demangling
  * stops as soon as it is reached. Callbacks cannot return "stop", hence longjmp(), which leaks
- * nothing since libiberty works on the stack. (Exception: for a Rust identifier in punycode it holds
- * a small buffer, which leaks if the limit is reached in that identifier.) Its recursion limit stays
- * on, as in c++filt: C++ names longer than 1,024 bytes stay mangled.
+ * nothing since libiberty works on the stack. (Exception: for a Rust identifier in punycode it
+ * holds a small buffer, which leaks if the limit is reached in that identifier.) Its recursion
+ * limit stays on, as in c++filt: C++ names longer than 1,024 bytes stay mangled.
  *
  * For D, libiberty has neither callbacks nor limits, so the cost is estimated first.
  */
@@ -99,11 +99,11 @@ size_t clone_suffix_find(const char *name)
 
 /*
  * libiberty's D demangler has no limits, and crafted names can keep it busy for years: a back
- * reference to a type is parsed again each time, and so is text first parsed as a function type that
- * turns out to be something else; both nest. So an upper bound of its steps, and of its recursion
- * depth, is computed from the text beforehand. Within the bound, crafted names took 30 ms at most, and
- * some megabytes; memory matters because libiberty exits the program when it runs out. The bound is
- * rough: it refuses one in twenty of the functions in Phobos.
+ * reference to a type is parsed again each time, and so is text first parsed as a function type
+ * that turns out to be something else; both nest. So an upper bound of its steps, and of its
+ * recursion depth, is computed from the text beforehand. Within the bound, crafted names took 30 ms
+ * at most, and some megabytes; memory matters because libiberty exits the program when it runs out.
+ * The bound is rough: it refuses one in twenty of the functions in Phobos.
  *
  * libiberty reads a mangled D name from left to right, with three exceptions:
  *
@@ -115,9 +115,9 @@ size_t clone_suffix_find(const char *name)
  *
  * Hence cost(p), the steps for reading on from p, is at most (1 + the cost of a reference at p) +
  * times(p) * cost(p + 1), and a reference at p costs cost() of its target without references from p
- * on. Such places are found without parsing the text: each number may be an identifier's length, each
- * `Q` a reference. This can only overestimate the cost. A step appends twenty bytes at most, or an
- * identifier, whose bytes count as steps.
+ * on. Such places are found without parsing the text: each number may be an identifier's length,
+ * each `Q` a reference. This can only overestimate the cost. A step appends twenty bytes at most,
+ * or an identifier, whose bytes count as steps.
  *
  * The recursion depth is at most the bytes between a target and the next reference, summed along a
  * chain of references.
@@ -151,7 +151,10 @@ static uint64_t read_number(const char *at, size_t *ret_digits)
 	return number;
 }
 
-/* Marks a place where an identifier may end: a function type may follow, with or without `M`, "this". */
+/*
+ * Marks a place where an identifier may end: a function type may follow, with or without `M`,
+ * "this".
+ */
 static void mark_end(const char *name, size_t nr, struct place *places, uint64_t at)
 {
 	if (at < nr && strchr("FUVWRYM", name[at]))
@@ -177,7 +180,9 @@ static void mark_reference(const char *name, size_t nr, struct place *places, si
 		places[at].bytes = (uint32_t)read_number(name + at - distance, &digits);
 }
 
-/* True if the place behind a symbol argument's number is tried, too, as the symbol's start. */
+/*
+ * True if the text after a symbol argument's number can itself be the symbol, and so is tried, too.
+ */
 static bool is_tried(const char *at)
 {
 	return at[0] == '_' || at[0] == 'Q';
@@ -313,8 +318,8 @@ static bool run_d(struct output *output, const char *name)
 }
 
 /*
- * Languages by prefix of the mangled name. takes_clones: libiberty handles clone suffixes itself, in
- * the format that append_clones() uses for the others.
+ * Languages by prefix of the mangled name. takes_clones: libiberty handles clone suffixes itself,
+ * in the format that append_clones() uses for the others.
  */
 static const struct language {
 	const char *prefix;
@@ -329,7 +334,10 @@ static const struct language {
 	{"_D", run_d, simple_name_d, false},
 };
 
-/* Demangles the name, with suffixes from nr_base on, to output. Returns its language, NULL if none fits. */
+/*
+ * Demangles the name, with suffixes from nr_base on, to output. Returns its language, NULL if none
+ * fits.
+ */
 static const struct language *read_name(struct output *output, char *name, size_t nr_base)
 {
 	char first = name[nr_base];
@@ -351,7 +359,9 @@ static const struct language *read_name(struct output *output, char *name, size_
 	return NULL;
 }
 
-/* In libiberty's C++ format. `.llvm.N` is an artefact of Rust's mangling that no demangler shows. */
+/*
+ * In libiberty's C++ format. `.llvm.N` is an artefact of Rust's mangling that no demangler shows.
+ */
 static bool append_clones(struct output *output, const char *suffixes)
 {
 	size_t nr;

@@ -1,7 +1,7 @@
 /*
- * Demangles C++, Rust and D symbols by libiberty. Swift names stay mangled: libiberty doesn't support
- * them. Clone suffixes are shown as c++filt does it for C++ (`f(int) [clone .isra.0]`), in Rust
- * without `.llvm.123`.
+ * Demangles C++, Rust and D symbols by libiberty. Swift names stay mangled: libiberty doesn't
+ * support them. Clone suffixes are shown as c++filt does it for C++ (`f(int) [clone .isra.0]`), in
+ * Rust without `.llvm.123`.
  */
 #ifndef STOOK_SYM_DEMANGLE_H
 #define STOOK_SYM_DEMANGLE_H
@@ -19,8 +19,8 @@ struct demangle_style {
 	enum demangle_mode mode;
 	bool fold_clones; /* show a compiler's clones and parts of a function under its own name: no
 			     `.isra.0`, `.constprop.0`, `.part.0`, `.cold`, `.llvm.123`. In C++ any
-			     suffix is removed, in other names the ones of clone_suffix_find(); also
-			     with DEMANGLE_NO */
+			     suffix is removed, elsewhere the ones that clone_suffix_find() knows;
+			     also with DEMANGLE_NO */
 };
 
 /*
@@ -37,8 +37,8 @@ char *demangle(const char *name, const struct demangle_style *style);
  *
  * Returns the length of the name without such suffixes. Only words that compilers are known to use
  * count, at the end of a C identifier or of a mangled name: other names have dots of their own
- * (`main.(*T).cold`, `.L42.part.0`), and what looks like a variant for a processor (`f.avx2`) may be
- * a Go name.
+ * (`main.(*T).cold`, `.L42.part.0`), and what looks like a variant for a processor (`f.avx2`) may
+ * be a Go name.
  */
 size_t clone_suffix_find(const char *name);
 

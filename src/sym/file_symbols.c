@@ -1,7 +1,7 @@
 /*
- * Sources are rows of a table. For a file with all its symbols, only the first source is ever read. A
- * file that cannot be opened can still get names by its build id. .symtab is merged with .dynsym; so
- * is .gnu_debugdata, which has only the symbols that .dynsym does not have.
+ * Sources are rows of a table. For a file with all its symbols, only the first source is ever read.
+ * A file that cannot be opened can still get names by its build id. .symtab is merged with .dynsym;
+ * so is .gnu_debugdata, which has only the symbols that .dynsym does not have.
  *
  * The cache is an array of few, large entries: a linear search costs nothing compared to reading a
  * symbol table. An entry grows while it is used, so its size is updated when the next entry is
@@ -58,7 +58,7 @@ static int dynsym_read(struct symbol_table **ret, const struct elf_image *image,
 
 enum source {
 	SYMTAB,
-	PLT, /* before the next ones: no debug file has PLT stubs, so they are no reason to search one */
+	PLT, /* before DEBUG_FILE, which has no PLT stubs and need not be searched for them */
 	DEBUG_FILE,
 	DEBUG_DATA,
 	DYNSYM,
@@ -69,9 +69,9 @@ enum source {
 };
 
 /*
- * Which file a source is read from: the sampled file, its debug file, or one from a server. If the
- * sampled file can't be opened, the "debug file" may be a whole copy, from perf's or debuginfod's
- * cache.
+ * The file that a source is read from: the sampled file, its debug file, or one from a server. If
+ * the sampled file can't be opened, the "debug file" may be a whole copy, from perf's or
+ * debuginfod's cache.
  */
 enum place { FILE_ONLY, FILE_OR_DEBUG_FILE, DEBUG_FILE_ONLY, SERVER };
 

@@ -1,7 +1,7 @@
 /*
- * The function names of one file, from several sources in order of trust, and a cache of them across
- * calls. The last source has only start addresses, for functions without a name. A source is read
- * when the sources before it have no name for an address, and never twice.
+ * The function names of one file, from several sources in order of trust, and a cache of them
+ * across calls. The last source has only start addresses, for functions without a name. A source is
+ * read when the sources before it have no name for an address, and never twice.
  */
 #ifndef STOOK_SYM_FILE_SYMBOLS_H
 #define STOOK_SYM_FILE_SYMBOLS_H
@@ -63,8 +63,8 @@ struct symbol_cache_key {
 };
 
 /*
- * Returns the symbols of a file, created empty if it is new; valid until the next call. NULL when out
- * of memory.
+ * Returns the symbols of a file, created empty if it is new; valid until the next call. NULL when
+ * out of memory.
  */
 struct file_symbols *symbol_cache_get(struct symbol_cache *cache,
 				      const struct symbol_cache_key *key);

@@ -2,7 +2,7 @@
  * /proc/kallsyms: a line is `ADDRESS TYPE NAME`, and for modules and BPF programs a tab and
  * `[MODULE]`. One pass keeps the text symbols (types t T w W): 16 bytes each, names in one block.
  *
- * There are no sizes: a function extends to the next one. This would be wrong far behind the last
+ * There are no sizes: a function extends to the next one. This would be wrong far after the last
  * function of a module or of the kernel. So `_etext` and similar markers end the function before
  * them, without naming one, and the length of a function has a limit.
  *
@@ -93,7 +93,9 @@ static bool is_end_marker(const char *name, size_t nr)
 	return false;
 }
 
-/* False if the line is no text symbol. `$x` and the like are arm64's mapping symbols, no functions. */
+/*
+ * False if the line is no text symbol. `$x` and the like are arm64's mapping symbols, no functions.
+ */
 static bool parse_line(const char *text, struct line *ret)
 {
 	struct line line = {.module = ""};
@@ -183,8 +185,8 @@ static int compare_symbols(const void *left, const void *right, void *names)
 }
 
 /*
- * Sorts, and keeps one symbol per address. Only the kernel's own symbols come in order, the symbols of
- * modules and BPF programs do not.
+ * Sorts, and keeps one symbol per address. Only the kernel's own symbols come in order, the symbols
+ * of modules and BPF programs do not.
  */
 static void sort_symbols(struct kallsyms *kallsyms)
 {

@@ -11,9 +11,9 @@
 #include "base/error.h"
 
 /*
- * Interface of two sources: a BPF program that asks the running kernel for the sampled addresses only
- * (kernel/kernel_ask: microseconds), and /proc/kallsyms, read whole (some 80 ms of CPU), as the
- * fallback.
+ * Interface of two sources: a BPF program that asks the running kernel for the sampled addresses
+ * only (kernel/kernel_ask: microseconds), and /proc/kallsyms, read whole (some 80 ms of CPU), as
+ * the fallback.
  */
 struct kernel_names {
 	/*
@@ -39,8 +39,8 @@ struct kallsyms *kallsyms_read(FILE *file, struct error *error);
 void kallsyms_free(struct kallsyms *kallsyms);
 
 /*
- * Returns the name of the function at address, valid until kallsyms_free(); NULL if there is none, or
- * if the last one before it is too far away. *ret_module (ret_module may be NULL) is "" for the
+ * Returns the name of the function at address, valid until kallsyms_free(); NULL if there is none,
+ * or if the last one before it is too far away. *ret_module (ret_module may be NULL) is "" for the
  * kernel itself.
  */
 const char *kallsyms_find(const struct kallsyms *kallsyms, uint64_t address,
@@ -50,8 +50,8 @@ size_t kallsyms_nr(const struct kallsyms *kallsyms);
 size_t kallsyms_bytes(const struct kallsyms *kallsyms); /* memory held */
 
 /*
- * Returns a source that reads /proc/kallsyms at its first use and keeps it in *cache. *cache starts as
- * NULL, must outlive the source, and is freed by the caller.
+ * Returns a source that reads /proc/kallsyms at its first use and keeps it in *cache. *cache starts
+ * as NULL, must outlive the source, and is freed by the caller.
  */
 struct kernel_names kallsyms_names(struct kallsyms **cache);
 

@@ -1,6 +1,6 @@
 /*
- * Names code in files: opens the file, stores its build id and segments in the profile, and looks up
- * its symbols; then, on request, inlined calls and source lines. The vdso is a file in memory.
+ * Names code in files: opens the file, stores its build id and segments in the profile, and looks
+ * up its symbols; then, on request, inlined calls and source lines. The vdso is a file in memory.
  *
  * The vdso is read from our own process: the kernel maps the same one into every process of our
  * word size. Frames in the other vdso (32-bit processes on a 64-bit kernel) may get wrong names.
@@ -158,7 +158,10 @@ static int compare_places(const void *left, const void *right)
 	return COMPARE(a->vaddr, b->vaddr);
 }
 
-/* Lists the link-time addresses of the module's frames, sorted, without duplicates. Returns how many. */
+/*
+ * Lists the link-time addresses of the module's frames, sorted, without duplicates. Returns how
+ * many.
+ */
 static size_t list_places(const struct naming *naming, const struct elf_image *image,
 			  struct place *places)
 {
@@ -355,8 +358,8 @@ static bool is_signal_return(const char *name)
 /*
  * Finds the name at vaddr; ret->name is NULL or empty if there is none. Special case: a signal
  * handler's return address is the first byte of the restorer, since the kernel set it and no call
- * did. The byte before it, which is looked up, is a nop outside of any function, placed there by libc
- * for this purpose. So the next byte is tried.
+ * did. The byte before it, which is looked up, is a nop outside of any function, placed there by
+ * libc for this purpose. So the next byte is tried.
  */
 static int find_name(const struct file_symbols_input *input, struct file_symbols *symbols,
 		     uint64_t vaddr, struct file_function *ret)
@@ -423,7 +426,7 @@ static int name_from(const struct naming *naming, struct code_file *file,
 		.places = &symbolizer->options.places,
 		.debuginfod = symbolizer->debuginfod,
 		.budget = symbolizer->options.budget,
-		/* libc's clock_gettime() calls __vdso_clock_gettime(), which has both names. */
+		/* In the vdso, show __vdso_clock_gettime, as perf, not its alias clock_gettime. */
 		.raw_aliases = symbolizer->options.raw_aliases || module->kind == MODULE_VDSO,
 		.no_starts = symbolizer->options.no_starts,
 	};

@@ -1,7 +1,8 @@
 /*
- * The maps of processes, one entry per process number, and the conversion to readable names. Each form
- * of a name has a function that first checks the form and only then writes; other names are copied.
- * These functions use only the text, so a process' perf map and jitdump give the same names.
+ * The maps of processes, one entry per process number, and the conversion to readable names. Each
+ * form of a name has a function that first checks the form and only then writes; other names are
+ * copied. These functions use only the text, so a process' perf map and jitdump give the same
+ * names.
  */
 #include "sym/run_time_maps.h"
 
@@ -73,8 +74,9 @@ static size_t bytes_of_all(const struct run_time_maps *maps)
 }
 
 /*
- * Frees maps, except the map of process `number`, until all together use at most max_bytes. Processes
- * are requested in the same order again and again, so the preceding one is needed last and goes first.
+ * Frees maps, except the map of process `number`, until all together use at most max_bytes.
+ * Processes are requested in the same order again and again, so the preceding one is needed last
+ * and goes first.
  */
 static void give_up(struct run_time_maps *maps, size_t number, size_t max_bytes)
 {
@@ -271,7 +273,7 @@ static void put_text(struct output *output, const char *text)
 
 /* --- Java ---------------------------------------------------------------------------------- */
 
-/* `Lpackage/Class;` and the method behind it, the format of JVMTI. */
+/* `Lpackage/Class;` and the method after it, the format of JVMTI. */
 struct descriptor {
 	const char *class, *method;
 	size_t nr_class, nr_method;

@@ -1,8 +1,8 @@
 /*
  * The names of JIT-compiled code: for each process its perf map and its jitdump, read at the first
- * request and continued when the files have grown. A rewritten file is read again from its beginning.
- * After another program in the same process (exec) writes the same files, they are no longer read for
- * the earlier program.
+ * request and continued when the files have grown. A rewritten file is read again from its
+ * beginning. After another program in the same process (exec) writes the same files, they are no
+ * longer read for the earlier program.
  */
 #ifndef STOOK_SYM_RUN_TIME_MAPS_H
 #define STOOK_SYM_RUN_TIME_MAPS_H
@@ -23,18 +23,19 @@ struct run_time_maps;
 
 /*
  * Past max_bytes, maps of processes other than the requested one are freed, and read again from the
- * beginning at their next request. A map that alone exceeds both max_bytes and RUN_TIME_MAP_BYTES is
- * given up until another file replaces it: the unread rest has the latest names, so the earlier ones
- * can't be trusted. Reading counts against the budget (NULL: none); a map cut short by it is continued
- * at the next call.
+ * beginning at their next request. A map that alone exceeds both max_bytes and RUN_TIME_MAP_BYTES
+ * is given up until another file replaces it: the unread rest has the latest names, so the earlier
+ * ones can't be trusted. Reading counts against the budget (NULL: none); a map cut short by it is
+ * continued at the next call.
  */
 struct run_time_maps *run_time_maps_new(size_t max_bytes, struct read_budget *budget);
 void run_time_maps_free(struct run_time_maps *maps);
 
 /*
- * Reads the current names of one process, identified by its number in the runtime table. *ret is NULL
- * if it has none, else valid until the next call. 0; -ENOMEM; -EFBIG, once, for a map that is too
- * large; or another negative errno if the map could not be read completely: *ret is set then, too.
+ * Reads the current names of one process, identified by its number in the runtime table. *ret is
+ * NULL if it has none, else valid until the next call. 0; -ENOMEM; -EFBIG, once, for a map that is
+ * too large; or another negative errno if the map could not be read completely: *ret is set then,
+ * too.
  */
 int run_time_maps_get(struct run_time_maps *maps, uint32_t number,
 		      const struct runtime_process *process, struct file_table *files,
@@ -70,8 +71,8 @@ struct runtime_names_style {
  *	JS:f-3-liftoff				the same, or cut: JS:f-3	WebAssembly
  *	void [app] A::f(int32)[Tier0]		the same, or cut: void [app] A::f(int32)	.NET
  *
- * All other names stay unchanged: V8's `Builtin:`, `BytecodeHandler:`, `RegExp:`, `Stub:`; the JVM's
- * stubs; Python's `py::run:/srv/app.py`; Erlang's `$lists:reverse/1`; Ruby's.
+ * All other names stay unchanged: V8's `Builtin:`, `BytecodeHandler:`, `RegExp:`, `Stub:`; the
+ * JVM's stubs; Python's `py::run:/srv/app.py`; Erlang's `$lists:reverse/1`; Ruby's.
  *
  * Writes the name to `to`, truncated to nr bytes including the NUL. is_java: the process is a JVM;
  * only then are names parsed as Java's.

@@ -2,8 +2,8 @@
  * The child writes messages to a pipe and exits. Answers that arrive before it is killed are used.
  *
  * The child runs as the owner of the file, without any capabilities. The owner could have run a
- * debugger on the file anyway, so a crafted file that takes over the child gains nothing but a look at
- * our memory (base/isolated). If root owns the file:
+ * debugger on the file anyway, so a crafted file that takes over the child gains nothing but a look
+ * at our memory (base/isolated). If root owns the file:
  *
  *  - in our own root, only root can have put the file there, and its .dwo files may be readable by
  *    root only: the child stays root, without capabilities;
@@ -419,7 +419,9 @@ static void find_folder(const struct source_lines_place *place, char folder[PATH
 	    (place->root_fd >= 0 && !process_own_fd_path(place->root_fd, root)))
 		folder[0] = '\0';
 	nr = strlen(root);
-	/* A root in another mount namespace reads as "/": then the path is already relative to it. */
+	/*
+	 * A root in another mount namespace reads as "/": then the path is already relative to it.
+	 */
 	if (nr > 1 && !strncmp(folder, root, nr) && folder[nr] == '/')
 		memmove(folder, folder + nr, strlen(folder + nr) + 1);
 	last = strrchr(folder, '/');

@@ -21,9 +21,9 @@ struct source_lines_place {
 };
 
 /*
- * As debug_info_find(); request->found() is called in this process. Also returns -ETIME, -ECANCELED,
- * -EFAULT, -E2BIG (the child's memory limit); found() was called for all results before that. -ENOMEM
- * means this process, not the child.
+ * As debug_info_find(); request->found() is called in this process. Also returns -ETIME,
+ * -ECANCELED, -EFAULT, -E2BIG (the child's memory limit); found() was called for all results before
+ * that. -ENOMEM means this process, not the child.
  */
 int source_lines_find(const struct source_lines_place *place,
 		      const struct debug_info_request *request, struct debug_info_work *ret,
@@ -32,9 +32,9 @@ int source_lines_find(const struct source_lines_place *place,
 /* --- the child's answers ---------------------------------------------------------------------- */
 
 /*
- * The protocol of the pipe from child to parent; in this header for tests. An attacker who took over
- * the child through a crafted file may write anything: the size of answers is bounded, and so is the
- * work that they cause.
+ * The protocol of the pipe from child to parent; in this header for tests. An attacker who took
+ * over the child through a crafted file may write anything: the size of answers is bounded, and so
+ * is the work that they cause.
  */
 
 /* Limits on a message, and on a text in it including its NUL. The writer truncates longer texts. */
@@ -47,7 +47,10 @@ struct answer_writer {
 	uint8_t bytes[2 * LINE_MESSAGE_MAX_BYTES];
 };
 
-/* Each returns 0 or a negative errno. Messages are buffered and sent in large writes, or at the end. */
+/*
+ * Each returns 0 or a negative errno. Messages are buffered and sent in large writes, or at the
+ * end.
+ */
 int answer_writer_add(struct answer_writer *writer, size_t i, const struct debug_line *lines,
 		      size_t nr_lines);
 int answer_writer_end(struct answer_writer *writer, const struct debug_info_work *work);
@@ -67,8 +70,8 @@ void answer_reader_free(struct answer_reader *reader);
 int answer_reader_take(struct answer_reader *reader, const void *bytes, size_t nr);
 
 /*
- * Ends reading; err is the child's result. On 0 fills *ret; otherwise returns err, with *error filled
- * unless err came from request->found(). -EPROTO if the end message is missing.
+ * Ends reading; err is the child's result. On 0 fills *ret; otherwise returns err, with *error
+ * filled unless err came from request->found(). -EPROTO if the end message is missing.
  */
 int answer_reader_end(const struct answer_reader *reader, int err, struct debug_info_work *ret,
 		      struct error *error);

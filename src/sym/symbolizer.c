@@ -55,8 +55,8 @@ int name_frame(const struct naming *naming, uint32_t frame, const char *name)
 
 /*
  * The kernel's prefix for the padding before a function. Stacks of an interrupted kernel contain
- * addresses of interrupted instructions, which look like return addresses: the byte before is looked
- * up for all.
+ * addresses of interrupted instructions, which look like return addresses: the byte before is
+ * looked up for all.
  */
 #define BEFORE_FUNCTION "__pfx_"
 

@@ -1,6 +1,6 @@
 /*
- * Names every frame of a profile: late, once per address, after the last sample. On request also adds
- * the functions that were inlined there, and source lines.
+ * Names every frame of a profile: late, once per address, after the last sample. On request also
+ * adds the functions that were inlined there, and source lines.
  *
  * Frames are processed module by module, so that only one symbol table at a time needs to be in
  * memory. Symbol tables are kept, within a limit, for the next call (a run that prints every few
@@ -67,8 +67,9 @@ void symbolizer_free(struct symbolizer *symbolizer);
 
 /*
  * Names the frames added since the last call, and JIT-compiled code again if its map has changed.
- * All calls must pass the same profile. 0, or -ENOMEM: a frame whose name is not found is no failure.
- * After -ENOMEM, or if the budget cut something short, the next call tries the same frames again.
+ * All calls must pass the same profile. 0, or -ENOMEM: a frame whose name is not found is no
+ * failure. After -ENOMEM, or if the budget cut something short, the next call tries the same frames
+ * again.
  */
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile);
 

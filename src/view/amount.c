@@ -2,8 +2,8 @@
  * The unit of a column of times is chosen so that the total has four digits or more.
  *
  * Units are spelt differently by the tools that write profiles. All spellings of times are known;
- * larger units of bytes are shown unchanged, because a kilobyte is 1,000 bytes to one tool and 1,024
- * to another.
+ * larger units of bytes are shown unchanged, because a kilobyte is 1,000 bytes to one tool and
+ * 1,024 to another.
  */
 #include "view/amount.h"
 
@@ -88,7 +88,10 @@ static uint64_t column_unit_ns(const struct profile *profile)
 	return unit_ns(profile, profile_total(profile));
 }
 
-/* Returns the unit if it adds information: it is neither "count" etc. nor the value's name. Else NULL. */
+/*
+ * Returns the unit if it adds information: it is neither "count" etc. nor the value's name. Else
+ * NULL.
+ */
 static const char *foreign_unit(const struct profile *profile)
 {
 	const char *unit = amount_unit(profile);
@@ -99,7 +102,9 @@ static const char *foreign_unit(const struct profile *profile)
 	return unit;
 }
 
-/* Copies a unit, truncated, with terminal control characters replaced by `?`. Returns the buffer. */
+/*
+ * Copies a unit, truncated, with terminal control characters replaced by `?`. Returns the buffer.
+ */
 static const char *clean_unit(const char *unit, char buffer[UNIT_BYTES])
 {
 	size_t nr = 0, i;

@@ -1,8 +1,8 @@
 /*
  * Formats a profile's counts for people: a number of samples or hits, or a sum of amounts. Sums of
- * time are shown in s, ms, us or ns, the same unit in a whole column; sums of bytes as plain numbers,
- * weights with their fractions, and other sums with their unit. Output for programs has plain numbers,
- * and the unit beside them.
+ * time are shown in s, ms, us or ns, the same unit in a whole column; sums of bytes as plain
+ * numbers, weights with their fractions, and other sums with their unit. Output for programs has
+ * plain numbers, and the unit beside them.
  */
 #ifndef STOOK_VIEW_AMOUNT_H
 #define STOOK_VIEW_AMOUNT_H
@@ -24,7 +24,10 @@ const char *amount_total(const struct profile *profile, uint64_t total, char buf
 const char *amount_counted(const struct profile *profile, uint64_t total,
 			   char buffer[AMOUNT_COUNTED_BYTES]);
 
-/* The heading of a column of amounts ("samples", "sum", "sum, ms", "sum, bytes"), and a number in it. */
+/*
+ * The heading of a column of amounts ("samples", "sum", "sum, ms", "sum, bytes"), and a number in
+ * it.
+ */
 const char *amount_heading(const struct profile *profile);
 const char *amount_number(const struct profile *profile, uint64_t number,
 			  char buffer[NUMBER_COMMAS_BYTES]);

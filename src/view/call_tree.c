@@ -1,7 +1,8 @@
 /*
- * A call tree over sorted stacks. Sorting by word numbers instead of texts is sufficient for ranges,
- * and cheap. The end of a child's range is found by doubling steps and bisection, its count by one
- * subtraction, so the cost of visiting a node depends on its children, not on the stacks below them.
+ * A call tree over sorted stacks. Sorting by word numbers instead of texts is sufficient for
+ * ranges, and cheap. The end of a child's range is found by doubling steps and bisection, its count
+ * by one subtraction, so the cost of visiting a node depends on its children, not on the stacks
+ * below them.
  */
 #include "view/call_tree.h"
 

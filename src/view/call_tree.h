@@ -1,8 +1,8 @@
 /*
  * The call tree of a set of named stacks: labels at the top, then callers, callees below.
  *
- * Nodes are not stored. The stacks are sorted, so that all stacks below a node are adjacent: a node is
- * a range of stacks, and its children are computed on request.
+ * Nodes are not stored. The stacks are sorted, so that all stacks below a node are adjacent: a node
+ * is a range of stacks, and its children are computed on request.
  */
 #ifndef STOOK_VIEW_CALL_TREE_H
 #define STOOK_VIEW_CALL_TREE_H
@@ -67,14 +67,14 @@ struct call_paths_style {
 	double threshold;      /* percent below which a branch is left out; 0: chosen to fit */
 	unsigned max_branches; /* limit on branches per fork, or on stacks; 0: no limit */
 	unsigned labels;       /* enum label bits: labels at the top of paths */
-	bool lines;	       /* source lines behind names, if known */
+	bool lines;	       /* source lines after names, if known */
 	bool no_user;	       /* user stacks were not requested: none is "missed" */
 	bool no_kernel;
 };
 
 /*
- * Adds the heaviest paths to a sheet for this medium: a tree or stacks in text, the heaviest path in
- * Markdown, nothing in others. The sheet does not use the profile afterwards. 0 or -ENOMEM.
+ * Adds the heaviest paths to a sheet for this medium: a tree or stacks in text, the heaviest path
+ * in Markdown, nothing in others. The sheet does not use the profile afterwards. 0 or -ENOMEM.
  */
 int call_tree_sheet_add(struct sheet *sheet, enum media medium, const struct profile *profile,
 			const struct call_paths_style *style);

@@ -15,17 +15,18 @@
  *
  *	 38.8%  … 12 others
  *
- * All percentages are of the total. A line without a percentage has the same one as the line above. A
- * callee that is the only one above the threshold is right below its caller: only forks indent. A fork
- * may be between callees and the function's own time. A label's own time is samples without a stack.
- * Recursion is folded, see named_stacks.h.
+ * All percentages are of the total. A line without a percentage has the same one as the line above.
+ * A callee that is the only one above the threshold is right below its caller: only forks indent. A
+ * fork may be between callees and the function's own time. A label's own time is samples without a
+ * stack. Recursion is folded, see named_stacks.h.
  *
- * With REPORT_FRACTAL, percentages and the threshold are of the branch above the fork; a line without
- * a percentage has 100 % of the line above. With REPORT_CALLEE the tree is inverted: leaf functions
- * are at the top, their callers below; labels are left out, because the roles of callers and callees
- * are swapped.
+ * With REPORT_FRACTAL, percentages and the threshold are of the branch above the fork; a line
+ * without a percentage has 100 % of the line above. With REPORT_CALLEE the tree is inverted: leaf
+ * functions are at the top, their callers below; labels are left out, because the roles of callers
+ * and callees are swapped.
  *
- * REPORT_FLAT shows whole stacks one after the other, REPORT_FOLDED one stack per line, for scripts:
+ * REPORT_FLAT shows whole stacks one after the other, REPORT_FOLDED one stack per line, for
+ * scripts:
  *
  *	  SELF  STACK (below 0.5% left out)
  *	 12.3%  redis-server;main;aeMain
@@ -120,7 +121,9 @@ static uint64_t least_count(const struct tree_builder *builder, const struct cal
 	return (double)below < exact ? below + 1 : below;
 }
 
-/* Callees, heaviest first, with the function's own time sorted in; the others together come last. */
+/*
+ * Callees, heaviest first, with the function's own time sorted in; the others together come last.
+ */
 struct branches {
 	struct call_node above;
 	struct call_children callees;
@@ -250,7 +253,10 @@ static int add_forks(struct tree_builder *builder, const struct branches *branch
 	return err;
 }
 
-/* Adds the chain of single callees, then forks. The root and labels always fork: they are no frames. */
+/*
+ * Adds the chain of single callees, then forks. The root and labels always fork: they are no
+ * frames.
+ */
 static int add_below(struct tree_builder *builder, const struct call_node *node)
 {
 	struct call_node at = *node;
@@ -273,8 +279,8 @@ static int add_below(struct tree_builder *builder, const struct call_node *node)
 }
 
 /*
- * Builds the tree with the requested threshold; without one, with the first in the list that keeps the
- * tree short, or the last.
+ * Builds the tree with the requested threshold; without one, with the first in the list that keeps
+ * the tree short, or the last.
  */
 static int add_tree(struct call_paths *paths, const struct call_tree *tree)
 {
@@ -320,7 +326,9 @@ static int compare_stacks(const void *a, const void *b, void *context)
 	return named_stacks_compare(stacks, one, other);
 }
 
-/* Returns the numbers of the stacks at or above the threshold, heaviest first; NULL: out of memory. */
+/*
+ * Returns the numbers of the stacks at or above the threshold, heaviest first; NULL: out of memory.
+ */
 static uint32_t *heavy_stacks(const struct call_paths *paths, double threshold, size_t *ret_nr)
 {
 	size_t nr = named_stacks_nr(&paths->stacks), i;
@@ -557,7 +565,9 @@ static void add_table(struct sheet *sheet, struct call_paths *paths)
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* Names for people have marks for kernel and inlined code; folded stacks, for scripts, have none. */
+/*
+ * Names for people have marks for kernel and inlined code; folded stacks, for scripts, have none.
+ */
 static struct named_stacks_style names_of(const struct call_paths_style *style)
 {
 	bool is_folded = style->form == REPORT_FOLDED;

@@ -2,8 +2,8 @@
  * Tables of categories: read from a text, and looked up for functions and profiles.
  *
  * Patterns are stored in order, with an index by the first byte of the names that they can match. A
- * function is tried against the patterns of its first byte in order, and only once per profile: that
- * keeps a table of a thousand patterns cheap for a million functions.
+ * function is tried against the patterns of its first byte in order, and only once per profile:
+ * that keeps a table of a thousand patterns cheap for a million functions.
  */
 #include "view/categories.h"
 

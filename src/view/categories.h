@@ -6,13 +6,13 @@
  *	json:   *@libjson*.so* "std::vector<json*" /^(parse|lex)_/
  *
  * A pattern is a glob on the function's name, or between slashes a regular expression; in quotation
- * marks it may contain blanks. After `@` comes a glob on the module's name without folders; `kernel`
- * is the kernel with all its modules, `user` everything else. Names match with and without their
- * arguments. The first row that matches decides.
+ * marks it may contain blanks. After `@` comes a glob on the module's name without folders;
+ * `kernel` is the kernel with all its modules, `user` everything else. Names match with and without
+ * their arguments. The first row that matches decides.
  *
- * A sample belongs to the category of its leaf function; if the leaf has none, to the category of the
- * nearest caller that has one; else to "other". With the built-in table, only callers in the kernel
- * are considered.
+ * A sample belongs to the category of its leaf function; if the leaf has none, to the category of
+ * the nearest caller that has one; else to "other". With the built-in table, only callers in the
+ * kernel are considered.
  */
 #ifndef STOOK_VIEW_CATEGORIES_H
 #define STOOK_VIEW_CATEGORIES_H

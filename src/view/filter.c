@@ -237,7 +237,10 @@ static bits_t sample_bits(struct filtering *filtering, const struct sample *samp
 	       number_bits(filtering->filter, FILTER_TID, labels->tid);
 }
 
-/* True if a sample with these bits passes all criteria. Adds count to each criterion that it passes. */
+/*
+ * True if a sample with these bits passes all criteria. Adds count to each criterion that it
+ * passes.
+ */
 static bool passes(struct filter *filter, bits_t bits, uint64_t count)
 {
 	bool all = true;

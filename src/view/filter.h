@@ -1,9 +1,10 @@
 /*
  * Filters the samples of a profile: by label, by leaf function, and by any function on the stack.
  *
- * Each subject has patterns or numbers that are wanted, and ones that are unwanted. A sample passes if
- * it matches at least one wanted entry of every subject that has some, and no unwanted entry. Names
- * are matched as they are shown: a function without a name is `[unknown]`, a module has no folders.
+ * Each subject has patterns or numbers that are wanted, and ones that are unwanted. A sample passes
+ * if it matches at least one wanted entry of every subject that has some, and no unwanted entry.
+ * Names are matched as they are shown: a function without a name is `[unknown]`, a module has no
+ * folders.
  *
  * A zero-initialised filter lets all samples pass.
  */
@@ -18,7 +19,7 @@
 #include "base/matcher.h"
 #include "profile/profile.h"
 
-/* What a criterion matches. Texts are matched by patterns, numbers by lists. */
+/* Subject of a criterion. Texts are matched by patterns, numbers by lists. */
 enum filter_subject {
 	FILTER_COMM,
 	FILTER_MODULE, /* of the leaf function */

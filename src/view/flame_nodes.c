@@ -1,13 +1,13 @@
 /*
- * Builds the nodes of a flame graph. Words are ranked by text once, and stacks sorted as sequences of
- * ranks, so that all stacks of a node are adjacent. One sweep over the stacks closes the nodes that a
- * stack is not in, and opens nodes where it differs from the one before. A node that is too narrow
- * when it is closed is removed from the end of the array with all nodes below it, so only kept and
- * open nodes are in memory.
+ * Builds the nodes of a flame graph. Words are ranked by text once, and stacks sorted as sequences
+ * of ranks, so that all stacks of a node are adjacent. One sweep over the stacks closes the nodes
+ * that a stack is not in, and opens nodes where it differs from the one before. A node that is too
+ * narrow when it is closed is removed from the end of the array with all nodes below it, so only
+ * kept and open nodes are in memory.
  *
  * If there are still too many nodes, the least width is raised during the sweep: the widths of all
- * closed nodes are known by then, and later nodes are checked against the new limit. No second sweep
- * is needed.
+ * closed nodes are known by then, and later nodes are checked against the new limit. No second
+ * sweep is needed.
  */
 #include "view/flame_nodes.h"
 
@@ -52,8 +52,8 @@ static uint32_t rank_at(const void *context, uint32_t stack, size_t depth)
 }
 
 /*
- * Returns the numbers of all stacks, sorted by the texts of their words unless as_they_are; NULL when
- * out of memory.
+ * Returns the numbers of all stacks, sorted by the texts of their words unless as_they_are; NULL
+ * when out of memory.
  */
 static uint32_t *order_stacks(const struct named_stacks *stacks, bool as_they_are)
 {

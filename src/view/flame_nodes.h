@@ -1,9 +1,9 @@
 /*
  * The boxes of a flame graph: the call tree of a set of named stacks, laid out from left to right.
  *
- * Nodes are in preorder, callers before callees; siblings are sorted by text, so that functions have
- * the same order in any two graphs. Nodes narrower than the least width are left out with all their
- * callees; their callers keep their width.
+ * Nodes are in preorder, callers before callees; siblings are sorted by text, so that functions
+ * have the same order in any two graphs. Nodes narrower than the least width are left out with all
+ * their callees; their callers keep their width.
  */
 #ifndef STOOK_VIEW_FLAME_NODES_H
 #define STOOK_VIEW_FLAME_NODES_H

@@ -1,9 +1,9 @@
 /*
  * Counts a profile's samples by groups.
  *
- * Places and labels are interned separately: each frame is mapped to its places once, each sample to
- * its labels. Samples are sorted by labels before counting, so that an array indexed by place finds
- * the group: a frame of a sample costs one array access, however many keys there are.
+ * Places and labels are interned separately: each frame is mapped to its places once, each sample
+ * to its labels. Samples are sorted by labels before counting, so that an array indexed by place
+ * finds the group: a frame of a sample costs one array access, however many keys there are.
  */
 #include "view/group_totals.h"
 
@@ -81,7 +81,9 @@ static int likeness_init(struct likeness *likeness, const struct profile *profil
 	return 0;
 }
 
-/* Returns the function, or 0 if its name is the text for functions without a name in this module. */
+/*
+ * Returns the function, or 0 if its name is the text for functions without a name in this module.
+ */
 static uint32_t likeness_function(const struct likeness *likeness, uint32_t function,
 				  uint32_t module)
 {

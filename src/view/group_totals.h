@@ -3,11 +3,11 @@
  * group: the samples in which it is the leaf (self), and the samples in which it is anywhere on the
  * stack (total). Several occurrences on one stack count once.
  *
- * Groups are distinguished by the texts that are shown: modules of the same name are one group, and so
- * are functions of the same name anywhere, unless module or kind is a key, too.
+ * Groups are distinguished by the texts that are shown: modules of the same name are one group, and
+ * so are functions of the same name anywhere, unless module or kind is a key, too.
  *
- * Some keys belong to a place in the code, the others to a whole sample. Inlined functions count like
- * any others: self goes to the innermost one, total to all.
+ * Some keys belong to a place in the code, the others to a whole sample. Inlined functions count
+ * like any others: self goes to the innermost one, total to all.
  */
 #ifndef STOOK_VIEW_GROUP_TOTALS_H
 #define STOOK_VIEW_GROUP_TOTALS_H
@@ -37,7 +37,7 @@ enum group_key {
 
 #define GROUP_BIT(key) (1U << (key))
 
-/* Keys of a place; a group that has none of them has total equal to self. */
+/* Keys of a place. Without any of them, total equals self. */
 #define GROUP_PLACE_KEYS                                                               \
 	(GROUP_BIT(GROUP_FUNCTION) | GROUP_BIT(GROUP_MODULE) | GROUP_BIT(GROUP_LINE) | \
 	 GROUP_BIT(GROUP_KIND))
@@ -81,7 +81,7 @@ struct group_totals_style {
 	unsigned keys;			    /* GROUP_BIT()s */
 	const uint32_t *category_of_sample; /* for GROUP_CATEGORY; see categories_count() */
 	bool by_total;			    /* sort by total; else by self */
-	bool tell_kernel_apart; /* kernel functions are groups of their own even without GROUP_KIND */
+	bool tell_kernel_apart; /* distinguish kernel functions even without GROUP_KIND */
 };
 
 /* 0 or -ENOMEM. */
@@ -92,8 +92,8 @@ void group_totals_clear(struct group_totals *totals);
 /* --- functions -------------------------------------------------------------------------------- */
 
 /*
- * The most common grouping, by function and module. A function is a name in a module; all code without
- * a name in a module is one function.
+ * The most common grouping, by function and module. A function is a name in a module; all code
+ * without a name in a module is one function.
  */
 
 struct function_total {

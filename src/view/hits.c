@@ -1,6 +1,6 @@
 /*
- * Rows of hits: sorting, selection and columns. A key has a column for people, which says why a value
- * is missing, and one or two for programs, which have null instead.
+ * Rows of hits: sorting, selection and columns. A key has a column for people, which says why a
+ * value is missing, and one or two for programs, which have null instead.
  */
 #include "view/hits.h"
 
@@ -71,8 +71,8 @@ static int compare_keys(const struct cell *a, const struct cell *b, size_t nr)
 }
 
 /*
- * Makes the columns of the keys, which point into *keys; returns how many. is_nested: JSON has the keys
- * in an object "key".
+ * Makes the columns of the keys, which point into *keys; returns how many. is_nested: JSON has the
+ * keys in an object "key".
  */
 static size_t make_key_columns(const struct row_keys *keys, bool is_nested, struct column *ret)
 {
@@ -100,7 +100,9 @@ static size_t make_key_columns(const struct row_keys *keys, bool is_nested, stru
 	return nr;
 }
 
-/* Makes the cells for these columns. CELL_NONE in cells: unreadable; cells NULL: no value at all. */
+/*
+ * Makes the cells for these columns. CELL_NONE in cells: unreadable; cells NULL: no value at all.
+ */
 static size_t make_key_cells(const struct row_keys *keys, bool is_nested, const struct cell *cells,
 			     struct cell *ret)
 {
@@ -122,9 +124,9 @@ static size_t make_key_cells(const struct row_keys *keys, bool is_nested, const 
 /* --- the beginning of a sheet ---------------------------------------------------------------- */
 
 /*
- * Begins an interval's sheet: for people an empty line and with shows_time the local time of day; for
- * programs "time" and, in seconds_media, "seconds". Returns TABLE_COLUMNS_MAX columns for the table to
- * fill, owned by the sheet; NULL when out of memory.
+ * Begins an interval's sheet: for people an empty line and with shows_time the local time of day;
+ * for programs "time" and, in seconds_media, "seconds". Returns TABLE_COLUMNS_MAX columns for the
+ * table to fill, owned by the sheet; NULL when out of memory.
  */
 static struct column *begin_interval(struct sheet *sheet, double time, double seconds,
 				     unsigned seconds_media, bool shows_time)

@@ -1,19 +1,22 @@
 /*
- * Hits of probes in an interval: calls of functions (`stook funccount`), and hits by key, with sums and
- * distributions of a value (`stook tally`). Both select and sort rows and fill a sheet; docs/outputs.md
- * lists the members of their JSON and the columns of their CSV.
+ * Hits of probes in an interval: calls of functions (`stook funccount`), and hits by key, with sums
+ * and distributions of a value (`stook tally`). Both select and sort rows and fill a sheet;
+ * docs/outputs.md lists the members of their JSON and the columns of their CSV.
  *
- * For people, calls are shown as the table of bcc's funccount, identical to it without further options:
+ * For people, calls are shown as the table of bcc's funccount, identical to it without further
+ * options:
  *
  *	FUNC                                    COUNT
  *	call                                      334
  *	postponeClientRead                        514
  *
- * Further keys (--by) are columns on the left. Calls per second are a third column. The last column, if
- * not empty, marks functions whose probe was detached by the budget. Names are never truncated, because
- * scripts read them. Output for programs also has the functions that the kernel refused to probe.
+ * Further keys (--by) are columns on the left. Calls per second are a third column. The last
+ * column, if not empty, marks functions whose probe was detached by the budget. Names are never
+ * truncated, because scripts read them. Output for programs also has the functions that the kernel
+ * refused to probe.
  *
- * A tally has a row for each key. Programs get times in nanoseconds, and the accounting of all hits:
+ * A tally has a row for each key. Programs get times in nanoseconds, and the accounting of all
+ * hits:
  *
  *	FUNC    COMM            COUNT          SUM     MIN         AVG     MAX
  *	malloc  redis-server      514        48102      16        93.6    4096
@@ -43,7 +46,9 @@ struct row_keys {
 	} keys[ROW_KEYS_MAX];
 };
 
-/* Adds a key. Keys beyond ROW_KEYS_MAX are ignored. The name is copied, and truncated if too long. */
+/*
+ * Adds a key. Keys beyond ROW_KEYS_MAX are ignored. The name is copied, and truncated if too long.
+ */
 void row_keys_add(struct row_keys *keys, const char *name, bool is_number);
 
 /* --- calls ----------------------------------------------------------------------------------- */
@@ -71,10 +76,9 @@ struct call_row {
 struct call_interval {
 	struct call_row *rows;
 	size_t nr;
-	double time;	/* end, seconds since 1970 */
-	double seconds; /* length */
-	uint64_t
-		missed; /* hits since the start that the kernel could not count; UINT64_MAX: unknown */
+	double time;	 /* end, seconds since 1970 */
+	double seconds;	 /* length */
+	uint64_t missed; /* hits since the start not counted by the kernel; UINT64_MAX: unknown */
 	const struct row_keys *keys; /* NULL: none */
 	uint64_t lost;		     /* with keys: calls that are in no row */
 };
@@ -87,9 +91,9 @@ struct call_style {
 enum call_order { CALL_BY_COUNT, CALL_BY_NAME, CALL_BY_RATE };
 
 /*
- * Keeps the rows to show, sorted: the ones with calls, detached or refused; with top > 0, only the most
- * called of these. Counts and rates are ascending, so that the largest are last, where a terminal shows
- * them; ties are sorted by name, then by keys.
+ * Keeps the rows to show, sorted: the ones with calls, detached or refused; with top > 0, only the
+ * most called of these. Counts and rates are ascending, so that the largest are last, where a
+ * terminal shows them; ties are sorted by name, then by keys.
  */
 void call_interval_choose(struct call_interval *interval, enum call_order order, size_t top);
 

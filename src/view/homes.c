@@ -1,7 +1,7 @@
 /*
- * Finds homes. One pass over samples and frames collects the modules, the sides of the difference that
- * have them, and the function names in them. Modules are then grouped by name and by build, and the
- * functions in modules of one side only are matched by name.
+ * Finds homes. One pass over samples and frames collects the modules, the sides of the difference
+ * that have them, and the function names in them. Modules are then grouped by name and by build,
+ * and the functions in modules of one side only are matched by name.
  */
 #include "view/homes.h"
 
@@ -33,10 +33,9 @@ struct entry {
 struct finder {
 	struct homes *homes;
 	const struct profile *profile;
-	size_t before;		 /* number of the value "before"; 0: no difference */
-	uint8_t *sides_of_frame; /* enum side bits */
-	uint8_t *
-		sides_of_module; /* enum side bits; of all modules of a name at the representative */
+	size_t before;		  /* number of the value "before"; 0: no difference */
+	uint8_t *sides_of_frame;  /* enum side bits */
+	uint8_t *sides_of_module; /* likewise; a representative has the bits of all of its name */
 	struct entry *entries;
 	size_t nr, cap;
 };

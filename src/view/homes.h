@@ -1,22 +1,23 @@
 /*
- * The home of a function: the module that distinguishes functions of the same name, and in which the
- * function is shown.
+ * The home of a function: the module that distinguishes functions of the same name, and in which
+ * the function is shown.
  *
  * Builds of one program differ in paths, build ids and addresses, and libraries have a version in
  * their name. So modules of the same kind count as one if their names are equal without folders and
- * without the text after ".so" (libfoo.so.1.2.3, libfoo.so.1.2.4). All JIT-compiled code is one module.
- * The `main` of two programs, or a static `init` of two libraries, stay distinct.
+ * without the text after ".so" (libfoo.so.1.2.3, libfoo.so.1.2.4). All JIT-compiled code is one
+ * module. The `main` of two programs, or a static `init` of two libraries, stay distinct.
  *
- * In a difference, a program or library may also have been renamed or replaced. A module on both sides
- * is compared only with itself. A function of a module on one side only is matched with the function
- * of the same name in a module on the other side only, if each side has exactly one such function.
+ * In a difference, a program or library may also have been renamed or replaced. A module on both
+ * sides is compared only with itself. A function of a module on one side only is matched with the
+ * function of the same name in a module on the other side only, if each side has exactly one such
+ * function.
  *
- * A function whose module is not known (folded stacks) is matched with the function of that name in a
- * module, if there is exactly one. If one side of a difference has no modules at all, functions are
- * matched by name only.
+ * A function whose module is not known (folded stacks) is matched with the function of that name in
+ * a module, if there is exactly one. If one side of a difference has no modules at all, functions
+ * are matched by name only.
  *
- * A place instead of a name (`libz.so.1+0x4a20`) is a different function in each build: such functions
- * are distinguished by build id, or by the module's whole name if it has none.
+ * A place instead of a name (`libz.so.1+0x4a20`) is a different function in each build: such
+ * functions are distinguished by build id, or by the module's whole name if it has none.
  */
 #ifndef STOOK_VIEW_HOMES_H
 #define STOOK_VIEW_HOMES_H

@@ -1,11 +1,12 @@
 /*
- * The built-in table of categories: the kernel's subsystems by function name, for kernels 5.10 to 7.x
- * on x86-64 and arm64. The first row that matches decides, so rows with specific names come before
- * rows with whole families.
+ * The built-in table of categories: the kernel's subsystems by function name, for kernels 5.10 to
+ * 7.x on x86-64 and arm64. The first row that matches decides, so rows with specific names come
+ * before rows with whole families.
  *
- * Helpers for all of the kernel (lists, trees, xarrays, strings, retpolines, virtio queues) are left
- * out on purpose: their time counts for their callers. So is the release of locks: with interrupts
- * disabled no timer tick arrives, so that time appears in the function that enables them again.
+ * Helpers for all of the kernel (lists, trees, xarrays, strings, retpolines, virtio queues) are
+ * left out on purpose: their time counts for their callers. So is the release of locks: with
+ * interrupts disabled no timer tick arrives, so that time appears in the function that enables them
+ * again.
  */
 #include "view/categories.h"
 
@@ -450,7 +451,7 @@ const char kernel_categories[] =
 	"interrupts: default_send* __send_call* __sysvec* fpu__exc* exc_* do_error* do_trap*\n"
 	"interrupts: ipi_* do_handle_IPI*\n"
 
-	/* The way in and out; what no row above has and a system call did. */
+	/* Entry and exit code; system calls that no row above matches. */
 	"system calls: entry_* syscall_* do_syscall* do_fast_syscall* do_int80* x64_sys_call*\n"
 	"system calls: ia32_sys_call* __x64_sys_* __x32_* __ia32_* __arm64_* __se_*\n"
 	"system calls: __do_sys_* ksys_* exit_to_user* __exit_to_user* enter_from_user*\n"
@@ -460,5 +461,5 @@ const char kernel_categories[] =
 	"system calls: user_enter* user_exit* context_tracking* __ct_* ct_* do_uname*\n"
 	"system calls: override_release vdso_* __vdso* prctl_* sys_call_*\n"
 
-	/* Time that was not spent in the kernel. */
+	/* Not kernel code. */
 	"user: *@user\n";

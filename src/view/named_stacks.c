@@ -87,7 +87,10 @@ static enum word_kind kind_apart(const struct builder *builder, enum word_kind k
 											 : kind;
 }
 
-/* Labels and functions with equal texts are always different words: their position distinguishes them. */
+/*
+ * Labels and functions with equal texts are always different words: their position distinguishes
+ * them.
+ */
 static bool same_word(const struct builder *builder, const struct word_info *a,
 		      const struct word_info *b)
 {
@@ -151,8 +154,8 @@ static uint32_t finish_label(struct builder *builder)
 }
 
 /*
- * Writes the pid, or "?" as stackcollapse-perf.pl does if it was not requested: then it is 0, which is
- * also the idle task's pid.
+ * Writes the pid, or "?" as stackcollapse-perf.pl does if it was not requested: then it is 0, which
+ * is also the idle task's pid.
  */
 static void write_pid(struct builder *builder, const struct sample_labels *labels)
 {

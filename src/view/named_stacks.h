@@ -1,7 +1,7 @@
 /*
  * A profile's stacks for people: names instead of addresses, root first, preceded by labels. Each
- * label and each function is a *word*; stacks with the same words are merged, even if their addresses
- * differ.
+ * label and each function is a *word*; stacks with the same words are merged, even if their
+ * addresses differ.
  *
  * Words are interned, so merging and comparing stacks compares numbers. Number 0 means "no word".
  */
@@ -40,11 +40,11 @@ struct named_stacks_style {
 	bool no_kernel;
 	bool show_modules;   /* `[unknown] (libfoo.so)` for functions without a name */
 	bool fold_recursion; /* a function that calls itself becomes one word */
-	bool lines;	     /* source lines behind names, if known */
-	bool tell_apart; /* equal texts of different kinds or homes (view/homes.h) are different words */
-	bool keep_modules; /* with tell_apart: functions of a difference stay in their own modules */
-	bool reverse;	   /* leaf first, labels last */
-	bool with_slices;  /* also keep counts by time slice */
+	bool lines;	     /* source lines after names, if known */
+	bool tell_apart;    /* distinguish equal texts of different kinds or homes (view/homes.h) */
+	bool keep_modules;  /* with tell_apart: in a difference, use the function's own module */
+	bool reverse;	    /* leaf first, labels last */
+	bool with_slices;   /* also keep counts by time slice */
 	size_t other_value; /* number of a second value to sum in others; 0: none */
 };
 
@@ -59,8 +59,8 @@ enum word_kind {
 };
 
 /*
- * The origin of a word: with tell_apart the common one of all its frames, else the first frame's. In a
- * difference, words of different kinds of functions are merged: kind is the first frame's.
+ * The origin of a word: with tell_apart the common one of all its frames, else the first frame's.
+ * In a difference, words of different kinds of functions are merged: kind is the first frame's.
  */
 struct word_info {
 	uint32_t text;	   /* number in texts */
@@ -94,12 +94,12 @@ struct named_stacks {
  *	probe NAME
  *	cpu NUMBER
  *
- * A frame with lines is one word per inlined function, callers first; with the style's lines, a word
- * is `FUNCTION FILE.c:LINE` if the source is known.
+ * A frame with lines is one word per inlined function, callers first; with the style's lines, a
+ * word is `FUNCTION FILE.c:LINE` if the source is known.
  *
- * A missing name is `[unknown]`, `[deleted]` if the file no longer existed, or `[unreadable]` without
- * permission to read it. A requested stack that could not be read is `[Missed User Stack]` or
- * `[Missed Kernel Stack]`. Control characters in names become `?`.
+ * A missing name is `[unknown]`, `[deleted]` if the file no longer existed, or `[unreadable]`
+ * without permission to read it. A requested stack that could not be read is `[Missed User Stack]`
+ * or `[Missed Kernel Stack]`. Control characters in names become `?`.
  *
  * 0 or -ENOMEM, also past NAMED_STACKS_MAX_BYTES. The profile is not used afterwards.
  */
@@ -116,8 +116,8 @@ const char *named_stacks_word(const struct named_stacks *stacks, uint32_t word);
 const struct word_info *named_stacks_info(const struct named_stacks *stacks, uint32_t word);
 
 /*
- * Compares two stacks as texts, with the style's separator between words. Different words with the same
- * text are equal here.
+ * Compares two stacks as texts, with the style's separator between words. Different words with the
+ * same text are equal here.
  */
 int named_stacks_compare(const struct named_stacks *stacks, uint32_t a, uint32_t b);
 

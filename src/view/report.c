@@ -1,6 +1,6 @@
 /*
- * Selects the groups of view/group_totals to show, and formats them. By default the table is sorted by
- * self; the tree below it shows callers.
+ * Selects the groups of view/group_totals to show, and formats them. By default the table is sorted
+ * by self; the tree below it shows callers.
  *
  *	12,345 samples
  *
@@ -9,8 +9,8 @@
  *	 11.0%    1,358   11.2%  copy_user_generic    [kernel]
  *	  9.3%    1,148          … 204 more
  *
- * Hits have a column HITS; sums of a value, as of `stackcount --weight`, a column SUM, with the unit of
- * times in the heading.
+ * Hits have a column HITS; sums of a value, as of `stackcount --weight`, a column SUM, with the
+ * unit of times in the heading.
  */
 #include "view/report.h"
 
@@ -360,8 +360,8 @@ static size_t most_rows(const struct report *report, enum media medium,
 }
 
 /*
- * Groups are sorted: the first one below the threshold ends the rows. In text sorted by self, groups
- * with a self of 0 are left out.
+ * Groups are sorted: the first one below the threshold ends the rows. In text sorted by self,
+ * groups with a self of 0 are left out.
  */
 static void choose_rows(struct report *report, enum media medium, const struct report_style *style)
 {
@@ -397,7 +397,9 @@ static void sum_up_rest(struct report *report)
 		report->rest[report->nr_rest++].count = totals->no_frames_count;
 }
 
-/* Frees the groups that are not shown, since the call tree built next needs memory. 0 or -ENOMEM. */
+/*
+ * Frees the groups that are not shown, since the call tree built next needs memory. 0 or -ENOMEM.
+ */
 static int keep_shown_groups(struct report *report)
 {
 	size_t bytes = report->nr * sizeof(*report->totals.groups);
@@ -413,7 +415,9 @@ static int keep_shown_groups(struct report *report)
 	return 0;
 }
 
-/* Drops the default column of modules if no row has a module, as in folded stacks. For people only. */
+/*
+ * Drops the default column of modules if no row has a module, as in folded stacks. For people only.
+ */
 static void drop_modules(struct report *report)
 {
 	size_t i;
@@ -574,7 +578,9 @@ static void add_categories(struct sheet *sheet, struct report *report, enum medi
 
 /* --- the head -------------------------------------------------------------------------------- */
 
-/* Returns "2026-11-21T20:42:00Z", in UTC so that output is the same on all hosts; NULL: not known. */
+/*
+ * Returns "2026-11-21T20:42:00Z", in UTC so that output is the same on all hosts; NULL: not known.
+ */
 static const char *time_text(uint64_t time_ns, char buffer[TIME_BYTES])
 {
 	time_t seconds = (time_t)(time_ns / 1000000000);

@@ -3,8 +3,8 @@
  * first; the shares of categories; and the heaviest paths.
  *
  * Text has the top rows, and the sum of the others; then a tree, or whole stacks. Markdown, for
- * tickets, has the recording parameters, fewer rows, and the heaviest path. CSV and JSON have all rows,
- * see docs/outputs.md.
+ * tickets, has the recording parameters, fewer rows, and the heaviest path. CSV and JSON have all
+ * rows, see docs/outputs.md.
  */
 #ifndef STOOK_VIEW_REPORT_H
 #define STOOK_VIEW_REPORT_H
@@ -30,7 +30,8 @@ struct report_style {
 };
 
 /*
- * Fills a sheet for this medium. The profile and the categories must outlive the sheet. 0 or -ENOMEM.
+ * Fills a sheet for this medium. The profile and the categories must outlive the sheet. 0 or
+ * -ENOMEM.
  */
 int report_sheet_fill(struct sheet *sheet, enum media medium, const struct profile *profile,
 		      const struct report_style *style);

@@ -1,9 +1,10 @@
 /*
  * The results of commands, independent of file formats.
  *
- * A sheet is a sequence of blocks: named figures, lines of text, lists of notes, and tables. Commands and
- * views fill a sheet; format/text renders any sheet as text, Markdown, CSV or JSON
- * (format/text/sheet_write.h). A new kind of table needs its columns and a function that makes a row:
+ * A sheet is a sequence of blocks: named figures, lines of text, lists of notes, and tables.
+ * Commands and views fill a sheet; format/text renders any sheet as text, Markdown, CSV or JSON
+ * (format/text/sheet_write.h). A new kind of table needs its columns and a function that makes a
+ * row:
  *
  *	static const struct column columns[] = {
  *		{"name", "FUNC", .flags = COLUMN_NAME},
@@ -13,9 +14,9 @@
  *
  *	sheet_add_table(&sheet, MEDIA_ALL, &table);
  *
- * Cells are typed, and renderers format them: people get "23.4%", "1,234" and "5.200" under "SUM(ms)",
- * programs the plain number. A tree is also a table: one of its columns has COLUMN_TREE, and rows have
- * levels.
+ * Cells are typed, and renderers format them: people get "23.4%", "1,234" and "5.200" under
+ * "SUM(ms)", programs the plain number. A tree is also a table: one of its columns has COLUMN_TREE,
+ * and rows have levels.
  *
  * A table does not store its rows. The renderer requests one row at a time, possibly several times
  * (first for widths, then for text), so a table of a million rows needs no memory.
@@ -183,8 +184,8 @@ struct table {
 /* --- sheets ---------------------------------------------------------------------------------- */
 
 /*
- * Words, headings and texts of columns without COLUMN_NAME are our own texts: they may contain "…", "±"
- * and "›", which become "..", "+-" and ">" on terminals without UTF-8.
+ * Words, headings and texts of columns without COLUMN_NAME are our own texts: they may contain "…",
+ * "±" and "›", which become "..", "+-" and ">" on terminals without UTF-8.
  */
 
 enum line_style {
@@ -219,21 +220,26 @@ int sheet_status(const struct sheet *sheet);
 int sheet_keep(struct sheet *sheet, void *context, void (*clear)(void *context));
 
 /*
- * Adds a value of the whole sheet. JSON: a member. CSV: a column before the others in each row. Text: a
- * line "heading  value", in Markdown a list item. Texts are copied, column names and headings are not.
- * Paths and histograms are not supported.
+ * Adds a value of the whole sheet. JSON: a member. CSV: a column before the others in each row.
+ * Text: a line "heading  value", in Markdown a list item. Texts are copied, column names and
+ * headings are not. Paths and histograms are not supported.
  */
 void sheet_add_figure(struct sheet *sheet, unsigned media, const struct column *column,
 		      struct cell cell);
 
-/* Begins a line for people; words and names are then added to it. Without any, the line is empty. */
+/*
+ * Begins a line for people; words and names are then added to it. Without any, the line is empty.
+ */
 void sheet_add_line(struct sheet *sheet, unsigned media, enum line_style style);
 __attribute__((format(printf, 2, 3))) void sheet_add_words(struct sheet *sheet, const char *format,
 							   ...);
 /* A name from a target: a code span in Markdown; in text, cut if it takes half a line or more. */
 void sheet_add_name(struct sheet *sheet, const char *name);
 
-/* Begin a named list, and add a text to it: an array in JSON, bullets in Markdown, lines in text. Copied. */
+/*
+ * Begin a named list, and add a text to it: an array in JSON, bullets in Markdown, lines in text.
+ * Copied.
+ */
 void sheet_add_notes(struct sheet *sheet, unsigned media, const char *name);
 void sheet_add_note(struct sheet *sheet, const char *text);
 

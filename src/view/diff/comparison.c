@@ -1,15 +1,16 @@
 /*
  * Compares in steps: named stacks, the scale, the natural variance of numbers, rows, call paths.
  *
- * Rows: each word of the named stacks belongs to at most one row, which is looked up once. A stack then
- * costs one array access per word.
+ * Rows: each word of the named stacks belongs to at most one row, which is looked up once. A stack
+ * then costs one array access per word.
  *
- * Paths: the tree is the flame graph's, without the nodes that have too few samples to be significant.
- * A node is *telling* if it changed and its share of its caller changed, too: a callee that keeps its
- * share of a caller that grew or shrank adds no information. Lines lead to the telling nodes, and
- * continue downwards while one callee has nearly all of the node, so that they end at the function to
- * look at. Nodes are in preorder, so a backward loop visits callees before callers. Lines are made with
- * an explicit stack instead of recursion, since call paths can be deep.
+ * Paths: the tree is the flame graph's, without the nodes that have too few samples to be
+ * significant. A node is *telling* if it changed and its share of its caller changed, too: a callee
+ * that keeps its share of a caller that grew or shrank adds no information. Lines lead to the
+ * telling nodes, and continue downwards while one callee has nearly all of the node, so that they
+ * end at the function to look at. Nodes are in preorder, so a backward loop visits callees before
+ * callers. Lines are made with an explicit stack instead of recursion, since call paths can be
+ * deep.
  */
 #include "view/diff/comparison.h"
 
@@ -224,7 +225,9 @@ static int build(struct builder *builder)
 	return 0;
 }
 
-/* A module's row contains all its functions, even those that the other side has in another module. */
+/*
+ * A module's row contains all its functions, even those that the other side has in another module.
+ */
 static int find_rows(struct comparison *comparison, const struct named_stacks_style *names)
 {
 	cleanup(named_stacks_clear) struct named_stacks apart = {0};
@@ -366,7 +369,10 @@ static int push(struct finder *finder, const struct pending *pending)
 	return 0;
 }
 
-/* Returns the rest of a node without its telling callees; *ret_nr: their number, *ret_callee: the last. */
+/*
+ * Returns the rest of a node without its telling callees; *ret_nr: their number, *ret_callee: the
+ * last.
+ */
 static struct difference_pair rest_of(const struct finder *finder, uint32_t number, size_t *ret_nr,
 				      uint32_t *ret_callee)
 {
@@ -402,7 +408,9 @@ static uint32_t heir_of(const struct finder *finder, uint32_t number)
 	return 0;
 }
 
-/* Returns the last node of the line that begins here. *rest: the last node without telling callees. */
+/*
+ * Returns the last node of the line that begins here. *rest: the last node without telling callees.
+ */
 static uint32_t go_down(const struct finder *finder, uint32_t number, struct difference_pair *rest)
 {
 	for (;;) {

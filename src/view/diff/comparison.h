@@ -1,12 +1,12 @@
 /*
  * Compares two profiles by function and by call path, and fills a sheet with the changes.
  *
- * A function is identified by its name and its home (view/homes.h), so that two builds of a program,
- * and files in formats without modules, can be compared. Pictures and pages do the same.
+ * A function is identified by its name and its home (view/homes.h), so that two builds of a
+ * program, and files in formats without modules, can be compared. Pictures and pages do the same.
  *
- * Among many comparisons, some are far off by chance. The least sigma limits the family-wise error rate:
- * with a confidence of 95 %, at least 95 of 100 comparisons of unchanged programs report no change at
- * all. The user may set the least sigma instead.
+ * Among many comparisons, some are far off by chance. The least sigma limits the family-wise error
+ * rate: with a confidence of 95 %, at least 95 of 100 comparisons of unchanged programs report no
+ * change at all. The user may set the least sigma instead.
  */
 #ifndef STOOK_VIEW_DIFF_COMPARISON_H
 #define STOOK_VIEW_DIFF_COMPARISON_H
@@ -82,10 +82,10 @@ struct difference_rows {
 /*
  * Changes by call path: a tree of the branches that changed, callers first.
  *
- * A change of a function is also a change of all its callers. To report it once, a caller has a line of
- * its own only if no single callee explains its change: where several callees changed, or the caller
- * itself. All other callers share a line with the callee that explains them; the line's numbers are the
- * callee's. A branch whose callees all changed in proportion is not expanded.
+ * A change of a function is also a change of all its callers. To report it once, a caller has a
+ * line of its own only if no single callee explains its change: where several callees changed, or
+ * the caller itself. All other callers share a line with the callee that explains them; the line's
+ * numbers are the callee's. A branch whose callees all changed in proportion is not expanded.
  */
 
 struct difference_line {
@@ -123,9 +123,9 @@ struct comparison {
 size_t comparison_value(const struct profile *profile);
 
 /*
- * Returns the scale for comparing numbers of the profile without further context, as in a picture: its
- * dispersion and least sigma are the ones of all functions. 0, -ENOMEM, or -EINVAL if there is no value
- * "before".
+ * Returns the scale for comparing numbers of the profile without further context, as in a picture:
+ * its dispersion and least sigma are for all functions together. 0, -ENOMEM, or -EINVAL if there is
+ * no value "before".
  */
 int comparison_scale(struct difference_scale *ret, const struct profile *profile,
 		     const struct comparison_style *style);
@@ -155,8 +155,8 @@ const struct difference_pair *difference_rows_pair(const struct difference_rows 
 						   const struct difference_row *row);
 
 /*
- * Compares, and fills a sheet for all media: text has the rows and paths that changed and a few rows
- * within noise, Markdown the ones that changed, CSV all rows, JSON all rows and paths:
+ * Compares, and fills a sheet for all media: text has the rows and paths that changed and a few
+ * rows within noise, Markdown the ones that changed, CSV all rows, JSON all rows and paths:
  *
  *	{"before": {"name": "a.pb.gz", "count": 10012, "seconds": 20.0}, "after": {…},
  *	 "by_time": false, "least_sigma": 4.1, "paths_least_sigma": 4.4, "comparisons": 812,
@@ -167,8 +167,8 @@ const struct difference_pair *difference_rows_pair(const struct difference_rows 
  *	   "total": {…}}, …],
  *	 "paths": [{"path": ["redis-server", "main", …], "besides": false, "before": …}, …]}
  *
- * dispersion is the one of all functions, see difference.h. With by_time there are before_rate and
- * after_rate instead of shares. kind: more, less, new, gone, or null for changes within noise.
+ * dispersion is for all functions together, see difference.h. With by_time there are before_rate
+ * and after_rate instead of shares. kind: more, less, new, gone, or null for changes within noise.
  *
  * The profile must outlive the sheet. 0, -ENOMEM, or -EINVAL if there is no value "before".
  */

@@ -15,13 +15,13 @@
  *	  10.02%   13.97%  +3.95 ±   0.45   8.78    +39%  ├ setCommand › crc64
  *	   0.00%    1.02%  +1.02 ±   0.10  10.20     NEW  └ freeObject
  *
- * Shares are in percent, changes in percentage points; rates are counts per second. Rows within noise
- * are below a line with their sum. SIGMA decides if a row changed: it is the significance, assuming no
- * change; the error after `±` is the uncertainty of the difference. With few samples, SIGMA is not
- * simply change / error.
+ * Shares are in percent, changes in percentage points; rates are counts per second. Rows within
+ * noise are below a line with their sum. SIGMA decides if a row changed: it is the significance,
+ * assuming no change; the error after `±` is the uncertainty of the difference. With few samples,
+ * SIGMA is not simply change / error.
  *
- * A line of the tree is a path down through callers without a change of their own; its numbers are the
- * ones of its last function. People see the rows that changed, programs all rows.
+ * A line of the tree is a path down through callers without a change of their own; its numbers are
+ * its last function's. People see the rows that changed, programs all rows.
  */
 #include "view/diff/comparison.h"
 

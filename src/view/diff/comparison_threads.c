@@ -1,6 +1,6 @@
 /*
- * Finds threads of a comparison with names on one side only: a renamed program, or numbers in the names
- * of a thread pool. All their call paths are then new under one name and gone under another.
+ * Finds threads of a comparison with names on one side only: a renamed program, or numbers in the
+ * names of a thread pool. All their call paths are then new under one name and gone under another.
  *
  * A second comparison without thread names shows if anything else changed.
  */

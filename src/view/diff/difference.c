@@ -1,16 +1,16 @@
 /*
  * Differences of two numbers of samples, their errors and their significance.
  *
- * The error that is shown with a change is the one of two independent draws: variance p(1-p)/n per
- * share, or the square root of the count for rates. The significance test is different: it assumes that
- * there is no change. Then each of the n samples of a function, before and after together, is on its
- * side by chance alone: a draw of n from all samples (hypergeometric) for shares, n tosses of a coin
- * biased as the durations (binomial) for rates. This has no unknown parameter, so it is also valid for
- * small numbers, where normal errors are not: 5 samples versus 0 are not 3 sigma.
+ * The error that is shown with a change is that of two independent draws: variance p(1-p)/n per
+ * share, or the square root of the count for rates. The significance test is different: it assumes
+ * that there is no change. Then each of the n samples of a function, before and after together, is
+ * on its side by chance alone: a draw of n from all samples (hypergeometric) for shares, n tosses
+ * of a coin biased as the durations (binomial) for rates. This has no unknown parameter, so it is
+ * also valid for small numbers, where normal errors are not: 5 samples versus 0 are not 3 sigma.
  *
  * Large numbers use the normal limit of the same distributions; so do changes too small to be
- * significant. For the others the tail is summed, and converted to the sigma of a normal error with the
- * same probability.
+ * significant. For the others the tail is summed, and converted to the sigma of a normal error with
+ * the same probability.
  *
  * Samples are not independent: load varies over time. The scale's dispersion is the factor by which
  * that raises the variance; it cannot be estimated from two numbers.
@@ -41,10 +41,11 @@ struct draw {
 /* --- sigma and chance --- */
 
 /*
- * Returns the sigma of a one-sided tail probability below 1/2, given as a logarithm. The probability may
- * be below the smallest double, so erfc() cannot be used. difference_chance_of_sigma() uses the same
- * bound, so that the two functions are inverse. Sampford's bound of Mills' ratio is within 2 % from
- * 1 sigma on and within 0.1 % from 3 sigma on, so sigma is within 0.001 in the relevant range.
+ * Returns the sigma of a one-sided tail probability below 1/2, given as a logarithm. The
+ * probability may be below the smallest double, so erfc() cannot be used.
+ * difference_chance_of_sigma() uses the same bound, so that the two functions are inverse.
+ * Sampford's bound of Mills' ratio is within 2 % from 1 sigma on and within 0.1 % from 3 sigma on,
+ * so sigma is within 0.001 in the relevant range.
  */
 static double sigma_of_tail(double ln_tail)
 {
@@ -103,7 +104,9 @@ static double step_down(const struct draw *draw, double got)
 	return got / other * (draw->rest - other + 1) / (draw->all - got + 1);
 }
 
-/* Returns the logarithm of the probability of `got` samples or fewer. Terms decrease ever faster. */
+/*
+ * Returns the logarithm of the probability of `got` samples or fewer. Terms decrease ever faster.
+ */
 static double ln_tail(const struct draw *draw)
 {
 	double term = 1, sum = 1, got = draw->got;
@@ -172,8 +175,8 @@ void difference_scale_by_time(struct difference_scale *scale, double before_seco
 /* --- differences --- */
 
 /*
- * Returns the variance of a share or rate, with half a sample added (Jeffreys prior): a count of 0 does
- * not mean a variance of 0.
+ * Returns the variance of a share or rate, with half a sample added (Jeffreys prior): a count of 0
+ * does not mean a variance of 0.
  */
 static double variance_of(const struct difference_scale *scale, double samples, double all,
 			  double sample, double divisor)
@@ -307,13 +310,14 @@ double difference_tests_nr(const struct difference_tests *tests,
 /* --- spread ----------------------------------------------------------------------------------- */
 
 /*
- * Part i has e(i) samples (or seconds), a(i) of them in a function, whose share in all parts together is
- * p. X² = Σ (a(i) - p e(i))² / e(i) / (p (1 - p)) is about its degrees of freedom, the number of parts
- * minus one, if only chance varies a(i); X² / degrees of freedom is the dispersion (quasi-likelihood).
- * Only Σ a(i)² / e(i) has to be stored, so parts are processed one after the other.
+ * Part i has e(i) samples (or seconds), a(i) of them in a function, whose share in all parts
+ * together is p. X² = Σ (a(i) - p e(i))² / e(i) / (p (1 - p)) is about its degrees of freedom, the
+ * number of parts minus one, if only chance varies a(i); X² / degrees of freedom is the dispersion
+ * (quasi-likelihood). Only Σ a(i)² / e(i) has to be stored, so parts are processed one after the
+ * other.
  *
- * Functions are identified by the string numbers of their names. Samples are sorted by time slice once,
- * so that a part that is a slice visits its own samples only.
+ * Functions are identified by the string numbers of their names. Samples are sorted by time slice
+ * once, so that a part that is a slice visits its own samples only.
  */
 
 #define LEAST_SLICES  3
@@ -347,7 +351,10 @@ struct spreader {
 
 /* --- parts ----------------------------------------------------------------------------------- */
 
-/* Lists the slices of both sides as parts; none if a side has fewer than three. The caller frees *ret. */
+/*
+ * Lists the slices of both sides as parts; none if a side has fewer than three. The caller frees
+ * *ret.
+ */
 static int find_slices(const struct profile *profile, size_t before, struct difference_part **ret,
 		       size_t *ret_nr)
 {

@@ -1,10 +1,10 @@
 /*
  * Changes between two profiles, and their significance.
  *
- * Both are in one profile: counts are "after", another value is "before". They are compared as shares
- * of all samples, or as rates if both durations are known. Sampling is random, so each number has an
- * error that follows from the number of samples; a change that is not well above its error is within
- * noise, and is marked so.
+ * Both are in one profile: counts are "after", another value is "before". They are compared as
+ * shares of all samples, or as rates if both durations are known. Sampling is random, so each
+ * number has an error that follows from the number of samples; a change that is not well above its
+ * error is within noise, and is marked so.
  */
 #ifndef STOOK_VIEW_DIFF_DIFFERENCE_H
 #define STOOK_VIEW_DIFF_DIFFERENCE_H
@@ -50,7 +50,10 @@ struct difference {
 void difference_scale_init(struct difference_scale *scale, const struct profile *profile,
 			   size_t before);
 
-/* Changes the scale to rates. Durations are passed since the profile's origin has only the span of both. */
+/*
+ * Changes the scale to rates. Durations are passed since the profile's origin has only the span of
+ * both.
+ */
 void difference_scale_by_time(struct difference_scale *scale, double before_seconds,
 			      double after_seconds);
 
@@ -71,8 +74,8 @@ double difference_chance_of_sigma(double sigma);
 double difference_sigma_of_chance(double chance, double nr);
 
 /*
- * Counts the comparisons that can be significant at all. With few samples none can, however they are
- * distributed, so that those need no correction for multiple tests (Tarone 1990).
+ * Counts the comparisons that can be significant at all. With few samples none can, however they
+ * are distributed, so that those need no correction for multiple tests (Tarone 1990).
  */
 #define DIFFERENCE_FEW_SAMPLES 64
 
@@ -94,8 +97,8 @@ double difference_tests_nr(const struct difference_tests *tests,
  *
  * If samples were independent, a function's numbers in several parts of a profile would vary as
  * sampling alone predicts. The factor by which their variance is larger is the function's
- * *dispersion*. Parts are few, so the estimate for one function is uncertain; it is shrunk towards the
- * estimate for all functions together, which counts as a few additional parts.
+ * *dispersion*. Parts are few, so the estimate for one function is uncertain; it is shrunk towards
+ * the estimate for all functions together, which counts as a few additional parts.
  */
 
 /* A part is a value of the profile (one per file), or a time slice of a value. */
