@@ -1,6 +1,7 @@
 /*
- * Call frame information as a hostile file might have it. The first byte chooses: the others are an
- * .eh_frame or a .debug_frame section of one of the machines, or a whole ELF file.
+ * Call frame information as a hostile file might have it. The first byte chooses how the remaining
+ * bytes are read: as an .eh_frame or a .debug_frame section of one of the machines, or as a whole
+ * ELF file.
  *
  *	make fuzz && tests/fuzz/seeds.sh FOLDER && build/fuzz/fuzz_cfi FOLDER
  */
@@ -22,7 +23,7 @@ static void expect(bool holds)
 		abort();
 }
 
-/* Runs a section's programs by themselves; ranges must come in order, without gaps. */
+/* Runs the section's CFI programs one by one; their ranges must be in order and without gaps. */
 static void run_section(const uint8_t *bytes, size_t nr, uint16_t machine, bool is_eh_frame)
 {
 	struct cfi_section section = {
@@ -77,7 +78,7 @@ static void read_image(const uint8_t *bytes, size_t nr)
 	elf_image_close(&image);
 }
 
-/* A file whose only section of interest is the bytes, and whose code may be anywhere. */
+/* Builds an ELF file that contains only the given section; any address counts as code. */
 static void read_as_section(const uint8_t *bytes, size_t nr, uint16_t machine, bool is_eh_frame)
 {
 	static const char names[] = "\0.eh_frame\0.debug_frame";

@@ -1,9 +1,9 @@
 /*
- * elf/dwarf/debug_entries: abbreviations and entries that may be anything.
- * All reading stays inside of them, and ends.
+ * elf/dwarf/debug_entries on arbitrary abbreviations and entries. The reader must stay inside the
+ * input and terminate.
  *
- * The first byte chooses the sizes of addresses and offsets, the next two say how many bytes of
- * abbreviations follow; the rest are entries.
+ * The first byte chooses the sizes of addresses and offsets, the next two give the length of the
+ * abbreviations in bytes; the rest are entries.
  *
  *	make fuzz && build/fuzz/fuzz_debug_entries -max_len=4096 CORPUS
  */
@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
-/* Bytes of their own, so that one read past their end is seen. */
+/* Copies the bytes to the heap, so that AddressSanitizer sees a read past their end. */
 static struct bytes copy_of(struct bytes bytes)
 {
 	uint8_t *copy = malloc(bytes.nr + !bytes.nr);

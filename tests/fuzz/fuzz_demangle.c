@@ -13,7 +13,7 @@
 #include "profile/simple_name.h"
 #include "sym/demangle.h"
 
-/* The limits of demangle.c and of what hands names to it. */
+/* The limits of demangle.c and of its callers. */
 #define READABLE_MAX_BYTES 16384
 #define NAME_MAX_BYTES	   8191
 #define CPU_MAX_MS	   50
@@ -53,7 +53,7 @@ static void check_mangled(const char *name)
 	}
 }
 
-/* What no demangler would print: names only get shorter. */
+/* Simplifies text that no demangler would print; the result must not be longer than the name. */
 static void check_readable(const char *name)
 {
 	static void (*const simplify[])(char *name) = {simple_name_cxx, simple_name_rust,

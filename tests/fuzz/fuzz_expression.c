@@ -1,7 +1,7 @@
 /*
- * Options of `stook tally` as nobody would write them: compiled, checked for what the programs rely
- * on, and the steps taken, by the code that runs in the kernel. Lines are --by, --value, --where and
- * --linear.
+ * Arbitrary options of `stook tally`: compiles them, checks the invariants that the BPF programs
+ * rely on, and executes the steps with the code that runs in the kernel. Lines are --by, --value,
+ * --where and --linear.
  *
  *	make fuzz && tests/fuzz/seeds_expression.sh FOLDER && build/fuzz/fuzz_expression FOLDER
  */
@@ -23,7 +23,7 @@ static void expect(bool holds)
 		abort();
 }
 
-/* A word that is there when a step is taken: an operand, or what an earlier step has made. */
+/* True if the word has a value when the step runs: an operand or an earlier step's result. */
 static bool is_word(const struct tally_plan *plan, size_t nr_steps, uint8_t word)
 {
 	return word < plan->nr_operands ||
@@ -77,7 +77,7 @@ static void check_plan(const struct tally_plan *plan, size_t nr_literals)
 	expect(plan->value == TALLY_NO_WORD || is_word(plan, plan->nr_steps, plan->value));
 }
 
-/* Buckets follow each other without a gap. */
+/* Aborts unless the buckets are contiguous. */
 static void check_buckets(const struct tally_plan *plan)
 {
 	int64_t from, to, end = INT64_MIN;

@@ -1,6 +1,6 @@
 /*
- * format/folded/folded_read: a file that may be anything. If it can be read, then what is written of it can
- * be read too, loses nothing, and is written the same again.
+ * format/folded/folded_read on arbitrary files. If a file can be read, the profile must survive
+ * being written and read again without loss, and the second output must equal the first.
  *
  *	make fuzz && tests/fuzz/seeds_text.sh folded CORPUS && build/fuzz/fuzz_folded CORPUS
  */
@@ -46,7 +46,7 @@ static struct text write_text(const struct profile *profile, unsigned labels)
 	return text;
 }
 
-/* Where all lines that were written end in two numbers, they read as a difference, which it may not be. */
+/* Skips output that is read as a difference because all of its lines end in two numbers. */
 static void check_stable(const struct profile *profile, const struct format_read_options *options,
 			 unsigned labels)
 {

@@ -1,6 +1,6 @@
 /*
- * ELF files as a hostile user might plant them, read by what finds places to probe. The first byte
- * chooses by what; the others are the file, or for instruction_length() the code.
+ * ELF files as a hostile user might plant them, read by the code that finds places to probe. The
+ * first byte chooses the reader; the rest is the file, or machine code for instruction_length().
  *
  *	make fuzz && tests/fuzz/seeds_functions.sh FOLDER && build/fuzz/fuzz_function_list FOLDER
  */
@@ -37,7 +37,9 @@ static void check_order(const struct function_list *list)
 	}
 }
 
-/* As of a program and its debug file, which here are the same, and of what names addresses. */
+/*
+ * Lists the functions of a program and its debug file, here the same file, and of its symbol table.
+ */
 static void list_functions(const struct elf_image *image)
 {
 	const struct symbol_part part = {image, SYMBOLS_STATIC};
@@ -77,7 +79,7 @@ static void read_notes(const struct elf_image *image)
 	usdt_notes_clear(&notes);
 }
 
-/* Of a copy, so that a byte read past its end is seen. */
+/* Works on a heap copy, so that AddressSanitizer sees a read past its end. */
 static void walk_code(uint16_t machine, const uint8_t *bytes, size_t nr)
 {
 	uint8_t *code = malloc(nr + !nr);

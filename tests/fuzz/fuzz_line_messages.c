@@ -1,8 +1,8 @@
 /*
- * sym/source_lines: what a child that somebody took over may send. Whatever it is, the reader
- * stays in its bounds, and tells of each address once at the most, with texts that end.
+ * sym/source_lines: messages from a compromised child process. Whatever the child sends, the reader
+ * must stay within its bounds and report each address at most once, with NUL-terminated strings.
  *
- * The first byte says in what pieces the rest comes.
+ * The first byte chooses the sizes of the pieces in which the rest arrives.
  *
  *	make fuzz && build/fuzz/fuzz_line_messages -max_len=4096 CORPUS
  */

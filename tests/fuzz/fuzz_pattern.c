@@ -1,7 +1,7 @@
 /*
- * What a user may write for a pattern, and a name to try it on. The first byte is odd for regular
- * expressions, and `2` for trying a glob in a second way as well, which takes longer; a newline
- * ends the pattern, the rest is the name.
+ * Arbitrary patterns, each with a name to match. The first byte is odd for regular expressions, and
+ * `2` for matching a glob in a second way as well, which takes longer; a newline ends the pattern,
+ * the rest is the name.
  *
  *	make fuzz && tests/fuzz/seeds_patterns.sh FOLDER && build/fuzz/fuzz_pattern FOLDER
  */
@@ -17,11 +17,11 @@
 #include "base/matcher.h"
 #include "probe/find/pattern.h"
 
-/* fnmatch() takes exponential time. */
+/* Past this number of stars, fnmatch() would take too long: its time is exponential. */
 #define FNMATCH_STARS_MAX 4
 #define FNMATCH_BYTES_MAX 64
 
-/* A glob for names with a `~` in front, which is in many states at once. */
+/* A glob for names that begin with `~`; it is in many states at once. */
 #define MANY_STATES "~*a???????????????"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
@@ -84,7 +84,7 @@ static bool is_for_fnmatch(const char *text, const char *name)
 	return nr_stars <= FNMATCH_STARS_MAX;
 }
 
-/* The same as one of two alternatives, the other of which keeps the glob in many states. */
+/* Matches the glob as one of two alternatives; the other one keeps the matcher in many states. */
 static bool fits_as_alternative(const char *text, const char *name)
 {
 	cleanup_free char *both = NULL;
@@ -130,7 +130,8 @@ static void try_matcher(const char *text, bool is_regex, const char *name, bool 
 	matcher_free(matcher);
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- entry point
+ * -------------------------------------------------------------------------------- */
 
 static void try_closest(const char *text, const char *name)
 {

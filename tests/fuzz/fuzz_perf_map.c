@@ -1,8 +1,8 @@
 /*
- * What runtimes say of the code that they make, as a hostile one might. The first byte chooses: the
- * others are a perf map (0: its bytes, 1: as a file), a jitdump (2), or a name (3: of a JVM, 4: of
- * another). The second byte says where a file ended when it was first looked at; reading it in two
- * parts must give the same as reading it at once.
+ * Descriptions of JIT-compiled code from a hostile runtime. The first byte chooses the input: a
+ * perf map (0: its bytes, 1: as a file), a jitdump (2), or a name (3: from a JVM, 4: from another
+ * runtime). The second byte is the file's length at the first reading; reading a file in two parts
+ * must give the same result as reading it at once.
  *
  *	make fuzz && tests/fuzz/seeds_maps.sh FOLDER && build/fuzz/fuzz_perf_map FOLDER
  */
@@ -25,7 +25,7 @@ static void expect(bool holds)
 		abort();
 }
 
-/* What reading came to. */
+/* Result of reading. */
 struct outcome {
 	struct code_map *map;
 	uint64_t at;
@@ -48,7 +48,7 @@ static void expect_same(const struct outcome *a, const struct outcome *b, uint64
 	expect(!name_a || (*name_a && !strcmp(name_a, name_b)));
 }
 
-/* At each number of the text, and around it, if it is one. */
+/* Compares lookups at each number in the text, and around it. */
 static void compare(const struct outcome *a, const struct outcome *b, const char *text, size_t nr)
 {
 	size_t i;
@@ -68,7 +68,7 @@ static void compare(const struct outcome *a, const struct outcome *b, const char
 	}
 }
 
-/* --- reading: the text's first nr bytes are there now ----------------------------------------- */
+/* --- reading the text's first nr bytes ----------------------------------------- */
 
 static void parse_perf_map(struct outcome *outcome, const char *text, size_t nr)
 {
@@ -103,7 +103,7 @@ static void read_jitdump(struct outcome *outcome, const char *text, size_t nr)
 	outcome->err = jitdump_read(file_of(text, nr), outcome->map, &outcome->at, NULL);
 }
 
-/* --- all of it ----------------------------------------------------------------------------- */
+/* --- entry point ----------------------------------------------------------------------------- */
 
 static void read_in_parts(void (*read)(struct outcome *outcome, const char *text, size_t nr),
 			  const char *text, size_t nr, size_t first)

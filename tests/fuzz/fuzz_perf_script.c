@@ -1,6 +1,6 @@
 /*
- * format/perf/perf_script_read: text that may be anything. What is written of it must be read again, with
- * as much in it.
+ * format/perf/perf_script_read on arbitrary text. If it can be read, the profile must survive being
+ * written and read again with the same totals.
  *
  *	make fuzz && tests/fuzz/seeds_text.sh perf CORPUS && build/fuzz/fuzz_perf_script CORPUS
  */
@@ -40,14 +40,14 @@ static uint64_t total(const struct profile *profile)
 	return sum;
 }
 
-/* Values whose names differ in control characters only become one. */
+/* Values whose names differ only in control characters are merged. */
 static bool is_as_much(const struct profile *again, const struct profile *profile)
 {
 	return profile_nr_values(again) <= profile_nr_values(profile) &&
 	       profile_is_sum(again) == profile_is_sum(profile) && total(again) == total(profile);
 }
 
-/* Names may look different: a comm with a number in it, a file with a parenthesis. */
+/* Names may change: a comm with a number in it, a file name with a parenthesis. */
 static void check_written(const struct profile *profile)
 {
 	const struct format_options options = {.labels = LABEL_COMM | LABEL_PID | LABEL_TID |

@@ -1,10 +1,11 @@
 /*
- * format/pprof/pprof: a file that may be anything. If it can be read, then what is written of it can be
- * read too, says the same in folded lines and in its totals, and is written the same again.
+ * format/pprof/pprof on arbitrary files. If a file can be read, the profile must survive being
+ * written and read again with the same folded lines and totals, and the second output must equal
+ * the first.
  *
  *	make fuzz && build/fuzz/fuzz_pprof -max_len=4096 CORPUS
  *
- * Inputs are inflated files. A seed: `build/tests/tools/make_pprof <STACKS | gunzip >CORPUS/seed`.
+ * Inputs are uncompressed. A seed: `build/tests/tools/make_pprof <STACKS | gunzip >CORPUS/seed`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +56,7 @@ static struct text write_folded(const struct profile *profile)
 	return text;
 }
 
-/* Takes both. */
+/* Aborts if the texts differ; frees both. */
 static void check_same(struct text a, struct text b)
 {
 	if (a.nr != b.nr || memcmp(a.bytes, b.bytes, a.nr) != 0)

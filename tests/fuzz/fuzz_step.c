@@ -1,11 +1,11 @@
 /*
- * bpf/unwind_step.h and bpf/unwind_lookup.h: any registers, any stack, any table, as a hostile
- * program and a damaged pool might have them. A walk must end within the limit of frames, and read
- * only the stack and the chunk, which are as long as their memory.
+ * bpf/unwind_step.h and bpf/unwind_lookup.h: arbitrary registers, stacks and tables, as from a
+ * hostile program and a corrupted pool. A walk must end within the limit of frames, and read only
+ * the stack and the chunk, whose buffers have exactly their sizes.
  *
- * The input: how many words of it are the stack; 33 registers, of which the stack pointer is moved
- * onto the stack; the stack; the rest is repeated at both ends of the pool's one chunk. Words of
- * the stack below STACK_WORDS become pointers into it, so that walks get anywhere.
+ * The input: the number of stack words; 33 registers (the stack pointer is moved onto the stack);
+ * the stack; the rest, which is repeated at both ends of the pool's only chunk. Stack words below
+ * STACK_WORDS become pointers into the stack, so that walks get past the first frame.
  *
  *	make fuzz && build/fuzz/fuzz_step -max_len=4096 CORPUS
  */
@@ -20,7 +20,7 @@
 
 #define MAX_FRAMES   WIRE_MAX_USER_FRAMES
 #define STACK_WORDS  256
-#define FILLED_BYTES 16384 /* of the chunk, at either end */
+#define FILLED_BYTES 16384 /* bytes filled at each end of the chunk */
 #define STACK_START  0x7ffd00000000ULL
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
@@ -30,7 +30,7 @@ struct unwind_memory {
 	char *chunk;
 	struct unwind_rule wide;
 	const struct unwind_table_entry *table;
-	unsigned nr_reads; /* in this step */
+	unsigned nr_reads; /* in the current step */
 };
 
 static int unwind_read(struct unwind_memory *memory, uint64_t address, __u64 *ret)
@@ -38,14 +38,14 @@ static int unwind_read(struct unwind_memory *memory, uint64_t address, __u64 *re
 	uint64_t word = (address - STACK_START) / sizeof(uint64_t);
 
 	if (++memory->nr_reads > 16)
-		abort(); /* the kernel side has no time for that */
+		abort(); /* too many reads for the kernel */
 	if (address < STACK_START || address % sizeof(uint64_t) || word >= STACK_WORDS)
 		return -1;
 	*ret = memory->stack[word];
 	return 0;
 }
 
-/* All places of the first chunks are in the one that there is. */
+/* All places of the first chunks map to the only chunk. */
 static char *unwind_chunk(const struct unwind_memory *memory, uint32_t place)
 {
 	return POOL_CHUNK(place) < POOL_MAX_CHUNKS / 2 ? memory->chunk : NULL;
@@ -66,8 +66,8 @@ static const struct unwind_rule *unwind_wide(struct unwind_memory *memory, uint3
 #include "bpf/unwind_step.h"
 
 /*
- * What must hold from step to step: the stack pointer grows, but for signals' frames, and where all
- * code keeps frame pointers.
+ * Aborts unless the step keeps the invariant: the stack pointer grows, except over signal frames
+ * and in code that keeps frame pointers throughout.
  */
 static void check_step(const struct unwind_walk *before, const struct unwind_walk *after,
 		       uint32_t packed, const struct unwind_rule *wide)
@@ -138,7 +138,7 @@ static void read_stack(struct unwind_memory *memory, const uint8_t *bytes, size_
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 {
-	static char *chunk; /* 1 MiB with a red zone of its own; too long to make anew each time */
+	static char *chunk; /* 1 MiB with its own red zone; too slow to allocate for each input */
 	cleanup_free uint64_t *stack = calloc(STACK_WORDS, sizeof(*stack));
 	struct unwind_memory memory = {.stack = stack};
 	struct unwind_walk walk = {.is_exact = 1, .known = ~0U};

@@ -1,6 +1,6 @@
 /*
- * ELF files as a hostile user might plant them, read by all that knows names of functions. The
- * first byte chooses the source; the others are the file.
+ * ELF files as a hostile user might plant them, read by every symbol source. The first byte chooses
+ * the source; the rest is the file.
  *
  *	make fuzz && tests/fuzz/seeds.sh fuzz_symbols FOLDER && build/fuzz/fuzz_symbols FOLDER
  */
@@ -13,7 +13,7 @@
 #include "elf/symbols/go_functions.h"
 #include "elf/symbols/plt_stubs.h"
 
-#define PLACES 64 /* that are looked up in each executable segment */
+#define PLACES 64 /* looked up in each executable segment */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr);
 
@@ -32,7 +32,7 @@ static int read_symbols(struct symbol_table **ret, const struct elf_image *image
 	return *ret ? 0 : error->code;
 }
 
-/* As of a program and its debug file, which here are the same. */
+/* Reads the image as a program and as its debug file. */
 static int read_parts(struct symbol_table **ret, const struct elf_image *image, struct error *error)
 {
 	const struct symbol_part parts[] = {{image, SYMBOLS_DYNAMIC}, {image, SYMBOLS_STATIC}};

@@ -1,10 +1,10 @@
 /*
- * elf/unwind/unwind_cache: a file of the cache that may be anything. Either it is not taken, or lookups in
- * its table stay inside of it and give rules that exist.
+ * elf/unwind/unwind_cache: arbitrary cache files. A file must either be refused, or lookups in its
+ * table must stay inside it and return valid rules.
  *
- * No fuzzer guesses a checksum, so it is put right, and so is what says whose table it is and how
- * long: files of a real cache are good seeds. Where the header's last field is not zero, the bytes
- * are taken as they are.
+ * A fuzzer cannot guess the checksum, so the checksum, the table's identity and its length are
+ * corrected first; files of a real cache are good seeds. If the header's last field is not zero,
+ * the bytes are used unchanged.
  *
  *	make fuzz && build/fuzz/fuzz_unwind_cache -max_len=8192 CORPUS /var/cache/stook
  */
@@ -49,7 +49,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	return 0;
 }
 
-/* The arrays of a file in memory, if they are as long as its header says. */
+/* Finds the arrays of a file in memory. Fails unless their lengths match the header. */
 static bool find_arrays(const struct unwind_file_header *header, uint8_t *bytes, size_t nr,
 			struct unwind_table *ret)
 {

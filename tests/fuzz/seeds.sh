@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes seeds for a fuzzer out of small programs of this system: tests/fuzz/seeds.sh [FUZZER] FOLDER
+# Makes seeds for a fuzzer from small programs of this system: tests/fuzz/seeds.sh [FUZZER] FOLDER
 #
-# The first byte of each is what the fuzzer chooses by.
+# The first byte of each seed chooses the kind of input.
 #
 #	fuzz_cfi	(if none is named) an .eh_frame section as every kind of section, cut to
 #			some kilobytes, and whole small files
@@ -45,7 +45,7 @@ seed_cfi() {
 
 # --- fuzz_symbols --------------------------------------------------------------------------------
 
-# One file as every source; which they are is for the fuzzer to know.
+# One file as every source; fuzz_symbols defines the sources.
 seed_sources() { # seed_sources NAME FILE
 	for source in 0 1 2 3 4 5; do
 		seed "$1.$source" "\\00$source" <"$2"
@@ -62,7 +62,7 @@ write_calls() {
 	END_C
 }
 
-# A library with stubs, the smaller for having no pages of its own.
+# A small library with PLT stubs; it has no pages of its own, which keeps it small.
 make_library() { # make_library COMPILER OUT FLAG…
 	compiler=$1
 	out=$2
@@ -71,7 +71,7 @@ make_library() { # make_library COMPILER OUT FLAG…
 		-Wl,-z,max-page-size=16,-z,noseparate-code "$@" -o "$out" "$work/calls.c" 2>/dev/null
 }
 
-# A table of two functions by hand. $1: magic; $2: 1 for offsets of 32 bits; $3: where code begins.
+# A handmade table of two functions. $1: magic; $2: 1 for 32-bit offsets; $3: start of the code.
 write_go_table() {
 	cat <<-END_S
 		.text

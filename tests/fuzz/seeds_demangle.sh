@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes seeds for fuzz_demangle out of names of this system: tests/fuzz/seeds_demangle.sh FOLDER
+# Makes seeds for fuzz_demangle from names of this system: tests/fuzz/seeds_demangle.sh FOLDER
 #
-# One file a name; the first byte, `0`, is what fuzz_demangle takes for "as it is".
+# One file per name; the first byte, `0`, makes fuzz_demangle use the name unchanged.
 set -eu
 folder=${1:?usage: tests/fuzz/seeds_demangle.sh FOLDER}
 mkdir -p "$folder"

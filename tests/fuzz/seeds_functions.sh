@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes seeds for fuzz_function_list out of small programs: tests/fuzz/seeds_functions.sh FOLDER
+# Makes seeds for fuzz_function_list from small programs: tests/fuzz/seeds_functions.sh FOLDER
 #
-# The first byte of each is what the fuzzer chooses by: 0 for symbols, 1 for notes of static probes,
-# 2 for machine code.
+# The first byte of each seed chooses the kind of input: 0 for symbols, 1 for notes of static
+# probes, 2 for machine code.
 set -eu
 folder=${1:?usage: tests/fuzz/seeds_functions.sh FOLDER}
 mkdir -p "$folder"
@@ -17,8 +17,8 @@ seed() { # seed NAME FIRST-BYTE: the rest is stdin
 	} >"$folder/$1"
 }
 
-# Static twins, aliases, an IFUNC; and two probes as <sys/sdt.h> makes them, by hand: it may not be
-# there.
+# Static functions of the same name, aliases, an IFUNC; and two handmade probes in the format of
+# <sys/sdt.h>, which may not be installed.
 write_source() {
 	cat <<-'END_C'
 		static int twin(int n) { return n + NUMBER; }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes seeds for fuzz_perf_map: tests/fuzz/seeds_maps.sh FOLDER
 #
-# Maps as runtimes write them, a jitdump of each kind of record, and names. The first byte is what
-# fuzz_perf_map chooses by, the second where a file ended at first (of 255).
+# Perf maps as runtimes write them, a jitdump with each kind of record, and names. The first byte
+# chooses the kind of input, the second is the file's length at the first reading (in 255ths).
 set -eu
 folder=${1:?usage: tests/fuzz/seeds_maps.sh FOLDER}
 mkdir -p "$folder"

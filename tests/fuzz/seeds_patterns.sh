@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes seeds for fuzz_pattern: tests/fuzz/seeds_patterns.sh FOLDER
 #
-# One file a line of the table below. Its first byte chooses between globs (0; 2: in two ways) and
-# regular expressions (1); then come the pattern and, on a line of its own, a name.
+# One file per line of the table below. Its first byte chooses between globs (0; 2: matched in two
+# ways) and regular expressions (1); then come the pattern and, on a line of its own, a name.
 set -eu
 folder=${1:?usage: tests/fuzz/seeds_patterns.sh FOLDER}
 mkdir -p "$folder"

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes seeds for fuzz_pprof: tests/fuzz/seeds_pprof.sh FOLDER
 #
-# Profiles as Go, perf_to_profile and we write them, as messages in text, which protoc makes bytes of.
+# Profiles as Go, perf_to_profile and Stook write them, in protobuf's text format; protoc encodes
+# them.
 set -eu
 folder=${1:?usage: tests/fuzz/seeds_pprof.sh FOLDER}
 mkdir -p "$folder"
@@ -36,7 +37,7 @@ code() { # two mappings of one file, an inlined function, the kernel, a name wit
 		'[Missed User Stack]' "$@"
 }
 
-# 9: the first string that the caller gave.
+# String 9 is the caller's first string.
 {
 	code samples count cpu nanoseconds
 	cat <<-'TEXT'

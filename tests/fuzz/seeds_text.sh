@@ -1,7 +1,7 @@
 #!/bin/sh
-# Makes seeds for the readers of text: tests/fuzz/seeds_text.sh folded|perf FOLDER
+# Makes seeds for the text readers: tests/fuzz/seeds_text.sh folded|perf FOLDER
 #
-# One file for each shape that the formats have.
+# One file per variant of the formats.
 set -eu
 format=${1:?usage: tests/fuzz/seeds_text.sh folded|perf FOLDER}
 folder=${2:?usage: tests/fuzz/seeds_text.sh folded|perf FOLDER}
