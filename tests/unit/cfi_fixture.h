@@ -1,7 +1,8 @@
 /*
- * Call frame information made by hand, and what it says as text. Pointers are absolute, eight
- * bytes; the code's unit is 1, the data's is -8. For x86-64 a function starts with the CFA at
- * rsp + 8 and the return address at CFA - 8; for arm64 with sp + 0, and in the link register.
+ * Handmade call frame information, and its rules as text. Pointers are absolute, eight bytes; the
+ * code alignment factor is 1, the data alignment factor -8. For x86-64 a function starts with the
+ * CFA at rsp + 8 and the return address at CFA - 8; for arm64 with sp + 0, and in the link
+ * register.
  */
 #ifndef STOOK_TESTS_UNIT_CFI_FIXTURE_H
 #define STOOK_TESTS_UNIT_CFI_FIXTURE_H
@@ -30,7 +31,7 @@ static inline void put_number(struct made *made, uint64_t number, size_t nr)
 	put(made, &number, nr); /* little-endian, as this machine is */
 }
 
-/* An entry starts with its length, which is known at its end. */
+/* Starts an entry. Its length field is filled in when the entry ends. */
 static inline size_t begin_entry(struct made *made)
 {
 	put_number(made, 0, 4);
@@ -44,7 +45,7 @@ static inline void end_entry(struct made *made, size_t entry)
 	memcpy(made->bytes + entry, &length, sizeof(length));
 }
 
-/* Returns where it is. */
+/* Appends a common information entry; returns its offset. */
 static inline size_t put_common(struct made *made, bool is_eh_frame, const char *letters,
 				const char *data, size_t nr_data)
 {
@@ -95,7 +96,7 @@ static inline void show_place(char *text, const struct unwind_place *place)
 		sprintf(end, " r%u%+d", place->reg, place->offset);
 }
 
-/* Adds a rule to a text: CFA, return address, frame pointer. */
+/* Appends a rule to the text: CFA, return address, frame pointer. */
 static inline void show_rule(char *text, const struct unwind_rule *rule)
 {
 	char *end = text + strlen(text);

@@ -3,7 +3,7 @@
  *
  *	offset 0x200: a note with the build id, 8 times the same byte
  *	offset 0x400: .eh_frame, as given
- *	and segments, wherever they are wanted; the file is as long as they need
+ *	and segments at any offset; the file is long enough for all of them
  */
 #ifndef STOOK_TESTS_UNIT_CODE_FILE_H
 #define STOOK_TESTS_UNIT_CODE_FILE_H
@@ -24,7 +24,7 @@
 #define CODE_FILE_EH_FRAME     0x400
 
 struct code_file {
-	uint8_t build_id; /* each of its bytes */
+	uint8_t build_id; /* every byte of the build id */
 	struct elf_segment segments[CODE_FILE_MAX_SEGMENTS];
 	size_t nr_segments;
 	struct made eh_frame;
@@ -68,7 +68,7 @@ static inline uint64_t code_file_put_sections(int fd, const struct made *eh_fram
 	return at;
 }
 
-/* A descriptor of the file, which has no name. */
+/* Returns a descriptor of the file, which has no name. */
 static inline int code_file_make(const struct code_file *code)
 {
 	Elf64_Phdr segments[CODE_FILE_MAX_SEGMENTS + 1] = {
@@ -79,7 +79,7 @@ static inline int code_file_make(const struct code_file *code)
 	size_t i;
 
 	CHECK(fd >= 0 && code->nr_segments <= CODE_FILE_MAX_SEGMENTS);
-	CHECK_EQ(fchmod(fd, 0644), 0); /* what anybody may write is not cached */
+	CHECK_EQ(fchmod(fd, 0644), 0); /* world-writable files are not cached */
 	for (i = 0; i < code->nr_segments; i++) {
 		const struct elf_segment *segment = &code->segments[i];
 
@@ -89,7 +89,7 @@ static inline int code_file_make(const struct code_file *code)
 		if (segment->offset + segment->bytes > end)
 			end = segment->offset + segment->bytes;
 	}
-	(void)!ftruncate(fd, (off_t)end); /* as far as a file can be: it is never read there */
+	(void)!ftruncate(fd, (off_t)end); /* may fail for huge sizes: the end is never read */
 	code_file_put_note(fd, code->build_id);
 	header.e_ident[EI_CLASS] = ELFCLASS64;
 	header.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -108,7 +108,7 @@ static inline int code_file_make(const struct code_file *code)
 	return fd;
 }
 
-/* A function whose CFA is further away after each step: 16, 24, 16, 24, … above its registers. */
+/* Adds a function whose CFA offset alternates with each step: 16, 24, 16, 24, … */
 static inline void code_file_add_steps(struct code_file *code, uint64_t address, uint32_t step,
 				       uint32_t nr)
 {
@@ -131,7 +131,7 @@ static inline void code_file_add_steps(struct code_file *code, uint64_t address,
 			   used);
 }
 
-/* A file whose table has so many pages, none equal to the one before; it has the same addresses. */
+/* Returns a file with nr_pages pages of rules, no two neighbours equal; offset = address. */
 static inline int code_file_of_pages(uint8_t build_id, uint32_t nr_pages)
 {
 	struct code_file code = {.build_id = build_id, .nr_segments = 1};

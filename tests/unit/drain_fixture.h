@@ -1,6 +1,6 @@
 /*
- * A drain with all that stands around it, events and records made by hand, and its profile as text.
- * Processes have pids that no kernel gives out, so /proc knows nothing of them.
+ * A drain with everything it needs, handmade events and records, and the resulting profile as text.
+ * The pids are above any pid that a kernel assigns, so /proc has no entry for them.
  */
 #ifndef STOOK_TESTS_UNIT_DRAIN_FIXTURE_H
 #define STOOK_TESTS_UNIT_DRAIN_FIXTURE_H
@@ -24,7 +24,7 @@ struct fixture {
 	struct drain *drain;
 };
 
-/* False when out of memory; to be closed in each case. */
+/* Returns false if out of memory; the fixture must be closed in either case. */
 static inline bool fixture_try_open(struct fixture *fixture, unsigned labels,
 				    const struct matcher *comm)
 {
@@ -79,7 +79,7 @@ static inline struct made_event made_exit(uint64_t time_ns, int32_t pid)
 	return (struct made_event){.event = {.kind = PROCESS_EXIT, .time_ns = time_ns, .pid = pid}};
 }
 
-/* The same path is the same file. "//anon" and "[vdso]" are none, as in the kernel's records. */
+/* Equal paths are one file. "//anon" and "[vdso]" are not files, as in the kernel's records. */
 static inline struct made_event made_map(uint64_t time_ns, int32_t pid, uint64_t start,
 					 uint64_t end, uint64_t offset, const char *path)
 {
@@ -108,7 +108,7 @@ struct made_record {
 	uint64_t frames[WIRE_MAX_FRAMES];
 };
 
-/* Of thread "app" in epoch 0, with up to three user addresses: 0 ends them. */
+/* A record of thread "app" in epoch 0 with up to three user addresses; a 0 ends the list. */
 static inline struct made_record made_record(uint64_t time_ns, int32_t pid, uint64_t id,
 					     uint64_t leaf, uint64_t caller, uint64_t root)
 {
@@ -128,7 +128,7 @@ static inline struct made_record made_record(uint64_t time_ns, int32_t pid, uint
 	return made;
 }
 
-/* A copy that ends at the end of memory: nothing is read past it. */
+/* Passes the drain an exact-size heap copy, so that AddressSanitizer sees a read past its end. */
 static inline int give_record(struct fixture *fixture, const struct made_record *made)
 {
 	size_t nr = (size_t)made->record.nr_user + made->record.nr_kernel;
@@ -152,12 +152,11 @@ static inline int give_sample(struct fixture *fixture, uint64_t time_ns, int32_t
 	return give_record(fixture, &made);
 }
 
-/* --- what came out --------------------------------------------------------------------------- */
+/* --- profile as text ------------------------------------------------------------------------- */
 
 #define SAMPLE_TEXT_BYTES 4096
 
-/* `comm:pid:tid:cpu` where asked for, then leaf first `module+hex`, then the count if with_count.
- */
+/* Writes `comm:pid:tid:cpu` (if on), `module+hex` leaf first, and the count if with_count. */
 static inline void sample_text(const struct profile *profile, const struct sample *sample,
 			       bool with_count, char text[SAMPLE_TEXT_BYTES])
 {
@@ -192,7 +191,7 @@ static inline int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* All samples, sorted, each ended by `;`. Compared with what is expected. */
+/* Compares all samples as sorted text, each followed by `;`, with the expected text. */
 static inline void check_profile(const struct profile *profile, const char *expected)
 {
 	size_t nr = profile_nr_samples(profile), used = 0, i;

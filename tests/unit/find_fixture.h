@@ -1,4 +1,4 @@
-/* What tests of target_find() ask, and how they look at what it found. */
+/* Runs target_find() and shows the probes that it found. */
 #ifndef STOOK_TESTS_UNIT_FIND_FIXTURE_H
 #define STOOK_TESTS_UNIT_FIND_FIXTURE_H
 
@@ -18,7 +18,7 @@ struct found {
 	int err;
 };
 
-/* Looks for up to three patterns, of which the latter may be NULL; clears what was found before. */
+/* Searches for up to three patterns; second and third may be NULL. Clears earlier results first. */
 static inline void found_find(struct found *found, const char *first, const char *second,
 			      const char *third)
 {
@@ -34,7 +34,7 @@ static inline void found_find(struct found *found, const char *first, const char
 	CHECK_EQ(found->err < 0 ? found->err : 0, found->error.code);
 }
 
-/* The names that were found, in the list's order: "a|b r:c twin[x.c]". Good until the next call. */
+/* Returns the probes' names in list order: "a|b r:c twin[x.c]". Valid until the next call. */
 static inline const char *found_names(const struct found *found)
 {
 	static char text[4096];
@@ -52,7 +52,7 @@ static inline const char *found_names(const struct found *found)
 	return text;
 }
 
-/* Why a name was refused, "" if it was not. */
+/* Returns the reason why a name was refused, "" if it was not. */
 static inline const char *found_refusal(const struct found *found, const char *name)
 {
 	size_t i;

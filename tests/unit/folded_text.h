@@ -1,4 +1,4 @@
-/* For tests that look at profiles as folded stacks. */
+/* Profiles as folded stacks, for tests. */
 #ifndef STOOK_TESTS_UNIT_FOLDED_TEXT_H
 #define STOOK_TESTS_UNIT_FOLDED_TEXT_H
 
@@ -8,7 +8,7 @@
 #include "format/folded/folded.h"
 #include "unit/test.h"
 
-/* What is written, to be freed. */
+/* Returns the profile as folded stacks; the caller frees the text. */
 static inline char *folded_text(const struct profile *profile, struct format_options options)
 {
 	char *text = NULL;

@@ -1,4 +1,4 @@
-/* A folder of a test's own below /tmp, and what tests put into it. */
+/* A temporary folder per test below /tmp, and helpers that fill it. */
 #ifndef STOOK_TESTS_UNIT_FOLDER_H
 #define STOOK_TESTS_UNIT_FOLDER_H
 
@@ -37,7 +37,7 @@ static inline void leave_folder(void)
 	CHECK_EQ(nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-/* Good until the eighth call from now. */
+/* Returns the path of a name in the folder; valid for the next seven calls. */
 static inline const char *in_folder(const char *name)
 {
 	static char paths[8][256];
@@ -62,7 +62,7 @@ static inline void make_folder(const char *name)
 	CHECK_EQ(mkdir(in_folder(name), 0755), 0);
 }
 
-/* Runs a shell command within the folder; whether it succeeded. */
+/* Runs a shell command in the folder; returns true if it succeeded. */
 static inline bool run_in_folder(const char *command)
 {
 	char line[1024];
@@ -72,14 +72,14 @@ static inline bool run_in_folder(const char *command)
 	return system(line) == 0;
 }
 
-/* Some tools that tests are run under don't know it. */
+/* Skips the test without openat2(), which some tools that run the tests do not support. */
 static inline void need_openat2(void)
 {
 	if (syscall(SYS_openat2, -1, NULL, NULL, 0) < 0 && errno == ENOSYS)
 		SKIP("there is no openat2()");
 }
 
-/* A process whose root is the folder. It ends with the test, also with one that fails. */
+/* Returns a process whose root is the folder. It is killed when the test ends, also on failure. */
 static inline pid_t start_in_folder(void)
 {
 	int ready[2];

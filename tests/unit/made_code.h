@@ -1,8 +1,8 @@
 /*
- * Files with and without their debug information, in the test's folder, as compiler and binutils
- * make them of a few functions:
+ * Files with and without debug information in the test's folder, made by the compiler and binutils
+ * from a few functions:
  *
- *	code		all of it: shown() in .dynsym and .symtab, hidden() in .symtab alone
+ *	code		everything: shown() in .dynsym and .symtab, hidden() in .symtab alone
  *	code.debug	what objcopy --only-keep-debug leaves
  *	stripped	without .symtab and DWARF
  *	linked		the same with a .gnu_debuglink to code.debug
@@ -23,7 +23,7 @@
 	"int shown(int n) { return hidden(n) + puts(\"\"); }\n" \
 	"static __attribute__((noinline)) int hidden(int n) { return n; }\n"
 
-/* Enters the folder. build_id: "sha1", "none" or 0x and digits. */
+/* Enters the folder and builds the files. build_id: "sha1", "none", or 0x and hex digits. */
 static inline void make_code(const char *build_id)
 {
 	char command[256];
@@ -46,7 +46,7 @@ struct made_code {
 	struct code_file file;
 };
 
-/* A file of the folder; what its path is where it was mapped. */
+/* Opens a file of the folder; path is where the process had it mapped. */
 static inline void open_code(struct made_code *code, const char *name, const char *path)
 {
 	int fd = open(in_folder(name), O_RDONLY | O_CLOEXEC);
@@ -65,7 +65,7 @@ static inline void close_code(struct made_code *code)
 	(void)close(code->file.fd);
 }
 
-/* Of the code, in hexadecimal; good until the next call. */
+/* Returns the build id in hexadecimal; valid until the next call. */
 static inline const char *build_id_of(const struct made_code *code)
 {
 	static char text[2 * BUILD_ID_MAX_BYTES + 1];
@@ -77,7 +77,7 @@ static inline const char *build_id_of(const struct made_code *code)
 	return text;
 }
 
-/* Where a function of the unstripped file lies, as linked. */
+/* Returns the linked address of a function in the unstripped file. */
 static inline uint64_t address_in_code(const char *function)
 {
 	struct made_code code;

@@ -1,9 +1,9 @@
 /*
- * An ELF file made in memory of the sections that a test wants in it. Headers come first, so that
- * what is cut off at the end are contents:
+ * Builds an ELF file in memory from a test's sections. Headers come first, so that truncation
+ * removes contents:
  *
  *	file header, a PT_LOAD for each section with SHF_ALLOC and bytes, section headers, contents,
- *	and last among these the sections' names
+ *	the section names last
  *
  * Sections are numbered from 1, in the order given.
  */
@@ -26,7 +26,7 @@ struct made_section {
 	const char *name;
 	uint32_t type;
 	uint64_t flags, address;
-	const void *bytes; /* NULL: SHT_NOBITS has none */
+	const void *bytes; /* NULL for SHT_NOBITS */
 	size_t nr;
 	uint32_t link;
 	uint64_t entry_bytes;
@@ -49,7 +49,7 @@ static inline void made_put_segment(uint8_t *bytes, Elf64_Ehdr *header,
 		       sizeof(segment));
 }
 
-/* Fills MADE_ROOM bytes; returns how many are the file. */
+/* Fills MADE_ROOM bytes; returns the size of the file in them. */
 static inline size_t made_elf_build(uint8_t *bytes, uint16_t machine,
 				    const struct made_section *sections, size_t nr)
 {
@@ -98,7 +98,7 @@ static inline size_t made_elf_build(uint8_t *bytes, uint16_t machine,
 	return at + nr_names;
 }
 
-/* Reads functions of a file in memory; -ENOEXEC also for what is no ELF file at all. */
+/* Reads the functions of a file in memory; returns -ENOEXEC also if it is not an ELF file. */
 static inline int made_elf_read(symbol_source *read, const uint8_t *bytes, size_t nr,
 				struct symbol_table **ret)
 {

@@ -1,11 +1,11 @@
 /*
- * Profiles for tests, from lines as people write stacks: `comm;main;libc.so!read;sys_read_[k] 3`.
+ * Profiles for tests, from lines of folded stacks: `comm;main;libc.so!read;sys_read_[k] 3`.
  *
- * Root first. A frame is `module!name`, of module `app` without `module!`, and of the kernel with
- * `_[k]`. `!` without a name makes a frame that has none. `name@x` is another address in `name`.
- * `name{/path/file.c:12}` has a line. `name_[i]` was inlined into the frame before it, `name_[j]`
- * was made at run time; a module `~x` is gone.
- * `[missed]` as first or last frame makes the user or kernel stack a missed one.
+ * Frames are listed root first. A frame is `module!name`; the module is `app` without `module!`,
+ * and the kernel with `_[k]`. `!` without a name makes an unnamed frame. `name@x` is another
+ * address in `name`. `name{/path/file.c:12}` has a line. `name_[i]` was inlined into the frame
+ * before it, `name_[j]` is JIT-compiled; a module `~x` was deleted. `[missed]` as first or last
+ * frame marks the user or kernel stack as missed.
  */
 #ifndef STOOK_TESTS_UNIT_MAKE_PROFILE_H
 #define STOOK_TESTS_UNIT_MAKE_PROFILE_H
@@ -50,7 +50,7 @@ static inline uint32_t make_run_time_module(struct profile *profile)
 	return (uint32_t)number;
 }
 
-/* Takes the suffix off, if it is there. */
+/* Removes the suffix; returns true if it was there. */
 static inline bool make_suffix(char *text, const char *suffix)
 {
 	size_t nr = strlen(text), nr_suffix = strlen(suffix);
@@ -61,7 +61,7 @@ static inline bool make_suffix(char *text, const char *suffix)
 	return true;
 }
 
-/* Takes `{path:number}` off a name; the line has no path if there was none. */
+/* Removes `{path:number}` from a name; the returned line has no path if there was none. */
 static inline struct code_line make_line(struct profile *profile, char *name)
 {
 	struct code_line line = {0};
@@ -106,7 +106,7 @@ static inline uint32_t make_frame(struct profile *profile, char *text, bool kern
 	return (uint32_t)frame;
 }
 
-/* The frame at another address, where this function was inlined. */
+/* Adds a frame of a function inlined into the given frame, at another address. */
 static inline uint32_t make_inlined(struct profile *profile, uint32_t into, char *name)
 {
 	const struct frame outer = *profile_frame(profile, into);
@@ -161,7 +161,7 @@ static inline void make_stack_add(struct profile *profile, struct make_stack *st
 	*stack->last = make_frame(profile, text, kernel);
 }
 
-/* With labels besides the comm, which the line has. */
+/* Adds a stack with labels; the line gives the comm. */
 static inline int64_t make_labelled(struct profile *profile, struct sample_labels labels,
 				    const char *line)
 {
@@ -203,7 +203,7 @@ static inline void set_main_value(struct profile *profile, const char *type, con
 	profile_set_main_type(profile, main);
 }
 
-/* A profile of lines, each with its end. */
+/* Returns a profile of newline-terminated lines. */
 static inline struct profile *make_profile(const char *lines)
 {
 	struct profile *profile = profile_new();

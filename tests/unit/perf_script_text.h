@@ -1,4 +1,4 @@
-/* For the tests of perf script text: a text read, and what came of it. */
+/* Reads perf script text for tests, and shows the result. */
 #ifndef STOOK_TESTS_UNIT_PERF_SCRIPT_TEXT_H
 #define STOOK_TESTS_UNIT_PERF_SCRIPT_TEXT_H
 

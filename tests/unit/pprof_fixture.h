@@ -1,6 +1,6 @@
 /*
- * For tests of format/pprof/pprof: profiles with all that one can have, what is written of them, and a maker
- * of files as others write them.
+ * For tests of format/pprof/pprof: profiles that use every feature, the files written from them,
+ * and an encoder for files of other programs.
  */
 #ifndef STOOK_TESTS_UNIT_PPROF_FIXTURE_H
 #define STOOK_TESTS_UNIT_PPROF_FIXTURE_H
@@ -24,7 +24,7 @@
 	 LABEL_SLICE)
 
 struct file {
-	uint8_t *bytes; /* inflated */
+	uint8_t *bytes; /* uncompressed */
 	size_t nr;
 };
 
@@ -38,7 +38,7 @@ static inline struct file inflate_file(const char *packed, size_t nr)
 	return file;
 }
 
-/* What is written, to be freed. */
+/* Returns the profile as an uncompressed pprof file; the caller frees its bytes. */
 static inline struct file written(const struct profile *profile, struct format_options options)
 {
 	char *packed = NULL;
@@ -73,7 +73,7 @@ static inline char *folded(const struct profile *profile)
 	return folded_text(profile, options);
 }
 
-/* Written, read, and written again: the same. Takes the profile. */
+/* Checks that writing, reading and writing again gives the same bytes. Frees the profile. */
 static inline void check_round_trip(struct profile *profile)
 {
 	const struct format_options options = {.labels = ALL_LABELS};
@@ -136,7 +136,7 @@ static inline struct profile *some_profile(void)
 	return profile;
 }
 
-/* A label set and a slice of time that depend on a number. */
+/* Labels with a label set and a time slice, both derived from the number. */
 static inline struct sample_labels numbered(struct profile *profile, size_t number)
 {
 	struct set_label set[2] = {{.number = (int64_t)number % 3 - 1}};
@@ -152,7 +152,7 @@ static inline struct sample_labels numbered(struct profile *profile, size_t numb
 	return labels;
 }
 
-/* A further value of a sample. */
+/* Adds another value to a sample. */
 static inline void add_value(struct profile *profile, int64_t sample, const char *type,
 			     const char *unit, uint64_t amount)
 {
@@ -174,7 +174,7 @@ static inline void add_line(struct profile *profile, size_t number)
 		add_value(profile, sample, "faults", "count", number);
 }
 
-/* What only some programs have: values, label sets, slices of time, comments. */
+/* A profile with rarely written features: values, label sets, time slices, comments. */
 static inline struct profile *rich_profile(void)
 {
 	struct profile *profile = profile_new();
@@ -216,7 +216,7 @@ static inline void put_message(struct maker *maker, uint32_t field)
 	protobuf_reset(&maker->message);
 }
 
-/* Fields of a message: number, value, …, 0. */
+/* Writes fields of a message: number, value, …, terminated by 0. */
 #define PUT(maker, field, ...) put(maker, field, (const uint64_t[]){__VA_ARGS__, 0})
 
 static inline void put(struct maker *maker, uint32_t field, const uint64_t *fields)

@@ -1,4 +1,4 @@
-/* Profiles whose frames lie in this very program, and the options to name them with. */
+/* Profiles whose frames are in this test program, and the options to symbolize them. */
 #ifndef STOOK_TESTS_UNIT_SYMBOLIZER_FIXTURE_H
 #define STOOK_TESTS_UNIT_SYMBOLIZER_FIXTURE_H
 
@@ -18,7 +18,7 @@ struct fixture {
 	struct file_table *files;
 	struct runtime_table *runtimes;
 	struct symbolizer_options options;
-	struct symbolizer *symbolizer; /* made of the options when it is first needed */
+	struct symbolizer *symbolizer; /* created from the options on first use */
 	struct symbolizer_result result;
 };
 
@@ -55,8 +55,8 @@ static inline void name_all(struct fixture *fixture)
 }
 
 /*
- * Names all with the nth allocation failing, and once more if that was too much. False if there
- * were fewer: then the last way to fail has been tried.
+ * Symbolizes everything with the nth allocation failing, and once more if that failed. Returns
+ * false if there were fewer than nth allocations: then every allocation has been tried.
  */
 static inline bool name_with_failure(struct fixture *fixture, size_t nth)
 {
@@ -93,7 +93,7 @@ static inline uint32_t add_frame(struct fixture *fixture, uint32_t module, uint6
 	return (uint32_t)number;
 }
 
-/* A module of a file that is opened now. */
+/* Adds a module whose file is opened now. */
 static inline uint32_t add_file(struct fixture *fixture, const char *path)
 {
 	int64_t number = file_table_add_fd(fixture->files, path, open(path, O_RDONLY | O_CLOEXEC));
@@ -107,7 +107,7 @@ static inline const char *name_of(const struct fixture *fixture, uint32_t frame)
 	return profile_string(fixture->profile, profile_frame(fixture->profile, frame)->function);
 }
 
-/* Where code of the running program lies in its file. */
+/* Location of code of the running program in its file. */
 struct place {
 	uint64_t address;
 	char path[256];
@@ -143,7 +143,7 @@ static inline struct place place_of(const void *code)
 	return place;
 }
 
-/* Lines are found in a child process, which some tools that tests are run under can't wait for. */
+/* Skips the test without pidfds, by which the child process that reads lines is awaited. */
 static inline void need_pidfd(void)
 {
 	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -153,7 +153,7 @@ static inline void need_pidfd(void)
 	(void)close(fd);
 }
 
-/* --- a made-up kernel ------------------------------------------------------------------------ */
+/* --- a fake kernel --------------------------------------------------------------------------- */
 
 struct fake_kernel {
 	int answer; /* 0 or a negative errno */
@@ -177,7 +177,7 @@ static inline int fake_names(void *self, const uint64_t *addresses, size_t nr,
 		int err;
 
 		if (addresses[i] % 2)
-			continue; /* odd addresses have no names */
+			continue; /* odd addresses have no symbol */
 		(void)snprintf(name, sizeof(name), "kernel_%llx", (unsigned long long)addresses[i]);
 		err = add(context, i, name, "");
 		if (err < 0)

@@ -1,9 +1,10 @@
 /*
- * The program of all unit tests: unit_tests [-j N] [-x FILE]… [NAME]…
+ * Runs the unit tests: unit_tests [-j N] [-x FILE]… [NAME]…
  *
- * Runs the tests that have a NAME in their own name or their file's (or all of them), but those of a
- * FILE, N (1) at a time, each in a child of its own. Tests of one file never run side by side, so that
- * they may share names of files. Output, one line a test: `PASS name`, `FAIL name`, `SKIP why (name)`.
+ * Runs the tests whose name or file name contains a NAME (default: all), except those of each FILE,
+ * N at a time (default: 1), each in its own child process. Tests of one file never run in parallel,
+ * so they may share file names. Prints one line per test: `PASS name`, `FAIL name`, `SKIP why
+ * (name)`.
  */
 #include "unit/test.h"
 
@@ -20,7 +21,7 @@
 #define MAX_AT_ONCE  64
 #define MAX_LEFT_OUT 64
 
-/* A test that runs; pid 0: a free place. */
+/* A running test; pid 0: a free slot. */
 struct child {
 	pid_t pid;
 	const struct test *test;
@@ -33,7 +34,7 @@ struct options {
 };
 
 static struct test *tests, **tests_end = &tests;
-static const struct test *current; /* in its child */
+static const struct test *current; /* set in the child */
 static size_t nr_allocations, failing_allocation;
 
 void *__real_malloc(size_t bytes);
@@ -145,7 +146,7 @@ static pid_t start(const struct test *test)
 	return pid;
 }
 
-/* Waits for one of the children, and frees its place; false: its test has failed. */
+/* Waits for one child and frees its slot; returns false if its test failed. */
 static bool finish(struct child *children)
 {
 	struct child *child = children;
@@ -181,7 +182,7 @@ static bool is_wanted(const struct test *test, const struct options *options)
 	       !is_named(test, options->left_out, options->nr_left_out);
 }
 
-/* A place for a test, if one is free and no test of its file runs. */
+/* Returns a slot for a test, or NULL if none is free or a test of its file is running. */
 static struct child *place_for(const struct test *test, struct child *children, size_t nr)
 {
 	struct child *place = NULL;
@@ -195,7 +196,7 @@ static struct child *place_for(const struct test *test, struct child *children, 
 	return place;
 }
 
-/* Takes out of the list the first test that can run now. */
+/* Removes and returns the first test of the list that can run now. */
 static struct test *take_next(struct child *children, size_t nr, struct child **ret_place)
 {
 	struct test **at, *test;

@@ -1,6 +1,7 @@
 /*
- * A unit test is a file of TEST() blocks; each is found by itself and run in a child of its own,
- * so that one crash costs one test. All files are one program, unit_tests (test.c).
+ * A unit test is a file of TEST() blocks. Each block registers itself and runs in its own child
+ * process, so that a crash fails one test only. All files are linked into one program, unit_tests
+ * (test.c).
  */
 #ifndef STOOK_TESTS_UNIT_TEST_H
 #define STOOK_TESTS_UNIT_TEST_H
@@ -27,7 +28,7 @@ void test_register(struct test *test);
 	}                                                                              \
 	static void test_name(void)
 
-/* Each ends the test with a message when it does not hold. */
+/* Each ends the test with a message if the check fails. */
 #define CHECK(condition) test_check((condition), __FILE__, __LINE__, #condition)
 #define CHECK_EQ(a, b)	 test_check_eq((int64_t)(a), (int64_t)(b), __FILE__, __LINE__, #a " == " #b)
 #define CHECK_STR(a, b)	 test_check_str((a), (b), __FILE__, __LINE__, #a " == " #b)
@@ -39,12 +40,12 @@ void test_check_str(const char *a, const char *b, const char *file, int line, co
 __attribute__((noreturn)) void test_skip(const char *why);
 
 /*
- * Lets the nth allocation from now fail (1: the next); 0 turns that off. Returns how many
- * allocations there were since the last call.
+ * Makes the nth allocation from now fail (1: the next); 0 turns this off. Returns the number of
+ * allocations since the last call.
  */
 size_t test_fail_allocation(size_t nth);
 
-/* Bytes copied so that they end at an unreadable page: reading past the end crashes. */
+/* Copies the bytes so that they end at an unreadable page: reading past the end crashes. */
 void *test_guarded(const void *bytes, size_t nr);
 
 #endif

@@ -1,4 +1,4 @@
-/* collect/accounting: the conservation law, and the estimate of ticks that never came. */
+/* collect/accounting: the conservation law, and the estimate of ticks skipped by the kernel. */
 #include "unit/test.h"
 
 #include "collect/accounting.h"
@@ -18,7 +18,7 @@ static struct wire_counters balanced(void)
 	return counters;
 }
 
-/* One more or less anywhere breaks it, but in weight, which is of another kind. */
+/* Changing any counter by one breaks the law, except the weight, which is not part of it. */
 TEST(accounting_law)
 {
 	struct wire_counters counters = balanced();
@@ -55,7 +55,7 @@ TEST(accounting_adds_every_field)
 	CHECK_EQ(accounting_lost(&accounting), WIRE_NR_LOSS_REASONS * (WIRE_NR_LOSS_REASONS + 1));
 }
 
-/* Two epochs that are wrong in opposite ways are two violations, though their sum is right. */
+/* Opposite errors in two epochs are two violations, though the total is balanced. */
 TEST(accounting_sees_violations_in_each_epoch)
 {
 	struct accounting accounting = {0};
@@ -73,11 +73,11 @@ TEST(accounting_sees_violations_in_each_epoch)
 TEST(accounting_unseen_ticks)
 {
 	struct accounting accounting = {
-		.sum = {.entries = 150, .idle = 50, .weight = 150000}, /* of 1000 each */
+		.sum = {.entries = 150, .idle = 50, .weight = 150000}, /* weight 1000 each */
 	};
 
 	CHECK_EQ(accounting_unseen(&accounting, 150000), 0);
-	CHECK_EQ(accounting_unseen(&accounting, 149000), 0); /* more than all: none missing */
+	CHECK_EQ(accounting_unseen(&accounting, 149000), 0); /* weight exceeds it: none */
 	CHECK_EQ(accounting_unseen(&accounting, 151000), 1);
 	CHECK_EQ(accounting_unseen(&accounting, 160000), 10);
 	CHECK_EQ(accounting_unseen(&accounting, 250000), 100);

@@ -1,4 +1,4 @@
-/* view/amount: sums in units of other tools; see test_report.c for stook's own. */
+/* view/amount: sums in other tools' units; see test_report.c for stook's own. */
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static struct profile *make_sum(const char *type, const char *unit, const char *
 	return profile;
 }
 
-/* All of it, and its column's heading and number. */
+/* Checks every text of a sum, and its column's heading and number. */
 static void check_sum(const char *unit, const char *line, const char *total, const char *heading,
 		      const char *number)
 {

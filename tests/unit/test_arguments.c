@@ -1,6 +1,6 @@
 /*
- * probe/find/arguments and tracepoint_format: where probes have what operands ask for. Registers are
- * checked against the kernel's own struct pt_regs of this machine.
+ * probe/find/arguments and tracepoint_format: where operands of probes are stored. Registers are
+ * checked against the kernel's struct pt_regs of this machine.
  */
 #include "unit/test.h"
 
@@ -16,7 +16,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* As on Linux 6.1: /sys/kernel/tracing/events/…/format, two of them put together. */
+/* Two files /sys/kernel/tracing/events/…/format of Linux 6.1 combined. */
 static const char format[] =
 	"name: block_rq_issue\n"
 	"ID: 1234\n"
@@ -218,7 +218,7 @@ TEST(arguments_of_notes_arm64)
 		   (struct tally_fetch){REGISTER, 8, 0, 0, 248, NO_INDEX, 0});
 }
 
-/* Each in front of an argument that is all right: that one is still found. */
+/* Each is put in front of a valid argument, which must still be found. */
 TEST(arguments_of_notes_that_are_not_known)
 {
 	static const char *const wrong[] = {

@@ -10,7 +10,7 @@ struct item {
 
 TEST(array_search_by_a_number)
 {
-	/* Equal neighbours, both ends of the range, and no item at all. */
+	/* Equal neighbours, both ends of the range, and the empty array. */
 	static const uint64_t numbers[] = {0, 3, 3, 3, 8, 9, UINT64_MAX - 1, UINT64_MAX};
 	static const uint64_t keys[] = {0, 1, 2, 3, 4, 8, 9, 10, UINT64_MAX - 1, UINT64_MAX};
 	struct item items[ARRAY_SIZE(numbers)];

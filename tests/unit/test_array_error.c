@@ -58,7 +58,7 @@ TEST(array_gives_room_back)
 	(void)test_fail_allocation(1);
 	array_shrink(&items, &capacity, 3, sizeof(*items));
 	(void)test_fail_allocation(0);
-	CHECK(capacity >= 1000 && items[2] == 7); /* merely larger */
+	CHECK(capacity >= 1000 && items[2] == 7); /* only larger, still correct */
 	array_shrink(&items, &capacity, 3, sizeof(*items));
 	CHECK_EQ(capacity, 3);
 	CHECK_EQ(items[2], 7);

@@ -12,7 +12,7 @@
 
 #define NR_CPUS 2
 
-/* The verdict on a probe, wherever it has gone in the array. */
+/* Returns the verdict on a probe, wherever the array has been sorted to. */
 static bool is_cut(const struct budget_rate *rates, size_t nr, uint32_t number)
 {
 	size_t i;
@@ -55,7 +55,7 @@ TEST(the_costliest_goes_first)
 	struct budget_rate rates[] = {
 		{.number = 0, .hit_ns = 1, .by_cpu = hits[0]},
 		{.number = 1, .hit_ns = 1, .by_cpu = hits[1]},
-		{.number = 2, .hit_ns = 10, .by_cpu = hits[2]}, /* fewer hits, dearer ones */
+		{.number = 2, .hit_ns = 10, .by_cpu = hits[2]}, /* fewer but more expensive hits */
 		{.number = 3, .hit_ns = 1, .by_cpu = hits[3]},
 	};
 
@@ -68,7 +68,7 @@ TEST(the_costliest_goes_first)
 
 TEST(each_cpu_is_judged_by_itself)
 {
-	/* On average all of this would fit. */
+	/* The average over the CPUs would fit. */
 	const uint64_t hits[][NR_CPUS] = {{1500, 0}, {700, 100}, {0, 900}};
 	struct budget_rate rates[] = {
 		{.number = 0, .hit_ns = 1, .by_cpu = hits[0]},
@@ -93,7 +93,7 @@ TEST(a_cut_for_one_cpu_serves_the_other)
 	CHECK(is_cut(rates, 3, 0));
 }
 
-/* None of them is hot, but together they are: only as many go as must. */
+/* No single probe is over budget, but their sum is: the fewest possible are cut. */
 TEST(many_lukewarm_ones)
 {
 	enum { NR = 500 };
@@ -164,7 +164,7 @@ TEST(nothing_is_thinned_that_fits)
 	budget_thin(2199, 10, rates, 2, NR_CPUS);
 	CHECK_EQ(rates[0].bits, 0);
 	CHECK_EQ(rates[1].bits, 1);
-	budget_thin(0, 0, rates, 2, NR_CPUS); /* there is no work */
+	budget_thin(0, 0, rates, 2, NR_CPUS); /* no work to thin out */
 	CHECK_EQ(rates[1].bits, 0);
 }
 
@@ -179,11 +179,11 @@ TEST(the_costliest_work_is_thinned_first)
 
 	budget_thin(1000 + 10 + 10000 / 8 + 10 * 10, 10, rates, 3, NR_CPUS);
 	CHECK_EQ(rates[0].bits, 3);
-	CHECK_EQ(rates[1].bits, 0); /* rare ones stay exact */
+	CHECK_EQ(rates[1].bits, 0); /* rare probes stay exact */
 	CHECK_EQ(rates[2].bits, 0);
 }
 
-/* Hits alone that fit always fit with their work, but for the little that is left of it. */
+/* If the hits alone fit, thinning makes room, except for the work that it always leaves. */
 TEST(whatever_the_rates_thinning_makes_room)
 {
 	enum { NR = 64 };
@@ -289,9 +289,9 @@ TEST(work_costs_as_far_as_it_is_done)
 	CHECK(hit_watch_cost_ns(&watch) == 100 * 33);
 	watch.bits[0] = 4;
 	CHECK(hit_watch_cost_ns(&watch) == 100 * 3);
-	counters[0].filtered += 1000; /* these lead to none */
+	counters[0].filtered += 1000; /* filtered hits, without work */
 	CHECK(hit_watch_cost_ns(&watch) == 1000 + 100 * 3);
-	/* The hits themselves fit: nothing is cut. */
+	/* The hits alone fit: nothing is cut. */
 	CHECK_EQ(hit_watch_judge(&watch, 1000 + 100 * 5, &rates, &nr), 0);
 	CHECK_EQ(nr, 1);
 	CHECK_EQ(rates[0].bits, 3);
@@ -326,7 +326,7 @@ TEST(verdicts_tell_the_rate)
 	hit(0, 1, 200);
 	hit(2, 1, 20);
 	CHECK_EQ(hit_watch_judge(&watch, 250, &rates, &nr), 1);
-	CHECK_EQ(nr, 2); /* number 1 had no hit */
+	CHECK_EQ(nr, 2); /* probe 1 had no hit */
 	CHECK_EQ(rates[0].number, 0);
 	CHECK(rates[0].is_cut);
 	CHECK(!rates[1].is_cut);
@@ -345,7 +345,7 @@ TEST(the_rate_of_one_that_came_in_late)
 	hit(1, 0, 300);
 	CHECK_EQ(hit_watch_judge(&watch, 100, &rates, &nr), 1);
 	CHECK(hit_watch_rate(&watch, &rates[0], NS_PER_SEC + 100 * NS_PER_MS) == 30000);
-	/* In the next window it is there from the beginning. */
+	/* In the next window the probe counts from the beginning. */
 	hit_watch_begin(&watch, 2 * NS_PER_SEC);
 	hit(1, 0, 300);
 	CHECK_EQ(hit_watch_judge(&watch, 100, &rates, &nr), 1);

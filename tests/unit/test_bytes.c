@@ -1,4 +1,4 @@
-/* base/bytes: what fits is read, what does not fails for good. */
+/* base/bytes: reading inside the bounds succeeds, reading past them fails for good. */
 #include "unit/test.h"
 
 #include "base/array.h"

@@ -1,4 +1,4 @@
-/* cmd/funccount: rows from counters that a test writes as the kernel would. */
+/* cmd/funccount: rows from counters that the test writes as the kernel would. */
 #include "cmd/funccount_test.h"
 
 #include <errno.h>
@@ -74,12 +74,12 @@ TEST(call_counts_are_differences_over_all_cpus)
 	memory[STRIDE + 3].counted = 8;
 	interval = call_counts_read(&counts, NULL, 4 * NS_PER_SEC);
 	CHECK_EQ(interval.rows[3].count, 1);
-	interval = call_counts_read(&counts, NULL, 4 * NS_PER_SEC); /* of no length */
+	interval = call_counts_read(&counts, NULL, 4 * NS_PER_SEC); /* an interval of zero length */
 	CHECK_EQ(interval.rows[3].count, 0);
 	call_counts_clear(&counts);
 }
 
-/* Whatever the order and the number of readings, what they show sums up to the counters. */
+/* For any order and number of readings, the reported counts sum up to the counters. */
 TEST(call_counts_lose_nothing_between_intervals)
 {
 	struct call_counts counts = begin(0);
@@ -93,7 +93,7 @@ TEST(call_counts_lose_nothing_between_intervals)
 		if (i % 3)
 			continue;
 		interval = call_counts_read(&counts, NULL, i * NS_PER_MS);
-		/* The rows are the caller's to reorder. */
+		/* The caller may reorder the rows. */
 		call_interval_choose(&interval, CALL_BY_COUNT, 1);
 		CHECK(interval.nr <= 1);
 		sum += interval.rows[0].count;

@@ -1,4 +1,4 @@
-/* view/call_tree, against counting by hand over all stacks. */
+/* view/call_tree, compared with counts over all stacks. */
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "unit/make_profile.h"
 #include "view/call_tree.h"
 
-/* Count of all stacks that begin with these words. */
+/* Returns the count of all stacks that begin with these words. */
 static uint64_t count_prefix(const struct named_stacks *stacks, const uint32_t *words, size_t nr)
 {
 	uint64_t count = 0;
@@ -134,7 +134,7 @@ TEST(named_stacks_fold_recursion)
 	CHECK_EQ(named_stacks_nr(&stacks), 1);
 	CHECK_EQ(stacks.counts[0], 3);
 	words = named_stacks_get(&stacks, 0, &nr);
-	CHECK_EQ(nr, 4); /* the thread's name is no caller of the function with that name */
+	CHECK_EQ(nr, 4); /* a thread name is not a caller of the function with the same name */
 	CHECK_STR(named_stacks_word(&stacks, words[0]), "fib");
 	CHECK_STR(named_stacks_word(&stacks, words[2]), "[unknown] (lib)");
 	CHECK(named_stacks_is_recursive(&stacks, words[1]));

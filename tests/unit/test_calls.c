@@ -1,4 +1,4 @@
-/* view/hits, calls: the order of rows, and each format to the letter. */
+/* view/hits, calls: the order of rows, and the exact text of each format. */
 #include "view/hits.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static const struct call_row rows[] = {
 	{.label = "vfs_read", .name = "vfs_read", .kind = "kernel", .count = 7, .per_second = 0.7},
 };
 
-/* A copy of the rows, chosen from. */
+/* A copy of the rows, from which tests choose. */
 static struct call_row chosen[ARRAY_SIZE(rows)];
 
 static size_t choose(enum call_order order, size_t top)
@@ -48,7 +48,7 @@ static size_t choose(enum call_order order, size_t top)
 	return interval.nr;
 }
 
-/* Their labels in a line. */
+/* Returns the rows' labels in one line. */
 static const char *labels(size_t nr)
 {
 	static char text[256];
@@ -140,7 +140,7 @@ static void check_table(const struct call_interval *interval, const struct call_
 
 static const struct call_style plain;
 
-/* What bcc's funccount prints of the same counts. */
+/* The output of bcc's funccount for the same counts. */
 TEST(call_table_is_that_of_bcc)
 {
 	const struct call_style options = {0};
@@ -170,7 +170,7 @@ TEST(call_table_does_not_cut)
 		    "\n"
 		    "FUNC                                    COUNT\n"
 		    "a_name_of_more_than_thirty_six_characters 123456789012\n");
-	row.label = "Größe\033[2J"; /* columns, not bytes; and nothing for the terminal */
+	row.label = "Größe\033[2J"; /* width in columns, not bytes; no escape sequences */
 	check_table(&interval, &options,
 		    "\n"
 		    "FUNC                                    COUNT\n"
@@ -211,7 +211,7 @@ static const struct cell cells[][2] = {
 
 static struct row_keys keys;
 
-/* One function, in rows told apart by keys, and one that was cut before anything hit it. */
+/* One function in rows by key, and one that was detached before its first hit. */
 static struct call_interval keyed_interval(struct call_row *keyed, size_t nr)
 {
 	struct call_interval interval;

@@ -1,6 +1,5 @@
 /*
- * view/categories: tables, patterns, samples; and what the kernel's own table makes of real
- * names.
+ * view/categories: tables, patterns, samples, and the built-in kernel table on real names.
  */
 #include "unit/test.h"
 
@@ -31,7 +30,7 @@ static const char *name_of(const struct categories *categories, const char *func
 			       categories_of_function(categories, function, module, kind));
 }
 
-/* Of a table with one row `x: PATTERN`. */
+/* Matches against a table with the single row `x: PATTERN`. */
 static bool fits(const char *pattern, const char *function, const char *module)
 {
 	char text[256];
@@ -192,7 +191,7 @@ TEST(categories_of_the_kernel_end_at_its_border)
 	profile_free(profile);
 }
 
-/* Names of 5.10 to 7.x, where they differ; a function of each row of importance. */
+/* Kernel names of 5.10 to 7.x, including the differences; a function for each important row. */
 TEST(categories_of_the_kernel_know_it)
 {
 	static const char *const known[][2] = {

@@ -1,4 +1,4 @@
-/* elf/unwind/cfi_entries: both kinds of sections, every encoding and augmentation, and every cut. */
+/* elf/unwind/cfi_entries: both kinds of sections, all encodings, augmentations, truncations. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "elf/unwind/cfi_entries.h"
 #include "unit/cfi_fixture.h"
 
-#define ADDRESS 0x10000 /* of the section */
+#define ADDRESS 0x10000 /* address of the section */
 
 static struct cfi_section section_of(const void *bytes, size_t nr, bool is_eh_frame)
 {
@@ -56,7 +56,7 @@ TEST(cfi_entries_of_both_sections)
 	read_two(false);
 }
 
-/* The zero that ends .eh_frame may stand in the middle, when files were linked that have it. */
+/* The zero that ends .eh_frame may be in the middle if the linker merged a file that has one. */
 TEST(cfi_entries_behind_a_zero)
 {
 	struct made made = {.nr = 0};
@@ -76,7 +76,7 @@ TEST(cfi_entries_behind_a_zero)
 	CHECK_EQ(cfi_reader_next(&reader, &function), CFI_END);
 }
 
-/* 64-bit lengths; version 4 with segments of 2 bytes; ids of 8 bytes in .debug_frame alone. */
+/* 64-bit lengths; version 4 with 2-byte segment selectors; 8-byte ids in .debug_frame only. */
 static void read_long_entries(bool is_eh_frame)
 {
 	static const char body[] = "\4\0\x8\x2\1\x78\x10";
@@ -126,11 +126,11 @@ TEST(cfi_entries_pointer_encodings)
 		{0x0a, 0xfffffffffffffffe}, /* sdata2 */
 		{0x0b, 0xfffffffffffffffe}, /* sdata4 */
 		{0x0c, 0xfffffffffffffffe}, /* sdata8 */
-		{0x1b, 0x0fffe},	    /* relative to here */
-		{0x2b, 0x1fffe},	    /* to .text */
-		{0x3b, 0x2fffe},	    /* to .got */
-		{0x4b, 0x3fffe},	    /* to the function */
-		{0x50, 0xfffffffffffffffe}, /* aligned: it is */
+		{0x1b, 0x0fffe},	    /* pcrel */
+		{0x2b, 0x1fffe},	    /* textrel */
+		{0x3b, 0x2fffe},	    /* datarel */
+		{0x4b, 0x3fffe},	    /* funcrel */
+		{0x50, 0xfffffffffffffffe}, /* aligned; already is */
 	};
 	struct cfi_section section = section_of(bytes, sizeof(bytes), true);
 	uint64_t pointer = 0;
@@ -166,7 +166,7 @@ TEST(cfi_entries_aligned_pointer)
 	CHECK_EQ(pointer, 0x42);
 }
 
-/* Whether the one common entry that was read is sound. */
+/* True if the common entry read last is valid. */
 static bool is_common_sound(const struct cfi_reader *reader)
 {
 	size_t i;
@@ -191,9 +191,9 @@ TEST(cfi_entries_augmentations)
 		{"zRS", "\1\3", 2, true, true, 3},
 		{"zRBG", "\1\3", 2, true, false, 3},
 		{"zR?", "\4\3abc", 5, true, false, 3},
-		{"z?R", "\4\3abc", 5, true, false, 0}, /* what comes after it is not known */
+		{"z?R", "\4\3abc", 5, true, false, 0}, /* unknown letter: rest ignored */
 		{"?", "", 0, false, false, 0},
-		{"zP", "\1\x08", 2, false, false, 0}, /* no such form */
+		{"zP", "\1\x08", 2, false, false, 0}, /* no such encoding */
 		{"zPR", "\2\x1b\1", 3, false, false, 0},
 		{"zRL", "\1\3", 2, false, false, 0},
 	};
@@ -207,7 +207,7 @@ TEST(cfi_entries_augmentations)
 		struct cfi_function function;
 		struct cfi_reader reader;
 
-		/* As udata4: 0x1000, 0x10; else 0x1000001000, and something. No data of its own. */
+		/* As udata4: 0x1000, 0x10, no augmentation data; as 8 bytes: an empty range. */
 		put_function(&made, true, common, 0x1000001000, 0, "\1\0\0\0", 4);
 		section = section_of(made.bytes, made.nr, true);
 		cfi_reader_init(&reader, &section);
@@ -216,14 +216,14 @@ TEST(cfi_entries_augmentations)
 			CHECK_EQ(function.start, 0x1000);
 			CHECK_EQ(function.common->is_signal_frame, cases[i].is_signal_frame);
 		} else {
-			CHECK_EQ(cfi_reader_next(&reader, &function), CFI_BROKEN); /* empty */
+			CHECK_EQ(cfi_reader_next(&reader, &function), CFI_BROKEN); /* empty range */
 			CHECK_EQ(cfi_reader_next(&reader, &function), CFI_END);
 		}
 		CHECK_EQ(is_common_sound(&reader), cases[i].is_sound);
 	}
 }
 
-/* GCC before 3.0: "eh", and a pointer before the alignments. */
+/* GCC before 3.0: augmentation "eh", with a pointer before the alignment factors. */
 TEST(cfi_entries_eh)
 {
 	static const char common[] = "\0\0\0\0\1eh\0ABCDEFGH\1\x78\x10";
@@ -251,11 +251,11 @@ TEST(cfi_entries_broken_ones_are_stepped_over)
 	struct cfi_reader reader;
 
 	put_function(&made, true, made.nr + 1000, 0x1000, 0x10, "", 0); /* before the section */
-	put_function(&made, true, made.nr, 0x1000, 0x10, "", 0);	/* its own common entry */
-	put_function(&made, true, common, 0x1000, 0, "", 0);		/* empty */
-	put_function(&made, true, common, UINT64_MAX, 2, "", 0);	/* wraps */
+	put_function(&made, true, made.nr, 0x1000, 0x10, "", 0);	/* points to itself */
+	put_function(&made, true, common, 0x1000, 0, "", 0);		/* empty range */
+	put_function(&made, true, common, UINT64_MAX, 2, "", 0);	/* range wraps around */
 	put_function(&made, true, common, 0x2000, 0x10, "", 0);
-	put_number(&made, 0xfffffff0, 4); /* a reserved length: nothing can follow */
+	put_number(&made, 0xfffffff0, 4); /* a reserved length ends the section */
 	section = section_of(made.bytes, made.nr, true);
 	cfi_reader_init(&reader, &section);
 	CHECK_EQ(cfi_reader_next(&reader, &function), CFI_BROKEN);
@@ -268,7 +268,7 @@ TEST(cfi_entries_broken_ones_are_stepped_over)
 	CHECK_EQ(cfi_reader_next(&reader, &function), CFI_END);
 }
 
-/* A common entry that is long, and one for each function: the first is refused, the others read. */
+/* Common entries of many bytes: the first is too long and is refused, the others are read. */
 TEST(cfi_entries_common_ones_have_limits)
 {
 	static char padding[2000];

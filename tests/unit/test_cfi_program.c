@@ -1,4 +1,4 @@
-/* elf/unwind/cfi_program: each instruction, each shape of expression, each cut. */
+/* elf/unwind/cfi_program: each instruction, each form of expression, each truncation. */
 #include "unit/test.h"
 
 #include <elf.h>
@@ -10,7 +10,7 @@
 #include "elf/unwind/cfi_program.h"
 #include "unit/cfi_fixture.h"
 
-/* What a program for 0x1000 to 0x1100 says: `address rule` for each range, or "broken". */
+/* Runs a program for 0x1000 to 0x1100; returns `address rule` for each range, or "broken". */
 static const char *run_on(uint16_t machine, const char *letters, const char *code, size_t nr)
 {
 	static char text[2000];
@@ -27,7 +27,7 @@ static const char *run_on(uint16_t machine, const char *letters, const char *cod
 	int found;
 
 	CHECK(nr < sizeof(program_bytes));
-	memcpy(program_bytes + has_data, code, nr); /* behind the length of its data: 0 */
+	memcpy(program_bytes + has_data, code, nr); /* after the augmentation length, 0 */
 	put_function(&made, true, common, 0x1000, 0x100, program_bytes, has_data + nr);
 	section.nr = made.nr;
 	cfi_reader_init(&reader, &section);
@@ -77,8 +77,8 @@ TEST(cfi_program_steps)
 	CHECK_STR(RUN("\x01\x20\x10\x00\x00\x00\x00\x00\x00\x0e\x10"), /* set_loc 0x1020 */
 		  "0 r7+8 c-8 same; 20 r7+16 c-8 same");
 	CHECK_STR(RUN("\x41\x01\x00\x10\x00\x00\x00\x00\x00\x00"), "broken"); /* backwards */
-	CHECK_STR(RUN("\x40\x0e\x10"), "0 r7+16 c-8 same");		      /* by nothing */
-	CHECK_STR(RUN("\x03\x00\x01\x0e\x10"), "0 r7+8 c-8 same"); /* to the end, and past it */
+	CHECK_STR(RUN("\x40\x0e\x10"), "0 r7+16 c-8 same");		      /* advance by 0 */
+	CHECK_STR(RUN("\x03\x00\x01\x0e\x10"), "0 r7+8 c-8 same"); /* to the end and past it */
 	CHECK_STR(RUN("\x03\xff\xff\x0e\x10"), "0 r7+8 c-8 same");
 	CHECK_STR(RUN("\x1d\xff\xff\xff\xff\xff\xff\xff\xff"), "broken");
 }
@@ -89,7 +89,7 @@ TEST(cfi_program_cfa)
 	CHECK_STR(RUN("\x13\x7d"), "0 r7+24 c-8 same");
 	CHECK_STR(RUN("\x0c\x20\x08"), "0 none less");			       /* register 32 */
 	CHECK_STR(RUN("\x0e\xff\xff\xff\xff\x0f"), "0 none less");	       /* 4 GiB */
-	CHECK_STR(RUN("\x0e\xff\xff\xff\xff\x0f\x0e\x08"), "0 r7+8 c-8 same"); /* and back */
+	CHECK_STR(RUN("\x0e\xff\xff\xff\xff\x0f\x0e\x08"), "0 r7+8 c-8 same"); /* back in range */
 	CHECK_STR(RUN("\x0f\x02\x76\x00\x0d\x07"), "0 r7+8 c-8 same");
 }
 
@@ -101,29 +101,29 @@ TEST(cfi_program_registers)
 	CHECK_STR(RUN("\x09\x10\x02"), "0 r7+8 r2+0 same");	/* register */
 	CHECK_STR(RUN("\x09\x10\x21"), "0 none less");		/* … 33 */
 	CHECK_STR(RUN("\x07\x10"), "0 end");			/* undefined */
-	CHECK_STR(RUN("\x08\x10"), "0 none less");		/* same value: on x86 nowhere */
+	CHECK_STR(RUN("\x08\x10"), "0 none less");		/* same_value: invalid on x86 */
 	CHECK_STR(RUN("\x07\x06"), "0 r7+8 c-8 lost");		/* undefined */
-	CHECK_STR(RUN("\x86\x02\x08\x06"), "0 r7+8 c-8 same");	/* same value */
+	CHECK_STR(RUN("\x86\x02\x08\x06"), "0 r7+8 c-8 same");	/* same_value */
 	CHECK_STR(RUN("\x14\x06\x02"), "0 r7+8 c-8 lost less"); /* val_offset */
 	CHECK_STR(RUN("\x15\x10\x02"), "0 none less");
-	CHECK_STR(RUN("\x83\x02\x07\x03\x14\x0c\x01"), "0 r7+8 c-8 same"); /* not followed */
+	CHECK_STR(RUN("\x83\x02\x07\x03\x14\x0c\x01"), "0 r7+8 c-8 same"); /* others: ignored */
 	CHECK_STR(RUN("\x2e\x10\x2d\x00"), "0 r7+8 c-8 same"); /* args_size, window_save, nop */
 }
 
 TEST(cfi_program_expressions)
 {
-	/* The CFA: rsp + 16; *(rbp - 8) + 16; by constants; with a step back. */
+	/* The CFA: rsp + 16; *(rbp - 8) + 16; by constants; with subtraction. */
 	CHECK_STR(RUN("\x0f\x02\x77\x10"), "0 r7+16 c-8 same");
 	CHECK_STR(RUN("\x0f\x03\x76\x78\x06"), "0 (r6-8)+0 c-8 same");
 	CHECK_STR(RUN("\x0f\x05\x76\x78\x06\x23\x10"), "0 (r6-8)+16 c-8 same");
 	CHECK_STR(RUN("\x0f\x06\x77\x08\x0a\x00\x01\x22"), "0 r7+264 c-8 same");
 	CHECK_STR(RUN("\x0f\x04\x38\x77\x08\x22"), "0 r7+16 c-8 same");
 	CHECK_STR(RUN("\x0f\x05\x92\x07\x28\x38\x1c"), "0 r7+32 c-8 same");
-	/* The lazy binding stub, and what only looks like it. */
+	/* The lazy binding stub of the PLT, and look-alikes. */
 	CHECK_STR(RUN("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x3b\x2a\x33\x24\x22"), "0 plt11 c-8 same");
 	CHECK_STR(RUN("\x0f\x0b\x77\x08\x80\x00\x3f\x1a\x40\x2a\x33\x24\x22"), "0 none less");
 	CHECK_STR(RUN("\x0f\x0b\x77\x08\x81\x00\x3f\x1a\x3b\x2a\x33\x24\x22"), "0 none less");
-	/* Not understood: empty, a number, two values in memory, too few operands, a product. */
+	/* Unsupported: empty, a constant, two memory loads, too few operands, a product. */
 	CHECK_STR(RUN("\x0f\x00"), "0 none less");
 	CHECK_STR(RUN("\x0f\x01\x31"), "0 none less");
 	CHECK_STR(RUN("\x0f\x04\x76\x08\x06\x06"), "0 none less");
@@ -132,7 +132,7 @@ TEST(cfi_program_expressions)
 	CHECK_STR(RUN("\x0f\x04\x77\x08\x38\x1e"), "0 none less");
 	CHECK_STR(RUN("\x0f\x09\x31\x31\x31\x31\x31\x31\x31\x31\x31"), "0 none less"); /* deep */
 	CHECK_STR(RUN("\x0f\x05\x31\x77\x08\x1c\x96"), "0 none less"); /* minus a register */
-	/* Places: at a register, at the CFA, as a value. */
+	/* Saved registers: relative to a register, to the CFA, as a value. */
 	CHECK_STR(RUN("\x10\x06\x02\x77\x08"), "0 r7+8 c-8 (r7+8)");
 	CHECK_STR(RUN("\x10\x06\x02\x23\x10"), "0 r7+8 c-8 c+16");
 	CHECK_STR(RUN("\x10\x06\x02\x38\x1c"), "0 r7+8 c-8 c-8");
@@ -140,7 +140,7 @@ TEST(cfi_program_expressions)
 	CHECK_STR(RUN("\x16\x06\x03\x77\x08\x06"), "0 r7+8 c-8 (r7+8)");
 	CHECK_STR(RUN("\x16\x06\x02\x23\x10"), "0 r7+8 c-8 lost less");
 	CHECK_STR(RUN("\x10\x06\x03\x77\x08\x06"), "0 r7+8 c-8 lost less");
-	CHECK_STR(RUN("\x10\x03\x03\x77\x08\x06"), "0 r7+8 c-8 same"); /* rbx: of no interest */
+	CHECK_STR(RUN("\x10\x03\x03\x77\x08\x06"), "0 r7+8 c-8 same"); /* rbx is not tracked */
 }
 
 TEST(cfi_program_constants)
@@ -158,7 +158,7 @@ TEST(cfi_program_constants)
 
 TEST(cfi_program_signal_frames)
 {
-	/* glibc's: everything in the frame at rsp. */
+	/* glibc's signal frame: every register is saved relative to rsp. */
 	CHECK_STR(RUN_SIGNAL("\x0f\x04\x77\xa0\x01\x06\x10\x10\x03\x77\xa8\x01\x10\x06\x03\x77\xf8"
 			     "\x00"),
 		  "0 S:(r7+160)+0 (r7+168) (r7+120)");
@@ -167,11 +167,11 @@ TEST(cfi_program_signal_frames)
 
 TEST(cfi_program_arm64)
 {
-	CHECK_STR(RUN_ARM(""), "0 r31+0 same same"); /* in the link register */
+	CHECK_STR(RUN_ARM(""), "0 r31+0 same same"); /* return address in the link register */
 	CHECK_STR(RUN_ARM("\x44\x0e\x10\x9d\x02\x9e\x01\x44\x2d\x48\xde\xdd\x0e\x00"),
 		  "0 r31+0 same same; 4 r31+16 c-8 c-16; 8 r31+16 c-8 c-16; 10 r31+0 same same");
 	CHECK_STR(RUN_ARM("\x07\x1e"), "0 end");
-	/* Signal frames are never taken as written. */
+	/* CFI of arm64 signal frames is not used. */
 	CHECK_STR(run_on(EM_AARCH64, "zS", "\x0c\x1d\x00", 3), "0 S:signal");
 }
 
@@ -191,5 +191,5 @@ TEST(cfi_program_unknown_instructions)
 {
 	CHECK_STR(RUN("\x17"), "broken");
 	CHECK_STR(RUN("\x3f"), "broken");
-	CHECK_STR(RUN("\x0c\x07"), "broken"); /* cut short */
+	CHECK_STR(RUN("\x0c\x07"), "broken"); /* truncated */
 }

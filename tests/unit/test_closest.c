@@ -1,4 +1,4 @@
-/* base/closest: what is offered for a slip, and distances beside a plain table of them. */
+/* base/closest: suggestions for misspelt words; distances compared with the textbook table. */
 #include "base/closest.h"
 
 #include <ctype.h>
@@ -38,7 +38,7 @@ static const char *const offered[] = {
 	"malloc",
 };
 
-/* expected: the names with commas between. */
+/* expected: the names, comma-separated */
 static void check_closest(const char *wanted, const char *expected)
 {
 	const char *names[CLOSEST_NAMES];
@@ -103,7 +103,7 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The usual table; letters the wrong way round are one edit, and not edited again. */
+/* The textbook table; swapping two neighbours is one edit, after which both are final. */
 static size_t table_distance(const char *a, const char *b)
 {
 	size_t table[TABLE_MAX][TABLE_MAX], i, j, nr_a = strlen(a), nr_b = strlen(b);
@@ -132,7 +132,7 @@ static void make_word(char *word, size_t nr)
 	word[nr] = '\0';
 }
 
-/* A name no longer than what is wanted has no part to consider: its cost is its distance alone. */
+/* A name no longer than the word has no part to consider: its cost is the plain distance. */
 TEST(closest_agrees_with_a_table_of_distances)
 {
 	size_t i, nr_near = 0;
@@ -156,7 +156,7 @@ TEST(closest_agrees_with_a_table_of_distances)
 	CHECK(nr_near > 1000 && nr_near < 19000);
 }
 
-/* --- the rest --------------------------------------------------------------------------------- */
+/* --- ranking and limits ----------------------------------------------------------------------- */
 
 TEST(closest_takes_long_names)
 {

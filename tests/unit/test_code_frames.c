@@ -1,4 +1,4 @@
-/* elf/unwind/code_frames: made-up functions whose frames are known, and libm's against its CFI. */
+/* elf/unwind/code_frames: made-up functions with known frames, and libm compared with its CFI. */
 #include "elf/unwind/code_frames.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@
 struct code {
 	const char *bytes;
 	size_t nr;
-	uint64_t functions[3]; /* offsets of symbols; the first one is always there */
+	uint64_t functions[3]; /* symbol offsets; the first one is always valid */
 };
 
 #define CODE(text, ...)                 \
@@ -112,25 +112,25 @@ static const struct {
 	/* xor %ebp,%ebp; and $-16,%rsp; call *%rax; hlt */
 	{"where a program begins", "0 sp+8 u; 2 sp+8 lost; 6 end; 9 none; ",
 	 CODE("\x31\xed\x48\x83\xe4\xf0\xff\xd0\xf4" NOPS_16)},
-	/* push %rax; jmp *table(,%rdi,8); add $8,%rsp; ret: a switch, whose case is known by its end */
+	/* push %rax; jmp *table(,%rdi,8); add $8,%rsp; ret: a switch case, known by its end */
 	{"a case of a switch", "0 sp+8 u; 1 sp+16 u; c sp+8 u; d none; ",
 	 CODE("\x50\xff\x24\xfd\0\0\0\0\x48\x83\xc4\x08\xc3" NOPS_16)},
-	/* push %rax; js to 5; pop %rax; ret with one way of depth 16, one of 8 to the same `nop` */
+	/* push %rax; js to 5; pop %rax; ret: two paths reach the same `nop`, with depth 16 and 8 */
 	{"two ways with two depths", "0 sp+8 u; 3 sp+16 u; 4 none; ",
 	 CODE("\x78\x02\x50\x90\x90\x90\xeb\xfe" NOPS_16)},
-	/* pop %rdx; syscall; push %rdx; ret: the return address is in a register for a while */
+	/* pop %rdx; syscall; push %rdx; ret: a return address in a register */
 	{"a popped return address", "0 sp+8 u; 1 none; ", CODE("\x5a\x0f\x05\x52\xc3" NOPS_16)},
 	/* mov 8(%rdi),%rsp; ret */
 	{"a stack pointer from elsewhere", "0 sp+8 u; 4 none; ",
 	 CODE("\x48\x8b\x67\x08\xc3" NOPS_16)},
-	/* sub $24,%rsp; call the next function but one, which never returns; push %rbx; pop %rbx; ret */
+	/* sub $24,%rsp; call a function that never returns; push %rbx; pop %rbx; ret */
 	{"a call that does not return",
 	 "0 sp+8 u; 4 sp+32 u; 9 sp+8 u; a sp+16 u; b sp+8 u; c none; 10 sp+8 u; 12 none; ",
 	 CODE("\x48\x83\xec\x18\xe8\x07\0\0\0\x53\x5b\xc3\x90\x90\x90\x90\xeb\xfe" NOPS_16)},
 	/* sub $8,%rsp; call; add $8,%rsp; ret */
 	{"a call that returns", "0 sp+8 u; 4 sp+16 u; d sp+8 u; e none; 10 sp+8 u; 11 none; ",
 	 CODE("\x48\x83\xec\x08\xe8\x07\0\0\0\x48\x83\xc4\x08\xc3\x90\x90\xc3" NOPS_16)},
-	/* ret; data that end within the next function */
+	/* ret; data that overlaps the next function */
 	{"data before a function", "0 sp+8 u; 1 none; 3 sp+8 u; 4 none; ",
 	 CODE("\xc3\x48\xb8\xc3" NOPS_16, 0, 3)},
 };
@@ -200,7 +200,7 @@ TEST(code_frames_out_of_memory)
 	elf_image_close(&image);
 }
 
-/* --- against a compiler that says what it did ---------------------------------------------------- */
+/* --- compared with the compiler's CFI --------------------------------------------------------- */
 
 static const struct unwind_rule *code_rule(const struct code_frames *frames, uint64_t address)
 {
@@ -210,13 +210,13 @@ static const struct unwind_rule *code_rule(const struct code_frames *frames, uin
 	return above ? &frames->frames[above - 1].rule : &none;
 }
 
-/* The same, or a frame pointer that is back in its register though its place still has it, too. */
+/* True if both agree, or if a restored frame pointer is still in its stack slot, too. */
 static bool agree(const struct unwind_rule *code, const struct unwind_rule *cfi)
 {
 	if (code->cfa != cfi->cfa || code->ra.offset != cfi->ra.offset)
 		return false;
 	if (code->reg != cfi->reg)
-		return true; /* counted from the other register */
+		return true; /* relative to the other register */
 	if (code->offset != cfi->offset)
 		return false;
 	if (code->fp.where == UNWIND_LOST || cfi->fp.where == UNWIND_LOST)

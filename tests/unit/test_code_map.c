@@ -1,4 +1,4 @@
-/* sym/code_map: against an array that says for each address whose it is. */
+/* sym/code_map, compared with an array that stores the range of each address. */
 #include "sym/code_map.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #define BASE  0x7f0000000000ULL
 #define SPACE 256
 
-/* Of each address: the range that has it (0: none), and where that range started. */
+/* For each address: its range (0: none), and the start of that range. */
 struct model {
 	uint32_t owner[SPACE];
 	uint64_t start[SPACE];
@@ -36,7 +36,7 @@ static const char *name_at(const struct code_map *map, uint64_t address)
 	return name ? name : "";
 }
 
-/* --- what is found ------------------------------------------------------------------------- */
+/* --- lookups ------------------------------------------------------------------------------- */
 
 TEST(code_map_later_ranges_win)
 {
@@ -128,7 +128,7 @@ TEST(code_map_names)
 	code_map_free(map);
 }
 
-/* --- against the model --------------------------------------------------------------------- */
+/* --- compared with the model --------------------------------------------------------------- */
 
 static void add_random(struct code_map *map, struct model *model, uint64_t *random)
 {
@@ -214,7 +214,7 @@ TEST(code_map_full_of_names)
 
 	memset(name, 'n', sizeof(name));
 	do {
-		name[nr % 16] ^= 1; /* not the one before */
+		name[nr % 16] ^= 1; /* differs from the previous name */
 		err = code_map_add(map, nr * 16, 16, name, sizeof(name) - 1);
 	} while (err == 0 && ++nr < 1000);
 	CHECK_EQ(err, -ENOSPC);
@@ -225,7 +225,7 @@ TEST(code_map_full_of_names)
 	code_map_free(map);
 }
 
-/* One more round of a program that makes the same functions anew, at the same places. */
+/* Adds one more round of functions that a program compiles again at the same addresses. */
 static int add_round(struct code_map *map, unsigned int round, uint64_t nr)
 {
 	uint64_t i;
@@ -265,7 +265,7 @@ TEST(code_map_stays_small_when_overwritten)
 	code_map_free(map);
 }
 
-/* What is still there is not dropped: the map is full, and can be added to when it may grow. */
+/* Live ranges are not dropped: the map is full, and takes new ranges once its limit is raised. */
 TEST(code_map_limited)
 {
 	struct code_map *map = code_map_new();
@@ -287,7 +287,7 @@ TEST(code_map_limited)
 	code_map_free(map);
 }
 
-/* One name that several pieces share is kept once, and the last one is still the last. */
+/* A name that several pieces share is stored once, and the last name stays the last. */
 TEST(code_map_compacts_names)
 {
 	struct code_map *map = code_map_new();
@@ -312,7 +312,7 @@ TEST(code_map_compacts_names)
 	code_map_free(map);
 }
 
-/* Ranges inside of ranges, and a start for each piece: the heap must not grow or be searched. */
+/* Nested ranges, and a separate start for each piece: the heap must not grow or be searched. */
 TEST(code_map_deeply_nested)
 {
 	const uint64_t depth = 200000;
@@ -333,7 +333,7 @@ TEST(code_map_deeply_nested)
 
 #define STEPS 200
 
-/* The start of the i-th range of 20 bytes: each address has up to three of them. */
+/* Start of the i-th range of 20 bytes: each address is in up to three ranges. */
 static uint64_t start_of(size_t i)
 {
 	return i * 37 % STEPS * 8;
@@ -349,7 +349,7 @@ static size_t owner_of(uint64_t address)
 	return owner;
 }
 
-/* Adds what fails again, until all is there; each time what was settled before is found. */
+/* Repeats failed additions until all are in; settled ranges are found after each failure. */
 static size_t build_with_failures(size_t nth)
 {
 	struct code_map *map;

@@ -1,6 +1,6 @@
 /*
- * view/diff/comparison: draws from sources whose shares are known, with a fixed seed. What was not
- * changed is not called changed more often than promised; what was is found.
+ * view/diff/comparison: random draws from sources with known shares, with a fixed seed. Unchanged
+ * rows are reported as changed no more often than promised; changed rows are found.
  */
 #include "unit/test.h"
 
@@ -22,7 +22,7 @@ static double random_part(void)
 	return (double)(random_state >> 11) / 9007199254740992.0;
 }
 
-/* A profile of two sides with stacks of its own making. */
+/* A profile with two sides and generated stacks. */
 struct sides {
 	struct profile *profile;
 	size_t before;
@@ -82,7 +82,7 @@ static size_t nr_changed(const struct comparison *comparison)
 	return nr;
 }
 
-/* Counts of draws of sources, a few of them heavy, many light. */
+/* Draws samples from the sources: a few heavy ones, many light ones. */
 static void draw(uint64_t counts[NR_SOURCES], size_t nr)
 {
 	double sums[NR_SOURCES], sum = 0;
@@ -120,7 +120,7 @@ static void add_draws(struct sides *sides, size_t nr_before, size_t nr_after, ui
 	}
 }
 
-/* Nothing changed: in 95 of 100 cases no row is called so, and about none with each row by itself. */
+/* Nothing changed: 95 of 100 runs report no row; with a sigma per row, the expected number. */
 TEST(rows_of_the_same_source_did_not_change)
 {
 	const struct comparison_style together = {0}, each = {.sigma = 3};
@@ -147,7 +147,7 @@ TEST(rows_of_the_same_source_did_not_change)
 	CHECK((double)wrong_each <= 1.5 * expected);
 }
 
-/* The waves of a load: each sample is there four times in its slice. The slices tell. */
+/* A load in waves: each sample occurs four times in its slice. The spread of slices shows it. */
 TEST(rows_take_their_spread_from_slices)
 {
 	const struct comparison_style style = {0};
@@ -215,7 +215,7 @@ static const char *line_name(const struct comparison *comparison, size_t i)
 				 comparison->paths.nodes.nodes[line->last].word);
 }
 
-/* A change is told once, at the function that it ends in; not by all callers again. */
+/* A change is reported once, at the function that causes it, and not again for each caller. */
 TEST(paths_tell_a_change_once)
 {
 	const struct comparison_style style = {0};
@@ -243,7 +243,7 @@ TEST(paths_tell_a_change_once)
 	profile_free(sides.profile);
 }
 
-/* A caller that grew by itself, and by a callee that can't explain all: two lines. */
+/* A caller that grew by itself and by a callee that does not explain all of it: two lines. */
 TEST(paths_tell_what_is_besides)
 {
 	const struct comparison_style style = {0};
@@ -324,7 +324,7 @@ TEST(comparison_needs_two_sides)
 	profile_free(profile);
 }
 
-/* Sides that are empty: nothing is told, and nothing breaks. */
+/* Empty sides: nothing is reported, nothing crashes. */
 TEST(comparison_of_nothing)
 {
 	const struct comparison_style style = {0};

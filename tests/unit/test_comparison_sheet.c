@@ -1,4 +1,4 @@
-/* view/diff/comparison: what people see of a difference, and what other programs read. */
+/* view/diff/comparison: the text for people and the formats for programs. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ static int write_difference(const struct profile *profile, enum media medium,
 static char *write_text(enum media medium, struct sheet_style options,
 			struct comparison_style style)
 {
-	static char *text; /* gcc 12 is afraid of one on the stack */
+	static char *text; /* static: gcc 12 warns about a large one on the stack */
 	struct profile *profile = make_difference();
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
@@ -103,7 +103,7 @@ TEST(comparison_shows_what_changed)
 	free(text);
 }
 
-/* In the table that begins there, up to an empty line: rows that changed, then those that did not. */
+/* Checks a table, up to an empty line: changed rows first, then the unchanged ones. */
 static void check_sigmas(const char *table, double least)
 {
 	size_t end = (size_t)(strstr(table, "SIGMA") + strlen("SIGMA") - table);

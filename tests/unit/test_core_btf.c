@@ -1,4 +1,4 @@
-/* kernel/core_btf: what is taken out equals what libbpf finds in the whole; broken bytes fail. */
+/* kernel/core_btf: offsets in the extracted part equal libbpf's in the whole; damage fails. */
 #include "kernel/core_btf.h"
 
 #include <bpf/btf.h>
@@ -69,7 +69,7 @@ static struct btf *parse(int fd)
 	return btf;
 }
 
-/* The bit offset of a member, or -1. */
+/* Returns the bit offset of a member, or -1. */
 static int64_t offset_of(const struct btf *btf, const char *name, const char *member)
 {
 	int number = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT), i;
@@ -95,9 +95,9 @@ TEST(core_btf_keeps_members_and_offsets)
 	CHECK_EQ(offset_of(part, "inner", "counter"), 128);
 	CHECK_EQ(offset_of(part, "outer", "p"), 256);
 	CHECK_EQ(offset_of(part, "outer", "i"), 320);
-	CHECK_EQ(offset_of(part, "other", "x"), -1); /* not asked for */
+	CHECK_EQ(offset_of(part, "other", "x"), -1); /* not requested */
 
-	/* What has no name of its own comes with its inside. */
+	/* An anonymous type is extracted with its members. */
 	number = btf__find_by_name_kind(part, "inner", BTF_KIND_STRUCT);
 	type = btf__type_by_id(part, (uint32_t)number);
 	type = btf__type_by_id(part, btf_members(type)[2].type);

@@ -1,4 +1,4 @@
-/* elf/symbols/debug_data: files with a packed one inside, sound, cut, damaged, and made to hurt. */
+/* elf/symbols/debug_data: compressed symbol tables: valid, truncated, damaged, hostile. */
 #include "elf/symbols/debug_data.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ static size_t pack(const void *bytes, size_t nr, uint8_t *to, size_t room)
 	return nr_packed;
 }
 
-/* A stripped file: one dynamic symbol, and these bytes as .gnu_debugdata. */
+/* Builds a stripped file with one dynamic symbol and these bytes as .gnu_debugdata. */
 static size_t build(uint8_t *bytes, const void *packed, size_t nr)
 {
 	static const char strings[] = "\0exported";
@@ -61,7 +61,7 @@ static int read_bytes(const uint8_t *bytes, size_t nr, struct symbol_table **ret
 	return made_elf_read(debug_data_read, bytes, nr, ret);
 }
 
-/* Why these bytes as .gnu_debugdata are refused. */
+/* Returns the error for these bytes as .gnu_debugdata. */
 static int read_packed(const void *packed, size_t nr)
 {
 	uint8_t bytes[MADE_ROOM];
@@ -115,7 +115,7 @@ TEST(debug_data_that_is_none)
 	CHECK_EQ(read_packed(packed, pack(text, 0, packed, sizeof(packed))), -ENOEXEC);
 }
 
-/* Every length of the packed bytes, the section's size told right. */
+/* Every length of the compressed bytes, with the correct section size. */
 TEST(debug_data_truncated)
 {
 	uint8_t bytes[MADE_ROOM], packed[TINY_ROOM];
@@ -126,7 +126,7 @@ TEST(debug_data_truncated)
 		CHECK_EQ(read_packed(packed, nr_packed), -ENOEXEC);
 }
 
-/* Every length of the file, the section's size as before. */
+/* Every length of the file, with the original section size. */
 TEST(debug_data_of_a_truncated_file)
 {
 	uint8_t bytes[MADE_ROOM], packed[TINY_ROOM];
@@ -155,7 +155,7 @@ TEST(debug_data_damaged)
 	}
 }
 
-/* What is inside is somebody else's too: damaged before it is packed. */
+/* The content is untrusted too: it is damaged before compression. */
 TEST(debug_data_damaged_inside)
 {
 	uint8_t tiny[TINY_ROOM], packed[TINY_ROOM];
@@ -171,7 +171,7 @@ TEST(debug_data_damaged_inside)
 	}
 }
 
-/* Much out of little: 16 MB of zeros are 2.5 KB. */
+/* A decompression bomb: 16 MB of zeros in 2.5 KB. */
 TEST(debug_data_that_unpacks_to_much)
 {
 	size_t nr = 16u << 20;
@@ -182,7 +182,7 @@ TEST(debug_data_that_unpacks_to_much)
 	CHECK_EQ(read_packed(packed, pack(zeros, nr, packed, sizeof(packed))), -ENOEXEC);
 }
 
-/* The dictionary that the block header asks for is 4 GiB. */
+/* The block header asks for a dictionary of 4 GiB. */
 TEST(debug_data_whose_decoder_takes_much)
 {
 	enum { BLOCK = 12, LARGEST = 40 };

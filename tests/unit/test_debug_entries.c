@@ -1,4 +1,4 @@
-/* elf/dwarf/debug_entries: steps over entries made by hand. */
+/* elf/dwarf/debug_entries: steps over handmade entries. */
 #include "unit/test.h"
 
 #include <dwarf.h>
@@ -38,7 +38,7 @@ static const uint8_t entries_bytes[] = {
 		2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 1,
 			0,
 		0,
-	5, 0, /* behind the unit's end */
+	5, 0, /* past the unit's end */
 };
 /* clang-format on */
 
@@ -50,7 +50,7 @@ static const struct {
 	{DW_TAG_variable, 1},	  {DW_TAG_subprogram, 1},
 };
 
-/* How many entries there are in the first bytes of it. */
+/* Returns the number of entries in the first nr bytes. */
 static size_t walk(const struct debug_abbreviations *all, size_t nr)
 {
 	struct debug_entries entries = {
@@ -78,7 +78,7 @@ TEST(debug_entries_are_stepped_over)
 		 0);
 	CHECK(all.by_code[1].has_code && all.by_code[2].has_code && !all.by_code[3].has_code);
 	CHECK(all.by_code[2].has_sibling && !all.by_code[1].has_sibling);
-	CHECK_EQ(all.by_code[2].nr_skips, 2); /* twelve bytes, a number */
+	CHECK_EQ(all.by_code[2].nr_skips, 2); /* twelve bytes, then a number */
 	CHECK_EQ(walk(&all, sizeof(entries_bytes)), ARRAY_SIZE(wanted));
 	for (nr = 0; nr < sizeof(entries_bytes); nr++) {
 		found = walk(&all, nr);

@@ -1,4 +1,4 @@
-/* sym/debug_files: pairs of stripped files and debug files, and what only looks like one. */
+/* sym/debug_files: stripped files with their debug files, and files that do not match. */
 #include "sym/debug_files.h"
 
 #include <string.h>
@@ -8,12 +8,12 @@
 #include "unit/made_code.h"
 #include "unit/test.h"
 
-/* Where the files are as their process sees them: there is no such folder in our own root. */
+/* The path of the files in their process' root; the host has no such folder. */
 #define PLACE "/stook-test/bin/"
 
-/* --- what is found --------------------------------------------------------------------------- */
+/* --- lookup ---------------------------------------------------------------------------------- */
 
-/* Only the folder "named", as one of our own root. */
+/* Searches only the folder "named", which is on the host's root. */
 static int search(const struct made_code *code)
 {
 	const char *named = in_folder("named");
@@ -35,12 +35,12 @@ static void check_finds(const struct made_code *code, const char *name)
 
 static void check_finds_nothing(const struct made_code *code)
 {
-	(void)alarm(20); /* opening a fifo would wait */
+	(void)alarm(20); /* opening a fifo would block */
 	CHECK_EQ(search(code), -ENOENT);
 	(void)alarm(0);
 }
 
-/* Copies a file of the folder to a path in it, making the folders on the way. */
+/* Copies a file of the folder to a path in it, creating parent folders. */
 static void put(const char *name, const char *path)
 {
 	char command[1024];
@@ -73,7 +73,7 @@ TEST(debug_files_by_build_id)
 	for (i = 0; i < ARRAY_SIZE(layouts); i++) {
 		char path[256];
 
-		/* The layouts are literals of ours. */
+		/* The format strings are literals of this file. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 		(void)snprintf(path, sizeof(path), layouts[i], build_id_of(&code),
@@ -97,7 +97,7 @@ static void put_by_build_id(const struct made_code *code, const char *name, cons
 	put(name, path);
 }
 
-/* Nobody has the file itself any more, or it is on another machine. */
+/* The file itself is gone or on another machine. */
 TEST(debug_files_of_a_file_that_is_gone)
 {
 	struct made_code code;
@@ -123,7 +123,7 @@ TEST(debug_files_of_a_file_that_is_gone)
 	leave_folder();
 }
 
-/* What lies below a build id may be somebody else's all the same. */
+/* A file below a build id's path may still be the wrong one. */
 TEST(debug_files_check_the_build_id)
 {
 	struct made_code code;
@@ -158,7 +158,7 @@ static void close_in_root(struct made_code *code)
 	close_code(code);
 }
 
-/* In the order in which they are looked for; each is found when those before it are away. */
+/* In search order; each is found after the ones before it were removed. */
 TEST(debug_files_by_link)
 {
 	static const char *const places[] = {
@@ -197,7 +197,7 @@ TEST(debug_files_beside_a_file_of_our_own_root)
 	leave_folder();
 }
 
-/* By build id comes before by name, and what the user named before the rest. */
+/* A build id goes before a file name, and a folder that the user named before the others. */
 TEST(debug_files_in_order)
 {
 	struct made_code code;
@@ -228,7 +228,7 @@ TEST(debug_files_check_the_checksum)
 	check_finds(&code, "code.debug");
 	CHECK(run_in_folder("printf x >> code.debug"));
 	check_finds_nothing(&code);
-	CHECK(run_in_folder("cp code code.debug")); /* a whole one is none the less another */
+	CHECK(run_in_folder("cp code code.debug")); /* an unstripped copy is a different file too */
 	check_finds_nothing(&code);
 	close_code(&code);
 	leave_folder();
@@ -241,15 +241,15 @@ TEST(debug_files_refuse_another_build_id)
 	make_code("0x0123456789abcdef");
 	CHECK(run_in_folder("cc -g -shared -fPIC -Wl,--build-id=0x0123456789abcdee -o code.debug "
 			    "code.c && objcopy --add-gnu-debuglink=code.debug stripped linked"));
-	open_code(&code, "linked", in_folder("linked")); /* with the right checksum */
+	open_code(&code, "linked", in_folder("linked")); /* with the correct checksum */
 	check_finds_nothing(&code);
 	close_code(&code);
 	leave_folder();
 }
 
-/* --- traps ----------------------------------------------------------------------------------- */
+/* --- hostile files --------------------------------------------------------------------------- */
 
-/* A file that names itself has the right build id. */
+/* A file whose debug link names itself has the right build id. */
 TEST(debug_files_of_a_link_to_itself)
 {
 	struct made_code code;
@@ -284,7 +284,7 @@ TEST(debug_files_that_are_no_regular_files)
 	leave_folder();
 }
 
-/* The right file, but outside of the root that the process is shut into. */
+/* The right file, but outside the process' chroot. */
 TEST(debug_files_stay_in_the_root)
 {
 	struct made_code code;
@@ -311,7 +311,7 @@ TEST(debug_files_stay_in_the_root)
 	leave_folder();
 }
 
-/* Names that don't fit are none. */
+/* Names that are too long are ignored. */
 TEST(debug_files_of_a_very_long_path)
 {
 	static char path[5000];

@@ -1,4 +1,4 @@
-/* elf/image/debug_link: made-up sections, sound and not; the CRC against its published check value. */
+/* elf/image/debug_link: valid and damaged sections; the CRC against its published check value. */
 #include "elf/image/debug_link.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
 
-/* What debug_link_read() says of a file whose .gnu_debuglink has these bytes. */
+/* Returns the result of debug_link_read() for a file whose .gnu_debuglink has these bytes. */
 static int read_bytes(const void *section, size_t nr, struct debug_link *ret)
 {
 	const struct made_section sections[] = {
@@ -140,7 +140,7 @@ TEST(debug_link_crc_of_files)
 	CHECK_EQ(pwrite(fileno(file), "123456789", 9, 0), 9);
 	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &crc), 0);
 	CHECK_EQ(crc, 0xcbf43926);
-	/* Of many pieces, the last of them short: a difference in it shows. */
+	/* Many blocks, the last one short: a difference in it is noticed. */
 	memset(much, 'x', sizeof(much));
 	CHECK_EQ(pwrite(fileno(file), much, sizeof(much), 0), sizeof(much));
 	CHECK_EQ(debug_link_crc(fileno(file), NULL, NULL, &crc), 0);
@@ -156,7 +156,7 @@ TEST(debug_link_crc_of_files)
 	CHECK_EQ(debug_link_crc(-1, NULL, NULL, &crc), -EBADF);
 }
 
-/* What counts is how often the file is read: so much of the budget is gone. */
+/* The read budget shows how often the file was read. */
 TEST(debug_link_crc_is_remembered_until_the_file_changes)
 {
 	cleanup_file FILE *file = tmpfile();
@@ -178,7 +178,7 @@ TEST(debug_link_crc_is_remembered_until_the_file_changes)
 	CHECK_EQ(ftruncate(fileno(file), 900), 0);
 	CHECK_EQ(debug_link_crc(fileno(file), &known, &budget, &crc), 0);
 	CHECK_EQ(budget.left_bytes, 2600);
-	/* Others take its place, one after the other. */
+	/* Other files replace it one by one. */
 	for (i = 0; i < DEBUG_LINK_CRCS_MAX; i++) {
 		others[i] = tmpfile();
 		CHECK(others[i]);

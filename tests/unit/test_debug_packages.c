@@ -1,4 +1,4 @@
-/* sym/debug_packages: over folders as dpkg and rpm make them. */
+/* sym/debug_packages on package databases made by dpkg and rpm. */
 #include "sym/debug_packages.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /*
- * sym/debug_files: with the real client library and a server that is a folder (file://), as the
- * library allows. What it serves, it serves by name alone.
+ * sym/debug_files: with the real client library and a folder as the server (file://), which the
+ * library allows. The folder serves files by name only.
  */
 #include "sym/debug_files.h"
 
@@ -13,7 +13,7 @@
 #include "unit/made_code.h"
 #include "unit/test.h"
 
-/* The library is wanted with what it needs itself, as the client's child process will load it. */
+/* Skips the test unless the library loads with its dependencies, as in the child process. */
 static void need_library(void)
 {
 	void *library = dlopen("libdebuginfod.so.1", RTLD_LAZY | RTLD_LOCAL);
@@ -23,7 +23,7 @@ static void need_library(void)
 	(void)dlclose(library);
 }
 
-/* Makes the code; the environment names a server and a cache in the test's folder. */
+/* Builds the code; the environment sets a server and a cache in the test's folder. */
 static struct debuginfod *start(struct made_code *code)
 {
 	struct debuginfod *client;
@@ -47,7 +47,7 @@ static void finish(struct made_code *code, struct debuginfod *client)
 	leave_folder();
 }
 
-/* Copies a file of the folder to where the server has the debug file of that build id. */
+/* Copies a file of the folder to where the server expects the debug file of that build id. */
 static void serve(const char *name, const char *build_id)
 {
 	char command[512];
@@ -89,7 +89,7 @@ TEST(debuginfod_refuses_another_build_id)
 	CHECK(run_in_folder("cc -g -shared -fPIC -Wl,--build-id=0x0123456789 -o other code.c"));
 	serve("other", build_id_of(&code));
 	CHECK_EQ(ask(client, &code), -ENOENT);
-	CHECK(run_in_folder("test -s cache/*/debuginfo")); /* it was brought */
+	CHECK(run_in_folder("test -s cache/*/debuginfo")); /* was downloaded */
 	CHECK(debuginfod_trouble(client) == NULL);
 	finish(&code, client);
 }

@@ -1,6 +1,6 @@
 /*
- * sym/demangle: a table of names, against c++filt, and names made to blow up; which ends of names are
- * suffixes of clones.
+ * sym/demangle: a table of names, compared with c++filt; names that explode; suffixes of function
+ * clones.
  */
 #include "sym/demangle.h"
 
@@ -16,7 +16,7 @@
 
 /* --- suffixes of clones ----------------------------------------------------------------------- */
 
-/* Each is a name and, after a bar, what is a suffix of it. */
+/* Each is a name; the part after the bar is its suffix. */
 static const char *const suffixed[] = {
 	"f|.isra.0",
 	"f|.constprop.12",
@@ -138,7 +138,7 @@ TEST(demangle_table)
 	}
 }
 
-/* What other styles make of names; NULL: nothing. */
+/* Names in other manglings; NULL: not demangled. */
 static const struct {
 	const char *mangled, *folded, *simple, *simple_folded, *raw_folded;
 } styles[] = {
@@ -192,7 +192,7 @@ TEST(demangle_as_cxxfilt_does)
 	if (system("c++filt --version >/dev/null 2>&1"))
 		SKIP("needs c++filt");
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		/* Of names from Rust, c++filt shows no suffixes; of D, it knows none with any. */
+		/* c++filt omits suffixes of Rust names, and fails on D names with one. */
 		if (!names[i].expected || strstr(names[i].mangled, ".cold"))
 			continue;
 		snprintf(command, sizeof(command), "c++filt -i %s '%s'",
@@ -206,7 +206,7 @@ TEST(demangle_as_cxxfilt_does)
 	}
 }
 
-/* f(A<int, int>, A<that, that>, A<that, that>, …): each parameter is twice as long as the last. */
+/* f(A<int, int>, A<that, that>, …): each parameter is twice as long as the one before. */
 TEST(demangle_gives_up_on_names_that_blow_up)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -221,14 +221,14 @@ TEST(demangle_gives_up_on_names_that_blow_up)
 	CHECK(clock() - start < CLOCKS_PER_SEC);
 }
 
-/* In D the same is done by references: tuple types, each of twice the one before. */
+/* The same in D by back references: tuple types, each of two copies of the one before. */
 TEST(demangle_gives_up_on_references_that_blow_up)
 {
 	char name[512] = "_D1fFB2ii";
 	clock_t start = clock();
 	size_t i;
 
-	/* The target of the first is 4 before it, of the second 6; then 7 and 9. */
+	/* The first reference points 4 back, the second 6; then 7 and 9. */
 	for (i = 0; i < 40; i++)
 		strcat(name, i ? "B2QgQi" : "B2QfQh");
 	strcat(name, "Zv");
@@ -236,7 +236,7 @@ TEST(demangle_gives_up_on_references_that_blow_up)
 	CHECK(clock() - start < CLOCKS_PER_SEC);
 }
 
-/* Each function type lacks its end, which is found at the end of the name, and tried again. */
+/* Each function type lacks its terminator; the parser notices late and tries again. */
 TEST(demangle_gives_up_on_function_types_that_blow_up)
 {
 	char name[512] = "_D1a";

@@ -1,4 +1,4 @@
-/* cmd/diff: which files it takes together, and what it says of those that it can't. */
+/* cmd/diff: which files can be compared, and the messages for those that cannot. */
 #include "cmd/commands.h"
 
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static struct file write_file(const char *content)
 	return file;
 }
 
-/* The profile is freed. */
+/* Writes the profile to a pprof file and frees the profile. */
 static struct file write_pprof(struct profile *profile)
 {
 	struct file file = {PATH_TEMPLATE};
@@ -46,7 +46,7 @@ static struct file write_pprof(struct profile *profile)
 	return file;
 }
 
-/* All that the command prints, on either stream; with up to four further words. */
+/* Runs the command with up to four further words; text is its stdout and stderr. */
 static int run_with(const char *before, const char *after, const char *const more[4],
 		    char text[TEXT_BYTES])
 {
@@ -82,7 +82,7 @@ static int run(const char *before, const char *after, char text[TEXT_BYTES])
 
 #define WITH(...) ((const char *const[4]){__VA_ARGS__})
 
-/* Most samples are of threads that one side alone has: the program was renamed. */
+/* Most samples are in threads that only one side has: the program was renamed. */
 TEST(diff_leaves_out_thread_names_that_differ)
 {
 	struct file before = write_file("app-1;main;work 500\nother;main;x 400\n");
@@ -96,7 +96,7 @@ TEST(diff_leaves_out_thread_names_that_differ)
 	CHECK(strstr(text, "\"note\": \"Thread names differ"));
 	CHECK_EQ(run_with(before.path, after.path, WITH("--format", "md"), text), 0);
 	CHECK(strstr(text, "Thread names differ"));
-	/* Folded stacks have no place for it. */
+	/* Folded stacks cannot carry the note. */
 	CHECK_EQ(run_with(before.path, after.path, WITH("-f"), text), 0);
 	CHECK(strstr(text, "stook: Thread names differ") && strstr(text, "\nmain;work 500 500\n"));
 	CHECK_EQ(run_with(before.path, after.path, WITH("--by", "comm"), text), 0);
@@ -113,7 +113,7 @@ TEST(diff_leaves_out_thread_names_that_differ)
 	(void)unlink(after.path);
 }
 
-/* Most names are common: they stay, and the one that changed is spoken of. */
+/* Most names are common: they are kept, and the changed one is mentioned. */
 TEST(diff_tells_if_only_thread_names_changed)
 {
 	struct file before = write_file("main;work 300\nother;main;x 700\n");
@@ -174,7 +174,7 @@ TEST(diff_of_a_side_without_modules_has_none)
 	(void)unlink(pprof.path);
 }
 
-/* A profile of nanoseconds that has its samples, too, and one of samples alone. */
+/* A profile of nanoseconds and samples, and one of samples only. */
 TEST(diff_compares_what_both_sides_have)
 {
 	struct profile *profile = make_profile("a;main;f 30\na;main;g 70\n");

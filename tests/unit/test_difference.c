@@ -1,4 +1,4 @@
-/* view/diff/difference: against sums over whole distributions, and draws with known shares. */
+/* view/diff/difference, compared with sums over distributions and draws of known shares. */
 #include "unit/test.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static bool is_near(double a, double b, double part)
 	return fabs(a - b) <= part * fabs(b);
 }
 
-/* The chance of that many or fewer of n heads, of a coin that shows them with chance p. */
+/* P(X <= got), binomial: n coins that show heads with chance p. */
 static double binomial_tail(int n, int got, double p)
 {
 	double sum = 0;
@@ -39,7 +39,7 @@ static double binomial_tail(int n, int got, double p)
 	return sum;
 }
 
-/* Of n drawn from all, that many or fewer that were marked. */
+/* P(X <= got), hypergeometric: n drawn from all, of which `marked` are marked. */
 static double hypergeometric_tail(int all, int marked, int n, int got)
 {
 	double sum = 0;
@@ -70,7 +70,7 @@ TEST(difference_has_shares_and_errors)
 	CHECK_EQ(difference_of(&scale, 100, 410).kind, CHANGE_NONE);
 }
 
-/* All sigma that are said to be of few samples, against the sum over all cases. */
+/* Every sigma for few samples, compared with the sum over all cases. */
 TEST(difference_of_few_samples_is_exact)
 {
 	struct difference_scale scale = shares(500, 900);
@@ -129,7 +129,7 @@ TEST(difference_sigma_and_chance_are_inverse)
 	CHECK(difference_sigma_of_chance(0.05, 1000) > difference_sigma_of_chance(0.05, 1));
 }
 
-/* Numbers beyond all reason: nothing is infinite, nothing is not a number. */
+/* Extreme numbers: no infinity and no NaN. */
 TEST(difference_stands_extremes)
 {
 	static const uint64_t numbers[] = {0, 1, 2, 1000, UINT64_MAX / 2};
@@ -180,7 +180,7 @@ TEST(difference_takes_sums_by_their_samples)
 	profile_free(profile);
 }
 
-/* Few samples can't tell anything, and are no comparisons; many are all. */
+/* Rows with few samples cannot be significant and are not counted as comparisons. */
 TEST(difference_tests_leave_out_what_tells_nothing)
 {
 	const struct difference_scale scale = shares(1000, 1000);

@@ -1,6 +1,6 @@
 /*
- * collect/drain: interleavings of records, events and counts, without a kernel. What a random
- * history makes of it is in test_drain_model.c.
+ * collect/drain: interleavings of records, events and counts, without a kernel. Random histories
+ * are in test_drain_model.c.
  */
 #include "unit/test.h"
 
@@ -16,7 +16,7 @@
 
 #define LATE UINT64_MAX /* a time after everything */
 
-/* Process A executes /bin/app at 10, which lies at 0x1000, and libc at 0x8000. */
+/* Process A executes /bin/app at 10, mapped at 0x1000, and maps libc at 0x8000. */
 static void give_app(struct fixture *fixture)
 {
 	CHECK_EQ(give_event(fixture, made_exec(10, PID_A)), 0);
@@ -34,7 +34,7 @@ TEST(drain_resolves_a_record)
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
 	CHECK_EQ(give_record(&fixture, &made), 0);
-	check_profile(fixture.profile, ""); /* taken in, not replayed */
+	check_profile(fixture.profile, ""); /* received, not replayed */
 	CHECK_EQ(drain_replay(fixture.drain, 19), 0);
 	check_profile(fixture.profile, "");
 	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
@@ -43,7 +43,7 @@ TEST(drain_resolves_a_record)
 	CHECK_EQ(drain_totals(fixture.drain)->records, 1);
 	CHECK_EQ(drain_totals(fixture.drain)->events, 3);
 	CHECK_EQ(drain_totals(fixture.drain)->first_ns, 20);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0); /* only once */
+	CHECK_EQ(drain_replay(fixture.drain, LATE), 0); /* replayed once only */
 	CHECK_EQ(profile_total(fixture.profile), 1);
 	CHECK(file_table_get(fixture.files, 0)->sampled);
 	fixture_close(&fixture);
@@ -56,7 +56,7 @@ TEST(drain_puts_kernel_frames_first)
 
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
-	made.frames[2] = 0xffffffff81000010; /* behind the user's two */
+	made.frames[2] = 0xffffffff81000010; /* after the two user frames */
 	made.frames[3] = 0xffffffff81000020;
 	made.record.nr_kernel = 2;
 	made.record.kernel_end = WALK_TRUNCATED;
@@ -70,8 +70,8 @@ TEST(drain_puts_kernel_frames_first)
 }
 
 /*
- * A probe's frame is the leaf; a probe without one, and a number that there is not, have no frame. Names
- * are labels if that was asked for.
+ * A probe's frame is the leaf; probes without a frame and invalid probe numbers add none. Names are labels if
+ * requested.
  */
 TEST(drain_puts_probes_in_front)
 {
@@ -138,7 +138,7 @@ TEST(drain_puts_probes_in_front)
 	fixture_close(&fixture);
 }
 
-/* Unknown addresses are all one frame: they say nothing, and there may be very many. */
+/* All unknown addresses become one frame: there may be very many, and they carry no information. */
 TEST(drain_folds_unknown_addresses)
 {
 	struct fixture fixture;
@@ -147,7 +147,7 @@ TEST(drain_folds_unknown_addresses)
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
 	CHECK_EQ(give_record(&fixture, &made), 0);
-	CHECK_EQ(give_sample(&fixture, 20, PID_B, 2, 0x1000), 0); /* nobody knows this process */
+	CHECK_EQ(give_sample(&fixture, 20, PID_B, 2, 0x1000), 0); /* an unknown process */
 	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;[unknown]+0 libc+500 [unknown]+0 1;");
 	fixture_close(&fixture);
@@ -161,7 +161,7 @@ TEST(drain_knows_vdso_and_nameless_code)
 	give_app(&fixture);
 	CHECK_EQ(give_event(&fixture, made_map(13, PID_A, 0x7000, 0x8000, 0, "[vdso]")), 0);
 	CHECK_EQ(give_event(&fixture, made_map(14, PID_A, 0xa000, 0xb000, 0, "//anon")), 0);
-	/* Its front is cut away: what is left is where it was. */
+	/* A later mapping replaces its front; the rest keeps its offsets. */
 	CHECK_EQ(give_event(&fixture, made_map(15, PID_A, 0x7000, 0x7100, 0, "/bin/cut")), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_A, 1, 0x7123), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_A, 2, 0xa123), 0);
@@ -196,7 +196,7 @@ TEST(drain_takes_the_labels_that_were_asked_for)
 	}
 }
 
-/* A thread's name may fill its 16 bytes, without a NUL. */
+/* A thread name may fill all 16 bytes, without a NUL. */
 TEST(drain_names_cpus_and_long_threads)
 {
 	struct made_record made = made_record(20, 7, 1, 0, 0, 0);
@@ -258,7 +258,7 @@ TEST(drain_refuses_unsound_records)
 
 /* --- processes over time --------------------------------------------------------------------- */
 
-/* In whatever order three events and two records are taken in, they give one profile. */
+/* Three events and two records give the same profile in every order of arrival. */
 TEST(drain_order_of_arrival_does_not_matter)
 {
 	int order[5];
@@ -271,7 +271,7 @@ TEST(drain_order_of_arrival_does_not_matter)
 		for (i = 0; i < 5; i++, code /= 5)
 			taken |= 1U << (items[i] = code % 5);
 		if (taken != 31)
-			continue; /* no permutation */
+			continue; /* not a permutation */
 		fixture_open(&fixture, 0, NULL);
 		for (i = 0; i < 5; i++) {
 			struct made_event events[] = {
@@ -287,7 +287,7 @@ TEST(drain_order_of_arrival_does_not_matter)
 						     0x1900),
 					 0);
 		}
-		CHECK_EQ(give_sample(&fixture, 15, PID_A, 9, 0x1900), 0); /* not before it */
+		CHECK_EQ(give_sample(&fixture, 15, PID_A, 9, 0x1900), 0); /* must not overtake */
 		CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
 		check_profile(fixture.profile, "app+900 2;libc+100 1;");
 		fixture_close(&fixture);
@@ -323,7 +323,7 @@ TEST(drain_exec_between_two_samples)
 	give_app(&fixture);
 	CHECK_EQ(give_event(&fixture, made_exec(30, PID_A)), 0);
 	CHECK_EQ(give_event(&fixture, made_map(31, PID_A, 0x1000, 0x2000, 0x70, "/bin/next")), 0);
-	CHECK_EQ(give_sample(&fixture, 32, PID_A, 3, 0x8001), 0); /* libc is not there again */
+	CHECK_EQ(give_sample(&fixture, 32, PID_A, 3, 0x8001), 0); /* libc must not come back */
 	CHECK_EQ(give_sample(&fixture, 31, PID_A, 2, 0x1001), 0);
 	CHECK_EQ(give_sample(&fixture, 29, PID_A, 1, 0x1001), 0);
 	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
@@ -350,7 +350,7 @@ TEST(drain_pid_used_again)
 	fixture_close(&fixture);
 }
 
-/* The clock may not tell them apart; the order in a life does. */
+/* The timestamps may be equal; the order of a process' life decides. */
 TEST(drain_events_of_one_nanosecond)
 {
 	struct fixture fixture;
@@ -374,7 +374,7 @@ TEST(drain_whole_life_in_one_poll)
 
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
-	/* Another CPU's ring is read first: the grandchild arrives before its parent. */
+	/* The other CPU's ring is read first: the grandchild arrives before its parent. */
 	CHECK_EQ(give_event(&fixture, made_fork(40, PID_B, PID_C)), 0);
 	CHECK_EQ(give_event(&fixture, made_exit(50, PID_C)), 0);
 	CHECK_EQ(give_sample(&fixture, 45, PID_C, 1, 0x1001), 0);
@@ -388,8 +388,8 @@ TEST(drain_whole_life_in_one_poll)
 }
 
 /*
- * Processes outside of our pid namespace all have the number 0. What one of them has mapped says
- * nothing of another.
+ * Processes outside our pid namespace all have pid 0. Mappings of one of them do not apply to
+ * another.
  */
 TEST(drain_does_not_mix_invisible_processes)
 {
@@ -398,7 +398,7 @@ TEST(drain_does_not_mix_invisible_processes)
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_event(&fixture, made_exec(10, 0)), 0);
 	CHECK_EQ(give_event(&fixture, made_map(11, 0, 0x1000, 0x2000, 0, "/bin/one")), 0);
-	CHECK_EQ(give_sample(&fixture, 20, 0, 1, 0x1001), 0); /* of another one */
+	CHECK_EQ(give_sample(&fixture, 20, 0, 1, 0x1001), 0); /* from another process */
 	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;");
 	fixture_close(&fixture);
@@ -423,7 +423,7 @@ TEST(drain_adds_counts_to_their_samples)
 	give_app(&fixture);
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
-	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost a race: counts as well */
+	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost the race: counts, too */
 	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 100}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 0}), 0);
@@ -437,7 +437,7 @@ TEST(drain_adds_counts_to_their_samples)
 	fixture_close(&fixture);
 }
 
-/* The count map was at rest, but the record lies behind somebody's reservation. */
+/* The count map was complete, but the record is behind another program's reservation. */
 TEST(drain_count_waits_for_its_record)
 {
 	struct fixture fixture;
@@ -466,7 +466,7 @@ TEST(drain_count_waits_for_its_record)
 	fixture_close(&fixture);
 }
 
-/* Held up over several epochs, by records of any of them. */
+/* Records of several epochs are held back. */
 TEST(drain_count_waits_long)
 {
 	struct fixture fixture;
@@ -494,7 +494,7 @@ TEST(drain_count_waits_long)
 	}
 }
 
-/* A new epoch has begun while the old one is read: its records are not yet to be replayed. */
+/* A new epoch began while the old one is read: its records must not be replayed yet. */
 TEST(drain_keeps_records_of_the_next_epoch)
 {
 	struct fixture fixture;
@@ -518,7 +518,7 @@ TEST(drain_keeps_records_of_the_next_epoch)
 	fixture_close(&fixture);
 }
 
-/* The same stacks in each epoch, and the samples forgotten between: nothing leaks over. */
+/* The same stacks in each epoch, samples reset in between: no counts carry over. */
 TEST(drain_intervals_stand_alone)
 {
 	struct fixture fixture;
@@ -526,7 +526,7 @@ TEST(drain_intervals_stand_alone)
 
 	fixture_open(&fixture, 0, NULL);
 	give_app(&fixture);
-	for (epoch = UINT32_MAX - 5; epoch != 5; epoch++) { /* their numbers wrap */
+	for (epoch = UINT32_MAX - 5; epoch != 5; epoch++) { /* epoch numbers wrap */
 		uint64_t time_ns = 100 + 10 * (uint64_t)(epoch + 6);
 		uint64_t first = epoch % 3, i;
 
@@ -590,9 +590,9 @@ TEST(drain_of_a_full_profile)
 	fixture_close(&fixture);
 }
 
-/* --- processes that were there before us: this one ------------------------------------------- */
+/* --- existing processes: this one ------------------------------------------------------------ */
 
-/* What check_profile() should see for an address of ours: from our maps, but not by the table. */
+/* Writes the expected frame of an address in this process, from its maps. */
 static void own_frame(uint64_t address, char *text, size_t bytes)
 {
 	struct maps_entry entry;
@@ -652,7 +652,7 @@ TEST(drain_finds_our_own_vdso)
 	fixture_close(&fixture);
 }
 
-/* The maps are of the program after the exec: they say nothing of what ran before. */
+/* The maps are those of the program after the exec: they do not apply to earlier samples. */
 TEST(drain_does_not_use_maps_for_an_earlier_program)
 {
 	uint64_t exec_ns = clock_now_ns();
@@ -667,7 +667,7 @@ TEST(drain_does_not_use_maps_for_an_earlier_program)
 	fixture_close(&fixture);
 }
 
-/* What was mapped before the maps were read is in them; what came later is laid over them. */
+/* Mappings made before the maps were read are in them; later ones are added on top. */
 TEST(drain_lays_later_mappings_over_maps)
 {
 	uint64_t page = own_address() & ~0xfffULL;
@@ -709,9 +709,9 @@ TEST(drain_child_of_an_old_process)
 	fixture_close(&fixture);
 }
 
-/* --- events were lost: the maps are right ---------------------------------------------------- */
+/* --- events were lost: the maps are correct -------------------------------------------------- */
 
-/* The mappings that followed the exec are what was lost. */
+/* The mapping events after the exec were lost. */
 TEST(drain_reads_maps_when_an_exec_was_all_that_came)
 {
 	uint64_t now = clock_now_ns();
@@ -726,7 +726,7 @@ TEST(drain_reads_maps_when_an_exec_was_all_that_came)
 	fixture_close(&fixture);
 }
 
-/* The exec of the child, which is us, is what was lost: the parent's mappings are not its own. */
+/* The exec of the child, this process, was lost: the parent's mappings do not apply to it. */
 TEST(drain_reads_maps_when_a_fork_was_all_that_came)
 {
 	uint64_t now = clock_now_ns();
@@ -815,7 +815,7 @@ TEST(drain_without_memory)
 	matcher_free(comm);
 }
 
-/* After a failure the rest is asked for once more, at the end of the run: nothing counts twice. */
+/* After a failure the rest is requested again at the end of the run: nothing counts twice. */
 TEST(drain_goes_on_after_a_failure)
 {
 	struct fixture fixture;

@@ -1,14 +1,15 @@
 /*
- * collect/drain against a model: random histories of processes whose truth is known, cut into
- * random polls and epochs, and fed as the kernel could have fed them. Every sample must get what
+ * collect/drain against a model: random histories of processes with known mappings, divided into
+ * random polls and epochs, and delivered as a kernel could deliver them. Every sample must get what
  * its process had mapped at its time, and all totals must be exact.
  *
  * The model of the kernel: samples of one stack in one epoch are a record and a count, sometimes
  * two records (a lost race for the insert). A poll reads the ring up to a cut, which a reservation
- * may hold back; then each CPU's events up to a later cut of its own; then those that came
- * meanwhile. It replays up to the begin of the poll before. The end of an epoch replays up to its
- * end. Identity includes every change of the process' mappings, which the real one does not: what
- * the protocol aggregates is right for the first of the samples only.
+ * may hold back; then each CPU's events up to that CPU's own later cut; then the events that
+ * arrived meanwhile. It replays up to the beginning of the previous poll. The end of an epoch
+ * replays up to its end. In the model, a stack's identity changes with every change of the process'
+ * mappings. The real one does not: the protocol is exact only for the first sample that it
+ * aggregates.
  */
 #include "unit/test.h"
 
@@ -29,7 +30,7 @@
 #define MAX_DEPTH     5
 #define MAX_POLLS     40
 #define MS	      1000000ULL
-#define HISTORY_NS    (1000 * MS) /* of the first happening */
+#define HISTORY_NS    (1000 * MS) /* of the first event */
 
 static uint64_t random_state;
 
@@ -44,32 +45,32 @@ static bool one_in(uint64_t n)
 	return random_below(n) == 0;
 }
 
-/* --- a history ------------------------------------------------------------------------------- */
+/* --- histories ------------------------------------------------------------------------------- */
 
 enum page_kind { PAGE_NONE, PAGE_FILE, PAGE_ANON, PAGE_VDSO };
 
 struct page {
 	enum page_kind kind;
 	unsigned file;
-	uint64_t offset; /* of the page in its file, or in the vdso */
+	uint64_t offset; /* of the page in its file or in the vdso */
 };
 
 struct model_process {
 	bool alive;
-	uint64_t leader_exit_ns; /* its other threads go on for a while; 0: it lives */
-	uint64_t identity;	 /* another one after each fork, exec and change of mappings */
+	uint64_t leader_exit_ns; /* other threads run on for a while; 0: alive */
+	uint64_t identity;	 /* changes with each fork, exec and change of mappings */
 	struct page pages[NR_PAGES];
 };
 
 struct happening {
 	uint64_t time_ns;
 	bool is_sample;
-	unsigned cpu; /* whose ring has the event */
+	unsigned cpu; /* CPU whose ring has the event */
 	struct made_event event;
 	struct made_record record;
 	char truth[256];
 	uint32_t epoch;
-	bool in_ring; /* a record; else it was counted */
+	bool in_ring; /* sent as a record; else only counted */
 	bool given;
 };
 
@@ -150,7 +151,7 @@ static void model_exit(struct history *history, size_t number)
 	struct model_process *process = &history->processes[number];
 
 	if (number == 0)
-		return; /* somebody must be there to fork */
+		return; /* keep one process that can fork */
 	if (!process->leader_exit_ns)
 		(void)happen(history, made_exit(history->now_ns, pid_of(number)));
 	if (!process->leader_exit_ns && one_in(3))
@@ -159,7 +160,7 @@ static void model_exit(struct history *history, size_t number)
 		process->alive = false;
 }
 
-/* As sample_text() has it. */
+/* The format is that of sample_text(). */
 static void append_frame(const struct model_process *process, uint64_t address, bool blank_before,
 			 char *truth)
 {
@@ -219,7 +220,7 @@ static void model_sample(struct history *history, size_t number)
 	record->id = hash_stable_add(hash_stable_add(record->id, comm), record->tid);
 }
 
-/* Few enough stacks that they come again: the same sample, some time later. */
+/* Repeats a sample some time later. There are few stacks, so that they repeat. */
 static void model_sample_again(struct history *history, const struct happening *like)
 {
 	struct happening *item = happen(history, (struct made_event){.path = NULL});
@@ -229,7 +230,7 @@ static void model_sample_again(struct history *history, const struct happening *
 	item->time_ns = item->record.record.time_ns = time_ns;
 }
 
-/* Whether the sample could be taken again: its process is there, and nothing has changed. */
+/* True if the sample can repeat: its process is alive and nothing has changed since. */
 static bool may_come_again(const struct history *history, size_t from)
 {
 	const struct happening *sample = &history->items[from];
@@ -244,7 +245,7 @@ static bool may_come_again(const struct history *history, size_t from)
 	return true;
 }
 
-/* Threads do not outlive their leader for so long that the process would be forgotten. */
+/* Threads end before the process would be forgotten after its leader's exit. */
 static void end_threads(struct history *history)
 {
 	size_t i;
@@ -283,7 +284,7 @@ static void pass_time(struct history *history)
 {
 	history->now_ns += 1 + random_below(one_in(3) ? 10 : 20 * MS);
 	if (one_in(60))
-		history->now_ns += random_below(3000 * MS); /* longer than the dead are kept */
+		history->now_ns += random_below(3000 * MS); /* exited processes are forgotten */
 }
 
 static void make_history(struct history *history, size_t length)
@@ -305,15 +306,15 @@ static void make_history(struct history *history, size_t length)
 	pass_time(history);
 }
 
-/* --- cutting it ------------------------------------------------------------------------------ */
+/* --- polls and epochs ------------------------------------------------------------------------ */
 
 struct poll {
 	uint64_t begin_ns; /* the ring is read up to ring_ns, the events up to events_ns */
 	uint64_t ring_ns;
 	uint64_t events_ns[NR_CPUS], more_events_ns[NR_CPUS];
 	bool ends_epoch;
-	uint64_t until_ns;   /* what it replays */
-	uint64_t horizon_ns; /* what was replayed before */
+	uint64_t until_ns;   /* end of its replay */
+	uint64_t horizon_ns; /* end of the previous replays */
 };
 
 struct schedule {
@@ -321,7 +322,7 @@ struct schedule {
 	size_t nr;
 };
 
-/* A time from `from` on, mostly soon. */
+/* Returns a random time after `from`, mostly soon. */
 static uint64_t some_time_after(uint64_t from)
 {
 	return from + random_below(one_in(2) ? 100 : 30 * MS);
@@ -347,12 +348,11 @@ static void make_schedule(const struct history *history, struct schedule *schedu
 			poll->events_ns[cpu] = some_time_after(poll->ring_ns);
 			poll->more_events_ns[cpu] = some_time_after(poll->events_ns[cpu]);
 		}
-		last_ns = poll->ring_ns + 60 * MS; /* nothing of the next one begins before */
+		last_ns = poll->ring_ns + 60 * MS; /* the next poll begins later than that */
 	}
 }
 
-/* What each poll replays: an epoch to its end, else to the begin of the last poll that ended none.
- */
+/* Sets each poll's replay end: the epoch's end, or the start of the last poll without one. */
 static void set_horizons(struct schedule *schedule)
 {
 	uint64_t polled_ns = HISTORY_NS, horizon_ns = 0;
@@ -370,7 +370,7 @@ static void set_horizons(struct schedule *schedule)
 	}
 }
 
-/* Whether the process changed after the sample, but no later than then. */
+/* True if the process changed after the sample and not later than then_ns. */
 static bool changed_until(const struct history *history, const struct happening *sample,
 			  uint64_t then_ns)
 {
@@ -387,7 +387,7 @@ static bool changed_until(const struct history *history, const struct happening 
 	return false;
 }
 
-/* A sample reads the clock, then the epoch, which may have ended between. */
+/* A sample reads the clock first, then the epoch, which may end in between. */
 static void assign_epochs(struct history *history, const struct schedule *schedule)
 {
 	uint32_t epoch = 0;
@@ -415,13 +415,13 @@ static void assign_epochs(struct history *history, const struct schedule *schedu
 	}
 }
 
-/* --- the kernel's side ----------------------------------------------------------------------- */
+/* --- kernel side ----------------------------------------------------------------------------- */
 
 struct counts {
 	struct u64_map by_id; /* of one epoch */
 };
 
-/* Decides what is a record and what is counted, as bpf/record does. */
+/* Decides which samples are records and which are counted, as bpf/record does. */
 static void aggregate(struct history *history, struct counts *counts)
 {
 	size_t i;
@@ -441,7 +441,7 @@ static void aggregate(struct history *history, struct counts *counts)
 	}
 }
 
-/* --- feeding --------------------------------------------------------------------------------- */
+/* --- delivery -------------------------------------------------------------------------------- */
 
 struct feeding {
 	struct fixture fixture;
@@ -451,7 +451,7 @@ struct feeding {
 	bool hold_allowed;
 };
 
-/* Whether the ring may be held up before this record: late, it must still get the same answer. */
+/* True if the ring may be held back before this record without changing its result. */
 static bool may_wait(const struct feeding *feeding, size_t from, const struct poll *next)
 {
 	const struct history *history = feeding->history;
@@ -468,7 +468,7 @@ static bool may_wait(const struct feeding *feeding, size_t from, const struct po
 	return true;
 }
 
-/* The ring up to the cut; a reservation may hold it back at any record. */
+/* Delivers the ring up to the cut; a reservation may hold it back at any record. */
 static void give_ring(struct feeding *feeding, const struct poll *poll, const struct poll *next)
 {
 	struct history *history = feeding->history;
@@ -514,7 +514,7 @@ static int add_to(struct u64_map *map, const char *text, uint64_t count)
 	return u64_map_set(map, key, (known ? *known : 0) + count);
 }
 
-/* Takes the samples out, as an interval that is printed does. */
+/* Takes the samples out of the profile, as printing an interval does. */
 static void take_samples(struct feeding *feeding)
 {
 	const struct profile *profile = feeding->fixture.profile;
@@ -570,7 +570,7 @@ static void feed(struct feeding *feeding, const struct schedule *schedule,
 	take_samples(feeding);
 }
 
-/* --- judging --------------------------------------------------------------------------------- */
+/* --- checks ---------------------------------------------------------------------------------- */
 
 static bool is_hidden(const struct history *history, const struct happening *item)
 {
@@ -615,7 +615,7 @@ static bool is_right(const struct feeding *feeding)
 	       totals->hidden == feeding->nr_hidden && totals->bad_records == 0;
 }
 
-/* For whoever has to find out why. */
+/* Prints what is needed to debug a failure. */
 static void tell(const struct feeding *feeding)
 {
 	const struct drain_totals *totals = drain_totals(feeding->fixture.drain);

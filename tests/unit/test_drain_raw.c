@@ -1,6 +1,6 @@
 /*
- * collect/drain: records that come raw are walked by the tables of their files, which may have to
- * be made first. The file is a real one, so that it can be opened by its name.
+ * collect/drain: raw records are unwound with their files' unwind tables, which may have to be
+ * built first. The file is real, so that it can be opened by its name.
  */
 #include "collect/drain.h"
 #include "collect/unwind/stack_walk.h"
@@ -16,17 +16,17 @@
 #include "unit/test.h"
 #include "unit/unwinder_fixture.h"
 
-#define CODE 0x10000000UL /* where the file lies, from its begin on */
+#define CODE 0x10000000UL /* address of the file's first byte */
 #define LATE UINT64_MAX	  /* a time after everything */
 
 struct raw_fixture {
 	struct fixture fixture;
-	struct world world; /* the same files, and the unwinder */
+	struct world world; /* shares the files; has the unwinder */
 	char path[32];
 	struct file_id id;
 };
 
-/* A copy with a name, of three pages of rules: the CFA is at sp + 16, + 24, + 16. */
+/* Makes a named copy with three pages of rules: the CFA is at sp + 16, + 24, + 16. */
 static void make_file(struct raw_fixture *raw)
 {
 	int from = code_file_of_pages(1, 3), to;
@@ -90,7 +90,7 @@ static void raw_open(struct raw_fixture *raw, const struct matcher *comm)
 	SKIP("needs openat2(), which valgrind does not know");
 }
 
-/* Two frames, in the first and in the second page, and one of the kernel. */
+/* Adds two user frames, in the first and in the second page, and one kernel frame. */
 static int give_raw(struct raw_fixture *raw, uint64_t time_ns, int32_t pid, size_t nr_stack)
 {
 	static struct raw_record made;
@@ -109,7 +109,7 @@ static int give_raw(struct raw_fixture *raw, uint64_t time_ns, int32_t pid, size
 				sizeof(made.record) + 8 * ((size_t)made.record.nr_user + 1));
 }
 
-/* The whole stack as text, with the name of the file, which is another one each time. */
+/* Checks the whole stack as text; the name of the file differs in each run. */
 static void check_whole(const struct raw_fixture *raw, unsigned count)
 {
 	const char *name = strrchr(raw->path, '/') + 1;
@@ -135,11 +135,11 @@ TEST(drain_raw_records_wait_for_their_table)
 	drain = raw.fixture.drain;
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
 	CHECK_EQ(drain_replay(drain, 20), 0);
-	CHECK(find_process(&raw.world, PID_A) != NULL); /* the kernel knows it from now on */
+	CHECK(find_process(&raw.world, PID_A) != NULL); /* published to the kernel side */
 	sequence = find_process(&raw.world, PID_A)->sequence;
 	CHECK_EQ(give_raw(&raw, 21, PID_A, 8), 0);
 	CHECK_EQ(drain_close_epoch(drain, 0, 30), 0);
-	CHECK_EQ(find_process(&raw.world, PID_A)->sequence, sequence); /* once */
+	CHECK_EQ(find_process(&raw.world, PID_A)->sequence, sequence); /* published once */
 	check_profile(raw.fixture.profile, "");
 	CHECK_EQ(drain_nr_deferred(drain), 2);
 	CHECK_EQ(drain_totals(drain)->records, 0);
@@ -152,7 +152,7 @@ TEST(drain_raw_records_wait_for_their_table)
 	CHECK_EQ(drain_nr_deferred(drain), 0);
 	CHECK_EQ(drain_totals(drain)->records, 2);
 	CHECK_EQ(drain_totals(drain)->first_ns, 20);
-	CHECK_EQ(give_raw(&raw, 31, PID_A, 8), 0); /* now it need not wait */
+	CHECK_EQ(give_raw(&raw, 31, PID_A, 8), 0); /* the table is ready: no wait */
 	CHECK_EQ(drain_replay(drain, 31), 0);
 	check_whole(&raw, 3);
 	raw_close(&raw);
@@ -175,7 +175,7 @@ TEST(drain_raw_records_are_taken_as_they_are_at_last)
 	raw_close(&raw);
 }
 
-/* An exec comes before the table does. */
+/* An exec arrives before the table is ready. */
 TEST(drain_raw_records_keep_the_mappings_of_their_time)
 {
 	struct raw_fixture raw;
@@ -210,7 +210,7 @@ TEST(drain_publishes_what_is_mapped_later)
 	raw_close(&raw);
 }
 
-/* It had exited before its record's turn came: nobody would ever take it out again. */
+/* The process exited before its record was replayed: once published, it would stay for good. */
 TEST(drain_does_not_leave_the_dead_published)
 {
 	struct raw_fixture raw;
@@ -220,11 +220,11 @@ TEST(drain_does_not_leave_the_dead_published)
 	CHECK_EQ(give_event(&raw.fixture, made_exit(21, PID_A)), 0);
 	CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
 	CHECK(!find_process(&raw.world, PID_A));
-	CHECK_EQ(drain_nr_deferred(raw.fixture.drain), 1); /* its sample is not lost */
+	CHECK_EQ(drain_nr_deferred(raw.fixture.drain), 1); /* the sample is not lost */
 	raw_close(&raw);
 }
 
-/* Past the limit they are taken as they are: late, not lost. */
+/* Past the limit, further records are unwound without waiting: late, not lost. */
 TEST(drain_raw_records_past_the_limit)
 {
 	struct raw_fixture raw;
@@ -264,7 +264,7 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 	CHECK_EQ(drain_totals(raw.fixture.drain)->hidden, 1);
 	CHECK_EQ(drain_totals(raw.fixture.drain)->records, 1);
 	none = raw.fixture;
-	fixture_open(&raw.fixture, 0, NULL); /* its drain has no unwinder */
+	fixture_open(&raw.fixture, 0, NULL); /* without an unwinder */
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
 	CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
 	check_profile(raw.fixture.profile, "[kernel]+ffffffff81000010 1;");
@@ -275,7 +275,7 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 	matcher_free(comm);
 }
 
-/* Whatever fails, the rest is asked for again, and no sample counts twice or never. */
+/* After any failure the rest is requested again, and each sample counts exactly once. */
 TEST(drain_raw_records_count_once_after_a_failure)
 {
 	size_t nth, i;
@@ -293,7 +293,7 @@ TEST(drain_raw_records_count_once_after_a_failure)
 		if (!err)
 			err = drain_retry(raw.fixture.drain, false);
 		if (test_fail_allocation(0) >= nth)
-			err = -ENOMEM; /* whoever's it was */
+			err = -ENOMEM; /* any part of the code may have failed */
 		CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
 		CHECK_EQ(drain_retry(raw.fixture.drain, true), 0);
 		CHECK_EQ(drain_totals(raw.fixture.drain)->records, 40);

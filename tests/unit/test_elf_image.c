@@ -1,4 +1,4 @@
-/* elf/image/elf_image: against readelf, made-up sections and relocations, and files that lie. */
+/* elf/image/elf_image: compared with readelf; made-up sections and relocations; malformed files. */
 #include "elf/image/elf_image.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ TEST(elf_image_has_its_build_id_only)
 	CHECK(!elf_image_fd_has_build_id(fd, id + 1, TINY_BUILD_ID_BYTES));
 	CHECK(!elf_image_fd_has_build_id(other, id, TINY_BUILD_ID_BYTES));
 	image.build_id_bytes = 0;
-	CHECK(!elf_image_has_build_id(&image, id, 0)); /* none is nobody's */
+	CHECK(!elf_image_has_build_id(&image, id, 0)); /* an empty build id matches none */
 	elf_image_close(&image);
 }
 
@@ -92,7 +92,7 @@ TEST(elf_image_of_file)
 	CHECK(!memcmp(magic, ELFMAG, 4));
 	CHECK_EQ(elf_image_read(&image, nr - 3, magic, 4), -ENOEXEC);
 	CHECK_EQ(elf_image_read(&image, UINT64_MAX, magic, 4), -ENOEXEC);
-	/* It shrinks under our hands. */
+	/* The file shrinks while it is open. */
 	CHECK_EQ(ftruncate(fd, 100), 0);
 	CHECK_EQ(elf_image_read(&image, nr - 4, magic, 4), -ENOEXEC);
 	elf_image_close(&image);
@@ -118,7 +118,7 @@ TEST(elf_image_segments_are_sorted)
 	elf_image_close(&image);
 }
 
-/* Overwrites nr bytes of a sound file and expects a refusal. */
+/* Overwrites nr_change bytes of a valid file and expects an error. */
 static void check_refused(size_t at, const void *change, size_t nr_change)
 {
 	uint8_t bytes[TINY_ROOM];
@@ -130,7 +130,7 @@ static void check_refused(size_t at, const void *change, size_t nr_change)
 	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, &error), -ENOEXEC);
 	CHECK_EQ(error.code, -ENOEXEC);
 	CHECK(error.text[0]);
-	elf_image_close(&image); /* of an image that is closed already: nothing happens */
+	elf_image_close(&image); /* closing twice is a no-op */
 }
 
 TEST(elf_image_refuses)
@@ -160,7 +160,7 @@ TEST(elf_image_refuses_what_is_no_file)
 	CHECK_EQ(error.code, -EBADF);
 }
 
-/* Opens and uses bytes that may be anything; only crashing, or leaking, is wrong. */
+/* Opens and reads arbitrary bytes; only a crash or a leak is a failure. */
 static void use(const uint8_t *bytes, size_t nr, int fd)
 {
 	struct elf_image image;
@@ -203,7 +203,7 @@ TEST(elf_image_damaged)
 
 	for (round = 0; round < 20000; round++) {
 		memcpy(guarded, sound, nr);
-		/* Half of the damage to the headers, where it hurts. */
+		/* Half of the damage goes to the headers. */
 		tiny_damage(guarded, round % 2 ? nr : 0x400, &state);
 		if (round % 4 == 0)
 			tiny_damage(guarded + nr - TINY_NR_SECTIONS * sizeof(Elf64_Shdr),
@@ -282,7 +282,7 @@ static int find_own_code(struct dl_phdr_info *info, size_t size, void *ret_heade
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
 			*(ElfW(Phdr) *)ret_header = info->dlpi_phdr[i];
-	return 1; /* the program comes first; no more */
+	return 1; /* the program comes first */
 }
 
 TEST(elf_image_segments_as_the_loader_has_them)
@@ -302,7 +302,7 @@ TEST(elf_image_segments_as_the_loader_has_them)
 	fclose(file);
 }
 
-/* Large pieces of a file that are a hole are not read; what is read counts. */
+/* Large holes of a file are not read; everything that is read counts against the budget. */
 TEST(elf_image_read_stays_within_its_budget_and_out_of_holes)
 {
 	static uint8_t bytes[1 << 20];
@@ -364,7 +364,7 @@ TEST(elf_section_by_name_and_type)
 	CHECK_EQ(elf_section_find(&image, ".tex", &header), -ENOENT);
 	CHECK_EQ(elf_section_find(&image, ".text.hot.not.there.and.too.long.for.it", &header),
 		 -ENOENT);
-	/* The last name, right at the end of the names and of the file. */
+	/* The last name, at the end of the string table and of the file. */
 	CHECK_EQ(elf_section_find(&image, ".empty", &header), 0);
 	CHECK_EQ(elf_section_find(&image, ".empty2", &header), -ENOENT);
 	CHECK_EQ(elf_section_find_type(&image, SHT_NOTE, &header), 0);
@@ -413,7 +413,7 @@ TEST(elf_section_truncated_and_damaged)
 	}
 }
 
-#define NR_FIRST (RELOCATIONS_CHUNK + 3) /* more than fit into one piece */
+#define NR_FIRST (RELOCATIONS_CHUNK + 3) /* more than fit into one chunk */
 
 static Elf64_Rela first_relocations[NR_FIRST], second_relocations[2], unloaded_relocations[1];
 
@@ -438,7 +438,7 @@ static size_t build_relocations(uint8_t *bytes)
 	return made_elf_build(bytes, EM_X86_64, sections, ARRAY_SIZE(sections));
 }
 
-/* How many there are; they must be numbered if is_sound. */
+/* Returns the number of relocations; they must be numbered if is_sound. */
 static size_t count_relocations(const uint8_t *bytes, size_t nr_bytes, bool is_sound)
 {
 	struct relocations relocations;

@@ -1,4 +1,4 @@
-/* collect/epochs: which slice of time samples are in; and the drain with it. */
+/* collect/epochs: which time slice a sample belongs to, alone and in the drain. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -30,23 +30,23 @@ TEST(slicing_by_epochs)
 	slicing_start(&slicing, SLICE, START, DAY);
 	CHECK_EQ(slicing_end_ns(&slicing, 0), START + 100);
 	CHECK_EQ(start_of(&slicing, 0, START, WALK_UNWOUND), 0);
-	/* Some time after the cell has ended, the epoch does; what came meanwhile is in it. */
+	/* The epoch ends a little after its slice; samples until then are in the slice. */
 	CHECK_EQ(start_of(&slicing, 0, START + 103, WALK_UNWOUND), 0);
 	slicing_begin_epoch(&slicing, 1, START + 104);
 	CHECK_EQ(start_of(&slicing, 1, START + 104, WALK_UNWOUND), 100);
 	CHECK_EQ(slicing_end_ns(&slicing, 1), START + 200);
-	/* An epoch that ended early, because it was full: the next one is in the same cell. */
+	/* An epoch that ended early because it was full: the next one is in the same slice. */
 	slicing_begin_epoch(&slicing, 2, START + 150);
 	CHECK_EQ(slicing_end_ns(&slicing, 2), START + 200);
-	/* A host that was too busy for us: cells are passed over. */
+	/* The host was too busy: slices are skipped. */
 	slicing_begin_epoch(&slicing, 3, START + 570);
 	CHECK_EQ(start_of(&slicing, 3, START + 580, WALK_UNWOUND), 500);
-	/* What came late of an older epoch. */
+	/* A late sample of an older epoch. */
 	CHECK_EQ(start_of(&slicing, 2, START + 570, WALK_UNWOUND), 100);
 	CHECK_EQ(slicing_day_ns(&slicing, START + 580), DAY + 580);
 }
 
-/* These are for one sample each, and wait for tables longer than epochs are remembered. */
+/* A raw record is one sample; it can wait for its table longer than epochs are remembered. */
 TEST(slicing_raw_records_by_their_time)
 {
 	struct slicing slicing;
@@ -67,8 +67,7 @@ TEST(slicing_is_not_asked_for)
 	      slicing_end_ns(&slicing, 1) == UINT64_MAX);
 }
 
-/* --- in the drain ------------------------------------------------------------------------------
- */
+/* --- in the drain ----------------------------------------------------------------------------- */
 
 static void open_sliced(struct fixture *fixture, struct slicing *slicing)
 {
@@ -84,7 +83,7 @@ static void open_sliced(struct fixture *fixture, struct slicing *slicing)
 	CHECK(fixture->drain != NULL);
 }
 
-/* A stack that is seen in this epoch: once, and `more` times counted. */
+/* A stack seen in this epoch: one record, and a count of `more`. */
 static void give_epoch(struct fixture *fixture, uint32_t epoch, uint64_t time_ns, uint64_t more)
 {
 	const struct wire_count count = {.count = more};
@@ -106,7 +105,7 @@ TEST(slicing_counts_belong_to_their_epoch)
 	open_sliced(&fixture, &slicing);
 	profile = fixture.profile;
 	give_epoch(&fixture, 0, START + 10, 5);
-	slicing_begin_epoch(&slicing, 1, START + 50); /* in the same cell */
+	slicing_begin_epoch(&slicing, 1, START + 50); /* in the same slice */
 	give_epoch(&fixture, 1, START + 60, 1);
 	slicing_begin_epoch(&slicing, 2, START + 100);
 	give_epoch(&fixture, 2, START + 110, 30);
@@ -118,7 +117,7 @@ TEST(slicing_counts_belong_to_their_epoch)
 		CHECK_EQ(sample->count, i ? 31 : 8);
 		CHECK_EQ(profile_slice(profile, sample->labels.slice).start_ns, DAY + 100 * i);
 	}
-	/* Each interval has slices of its own. */
+	/* Each interval has its own slices. */
 	profile_reset_samples(fixture.profile);
 	slicing_begin_epoch(&slicing, 3, START + 120);
 	give_epoch(&fixture, 3, START + 130, 1);
@@ -127,7 +126,7 @@ TEST(slicing_counts_belong_to_their_epoch)
 	fixture_close(&fixture);
 }
 
-/* Past the last slice that a profile can have: counted, and in none. */
+/* More slices than a profile can have: the samples count, without a slice. */
 TEST(slicing_of_a_long_run)
 {
 	struct fixture fixture;

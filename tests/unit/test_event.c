@@ -1,4 +1,4 @@
-/* event/event: perf's names into what perf_event_open() wants. */
+/* event/event: from perf's event names to perf_event_attr. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ TEST(event_plain_names)
 	check_event("branch-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_BRANCH_MISSES);
 }
 
-/* The numbers are perf_event_open(2)'s: cache | operation << 8 | result << 16. */
+/* The config format is that of perf_event_open(2): cache | operation << 8 | result << 16. */
 TEST(event_cache_names)
 {
 	check_event("L1-dcache-loads", PERF_TYPE_HW_CACHE, 0x00000);
@@ -116,7 +116,7 @@ TEST(event_refuses_and_says_what)
 	}
 }
 
-/* The name has room for 63 characters, whatever they are. */
+/* The name has room for 63 characters. */
 TEST(event_of_any_length)
 {
 	char text[300];
@@ -145,7 +145,7 @@ TEST(event_clocks)
 	CHECK(event_is_clock(&cpu));
 	CHECK(event_is_clock(&task));
 	CHECK(!event_is_clock(&faults));
-	CHECK(!event_is_clock(&cycles)); /* its config is cpu-clock's, its type is not */
+	CHECK(!event_is_clock(&cycles)); /* its config equals cpu-clock's, its type does not */
 }
 
 static void check_breakpoint(const char *text, uint64_t address, uint64_t bytes, uint32_t access)
@@ -159,7 +159,7 @@ static void check_breakpoint(const char *text, uint64_t address, uint64_t bytes,
 	CHECK_EQ(event.access, access);
 }
 
-/* With perf's defaults. */
+/* The defaults are perf's. */
 TEST(event_breakpoints)
 {
 	check_breakpoint("mem:0x4040a0", 0x4040a0, 4, HW_BREAKPOINT_RW);

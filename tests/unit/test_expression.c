@@ -1,6 +1,7 @@
 /*
- * probe/expression/expression: from text to steps, and what the steps give, by the code that runs in the
- * kernel. The right answers are the C compiler's: each expression is compiled by both.
+ * probe/expression/expression: from text to steps, and the results of the steps, computed by the
+ * code that runs in the kernel. The expected results are the C compiler's: each expression is
+ * compiled by both.
  */
 #include "unit/test.h"
 
@@ -22,7 +23,7 @@ typedef uint8_t u8;
 typedef int64_t s64;
 typedef uint64_t u64;
 
-/* The arguments of the hits that expressions are tried on. */
+/* Arguments of the hits on which expressions are evaluated. */
 static const int64_t hits[][3] = {
 	{0, 0, 0},
 	{1, 2, 3},
@@ -46,7 +47,7 @@ static struct expression compile(struct program *program, const char *text)
 	return expression;
 }
 
-/* The words of a hit with these arguments; those in the bits of unknown can't be read. */
+/* Returns a hit's operands; arguments whose bit is set in `unknown` cannot be read. */
 static struct tally_values values_of(const struct program *program, const int64_t *arguments,
 				     unsigned unknown)
 {
@@ -78,7 +79,7 @@ static int64_t evaluate(const char *text, const int64_t *arguments)
 	return values.words[expression.where];
 }
 
-/* C leaves overflows and such shifts undefined; with -fwrapv and the like they would be the same. */
+/* C leaves overflows and such shifts undefined; with -fwrapv the results would be equal. */
 #define SAME(expression)                                                              \
 	do {                                                                          \
 		size_t same_i;                                                        \
@@ -158,7 +159,7 @@ TEST(expression_arithmetic)
 	SAME(+arg1);
 }
 
-/* Without parentheses, as C binds them. */
+/* Without parentheses, to compare precedence with C. */
 TEST(expression_precedence)
 {
 #pragma GCC diagnostic push
@@ -193,7 +194,7 @@ static void check_value(const char *text, int64_t arg1, int64_t arg2, int64_t wa
 	CHECK_EQ(evaluate(text, arguments), want);
 }
 
-/* What C leaves open. */
+/* Operations that C leaves undefined. */
 TEST(expression_defines_the_undefined)
 {
 	check_value("arg1 / arg2", 5, 0, 0);
@@ -301,7 +302,7 @@ TEST(expression_texts)
 	CHECK_EQ(compare("comm == \"\"", "", false), 1);
 	CHECK_EQ(compare("comm == \"a\\\"b\\\\c\\x41\"", "a\"b\\cA", false), 1);
 	CHECK_EQ(compare("comm == \"a\" || comm == \"b\"", "b", false), 1);
-	CHECK_EQ(compare(long_text, long_text + 9, false), 0); /* has the quote at its end */
+	CHECK_EQ(compare(long_text, long_text + 9, false), 0); /* the quote is its last character */
 	CHECK_EQ(compare("comm == \"a\"", "a", true), -1);
 }
 
@@ -345,9 +346,9 @@ TEST(expression_text_fields)
 	CHECK(program.plan.texts[2].at_call && !program.plan.texts[3].at_call);
 }
 
-/* --- what is not known ----------------------------------------------------------------------- */
+/* --- unknown values -------------------------------------------------------------------------- */
 
-/* -1: unknown. Bits of unknown are numbers of arguments. */
+/* Returns -1 if the result is unknown. Bits of `unknown` are argument numbers. */
 static int64_t evaluate_unknown(const char *text, int64_t arg1, int64_t arg2, unsigned unknown)
 {
 	const int64_t arguments[3] = {arg1, arg2, 0};
@@ -378,7 +379,7 @@ TEST(expression_of_what_is_unknown)
 	CHECK_EQ(evaluate_unknown("3 + 4", 0, 0, both), 7);
 }
 
-/* --- mistakes -------------------------------------------------------------------------------- */
+/* --- errors ---------------------------------------------------------------------------------- */
 
 TEST(expression_refuses_and_says_where)
 {
@@ -437,7 +438,7 @@ TEST(expression_refuses_and_says_where)
 	}
 }
 
-/* Before the tracepoints are known a field may be compared with either, and with nothing else. */
+/* Before the tracepoints are known, a field may be compared with numbers and texts only. */
 TEST(expression_fields_of_unknown_kind)
 {
 	struct program program = {0};
@@ -468,14 +469,14 @@ TEST(expression_has_limits)
 {
 	CHECK_EQ(compile_repeated("arg1", "+1", 24, ""), 0);
 	CHECK_EQ(compile_repeated("arg1", "+1", 25, ""), -E2BIG);
-	CHECK_EQ(compile_repeated("", "(", 31, "1"), -EINVAL); /* no ')' */
+	CHECK_EQ(compile_repeated("", "(", 31, "1"), -EINVAL); /* missing ')' */
 	CHECK_EQ(compile_repeated("", "(", 1000, "1"), -E2BIG);
 	CHECK_EQ(compile_repeated("", "!", 1000, "1"), -E2BIG);
 	CHECK_EQ(compile_repeated("comm==\"x\"", "||comm==\"x\"", 7, ""), 0);
 	CHECK_EQ(compile_repeated("comm==\"x\"", "||comm==\"x\"", 8, ""), -E2BIG);
 }
 
-/* Nothing is read behind the end, wherever it is. */
+/* Nothing is read past the end, at any length. */
 TEST(expression_of_any_length)
 {
 	static const char text[] = "(int)arg1 + 0x1fK >= 'a' && comm != \"a\\x41\" || str(arg2) == "

@@ -1,6 +1,6 @@
 /*
- * base/fd_io: all of it, or the reason why not; a stream that failed is reported, however long ago
- * that was; the same lines however they lie in the buffer.
+ * base/fd_io: complete reads and writes, or an error; an earlier stream error is still reported;
+ * lines do not depend on their position in the buffer.
  */
 #include "base/fd_io.h"
 
@@ -34,7 +34,7 @@ TEST(fd_io_reads_what_was_written)
 	CHECK_EQ(fd_write_at(-1, 0, bytes, 1), -EBADF);
 }
 
-/* What has room is written; then there is an error and not a short count. */
+/* A write that does not fit returns an error, not a short count. */
 TEST(fd_io_on_a_full_disk)
 {
 	const struct rlimit small = {10, 10};
@@ -72,7 +72,7 @@ TEST(fd_is_hollow_where_next_to_nothing_is_stored)
 	memset(bytes, 'x', sizeof(bytes));
 	CHECK_EQ(ftruncate(fd, 64 << 20), 0);
 	CHECK(fd_is_hollow(fd, 0, 64 << 20));
-	CHECK(fd_is_hollow(fd, 1 << 20, 1 << 30)); /* past the end too */
+	CHECK(fd_is_hollow(fd, 1 << 20, 1 << 30)); /* past the end, too */
 	CHECK(!fd_is_hollow(fd, 0, 0));
 	CHECK_EQ(fd_write_at(fd, 32 << 20, bytes, sizeof(bytes)), 0);
 	CHECK(fd_is_hollow(fd, 0, 64 << 20));
@@ -110,7 +110,7 @@ TEST(stream_that_failed_before)
 	errno = 0;
 	(void)fputs("x", out);
 	CHECK_EQ(stream_finish(out), -ENOSPC);
-	errno = 0; /* what it was is no longer known */
+	errno = 0; /* the original errno is lost */
 	CHECK_EQ(stream_finish(out), -EIO);
 	(void)fclose(out);
 }
@@ -189,7 +189,7 @@ TEST(line_reader_nothing)
 	expect_end(&reader);
 }
 
-/* Lines of all lengths, so that the buffer's end comes at every place of one. */
+/* Lines of all lengths, so that the buffer ends at every position in a line. */
 TEST(line_reader_more_than_the_buffer)
 {
 	enum { LINES = 3000 };

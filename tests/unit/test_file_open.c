@@ -1,6 +1,6 @@
 /*
- * proc/file_open: the traps that somebody could set for a profiler that opens, below his root, what
- * he names. What was mapped is opened in test_file_table.c.
+ * proc/file_open: traps that a user could set for a profiler which opens paths chosen by that user,
+ * below that user's root. Mapped files are tested in test_file_table.c.
  */
 #include "proc/file_open.h"
 
@@ -11,7 +11,7 @@
 #include "unit/folder.h"
 #include "unit/test.h"
 
-/* The folder is a root, and beside it lies what must not be reached. */
+/* The folder is the root; files beside it must not be reached. */
 struct root {
 	int fd;
 	char outside[96];
@@ -86,7 +86,7 @@ TEST(file_open_below_keeps_links_inside)
 	CHECK_EQ(symlink(root.outside, in_folder("absolute")), 0);
 	CHECK_EQ(symlink(outwards, in_folder("relative")), 0);
 	CHECK_EQ(symlink("/tmp", in_folder("folder")), 0);
-	CHECK_EQ(symlink("/lib/code", in_folder("good")), 0); /* of the root, not of the host */
+	CHECK_EQ(symlink("/lib/code", in_folder("good")), 0); /* in this root, not the host's */
 	CHECK_EQ(symlink("../../../lib", in_folder("lib/up")), 0);
 	CHECK_EQ(symlink("circle", in_folder("circle")), 0);
 	CHECK_EQ(file_open_below(root.fd, "/absolute"), -ENOENT);
@@ -99,7 +99,7 @@ TEST(file_open_below_keeps_links_inside)
 	drop_root(&root);
 }
 
-/* A link of /proc leads anywhere without being a path: to a descriptor, to another's root. */
+/* A magic link of /proc leads to a descriptor or another root without resolving a path. */
 TEST(file_open_below_follows_no_link_of_proc)
 {
 	struct root root = make_root();
@@ -114,8 +114,8 @@ TEST(file_open_below_follows_no_link_of_proc)
 	drop_root(&root);
 }
 
-/* Opening a fifo would hang, opening a device may do anything. */
-/* To stat() some of them are regular files. */
+/* Opening a fifo would block; opening a device may have side effects. */
+/* stat() reports some of these as regular files. */
 TEST(file_open_below_opens_no_files_of_the_kernel)
 {
 	need_openat2();
@@ -166,7 +166,7 @@ TEST(file_is_of_root_alone)
 	(void)snprintf(path, sizeof(path), "%s", in_folder("lib/code"));
 	CHECK(file_is_of_root(fd, path));
 	CHECK(!file_is_of_root(outside, path));
-	CHECK(!file_is_of_root(fd, "/lib/code")); /* as it is called in a root of its own */
+	CHECK(!file_is_of_root(fd, "/lib/code")); /* as a process in this root names it */
 	CHECK(!file_is_of_root(fd, path + 1));
 	CHECK(!file_is_of_root(fd, ""));
 	CHECK_EQ(fchmod(fd, 0664), 0);

@@ -1,7 +1,7 @@
 /*
- * sym/file_symbols: which source is asked for what, and when. The sources of one file are given
- * different names for the same function, so that a name tells where it is from; in each file but
- * "code" itself, one that comes late has it.
+ * sym/file_symbols: which symbol source is read for which name, and when. Each source of a file has
+ * a different name for the same function, so that the name shows its source. In every file except
+ * "code", only a source late in the search order has the name.
  */
 #include "sym/file_symbols.h"
 
@@ -13,7 +13,7 @@
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
 
-static const char *named; /* the folder for debug files */
+static const char *named; /* folder with debug files */
 
 static struct file_symbols_input input_of(struct made_code *code)
 {
@@ -34,7 +34,7 @@ static const char *find(struct file_symbols *symbols, struct made_code *code, ui
 	return function.name ? function.name : "";
 }
 
-/* A debug file, found by build id, in which hidden() and shown() are called otherwise. */
+/* Adds a debug file, found by build id, with other names for hidden() and shown(). */
 static void plant_debug_file(const struct made_code *code)
 {
 	const char *id = build_id_of(code);
@@ -48,7 +48,7 @@ static void plant_debug_file(const struct made_code *code)
 	CHECK(run_in_folder(command));
 }
 
-/* The file `from` with a .gnu_debugdata in which hidden() is called otherwise, as "mini". */
+/* Copies the file `from` to "mini", with a .gnu_debugdata that has another name for hidden(). */
 static void make_mini(const char *from)
 {
 	char command[512];
@@ -63,7 +63,7 @@ static void make_mini(const char *from)
 	SKIP("needs objcopy and xz");
 }
 
-/* What most tests begin and end with. */
+/* Set-up and tear-down shared by most tests. */
 struct fixture {
 	struct file_symbols *symbols;
 	struct made_code code; /* opened by the test */
@@ -85,7 +85,7 @@ static void fixture_close(struct fixture *fixture)
 	leave_folder();
 }
 
-/* --- each of them ---------------------------------------------------------------------------- */
+/* --- each source ----------------------------------------------------------------------------- */
 
 TEST(file_symbols_of_a_whole_file)
 {
@@ -141,7 +141,7 @@ TEST(file_symbols_of_dynsym)
 	fixture_close(&made);
 }
 
-/* No symbol table names these, also where there is one. */
+/* Symbol tables have no names for PLT stubs. */
 TEST(file_symbols_of_plt_stubs)
 {
 	static const char *const names[] = {"code", "stripped"};
@@ -167,7 +167,7 @@ TEST(file_symbols_of_plt_stubs)
 	leave_folder();
 }
 
-/* By its build id, which was noted while it was there. */
+/* The build id was stored while the file existed. */
 TEST(file_symbols_of_a_file_that_is_gone)
 {
 	struct fixture made;
@@ -189,7 +189,7 @@ TEST(file_symbols_of_a_file_that_is_gone)
 	leave_folder();
 }
 
-/* Where no source has a name, .eh_frame has where the function begins. */
+/* Where no source has a name, .eh_frame has the function's start. */
 TEST(file_symbols_of_a_function_without_a_name)
 {
 	struct fixture made;
@@ -208,7 +208,7 @@ TEST(file_symbols_of_a_function_without_a_name)
 	fixture_close(&made);
 }
 
-/* --- when they are asked --------------------------------------------------------------------- */
+/* --- order of reading ------------------------------------------------------------------------ */
 
 TEST(file_symbols_ask_when_it_is_needed)
 {
@@ -222,7 +222,7 @@ TEST(file_symbols_ask_when_it_is_needed)
 	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
 	bytes = file_symbols_bytes(made.symbols);
 	CHECK(bytes > nothing);
-	/* It comes after the first question, and yet in time: nobody has looked for it so far. */
+	/* The debug file is added after the first lookup, but before any lookup that needs it. */
 	plant_debug_file(&made.code);
 	CHECK_STR(find(made.symbols, &made.code, made.shown), "shown");
 	CHECK_EQ(file_symbols_bytes(made.symbols), bytes);
@@ -246,7 +246,7 @@ TEST(file_symbols_ask_once)
 	fixture_close(&made);
 }
 
-/* --- what goes wrong ------------------------------------------------------------------------- */
+/* --- failures -------------------------------------------------------------------------------- */
 
 TEST(file_symbols_pass_over_nonsense)
 {
@@ -261,7 +261,7 @@ TEST(file_symbols_pass_over_nonsense)
 	fixture_close(&made);
 }
 
-/* The file shrinks behind our back: its names are lost, nothing else. */
+/* The file shrinks while it is open: only its names are lost. */
 TEST(file_symbols_of_a_file_that_shrinks)
 {
 	struct fixture made;
@@ -275,7 +275,7 @@ TEST(file_symbols_of_a_file_that_shrinks)
 	fixture_close(&made);
 }
 
-/* Whichever allocation fails, the answer is as ever when there is memory again. */
+/* After any failed allocation, the answer is right once memory is available again. */
 static void find_without_memory(const char *file, uint64_t address, const char *expected)
 {
 	size_t nth, nr = SIZE_MAX;
@@ -323,11 +323,11 @@ TEST(file_symbols_without_memory)
 	leave_folder();
 }
 
-/* --- which entries stay ------------------------------------------------------------------- */
+/* --- eviction ----------------------------------------------------------------------------- */
 
 /*
- * Told by made-up files. How many bytes a file's symbols have is up to the file: those here have a
- * .symtab of a chosen number of functions.
+ * Eviction is tested with made-up files. The size of a file's symbols depends on the file; these
+ * files have a .symtab with a chosen number of functions.
  */
 
 #define FUNCTIONS_MAX 100
@@ -349,7 +349,7 @@ static struct file_symbols *get(struct symbol_cache *cache, uint8_t build_id)
 	return symbols;
 }
 
-/* Reads a .symtab of 100 functions into an entry; returns how many bytes that takes. */
+/* Reads a .symtab of 100 functions into an entry; returns the entry's size in bytes. */
 static size_t fill(struct file_symbols *symbols)
 {
 	struct tiny_symbol functions[FUNCTIONS_MAX];
@@ -380,7 +380,7 @@ TEST(symbol_cache_tells_files_apart)
 	struct file_symbols *first = symbol_cache_get(cache, &key);
 
 	CHECK(first != NULL);
-	other.number = 5; /* the same content under another name */
+	other.number = 5; /* the same content, another name */
 	CHECK(symbol_cache_get(cache, &other) == first);
 	other.file_bytes++; /* stripped */
 	CHECK(symbol_cache_get(cache, &other) != first);
@@ -403,9 +403,9 @@ TEST(symbol_cache_without_build_ids)
 	struct file_symbols *first = symbol_cache_get(cache, &key);
 
 	CHECK(symbol_cache_get(cache, &other) != first);
-	key.file_bytes = 77; /* one file may grow */
+	key.file_bytes = 77; /* without a build id, the file may grow */
 	CHECK(symbol_cache_get(cache, &key) == first);
-	memset(key.build_id, 1, sizeof(key.build_id)); /* none of it counts */
+	memset(key.build_id, 1, sizeof(key.build_id)); /* ignored, as unused */
 	CHECK(symbol_cache_get(cache, &key) == first);
 	CHECK_EQ(symbol_cache_nr(cache), 2);
 	symbol_cache_free(cache);
@@ -428,7 +428,7 @@ TEST(symbol_cache_counts_what_has_grown)
 	symbol_cache_free(cache);
 }
 
-/* Whether an entry is the one that was filled, and not a new one. */
+/* Returns true if the entry is the filled one and not a new one. */
 static bool is_kept(struct symbol_cache *cache, uint8_t build_id)
 {
 	return file_symbols_bytes(get(cache, build_id)) > 16 * FUNCTIONS_MAX;
@@ -445,7 +445,7 @@ TEST(symbol_cache_drops_the_longest_unused)
 	(void)fill(get(cache, 2));
 	(void)fill(get(cache, 3));
 	(void)get(cache, 1);
-	(void)fill(get(cache, 4)); /* now it is too much, which is seen at the next call */
+	(void)fill(get(cache, 4)); /* over the limit; seen by the next call */
 	(void)get(cache, 5);
 	CHECK_EQ(symbol_cache_nr(cache), 4);
 	CHECK(symbol_cache_bytes(cache) <= 3 * bytes + bytes / 2);
@@ -456,7 +456,7 @@ TEST(symbol_cache_drops_the_longest_unused)
 	symbol_cache_free(cache);
 }
 
-/* Entries grow when they are used again, too. */
+/* The limit also holds for entries that grow on later use. */
 TEST(symbol_cache_keeps_its_limit_without_new_files)
 {
 	struct file_symbols *sample = file_symbols_new();
@@ -474,7 +474,7 @@ TEST(symbol_cache_keeps_its_limit_without_new_files)
 	symbol_cache_free(cache);
 }
 
-/* One that is larger than all should be stays while it alone is used: it need not be read again. */
+/* An entry larger than the limit stays while it alone is in use, so it is not read again. */
 TEST(symbol_cache_keeps_the_latest)
 {
 	struct symbol_cache *cache = symbol_cache_new(1);
@@ -489,7 +489,7 @@ TEST(symbol_cache_keeps_the_latest)
 	symbol_cache_free(cache);
 }
 
-/* A week of distinct short processes. */
+/* A week of distinct short-lived processes. */
 TEST(symbol_cache_of_very_many_files)
 {
 	struct symbol_cache *cache = symbol_cache_new(1 << 20);

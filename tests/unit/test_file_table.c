@@ -1,6 +1,6 @@
 /*
- * proc/file_table and proc/file_open: real mappings of this process, and the traps that a process
- * could set for a profiler that opens what it has mapped.
+ * proc/file_table and proc/file_open: real mappings of this process, and traps that a process could
+ * set for a profiler which opens its mapped files.
  */
 #include "unit/test.h"
 
@@ -49,7 +49,7 @@ static int nr_open_fds(void)
 	return nr;
 }
 
-/* Opened by its path alone: nobody has it mapped. */
+/* Opens the file by its path only: no process has it mapped. */
 static int open_by_path(const struct file_id *id, const char *path)
 {
 	return file_open_mapped(id, path, getpid(), 0x1000, 0x2000);
@@ -82,14 +82,14 @@ TEST(file_open_by_path)
 	CHECK_EQ(open_by_path(&id, in_folder("nothing")), -ENOENT);
 	CHECK_EQ(open_by_path(&id, ""), -ENOENT);
 	fd = file_open_mapped(&id, in_folder("file"), NO_PID, 0,
-			      0); /* gone, but the path is ours */
+			      0); /* gone, but the path is valid */
 	check_content(fd, "content");
 	(void)close(fd);
 	CHECK_EQ(unlink(in_folder("file")), 0);
 	leave_folder();
 }
 
-/* Opening a fifo would hang, opening a device may do anything: neither is ever opened. */
+/* Opening a fifo would block; opening a device may have side effects: neither is opened. */
 TEST(file_open_refuses_what_is_no_regular_file)
 {
 	static const char *const devices[] = {"/dev/null", "/dev/zero", "/dev/tty", "/", "/proc"};
@@ -112,7 +112,7 @@ TEST(file_open_refuses_what_is_no_regular_file)
 	leave_folder();
 }
 
-/* A symlink in the file's place leads to another file, whose content is not to be read for it. */
+/* A symlink replaced the file: the link's target must not be read in its place. */
 TEST(file_open_is_not_led_astray_by_a_symlink)
 {
 	struct file_id id, link_id, secret;
@@ -127,11 +127,11 @@ TEST(file_open_is_not_led_astray_by_a_symlink)
 	CHECK_EQ(symlink("secret", in_folder("library")), 0);
 	link_id = id_of(in_folder("library"));
 	secret = id_of(in_folder("secret"));
-	/* The inode may have been used again at once, for the link itself. */
+	/* The link may have got the file's old inode number. */
 	if (link_id.inode != id.inode)
 		CHECK_EQ(open_by_path(&id, in_folder("library")), -ENOENT);
 	CHECK_EQ(open_by_path(&link_id, in_folder("library")), -ENOENT);
-	fd = open_by_path(&secret, in_folder("library")); /* this is the file that was mapped */
+	fd = open_by_path(&secret, in_folder("library")); /* this is the mapped file */
 	check_content(fd, "secret");
 	(void)close(fd);
 	CHECK_EQ(unlink(in_folder("library")), 0);
@@ -139,7 +139,7 @@ TEST(file_open_is_not_led_astray_by_a_symlink)
 	leave_folder();
 }
 
-/* Path, device and inode are right, but this file is a later one than what was mapped. */
+/* Path, device and inode match, but the file was created after the mapped one. */
 TEST(file_open_sees_a_reused_inode)
 {
 	struct file_id id;
@@ -168,7 +168,7 @@ TEST(file_open_sees_a_reused_inode)
 
 /* --- real mappings --------------------------------------------------------------------------- */
 
-/* The line of our own maps that this address lies in. */
+/* Finds the line of this process' maps that contains the address. */
 static bool find_line(const void *address, struct maps_entry *entry, char *path, size_t path_bytes)
 {
 	uint64_t wanted = (uint64_t)(uintptr_t)address;
@@ -183,7 +183,7 @@ static bool find_line(const void *address, struct maps_entry *entry, char *path,
 	return found;
 }
 
-/* Of the link's end: tools that this runs under don't all show us the file itself. */
+/* Status of the link's target: some tools that run the tests do not give us the file itself. */
 static void stat_ourselves(struct stat *st)
 {
 	char path[4096] = "";
@@ -216,7 +216,7 @@ TEST(file_table_opens_our_own_program)
 	file_table_free(table);
 }
 
-/* Deleted, or replaced by something else: what is mapped can be opened all the same. */
+/* A deleted or replaced file can still be opened through its mapping. */
 TEST(file_table_opens_a_deleted_file)
 {
 	struct file_table *table = file_table_new(10);
@@ -264,12 +264,12 @@ TEST(file_table_tells_files_apart)
 	struct file_id id = {250, 8, 1, 0};
 
 	CHECK_EQ(add(table, 1, 0, "/gone/a"), 0);
-	CHECK_EQ(add(table, 2, 0, "/gone/a"), 1); /* a path is only a name */
+	CHECK_EQ(add(table, 2, 0, "/gone/a"), 1); /* paths do not identify files */
 	CHECK_EQ(file_table_add(table, &id, "/gone/a", NO_PID, 0, 0), 2);
 	id.major++;
 	CHECK_EQ(file_table_add(table, &id, "/gone/a", NO_PID, 0, 0), 3);
 	CHECK_EQ(add(table, 1, 0, "/other/name"), 0);
-	CHECK_STR(file_table_get(table, 0)->path, "/gone/a"); /* the first that it had */
+	CHECK_STR(file_table_get(table, 0)->path, "/gone/a"); /* the first path is kept */
 	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
 	CHECK_EQ(file_table_get(table, 0)->fd, -1);
 	CHECK_EQ(file_table_nr(table), 4);
@@ -277,7 +277,7 @@ TEST(file_table_tells_files_apart)
 	file_table_free(NULL);
 }
 
-/* The first processes that had it mapped were gone: one that lives is tried, but not for ever. */
+/* The first processes that mapped the file are gone: live ones are tried, a few times. */
 TEST(file_table_opens_what_was_gone)
 {
 	struct file_table *table;
@@ -323,7 +323,7 @@ TEST(file_table_tells_generations_apart)
 	CHECK_EQ(add(table, 1, 300, "/gone/third"), 2);
 	CHECK_EQ(add(table, 1, 100, "/gone/first"), 0);
 	CHECK_EQ(add(table, 1, 200, "/gone/second"), 1);
-	CHECK_EQ(add(table, 1, 0, "/gone/third"), 2); /* not told: the newest */
+	CHECK_EQ(add(table, 1, 0, "/gone/third"), 2); /* unknown generation: the newest */
 	CHECK_EQ(file_table_nr(table), 3);
 	file_table_free(table);
 }
@@ -381,15 +381,15 @@ TEST(file_table_keeps_its_limit)
 	file_table_mark_sampled(table, 0);
 	file_table_mark_sampled(table, 2);
 	add_real(table, 'd');
-	check_states(table, "o-oo"); /* the one without samples went */
+	check_states(table, "o-oo"); /* the one without samples was closed */
 	file_table_mark_sampled(table, 3);
 	add_real(table, 'e');
 	file_table_mark_sampled(table, 4);
 	add_real(table, 'f');
 	CHECK_EQ(nr_open_fds(), before + 3);
-	check_content(file_table_get(table, 5)->fd, "f"); /* the newest always gets one */
+	check_content(file_table_get(table, 5)->fd, "f"); /* the newest is always opened */
 	for (i = 0; i < 100; i++)
-		CHECK(add(table, 1000 + i, 0, "/gone") >= 0); /* what can't be opened closes one */
+		CHECK(add(table, 1000 + i, 0, "/gone") >= 0); /* an unopenable file closes one */
 	CHECK(nr_open_fds() >= before + 2);
 	file_table_free(table);
 	CHECK_EQ(nr_open_fds(), before);
@@ -448,10 +448,10 @@ TEST(file_table_opens_again)
 	table = file_table_new(2);
 	add_real(table, 'a');
 	add_real(table, 'b');
-	CHECK_EQ(file_table_reopen(table, 0), -ENOENT); /* it is open */
+	CHECK_EQ(file_table_reopen(table, 0), -ENOENT); /* still open */
 	add_real(table, 'c');
 	check_states(table, "-oo");
-	CHECK_EQ(file_table_reopen(table, 0), 0); /* which takes another one's place */
+	CHECK_EQ(file_table_reopen(table, 0), 0); /* closes another one */
 	check_content(file_table_get(table, 0)->fd, "a");
 	CHECK_EQ(nr_open_fds(), before + 2);
 	CHECK_EQ(file_table_reopen(table, 1), 0);
@@ -462,12 +462,12 @@ TEST(file_table_opens_again)
 	CHECK_EQ(unlink(in_folder("c")), 0);
 	leave_folder();
 	CHECK_EQ(add(table, 1, 0, "/gone"), 3);
-	CHECK_EQ(file_table_reopen(table, 3), -ENOENT); /* never was open */
+	CHECK_EQ(file_table_reopen(table, 3), -ENOENT); /* was never opened */
 	file_table_free(table);
 	CHECK_EQ(nr_open_fds(), before);
 }
 
-/* Another file lies there by now, or none. */
+/* The path has another file by now, or none. */
 TEST(file_table_opens_only_the_same_again)
 {
 	struct file_table *table;
@@ -499,13 +499,13 @@ TEST(file_table_has_a_limit)
 	int64_t number = 0;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	/* Descriptors spare the search for files that are not there. */
+	/* Descriptors avoid the search for missing files. */
 	while (number >= 0)
 		number = file_table_add_fd(table, "", fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	CHECK_EQ(number, -ENOSPC);
 	CHECK_EQ(file_table_nr(table), FILE_TABLE_MAX);
 	CHECK_EQ(add(table, 1, 0, "/gone"), -ENOSPC);
-	CHECK_EQ(file_table_get(table, 5)->state, FILE_CLOSED); /* what is there is there */
+	CHECK_EQ(file_table_get(table, 5)->state, FILE_CLOSED); /* existing entries are unchanged */
 	file_table_free(table);
 	(void)close(fd);
 }
@@ -549,7 +549,7 @@ TEST(file_table_cuts_paths_past_their_limit)
 	CHECK_STR(file_table_get(table, 0)->path, path);
 	CHECK(bytes <= FILE_PATHS_MAX_BYTES + nr_long * (FILE_PATH_TAIL + strlen("…")));
 	CHECK_EQ(file_table_nr_cut(table), nr_long);
-	/* The name stays; short paths stay whole. */
+	/* The file name is kept; short paths are kept whole. */
 	strcpy(path + 4000 - strlen("/libc.so"), "/libc.so");
 	id.inode++;
 	i = (size_t)file_table_add(table, &id, path, NO_PID, 0, 4096);

@@ -1,4 +1,4 @@
-/* view/filter: which samples stay. */
+/* view/filter: which samples are kept. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void add(struct filter *filter, enum filter_subject subject, enum filter_
 	CHECK_EQ(filter_add_pattern(filter, subject, sense, pattern, NULL), 0);
 }
 
-/* What is left; the filter is cleared. */
+/* Returns the remaining count; clears the filter. */
 static uint64_t left(struct filter *filter)
 {
 	struct profile *profile = some_profile();
@@ -90,7 +90,7 @@ TEST(filter_by_the_function_that_ran)
 	CHECK_EQ(left_by(FILTER_SYMBOL, FILTER_WANTED, "read"), 1);
 	CHECK_EQ(left_by(FILTER_SYMBOL, FILTER_WANTED, "^read$"), 0);
 	CHECK_EQ(left_by(FILTER_SYMBOL, FILTER_WANTED, "find|malloc"), 6);
-	CHECK_EQ(left_by(FILTER_SYMBOL, FILTER_WANTED, "parse"), 0); /* find was inlined into it */
+	CHECK_EQ(left_by(FILTER_SYMBOL, FILTER_WANTED, "parse"), 0); /* find is inlined there */
 	CHECK_EQ(left_by(FILTER_SYMBOL, FILTER_UNWANTED, "find"), 27);
 	CHECK_EQ(left_by(FILTER_SYMBOL, FILTER_WANTED, "unknown"), 8);
 	CHECK_EQ(left_by(FILTER_MODULE, FILTER_WANTED, "^lib"), 10);

@@ -1,6 +1,6 @@
 /*
- * probe/find/find, of the functions of a file: a program of two sources that has what makes names hard.
- * The compiler makes it, so that the notes, clones and relocations are as they come in life.
+ * probe/find/find, functions of a file: a program of two sources with the difficult kinds of names.
+ * It is built by the compiler, so its notes, clones and relocations are real.
  */
 #include "probe/find/find.h"
 
@@ -113,7 +113,7 @@ TEST(find_functions_twins)
 	found_find(&found, pattern("twin"), NULL, NULL);
 	CHECK_STR(found_names(&found), "twin[one.c] twin[two.c]");
 	CHECK(found.list.probes[0].offset < found.list.probes[1].offset);
-	/* Without the names of the sources, by address. */
+	/* Without source file names, functions of one name are distinguished by address. */
 	CHECK(run_in_folder("strip --strip-symbol=one.c --strip-symbol=two.c prog || "
 			    "objcopy -N one.c -N two.c prog"));
 	found_find(&found, pattern("twin"), NULL, NULL);
@@ -165,7 +165,7 @@ TEST(find_functions_left_out)
 	found_find(&found, pattern("(first|second|main|other)"), "!__*", "!mai*");
 	CHECK(!strstr(found_names(&found), "main"));
 	CHECK(strstr(found_names(&found), "first|second") != NULL);
-	/* A pattern takes names away, a name in full the function. */
+	/* A pattern excludes names; a full name excludes the function with all of its names. */
 	found_find(&found, pattern("(first|second)"), "!fir*", NULL);
 	CHECK_STR(found_names(&found), "second");
 	found_find(&found, pattern("(first|other)"), "!second", NULL);
@@ -279,7 +279,7 @@ TEST(find_functions_by_address)
 	(void)snprintf(text, sizeof(text), "0x%lx", vaddr + 1);
 	found_find(&found, pattern(text), NULL, NULL);
 	CHECK_EQ(found.err, -EOPNOTSUPP);
-	/* Where no name is left, .eh_frame tells where functions are. */
+	/* Without any names, .eh_frame has the functions' starts. */
 	CHECK(run_in_folder("nm prog | sed -n 's/ t twin$//p' | head -1 >address && strip prog"));
 	file = fopen(in_folder("address"), "r");
 	CHECK(file && fscanf(file, "%lx", &vaddr) == 1);
@@ -353,7 +353,7 @@ TEST(find_functions_nothing)
 	found_find(&found, pattern("copied"), NULL, NULL);
 	CHECK_EQ(found.err, -ENOENT);
 	CHECK(strstr(found.error.hint, "inlined") != NULL);
-	/* Where others fit, it is told beside them. */
+	/* If another pattern matches, the failure is reported as a refusal. */
 	found_find(&found, pattern("frist"), pattern("main"), NULL);
 	CHECK_STR(found_names(&found), "main");
 	CHECK(strstr(found_refusal(&found, pattern("frist")), "no function in") != NULL);
@@ -405,7 +405,7 @@ TEST(find_functions_without_memory)
 
 /* --- returns ----------------------------------------------------------------------------------- */
 
-/* By name, and only by the whole name. */
+/* Functions whose returns must not be probed are refused by their whole name only. */
 TEST(returns_that_would_break)
 {
 	CHECK(no_return_why("_start") != NULL);
@@ -416,7 +416,7 @@ TEST(returns_that_would_break)
 	CHECK(!no_return_why(""));
 }
 
-/* A program called `both` and a library called libboth.so, in a root of their own. */
+/* Makes a program `both` and a library libboth.so, in a separate root. */
 static void make_both(void)
 {
 	need_openat2();

@@ -1,6 +1,6 @@
 /*
- * probe/find/find, of the kernel: kernel_functions and tracepoints over texts as the kernel writes them,
- * so that what is found does not depend on the kernel that the test runs on.
+ * probe/find/find, kernel probes: kernel_functions and tracepoints on texts in the kernel's
+ * formats, so that the results do not depend on the running kernel.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static const char available[] = "vfs_read\nvfs_write\nvfs_weak\ntwin\nnf_hook [n
 struct fixture {
 	struct kernel_functions kernel;
 	struct refusals refusals;
-	struct found found; /* of which only the list and its refusals are used */
+	struct found found; /* only the list and its refusals are used */
 	struct pattern patterns[4];
 	size_t nr_patterns, nr_fitting;
 };
@@ -77,7 +77,7 @@ static void fixture_leave_out(struct fixture *fixture, const char *text)
 	CHECK_EQ(exclusions_add(&fixture->kernel.exclusions, add_pattern(fixture, text)), 0);
 }
 
-/* The names of the probes. */
+/* Returns the names of the probes. */
 static const char *fixture_end(struct fixture *fixture)
 {
 	struct probe_list *list = &fixture->found.list;
@@ -116,7 +116,7 @@ TEST(find_kernel_functions)
 	fixture_clear(&made);
 }
 
-/* Without the list of what can be traced nothing is refused for that. */
+/* Without the list of traceable functions, none is refused as untraceable. */
 TEST(find_kernel_aliases)
 {
 	struct fixture made;
@@ -128,7 +128,7 @@ TEST(find_kernel_aliases)
 	fixture_clear(&made);
 }
 
-/* The list has one name of each address, which need not be the one that was asked for. */
+/* The list has one name per address, which may differ from the requested name. */
 TEST(find_kernel_alias_that_is_not_listed)
 {
 	struct fixture made;
@@ -277,7 +277,7 @@ TEST(find_tracepoints)
 	pattern_clear(&exclusion);
 }
 
-/* The running kernel's, as far as the test may know it. */
+/* The running kernel, as far as the test has permission. */
 TEST(find_kernel_for_real)
 {
 	struct found found = {0};
@@ -299,7 +299,7 @@ TEST(find_kernel_for_real)
 	probe_list_clear(&found.list);
 }
 
-/* CATEGORY:EVENT as perf has it, and bpftrace behind its prefix. */
+/* CATEGORY:EVENT as perf writes it; bpftrace adds a prefix. */
 TEST(find_tracepoints_without_a_prefix)
 {
 	struct found found = {0};
@@ -319,7 +319,7 @@ TEST(find_tracepoints_without_a_prefix)
 	CHECK_EQ(found.err, -ENOENT);
 	CHECK_STR(found.error.text, "no tracepoint matches 'sched:sched_swich'");
 	CHECK_STR(found.error.hint, "did you mean 'sched_switch'?");
-	/* A program it is if the user says so, or if there is no such category. */
+	/* It is a program if the user says so, or if no such category exists. */
 	found_find(&found, "p:sched:sched_switch", NULL, NULL);
 	CHECK_EQ(found.err, -ENOENT);
 	CHECK_STR(found.error.text, "no such program or library: 'sched'");
@@ -345,7 +345,7 @@ static const char *suggestion(const struct tracepoints *tracepoints, bool is_ret
 	return text;
 }
 
-/* Where the kernel has no means to probe its functions. */
+/* A kernel without any means of probing functions. */
 TEST(find_tracepoints_instead_of_functions)
 {
 	static const char *const vfs[] = {"vfs_fadvise",   "vfs_fallocate", "vfs_getattr",

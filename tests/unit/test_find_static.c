@@ -1,4 +1,4 @@
-/* probe/find/find, of static probes (USDT) as <sys/sdt.h> makes them. */
+/* probe/find/find, static probes (USDT) as <sys/sdt.h> defines them. */
 #include "probe/find/find.h"
 
 #include <errno.h>
@@ -71,7 +71,7 @@ TEST(find_static_probes)
 	leave_folder();
 }
 
-/* A probe whose semaphore is nowhere is refused; the others of the file are there. */
+/* A probe whose semaphore address is invalid is refused; the file's other probes are found. */
 TEST(find_static_probes_with_a_semaphore_astray)
 {
 	struct found found = {0};

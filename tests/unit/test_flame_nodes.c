@@ -1,4 +1,4 @@
-/* view/flame_nodes, against counting by hand over all stacks. */
+/* view/flame_nodes, compared with counts over all stacks. */
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void make_stacks(struct named_stacks *ret, struct profile *profile, size_
 	profile_free(profile);
 }
 
-/* What the words of a node's path are, root first; how many. */
+/* Writes the words of a node's path, root first; returns their number. */
 static size_t path_of(const struct flame_nodes *nodes, uint32_t number, uint32_t *ret)
 {
 	size_t depth = nodes->nodes[number].depth;
@@ -93,7 +93,7 @@ static void check_node(const struct flame_nodes *nodes, const struct named_stack
 	CHECK(number + 1 == node->end || nodes->nodes[number + 1].depth == node->depth + 1);
 }
 
-/* Siblings stand by their texts, side by side, inside of what calls them. */
+/* Children are sorted by text, do not overlap, and lie within their parent. */
 static void check_children(const struct flame_nodes *nodes, const struct named_stacks *stacks,
 			   uint32_t number)
 {
@@ -128,7 +128,7 @@ static void check_all(const struct flame_nodes *nodes, const struct named_stacks
 	}
 }
 
-/* How many different paths of this width or more there are, the root included. */
+/* Returns the number of distinct paths of at least this width, including the root. */
 static size_t count_paths(const struct named_stacks *stacks, double least_width)
 {
 	struct flame_nodes nodes;

@@ -1,6 +1,6 @@
 /*
- * format/folded, written and read, and view/named_stacks, which makes the words of its lines. Reading
- * and writing again gives the same.
+ * format/folded, writing and reading, and view/named_stacks, which makes the words of the lines.
+ * Reading a file and writing it again gives the same text.
  */
 #include "unit/test.h"
 
@@ -76,7 +76,7 @@ TEST(folded_names_are_made_safe)
 	profile_free(profile);
 }
 
-/* C1 controls, as a byte and as a character, and an override of the writing direction. */
+/* C1 control characters, as a byte and in UTF-8, and a right-to-left override. */
 TEST(folded_is_safe_for_terminals)
 {
 	struct profile *profile = profile_new();
@@ -122,7 +122,7 @@ TEST(folded_sorts_by_count_then_text)
 	(void)make_sample(profile, "a;main;z 5");
 	(void)make_sample(profile, "a;main 5");
 	(void)make_sample(profile, "a;mainz 5");
-	(void)make_sample(profile, "a;main! 5"); /* of a module "main", without a name */
+	(void)make_sample(profile, "a;main! 5"); /* an unnamed frame of a module "main" */
 	(void)make_sample(profile, "c;main 50");
 	(void)make_sample(profile, "gone;main 0");
 	check_folded_text(profile, (struct format_options){.labels = LABEL_COMM},
@@ -290,7 +290,7 @@ TEST(folded_read_gives_back_what_was_written)
 
 TEST(folded_read_numbers_in_names)
 {
-	check_same("a;cpu 3 7\nb;main 1\n"); /* not all lines have two: no difference */
+	check_same("a;cpu 3 7\nb;main 1\n"); /* not two numbers on all lines: no difference */
 	check_same("a;b 12. 7\nb;main 1\n");
 	check_round("a;b 5.\nc 2\n", "a;b 5\nc 2\n");
 	check_round("a;b 05\n", "a;b 5\n");
@@ -329,9 +329,9 @@ TEST(folded_read_marks)
 
 TEST(folded_read_marks_that_are_names)
 {
-	check_same("a;sys_[k];main 4\n"); /* the kernel calls nobody */
+	check_same("a;sys_[k];main 4\n"); /* kernel code does not call user code */
 	check_same("a;sys_[k];in_[i];main 4\n");
-	check_same("a;in_[i];main_[i] 4\n"); /* into nothing */
+	check_same("a;in_[i];main_[i] 4\n"); /* inlined into nothing */
 	check_same("a;_[k];main 4\n");
 	check_same("a_[k] 4\n");
 	check_same("a;[unknown]_[k] 4\n");
@@ -406,9 +406,9 @@ TEST(folded_read_delimiters)
 TEST(folded_read_delimiters_that_are_names)
 {
 	static const char *const lines[] = {
-		"a;-;sys 4\n",			   /* there is no user part */
-		"a;main;- 4\n",			   /* nor a kernel part */
-		"a;[Missed User Stack];-;sys 4\n", /* nobody writes it there */
+		"a;-;sys 4\n",			   /* no user part */
+		"a;main;- 4\n",			   /* no kernel part */
+		"a;[Missed User Stack];-;sys 4\n", /* not written in this position */
 		"a;main;-;[Missed Kernel Stack] 4\n",
 		"a;main;-;sys;-;vfs 4\n",
 		"a;main;-;sys;--;waker 4\n",
@@ -479,7 +479,7 @@ TEST(folded_read_differences)
 	struct profile *profile = read_good("a;b 5 3\na;c 0 7\na;d 2 0\na;e 1\n", &notes);
 	int before = profile_find_value(profile, DIFFERENCE_BEFORE);
 
-	CHECK_EQ(before, -ENOENT); /* one line has one number only */
+	CHECK_EQ(before, -ENOENT); /* one line has only one number */
 	profile_free(profile);
 	profile = read_good("a;b 5 3\na;c 0 7\na;d 2 0\na;b 1 1\n", &notes);
 	before = profile_find_value(profile, DIFFERENCE_BEFORE);
@@ -500,7 +500,7 @@ TEST(folded_read_differences_written)
 	check_same("a;c 0 7\na;b 4 2\na;d 2 0\n");
 	check_same("a;b 1.5 2\na;c 0.25 0\n");
 	check_same("a;b 9223372036854775807 9223372036854775807\n");
-	/* What does not fit into the total is passed over, on either side. */
+	/* A count that would overflow the total is skipped, on either side. */
 	profile = read_good("a;b 9223372036854775807 1\na;c 1 1\na;d 0 1\n", &notes);
 	CHECK_EQ(notes.bad_lines, 1);
 	CHECK_EQ(notes.first_bad_line, 2);
@@ -526,7 +526,7 @@ TEST(folded_read_fractions)
 	check_round("a;b 5.00\nc 1.0\n", "a;b 5\nc 1\n");
 }
 
-/* A fraction that comes when nobody expects it any more. */
+/* A fraction that appears after whole numbers. */
 static void check_scale(const char *text, unsigned decimals, uint64_t count, const char *wanted)
 {
 	struct format_notes notes;
@@ -566,7 +566,7 @@ TEST(folded_read_late_fraction)
 	free(text);
 }
 
-/* A thread, so many frames, and a count. */
+/* Returns a line with a thread name, nr_frames frames and a count. */
 static char *deep_line(size_t nr_frames)
 {
 	char *text = malloc(2 * nr_frames + 8), *at = text;
@@ -607,7 +607,7 @@ TEST(folded_read_too_deep)
 	free(both);
 }
 
-/* Without threads: what is read, and what it is written as. */
+/* Checks lines without thread names: the text read and the text written. */
 static void check_without_comm(const char *text, const char *wanted)
 {
 	const struct format_options options = {.annotate = true, .delimited = true};
@@ -668,7 +668,7 @@ TEST(folded_read_knows_its_own)
 	CHECK(!folded_is_it("a;b\0 3\n", 7));
 }
 
-/* Every truncation of a line, before an unreadable page. */
+/* Every truncation of a line, in front of an unreadable page. */
 TEST(folded_read_numbers_at_the_end)
 {
 	static const char text[] = "a;b \t12.50 7.125";

@@ -1,4 +1,4 @@
-/* The table of formats, and what all of them say of inlined functions and source lines. */
+/* The table of formats, and inlined functions and source lines in all of them. */
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@ TEST(format_by_its_extension)
 {
 	static const struct {
 		const char *path;
-		const char *name; /* NULL: none */
+		const char *name; /* NULL: no format */
 	} cases[] = {
 		{"a.folded", "folded"},
 		{"/x/a.txt", "report"},
@@ -56,7 +56,7 @@ TEST(format_table)
 
 static const struct format_read_options read_options = {.no_comm = false};
 
-/* Through the table: written, read, and what the reader has to tell. */
+/* Writes and reads through the table; checks the reader's notes. */
 TEST(format_writes_and_reads)
 {
 	const struct format *pprof = format_by_name("pprof");
@@ -150,7 +150,7 @@ TEST(function_totals_of_inlined_functions)
 	profile_free(profile);
 }
 
-/* Compressed text is told from pprof when it is inflated. */
+/* Compressed text and pprof are distinguished after decompression. */
 static void check_compressed(const char *text, const char *wanted)
 {
 	const struct format_options options = {.labels = LABEL_COMM};

@@ -1,4 +1,4 @@
-/* elf/symbols/function_list, and sorting by address: made-up files with known symbols, and damaged ones. */
+/* elf/symbols/function_list, and sorting by address: made-up files, also damaged. */
 #include "elf/symbols/function_list.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ static struct function_list list_tiny(const struct tiny_symbol *symbols, size_t 
 	return list;
 }
 
-/* All of it: "10 name file l;…", with i for an IFUNC. */
+/* Returns the list as "10 name file l;…", with i for an IFUNC. */
 static const char *text_of(const struct function_list *list)
 {
 	static char text[4096];
@@ -136,7 +136,7 @@ TEST(function_list_knows_the_files_of_local_functions)
 	function_list_clear(&list);
 }
 
-/* A file of debug information has its sections' headers, without their bytes. */
+/* A debug file has the program's section headers without the contents. */
 TEST(function_list_of_a_program_and_its_debug_file)
 {
 	static const struct tiny_symbol of_program = {"exported", 0x10, 0x10, GLOBAL,
@@ -243,7 +243,7 @@ static const struct tiny_symbol various[] = {
 	{"chosen", 0x180, 0, GLOBAL, STT_GNU_IFUNC, true, 0},
 };
 
-/* Lists the functions of bytes that may be anything; only crashing is wrong. */
+/* Lists the functions of arbitrary bytes; only a crash is a failure. */
 static void use(const uint8_t *bytes, size_t nr)
 {
 	struct function_list list = {0};
@@ -311,7 +311,7 @@ TEST(function_list_shrunk_while_open)
 	}
 }
 
-/* Many symbols that share one long name: who looks at all of the names would never end. */
+/* Many symbols share one long name: reading every name in full would take forever. */
 TEST(function_list_of_endless_names)
 {
 	enum { NR = 80000, NAME_BYTES = 16384 };

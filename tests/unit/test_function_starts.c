@@ -1,6 +1,6 @@
 /*
- * elf/unwind/function_starts: against the symbols of this very program, and on code made for it, a
- * function and what was split off it.
+ * elf/unwind/function_starts: compared with the symbols of this test program, and on handmade code:
+ * a function and the part that the compiler split off.
  */
 #include "elf/unwind/function_starts.h"
 
@@ -58,7 +58,7 @@ TEST(function_starts_are_those_of_the_symbols)
 	close_image(&image);
 }
 
-/* `part` has the frame that `whole` had when it jumped there; `part` and `inner` lie in one entry. */
+/* `part` starts with the frame of `whole` at its jump; `part` and `inner` share a CFI entry. */
 #define SOURCE                                                                            \
 	"__asm__(\".text\\nwhole: .cfi_startproc\\n.rept 16\\nnop\\n.endr\\n"             \
 	".cfi_def_cfa_offset 32\\nnop\\n.cfi_endproc\\n\"\n"                              \

@@ -1,4 +1,4 @@
-/* elf/unwind/go_frames: rows of a made-up program of Go 1.20, by the stack sizes in its table. */
+/* elf/unwind/go_frames: rows of a made-up Go 1.20 program, from the stack sizes in its table. */
 #include "elf/unwind/go_frames.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define TABLE	   0x500000
 #define TABLE_ROOM 1024
 
-/* As assembled of the runtime's sources, without the parts that say nothing here. */
+/* Machine code from the runtime's sources, without the irrelevant parts. */
 #define TO_G0	  "\x48\x8b\x5a\x38\x48\x89\xdc" /* mov 56(%rdx),%rbx; mov %rbx,%rsp */
 #define CALL	  "\xff\xd7"
 #define FIND_CURG "\x48\x8b\x58\x30\x48\x8b\x83\xc0\0\0\0" /* rax: m of g, its curg */
@@ -25,7 +25,7 @@
 
 static const struct {
 	const char *name;
-	const char *sizes; /* pairs: how much more, in sign-magnitude of bit 0; instructions */
+	const char *sizes; /* pairs: frame size delta, sign-magnitude in bit 0; instruction bytes */
 	const char *code;
 	size_t nr_code;
 	uint64_t offset; /* from TEXT */
@@ -43,7 +43,7 @@ static const struct {
 	{"runtime.sigreturn", "\x02\x10", "", 0, 0xc0},
 	{"main.broken", "", "", 0, 0xd0},
 	{"runtime.mcallback", "\x02\x10", "\x49\x8b\x66\x38", 4,
-	 0xe0}, /* not what it begins like */
+	 0xe0}, /* similar prefix, other name */
 };
 #define NR_FUNCTIONS ARRAY_SIZE(functions)
 
@@ -80,7 +80,7 @@ static void make_program(struct program *program)
 		memcpy(program->text + functions[i].offset, functions[i].code,
 		       functions[i].nr_code);
 	}
-	sizes_at = program->nr_table++; /* an offset of 0 is none */
+	sizes_at = program->nr_table++; /* offset 0 means none */
 	for (i = 0; i < NR_FUNCTIONS; i++) {
 		size_t nr = strlen(functions[i].sizes);
 
@@ -183,7 +183,7 @@ TEST(go_frames_by_stack_sizes)
 		CHECK_STR(rows_of(bytes, build(bytes, &program, names[i])), rows_wanted);
 }
 
-/* A runtime whose systemstack() is unknown: frame pointers lead from one stack to the other. */
+/* If systemstack() is not recognised, frame pointers lead from one stack to the other. */
 TEST(go_frames_of_an_unknown_runtime)
 {
 	uint8_t bytes[MADE_ROOM];
@@ -194,7 +194,7 @@ TEST(go_frames_of_an_unknown_runtime)
 	CHECK(strstr(rows_of(bytes, build(bytes, &program, ".gopclntab")), "401037 chain; 401048"));
 }
 
-/* A table of a version to come: all of the code keeps frame pointers. */
+/* An unknown table version: all code is taken to keep frame pointers. */
 TEST(go_frames_of_an_unknown_table)
 {
 	uint8_t bytes[MADE_ROOM];

@@ -1,4 +1,4 @@
-/* elf/symbols/go_functions: made-up tables of all versions, sound, damaged and cut. */
+/* elf/symbols/go_functions: made-up tables of all versions: valid, damaged and truncated. */
 #include "elf/symbols/go_functions.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static const struct {
 	{0x90, "type:.eq.[2]interface {}"},
 };
 #define NR_FUNCTIONS ARRAY_SIZE(functions)
-#define TEXT_BYTES   0xc0 /* the last function ends there */
+#define TEXT_BYTES   0xc0 /* end of the last function */
 
 struct writer {
 	uint8_t *bytes;
@@ -53,7 +53,7 @@ static size_t put_names(struct writer *writer, uint64_t *ret_names)
 	return writer->nr;
 }
 
-/* The pairs, and what they lead to. base: what offsets count from; width: of a number. */
+/* Writes the pairs and their data. base: start of all offsets; width: bytes of a number. */
 static void put_functions(struct writer *writer, size_t base, unsigned width, uint64_t text,
 			  const uint64_t *names, uint64_t names_base)
 {
@@ -70,7 +70,7 @@ static void put_functions(struct writer *writer, size_t base, unsigned width, ui
 	}
 }
 
-/* Fills TABLE_ROOM bytes; text: what the header, or the addresses, say of where the code begins. */
+/* Fills TABLE_ROOM bytes; text: start of the code according to the header or the addresses. */
 static size_t make_table(uint8_t *bytes, int version, unsigned pointer, uint64_t text)
 {
 	struct writer writer = {bytes, 0};
@@ -105,7 +105,7 @@ static size_t make_table(uint8_t *bytes, int version, unsigned pointer, uint64_t
 	return writer.nr;
 }
 
-/* A file with a table under a section's name, and up to two sections more. */
+/* Builds a file with a table in the named section, and up to two more sections. */
 static size_t build(uint8_t *bytes, const char *name, const uint8_t *table, size_t nr_table,
 		    const struct made_section *more, size_t nr_more)
 {
@@ -172,11 +172,11 @@ TEST(go_functions_of_a_file_without_them)
 	size_t nr = make_table(made, GO_1_20, 8, TEXT);
 	struct symbol_table *table;
 
-	/* Elsewhere, in a file that says nothing of Go. */
+	/* In another section of a file without any sign of Go. */
 	nr = build(bytes, ".rodata", made, nr, NULL, 0);
 	CHECK_EQ(read_bytes(bytes, nr, &table), 0);
 	CHECK(!table);
-	/* In a file of debug information, where it has no bytes. */
+	/* In a debug file, where the section has no contents. */
 	nr = build(bytes, ".gopclntab", NULL, 1000, NULL, 0);
 	((Elf64_Shdr *)(void *)(bytes + ((Elf64_Ehdr *)(void *)bytes)->e_shoff))[2].sh_type =
 		SHT_NOBITS;
@@ -184,7 +184,7 @@ TEST(go_functions_of_a_file_without_them)
 	CHECK(!table);
 }
 
-/* Takes the section headers off. */
+/* Removes the section headers. */
 static void hide_sections(uint8_t *bytes)
 {
 	Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)bytes;
@@ -202,7 +202,7 @@ TEST(go_functions_found_by_their_beginning)
 	for (version = 0; version < GO_NR; version++) {
 		size_t nr = make_table(made + 0x100, version, 8, TEXT);
 
-		memcpy(made + 0x40, &magics[version], 4); /* not this one */
+		memcpy(made + 0x40, &magics[version], 4); /* wrong place */
 		nr = build(bytes, ".rodata", made, 0x100 + nr, NULL, 0);
 		hide_sections(bytes);
 		CHECK_EQ(read_bytes(bytes, nr, &table), 0);
@@ -211,7 +211,7 @@ TEST(go_functions_found_by_their_beginning)
 	}
 }
 
-/* Sections are there, but called otherwise; a note says that the file is Go's. */
+/* The section has another name; a note marks the file as Go's. */
 TEST(go_functions_found_by_a_note)
 {
 	static const uint8_t note[] = {4, 0, 0,	  0,   3, 0, 0,	  0,   4, 0,
@@ -234,7 +234,7 @@ TEST(go_functions_found_by_a_note)
 	symbol_table_free(table);
 }
 
-/* Go 1.26 says nothing in the header: then it is where .text is. */
+/* Go 1.26 leaves the header field empty: the code then starts at .text. */
 TEST(go_functions_without_a_beginning_of_code)
 {
 	uint8_t bytes[MADE_ROOM], made[TABLE_ROOM];
@@ -249,7 +249,7 @@ TEST(go_functions_without_a_beginning_of_code)
 	CHECK_EQ(read_bytes(bytes, nr, &table), -ENOEXEC);
 }
 
-/* Or where the runtime's description of the module says, here by a relocation. */
+/* Or where the runtime's module data says, here through a relocation. */
 TEST(go_functions_with_a_module)
 {
 	static const uint8_t module[256];
@@ -270,7 +270,7 @@ TEST(go_functions_with_a_module)
 	symbol_table_free(table);
 }
 
-/* A program that can be loaded anywhere: addresses are filled in by the dynamic linker. */
+/* A position-independent program: the dynamic linker fills in the addresses. */
 TEST(go_functions_with_relocations)
 {
 	const Elf64_Rela text = {TABLE + 24, ELF64_R_INFO(0, R_X86_64_RELATIVE), TEXT};
@@ -309,8 +309,8 @@ TEST(go_table_header_with_lies)
 	} lies[] = {
 		{8, 0},		  {8, UINT64_MAX},  {8, 1u << 20}, {8, 1ULL << 61}, /* functions */
 		{32, 0xffff},	  {32, UINT64_MAX},				    /* names */
-		{40, 0},	  {40, UINT64_MAX},				    /* their end */
-		{64, TABLE_ROOM}, {64, UINT64_MAX}, /* functions' part */
+		{40, 0},	  {40, UINT64_MAX},				    /* names end */
+		{64, TABLE_ROOM}, {64, UINT64_MAX}, /* function table offset */
 	};
 	uint8_t made[TABLE_ROOM];
 	size_t nr = make_table(made, GO_1_20, 8, TEXT), i;
@@ -324,7 +324,7 @@ TEST(go_table_header_with_lies)
 	}
 }
 
-/* Every truncation of the table itself; what is left may name fewer functions, or none. */
+/* Every truncation of the table itself; the rest may list fewer functions, or none. */
 TEST(go_table_truncated)
 {
 	uint8_t made[TABLE_ROOM];

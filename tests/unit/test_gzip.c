@@ -1,4 +1,4 @@
-/* base/gzip: round trips, several members, no compression at all; damage, bombs, no memory. */
+/* base/gzip: round trips, several members, stored blocks; damage, bombs, out of memory. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ struct packed {
 	size_t nr;
 };
 
-/* To be freed. */
+/* The caller frees the bytes. */
 static struct packed pack(const void *bytes, size_t nr)
 {
 	struct packed packed;
@@ -51,7 +51,7 @@ static void check_unpacks(const void *bytes, size_t nr, const void *wanted, size
 	free(got);
 }
 
-/* Bytes that compress neither well nor badly. */
+/* Returns bytes that compress moderately. */
 static uint8_t *some_bytes(size_t nr)
 {
 	uint8_t *bytes = malloc(nr);
@@ -123,17 +123,17 @@ TEST(gzip_damage)
 
 	for (i = 2; i < packed.nr; i++)
 		CHECK_EQ(unpack(packed.bytes, i, LIMIT, &got, &nr), -EBADMSG);
-	packed.bytes[packed.nr - 6] ^= 1; /* in the checksum */
+	packed.bytes[packed.nr - 6] ^= 1; /* damages the checksum */
 	CHECK_EQ(unpack(packed.bytes, packed.nr, LIMIT, &got, &nr), -EBADMSG);
 	packed.bytes[packed.nr - 6] ^= 1;
 	packed.bytes = realloc(packed.bytes, packed.nr + 1);
-	packed.bytes[packed.nr] = 'x'; /* behind the end */
+	packed.bytes[packed.nr] = 'x'; /* trailing garbage */
 	CHECK_EQ(unpack(packed.bytes, packed.nr + 1, LIMIT, &got, &nr), -EBADMSG);
 	free(packed.bytes);
 	free(bytes);
 }
 
-/* 64 MiB of zeros in some 64 KiB: no more is inflated than allowed. */
+/* 64 MiB of zeros in about 64 KiB: no more is inflated than allowed. */
 TEST(gzip_bomb)
 {
 	uint8_t *zeros = calloc(64, 1 << 20), *got;
@@ -150,7 +150,7 @@ TEST(gzip_bomb)
 	free(zeros);
 }
 
-/* Whole members of zeros behind each other, so that making it takes no time. */
+/* Whole members of zeros repeated, which is fast to generate. */
 TEST(gzip_refuses_what_inflates_too_well)
 {
 	size_t nr_zeros = 16 << 20, nr;

@@ -1,6 +1,6 @@
 /*
- * base/hash: keys that differ in anything get other values, in the bits that tables use. The map,
- * against an array that is indexed by the key.
+ * base/hash: different keys get different values in the bits that tables use. The map is compared
+ * with an array indexed by the key.
  */
 #include "base/hash.h"
 
@@ -54,7 +54,7 @@ TEST(hash_key_sees_every_bit)
 
 /*
  * A fair hash puts 100,000 keys into 83,139 of 2^18 buckets, with a standard deviation of 101. The
- * secret is another one in each run: the bounds are almost six of these away.
+ * secret differs in each run: the bounds are almost six standard deviations away.
  */
 static void check_spread(uint64_t (*hash)(uint32_t i))
 {
@@ -116,7 +116,7 @@ TEST(hash_key_spreads)
 	check_spread(hash_of_number);
 }
 
-/* Unwind tables on disk are checked by it, and colours of flame graphs are made of it. */
+/* It is the checksum of unwind tables on disk and the source of flame graph colours. */
 TEST(hash_stable_bytes_stays_what_it_is)
 {
 	CHECK_EQ(hash_stable_bytes("", 0), 0x9e3779b97f4a7c15ULL);
@@ -139,7 +139,7 @@ static uint64_t next_random(uint64_t *state)
 	return *state >> 33;
 }
 
-/* Spreads the model's keys over the whole range; 0 and the largest key are among them. */
+/* Spreads the model's keys over the whole range, including 0 and the largest key. */
 static uint64_t key_of(size_t index)
 {
 	return index ? UINT64_MAX / index : 0;
@@ -179,7 +179,7 @@ static void change(struct u64_map *map, struct model *model, size_t i, uint64_t 
 	}
 }
 
-/* Few keys keep the table small and crowded, where moving back on removal is put to the test. */
+/* Few keys keep the table small and crowded, which exercises moving entries back on removal. */
 static void run_model(size_t nr_keys, size_t nr_changes, size_t compare_every)
 {
 	struct u64_map map = {0};
@@ -247,19 +247,19 @@ TEST(u64_map_without_memory)
 	u64_map_clear(&map);
 }
 
-/* --- keys chosen by somebody who knows the source ----------------------------------------- */
+/* --- keys chosen by an attacker who knows the source -------------------------------------- */
 
 /*
- * Each kind of key would meet in one bucket if the secret of base/hash were known, or there were none;
- * they must cost no more than drawn ones. The functions that are undone here are those of base/hash
- * before it had a secret.
+ * All chosen keys of a kind would collide in one bucket if base/hash had no secret, or if the
+ * secret were known. They must cost no more than random keys. The functions inverted here are those
+ * of base/hash before it had a secret.
  */
 
 #define NR_KEYS	   30000
 #define MULTIPLIER 0xd6e8feb86659fd93ULL
 #define ADDEND	   0x9e3779b97f4a7c15ULL
 
-/* Sanitizers and a busy machine make times differ; a flood made them hundreds of times as long. */
+/* Sanitizers and a busy machine vary the times; collisions made them hundreds of times as long. */
 #define MOST_TIMES 20
 
 static double cpu_seconds(void)
@@ -277,7 +277,7 @@ static uint64_t mix(uint64_t x)
 	return x ^ (x >> 32);
 }
 
-/* The number that mix() makes y of: Newton's iteration doubles the bits of an inverse. */
+/* Inverts mix(). Newton's iteration doubles the correct bits of the multiplier's inverse. */
 static uint64_t unmix(uint64_t y)
 {
 	uint64_t inverse = 1;
@@ -290,7 +290,7 @@ static uint64_t unmix(uint64_t y)
 	return y ^ (y >> 32);
 }
 
-/* A number whose mix has a low half of zeros, or one without a pattern. */
+/* Returns a number whose mix has a low half of zeros (chosen), or a random one. */
 static uint64_t number_of(uint64_t i, bool chosen)
 {
 	return chosen ? unmix(i << 32) : mix(i);
@@ -345,7 +345,7 @@ static double cost_of_frames(bool chosen)
 	return begin;
 }
 
-/* A program makes up its frame pointers; each sample is interned by the thread that drains. */
+/* A program can choose its frame pointers, and the draining thread interns every sample. */
 TEST(frames)
 {
 	check_times(cost_of_frames);
@@ -360,7 +360,7 @@ static uint64_t fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64) ^ a ^ b;
 }
 
-/* 24 bytes: the second word made a factor of the hash 0, and the third one what is left of it. */
+/* Makes 24 bytes. The second word makes one factor of the hash 0, the third cancels the rest. */
 static void make_text(uint64_t i, bool chosen, uint64_t ret_words[3])
 {
 	uint64_t hash = MULTIPLIER ^ 24;
@@ -386,7 +386,7 @@ static double cost_of_texts(bool chosen)
 	return begin;
 }
 
-/* Words of folded stacks, names in pprof files. */
+/* Words of folded stacks and names in pprof files go through this table. */
 TEST(texts)
 {
 	check_times(cost_of_texts);
@@ -414,7 +414,7 @@ static void put(FILE *dump, const void *bytes, size_t nr)
 	CHECK_EQ(fwrite(bytes, 1, nr, dump), nr);
 }
 
-/* One move makes the reader remember all loads, by the numbers that the file gives them. */
+/* One move makes the reader index all loads by the numbers in the file. */
 static double cost_of_jitdump(bool chosen)
 {
 	const uint32_t header[10] = {0x4A695444, 1, sizeof(header), 62};

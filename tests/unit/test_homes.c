@@ -1,4 +1,4 @@
-/* view/homes: which functions are one, within a profile and between two builds of a program. */
+/* view/homes: functions that count as one, in a profile and between builds of a program. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "view/flame_nodes.h"
 #include "view/homes.h"
 
-/* Two profiles as stook diff puts them together. */
+/* Combines two profiles like stook diff. */
 static struct profile *make_difference(const char *before_lines, const char *after_lines)
 {
 	struct profile *after = make_profile(after_lines), *before = make_profile(before_lines);
@@ -26,7 +26,7 @@ static struct profile *make_difference(const char *before_lines, const char *aft
 	return after;
 }
 
-/* The tree as lines "path before after", for people who read a failed test. */
+/* Compares the tree with lines "path before after", which are readable when a test fails. */
 static void check_tree(struct profile *profile, const char *wanted)
 {
 	const struct named_stacks_style style = {.tell_apart = true,
@@ -69,7 +69,7 @@ TEST(builds_in_other_folders_and_versions_of_a_library_are_one)
 		   " init (libfoo.so.1.2.4) 1 4\n");
 }
 
-/* Without two sides, too. */
+/* Also for a profile that is not a difference. */
 TEST(builds_of_a_sum_are_one)
 {
 	check_tree(make_profile("t;/a/app!main;libfoo.so.1!hash 5\n"
@@ -101,7 +101,7 @@ TEST(a_renamed_program_is_matched_by_its_functions)
 		   " work (app.new) 5 7\n");
 }
 
-/* Both sides have both programs: each is compared with itself. */
+/* Both sides have both programs: each is compared with its own namesake. */
 TEST(programs_that_both_sides_have_stay_apart)
 {
 	check_tree(make_difference("t;one!main;one!init 5\nt;two!main;two!x 3\n",
@@ -114,7 +114,7 @@ TEST(programs_that_both_sides_have_stay_apart)
 		   " x (two) 3 0\n");
 }
 
-/* Two of a name on one side: nobody knows which. */
+/* Two candidates of one name on one side: ambiguous, so they stay apart. */
 TEST(doubtful_functions_stay_apart)
 {
 	check_tree(make_difference("t;old1!main 5\nt;old2!main 3\n", "t;new!main 5\n"),
@@ -129,7 +129,7 @@ TEST(a_side_without_modules_is_compared_by_name)
 				   "t;main;libc.so.6!memcpy 3\nt;main;memcpy_[k] 4\n"),
 		   "main (app) 5 7\n"
 		   " memcpy (libc.so.6) 5 7\n");
-	/* It knows the kernel's, by `_[k]`. */
+	/* Without modules, the kernel's functions are still known by `_[k]`. */
 	check_tree(make_difference("t;!main;!memcpy 5\nt;!main;memcpy_[k] 2\nt;!main;! 1\n",
 				   "t;main;libc.so.6!memcpy 3\nt;main;memcpy_[k] 4\n"
 				   "t;main;libc.so.6! 6\n"),
@@ -164,7 +164,7 @@ TEST(a_place_is_of_its_build)
 						  " libz.so.1+0x4a20 (libz.so.1) 5 5\n");
 }
 
-/* Rows by module are of what is in the module. */
+/* Rows by module keep the code of each module apart. */
 TEST(rows_by_module_keep_renamed_programs_apart)
 {
 	const struct comparison_style style = {.group = DIFFERENCE_BY_MODULE};

@@ -1,6 +1,6 @@
 /*
- * format/page/html: what is in the page's columns, read back as page/js/decode.js reads them. What the page
- * makes of it in a browser is for tests/browser/html.mjs.
+ * format/page/html: the page's columns, decoded as page/js/decode.js does it. The page in a browser
+ * is tested by tests/browser/html.mjs.
  */
 #include "format/page/html.h"
 
@@ -24,7 +24,7 @@ struct page {
 	uint8_t *bytes; /* all columns */
 };
 
-/* --- a page read back ------------------------------------------------------------------------ */
+/* --- reading a page back --------------------------------------------------------------------- */
 
 static char *write_page(const struct profile *profile, const struct format_options *options)
 {
@@ -37,7 +37,7 @@ static char *write_page(const struct profile *profile, const struct format_optio
 	return text;
 }
 
-/* What lies between the element with this id and the next tag. */
+/* Returns the text between the element with this id and the next tag. */
 static char *element(const char *text, const char *id)
 {
 	const char *begin = strstr(text, id), *end;
@@ -94,7 +94,7 @@ static void page_free(struct page *page)
 	free(page->bytes);
 }
 
-/* Where a column begins, and how many bytes it has; false: there is none of that name. */
+/* Finds a column's offset and size; returns false if there is none of that name. */
 static bool find_column(const struct page *page, const char *name, size_t *ret_at, size_t *ret_nr)
 {
 	const char *at = strstr(page->about, "\"columns\":[") + strlen("\"columns\":[");
@@ -114,7 +114,7 @@ static bool find_column(const struct page *page, const char *name, size_t *ret_a
 	return false;
 }
 
-/* "1 2 300 " */
+/* Returns a column's numbers as "1 2 300 ". */
 static char *column(const struct page *page, const char *name)
 {
 	size_t at, nr, i;
@@ -143,7 +143,7 @@ static void check_column(const struct page *page, const char *name, const char *
 	CHECK_STR(text, wanted);
 }
 
-/* With a bar between two texts. */
+/* Compares the texts, joined by bars. */
 static void check_texts(const struct page *page, const char *wanted)
 {
 	cleanup_free char *text = NULL;
@@ -302,7 +302,7 @@ TEST(html_tells_what_is_compared)
 	profile_free(profile);
 }
 
-/* A tree of calls with 10 and more; what is lighter is there as a sum. */
+/* A call tree of nodes with at least 10; lighter nodes are summed up. */
 TEST(html_tree_sums_what_was_left_out)
 {
 	const struct named_stacks_style style = {.with_slices = true};

@@ -1,4 +1,4 @@
-/* cmd/inputs: what is said of files that are no profiles, and what files that differ are shown by. */
+/* cmd/inputs: messages for files that are not profiles; the common value of several files. */
 #include "cmd/inputs.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ TEST(inputs_of_other_tools)
 		      "it is what bcc's tools print for people", "'profile -f'");
 }
 
-/* Words that look like other tools' in what are folded stacks. */
+/* Folded stacks with words that look like other tools' output. */
 TEST(inputs_that_only_look_foreign)
 {
 	check_reads("@[a;b 1\n");
@@ -125,7 +125,7 @@ TEST(inputs_keep_the_words_of_a_command_line)
 	CHECK_EQ(paths.nr, 0);
 }
 
-/* What is said on stderr of such a file. */
+/* Compares the messages on stderr for such a file. */
 static void check_complains(const char *text, const struct input_options *options,
 			    const char *wanted)
 {
@@ -198,7 +198,7 @@ TEST(inputs_tell_of_lines_that_are_passed_over)
 
 /* --- files that count different things ------------------------------------------------------- */
 
-/* Of counts of the first type, 1 each; the second one is another value, 10 each. */
+/* A profile with 1 of the first value type, which is the count, and 10 of the other. */
 static struct profile *of_values(const char *count, const char *unit, const char *other)
 {
 	struct profile *profile = profile_new();
@@ -219,7 +219,7 @@ static struct profile *of_values(const char *count, const char *unit, const char
 	return profile;
 }
 
-/* What both of them are shown by, and how much that is; NULL: nothing. */
+/* Checks the value type common to both profiles, and its total; type NULL: there is none. */
 static void check_common(struct profile *first, struct profile *second, const char *type,
 			 uint64_t total, const char *note_or_hint)
 {

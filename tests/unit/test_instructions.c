@@ -1,4 +1,7 @@
-/* elf/image/instructions: one of each shape, of which tests/replay/instructions.sh has millions; and instructions that begin functions, under a uprobe. */
+/*
+ * elf/image/instructions: one of each form (tests/replay/instructions.sh has millions), and
+ * instructions that begin functions, under a uprobe.
+ */
 #include "elf/image/instructions.h"
 
 #include <elf.h>
@@ -8,7 +11,7 @@
 #include "unit/test.h"
 #include "unit/tiny_elf.h"
 
-/* The string's length is what is wanted. */
+/* The expected length is the string's length. */
 struct instruction {
 	const char *bytes;
 	size_t nr;
@@ -68,7 +71,7 @@ static const struct instruction instructions[] = {
 	IS("\x0f\x05"),					/* syscall */
 	IS("\x0f\xa2"),					/* cpuid */
 	IS("\x0f\x20\xc0"),				/* mov %cr0,%rax */
-	IS("\x0f\x20\x04"),				/* the same: no address whatever it says */
+	IS("\x0f\x20\x04"),				/* the same: ModRM has no address */
 	IS("\x0f\xba\xe0\x07"),				/* bt $7,%eax */
 	IS("\x66\x0f\x70\xc0\x1b"),			/* pshufd $0x1b,%xmm0,%xmm0 */
 	IS("\x66\x0f\x38\x00\xc1"),			/* pshufb %xmm1,%xmm0 */
@@ -101,14 +104,14 @@ static const struct instruction none[] = {
 	IS("\x06"),				    /* push %es */
 	IS("\x60"),				    /* pusha */
 	IS("\x9a\x00\x00\x00\x00\x00\x00\x00\x00"), /* lcall */
-	IS("\xd5\x00\x00\x00\x00\x00"),		    /* REX2 */
+	IS("\xd5\x00\x00\x00\x00\x00"),		    /* undefined */
 	IS("\x0f\x04\x00\x00\x00\x00"),		    /* nothing */
 	IS("\x66\xc5\xfe\x6f\x07"),		    /* prefixes before VEX */
-	IS("\x48\xc5\xfe\x6f\x07"),		    /* */
-	IS("\xf0\x62\xf1\xfe\x48\x6f\x47\x01"),	    /* */
+	IS("\x48\xc5\xfe\x6f\x07"),		    /* REX before VEX */
+	IS("\xf0\x62\xf1\xfe\x48\x6f\x47\x01"),	    /* lock before EVEX */
 	IS("\xc4\xe7\x7d\x39\xc1\x01"),		    /* map 7 */
 	IS("\x66\x0f\x78\xc0\x01\x02"),		    /* extrq */
-	IS("\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66"), /* endless */
+	IS("\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66"), /* only prefixes */
 	IS("\x2e\x2e\x2e\x2e\x2e\x2e\x48\xb8\x01\x02\x03\x04\x05\x06\x07\x08"), /* 16 bytes */
 };
 
@@ -141,7 +144,7 @@ TEST(instruction_length_of_none)
 		CHECK_EQ(length_of(none[i].bytes, none[i].nr), 0);
 }
 
-/* REX counts only in front of the opcode. */
+/* REX only applies directly before the opcode. */
 TEST(instruction_length_of_a_rex_that_does_not_count)
 {
 	CHECK_EQ(length_of("\x48\x66\xb8\x01\x00\x00\x00", 7), 5);
@@ -154,7 +157,7 @@ TEST(instruction_length_of_any_bytes)
 	uint64_t state = 4;
 	size_t round, nr, i;
 
-	for (round = 0; round < 2000; round++) { /* each has a guard page of its own */
+	for (round = 0; round < 2000; round++) { /* a guard page each */
 		nr = tiny_random(&state) % sizeof(bytes);
 		for (i = 0; i < nr; i++)
 			bytes[i] = (uint8_t)tiny_random(&state);
@@ -174,7 +177,7 @@ TEST(instruction_length_of_other_machines)
 struct probed_instruction {
 	const char *text;
 	uint8_t code[UPROBE_CODE_BYTES];
-	bool is_stepped; /* or mistaken */
+	bool is_stepped; /* single-stepped, or misjudged by the kernel */
 };
 
 static void check_all(uint16_t machine, const struct probed_instruction *all, size_t nr)
@@ -187,7 +190,7 @@ static void check_all(uint16_t machine, const struct probed_instruction *all, si
 			CHECK_STR(all[i].text, all[i].is_stepped ? "stepped" : "not stepped");
 }
 
-/* As measured on Linux 6.18: those that are not stepped cost less than a tenth there. */
+/* Measured on Linux 6.18: instructions that are not single-stepped cost less than a tenth. */
 TEST(x86)
 {
 	static const struct probed_instruction all[] = {
@@ -239,7 +242,7 @@ TEST(arm64)
 	check_all(EM_AARCH64, all, ARRAY_SIZE(all));
 }
 
-/* As measured on Linux 6.18: what is mistaken costs as little as a branch, and has no effect. */
+/* Measured on Linux 6.18: misjudged instructions are as cheap as a branch, and are skipped. */
 TEST(vector_instructions_that_are_mistaken)
 {
 	static const struct probed_instruction all[] = {

@@ -1,4 +1,4 @@
-/* base/isolated: work that fails in every way that other people's bytes can make it fail. */
+/* base/isolated: work that fails in every way that untrusted bytes can make it fail. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 struct run {
 	const char *path;
 	int fd;
-	size_t nr; /* bytes taken */
+	size_t nr; /* bytes received */
 	size_t most;
 	char text[100]; /* the first of them */
 };
@@ -49,7 +49,7 @@ static int run_work(int (*work)(void *context, int fd), struct run *run,
 	struct error error = {0};
 	int err = isolated_run(work, take, run, limits, &error);
 
-	/* Nobody is left behind, whatever happened. */
+	/* No child process is left. */
 	CHECK(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD);
 	return err;
 }
@@ -218,7 +218,7 @@ static int read_oom_score(void)
 	return file && fscanf(file, "%d", &score) == 1 ? score : -1;
 }
 
-/* A line of what is wrong; nothing, if all is as it should be. */
+/* Prints a line with everything that is wrong; nothing if all is well. */
 static int look_around(void *context, int fd)
 {
 	const struct run *run = context;
@@ -363,7 +363,7 @@ TEST(isolated_signals_do_not_end_the_waiting)
 	CHECK_STR(run.text, "hello, world");
 }
 
-/* As Ctrl-C does, when the first words have come. */
+/* Interrupts the process group like Ctrl-C when the first words arrive. */
 static int take_and_interrupt(void *context, const void *bytes, size_t nr)
 {
 	const struct run *run = context;

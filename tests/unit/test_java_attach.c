@@ -1,7 +1,7 @@
 /*
- * proc/java_attach against children that play a JVM: they catch SIGQUIT, look for the file that
- * must be there then, and serve the socket, well or badly. What they saw is in memory that they
- * share with the test. A real JVM is asked in tests/live/java.sh.
+ * proc/java_attach with children that imitate a JVM: they catch SIGQUIT, look for the attach file,
+ * and serve the socket, correctly or not. They record what happened in memory shared with the test.
+ * tests/live/java.sh uses a real JVM.
  */
 #include "unit/test.h"
 
@@ -31,21 +31,21 @@
 
 static const struct runtime java = {.name = "Java", .is_java = true};
 
-/* How a JVM behaves. */
+/* Behaviour of the imitated JVM. */
 struct play {
 	const char *answer; /* NULL: none */
 	bool writes_map;
-	bool has_no_handler;  /* SIGQUIT would end it */
-	bool is_embedded;     /* with -Xrs, in a program with a handler of its own */
+	bool has_no_handler;  /* SIGQUIT would kill it */
+	bool is_embedded;     /* -Xrs, in a program with its own handler */
 	bool listens_already; /* before any signal */
 	bool never_listens;
 	bool keeps_connection;
 	bool talks_without_end;
 	bool dies_of_quit;
-	uid_t uid; /* 0: as we are */
+	uid_t uid; /* 0: the test's own */
 };
 
-/* What it saw. */
+/* Events recorded by the child. */
 struct seen {
 	unsigned nr_quits;
 	bool trigger_is_right;
@@ -135,7 +135,7 @@ static void name_files(struct jvm *jvm, int32_t pid)
 	(void)snprintf(jvm->map, sizeof(jvm->map), "/tmp/perf-%d.map", pid);
 }
 
-/* SIGQUIT is blocked but for sigsuspend(), so that none comes unseen. */
+/* SIGQUIT is blocked except in sigsuspend(), so that every one is counted. */
 static void act(struct jvm *jvm, const struct play *play, int ready_fd)
 {
 	struct sigaction action = {.sa_handler = on_quit};
@@ -204,7 +204,7 @@ static void start(struct jvm *jvm, const struct play *play)
 					 .jitdump = -1};
 }
 
-/* It must have lived until now, and nothing of ours may be left. */
+/* Checks that the JVM is still alive and that no file of ours is left. */
 static void stop(struct jvm *jvm)
 {
 	CHECK_EQ(waitpid(jvm->process.pid, NULL, WNOHANG), 0);
@@ -248,9 +248,9 @@ TEST(java_attach_wakes_and_asks)
 	CHECK_EQ(ask(&jvm, PLENTY_NS, &error), 0);
 	check_asked(&jvm, 1);
 	CHECK(access(jvm.trigger, F_OK) < 0);
-	(void)usleep(20000); /* the time of its map must differ */
+	(void)usleep(20000); /* the map's mtime must differ */
 	CHECK_EQ(ask(&jvm, PLENTY_NS, &error), 0);
-	check_asked(&jvm, 1); /* it listens by now: no second signal */
+	check_asked(&jvm, 1); /* it listens: no second signal */
 	stop(&jvm);
 }
 
@@ -283,7 +283,7 @@ TEST(java_attach_as_another_user)
 	stop(&jvm);
 }
 
-/* The signal would be its end. */
+/* The signal would kill it. */
 TEST(java_attach_spares_those_that_do_not_listen)
 {
 	const struct play play = {.has_no_handler = true};
@@ -298,7 +298,7 @@ TEST(java_attach_spares_those_that_do_not_listen)
 	stop(&jvm);
 }
 
-/* So would this one, if it is a program's own. */
+/* The signal would run the program's own handler. */
 TEST(java_attach_spares_the_handlers_of_others)
 {
 	const struct play play = {.is_embedded = true};
@@ -415,9 +415,9 @@ TEST(java_attach_of_what_is_no_jvm)
 	stop(&jvm);
 }
 
-/* --- files in its way ------------------------------------------------------------------------ */
+/* --- conflicting files ----------------------------------------------------------------------- */
 
-/* Left behind by a tool that was killed, or planted: none is written through or trusted. */
+/* A file left by a killed tool, or planted: it is not written through and not trusted. */
 TEST(java_attach_replaces_an_old_file)
 {
 	const struct play play = {.answer = "0\n", .writes_map = true};
@@ -445,12 +445,12 @@ TEST(java_attach_without_its_file)
 	CHECK(ask(&jvm, PLENTY_NS, &error) < 0);
 	check_words(&error, error.code, "no file '/tmp/.attach_pid");
 	(void)usleep(50000);
-	CHECK_EQ(jvm.seen->nr_quits, 0); /* it would print all its stacks */
+	CHECK_EQ(jvm.seen->nr_quits, 0); /* SIGQUIT would print all its stacks */
 	CHECK_EQ(rmdir(jvm.trigger), 0);
 	stop(&jvm);
 }
 
-/* Of an earlier process with its number. */
+/* A socket of an earlier process with the same pid. */
 TEST(java_attach_replaces_an_old_socket)
 {
 	const struct play play = {.answer = "0\n", .writes_map = true};
@@ -464,7 +464,7 @@ TEST(java_attach_replaces_an_old_socket)
 	stop(&jvm);
 }
 
-/* Somebody else waits there to be asked in its place. */
+/* Another process listens on the socket. */
 TEST(java_attach_sees_a_foreign_socket)
 {
 	const struct play play = {.answer = "0\n", .writes_map = true};
@@ -497,7 +497,7 @@ TEST(java_attach_sees_a_foreign_map)
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* A shell that waits, and is called what a JVM could be called with. */
+/* Starts a shell that waits, with an argument or variable as a JVM could have. */
 static void check_forbidden(const char *argument, const char *variable, int expected)
 {
 	char *const environment[] = {(char *)variable, NULL};
@@ -517,7 +517,7 @@ static void check_forbidden(const char *argument, const char *variable, int expe
 		_exit(2);
 	}
 	(void)close(closed[1]);
-	CHECK_EQ(read(closed[0], &byte, 1), 0); /* it is the shell by now */
+	CHECK_EQ(read(closed[0], &byte, 1), 0); /* exec has happened */
 	(void)close(closed[0]);
 	process.pidfd = (int)syscall(SYS_pidfd_open, process.pid, 0);
 	CHECK_EQ(java_attach_write_map(&process, PLENTY_NS, -1, &error), expected);

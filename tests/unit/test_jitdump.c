@@ -1,4 +1,4 @@
-/* sym/code_map_read: made-up dumps, whole, cut and lying; and one that grows while it is read. */
+/* sym/code_map_read: made-up jitdumps: complete, truncated, malformed, growing while read. */
 #include "sym/code_map.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum { LOAD, MOVE, DEBUG_INFO, CLOSE, UNWINDING_INFO };
 
 #define HEADER_BYTES 40
 
-/* A dump that is being made. */
+/* A jitdump under construction. */
 struct dump {
 	uint8_t bytes[400000];
 	size_t nr;
@@ -91,7 +91,7 @@ static void put_move(struct dump *dump, uint64_t from, uint64_t to, uint64_t byt
 	put_u64(dump, index);
 }
 
-/* Something that is to be stepped over. */
+/* Adds a record to be skipped. */
 static void put_other(struct dump *dump, uint32_t kind, size_t nr)
 {
 	static const uint8_t rubbish[4096];
@@ -125,7 +125,7 @@ static int read_dump(const struct dump *dump, struct code_map *map, uint64_t *at
 	return jitdump_read(fd, map, at, NULL);
 }
 
-/* All kinds of records; 3 ranges. */
+/* Adds all kinds of records; 3 ranges. */
 static void put_various(struct dump *dump)
 {
 	put_header(dump);
@@ -138,7 +138,7 @@ static void put_various(struct dump *dump)
 	put_other(dump, CLOSE, 0);
 }
 
-/* --- whole --------------------------------------------------------------------------------- */
+/* --- complete ------------------------------------------------------------------------------ */
 
 TEST(jitdump_records)
 {
@@ -157,7 +157,7 @@ TEST(jitdump_records)
 	code_map_free(map);
 }
 
-/* Moves of what earlier calls have read, of what this one has, and of what nobody has seen. */
+/* Moves of code loaded in earlier calls, in this call, and never. */
 TEST(jitdump_moves)
 {
 	static struct dump dump;
@@ -208,9 +208,9 @@ TEST(jitdump_far_apart)
 	code_map_free(map);
 }
 
-/* --- cut and lying ------------------------------------------------------------------------- */
+/* --- truncated and malformed --------------------------------------------------------------- */
 
-/* However a dump is cut, the rest of it can be read later. */
+/* After any truncation, the rest can be read later. */
 TEST(jitdump_truncated)
 {
 	static struct dump dump;
@@ -257,7 +257,7 @@ TEST(jitdump_of_another_kind)
 	}
 }
 
-/* Sizes of records that leave no way to the next one. */
+/* Record sizes that would not advance the reader. */
 TEST(jitdump_without_progress)
 {
 	static struct dump dump;
@@ -282,7 +282,7 @@ TEST(jitdump_without_progress)
 	}
 }
 
-/* A load that says of itself what can't be: names without an end, more code than there is. */
+/* Loads with impossible contents: names without an end, more code than there is. */
 TEST(jitdump_lying_loads)
 {
 	static struct dump dump;
@@ -334,7 +334,7 @@ TEST(jitdump_damaged)
 		}
 		at = 0;
 		(void)read_dump(damaged, map, &at);
-		CHECK(at <= 65536); /* as far as a header may reach */
+		CHECK(at <= 65536); /* maximum header size */
 		CHECK_EQ(code_map_settle(map), 0);
 		code_map_free(map);
 		free(damaged);
@@ -360,7 +360,7 @@ TEST(jitdump_too_large)
 	code_map_free(map);
 }
 
-/* --- while it changes ---------------------------------------------------------------------- */
+/* --- concurrent changes -------------------------------------------------------------------- */
 
 #define CHURN_LOADS 3000
 

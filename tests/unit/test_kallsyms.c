@@ -1,4 +1,4 @@
-/* sym/kallsyms: texts as the kernel prints them, cut ones, hidden ones, and this kernel's. */
+/* sym/kallsyms: texts in the kernel's format, truncated, hidden, and the running kernel's. */
 #include "sym/kallsyms.h"
 
 #include <errno.h>
@@ -147,7 +147,7 @@ TEST(kallsyms_out_of_memory)
 	kallsyms_free(kallsyms);
 }
 
-/* An address of this kernel that its own list has under this very name only. */
+/* Returns an address that the running kernel's list has under this name only. */
 static uint64_t own_address(const char *wanted)
 {
 	cleanup_file FILE *file = fopen("/proc/kallsyms", "r");

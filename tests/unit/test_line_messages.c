@@ -1,6 +1,6 @@
 /*
- * sym/source_lines: what is written is read, in whatever pieces it comes; what no writer wrote is
- * refused before it does anything.
+ * sym/source_lines: messages are read back in pieces of any size; malformed messages are refused
+ * before they have an effect.
  */
 #include "unit/test.h"
 
@@ -17,11 +17,11 @@
 
 static const uint64_t addresses[] = {0x1000, 0x1010, 0x2000};
 
-/* What has been told, as text. */
+/* Reported lines, as text. */
 struct told {
 	char text[1000];
 	size_t nr;
-	int result; /* of each call */
+	int result; /* returned by each call */
 };
 
 static int take_told(void *context, size_t i, const struct debug_line *lines, size_t nr_lines)
@@ -65,7 +65,7 @@ static struct answer_writer *new_writer(void)
 	return writer;
 }
 
-/* All that was written, at a guard page. */
+/* Returns everything written, in front of a guard page. */
 static const uint8_t *written(struct answer_writer *writer, size_t *ret_nr)
 {
 	off_t nr = lseek(writer->fd, 0, SEEK_CUR);
@@ -91,7 +91,7 @@ static const uint8_t *write_some(size_t *ret_nr)
 	return written(writer, ret_nr);
 }
 
-/* Reads bytes in pieces; the end's result. */
+/* Reads bytes in pieces; returns the result of the end. */
 static int read_pieces(const uint8_t *bytes, size_t nr, size_t piece, struct told *told,
 		       struct debug_info_work *ret, struct error *error)
 {
@@ -186,7 +186,7 @@ TEST(line_messages_after_the_end)
 	free(twice);
 }
 
-/* One message of a kind and what follows it, wrapped as it is sent. */
+/* Reads one message: its kind and contents, framed as on the wire. */
 static int read_one(const char *content, size_t nr, struct told *told)
 {
 	uint8_t bytes[100] = {(uint8_t)nr};
@@ -202,18 +202,18 @@ TEST(line_messages_that_nobody_wrote)
 		const char *content;
 		size_t nr;
 	} cases[] = {
-		{"\1\3\1\0\0\0", 6},			  /* an address that was not asked for */
-		{"\1\xff\xff\xff\xff\x0f\1\0\0\0", 10},	  /* likewise */
+		{"\1\3\1\0\0\0", 6},			  /* address not requested */
+		{"\1\xff\xff\xff\xff\x0f\1\0\0\0", 10},	  /* same */
 		{"\1\0\0", 3},				  /* no lines */
 		{"\1\0\x81\x02", 4},			  /* too many */
-		{"\1\0\2\0\0\0", 6},			  /* more than are there */
-		{"\1\0\1\0\0\0\0", 7},			  /* less */
-		{"\1\0\1\2a\0\0\0", 8},			  /* a text that is neither there nor not */
-		{"\1\0\1\1a", 5},			  /* without its end */
+		{"\1\0\2\0\0\0", 6},			  /* more than follow */
+		{"\1\0\1\0\0\0\0", 7},			  /* fewer */
+		{"\1\0\1\2a\0\0\0", 8},			  /* neither text nor none */
+		{"\1\0\1\1a", 5},			  /* without NUL */
 		{"\1\0\1\0\0\xff\xff\xff\xff\xff\1", 11}, /* a line past 32 bits */
 		{"\2\1\2\0", 4},			  /* more units read than there are */
 		{"\2\2\1\2", 4},			  /* more lost than read */
-		{"\3\0\0\0", 4},			  /* something behind an error */
+		{"\3\0\0\0", 4},			  /* data after an error */
 		{"\0", 1},
 		{"\4", 1},
 	};
@@ -223,7 +223,7 @@ TEST(line_messages_that_nobody_wrote)
 	for (i = 0; i < ARRAY_SIZE(cases); i++)
 		CHECK_EQ(read_one(cases[i].content, cases[i].nr, &told), -EPROTO);
 	CHECK_EQ(told.nr, 0);
-	CHECK_EQ(read_one("\1\0\1\0\0\7", 6, &told), -EPROTO); /* sound, but without an end */
+	CHECK_EQ(read_one("\1\0\1\0\0\7", 6, &told), -EPROTO); /* valid, but no end */
 	CHECK_EQ(told.nr, 1);
 }
 

@@ -1,4 +1,4 @@
-/* kernel/load: instructions that old kernels don't know are taken out of programs. */
+/* kernel/load: instructions that old kernels do not know are removed from programs. */
 #include "unit/test.h"
 
 #include <string.h>
@@ -20,7 +20,7 @@ TEST(load_takes_out_what_exchanges)
 		atomic(BPF_DW, BPF_CMPXCHG),
 		atomic(BPF_W, BPF_XCHG),
 		atomic(BPF_DW, BPF_ADD | BPF_FETCH),
-		atomic(BPF_DW, BPF_ADD), /* this one has always been there */
+		atomic(BPF_DW, BPF_ADD), /* supported everywhere */
 		{.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 10, .src_reg = 1, .off = -8},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
@@ -34,7 +34,7 @@ TEST(load_takes_out_what_exchanges)
 		CHECK(!memcmp(&program[i], i < 3 ? &nothing : &before[i], sizeof(nothing)));
 }
 
-/* A 64-bit constant is two instructions long, and its second half can look like anything. */
+/* A 64-bit constant takes two instructions, and its second half may look like any instruction. */
 TEST(load_leaves_constants_alone)
 {
 	struct bpf_insn program[] = {

@@ -1,6 +1,6 @@
 /*
- * proc/mappings: against a model that keeps every page by itself; lines of /proc/PID/maps, and our
- * own process' as the kernel prints them; users of this test's own copy of a program, run by children.
+ * proc/mappings: compared with a model that stores every page separately; lines of /proc/PID/maps,
+ * including this process' own; users of a file, found among child processes.
  */
 #include "proc/mappings.h"
 
@@ -52,7 +52,7 @@ TEST(mappings_of_nothing)
 	CHECK_EQ(mappings_nr(NULL), 0);
 	CHECK(mappings_find(mappings, 0) == NULL);
 	CHECK(mappings_find(mappings, UINT64_MAX) == NULL);
-	CHECK_EQ(add(&mappings, 5, 5, 1), 0); /* empty, and the wrong way around: nothing */
+	CHECK_EQ(add(&mappings, 5, 5, 1), 0); /* empty or reversed: no-op */
 	CHECK_EQ(add(&mappings, 6, 5, 1), 0);
 	CHECK_EQ(mappings_nr(mappings), 0);
 	CHECK(mappings_ref(NULL) == NULL);
@@ -79,11 +79,11 @@ TEST(mappings_later_one_wins)
 	struct mappings *mappings = mappings_new();
 
 	CHECK_EQ(add(&mappings, 100, 200, 1), 0);
-	CHECK_EQ(add(&mappings, 140, 160, 2), 0); /* cuts the first in two */
+	CHECK_EQ(add(&mappings, 140, 160, 2), 0); /* splits the first */
 	CHECK_EQ(mappings_nr(mappings), 3);
 	check_item(mappings, 0, 100, 140, 300, 1);
 	check_item(mappings, 1, 140, 160, 420, 2);
-	check_item(mappings, 2, 160, 200, 360, 1); /* its offset moves with its start */
+	check_item(mappings, 2, 160, 200, 360, 1); /* the offset moves with the start */
 	CHECK_EQ(add(&mappings, 120, 180, 3), 0);
 	CHECK_EQ(mappings_nr(mappings), 3);
 	check_item(mappings, 0, 100, 120, 300, 1);
@@ -120,7 +120,7 @@ TEST(mappings_shared_until_changed)
 #define NR_CHANGES 60
 
 struct page {
-	uint32_t file; /* 0: nothing there */
+	uint32_t file; /* 0: unmapped */
 	uint64_t offset;
 };
 
@@ -220,11 +220,11 @@ TEST(mappings_have_a_limit)
 	CHECK_EQ(add(&mappings, 2 * page, 2 * page + 1, 1), -ENOSPC);
 	nr = mappings_nr(mappings);
 	CHECK(nr <= MAPPINGS_MAX && nr + 2 >= MAPPINGS_MAX);
-	CHECK_EQ(mappings_find(mappings, 0)->file, 1); /* what was there stays */
+	CHECK_EQ(mappings_find(mappings, 0)->file, 1); /* existing mappings stay */
 	mappings_unref(mappings);
 }
 
-/* A failed add leaves both the sharers as they were. */
+/* A failed add leaves both sharing processes unchanged. */
 TEST(mappings_without_memory)
 {
 	struct mappings *parent = NULL, *child;
@@ -333,7 +333,7 @@ TEST(maps_refuses_what_is_no_line)
 		}
 }
 
-/* Every truncation against a guard page: sound, or refused, and never read past. */
+/* Every truncation in front of a guard page: accepted or refused, and never read past the end. */
 TEST(maps_truncated_lines)
 {
 	static const char line[] =
@@ -353,7 +353,7 @@ TEST(maps_truncated_lines)
 	}
 }
 
-/* Characters replaced at random: whatever is accepted lies within the line. */
+/* Characters replaced at random: if a line is accepted, its path lies within the line. */
 TEST(maps_damaged_lines)
 {
 	static const char line[] =
@@ -380,7 +380,7 @@ TEST(maps_damaged_lines)
 	}
 }
 
-/* Of the link's end: tools that this runs under don't all show us the file itself. */
+/* Status of the link's target: some tools that run the tests do not give us the file itself. */
 static void stat_ourselves(struct stat *st)
 {
 	char path[4096] = "";
@@ -389,7 +389,7 @@ static void stat_ourselves(struct stat *st)
 	CHECK_EQ(stat(path, st), 0);
 }
 
-/* Where this function lies, and the vdso, are known from elsewhere. */
+/* The addresses of this function and of the vdso are known from other sources. */
 TEST(maps_of_our_own_process)
 {
 	uint64_t here = (uint64_t)(uintptr_t)&maps_parse_line;
@@ -437,7 +437,7 @@ TEST(maps_of_nobody)
 
 #define LIMIT_NS (10 * NS_PER_SEC)
 
-/* A file that nobody else has. */
+/* Makes a file that no other process uses. */
 static uint64_t make_code(const char *path, int *ret_fd)
 {
 	struct stat st;
@@ -448,7 +448,7 @@ static uint64_t make_code(const char *path, int *ret_fd)
 	return st.st_ino;
 }
 
-/* A child that has mapped it so, when this returns. */
+/* Starts a child; when this returns, the child has mapped the file. */
 static pid_t start_user(int fd, int protection)
 {
 	int ready[2];
@@ -507,7 +507,7 @@ TEST(file_users_we_are_none)
 	leave_folder();
 }
 
-/* To read a file is not to run it. */
+/* A process that reads the file does not execute it. */
 TEST(file_users_readers_are_none)
 {
 	int fd;

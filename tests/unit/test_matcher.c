@@ -1,6 +1,6 @@
 /*
- * base/matcher: tables of what fits and what is refused, and where. fnmatch() and regexec() are
- * the judges of random globs: the former of those without alternatives, the latter of all.
+ * base/matcher: tables of matches and of syntax errors with their positions. Random globs are
+ * compared with fnmatch(), if they have no alternatives, and with regexec().
  */
 #include "base/matcher.h"
 
@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "unit/test.h"
 
-#define PATHOLOGICAL_MAX_MS 500 /* exponential time would be years; sanitizers take their share */
+#define PATHOLOGICAL_MAX_MS 500 /* exponential time would be years; with room for sanitizers */
 
 static struct matcher *must_make(const char *text, enum matcher_kind kind)
 {
@@ -49,7 +49,7 @@ static void check_refused(const char *text, enum matcher_kind kind, size_t at, c
 /* --- tables ----------------------------------------------------------------------------------- */
 
 struct fit {
-	const char *text, *fits, *fits_not; /* names with blanks between; NULL: there is none */
+	const char *text, *fits, *fits_not; /* names separated by blanks; NULL: none */
 };
 
 static void check_names(const struct fit *fit, enum matcher_kind kind, const char *names,
@@ -253,7 +253,7 @@ TEST(matcher_takes_long_texts)
 	CHECK(!fits(text, false, name));
 }
 
-/* repeated: NR times, then `end`. */
+/* Matches `repeated` NR times, then `end`. */
 static void check_pathological(const char *repeated, size_t nr, const char *end, size_t nr_name)
 {
 	cleanup_free char *text = calloc(1, nr * strlen(repeated) + strlen(end) + 1);
@@ -283,9 +283,9 @@ TEST(matcher_takes_no_exponential_time)
 	check_pathological("(a*|*a|?*)", 100, "b", 1000);
 }
 
-/* --- judges ----------------------------------------------------------------------------------- */
+/* --- comparison with libc --------------------------------------------------------------------- */
 
-/* A glob made at random, and the same as a regular expression. */
+/* A random glob, and the same as a regular expression. */
 struct random_glob {
 	char glob[512], regex[1024];
 	size_t nr_parts;
@@ -365,7 +365,7 @@ TEST(matcher_agrees_with_fnmatch)
 	CHECK(nr_fitting > 500);
 }
 
-/* Now and then as one of two alternatives, the other of which keeps it in many states. */
+/* Sometimes makes it one of two alternatives; the other one keeps the matcher in many states. */
 static struct matcher *make_random(const struct random_glob *random)
 {
 	char text[600];
@@ -406,7 +406,7 @@ TEST(matcher_agrees_with_regexec)
 	CHECK(nr_fitting > 500);
 }
 
-/* --- what is known beforehand ----------------------------------------------------------------- */
+/* --- properties of a pattern ------------------------------------------------------------------ */
 
 static void check_plain(const char *text, enum matcher_kind kind, const char *only, bool is_any)
 {

@@ -1,4 +1,4 @@
-/* One profile out of two. */
+/* Merging two profiles. */
 #include "profile/merge.h"
 
 #include <errno.h>
@@ -90,7 +90,7 @@ TEST(origins_that_differ_are_forgotten)
 	profile_free(other);
 }
 
-/* Code at one address that is called differently: run-time code, or a file that was replaced. */
+/* Code at one address with two names: JIT-compiled code, or a file that was replaced. */
 TEST(an_address_may_mean_two_things)
 {
 	struct profile *one = make_profile("a;main;jit_[j] 3\n"), *other = profile_new();

@@ -1,4 +1,4 @@
-/* cmd/options/naming_options: what the options about names are taken for. */
+/* cmd/options/naming_options: parsing of the options about names. */
 #include "cmd/options/naming_options.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ static int parse_debug_dir(struct naming_options *options, const char *value, st
 	const struct option_table table = {.groups = &group, .nr_groups = 1, .usage = "usage"};
 	const char *const words[] = {"stook", "--debug-dir", value, NULL};
 
-	optind = 0; /* glibc: from the beginning */
+	optind = 0; /* glibc: full reset */
 	return option_table_parse(&table, ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words, error);
 }
 

@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "unit/test.h"
 
-/* What was taken, in its order: "-q;-F=99;word". */
+/* Parsed options in order: "-q;-F=99;word". */
 struct taken {
 	char text[256];
 	bool loud, exact;
@@ -92,7 +92,7 @@ static const struct option_row shared_rows[] = {
 	{0, "habit", NULL, take_quiet, NULL},
 };
 
-/* The result; what was taken, and where it ended, are left for the test. */
+/* Left for the test: the result, the parsed options, and the index of the first unparsed word. */
 static struct taken taken;
 static struct error error;
 
@@ -113,11 +113,11 @@ static int parse(int argc, const char *const *words)
 
 	taken = (struct taken){""};
 	error = (struct error){0};
-	optind = 0; /* glibc: from the beginning */
+	optind = 0; /* glibc: full reset */
 	return option_table_parse(&table, argc, (char **)(uintptr_t)words, &error);
 }
 
-/* A command line, of which nr_left words are not for us. */
+/* A command line, of which the last nr_left words are not parsed. */
 #define CHECK_PARSES(expected, nr_left, ...)                                \
 	do {                                                                \
 		const char *const words_[] = {"test", ##__VA_ARGS__, NULL}; \
@@ -152,7 +152,7 @@ TEST(option_table_takes_options)
 	CHECK_PARSES("fold=-q", 0, "--fold", "-q"); /* it is the value */
 }
 
-/* bcc's -d is --delimited: where -d with a value makes no sense by our letters. */
+/* bcc's -d is --delimited: used where -d with a value makes no sense in stook's options. */
 TEST(option_table_takes_bundles_of_bcc)
 {
 	CHECK_PARSES("delimited;folded;10", 0, "-df", "10");
@@ -163,9 +163,9 @@ TEST(option_table_takes_bundles_of_bcc)
 	CHECK_PARSES("folded;duration=10", 0, "-fd", "10");
 	CHECK_PARSES("folded;duration=10", 0, "-fd10");
 	CHECK_PARSES("duration=", 0, "-d", "");
-	CHECK_PARSES("duration=x", 0, "-dx"); /* no letter of ours */
+	CHECK_PARSES("duration=x", 0, "-dx"); /* not an option of stook */
 	CHECK_PARSES("duration=fF", 0, "-dfF");
-	CHECK_PARSES("frequency=f", 0, "-Ff"); /* not bundled there */
+	CHECK_PARSES("frequency=f", 0, "-Ff"); /* -F does not bundle */
 	CHECK_PARSES("quiet", 2, "-q", "--", "-df", "10");
 	CHECK_PARSES("fold=-df", 0, "--fold", "-df");
 }
@@ -189,7 +189,7 @@ TEST(option_table_takes_words_anywhere)
 {
 	CHECK_PARSES("5;quiet", 0, "5", "-q");
 	CHECK_PARSES("quiet;5;frequency=9;x", 0, "-q", "5", "-F", "9", "x");
-	CHECK_PARSES("-", 0, "-"); /* stdin, by custom */
+	CHECK_PARSES("-", 0, "-"); /* stdin, by convention */
 }
 
 TEST(option_table_ends_at_two_dashes)
@@ -198,7 +198,7 @@ TEST(option_table_ends_at_two_dashes)
 	CHECK_PARSES("5", 1, "5", "--", "ls");
 	CHECK_PARSES("", 0, "--");
 	CHECK_PARSES("", 1, "--", "--");
-	CHECK_PARSES("fold=--;5", 0, "--fold", "--", "5"); /* those were a value */
+	CHECK_PARSES("fold=--;5", 0, "--fold", "--", "5"); /* the first -- was a value */
 	CHECK_PARSES("fold=--", 1, "--fold", "--", "--", "ls");
 }
 
@@ -235,11 +235,11 @@ TEST(option_table_hints_what_was_meant)
 	CHECK_HINTED("'stook test --help' lists the options", "--xyzzy");
 	CHECK_HINTED("'stook test --help' lists the options", "-x");
 	CHECK_HINTED("there is no '-x'; 'stook test --help' lists the options", "-qx");
-	CHECK_HINTED("'stook test --help' lists the options", "--habitt"); /* not offered */
+	CHECK_HINTED("'stook test --help' lists the options", "--habitt"); /* not suggested */
 	CHECK_HINTED("", "-F", "bad");
 }
 
-/* What stands on stdout, as a text. */
+/* Runs the help and returns its stdout as text. */
 static void capture_help(const char *option, char *to, size_t room)
 {
 	const char *const words[] = {"test", option, NULL};
@@ -290,7 +290,7 @@ static void see(void *context, const struct option_table *table)
 	seen->nr = option_table_rows(table, seen->rows);
 }
 
-/* A command that is run with a visitor shows its table and takes nothing. */
+/* A command that is run with a visitor shows its table and parses nothing. */
 TEST(option_table_is_visited)
 {
 	const char *const words[] = {"test", "--no-such-option", NULL};

@@ -1,4 +1,4 @@
-/* base/out_file: a file that appears whole or not at all. */
+/* base/out_file: a file that appears complete or not at all. */
 #include "unit/test.h"
 
 #include <dirent.h>
@@ -12,7 +12,7 @@
 
 #include "base/out_file.h"
 
-/* Each test works in a folder of its own, which must be empty again at its end. */
+/* Each test works in its own folder, which must be empty again at the end. */
 static char folder[64];
 
 static void enter_folder(void)
@@ -68,9 +68,9 @@ TEST(out_file_appears_whole)
 	CHECK_EQ(out_file_commit(&file, &error), 0);
 	check_content("result", "one\ntwo\n");
 	CHECK_EQ(stat("result", &st), 0);
-	CHECK_EQ(st.st_mode & 07777, 0640); /* as open() makes them */
+	CHECK_EQ(st.st_mode & 07777, 0640); /* mode as open() sets it */
 	CHECK_EQ(nr_entries(), 1);
-	out_file_abort(&file); /* after a commit: nothing */
+	out_file_abort(&file); /* no-op after a commit */
 	check_content("result", "one\ntwo\n");
 	CHECK_EQ(unlink("result"), 0);
 	leave_folder();
@@ -135,7 +135,7 @@ TEST(out_file_follows_symlinks)
 	enter_folder();
 	CHECK_EQ(mkdir("below", 0700), 0);
 	CHECK_EQ(symlink("below/real", "link"), 0);
-	write_file("link", "made"); /* it led nowhere */
+	write_file("link", "made"); /* a dangling link */
 	check_content("below/real", "made");
 	CHECK_EQ(out_file_open(&file, "link", &error), 0);
 	fputs("new", file.stream);
@@ -149,7 +149,7 @@ TEST(out_file_follows_symlinks)
 	leave_folder();
 }
 
-/* Its link stays what it is, and what stdout is opened for (to append, here) holds. */
+/* /dev/stdout stays a link, and stdout's open flags (here O_APPEND) apply. */
 TEST(out_file_stdout_is_ours)
 {
 	struct stat st;
@@ -164,7 +164,7 @@ TEST(out_file_stdout_is_ours)
 	write_file("/proc/self/fd/1", "three\n");
 	check_content("log", "one\ntwo\nthree\n");
 	CHECK(lstat("/dev/stdout", &st) == 0 && S_ISLNK(st.st_mode));
-	/* By another name it is the file that it is. */
+	/* Under any other name it is an ordinary file. */
 	CHECK_EQ(symlink("/proc/self/fd/1", "other"), 0);
 	write_file("other", "four\n");
 	check_content("log", "four\n");
@@ -205,7 +205,7 @@ TEST(out_file_that_cannot_be_opened)
 	leave_folder();
 }
 
-/* The path became a folder meanwhile: the failure is told, and no temporary file stays. */
+/* The path has become a folder: the error is reported, and no temporary file stays. */
 TEST(out_file_that_cannot_be_renamed)
 {
 	struct out_file file;
@@ -259,7 +259,7 @@ TEST(out_file_writes_a_fifo_in_place)
 	leave_folder();
 }
 
-/* In a folder like /tmp; tests/hostile/outputs.sh has what takes two users and the kernel's settings. */
+/* In a folder like /tmp; tests/hostile/outputs.sh has cases with two users and kernel settings. */
 TEST(out_file_refuses_what_others_left)
 {
 	struct out_file file;
@@ -280,12 +280,12 @@ TEST(out_file_refuses_what_others_left)
 	CHECK(strstr(error.text, "the existing fifo") != NULL);
 	CHECK(error.hint[0]);
 	CHECK_EQ(nr_entries(), 3);
-	/* Without the sticky bit the folder is anybody's: as with a shell. */
+	/* Without the sticky bit anyone may change the folder: written, as by a shell. */
 	CHECK_EQ(chmod(folder, 0777), 0);
 	write_file("link", "written");
 	check_content("target", "written");
 	CHECK(!unlink("link") && !unlink("target") && !unlink("through") && !unlink("fifo"));
-	/* A folder's owner may leave what he likes there. */
+	/* A folder's owner may place files there. */
 	CHECK(!chown(folder, 65534, 65534) && !chmod(folder, 01777));
 	write_file("left", "old");
 	CHECK_EQ(chown("left", 65534, 65534), 0);
@@ -319,7 +319,7 @@ TEST(out_file_walks_as_the_kernel_does)
 	CHECK_EQ(out_file_open(&file, name, &error), -ENAMETOOLONG);
 	memset(name, '/', 4999);
 	CHECK_EQ(out_file_open(&file, name, &error), -ENAMETOOLONG);
-	/* A temporary name beside the longest one has to be cut. */
+	/* The temporary name beside the longest possible name must be shortened. */
 	memset(name, 'n', 255);
 	name[255] = '\0';
 	write_file(name, "text");

@@ -15,7 +15,7 @@ static struct color color_of(const char *palette, const char *name, enum word_ki
 	return palette_color(palette_by_name(palette), name, kind, variate_by_name(name));
 }
 
-/* Ranges of colours are told by which of their parts is strongest. */
+/* Colour ranges are recognised by the strongest component. */
 static bool is_green(struct color color)
 {
 	return color.green > color.red && color.green > color.blue;
@@ -97,7 +97,7 @@ TEST(plain_palettes)
 	CHECK_EQ(color_of("hot", "-", WORD_USER).red, color_of("hot", "--", WORD_USER).blue);
 }
 
-/* The same name, the same colour; and not the same for all. */
+/* The same name has the same colour; not all names have the same. */
 TEST(variates_follow_names)
 {
 	struct variate a = variate_by_name("tcp_sendmsg"), b = variate_by_name("tcp_recvmsg");
@@ -112,7 +112,7 @@ TEST(variates_follow_names)
 	(void)variate_by_likeness("");
 }
 
-/* WCAG 2: the contrast of black text, which is asked to be 4.5. */
+/* WCAG 2: the contrast of black text, which must be at least 4.5. */
 static double contrast_to_black(struct color color)
 {
 	const double weights[] = {0.2126, 0.7152, 0.0722};

@@ -1,6 +1,6 @@
 /*
- * probe/find/pattern: the grammar as a table, bcc's documented examples among it, and all that is
- * refused.
+ * probe/find/pattern: the grammar as a table, including bcc's documented examples, and everything
+ * that is refused.
  */
 #include "probe/find/pattern.h"
 
@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "unit/test.h"
 
-/* The pattern as one line: what it is of, and `name`. */
+/* Describes the pattern in one line: its kind and `name`. */
 static void describe(const struct pattern *pattern, char *to, size_t room)
 {
 	static const char *const kinds[] = {"user", "kernel", "tracepoint", "usdt"};
@@ -106,7 +106,7 @@ TEST(pattern_parses_what_bcc_documents)
 	check_rows(regexes, ARRAY_SIZE(regexes), true);
 }
 
-/* re.match(): anchored at the start only. */
+/* As re.match(): anchored at the start only. */
 TEST(pattern_matches_names_as_bcc_does)
 {
 	static const struct {
@@ -161,7 +161,7 @@ TEST(pattern_parses_places)
 		{"u:c:libc:set*", "usdt [c] provider set*"},
 		{"u:/usr/bin/node:*", "usdt [/usr/bin/node] *"},
 		{"u:77:gc", "usdt [77] pid 77 gc"},
-		/* One-letter programs. */
+		/* Programs with a one-letter name. */
 		{"p:t:main", "user [t] main"},
 		{"p:k:main", "user [k] main"},
 		{"r:p:u:main", "return user [u] main"},
@@ -185,7 +185,7 @@ TEST(pattern_parses_places)
 		{"/usr/bin/[:main", "user [/usr/bin/[] main"},
 		{"/usr/lib/x86_64-linux-gnu/libstdc++.so.6:*alloc*",
 		 "user [/usr/lib/x86_64-linux-gnu/libstdc++.so.6] *alloc*"},
-		/* What is left out. */
+		/* Exclusions. */
 		{"!mem*", "not any kernel mem*"},
 		{"!std::*", "not any kernel std::*"},
 		{"!net/http.*", "not any kernel net/http.*"},
@@ -271,7 +271,7 @@ TEST(pattern_parses_offsets_and_addresses)
 	check_rows(regexes, ARRAY_SIZE(regexes), true);
 }
 
-/* A kernel function's name and offset may turn out to be a file's. */
+/* A kernel function's name and offset may turn out to mean a file. */
 TEST(pattern_of_a_file_after_all)
 {
 	struct pattern pattern = {0};
@@ -291,7 +291,7 @@ TEST(pattern_of_a_file_after_all)
 	pattern_clear(&pattern);
 }
 
-/* --- what is refused -------------------------------------------------------------------------- */
+/* --- refused patterns ------------------------------------------------------------------------- */
 
 TEST(pattern_refuses_empty_parts)
 {

@@ -1,4 +1,4 @@
-/* sym/code_map_read: lines as runtimes write them and as nobody should; files that change meanwhile. */
+/* sym/code_map_read: perf map lines, valid and malformed; files that change while they are read. */
 #include "sym/code_map.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ TEST(perf_map_strange_names)
 	code_map_free(map);
 }
 
-/* Each beginning of the sample: as many lines as it has ends. */
+/* Each prefix of the sample: one range per complete line. */
 TEST(perf_map_truncated)
 {
 	size_t nr, i;
@@ -186,7 +186,7 @@ TEST(perf_map_written_anew)
 	code_map_free(map);
 }
 
-/* Lines of every length around the size of a piece, so that ends fall on all sides of its end. */
+/* Lines of every length around the buffer size: lines end before, at and after its end. */
 TEST(perf_map_longer_than_a_piece)
 {
 	size_t nr_lines = 3000, room = nr_lines * 160, nr = 0, nr_bad = 0, i;
@@ -236,7 +236,7 @@ TEST(perf_map_long_lines)
 	code_map_free(map);
 }
 
-/* A terabyte of nothing is not read; a byte behind it is past the limit. */
+/* A terabyte of hole is not read; a byte after it is past the limit. */
 TEST(perf_map_of_a_sparse_file)
 {
 	cleanup_fd int fd = make_file("", 0);
@@ -271,11 +271,11 @@ TEST(perf_map_of_no_file)
 	code_map_free(map);
 }
 
-/* --- churn --------------------------------------------------------------------------------- */
+/* --- concurrent changes -------------------------------------------------------------------- */
 
 #define CHURN_LINES 50000
 
-/* Line i names the 16 bytes at i * 16; written in pieces that mostly end inside of lines. */
+/* Line i names the 16 bytes at i * 16; most writes end inside a line. */
 static void write_lines(int fd)
 {
 	char text[8192];
@@ -295,7 +295,7 @@ static void write_lines(int fd)
 	_exit(0);
 }
 
-/* With an offset of its own, as a reader has it. */
+/* Opens the file again, with a separate file offset. */
 static int open_again(int fd)
 {
 	char path[32];
@@ -335,7 +335,7 @@ TEST(perf_map_while_it_is_written)
 	code_map_free(map);
 }
 
-/* A writer that cuts and grows its file all the time: names get lost, nothing else. */
+/* A writer that truncates and grows its file all the time: names get lost, nothing else. */
 TEST(perf_map_while_it_is_cut)
 {
 	cleanup_fd int fd = make_file("", 0);
@@ -400,7 +400,7 @@ TEST(perf_map_goes_on_behind_a_hole)
 	code_map_free(map);
 }
 
-/* It is read on when there is more of a budget. */
+/* Reading goes on once there is more budget. */
 TEST(perf_map_within_a_budget)
 {
 	static char text[5 * PERF_MAP_READ_BYTES];

@@ -1,4 +1,4 @@
-/* format/perf_script_*: the shapes of perf's text, and what is read out of it. */
+/* format/perf_script_*: the variants of perf's text, and the profiles read from it. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -126,7 +126,7 @@ TEST(perf_script_kinds_of_code)
 	}
 }
 
-/* Every truncation, before an unreadable page. */
+/* Every truncation, in front of an unreadable page. */
 TEST(perf_script_lines_cut_off)
 {
 	static const char *const lines[] = {"a b 12/34 [003] 1.5: 10 x:y: z",
@@ -206,7 +206,7 @@ TEST(perf_script_inlined_and_lines)
 		   "a;main;f_[k];in_[i] 1\n");
 }
 
-/* perf calls inlined what has another name in the debug info: its caller says nothing of its file. */
+/* perf says inlined if debug info has another name: the caller's file is not the symbol's. */
 TEST(perf_script_inlined_at_another_address)
 {
 	static const char text[] =
@@ -241,7 +241,7 @@ TEST(perf_script_events_are_values)
 	int faults = profile_find_value(profile, "page-faults");
 
 	CHECK(faults > 0);
-	CHECK_EQ(profile_nr_values(profile), 4); /* with the number of samples */
+	CHECK_EQ(profile_nr_values(profile), 4); /* plus the number of samples */
 	CHECK_EQ(profile_value_total(profile, (size_t)faults), 10);
 	CHECK_EQ(notes.nr_events, 3);
 	CHECK_EQ(notes.labels, LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU);
@@ -283,7 +283,7 @@ TEST(perf_script_counts_samples_beside_periods)
 	CHECK_EQ(profile_value_total(profile, (size_t)samples), 3);
 	CHECK_EQ(profile_nr_values(profile), 3);
 	profile_free(profile);
-	/* An event of that name says it itself. */
+	/* An event named "samples" replaces the count of samples. */
 	(void)snprintf(both, sizeof(both), "%s%s", text, own);
 	profile = read_text(both, &notes);
 	CHECK_EQ(profile_value_total(profile, (size_t)profile_find_value(profile, "samples")), 12);
@@ -305,7 +305,7 @@ static uint64_t value_total(const struct profile *profile, const char *type)
 	return profile_value_total(profile, (size_t)number);
 }
 
-/* Faults of the start come first, but the clock was asked for. */
+/* The faults at startup come first, but cpu-clock has the most samples. */
 TEST(perf_script_most_samples_are_the_count)
 {
 	struct format_notes notes;
@@ -327,7 +327,7 @@ TEST(perf_script_most_samples_are_the_count)
 	CHECK_STR(profile_string(profile, profile_origin(profile)->event), "cpu-clock");
 	profile_free(profile);
 	profile = read_text("a 1 1.0: x: \n\t 1 f (/bin/a)\n\na 1 1.1: y: \n\n", &notes);
-	CHECK_STR(type_text(profile, 0), "x"); /* which came first of as many */
+	CHECK_STR(type_text(profile, 0), "x"); /* equal numbers: the first one */
 	profile_free(profile);
 }
 

@@ -1,4 +1,4 @@
-/* format/perf/perf_script_write: what is written, and that the same profile is read out of it. */
+/* format/perf/perf_script_write: the text written, and that reading it gives the same profile. */
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static char *written(const struct profile *profile, unsigned labels)
 	return text;
 }
 
-/* The first entry: comments and an empty line come before it. */
+/* Returns the first entry, after comments and an empty line. */
 static const char *entry(const char *text)
 {
 	const char *end = strstr(text, "\n\n");
@@ -54,7 +54,7 @@ TEST(perf_script_written)
 	profile_free(profile);
 }
 
-/* --- written and read ------------------------------------------------------------------------- */
+/* --- round trips ------------------------------------------------------------------------------ */
 
 static struct value_type make_type(struct profile *profile, const char *type, const char *unit)
 {
@@ -217,7 +217,7 @@ TEST(perf_script_is_safe_for_terminals)
 	profile_free(profile);
 }
 
-/* Two of our files in one: what they don't agree on is not known. */
+/* Two of our files concatenated: facts on which they differ are unknown. */
 TEST(perf_script_joined_texts)
 {
 	static const char text[] = "# ========\n# stook: sampled: every 10 nanoseconds of clock\n"
@@ -238,7 +238,7 @@ TEST(perf_script_joined_texts)
 	profile_free(profile);
 }
 
-/* Several words for one value take no room in the profile, but in the table of words. */
+/* Several names for one value take no room in the profile, only in the table of names. */
 TEST(perf_script_too_many_words)
 {
 	char *text = NULL;

@@ -27,7 +27,7 @@ static const Elf64_Sym symbols[] = {
 	{999, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 0, 0, 0},
 };
 
-/* A file with these stubs and relocations; code of 0 bytes leaves its section out. */
+/* A file with these stubs and relocations; a section of 0 bytes is left out. */
 struct made {
 	uint16_t machine;
 	const void *plt, *sec, *got;
@@ -80,13 +80,13 @@ static const char *name_at(const struct symbol_table *table, uint64_t address)
 	return name ? name : "";
 }
 
-/* A word's four bytes, the lowest first. */
+/* A 32-bit word as little-endian bytes. */
 #define WORD(w)	      (w) & 0xff, (w) >> 8 & 0xff, (w) >> 16 & 0xff, (w) >> 24 & 0xff
 #define NOPS_4	      0x0f, 0x1f, 0x40, 0x00
 #define ENDBR	      0xf3, 0x0f, 0x1e, 0xfa
 #define CALL_RESOLVER 0xff, 0x35, WORD(0x3002), 0xff, 0x25, WORD(0x3004), NOPS_4 /* push, jump */
 
-/* Stubs that call the resolver at first. */
+/* Lazily bound stubs, which call the resolver first. */
 static const uint8_t lazy[] = {
 	CALL_RESOLVER,
 	0xff,
@@ -104,7 +104,7 @@ static const uint8_t lazy[] = {
 	0xe9,
 	WORD(0xffffffd0), /* slot 0x4020 */
 };
-/* The same, in two halves. */
+/* The same, in two sections. */
 static const uint8_t halves[] = {
 	CALL_RESOLVER, ENDBR, 0x68, WORD(0), 0xf2, 0xe9, WORD(0xffffffe1),
 	0x90,	       ENDBR, 0x68, WORD(1), 0xf2, 0xe9, WORD(0xffffffd1),
@@ -117,9 +117,9 @@ static const uint8_t second_halves[] = {
 static const uint8_t by_got[] = {
 	0xff, 0x25, WORD(0x102a), 0x66, 0x90, /* slot 0x4030 */
 	0xff, 0x25, WORD(0x102a), 0x66, 0x90, /* slot 0x4038 */
-	0xff, 0x25, WORD(0x1fff), 0x66, 0x90, /* no slot that anybody fills */
+	0xff, 0x25, WORD(0x1fff), 0x66, 0x90, /* slot without a relocation */
 };
-/* As lld and mold have it: the index in a register. */
+/* As lld and mold write them: the index is in a register. */
 static const uint8_t with_index[] = {
 	ENDBR, 0x41, 0xbb, WORD(0), 0xff, 0x25, WORD(0x3008), /* slot 0x4018 */
 	ENDBR, 0x41, 0xbb, WORD(1), 0xff, 0x25, WORD(0x3000), /* slot 0x4020 */
@@ -191,7 +191,7 @@ TEST(plt_stubs_with_an_index)
 
 #define BTI 0xd503245f
 #define NOP 0xd503201f
-/* A page so many pages on, and an offset in it, in words. */
+/* ADRP to the page so many pages ahead, and an offset in words. */
 #define ADRP(pages)  (0x90000010u | ((pages)&3u) << 29 | ((pages) >> 2 & 0x7ffff) << 5)
 #define LDR(words)   (0xf9400211u | (words) << 10)
 #define ADD(words)   (0x91000210u | (words)*8 << 10)
@@ -218,7 +218,7 @@ TEST(plt_stubs_of_arm64)
 		WORD(ADD(6u)),
 		WORD(AUTIA),
 		WORD(BR),
-		STUB(0xfffffffeu, 1u), /* 0x60: behind it, at -0x1000 + 8 */
+		STUB(0xfffffffeu, 1u), /* 0x60: backwards, at -0x1000 + 8 */
 	};
 	static const Elf64_Rela words[] = {
 		RELA(0x4018, 1, R_AARCH64_JUMP_SLOT, 0),
@@ -243,7 +243,7 @@ TEST(plt_stubs_of_arm64)
 	symbol_table_free(table);
 }
 
-/* Every stub that can be cut off, at an unreadable page. */
+/* Every truncation of the stubs, in front of an unreadable page. */
 TEST(plt_decode_truncated)
 {
 	static const uint8_t arm64[] = {WORD(BTI), STUB(3u, 2u), WORD(NOP)};
@@ -331,7 +331,7 @@ TEST(plt_stubs_out_of_memory)
 	symbol_table_free(table);
 }
 
-/* What is said of ten thousand stubs through one slot, with a name of so many bytes. */
+/* Reads ten thousand stubs through one slot whose name has nr_name bytes; returns the result. */
 static int read_sharing(size_t nr_name)
 {
 	enum { NR = 10000 };
@@ -367,7 +367,7 @@ static int read_sharing(size_t nr_name)
 	return err;
 }
 
-/* Copies of 80 bytes are made, of 8,000 they are not: they would be 80 MB. */
+/* Names of 80 bytes are copied per stub; of 8,000, refused: they would take 80 MB. */
 TEST(plt_stubs_that_share_a_long_name)
 {
 	CHECK_EQ(read_sharing(80), 0);

@@ -1,5 +1,6 @@
 /*
- * format/pprof/pprof: what is written is read again, byte for byte and line for line.
+ * format/pprof/pprof: written files are read back with the same lines and written again with the
+ * same bytes.
  */
 #include "unit/test.h"
 
@@ -51,7 +52,7 @@ TEST(pprof_values_survive)
 	profile_free(read);
 }
 
-/* Which one is the count is not told by the order, nor by what the profile was before. */
+/* Any value can be the main one, whatever its position in the file. */
 TEST(pprof_any_value_may_be_the_count)
 {
 	static const char *const types[] = {"samples", "alloc", "faults"};
@@ -71,7 +72,7 @@ TEST(pprof_any_value_may_be_the_count)
 	}
 }
 
-/* With a period the default is what pprof calls it; what is counted are samples all the same. */
+/* With a period, pprof's default value is the event; the count is still samples. */
 TEST(pprof_period_is_a_value)
 {
 	struct format_notes notes;
@@ -85,7 +86,7 @@ TEST(pprof_period_is_a_value)
 	check_round_trip(read);
 }
 
-/* Also where the profile has it already, by the event's own name. */
+/* The period is written once even if the profile already has the event as a value. */
 TEST(pprof_period_is_written_once)
 {
 	struct format_notes notes;
@@ -107,7 +108,7 @@ TEST(pprof_period_is_written_once)
 	check_round_trip(read);
 }
 
-/* Readers of pprof get "cpu"; ours gets the clock's name back, and no comment that the run did not make. */
+/* Readers of pprof get "cpu"; our reader restores the clock's name and adds no comment. */
 TEST(pprof_clock_survives)
 {
 	struct format_notes notes;
@@ -127,7 +128,7 @@ TEST(pprof_clock_survives)
 	check_round_trip(read);
 }
 
-/* A value of the event's name that is something else: it is not taken for the count. */
+/* A measured value with the event's name is not taken for samples times period. */
 TEST(pprof_event_that_was_measured)
 {
 	struct format_notes notes;
@@ -177,7 +178,7 @@ TEST(pprof_comments_survive)
 	profile_free(read);
 }
 
-/* Sums are no samples, and are written as what they are. */
+/* Sums are not samples and keep their own type. */
 TEST(pprof_sums_survive)
 {
 	struct profile *profile = some_profile(), *read;
@@ -199,7 +200,7 @@ TEST(pprof_sums_survive)
 	check_round_trip(profile);
 }
 
-/* Numbers that the profile gave depend on what came first; what is written does not. */
+/* Internal numbers depend on the order of insertion; the file does not. */
 TEST(pprof_same_profile_same_bytes)
 {
 	const struct format_options options = {.labels = ALL_LABELS};
@@ -283,7 +284,7 @@ TEST(pprof_segments_and_build_id)
 	check_round_trip(profile);
 }
 
-/* Mapping.has_functions, its tag and `true`: whoever reads it need not look for names any more. */
+/* Mapping.has_functions, its tag and `true`: readers need not look up names. */
 static bool says_has_functions(struct profile *profile)
 {
 	struct file file = written(profile, (struct format_options){0});
@@ -315,7 +316,7 @@ TEST(pprof_of_functions_without_a_name)
 	check_round_trip(profile);
 }
 
-/* What pprof cannot tell apart by its mapping: a file replaced by another of the same name. */
+/* A file replaced by another of its name: pprof's mappings cannot distinguish them. */
 TEST(pprof_two_functions_at_one_address)
 {
 	struct profile *profile = profile_new();
@@ -370,7 +371,7 @@ TEST(pprof_names_that_look_like_missed_stacks)
 	check_round_trip(profile);
 }
 
-/* Names are bytes; texts of the file are UTF-8, or others would refuse all of it. */
+/* Names are arbitrary bytes; strings in the file are UTF-8, or other readers refuse it. */
 TEST(pprof_names_that_are_no_text)
 {
 	struct format_notes notes;
@@ -425,7 +426,7 @@ TEST(pprof_labels_not_asked_for_are_added_up)
 	read = parsed(file.bytes, file.nr, &notes);
 	CHECK_EQ(profile_nr_samples(read), 1);
 	CHECK_EQ(profile_total(read), 3);
-	CHECK_EQ(notes.labels, LABEL_CPU); /* CPU 0 is one */
+	CHECK_EQ(notes.labels, LABEL_CPU); /* CPU 0 is a label, too */
 	free(file.bytes);
 	profile_free(read);
 	profile_free(profile);

@@ -1,5 +1,5 @@
 /*
- * format/pprof/pprof: other people's profiles; what is broken is refused wherever it breaks.
+ * format/pprof/pprof: profiles of other programs; malformed ones are refused at any point.
  */
 #include "unit/test.h"
 
@@ -7,8 +7,7 @@
 
 #include "unit/pprof_fixture.h"
 
-/* --- others' profiles --------------------------------------------------------------------------
- */
+/* --- profiles of other programs --------------------------------------------------------------- */
 
 static void check_folded(struct maker *maker, const char *wanted, struct format_notes *notes)
 {
@@ -21,7 +20,7 @@ static void check_folded(struct maker *maker, const char *wanted, struct format_
 	maker_clear(maker);
 }
 
-/* As Go writes one: no default type, ids that are sparse, numbers not packed, strings last. */
+/* As Go writes them: no default type, sparse ids, unpacked numbers, strings last. */
 TEST(pprof_of_go)
 {
 	static const char *const strings[] = {"",     "samples", "count", "cpu",      "nanoseconds",
@@ -47,7 +46,7 @@ TEST(pprof_of_go)
 	CHECK_EQ(notes.labels, 0);
 }
 
-/* Names alone, as script languages have them, one value, labels of their own. */
+/* Names only, as script languages have them; one value, custom labels. */
 TEST(pprof_of_names)
 {
 	static const char *const strings[] = {"",     "wall", "nanoseconds", "main", "work",
@@ -81,7 +80,7 @@ TEST(pprof_of_names)
 	CHECK_EQ(notes.dropped_samples, 1);
 }
 
-/* What a profile has no place for stays a label of the set; what says nothing is dropped. */
+/* Labels without a counterpart in a profile stay in the label set; empty ones are dropped. */
 TEST(pprof_labels_that_do_not_fit)
 {
 	static const char *const strings[] = {"",     "samples",     "pid",	  "thread",
@@ -93,12 +92,12 @@ TEST(pprof_labels_that_do_not_fit)
 	struct profile *profile;
 
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
-	put_text_label(&maker, 4, 9);		    /* a process, and */
-	put_text_label(&maker, 3, 8);		    /* its thread, and */
-	put_text_label(&maker, 3, 9);		    /* another one */
-	put_number_label(&maker, 2, 1ULL << 40, 0); /* no pid */
-	put_number_label(&maker, 5, 9, 7);	    /* a slice */
-	put_number_label(&maker, 6, 8, 7);	    /* that ends before it begins */
+	put_text_label(&maker, 4, 9);		    /* process name */
+	put_text_label(&maker, 3, 8);		    /* thread name */
+	put_text_label(&maker, 3, 9);		    /* another thread name */
+	put_number_label(&maker, 2, 1ULL << 40, 0); /* not a pid */
+	put_number_label(&maker, 5, 9, 7);	    /* slice start */
+	put_number_label(&maker, 6, 8, 7);	    /* slice ends before its start */
 	put_number_label(&maker, 9, 0, 0);
 	PUT(&maker, PROFILE_SAMPLE, 2, 1);
 	put_strings(&maker, strings);
@@ -116,7 +115,7 @@ TEST(pprof_labels_that_do_not_fit)
 	maker_clear(&maker);
 }
 
-/* More than a set has room for. */
+/* More labels than fit into a set. */
 TEST(pprof_too_many_labels)
 {
 	static const char *const strings[] = {"", "samples", "x", "comm", NULL};
@@ -137,7 +136,7 @@ TEST(pprof_too_many_labels)
 	maker_clear(&maker);
 }
 
-/* A heap profile of Go: four values, no default, samples that have nothing of the last one. */
+/* A heap profile of Go: four values, no default type, samples where the last one is 0. */
 TEST(pprof_of_go_heap)
 {
 	static const char *const strings[] = {
@@ -175,7 +174,7 @@ TEST(pprof_of_go_heap)
 	maker_clear(&maker);
 }
 
-/* The kernel as perf_to_profile names it, a module of it, and a value that is the default one. */
+/* The kernel and a kernel module as perf_to_profile names them, and a default value type. */
 TEST(pprof_of_perf)
 {
 	static const char *const strings[] = {"",
@@ -211,8 +210,7 @@ TEST(pprof_of_perf)
 		     &notes);
 }
 
-/* --- what is broken ----------------------------------------------------------------------------
- */
+/* --- malformed profiles ----------------------------------------------------------------------- */
 
 static int try_parse(const void *bytes, size_t nr)
 {
@@ -226,7 +224,7 @@ static int try_parse(const void *bytes, size_t nr)
 	return result;
 }
 
-/* A file without its last strings is a file with fewer strings: one that is used must be gone. */
+/* Without its last strings a file is still well-formed: a string that is used must be missing. */
 TEST(pprof_cut_off_anywhere)
 {
 	struct profile *profile = some_profile();
@@ -240,7 +238,7 @@ TEST(pprof_cut_off_anywhere)
 	profile_free(profile);
 }
 
-/* Any byte may be anything: an answer, and no crash. */
+/* Any byte may have any value: the reader returns a result and does not crash. */
 TEST(pprof_every_byte_wrong)
 {
 	static const uint8_t wrong[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
@@ -282,20 +280,20 @@ TEST(pprof_refuses_what_refers_to_nothing)
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
 	PUT(&maker, PROFILE_SAMPLE, 1, 5, 2, 1);
 	put_strings(&maker, strings);
-	check_refused(&maker); /* a location */
+	check_refused(&maker); /* no such location */
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
 	PUT(&maker, PROFILE_SAMPLE, 1, 5, 2, 1);
 	put_location(&maker, 5, 6, 1, 0, 0);
 	put_strings(&maker, strings);
-	check_refused(&maker); /* a mapping */
+	check_refused(&maker); /* no such mapping */
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
 	PUT(&maker, PROFILE_SAMPLE, 1, 5, 2, 1);
 	put_location(&maker, 5, 0, 1, 77, 0);
 	put_strings(&maker, strings);
-	check_refused(&maker); /* a function */
+	check_refused(&maker); /* no such function */
 	PUT(&maker, PROFILE_FUNCTION, 1, 1, 2, 2);
 	put_strings(&maker, strings);
-	check_refused(&maker); /* a name */
+	check_refused(&maker); /* no such name */
 }
 
 TEST(pprof_refuses_what_makes_no_sense)
@@ -310,7 +308,7 @@ TEST(pprof_refuses_what_makes_no_sense)
 	PUT(&maker, PROFILE_FUNCTION, 1, 1);
 	PUT(&maker, PROFILE_FUNCTION, 1, 1);
 	put_strings(&maker, strings);
-	check_refused(&maker); /* twice */
+	check_refused(&maker); /* id used twice */
 	PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
 	PUT(&maker, PROFILE_SAMPLE, 2, 1, 2, 1);
 	put_strings(&maker, strings);
@@ -319,7 +317,7 @@ TEST(pprof_refuses_what_makes_no_sense)
 	PUT(&maker, PROFILE_SAMPLE, 2, INT64_MAX);
 	PUT(&maker, PROFILE_SAMPLE, 2, 1);
 	put_strings(&maker, strings);
-	check_refused(&maker); /* too large together */
+	check_refused(&maker); /* too large in total */
 	for (i = 0; i < 65; i++)
 		PUT(&maker, PROFILE_SAMPLE_TYPE, 1, 1);
 	put_strings(&maker, strings);

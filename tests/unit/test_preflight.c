@@ -1,4 +1,4 @@
-/* kernel/preflight: which kernels get no user stacks. */
+/* kernel/preflight: the kernels on which user stacks are disabled. */
 #include "kernel/preflight.h"
 
 #include "unit/test.h"

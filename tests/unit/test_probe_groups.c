@@ -1,7 +1,7 @@
 /*
- * probe/attach/probe_groups: groups come, leave and make room. Their probes have no hook, so that there is
- * nothing to ask the kernel for; the threads that detach are real. And the schedule: which probes
- * are attached next, and how many at a time.
+ * probe/attach/probe_groups: groups are opened, detached and free their slots. Their probes have no
+ * hook, so the kernel is not involved; the detaching threads are real. Also the schedule: which
+ * probes are attached next, and how many at a time.
  */
 #include "probe/attach/probe_groups.h"
 
@@ -33,7 +33,7 @@ static const struct probe_links_options options = {
 	.refuse = refuse,
 };
 
-/* A group for each probe; for the first, index and number are the same. */
+/* Opens a group for each probe; for the first ones, index and number are the same. */
 static void open_groups(struct probe_groups *groups)
 {
 	struct error error;
@@ -73,7 +73,7 @@ TEST(more_groups_than_may_leave_at_a_time_are_detached)
 	close_groups(&groups);
 }
 
-/* The first ones are attached, and those behind them have taken all places. */
+/* The first probes are attached, and the later ones occupy all slots for detaching. */
 TEST(all_are_detached_while_too_many_are_leaving)
 {
 	struct probe_groups groups;
@@ -180,7 +180,7 @@ TEST(those_known_to_be_calm_come_first_in_large_groups)
 	attach_schedule_clear(&schedule);
 }
 
-/* 100,000 probes must not need a descriptor for each 64. */
+/* 100,000 probes must not need a descriptor per 64 probes. */
 TEST(the_number_of_groups_is_limited)
 {
 	struct attach_schedule schedule = open_schedule(100000);

@@ -1,6 +1,6 @@
 /*
- * The parts of attaching probes that decide and describe: how a probe is attached on which kernel,
- * the texts of tracefs events, a number put into instructions, refusals. What attaches is tested by
+ * The parts of attaching that decide and describe: the means of attaching on each kernel, the texts
+ * of tracefs events, patching a number into instructions, refusals. Real attaching is tested in
  * tests/live.
  */
 #include <errno.h>
@@ -195,7 +195,7 @@ TEST(a_kernel_function_has_a_place_behind_its_landing_pad_too)
 	CHECK_EQ(places[0].offset & ~1ULL, 0x1008);
 }
 
-/* --- numbers in instructions ------------------------------------------------------------------ */
+/* --- numbers patched into instructions -------------------------------------------------------- */
 
 #define LOAD(low, high)                                                           \
 	{.code = BPF_LD | BPF_IMM | BPF_DW, .dst_reg = 1, .imm = (int32_t)(low)}, \
@@ -282,7 +282,7 @@ TEST(symbols_are_found_by_the_whole_name)
 	symbol_index_clear(&index);
 }
 
-/* --- what of the files of probes is mapped ---------------------------------------------------- */
+/* --- mapped parts of probed files ------------------------------------------------------------- */
 
 #define FILE_BYTES 40000
 
@@ -315,10 +315,10 @@ TEST(each_file_from_its_first_place_to_its_last)
 	struct code_mappings mappings;
 
 	CHECK_EQ(code_mappings_init(&mappings, &list, numbers, ARRAY_SIZE(numbers)), 0);
-	CHECK(!mappings.files[0].memory); /* none of the numbers is there */
+	CHECK(!mappings.files[0].memory); /* none of its probes is listed */
 	CHECK_EQ(mappings.files[1].bytes, 20001 - 9000 / page * page);
 	CHECK_EQ(*(const char *)mappings.files[1].memory, 'b');
-	CHECK(!mappings.files[2].memory); /* can't be mapped: no matter */
+	CHECK(!mappings.files[2].memory); /* cannot be mapped: skipped */
 	code_mappings_clear(&mappings);
 	CHECK(!mappings.files);
 	close(files[0].fd);

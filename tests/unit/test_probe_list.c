@@ -1,4 +1,4 @@
-/* probe/expression/probe_list: copies that live as long as the list, files that are there once; pairs. */
+/* probe/expression/probe_list: texts that live as long as the list; each file once; pairs. */
 #include "probe/expression/probe_list.h"
 
 #include <errno.h>
@@ -48,7 +48,7 @@ TEST(probe_list_copies_texts)
 	probe_list_clear(&list);
 }
 
-/* Texts don't move when there are more than fit into one block, and one may be longer than that. */
+/* Texts keep their addresses when they need several blocks, and one may be larger than a block. */
 TEST(probe_list_texts_stay)
 {
 	static char longer[200000];
@@ -91,7 +91,7 @@ TEST(probe_list_files_once)
 	CHECK_EQ(fcntl(fd, F_GETFD), -1);
 }
 
-/* Adds one of each; whether that worked. */
+/* Adds one of each; returns true on success. */
 static bool fill(struct probe_list *list)
 {
 	const struct probe probe = {.name = "a", .symbol = "s", .detail = "d", .arguments = "r"};
@@ -171,7 +171,7 @@ TEST(probe_pairs_turn_calls_to_returns)
 	probe_list_clear(&list);
 }
 
-/* Each function has both then, whichever there was, and its call stands for it. */
+/* Every function gets a call and a return probe; the call probe represents the function. */
 static void check_paired(bool calls, bool returns, bool paired)
 {
 	struct probe_list list;
@@ -202,8 +202,8 @@ TEST(probe_pairs_of_a_mixed_list)
 {
 	check_paired(true, true, true);
 	check_paired(true, true, false);
-	check_paired(false, true, false); /* what is known at returns, and there are calls */
-	check_paired(true, false, false); /* and the other way round */
+	check_paired(false, true, false); /* value known at the return; the list has calls */
+	check_paired(true, false, false); /* the reverse */
 }
 
 static void check_refused(struct probe probe, bool force_returns, int want)

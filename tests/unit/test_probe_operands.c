@@ -1,4 +1,4 @@
-/* cmd/probe_operands: what --weight may ask for, and where probes have it. */
+/* cmd/probe_operands: valid operands of --weight, and where probes have them. */
 #include "cmd/probe_operands.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ TEST(probe_weight_has_a_place_at_each_probe)
 	CHECK_EQ(fetches[0].bytes, 2);
 	CHECK_EQ(fetches[1].bytes, 2);
 	free(fetches);
-	CHECK_EQ(find("(long)arg1", &fetches), 0); /* wider than what is there */
+	CHECK_EQ(find("(long)arg1", &fetches), 0); /* wider than the argument */
 	CHECK_EQ(fetches[1].bytes, 4);
 	CHECK(fetches[1].is_signed);
 	free(fetches);
@@ -89,7 +89,7 @@ TEST(probe_weight_that_a_probe_has_not)
 {
 	struct tally_fetch *fetches;
 
-	CHECK_EQ(find("arg3", &fetches), -EINVAL); /* of the static probe */
+	CHECK_EQ(find("arg3", &fetches), -EINVAL); /* operand of the static probe */
 	CHECK_EQ(find("args.bytes", &fetches), -EINVAL);
 	CHECK_EQ(find("retval", &fetches), -EINVAL);
 	probes[0].is_return = true;

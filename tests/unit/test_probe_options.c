@@ -1,4 +1,4 @@
-/* cmd/options/probe_options and cmd/funccount: what command lines are taken for, and what is refused. */
+/* cmd/options/probe_options and cmd/funccount: command lines, parsed and refused. */
 #include "cmd/funccount_test.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static int parse(int argc, const char *const *words)
 {
 	task_options_clear(&options.tasks);
 	error = (struct error){0};
-	optind = 0; /* glibc: from the beginning */
+	optind = 0; /* glibc: full reset */
 	return funccount_options_parse(argc, (char **)(uintptr_t)words, &options, &error);
 }
 
@@ -48,7 +48,7 @@ TEST(probe_options_words_are_patterns_and_a_duration)
 	CHECK_EQ(PARSE("500ms", "vfs_*", "-i", "100ms"), 0);
 	CHECK_EQ(options.tasks.duration_ns, NS_PER_SEC / 2);
 	CHECK_EQ(options.tasks.interval_ns, NS_PER_SEC / 10);
-	/* An address, a pid's functions, a name that begins with a digit. */
+	/* An address, functions of a pid, a name that begins with a digit. */
 	CHECK_EQ(PARSE("0xffffffff81000000", "123:main", "9p_read", ".", "1e3"), 0);
 	CHECK_EQ(options.probes.nr_patterns, 5);
 	CHECK_EQ(options.tasks.duration_ns, 0);

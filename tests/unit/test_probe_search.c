@@ -1,4 +1,4 @@
-/* run/probe_search: whom probes concern, by what is probed and who was asked for. */
+/* run/probe_search: the processes that probes affect, by probed file and selected tasks. */
 #include "run/probe_search.h"
 
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 #include "base/array.h"
 #include "unit/test.h"
 
-/* A file that nobody runs. */
+/* A file that no process runs. */
 static struct probe_file own = {.fd = -1, .path = "/nobody/has/this", .inode = UINT64_MAX};
 static struct probe user = {.kind = PROBE_USER, .name = "main"};
 
@@ -31,7 +31,7 @@ TEST(probe_reach_of_all_processes)
 	struct probe_reach reach = find(&of_user, true, &all, FOLLOW_IF_ALONE);
 
 	CHECK_EQ(reach.link_pid, 0);
-	CHECK(!reach.shared_file); /* nobody was spared to begin with */
+	CHECK(!reach.shared_file); /* all processes were selected */
 }
 
 TEST(probe_reach_of_one_process)
@@ -48,7 +48,7 @@ TEST(probe_reach_of_one_process)
 	CHECK_EQ(find(&of_user, true, &one, FOLLOW_NEVER).link_pid, 0);
 }
 
-/* Its children are not known to the link. */
+/* A link for one pid does not cover its children. */
 TEST(probe_reach_of_a_family)
 {
 	const struct wanted_tasks family = {
@@ -60,7 +60,7 @@ TEST(probe_reach_of_a_family)
 	CHECK_EQ(reach.link_pid, 0);
 }
 
-/* Our parent runs this program too. */
+/* The parent of the test runs this program, too. */
 TEST(probe_reach_of_a_file_that_others_run)
 {
 	const struct wanted_tasks family = {

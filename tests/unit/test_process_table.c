@@ -1,6 +1,6 @@
 /*
- * proc/process_table by itself: what it does with processes that are there, that were there, and
- * that are too many. How events and records interleave is in test_drain.c.
+ * proc/process_table on its own: live processes, exited ones, and too many. test_drain.c tests the
+ * interleaving of events and records.
  */
 #include "unit/test.h"
 
@@ -32,7 +32,7 @@ static int arrive(struct process_table *table, struct process_event *event)
 	return process_table_arrive(table, event, "//anon");
 }
 
-/* Arrives and is replayed at once. */
+/* The event arrives and is replayed at once. */
 static void tell(struct process_table *table, struct process_event event)
 {
 	CHECK_EQ(arrive(table, &event), 0);
@@ -81,7 +81,7 @@ static void close_tables(struct tables *tables)
 	file_table_free(tables->files);
 }
 
-/* --- those that are gone --------------------------------------------------------------------- */
+/* --- exited processes ------------------------------------------------------------------------ */
 
 TEST(process_table_forgets_the_dead_after_a_while)
 {
@@ -92,9 +92,9 @@ TEST(process_table_forgets_the_dead_after_a_while)
 	tell_exec(table, 10, PID_B);
 	tell_map(table, 11, PID_A, PAGE);
 	tell_exit(table, 20, PID_A);
-	CHECK(has(table, PID_A, 20, PAGE)); /* a late record */
+	CHECK(has(table, PID_A, 20, PAGE)); /* for a late record */
 	process_table_purge(table, NS_PER_SEC);
-	CHECK(has(table, PID_A, NS_PER_SEC, PAGE)); /* a thread that lives on */
+	CHECK(has(table, PID_A, NS_PER_SEC, PAGE)); /* for a surviving thread */
 	process_table_purge(table, NS_PER_SEC * 5 / 2);
 	CHECK_EQ(process_table_nr(table), 2);
 	process_table_purge(table, NS_PER_SEC * 4);
@@ -130,7 +130,7 @@ static void *sleep_on(void *unused)
 	return unused;
 }
 
-/* A process whose first thread ends at once, while another goes on. */
+/* Starts a process whose leader exits at once while another thread goes on. */
 static pid_t start_without_leader(void)
 {
 	pid_t pid = fork();
@@ -158,8 +158,8 @@ static bool leader_has_ended(pid_t pid)
 }
 
 /*
- * Its other threads may run one loop for minutes: a record in the beginning of each epoch, counts
- * from then on. Its maps can't be read any more, so what is known of it must be kept.
+ * The other threads may run one loop for minutes: a record at the beginning of each epoch, then
+ * only counts. The maps of such a process cannot be read any more, so the table must keep them.
  */
 TEST(process_table_keeps_a_process_without_its_leader)
 {
@@ -182,12 +182,12 @@ TEST(process_table_keeps_a_process_without_its_leader)
 	CHECK_EQ(kill(pid, SIGKILL), 0);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 	CHECK(kept);
-	process_table_purge(table, 20 * NS_PER_SEC); /* now all of it is gone */
+	process_table_purge(table, 20 * NS_PER_SEC); /* now the process is gone */
 	CHECK_EQ(process_table_nr(table), 0);
 	close_tables(&tables);
 }
 
-/* --- those that were there before us --------------------------------------------------------- */
+/* --- processes that were running before ------------------------------------------------------ */
 
 TEST(process_table_reads_maps_once)
 {
@@ -205,9 +205,9 @@ TEST(process_table_reads_maps_once)
 	memory = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
 	CHECK_EQ(process_table_meet(table, getpid()), 0);
-	CHECK(!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)); /* an event would tell */
-	process_table_distrust(table);					 /* but they may be lost */
-	/* Maps that took long to read (under valgrind they do) are left alone for a while. */
+	CHECK(!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)); /* only an event adds it */
+	process_table_distrust(table);					 /* events may be lost */
+	/* Maps that were slow to read, as under valgrind, are not read again for a while. */
 	while (!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)) {
 		CHECK_EQ(process_table_meet(table, getpid()), 0);
 		CHECK(clock_now_ns() < deadline_ns);
@@ -221,7 +221,7 @@ TEST(process_table_meets_those_that_are_not_there)
 	struct process_table *table = open_tables(&tables);
 
 	CHECK_EQ(process_table_meet(table, PID_A), 0);
-	CHECK_EQ(process_table_meet(table, 0), 0); /* outside of our pid namespace */
+	CHECK_EQ(process_table_meet(table, 0), 0); /* outside our pid namespace */
 	CHECK_EQ(process_table_meet(table, -1), 0);
 	CHECK(!has(table, PID_A, 1, PAGE));
 	CHECK(!has(table, 0, 1, PAGE));
@@ -238,8 +238,9 @@ struct mapper {
 };
 
 /*
- * A mapping that was made while the maps were read, too late to be in them, is told by its event:
- * which must not be taken for one that the maps have. Many mappings make the reading slow.
+ * A mapping made while the maps are read can be too late to appear in them. Only its event reports
+ * it, and the event must not be dropped as older than the maps. Many mappings make the reading
+ * slow.
  */
 static void *map_once(void *context)
 {
@@ -247,7 +248,7 @@ static void *map_once(void *context)
 
 	(void)usleep(2000);
 	mapper->before_ns = clock_now_ns();
-	/* Low in memory: where the reader has been already. */
+	/* At a low address, which the reader has already passed. */
 	mapper->memory = mmap((void *)0x10000000, PAGE, PROT_READ | PROT_EXEC,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
 	mapper->after_ns = clock_now_ns();
@@ -265,7 +266,7 @@ TEST(process_table_mapping_while_maps_are_read)
 	uint64_t begin_ns, end_ns;
 
 	CHECK(many != MAP_FAILED);
-	for (i = 0; i < nr; i += 2) /* each other page is a mapping of its own */
+	for (i = 0; i < nr; i += 2) /* every other page is a separate mapping */
 		if (mprotect(many + i * PAGE, PAGE, PROT_READ | PROT_EXEC) < 0)
 			SKIP("this host allows too few mappings");
 	CHECK_EQ(pthread_create(&mapper.thread, NULL, map_once, &mapper), 0);
@@ -283,8 +284,7 @@ TEST(process_table_mapping_while_maps_are_read)
 	close_tables(&tables);
 }
 
-/* The number was another process' when its maps were read, and nobody knows the new one's parent.
- */
+/* The maps are those of an earlier process with the pid; the new one's parent is unknown. */
 TEST(process_table_drops_maps_of_an_earlier_process)
 {
 	struct tables tables;
@@ -305,7 +305,7 @@ TEST(process_table_drops_maps_of_an_earlier_process)
 
 /* --- memory that looks like a file ----------------------------------------------------------- */
 
-/* What kind of mapping an executable mapping of fd (-1: shared anonymous memory) is taken for. */
+/* Returns the kind found for an executable mapping of fd (-1: shared anonymous memory). */
 static enum mapping_kind kind_of(int fd, size_t max_open)
 {
 	int flags = fd < 0 ? MAP_SHARED | MAP_ANONYMOUS : MAP_PRIVATE;
@@ -336,7 +336,7 @@ static int make_memfd(const char *content)
 	return fd;
 }
 
-/* /dev/zero, as the kernel calls it; System V's looks the same but for its name. */
+/* Shared memory appears as /dev/zero; System V shared memory differs in the name only. */
 TEST(process_table_takes_nameless_memory_for_memory)
 {
 	struct tables tables;
@@ -355,7 +355,7 @@ TEST(process_table_takes_nameless_memory_for_memory)
 	}
 	CHECK_EQ(file_table_nr(tables.files), 0);
 	CHECK_EQ(process_table_arrive(tables.table, &event, "/gone/file"), 0);
-	CHECK_EQ(event.mapping.kind, MAPPING_FILE); /* one that there was */
+	CHECK_EQ(event.mapping.kind, MAPPING_FILE); /* a deleted file */
 	close_tables(&tables);
 }
 
@@ -364,12 +364,12 @@ TEST(process_table_takes_memfds_for_memory)
 	int fd = make_memfd("code of a run-time compiler");
 
 	CHECK_EQ(kind_of(fd, 100), MAPPING_ANON);
-	/* Also when the table has closed it again, to stay within its limit. */
+	/* Also after the table closed it to stay within its limit. */
 	CHECK_EQ(kind_of(fd, 1), MAPPING_ANON);
 	(void)close(fd);
 }
 
-/* A program that was loaded from memory has its symbols there. */
+/* A program loaded from memory has its symbols in the memfd. */
 TEST(process_table_takes_programs_in_memfds_for_files)
 {
 	int fd = make_memfd("\177ELF and so on");
@@ -380,7 +380,7 @@ TEST(process_table_takes_programs_in_memfds_for_files)
 	(void)close(fd);
 }
 
-/* A second process maps the same one after the table has closed it. */
+/* A second process maps the same memfd after the table closed it. */
 TEST(process_table_takes_closed_memfds_for_memory)
 {
 	struct tables tables = {.files = file_table_new(1)};
@@ -401,7 +401,7 @@ TEST(process_table_takes_closed_memfds_for_memory)
 
 /* --- too many -------------------------------------------------------------------------------- */
 
-/* The table begins anew while a fork is replayed: parent and child are both let go. */
+/* The table is reset while a fork is replayed: parent and child are both dropped. */
 TEST(process_table_fork_at_the_limit)
 {
 	struct tables tables;
@@ -424,8 +424,9 @@ TEST(process_table_fork_at_the_limit)
 }
 
 /*
- * Nobody tells of munmap(): a process may have had many mappings, and each of its children that adds
- * one needs a copy of all. They are forgotten in the end, and processes that are as others are stay.
+ * munmap() is not reported: a process may appear to have many mappings, and each child that adds
+ * one needs a copy of them all. Past a limit they are dropped; processes with an ordinary number of
+ * mappings stay.
  */
 TEST(process_table_limits_mappings_of_all_processes)
 {
@@ -456,9 +457,9 @@ TEST(process_table_limits_mappings_of_all_processes)
 	close_tables(&tables);
 }
 
-/* --- those that are not ours to look at ------------------------------------------------------ */
+/* --- processes without permission ------------------------------------------------------------ */
 
-/* In a child, which has given up its rights to look at us. */
+/* Runs in a child that has given up its permission to read our maps. */
 static size_t count_refused(pid_t pid)
 {
 	struct tables tables;
@@ -467,7 +468,7 @@ static size_t count_refused(pid_t pid)
 
 	CHECK_EQ(process_table_meet(table, pid), 0);
 	process_table_distrust(table);
-	CHECK_EQ(process_table_meet(table, pid), 0); /* looked at again, and counted once */
+	CHECK_EQ(process_table_meet(table, pid), 0); /* read again, counted once */
 	CHECK_EQ(process_table_meet(table, getpid()), 0);
 	nr = process_table_nr_refused(table);
 	close_tables(&tables);
@@ -494,7 +495,7 @@ TEST(process_table_counts_those_it_may_not_read)
 
 /* --- out of memory --------------------------------------------------------------------------- */
 
-/* A failed fork or mapping may be replayed again. */
+/* A failed fork or mapping event can be replayed again. */
 TEST(process_table_without_memory)
 {
 	struct tables tables;

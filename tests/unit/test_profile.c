@@ -1,4 +1,4 @@
-/* profile/profile and what it is made of: number_index, stack_table, function_totals. */
+/* profile/profile and its parts: number_index, stack_table, function_totals. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -82,7 +82,7 @@ TEST(profile_lines_of_frames)
 	frame = profile_frame(profile, 0);
 	CHECK_EQ(frame->nr_lines, 1);
 	CHECK_EQ(profile_lines(profile, frame)->line, 6);
-	CHECK_EQ(profile_set_lines(profile, 0, NULL, 0), 0); /* none any more */
+	CHECK_EQ(profile_set_lines(profile, 0, NULL, 0), 0); /* removed */
 	CHECK_EQ(profile_frame(profile, 0)->nr_lines, 0);
 	CHECK_EQ(profile_frame(profile, 1)->nr_lines, 3);
 	profile_free(profile);
@@ -153,7 +153,7 @@ TEST(profile_code_of_modules)
 	code = (struct module_code){.nr_segments = 1};
 	CHECK_EQ(profile_set_code(profile, 3, &code), 0);
 	CHECK_EQ(profile_code(profile, 3)->nr_segments, 1);
-	code = (struct module_code){0}; /* says nothing */
+	code = (struct module_code){0}; /* empty */
 	CHECK_EQ(profile_set_code(profile, 3, &code), 0);
 	CHECK(profile_code(profile, 3) == NULL);
 	profile_free(profile);
@@ -319,15 +319,15 @@ TEST(profile_limit_keeps_totals)
 	CHECK_EQ(last->nr_frames, 1);
 	CHECK_STR(leaf_name(profile, last), "[other stacks]");
 
-	(void)add_many(profile, 10, 1); /* there already: not other ones */
+	(void)add_many(profile, 10, 1); /* known stacks */
 	CHECK_EQ(profile_other_count(profile), total - 2 * (nr - 1));
 	(void)add_many(profile, 10, 2);
-	CHECK_EQ(profile_nr_samples(profile), nr + 1); /* its own "other", by label */
+	CHECK_EQ(profile_nr_samples(profile), nr + 1); /* a separate "other" per label */
 	CHECK_EQ(profile_sample(profile, (uint32_t)nr)->labels.pid, 2);
 	profile_free(profile);
 }
 
-/* The frame that stands for all frames past the limit is not the one that stands for stacks. */
+/* The frame for all frames past the limit differs from the frame for stacks past the limit. */
 TEST(profile_limits_of_frames_and_stacks_together)
 {
 	struct profile *profile = profile_new();
@@ -346,7 +346,7 @@ TEST(profile_limits_of_frames_and_stacks_together)
 	profile_free(profile);
 }
 
-/* Stacks are worth more than numbers of processes that nobody asked for. */
+/* Stacks are kept in preference to pids and tids that were not requested. */
 TEST(profile_gives_up_spare_labels_first)
 {
 	struct profile *profile = profile_new();
@@ -362,14 +362,14 @@ TEST(profile_gives_up_spare_labels_first)
 	CHECK_EQ(profile_other_count(profile), 0);
 	CHECK(profile_unlabelled_count(profile) > total / 2);
 	CHECK(profile_unlabelled_count(profile) < total);
-	total += add_many(profile, 5, 1); /* there already */
+	total += add_many(profile, 5, 1); /* known stacks */
 	for (i = 0; i < profile_nr_samples(profile); i++) {
 		const struct sample *sample = profile_sample(profile, i);
 
 		of_first += sample->labels.pid == 1 ? sample->count : 0;
 	}
 	CHECK_EQ(of_first, 2 * total / 500);
-	/* Without any left, other stacks are lost as ever. */
+	/* With no spare labels left, further stacks go to "other" as usual. */
 	total += add_many(profile, 1000, 1);
 	CHECK_EQ(profile_total(profile), total);
 	CHECK(profile_other_count(profile) > 0);
@@ -427,7 +427,7 @@ TEST(profile_new_without_memory)
 	profile_free(profile);
 }
 
-/* One sample of new strings, module, frame and stack; 0 or -ENOMEM. */
+/* Adds one sample with new strings, module, frame and stack; returns 0 or -ENOMEM. */
 static int add_all(struct profile *profile, int i)
 {
 	struct sample_labels labels = {.pid = i};
@@ -552,7 +552,7 @@ TEST(function_totals_count_recursion_once)
 	profile_free(profile);
 }
 
-/* A function that another tool called so is one without a name. */
+/* A name that another tool uses for unknown functions counts as no symbol. */
 TEST(function_totals_of_unreadable_files)
 {
 	const struct module_code unread = {.is_unread = true};

@@ -1,4 +1,4 @@
-/* Values beside the count, label sets, slices of time, frames that are names only. */
+/* Values beside the count, label sets, time slices, and frames with a name only. */
 #include "profile/profile.h"
 
 #include <errno.h>
@@ -147,7 +147,7 @@ TEST(samples_stand_for_as_many_events_as_the_period_says)
 	profile = sampled("", "", 2);
 	check_events(profile, "events", 0, 2);
 	profile_free(profile);
-	profile = sampled("cycles", "count", INT64_MAX / 7 + 1); /* no file can hold the total */
+	profile = sampled("cycles", "count", INT64_MAX / 7 + 1); /* too large for a file */
 	check_events(profile, NULL, 0, 0);
 	profile_free(profile);
 }
@@ -167,7 +167,7 @@ TEST(stored_events_are_recognized)
 	CHECK_STR(name_of(profile, 0), "samples");
 	CHECK_EQ(profile_total(profile), 7);
 	check_events(profile, "cpu", 1, 1);
-	/* Not the samples' number times the period: measured, then. */
+	/* Not the number of samples times the period, so it was measured. */
 	CHECK_EQ(profile_add_value(profile, 1, 1, 1), 0);
 	check_events(profile, NULL, 0, 0);
 	CHECK_EQ(profile_choose_value(profile, 1), 0);

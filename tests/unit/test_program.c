@@ -1,6 +1,6 @@
 /*
- * probe/find/program: what names mean, on this host and below the root of another process. That other
- * process is a child of the test in a folder of its own, if the test may do that.
+ * probe/find/program: resolving names on this host and below the root of another process. The other
+ * process is a child of the test with its own folder as root, if the test has permission.
  */
 #include "probe/find/program.h"
 
@@ -21,7 +21,7 @@ static int find(const char *name, uint32_t pid, struct program *ret, struct erro
 	return program_find(name, &pid, pid ? 1 : 0, ret, error);
 }
 
-/* The path of the only file that a name means; "" and the error if there is none. */
+/* Returns the path of the only file that a name resolves to; "" and the error if there is none. */
 static const char *path_of(const char *name, uint32_t pid, struct error *error)
 {
 	static char path[4096];
@@ -159,7 +159,7 @@ TEST(program_mapped)
 	need_openat2();
 	path = path_of("c", (uint32_t)getpid(), &error);
 	CHECK(strstr(path, "/libc") != NULL);
-	/* By the name of its file, though no PATH leads there. */
+	/* By the name of its file, though it is not in PATH. */
 	CHECK(ends_with(path_of("unit_tests", (uint32_t)getpid(), &error), "/unit_tests"));
 	CHECK_STR(path_of("c", 4194304, &error), "");
 	CHECK_EQ(error.code, -ESRCH);
@@ -235,7 +235,7 @@ TEST(library_folders_of_a_root)
 	leave_folder();
 }
 
-/* A copy of this program as the library of a root, and two versions that are none. */
+/* Makes a root with a copy of this program as a library, and two invalid versions of it. */
 static void make_root(void)
 {
 	char command[512];
@@ -269,7 +269,7 @@ TEST(program_below_a_root)
 	leave_folder();
 }
 
-/* As of memcached and curl, on this host or in a container. */
+/* Like memcached and curl, on this host or in a container. */
 TEST(program_and_library_of_one_name)
 {
 	struct program program;
@@ -300,7 +300,7 @@ TEST(program_and_library_of_one_name)
 	leave_folder();
 }
 
-/* --- what a program maps at its start --------------------------------------------------------- */
+/* --- files that a program maps at its start --------------------------------------------------- */
 
 static bool has_file(const struct program *program, const struct stat *st)
 {
@@ -314,7 +314,7 @@ static bool has_file(const struct program *program, const struct stat *st)
 	return false;
 }
 
-/* The judge is the loader, which has mapped what this very program needs. */
+/* The expected answer is the loader's, which has mapped the files that this test program needs. */
 TEST(program_started_and_what_it_needs)
 {
 	struct program program = {0};

@@ -1,4 +1,4 @@
-/* format/pprof/protobuf: what is written is read; what is broken is refused, wherever it ends. */
+/* format/pprof/protobuf: round trips; malformed messages are refused at every truncation. */
 #include "unit/test.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void check_bytes(const struct protobuf_writer *writer, const void *wanted
 	CHECK(!memcmp(writer->bytes, wanted, nr));
 }
 
-/* The examples of the format's own description. */
+/* The examples of the format's specification. */
 TEST(protobuf_known_bytes)
 {
 	struct protobuf_writer writer = {0}, inner = {0};
@@ -111,9 +111,9 @@ TEST(protobuf_refuses)
 		{"\x0e\x01", 2},					  /* types 6 … */
 		{"\x0f\x01", 2},					  /* … and 7 */
 		{"\x00\x01", 2},					  /* field 0 */
-		{"\x80\x80\x80\x80\x80\x01\x01", 7},			  /* too high */
+		{"\x80\x80\x80\x80\x80\x01\x01", 7},			  /* number too high */
 		{"\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 12}, /* eleven bytes */
-		{"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11},	  /* a lying length */
+		{"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 11},	  /* wrong length */
 		{"\x0a\x02\x01", 3},
 		{"\x09\x01", 2},
 		{"\x0d\x01", 2},
@@ -157,7 +157,7 @@ TEST(protobuf_without_memory)
 	protobuf_text(&writer, 1, "text");
 	protobuf_packed(&writer, 1, packed, 2);
 	CHECK_EQ(writer.nr, 0);
-	protobuf_message(&outer, 1, &writer); /* what it holds is not whole */
+	protobuf_message(&outer, 1, &writer); /* the inner message failed */
 	CHECK(outer.failed);
 	protobuf_clear(&writer);
 	protobuf_clear(&outer);

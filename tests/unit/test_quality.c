@@ -1,4 +1,4 @@
-/* profile/quality: which stacks are whole, and which files are to blame for those that are not. */
+/* profile/quality: which stacks are complete, and which files truncate the others. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ TEST(quality_of_whole_stacks)
 	(void)make_sample(profile, "a;libc.so!clone3;libc.so!start_thread;work 2");
 	(void)make_sample(profile, "a;libc.so!__libc_start_main;main;read_[k] 4");
 	(void)make_sample(profile, "go;runtime.goexit.abi0;main.main 8");
-	(void)make_sample(profile, "kworker;worker_thread_[k];work_[k] 16"); /* has none */
+	(void)make_sample(profile, "kworker;worker_thread_[k];work_[k] 16"); /* no user stack */
 	quality = judge(profile);
 	CHECK_EQ(quality.user, 15);
 	CHECK_EQ(quality.complete, 15);
@@ -75,7 +75,7 @@ TEST(quality_blames_the_file_of_the_root)
 	profile_free(profile);
 }
 
-/* What a walk finds beyond the last file is no code: [unknown] is to blame for itself alone. */
+/* Frames past the last file are not code: [unknown] is blamed only if there is no file. */
 TEST(quality_blames_the_last_file)
 {
 	struct profile *profile = profile_new();
@@ -105,7 +105,7 @@ TEST(quality_of_missed_stacks)
 	profile_free(profile);
 }
 
-/* A stack that was cut at the limit but shows its beginning nevertheless is whole. */
+/* A stack that reached the frame limit but shows its first function counts as complete. */
 TEST(quality_of_truncated_stacks)
 {
 	struct profile *profile = profile_new();
@@ -142,7 +142,7 @@ TEST(quality_counts_leaves_without_a_name)
 	profile_free(profile);
 }
 
-/* Where a function begins is no name of it. */
+/* A function's start address is not a name. */
 TEST(quality_counts_starts_as_nameless)
 {
 	struct profile *profile = profile_new();
@@ -181,7 +181,7 @@ TEST(quality_tells_why_leaves_have_no_name)
 	profile_free(profile);
 }
 
-/* libc's start code has mostly no frame pointers: no stack is blamed for what lies above main. */
+/* libc's start code mostly has no frame pointers: nothing above main counts as missing. */
 TEST(quality_takes_main_for_a_beginning)
 {
 	struct profile *profile = profile_new();
@@ -189,7 +189,7 @@ TEST(quality_takes_main_for_a_beginning)
 
 	(void)make_sample(profile, "a;libc.so!;main;work 5");
 	(void)make_sample(profile, "a;libc.so!;libc.so!;libc.so!;main;work 7");
-	(void)make_sample(profile, "a;b;c;d;e;main;work 9"); /* some other main, deep inside */
+	(void)make_sample(profile, "a;b;c;d;e;main;work 9"); /* a main deep inside the stack */
 	quality = judge(profile);
 	CHECK_EQ(quality.complete, 12);
 	CHECK_EQ(quality.broken, 9);
@@ -209,7 +209,7 @@ TEST(quality_without_memory)
 	profile_free(profile);
 }
 
-/* Only what the interpreter runs between its beginning and its end could have names. */
+/* Only Python code that runs between the interpreter's start and finish could have names. */
 TEST(quality_counts_python_that_is_only_interpreted)
 {
 	struct profile *profile = profile_new();
@@ -225,7 +225,7 @@ TEST(quality_counts_python_that_is_only_interpreted)
 				   "python3.12!_PyEval_EvalFrameDefault 70");
 	(void)make_sample(profile, "a;_start;python3.12!_Py_Finalize.part.0.constprop.0;"
 				   "python3.12!_PyEval_EvalFrameDefault 60");
-	/* Called by JIT-compiled code whose name is not known yet: it was told to. */
+	/* Called by JIT-compiled code without a name yet, so the interpreter has -X perf. */
 	frames[0] = (uint32_t)profile_add_frame(profile, FRAME_USER,
 						make_module(profile, "python3.12"), 1);
 	frames[1] =

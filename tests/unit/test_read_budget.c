@@ -1,4 +1,4 @@
-/* base/read_budget: shares of parts, refusals that last, and giving back. */
+/* base/read_budget: shares of parts, lasting refusals, and refunds. */
 #include "base/read_budget.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ TEST(read_budget_gives_a_part_half_of_what_is_left)
 	CHECK_EQ(budget.left_bytes, 250);
 }
 
-/* However many parts take what they get, there is an end to it. */
+/* The total is limited however many parts take their share. */
 TEST(read_budget_comes_to_an_end)
 {
 	struct read_budget budget;
@@ -60,7 +60,7 @@ TEST(read_budget_comes_to_an_end)
 	CHECK_EQ(read_budget_end(&budget), -EDQUOT);
 }
 
-/* Times are long enough for a machine that is busy to keep to them. */
+/* The times are long enough for a busy machine. */
 TEST(read_budget_of_time)
 {
 	struct read_budget budget;
@@ -72,7 +72,7 @@ TEST(read_budget_of_time)
 	CHECK_EQ(read_budget_take(&budget, 1), -ETIME);
 	CHECK_EQ(read_budget_end(&budget), -ETIME);
 	CHECK(budget.left_ns <= 150 * NS_PER_MS);
-	nap_ms(250); /* no part runs: the time is not counted */
+	nap_ms(250); /* between parts the time is not counted */
 	read_budget_begin(&budget);
 	nap_ms(250);
 	CHECK_EQ(read_budget_end(&budget), 0);
@@ -99,7 +99,7 @@ TEST(read_budget_ends_when_the_user_wants_it)
 	nap_ms(15);
 	CHECK_EQ(read_budget_take(&budget, 1), -ECANCELED);
 	CHECK_EQ(read_budget_end(&budget), -ECANCELED);
-	read_budget_begin(&budget); /* it stays readable */
+	read_budget_begin(&budget); /* the descriptor stays readable */
 	CHECK_EQ(read_budget_take(&budget, 1), -ECANCELED);
 	CHECK_EQ(read_budget_end(&budget), -ECANCELED);
 }

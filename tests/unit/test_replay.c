@@ -1,9 +1,9 @@
 /*
- * bpf/unwind_step.h over stacks that were saved from live programs (tests/tools/saved_stack.h tells
- * their format): it must find the frames that another unwinder found there. No program, file or
- * privilege is needed; what was read of the stack and the rules that held are in the text.
+ * bpf/unwind_step.h on stacks saved from live programs (tests/tools/saved_stack.h describes the
+ * format): it must find the frames that another unwinder found. No program, file or privilege is
+ * needed: the text contains the stack words that were read and the rules that applied.
  *
- * Rules go through unwind_pack_rule(), as those of a table do.
+ * Rules go through unwind_pack_rule(), like those of a table.
  */
 #include <elf.h>
 #include <glob.h>
@@ -52,12 +52,12 @@ static const char *const walk_end_names[NR_WALK_ENDS] = {
 #undef X
 };
 
-/* --- the step's surroundings --------------------------------------------------------------- */
+/* --- interface of the step ----------------------------------------------------------------- */
 
 struct unwind_memory {
 	const struct stack *stack;
-	const struct unwind_rule *wide; /* of the frame */
-	size_t hidden_word;		/* one that can't be read; nr_words: none */
+	const struct unwind_rule *wide; /* of the current frame */
+	size_t hidden_word;		/* an unreadable word; nr_words: none */
 };
 
 static int unwind_read(const struct unwind_memory *memory, uint64_t address, __u64 *ret)
@@ -80,7 +80,7 @@ static const struct unwind_rule *unwind_wide(const struct unwind_memory *memory,
 
 #include "bpf/unwind_step.h"
 
-/* The packed rule at an address; false: it is in no mapping. */
+/* Finds the packed rule at an address; returns false if no mapping contains it. */
 static bool find_rule(struct unwind_memory *memory, uint64_t address, uint32_t *ret)
 {
 	size_t i;
@@ -119,9 +119,9 @@ static enum walk_end walk_stack(const struct stack *stack, size_t hidden_word, u
 	return end;
 }
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- parsing ------------------------------------------------------------------------------- */
 
-/* The place of a name in a list. */
+/* Returns the index of a name in a list. */
 static uint8_t number_of(const char *name, const char *const *names, size_t nr)
 {
 	size_t i;
@@ -185,7 +185,7 @@ static void read_line(struct stack *stack, const char *line)
 		CHECK(!strncmp(line, "map ", 4) || line[0] == '#');
 }
 
-/* False: it is another machine's. */
+/* Returns false if the stack is from another machine type. */
 static bool read_stack(struct stack *stack, const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -202,7 +202,7 @@ static bool read_stack(struct stack *stack, const char *path)
 
 /* --- tests --------------------------------------------------------------------------------- */
 
-/* Calls `check` with each stack of this machine. */
+/* Calls `check` with each stack of this machine type. */
 static void for_all_stacks(void (*check)(const struct stack *stack, const char *path))
 {
 	static struct stack stack;
@@ -239,7 +239,7 @@ TEST(replay_finds_the_frames)
 	for_all_stacks(check_frames);
 }
 
-/* A stack that can't be read to its end gives fewer frames, and no others. */
+/* A stack with an unreadable word gives fewer frames, and no wrong ones. */
 static void check_without_a_word(const struct stack *stack, const char *path)
 {
 	static uint64_t frames[WIRE_MAX_USER_FRAMES];

@@ -1,4 +1,4 @@
-/* view/report as text: what the lines say; how they look is golden, see test_writers.c. */
+/* view/report as text: the contents of its lines; the layout is a golden, see test_writers.c. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static char *report(const struct profile *profile, struct format_options options
 	return text;
 }
 
-/* The report of this profile has each of these lines, and the profile is freed. */
+/* Checks that the report contains each of these lines; frees the profile. */
 static void check_has(struct profile *profile, struct format_options options,
 		      const char *const *lines)
 {
@@ -211,7 +211,7 @@ TEST(report_keeps_the_module_of_unknown_frames)
 			"  [unknown]  [unknown]\n"));
 }
 
-/* Long names, many forks and deep stacks: nothing may leave the width. */
+/* Long names, many forks and deep stacks: no line may exceed the width. */
 static struct profile *unruly_profile(void)
 {
 	struct profile *profile = profile_new();

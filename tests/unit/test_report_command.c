@@ -1,4 +1,4 @@
-/* cmd/report: what the words of `stook report` are taken for. */
+/* cmd/report: how the options of `stook report` are parsed. */
 #include "cmd/report_test.h"
 
 #include <errno.h>
@@ -16,12 +16,12 @@ static int parse_two(struct report_command_options *options, const char *option,
 	const char *const words[] = {"report", option, value, NULL};
 
 	*options = (struct report_command_options){.lines = false};
-	optind = 0; /* glibc: from the beginning */
+	optind = 0; /* glibc: full reset */
 	return report_options_parse(options, ARRAY_SIZE(words) - 1, (char **)(uintptr_t)words,
 				    error);
 }
 
-/* Of -g: "form order threshold limit". */
+/* Parses -g and compares with "form order threshold limit". */
 static void check_paths(const char *value, const char *expected)
 {
 	struct report_command_options options;
@@ -42,7 +42,7 @@ TEST(report_options_of_paths_are_perfs)
 	check_paths("caller,0.5,callee,fractal", "1 1 0.5 0");
 	check_paths("flat,5,3,callee,function,percent", "2 1 5 3");
 	check_paths("fol", "3 0 0 0");
-	check_paths("f", "2 0 0 0"); /* flat stands before fractal and folded */
+	check_paths("f", "2 0 0 0"); /* flat goes before fractal and folded */
 	check_paths("c", "0 0 0 0");
 	check_paths("none", "4 0 0 0");
 	check_paths("10", "0 0 10 0");
@@ -90,7 +90,7 @@ TEST(report_options_of_groups)
 	report_options_clear(&options);
 }
 
-/* perf's words for columns that are there anyway. */
+/* perf's names of columns that are always shown. */
 TEST(report_options_of_columns)
 {
 	struct report_command_options options;

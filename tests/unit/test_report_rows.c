@@ -1,6 +1,6 @@
 /*
- * view/group_totals, view/report, and the formats that have a report's rows: what is in them, and that it is
- * safe.
+ * view/group_totals, view/report, and the formats that show a report's rows: their contents, with
+ * unsafe characters removed.
  */
 #include "unit/test.h"
 
@@ -32,7 +32,7 @@ static struct profile *some_profile(void)
 	return profile;
 }
 
-/* The rows that a medium would show; the sheet must stay. */
+/* Returns the table of rows that a medium shows; the sheet must outlive it. */
 static const struct table *table_of(struct sheet *sheet, enum media medium,
 				    const struct profile *profile, const struct report_style *style)
 {
@@ -67,7 +67,7 @@ static uint64_t count_of(const struct table *table, size_t number, const char *n
 	return 0;
 }
 
-/* All rows as "KEY KEY self/total;". */
+/* Compares all rows as "KEY KEY self/total;". */
 static void check_rows(const struct report_style *style, const char *expected)
 {
 	cleanup(sheet_clear) struct sheet sheet = {0};
@@ -113,7 +113,7 @@ TEST(rows_by_place)
 	check_rows(BY(GROUP_LINE), "[unknown] 17/20;w.c:7 3/3;");
 }
 
-/* Neither folders, nor processes, nor who found no name is to be seen in a row. */
+/* Rows do not show folders, processes or the reason for a missing name. */
 TEST(rows_that_read_the_same_are_one)
 {
 	struct profile *profile = make_profile("a;x/lib.so!f;[unknown]_[k] 1\n"
@@ -125,7 +125,7 @@ TEST(rows_that_read_the_same_are_one)
 	const struct table *table;
 
 	table = table_of(&sheet, MEDIA_JSON, profile, &(struct report_style){0});
-	CHECK_EQ(table->nr_rows, 5); /* f and [unknown], of lib.so and of the kernel; main */
+	CHECK_EQ(table->nr_rows, 5); /* f and [unknown], each in lib.so and in the kernel; main */
 	table = table_of(&other, MEDIA_JSON, profile, &by_symbol);
 	CHECK_EQ(table->nr_rows, 3);
 	CHECK_EQ(count_of(table, 0, "self"), 8); /* f */
@@ -235,7 +235,7 @@ TEST(rows_are_escaped)
 	profile_free(profile);
 }
 
-/* Functions of no known module, as folded stacks have them. */
+/* Functions without a known module, as in folded stacks. */
 static struct profile *profile_without_modules(void)
 {
 	struct profile *profile = profile_new();
@@ -287,7 +287,7 @@ TEST(rows_of_nothing)
 	profile_free(profile);
 }
 
-/* One half above, one half below: it ends where it forks. */
+/* The main line ends where it splits into comparable halves. */
 TEST(rows_markdown_ends_its_path_where_it_forks)
 {
 	static const struct format_options options = {.labels = LABEL_COMM};

@@ -1,6 +1,6 @@
 /*
- * kernel/ring: reading a BPF ring buffer, here one that the test itself produces into. The data
- * are mapped twice in a row as the kernel does, so records may wrap around the end.
+ * kernel/ring: reading a BPF ring buffer that the test itself writes. The data pages are mapped
+ * twice in a row, as the kernel does, so records may wrap around the end.
  */
 #include "unit/test.h"
 
@@ -61,7 +61,7 @@ static uint32_t *header_at(struct fake *fake, uint64_t position)
 	return (uint32_t *)(fake->data + position % fake->ring.data_bytes);
 }
 
-/* Puts a record of so many bytes, all of them `fill`, behind the others; where it lies. */
+/* Appends a record of so many bytes, all of them `fill`; returns its position. */
 static uint64_t produce(struct fake *fake, uint32_t bytes, uint32_t flags, char fill)
 {
 	uint64_t position = *producer_position(fake);
@@ -116,7 +116,7 @@ TEST(ring_gives_what_was_put_in)
 	fake_close(&fake);
 }
 
-/* What the kernel may write over is what lies before the consumer's position. */
+/* The kernel may overwrite everything before the consumer's position. */
 TEST(ring_record_is_ours_until_the_next_call)
 {
 	struct fake fake;
@@ -168,7 +168,7 @@ TEST(ring_skips_discarded_records)
 	fake_close(&fake);
 }
 
-/* A record that is being written holds up those behind it, submitted or not. */
+/* A reserved record holds up the records after it, even submitted ones. */
 TEST(ring_waits_for_a_reservation)
 {
 	struct fake fake;

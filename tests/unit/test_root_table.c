@@ -1,4 +1,4 @@
-/* proc/root_table: our own root, and those of children that have another one. */
+/* proc/root_table: the root of this process, and children with another one. */
 #include "proc/root_table.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@
 
 #define NO_PID 2000000000
 
-/* What a child does before it waits to be looked at; 0 or -1. */
+/* Runs in the child before the test examines it; returns 0 or -1. */
 typedef int change_function(void);
 
 struct child {
 	pid_t pid;
 };
 
-/* Skips the test if the change is not for us to make. */
+/* Starts a child that makes the change. Skips the test if it lacks permission. */
 static struct child start(change_function *change)
 {
 	struct child child;
@@ -70,7 +70,7 @@ static int change_mounts(void)
 	return unshare(CLONE_NEWNS);
 }
 
-/* The folder is another one in the child's mount namespace. */
+/* Mounts something over the folder in the child's mount namespace. */
 static int mount_over(void)
 {
 	if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) < 0 ||
@@ -129,14 +129,14 @@ TEST(root_table_tells_roots_apart)
 	end(&twin);
 	end(&other);
 	CHECK_EQ(root_table_add(table, child.pid), -ENOENT);
-	/* What lies there can be looked for after its processes are gone. */
+	/* Files in the root can be found after its processes exited. */
 	CHECK(is_in(root_table_fd(table, number), "here"));
 	CHECK(is_in(root_table_fd(table, second), "inside"));
 	root_table_free(table);
 	leave_folder();
 }
 
-/* The same folder, but other things may be mounted below it. */
+/* The same folder in two mount namespaces, which may have different mounts below it. */
 TEST(root_table_tells_mount_namespaces_apart)
 {
 	struct root_table *table;
@@ -157,7 +157,7 @@ TEST(root_table_tells_mount_namespaces_apart)
 	leave_folder();
 }
 
-/* All at one time: a mount namespace that is gone lends its number to the next one. */
+/* All exist at the same time: the number of a freed mount namespace is used again. */
 TEST(root_table_has_a_limit)
 {
 	struct root_table *table;
@@ -189,7 +189,7 @@ static int become_root_of_namespace(void)
 	return map && fputs("0 65534 1", map) >= 0 && fclose(map) == 0 ? 0 : -1;
 }
 
-/* The same mounts as ours, but another user namespace: only who made the mounts counts. */
+/* The same mounts as ours in another user namespace: only the owner of the mounts matters. */
 static int leave_users(void)
 {
 	return unshare(CLONE_NEWUSER);
@@ -231,6 +231,6 @@ TEST(root_table_without_memory)
 	table = root_table_new();
 	(void)test_fail_allocation(1);
 	CHECK_EQ(root_table_add(table, getpid()), ROOT_OURS);
-	CHECK_EQ(test_fail_allocation(0), 0); /* it needs none */
+	CHECK_EQ(test_fail_allocation(0), 0); /* needs no memory */
 	root_table_free(table);
 }

@@ -1,4 +1,4 @@
-/* run/run: the loop of every run, under a clock that jumps. Nothing here waits for real time. */
+/* run/run: the loop of every run, with a clock that jumps instead of waiting. */
 #include "run/run.h"
 
 #include <errno.h>
@@ -16,25 +16,25 @@
 #define HOUR_NS	  (3600 * NS_PER_SEC)
 #define SHOWN_MAX 64
 
-/* A clock that is where the loop wants it to be, at once; and a collector that notes what is asked of it. */
+/* A clock that jumps to the end of each wait, and a collector that logs the operations called. */
 struct made_run {
 	struct clock clock;
 	struct collector collector;
 	uint64_t now_ns, began_ns;
 	size_t nr_waits;
-	size_t early_wait;		    /* this one returns before its time */
-	size_t jump_wait;		    /* this one, from 1 on, takes so much longer … */
-	uint64_t jump_ns;		    /* … */
-	size_t failing_wait, failing_write; /* from 1 on */
+	size_t early_wait;		    /* this wait returns early */
+	size_t jump_wait;		    /* this wait, counted from 1, … */
+	uint64_t jump_ns;		    /* … takes so much longer */
+	size_t failing_wait, failing_write; /* counted from 1 */
 	int failure;
 	bool fails_to_start, stops_last;
-	struct run_config config;   /* but for its times */
+	struct run_config config;   /* without the times */
 	struct wanted_tasks wanted; /* as load() saw them … */
-	uint32_t first_pid;	    /* … and the first pid of these */
-	size_t ready_after; /* so many waits the child may begin; from then on descriptors are waited for */
-	size_t signal_wait;	      /* this one hears a signal */
-	char log[256];		      /* a letter for each operation */
-	uint64_t shown_ns[SHOWN_MAX]; /* when intervals were shown, since the start */
+	uint32_t first_pid;	    /* … and their first pid */
+	size_t ready_after; /* waits before the child starts; from then on descriptors are polled */
+	size_t signal_wait; /* a signal arrives in this wait */
+	char log[256];	    /* one letter per operation */
+	uint64_t shown_ns[SHOWN_MAX]; /* times of the intervals, since the start */
 	size_t nr_shown;
 };
 
@@ -68,7 +68,7 @@ static int made_wait(void *context, uint64_t until_ns, struct pollfd *fds, size_
 		CHECK_EQ(poll(fds, nr_fds, 60 * 1000), 1);
 		return 0;
 	}
-	CHECK(until_ns != UINT64_MAX); /* nobody would end it */
+	CHECK(until_ns != UINT64_MAX); /* no other event would end the wait */
 	if (made->nr_waits == made->early_wait)
 		until_ns = made->now_ns + (until_ns - made->now_ns) / 2;
 	if (until_ns > made->now_ns)
@@ -81,7 +81,7 @@ static int made_wait(void *context, uint64_t until_ns, struct pollfd *fds, size_
 static int do_prepare(struct collector *collector, struct error *error)
 {
 	note(collector->context, 'p');
-	CHECK(collector->run->signal_fd < 0); /* signals are not heard yet */
+	CHECK(collector->run->signal_fd < 0); /* signals are blocked until then */
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static struct collector_ops made_ops = {
 	.is_ready = do_is_ready,
 };
 
-/* The exit status of a run of so many seconds and intervals. */
+/* Runs for a duration, with intervals; returns the exit status. */
 static int go(struct made_run *made, uint64_t duration_ns, uint64_t interval_ns)
 {
 	struct run_config config = made->config;
@@ -190,7 +190,7 @@ TEST(run_whose_results_are_shown_before_it_stops)
 	CHECK_STR(made.log, "plsIxv");
 }
 
-/* A day in no time. */
+/* A day in no real time. */
 TEST(run_of_many_intervals)
 {
 	struct made_run made = {0};
@@ -204,7 +204,7 @@ TEST(run_of_many_intervals)
 	CHECK_EQ(made.now_ns - made.began_ns, 24 * HOUR_NS);
 }
 
-/* The last interval ends with the run, and is as long as is left for it. */
+/* The last interval ends with the run and may be shorter. */
 TEST(run_whose_duration_is_no_multiple)
 {
 	struct made_run made = {0};
@@ -214,7 +214,7 @@ TEST(run_whose_duration_is_no_multiple)
 	CHECK_EQ(made.shown_ns[2], 5 * NS_PER_SEC / 2);
 }
 
-/* A wait that returns early, for a signal that was not ours or a child's word, shows nothing. */
+/* A wait that returns early, because of an unrelated signal or a child's message, shows nothing. */
 TEST(run_that_is_woken_early)
 {
 	struct made_run made = {.early_wait = 2};
@@ -226,8 +226,8 @@ TEST(run_that_is_woken_early)
 }
 
 /*
- * Stopped for an hour (SIGSTOP, a virtual machine that was paused): the intervals that it slept through
- * are shown as one, and the next one ends when it would have.
+ * The process is stopped for an hour (SIGSTOP, a paused virtual machine): the missed intervals are
+ * shown as one, and the next one ends at its regular time.
  */
 TEST(run_that_is_suspended)
 {
@@ -242,7 +242,7 @@ TEST(run_that_is_suspended)
 	CHECK_EQ(made.now_ns - made.began_ns, 2 * HOUR_NS);
 }
 
-/* The shortest interval that there is: what was slept through is counted, not gone through. */
+/* With the shortest interval, missed intervals are computed, not iterated. */
 TEST(run_that_is_suspended_for_ever_so_many_intervals)
 {
 	struct made_run made = {.jump_wait = 3, .jump_ns = HOUR_NS};
@@ -251,7 +251,7 @@ TEST(run_that_is_suspended_for_ever_so_many_intervals)
 	CHECK_STR(made.log, "plsiiiiiiiiixIv");
 }
 
-/* It slept past its end: it ends, and what came is one interval. */
+/* Suspended past the end of the run: the run ends, and the rest is one interval. */
 TEST(run_that_is_suspended_past_its_end)
 {
 	struct made_run made = {.jump_wait = 2, .jump_ns = HOUR_NS};
@@ -261,7 +261,7 @@ TEST(run_that_is_suspended_past_its_end)
 	CHECK_EQ(made.shown_ns[1], 2 * NS_PER_SEC + HOUR_NS);
 }
 
-/* Whatever fails, what was collected is shown, and the status tells of it. */
+/* After any failure the collected results are shown, and the exit status reports the failure. */
 TEST(run_that_fails)
 {
 	struct made_run waiting = {.failing_wait = 2, .failure = -EIO};
@@ -279,7 +279,7 @@ TEST(run_that_fails)
 	CHECK_STR(starting.log, "plsV");
 }
 
-/* Somebody who read our pipe and has seen enough: no failure. */
+/* The reader of our pipe exits early, like head: not a failure. */
 TEST(run_whose_reader_leaves)
 {
 	struct made_run made = {.failing_write = 1, .failure = -EPIPE};
@@ -289,7 +289,7 @@ TEST(run_whose_reader_leaves)
 	CHECK_EQ(made.now_ns - made.began_ns, NS_PER_SEC);
 }
 
-/* --- descriptors: these alone wait for something real ------------------------------------------ */
+/* --- descriptors: only these tests wait in real time ------------------------------------------ */
 
 TEST(run_that_is_interrupted)
 {
@@ -300,7 +300,7 @@ TEST(run_that_is_interrupted)
 	CHECK_EQ(made.shown_ns[2], 2 * NS_PER_SEC);
 }
 
-/* Processes are watched by pidfd. */
+/* Skips the test without pidfds, by which processes are watched. */
 static void need_pidfd_open(void)
 {
 	int fd = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -310,7 +310,7 @@ static void need_pidfd_open(void)
 	(void)close(fd);
 }
 
-/* Its time begins with the program's, and the program's status is the run's. */
+/* The duration starts when the program starts, and the program's exit status is the run's. */
 TEST(run_of_a_program)
 {
 	char shell[] = "sh", flag[] = "-c", script[] = "exit 7";
@@ -320,13 +320,13 @@ TEST(run_of_a_program)
 	need_pidfd_open();
 	CHECK_EQ(go(&made, 0, NS_PER_SEC), 7);
 	CHECK_STR(made.log, "plsiixIv");
-	CHECK_EQ(made.wanted.nr_pids, 1); /* nobody but the program, and its children */
+	CHECK_EQ(made.wanted.nr_pids, 1); /* only the program and its children */
 	CHECK(made.first_pid && made.first_pid != (uint32_t)getpid());
 	CHECK(made.wanted.follow);
 	CHECK_EQ(made.wanted.cgroup_fd, -1);
 }
 
-/* There is nothing to show of a program that could not be executed. */
+/* A program that could not be executed has no results. */
 TEST(run_of_no_program)
 {
 	char program[] = "/nowhere/no-such-program";

@@ -1,7 +1,7 @@
 /*
- * sym/run_time_maps: the maps of a process whose root is a folder of the test, as they come, grow
- * and are written anew, and lines of real maps. What else is in the files is tested in
- * test_perf_map.c and test_jitdump.c.
+ * sym/run_time_maps: maps of a process whose root is the test's folder, while they are created,
+ * grow and are rewritten, and lines of real maps. The file formats are tested in test_perf_map.c
+ * and test_jitdump.c.
  */
 #include "sym/run_time_maps.h"
 
@@ -18,7 +18,7 @@
 #define NOBODY	  65534
 #define INNER_PID 7
 
-/* One process in a root of its own, and what is read of it. */
+/* A process with its own root, and the map read from it. */
 struct fixture {
 	struct file_table *files;
 	struct run_time_maps *maps;
@@ -130,17 +130,17 @@ TEST(run_time_maps_of_another_file)
 	read_as(&fixture, 0);
 	CHECK_STR(find(&fixture, 0x1000), "replaced");
 	CHECK_STR(find(&fixture, 0x2000), "");
-	make_file(map_path(), "1000 10 anew\n"); /* the same file from its beginning */
+	make_file(map_path(), "1000 10 anew\n"); /* the same file, rewritten */
 	read_as(&fixture, 0);
 	CHECK_STR(find(&fixture, 0x1000), "anew");
 	CHECK_STR(find(&fixture, 0x4000), "");
 	CHECK_EQ(unlink(map_path()), 0);
 	read_as(&fixture, 0);
-	CHECK_STR(find(&fixture, 0x1000), "anew"); /* what was known is still true */
+	CHECK_STR(find(&fixture, 0x1000), "anew"); /* earlier names are kept */
 	close_fixture(&fixture);
 }
 
-/* A JVM writes all of its map each time that it is asked: that it is longer means nothing. */
+/* A JVM rewrites the whole map on each request: a longer file does not mean appended lines. */
 TEST(run_time_maps_of_a_jvm)
 {
 	static const struct runtime jvm = {.name = "Java", .is_java = true};
@@ -177,7 +177,7 @@ TEST(run_time_maps_tell_processes_apart)
 	close_fixture(&fixture);
 }
 
-/* Too large to be kept, but not too large to be read: what has changed in place is seen then. */
+/* A map too large to keep is read each time, so that changes in place are seen. */
 TEST(run_time_maps_past_their_limit)
 {
 	struct fixture fixture;
@@ -195,7 +195,7 @@ TEST(run_time_maps_past_their_limit)
 	close_fixture(&fixture);
 }
 
-/* Lines of code at different places, or at the same one again and again. */
+/* Writes nr lines of code, at different addresses, or at the same one with distance 0. */
 static void make_long_map(const char *path, size_t nr, uint64_t distance, const char *name)
 {
 	FILE *file = fopen(path, "w");
@@ -229,9 +229,9 @@ TEST(run_time_maps_too_large)
 	CHECK_EQ(get(&fixture), -EFBIG);
 	CHECK(fixture.map == NULL);
 	append(map_path(), "1000 10 more\n");
-	read_as(&fixture, 0); /* which is told once */
+	read_as(&fixture, 0); /* reported once */
 	CHECK(fixture.map == NULL);
-	make_long_map(map_path(), nr, 0, name); /* as long as it was */
+	make_long_map(map_path(), nr, 0, name); /* the same length as before */
 	read_as(&fixture, 0);
 	CHECK(fixture.map == NULL);
 	make_long_map(in_folder("tmp/new"), nr, 0, name);
@@ -244,7 +244,7 @@ TEST(run_time_maps_too_large)
 	close_fixture(&fixture);
 }
 
-/* Where all that is allowed is not enough for two, the one that is asked for is whole. */
+/* If two maps exceed the limit together, the requested one is read completely. */
 TEST(run_time_maps_take_the_room_of_others)
 {
 	struct fixture fixture;
@@ -260,11 +260,11 @@ TEST(run_time_maps_take_the_room_of_others)
 	fixture.process.inner_pid = INNER_PID;
 	make_long_map(map_path(), 15000, 16, "of 1__");
 	read_as(&fixture, 1);
-	CHECK_STR(find(&fixture, 0x1000), "of 1__ 0"); /* it had to go meanwhile */
+	CHECK_STR(find(&fixture, 0x1000), "of 1__ 0"); /* was evicted in between */
 	close_fixture(&fixture);
 }
 
-/* The files are another program's by now: what was read of them is kept, and no more is read. */
+/* A later program owns the files: what was read before is kept, and nothing more is read. */
 TEST(run_time_maps_of_an_earlier_program)
 {
 	struct fixture fixture;
@@ -285,7 +285,7 @@ TEST(run_time_maps_of_an_earlier_program)
 	close_fixture(&fixture);
 }
 
-/* Within the limit what was read is not read again. */
+/* Within the limit, lines read before are not read again. */
 TEST(run_time_maps_within_their_limit)
 {
 	struct fixture fixture;
@@ -327,7 +327,7 @@ static void make_jitdump(const char *path)
 	CHECK_EQ(fclose(file), 0);
 }
 
-/* A JIT_CODE_LOAD of 16 bytes of code. */
+/* Appends a JIT_CODE_LOAD of 16 bytes of code. */
 static void append_load(const char *path, const char *name, uint64_t address)
 {
 	FILE *file = fopen(path, "a");
@@ -378,7 +378,7 @@ TEST(run_time_maps_read_the_jitdump)
 	close_fixture(&fixture);
 }
 
-/* Everybody may map a file that he can read. */
+/* Any user may map a file that is readable. */
 TEST(run_time_maps_read_no_other_users_jitdump)
 {
 	struct fixture fixture;
@@ -394,7 +394,7 @@ TEST(run_time_maps_read_no_other_users_jitdump)
 					   &fixture.map),
 			 -EACCES);
 		CHECK(fixture.map == NULL);
-		file_owners_add(&fixture.process.users, NOBODY); /* that it was before */
+		file_owners_add(&fixture.process.users, NOBODY); /* its earlier user id */
 		read_as(&fixture, 0);
 		CHECK_STR(find(&fixture, 0x1008), "first");
 	}
@@ -403,7 +403,7 @@ TEST(run_time_maps_read_no_other_users_jitdump)
 		SKIP("needs root, to give files away");
 }
 
-/* The map was written anew: what the dump has told is not lost with it. */
+/* The perf map was rewritten: names from the jitdump are kept. */
 TEST(run_time_maps_keep_the_jitdump)
 {
 	struct fixture fixture;
@@ -422,7 +422,7 @@ TEST(run_time_maps_keep_the_jitdump)
 	close_fixture(&fixture);
 }
 
-/* Closed to stay within the table's limit: it is opened again. */
+/* The table closed the jitdump to stay within its limit: it is opened again. */
 TEST(run_time_maps_reopen_the_jitdump)
 {
 	struct fixture fixture;
@@ -442,7 +442,7 @@ TEST(run_time_maps_reopen_the_jitdump)
 	close_fixture(&fixture);
 }
 
-/* What is wrong with one of the two is told, and takes nothing from the other. */
+/* An error in one of the two files is reported, and the names of the other are kept. */
 TEST(run_time_maps_of_a_file_that_is_no_jitdump)
 {
 	struct fixture fixture;
@@ -492,7 +492,7 @@ TEST(run_time_maps_without_memory)
 	close_fixture(&fixture);
 }
 
-/* --- names of real maps ------------------------------------------------------------------- */
+/* --- names in real maps ------------------------------------------------------------------- */
 
 static const struct runtime_names_style whole, cut = {.cut_tiers = true};
 
@@ -506,7 +506,7 @@ static const char *shown(const char *name, bool is_java, const struct runtime_na
 
 struct example {
 	const char *name;
-	const char *shown; /* NULL: as it is */
+	const char *shown; /* NULL: unchanged */
 };
 
 static void check_java(const struct example *examples, size_t nr)
@@ -518,7 +518,7 @@ static void check_java(const struct example *examples, size_t nr)
 
 		CHECK_STR(shown(name, true, &whole), examples[i].shown ? examples[i].shown : name);
 		CHECK_STR(shown(name, true, &cut), examples[i].shown ? examples[i].shown : name);
-		/* Another runtime that has such a name means something else by it. */
+		/* The same name has another meaning in other runtimes. */
 		CHECK_STR(shown(name, false, &whole), name);
 	}
 }
@@ -616,11 +616,11 @@ TEST(runtime_names_nearly_java)
 	check_java(examples, ARRAY_SIZE(examples));
 }
 
-/* --- others -------------------------------------------------------------------------------- */
+/* --- other runtimes ------------------------------------------------------------------------ */
 
 struct tier_example {
 	const char *name;
-	const char *whole; /* NULL: as it is */
+	const char *whole; /* NULL: unchanged */
 	const char *cut;
 };
 
@@ -638,7 +638,7 @@ static void check_tiers(const struct tier_example *examples, size_t nr)
 	}
 }
 
-/* Node 20: --perf-basic-prof, --interpreted-frames-native-stack; older and newer words of V8. */
+/* Node 20: --perf-basic-prof, --interpreted-frames-native-stack; older and newer terms of V8. */
 TEST(runtime_names_of_javascript)
 {
 	static const struct tier_example examples[] = {
@@ -711,7 +711,7 @@ TEST(runtime_names_of_others)
 	check_tiers(examples, ARRAY_SIZE(examples));
 }
 
-/* --- room ---------------------------------------------------------------------------------- */
+/* --- limited room -------------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -726,7 +726,7 @@ static const struct {
 	{"plain", false},
 };
 
-/* Whatever the room, the beginning of what is shown in full, and nothing behind the room. */
+/* With any room, the result is a prefix of the full name and fits. */
 TEST(runtime_names_cut_to_any_room)
 {
 	size_t i, nr;
@@ -747,7 +747,7 @@ TEST(runtime_names_cut_to_any_room)
 	}
 }
 
-/* Every beginning of a name, against a guard page. */
+/* Every prefix of a name, in front of a guard page. */
 TEST(runtime_names_truncated)
 {
 	size_t i, nr;

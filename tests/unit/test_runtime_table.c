@@ -1,6 +1,6 @@
 /*
- * proc/runtime_table and proc/process_info: this process and children of it, looked at, and the
- * traps that somebody could set in a perf map's place.
+ * proc/runtime_table and proc/process_info: this process and its children, and traps that a user
+ * could set in a perf map's place.
  */
 #include "unit/test.h"
 
@@ -41,7 +41,7 @@ static void end(struct runtime_table *table)
 	file_table_free(files);
 }
 
-/* One more file that is mapped executable; its number. */
+/* Maps another executable file; returns its number. */
 static uint32_t map_file(const char *path)
 {
 	struct file_id id = {250, 7, file_table_nr(files) + 1, 0};
@@ -115,8 +115,8 @@ TEST(runtime_table_looks_at_ourselves)
 	runtime_table_free(NULL);
 }
 
-/* A child that does nothing until it is killed. */
-static uint64_t fork_began_ns, fork_ended_ns; /* the last child's */
+/* Times before and after the last fork(). */
+static uint64_t fork_began_ns, fork_ended_ns;
 
 static pid_t start_child(const char *comm)
 {
@@ -149,7 +149,7 @@ static void end_child(pid_t pid)
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* Its name is its own choice, and made to be taken for more than a name. */
+/* A process can choose its name; this one imitates other fields of the file. */
 TEST(process_status_of_a_deceiver)
 {
 	pid_t pid = start_child(") R 1 (2) 3");
@@ -192,8 +192,8 @@ TEST(runtime_table_of_one_that_is_gone)
 	end(table);
 }
 
-/* The number is another process' by now. */
-/* /proc has the start in ticks of the clock that counts suspended time, too, rounded down. */
+/* The pid was reused by another process. */
+/* /proc has the start time in clock ticks, rounded down, including time suspended. */
 TEST(runtime_table_sees_a_reused_pid)
 {
 	struct runtime_table *table = runtime_table_new();
@@ -219,7 +219,7 @@ static bool is_superseded(const struct runtime_table *table, uint32_t number)
 	return runtime_table_get(table, number)->is_superseded;
 }
 
-/* Of those that write to the same place the latest one counts, in whatever order they come. */
+/* Of the programs that write to the same file, the latest one owns it, in any order of arrival. */
 TEST(runtime_table_knows_the_latest_program)
 {
 	struct runtime_table *table = runtime_table_new();
@@ -231,9 +231,9 @@ TEST(runtime_table_knows_the_latest_program)
 	CHECK(!is_superseded(table, 0));
 	(void)add(table, NO_PID, 100, 3); /* exec */
 	CHECK(is_superseded(table, 0) && !is_superseded(table, 1) && !is_superseded(table, 2));
-	(void)add(table, NO_PID, 200, 1); /* its number was given to another process */
+	(void)add(table, NO_PID, 200, 1); /* its pid was reused */
 	CHECK(is_superseded(table, 2) && !is_superseded(table, 3));
-	(void)add(table, NO_PID, 100, 1); /* its samples come late */
+	(void)add(table, NO_PID, 100, 1); /* its samples arrive late */
 	CHECK(!is_superseded(table, 3) && is_superseded(table, 4));
 	CHECK(!is_superseded(table, 1));
 	(void)add(table, getpid(), 0, 1);
@@ -263,7 +263,7 @@ TEST(runtime_table_limits_descriptors)
 	end_child(pid);
 	CHECK(add(table, getpid(), 0, i + 1)->pidfd >= 0);
 	CHECK_EQ(add(table, pid, 0, 0)->pidfd, -1);
-	CHECK_EQ(add(table, pid, 0, 0)->inner_pid, pid); /* what was seen is kept */
+	CHECK_EQ(add(table, pid, 0, 0)->inner_pid, pid); /* earlier results are kept */
 	CHECK_EQ(add(table, getpid(), 0, i + 2)->pidfd, -1);
 	CHECK_EQ(nr_open_fds(), before + 2 * RUNTIME_TABLE_HOLDERS);
 	end(table);
@@ -283,7 +283,7 @@ TEST(runtime_table_limits_processes)
 	end(table);
 }
 
-/* --- what it has mapped ---------------------------------------------------------------------- */
+/* --- mapped files ---------------------------------------------------------------------------- */
 
 static void check_runtime(const char *first, const char *second, const char *expected)
 {
@@ -333,7 +333,7 @@ TEST(runtime_table_tells_runtimes)
 		check_runtime(cases[i].path, NULL, cases[i].expected);
 }
 
-/* Whatever the order of their addresses, what embeds the other one is it. */
+/* In any order of addresses, the embedding runtime is reported. */
 TEST(runtime_table_prefers_the_outer_runtime)
 {
 	check_runtime("/usr/lib/libpython3.12.so.1.0", "/lib/libjvm.so", "Java");
@@ -342,8 +342,8 @@ TEST(runtime_table_prefers_the_outer_runtime)
 }
 
 /*
- * PHP's own compiler keeps its code in memory that processes share; other code is that of regular
- * expressions, for which opcache's settings do nothing.
+ * PHP's JIT compiler keeps its code in shared memory; other JIT-compiled code is from regular
+ * expressions, which opcache's settings do not affect.
  */
 TEST(runtime_table_tells_code_of_php_from_that_of_pcre2)
 {
@@ -423,11 +423,11 @@ TEST(runtime_table_without_memory)
 	end(NULL);
 }
 
-/* --- the map it writes ----------------------------------------------------------------------- */
+/* --- the map that it writes ------------------------------------------------------------------ */
 
 static char root[64], map[128];
 
-/* A root of its own for the process, with an empty /tmp. */
+/* Makes a root for the process, with an empty /tmp. */
 static struct runtime_process make_root(void)
 {
 	char path[128];
@@ -487,7 +487,7 @@ TEST(runtime_process_opens_its_map)
 	remove_root(&process);
 }
 
-/* A container's pids start anew with it, and its /tmp may outlive it. */
+/* A new container starts its pids again, while its /tmp may be older. */
 TEST(runtime_process_map_of_an_earlier_one)
 {
 	struct runtime_process process = make_root();
@@ -515,7 +515,7 @@ TEST(runtime_process_map_must_be_its_own)
 	process.has_mounts_of_root = true;
 	check_opens(&process);
 	process.has_mounts_of_root = false;
-	file_owners_add(&process.users, 0); /* as which it was seen first */
+	file_owners_add(&process.users, 0); /* the user id seen first */
 	check_opens(&process);
 	process.users.nr = 0;
 	CHECK_EQ(chown(map, NOBODY, NOBODY), 0);
@@ -529,7 +529,7 @@ TEST(runtime_process_map_must_be_its_own)
 	remove_root(&process);
 }
 
-/* Links to files of root inside and outside, a second name for one, and what hangs when opened. */
+/* Links to root's files inside and outside, a hard link, and files that block when opened. */
 TEST(runtime_process_map_is_no_trap)
 {
 	struct runtime_process process = make_root();
@@ -560,7 +560,7 @@ TEST(runtime_process_map_is_no_trap)
 	remove_root(&process);
 }
 
-/* The folder itself may be a link, which means what it means to the process. */
+/* The folder may be a symlink, which is resolved in the process' root. */
 TEST(runtime_process_map_behind_a_linked_folder)
 {
 	struct runtime_process process = make_root();
@@ -577,7 +577,7 @@ TEST(runtime_process_map_behind_a_linked_folder)
 	remove_root(&process);
 }
 
-/* It ended before we looked: nothing is known of it but its number. */
+/* The process ended before it was examined: only its pid is known. */
 TEST(runtime_process_map_of_one_that_is_gone)
 {
 	struct runtime_process process = {.pid = getpid(),

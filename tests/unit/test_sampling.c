@@ -1,4 +1,4 @@
-/* collect/sampling: larger with the rate, within bounds, and the user's own word first. */
+/* collect/sampling: buffer sizes grow with the rate, within bounds, unless the user gave them. */
 #include "collect/sampler.h"
 
 #include "unit/test.h"

@@ -1,4 +1,4 @@
-/* view/table and its renderers: a table that nobody has, in the four formats. */
+/* view/table and its renderers: a made-up table in the four formats. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void check_sheet(const struct sheet *sheet, enum media medium, struct she
 	CHECK_STR(text, expected);
 }
 
-/* --- what a new kind of table takes ------------------------------------------------------------ */
+/* --- a new kind of table ---------------------------------------------------------------------- */
 
 struct disk {
 	const char *name, *model;
@@ -150,7 +150,7 @@ TEST(sheet_in_colours)
 	text = rendered(&sheet, MEDIA_TEXT, (struct sheet_style){.width = 100, .color = true});
 	CHECK(strstr(text, "\n\033[31m \033[31m12.3%\033[m") != NULL);
 	CHECK(strstr(text, "A0\033[0m\n  \033[32m0.7%\033[m  -0.040 ±  0.002") != NULL);
-	CHECK(strstr(text, "\n 50.0%  ") != NULL); /* of several: not hot */
+	CHECK(strstr(text, "\n 50.0%  ") != NULL); /* several keys: not hot */
 }
 
 TEST(sheet_as_markdown)
@@ -606,7 +606,7 @@ static void read_call(const void *context, size_t number, struct row *row)
 	row->cells[1] = cell_count(334);
 }
 
-/* As bcc has it: scripts split at blanks, and no name is cut. */
+/* As in bcc: scripts split at blanks, so names are not cut. */
 TEST(sheet_that_is_never_cut)
 {
 	static const struct column columns[] = {
@@ -633,7 +633,7 @@ TEST(sheet_keeps_what_rows_are_made_of)
 
 	CHECK_EQ(sheet_keep(&sheet, malloc(10), free), 0);
 	CHECK_EQ(sheet_keep(&sheet, malloc(10), free), 0);
-	sheet_clear(&sheet); /* the sanitizer finds what is left */
+	sheet_clear(&sheet); /* AddressSanitizer finds leaks */
 }
 
 static int fill_and_write(FILE *out)

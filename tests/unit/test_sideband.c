@@ -1,6 +1,6 @@
 /*
- * collect/sideband: records built by hand as perf_event_open(2) lays them out, in words of
- * 8 bytes: header, body, and the sample id (pid, tid, time) at the end.
+ * collect/sideband: handmade records in the layout of perf_event_open(2), in words of 8 bytes:
+ * header, body, and the sample id (pid, tid, time) at the end.
  */
 #include "unit/test.h"
 
@@ -29,7 +29,7 @@ static void put_u32s(struct builder *builder, uint32_t first, uint32_t second)
 	put_u64(builder, (uint64_t)second << 32 | first);
 }
 
-/* With its NUL, padded to 8 bytes. */
+/* Includes the NUL, padded to 8 bytes. */
 static void put_text(struct builder *builder, const char *text)
 {
 	size_t room = strlen(text) / 8 * 8 + 8;
@@ -56,7 +56,7 @@ static void set_size(struct builder *builder)
 
 static void end(struct builder *builder)
 {
-	put_u32s(builder, 10, 11); /* pid, tid of whoever caused it */
+	put_u32s(builder, 10, 11); /* pid, tid of the cause */
 	put_u64(builder, TIME_NS);
 	set_size(builder);
 }
@@ -147,7 +147,7 @@ TEST(sideband_exit_of_a_process)
 	CHECK_EQ(event.process.pid, 30);
 	CHECK_EQ(event.process.time_ns, TIME_NS - 1);
 	build_fork(&builder, PERF_RECORD_EXIT, 30, 20, 31);
-	CHECK_EQ(parse(&builder).kind, SIDEBAND_OTHER); /* a thread that is not the leader */
+	CHECK_EQ(parse(&builder).kind, SIDEBAND_OTHER); /* not the leading thread */
 }
 
 TEST(sideband_comm_is_an_exec_if_it_says_so)
@@ -203,7 +203,7 @@ TEST(sideband_mapping_that_wraps_is_refused)
 	CHECK(!sideband_parse(builder.bytes, builder.nr, &event));
 }
 
-/* The sample id behind the path is no part of it, even if it holds the only NUL. */
+/* The path must end before the sample id, even if only the sample id contains a NUL. */
 TEST(sideband_path_without_end_is_refused)
 {
 	struct builder builder;
@@ -272,7 +272,7 @@ static void build_kind(struct builder *builder, int kind)
 
 #define NR_KINDS 6
 
-/* Whatever was accepted can be believed. */
+/* Checks that an accepted record is plausible. */
 static void check_believable(const char *record, size_t nr, const struct sideband_event *event)
 {
 	if (event->kind != SIDEBAND_PROCESS || event->process.kind != PROCESS_MAP)
@@ -281,8 +281,7 @@ static void check_believable(const char *record, size_t nr, const struct sideban
 	CHECK(event->path > record && event->path + strlen(event->path) < record + nr);
 }
 
-/* Parses a copy that ends where memory ends; lengths that leave it unaligned end at a heap block.
- */
+/* Parses a copy that ends at a guard page; unaligned lengths end at the end of a heap block. */
 static bool parse_copy(const char *bytes, size_t nr)
 {
 	struct sideband_event event;
@@ -313,7 +312,7 @@ TEST(sideband_truncated_records)
 		for (nr = 0; nr < whole; nr++) {
 			builder.nr = whole;
 			set_size(&builder);
-			CHECK(!parse_copy(builder.bytes, nr)); /* longer than what is there */
+			CHECK(!parse_copy(builder.bytes, nr)); /* longer than the buffer */
 			builder.nr = nr;
 			set_size(&builder);
 			(void)parse_copy(builder.bytes, nr); /* consistent, but short */

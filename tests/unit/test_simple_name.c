@@ -1,4 +1,4 @@
-/* profile/simple_name: tables of what becomes of names, and names that are cut off or damaged. */
+/* profile/simple_name: tables of names and their simplified forms; truncated and damaged names. */
 #include "profile/simple_name.h"
 
 #include <stdint.h>
@@ -190,7 +190,7 @@ static void check_shorter(const char *full, size_t nr)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(simplify); i++) {
-		char *name = malloc(nr + 1); /* whose end AddressSanitizer watches */
+		char *name = malloc(nr + 1); /* AddressSanitizer checks its end */
 
 		CHECK(name);
 		memcpy(name, full, nr);
@@ -250,7 +250,7 @@ TEST(simple_name_fitted)
 		{"boost::asio::detail::scheduler::run", 16, "…scheduler::run"},
 		{"<alloc::vec::Vec<T> as a::Trait<u8>>::run::<i32>", 42,
 		 "<alloc::vec::Vec as a::Trait>::run"},
-		/* Other languages' names and words lose their middle. */
+		/* Names of other languages are shortened in the middle. */
 		{"github.com/x/y.(*Server).handle", 16, "github.c….handle"},
 		{"run /srv/app/server.js:12:3", 16, "run /srv…js:12:3"},
 		{"java/lang/String.indexOf", 16, "java/lan…indexOf"},

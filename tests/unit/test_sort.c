@@ -1,4 +1,4 @@
-/* base/sort: held against qsort() over the same. */
+/* base/sort: compared with qsort() on the same items. */
 #include "unit/test.h"
 
 #include <stdlib.h>
@@ -35,7 +35,7 @@ TEST(sort_numbers_and_ranks)
 #define MAX_KEYS     6
 #define NR_SEQUENCES 500
 
-static uint32_t sequences[NR_SEQUENCES][MAX_KEYS]; /* zeros behind their ends */
+static uint32_t sequences[NR_SEQUENCES][MAX_KEYS]; /* padded with zeros */
 
 static uint32_t key_at(const void *context, uint32_t number, size_t depth)
 {
@@ -53,7 +53,7 @@ static int compare_sequences(const struct sort_item *a, const struct sort_item *
 	return 0;
 }
 
-/* Sequences over so many keys: with few keys, many are the same or begin with another one. */
+/* Sorts sequences of nr_keys keys: with few keys, many are equal or prefixes of others. */
 static void check_sequences(size_t nr, uint32_t nr_keys)
 {
 	static struct sort_item items[NR_SEQUENCES];

@@ -1,4 +1,4 @@
-/* sym/source_lines: this program asked about itself, whole and broken. */
+/* sym/source_lines: lines of this test program, intact and damaged. */
 #include "unit/test.h"
 
 #include <elf.h>
@@ -44,7 +44,7 @@ struct answer {
 	unsigned lines[4];
 	size_t nr_lines, nr;
 	int result;
-	bool is_damaged; /* then a path may be anything */
+	bool is_damaged; /* any path is accepted */
 };
 
 static int take_answer(void *context, size_t i, const struct debug_line *lines, size_t nr_lines)
@@ -64,7 +64,7 @@ static int take_answer(void *context, size_t i, const struct debug_line *lines, 
 	return answer->result;
 }
 
-/* The address as linked: the program is loaded somewhere else. */
+/* Returns the linked address: the program is loaded at another one. */
 static uint64_t address_here(void)
 {
 	return (uint64_t)(lines_here - _r_debug.r_map->l_addr);
@@ -97,7 +97,7 @@ static int ask(int fd, struct answer *answer, bool inlined, bool lines, struct d
 	return source_lines_find(&place, &request, ret, error);
 }
 
-/* The number of the line of this file with such a comment. */
+/* Returns the number of the line in this file with such a comment. */
 static unsigned line_of(const char *comment)
 {
 	cleanup_file FILE *file = fopen(__FILE__, "re");
@@ -176,7 +176,7 @@ TEST(source_lines_out_of_memory)
 	int err = -ENOMEM;
 	size_t nth;
 
-	/* Also in the child, which counts on from here. */
+	/* The child inherits the counter, so its allocations fail as well. */
 	for (nth = 1; err < 0; nth++) {
 		struct answer answer = {0};
 		struct error error = {0};
@@ -189,7 +189,7 @@ TEST(source_lines_out_of_memory)
 	CHECK(nth > 5);
 }
 
-/* Ourselves in memory, where it can be changed. */
+/* Maps a copy of this program, which can be changed. */
 static int copy_self(const char **ret_bytes, size_t *ret_nr)
 {
 	cleanup_fd int fd = open_self();
@@ -206,7 +206,7 @@ static int copy_self(const char **ret_bytes, size_t *ret_nr)
 	return copy;
 }
 
-/* Where the sections with names that begin with .debug lie. */
+/* Finds the range of the sections whose names begin with .debug. */
 static void find_debug(const char *bytes, size_t nr, size_t *ret_from, size_t *ret_to)
 {
 	const ElfW(Ehdr) *head = (const void *)bytes;
@@ -226,7 +226,7 @@ static void find_debug(const char *bytes, size_t nr, size_t *ret_from, size_t *r
 	}
 }
 
-/* libdw may fail over it in any way; we may not. */
+/* libdw may fail in any way; our code must not crash. */
 TEST(source_lines_of_broken_files)
 {
 	const char *bytes;

@@ -1,4 +1,4 @@
-/* format/flame/speedscope. That speedscope itself reads it is for tests/browser/speedscope.mjs. */
+/* format/flame/speedscope. tests/browser/speedscope.mjs loads its files into speedscope itself. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static char *written(const struct profile *profile, unsigned labels)
 	return text;
 }
 
-/* All of it but what every file begins with. */
+/* Compares everything except the file's fixed beginning. */
 static void check_written(const struct profile *profile, unsigned labels, const char *wanted)
 {
 	static const char head[] =

@@ -53,7 +53,7 @@ TEST(stack_effect_that_is_not_known)
 	CHECK_EQ(READ("\x48\x83\xe4\xf0").sp, SP_LOST); /* and $-16, %rsp */
 	CHECK_EQ(READ("\x5c").sp, SP_LOST);		/* pop %rsp */
 	CHECK_EQ(READ("\x48\x94").sp, SP_LOST);		/* xchg %rax, %rsp */
-	CHECK_EQ(READ("\x48\x83").length, 0);		/* cut off */
+	CHECK_EQ(READ("\x48\x83").length, 0);		/* truncated */
 	CHECK_EQ(READ("").length, 0);
 }
 

@@ -1,6 +1,6 @@
 /*
- * collect/unwind/stack_walk: from the words of a raw record to frames, and how that ends; deferred
- * records wait in order, whole, within a limit, and go once.
+ * collect/unwind/stack_walk: from the words of a raw record to frames and the reason why the walk
+ * ended; deferred records wait in order, unchanged, within a limit, and are handed over once.
  */
 #include "collect/unwind/stack_walk.h"
 
@@ -21,7 +21,7 @@ TEST(stack_walk_by_frame_pointers_without_a_table)
 	walk.words[UNWIND_REG_FP] = WORD(3);
 	push(&walk, 3, WORD(8));
 	push(&walk, 4, JIT + 0x500);
-	push(&walk, 8, 0); /* who began had no frame */
+	push(&walk, 8, 0); /* the first function has no frame */
 	push(&walk, 9, JIT + CODE_BYTES);
 	check_walk(&walk, WALK_COMPLETE, JIT, JIT + 0x500, JIT + CODE_BYTES, DONE);
 	unwind_pool_tables(walk.pool)[TABLE].state = UNWIND_TABLE_ABSENT;
@@ -32,8 +32,8 @@ TEST(stack_walk_by_frame_pointers_without_a_table)
 
 #if defined(__x86_64__)
 /*
- * The frames of two trampolines, as CPython has them, each called by the function of rule 0 and
- * returning to it; and the beginning.
+ * Pushes the frames of two CPython trampolines, each called by the function of rule 0 and returning
+ * to it, and the first frame.
  */
 static void push_trampolines(struct walk *walk, size_t word)
 {
@@ -47,12 +47,12 @@ static void push_trampolines(struct walk *walk, size_t word)
 	push(walk, 101, 0x1234);
 }
 
-/* A record has no code to read a rule from. */
+/* A raw record contains no code, from which a rule could be read. */
 TEST(stack_walk_tries_the_trampoline_of_python)
 {
 	static const struct unwind_rule rules[] = {RULE(SP, 8, AT(-8), SAME), END,
 						   RULE(SP, 16, AT(-8), SAME)};
-	/* No frame pointer; one that leads nowhere, in two ways; and zero, which says: no caller. */
+	/* Not a frame pointer; two that lead nowhere; and zero, which means no caller. */
 	static const uint64_t fps[] = {0x123456789, WORD(100), WORD(0), 0};
 	struct walk walk;
 	size_t i;
@@ -64,22 +64,22 @@ TEST(stack_walk_tries_the_trampoline_of_python)
 		check_walk(&walk, WALK_COMPLETE, IN(0), JIT + 0x500, IN(0), JIT + 0x600, IN(0),
 			   IN(1), DONE);
 	}
-	/* A row of addresses of code is no row of frames. */
+	/* Consecutive code addresses alone do not make frames. */
 	walk.words[UNWIND_REG_FP] = 0x123456789;
 	push(&walk, 2, JIT + 0x700);
 	push(&walk, 4, IN(0));
 	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
 	push(&walk, 2, IN(0));
-	/* Another shape stays what it was: that frame pointers don't lead through it. */
+	/* Another layout is not a trampoline: frame pointers do not lead through it. */
 	walk.words[UNWIND_REG_FP] = 0x123456789;
 	push(&walk, 5, 0x1234);
 	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
-	push(&walk, 5, 0); /* no beginning either */
+	push(&walk, 5, 0); /* no first frame, either */
 	check_walk(&walk, WALK_NO_RULE, IN(0), JIT + 0x500, DONE);
 	walk_close(&walk);
 }
 
-/* Where frame pointers lead on, they are right. */
+/* Frame pointers are used if they lead on. */
 TEST(stack_walk_believes_frame_pointers_first)
 {
 	static const struct unwind_rule rules[] = {RULE(SP, 8, AT(-8), SAME), END};
@@ -87,7 +87,7 @@ TEST(stack_walk_believes_frame_pointers_first)
 
 	walk_open(&walk, rules);
 	push(&walk, 0, JIT + 0x500);
-	push(&walk, 2, JIT + 0x700); /* what the trampoline's rule would take … */
+	push(&walk, 2, JIT + 0x700); /* the trampoline rule would read this … */
 	push(&walk, 6, WORD(20));
 	push(&walk, 7, IN(1));
 	walk.words[UNWIND_REG_FP] = WORD(6);
@@ -96,7 +96,7 @@ TEST(stack_walk_believes_frame_pointers_first)
 }
 #endif
 
-/* Functions of 128 bytes of stack, up to the end of what was captured. */
+/* Walks functions of 128 bytes of stack up to the end of the captured stack. */
 static enum walk_end end_of_stack(size_t bytes)
 {
 	static const struct unwind_rule rules[] = {RULE(SP, 128, AT(-8), SAME)};
@@ -114,7 +114,7 @@ static enum walk_end end_of_stack(size_t bytes)
 	return end;
 }
 
-/* The capture is of some pages; the first of them from the stack pointer on. */
+/* The capture is a number of pages; the first one starts at the stack pointer. */
 TEST(stack_walk_tells_the_end_of_a_full_capture)
 {
 	CHECK_EQ(end_of_stack(0), WALK_FAULT);
@@ -143,14 +143,14 @@ TEST(stack_walk_stops_at_the_frame_limit)
 	walk_close(&walk);
 }
 
-/* The leaf is where the program was, whatever is there; a caller has to be code. */
+/* The leaf may be at any address; a caller must be in code. */
 TEST(stack_walk_leaves_all_code)
 {
 	static const struct unwind_rule rules[] = {RULE(SP, 8, AT(-8), SAME)};
 	struct walk walk;
 
 	walk_open(&walk, rules);
-	push(&walk, 0, CODE); /* returns to the first byte: the call was before it */
+	push(&walk, 0, CODE); /* returns to the first byte: the call is before it */
 	check_walk(&walk, WALK_NO_MAPPING, IN(0), DONE);
 	walk.words[WIRE_RAW_PC] = 0x1234;
 	check_walk(&walk, WALK_NO_MAPPING, 0x1234UL, DONE);
@@ -171,7 +171,7 @@ TEST(stack_walk_asks_for_the_table_that_it_needs)
 	walk_close(&walk);
 }
 
-/* As the kernel's walk does, so that no table goes while only walks in user space need it. */
+/* Marks the table as used, like the kernel does, so that tables used here are not evicted. */
 TEST(stack_walk_notes_when_a_table_was_of_use)
 {
 	static const struct unwind_rule rules[] = {END};
@@ -207,14 +207,14 @@ TEST(stack_walk_without_all_registers)
 #define MAX_TAKEN 64
 
 struct taker {
-	uint64_t ids[MAX_TAKEN]; /* of those that were handed over, in order */
+	uint64_t ids[MAX_TAKEN]; /* ids handed over, in order */
 	size_t nr;
-	uint64_t not_yet; /* ids with any of these bits have to stay */
-	uint64_t failing; /* this one fails */
+	uint64_t not_yet; /* ids with any of these bits stay */
+	uint64_t failing; /* this id fails */
 	const struct mappings *mappings;
 };
 
-/* Each record's words are its id, so that a copy which is not whole shows. */
+/* The words of each record are its id, so that an incomplete copy is noticed. */
 static int take(void *context, const struct wire_record *record, const struct mappings *mappings)
 {
 	struct taker *taker = context;
@@ -277,7 +277,7 @@ TEST(deferred_records_go_in_order_and_once)
 	check_ids(&taker, 1, 1, 10);
 	CHECK_EQ(list.nr, 5);
 	CHECK_EQ(deferred_list_retry(&list, take, &taker), 0);
-	check_ids(&taker, 1, 2, 5); /* those that stayed */
+	check_ids(&taker, 1, 2, 5); /* the ones that stayed */
 	CHECK_EQ(list.bytes, 5 * (sizeof(struct wire_record) + 80));
 	taker.not_yet = 0;
 	CHECK_EQ(deferred_list_retry(&list, take, &taker), 0);
@@ -289,7 +289,7 @@ TEST(deferred_records_go_in_order_and_once)
 	deferred_list_clear(&list);
 }
 
-/* The one that fails and all behind it stay; the others have gone. */
+/* The failing record and all after it stay; the earlier ones are gone. */
 TEST(deferred_records_stay_after_a_failure)
 {
 	struct taker taker = {.not_yet = 1, .failing = 6};
@@ -331,7 +331,7 @@ TEST(deferred_records_are_limited_in_bytes)
 	deferred_list_clear(&list);
 }
 
-/* A process that changes its mappings while they are referred to gets a copy: they may be as many. */
+/* If a process changes mappings that records refer to, it gets a copy; the copies count. */
 TEST(deferred_records_are_limited_with_their_mappings)
 {
 	struct mappings *mappings = mappings_new();
@@ -363,7 +363,7 @@ TEST(deferred_records_without_memory)
 		(void)test_fail_allocation(0);
 		CHECK(!err || (err == -ENOMEM && !list.nr && !list.bytes));
 	}
-	CHECK_EQ(nth, 5); /* the test's own, the array, the copy; then none */
+	CHECK_EQ(nth, 5); /* fails at: the test's own, the array, the copy; then none */
 	deferred_list_clear(&list);
 	mappings_unref(mappings);
 }

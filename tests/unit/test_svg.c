@@ -1,4 +1,4 @@
-/* format/flame/svg and what it is made of. The golden has all but the script, which a browser tests. */
+/* format/flame/svg and its parts, without the script, which is tested in a browser. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static char *draw_with(const struct profile *profile, const struct format_option
 	return text;
 }
 
-/* What is written, up to the script; to be freed. */
+/* Returns the SVG up to the script; the caller frees it. */
 static char *draw(const struct profile *profile, const struct flame_style *style,
 		  const struct categories *categories)
 {
@@ -101,7 +101,7 @@ TEST(svg_has_a_box_for_each_node)
 	CHECK_EQ(count_of(text, "<title>"), 14);
 	CHECK(strstr(text, "<title>all (100 samples, 100.00%)</title>") != NULL);
 	CHECK(strstr(text, "<title>memcpy (40 samples, 40.00%)\nlibc.so.6</title>") != NULL);
-	CHECK_EQ(count_of(text, "</svg>"), 1); /* the outer one ends behind the script */
+	CHECK_EQ(count_of(text, "</svg>"), 1); /* the outer one ends after the script */
 	profile_free(profile);
 }
 
@@ -188,7 +188,7 @@ static void count_sum(struct profile *profile, const char *type, const char *uni
 	set_main_value(profile, type, unit);
 }
 
-/* Weights with two decimals: the total is in what was read. */
+/* Weights with two decimals: the total has the unit of the input. */
 TEST(svg_total_is_of_weights_as_they_were_read)
 {
 	struct profile *profile = make_lines(server_lines);
@@ -221,7 +221,7 @@ TEST(svg_says_what_a_sum_is_of)
 	profile_free(profile);
 }
 
-/* parse was a third, is much more now; gone() is gone, fresh() is new. */
+/* parse had a third and has much more now; gone() disappears, fresh() is new. */
 static struct profile *make_difference(void)
 {
 	const char *const lines[] = {"app;main;parse 6000", "app;main;same 3000", "app;fresh 1000",
@@ -301,7 +301,7 @@ TEST(svg_of_a_difference_is_as_sure_as_was_asked_for)
 	profile_free(profile);
 }
 
-/* The whole width stands for so many samples after, so all boxes are half as wide. */
+/* The full width is so many samples of the second profile: all boxes are half as wide. */
 TEST(svg_of_a_difference_may_be_wider)
 {
 	struct profile *profile = make_difference();
@@ -324,7 +324,7 @@ TEST(svg_by_category)
 	CHECK(categories != NULL);
 	text = draw(profile, NULL, categories);
 	CHECK(strstr(text, ">copies</text>") && strstr(text, ">server</text>"));
-	/* What has none is its caller's; the heaviest has the first colour. */
+	/* No category: the caller's; the heaviest category has the first colour. */
 	CHECK(strstr(strstr(text, "<title>vfs_write"), "fill=\"#f0965a\"/>") != NULL);
 	CHECK(strstr(strstr(text, "<title>memcpy"), "fill=\"#78b4eb\"/>") != NULL);
 	CHECK(strstr(text, ">server</text>") < strstr(text, ">copies</text>"));

@@ -1,4 +1,4 @@
-/* format/flame/svg_text: numbers as printf() would write them, and texts that are cut. */
+/* format/flame/svg_text: numbers as printf() would write them, and shortened texts. */
 #include "unit/test.h"
 
 #include <stdio.h>

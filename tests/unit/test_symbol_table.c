@@ -1,4 +1,4 @@
-/* elf/symbols/symbol_table: against nm, on made-up files with known symbols, and on damaged ones. */
+/* elf/symbols/symbol_table: compared with nm; made-up files with known symbols, also damaged. */
 #include "elf/symbols/symbol_table.h"
 
 #include <dlfcn.h>
@@ -41,7 +41,7 @@ static struct symbol_table *read_tiny(const struct tiny_symbol *symbols, size_t 
 	return read_bytes(bytes, tiny_elf_build(bytes, symbols, nr));
 }
 
-/* What is at an offset in .text; "" for nothing. */
+/* Returns the name at an offset in .text, "" if there is none. */
 static const char *name_at(const struct symbol_table *table, uint64_t offset)
 {
 	const char *name = symbol_table_find(table, TINY_TEXT_ADDRESS + offset, NULL);
@@ -55,7 +55,7 @@ static const char *name_at(const struct symbol_table *table, uint64_t offset)
 #define WEAK   STB_WEAK
 #define LOCAL  STB_LOCAL
 
-/* Names of a file may be megabytes of underscores, and millions of them be compared. */
+/* A file may have millions of names, each with megabytes of underscores, to compare. */
 TEST(symbol_name_compare_looks_at_the_beginning_only)
 {
 	char few[1000], many[2000];
@@ -149,7 +149,7 @@ TEST(symbol_table_chooses_an_alias)
 		{"longer", 0x50, 8, GLOBAL, FUNC, true, 0},
 		{"same_b", 0x60, 8, GLOBAL, FUNC, false, 0},
 		{"same_a", 0x60, 8, GLOBAL, FUNC, true, 0},
-		/* glibc's, as its debug file has them. */
+		/* As in glibc's debug file. */
 		{"__GI___libc_write", 0x70, 8, LOCAL, FUNC, false, 0},
 		{"__libc_write", 0x70, 8, GLOBAL, FUNC, false, 0},
 		{"__write", 0x70, 8, WEAK, FUNC, false, 0},
@@ -248,7 +248,7 @@ TEST(symbol_table_empty)
 	symbol_table_free(NULL);
 }
 
-/* Which tables are read is said for each part; the images are of one program. */
+/* The tables to read are given for each part; all images are of one program. */
 TEST(symbol_table_of_chosen_tables)
 {
 	static const struct tiny_symbol of_program[] = {
@@ -288,7 +288,7 @@ TEST(symbol_table_of_chosen_tables)
 	symbol_table_free(table);
 }
 
-/* A file of debug information has its sections' headers, without their bytes. */
+/* A debug file has the program's section headers without the contents. */
 TEST(symbol_table_of_sections_without_bytes)
 {
 	static const struct tiny_symbol symbol = {"f", 0x10, 0x10, GLOBAL, FUNC, false, 0};
@@ -308,7 +308,7 @@ TEST(symbol_table_of_sections_without_bytes)
 	symbol_table_free(table);
 }
 
-/* --- made by hand -------------------------------------------------------------------------- */
+/* --- made-up files ------------------------------------------------------------------------- */
 
 TEST(symbol_table_made_by_hand)
 {
@@ -335,7 +335,7 @@ TEST(symbol_table_made_by_hand)
 	symbol_table_free(table);
 }
 
-/* Addresses that differ in any of their bytes, in no order; then once more, in order. */
+/* Addresses that differ in any byte, unordered; then the same in order. */
 TEST(symbol_table_sorts_by_all_of_an_address)
 {
 	struct symbol_table *table = symbol_table_new();
@@ -399,7 +399,7 @@ static const struct tiny_symbol various[] = {
 	{"other", 0x200, 0x10, LOCAL, FUNC, false, 0},
 };
 
-/* Reads symbols of bytes that may be anything and looks around; only crashing is wrong. */
+/* Reads symbols of arbitrary bytes and looks some up; only a crash is a failure. */
 static void use(const uint8_t *bytes, size_t nr)
 {
 	struct symbol_table *table;
@@ -433,7 +433,7 @@ TEST(symbol_table_truncated)
 		use(test_guarded(bytes, nr - 1), nr - 1);
 }
 
-/* Of a sound file whose sections come first, so that truncation hits symbols and strings. */
+/* A valid file whose sections come first, so that truncation cuts symbols and strings. */
 TEST(symbol_table_shrunk_while_open)
 {
 	uint8_t bytes[TINY_ROOM];
@@ -455,7 +455,7 @@ TEST(symbol_table_shrunk_while_open)
 	}
 }
 
-/* A sparse file of a terabyte, all of which its tables claim: refused, not read. */
+/* A sparse file of a terabyte, all of it claimed by its tables: refused, not read. */
 TEST(symbol_table_of_a_sparse_file)
 {
 	static const enum tiny_section liars[] = {TINY_SYMTAB, TINY_STRTAB, TINY_DYNSYM,
@@ -525,7 +525,7 @@ TEST(symbol_table_out_of_memory)
 	symbol_table_free(table);
 }
 
-/* --- against binutils ---------------------------------------------------------------------- */
+/* --- compared with binutils ---------------------------------------------------------------- */
 
 static struct symbol_table *read_path(const char *path)
 {
@@ -542,8 +542,8 @@ static struct symbol_table *read_path(const char *path)
 }
 
 /*
- * Every function that nm lists with a size must be found at its start, under one of the names
- * that nm has for that address. Returns how many there were.
+ * Checks that every function that nm lists with a size is found at its start, under one of the
+ * names that nm has for that address. Returns the number of functions.
  */
 static size_t check_against_nm(const char *path, const char *options)
 {
@@ -611,7 +611,7 @@ TEST(symbol_table_of_libc_as_nm_has_it)
 	CHECK(check_against_nm(path, "-D") > 1000);
 }
 
-/* An object file of 32 bits: assembled for x86, whatever this machine is. */
+/* A 32-bit object file, assembled for x86 on any machine. */
 TEST(symbol_table_of_32_bits)
 {
 	char path[] = "/tmp/stook-test-XXXXXX";

@@ -1,6 +1,7 @@
 /*
- * sym/symbolizer: frames of this very program, its libc, the vdso, and a made-up kernel. What is
- * named from elsewhere, or by what processes tell of their code, is in test_symbolizer_places.c.
+ * sym/symbolizer: frames of this test program, its libc, the vdso, and a fake kernel. Names from
+ * debug files elsewhere, and names that processes give to JIT-compiled code, are tested in
+ * test_symbolizer_places.c.
  */
 #include "sym/symbolizer.h"
 
@@ -17,7 +18,7 @@
 #include "unit/symbolizer_fixture.h"
 #include "unit/test.h"
 
-/* A function whose name is as a C++ compiler would make it. */
+/* A function with a mangled C++ name. */
 int mangled_function(int number) __asm__("_ZN5stook4testEi");
 __attribute__((noinline)) int mangled_function(int number)
 {
@@ -117,7 +118,7 @@ TEST(symbolizer_names_the_vdso)
 	close_fixture(&fixture);
 }
 
-/* Of several ways to show a name. */
+/* Checks one way to show a name. */
 static void check_style(struct demangle_style style, const char *expected)
 {
 	struct place own = place_of(mangled_function);
@@ -190,7 +191,7 @@ TEST(symbolizer_falls_back)
 	CHECK_EQ(fixture.result.nr_unnamed, 1);
 	CHECK_EQ(refusing.nr_calls, 2);
 
-	answering.answer = 0; /* what has no name keeps none, and the reason stays */
+	answering.answer = 0; /* unnamed addresses stay unnamed, and the first error is kept */
 	(void)add_frame(&fixture, MODULE_NR_KERNEL, 0x60);
 	name_all(&fixture);
 	CHECK_EQ(fixture.result.kernel_error.code, -EACCES);
@@ -201,7 +202,7 @@ TEST(symbolizer_falls_back)
 /* --- inlined calls and lines ----------------------------------------------------------------- */
 
 static const void *return_address;
-static volatile int one = 1; /* not known to the compiler, which clones for constants */
+static volatile int one = 1; /* unknown to the compiler, which would clone for constants */
 
 __attribute__((noinline)) static int note_return_address(int number)
 {
@@ -221,7 +222,7 @@ __attribute__((noinline)) static int outer_function(int number)
 	return inner_function(number) + 3;
 }
 
-/* The frame of a call in inner_function(), which is inlined into outer_function(). */
+/* Adds a frame for a call in inner_function(), which is inlined into outer_function(). */
 static uint32_t add_inlined_frame(struct fixture *fixture)
 {
 	struct place place;
@@ -343,7 +344,7 @@ TEST(symbolizer_new_without_memory)
 	symbolizer_free(symbolizer);
 }
 
-/* The demangler's own allocation failing merely leaves a name mangled. */
+/* If only the demangler's own allocation fails, the name stays mangled. */
 TEST(symbolizer_out_of_memory)
 {
 	struct place own = place_of(mangled_function);
@@ -376,8 +377,8 @@ TEST(symbolizer_out_of_memory)
 }
 
 /*
- * Frames that got their names before memory was out get their lines later. Only where a file can't
- * be asked whether it has DWARF, it counts as one without.
+ * Frames named before memory ran out get their lines in the next call. If the check for DWARF
+ * itself fails, the file counts as having none.
  */
 TEST(symbolizer_lines_out_of_memory)
 {
@@ -394,7 +395,7 @@ TEST(symbolizer_lines_out_of_memory)
 		frame = add_inlined_frame(&fixture);
 		failed = name_with_failure(&fixture, nth);
 		CHECK_STR(name_of(&fixture, frame), "outer_function");
-		/* The child's failures are told, and cost the file's lines alone. */
+		/* Failures in the child are reported, and only this file's lines are missing. */
 		if (profile_frame(fixture.profile, frame)->nr_lines)
 			check_both(&fixture, frame);
 		else if (fixture.result.lines_error.code != -E2BIG)
@@ -409,7 +410,7 @@ TEST(symbolizer_lines_out_of_memory)
 
 /* --- the budget ------------------------------------------------------------------------------ */
 
-/* What it cuts short is counted, and named when there is more. */
+/* Frames left out for lack of budget are counted, and named when there is more. */
 TEST(symbolizer_names_within_a_budget)
 {
 	struct place own = place_of(mangled_function);
@@ -419,7 +420,7 @@ TEST(symbolizer_names_within_a_budget)
 
 	open_fixture(&fixture, 10);
 	read_budget_init(&budget, 1000 * NS_PER_SEC, 1 << 27, -1);
-	budget.left_bytes = 1 << 16; /* the file's symbols are larger than half of it */
+	budget.left_bytes = 1 << 16; /* the symbols need more than half */
 	fixture.options.budget = &budget;
 	frame = add_frame(&fixture, add_file(&fixture, own.path), own.offset);
 	name_all(&fixture);

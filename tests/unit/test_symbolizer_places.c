@@ -1,6 +1,6 @@
 /*
- * sym/symbolizer: files that are gone, or elsewhere, or left for another machine to name; and code
- * made at run time. Files are made by a compiler, in the test's folder.
+ * sym/symbolizer: deleted files, files elsewhere, files to be symbolized on another machine, and
+ * JIT-compiled code. The compiler builds the files in the test's folder.
  */
 #include "sym/symbolizer.h"
 
@@ -14,7 +14,7 @@
 
 #define NO_PID 2000000000
 
-/* The files that make_code() makes are linked from 0 on: addresses are offsets. */
+/* Files of make_code() are linked at address 0: addresses equal offsets. */
 static void check_is_noted(const struct fixture *fixture, uint32_t module)
 {
 	const struct module_code *code = profile_code(fixture->profile, module);
@@ -31,7 +31,7 @@ static void check_is_noted(const struct fixture *fixture, uint32_t module)
 	close_code(&real);
 }
 
-/* A debug file for the code, below the folder "named". */
+/* Adds a debug file for the code below the folder "named". */
 static void plant_debug_file(void)
 {
 	struct made_code code;
@@ -53,7 +53,7 @@ static void look_in(struct fixture *fixture, const char *const *place)
 	fixture->options.places = (struct debug_places){place, 1};
 }
 
-/* --- while they run -------------------------------------------------------------------------- */
+/* --- running programs ------------------------------------------------------------------------ */
 
 TEST(symbolizer_leaves_files)
 {
@@ -73,7 +73,7 @@ TEST(symbolizer_leaves_files)
 	CHECK_STR(name_of(&fixture, frame), "");
 	CHECK_EQ(profile_frame(fixture.profile, frame)->nr_lines, 0);
 	check_is_noted(&fixture, module);
-	CHECK_STR(name_of(&fixture, in_kernel), "kernel_20"); /* nobody else can */
+	CHECK_STR(name_of(&fixture, in_kernel), "kernel_20"); /* only the kernel can */
 	close_fixture(&fixture);
 	leave_folder();
 }
@@ -100,7 +100,7 @@ TEST(symbolizer_notes_what_is_gone)
 	close_fixture(&fixture);
 }
 
-/* Frames come between two calls, and the table has closed the file to stay within its limit. */
+/* Frames are added between two calls, after the table closed the file to stay within its limit. */
 TEST(symbolizer_names_what_came_later)
 {
 	struct fixture fixture;
@@ -125,7 +125,7 @@ TEST(symbolizer_names_what_came_later)
 	leave_folder();
 }
 
-/* What was noted while it was there stays, and finds the debug file. */
+/* The build id noted while the file existed is kept and finds the debug file. */
 TEST(symbolizer_of_a_file_that_goes)
 {
 	const char *named;
@@ -152,9 +152,9 @@ TEST(symbolizer_of_a_file_that_goes)
 	leave_folder();
 }
 
-/* --- elsewhere ------------------------------------------------------------------------------- */
+/* --- recorded on other machines -------------------------------------------------------------- */
 
-/* A frame of hidden(), recorded somewhere from a file with the code's build id at a path. */
+/* Adds a frame of hidden(), recorded from a file at `path` with the code's build id. */
 static uint32_t add_recorded(struct fixture *fixture, const char *path)
 {
 	uint32_t module = add_module(fixture, MODULE_FILE, 0, path);
@@ -234,7 +234,7 @@ TEST(symbolizer_finds_the_debug_file_alone)
 	leave_folder();
 }
 
-/* A stripped file's functions are called by their starts until somebody knows their names. */
+/* Functions of a stripped file are named by their starts until a source has their names. */
 TEST(symbolizer_names_by_the_start)
 {
 	const char *named;
@@ -267,7 +267,7 @@ TEST(symbolizer_names_by_the_start)
 	leave_folder();
 }
 
-/* DWARF knows the name that no symbol table has. */
+/* DWARF has a name that is in no symbol table. */
 TEST(symbolizer_prefers_names_of_lines)
 {
 	struct fixture fixture;
@@ -286,7 +286,7 @@ TEST(symbolizer_prefers_names_of_lines)
 	leave_folder();
 }
 
-/* A function that no other file may call has no mangled name in DWARF. */
+/* For a function with internal linkage, DWARF has no mangled name. */
 TEST(symbolizer_simplifies_names_of_lines)
 {
 	struct fixture fixture;
@@ -348,9 +348,9 @@ TEST(symbolizer_leaves_starts_out)
 	leave_folder();
 }
 
-/* --- code made at run time ------------------------------------------------------------------- */
+/* --- JIT-compiled code ----------------------------------------------------------------------- */
 
-/* This process' own map, which must go with the test. */
+/* The map of this process; it is removed after the test. */
 static char map_path[64];
 
 static void write_map(const char *text)
@@ -359,7 +359,7 @@ static void write_map(const char *text)
 	make_file(map_path, text);
 }
 
-/* A module of the code that a process makes; this one is the only one that has a map. */
+/* Adds a module of JIT-compiled code; only this process has a map. */
 static uint32_t add_run_time(struct fixture *fixture, int32_t pid)
 {
 	int64_t number = runtime_table_add(fixture->runtimes, pid, 0, 0, NULL, fixture->files);
@@ -383,10 +383,10 @@ TEST(symbolizer_names_code_made_at_run_time)
 	name_all(&fixture);
 	CHECK_STR(name_of(&fixture, first), "first");
 	CHECK_STR(name_of(&fixture, second), "");
-	CHECK_STR(name_of(&fixture, other), ""); /* another's code at the same address */
+	CHECK_STR(name_of(&fixture, other), ""); /* another process at the same address */
 	CHECK_EQ(fixture.result.nr_named, 1);
 
-	write_map("1000 10 first\n2000 10 second\n"); /* it has grown */
+	write_map("1000 10 first\n2000 10 second\n"); /* has grown */
 	name_all(&fixture);
 	CHECK_STR(name_of(&fixture, first), "first");
 	CHECK_STR(name_of(&fixture, second), "second");
@@ -450,7 +450,7 @@ TEST(symbolizer_places_out_of_memory)
 		in_memory = add_frame(&fixture, add_run_time(&fixture, getpid()), 0x1000);
 		failed = name_with_failure(&fixture, nth);
 		CHECK_STR(name_of(&fixture, in_stripped), "hidden");
-		/* A failure in the child costs the file's lines, and there is no second try. */
+		/* A failure in the child costs the file's lines, and it is not tried again. */
 		CHECK(profile_frame(fixture.profile, in_stripped)->nr_lines == 1 ||
 		      fixture.result.lines_error.code == -E2BIG);
 		CHECK_STR(name_of(&fixture, in_memory), "first");

@@ -1,4 +1,4 @@
-/* collect/unwind/table_worker: a thread that takes files and gives tables. */
+/* collect/unwind/table_worker: a thread that receives files and returns unwind tables. */
 #include "collect/unwind/table_worker.h"
 
 #include <dirent.h>
@@ -52,7 +52,7 @@ static struct made_table take(struct table_worker *worker)
 	return made;
 }
 
-/* This program, with all of the library in it: keeps the worker busy for a while. */
+/* This program, with the whole library in it: keeps the worker busy for a while. */
 static int open_large(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -89,29 +89,29 @@ TEST(table_worker_makes_the_table_of_each_file)
 		CHECK_EQ(table_worker_nr_waiting(worker), 20 - i);
 		unwind_table_clear(&made.table);
 	}
-	CHECK_EQ(nr_open(), nr); /* it has closed all of them */
+	CHECK_EQ(nr_open(), nr); /* all were closed */
 	table_worker_free(worker);
 }
 
-/* Hands over a few files while the worker is busy; false if it was not busy for so long. */
+/* Queues a few files while the worker is busy; returns false if the worker finished too early. */
 static bool ask_behind_a_large_one(struct table_worker *worker)
 {
 	static const uint32_t samples[] = {0, 2, 5, 1, 5, 9};
 	uint32_t i, k;
 
 	CHECK_EQ(table_worker_add(worker, 100, open_large(), true), 0);
-	for (i = 0; i < 10; i++) /* it is the first one in any case */
+	for (i = 0; i < 10; i++) /* it stays the first one */
 		table_worker_hurry(worker, 100);
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 1 + i), true), 0);
 	for (i = 0; i < 6; i++)
 		for (k = 0; k < samples[i]; k++)
 			table_worker_hurry(worker, i);
-	table_worker_hurry(worker, 4711); /* nobody has asked for it */
+	table_worker_hurry(worker, 4711); /* not in the queue */
 	return !is_readable(worker, 0);
 }
 
-/* Of equal ones, the one asked for first. */
+/* Among equals, the file queued first comes first. */
 TEST(table_worker_makes_first_what_most_samples_wait_for)
 {
 	static const uint32_t order[] = {100, 5, 2, 4, 1, 3, 0};
@@ -154,7 +154,7 @@ TEST(table_worker_fd_is_readable_while_tables_wait)
 	table_worker_free(worker);
 }
 
-/* Whatever is no file for us is told, and closed as well. */
+/* An invalid file is reported and closed. */
 TEST(table_worker_survives_what_is_no_elf_file)
 {
 	struct table_worker *worker = open_worker();
@@ -178,14 +178,14 @@ TEST(table_worker_survives_what_is_no_elf_file)
 		unwind_table_clear(&made.table);
 	}
 	CHECK_EQ(nr_open(), nr);
-	CHECK_EQ(table_worker_add(worker, 9, code_file_of_pages(1, 3), true), 0); /* it goes on */
+	CHECK_EQ(table_worker_add(worker, 9, code_file_of_pages(1, 3), true), 0); /* still works */
 	made = take(worker);
 	check_table(&made, 3);
 	unwind_table_clear(&made.table);
 	table_worker_free(worker);
 }
 
-/* One is being made, some wait, some are made and were not taken: nothing of it is left. */
+/* One table in progress, some waiting, some ready but not taken: all are freed. */
 TEST(table_worker_freed_while_busy)
 {
 	size_t nr = nr_open();

@@ -1,4 +1,4 @@
-/* view/hits, tallies: what `stook tally` shows, in each format to the letter. */
+/* view/hits, tallies: the exact text of `stook tally` in each format. */
 #include "unit/test.h"
 
 #include <stdio.h>
@@ -93,7 +93,7 @@ TEST(tally_rows_are_sorted)
 	CHECK_EQ(interval.lines[2].sum, 100);
 }
 
-/* The top ones are those with the most, in whatever order they are shown. */
+/* The top rows are those with the largest counts, in any sort order. */
 TEST(tally_rows_top)
 {
 	struct tally_line copy[ARRAY_SIZE(lines)];
@@ -105,7 +105,7 @@ TEST(tally_rows_top)
 	CHECK_EQ(interval.lines[1].count, 50);
 }
 
-/* Numbers by their value: 7 before 10. */
+/* Numbers are sorted by value: 7 before 10. */
 TEST(tally_rows_sort_numbers)
 {
 	struct tally_line copy[ARRAY_SIZE(lines)];
@@ -237,7 +237,7 @@ TEST(tally_rows_csv)
 		      "time,func,\"(int)arg1\",count,sum,min,max,avg,from,to,in_range\r\n");
 }
 
-/* The user's words are names of columns, and of members of "key", as they are. */
+/* The user's expressions are names of columns and of members of "key", unchanged. */
 TEST(tally_rows_have_keys_with_dots)
 {
 	struct tally_line copy[ARRAY_SIZE(lines)];

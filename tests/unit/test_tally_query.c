@@ -1,4 +1,4 @@
-/* probe/expression/tally_query: what the options of `stook tally` ask for, compiled. */
+/* probe/expression/tally_query: options of `stook tally`, compiled. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -79,7 +79,7 @@ TEST(tally_query_keys)
 	CHECK_EQ(query.program.plan.key[3], TALLY_MAX_NUMBERS + TALLY_TEXT_WORDS);
 }
 
-/* A comma in quotes or parentheses is none of the list's. */
+/* A comma in quotes or parentheses does not separate keys. */
 TEST(tally_query_splits_keys)
 {
 	const struct tally_query_options options = {
@@ -161,7 +161,7 @@ TEST(tally_query_linear_buckets)
 	struct tally_plan plan = linear("-10,10,3");
 	int64_t from, to;
 
-	CHECK_EQ(plan.nr_buckets, 9); /* 7 steps, the last beyond 10, and two outside */
+	CHECK_EQ(plan.nr_buckets, 9); /* 7 steps, the last ends beyond 10; two outside */
 	CHECK_EQ(plan.from, -10);
 	CHECK_EQ(plan.step, 3);
 	CHECK(!tally_bucket_range(&plan, 0, &from, &to));

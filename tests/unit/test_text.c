@@ -1,6 +1,6 @@
 /*
- * base/text: what a terminal may be sent; that code that quotes foreign texts goes by it; strict
- * parsing of numbers, durations and lists.
+ * base/text: characters that are safe for terminals, and writers of untrusted texts that use it;
+ * strict parsing of numbers, durations and lists.
  */
 #include "base/text.h"
 
@@ -39,13 +39,13 @@ TEST(text_is_safe_for_terminals)
 	check_safe("", "");
 	check_safe("operator<< (a;b) ~", "operator<< (a;b) ~");
 	check_safe("äé€𝄞日本 ‍",
-		   "äé€𝄞日本 ‍"); /* with a joiner, which some scripts need */
+		   "äé€𝄞日本 ‍"); /* with a zero-width joiner, which some scripts need */
 	check_safe("\x01\t\n\x1b]0;x\a\x7f", "????]0;x??");
 	check_safe("\xc2\x80\xc2\x9b\xc2\x9f\xc2\xa0", "??????\xc2\xa0");
 	check_safe("a\x9b"
 		   "b",
 		   "a?b");			      /* CSI as one byte */
-	check_safe("\xd8\x9c\xd8\x9b", "??\xd8\x9b"); /* the Arabic mark; a semicolon beside it */
+	check_safe("\xd8\x9c\xd8\x9b", "??\xd8\x9b"); /* the Arabic letter mark; a semicolon */
 	check_safe("\xe2\x80\x8d\xe2\x80\x8e\xe2\x80\x8f\xe2\x80\x90",
 		   "\xe2\x80\x8d??????\xe2\x80\x90");
 	check_safe("\xe2\x80\xa7\xe2\x80\xa8\xe2\x80\xaa\xe2\x80\xae\xe2\x80\xaf",
@@ -96,7 +96,7 @@ static void read_text(const void *context, size_t number, struct row *row)
 	row->cells[0] = cell_text(context);
 }
 
-/* A row with the text as its only cell. */
+/* Writes a row whose only cell is the text. */
 static void write_csv(FILE *out, const char *text)
 {
 	static const struct column column = {"text"};
@@ -109,7 +109,7 @@ static void write_csv(FILE *out, const char *text)
 	sheet_clear(&sheet);
 }
 
-/* A spreadsheet takes such cells for formulas, quoted or not. */
+/* Spreadsheets take such cells for formulas, quoted or not. */
 TEST(text_is_no_formula_in_csv)
 {
 	check_written(write_csv, "=HYPERLINK(\"http://x\")",
@@ -177,7 +177,7 @@ TEST(number_refuses_rubbish)
 		check_number(rubbish[i], UINT64_MAX, -EINVAL, 0);
 }
 
-/* Every number that is printed comes back, and the one above its own value as a limit does not. */
+/* Every printed number is parsed back, and a value above the limit is refused. */
 TEST(number_comes_back)
 {
 	uint64_t value = 1;
@@ -241,7 +241,7 @@ TEST(number_refuses_rubbish_for_seconds)
 		check_seconds(rubbish[i], -EINVAL, 0);
 }
 
-/* expected: the list as text again, "1 2 3 "; NULL: it must fail with err. */
+/* expected: the list as text, "1 2 3 "; with err, the parser must fail. */
 static void check_list(const char *text, bool ranges, int err, const char *expected)
 {
 	char got[256] = "";
@@ -280,7 +280,7 @@ TEST(number_refuses_bad_lists)
 	check_list("1-2", false, -EINVAL, "");
 	check_list("101", true, -ERANGE, "");
 	check_list("3-1", true, -ERANGE, "");
-	check_list("0-10", true, -ERANGE, ""); /* eleven of at most ten */
+	check_list("0-10", true, -ERANGE, ""); /* eleven; the maximum is ten */
 	check_list("0-8,10,11", true, -ERANGE, "");
 }
 
@@ -357,12 +357,12 @@ TEST(columns_show_no_garbage)
 	check_cut("a\x1b[31mb\n", 20, "a?[31mb?");
 	check_cut("a\xc2\x9b"
 		  "b",
-		  20, "a??b"); /* CSI as a character of its own */
+		  20, "a??b"); /* CSI as a C1 character */
 	check_cut("a\x80\xff", 20, "a??");
 	check_cut("\xc0\xaf", 20, "??");	   /* "/", overlong */
 	check_cut("\xed\xa0\x80", 20, "???");	   /* a surrogate */
 	check_cut("\xf4\x90\x80\x80", 20, "????"); /* past U+10FFFF */
-	check_cut("x\xe2\x82", 20, "x??");	   /* cut short */
+	check_cut("x\xe2\x82", 20, "x??");	   /* truncated */
 	check_cut("x\xf0\x9d\x84", 20, "x???");
 }
 

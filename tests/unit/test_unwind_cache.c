@@ -1,4 +1,4 @@
-/* elf/unwind/unwind_cache: what comes back is what was put in, or nothing. */
+/* elf/unwind/unwind_cache: a stored table is loaded unchanged, or not at all. */
 #include "elf/unwind/unwind_cache.h"
 
 #include <dirent.h>
@@ -24,7 +24,7 @@ static const uint8_t id[] = {0xab, 0xcd, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x0
 #define ID	id, sizeof(id)
 #define ID_NAME "abcd0102030405060708"
 
-/* Each test works in a folder of its own, and leaves it as it was. */
+/* Each test works in its own folder, and leaves it empty. */
 static char folder[64];
 
 static void enter_folder(void)
@@ -34,7 +34,7 @@ static void enter_folder(void)
 	CHECK_EQ(chdir(folder), 0);
 }
 
-/* Removes what is in the current folder; returns how many there were. */
+/* Removes all files from the current folder; returns their number. */
 static size_t empty_folder(void)
 {
 	DIR *directory = opendir(".");
@@ -122,7 +122,7 @@ TEST(unwind_cache_round_trip)
 	CHECK_EQ(stat(ID_NAME, &status), 0);
 	CHECK_EQ(status.st_mode & 07777, 0600);
 	CHECK_EQ(status.st_size, unwind_file_bytes(&table));
-	/* The same build once more, and another compiler's opinion of it. */
+	/* The same build again, and a different table for it. */
 	CHECK_EQ(unwind_cache_store(cache, ID, &table), 0);
 	CHECK(loads_as(cache, ID, &table));
 	CHECK_EQ(unwind_cache_store(cache, ID, &other), 0);
@@ -166,7 +166,7 @@ TEST(unwind_cache_build_ids)
 	CHECK_EQ(unwind_cache_load(cache, long_id, BUILD_ID_MAX_BYTES - 1, &got), -ENOENT);
 	CHECK_EQ(unwind_cache_store(cache, id, 1, &table), 0);
 	CHECK(loads_as(cache, id, 1, &table));
-	/* A table under the name of another build is not that one's. */
+	/* A table stored under another build id is refused. */
 	CHECK_EQ(rename("ab", "cd"), 0);
 	CHECK_EQ(unwind_cache_load(cache, id + 1, 1, &got), -ENOENT);
 	CHECK_EQ(access("cd", F_OK), -1);
@@ -186,7 +186,7 @@ static size_t read_stored(uint8_t *bytes, size_t room)
 	return fread(bytes, 1, room, file);
 }
 
-/* Puts bytes in the place of the table, and expects that it is refused and removed. */
+/* Replaces the table's file by these bytes, and expects that it is refused and removed. */
 static void check_refused(struct unwind_cache *cache, const uint8_t *bytes, size_t nr)
 {
 	cleanup_fd int fd = open(ID_NAME, O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -224,7 +224,7 @@ TEST(unwind_cache_file_damaged)
 	unwind_table_clear(&table);
 }
 
-/* Made as ours are made, checksum and all, but of another version, or with a table that lies. */
+/* Valid files with a correct checksum, but another version or an invalid table. */
 TEST(unwind_cache_file_wrong_but_whole)
 {
 	struct unwind_table table = make_table(3, 40);
@@ -327,7 +327,7 @@ TEST(unwind_cache_folder_that_others_can_change)
 	CHECK_EQ(mkdir("above/cache", 0700), 0);
 	CHECK_EQ(chmod("above/cache", 0770), 0);
 	check_folder_refused(below("above/cache"), -EPERM);
-	CHECK_EQ(chmod("above/cache", 01707), 0); /* even if it is sticky */
+	CHECK_EQ(chmod("above/cache", 01707), 0); /* even with the sticky bit */
 	check_folder_refused(below("above/cache"), -EPERM);
 	CHECK_EQ(chmod("above/cache", 0755), 0);
 	CHECK_EQ(chmod("above", 0777), 0);
@@ -360,7 +360,7 @@ TEST(unwind_cache_folder_of_others)
 	CHECK_EQ(chown("above/cache", 0, 0), 0);
 	CHECK_EQ(chown("above", 65534, 65534), 0);
 	check_folder_refused(below("above/cache"), -EPERM);
-	/* To its owner it is as good as root's. */
+	/* A folder owned by the user is as good as one owned by root. */
 	CHECK_EQ(chown("above/cache", 65534, 65534), 0);
 	CHECK_EQ(chown(folder, 65534, 65534), 0);
 	CHECK_EQ(seteuid(65534), 0);
@@ -396,7 +396,7 @@ TEST(unwind_cache_removes_what_was_not_used)
 	set_age("10", 300);
 	set_age("11", 200);
 	set_age("12", 100);
-	/* What replaces itself needs no room; neither does what is not stored. */
+	/* Replacing the same table needs no room; neither does a table that is not stored. */
 	CHECK_EQ(unwind_cache_store(cache, &ids[2], 1, &table), 0);
 	CHECK_EQ(unwind_cache_store(cache, &ids[3], 1, &large), -EFBIG);
 	CHECK(!access("10", F_OK) && !access("11", F_OK) && !access("12", F_OK));
@@ -411,7 +411,7 @@ TEST(unwind_cache_removes_what_was_not_used)
 	unwind_table_clear(&large);
 }
 
-/* Only what is ours is counted and removed; what a killed process left goes after a while. */
+/* Only cache files are counted and removed; a killed process' temporary files go later. */
 TEST(unwind_cache_leaves_other_files_alone)
 {
 	static const char *const names[] = {"README", "new-fresh", "new-old", "ABCD", "abc"};
@@ -437,7 +437,7 @@ TEST(unwind_cache_leaves_other_files_alone)
 	unwind_table_clear(&table);
 }
 
-/* The disk is full: nothing new is there, nothing half is left. */
+/* The disk is full: no new file and no partial file remains. */
 TEST(unwind_cache_that_cannot_be_written)
 {
 	struct unwind_table table = make_table(1, 1000), got;
@@ -490,9 +490,9 @@ TEST(unwind_cache_out_of_memory)
 	unwind_table_clear(&table);
 }
 
-/* --- several at a time --------------------------------------------------------------------- */
+/* --- concurrent processes ------------------------------------------------------------------ */
 
-/* Stores and loads four tables, two of which have room. */
+/* Stores and loads four tables; only two fit. */
 static int hammer(uint32_t seed)
 {
 	struct unwind_table tables[4];

@@ -1,6 +1,6 @@
 /*
- * elf/unwind/unwind_compile: its tables go by file offset. What holds at an offset is what the file's rows
- * say of the address there.
+ * elf/unwind/unwind_compile: its tables are indexed by file offset. The rule at an offset is that
+ * of the file's rows at the corresponding address.
  */
 #include "elf/unwind/unwind_compile.h"
 
@@ -33,7 +33,7 @@ static void check_offset(const struct unwind_table *table, const struct elf_imag
 	CHECK(!memcmp(&found, expected, sizeof(found)));
 }
 
-/* Compares around the ends of all segments and rows, and now and then between. */
+/* Compares at the ends of all segments and rows, and at some offsets between. */
 static void check_by_offset(const struct unwind_table *table, const struct elf_image *image)
 {
 	struct unwind_rows rows;
@@ -80,7 +80,7 @@ TEST(unwind_compile_of_segments_that_lie_elsewhere)
 	struct code_file code = {.build_id = 1, .nr_segments = 2};
 	struct unwind_table table;
 
-	/* The first one in the file has the greater address. */
+	/* The first segment in the file has the higher address. */
 	code.segments[0] = (struct elf_segment){0x20000, 0x900000, 0x3000};
 	code.segments[1] = (struct elf_segment){0x50000, 0x100000, 0x2000};
 	code_file_add_steps(&code, 0x900100, 0x20, 10);
@@ -95,7 +95,7 @@ TEST(unwind_compile_of_segments_that_lie_elsewhere)
 	unwind_table_clear(&table);
 }
 
-/* Bytes of the file that two segments have are the first one's; none is without a rule between. */
+/* If two segments share bytes of the file, the first one's rules apply, with no gap in between. */
 TEST(unwind_compile_of_segments_that_overlap)
 {
 	struct code_file code = {.build_id = 1, .nr_segments = 4};
@@ -113,7 +113,7 @@ TEST(unwind_compile_of_segments_that_overlap)
 	unwind_table_clear(&table);
 }
 
-/* A page has room for one row a byte, so there is no row for nothing between them. */
+/* A page has room for one row per byte, so adjacent segments have no row for a gap between them. */
 TEST(unwind_compile_of_segments_that_touch)
 {
 	struct code_file code = {.build_id = 1, .nr_segments = 2};
@@ -197,7 +197,7 @@ static bool compile_cached(struct unwind_cache *cache, int fd, uint32_t nr_pages
 	return cached;
 }
 
-/* By build id, so that the same one is the same file, even if it is not. */
+/* Tables are looked up by build id, so files with equal build ids count as the same file. */
 TEST(unwind_compile_asks_the_cache_first)
 {
 	cleanup_fd int one = code_file_of_pages(0x51, 3), other = code_file_of_pages(0x52, 4);

@@ -1,7 +1,8 @@
 /*
- * bpf/unwind_epilogue.h: the rule of JIT-compiled code by its next instructions, at each of them; and
- * none where one is not known, or is not all there. The rules are those that the assembler's own
- * directives give to the same code (.cfi_*, by readelf --debug-dump=frames-interp).
+ * bpf/unwind_epilogue.h: the rule for JIT-compiled code from its next instructions, at each
+ * instruction; and no rule if an instruction is unknown or truncated. The expected rules are those
+ * of the assembler's .cfi_* directives for the same code, as shown by readelf
+ * --debug-dump=frames-interp.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -22,7 +23,7 @@ static int next_arm64(struct unwind_epilogue *epilogue)
 	return unwind_epilogue_next_arm64(epilogue);
 }
 
-/* UNWIND_PACKED_NONE: there is none. */
+/* Returns UNWIND_PACKED_NONE if there is no rule. */
 static uint32_t rule_of(next_function *next, const void *code, size_t bytes)
 {
 	struct unwind_epilogue epilogue = {0};
@@ -36,7 +37,7 @@ static uint32_t rule_of(next_function *next, const void *code, size_t bytes)
 }
 
 #define NONE UNWIND_PACKED_NONE
-/* The CFA is sp + bytes; the return address is below it, and the frame pointer at CFA - slot. */
+/* The CFA is sp + bytes, the return address below it, the saved frame pointer at CFA - slot. */
 #define TOP(bytes) UNWIND_PACK(UNWIND_BASE_SP, UNWIND_SAVED_TOP, (bytes) / 8, 0)
 #define TOP_FP(bytes, slot) \
 	UNWIND_PACK(UNWIND_BASE_SP, UNWIND_SAVED_TOP_FP, (bytes) / 8, (slot) / 8)
@@ -46,7 +47,7 @@ static uint32_t rule_of(next_function *next, const void *code, size_t bytes)
 struct instruction {
 	const char *code;
 	size_t bytes;
-	uint32_t rule; /* before it */
+	uint32_t rule; /* before the instruction */
 };
 
 #define INSN(code_, rule_)                      \
@@ -54,7 +55,7 @@ struct instruction {
 		code_, sizeof(code_) - 1, rule_ \
 	}
 
-/* At each instruction that the code has; and there is no rule where the end is cut off. */
+/* Checks the rule at each instruction, and that truncated code has none. */
 static void check_code(next_function *next, const struct instruction *code, size_t nr)
 {
 	char bytes[UNWIND_CODE_BYTES];
@@ -152,17 +153,17 @@ TEST(unwind_epilogue_of_other_shapes)
 TEST(unwind_epilogue_guesses_nothing)
 {
 	CHECK_NONE(next_x86, "");
-	CHECK_NONE(next_x86, "\x90\xc3");		  /* nop: not one that is known */
+	CHECK_NONE(next_x86, "\x90\xc3");		  /* unknown instruction */
 	CHECK_NONE(next_x86, "\xeb\x00\xc3");		  /* jmp */
 	CHECK_NONE(next_x86, "\x5c\xc3");		  /* pop %rsp */
 	CHECK_NONE(next_x86, "\x50\xc3");		  /* push %rax; ret: a jump */
-	CHECK_NONE(next_x86, "\x48\x83\xc4\x10\x50\xc3"); /* the same, higher up */
-	CHECK_NONE(next_x86, "\x48\x83\xc4\x04\xc3");	  /* odd */
+	CHECK_NONE(next_x86, "\x48\x83\xc4\x10\x50\xc3"); /* the same after an add */
+	CHECK_NONE(next_x86, "\x48\x83\xc4\x04\xc3");	  /* misaligned */
 	CHECK_NONE(next_x86, "\x48\x83\xec\x08\xc3");	  /* returns to a local variable */
 	CHECK_NONE(next_x86, "\x48\x89\xe5\xc3");	  /* the frame pointer is lost */
-	CHECK_NONE(next_x86, "\x48\x83\xec\x08\x5d\xc3"); /* pops what was never pushed */
-	CHECK_NONE(next_x86, "\x55\x58\x50\x5d\xc3");	  /* pops another's push */
-	CHECK_NONE(next_x86, "\x55\x48\x89\xe5\x5b\xc3"); /* to another register */
+	CHECK_NONE(next_x86, "\x48\x83\xec\x08\x5d\xc3"); /* pops an unknown word */
+	CHECK_NONE(next_x86, "\x55\x58\x50\x5d\xc3");	  /* pops another register's push */
+	CHECK_NONE(next_x86, "\x55\x48\x89\xe5\x5b\xc3"); /* into another register */
 	CHECK_NONE(next_x86, "\x48\x83\xc4\x10\xff\xd0\x48\x83\xec\x10\x5d\xc3"); /* overwritten */
 	CHECK_NONE(next_arm64, "\x60\x00\x3f\xd6\xc0\x03\x5f\xd6");		  /* blr; ret */
 	CHECK_NONE(next_arm64, "\xfd\x03\x00\x91\xc0\x03\x5f\xd6"); /* mov x29, sp; ret */
@@ -170,7 +171,7 @@ TEST(unwind_epilogue_guesses_nothing)
 	CHECK_NONE(next_arm64, "\xfd\x7b\x41\xa9\xc0\x03\x5f\xd6"); /* ldp without the move */
 }
 
-/* More code than is looked at. */
+/* Code longer than the limit. */
 TEST(unwind_epilogue_ends)
 {
 	char code[UNWIND_CODE_BYTES];
@@ -182,11 +183,12 @@ TEST(unwind_epilogue_ends)
 }
 
 #if defined(__x86_64__)
-/* --- what the processor does ------------------------------------------------------------------- */
+/* --- compared with execution ------------------------------------------------------------------ */
 
 /*
- * run_on_stack(code, sp, fp, returns): runs code there. Wherever in `landing` it returns to, the stack
- * pointer and the frame pointer are taken down; `returns` is what code may call, in %rdx.
+ * run_on_stack(code, sp, fp, returns): runs the code with these registers. The code returns to some
+ * place in `landing`, where the stack pointer and the frame pointer are stored. `returns` is a
+ * function that the code may call through %rdx.
  */
 #define LANDING_BYTES 1024
 
@@ -220,13 +222,13 @@ void run_on_stack(const void *code, uint64_t *sp, uint64_t fp, const char *call)
 #define STACK_WORDS 256
 #define FIRST_WORD  128
 
-/* Each word of the stack is another address in landing. */
+/* Each word of the stack is a different address in `landing`. */
 static uint64_t word_of(size_t i)
 {
 	return (uint64_t)(uintptr_t)landing + i;
 }
 
-/* True if there was a rule; it has to say what happens. */
+/* Runs the code and checks that the rule agrees; returns false if there is no rule. */
 static bool check_run(void *place, const char *code, size_t bytes)
 {
 	static uint64_t stack[STACK_WORDS];
@@ -243,8 +245,7 @@ static bool check_run(void *place, const char *code, size_t bytes)
 	CHECK_EQ(UNWIND_PACKED_BASE(rule), UNWIND_BASE_SP);
 	cfa = FIRST_WORD + UNWIND_PACKED_OFFSET(rule) / 8;
 	CHECK_EQ(landed_sp, (uint64_t)(uintptr_t)(stack + cfa));
-	CHECK_EQ(stack[cfa - 1],
-		 word_of(cfa - 1)); /* the return address was there from the first */
+	CHECK_EQ(stack[cfa - 1], word_of(cfa - 1)); /* the return address was there before */
 	if (UNWIND_PACKED_SAVED(rule) == UNWIND_SAVED_TOP_FP)
 		fp = word_of(cfa - UNWIND_PACKED_SLOT(rule) / 8);
 	else

@@ -1,8 +1,8 @@
 /*
- * collect/unwind/unwind_pool against a model: each unit of the pool is free, given out, or in limbo. What
- * the model has room for, the pool must find; what it gives must have been free.
- * Tables: what the kernel side (bpf/unwind_lookup.h) finds in the pool is what unwind_table_find()
- * finds in the table.
+ * collect/unwind/unwind_pool against a model: each unit of the pool is free, allocated, or released
+ * in the current epoch. If the model has room, the pool must find it; what it allocates must have
+ * been free. Tables: lookups by the kernel side (bpf/unwind_lookup.h) in the pool give the same
+ * rules as unwind_table_find() in the table.
  */
 #include "collect/unwind/unwind_pool.h"
 
@@ -13,7 +13,7 @@
 #include "unit/unwind_fixture.h"
 #include "unit/unwind_reading.h"
 
-#define PIECE_BYTES  32 /* everything is aligned to so many bytes, and takes multiples of them */
+#define PIECE_BYTES  32 /* alignment and unit of all allocations */
 #define CHUNK_PIECES (POOL_CHUNK_BYTES / PIECE_BYTES)
 #define MAX_CHUNKS   4
 #define MAX_GIVEN    512
@@ -50,7 +50,7 @@ static size_t model_bytes(const struct model *model)
 	return nr * PIECE_BYTES;
 }
 
-/* Whether some chunk has so much free in one stretch. */
+/* True if some chunk has a free stretch of this size. */
 static bool has_room(const struct model *model, size_t pieces)
 {
 	size_t run = 0, i;
@@ -99,7 +99,7 @@ static void allocate(struct model *model)
 	model->given[model->nr_given++] = given;
 }
 
-/* Nobody else has written into it since it was given out. */
+/* The content was not overwritten since the allocation. */
 static void check_content(const struct model *model, const struct given *given)
 {
 	const uint8_t *bytes = unwind_pool_at(model->pool, given->place);
@@ -143,7 +143,7 @@ static void play(uint64_t seed)
 
 	model_open(&model, seed, 1 + seed % MAX_CHUNKS);
 	for (step = 0; step < 600; step++) {
-		/* Now it fills up, now it empties. */
+		/* Alternates between filling and emptying. */
 		fill = step / 100 % 2 ? 3 : 7;
 		if (fixture_random(&model.random, 20) == 0)
 			end_epoch(&model);
@@ -158,7 +158,7 @@ static void play(uint64_t seed)
 		release(&model, model.nr_given - 1);
 	end_epoch(&model);
 	CHECK_EQ(unwind_pool_bytes(model.pool), 0);
-	for (step = 0; step < model.nr_chunks; step++) /* all neighbours have been joined */
+	for (step = 0; step < model.nr_chunks; step++) /* all neighbours are merged */
 		CHECK(unwind_pool_allocate(model.pool, LARGEST) != 0);
 	CHECK_EQ(unwind_pool_allocate(model.pool, LARGEST), 0);
 	unwind_pool_free(model.pool);
@@ -184,7 +184,7 @@ TEST(unwind_pool_gives_nothing_back_before_the_epoch_ends)
 	unwind_pool_epoch_ended(pool);
 	CHECK_EQ(unwind_pool_bytes(pool), 0);
 	CHECK_EQ(unwind_pool_allocate(pool, LARGEST), place);
-	unwind_pool_epoch_ended(pool); /* nothing was in limbo */
+	unwind_pool_epoch_ended(pool); /* nothing to release */
 	CHECK_EQ(unwind_pool_allocate(pool, 1), 0);
 	unwind_pool_free(pool);
 }
@@ -206,7 +206,7 @@ TEST(unwind_pool_refuses_nothing_and_too_much)
 	unwind_pool_free(NULL);
 }
 
-/* Memory is taken when it is needed, and never above the limit; the least is one chunk. */
+/* Memory is mapped when needed and never above the limit; the minimum is one chunk. */
 TEST(unwind_pool_takes_memory_by_chunks)
 {
 	struct unwind_pool *pool = unwind_pool_new(NULL, 2 * POOL_CHUNK_BYTES, NULL);
@@ -238,7 +238,7 @@ TEST(unwind_pool_starts_empty)
 	unwind_pool_free(pool);
 }
 
-/* What cannot be noted as free is lost, but never given out twice; no error is left behind. */
+/* A free range that cannot be recorded is lost, but never allocated twice; no error remains. */
 TEST(unwind_pool_without_memory)
 {
 	const struct unwind_pool_fds no_maps = {-1, -1, -1};
@@ -274,7 +274,7 @@ static char *unwind_chunk(const struct unwind_memory *memory, uint32_t place)
 	return unwind_pool_chunk(memory->pool, place);
 }
 
-/* Stricter than the kernel's: nothing that is asked for is out of bounds or not aligned. */
+/* Stricter than the kernel's: asserts that every access is in bounds and aligned. */
 #define UNWIND_ITEM(chunk, offset, type)                              \
 	((type *)(CHECK((offset) % sizeof(type) == 0 &&               \
 			(offset) + sizeof(type) <= POOL_CHUNK_BYTES), \
@@ -317,7 +317,7 @@ static struct unwind_table make_table(uint64_t seed, uint64_t start, size_t nr_r
 	return pack(&rows);
 }
 
-/* Compares at one offset; a wide rule has to be the same as well. */
+/* Compares at one offset; a wide rule must be equal as well. */
 static void check_at(struct unwind_pool *pool, uint32_t number, const struct unwind_table *table,
 		     uint64_t offset)
 {
@@ -381,7 +381,7 @@ TEST(loaded_table_is_found_as_the_table_itself)
 	}
 }
 
-/* The large function's middle is one page, the gap behind it is none. */
+/* The middle of the large function is one shared page; the gap after it needs none. */
 TEST(loaded_table_has_equal_pages_once_and_empty_ones_never)
 {
 	struct unwind_pool *pool = open_pool(POOL_BYTES);
@@ -392,7 +392,7 @@ TEST(loaded_table_has_equal_pages_once_and_empty_ones_never)
 	rows_make_large(&rows);
 	table = pack(&rows);
 	CHECK_EQ(loaded_table_load(&loaded, pool, NUMBER, &table), 0);
-	CHECK_EQ(loaded.nr_pieces, 1 + 4); /* the directory; first, middle, last, behind the gap */
+	CHECK_EQ(loaded.nr_pieces, 1 + 4); /* the directory; first, middle, last, after the gap */
 	CHECK_EQ(loaded_table_bytes(&loaded), (table.nr_words + 0x151) * sizeof(uint32_t));
 	check_everywhere(pool, NUMBER, &table, 1);
 	loaded_table_clear(&loaded);
@@ -416,7 +416,7 @@ TEST(loaded_table_of_no_pages_says_nothing)
 	unwind_pool_free(pool);
 }
 
-/* Walks that run may still read it: all its bytes are as they were until the epoch ends. */
+/* Running walks may still read it: all its bytes stay unchanged until the epoch ends. */
 TEST(loaded_table_stays_readable_to_the_end_of_the_epoch)
 {
 	struct unwind_pool *pool = open_pool(POOL_BYTES);
@@ -441,7 +441,7 @@ TEST(loaded_table_stays_readable_to_the_end_of_the_epoch)
 	unwind_pool_free(pool);
 }
 
-/* Fills a pool of one chunk; what does not fit changes nothing of what did. */
+/* Fills a pool of one chunk; a table that does not fit leaves the loaded ones unchanged. */
 TEST(loaded_table_without_room_changes_nothing)
 {
 	struct unwind_table table = make_table(7, 0x1000, 20000);
@@ -475,7 +475,7 @@ TEST(loaded_table_without_room_changes_nothing)
 	unwind_pool_free(pool);
 }
 
-/* Sparse files may have code anywhere. */
+/* Sparse files may have code at any offset. */
 TEST(loaded_table_of_code_too_far_behind)
 {
 	static const uint64_t starts[] = {1ULL << 34, 1ULL << 48, 1ULL << 62, UINT64_MAX << 20};

@@ -1,4 +1,4 @@
-/* elf/unwind/unwind_rows: made-up files whose rows are known, damaged ones, and this host's libc. */
+/* elf/unwind/unwind_rows: made-up files with known rows, damaged ones, and this host's libc. */
 #include "elf/unwind/unwind_rows.h"
 
 #include <dlfcn.h>
@@ -15,8 +15,8 @@
 #include "unit/unwind_reading.h"
 
 /*
- * The file: headers; from offset 0x200, address 0x1200, code; .eh_frame_hdr at 0x600, and behind it
- * .eh_frame; .debug_frame; the sections' names and headers.
+ * The file: headers; code at offset 0x200, address 0x1200; .eh_frame_hdr at 0x600, followed by
+ * .eh_frame; .debug_frame; section names and headers.
  */
 #define TEXT		   0x1200
 #define TEXT_BYTES	   0x400
@@ -62,7 +62,7 @@ static size_t put_sections(uint8_t *file, size_t end, const struct plan *plan)
 	return end + sizeof(names) + sizeof(sections);
 }
 
-/* Fills FILE_ROOM bytes; returns how many are the file. */
+/* Fills FILE_ROOM bytes; returns the size of the file in them. */
 static size_t build(uint8_t *file, const struct plan *plan)
 {
 	size_t end = EH_FRAME_HDR - 0x1000 + EH_FRAME_HDR_BYTES;
@@ -117,7 +117,7 @@ static const char *show(const struct unwind_rows *rows)
 	return text;
 }
 
-/* The plan's rows as text, and their sums. */
+/* Returns the plan's rows and their totals as text. */
 static const char *rows_of(const struct plan *plan, const struct plan *debug_plan,
 			   struct unwind_rows *ret_sums)
 {
@@ -142,7 +142,7 @@ static const char *rows_of(const struct plan *plan, const struct plan *debug_pla
 	return text;
 }
 
-/* A common entry and functions; those of debug_frame have another CFA. */
+/* Adds a common entry and functions; those of .debug_frame have another CFA. */
 static void add(struct made *made, bool is_eh_frame, uint64_t start, uint64_t bytes)
 {
 	size_t common = put_common(made, is_eh_frame, "", "", 0);
@@ -156,7 +156,7 @@ TEST(unwind_rows_gaps_and_neighbours)
 	size_t common = put_common(&plan.eh_frame, true, "", "", 0);
 	struct unwind_rows sums;
 
-	/* Out of order; equal neighbours; one that is outside of the code. */
+	/* Unordered; equal neighbours; one outside the code. */
 	put_function(&plan.eh_frame, true, common, TEXT + 0x100, 0x10, "\x44\x0e\x10", 3);
 	put_function(&plan.eh_frame, true, common, TEXT + 0x10, 0x10, "", 0);
 	put_function(&plan.eh_frame, true, common, TEXT + 0x20, 0x10, "\x44\x0e\x10\x44\x0e\x10",
@@ -186,7 +186,7 @@ TEST(unwind_rows_overlaps)
 
 	add(&plan.eh_frame, true, TEXT + 0x20, 0x20);
 	put_function(&plan.eh_frame, true, 0, TEXT + 0x10, 0x18, "\x0e\x10\x48\x0e\x20", 5);
-	/* The first one's beginning is the second one's end. */
+	/* The first one starts inside the second one. */
 	CHECK_STR(rows_of(&plan, NULL, NULL),
 		  "1210 r7+16 c-8 same; 1218 r7+32 c-8 same; 1228 r7+8 c-8 same; 1240 none");
 }
@@ -205,7 +205,7 @@ TEST(unwind_rows_debug_frame_fills_gaps)
 		  "1210 r7+24 c-8 same; 1220 r7+8 c-8 same; 1230 r7+24 c-8 same; 1250 none");
 }
 
-/* Packs the debug_frame as zlib does, behind a header. */
+/* Compresses .debug_frame with zlib, after a header. */
 static void compress_debug_frame(struct plan *plan, const void *header, size_t nr_header)
 {
 	struct made packed = {.nr = 0};
@@ -235,7 +235,7 @@ TEST(unwind_rows_of_compressed_sections)
 	compress_debug_frame(&gnu, gnu_header, sizeof(gnu_header));
 	CHECK_STR(rows_of(&gnu, NULL, NULL), "1200 r7+24 c-8 same; 1210 none");
 
-	/* One that says less or more than what is in it, and an unknown kind. */
+	/* A wrong uncompressed size, smaller and larger, and an unknown compression. */
 	plan.debug_frame.bytes[offsetof(Elf64_Chdr, ch_size)]--;
 	CHECK_STR(rows_of(&plan, NULL, &sums), "");
 	CHECK_EQ(sums.nr_broken, 1);
@@ -256,7 +256,7 @@ TEST(unwind_rows_without_section_headers)
 
 	add(&plan.eh_frame, true, TEXT, 0x10);
 	put_number(&plan.eh_frame, 0, 4);
-	add(&plan.eh_frame, true, TEXT + 0x10, 0x10); /* no more: it ended */
+	add(&plan.eh_frame, true, TEXT + 0x10, 0x10); /* ignored: after the end */
 	CHECK_STR(rows_of(&plan, NULL, NULL), "1200 r7+8 c-8 same; 1210 none");
 }
 
@@ -280,7 +280,7 @@ TEST(unwind_rows_entry)
 	struct plan plan = {.entry = TEXT + 0x10};
 
 	CHECK_STR(rows_of(&plan, NULL, NULL),
-		  "1210 end; 1250 none"); /* 64 bytes, as nothing is known */
+		  "1210 end; 1250 none"); /* 64 bytes, as no symbols give its size */
 	add(&plan.eh_frame, true, TEXT + 0x40, 0x10);
 	CHECK_STR(rows_of(&plan, NULL, NULL), "1210 end; 1240 r7+8 c-8 same; 1250 none");
 	add(&plan.eh_frame, true, TEXT + 0x8, 0x28);
@@ -310,12 +310,12 @@ TEST(unwind_rows_signal_returns)
 	memcpy(plan.text + TEXT_BYTES - 7, short_form, 7);
 	memcpy(plan.text + 0x80, arm64_form, 8);
 	add(&plan.eh_frame, true, TEXT + 0x40, 0x10);
-	put_function(&plan.eh_frame, true, 0, TEXT + 0x56, 1, "", 0); /* over the third one's end */
+	put_function(&plan.eh_frame, true, 0, TEXT + 0x56, 1, "", 0); /* over the third's end */
 	CHECK_STR(rows_of(&plan, NULL, NULL),
 		  "1200 S:signal; 1207 none; 121f S:signal; 1229 none; 1240 r7+8 c-8 same; "
 		  "1250 none; 1256 r7+8 c-8 same; 1257 none; 15f8 S:signal; 1600 none");
 	memcpy(arm64.text + 0x10, arm64_form, 8);
-	memcpy(arm64.text + 0x22, arm64_form, 8); /* no instruction starts there */
+	memcpy(arm64.text + 0x22, arm64_form, 8); /* not at the start of an instruction */
 	CHECK_STR(rows_of(&arm64, NULL, NULL), "120f S:signal; 1218 none");
 }
 
@@ -339,7 +339,7 @@ TEST(unwind_rows_find_a_rule)
 	elf_image_close(&image);
 }
 
-/* --- hard times ---------------------------------------------------------------------------- */
+/* --- damage -------------------------------------------------------------------------------- */
 
 static void use(const uint8_t *file, size_t nr)
 {
@@ -394,7 +394,7 @@ TEST(unwind_rows_damaged)
 	guarded = test_guarded(file, nr);
 	for (round = 0; round < 20000; round++) {
 		memcpy(guarded, file, nr);
-		/* Half of it in the headers and sections. */
+		/* Half of the damage goes to headers and sections. */
 		tiny_damage(round % 2 ? guarded : guarded + 0x600, round % 2 ? nr : nr - 0x600,
 			    &state);
 		use(guarded, nr);
@@ -438,7 +438,7 @@ static int find_libc(struct dl_phdr_info *info, size_t size, void *ret_info)
 	return 1;
 }
 
-/* Whether some address of the function has such a rule. */
+/* True if some address of the function has such a rule. */
 static bool has_rule(const struct unwind_rows *rows, uint64_t start, uint64_t bytes,
 		     enum unwind_cfa cfa)
 {
@@ -469,7 +469,7 @@ TEST(unwind_rows_of_libc)
 	CHECK(rows.nr_rows > 5000);
 	CHECK_EQ(rows.nr_broken, 0);
 	CHECK(rows.nr_not_packed < 20);
-	/* A new thread begins in clone, and signal handlers return to __restore_rt. */
+	/* A new thread starts in clone, and signal handlers return to __restore_rt. */
 	clone_address = (uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "clone") - info.dlpi_addr;
 	CHECK(has_rule(&rows, clone_address, 100, UNWIND_CFA_END));
 	CHECK(has_rule(&rows, clone_address, 100, UNWIND_CFA_REGISTER));

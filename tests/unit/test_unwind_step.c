@@ -1,4 +1,4 @@
-/* bpf/unwind_step.h, as user space walks with it: each way from a frame to its caller. */
+/* bpf/unwind_step.h in user space: each way to get from a frame to its caller. */
 #include <stddef.h>
 #include <ucontext.h>
 
@@ -6,7 +6,7 @@
 #include "bpf/unwind_walk.h"
 #include "unit/walk_fixture.h"
 
-#if defined(__x86_64__) /* from sp, when a handler returns; the registers as libc knows them */
+#if defined(__x86_64__) /* offsets from sp when a handler returns; libc's register names */
 #define SIGNAL_FP offsetof(ucontext_t, uc_mcontext.gregs[REG_RBP])
 #define SIGNAL_SP offsetof(ucontext_t, uc_mcontext.gregs[REG_RSP])
 #define SIGNAL_PC offsetof(ucontext_t, uc_mcontext.gregs[REG_RIP])
@@ -26,7 +26,7 @@ TEST(unwind_step_by_packed_rules)
 	walk_open(&walk, rules);
 	walk.words[UNWIND_REG_FP] = WORD(6);
 	push(&walk, 2, IN(1));
-	push(&walk, 6, 1); /* what the next one does not need to be sound */
+	push(&walk, 6, 1); /* not used by the next rule */
 	push(&walk, 7, IN(2));
 	push(&walk, 9, WORD(14));
 	push(&walk, 11, IN(3));
@@ -35,7 +35,7 @@ TEST(unwind_step_by_packed_rules)
 	walk_close(&walk);
 }
 
-/* The forms that only arm64's compilers need mean the same everywhere. */
+/* Packed forms that only arm64's compilers need work on all machines. */
 TEST(unwind_step_by_packed_rules_of_arm64)
 {
 	static const struct unwind_rule rules[] = {
@@ -45,7 +45,7 @@ TEST(unwind_step_by_packed_rules_of_arm64)
 
 	walk_open_for(&walk, rules, ARRAY_SIZE(rules), EM_AARCH64);
 	if (!(UNWIND_FIRST_KNOWN >> UNWIND_REG_RA &
-	      1)) { /* no link register here: from behind it */
+	      1)) { /* no link register here: skip the first rule */
 		walk.words[WIRE_RAW_PC] = IN(1);
 		push(&walk, 0, WORD(10));
 		push(&walk, 1, IN(2));
@@ -75,7 +75,7 @@ TEST(unwind_step_ends_where_programs_begin)
 	push(&walk, 0, IN(1));
 	check_walk(&walk, WALK_COMPLETE, IN(0), DONE);
 	walk.words[WIRE_RAW_PC] = IN(1);
-	push(&walk, 0, 0); /* a return address of 0 says it as well */
+	push(&walk, 0, 0); /* a return address of 0 also ends the stack */
 	check_walk(&walk, WALK_COMPLETE, IN(1), DONE);
 	walk_close(&walk);
 }
@@ -102,7 +102,7 @@ TEST(unwind_step_of_a_realigned_stack)
 	walk_close(&walk);
 }
 
-/* Of a caller only sp, fp and pc are known. */
+/* For a caller only sp, fp and pc are known. */
 TEST(unwind_step_knows_other_registers_only_in_the_first_frame)
 {
 	static const struct unwind_rule rules[] = {RULE(R10, 8, AT(-8), SAME),
@@ -125,7 +125,7 @@ TEST(unwind_step_knows_other_registers_only_in_the_first_frame)
 	walk_close(&walk);
 }
 
-/* From byte 11 of each 16 on the stub has pushed its number. */
+/* The stub has pushed its number from byte 11 of each 16 bytes on. */
 TEST(unwind_step_of_lazy_binding_stubs)
 {
 	static const struct unwind_rule rules[] = {{.cfa = UNWIND_CFA_PLT,
@@ -148,8 +148,8 @@ TEST(unwind_step_of_lazy_binding_stubs)
 }
 
 /*
- * What a signal interrupted was called by nobody there: its own address is looked up and not the
- * byte before, it is told as the address plus one, and its stack may be below the handler's.
+ * Code interrupted by a signal made no call: its own address is looked up, not the byte before. It
+ * is reported as the address plus one, and its stack may be below the handler's.
  */
 TEST(unwind_step_through_a_signal_handler)
 {
@@ -189,7 +189,7 @@ TEST(unwind_step_through_a_signal_frame_of_cfi)
 	walk_close(&walk);
 }
 
-/* From the scheduler's stack to the goroutine's: by what the runtime saved, if g leads in a circle. */
+/* From the scheduler's stack to the goroutine's saved registers, if g's pointers agree. */
 TEST(unwind_step_to_the_stack_of_a_goroutine)
 {
 	enum { G0 = 20, M = 40, G = 60, M_OF_G = 2, CURG = 5, SAVED = 3 };
@@ -216,13 +216,13 @@ TEST(unwind_step_to_the_stack_of_a_goroutine)
 	push(&walk, M + CURG, WORD(G));
 	push(&walk, G + SAVED, WORD(8));
 	push(&walk, G + SAVED + 1, IN(3));
-	push(&walk, 8, IN(2)); /* what systemstack() returns to */
+	push(&walk, 8, IN(2)); /* return address of systemstack() */
 	push(&walk, 9, IN(3));
 	push(&walk, 13, IN(4));
 	check_walk(&walk, WALK_COMPLETE, IN(0), IN(2), IN(3), IN(4), DONE);
 	walk.words[WIRE_RAW_PC] = IN(1); /* morestack() */
 	check_walk(&walk, WALK_COMPLETE, IN(1), IN(3), IN(4), DONE);
-	push(&walk, M + CURG, 0); /* nobody's: the scheduler's own */
+	push(&walk, M + CURG, 0); /* no goroutine: the scheduler's own stack */
 	check_walk(&walk, WALK_COMPLETE, IN(1), DONE);
 	push(&walk, M + CURG, WORD(G));
 	push(&walk, M, WORD(G)); /* the register was not g */
@@ -246,7 +246,7 @@ TEST(unwind_step_refuses_what_is_no_frame_pointer)
 		walk.words[UNWIND_REG_FP] = wrong[i];
 		check_walk(&walk, WALK_NO_RULE, JIT, DONE);
 	}
-	walk.words[UNWIND_REG_FP] = WORD(7); /* the return address would be behind the stack */
+	walk.words[UNWIND_REG_FP] = WORD(7); /* the return address would be past the stack */
 	check_walk(&walk, WALK_FAULT, JIT, DONE);
 	walk_close(&walk);
 }
@@ -263,7 +263,7 @@ TEST(unwind_step_goes_up_the_stack_only)
 	walk_open(&walk, rules);
 	push(&walk, 0, IN(3)); /* a leaf may have no frame … */
 	check_walk(&walk, WALK_COMPLETE, IN(0), IN(3), DONE);
-	push(&walk, 0, IN(0)); /* … but nobody above it */
+	push(&walk, 0, IN(0)); /* … but its caller must have one */
 	check_walk(&walk, WALK_NO_PROGRESS, IN(0), IN(0), DONE);
 	walk.words[WIRE_RAW_PC] = IN(1);
 	check_walk(&walk, WALK_NO_PROGRESS, IN(1), DONE);

@@ -1,6 +1,6 @@
 /*
- * elf/unwind/unwind_table: every address must have the rule that the rows gave it.
- * Rows are made by hand, or by a fixed sequence of numbers.
+ * elf/unwind/unwind_table: every address must have the rule of its row. Rows are handmade or
+ * pseudo-random with a fixed seed.
  */
 #include "elf/unwind/unwind_table.h"
 
@@ -117,7 +117,7 @@ TEST(unwind_pack_leaves_the_odd_to_wide_rules)
 	CHECK_EQ(packed, 42);
 }
 
-/* Whatever 24 bits are sound mean a rule, and packing it gives one that means the same. */
+/* Any valid 24 bits encode a rule, and packing it again gives an equivalent encoding. */
 TEST(unwind_pack_of_every_sound_rule)
 {
 	static const uint16_t known[] = {X86, ARM64};
@@ -153,7 +153,7 @@ TEST(unwind_pack_of_a_lost_frame_pointer)
 
 /* --- tables -------------------------------------------------------------------------------- */
 
-/* Compares around each row: it starts where it should, and reaches to the next. */
+/* Compares at both ends of each row. */
 static void check_rows(const struct unwind_table *table, const struct unwind_rows *rows)
 {
 	uint64_t page_bytes = 1 << UNWIND_PAGE_SHIFT;
@@ -194,7 +194,7 @@ static void check_outside(const struct unwind_table *table)
 	CHECK_EQ(unwind_table_find(table, UINT64_MAX), UNWIND_PACKED_NONE);
 }
 
-/* Packs, checks everything, and frees the rows; the table is the caller's. */
+/* Packs and checks the rows, and frees them; the caller owns the table. */
 static struct unwind_table pack(struct unwind_rows *rows)
 {
 	struct unwind_table table;
@@ -245,7 +245,7 @@ TEST(unwind_table_without_rows)
 	CHECK_EQ(unwind_table_find(&table, 0), UNWIND_PACKED_NONE);
 	unwind_table_clear(&table);
 
-	/* Rows, but without any rule. */
+	/* Rows, but none with a rule. */
 	rows_init(&rows);
 	rows_add(&rows, 0x1000, 0);
 	table = pack(&rows);
@@ -254,7 +254,7 @@ TEST(unwind_table_without_rows)
 	unwind_table_clear(&table);
 }
 
-/* One row for each byte, all different; and the same rows in every bucket are there once. */
+/* One row per byte, all different; identical buckets are stored once. */
 TEST(unwind_table_of_full_buckets)
 {
 	struct unwind_table table;
@@ -283,7 +283,7 @@ TEST(unwind_table_of_full_buckets)
 	unwind_table_clear(&table);
 }
 
-/* Rows that begin and end at, just before, and just behind the ends of buckets and pages. */
+/* Rows that begin and end at, just before, and just after the ends of buckets and pages. */
 TEST(unwind_table_at_the_edges)
 {
 	static const uint64_t edges[] = {0x100, 0x10000, 0x20000};
@@ -308,7 +308,7 @@ TEST(unwind_table_at_the_edges)
 			}
 }
 
-/* The pages in the large function's middle are one. */
+/* The pages in the middle of the large function are shared. */
 TEST(unwind_table_of_a_large_function_and_a_large_gap)
 {
 	struct unwind_table table;
@@ -318,14 +318,14 @@ TEST(unwind_table_of_a_large_function_and_a_large_gap)
 	table = pack(&rows);
 	CHECK_EQ(table.start, 0x400000);
 	CHECK_EQ(table.nr_pages, 0x111);
-	/* First, middle, last, and the one behind the gap; the rows of two buckets. */
+	/* First, middle, last, and the page after the gap; the rows of two buckets. */
 	CHECK_EQ(table.nr_words, 4 * 256 + 3 + 2);
 	CHECK_EQ(table.pages[1], table.pages[15]);
 	CHECK_EQ(table.pages[0x20], UNWIND_NO_PAGE);
 	unwind_table_clear(&table);
 }
 
-/* Addresses at the very end of the address space; the last row without one that ends it. */
+/* Addresses at the very end of the address space; the last row has no end row. */
 TEST(unwind_table_at_the_end_of_all_addresses)
 {
 	struct unwind_table table;
@@ -355,7 +355,7 @@ TEST(unwind_table_too_far_apart)
 
 	rows_init(&rows);
 	(void)rows_add_rule(&rows, fixture_packable(8));
-	rows_add(&rows, 0, 0); /* what comes before the first rule does not count */
+	rows_add(&rows, 0, 0); /* rows before the first rule are ignored */
 	rows_add(&rows, limit * 2, 1);
 	rows_add(&rows, limit * 2 + 1, 0);
 	rows_add(&rows, limit * 3 - 1, 1);
@@ -374,7 +374,7 @@ TEST(unwind_table_too_far_apart)
 	rows_free(&rows);
 }
 
-/* Wide rules past the limit, and one that names no register, are as if nothing were known. */
+/* Wide rules past the limit, and rules with an invalid register, become "no rule". */
 TEST(unwind_table_drops_wide_rules)
 {
 	struct unwind_rule broken = fixture_wide(1);
@@ -401,7 +401,7 @@ TEST(unwind_table_drops_wide_rules)
 	rows_free(&rows);
 }
 
-/* The same rows for another machine: what fits changes, what is found does not. */
+/* The same rows for another machine: other rules fit into 24 bits, but lookups give the same. */
 TEST(unwind_table_of_another_machine)
 {
 	static const uint16_t others[] = {ARM64, EM_RISCV};
@@ -444,11 +444,11 @@ TEST(unwind_table_out_of_memory)
 	rows_free(&rows);
 }
 
-/* --- tables that lie ----------------------------------------------------------------------- */
+/* --- malformed tables ---------------------------------------------------------------------- */
 
 /*
- * A copy whose arrays end where they end, for the sanitizer to see. Whatever was done to it: either
- * it is refused, or lookups stay inside.
+ * Checks a copy with exact-size arrays, so that AddressSanitizer sees every access past their ends.
+ * A damaged table is either refused, or lookups stay inside it.
  */
 static bool survives(const struct unwind_table *table)
 {
@@ -507,7 +507,7 @@ TEST(unwind_table_check_refuses)
 	REFUSES_WORD(table.words[9], 0);
 	REFUSES_WORD(table.words[9], UNWIND_INDEX(0, 257));
 	REFUSES_WORD(table.words[9], UNWIND_INDEX(table.page_words[0] - 256, 1));
-	REFUSES_WORD(table.words[9], UNWIND_INDEX(1, 1)); /* starts behind byte 0 */
+	REFUSES_WORD(table.words[9], UNWIND_INDEX(1, 1)); /* starts after byte 0 */
 	REFUSES_WORD(table.words[9], UNWIND_INDEX_RULE | 1 << 24);
 	REFUSES_WORD(table.words[9],
 		     UNWIND_INDEX_RULE | UNWIND_PACK_NUMBER(UNWIND_BASE_WIDE, table.nr_wide));
@@ -541,7 +541,7 @@ TEST(unwind_table_damaged)
 		nr_survived += survives(&table);
 		table.words[at] ^= bit;
 	}
-	/* A rule may become another one that is as good. */
+	/* Damage may turn a rule into another valid one. */
 	CHECK(nr_survived > 0 && nr_survived < round);
 	unwind_table_clear(&table);
 }

@@ -1,4 +1,4 @@
-/* collect/unwind/unwinder: which processes and tables the kernel side finds, and which have to go. */
+/* collect/unwind/unwinder: processes and tables found by the kernel side, and evicted. */
 #include "collect/unwind/unwinder.h"
 
 #include <errno.h>
@@ -68,7 +68,7 @@ TEST(unwinder_publishes_what_a_process_has_mapped)
 	CHECK(!knows(&world, PID, 78, 3) && !knows(&world, PID, 77, 4) &&
 	      !knows(&world, 99, 77, 3));
 	CHECK_EQ(unwinder_publish(world.unwinder, 0, 0, 0, mappings), 0);
-	CHECK(!find_process(&world, 0)); /* it is not one process but all that are not visible */
+	CHECK(!find_process(&world, 0)); /* pid 0 stands for all invisible processes */
 	mappings_unref(mappings);
 	world_close(&world);
 }
@@ -87,8 +87,7 @@ TEST(unwinder_gives_back_the_memory_of_processes)
 	sequence = find_process(&world, PID)->sequence;
 	one = cost_of(&world).bytes - before;
 	publish(&world, PID, mappings);
-	CHECK(find_process(&world, PID)->sequence !=
-	      sequence); /* cached rules were the old one's */
+	CHECK(find_process(&world, PID)->sequence != sequence); /* cached rules are invalid */
 	CHECK_EQ(cost_of(&world).bytes, before + 2 * one);
 	unwinder_epoch_ended(world.unwinder, 0);
 	CHECK_EQ(cost_of(&world).bytes, before + one);
@@ -102,7 +101,7 @@ TEST(unwinder_gives_back_the_memory_of_processes)
 	world_close(&world);
 }
 
-/* As many as a set has ways are found; the last one always is. */
+/* A set holds as many processes as it has ways; the last one published is always found. */
 TEST(unwinder_with_a_full_set_of_processes)
 {
 	struct mappings *mappings = mappings_new();
@@ -136,7 +135,7 @@ TEST(unwinder_names_each_process_that_has_changed_once)
 	struct world world;
 
 	world_open(&world, POOL_BYTES);
-	unwinder_touch(world.unwinder, PID); /* nobody knows it */
+	unwinder_touch(world.unwinder, PID); /* unknown process */
 	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), 0);
 	publish(&world, PID, mappings);
 	publish(&world, PID + 1, mappings);
@@ -145,7 +144,7 @@ TEST(unwinder_names_each_process_that_has_changed_once)
 	unwinder_touch(world.unwinder, PID);
 	unwinder_touch(world.unwinder, PID + 1);
 	CHECK(!knows(&world, PID, 77, 3));
-	CHECK(!find_process(&world, PID)->is_final); /* what it had not may be there now */
+	CHECK(!find_process(&world, PID)->is_final); /* missing mappings may exist now */
 	unwinder_forget(world.unwinder, PID + 1);
 	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), PID);
 	CHECK(start_time_ns == 77 && exec_id == 3);
@@ -153,13 +152,13 @@ TEST(unwinder_names_each_process_that_has_changed_once)
 	CHECK(knows(&world, PID, 77, 3));
 	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), 0);
 	unwinder_touch(world.unwinder, PID);
-	publish(&world, PID, mappings); /* by somebody else, before its turn */
+	publish(&world, PID, mappings); /* published before its turn */
 	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), 0);
 	mappings_unref(mappings);
 	world_close(&world);
 }
 
-/* Walks that leave all code are news at first; then the process is like that. */
+/* Walks that leave all code may mean new mappings; after some, the mappings are final. */
 TEST(unwinder_makes_mappings_final_after_some_strays)
 {
 	struct mappings *mappings = mappings_new();
@@ -179,7 +178,7 @@ TEST(unwinder_makes_mappings_final_after_some_strays)
 	CHECK_EQ(unwinder_walk(world.unwinder, &other.record, mappings, &stack), 0);
 	CHECK(!find_process(&world, PID)->is_final);
 	CHECK_EQ(unwinder_walk(world.unwinder, &one.record, mappings, &stack), 0);
-	CHECK(find_process(&world, PID)->is_final); /* though another one's came between */
+	CHECK(find_process(&world, PID)->is_final); /* though another process came between */
 	CHECK(!find_process(&world, PID + 1)->is_final);
 	CHECK_EQ(cost_of(&world).nr_walked, 4);
 	mappings_unref(mappings);
@@ -201,8 +200,8 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 	CHECK_EQ(process->nr_mappings, UNWIND_MAX_MAPPINGS);
 	CHECK_EQ(mapping_of(process, UNWIND_MAX_MAPPINGS - 1)->start,
 		 mappings_get(mappings, UNWIND_MAX_MAPPINGS - 1)->start);
-	CHECK(process->is_final); /* or what lies beyond would be news for ever */
-	/* Without room for it nothing is known any more: its next sample says so again. */
+	CHECK(process->is_final); /* else walks past it would never end as final */
+	/* Without room for it, the process is unknown again, and its next sample is raw. */
 	for (i = 0; i < POOL_BYTES / (32 * UNWIND_MAX_MAPPINGS); i++)
 		publish(&world, PID + 1 + (uint32_t)i, mappings);
 	publish(&world, PID, mappings);
@@ -211,7 +210,7 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 	world_close(&world);
 }
 
-/* A file that was gone with its first process, and is opened by way of a later one. */
+/* The file could not be opened by way of its first process, but by way of a later one. */
 TEST(unwinder_makes_the_table_of_a_file_that_was_gone)
 {
 	struct mappings *mappings;
@@ -262,7 +261,7 @@ TEST(unwinder_counts_files_that_can_have_no_table)
 	uint32_t i;
 
 	world_open(&world, POOL_BYTES);
-	for (i = 0; i < UNWIND_MAX_TABLES; i++) /* one too many: the vdso has one too */
+	for (i = 0; i < UNWIND_MAX_TABLES; i++) /* one too many: the vdso's is another */
 		(void)add_mapping(&mappings, MAPPING_FILE, i);
 	for (i = 0; i < 2; i++) {
 		publish(&world, PID, mappings);
@@ -275,7 +274,7 @@ TEST(unwinder_counts_files_that_can_have_no_table)
 	world_close(&world);
 }
 
-/* The folder is a file. */
+/* The cache folder is a file. */
 TEST(unwinder_tells_why_no_tables_are_kept)
 {
 	struct unwinder_options options = {.max_bytes = POOL_BYTES, .cache_folder = "/dev/null"};
@@ -285,7 +284,7 @@ TEST(unwinder_tells_why_no_tables_are_kept)
 	CHECK(unwinder && unwinder_cache_error(unwinder)->code < 0);
 	CHECK(strstr(unwinder_cache_error(unwinder)->text, "/dev/null"));
 	unwinder_free(unwinder);
-	world_open(&world, POOL_BYTES); /* names none */
+	world_open(&world, POOL_BYTES); /* no folder */
 	CHECK(!unwinder_cache_error(world.unwinder));
 	world_close(&world);
 }
@@ -297,7 +296,7 @@ TEST(unwinder_without_memory)
 	size_t nth, bytes;
 
 	(void)add_mapping(&mappings, MAPPING_FILE, 0);
-	for (nth = 1; nth < 150; nth++) { /* past some it is the vdso's table that is missing */
+	for (nth = 1; nth < 150; nth++) { /* later failures only affect the vdso's table */
 		struct error error = {0};
 		bool is_open;
 
@@ -308,7 +307,7 @@ TEST(unwinder_without_memory)
 		world_close(&world);
 	}
 	world_open(&world, POOL_BYTES);
-	publish(&world, PID + 1, NULL); /* so that the pool has its first chunk */
+	publish(&world, PID + 1, NULL); /* allocates the pool's first chunk */
 	bytes = cost_of(&world).bytes;
 	(void)test_fail_allocation(1);
 	CHECK_EQ(unwinder_publish(world.unwinder, PID, 0, 0, mappings), -ENOMEM);
@@ -318,19 +317,19 @@ TEST(unwinder_without_memory)
 	CHECK_EQ(cost_of(&world).bytes, bytes); /* all of it was given back */
 	publish(&world, PID, mappings);
 	(void)test_fail_allocation(1);
-	unwinder_touch(world.unwinder, PID); /* cannot be noted: as before */
+	unwinder_touch(world.unwinder, PID); /* cannot be recorded: as before */
 	(void)test_fail_allocation(0);
 	CHECK(knows(&world, PID, 77, 3));
 	mappings_unref(mappings);
 	world_close(&world);
 }
 
-/* --- tables come when they are asked for -------------------------------------------------- */
+/* --- tables on request -------------------------------------------------------------------- */
 
 #define TABLES_POOL_BYTES (1UL << 20)
 #define NR_FILES	  4
 
-/* Four files, mapped one after the other; three of their tables have room, and no two of a rest. */
+/* Four files, mapped one after the other. Three tables fit, or two and a part of the third. */
 struct shelf {
 	struct world world;
 	struct mappings *mappings, *single[NR_FILES];
@@ -374,14 +373,14 @@ static void shelf_close(struct shelf *shelf)
 	world_close(&shelf->world);
 }
 
-/* Asks for one file's table, and waits until it is there, or was refused. */
+/* Requests a file's table, and waits until it is loaded or refused. */
 static void fetch(struct shelf *shelf, size_t file)
 {
 	unwinder_preload(shelf->world.unwinder, shelf->single[file]);
 	wait_for_tables(&shelf->world);
 }
 
-/* As the kernel side does when it meets the table. */
+/* Marks the table as used, like the kernel side does. */
 static void use(struct shelf *shelf, size_t file, uint32_t epoch)
 {
 	struct unwind_pool *pool = unwinder_pool(shelf->world.unwinder);
@@ -389,7 +388,7 @@ static void use(struct shelf *shelf, size_t file, uint32_t epoch)
 	unwind_pool_tables(pool)[shelf->tables[file]].used_epoch = epoch;
 }
 
-/* Which tables are there: a bit each. */
+/* Returns the loaded tables as bits. */
 static unsigned ready(const struct shelf *shelf)
 {
 	unsigned bits = 0, i;
@@ -412,17 +411,17 @@ TEST(unwinder_makes_tables_when_they_are_asked_for)
 	CHECK_EQ(unwinder_nr_waiting(shelf.world.unwinder), 1); /* once */
 	wait_for_tables(&shelf.world);
 	CHECK_EQ(ready(&shelf), 4);
-	fetch(&shelf, 2); /* is there */
+	fetch(&shelf, 2); /* is loaded */
 	CHECK_EQ(cost_of(&shelf.world).nr_tables, 1);
 	CHECK_EQ(cost_of(&shelf.world).nr_tables_cached, 0);
 	CHECK(!unwinder_poll(shelf.world.unwinder));
 	shelf_close(&shelf);
 }
 
-/* It goes at once, and what it makes room for comes with the next epoch. */
+/* A table is evicted at once; the table that needs the room is loaded with the next epoch. */
 TEST(unwinder_evicts_the_table_used_least_recently)
 {
-	uint32_t tables[NR_FILES], epoch = UINT32_MAX - 2, i; /* their numbers wrap */
+	uint32_t tables[NR_FILES], epoch = UINT32_MAX - 2, i; /* epoch numbers wrap */
 	struct shelf shelf;
 
 	for (i = 0; i < 3; i++) {
@@ -441,7 +440,7 @@ TEST(unwinder_evicts_the_table_used_least_recently)
 		unwinder_epoch_ended(shelf.world.unwinder, epoch + 5);
 		fetch(&shelf, 3);
 		CHECK_EQ(ready(&shelf), 15 & ~(1U << i));
-		fetch(&shelf, i); /* it comes back, under its own number */
+		fetch(&shelf, i); /* loaded again, under its own number */
 		unwinder_epoch_ended(shelf.world.unwinder, epoch + 6);
 		fetch(&shelf, i);
 		CHECK(ready(&shelf) & 1U << i);
@@ -451,7 +450,7 @@ TEST(unwinder_evicts_the_table_used_least_recently)
 	}
 }
 
-/* Walks of this epoch need them; the kernel may be an epoch ahead of us. */
+/* Walks of this epoch need the tables; the kernel may be an epoch ahead. */
 TEST(unwinder_evicts_no_table_that_is_in_use)
 {
 	struct shelf shelf;
@@ -471,7 +470,7 @@ TEST(unwinder_evicts_no_table_that_is_in_use)
 	shelf_close(&shelf);
 }
 
-/* The walk of a frame in this file ends there, and asks for no table again. */
+/* Checks that a walk in this file ends there and does not request the table again. */
 static void check_absent(struct world *world, uint32_t file)
 {
 	struct mappings *mappings = mappings_new();
@@ -491,7 +490,7 @@ static void check_absent(struct world *world, uint32_t file)
 	mappings_unref(mappings);
 }
 
-/* Without a table there are frame pointers. */
+/* Without a table, frame pointers are used. */
 TEST(unwinder_goes_without_tables_that_cannot_be)
 {
 	struct code_file far = {.build_id = 1, .nr_segments = 1}, none = far;
@@ -510,7 +509,7 @@ TEST(unwinder_goes_without_tables_that_cannot_be)
 	world_close(&world);
 }
 
-/* The file table has closed it to stay within its limit, or never had it. */
+/* The file table closed the file to stay within its limit, or never opened it. */
 TEST(unwinder_goes_without_files_that_are_not_open)
 {
 	static const struct file_id gone = {0xfff, 0xfff, 42, 0};
@@ -525,21 +524,21 @@ TEST(unwinder_goes_without_files_that_are_not_open)
 	world_close(&world);
 }
 
-/* --- from end to end ---------------------------------------------------------------------- */
+/* --- end to end --------------------------------------------------------------------------- */
 
 /*
- * This process' own stack, by the tables of its own files, has the frames that the compiler's runtime
- * finds in it (backtrace()).
+ * The stack of this process, unwound with the tables of its own files, has the same frames as
+ * backtrace() of the compiler's runtime.
  */
 
 #define WALK_POOL_BYTES (32UL << 20)
 
-/* A sample of ourselves, and what it has to come out as. */
+/* A sample of this process, and the expected frames. */
 static struct raw_record sample;
 static void *expected[128];
 static int nr_expected;
 
-/* Where the mapping that has this address ends. */
+/* Returns the end of the mapping that contains this address. */
 static uint64_t end_of_mapping(uint64_t address)
 {
 	struct maps_entry entry;
@@ -555,7 +554,7 @@ static uint64_t end_of_mapping(uint64_t address)
 	return end;
 }
 
-/* Registers by their DWARF numbers. */
+/* Stores the registers by their DWARF numbers. */
 static void take_registers(const ucontext_t *context, uint64_t *words)
 {
 #if defined(__x86_64__)
@@ -574,7 +573,7 @@ static void take_registers(const ucontext_t *context, uint64_t *words)
 #endif
 }
 
-/* As the kernel side does; all of our stack may be read, redzones too. */
+/* Records a sample as the kernel side does. All of the stack may be read, including red zones. */
 __attribute__((noinline, no_sanitize("address"))) static void take_sample(void)
 {
 	const volatile uint64_t *stack;
@@ -601,7 +600,7 @@ static int sample_and_compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* With code of libc between. */
+/* Takes the sample below a function of libc. */
 static void sample_below_libc(void)
 {
 	int numbers[] = {3, 1, 2};
@@ -628,7 +627,7 @@ static void self_open(struct self *self)
 
 static void self_close(struct self *self)
 {
-	unwinder_free(self->world.unwinder); /* it has the file table's numbers */
+	unwinder_free(self->world.unwinder); /* it uses the file table's numbers */
 	process_table_free(self->processes);
 	file_table_free(self->world.files);
 }
@@ -638,7 +637,7 @@ static int walk(struct self *self, struct user_stack *stack)
 	return unwinder_walk(self->world.unwinder, &sample.record, self->mappings, stack);
 }
 
-/* Under a sanitizer its own backtrace() stands before the compiler's. */
+/* A sanitizer's own backtrace() adds a frame in front. */
 static void check_stack(const struct user_stack *stack)
 {
 	uint32_t shift = (uint32_t)nr_expected - stack->nr, i;
@@ -688,7 +687,7 @@ TEST(unwinder_preloads_all_tables_of_a_process)
 	self_close(&self);
 }
 
-/* The table of the vdso is there from the beginning. */
+/* The vdso's table is loaded at the start. */
 TEST(unwinder_knows_the_vdso_before_any_file)
 {
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR);
@@ -698,7 +697,7 @@ TEST(unwinder_knows_the_vdso_before_any_file)
 	if (!vdso)
 		SKIP("this process has no vdso");
 	self_open(&self);
-	make_raw(&sample, (uint32_t)getpid(), vdso); /* its headers: no code */
+	make_raw(&sample, (uint32_t)getpid(), vdso); /* in its headers: not code */
 	CHECK_EQ(walk(&self, &stack), 0);
 	CHECK_EQ(stack.nr, 1);
 	CHECK_EQ(state_of(&self.world, 0), UNWIND_TABLE_READY);

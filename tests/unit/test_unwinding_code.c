@@ -1,4 +1,4 @@
-/* Telling by names and by tables of exceptions whether code may be unwound. */
+/* Deciding by names and exception tables whether code may be unwound. */
 #include "elf/image/unwinding_code.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ TEST(unwinding_code_by_tables)
 	CHECK(!table_tells(catches, 0));
 }
 
-/* A file with more strings than are read at once: the name is across the seam of two pieces. */
+/* A file with more strings than are read at once: the name spans two chunks. */
 TEST(unwinding_code_in_many_strings)
 {
 	static const char name[] = "__gxx_personality_v0";

@@ -1,4 +1,4 @@
-/* elf/image/usdt_notes: notes made by hand; tests/replay/usdt.sh has real ones. */
+/* elf/image/usdt_notes: handmade notes; tests/replay/usdt.sh uses real ones. */
 #include "elf/image/usdt_notes.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static void put_note(struct notes_section *section, const char *owner, uint32_t 
 	section->nr = (section->nr + 3) / 4 * 4;
 }
 
-/* texts: three, each with its NUL but for the last one's. */
+/* texts: three strings, all but the last with a NUL. */
 static void put_probe(struct notes_section *section, uint64_t vaddr, uint64_t base,
 		      uint64_t semaphore, const char *texts, size_t nr)
 {
@@ -101,7 +101,7 @@ static int read_section(struct usdt_notes *ret, const struct notes_section *sect
 	return read_bytes(ret, test_guarded(bytes, nr), nr);
 }
 
-/* Where the made file has its semaphores: behind .text and .stapsdt.base, 16 bytes each. */
+/* Offset of the semaphores in the made-up file: after .text and .stapsdt.base, 16 bytes each. */
 static uint64_t probes_offset(void)
 {
 	return sizeof(Elf64_Ehdr) + MADE_SECTIONS_MAX * sizeof(Elf64_Phdr) +
@@ -170,7 +170,7 @@ TEST(usdt_notes_of_files_without_any)
 	usdt_notes_clear(&notes);
 }
 
-/* Programs of 32 bits have words of 32 bits. */
+/* 32-bit programs have 32-bit words. */
 TEST(usdt_notes_of_32_bits)
 {
 	struct {
@@ -213,7 +213,7 @@ TEST(usdt_notes_of_32_bits)
 	usdt_notes_clear(&notes);
 }
 
-/* One that points nowhere is told apart; the others of the file stay what they are. */
+/* A note whose semaphore address is invalid is marked; the others are unaffected. */
 TEST(usdt_notes_with_a_semaphore_astray)
 {
 	static const uint64_t outside[] = {PROBES_ADDRESS + PROBES_BYTES, 1, UINT64_MAX};
@@ -234,7 +234,7 @@ TEST(usdt_notes_with_a_semaphore_astray)
 	}
 }
 
-/* The content ends early, or the section does: both are told from the outside only by their ends. */
+/* The content is truncated, or the whole section is. */
 TEST(usdt_notes_cut_off)
 {
 	struct notes_section whole = {0}, section;
@@ -251,7 +251,7 @@ TEST(usdt_notes_cut_off)
 	}
 	for (section = whole, section.nr = 1; section.nr < 20 + nr_content; section.nr++)
 		CHECK_EQ(read_section(&notes, &section, 0), -ENOEXEC);
-	for (; section.nr <= whole.nr; section.nr++) { /* without its padding */
+	for (; section.nr <= whole.nr; section.nr++) { /* without padding */
 		CHECK_EQ(read_section(&notes, &section, 0), 0);
 		CHECK_EQ(notes.nr, 1);
 		usdt_notes_clear(&notes);

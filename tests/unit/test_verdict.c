@@ -1,4 +1,4 @@
-/* run/verdict: one set of rows on stderr, in profiles' comments and in the JSON of --stats. */
+/* run/verdict: one set of rows, for stderr, profiles' comments and the JSON of --stats. */
 #include "run/verdict.h"
 
 #include <errno.h>
@@ -70,7 +70,7 @@ static char *write_sheet(const struct verdict *verdict, enum media medium)
 #define STACKS	"stacks   user: 61.2 % reach their beginning, 38.8 % break off\n"
 #define COST	"cost     user space 0.031 s (0.15 % of 2 CPUs), memory 10.2 MB, kernel maps 0.0 MB\n"
 
-/* Its second line is what the table of loss reasons says. */
+/* The second line comes from the table of loss reasons. */
 static void check_text(const char *text)
 {
 	const char *lost = strstr(text, LOST);
@@ -121,7 +121,7 @@ TEST(verdict_of_own_samples)
 	symbolizer_free(names.symbolizer);
 }
 
-/* CPU time of child processes is part of the sum, and of the share. */
+/* CPU time of child processes is included in the sum and the share. */
 TEST(verdict_on_the_cost_of_helpers)
 {
 	struct run_figures figures = make_figures();
@@ -162,14 +162,14 @@ TEST(verdict_on_the_cost_of_process_events)
 	make_and_write(&figures, MEDIA_JSON, &text);
 	CHECK(strstr(text, "\n\"process_events\": 48312,\n") != NULL);
 	free(text);
-	figures.session.sampled_ns *= 10; /* some 480 a second */
+	figures.session.sampled_ns *= 10; /* about 480 a second */
 	make_and_write(&figures, MEDIA_TEXT, &text);
 	CHECK(strstr(text, "forks") == NULL);
 	free(text);
 	symbolizer_free(names.symbolizer);
 }
 
-/* Stacks that were more than user space may walk are not laid on their tables. */
+/* Stacks past the limit of user-space walks are not blamed on their unwind tables. */
 TEST(verdict_on_stacks_of_too_many_processes)
 {
 	struct run_figures figures = make_figures();
@@ -186,7 +186,7 @@ TEST(verdict_on_stacks_of_too_many_processes)
 	symbolizer_free(names.symbolizer);
 }
 
-/* It has a topic of its own, by which a report of the profile finds it. */
+/* The row has its own topic, by which a report of the profile finds it. */
 TEST(verdict_on_the_budget)
 {
 	const struct probe_list list = {.nr_probes = 3};
@@ -249,7 +249,7 @@ TEST(verdict_names_the_option_of_stacks_that_are_cut)
 	symbolizer_free(names.symbolizer);
 }
 
-/* The very lines that are printed. */
+/* The same lines as printed. */
 TEST(verdict_as_comments)
 {
 	struct run_figures figures = make_figures();
@@ -271,7 +271,7 @@ TEST(verdict_as_comments)
 	symbolizer_free(names.symbolizer);
 }
 
-/* Figures are lines of their own, for readers without a parser; each row has its topic. */
+/* Figures are separate lines, for readers without a parser; each row has its topic. */
 TEST(verdict_for_programs)
 {
 	struct run_figures figures = make_figures();
@@ -296,8 +296,7 @@ TEST(verdict_for_programs)
 	symbolizer_free(names.symbolizer);
 }
 
-/* A process calls itself what it likes. */
-/* Each file that costs much is told of, with what would name its functions. */
+/* Each file with many unnamed samples is listed, with advice on how to get its symbols. */
 TEST(verdict_of_files_without_names)
 {
 	static const struct stack_options with_names = {.no_symbols = false};
@@ -329,6 +328,7 @@ TEST(verdict_of_files_without_names)
 	profile_free(profile);
 }
 
+/* Names are untrusted and may contain control characters. */
 TEST(verdict_on_hostile_names)
 {
 	struct run_figures figures = make_figures();
@@ -349,7 +349,7 @@ TEST(verdict_on_hostile_names)
 	symbolizer_free(names.symbolizer);
 }
 
-/* What is said of samples in a Python of which only the interpreter is seen. */
+/* Checks the advice for samples in a Python of which only the interpreter has names. */
 static void check_python(const char *file, uint64_t interpreted, const char *advice)
 {
 	static const struct stack_options naming = {0};
@@ -394,7 +394,7 @@ TEST(verdict_advises_pythons_by_their_version)
 	check_python("/usr/lib/libpython3.6m.so.1.0", 900,
 		     "Python 3.6 has no -X perf, 3.12 and newer have\n");
 	check_python("/opt/app/bin/python", 900, "start it with -X perf (3.12 or newer)\n");
-	check_python("/usr/lib/libpython3.12.so.1.0", 50, NULL); /* hardly any */
+	check_python("/usr/lib/libpython3.12.so.1.0", 50, NULL); /* too few */
 }
 
 TEST(verdict_without_memory)

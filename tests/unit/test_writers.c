@@ -1,6 +1,6 @@
 /*
  * One profile through each writer, compared with tests/golden/. `make bless` runs this with BLESS
- * set, and then what is written now becomes what is right.
+ * set, which makes the current output the expected one.
  */
 #include "unit/test.h"
 
@@ -50,7 +50,7 @@ static const char *const lines[] = {
 	";main 1",
 };
 
-/* Inlined functions, source lines, code made at run time, files that are gone; and the kernel. */
+/* Inlined functions, source lines, JIT-compiled code, deleted files; and the kernel. */
 static const char *const code_lines[] = {
 	"server;_start;main;handle{/src/server/handle.c:120};parse{/src/server/parse.h:44}_[i];"
 	"skip_blank{/src/server/parse.h:12}_[i] 300",
@@ -119,7 +119,7 @@ static void compare(const char *path, const char *text)
 	CHECK(!strcmp(golden, text));
 }
 
-/* Compares what was written to a stream of open_memstream() with tests/golden/NAME. */
+/* Compares the output of an open_memstream() stream with tests/golden/NAME. */
 static void check_golden(const char *name, FILE *out, char **text)
 {
 	char path[128];
@@ -133,7 +133,7 @@ static void check_golden(const char *name, FILE *out, char **text)
 	free(*text);
 }
 
-/* Takes the profile, as the next two do. */
+/* Frees the profile, as the next two do. */
 static void golden_folded(const char *name, struct profile *profile, struct format_options options)
 {
 	char *text = NULL;
@@ -156,7 +156,7 @@ static void golden_report(const char *name, struct profile *profile, struct form
 	profile_free(profile);
 }
 
-/* Sixteen bytes a line, of the file inflated. */
+/* Sixteen bytes per line of the uncompressed file. */
 static void write_hex(const uint8_t *bytes, size_t nr, FILE *out)
 {
 	size_t i, k;
@@ -309,7 +309,7 @@ TEST(golden_report_folded)
 		      });
 }
 
-/* With the kernel's own table; takes the profile. */
+/* With the built-in kernel table; frees the profile. */
 static void golden_rows(const char *name, struct profile *profile, const char *format)
 {
 	struct categories *categories = categories_of_kernel(NULL);

@@ -1,5 +1,5 @@
 /*
- * A small ELF file made in memory, with the symbols that a test wants in it:
+ * A small ELF file in memory, with the symbols that a test asks for:
  *
  *	offset 0x400, address 0x401400: .text, 0x400 bytes, an executable PT_LOAD
  *	a note with the build id 00 01 02 … 13, in a PT_NOTE and in a section
@@ -89,7 +89,7 @@ static inline size_t tiny_put_note(uint8_t *bytes)
 	return sizeof(note) + sizeof("GNU") + TINY_BUILD_ID_BYTES;
 }
 
-/* Fills TINY_ROOM bytes; returns how many are the file. */
+/* Fills TINY_ROOM bytes; returns the size of the file in them. */
 static inline size_t tiny_elf_build(uint8_t *bytes, const struct tiny_symbol *symbols, size_t nr)
 {
 	Elf64_Shdr sections[TINY_NR_SECTIONS] = {0};
@@ -141,14 +141,14 @@ static inline size_t tiny_elf_build(uint8_t *bytes, const struct tiny_symbol *sy
 	return end + sizeof(sections);
 }
 
-/* A damaged copy's damage: the next of a fixed sequence of numbers. */
+/* Returns the next number of a fixed pseudo-random sequence, used to damage copies. */
 static inline uint64_t tiny_random(uint64_t *state)
 {
 	*state += 0x9e3779b97f4a7c15ULL;
 	return (*state ^ (*state >> 29)) * 0xbf58476d1ce4e5b9ULL >> 16;
 }
 
-/* Changes one to four places: a bit, a byte, or a whole word to something extreme. */
+/* Damages one to four places: a bit, a byte, or a whole word set to an extreme value. */
 static inline void tiny_damage(uint8_t *bytes, size_t nr, uint64_t *state)
 {
 	static const uint64_t words[] = {0, UINT64_MAX, INT64_MAX, UINT32_MAX, 0x80000000, 1};

@@ -1,6 +1,6 @@
 /*
- * Unwind rows made up: by hand, or by a fixed sequence of numbers. All of their rules come back
- * from packing byte by byte.
+ * Made-up unwind rows: handmade, or pseudo-random with a fixed seed. All of their rules are
+ * unchanged after packing and unpacking.
  */
 #ifndef STOOK_TESTS_UNIT_UNWIND_FIXTURE_H
 #define STOOK_TESTS_UNIT_UNWIND_FIXTURE_H
@@ -12,15 +12,15 @@
 #include "elf/unwind/unwind_rows.h"
 #include "unit/test.h"
 
-/* How random rows are to be; the defaults in comments make code as compilers do. */
+/* Parameters of random rows; the defaults in parentheses resemble compiled code. */
 struct row_wishes {
 	uint64_t seed;
 	uint64_t start;
 	size_t nr_rows;
-	uint32_t max_step;    /* bytes from row to row (40); now and then far more */
-	uint32_t nr_rules;    /* different ones (200) */
-	uint32_t wide_chance; /* of a rule to be wide: one in so many (16); 0: never */
-	uint32_t gap_chance;  /* of a row to be UNWIND_CFA_NONE: one in so many (20) */
+	uint32_t max_step;    /* bytes between rows (40); sometimes far more */
+	uint32_t nr_rules;    /* number of different rules (200) */
+	uint32_t wide_chance; /* one rule in so many is wide (16); 0: never */
+	uint32_t gap_chance;  /* one row in so many is UNWIND_CFA_NONE (20) */
 };
 
 static inline uint32_t fixture_random(uint64_t *state, uint32_t below)
@@ -58,7 +58,7 @@ static inline void rows_free(struct unwind_rows *rows)
 	free(rows->rules);
 }
 
-/* Different for different numbers. */
+/* Different numbers give different rules. */
 static inline struct unwind_rule fixture_packable(uint32_t number)
 {
 	struct unwind_rule rule = {
@@ -84,7 +84,7 @@ static inline struct unwind_rule fixture_wide(uint32_t number)
 	return rule;
 }
 
-/* A function of a megabyte, then nothing for 16, and another one. */
+/* Makes a function of a megabyte, a gap of 16, and another function. */
 static inline void rows_make_large(struct unwind_rows *rows)
 {
 	rows_init(rows);

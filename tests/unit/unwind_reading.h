@@ -1,6 +1,6 @@
 /*
- * Unwind rows and tables read as the kernel does: what holds at an address, and what a packed rule
- * stands for.
+ * Unwind rows and tables read like the kernel reads them: the rule at an address, and unpacking of
+ * packed rules.
  */
 #ifndef STOOK_TESTS_UNIT_UNWIND_READING_H
 #define STOOK_TESTS_UNIT_UNWIND_READING_H
@@ -13,7 +13,7 @@
 #include "elf/unwind/unwind_rows.h"
 #include "elf/unwind/unwind_table.h"
 
-/* The rule at an address (rules[0] where there is none). */
+/* Returns the rule at an address, rules[0] if there is none. */
 static inline const struct unwind_rule *unwind_rows_find(const struct unwind_rows *rows,
 							 uint64_t address)
 {
@@ -37,7 +37,7 @@ static inline void reading_expand_saved(struct unwind_rule *rule, uint32_t how, 
 		rule->ra = reading_at_cfa(-8);
 		break;
 	case UNWIND_SAVED_LR:
-		break; /* both are where they were */
+		break; /* both unchanged */
 	case UNWIND_SAVED_AT_BASE:
 		slot = rule->offset;
 		/* fall through */
@@ -51,7 +51,7 @@ static inline void reading_expand_saved(struct unwind_rule *rule, uint32_t how, 
 	}
 }
 
-/* The rule that a packed one stands for, unless it is wide; UNWIND_CFA_NONE if it is not sound. */
+/* Unpacks a rule that is not wide; returns UNWIND_CFA_NONE if it is invalid. */
 static inline struct unwind_rule unwind_pack_expand(uint32_t packed, uint16_t machine)
 {
 	bool is_arm64 = machine == EM_AARCH64;
@@ -71,7 +71,7 @@ static inline struct unwind_rule unwind_pack_expand(uint32_t packed, uint16_t ma
 	return rule;
 }
 
-/* The last of some rows that starts at or before a byte; the first one starts at byte 0. */
+/* Finds the last row that starts at or before a byte; the first row starts at byte 0. */
 static inline uint32_t reading_find_row(const uint32_t *rows, uint32_t nr, uint32_t byte)
 {
 	while (nr > 1) {
@@ -84,7 +84,7 @@ static inline uint32_t reading_find_row(const uint32_t *rows, uint32_t nr, uint3
 	return UNWIND_ROW_RULE(rows[0]);
 }
 
-/* The packed rule of an address, as the kernel finds it; UNWIND_PACKED_NONE outside. */
+/* Returns the packed rule at an address, like the kernel; UNWIND_PACKED_NONE outside the table. */
 static inline uint32_t unwind_table_find(const struct unwind_table *table, uint64_t address)
 {
 	uint64_t offset = address - table->start, page = offset >> UNWIND_PAGE_SHIFT;
@@ -103,7 +103,7 @@ static inline uint32_t unwind_table_find(const struct unwind_table *table, uint6
 				(uint32_t)offset & ((1U << UNWIND_BUCKET_SHIFT) - 1));
 }
 
-/* The rule that a packed one stands for. */
+/* Unpacks any rule of the table. */
 static inline struct unwind_rule unwind_table_unpack(const struct unwind_table *table,
 						     uint32_t packed)
 {

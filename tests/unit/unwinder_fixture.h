@@ -1,4 +1,4 @@
-/* An unwinder over memory that no kernel reads, and files made for it. */
+/* An unwinder with a pool that no kernel reads, and files made for it. */
 #ifndef STOOK_TESTS_UNIT_UNWINDER_FIXTURE_H
 #define STOOK_TESTS_UNIT_UNWINDER_FIXTURE_H
 
@@ -14,7 +14,7 @@ struct world {
 	struct unwinder *unwinder;
 };
 
-/* False when out of memory; to be closed in each case. */
+/* Returns false if out of memory; the world must be closed in either case. */
 static inline bool world_try_open(struct world *world, size_t max_bytes, struct error *error)
 {
 	struct unwinder_options options = {.max_bytes = max_bytes, .max_frames = 127};
@@ -37,7 +37,7 @@ static inline void world_close(struct world *world)
 	file_table_free(world->files);
 }
 
-/* The number of a new file that has so many pages of rules. */
+/* Adds a file; returns its number. */
 static inline uint32_t world_add_file(struct world *world, int fd)
 {
 	int64_t file = file_table_add_fd(world->files, "code", fd);
@@ -48,7 +48,7 @@ static inline uint32_t world_add_file(struct world *world, int fd)
 
 #define MAPPING_BYTES 0x10000000UL
 
-/* Maps something whole behind what is mapped already; the address. */
+/* Maps a whole file after the existing mappings; returns the address. */
 static inline uint64_t add_mapping(struct mappings **mappings, enum mapping_kind kind,
 				   uint32_t file)
 {
@@ -69,7 +69,7 @@ static inline void wait_for_tables(struct world *world)
 	}
 }
 
-/* What the kernel side finds for a pid; NULL: nothing. */
+/* Returns the entry that the kernel side finds for a pid, or NULL. */
 static inline struct unwind_process *find_process(const struct world *world, uint32_t pid)
 {
 	struct unwind_pool *pool = unwinder_pool(world->unwinder);
@@ -105,7 +105,7 @@ static inline struct unwinder_cost cost_of(const struct world *world)
 	return cost;
 }
 
-/* A raw record of one frame at pc, without any stack. */
+/* A raw record of one frame at pc, without a stack. */
 struct raw_record {
 	struct wire_record record;
 	uint64_t words[WIRE_MAX_RAW_WORDS];

@@ -1,6 +1,6 @@
 /*
- * A stack to walk in user space. Code is a row of functions of 256 bytes, one for each rule, and
- * some without a table; the stack is made by hand.
+ * A stack to walk in user space. The code is a sequence of functions of 256 bytes, one for each
+ * rule, and some code without a table; the stack is handmade.
  */
 #ifndef STOOK_TESTS_UNIT_WALK_FIXTURE_H
 #define STOOK_TESTS_UNIT_WALK_FIXTURE_H
@@ -16,13 +16,13 @@
 #define CODE	    0x400000UL
 #define CODE_BYTES  0x100000UL
 #define START_OF(i) (CODE + 0x100UL * (i))
-#define IN(i)	    (START_OF(i) + 0x10) /* somewhere in the function of rule i */
+#define IN(i)	    (START_OF(i) + 0x10) /* an address in the function of rule i */
 #define JIT	    0x7000000UL
 #define STACK	    0x7ffd10000000UL
-#define WORD(i)	    (STACK + 8UL * (i)) /* the address of the i-th word of the stack */
+#define WORD(i)	    (STACK + 8UL * (i)) /* address of the i-th word of the stack */
 #define TABLE	    5
 
-#define SP  7 /* as the packed forms of x86-64 have them */
+#define SP  7 /* register numbers of x86-64's packed forms */
 #define FP  6
 #define R10 10
 
@@ -74,7 +74,7 @@ static inline void load_rules(struct walk *walk, const struct unwind_rule *rules
 	rows_free(&rows);
 }
 
-/* The program counter is in the first rule's function, the frame pointer is 0. */
+/* The program counter starts in the first rule's function; the frame pointer is 0. */
 static inline void walk_open_for(struct walk *walk, const struct unwind_rule *rules, uint32_t nr,
 				 uint16_t machine)
 {
@@ -102,7 +102,7 @@ static inline void walk_close(struct walk *walk)
 	unwind_pool_free(walk->pool);
 }
 
-/* Puts a word onto the stack, which reaches as far as there are some. */
+/* Stores a word; the stack ends after the last word stored. */
 static inline void push(struct walk *walk, size_t word, uint64_t value)
 {
 	walk->words[WIRE_RAW_STACK + word] = value;
@@ -125,7 +125,7 @@ static inline void run(struct walk *walk)
 
 #define DONE 0UL
 
-/* Walks; what follows are the frames expected, and DONE. */
+/* Walks and compares the frames with the following arguments, terminated by DONE. */
 static inline void check_walk(struct walk *walk, enum walk_end end, ...)
 {
 	uint64_t expected;
