@@ -1,10 +1,11 @@
 /*
- * Asks one JVM for its perf map, as a run with --java does for each that it has sampled:
+ * Requests the perf map of one JVM, like a run with --java does for each sampled JVM:
  *
  *	$ ask_java 4711
  *	0: Java, its perf map has 1234 bytes
  *
- * Prints 1 and the reason if it got none. A second argument is the time limit in seconds.
+ * Prints 1 and the reason if there is none. The optional second argument is the time limit in
+ * seconds.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -19,7 +20,7 @@
 
 #define MAX_OPEN 64
 
-/* What the process has mapped executable, from its maps. */
+/* Reads the executable mappings of the process from its maps. */
 static int read_mappings(int32_t pid, struct file_table *files, struct mappings **mappings)
 {
 	struct maps maps;

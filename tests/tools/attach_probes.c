@@ -1,20 +1,20 @@
 /*
- * Attaches probes to many functions, lets a command run, detaches, and tells what came and how long
- * it took:
+ * Attaches probes to many functions, runs a command, detaches, and prints the hits and the time
+ * taken:
  *
  *	$ attach_probes -n 141 /usr/bin/redis-server
  *	has uprobe_multi uprobe_pid fentry uprobe_event
  *	attach 4.1 ms, detach 9.3 ms: 141 attached, 0 refused, 0 hits
  *
- * attach_probes [OPTION]… FILE|-k|-t [COMMAND…]: all functions of a FILE, or those named on stdin:
- * of the kernel (-k), or tracepoints as category/event (-t).
+ * attach_probes [OPTION]… FILE|-k|-t [COMMAND…]: probes all functions of a FILE, or the ones named
+ * on stdin: kernel functions (-k), or tracepoints as category/event (-t).
  *
  *	-r		returns instead of calls; -b: both
  *	-n NR		the first NR of them
- *	-s NAME		only this function of FILE (again for more)
- *	-p PID		in this process alone
- *	-w FEATURE	do as if the kernel had not this one (again for more)
- *	-v		each probe's count, and each refusal
+ *	-s NAME		only this function of FILE (may be repeated)
+ *	-p PID		only in this process
+ *	-w FEATURE	pretend that the kernel lacks this feature (may be repeated)
+ *	-v		print each probe's count and each refusal
  */
 #include <bpf/libbpf.h>
 #include <elf.h>
@@ -56,8 +56,7 @@ static void fail(const char *what, const struct error *error)
 	exit(1);
 }
 
-/* --- which probes -----------------------------------------------------------------------------
- */
+/* --- choosing probes -------------------------------------------------------------------------- */
 
 static void add(struct probe_list *list, struct probe probe)
 {
@@ -149,7 +148,7 @@ static void add_file(struct probe_list *list, const char *path)
 	(void)elf_end(elf);
 }
 
-/* Of all of the list, in one pass through the kernel's symbols. */
+/* Finds the addresses of the whole list in one pass through the kernel's symbols. */
 static void find_addresses(struct probe_list *list)
 {
 	cleanup_file FILE *symbols = fopen("/proc/kallsyms", "re");
@@ -191,7 +190,7 @@ static void add_stdin(struct probe_list *list, bool is_tracepoint)
 		find_addresses(list);
 }
 
-/* --- what they tell --------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
 static void refuse(void *context, uint32_t number, const char *why)
 {

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Folded stacks of ours beside those of stackcollapse-perf.pl, line by line, under named rules.
+"""Compares folded stacks of stook and stackcollapse-perf.pl line by line, under named rules.
 
     compare_folded.py OPTION OURS THEIRS OURS_CUT
 
-OPTION is what stackcollapse-perf.pl was run with: all kernel jit pid tid addrs. OURS_CUT is made of
-the input without what follows its last empty line. Prints a line: lines of ours, equal ones, those
-that are equal under the rules, and which; the others follow, and make the exit status 1.
+OPTION is the option of stackcollapse-perf.pl: all kernel jit pid tid addrs. OURS_CUT is stook's
+output for the input up to its last empty line. Prints one line: the number of our lines, of equal
+ones, of lines equal under the rules, of different ones, and the rules used. Different lines follow
+on stderr, and make the exit status 1.
 
-A rule changes one side so that a difference, which is meant, does not show. Each says why it is meant.
+A rule changes one side to hide an intended difference, and gives the reason for the difference.
 """
 import collections
 import re
@@ -15,12 +16,12 @@ import sys
 
 
 def words(change):
-    """A rule about each frame."""
+    """A rule for each frame."""
     return lambda stack: ";".join([stack.split(";")[0]] + [change(w) for w in stack.split(";")[1:]])
 
 
 def comm(change):
-    """A rule about the first word."""
+    """A rule for the first word, the thread's name."""
     return lambda stack: ";".join([change(stack.split(";")[0])] + stack.split(";")[1:])
 
 
@@ -33,12 +34,12 @@ def cut_arguments(word):
 
 
 def cut_java_type(stack):
-    if stack.split(";")[0] != "java" or OPTION in ("pid", "tid"):  # they look for "java" alone
+    if stack.split(";")[0] != "java" or OPTION in ("pid", "tid"):  # they test for "java" only
         return stack
     return words(lambda w: w[1:] if w[:1] == "L" and "/" in w else w)(stack)
 
 
-# name, side, what it does to a stack, why
+# name, side, change of a stack, reason
 RULES = [
     ("one-mark", "ours", lambda s: s.replace("_[j]", "") if OPTION == "kernel"
      else s.replace("_[k]", "") if OPTION == "jit" else s,
@@ -72,7 +73,7 @@ def read(path):
 
 
 def apply_rules(lines, side):
-    """Lines as the rules make them, and for each of them which ones did."""
+    """Applies the rules; returns the changed lines and, for each, the rules that changed it."""
     changed, causes = collections.Counter(), collections.defaultdict(set)
     for stack, count in lines.items():
         now, used = stack, set()
@@ -94,7 +95,7 @@ def main():
     wrong = [s for s in set(mine) | set(others) if mine.get(s) != others.get(s)]
     used = set().union(*my_causes.values(), *their_causes.values())
     if ours != ours_cut:
-        used.add("last-sample")  # they drop one that no empty line follows
+        used.add("last-sample")  # they drop a sample without a following empty line
     print(len(ours), equal, len(ours) - equal - len(wrong), len(wrong), ",".join(sorted(used)) or "-")
     for stack in sorted(wrong)[:10]:
         print("  ours %s theirs %s: %s" % (mine.get(stack), others.get(stack), stack), file=sys.stderr)

@@ -1,5 +1,5 @@
 /*
- * The walk by unwind tables against somebody else's unwinder, on live processes:
+ * Compares the walk by unwind tables with other unwinders, on live processes:
  *
  *	$ differential -n 300 $(pidof redis-server)
  *	300 stops, 300 the same (0 by gdb), 0 cut short, 0 different
@@ -7,11 +7,12 @@
  *
  * At random instants a random thread of the given processes, or of their descendants, is stopped.
  * Its registers and stack make a raw record, which src/collect walks in user space: the tables, the
- * lookup and the step are the kernel side's. While it is still stopped, elfutils' libdwfl walks it
- * too. The lists of frames must be equal. Where they are not, gdb is asked, up to a limit, and both
- * lists are printed: `the same by gdb` is where it agrees with us and libdwfl does not.
+ * lookup and the step are the same as in the kernel. While the thread is stopped, elfutils' libdwfl
+ * walks it, too. The lists of frames must be equal. If they are not, gdb walks it as well, up to a
+ * limit, and both lists are printed: `the same by gdb` counts stacks where gdb agrees with stook
+ * and not with libdwfl.
  *
- * -d DIR keeps stacks that were the same, for tests/unit/test_replay.c (saved_stack.h).
+ * -d DIR saves stacks that were equal, for tests/unit/test_replay.c (saved_stack.h).
  */
 #include <inttypes.h>
 #include <math.h>
@@ -37,8 +38,8 @@
 #define MAX_PIDS	 64
 #define MAX_TABLE_BYTES	 (512ULL << 20)
 #define MAX_FILES	 4096
-#define MAX_PRINTED	 40 /* differences with both lists */
-#define SLEEPER_CHANCE	 16 /* one of so many threads may be one that sleeps */
+#define MAX_PRINTED	 40 /* differences printed with both lists */
+#define SLEEPER_CHANCE	 16 /* one thread in so many may be asleep */
 #define MAX_IDLE_TRIES	 20000
 
 struct options {
@@ -71,7 +72,7 @@ struct comparison {
 
 /* --- lists ----------------------------------------------------------------------------------- */
 
-/* How many frames the lists begin with in common. */
+/* Returns the number of equal frames at the start of both lists. */
 static size_t common_frames(const struct user_stack *ours, const struct frame_list *theirs)
 {
 	size_t nr = ours->nr < theirs->nr ? ours->nr : theirs->nr, i;
@@ -86,15 +87,15 @@ static bool is_equal(const struct user_stack *ours, const struct frame_list *the
 	return ours->nr == theirs->nr && common_frames(ours, theirs) == ours->nr;
 }
 
-/* The record had no room for more, or the limit of frames was met. */
+/* True if the record was full or the frame limit was reached, and all frames so far are equal. */
 static bool is_cut(const struct user_stack *ours, const struct frame_list *theirs)
 {
 	return ours->end == WALK_TRUNCATED && common_frames(ours, theirs) == ours->nr;
 }
 
 /*
- * In code without CFI libdwfl goes by the frame pointer, which loses the caller of a function that has
- * not set its own up: then it has all our frames but the second.
+ * In code without CFI, libdwfl follows the frame pointer, which skips the caller of a function that
+ * has not set up its own frame yet: then libdwfl has all of our frames except the second.
  */
 static bool lacks_the_caller(const struct user_stack *ours, const struct frame_list *theirs)
 {
@@ -104,7 +105,7 @@ static bool lacks_the_caller(const struct user_stack *ours, const struct frame_l
 		      (theirs->nr - 1) * sizeof(theirs->frames[0])) == 0;
 }
 
-/* A frame as file+offset, or its bare address where there is no file. */
+/* Names a frame as file+offset, or as an address if it is in no file. */
 static void name_frame(const struct comparison *c, const struct mappings *mappings,
 		       uint64_t address, char *ret, size_t nr)
 {
@@ -138,7 +139,7 @@ static void print_row(const struct comparison *c, const struct mappings *mapping
 	printf("    %c %3zu  %-46s %-46s\n", our == their ? ' ' : '!', i, our_name, their_name);
 }
 
-/* What surrounds the place where the lists part. */
+/* Prints the frames around the first difference. */
 static void print_difference(const struct comparison *c, const struct mappings *mappings,
 			     const struct frame_list *theirs, const char *judge)
 {
@@ -157,7 +158,7 @@ static void print_difference(const struct comparison *c, const struct mappings *
 		print_row(c, mappings, i, theirs);
 }
 
-/* --- verdicts -------------------------------------------------------------------------------- */
+/* --- comparing ------------------------------------------------------------------------------- */
 
 static void count_reason(struct comparison *c, const char *text)
 {
@@ -182,7 +183,7 @@ static const char *side_of_gdb(const struct comparison *c, enum outcome outcome)
 	return "gdb with neither";
 }
 
-/* In words: who stopped or went elsewhere, and in which file the step was that they part at. */
+/* Counts the kind of difference: which walk stopped, and the file of the last common frame. */
 static void explain(struct comparison *c, const struct mappings *mappings, enum outcome outcome,
 		    bool has_gdb)
 {
@@ -204,7 +205,7 @@ static void explain(struct comparison *c, const struct mappings *mappings, enum 
 	count_reason(c, text);
 }
 
-/* Where a judge gives up, the last thing it saw may be no code at all, and no frame. */
+/* Drops the last frames of a failed walk that are not in code. */
 static void drop_strays(struct frame_list *list, const struct mappings *mappings)
 {
 	while (!list->is_whole && list->nr > 1 &&
@@ -212,7 +213,7 @@ static void drop_strays(struct frame_list *list, const struct mappings *mappings
 		list->nr--;
 }
 
-/* The thread is gone from our hands afterwards. False: it had moved, or gdb could not tell. */
+/* Releases the thread to gdb. Returns false if the thread has moved or gdb failed. */
 static bool ask_gdb(struct comparison *c, const struct mappings *mappings)
 {
 	c->nr_gdb++;
@@ -223,7 +224,7 @@ static bool ask_gdb(struct comparison *c, const struct mappings *mappings)
 	return c->gdb.nr && c->gdb.frames[0] == c->ours.frames[0];
 }
 
-/* Compares, and lets the thread go. */
+/* Compares the walks and releases the thread. */
 static enum outcome judge(struct comparison *c, const struct mappings *mappings)
 {
 	enum outcome outcome = DIFFERENT;
@@ -255,7 +256,7 @@ static enum outcome judge(struct comparison *c, const struct mappings *mappings)
 
 /* --- one stop -------------------------------------------------------------------------------- */
 
-/* 0 or a negative errno. Tables are made while the thread stands still. */
+/* Returns 0 or a negative errno. Builds missing tables while the thread is stopped. */
 static int walk(struct comparison *c, const struct mappings *mappings)
 {
 	int err;
@@ -270,7 +271,7 @@ static int walk(struct comparison *c, const struct mappings *mappings)
 	return err;
 }
 
-/* libdwfl's frames and our notes of the same walk. */
+/* Saves libdwfl's frames and our record of the same walk. */
 static void keep(struct comparison *c, const struct mappings *mappings)
 {
 	char path[4096];
@@ -300,7 +301,7 @@ static int compare_stopped(struct comparison *c, struct process_table *processes
 		return -ESRCH;
 	judge_by_dwfl(c->thread.pid, c->thread.tid, &c->dwfl);
 	if (!c->dwfl.nr)
-		return -ESRCH; /* killed meanwhile, or between two programs */
+		return -ESRCH; /* killed, or in the middle of an exec */
 	drop_strays(&c->dwfl, mappings);
 	if (is_saving)
 		is_saving = saved_stack_walk(&c->saved, &c->thread, mappings, c->files) == 0;
@@ -319,13 +320,13 @@ static void compare_thread(struct comparison *c, pid_t pid, pid_t tid)
 
 	if (err == -ETIMEDOUT) {
 		fprintf(stderr, "differential: thread %d does not stop\n", tid);
-		exit(1); /* which lets it go, whenever it does */
+		exit(1); /* releases it, whenever it stops */
 	}
 	if (err < 0) {
 		c->nr_gone++;
 		return;
 	}
-	processes = process_table_new(c->files); /* anew: maps change, and nobody tells us */
+	processes = process_table_new(c->files); /* a new one: changed maps are not reported */
 	if (compare_stopped(c, processes) < 0) {
 		release_thread(&c->thread);
 		c->nr_gone++;

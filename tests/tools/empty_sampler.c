@@ -1,9 +1,9 @@
 /*
- * What sampling costs without a profiler: empty_sampler HZ
+ * Measures the cost of sampling without a profiler: empty_sampler HZ
  *
- * Attaches a BPF program of two instructions, return 0, to a CPU clock of so many ticks a second on
- * every CPU, as `stook profile -e cpu-clock` does with its own, and waits for SIGINT or SIGTERM.
- * The interrupt, and the kernel's way into a BPF program and out again, are what is left.
+ * Attaches a BPF program that only returns 0 to a CPU clock of HZ ticks a second on every CPU, like
+ * `stook profile -e cpu-clock` does, and waits for SIGINT or SIGTERM. The cost is that of the
+ * interrupt and of the kernel's way into a BPF program and out again.
  */
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -38,7 +38,7 @@ static int load_program(void)
 			     NULL);
 }
 
-/* The event stays open until the process ends. 1: there is no such CPU now. */
+/* The event stays open until the process ends. Returns 1 if the CPU is offline. */
 static int attach(int program, uint64_t frequency, uint32_t cpu)
 {
 	struct perf_event_attr attr = {

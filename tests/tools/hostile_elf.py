@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""hostile_elf.py KIND FILE: an ELF file that a user could make to harm whoever reads it.
+"""hostile_elf.py KIND FILE: writes an ELF file made to harm programs that read it.
 
 Its code is one segment at offset CODE, which tests/live/programs/attacker fills. Everything else
-depends on the kind; each is one function below, which says what it is.
+depends on the kind: one function below for each, with a description.
 """
 import lzma
 import platform
@@ -10,7 +10,7 @@ import struct
 import sys
 import zlib
 
-CODE = 0x10000  # offset and address; no page is larger
+CODE = 0x10000  # offset and address; at least the largest page size
 CODE_BYTES = 0x10000
 AFTER = CODE + CODE_BYTES
 
@@ -38,7 +38,7 @@ def segment(kind, flags, offset, nr):
 
 
 def write(path, sections, segments=None, entry=0):
-    """Sections are numbered from 1; the names of sections come last."""
+    """Sections are numbered from 1; section names come last."""
     segments = segments or [segment(PT_LOAD, 5, CODE, CODE_BYTES)]
     names, headers = bytearray(b"\0"), [bytes(64)]
     known = {}
@@ -81,7 +81,7 @@ def symbol(name, info=0x12, size=CODE_BYTES):
 
 
 def symbols_of(nr, names):
-    """A table of nr functions at one address, under as many names in turn."""
+    """A table of nr functions at one address, with `names` different names in turn."""
     few = b"".join(symbol(1 + i % names) for i in range(1024))
     return Section(".symtab", SHT_SYMTAB, few * (nr // 1024), link=3, entry=24)
 
@@ -93,20 +93,20 @@ def same_address(path):
 
 
 def underscores(path):
-    """Functions at one address whose names are megabytes of underscores, which are compared."""
+    """Functions at one address whose names are megabytes of underscores, expensive to compare."""
     strings = b"\0" + b"_" * (32 << 20) + b"x\0"
     write(path, [text(), symbols_of(1 << 20, 1000), Section(".strtab", SHT_STRTAB, strings)])
 
 
 def control(path):
-    """One function, whose name is control sequences."""
+    """One function with control sequences as its name."""
     strings = b"\0\033]0;owned\a\033[2J\x9b31m\xff;a;\n\r<script>\0"
     write(path, [text(), Section(".symtab", SHT_SYMTAB, symbol(1), link=3, entry=24),
                  Section(".strtab", SHT_STRTAB, strings)])
 
 
 def dynamic(path):
-    """65,000 dynamic sections in one place, none of which says that it is the dynamic loader."""
+    """65,000 overlapping dynamic sections, none of them the dynamic loader's."""
     entries = struct.pack("<QQ", 1, 1) * 4096
     write(path, [text(), Section(".dynamic", SHT_DYNAMIC, entries, entry=16)] +
           [Section(".dynamic", SHT_DYNAMIC, offset=AFTER, size=65536, entry=16)
@@ -114,18 +114,18 @@ def dynamic(path):
 
 
 def sections(path):
-    """As many sections as a file can have, all of one name, one over the other."""
+    """The maximum number of sections, all of one name and overlapping."""
     write(path, [text()] + [Section(".gnu_debuglink", SHT_PROGBITS, offset=0, size=AFTER)
                             for _ in range(65270)])
 
 
 def segments(path):
-    """As many segments as a file can have, one over the other, all executable."""
+    """The maximum number of segments, all executable and overlapping."""
     write(path, [text()], [segment(PT_LOAD, 5, CODE, CODE_BYTES)] * 65000)
 
 
 def notes(path):
-    """Segments of notes that are empty, or lie about their length."""
+    """Segments of notes that are empty or have a wrong length."""
     first = struct.pack("<III", 0, 0, 0) * 5000
     lies = struct.pack("<III", 0xfffffff0, 0xfffffff4, 3) * 100
     empty = Section(".note.a", SHT_NOTE, first)
@@ -136,7 +136,7 @@ def notes(path):
 
 
 def xz(path):
-    """.gnu_debugdata of some hundred KB that unpacks to 2 GB."""
+    """.gnu_debugdata of a few hundred KB that decompresses to 2 GB."""
     packer, packed = lzma.LZMACompressor(preset=1), b""
     for _ in range(128):
         packed += packer.compress(bytes(16 << 20))
@@ -144,7 +144,7 @@ def xz(path):
 
 
 def xz_ratio(path):
-    """.gnu_debugdata that is large enough for all that the limits on ratio and size allow."""
+    """.gnu_debugdata that reaches the limits on ratio and size."""
     import random
     noise, packer = random.Random(1).randbytes(1 << 15), lzma.LZMACompressor(preset=0)
     packed = b"".join(packer.compress(random.Random(i).randbytes(1 << 14) + bytes(1 << 20))
@@ -164,7 +164,7 @@ def xz_memory(path):
 
 
 def dwarf(path):
-    """Sections of debug information of 8 KB, each of which unpacks to 8 MB of empty units."""
+    """Debug sections of 8 KB, each of which decompresses to 8 MB of empty units."""
     packer = zlib.compressobj(9)
     packed = packer.compress(bytes(8 << 20)) + packer.flush()
     bomb = struct.pack("<IIQQ", 1, 0, 8 << 20, 1) + packed
@@ -175,7 +175,7 @@ def dwarf(path):
 
 
 def frames(nr):
-    """.eh_frame with entries for nr places of the code in turn."""
+    """.eh_frame with entries for nr addresses of the code in turn."""
     cie = struct.pack("<II", 0, 0) + b"\1zR\0\1\x78\x10\1\x1b\x0c\7\x08\x90\1\0\0\0"
     content = bytearray(struct.pack("<I", len(cie) - 4) + cie[4:])
     for i in range(nr):
@@ -188,12 +188,12 @@ def frames(nr):
 
 
 def unwind(path):
-    """Call frame information of 16 MB, half a million entries one over the other."""
+    """Call frame information of 16 MB, half a million overlapping entries."""
     write(path, [text(), frames((16 << 20) // 32)])
 
 
 def everything(path):
-    """A sound file with something for each reader; for who changes its bytes."""
+    """A valid file with input for each reader; the caller damages its bytes."""
     names = b"".join(b"_ZN4made%dfunction%05dEv\0" % (13, i) for i in range(2000))
     symbols = b"".join(struct.pack("<IBBHQQ", 1 + 25 * i, 0x12, 0, 1, CODE + 32 * i, 32)
                        for i in range(2000))

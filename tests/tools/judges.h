@@ -1,9 +1,9 @@
 /*
- * The frames of a stopped thread as others see them: elfutils' libdwfl in process (what eu-stack
- * does), and gdb as a command.
+ * Unwinds a stopped thread with other unwinders: elfutils' libdwfl in process, like eu-stack, and
+ * gdb as a command.
  *
- * Both tell whether a frame's pc was interrupted there or is a return address; lists are made to
- * hold what a record holds (bpf/wire.h): interrupted code below the innermost frame is pc + 1.
+ * Both report if a frame's pc was interrupted or is a return address. The lists follow the
+ * convention of a record (bpf/wire.h): interrupted code in outer frames is stored as pc + 1.
  */
 #ifndef STOOK_TESTS_TOOLS_JUDGES_H
 #define STOOK_TESTS_TOOLS_JUDGES_H
@@ -22,8 +22,8 @@
 struct frame_list {
 	uint64_t frames[WIRE_MAX_USER_FRAMES];
 	size_t nr;
-	bool is_whole;		     /* ended by itself and not by an error */
-	char end[160];		     /* in the judge's words */
+	bool is_whole;		     /* ended normally, not with an error */
+	char end[160];		     /* in the unwinder's words */
 	bool is_after_signal_return; /* while libdwfl walks */
 };
 
@@ -31,7 +31,7 @@ struct frame_list {
 
 #define MAX_DWFLS 48
 
-/* What libdwfl has read of a process, kept from stop to stop. */
+/* libdwfl's data of a process, cached between stops. */
 struct dwfl_of_process {
 	pid_t pid;
 	Dwfl *dwfl;
@@ -59,7 +59,7 @@ static inline Dwfl *dwfl_open(pid_t pid)
 	return dwfl;
 }
 
-/* The same again, or a new one in place of one that was long ago. Modules are as they are now. */
+/* Returns the cached Dwfl, or a new one in the oldest one's slot, with the current modules. */
 static inline Dwfl *dwfl_of(pid_t pid)
 {
 	static struct dwfl_of_process known[MAX_DWFLS];
@@ -83,8 +83,9 @@ static inline Dwfl *dwfl_of(pid_t pid)
 }
 
 /*
- * libdwfl says `activation` of the code that a signal interrupted, and of the frame before too, the
- * handler's return: to that one the handler returns like to any other.
+ * libdwfl reports `activation` for the code that a signal interrupted, and also for the frame
+ * before it, the signal trampoline. The handler returns to the trampoline normally, so that frame's
+ * pc is an ordinary return address.
  */
 static inline int take_dwfl_frame(Dwfl_Frame *frame, void *argument)
 {
@@ -146,7 +147,7 @@ static inline void read_gdb_output(FILE *output, struct frame_list *ret)
 	ret->is_whole = !strcmp(ret->end, "no reason") || !strcmp(ret->end, "outermost");
 }
 
-/* The process must be stopped by a signal, and traced by nobody. */
+/* The process must be stopped by a signal and not traced. */
 static inline void judge_by_gdb(pid_t pid, pid_t tid, struct frame_list *ret)
 {
 	char path[] = "/tmp/stook-gdb-XXXXXX.py", command[400];

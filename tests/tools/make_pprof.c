@@ -1,19 +1,19 @@
 /*
- * Makes pprof files out of folded stacks, and folded stacks or another pprof file out of those, for
- * whoever wants to judge them: see tests/replay/pprof.sh.
+ * Converts folded stacks to pprof files, and these to folded stacks or pprof again, for comparison
+ * with other tools: see tests/replay/pprof.sh.
  *
  *	make_pprof <STACKS >FILE.pb.gz
  *	make_pprof --all <STACKS >FILE.pb.gz
  *	make_pprof folded <FILE.pb.gz
  *	make_pprof pprof <FILE.pb.gz >AGAIN.pb.gz
  *
- * A line of STACKS is `COMM;FRAME;…;FRAME COUNT`, root first. A FRAME is `MODULE!NAME`, a kernel's
- * `NAME_[k]`, one inlined into the frame before it `NAME_[i]`, made at run time `NAME_[j]`. Without
- * MODULE! it is of `app`. Modules have two segments, build ids, and lines in `NAME.c`.
+ * A line of STACKS is `COMM;FRAME;…;FRAME COUNT`, root first. A FRAME is `MODULE!NAME`; of the
+ * kernel `NAME_[k]`, inlined into the frame before it `NAME_[i]`, JIT-compiled `NAME_[j]`. Without
+ * MODULE! it belongs to `app`. Modules have two segments, build ids, and lines in `NAME.c`.
  *
- * With --all a profile has all that one can have: line N of the stacks, from 0, also has a value
- * `alloc` in bytes, 100 times its count; labels `request` (`rN`) and `size` (N kilobytes, in bytes);
- * and is in the second of time that is odd or even as N is. There are two comments.
+ * With --all the profile uses every feature: line N of the stacks, from 0, also has a value `alloc`
+ * in bytes, 100 times its count; labels `request` (`rN`) and `size` (N kilobytes, in bytes); and a
+ * time slice of one second, the first for even N and the second for odd N. There are two comments.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -40,7 +40,7 @@ __attribute__((noreturn)) static void die(const char *what)
 	exit(1);
 }
 
-/* The number that adding gave. */
+/* Checks the result of an addition and returns it as a number. */
 static uint32_t checked(int64_t number)
 {
 	if (number < 0)
@@ -92,7 +92,7 @@ static struct code_line line_of(struct profile *profile, const char *name, unsig
 	return (struct code_line){string_of(profile, name), string_of(profile, file), number};
 }
 
-/* Two lines: the function that was inlined, and the one that is there. */
+/* Sets two lines: the inlined function and the function that contains it. */
 static void inline_into(struct profile *profile, uint32_t frame, const char *outer,
 			const char *inner)
 {
@@ -145,7 +145,7 @@ static void add_frame(struct profile *profile, struct stack *stack, char *text, 
 	else
 		stack->user[stack->nr_user++] = frame;
 	if (inlined)
-		*next = '\0'; /* has been taken */
+		*next = '\0'; /* has been parsed */
 }
 
 static void add_stack(struct profile *profile, struct stack *stack, char *rest)
@@ -191,7 +191,7 @@ static void add_allocated(struct profile *profile, uint32_t sample, uint64_t byt
 		die("out of memory");
 }
 
-/* The frames of a stack, leaf first: how many. */
+/* Joins the frames of a stack, leaf first; returns their number. */
 static size_t join(const struct stack *stack, uint32_t frames[2 * MAX_FRAMES])
 {
 	size_t nr = 0, i;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The judge of simple C++ names: takes lists out of names that have no parameters.
+"""Reference for simple C++ names: removes lists from names without parameters.
 
-stdin: one name a line, as libiberty prints them with DMGL_NO_OPTS. Works from the inside out, by
-patterns, which is another way than that of src/profile/simple_name.c: what is no bracket is masked, then
-the innermost lists go until there are none.
+stdin: one name per line, as libiberty prints it with DMGL_NO_OPTS. Works from the inside out with
+patterns, unlike src/profile/simple_name.c: characters that are not brackets are masked, then the
+innermost lists are removed until none is left.
 """
 import re
 import sys
@@ -19,7 +19,7 @@ OTHERS = re.compile(r"((guard variable|TLS init function|TLS wrapper function|hi
                     r"global (con|de)structors keyed to )+")
 SIGN = re.compile(r"\boperator(<=>|->\*|<<=|>>=|\(\)|\[\]|->|<<|>>|<=|>=|<|>|&&|&=|&|\*=|\*|"
                   r"-=|--|-|,|\"\" \w+| (?:new|delete)(?:\[\])?)")
-COMPARE = re.compile(r"(?<=[)}])(<=>|>>|<<|>=|<=|->|<)(?=[({])")  # `>` stands in parentheses
+COMPARE = re.compile(r"(?<=[)}])(<=>|>>|<<|>=|<=|->|<)(?=[({])")  # `>` between brackets
 CONVERSION = re.compile(r"\boperator (?=[^\s(])(?:[^()]|\([^()]*\*\)\([^()]*\))*?(?=\(\)|$|\x01)")
 
 
@@ -45,7 +45,7 @@ def simple(name):
     name = without(re.compile(r" ?<[^<>]*>" if "operator" in name else r"<[^<>]*>"), name, "")
     if OF_TYPES.match(head):
         return (head + name).translate(UNMASK)
-    # The parameters of lambdas stay: `{lambda(int (*)())#1}` from the inside as well.
+    # Parameters of lambdas are kept: `{lambda(int (*)())#1}`, also nested.
     inner = re.compile(r"(\{lambda\((?:[^(){}]|\([^(){}]*\))*\)#\d+\})")
     name = without(inner, name, mask)
     name = without(re.compile(r"\{[^{}]*\}"), name, mask)

@@ -3,9 +3,9 @@
  *
  *	print_folded [-f FORMAT] [-i FORMAT] [-l LABEL,…] [-a] [-s] FILE
  *
- * -f what is written, -i what is read instead of what the content says, -l labels in front: comm
- * (which is what there is without), pid, tid, cpu; those that the file does not have are left out.
- * -a marks kinds, -s says on stderr what reading took, and what was found.
+ * -f sets the output format, -i the input format instead of detecting it, -l the labels in front:
+ * comm (the default), pid, tid, cpu; labels that the file lacks are left out. -a marks the kinds of
+ * frames, -s prints the time for reading and the contents found on stderr.
  */
 #include <stdio.h>
 #include <stdlib.h>

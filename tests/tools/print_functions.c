@@ -1,12 +1,12 @@
 /*
- * Names addresses by one source inside a file, for comparison with what others make of it:
+ * Looks up addresses in one symbol source of a file, for comparison with other tools:
  *
  *	$ echo 2f030 | print_functions plt /bin/bash
  *	2f030 2f030 endgrent@plt
  *
- * Addresses are read from stdin, as linked, in hexadecimal; a line each is printed: the address,
- * where the function starts, and its name, or `-` twice. With a size behind the address there are
- * three, for the first, the middle and the last byte. What it cost goes to stderr.
+ * Linked addresses are read from stdin in hexadecimal. For each, one line is printed: the address,
+ * the function's start and its name, or `-` twice. With a size after the address there are three
+ * lines, for the first, the middle and the last byte. The cost is printed on stderr.
  *
  * `print_functions link FILE` prints the name and the CRC of .gnu_debuglink, `crc FILE` the CRC of
  * the file itself.

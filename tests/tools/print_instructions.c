@@ -1,13 +1,14 @@
 /*
- * Compares lengths of instructions with what a disassembler shows:
+ * Compares instruction lengths with a disassembler:
  *
  *	objdump -d -z -w FILE | print_instructions
  *
- * Each of its lines has an address, the bytes, and what they mean. Only those bytes are given to
- * instruction_length(), which must take them all. Printed are the lines that differ, and last
- * `N compared, N skipped, N differ`. Skipped is what is no instruction for objdump either:
- * `(bad)`, `.byte`, prefixes that it shows alone; and what processors fault at, or do not agree on. It
- * shows fwait together with what follows; for us that is an instruction of its own.
+ * Each line of objdump has an address, the bytes and the instruction. Only these bytes are passed
+ * to instruction_length(), which must use them all. Prints the lines that differ, and at the end `N
+ * compared, N skipped, N differ`. Skipped are lines that are not instructions for objdump, either
+ * (`(bad)`, `.byte`, separate prefixes), and instructions that fault or differ between processors.
+ * objdump shows fwait together with the next instruction; here it counts as an instruction by
+ * itself.
  */
 #include <elf.h>
 #include <stdbool.h>
@@ -23,7 +24,7 @@
 
 static unsigned long nr_compared, nr_skipped, nr_differ;
 
-/* The bytes, in hexadecimal up to the tab; how many. Only that matters of an arm64 word. */
+/* Reads the hexadecimal bytes up to the tab; returns their number, all that arm64 needs. */
 static size_t read_code(const char *text, uint8_t code[INSTRUCTION_MAX_BYTES + 1])
 {
 	size_t nr = 0;
@@ -44,7 +45,7 @@ static size_t read_code(const char *text, uint8_t code[INSTRUCTION_MAX_BYTES + 1
 	return nr;
 }
 
-/* Whether all words are prefixes: the instruction that they belong to was not shown with them. */
+/* True if all words are prefixes: objdump printed them apart from their instruction. */
 static bool is_prefix_alone(const char *meaning)
 {
 	static const char *const prefixes[] = {"rex",	"data16", "addr32", "lock", "repz",
@@ -65,7 +66,10 @@ static bool is_prefix_alone(const char *meaning)
 	return false;
 }
 
-/* What faults, but is shown (REX before VEX), and branches whose length AMD and Intel differ on. */
+/*
+ * True for invalid instructions (REX before VEX), and branches whose length AMD and Intel differ
+ * on.
+ */
 static bool is_not_defined(const char *meaning, const uint8_t *code)
 {
 	bool is_branch = code[0] == 0x66 && (code[1] == 0xe8 || code[1] == 0xe9);

@@ -1,6 +1,7 @@
 /*
- * What Stook calls kernel addresses: read from stdin in hexadecimal, one a line. Printed is a line
- * for each: the address, a tab, the name without its module; `??` where there is none.
+ * Prints Stook's names of kernel addresses. Addresses are read from stdin in hexadecimal, one per
+ * line. For each, one line is printed: the address, a tab, and the name without its module; `??` if
+ * there is none.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
  *	main
  *	/tmp/program.c:8
  *
- * Addresses are hexadecimal, as linked, on stdin; the answers come sorted, each once. -n leaves the
- * lines out, -s prints only the outermost function of each, -q nothing but the sums, -r FOLDER
- * takes that for the root of the file's paths, -o works in this process.
+ * Linked addresses are read from stdin in hexadecimal; the results are sorted and without
+ * duplicates. -n omits the lines, -s prints only the outermost function, -q only the totals, -r
+ * FOLDER is the root of the file's paths, -o works without a child process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 struct printer {
 	uint64_t *addresses;
 	size_t nr, capacity;
-	char **answers; /* for each address; NULL: none */
+	char **answers; /* per address; NULL: none */
 	size_t nr_found;
 	bool is_quiet;
 };

@@ -1,18 +1,18 @@
 /*
- * Reads names from stdin, one a line, and prints them demangled, or as they are:
+ * Reads names from stdin, one per line, and prints them demangled or unchanged:
  *
  *	$ echo _Z1fIiEvT_.isra.0 | print_names simple
  *	f [clone .isra.0]
  *
- * The mode is full, simple or no; with `fold` after it clones are folded. `bare` is what libiberty
- * says itself of C++ names without their parameters, for judging the simple ones.
+ * The mode is full, simple or no; with `fold` after it, clones are folded. `bare` prints
+ * libiberty's C++ names without parameters, the reference for simple names.
  */
 #include <demangle.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#undef ARRAY_SIZE /* libiberty defines one as well, the same */
+#undef ARRAY_SIZE /* libiberty defines the same macro */
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "sym/demangle.h"
@@ -20,7 +20,7 @@
 static const char *const modes[] = {
 	[DEMANGLE_FULL] = "full", [DEMANGLE_SIMPLE] = "simple", [DEMANGLE_NO] = "no"};
 
-/* Without a style: bare. */
+/* style NULL: bare */
 static void print_all(const struct demangle_style *style)
 {
 	cleanup_free char *line = NULL;

@@ -1,6 +1,6 @@
 /*
- * What stook's command lines can have, by its own tables: tests/golden/man.sh holds the manual
- * against it. A line for each command, option and format, with - for what it has not:
+ * Prints stook's commands, options and formats from its tables; tests/golden/man.sh compares the
+ * manual with them. One line each, with - for empty fields:
  *
  *	command NAME
  *	option COMMAND LETTER NAME VALUE

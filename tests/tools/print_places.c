@@ -1,7 +1,7 @@
 /*
- * What a file has to put probes on: print_places functions|dynamic|usdt FILE
+ * Prints the places of a file that can be probed: print_places functions|dynamic|usdt FILE
  *
- *	functions, dynamic	of .symtab, of .dynsym: address, FUNC or IFUNC, name, its source file
+ *	functions, dynamic	from .symtab, .dynsym: address, FUNC or IFUNC, name, its source file
  *	usdt			provider, name, address, semaphore's offset in the file, arguments
  */
 #include <fcntl.h>

@@ -1,13 +1,13 @@
 /*
- * Prints what target_find() makes of patterns, a line each:
+ * Prints the probes that target_find() finds for patterns, one per line:
  *
  *	$ print_probes c:mallo*
  *	call /lib/x86_64-linux-gnu/libc.so.6+0x96f50 malloc
  *	$ print_probes -r -p 1234 'redis:^(read|write).*'
  *
- * -r: regular expressions; -g: return probes in Go programs; -n MAX: so many probes at most; -p PID:
- * in this process, may be repeated; -d FOLDER: of debug files, may be repeated; -q: only how many.
- * Refusals follow as `refused NAME: WHY`. What it cost goes to stderr.
+ * -r: regular expressions; -g: return probes in Go programs; -n MAX: at most MAX probes; -p PID: in
+ * this process, may be repeated; -d FOLDER: with debug files, may be repeated; -q: only the number.
+ * Refusals follow as `refused NAME: WHY`. The cost is printed on stderr.
  */
 #include <inttypes.h>
 #include <stdio.h>

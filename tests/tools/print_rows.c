@@ -1,5 +1,5 @@
 /*
- * Prints the unwind rows of a file, for comparison with readelf's, and what they cost:
+ * Prints the unwind rows of a file, for comparison with readelf, and their cost:
  *
  *	$ print_rows /bin/true
  *	0000000000002030 plt c-8 u
@@ -7,9 +7,9 @@
  *	0000000000002530 rsp+8 c-8 u
  *	0000000000002531 none
  *
- * that is, address, CFA, return address and frame pointer, as `readelf --debug-dump=frames-interp`
- * writes them: c is the CFA, u the register itself, (r+8) what is in memory there. With -q only the
- * sums are printed.
+ * The columns are address, CFA, return address and frame pointer, in the notation of `readelf
+ * --debug-dump=frames-interp`: c is the CFA, u the unchanged register, (r+8) a value in memory.
+ * With -q only the totals are printed.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -45,7 +45,7 @@ static void print_place(uint16_t machine, const struct unwind_place *place)
 
 	switch (place->where) {
 	case UNWIND_SAME:
-	case UNWIND_LOST: /* readelf does not tell them apart either */
+	case UNWIND_LOST: /* readelf prints the same for both */
 		printf(" u");
 		break;
 	case UNWIND_AT_CFA:
@@ -54,7 +54,7 @@ static void print_place(uint16_t machine, const struct unwind_place *place)
 	case UNWIND_AT_REGISTER:
 		printf(" (%s%+d)", name, place->offset);
 		break;
-	default: /* by number, as readelf has it */
+	default: /* by number, like readelf */
 		printf(place->offset ? " r%u%+d" : " r%u", place->reg, place->offset);
 	}
 }

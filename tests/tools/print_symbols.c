@@ -1,10 +1,10 @@
 /*
- * What the symbolizer says of addresses in a file: print_symbols [-i] [-l] [-s] [-d DEBUG-DIR] FILE
+ * Symbolizes addresses in a file: print_symbols [-i] [-l] [-s] [-d DEBUG-DIR] FILE
  *
- * Addresses, as linked, are read from stdin in hexadecimal, one a line. Printed is a line for each:
- * the address, then the functions there as in the file (mangled), the innermost inlined one first,
- * separated by tabs; `??` where there is no name, with -s the function's start if it is known; with -l
- * each with `@file:line`.
+ * Linked addresses are read from stdin in hexadecimal, one per line. For each, one line is printed,
+ * separated by tabs: the address, then the mangled functions there, the innermost inlined one
+ * first; `??` if there is no name, or with -s the function's start if it is known. With -l each
+ * function has `@file:line`.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,7 +23,7 @@
 
 struct question {
 	uint64_t vaddr;
-	int64_t frame; /* -1: no code is there */
+	int64_t frame; /* -1: not in code */
 };
 
 static struct question *questions;
@@ -35,7 +35,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* The place in the file of an address as linked. */
+/* Converts a linked address to an offset in the file. */
 static bool vaddr_to_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret)
 {
 	size_t i;
@@ -112,7 +112,7 @@ static uint32_t add_module(struct profile *profile, struct file_table *files, co
 	return (uint32_t)number;
 }
 
-/* How long it took, and what it held at most, on stderr. */
+/* Prints the time taken and the peak memory on stderr. */
 static void print_cost(uint64_t began_ns)
 {
 	struct rusage own, children;

@@ -1,18 +1,18 @@
 /*
- * A stack with all that its walk needs, as text that tests/unit/test_replay.c walks again without
- * the program, its files or root:
+ * A stack with everything that its walk needs, as text. tests/unit/test_replay.c walks it again
+ * without the program, its files or root:
  *
  *	machine x86-64
- *	map 5566a2e00000-5566a2f00000 1000 redis-server		to tell what it was; not read
+ *	map 5566a2e00000-5566a2f00000 1000 redis-server		for people; not parsed
  *	reg 7 7ffd12345678		by DWARF number, in hex; 32 is the program counter
- *	word 7ffd12345680 5566a2e01234	of the stack: those that the walk read
+ *	word 7ffd12345680 5566a2e01234	of the stack: the words that the walk read
  *	rule 5566a2e01234 cfa register 7 16 0 ra cfa 0 -8 fp same 0 0
- *	frame 5566a2e01234		what another unwinder found, as in a record
+ *	frame 5566a2e01234		found by another unwinder, stored as in a record
  *	end complete
  *
- * A rule's address is the one that was looked up. Its numbers are: register, offset, add; register
- * and offset of the return address and of the frame pointer; `signal` at the end: CFI says that the
- * caller was interrupted. An address without a rule line is in no mapping.
+ * A rule's address is the one looked up. Its numbers are: register, offset, add; register and
+ * offset of the return address and of the frame pointer. `signal` at the end means that the CFI
+ * marks a signal frame: the caller was interrupted. An address without a rule is in no mapping.
  */
 #ifndef STOOK_TESTS_TOOLS_SAVED_STACK_H
 #define STOOK_TESTS_TOOLS_SAVED_STACK_H
@@ -54,7 +54,7 @@ struct saved_stack {
 	enum walk_end end;
 };
 
-/* The stopped process' own memory, as the kernel side sees it, and a note of each word read. */
+/* Memory of the stopped process, as the kernel side reads it, with a list of the words read. */
 struct unwind_memory {
 	pid_t pid;
 	const struct unwind_table *table;
@@ -82,7 +82,7 @@ static inline const struct unwind_rule *unwind_wide(const struct unwind_memory *
 
 #include "bpf/unwind_step.h"
 
-/* --- tables, read anew and kept -------------------------------------------------------------- */
+/* --- tables, built for this walk and cached -------------------------------------------------- */
 
 static inline const struct unwind_table *table_of_vdso(void)
 {
@@ -117,7 +117,7 @@ static inline const struct unwind_table *table_of(const struct file_table *files
 
 /* --- walking --------------------------------------------------------------------------------- */
 
-/* The packed rule of an address, noted. False: it is in no mapping. */
+/* Looks up and records the packed rule of an address; returns false if it is unmapped. */
 static inline bool look_up(struct unwind_memory *memory, const struct mappings *mappings,
 			   const struct file_table *files, uint64_t address, uint32_t *ret)
 {
@@ -137,7 +137,7 @@ static inline bool look_up(struct unwind_memory *memory, const struct mappings *
 	return true;
 }
 
-/* The walk of collect/unwind/stack_walk.c once more, with notes. 0 or -EINVAL. */
+/* Repeats the walk of collect/unwind/stack_walk.c and records it; returns 0 or -EINVAL. */
 static inline int saved_stack_walk(struct saved_stack *saved, const struct stopped_thread *thread,
 				   const struct mappings *mappings, const struct file_table *files)
 {
@@ -198,7 +198,7 @@ static inline void write_rule(FILE *file, const struct saved_rule *saved)
 		rule->is_signal_frame ? " signal" : "");
 }
 
-/* Only the file's name: where it lies is nobody's business. */
+/* Writes only the file's name: its folder is private. */
 static inline void write_map(FILE *file, const struct mapping *mapping,
 			     const struct file_table *files)
 {
@@ -213,7 +213,7 @@ static inline void write_map(FILE *file, const struct mapping *mapping,
 		mapping->offset, base ? base + 1 : name);
 }
 
-/* The mappings that the walk came through, each once. */
+/* Writes the mappings that the walk passed, each once. */
 static inline void write_maps(FILE *file, const struct saved_stack *saved,
 			      const struct mappings *mappings, const struct file_table *files)
 {

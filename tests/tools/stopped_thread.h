@@ -1,9 +1,9 @@
 /*
- * A thread of somebody else's process, stopped by ptrace, as a raw record: its registers and the
- * memory of its stack (WALK_RAW in bpf/wire.h).
+ * A thread of another process, stopped by ptrace, as a raw record: its registers and the memory of
+ * its stack (WALK_RAW in bpf/wire.h).
  *
- * Of a sleeping thread the stack is always the same, so threads that run are preferred. A target is
- * a process with all its descendants: compilers and servers do their work in children.
+ * A sleeping thread always has the same stack, so running threads are preferred. A target is a
+ * process with all its descendants: compilers and servers do their work in children.
  */
 #ifndef STOOK_TESTS_TOOLS_STOPPED_THREAD_H
 #define STOOK_TESTS_TOOLS_STOPPED_THREAD_H
@@ -28,27 +28,27 @@
 #include "bpf/wire.h"
 
 #ifndef WIRE_RAW_RED_ZONE
-#define WIRE_RAW_RED_ZONE 0 /* bytes below the stack pointer that a record begins with */
+#define WIRE_RAW_RED_ZONE 0 /* bytes below the stack pointer in a record */
 #endif
 
-#define MAX_STACK_WORDS (UINT16_MAX - WIRE_RAW_REGS) /* what a record can count */
+#define MAX_STACK_WORDS (UINT16_MAX - WIRE_RAW_REGS) /* the maximum of a record */
 #define MAX_CANDIDATES	4096
 #define STOP_WAIT_MS	5000
 
 struct stopped_thread {
 	pid_t pid, tid;
-	int signal; /* that was on its way to the thread */
+	int signal; /* pending when the thread was stopped */
 	struct wire_record record;
-	uint64_t words[WIRE_RAW_REGS + MAX_STACK_WORDS]; /* right behind it, as in the ring */
+	uint64_t words[WIRE_RAW_REGS + MAX_STACK_WORDS]; /* after the record, as in the ring */
 };
 
 _Static_assert(offsetof(struct stopped_thread, words) ==
 		       offsetof(struct stopped_thread, record) + sizeof(struct wire_record),
 	       "the words follow the record");
 
-/* --- which one ----------------------------------------------------------------------------- */
+/* --- choosing a thread --------------------------------------------------------------------- */
 
-/* The parent and the state of a process or thread; false: it is gone. */
+/* Reads the parent and the state of a process or thread; returns false if it is gone. */
 static inline bool read_stat(const char *path, pid_t *ret_parent, char *ret_state)
 {
 	char line[512];
@@ -64,7 +64,7 @@ static inline bool read_stat(const char *path, pid_t *ret_parent, char *ret_stat
 	return true;
 }
 
-/* The numbers that a folder of /proc has entries for. */
+/* Lists the numeric entries of a folder in /proc. */
 static inline size_t list_numbers(const char *path, pid_t *numbers, size_t max)
 {
 	DIR *folder = opendir(path);
@@ -79,7 +79,7 @@ static inline size_t list_numbers(const char *path, pid_t *numbers, size_t max)
 	return nr;
 }
 
-/* A random one of root and its descendants. Children have higher numbers, but for wrapping. */
+/* Returns root or a random descendant. Children have higher pids, except after wrapping. */
 static inline pid_t choose_process(pid_t root)
 {
 	static pid_t pids[MAX_CANDIDATES], family[MAX_CANDIDATES];
@@ -101,7 +101,7 @@ static inline pid_t choose_process(pid_t root)
 	return family[(size_t)random() % nr_family];
 }
 
-/* Whether a thread is there, and runs or may sleep. */
+/* True if the thread exists and is running, or may be asleep. */
 static inline bool is_wanted(pid_t pid, pid_t tid, bool may_sleep)
 {
 	char path[64], state;
@@ -113,7 +113,7 @@ static inline bool is_wanted(pid_t pid, pid_t tid, bool may_sleep)
 	return state == 'R' || may_sleep;
 }
 
-/* A random thread; 0: there is none that is wanted. */
+/* Returns a random thread, 0 if none qualifies. */
 static inline pid_t choose_thread(pid_t pid, bool may_sleep)
 {
 	static pid_t tids[MAX_CANDIDATES];
@@ -130,7 +130,7 @@ static inline pid_t choose_thread(pid_t pid, bool may_sleep)
 
 /* --- stopping ------------------------------------------------------------------------------ */
 
-/* 0; -ESRCH when it has ended instead; -ETIMEDOUT when it doesn't react. */
+/* Returns 0, -ESRCH if the thread has ended, or -ETIMEDOUT if it does not stop. */
 static inline int wait_for_stop(struct stopped_thread *thread)
 {
 	int status, waited_ms;
@@ -167,7 +167,7 @@ static inline void release_thread(const struct stopped_thread *thread)
 	(void)ptrace(PTRACE_DETACH, thread->tid, 0, (long)thread->signal);
 }
 
-/* Hands it over to another debugger: the whole process stays where it is until continued. */
+/* Releases the thread to another debugger: the whole process stays stopped until SIGCONT. */
 static inline void freeze_process(const struct stopped_thread *thread)
 {
 	(void)tgkill(thread->pid, thread->tid, SIGSTOP);
@@ -202,7 +202,7 @@ static inline void copy_registers(const struct user_regs_struct *from, uint64_t 
 }
 #endif
 
-/* A page at a time: where the stack ends is not known. */
+/* Reads page by page, as the end of the stack is unknown. */
 static inline size_t read_stack(pid_t pid, uint64_t start, uint64_t *words, size_t max)
 {
 	size_t nr = 0;
@@ -222,7 +222,7 @@ static inline size_t read_stack(pid_t pid, uint64_t start, uint64_t *words, size
 	return nr;
 }
 
-/* Fills the record with the registers and at most so much of the stack. 0 or a negative errno. */
+/* Fills the record with registers and up to stack_bytes of stack; returns 0 or -errno. */
 static inline int read_thread(struct stopped_thread *thread, size_t stack_bytes)
 {
 	struct user_regs_struct regs;
@@ -240,7 +240,7 @@ static inline int read_thread(struct stopped_thread *thread, size_t stack_bytes)
 	memset(thread->words, 0, WIRE_RAW_REGS * sizeof(thread->words[0]));
 	copy_registers(&regs, thread->words);
 	start = thread->words[UNWIND_REG_SP] & ~7ULL;
-	memset(stack, 0, WIRE_RAW_RED_ZONE); /* below a stack there may be nothing */
+	memset(stack, 0, WIRE_RAW_RED_ZONE); /* the memory below a stack may be unmapped */
 	(void)read_stack(thread->pid, start - WIRE_RAW_RED_ZONE, stack, WIRE_RAW_RED_ZONE / 8);
 	stack += WIRE_RAW_RED_ZONE / 8;
 	stack += read_stack(thread->pid, start, stack, max - WIRE_RAW_RED_ZONE / 8);

@@ -1,16 +1,16 @@
 /*
- * What symbol tables cost: symbol_cost [-n RUNS] [-l LOOKUPS] FILE…
+ * Measures the cost of symbol tables: symbol_cost [-n RUNS] [-l LOOKUPS] FILE…
  *
  *	symbols  table bytes   held bytes  held/table  peak/table    first     load  lookups/s  file
  *	 400004     28801234     26401128        0.92        1.14   101.22   101.21   12345678  big
  *
- * Table bytes are those of the file's symbol and string tables, for reading .symtab and .dynsym. Held
- * is what stays in memory; peak is by how much the process grew at most while it was read, the first
- * time. Times are milliseconds, the median of RUNS (5): first is from opening the file to the first
- * name, load is the part of it for reading the tables. LOOKUPS (1,000,000) are of random addresses in
- * the file's code, made beforehand.
+ * Table bytes: size of the file's symbol and string tables (.symtab and .dynsym). Held: memory that
+ * stays allocated. Peak: maximum growth of the process during the first read. Times are
+ * milliseconds, the median of RUNS (5): first is from opening the file to the first name, load is
+ * the part for reading the tables. LOOKUPS (1,000,000) are random addresses in the file's code,
+ * chosen beforehand.
  *
- * The page cache is as it was found: whoever wants cold figures empties it and asks for one run.
+ * The page cache is not changed: for cold figures, drop it and use -n 1.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -40,8 +40,8 @@ struct cost {
 };
 
 /*
- * The most memory since the last reset. (That of getrusage() has the peak of whoever started us in
- * it.)
+ * Returns the peak memory since the last reset. (getrusage() would include the peak of the parent
+ * before exec.)
  */
 static uint64_t peak_bytes(void)
 {
@@ -55,7 +55,7 @@ static uint64_t peak_bytes(void)
 	return (uint64_t)kb * 1024;
 }
 
-/* Without what a file before this one has left in the heap. */
+/* Resets the peak, without memory that earlier files left in the heap. */
 static void reset_peak(void)
 {
 	cleanup_file FILE *file = fopen("/proc/self/clear_refs", "we");
@@ -65,7 +65,7 @@ static void reset_peak(void)
 		fputs("5", file);
 }
 
-/* The bytes of its symbol tables and their strings. */
+/* Returns the size of the symbol tables and their strings. */
 static uint64_t table_bytes(const struct elf_image *image)
 {
 	GElf_Shdr table, strings;
@@ -85,7 +85,7 @@ static uint64_t table_bytes(const struct elf_image *image)
 
 /* --- lookups ------------------------------------------------------------------------------- */
 
-/* Marsaglia's xorshift: quick, and the same each time. */
+/* Marsaglia's xorshift: fast and reproducible. */
 static uint64_t next_random(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -174,7 +174,7 @@ static int run_once(struct cost *cost, size_t run, const char *path, size_t nr_l
 	return err;
 }
 
-/* --- telling ------------------------------------------------------------------------------- */
+/* --- output -------------------------------------------------------------------------------- */
 
 static int compare_ns(const void *left, const void *right)
 {
@@ -202,7 +202,7 @@ static void print_cost(struct cost *cost, size_t nr_runs, size_t nr_lookups, con
 	printf("  %9.0f  %s\n", ratio(nr_lookups * NS_PER_SEC, cost->lookups_ns), path);
 }
 
-/* All files in turn; false if one of them failed. */
+/* Measures all files in turn; returns false if one of them failed. */
 static bool run_files(char **paths, size_t nr_runs, size_t nr_lookups)
 {
 	static struct cost cost;

@@ -1,12 +1,12 @@
 /*
- * What unwind tables cost: table_cost [-n RUNS] FILE…
+ * Measures the cost of unwind tables: table_cost [-n RUNS] FILE…
  *
  *	    rows   pages      bytes  bytes/row   wide     read     pack    store     load  file
  *	   28274      22     144844       5.12      7     2.54     0.24     0.25     0.19  libc.so.6
  *
- * Times are milliseconds, the median of RUNS (11). Each run starts from nothing: the ELF file is
- * opened anew, no table is in the cache. The processor's caches and the kernel's page cache are as
- * the run before left them, so neither the disk nor the first read of a file is in the figures.
+ * Times are milliseconds, the median of RUNS (11). Each run opens the ELF file again and starts
+ * with an empty table cache. The CPU caches and the page cache are warm from the run before, so the
+ * figures include neither the disk nor the first read of a file.
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -36,7 +36,7 @@ struct cost {
 	size_t nr_rows, nr_pages, nr_wide, bytes;
 };
 
-/* The nanoseconds since *start, which becomes now. */
+/* Returns the nanoseconds since *start and sets *start to now. */
 static uint64_t lap(uint64_t *start)
 {
 	uint64_t now = clock_now_ns(), ns = now - *start;
@@ -125,7 +125,7 @@ static void print_cost(struct cost *cost, size_t nr_runs, const char *path)
 	printf("  %s\n", path);
 }
 
-/* All files in turn; false if one of them failed. */
+/* Measures all files in turn; returns false if one of them failed. */
 static bool run_files(char **paths, size_t nr_runs, int folder, struct unwind_cache *cache)
 {
 	static struct cost cost;
@@ -148,7 +148,7 @@ static bool run_files(char **paths, size_t nr_runs, int folder, struct unwind_ca
 	return all_well;
 }
 
-/* Measures with a cache of its own, which is gone afterwards. */
+/* Measures with a temporary cache, which is removed afterwards. */
 static int measure(char **paths, size_t nr_runs)
 {
 	char path[] = "/tmp/stook-table-cost-XXXXXX";
