@@ -1,4 +1,4 @@
-/* Says that it is ready, then runs a little compiled code for so many seconds. */
+/* Prints "ready", then runs a little compiled code for the given number of seconds. */
 public class JavaLoad {
 	static double work(int nr) {
 		double sum = 0;

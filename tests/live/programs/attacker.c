@@ -1,18 +1,20 @@
 /*
- * attacker KIND …: what an ordinary user can do to a profiler that looks at his processes.
+ * attacker KIND …: attacks that an ordinary user can make on a profiler of that user's processes.
  *
- *	code FILE OFFSET	runs code in a page of a file that he made. The code is written there
- *				first, unless the file can't be written
- *	jvm KIND FOLDER		looks like a JVM: compiled code, a file libjvm.so (in FOLDER), a thread
- *				and a handler of SIGQUIT like a JVM's; its socket is KIND: silent (takes
- *				connections, answers nothing), garbage, flood, none (no socket ever)
+ *	code FILE OFFSET	runs code in a page of a prepared file. The code is written there
+ *				first, unless the file is not writable
+ *	jvm KIND FOLDER		looks like a JVM: compiled code, a file libjvm.so (in FOLDER), a
+ *				thread and a handler of SIGQUIT like a JVM's; its socket is KIND:
+ *				silent (accepts connections, never answers), garbage, flood, none
+ *				(no socket)
  *	maps			maps and unmaps executable pages as fast as it can
- *	heirs NR CHILDREN	has had NR executable mappings, and has children that add one of their own
+ *	heirs NR CHILDREN	had NR executable mappings in turn, and has children that each add
+ *				one
  *	paths FOLDER		has 60,000 mappings of a file with a path of 4,000 bytes below FOLDER
- *	names			takes another name with each turn, of which many are control characters
- *	stacks			runs through more different stacks than can be counted
+ *	names			changes its name all the time; many names are control characters
+ *	stacks			has more different stacks than a profiler can count
  *
- * All run until they are killed, burning CPU in attack(). "ready" is printed once the stage is set.
+ * All run until they are killed, burning CPU in attack(). "ready" is printed after the set-up.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +32,13 @@
 
 #include "burn.h"
 
-#define PAGE_BYTES 65536 /* no page is larger */
+#define PAGE_BYTES 65536 /* at least the largest page size */
 
 #define TURN 20000
 
 #define MAP_PLACES (16ul << 20) /* pages */
 
-/* It calls nothing and needs no data, so it runs anywhere. */
+/* Position-independent without calls or data, so that it runs at any address. */
 __attribute__((used, noinline, section("movable"))) static void movable_code(void)
 {
 	BURN_TURNS(TURN);
@@ -111,7 +113,7 @@ static void on_quit(int number)
 	nr_quits++;
 }
 
-/* Answers as the kind says; the thread's name is that of a JVM's. */
+/* Answers as the kind says. The thread has the name of a JVM's. */
 static void *answer(void *kind)
 {
 	static char flood[65536];
@@ -174,12 +176,12 @@ static void map_page(void *at, int fd)
 		die("mmap");
 }
 
-/* Each time at another address: what is told of unmapped ones is nothing. */
+/* Maps at a new address each time: unmapping is not reported to profilers. */
 static void run_maps(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *area = (char *)(1ul << 44); /* where nothing else is */
+	char *area = (char *)(1ul << 44); /* an unused range */
 	uint64_t state = 88172645463325252ull;
 
 	ready();
@@ -192,8 +194,8 @@ static void run_maps(void)
 }
 
 /*
- * Nobody is told of munmap(), so a profiler has to keep all of the mappings, and hand them to each
- * child; a child that adds one of its own needs a copy of them all. Here they cost hardly anything.
+ * munmap() is not reported, so a profiler must keep all mappings and give them to each child; a
+ * child that adds one needs a copy of them all. For the attacker they cost almost nothing.
  */
 static void run_heirs(char **argv)
 {
@@ -203,12 +205,12 @@ static void run_heirs(char **argv)
 	char *area = (char *)(1ul << 44);
 
 	for (int i = 0; i < 500; i++)
-		attack(); /* be known before */
+		attack(); /* be sampled before */
 	for (long i = 0; i < nr; i++) {
 		map_page(area + 2 * i * page, fd);
 		munmap(area + 2 * i * page, (size_t)page);
 		if (i % 100 == 0)
-			usleep(2000); /* slow enough that no event is lost */
+			usleep(2000); /* so slowly that no event is lost */
 	}
 	for (long i = 0; i < nr_children; i++) {
 		if (fork() == 0) {
@@ -275,7 +277,7 @@ __attribute__((noinline, noclone, no_icf)) static void right(uint64_t way, int d
 		left(way >> 1, depth - 1);
 	else
 		right(way >> 1, depth - 1);
-	__asm__ volatile("" ::: "memory"); /* no tail calls */
+	__asm__ volatile("" ::: "memory"); /* prevents tail calls */
 }
 
 __attribute__((noinline, noclone, no_icf)) static void left(uint64_t way, int depth)

@@ -1,6 +1,6 @@
 /*
- * Spending CPU time in a known function, for the load programs beside this file. A header and not
- * a library, so that each program stays one file that the Makefile's one rule can build.
+ * Spends CPU time in a known function, for the load programs in this folder. A header and not a
+ * library, so that each program is one file that the Makefile's one rule can build.
  */
 #ifndef STOOK_TESTS_LIVE_BURN_H
 #define STOOK_TESTS_LIVE_BURN_H
@@ -8,10 +8,10 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Each function is to stand in the stack under its own name: never inlined, cloned or merged. */
+/* The function appears in the stack under its own name: never inlined, cloned or merged. */
 #define NAMED static __attribute__((noinline, noclone, no_icf))
 
-/* Ticks land here and nowhere else: no calls inside, one load and one store a turn. */
+/* All ticks hit this loop: no calls inside, one load and one store per turn. */
 #define BURN_TURNS(turns) \
 	for (volatile uint64_t burn_left = (turns); burn_left > 0; burn_left = burn_left - 1)
 
@@ -31,7 +31,7 @@ static inline uint64_t monotonic_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
 }
 
-/* xorshift64*: seeded, so that a run can be repeated; state must not be 0. */
+/* xorshift64*, seeded, so that a run can be repeated; the state must not be 0. */
 static inline uint64_t random_next(uint64_t *state)
 {
 	*state ^= *state >> 12;

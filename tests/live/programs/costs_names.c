@@ -1,10 +1,10 @@
 /*
- * costs_names SECONDS jit: spins in code made at run time, for which only a perf map has names.
- * costs_names SECONDS maps NUMBER FOLDER: maps so many empty files as code, whose paths, below
- * FOLDER, are nearly as long as paths can be, and spins.
+ * costs_names SECONDS jit: spins in JIT-compiled code with names in a perf map only. costs_names
+ * SECONDS maps NUMBER FOLDER: maps NUMBER empty files as code, with paths below FOLDER of nearly
+ * the maximum length, and spins.
  *
- * What makes looking up names expensive for a profiler, for tests/hostile. Says "ready" when it
- * begins to spin; an alarm ends it.
+ * Makes symbol lookup expensive for a profiler, for tests/hostile. Prints "ready" when it begins to
+ * spin; an alarm ends it.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static void spin_in_jit(void)
 	jump();
 }
 
-/* The innermost of folders with names of 200 bytes, in which a path has nearly all that it may. */
+/* Makes nested folders up to nearly the maximum path length; returns the innermost. */
 static int make_folders(const char *path)
 {
 	char name[201];

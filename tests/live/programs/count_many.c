@@ -2,15 +2,15 @@
  * count_many [ROUNDS]: many functions, for measuring how long it takes to attach to them.
  *
  *	many_0_0_*	  141
- *	many_0_*	1,000, these among them
- *	many_*		12,000, likewise
+ *	many_0_*	1,000, including these
+ *	many_*		12,000, including these
  *
  * Waits for the end of its standard input, then calls each of them ROUNDS times (default 1).
  */
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Version 14 never comes to an end with these. */
+/* clang-format 14 does not terminate on these. */
 /* clang-format off */
 #define TEN(X, name) \
 	X(name##0) X(name##1) X(name##2) X(name##3) X(name##4) \
@@ -40,7 +40,7 @@
 #define ALL(X) FIRST_141(X) NEXT_859(X) LAST_11000(X)
 /* clang-format on */
 
-/* Not static, so that they are as functions of a library are; of a few instructions each. */
+/* Not static, like functions of a library; of a few instructions each. */
 #define DEFINE(name)                                       \
 	void name(void);                                   \
 	__attribute__((noinline, noclone)) void name(void) \

@@ -1,11 +1,11 @@
 /*
- * count_pace SECONDS: calls at all times, for counts that are read while they grow.
+ * count_pace SECONDS: calls functions all the time, for counts that are read while they grow.
  *
  * Each of THREADS threads calls functions in bursts of random length, with pauses of random length
- * between them: pace_often, in all some ten thousand times a second; pace_own_N, its own, as often;
- * and in one of fifty bursts pace_seldom. Then it also forks a child process, which calls pace_child
- * and ends. After SECONDS prints `NAME COUNT` of each: what was called in truth, counted by the
- * callers.
+ * between them: pace_often, about ten thousand times a second in total; pace_own_N, one per thread,
+ * as often; and in one of fifty bursts pace_seldom. In such a burst the thread also forks a child
+ * process, which calls pace_child and exits. After SECONDS prints `NAME COUNT` for each function:
+ * the true counts, kept by the callers.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ struct caller {
 static struct caller callers[THREADS] = {
 	{.own = pace_own_0}, {.own = pace_own_1}, {.own = pace_own_2}, {.own = pace_own_3}};
 
-/* A process may do little between a fork of many threads and its end: this is enough. */
+/* The child of a multi-threaded process may call only async-signal-safe functions. */
 static void run_child(struct caller *caller)
 {
 	pid_t pid = fork();

@@ -1,10 +1,11 @@
 /*
- * count_rate CALLS RATE: calls rate_hit() so often, RATE times a second (0: as fast as it can).
+ * count_rate CALLS RATE: calls rate_hit() CALLS times, RATE times a second (0: as fast as
+ * possible).
  *
- * Prints `CALLS CPU_NS WALL_NS`: what that took of this thread's CPU time, and of everybody's. A call
- * does next to nothing, so what it takes more under a probe is the probe's. The pace is kept by
- * calling a thousand times, then sleeping until it is time for the next thousand; a program that
- * can't keep it is late, and calls no less.
+ * Prints `CALLS CPU_NS WALL_NS`: the CPU time of this thread and the wall time. A call does almost
+ * nothing, so the additional time under a probe is the probe's cost. The program makes a thousand
+ * calls, then sleeps until the next thousand are due; if it cannot keep the rate it runs longer,
+ * with the same number of calls.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@
 
 #define BATCH 1000
 
-/* Begins with what most functions begin with: saving a register. */
+/* The first instruction is that of most functions: saving a register. */
 NAMED void rate_hit(void)
 {
 	__asm__ volatile("" ::"r"(__builtin_frame_address(0)) : "memory");

@@ -1,9 +1,9 @@
 /*
  * A steady load for `stook diff`: diff_load MICROSECONDS. Three functions take turns on one thread
- * until the program is killed: whole() and rest() spend 1,000 and 500 microseconds of CPU time each
- * time, part() as many as it is told; with 0 it is not called. By time and not by turns, since what a
- * turn costs depends on how a loop and its stack happen to lie in memory, by up to a half from one run
- * to the next.
+ * until the program is killed: whole() and rest() spend 1,000 and 500 microseconds of CPU time per
+ * call, part() MICROSECONDS; with 0 it is not called. They run for a time and not for a number of
+ * turns, because the cost of a turn depends on the addresses of the loop and its stack, by up to a
+ * half from one run to the next.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "burn.h"
 
 /*
- * The clock is read some four times a call: reading it is a system call, and where that was five in a
- * hundred of the samples, it hid which of the three functions had become slower.
+ * The clock is read about four times per call. Reading it is a system call; when that was 5 % of
+ * the samples, it hid which of the three functions had become slower.
  */
-#define FIRST_TURNS 20000 /* tell what a turn costs now */
+#define FIRST_TURNS 20000 /* to measure the current cost of a turn */
 
 #define BURN_MICROSECONDS(us)                                                                \
 	do {                                                                                 \
@@ -44,7 +44,7 @@ NAMED void rest(void)
 	BURN_MICROSECONDS(500);
 }
 
-/* How long a round is depends on chance: ticks must not keep step with it. */
+/* Rounds have a random length, so that ticks do not keep step with them. */
 NAMED void shift_phase(unsigned *seed)
 {
 	BURN_MICROSECONDS(rand_r(seed) % 100);

@@ -1,4 +1,4 @@
-/* An exception that passes two functions, for unwinding.sh. */
+/* An exception that passes through two functions, for unwinding.sh. */
 #include <cstdio>
 
 extern "C" {

@@ -1,12 +1,12 @@
 /*
- * forkstorm SECONDS [PARALLEL]: processes that come and go.
+ * forkstorm SECONDS [PARALLEL]: short-lived processes.
  *
  * For SECONDS, keeps PARALLEL (default 3) children alive; each burns 5 to 50 ms of CPU in
- * storm_outer;storm_inner and exits. Every third one executes the program anew in the middle of
- * its life, and so burns its second half under the same pid in a fresh address space.
+ * storm_outer;storm_inner and exits. Every third one executes the program again halfway, and so
+ * burns its second half under the same pid in a new address space.
  *
- * Property: nothing in it lives longer than some 100 ms but the parent, which only waits; every
- * sample of a child's work has storm_inner in it. Prints how many children there were.
+ * Property: no process except the parent, which only waits, lives longer than about 100 ms; every
+ * sample of a child's work contains storm_inner. Prints the number of children.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static void child(uint64_t cpu_us, int exec_anew)
 	_exit(1);
 }
 
-/* How many children there were; -1: a child could not be started. */
+/* Returns the number of children, -1 if one could not be started. */
 static long storm(double seconds, int parallel)
 {
 	uint64_t end_ns = monotonic_ns() + (uint64_t)(seconds * 1e9);

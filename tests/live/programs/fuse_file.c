@@ -1,11 +1,11 @@
 /*
  * fuse_file BACKING FOLDER FIRST LAST: mounts a file system on FOLDER that has one file, "file".
  *
- * It has the bytes of BACKING, but some others at each read, except from offset FIRST to LAST, where
- * the code is that somebody runs. Its reads are not cached (direct_io): who reads it twice sees two
- * files. Speaks the kernel's protocol itself, so that nothing needs to be installed. Prints "ready".
- * It is for all users, the worst case: without allow_other even root is not let in. Runs until it is
- * unmounted.
+ * The file has the bytes of BACKING, but each read changes some of them, except from offset FIRST
+ * to LAST, where the executed code is. Reads are not cached (direct_io), so two reads give
+ * different contents. Implements the FUSE protocol itself, so that nothing needs to be installed.
+ * Prints "ready". Mounts for all users, the worst case: without allow_other even root has no
+ * access. Runs until it is unmounted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +24,10 @@
 #define FILE_NODE   2
 #define ROOM	    (1u << 20)
 #define READ_MAX    (128u << 10)
-#define BYTES_A_LIE 512 /* one byte in so many is another one */
+#define BYTES_A_LIE 512 /* one byte in so many is changed */
 
 static int device, backing;
-static uint64_t first, last; /* left as they are */
+static uint64_t first, last; /* not changed by reads */
 static uint64_t state = 88172645463325252ull;
 
 static void reply(uint64_t unique, int err, const void *body, size_t nr)
@@ -123,7 +123,7 @@ static void answer(const struct fuse_in_header *in)
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
 	case FUSE_INTERRUPT:
-		break; /* they want no answer */
+		break; /* no reply expected */
 	default:
 		reply(in->unique, ENOSYS, NULL, 0);
 	}

@@ -1,16 +1,16 @@
 /*
- * harmless [PART…]: does what a breakpoint or a changed return address could break, and prints what
- * came of it: the same in each run. All parts if none is named.
+ * harmless [PART…]: does things that a breakpoint or a changed return address could break, and
+ * prints the results, which are the same in every run. Runs all parts if none is named.
  *
  *	math		libm over many arguments, as a digest
  *	text		string functions of all lengths and alignments, and formatted output
  *	jumps		setjmp and longjmp, out of functions and out of signal handlers
- *	contexts	two stacks that take turns
- *	signals		handlers on their own stack, nested, and calls that they interrupt
+ *	contexts	switching between two stacks
+ *	signals		handlers on their own stack, nested, and system calls that they interrupt
  *	threads		locks, conditions, cancelling, thread-local values, exits
- *	children	fork, vfork, posix_spawn, and what they end with
- *	loader		dlopen, dlsym and what depends on who calls them
- *	caller		what a function learns of its caller
+ *	children	fork, vfork, posix_spawn, and their exit statuses
+ *	loader		dlopen, dlsym and results that depend on the caller
+ *	caller		what a function can find out about its caller
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -348,7 +348,7 @@ static void children(void)
 	       statuses[4]);
 }
 
-/* --- who calls ----------------------------------------------------------------------------------- */
+/* --- callers ---------------------------------------------------------------------------------- */
 
 static void loader(void)
 {

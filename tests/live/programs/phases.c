@@ -1,9 +1,9 @@
 /*
- * phases SECONDS ROUNDS: spends its time in one function, then in another, in turns.
+ * phases SECONDS ROUNDS: spends its time in two functions in turn.
  *
  * Property: each phase is SECONDS of wall time, all of it in phase_even or in phase_odd, beginning
- * with phase_even; there are 2 * ROUNDS of them. Prints a line for each: the function's name and
- * the CPU time that it has got, in nanoseconds.
+ * with phase_even; there are 2 * ROUNDS phases. Prints a line for each phase: the function's name
+ * and its CPU time in nanoseconds.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,9 +1,8 @@
 /*
- * What the programs unwind_*.c share: a table of shapes, a shape being a stack that is known by
- * construction.
+ * Shared by the programs unwind_*.c: a table of shapes. A shape is a stack known by construction.
  *
- *	PROGRAM MS [SHAPE…]	runs these shapes, or all, one after the other, each in a process of
- *				its own that is called as the shape is, for MS of CPU time
+ *	PROGRAM MS [SHAPE…]	runs these shapes, or all, one after the other, each in its own
+ *				process with the shape's name, for MS of CPU time
  *
  * A shape ends in work(), which calls hot() until its time is up. Nearly all samples are in hot().
  * Everything is built without frame pointers, see the Makefile.
@@ -21,13 +20,13 @@
 #include "burn.h"
 
 struct shape {
-	const char *name; /* at most 15 bytes: a thread's name */
+	const char *name; /* at most 15 bytes: it becomes a thread's name */
 	void (*run)(void);
 };
 
 static uint64_t work_ns;
 
-/* Makes a call one that returns: behind a tail call the caller would be gone. */
+/* Prevents a tail call: the caller's frame would be gone. */
 #define NO_TAIL_CALL() __asm__ volatile("" ::: "memory")
 
 NAMED void hot(void)
@@ -43,7 +42,7 @@ static __attribute__((noinline, noclone, no_icf, unused)) void work(void)
 		hot();
 }
 
-/* 0, or 1 if the shape crashed or said that it failed. */
+/* Returns 0, or 1 if the shape crashed or reported a failure. */
 NAMED int run_shape(const struct shape *shape)
 {
 	int status;

@@ -1,9 +1,9 @@
 /*
- * shortlived MICROSECONDS: burns so much CPU time in a known chain of functions, and exits.
+ * shortlived MICROSECONDS: burns MICROSECONDS of CPU time in a known chain of functions, and exits.
  *
- * Property: but for start and exit, every sample of it is a_outer;b_middle;c_inner, whether the
- * process lives 5 ms or 5 s. What the work itself cost is MICROSECONDS to within one call of
- * c_inner (some 50 us).
+ * Property: except for start and exit, every sample is in a_outer;b_middle;c_inner, for a process
+ * of 5 ms as for one of 5 s. The work takes MICROSECONDS to within one call of c_inner (about 50
+ * us).
  */
 #include <stdlib.h>
 

@@ -2,10 +2,10 @@
  * spawn PROGRAM NR LOW_US HIGH_US PARALLEL [DIR]: runs PROGRAM NR times, each time with a random
  * argument between LOW_US and HIGH_US, PARALLEL of them at a time.
  *
- * With DIR each run has a file of its own: a copy of PROGRAM with its number appended, made just
- * before it starts and deleted the moment it is reaped. Then nobody who comes later can read it.
+ * With DIR each run has its own file: a copy of PROGRAM with the run's number appended, made just
+ * before the start and deleted as soon as the process is reaped. After that it cannot be read.
  *
- * Prints `microseconds N`, the sum of the arguments: how long the runs worked, all together.
+ * Prints `microseconds N`, the sum of the arguments: the total work of the runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +20,13 @@
 #define MAX_PARALLEL 16
 
 struct run {
-	pid_t pid; /* 0: free */
+	pid_t pid; /* 0: free slot */
 	char file[512];
 };
 
 static struct run runs[MAX_PARALLEL];
 
-/* Copies the program, and appends text behind it, where no ELF header points. 0 or -errno. */
+/* Copies the program and appends text that no ELF header refers to; returns 0 or -errno. */
 static int copy_program(const char *from, const char *to, long number)
 {
 	static char bytes[1 << 20];

@@ -1,9 +1,9 @@
 /*
- * spin SECONDS [THREADS]: threads that do nothing but run, always in the same place.
+ * spin SECONDS [THREADS]: runs threads that spin in one place.
  *
- * Property: every sample of it is `main` or `spin_thread`, then spin_outer;spin_inner. Ends after
- * SECONDS of wall time. Threads are called spin-0, spin-1, …; with one thread, the main thread
- * spins. The first line of output is the list of thread ids.
+ * Property: every sample is `main` or `spin_thread`, then spin_outer;spin_inner. Ends after SECONDS
+ * of wall time. Threads are called spin-0, spin-1, …; with one thread, the main thread spins. The
+ * first line of output is the list of thread ids.
  */
 #include <pthread.h>
 #include <stdio.h>

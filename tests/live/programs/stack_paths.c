@@ -1,10 +1,11 @@
 /*
- * A function that is reached by known ways known numbers of times, from several threads, with a
- * number of bytes to add up: what stackcount must find exactly.
+ * Calls a function on known paths, known numbers of times, from several threads, with a number of
+ * bytes to add up. stackcount must find the exact figures.
  *
  *	stack_paths ROUNDS THREADS [GATE [PAUSE_US]]
  *
- * Waits until GATE, a file, is there. After each round PAUSE_US go by. Prints for each way `WAY CALLS BYTES`.
+ * Waits until the file GATE exists. Sleeps PAUSE_US after each round. Prints `PATH CALLS BYTES` for
+ * each path.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * stacks SECONDS [PROCESSES [MAX_DEPTH]]: as many different stacks as there are samples.
+ * stacks SECONDS [PROCESSES [MAX_DEPTH]]: has as many different stacks as samples.
  *
- * Sixteen functions call each other; a random number, four bits a call, says which is next, so a
- * stack of depth d is one of 16^d. Depths go up to 60 (below the 127 frames that a kernel gives by
- * default). A walk down and up lasts some microseconds, half of it at its deepest point, then comes
- * the next number.
+ * Sixteen functions call each other. A random number selects the next function, four bits per call,
+ * so a stack of depth d is one of 16^d. Depths go up to 60 (below the kernel's default limit of 127
+ * frames). A walk down and up takes a few microseconds, half of it at the deepest point; then the
+ * next number is drawn.
  *
  * Property: any two samples taken more than a walk apart have different stacks with near certainty,
  * so N samples need about N entries of a count map and N records.
@@ -29,7 +29,7 @@ struct walk {
 typedef void node_function(struct walk *walk);
 static node_function *const nodes[NR_NODES];
 
-/* Always inlined: it must not put frames of its own between the nodes. */
+/* Always inlined: it must not add frames between the nodes. */
 static inline __attribute__((always_inline)) void walk_on(struct walk *walk)
 {
 	if (walk->depth == 0) {
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) void walk_on(struct walk *walk)
 	BURN_TURNS(TURNS_A_NODE);
 	walk->depth--;
 	nodes[random_next(&walk->random) >> 60](walk);
-	BURN_TURNS(TURNS_A_NODE); /* and so the call above is not a tail call */
+	BURN_TURNS(TURNS_A_NODE); /* also prevents a tail call above */
 }
 
 #define NODE(number)                                \

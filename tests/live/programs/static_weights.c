@@ -1,6 +1,7 @@
 /*
- * A static probe (USDT) whose argument lies in memory, which is what its note says and no compiler
- * makes here: passed ROUNDS times each with 5, with -9, and with memory that can't be read.
+ * A static probe (USDT) with an argument in memory. The note is handwritten, because compilers
+ * would not use memory here. The probe is hit ROUNDS times each with 5, with -9, and with
+ * unreadable memory.
  */
 #include <stdlib.h>
 

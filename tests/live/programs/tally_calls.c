@@ -1,15 +1,15 @@
 /*
- * Calls functions known numbers of times with known arguments, and says what the sums must be:
+ * Calls functions known numbers of times with known arguments, and prints the expected sums:
  *
  *	tally_calls THREADS ROUNDS
  *
  *	take	each thread calls it ROUNDS times, with i = 0 … ROUNDS - 1, i * 3 - 10 and one of two
  *		texts; it returns -i if i is odd, else i. A forked child does the same in one thread.
  *	deep	calls itself DEPTH levels deep, ROUNDS / 100 times
- *	leave	calls itself DEPTH levels deep and leaves all of them by longjmp, ROUNDS / 100 times; every
- *		time it is called once more at the same place and returns
- *	hop	jumps to its own first instruction DEPTH - 1 times: calls at one and the same place, of
- *		which the kernel hooks each return; ROUNDS / 100 times
+ *	leave	calls itself DEPTH levels deep and leaves all levels by longjmp, ROUNDS / 100 times;
+ *		each time it is called once more from the same place and returns
+ *	hop	jumps to its own first instruction DEPTH - 1 times: calls with the same return
+ *		address, each of which the kernel hooks; ROUNDS / 100 times
  *	quit	ends its thread and so never returns, once
  */
 #include <pthread.h>
@@ -87,7 +87,7 @@ void quit(int number)
 
 static void *call_take(void *nothing)
 {
-	/* Built here, in memory that has been touched: what was not can't be read by a probe. */
+	/* In memory that has been written before: a probe cannot read untouched memory. */
 	char texts[2][16];
 	unsigned long i;
 

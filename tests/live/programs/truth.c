@@ -1,21 +1,21 @@
 /*
- * truth SECONDS [THREADS [SEED]]: a program that knows its own profile.
+ * truth SECONDS [THREADS [SEED]]: measures and prints its own profile.
  *
- * Each thread goes through phases; a phase is one call of one known path, of random length, and
- * its cost is taken from the thread's CPU clock. At the end stdout has one line a path:
+ * Each thread runs phases. A phase is one call of one known path with a random length; its cost is
+ * measured by the thread's CPU clock. At the end one line per path is printed on stdout:
  *
  *   path_a;leaf_x 412345678 210      frames, nanoseconds of CPU, phases
  *   thread:truth-0 1400000000 730    the same by thread
  *
  * Properties:
  * - Lengths are random (0.2 to 4 ms), so a periodic tick cannot keep step with the phases.
- * - The clock says what was spent, not what was asked for: preemption, a slow machine and the
- *   profiler's own interrupts don't falsify it. (The interrupt's time is on the clock, and no tick
- *   can hit it; but it is a part of the path in which the tick was, as the sample is.)
- * - leaf_x is reached over two callers, so leaf names alone don't give the answer.
- * - in_read is kernel time (copying zeros), in_getppid half entry and exit of the kernel. A system
- *   call wrapper of the C library has no frame of its own, so a frame pointer walk leaves out the
- *   function that called it: the name to look for is one call further out.
+ * - The clock gives the time spent, not the time requested: preemption, a slow machine and the
+ * profiler's own interrupts do not distort it. (The clock includes interrupt time, which no tick
+ * can hit; but that time belongs to the path of the tick, like the sample.)
+ * - leaf_x has two callers, so leaf names alone don't give the answer.
+ * - in_read is kernel time (copying zeros), in_getppid is half kernel entry and exit. A system call
+ * wrapper of the C library has no frame, so a frame-pointer walk skips its caller: tests look for
+ * the name one call further out.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,7 +29,7 @@
 #define MAX_THREADS 16
 #define READ_BYTES  (256 * 1024)
 
-/* A unit of work is about a microsecond of any path, so that one range of lengths suits all. */
+/* A unit of work takes about a microsecond on every path, so that one range of lengths fits all. */
 #define TURNS_PER_UNIT	  800
 #define GETPPIDS_PER_UNIT 3
 #define UNITS_PER_READ	  12
@@ -111,9 +111,9 @@ NAMED void in_getppid(struct worker *worker, uint64_t units)
 	ask_parent(units);
 }
 
-/* Weights are how often a path is taken: shares from a few percent to a third. */
+/* A weight sets how often a path is chosen: shares from a few percent to a third. */
 static const struct path {
-	const char *name; /* frames that stand in each of its stacks, next to each other */
+	const char *name; /* consecutive frames that are in each of its stacks */
 	void (*run)(struct worker *worker, uint64_t units);
 	unsigned weight;
 } paths[] = {

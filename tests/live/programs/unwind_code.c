@@ -1,21 +1,22 @@
 /*
- * unwind_code MS [SHAPE…]: code that comes and goes, or says nothing about its frames; see shapes.h.
- * LIBRARY and SECOND_LIBRARY in the environment are two builds of special/library.c.
+ * unwind_code MS [SHAPE…]: code that is loaded and unloaded, or has no information about its
+ * frames; see shapes.h. LIBRARY and SECOND_LIBRARY in the environment are two builds of
+ * special/library.c.
  *
- *	jit		code made at run time, with frame pointers, between functions without
- *	trampoline	the same without one, as CPython 3.12 has it (-X perf); its caller has a number
- *			where the frame pointer would be
- *	trampoline_zero	the same, and there is a zero
- *	trampoline_push	with one, as CPython 3.14 has it, where branches must have a target
- *	trampoline_leaf	the first one, which does nothing but be called
- *	jit_unknown	the same, with an instruction that the walk does not know
- *	noinfo		a function in assembly that no unwind table knows; its caller has a number
- *			where the frame pointer would be
- *	noinfo_zero	the same, and there is a zero
- *	noinfo_frame	one that no table knows and that keeps a frame pointer
- *	plt		calls through the linkage table
+ *	jit		JIT-compiled code with frame pointers, between functions without
+ *	trampoline	the same without a frame pointer, as in CPython 3.12 (-X perf); its caller
+ *			has a number in the frame pointer register
+ *	trampoline_zero	the same with a zero in the register
+ *	trampoline_push	with a frame pointer, as in CPython 3.14 if branches need a landing pad
+ *	trampoline_leaf	the first one, around an empty function
+ *	jit_unknown	the same with an instruction that the walk does not know
+ *	noinfo		a function in assembly without CFI; its caller has a number in the frame
+ *			pointer register
+ *	noinfo_zero	the same with a zero in the register
+ *	noinfo_frame	one without CFI that keeps a frame pointer
+ *	plt		calls through the PLT
  *	lazy		binding of functions by their first calls
- *	dlopen		a library of its own every 30 ms: a copy that nobody has seen before
+ *	dlopen		a new copy of a library every 30 ms
  *	remap_old	a library's code …
  *	remap_new	… and then another library's, mapped over it
  */
@@ -28,7 +29,7 @@
 
 typedef void call_function(void (*call)(void));
 
-/* --- run time -------------------------------------------------------------------------------- */
+/* --- JIT-compiled code ----------------------------------------------------------------------- */
 
 NAMED void called_by_jit(void)
 {
@@ -68,7 +69,7 @@ static void jit(void)
 static const unsigned char trampoline_code[] = {0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
 						0x48, 0x83, 0xc4, 0x08, 0xc3};
 
-/* Calls it `turns` times, with a number in the frame pointer's register. */
+/* Calls the function `turns` times, with a number in the frame pointer register. */
 #define CALL_TRAMPOLINE(code, number, function, turns)                                         \
 	__asm__ volatile("mov $" number ", %%rbp\n"                                            \
 			 "1:	mov %1, %%rdi\n\tcall *%0\n\tdec %2\n\tjnz 1b" ::"b"(code),    \
@@ -139,7 +140,7 @@ static void trampoline_leaf(void)
 	NO_TAIL_CALL();
 }
 
-/* --- assembly that says nothing -------------------------------------------------------------- */
+/* --- assembly without CFI -------------------------------------------------------------------- */
 
 /* void noinfo_loop(uint64_t turns), void noinfo_frame_loop(uint64_t turns) */
 __asm__(".text\n"
@@ -168,7 +169,7 @@ void noinfo_frame_loop(uint64_t turns);
 
 #define LOOP_TURNS 1000000
 
-/* Calls it with a number in the frame pointer's register: where that leads is nobody's frame. */
+/* Calls the function with a number in the frame pointer register, which points to no frame. */
 #define CALL_NOINFO(number)                                                             \
 	__asm__ volatile("mov $" number ", %%rbp\n\tcall noinfo_loop" ::"D"(LOOP_TURNS) \
 			 : "rbp", "memory", "cc")
@@ -197,7 +198,7 @@ NAMED void noinfo_frame(void)
 		noinfo_frame_loop(LOOP_TURNS);
 }
 
-/* --- calls by way of the linkage table -------------------------------------------------------- */
+/* --- calls through the PLT -------------------------------------------------------------------- */
 
 NAMED void plt(void)
 {
@@ -209,7 +210,7 @@ NAMED void plt(void)
 			rand_r(&seed);
 }
 
-/* A symbol of a library that is as good as its name; ends the process if it is not to be had. */
+/* Returns a library and one of its symbols; exits if it cannot be loaded. */
 static void *open_library(const char *path, int flags, const char *symbol, void **ret_handle)
 {
 	void *handle = path ? dlopen(path, flags) : NULL;
@@ -242,7 +243,7 @@ static void lazy(void)
 	}
 }
 
-/* --- libraries that come and go -------------------------------------------------------------- */
+/* --- loading and unloading ------------------------------------------------------------------- */
 
 static void copy_file(const char *from, const char *to)
 {
@@ -278,11 +279,11 @@ static void run_dlopen(void)
 			(call_function *)open_library(path, RTLD_NOW, "library_call", &handle));
 		dlclose(handle);
 	} while (thread_cpu_ns() < end_ns);
-	/* The files stay, as libraries do: who removes one at once takes the names with it. */
+	/* The files are kept, as for real libraries: deleting them would lose their symbols. */
 }
 
 struct code {
-	const char *path; /* in: of the library */
+	const char *path; /* in: the library's path */
 	uintptr_t start;
 	size_t bytes;
 	off_t offset;
@@ -306,7 +307,7 @@ static int find_code(struct dl_phdr_info *info, size_t bytes, void *argument)
 	return 1;
 }
 
-/* The same addresses, the same kind of call; then it is another file's code. */
+/* The same addresses and the same kind of call; then the code is another file's. */
 static void remap(void)
 {
 	struct code code = {.path = getenv("LIBRARY")};
@@ -322,7 +323,7 @@ static void remap(void)
 		 code.offset) == MAP_FAILED)
 		_exit(1);
 	calls_library(call);
-	_exit(0); /* the library's own end is gone with its code */
+	_exit(0); /* the library's destructors were overwritten */
 }
 
 static const struct shape shapes[] = {

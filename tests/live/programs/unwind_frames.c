@@ -1,17 +1,19 @@
 /*
- * unwind_frames MS [SHAPE…]: frames as compilers make them; see shapes.h.
+ * unwind_frames MS [SHAPE…]: frames made by compilers; see shapes.h.
  *
- *	chain		eight functions that differ in the registers they save and the room they take
+ *	chain		eight functions that save different registers and have frames of different
+ *			sizes
  *	deep400		recursion, 400 deep
- *	deep600		recursion, 600 deep: deeper than stacks are kept
- *	realigned	a local on a 64-byte boundary and memory whose size is known at run time only:
- *			where the caller's frame is lies in memory
- *	alloca		only the latter: the frame pointer register is one here
- *	clobbered	that, and its callee uses the frame pointer's register for a number
- *	realigned_entry	a function that makes no assumption about the stack pointer it gets
+ *	deep600		recursion, 600 deep: more than the frame limit
+ *	realigned	a local on a 64-byte boundary and memory of variable size: the location of
+ *			the caller's frame is stored in memory
+ *	alloca		only memory of variable size: the register is used as a frame pointer
+ *	clobbered	the same, and its callee uses the frame pointer register for a number
+ *	realigned_entry	a function that assumes nothing about its initial stack pointer
  *	big		frames of 4 KiB, 40 KiB and 1 MiB
- *	noreturn	a call at the very end of a function: the return address is behind it
- *	split		a function whose unlikely part the compiler has put elsewhere
+ *	noreturn	a call at the very end of a function: the return address is past the
+ *			function
+ *	split		a function whose unlikely part the compiler has moved elsewhere
  */
 #include <alloca.h>
 
@@ -27,7 +29,7 @@ NAMED void link_1(void)
 	NO_TAIL_CALL();
 }
 
-/* Registers that a function has to save: the more the asm takes, the more are pushed. */
+/* Registers that a function has to save: the more the asm clobbers, the more are pushed. */
 #define LINK(name, next, bytes, ...)                  \
 	NAMED void name(void)                         \
 	{                                             \
@@ -67,7 +69,7 @@ static void deep600(void)
 	recurse(600);
 }
 
-/* --- stack pointers that are no constant away from the caller's ------------------------------- */
+/* --- stack pointers at a variable distance from the caller's ---------------------------------- */
 
 static volatile size_t some_bytes = 100;
 
@@ -111,7 +113,7 @@ NAMED __attribute__((force_align_arg_pointer)) void realigned_entry(void)
 
 /* --- big frames ------------------------------------------------------------------------------ */
 
-/* All of it is written to: what was never touched is not there to be read. */
+/* Writes all of it: a sample cannot read untouched memory. */
 #define BIG(name, next, bytes)                 \
 	NAMED void name(void)                  \
 	{                                      \
@@ -126,7 +128,7 @@ BIG(big_1m, work, 1 << 20)
 BIG(big_40k, big_1m, 40 << 10)
 BIG(big_4k, big_40k, 4 << 10)
 
-/* --- odd places ------------------------------------------------------------------------------ */
+/* --- unusual return addresses and entry points ----------------------------------------------- */
 
 NAMED __attribute__((noreturn)) void work_and_exit(void)
 {
@@ -134,7 +136,7 @@ NAMED __attribute__((noreturn)) void work_and_exit(void)
 	_exit(0);
 }
 
-/* Neighbours in a section, so that what follows the call is the first byte of another function. */
+/* Adjacent in one section, so that the call is followed by the first byte of another function. */
 #define BESIDE static __attribute__((noinline, noclone, no_icf, used, section(".text.beside")))
 
 BESIDE void calls_noreturn(void)

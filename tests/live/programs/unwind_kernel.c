@@ -1,14 +1,14 @@
 /*
- * unwind_kernel MS [SHAPE…]: samples that hit in the kernel, where the user's registers have to be
- * found on the kernel's stack; see shapes.h. Each shape repeats its call, and little else, until
- * its time is up.
+ * unwind_kernel MS [SHAPE…]: samples in the kernel, where the user registers must be found on the
+ * kernel stack; see shapes.h. Each shape does little but repeat its call until its time is up.
  *
  *	zeros		read() of /dev/zero
- *	faults		the first touch of fresh memory
- *	getpid		the shortest system call there is, through syscall()
- *	naps		nanosleep() of some microseconds
+ *	faults		page faults on new memory
+ *	getpid		the shortest system call, through syscall()
+ *	naps		nanosleep() of a few microseconds
  *	clock		clock_gettime(): the vdso
- *	vfork, spawn	vfork() and an immediate end; posix_spawn() of this program, which ends at once
+ *	vfork, spawn	vfork() and an immediate exit; posix_spawn() of this program, which exits at
+ *			once
  */
 #include <fcntl.h>
 #include <spawn.h>
@@ -78,7 +78,7 @@ NAMED void spawn_once(void)
 	waitpid(pid, NULL, 0);
 }
 
-/* Some hardly use the CPU: then it is some times the time that passes. */
+/* Some shapes hardly use the CPU: they are limited by a multiple of wall time. */
 NAMED void repeat(void (*once)(void))
 {
 	uint64_t end_ns = monotonic_ns() + PATIENCE * work_ns,

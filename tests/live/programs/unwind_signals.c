@@ -1,15 +1,16 @@
 /*
  * unwind_signals MS [SHAPE…]: stacks with signal handlers in them; see shapes.h. A timer sends the
- * signals to code that is always in the same place, and the handlers do the work.
+ * signals to code that spins in one place, and the handlers do the work.
  *
- *	handler		SIGPROF, on the stack that it finds
- *	altstack	SIGPROF, on a stack of its own
- *	nested		SIGPROF, and in its handler SIGUSR1
+ *	handler		SIGPROF, on the interrupted stack
+ *	altstack	SIGPROF, on an alternate stack
+ *	nested		SIGPROF, with SIGUSR1 in its handler
  *	raised		SIGUSR1, by raise()
- *	prologue	SIGPROF in the midst of pushes and pops: what they mean to the caller's frame
- *			changes with each instruction, and so it must be the very instruction's rule
- *	first_byte	SIGPROF at the first instruction of a function, right behind one whose frame is
- *			big: the byte before the interrupted one belongs to another function
+ *	prologue	SIGPROF between pushes and pops: the rule for the caller's frame changes
+ *			with each instruction, so the rule must be that of the interrupted
+ *			instruction
+ *	first_byte	SIGPROF at the first instruction of a function, directly after one with a
+ *			big frame: the byte before the interrupted one belongs to another function
  *	pushes		no signal: the samples themselves hit the pushes and pops
  */
 #include <signal.h>
@@ -22,9 +23,9 @@
 static volatile sig_atomic_t is_over;
 static uint64_t end_ns;
 
-/* --- what is interrupted ---------------------------------------------------------------------- */
+/* --- interrupted code ------------------------------------------------------------------------- */
 
-/* void push_and_pop(volatile sig_atomic_t *until), void loop_at_first_byte(the same) */
+/* void push_and_pop(volatile sig_atomic_t *until); loop_at_first_byte() has the same type */
 __asm__(".text\n"
 	".type push_and_pop, @function\n"
 	"push_and_pop:\n"
@@ -83,7 +84,7 @@ NAMED void loop_in_c(volatile sig_atomic_t *until)
 
 /* --- signals ---------------------------------------------------------------------------------- */
 
-/* Some milliseconds at a time, so that the interrupted code is hit at ever other places. */
+/* A few milliseconds at a time, so that the interrupted code is hit at varying places. */
 NAMED void work_a_while(void)
 {
 	uint64_t turn_end_ns = thread_cpu_ns() + 7000000;

@@ -1,14 +1,14 @@
 /*
- * unwind_stacks MS [SHAPE…]: stacks that are not the main thread's; see shapes.h.
+ * unwind_stacks MS [SHAPE…]: stacks other than the main thread's; see shapes.h.
  *
- *	thread		of a pthread
+ *	thread		stack of a pthread
  *	context		made by makecontext()
- *	fiber_zero	made by hand, as libraries for coroutines do: where the first function would
- *			return to is a zero
- *	fiber_data	there is the address of data
- *	fiber_wild	there is what is no address at all
- *	fiber_reused	there is code, of the one who made the stack: to look at it is right, and behind
- *			it the stack ends
+ *	fiber_zero	handmade, like a coroutine library's: the return address of the first
+ *			function is zero
+ *	fiber_data	the return address is that of data
+ *	fiber_wild	the return address is not a valid address
+ *	fiber_reused	the return address is in the code that made the stack: it is a valid frame,
+ *			after which the stack ends
  */
 #include <pthread.h>
 #include <sys/mman.h>
@@ -18,7 +18,7 @@
 
 #define STACK_BYTES 65536
 
-/* --- the C library's ------------------------------------------------------------------------- */
+/* --- made by the C library ------------------------------------------------------------------- */
 
 static void *in_thread(void *argument)
 {
@@ -35,7 +35,7 @@ static void thread(void)
 	pthread_join(thread, NULL);
 }
 
-#ifdef __GLIBC__ /* musl has none */
+#ifdef __GLIBC__ /* musl has no makecontext() */
 static void in_context(void)
 {
 	work();
@@ -55,7 +55,7 @@ static void context(void)
 }
 #endif
 
-/* --- made by hand ---------------------------------------------------------------------------- */
+/* --- handmade -------------------------------------------------------------------------------- */
 
 static __attribute__((used, noinline, noclone)) void in_fiber(void)
 {
@@ -63,10 +63,10 @@ static __attribute__((used, noinline, noclone)) void in_fiber(void)
 	_exit(0);
 }
 
-/* Goes on in in_fiber(), on another stack, as if what is at its top had called it. */
+/* Continues in in_fiber() on another stack, as if called from the address at its top. */
 static __attribute__((noreturn)) void start_fiber(uintptr_t returns_to)
 {
-	/* Pages that nothing else is on, so that the stack's end is the end of memory. */
+	/* Separate pages, so that the stack's end is the end of readable memory. */
 	char *stack = mmap(NULL, STACK_BYTES + 4096, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uintptr_t *top = (uintptr_t *)(stack + STACK_BYTES) - 1;

@@ -1,7 +1,7 @@
-// chain SECONDS: the main thread and another one, each in a chain of three functions.
+// chain SECONDS: runs the main thread and another one, each in a chain of three functions.
 use std::time::{Duration, Instant};
 
-// What the compiler can't see through; the library's own one came with Rust 1.66.
+// Hides the value from the optimizer; the library's own black_box needs Rust 1.66.
 fn black_box<T>(value: T) -> T {
     let kept = unsafe { std::ptr::read_volatile(&value) };
     std::mem::forget(value);

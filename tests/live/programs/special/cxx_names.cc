@@ -1,8 +1,8 @@
 /*
- * cxx_names SECONDS: names as C++ compilers make them. Every sample is in one of three places, each
- * below main: load::Box<unsigned long>::burn, whose parameters have brackets in brackets; a function
- * of which the compiler makes a clone for a constant; and holder, into which inlined_outer was
- * inlined with inlined_inner in it.
+ * cxx_names SECONDS: names of C++ functions. Every sample is in one of three places, each below
+ * main: load::Box<unsigned long>::burn, whose parameters have nested brackets; a function cloned by
+ * the compiler for a constant; and holder, into which inlined_outer is inlined with inlined_inner
+ * in it.
  */
 #include <cstdlib>
 #include <functional>

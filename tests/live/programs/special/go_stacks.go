@@ -1,5 +1,5 @@
-// go_stacks SECONDS: what Go's frame pointers don't tell. Functions without a frame, functions that
-// the runtime runs on another stack (newproc), and stacks that have to grow.
+// go_stacks SECONDS: stacks that Go's frame pointers do not show: functions without a frame,
+// functions that the runtime runs on another stack (newproc), and stacks that have to grow.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// goroutines SECONDS: one goroutine and the main one, each in a chain of three functions.
+// goroutines SECONDS: runs one goroutine and the main one, each in a chain of three functions.
 package main
 
 import (

@@ -1,6 +1,7 @@
 /*
- * leaves MS: a C library's functions in each way in which they may be hit: without a frame (memcpy),
- * with registers pushed and calling back (qsort), and deep (snprintf). Each in a thread's name.
+ * leaves MS: functions of a C library in each state that a sample may hit: without a frame
+ * (memcpy), with pushed registers and a callback (qsort), and deep (snprintf). Each runs under its
+ * own thread name.
  */
 #include <stdint.h>
 #include <stdio.h>

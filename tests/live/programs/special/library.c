@@ -1,10 +1,11 @@
 /*
- * A library for unwind_code.c. Built with different values of FRAME_BYTES and PREFIX, its code is at
- * the same places but has frames of another size and functions with other names.
+ * A library for unwind_code.c. Built with different values of FRAME_BYTES and PREFIX, its code is
+ * at the same addresses but has frames of another size and functions with other names.
  *
  *	library_call(f)		calls f, two frames further in
- *	library_bind()		calls three hundred functions for the first time each: where the library
- *				was loaded for lazy binding, most of the time is the dynamic loader's
+ *	library_bind()		calls three hundred functions for the first time each: if the
+ *				library was loaded with lazy binding, most of the time is spent in
+ *				the dynamic loader
  */
 #ifndef FRAME_BYTES
 #define FRAME_BYTES  100
@@ -46,7 +47,7 @@ void library_call(void (*call)(void))
 	TEN(what, name##5)  \
 	TEN(what, name##6) TEN(what, name##7) TEN(what, name##8) TEN(what, name##9)
 
-/* Visible from outside, so that calls to them go by way of the linkage table. */
+/* Exported, so that calls to them go through the PLT. */
 #define DEFINE(name)                                       \
 	void name(void);                                   \
 	__attribute__((noinline, noclone)) void name(void) \

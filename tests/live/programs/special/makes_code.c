@@ -1,11 +1,11 @@
 /*
- * makes_code SECONDS [FUNCTIONS [NAME]]: makes code at run time and runs it, under one name after
- * another, as a compiler does that throws old code away.
+ * makes_code SECONDS [FUNCTIONS [NAME]]: generates code at run time and runs it, under one name
+ * after another, like a JIT compiler that discards old code.
  *
- * Property: every sample in the code is main;run_made;[code], or deeper. The code lies at one of
- * two addresses in turn, and is called NAME_0 ("made" if there is no NAME), NAME_1, …. Before it
- * runs, a line is added to /tmp/perf-PID.map, PID being what getpid() says; with NAME "-" it is
- * printed instead, and the map left to others.
+ * Property: every sample in the code is main;run_made;[code], or deeper. The code is at one of two
+ * addresses in turn, and is called NAME_0, NAME_1, … (default NAME: "made"). Before it runs, a line
+ * is added to /tmp/perf-PID.map with getpid() as PID; with NAME "-" the line is printed instead,
+ * and no map is written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 
 #include "../burn.h"
 
-#define PAGE_BYTES 65536 /* no page is larger */
+#define PAGE_BYTES 65536 /* at least the largest page size */
 
-/* It calls nothing and needs no data, so it runs anywhere. Sections with such names have limits. */
+/* Runs at any address: no calls, no data. The linker defines the section's start and end. */
 __attribute__((used, noinline, section("movable"))) static void movable_code(void)
 {
 	BURN_TURNS(100000);

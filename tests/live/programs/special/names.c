@@ -1,10 +1,10 @@
 /*
  * Built with -DNAME=x: a program whose functions are called x_outer, x_inner and x_search, so that
- * several of it, and files that lie about one, can be told apart in one run.
+ * several builds, and wrong debug files of one, can be distinguished in one run.
  *
- * names SECONDS: every sample of it is in main;x_outer, and there in x_inner or in what x_search
- * calls, which is the C library's memchr. Of a C library without call frame information x_search
- * itself is lost. With a second argument it removes its own file first.
+ * names SECONDS: every sample is in main;x_outer, and there in x_inner or in the C library's
+ * memchr, called by x_search. With a C library without call frame information, x_search itself is
+ * missing. With a second argument the program removes its own file first.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * narrow: a 32-bit program, without a C library, so that any compiler for x86-64 can build it. Runs
- * for some hundred milliseconds, in narrow_main;narrow_outer;narrow_inner.
+ * for a few hundred milliseconds, in narrow_main;narrow_outer;narrow_inner.
  */
 static volatile unsigned turns;
 
-/* Who asks for its frame has one, though it calls nobody. */
+/* Forces a frame in a leaf function, by using the frame's address. */
 #define HAVE_FRAME() __asm__ volatile("" ::"r"(__builtin_frame_address(0)))
 
 static __attribute__((noinline)) void narrow_inner(void)

@@ -1,7 +1,8 @@
 /*
- * reexec MS [NEXT]: works for MS of CPU time and becomes the program NEXT, with the same process id.
+ * reexec MS [NEXT]: works for MS of CPU time and executes the program NEXT, with the same pid.
  * Built with another STEP and FRAME_BYTES, and not as a PIE, the two have their code at the same
- * addresses and frames of different sizes. The chain is main;STEP;work;hot, the name is STEP's.
+ * addresses and frames of different sizes. The chain is main;STEP;work;hot, with the function name
+ * STEP.
  */
 #include "../shapes.h"
 

@@ -1,6 +1,7 @@
 /*
  * server NR US: forks NR children, one after the other, that each work for about US microseconds of
- * CPU time and end: no exec, all code is inherited. The chain is main;serve;request;work;hot.
+ * CPU time and exit. There is no exec: all mappings are inherited. The chain is
+ * main;serve;request;work;hot.
  */
 #include "../shapes.h"
 

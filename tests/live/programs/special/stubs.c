@@ -1,16 +1,16 @@
 /*
- * stubs SECONDS: calls a function of a shared library through the stub that the linker made for it,
- * and has a page fault in the stub each time: its page is dropped before. A timer would hardly ever
- * hit those two instructions. Built twice: with -DLIBRARY it is the library.
+ * stubs SECONDS: calls a function of a shared library through its PLT stub, with a page fault in
+ * the stub each time, because the stub's page is dropped before. A timer would hardly ever hit
+ * these two instructions. Built twice: with -DLIBRARY it is the library.
  *
- * Without -fPIE the stub's address is what the program takes for the function's.
+ * Without -fPIE, the program uses the stub's address as the function's address.
  */
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "../burn.h"
 
-#define PAGE_BYTES 65536 /* no page is larger */
+#define PAGE_BYTES 65536 /* at least the largest page size */
 
 void called_by_stub(void);
 
@@ -19,7 +19,7 @@ void called_by_stub(void)
 {
 }
 #else
-/* Not on that page itself. */
+/* Not on the stub's page. */
 __attribute__((aligned(PAGE_BYTES))) int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 1;

@@ -1,6 +1,7 @@
 /*
- * A static probe (USDT) with arguments of many kinds, hit known times: tally_static ROUNDS. For i = 0
- * … ROUNDS - 1 they are i, -i as 32 bits, i * 1000 as 16 bits, a constant, and a text in memory.
+ * tally_static ROUNDS: a static probe (USDT) with arguments of many kinds, hit ROUNDS times. For i
+ * = 0 … ROUNDS - 1 the arguments are i, -i as 32 bits, i * 1000 as 16 bits, a constant, and a text
+ * in memory.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
- * throw MS: C++ exceptions, one after the other, for MS of CPU time. Each goes through eight frames
- * with something to destroy, so most of the time is the unwinder's in libgcc, on top of these.
+ * throw MS: throws C++ exceptions, one after the other, for MS of CPU time. Each passes eight
+ * frames with an object to destroy, so most of the time is spent in libgcc's unwinder, on top of
+ * these frames.
  */
 #include <cstdlib>
 #include <ctime>

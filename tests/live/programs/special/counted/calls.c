@@ -1,4 +1,4 @@
-/* One thread's calls: in all the ways in which a function can be reached, and can begin. */
+/* Calls in one thread: every way in which a function can be reached and can begin. */
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@ HIT static void hit_recursive(int depth)
 	BODY;
 }
 
-/* tasks.c has another of this name. */
+/* tasks.c has another function of this name. */
 HIT static void hit_twin(void)
 {
 	BODY;
@@ -98,8 +98,8 @@ void calls_simple(long n)
 /* --- first instructions ----------------------------------------------------------------------- */
 
 /*
- * A probe replaces a function's first instruction and runs it elsewhere, or imitates it: what goes
- * by the program counter, or changes it, is special to the kernel.
+ * A uprobe replaces a function's first instruction and executes it elsewhere, or emulates it: the
+ * kernel needs special code for instructions that use or change the program counter.
  */
 #if defined(__x86_64__)
 #define STARTS(X)                                                     \
@@ -150,7 +150,7 @@ void calls_starts(long n)
 
 /* --- libraries -------------------------------------------------------------------------------- */
 
-void hit_library_outer(void); /* of library.c, as is what it calls */
+void hit_library_outer(void); /* in library.c, like the functions that it calls */
 
 void calls_library(long n)
 {
@@ -161,7 +161,7 @@ void calls_library(long n)
 	truth("hit_library_hidden", n);
 }
 
-/* Unloaded and loaded anew, it is mapped twice, and maybe elsewhere. */
+/* After unloading and loading again, the library is mapped twice, maybe at another address. */
 void calls_late_library(long n)
 {
 	for (int turn = 0; turn < 2; turn++) {

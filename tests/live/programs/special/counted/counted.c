@@ -1,23 +1,23 @@
 /*
- * counted [-w] [-o FILE] N [WHAT…]: known functions, called known numbers of times, for whoever
- * counts calls.
+ * counted [-w] [-o FILE] N [WHAT…]: calls known functions known numbers of times, for tests that
+ * count calls.
  *
  *	simple		recursion, static twins, aliases, IFUNC, tail calls, longjmp
- *	starts		functions that begin with instructions which are hard to step over
+ *	starts		functions whose first instruction is hard to step over
  *	library		calls through the linkage table, into a library and within it
- *	late		into a library that is loaded, and loaded again, while it runs
+ *	late		into a library that is loaded and reloaded at run time
  *	threads		in many threads at once, and in many short ones
  *	processes	across fork, exec and vfork
- *	signals		in handlers, also such that interrupt counted functions
- *	kernel		system calls that the C library makes for nobody else (not by default)
+ *	signals		in handlers, some of which interrupt counted functions
+ *	kernel		system calls that the C library makes only on request (not by default)
  *	static		static probes, if the program was built with sys/sdt.h (not by default)
  *
- * Prints `NAME COUNT`, or writes it to FILE: what has been called, in all its processes together.
- * Names are as a symbol table has them, with aliases as one: "hit_alias_a|hit_alias_b". hit_… are
- * functions; sys_… are system calls, probe_… static probes.
+ * Prints `NAME COUNT`, or writes it to FILE: the calls in all its processes together. Names are
+ * those of the symbol table, aliases joined: "hit_alias_a|hit_alias_b". hit_… are functions; sys_…
+ * are system calls, probe_… static probes.
  *
- * With -w it says "ready" on stdout and waits for a line on stdin before it begins, and again
- * before it ends; what it prints are the calls between the two.
+ * With -w it prints "ready" on stdout and waits for a line on stdin before it begins, and again
+ * before it ends; it prints the calls between the two.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static struct {
 } truths[TRUTHS_MAX];
 static int nr_truths;
 
-static long nr_images; /* that were executed after the first */
+static long nr_images; /* program starts by exec */
 
 static const struct {
 	const char *name;
@@ -85,7 +85,7 @@ void become_another(long n)
 	_exit(127);
 }
 
-/* --- the truth -------------------------------------------------------------------------------- */
+/* --- true counts ------------------------------------------------------------------------------ */
 
 void truth(const char *name, long count)
 {

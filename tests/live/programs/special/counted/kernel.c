@@ -1,4 +1,4 @@
-/* System calls and static probes: what is counted in the kernel, or by a note in the file. */
+/* System calls and static probes: counted in the kernel, or through a note in the file. */
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #define HAS_STATIC_PROBES 0
 #endif
 
-/* None of these is called by the C library or the dynamic loader for themselves. */
+/* The C library and the dynamic loader make none of these calls for themselves. */
 void kernel_calls(long n)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -33,7 +33,7 @@ void kernel_calls(long n)
 
 #if HAS_STATIC_PROBES
 
-/* Raised by who attaches to the probe. A program whose arguments are costly looks at it first. */
+/* Incremented by the tracer. A program with costly arguments tests it first. */
 __extension__ unsigned short counted_guarded_semaphore __attribute__((section(".probes")));
 __extension__ unsigned short counted_unguarded_semaphore __attribute__((section(".probes")));
 

@@ -1,4 +1,4 @@
-/* A library for `counted`: libcounted.so, and with -DPREFIX=late the one that is loaded late. */
+/* A library for `counted`: libcounted.so; with -DPREFIX=late, the one loaded at run time. */
 #include "counted.h"
 
 #ifndef PREFIX
@@ -15,7 +15,7 @@ HIT static void NAME(PREFIX, hidden)(void)
 	BODY;
 }
 
-/* Visible from outside: the library's own call of it goes through its linkage table, too. */
+/* Exported: the library's own call to it goes through its PLT, too. */
 HIT void NAME(PREFIX, inner)(void)
 {
 	BODY;

@@ -1,4 +1,4 @@
-/* Calls in many threads and processes, in those that come and go, and in signal handlers. */
+/* Calls in many threads and processes, in short-lived ones, and in signal handlers. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 #define NR_VFORKS	 10
 #define ALTSTACK_BYTES	 65536
 
-/* calls.c has another of this name. */
+/* calls.c has another function of this name. */
 HIT static void hit_twin(void)
 {
 	BODY;
@@ -36,7 +36,7 @@ HIT static void *hit_thread_body(void *n)
 	return NULL;
 }
 
-/* All its life is this function: it ends without returning from it. */
+/* The thread runs only this function, and ends without returning from it. */
 HIT static void *hit_short_thread(void *unused)
 {
 	(void)unused;
@@ -117,7 +117,7 @@ static void run_children(long n)
 		wait_for(children[i]);
 }
 
-/* The child of vfork() shares our memory, so its calls are those of our address space. */
+/* The child of vfork() shares our memory, so its calls happen in our address space. */
 static __attribute__((noinline)) pid_t run_vfork(bool becomes_another, long n)
 {
 	pid_t pid = vfork();
@@ -170,7 +170,7 @@ HIT static void hit_interrupted(void)
 }
 
 static volatile bool is_over;
-static long nr_interrupted; /* calls, counted by the one thread that makes them */
+static long nr_interrupted; /* calls, counted by the only thread that makes them */
 
 static void *interrupted_thread(void *unused)
 {
@@ -189,7 +189,7 @@ static void handle(int number, void (*handler)(int))
 	must(!sigaction(number, &action, NULL), "a signal handler");
 }
 
-/* Queued signals are not merged. The queue can be full: then the thread has to catch up. */
+/* Queued signals are not merged. If the queue is full, wait for the thread to catch up. */
 static void interrupt(pthread_t thread, long nr)
 {
 	union sigval none = {0};
@@ -210,7 +210,7 @@ static void run_interrupted(long nr)
 
 	must(!pthread_create(&thread, NULL, interrupted_thread, NULL), "a thread");
 	interrupt(thread, nr);
-	while (nr_delivered < nr) /* a thread that ends takes its pending signals with it */
+	while (nr_delivered < nr) /* pending signals are lost when a thread ends */
 		sched_yield();
 	is_over = true;
 	must(!pthread_join(thread, NULL), "a thread's end");
