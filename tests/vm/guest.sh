@@ -1,13 +1,13 @@
 #!/bin/sh
-# The first process of a test machine: mounts what a Linux system has mounted, runs the tests (those
-# that $TESTS names, or all) one after the other, and switches the machine off. What the tests share
-# is here too; each is a file of its own that is sourced in a shell of its own:
+# The first process of a test machine: mounts the usual file systems, runs the tests (all, or the
+# ones named in $TESTS) one after the other, and switches the machine off. It also has the functions
+# that the tests share; each test is a file that is sourced in a subshell and prints one line per
+# check on the console:
 #
-#   PASS name   FAIL name: what was seen   SKIP name: what it needed   FIGURE name value…
+#   PASS name   FAIL name: details   SKIP name: needs REQUIREMENT   FIGURE name value…
 #
-# on the console, a line a check. There is no tool here but busybox. All of it works in /tmp, on
-# files with short names.
-# shellcheck disable=SC2034 # what the tests read
+# The only tool is busybox. Everything works in /tmp, on files with short names.
+# shellcheck disable=SC2034 # used by the tests
 PATH=/bin
 export PATH
 
@@ -16,12 +16,12 @@ fail() { echo "FAIL $TEST: $1${2:+: $2}"; }
 skip() { echo "SKIP $TEST: $1: needs $2"; }
 figure() { echo "FIGURE $*"; }
 
-# What stook said last, on one line.
+# Prints the last line of stook's stderr.
 said() {
 	tail -n 4 err | tr '\n' ' ' | cut -c 1-300
 }
 
-# check NAME COMMAND…: what stook said goes whole to the console, where it failed.
+# check NAME COMMAND…: runs one check; if it fails, the console gets the whole of stook's stderr.
 check() {
 	checked=$1
 	shift
@@ -33,7 +33,7 @@ check() {
 	fi
 }
 
-# profile ARGUMENT…: leaves out, err, stats (`name value` a line) and $STATUS; never lasts forever.
+# profile ARGUMENT…: leaves out, err, stats (lines of `name value`) and $STATUS; has a time limit.
 profile() {
 	rm -f stats stats.json
 	timeout -s KILL 90 stook profile --stats stats.json "$@" >out 2>err </dev/null
@@ -42,7 +42,7 @@ profile() {
 	return $STATUS
 }
 
-# start COMMAND…: in the background; its pid is in $PID, and a moment later it runs.
+# start COMMAND…: runs it in the background, sets $PID, and gives it a moment to start.
 start() {
 	"$@" >started 2>&1 </dev/null &
 	PID=$!
@@ -52,16 +52,16 @@ start() {
 stop() {
 	kill -KILL "$@" 2>/dev/null
 	wait "$@" 2>/dev/null
-	return 0 # not what they ended with
+	return 0 # ignores their exit statuses
 }
 
-# stat_of NAME: one of the run's own numbers; 0 where it is not there.
+# stat_of NAME: prints one of the run's statistics, 0 if it is missing.
 stat_of() {
 	awk -v name="$1" '$1 == name { value = $2 } END { print value + 0 }' stats
 }
 
-# sum_matching REGEX: samples in the folded lines that match it. A bracket is [[]: awk takes the
-# backslashes out of it.
+# sum_matching REGEX: prints the number of samples in matching folded lines. Write [[] for a
+# bracket: awk removes backslashes.
 sum_matching() {
 	awk -v re="$1" '$0 ~ re { sum += $NF } END { printf "%d\n", sum }' out
 }
@@ -70,19 +70,19 @@ percent() { # percent PART WHOLE
 	if [ "$2" -gt 0 ]; then echo $((100 * $1 / $2)); else echo 0; fi
 }
 
-cpu_ms() { # cpu_ms PID: the CPU time it has had
+cpu_ms() { # cpu_ms PID: prints its CPU time
 	sed 's/.*) //' "/proc/$1/stat" | awk '{ print 10 * ($12 + $13) }'
 }
 
-# check_amount NAME GOT EXPECTED: some samples, and no more than the clocks say. An emulated CPU
-# whose host is busy misses most of its ticks, while its clocks run on.
+# check_amount NAME GOT EXPECTED: there are samples, and not more than the clocks allow. An emulated
+# CPU on a busy host misses most of its ticks, while its clocks go on.
 check_amount() {
 	figure "$TEST: $1: $2 samples, $3 expected"
 	check "$1: some came, and not too many" \
 		test $(($2 * 20)) -ge "$3" -a $(($2 * 10)) -le $(($3 * 12))
 }
 
-# check_missed NAME GOT EXPECTED: stook's estimate says how many are missing.
+# check_missed NAME GOT EXPECTED: stook's estimate covers the missing samples.
 check_missed() {
 	known=$(($2 + $(stat_of unseen_estimate)))
 	figure "$TEST: $1: $2 and missed are $known, $3 expected"
@@ -98,15 +98,15 @@ mount_all() {
 	mount -t cgroup2 cgroup /sys/fs/cgroup
 }
 
-# An emulated CPU takes long over each interrupt: the kernel would allow fewer and fewer of them.
+# An emulated CPU takes long for each interrupt: without this the kernel would lower the rate.
 allow_slow_samples() {
 	echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
 }
 
-# A test that dies without a word is a failure, not an absence.
+# A test that dies without output is a failure.
 run_test() {
 	TEST=$(basename "$1" .sh)
-	# shellcheck source=/dev/null # each of tests/vm/guest
+	# shellcheck source=/dev/null # the tests in tests/vm/guest
 	(. "$1") >result
 	status=$?
 	cat result
@@ -115,7 +115,7 @@ run_test() {
 	fi
 }
 
-# What the kernel itself has to complain of.
+# Checks the kernel log for warnings and errors.
 kernel_log() {
 	TEST=kernel
 	dmesg >log

@@ -1,13 +1,13 @@
 # shellcheck shell=sh disable=SC2154
-# Counts of calls are exact: `counted` knows its own. By every way that this kernel has to attach
-# probes, and where programs of probes are preempted by each other.
+# Counts of calls are exact, compared with the counts of `counted` itself, for every way to attach
+# probes on this kernel, and while probes' programs preempt each other.
 
 N=200
 system_call=__x64_sys_
 never='^$'
 if [ "$(uname -m)" != x86_64 ]; then
 	system_call=__arm64_sys_
-	# The kernel takes no probe on a load from nearby; fadvise has another number there.
+	# The kernel refuses probes on a PC-relative load; fadvise has another number there.
 	never='^(hit_starts_literal|sys_fadvise64) '
 fi
 
@@ -16,14 +16,15 @@ if ! stook funccount --help >/dev/null 2>&1; then
 	return 0
 fi
 
-# funccount ARGUMENT…: leaves out, err and $STATUS; never lasts forever.
+# funccount ARGUMENT…: leaves out, err and $STATUS; has a time limit.
 funccount() {
 	timeout -s KILL 300 stook funccount --budget off "$@" >out 2>err </dev/null
 	STATUS=$?
 	return $STATUS
 }
 
-# of_command "WORD…" ARGUMENT…: of one run of `counted N WORD…`; the truth is in the file truth.
+# of_command "WORD…" ARGUMENT…: counts in one run of `counted N WORD…`; the true counts are in the
+# file truth.
 of_command() {
 	words=$1
 	shift
@@ -32,7 +33,7 @@ of_command() {
 	funccount "$@" -- counted -o truth $N $words
 }
 
-# rows: the table's, without what tells functions of one name apart.
+# rows: prints the table's rows, without the suffixes that distinguish functions of one name.
 rows() {
 	awk '
 	/^FUNC +COUNT$/ { is_table = 1; next }
@@ -40,7 +41,7 @@ rows() {
 	is_table && $NF ~ /^[0-9]+$/ { print $1, $NF }' out | sort
 }
 
-# check_rows NAME REGEX: the table is what the truth has of these names, and nothing else.
+# check_rows NAME REGEX: the table equals the true counts of these names.
 check_rows() {
 	grep -E "$2" truth | grep -v ' 0$' | grep -vE "$never" | sort >wanted
 	rows >got
@@ -73,8 +74,8 @@ for way in "" "--without uprobe_multi"; do
 	}
 done
 
-# Many threads at once, of several processes, for as long as it takes to be preempted often.
-: >err # what an earlier one said is no sign of this one
+# Many threads of several processes run at once, for long enough to be preempted often.
+: >err # so that an earlier message is not taken for this one's
 timeout -s KILL 300 stook funccount --budget off /bin/counted:hit_\* >out 2>err </dev/null &
 counter=$!
 for turn in $(seq 200); do
@@ -100,7 +101,7 @@ for without in none kprobe_multi kprobe_multi,fentry kprobe_multi,kprobe_event; 
 	[ $without != none ] || way=
 	functions="${system_call}umask ${system_call}fadvise64"
 	rows='^sys_(umask|fadvise64)'
-	# A system call without arguments has several names, of which the kernel describes another one.
+	# A system call without arguments has several names; the kernel may report another one.
 	if [ $without != kprobe_multi,kprobe_event ]; then
 		functions="$functions ${system_call}getppid"
 		rows='^sys_'
@@ -122,8 +123,8 @@ check_rows "tracepoints" .
 
 # --- many -----------------------------------------------------------------------------------------
 
-# An emulated CPU is slow, but what is waited for is grace periods; the best of ten tries counts, since
-# the host may have other things to do.
+# An emulated CPU is slow, but the time is mostly that of grace periods. The best of ten tries
+# counts, because the host may be busy.
 took=1000000
 for _ in $(seq 10); do
 	[ $took -gt 1000 ] || break

@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2154
-# The conservation law where it is hard to keep: every sample is in exactly one place, and what is
-# printed adds up to what was kept.
+# The conservation law in difficult scenarios: every sample is counted in exactly one place, and the
+# printed counts add up to the recorded ones.
 
 law_holds() {
 	awk -v sum="$(sum_matching .)" '

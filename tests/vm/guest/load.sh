@@ -1,7 +1,8 @@
 # shellcheck shell=sh disable=SC2154
-# The verifier takes every program, with all options on too, and says how long it had to look.
+# The verifier accepts every program, also with all options on, and reports the number of
+# instructions that it processed.
 
-# Before Linux 5.15 the profiler tells its program where a task's registers lie.
+# Before Linux 5.15 the profiler passes the location of a task's registers to its program.
 constants=
 grep -qw bpf_task_pt_regs /proc/kallsyms || constants=task_registers_at
 
@@ -12,11 +13,11 @@ accepted() { # accepted OBJECT
 	done <counts
 }
 
-# Before Linux 5.13 names come from /proc/kallsyms instead.
+# Before Linux 5.13 kernel names come from /proc/kallsyms instead.
 for object in /bpf/*.linked.o; do
 	name=$(basename "$object" .linked.o)
 	if [ "$name" = kernel_ask ] && ! grep -qw bpf_snprintf /proc/kallsyms; then
-		skip "the verifier takes $name" "bpf_snprintf(), which this kernel has not"
+		skip "the verifier takes $name" "a kernel with bpf_snprintf()"
 	else
 		check "the verifier takes $name" accepted "$object"
 	fi

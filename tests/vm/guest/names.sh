@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# Functions have their names: a program's, and the kernel's.
+# Functions of a program and of the kernel are symbolized.
 
 start spin 20
 profile -f -F 199 -d 1 -a

@@ -1,15 +1,17 @@
 # shellcheck shell=sh disable=SC2154,SC2016
-# Whole stacks of programs without frame pointers: from where a program or thread begins to the end.
+# Complete stacks of programs without frame pointers, down to the first function of the program or
+# thread.
 #
-# Until a program's tables are there, its samples bring only the top of the stack: of deep ones, the
-# first are not whole, and there are many of these first ones where all is slow.
+# Until a program's unwind tables are loaded, its samples contain only the top of the stack: the
+# first samples of deep stacks are incomplete, and on slow machines these are many.
 
 if ! stook profile --help | grep -q -- --unwind; then
 	skip "stacks without frame pointers" "profile --unwind"
 	return 0
 fi
 
-# whole NAME PERCENT REGEX ARGUMENT…: so many samples of `deep ARGUMENT…` have such a stack.
+# whole NAME PERCENT REGEX ARGUMENT…: at least PERCENT of the samples of `deep ARGUMENT…` have such
+# a stack.
 whole() {
 	shown=$1 least=$2 chain=$3
 	shift 3
@@ -21,7 +23,7 @@ whole() {
 		test "$of" -ge 10 -a "$(percent "$got" "$of")" -ge "$least"
 }
 
-# calls N: the chain of 3 N calls, and what is above and below them in every stack.
+# calls N: prints a regex for the chain of 3 N calls, with the end that is common to all stacks.
 calls() {
 	printf '(deep_a;deep_b;deep_c;){%d}deep_burn( |;)' "$1"
 }
@@ -34,7 +36,7 @@ whole "in a thread" 98 "$thread;deep_begin;$(calls 10)" 2 30 thread
 whole "on a signal stack" 98 "$main;$signal;deep_burn( |;)" 2 signal
 whole "300 calls" 50 "$main;deep_begin;$(calls 100)" 2 300
 
-# 600 calls are more than the 512 frames that a stack may have: the innermost are kept.
+# 600 calls are more than the limit of 512 frames: the innermost ones are kept.
 whole "600 calls" 50 "$(calls 170)" 2 600
 check "600 calls: counted as cut" test "$(stat_of user_truncated)" -ge "$((of * 9 / 10))"
 at_512_frames() {

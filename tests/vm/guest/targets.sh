@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# What is asked for, and nothing else.
+# Only the selected processes and CPUs are sampled.
 
 start spin 60
 spin=$PID

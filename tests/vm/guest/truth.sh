@@ -1,12 +1,11 @@
 # shellcheck shell=sh disable=SC2154,SC2016
-# truth knows by its threads' CPU clocks how its time is split. An emulated CPU is taken away from
-# the guest now and then, and a bunch of ticks with it, which all were of one path, so what is
-# allowed is wider than in tests/live/truth.sh. With N samples in all, M ticks missed, and a path's
-# share p:
+# The program truth measures the time of each path by its threads' CPU clocks. An emulated CPU is
+# sometimes paused by the host and loses a burst of ticks, all in one path, so the tolerance is
+# wider than in tests/live/truth.sh. With N samples in total, M missed ticks, and a path's share p:
 #
 #   |n - N p|  <=  4 sqrt(N p (1 - p))  +  0.02 N  +  M / 4  +  1
 #
-# (busybox's awk can't take roots.)
+# (busybox's awk has no square root.)
 
 RATE=499
 

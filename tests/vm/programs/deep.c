@@ -1,16 +1,16 @@
 /*
  * deep SECONDS DEPTH [thread]   CPU time below a chain of DEPTH calls
- * deep SECONDS signal           CPU time in a signal handler that has a stack of its own
+ * deep SECONDS signal CPU time in a signal handler on an alternate stack
  *
- * Properties: it is built without frame pointers, so only unwind tables lead out of it, and the
- * leaf is a function without a frame, of which arm64 knows the caller by a register alone. All its
- * samples, but a few, have one of the stacks
+ * Properties: it is built without frame pointers, so its stacks need unwind tables. The leaf is a
+ * function without a frame; on arm64 its return address is only in a register. Almost all samples
+ * have one of the stacks
  *
- *   main;deep_begin;(deep_a;deep_b;deep_c;)…;deep_burn     DEPTH of the three, in turn
+ *   main;deep_begin;(deep_a;deep_b;deep_c;)…;deep_burn     DEPTH calls of the three, in turn
  *   deep_thread;deep_begin;…                               the same in a second thread
  *   main;run_signal;signal_outer;signal_victim;…;signal_handler;deep_burn
  *
- * where the handler interrupts its victim at any instruction, not in a call.
+ * The handler interrupts its victim at any instruction, not only at calls.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ NAMED void deep_a(int left);
 NAMED void deep_b(int left);
 NAMED void deep_c(int left);
 
-/* A macro, because a function would show as an inlined frame between those of the chain. */
+/* A macro, because an inlined function would show as a frame between those of the chain. */
 #define DEEP_ON(left, next)                     \
 	do {                                    \
 		if ((left) > 1)                 \

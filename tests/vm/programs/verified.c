@@ -1,14 +1,14 @@
 /*
- * verified OBJECT [NAME…]: loads the BPF programs of an object file and prints what the verifier
- * says of each, a line a program:
+ * verified OBJECT [NAME…]: loads the BPF programs of an object file and prints the verifier's
+ * figures, one line per program:
  *
- *   sample 1234 5678      instructions it went through: with the options' defaults, with all on
+ *   sample 1234 5678      instructions processed: with default options, with all options on
  *
- * An option is a `const volatile bool` of the object; the verifier leaves out what hides behind one
- * that is off. The NAMEs are other constants of 32 bits that get a 1: what the profiler finds out
- * of a kernel and without which its program is not taken. The count is from the verifier's log,
- * because bpf_prog_info has it only since Linux 5.16. Exit status 1, and the kernel's words on
- * stderr, if a program is refused.
+ * An option is a `const volatile bool` of the object; the verifier skips code that depends on an
+ * option that is off. The NAMEs are other 32-bit constants to set to 1: facts about a kernel that
+ * the profiler finds out, and without which its program is refused. The count is from the
+ * verifier's log, because bpf_prog_info has it only since Linux 5.16. Exits with 1 and the kernel's
+ * messages on stderr if a program is refused.
  */
 #include <errno.h>
 
@@ -25,8 +25,8 @@
 #include "kernel/load.h"
 
 #define MAX_PROGRAMS 32
-#define LOG_BYTES    65536 /* with a line for each of many functions */
-#define LOG_STATS    4	   /* BPF_LOG_STATS: nothing but the sums at the end */
+#define LOG_BYTES    65536 /* has a line for each of many functions */
+#define LOG_STATS    4	   /* BPF_LOG_STATS: only the totals at the end */
 
 struct program {
 	char name[64];
@@ -53,7 +53,7 @@ static bool is_asked_for(const char *name)
 	return false;
 }
 
-/* In a copy of the object's initial values. */
+/* Sets the options in a copy of the object's initial values. */
 static void set_options(const struct btf *btf, const struct btf_type *section, char *bytes,
 			bool all_on)
 {
@@ -88,7 +88,7 @@ static void configure(struct bpf_object *object, bool all_on)
 	free(bytes);
 }
 
-/* Sizes that the profiler sets when it runs. Counts have room for weights. */
+/* Sets sizes that the profiler sets at run time. Counts have room for weights. */
 static void give_maps_a_size(struct bpf_object *object)
 {
 	struct bpf_map *map = bpf_object__find_map_by_name(object, "counts_by_slot");
@@ -100,7 +100,7 @@ static void give_maps_a_size(struct bpf_object *object)
 		bpf_map__set_max_entries(map, 1);
 }
 
-/* Those of probes are loaded in ways of their own, and by the commands that the guest runs. */
+/* True for probes' programs: they are loaded differently, and by the guest's stook commands. */
 static bool is_of_probes(const struct bpf_program *program)
 {
 	const char *section = bpf_program__section_name(program);
@@ -145,9 +145,9 @@ static unsigned long instructions_in(const char *log)
 }
 
 /*
- * Opens the object as the profiler does, which takes out what this kernel does not know, and loads it;
- * with nr it is asked for statistics, else libbpf prints the whole log of what is refused. 0 or a
- * negative errno.
+ * Opens the object like the profiler, which removes instructions that this kernel does not know,
+ * and loads it. With nr the verifier prints statistics, else libbpf prints the whole log of a
+ * refused program. Returns 0 or a negative errno.
  */
 static int load(const char *path, bool all_on, int *nr)
 {
@@ -171,7 +171,7 @@ static int load(const char *path, bool all_on, int *nr)
 	return err;
 }
 
-/* Fills programs[].instructions; what it returns is how many there are, 0 if one was refused. */
+/* Fills programs[].instructions; returns the number of programs, 0 if one was refused. */
 static int verify(const char *path, bool all_on)
 {
 	int nr;
