@@ -1,4 +1,4 @@
-// The driver itself: what the other tests of this folder lean on, on a page made to be driven.
+// Tests of the browser driver, which the other tests of this folder use, on a page made for it.
 
 import assert from "node:assert/strict";
 import { existsSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The page in a browser: what it shows of a profile whose numbers are known, by mouse, by keyboard and
-// for a screen reader; that it asks for nothing; that it can be read in the light and in the dark.
+// The page in a browser: its contents for a profile with known numbers, by mouse, by keyboard and
+// for a screen reader; no network requests; readable in light and dark colours.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,8 @@ import { writeProfile } from "./lib/made_profile.mjs";
 const start = 1_700_000_000_000_000_000n;
 const second = 1_000_000_000n;
 
-// Ten seconds: a server that sends, 10 samples a second, and a worker that computes ever more.
+// Ten seconds: a server that sends at 10 samples a second, and a worker that computes more and
+// more.
 function threadsOverTime() {
 	const samples = [];
 	for (let i = 0n; i < 10n; i++) {
@@ -49,7 +50,7 @@ const crumbs = (page) =>
 	page.evaluate("[...document.querySelectorAll('#crumbs button')].map((b) => b.textContent)");
 const settled = (page) => page.evaluate("new Promise((done) => setTimeout(done, 350))");
 
-// Where on the screen the first frame of that name is.
+// Returns the screen position of the first frame of that name.
 async function placeOf(page, name) {
 	const place = await page.evaluate((wanted) => {
 		const { graph, frames } = window.stook;
@@ -275,7 +276,7 @@ await pageTest("page", async (test) => {
 			const bad = pairs.filter(([, contrast]) => contrast < 4.5);
 			assert.deepEqual(bad, []);
 			assert(pairs.length > 400);
-			// What tells that something is a button, or is chosen: 3 is asked for.
+			// Lines that mark buttons and selections need a contrast of at least 3.
 			const lines = await page.evaluate(() => {
 				const style = getComputedStyle(document.documentElement);
 				const rgb = (name) => style.getPropertyValue(name).match(/[0-9a-f]{2}/g).map((x) => parseInt(x, 16));

@@ -1,8 +1,8 @@
-// The page of a profile of 1,000,000 different stacks. Asked for are 2 seconds until the graph is painted,
-// and 100 ms for what is done to it: the figures are printed beside those. A machine may be slow or busy,
-// so only what is SLACK times as long is a failure.
+// The page of a profile with 1,000,000 different stacks. The targets are 2 seconds until the graph
+// is painted, and 100 ms for each action; the figures are printed beside the targets. Because a
+// machine may be slow or busy, the test only fails at SLACK times the targets.
 //
-// Alone: it measures how soon pages answer.
+// Run this test alone: it measures response times.
 
 import assert from "node:assert/strict";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
@@ -15,7 +15,7 @@ const stepMs = 100;
 const sandwichMs = 1000;
 const openLimitMs = 60000;
 
-// Walks through a graph of 3,000 functions, as tools/make-folded makes them, but short ones.
+// Walks through a graph of 3,000 functions, like tools/make-folded does, but with short names.
 function writeStacks(path) {
 	const file = openSync(path, "w");
 	const seen = new Set();
@@ -45,7 +45,7 @@ function writeStacks(path) {
 	closeSync(file);
 }
 
-// Milliseconds from the call until the frame in which it shows was painted.
+// Returns the milliseconds from the call until the next frame was painted.
 const timed = (page, action) => page.evaluate(`(async () => {
 	const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 	await painted();
@@ -57,7 +57,7 @@ const timed = (page, action) => page.evaluate(`(async () => {
 })()`);
 
 function tell(what, ms, wantedMs, more = "") {
-	console.error(`large page: ${what} ${ms.toFixed(0)} ms, asked are ${wantedMs}${more}`);
+	console.error(`large page: ${what} ${ms.toFixed(0)} ms, target ${wantedMs}${more}`);
 	assert(ms < slack * wantedMs, `${what}: ${ms} ms`);
 }
 
@@ -80,7 +80,7 @@ await pageTest("large page", async (test) => {
 		tell(`${nodes} nodes, graph painted after`, at, paintMs);
 	});
 	await test("zoom and the like are quick", async (page) => {
-		// The heaviest path, some frames down.
+		// A node of the heaviest path, some frames down.
 		await page.evaluate(`window.deep = (() => {
 			const tree = stook.tree();
 			let node = 0;

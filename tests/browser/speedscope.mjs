@@ -1,5 +1,5 @@
-// What speedscope's own importers read out of our files: its page, of the npm package, is given the
-// file, and saves what it has understood (Ctrl-S), which is compared with our folded stacks.
+// Imports our files with speedscope itself: the page of the npm package loads the file and exports
+// it again (Ctrl-S); the export is compared with our folded stacks.
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -7,7 +7,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pageTest, root, scratch, stook } from "./lib/page_test.mjs";
 
-// The package's page; null when npm can't install it here.
+// Returns the package's page, null if npm cannot install it here.
 function installPage() {
 	const folder = scratch(".");
 	copyFileSync(join(root, "tests/browser/package.json"), scratch("package.json"));
@@ -16,7 +16,7 @@ function installPage() {
 	return status === 0 ? scratch("node_modules/speedscope/dist/release/index.html") : null;
 }
 
-// Without a period, and so without the time that it stands for, both have one value: the count.
+// Without a period, and so without time, both have only one value: the count.
 const folded = `
 server;_start;main;handle;parse 300
 server;_start;main;handle;libc_write 120
@@ -27,7 +27,7 @@ we"ird;sort(std::vector<int>&);<Größe as T>::\\next 7
 worker;spin 500
 `.trimStart();
 
-// Loads the page with the file and returns what speedscope makes of it, as its own format.
+// Loads the page with the file; returns the import as speedscope's own format.
 async function importedBy(page, html, file) {
 	await page.open(html);
 	await page.evaluate(() => {
@@ -36,7 +36,7 @@ async function importedBy(page, html, file) {
 			window.saved = blob.text();
 			return create.call(URL, blob);
 		};
-		HTMLAnchorElement.prototype.click = () => 0; // nothing is to be downloaded
+		HTMLAnchorElement.prototype.click = () => 0; // suppresses the download
 	});
 	await page.chooseFiles("#file", [file]);
 	await page.until("document.querySelector('canvas')");
@@ -47,7 +47,7 @@ async function importedBy(page, html, file) {
 	return JSON.parse(await page.evaluate("window.saved"));
 }
 
-// Stacks of names with their weights. It saves events where it has read samples in no order.
+// Returns stacks of names with their weights. For samples without order, speedscope exports events.
 function stacksOf(imported, profile) {
 	const names = imported.shared.frames.map((frame) => frame.name);
 	const stacks = new Map();

@@ -1,4 +1,4 @@
-// The flame graph's picture in a browser: zoom, search, keyboard, the state in its address, other widths.
+// The flame graph SVG in a browser: zoom, search, keyboard, state in the URL, other widths.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ server;main;<b>&"]]>'(anonymous namespace)::f(int) 90
 worker;kthread_[k] 10
 `;
 
-// What the picture shows now, by name.
+// The boxes now visible, by name.
 const shown = `Object.fromEntries([...document.querySelectorAll("#frames rect")]
 	.filter((box) => box.getAttribute("display") !== "none")
 	.map((box) => [box.parentNode.firstChild.textContent.split("\\n")[0].replace(/ \\([^(]*$/, ""), {
@@ -22,7 +22,7 @@ const shown = `Object.fromEntries([...document.querySelectorAll("#frames rect")]
 const boxNamed = (name) => `[...document.querySelectorAll("#frames rect")]
 	.find((box) => box.parentNode.firstChild.textContent.startsWith(${JSON.stringify(name)} + " ("))`;
 
-// To the left upper corner of the box; returns where that is.
+// Moves the mouse to the upper left corner of the box; returns the position.
 async function pointAt(page, name) {
 	const { x, y } = await page.evaluate(`(({ x, y }) => ({ x: x + 5, y: y + 5 }))(
 		${boxNamed(name)}.getBoundingClientRect())`);
@@ -41,8 +41,8 @@ async function clickBox(page, name) {
 const textOf = (page, id) => page.evaluate(`document.getElementById("${id}").textContent`);
 const query = (page) => page.evaluate("location.search + location.hash");
 
-// As if a host had the picture: files may not have a state behind "?" in every browser. Chromium asks a
-// host for a picture of its own, too, whenever it likes: that is not to be taken for ours.
+// Opens the picture from an http URL, because some browsers do not allow a state after "?" in file
+// URLs. The pattern excludes the icon that Chromium may request from a host at any time.
 async function openFromHost(page, url, path) {
 	await page.call("Fetch.enable", { patterns: [{ urlPattern: "http://stook.test/flame.svg*" }] });
 	try {

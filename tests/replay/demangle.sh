@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Every C++, Rust and D name of real files, against c++filt: tests/replay/demangle.sh [FILE…]
+# Compares every C++, Rust and D name of real files with c++filt: tests/replay/demangle.sh [FILE…]
 #
-# Full names must be those of `c++filt -i`; it shows no suffixes of clones for Rust, and takes none
-# for D. Simple names are judged by libiberty's names without parameters, which tests/tools/no_lists.py
-# takes the lists out of. Where libiberty has a name without its parameters only, there is nothing to
-# compare: that is counted. So are names of D that are too dear for us (src/sym/demangle.c).
+# Full names must equal those of `c++filt -i`, which omits suffixes of Rust clones and fails on
+# those of D. Simple names are compared with libiberty's names without parameters, from which
+# tests/tools/no_lists.py removes the lists. Names that libiberty can only show without parameters
+# are not compared, but counted; so are names of D that are too expensive (src/sym/demangle.c).
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
 PRINT_NAMES=${PRINT_NAMES:-$ROOT/build/tests/tools/print_names}
 
-# So many of a hundred thousand simple names may differ: theirs are made by patterns.
+# Of a hundred thousand simple names, this many may differ: the reference is made by patterns.
 MAX_DIFFERENT=100
 
 mangled_of() { # mangled_of FILE…
@@ -21,8 +21,8 @@ mangled_of() { # mangled_of FILE…
 	done 2>/dev/null | awk 'NF >= 3 { sub(/@.*/, "", $3); print $3 }' | LC_ALL=C sort -u
 }
 
-# compare NAME MAX-DIFFERENT [UNKNOWN]: $T/theirs and $T/ours. What we leave mangled is counted as
-# UNKNOWN, if that is given.
+# compare NAME MAX-DIFFERENT [UNKNOWN]: compares $T/theirs with $T/ours. Names left mangled by us
+# are counted as UNKNOWN, if that is given.
 compare() {
 	local nr different nr_unknown
 	nr=$(wc -l <"$T/ours")
@@ -44,7 +44,7 @@ compare() {
 compare_cxx() {
 	grep -E '^(_Z|_GLOBAL_)' "$T/all" | grep -vE '17h[0-9a-f]{16}E' >"$T/names"
 	if [ ! -s "$T/names" ]; then
-		skip "C++" "files with such names"
+		skip "C++" "files with C++ names"
 		return
 	fi
 	c++filt -i <"$T/names" >"$T/theirs"
@@ -62,7 +62,7 @@ compare_cxx() {
 compare_rust() {
 	grep -E '^(_R|_ZN.*17h[0-9a-f]{16}E)' "$T/all" >"$T/names"
 	if [ ! -s "$T/names" ]; then
-		skip "Rust" "files with such names"
+		skip "Rust" "files with Rust names"
 		return
 	fi
 	c++filt -i -s rust <"$T/names" >"$T/theirs"
@@ -73,7 +73,7 @@ compare_rust() {
 compare_d() {
 	grep -E '^_D[0-9]+_*[a-z]' "$T/all" >"$T/names"
 	if [ ! -s "$T/names" ]; then
-		skip "D" "files with such names (libgphobos)"
+		skip "D" "files with D names (libgphobos)"
 		return
 	fi
 	c++filt -s dlang <"$T/names" >"$T/theirs"

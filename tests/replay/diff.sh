@@ -1,14 +1,14 @@
 #!/bin/bash
-# stook diff over files, as users give them: tests/replay/diff.sh
+# Tests stook diff on files: tests/replay/diff.sh
 #
-#	shares and errors   against Python's own arithmetic over the folded files
-#	no change           two draws of one source: nothing is called changed
-#	a known change      what was made slower, taken away and added is found, and nothing else
-#	files               several a side, one with two columns, mistakes on the command line
+#	shares and errors   compared with a computation in Python from the folded files
+#	no change           two random draws from one source: no change is reported
+#	a known change      functions made slower, removed and added are found, and no others
+#	files               several per side, one with two columns, errors on the command line
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
-# Draws of a source of 300 stacks: draw SEED NUMBER [CHANGED]
+# draw SEED NUMBER [CHANGED]: draws samples from a source of 300 stacks.
 draw() {
 	python3 - "$@" <<-'PYTHON'
 	import random, sys
@@ -31,7 +31,7 @@ draw() {
 	PYTHON
 }
 
-changed() { # changed JSON: names of the rows that changed, by themselves, sorted
+changed() { # changed JSON: prints the names of changed rows, sorted
 	python3 -c '
 import json, sys
 rows = json.load(open(sys.argv[1]))["rows"]
@@ -40,7 +40,7 @@ print(*sorted("%s:%s" % (r["name"], r["self"]["kind"]) for r in rows if r["self"
 
 diff_of() { timeout 60 "$STOOK" diff "$@" >"$T/out" 2>"$T/err"; }
 
-# Each row, recomputed.
+# Recomputes each row.
 arithmetic() {
 	python3 - "$T/before.folded" "$T/after.folded" "$T/diff.json" <<-'PYTHON'
 	import json, math, sys
@@ -96,7 +96,7 @@ check_equal "what was changed is found, and nothing else" "$(changed "$T/diff.js
 check "a path names where it is" grep -q 'NEW .*f1 › appears\|NEW .*f1 > appears' "$T/diff.txt"
 nothing_changed
 
-# Files of all kinds.
+# Files of all formats.
 diff_of "$T/two.folded" -o "$T/again.json"
 check_equal "a file of two columns is a difference" "$(changed "$T/again.json")" \
 	"$(changed "$T/diff.json")"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# `flame --total`: the whole width stands for it; one that is too small is ignored, and that is said.
+# Tests `flame --total`: the total sets the full width; a total that is too small is ignored with a
+# warning.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 

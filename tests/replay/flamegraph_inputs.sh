@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# FlameGraph's own test inputs, perf script text of many years, beside what its stackcollapse-perf.pl
-# makes of them with each of its options: tests/replay/flamegraph_inputs.sh
+# Compares stook with stackcollapse-perf.pl on FlameGraph's test inputs, perf script text of many
+# years, with each option of that script: tests/replay/flamegraph_inputs.sh
 #
-# FLAMEGRAPH_TEST names a copy of that project's `test` folder, which is not part of this one. Where
-# we mean to differ is a rule with a reason in tests/tools/compare_folded.py; every other line must
-# be the same. A table of the figures goes to stderr.
+# FLAMEGRAPH_TEST is the path of FlameGraph's `test` folder, which is not part of this tree. Each
+# intended difference is a rule with a reason in tests/tools/compare_folded.py; all other lines must
+# be equal. A table of the figures goes to stderr.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
 PRINT_FOLDED=${PRINT_FOLDED:-$ROOT/build/tests/tools/print_folded}
 COMPARE=$ROOT/tests/tools/compare_folded.py
 
-# What stackcollapse-perf.pl calls it, and what that is for us.
+# Prints stackcollapse-perf.pl's options, each with stook's equivalent.
 options() {
 	cat <<-'OPTIONS'
 	all -a
@@ -23,7 +23,7 @@ options() {
 	OPTIONS
 }
 
-# It forgets a sample that no empty line follows: what is there up to the last one.
+# The script drops a sample without a following empty line: prints the input up to the last one.
 without_last_sample() {
 	awk '{ text = text $0 "\n" } /^$/ { printf "%s", text; text = "" }' "$1"
 }

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Folded stacks through pprof and back: tests/replay/folded_rounds.sh
+# Converts folded stacks to pprof and back: tests/replay/folded_rounds.sh
 #
-# Nothing may be lost: names with blanks and colons, words beside `;`, delimiters, stacks that were
-# missed, marks, fractions, and both numbers of a difference.
+# Nothing may be lost: names with blanks and colons, words next to `;`, delimiters, missed stacks,
+# annotations, fractions, and both numbers of a difference.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
-# folded ARG…: what the command makes of a profile
+# folded ARG…: prints the profile as folded stacks
 folded() {
 	"$STOOK" report --format folded "$@" 2>"$T/err" </dev/null
 }
 
-# round NAME [ARG…] <LINES: as folded stacks, then twice as pprof
+# round NAME [ARG…] <LINES: as folded stacks, then twice through pprof
 round() {
 	local name=$1
 	shift
@@ -25,7 +25,7 @@ round() {
 	check "$name: through pprof" cmp "$T/out" "$T/in.folded"
 }
 
-# Byte for byte, and so in the order that is written: heaviest first, then by text.
+# Byte for byte, so in the output's order: heaviest first, then by text.
 judge_names() {
 	round "names with blanks" <<-'LINES'
 	my thread;f(int, char) const;operator new[](unsigned long) 7

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Inlined calls and lines, against addr2line and llvm-symbolizer: tests/replay/inlines.sh [FILE…]
+# Compares inlined calls and lines with other symbolizers: tests/replay/inlines.sh [FILE…]
 #
-# Programs of C, C++, Rust and Go are built in the ways that DWARF comes in, and asked about at every
-# function's start, middle and end and at random addresses of their code. An address is
+# The other symbolizers are addr2line and llvm-symbolizer. Programs in C, C++, Rust and Go are built
+# with each variant of DWARF. The addresses are every function's start, middle and end, and random
+# ones in the code. An address is
 #
-#	same       as either judge has it, lines too
-#	symbol     so but for the outermost function, which DWARF has by its plain name or not at all
-#	           and the judges by its symbol
-#	none       without debug information: the judges have a symbol and no line
-#	different  anything else; each is listed, and is to be less than one in a thousand
+#	same       equal to one of the two tools, including lines
+#	symbol     equal except for the outermost function: DWARF has a plain name or none, the
+#	           tools print its symbol
+#	none       without debug information: the tools print a symbol and no line
+#	different  anything else; these are listed, and must be less than one in a thousand
 #
-# Compilers' suffixes (.cold, .isra.0, .abi0) are of symbols, not of DWARF, and don't count.
+# Compilers' suffixes (.cold, .isra.0, .abi0) belong to symbols, not to DWARF, and are ignored.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -19,14 +20,14 @@ NR_RANDOM=${NR_RANDOM:-4000}
 SECOND=$(command -v llvm-symbolizer-14 || command -v llvm-symbolizer)
 
 cat >"$T/compare.awk" <<'END_AWK'
-# An answer of one address on one line: ADDRESS, then function and line number of each frame.
+# One line holds the result for one address: ADDRESS, then function and line number of each frame.
 function plain(name) {
 	while (sub(/\.(cold|part|isra|constprop|lto_priv|llvm|localalias|abi0)(\.[0-9]+)*$/, "", name))
 		;
 	return name
 }
 
-# Whether the mangled name may be of the function that is called so.
+# True if the mangled symbol may belong to the function of this name.
 function is_symbol_of(symbol, name,    base) {
 	if (name == "??" || symbol !~ /^_[ZR]/)
 		return name == "??"
@@ -44,7 +45,7 @@ function kin(name) {
 	return plain(name)
 }
 
-# 2: the same, 1: but for the outermost function, 0: not.
+# Returns 2 if equal, 1 if equal except for the outermost function, else 0.
 function likeness(ours, theirs,    a, b, nr, i) {
 	nr = split(ours, a, "\t")
 	if (split(theirs, b, "\t") != nr)
@@ -86,7 +87,7 @@ END {
 }
 END_AWK
 
-# Frames of one address onto one line; $1 is how many numbers stand behind a file's name.
+# Joins the frames of one address into one line; $1 is the number of numbers after a file name.
 one_line() {
 	awk -v nr_numbers="$1" -v OFS='\t' '
 	/^0x[0-9a-f]+$/ { if (line != "") print line; line = $0; is_name = 1; next }
@@ -101,12 +102,12 @@ one_line() {
 	END { if (line != "") print line }'
 }
 
-# 0x1139 as addr2line has it, with all sixteen digits.
+# Pads 0x1139 to sixteen digits, like addr2line.
 pad_addresses() {
 	sed -E '/^0x[0-9a-f]+$/ { s/^0x/0000000000000000/; s/^0*([0-9a-f]{16})$/0x\1/ }'
 }
 
-# START and BYTES of the file's functions; of many of them, evenly spread, some.
+# Prints START and BYTES of the file's functions; of large files, an evenly spread selection.
 functions() { # functions FILE
 	nm -S --defined-only "$1" 2>/dev/null | awk '
 		NF == 4 && $3 ~ /^[tTwWi]$/ { function_of[nr++] = $1 " " $2 }
@@ -116,7 +117,7 @@ functions() { # functions FILE
 		}'
 }
 
-# Every function's start, middle and last byte, and as many random ones.
+# Prints every function's first, middle and last byte, and as many random addresses.
 addresses() { # addresses FILE
 	local start bytes
 	{
@@ -142,8 +143,8 @@ has_same_code() {
 		cmp -s "$T/one" "$T/other"
 }
 
-# judge NAME FILE [TWIN]: the file's addresses, asked of all three. The judges are asked about the
-# twin, the same code with debug information that they know how to read.
+# judge NAME FILE [TWIN]: compares the file's addresses. The tools read the twin, the same code with
+# debug information that they support.
 judge() {
 	local twin=${3:-$2}
 	if ! has_same_code "$2" "$twin"; then
@@ -281,11 +282,11 @@ func main() {
 }
 END_GO
 
-# go wants its options first: go_build SOURCE -o PROGRAM
+# go requires its options first: go_build SOURCE -o PROGRAM
 go_build() { GO111MODULE=off GOCACHE=$T/go-cache go build "$2" "$3" "$1"; }
 
-# build NAME TWIN COMPILER ARGUMENTS…: into a folder of its own, where its .dwo files stay. The twin
-# is another build's name, or - for none.
+# build NAME TWIN COMPILER ARGUMENTS…: builds in a separate folder, where the .dwo files stay. The
+# twin is the name of another build, or - for none.
 build() {
 	local name=$1 twin=
 	[ "$2" = - ] || twin=$T/$2/program
@@ -298,7 +299,7 @@ build() {
 	if (cd "$T/$name" && "$@" -o program) >"$T/log" 2>&1; then
 		judge "$name" "$T/$name/program" ${twin:+"$twin"}
 	else
-		skip "$name" "a compiler that can: $(head -n 1 "$T/log")"
+		skip "$name" "a compiler that supports it: $(head -n 1 "$T/log")"
 	fi
 }
 
@@ -317,7 +318,7 @@ if [ $# -gt 0 ]; then
 	exit 0
 fi
 
-export RUSTC_BOOTSTRAP=1 # older ones let only themselves choose the version of DWARF
+export RUSTC_BOOTSTRAP=1 # old versions select the DWARF version only with this
 for version in 4 5; do
 	for compiler in gcc clang; do
 		c=("$compiler" -O2 "-gdwarf-$version" "$T/shapes.c")
@@ -339,7 +340,7 @@ build c++-lld - clang++ -O2 -g -ffunction-sections -fuse-ld=lld -Wl,--gc-section
 build c++-O0 - g++ -O0 -g "$T/shapes.cc"
 build c++-split-inlining - clang++ -O2 -g -gsplit-dwarf -fsplit-dwarf-inlining "$T/shapes.cc"
 
-# Without its .dwo the same program still has what clang repeats in the linked part.
+# Without its .dwo file, the same program still has clang's copy in the linked part.
 if [ -x "$T/c++-split-inlining/program" ]; then
 	rm -f "$T"/c++-split-inlining/*.dwo
 	"$PRINT_LINES" -q "$T/c++-split-inlining/program" <"$T/addresses" 2>"$T/err"
@@ -357,7 +358,7 @@ cp "$T/c++-gcc-5/program" "$T/dwz/c"
 if (cd "$T/dwz" && dwz -m common.debug a b && dwz c) 2>"$T/log"; then
 	judge "dwz with a common file" "$T/dwz/a" "$T/c++-gcc-4/program"
 	judge "dwz by itself" "$T/dwz/c" "$T/c++-gcc-5/program"
-	# In another root, where nobody can tell by /proc/self/fd where the file lies.
+	# In another root, where /proc/self/fd does not give the file's path.
 	"$PRINT_LINES" -r "$T" "$T/dwz/a" <"$T/addresses" 2>"$T/err" >"$T/rooted"
 	"$PRINT_LINES" "$T/dwz/a" <"$T/addresses" 2>"$T/err" >"$T/plain"
 	if [ "$(id -u)" -eq 0 ]; then

@@ -1,8 +1,8 @@
 #!/bin/bash
-# Lengths of the instructions of real files, against objdump: tests/replay/instructions.sh [FILE…]
+# Compares instruction lengths in real files with objdump: tests/replay/instructions.sh [FILE…]
 #
-# Each instruction that objdump shows is compared by itself, those that it makes out of data in code
-# too; of large files the first million. Among the files are ones with much AVX and AVX-512.
+# Each instruction that objdump prints is compared separately, including ones from data in code; of
+# large files, the first million. Some of the files have much AVX and AVX-512 code.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Which labels come out of `report` and `flame`: perf's text has the numbers of threads on every line,
-# and whoever looks at a picture or a table wants one tower for all threads of a name; what other
-# programs read keeps the numbers. And where results go: `-`, /dev/stdout, links, files of others.
+# Tests the labels in the output of `report` and `flame`: perf's text has thread ids on every line.
+# Pictures and tables merge all threads of a name; formats for other programs keep the ids. Also
+# tests output files: `-`, /dev/stdout, links, files of other users.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -34,7 +34,7 @@ check_equal "report -o -: the report" "$("$STOOK" report "$T/in.folded" -o -)" \
 "$STOOK" flame "$T/in.folded" -o "$T/one.svg" -o "$T/one.svg" >"$T/out" 2>"$T/err"
 check_equal "a file is written once" "$? $(cat "$T/err")" "2 stook: '$T/one.svg' is written to twice"
 
-# As a shell's `>` does it.
+# Like a shell's `>`.
 ln -s real.svg "$T/link.svg"
 "$STOOK" flame "$T/in.folded" -o "$T/link.svg"
 check "-o follows a link" test -L "$T/link.svg" -a -s "$T/real.svg"

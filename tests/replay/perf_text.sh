@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# perf's text, and what we write like it: tests/replay/perf_text.sh
+# Tests reading and writing perf's text: tests/replay/perf_text.sh
 #
-# A profile that goes through .perf has the same numbers and words as before. Of perf's own text the
-# events are counted as perf counts them, whatever fields were asked for.
+# A profile that is written as .perf and read again has the same numbers and names. Events in perf's
+# own text are counted as perf counts them, for any selection of fields.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
-# report ARG…: without what is said of the input
+# report ARG…: without the notes about the input
 report() {
 	"$STOOK" report -g none "$@" 2>"$T/err" </dev/null
 }
 
-# judge_round NAME FILE: as perf's text, and from there as pprof
+# judge_round NAME FILE: through perf's text, and from there through pprof
 judge_round() {
 	local name=$1 in=$2
 	report "$in" -o "$T/1.perf" -o "$T/1.pb.gz"
@@ -37,7 +37,7 @@ judge_rounds() {
 	judge_round "without periods" "$T/in.perf"
 }
 
-# stacks PERIOD: two faults of the start, then three samples of a clock
+# stacks PERIOD: prints two page faults at startup, then three samples of a clock
 stacks() {
 	printf 'sh 7 %s.5: %s %s: \n\t    11 f+0x1 (/bin/sh)\n\n' \
 		1 "$1" page-faults 2 "$1" page-faults 3 "$1" cpu-clock 4 "$1" cpu-clock \
@@ -65,14 +65,14 @@ judge_cut_off() {
 stook: passed over 1 line that could not be read, the first of them line 3"
 }
 
-# perf_sum EVENT: of all samples, as perf report says it
+# perf_sum EVENT: prints the total in perf report
 perf_sum() {
 	perf report -i "$T/perf.data" --stdio -g none 2>/dev/null |
 		awk -v event="'$1'" '/^# Samples:/ { found = $NF == event }
 			found && /^# Event count/ { print $NF; exit }'
 }
 
-# our_sum EVENT ARG…: what perf script prints with these
+# our_sum EVENT ARG…: prints stook's total of perf script's text with these options
 our_sum() {
 	local event=$1
 	shift

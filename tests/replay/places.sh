@@ -1,10 +1,10 @@
 #!/bin/bash
-# What a file has to put probes on, against those that know: tests/replay/places.sh [FILE…]
+# Compares the places of a file that can be probed with other tools: tests/replay/places.sh [FILE…]
 #
-#	functions   nm: every name of every function, each table by itself; in a file of debug
-#	            information too. The source files of local ones: readelf.
-#	USDT        readelf -n: every probe. Where its semaphore lies in the file: a program made with
-#	            <sys/sdt.h>, whose semaphores begin with values that are known.
+#	functions   nm: every name of every function, each table separately; also in a debug
+#	            file. The source files of local functions: readelf.
+#	USDT        readelf -n: every probe. The offset of its semaphore: a program made with
+#	            <sys/sdt.h>, whose semaphores have known initial values.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -18,7 +18,7 @@ name_of() {
 	echo "$name"
 }
 
-compare() { # compare NAME WHAT: $T/theirs with $T/ours
+compare() { # compare NAME WHAT: compares $T/theirs with $T/ours
 	local nr
 	nr=$(wc -l <"$T/theirs")
 	if diff "$T/theirs" "$T/ours" >"$T/differences"; then
@@ -31,7 +31,7 @@ compare() { # compare NAME WHAT: $T/theirs with $T/ours
 
 # --- functions -----------------------------------------------------------------------------------
 
-# Lines `address FUNC name`, of nm, which knows IFUNCs by their class.
+# Prints lines `address FUNC name` from nm, which marks IFUNCs by their class.
 their_functions() { # their_functions FILE NM-OPTION…
 	nm -f sysv --defined-only "${@:2}" "$1" 2>/dev/null | awk -F'|' '
 		{ type = $3 ~ /i/ ? "IFUNC" : $4 ~ /FUNC/ ? "FUNC" : "" }
@@ -64,7 +64,7 @@ check_sources() { # check_sources FILE NAME
 
 # --- static probes -------------------------------------------------------------------------------
 
-# Lines `provider name address semaphore arguments`, with the address of the semaphore mended.
+# Prints lines `provider name address semaphore arguments`, with the semaphore's address relocated.
 their_notes() { # their_notes FILE
 	readelf -n "$1" 2>/dev/null | awk '
 		$1 == "Provider:" { provider = $2 }
@@ -76,7 +76,7 @@ their_notes() { # their_notes FILE
 		}'
 }
 
-# The same, with the semaphore's offset in the file by the header of its section.
+# Prints the same with the semaphore's offset in the file, from the header of its section.
 offsets_of_semaphores() { # offsets_of_semaphores FILE
 	local address offset provider name at semaphore arguments
 	read -r address offset <<<"$(readelf -SW "$1" 2>/dev/null |
@@ -111,7 +111,7 @@ write_probes() {
 	END_C
 }
 
-# What is in the file where each probe's semaphore is said to be.
+# Prints the value in the file at each probe's semaphore offset.
 values_of_semaphores() { # values_of_semaphores FILE
 	local name offset
 	"$PRINT_PLACES" usdt "$1" | while read -r _ name _ offset _; do
@@ -131,7 +131,7 @@ check_made_probes() {
 	while read -r flags; do
 		# shellcheck disable=SC2086 # flags are words
 		if ! ${flags%% *} -O1 -w ${flags#* } -o "$T/probes" "$T/probes.c" 2>"$T/err"; then
-			skip "probes of $flags" "a compiler that can do that"
+			skip "probes of $flags" "a compiler that supports these flags"
 			continue
 		fi
 		check_notes "$T/probes" "probes of $flags"

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What others make of our pprof files: tests/replay/pprof.sh
+# Tests our pprof files with other tools: tests/replay/pprof.sh
 #
-# `go tool pprof` reads them and must come to the same numbers, in text and in its flame graph; protoc
-# knows the schema by its public field numbers and must find no other field. Go's own profiles must
-# survive being read and written by us, with each sample, value and label. A file of a real run is
-# judged too, as root.
+# `go tool pprof` must show the same numbers, in text and in its flame graph; protoc with the public
+# schema must find no unknown field. Go's own profiles must be unchanged after being read and
+# written by us, with each sample, value and label. A file of a real run is tested, too, if run as
+# root.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -19,11 +19,11 @@ stacks() {
 	STACKS
 }
 
-pprof() { # pprof OPTION… FILE: what go says, without where it looked for files
+pprof() { # pprof OPTION… FILE: prints go's output, without the files that it searched
 	PPROF_TMPDIR=$T HOME=$T go tool pprof -symbolize=none "$@" 2>"$T/err"
 }
 
-# "flat cum name" of one function, as counts.
+# row_of FILE NAME: prints "flat cum name" of one function, as counts.
 row_of() { # row_of FILE NAME
 	pprof -sample_index=samples -top "$1" | awk -v name="$2" '$6 == name { print $1, $4 }'
 }
@@ -72,7 +72,7 @@ judge_stacks() {
 		}' "$T/raw"
 }
 
-# All that a profile can have: see make_pprof --all.
+# Every feature of a profile: see make_pprof --all.
 judge_all() {
 	local file=$1
 
@@ -101,7 +101,7 @@ judge_all() {
 		"2 slice_end:[1700000001000000000 2 slice_end:[1700000002000000000 2 slice_start:[1700000000000000000 2 slice_start:[1700000001000000000 "
 }
 
-# What the page of its flame graph has at the root, in nanoseconds; nothing if there is no page.
+# Prints the root's value in pprof's flame graph page, in nanoseconds; nothing if there is no page.
 flame_graph_total() {
 	local url pid
 
@@ -116,7 +116,7 @@ flame_graph_total() {
 	done
 	curl -s -m 10 "$url/ui/flamegraph" |
 		grep -o 'n.u0022:.u0022root.u0022,.*' | sed 's/.*root[^v]*v.u0022:\([0-9]*\).*/\1/'
-	# It is a child of the command that was started.
+	# The server is a child of the command.
 	pkill -P "$pid"
 	kill "$pid" 2>/dev/null
 }
@@ -138,7 +138,7 @@ judge_schema() { # judge_schema NAME FILE
 	gunzip <"$2" >"$T/inflated"
 	protoc --proto_path="$ROOT/tests/replay" --decode=Profile profile.proto <"$T/inflated" >"$T/decoded" 2>"$T/err"
 	check_equal "$1: protoc decodes it" $? 0
-	# What the schema does not have is printed by its number.
+	# Fields that are not in the schema are printed by number.
 	check_equal "$1: no unknown field" "$(grep -cE '^ *[0-9]+[:{ ]' "$T/decoded")" 0
 	protoc --proto_path="$ROOT/tests/replay" --encode=Profile profile.proto <"$T/decoded" >"$T/encoded" 2>"$T/err"
 	check_equal "$1: protoc encodes the same number of bytes" "$(wc -c <"$T/encoded")" \
@@ -155,14 +155,14 @@ judge_round_trip() { # judge_round_trip NAME FILE
 	check "$1: there are some" test -s "$T/first.folded"
 }
 
-judge_same_top() { # judge_same_top NAME FILE: before and after us
+judge_same_top() { # judge_same_top NAME FILE: before and after conversion
 	check_equal "$1: -top says the same of what we wrote" \
 		"$(pprof -top -nodecount=30 "$T/first.pb.gz" | grep -v '^File:' | sort)" \
 		"$(pprof -top -nodecount=30 "$2" | grep -v '^File:' | sort)"
 }
 
-# What -raw says, sample by sample in words: values, the stack with places and files, labels. Numbers
-# of locations and mappings are the writer's own business, and so is how the default is marked.
+# Prints the samples of -raw in words: values, the stack with places and files, labels. Location and
+# mapping numbers, and the mark of the default value, may differ between writers.
 raw_samples() { # raw_samples FILE
 	# shellcheck disable=SC2016 # awk expands these
 	pprof -raw "$1" | awk '
@@ -197,7 +197,7 @@ raw_samples() { # raw_samples FILE
 		}' | sort
 }
 
-judge_same_raw() { # judge_same_raw NAME FILE: before and after us
+judge_same_raw() { # judge_same_raw NAME FILE: before and after conversion
 	raw_samples "$2" >"$T/before"
 	raw_samples "$T/first.pb.gz" >"$T/after"
 	check "$1: -raw has the same samples, values, stacks, labels" \
@@ -248,7 +248,7 @@ judge_go() {
 	go_program >"$T/main.go"
 	if ! HOME=$T GOCACHE=$T/cache GO111MODULE=off go run "$T/main.go" "$T/cpu" "$T/heap" \
 		2>"$T/err"; then
-		skip "profiles of go" "a go that builds: $(head -n 1 "$T/err")"
+		skip "profiles of go" "a working go: $(head -n 1 "$T/err")"
 		return
 	fi
 	judge_round_trip "go's cpu profile" "$T/cpu"

@@ -1,18 +1,18 @@
 #!/usr/bin/env bash
-# Every unwind row of real files, against readelf: tests/replay/readelf.sh [FILE…]
+# Compares every unwind row of real files with readelf: tests/replay/readelf.sh [FILE…]
 #
-# Both sides become lines `address cfa ra fp`; equal neighbours are merged. What readelf calls `exp`
-# is an expression, and so are our rows that come from one; that they are interpreted right is for
-# the unit tests. One that no rule can say is `none` here: that is no difference, but is counted. A
-# return address that is undefined is the end of the stack (on arm64 readelf does not tell that from
-# one that is in its register), and so is all of the function at the entry point, whatever its CFI
-# says; signal frames of arm64 are never taken as written.
+# Both sides become lines `address cfa ra fp`; equal neighbours are merged. readelf prints `exp` for
+# an expression, and our rows made from one are replaced by it; the unit tests check their
+# interpretation. An expression that no rule can represent is `none` on our side: that is not a
+# difference, but is counted. An undefined return address is the end of the stack (on arm64 readelf
+# prints the same for one that is still in its register), and so is the whole function at the entry
+# point, whatever its CFI; CFI of arm64 signal frames is not used.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
 PRINT_ROWS=${PRINT_ROWS:-$ROOT/build/tests/tools/print_rows}
 
-# The entry point of what is started as a program or loads it, as sixteen digits; others have none.
+# Prints the entry point of a program or dynamic loader, as sixteen digits; nothing for other files.
 entry_of() {
 	readelf -hldW "$1" 2>/dev/null | awk '
 		/^  Type: *EXEC/ || /^  INTERP/ || /Library soname: \[ld-/ { is_program = 1 }
@@ -22,12 +22,12 @@ entry_of() {
 
 is_arm64() { readelf -hW "$1" 2>/dev/null | grep -c AArch64; }
 
-# Sorts by address (at the same one what a function says beats that the one before has ended) and
-# merges. Lines: address, rank, rule.
+# Sorts by address and merges. At the same address, a function's rule replaces the end of the one
+# before. Lines: address, rank, rule.
 merge() {
 	LC_ALL=C sort -s -k1,2 | awk '
 		function put() { if (rule != last) print address, rule; last = rule }
-		address != "" && $1 "" != address { put() } # not as numbers: 0e1 is none
+		address != "" && $1 "" != address { put() } # compare as strings: 0e1 is an address
 		{ address = $1 ""; sub(/^[^ ]+ [^ ]+ /, ""); rule = $0 }
 		END { if (address != "") put() }'
 }
@@ -56,7 +56,7 @@ readelf_rows() { # readelf_rows FILE
 		what = column in field ? $field[column] : "u"
 		return what == "s" ? "u" : what == "vexp" ? "exp" : what
 	}
-	/^Contents of the/ { is_wanted = !nr_sections++ } # .eh_frame, or if there is none .debug_frame
+	/^Contents of the/ { is_wanted = !nr_sections++ } # .eh_frame, or else .debug_frame
 	!is_wanted { next }
 	$4 == "CIE" {
 		finish()
@@ -94,7 +94,8 @@ our_rows() { # our_rows FILE
 		awk '{ address = $1; sub(/^[^ ]+ /, ""); print address, 1, $0 }' | merge
 }
 
-# Our rows, but `none` where theirs are: code without CFI has rows by what it does (test_code_frames).
+# Prints our rows, with `none` where readelf has none: we derive rows for code without CFI
+# (test_code_frames).
 where_cfi_is() {
 	LC_ALL=C sort -s -k1,1 <(sed 's/^[^ ]*/& 1/' "$T/theirs") <(sed 's/^[^ ]*/& 2/' "$T/all") |
 		awk '
@@ -112,8 +113,8 @@ where_cfi_is() {
 		END { put() }'
 }
 
-# Lines of theirs and ours that differ, without the pairs at one address that are told of above, and
-# without the columns other than the usual one for the return address, which readelf ignores.
+# Prints the lines that differ, without the pairs at one address described above. Columns other than
+# the usual one for the return address are dropped: readelf ignores them.
 differences() { # differences IS-ARM64
 	diff "$T/theirs" "$T/ours" | LC_ALL=C sort -s -k2,2 | awk -v is_arm64="$1" '
 		$1 == "<" && ($3 == "exp" || $4 == "u") {
@@ -138,8 +139,8 @@ differences() { # differences IS-ARM64
 		END { if (kept != "") print kept }'
 }
 
-# The lines of differences but those of gaps that we know of: that begin with a system call (clone()
-# ends its CFI there, and is known by its bytes), or that the program begins in.
+# Drops lines for known gaps: ones that begin with a system call (the CFI of clone() ends there, and
+# we recognise its bytes), and the program's entry point.
 but_known_gaps() { # but_known_gaps FILE
 	local line start entry
 	entry=$(entry_of "$1")

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The command that shows profiles: tests/replay/report.sh
+# Tests stook report: tests/replay/report.sh
 #
-# Made stacks, whose numbers are known; what cannot be read or asked; and, as root, what perf record
-# took: `perf report` and `stook report` must say the same of it, function by function.
+# Uses made-up stacks with known numbers, unreadable files and invalid options; and, as root, a
+# recording of perf: `perf report` and `stook report` must show the same, function by function.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -22,7 +22,7 @@ report() {
 	STATUS=$?
 }
 
-# self and total of a row, as CSV has them
+# row NAME ARG…: prints self and total of a row from the CSV
 row() { # row NAME ARG…
 	local name=$1
 	shift
@@ -30,13 +30,13 @@ row() { # row NAME ARG…
 	awk -F, -v name="\"$name\"" '$1 == name { print $(NF - 3), $(NF - 2) }' "$T/out"
 }
 
-# The counts of all rows together.
+# Prints the sum of all rows' counts.
 total() { # total ARG…
 	report "$T/in.folded" -s comm --format csv "$@"
 	awk -F, 'NR > 1 { sum += $(NF - 3) } END { print sum + 0 }' "$T/out"
 }
 
-# A function that runs at two of its lines is one, unless lines are asked for.
+# A function sampled in two of its lines is one row, unless lines are requested.
 judge_lines() {
 	printf 'app 1 %s: 1 cycles:\n\t1 work+0x1 (/bin/app)\n  app.c:%s\n\t2 main+0x1 (/bin/app)\n  app.c:3\n\n' \
 		1.0 7 2.0 8 >"$T/lines.perf"
@@ -90,7 +90,7 @@ judge_filters() {
 		"No samples.|stook: --comm leaves nothing of 100 samples|"
 }
 
-# What perf's words make of the paths: the lines below the table.
+# Prints the paths below the table for perf's option values.
 paths() { # paths ARG…
 	report "$T/in.folded" -n 1 "$@"
 	sed '1,/^$/d' "$T/out" | sed -n '/^ *[A-Z]* *\(CALL\|STACK\)/,$p'
@@ -164,9 +164,10 @@ print(sum(len(line.rstrip("\n")) > int(sys.argv[2]) for line in open(sys.argv[1]
 		grep -q 'web  *copy_user_generic  *\[kernel\] .* kernel  *copies' "$T/out"
 }
 
-# The same samples of the kernel: for each function the same sum of periods, to the last one. (Names of
-# programs' functions come with versions and parameters, which perf report shows otherwise than script.)
-# The kernel has static functions of one name: perf has a row for each, which its text does not tell apart.
+# Uses kernel samples of one recording: each function must have exactly the same sum of periods.
+# (Names of user functions have versions and parameters, which perf report and perf script show
+# differently.) The kernel has static functions of one name: perf has a row for each, but its text
+# does not distinguish them, so rows are summed by name.
 judge_by_perf() {
 	if [ "$(id -u)" -ne 0 ] || ! command -v perf >/dev/null; then
 		skip "the same as perf report" "root and perf"
@@ -187,8 +188,8 @@ judge_by_perf() {
 	check_equal "perf report and stook report say the same" "$(rows_that_differ | head -n 5)" ""
 }
 
-# perf report knows where a sample was taken also if its stack is empty; what perf script prints of it
-# has no place at all. So much may be missing, by the periods of such samples, and no more.
+# perf report has the address of samples with an empty stack, which perf script does not print. The
+# periods of such samples, and no more, may be missing.
 rows_that_differ() {
 	awk '
 		FILENAME ~ /perf.txt$/ {

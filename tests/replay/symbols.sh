@@ -1,14 +1,14 @@
 #!/bin/bash
-# Names from inside ELF files, against those that know them: tests/replay/symbols.sh [FILE…]
+# Compares symbols from ELF files with other tools: tests/replay/symbols.sh [FILE…]
 #
 #	.symtab, .dynsym   nm: every function with a size, at its first, middle and last byte
-#	stubs              objdump: the labels in .plt, .plt.sec and .plt.got, and nothing between
-#	.gopclntab         go tool nm, of the same program before it was stripped
-#	.gnu_debugdata, .gnu_debuglink   made with binutils and xz out of a program that is whole
+#	stubs              objdump: the labels in .plt, .plt.sec and .plt.got, and no others
+#	.gopclntab         go tool nm on the same program before stripping
+#	.gnu_debugdata, .gnu_debuglink   made with binutils and xz from an unstripped program
 #
-# Where functions lie inside others, the inner one is right. binutils counts slots of .rela.plt to
-# know where stubs are; it takes those of thread-local variables (TLSDESC), behind the last, for
-# stubs too. In pclntab type parameters are `[...]`, and it knows nothing of ABIs (`.abi0`).
+# If a function lies inside another one, the inner one is expected. binutils finds stubs by counting
+# the slots of .rela.plt, and so takes the ones of thread-local variables (TLSDESC) at the end for
+# stubs, too. In pclntab type parameters are `[...]`, and there is no ABI suffix (`.abi0`).
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -23,7 +23,7 @@ name_of() {
 
 # --- symbol tables -------------------------------------------------------------------------------
 
-# Lines `address size name` of functions, of nm or readelf alike.
+# Prints lines `address size name` of functions, from nm.
 functions_of() { # functions_of FILE [-D]
 	nm -f sysv --defined-only "${@:2}" "$1" 2>/dev/null | awk -F'|' '
 		$4 ~ /FUNC/ && $5 ~ /[1-9a-f]/ {
@@ -32,7 +32,7 @@ functions_of() { # functions_of FILE [-D]
 		}' | LC_ALL=C sort
 }
 
-# Compares the places of functions ($T/theirs) with what SOURCE says; lines that differ.
+# Compares the functions in $T/theirs with SOURCE; prints the lines that differ.
 differing_functions() { # differing_functions SOURCE FILE
 	cut -d' ' -f1,2 "$T/theirs" | "$PRINT_FUNCTIONS" "$1" "$2" 2>"$T/err" >"$T/ours"
 	awk '
@@ -45,8 +45,8 @@ differing_functions() { # differing_functions SOURCE FILE
 		}
 		{
 			at = start[int((FNR + 2) / 3)]
-			ours = $2 "" # not as a number: 1e1 is none
-			# Of the right start, or of a function that begins inside this one.
+			ours = $2 "" # as a string: 1e1 is an address
+			# The right start, or a function that begins inside this one.
 			is_inner = (FNR + 2) % 3 && ours in is_start && \
 				(length(ours) > length(at) || ours > at)
 			if (ours != at && !is_inner)
@@ -56,7 +56,7 @@ differing_functions() { # differing_functions SOURCE FILE
 		}' "$T/theirs" "$T/ours"
 }
 
-report() { # report NAME NR: of what was compared; differences are in $T/differences
+report() { # report NAME NR: reports the result; the differences are in $T/differences
 	if [ -s "$T/differences" ]; then
 		fail "$1" "$(wc -l <"$T/differences") of $2 differ: $(head -n 3 "$T/differences" |
 			tr '\n' ';')"
@@ -83,7 +83,7 @@ their_stubs() { # their_stubs FILE OBJDUMP
 			"$T/not_stubs" - | LC_ALL=C sort
 }
 
-# Asks for every fourth byte of the sections.
+# Looks up every fourth byte of the sections.
 our_stubs() { # our_stubs FILE
 	local start bytes at
 	readelf -SW "$1" 2>/dev/null | sed -E 's/^ *\[ *[0-9]+\]//' |
@@ -109,7 +109,7 @@ check_stubs() { # check_stubs FILE NAME
 	report "$2" "$(wc -l <"$T/theirs") stubs, $(cat "$T/err")"
 }
 
-# A program that calls functions of libc directly and through pointers, linked in many ways.
+# Tests a program that calls libc functions directly and through pointers, linked in many ways.
 check_made_stubs() {
 	local flags
 	cat >"$T/calls.c" <<-'END_C'
@@ -132,7 +132,7 @@ check_made_stubs() {
 	while read -r flags; do
 		# shellcheck disable=SC2086 # flags are words
 		if ! ${flags%% *} -O1 -w ${flags#* } -o "$T/calls" "$T/calls.c" 2>/dev/null; then
-			skip "stubs of $flags" "a compiler that can do that"
+			skip "stubs of $flags" "a compiler that supports these flags"
 			continue
 		fi
 		check_stubs "$T/calls" "stubs of $flags"
@@ -195,7 +195,8 @@ go_build() { # go_build OUT LDFLAGS FLAG…
 		go build -ldflags="$2" "${@:3}" -o "$1" . 2>"$T/err")
 }
 
-# What C brings along is not in pclntab. Lines `address size name`, names as pclntab has them.
+# Prints lines `address size name`, with names as in pclntab. Functions of C code are not in
+# pclntab.
 go_functions() { # go_functions FILE
 	go tool nm -size -sort address "$1" | awk '$3 ~ /^[Tt]$/ && $2 > 0 {
 		address = $1
@@ -210,7 +211,7 @@ go_functions() { # go_functions FILE
 
 check_go() { # check_go NAME LDFLAGS FLAG…
 	if ! go_build whole "$2" "${@:3}" || ! go_build stripped "$2 -s -w" "${@:3}"; then
-		skip "$1" "a Go that can do that"
+		skip "$1" "a Go version that supports this build"
 		return
 	fi
 	go_functions "$T/whole" >"$T/theirs"
@@ -224,7 +225,7 @@ check_go() { # check_go NAME LDFLAGS FLAG…
 		}' >"$T/ours"
 	awk '{ address = $1; sub(/^[^ ]+ [^ ]+ /, ""); for (i = 0; i < 3; i++) print address, $0 }' \
 		"$T/theirs" | diff - "$T/ours" | grep '^[<>]' >"$T/differences"
-	[ -s "$T/theirs" ] || echo "go tool nm says nothing" >"$T/differences"
+	[ -s "$T/theirs" ] || echo "go tool nm prints nothing" >"$T/differences"
 	report "$1" "$(wc -l <"$T/theirs") functions, $(cat "$T/err")"
 }
 
@@ -241,7 +242,7 @@ check_all_go() {
 	GOARCH=386 check_go "Go for 32 bits"
 }
 
-# --- what stripped files have instead ------------------------------------------------------------
+# --- debug data of stripped files ----------------------------------------------------------------
 
 check_debug_link() { # check_debug_link FILE
 	local got

@@ -1,4 +1,4 @@
-// Drives a real Chromium, headless, for tests: nothing but node's own modules.
+// Drives a headless Chromium for tests, with node's built-in modules only.
 //
 //	import { Chromium } from "./lib/chromium.mjs";
 //
@@ -7,9 +7,9 @@
 //		await page.open("/tmp/out.svg");                  // a file's path, or a URL
 //		await page.evaluate("document.title");            // any expression; promises are awaited
 //		await page.evaluate((id) => document.getElementById(id).textContent, "details");
-//		const { x, y } = await page.centre("rect.frame"); // of what a selector finds
+//		const { x, y } = await page.centre("rect.frame"); // of the first match
 //		await page.click(x, y);                           // { button, count, modifiers }
-//		await page.click("#reset");                       // at the centre of it
+//		await page.click("#reset");                       // at its centre
 //		await page.move(x, y);
 //		await page.wheel(x, y, { dy: -120, modifiers: ["Control"] });
 //		await page.drag({ x, y }, { x: x + 100, y });
@@ -19,18 +19,18 @@
 //		await page.setViewport(400, 800);
 //		await page.until("document.title === 'done'");
 //		await page.screenshot("/tmp/out.png");
-//		page.assertClean();                               // no console error, no request out
+//		page.assertClean();                               // no errors, no outside requests
 //	} finally {
 //		await page.close();
 //	}
 //
-// One browser, one page. The commands come over pipes (--remote-debugging-pipe), so there is no
-// port to find or to share. Whatever the page says on its console at level error, every exception
-// that nobody caught and every request is collected from open() on: page.errors, page.requests,
-// page.requestsOut (those to anything but file:, data:, blob: and about:). No host name resolves.
+// One browser, one page. Commands go over pipes (--remote-debugging-pipe), so no port is needed.
+// Console messages of level error, uncaught exceptions and all requests are collected from open()
+// on: page.errors, page.requests, page.requestsOut (requests other than file:, data:, blob: and
+// about:). No host name resolves.
 //
-// The browser's folder is new, and gone after close(), also when the test throws or is interrupted.
-// tests/browser/lib/page_test.mjs is the frame of a test.
+// The browser's profile folder is temporary: it is removed by close(), also when the test throws or
+// is interrupted. tests/browser/lib/page_test.mjs is the harness of a test.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -47,7 +47,7 @@ const untilLimitMs = 30000;
 const inside = /^(file|data|blob|about):/;
 const buttonBits = { left: 1, right: 2, middle: 4 };
 
-// The page must look the same on every machine, and nothing may ask for the network.
+// The page must look the same on every machine, without access to the network.
 const flags = [
 	"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage",
 	"--disable-quic", "--disable-background-networking", "--disable-component-update",
@@ -58,7 +58,7 @@ const flags = [
 	"--force-color-profile=srgb", "--force-device-scale-factor=1", "--hide-scrollbars", "--mute-audio",
 ];
 
-// Where Chromium is, or null: some distributions call it otherwise.
+// Returns the path of Chromium, which has different names in distributions, or null.
 export function findChromium() {
 	for (const folder of (process.env.PATH ?? "").split(delimiter))
 		for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
@@ -79,7 +79,7 @@ function spawnBrowser(folder, width, height) {
 	const own = [`--user-data-dir=${folder}`, `--window-size=${width},${height}`];
 	if (process.getuid() === 0)
 		own.push("--no-sandbox");
-	// A process group of its own, so that its helpers end with it.
+	// A separate process group, so that the helper processes end with the browser.
 	return spawn(program, [...flags, ...own, "about:blank"], {
 		stdio: ["ignore", "ignore", "pipe", "pipe", "pipe"],
 		detached: true,
@@ -164,12 +164,12 @@ export class Chromium {
 			listener(method, params);
 	}
 
-	// A command of the DevTools Protocol to the page, for what has no function here.
+	// Sends a command of the DevTools Protocol to the page, for anything without a method here.
 	call(method, params, options) {
 		return this.#pipe.call(method, params, { sessionId: this.#sessionId, ...options });
 	}
 
-	// The next event of that name.
+	// Waits for the next event of that name.
 	event(name, limitMs = loadLimitMs) {
 		return new Promise((resolveEvent, reject) => {
 			const listener = (method, params) => {
@@ -200,7 +200,7 @@ export class Chromium {
 		assert.deepEqual(this.requestsOut, [], "requests out");
 	}
 
-	// Loads it anew, also when only what follows '#' differs, and returns when it is loaded.
+	// Loads the page, even if only the part after '#' changes; returns when it is loaded.
 	async open(fileOrUrl, { limitMs = loadLimitMs } = {}) {
 		const url = /^[a-z]+:/.test(fileOrUrl) ? fileOrUrl : pathToFileURL(resolve(fileOrUrl)).href;
 		await this.#load("about:blank", limitMs);
@@ -211,13 +211,14 @@ export class Chromium {
 
 	async #load(url, limitMs) {
 		const loaded = this.event("Page.loadEventFired", limitMs);
-		loaded.catch(() => {}); // awaited below, unless navigating failed first
+		loaded.catch(() => {}); // awaited below, unless navigation fails
 		const { errorText } = await this.call("Page.navigate", { url }, { limitMs });
 		assert(!errorText, `cannot open '${url}': ${errorText}`);
 		await loaded;
 	}
 
-	// An expression, or a function with arguments that survive JSON. The value must survive it, too.
+	// Evaluates an expression, or a function with arguments. Arguments and result must be JSON
+	// values.
 	async evaluate(code, ...args) {
 		const expression = typeof code === "function"
 			? `(${code})(...${JSON.stringify(args)})`
@@ -241,13 +242,13 @@ export class Chromium {
 		}
 	}
 
-	// Returns when what was done until now has been painted: the second frame comes after it.
+	// Returns when all changes so far are painted, that is in the second frame from now.
 	async painted() {
 		await this.evaluate("new Promise(done => requestAnimationFrame(() => " +
 			"requestAnimationFrame(() => done())))");
 	}
 
-	// The middle of the first element that the selector finds, in the window's pixels.
+	// Returns the centre of the first element that matches the selector, in window pixels.
 	async centre(selector) {
 		const point = await this.evaluate((wanted) => {
 			const box = document.querySelector(wanted)?.getBoundingClientRect();
@@ -308,7 +309,7 @@ export class Chromium {
 			await this.press(character === " " ? "Space" : character);
 	}
 
-	// Gives files to an <input type="file">, as if they had been chosen.
+	// Selects files in an <input type="file">, as a user would.
 	async chooseFiles(selector, paths) {
 		const { root } = await this.call("DOM.getDocument");
 		const { nodeId } = await this.call("DOM.querySelector", { nodeId: root.nodeId, selector });
@@ -317,7 +318,7 @@ export class Chromium {
 		await this.call("DOM.setFileInputFiles", { nodeId, files });
 	}
 
-	// Features by name and value, as in "@media (prefers-reduced-motion: reduce)".
+	// Sets media features by name and value, as in "@media (prefers-reduced-motion: reduce)".
 	async setMedia(features) {
 		await this.call("Emulation.setEmulatedMedia", {
 			features: Object.entries(features).map(([name, value]) => ({ name, value })),
@@ -334,7 +335,7 @@ export class Chromium {
 		});
 	}
 
-	// What the window shows, as PNG; also into a file when its path is given.
+	// Returns a screenshot as PNG; also writes it to a file if a path is given.
 	async screenshot(path) {
 		const { data } = await this.call("Page.captureScreenshot", { format: "png" });
 		const bytes = Buffer.from(data, "base64");
@@ -360,7 +361,7 @@ export class Chromium {
 		try {
 			process.kill(-this.#process.pid, "SIGKILL");
 		} catch {
-			// they have all ended
+			// all processes have ended
 		}
 	}
 

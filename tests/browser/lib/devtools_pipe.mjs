@@ -1,7 +1,7 @@
 // The Chrome DevTools Protocol over two pipes: JSON messages, each ended by a NUL byte.
 //
-// A command is answered by its number; everything else is an event, handed to one listener. When
-// the browser dies, every command that waits fails at once with the reason.
+// Replies carry the command's number; everything else is an event and goes to the one listener.
+// When the browser dies, all pending commands fail at once with the reason.
 
 export class DevtoolsPipe {
 	#output;
@@ -14,12 +14,12 @@ export class DevtoolsPipe {
 	constructor(input, output) {
 		this.#output = output;
 		input.on("data", (bytes) => this.#receive(bytes));
-		// Broken pipes are no news of their own: the process that has ended is.
+		// Ignore broken pipes: the end of the process is reported separately.
 		for (const stream of [input, output])
 			stream.on("error", () => {});
 	}
 
-	// Screenshots are megabytes, so pieces are kept until their end is seen, and joined once.
+	// Screenshots are megabytes, so chunks are kept until the terminator and joined once.
 	#receive(bytes) {
 		let start = 0;
 		for (;;) {

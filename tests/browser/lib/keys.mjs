@@ -1,9 +1,9 @@
-// What the DevTools Protocol wants to know of a key, from a name as a person writes it:
-// "a", "Enter", "Control+f", "Shift+ArrowLeft".
+// Key events for the DevTools Protocol, from readable names: "a", "Enter", "Control+f",
+// "Shift+ArrowLeft".
 
 const modifierBits = { Alt: 1, Control: 2, Meta: 4, Shift: 8 };
 
-// Windows' key codes: pages may still look at keyCode.
+// Windows key codes: pages may still use keyCode.
 const named = {
 	Backspace: 8, Tab: 9, Enter: 13, Escape: 27, Space: 32, PageUp: 33, PageDown: 34, End: 35,
 	Home: 36, ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Insert: 45, Delete: 46,
@@ -26,7 +26,7 @@ function codeOf(character) {
 	return /^[0-9]$/.test(character) ? `Digit${character}` : "";
 }
 
-// A key that types something sends its text, unless Control, Alt or Meta makes a command of it.
+// A key sends its text, unless Control, Alt or Meta makes it a command.
 export function keyEvent(chord) {
 	const parts = chord === "+" ? ["+"] : chord.replace(/\+\+$/, "+plus").split("+");
 	const name = parts.pop().replace(/^plus$/, "+");

@@ -1,4 +1,4 @@
-// Profiles made up for tests, as pprof files: what a run leaves, without root and the same each time.
+// Writes made-up profiles as pprof files: like those of a run, but without root and reproducible.
 //
 //	writeProfile(path, {
 //		types: [["samples", "count"], ["cpu", "nanoseconds"]],
@@ -27,7 +27,7 @@ function bytesField(field, ...parts) {
 	return Buffer.concat([varint((field << 3) | 2), varint(bytes.length), bytes]);
 }
 
-// Numbers things from `first` in the order that they are asked for.
+// Numbers items from `first`, in the order of the first request.
 class Numbers {
 	#numbers = new Map();
 	constructor(first) {
@@ -69,7 +69,7 @@ export function writeProfile(path, { types, samples, comments = [], period = 0, 
 		const [names, module = "app"] = frame.split("@");
 		const lines = names.split(">").reverse().map((name, i) =>
 			bytesField(4, numberField(1, functions.of(name)), numberField(2, 10 + i)));
-		// Segments of 64 KiB each; the kernel's lie in the upper half.
+		// Segments of 64 KiB each; the kernel is in the upper half.
 		const base = module.startsWith("[kernel") ? 1n << 63n : BigInt(mappings.of(module)) << 32n;
 		parts.push(bytesField(4, numberField(1, id), numberField(2, mappings.of(module)),
 			numberField(3, base + BigInt(id)), ...lines));

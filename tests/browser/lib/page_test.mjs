@@ -1,4 +1,4 @@
-// The frame of a test that looks at pages in Chromium. A file of tests/browser is
+// Harness for tests of pages in Chromium. A file of tests/browser looks like this:
 //
 //	import assert from "node:assert/strict";
 //	import { pageTest, scratch, stook } from "./lib/page_test.mjs";
@@ -11,8 +11,8 @@
 //		});
 //	});
 //
-// Each test() prints its `PASS name` or `FAIL name: why`, and the next one goes on with the same
-// page; the browser and the scratch folder are gone at the end. SKIP when there is no Chromium.
+// Each test() prints `PASS name` or `FAIL name: why`, and the next one uses the same page. The
+// browser and the scratch folder are removed at the end. Prints SKIP without Chromium.
 
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -25,7 +25,7 @@ export const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../..")
 
 let folder;
 
-// A path in a folder of the test's own.
+// Returns a path in the test's temporary folder.
 export function scratch(name) {
 	if (!folder) {
 		folder = mkdtempSync(join(tmpdir(), "stook-browser-test."));
@@ -34,7 +34,7 @@ export function scratch(name) {
 	return join(folder, name);
 }
 
-// Runs a program and returns what it prints; anything but status 0 is an error.
+// Runs a program and returns its stdout; throws unless the status is 0.
 export function run(program, args, options = {}) {
 	const { status, signal, error, stdout, stderr } = spawnSync(program, args, {
 		cwd: root, encoding: "utf8", maxBuffer: 1 << 28, ...options,
@@ -50,13 +50,13 @@ export function stook(...args) {
 	return run(process.env.STOOK ?? join(root, "build/stook"), args);
 }
 
-// Runs the check and prints its line.
+// Runs the check and prints its result.
 export async function check(name, body) {
 	try {
 		await body();
 		console.log(`PASS ${name}`);
 	} catch (error) {
-		// Its first line is for the sum; the rest tells where.
+		// The first line goes to the summary, the rest has the details.
 		console.log(`FAIL ${name}: ${error.message.replaceAll("\n", " ").slice(0, 300)}`);
 		console.error(error.stack);
 		process.exitCode = 1;
