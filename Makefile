@@ -7,7 +7,7 @@
 #   make check-browser   pages and pictures, in Chromium
 #   make fuzz         the fuzzers, in build/fuzz
 #   make bench        stook beside its peers, as root
-#   make format lint  clang-format in place; the layer rules, clang-tidy, shellcheck
+#   make format lint  clang-format in place; layer rules, clang-tidy, shellcheck, mandoc, codespell
 #   make install      PREFIX=/usr/local, DESTDIR=; STATIC=1 installs what `make static` makes
 #   make bless        take what the golden tests print now for right
 #
