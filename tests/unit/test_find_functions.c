@@ -178,7 +178,7 @@ TEST(find_functions_left_out)
 	CHECK_STR(found_names(&found), "other");
 	found_find(&found, pattern("other"), "!other", NULL);
 	CHECK_EQ(found.err, -ENOENT);
-	CHECK(strstr(found.error.text, "left out") != NULL);
+	CHECK(strstr(found.error.text, "excluded") != NULL);
 	found_find(&found, "!other", NULL, NULL);
 	CHECK_EQ(found.err, -EINVAL);
 	probe_list_clear(&found.list);
