@@ -720,7 +720,8 @@ int expression_compile(struct program *program, const char *text, size_t nr, str
 	if (!err && compiler.token.kind != TOKEN_END)
 		err = compiler_wrong(&compiler, "an operator expected");
 	if (!err && value.is_literal)
-		err = compiler_wrong_at(&compiler, 0, "a quoted string can only be compared");
+		err = compiler_wrong_at(&compiler, 0,
+					"a quoted string can only be compared (== or !=)");
 	if (!err)
 		*ret = value.is;
 	return err;
