@@ -10,7 +10,7 @@
 
 PRINT_NAMES=${PRINT_NAMES:-$ROOT/build/tests/tools/print_names}
 
-# Of a hundred thousand simple names, this many may differ: the reference is made by patterns.
+# This many of a hundred thousand simple names may differ: the reference is made by patterns.
 MAX_DIFFERENT=100
 
 mangled_of() { # mangled_of FILE…

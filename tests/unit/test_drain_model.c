@@ -616,7 +616,7 @@ static bool is_right(const struct feeding *feeding)
 }
 
 /* Prints what is needed to debug a failure. */
-static void tell(const struct feeding *feeding)
+static void print_failure(const struct feeding *feeding)
 {
 	const struct drain_totals *totals = drain_totals(feeding->fixture.drain);
 	size_t i;
@@ -663,7 +663,7 @@ static bool play(uint64_t seed)
 	expect(&feeding);
 	right = is_right(&feeding);
 	if (!right)
-		tell(&feeding);
+		print_failure(&feeding);
 	for (i = 0; i < ARRAY_SIZE(counts); i++)
 		u64_map_clear(&counts[i].by_id);
 	u64_map_clear(&feeding.expected);

@@ -293,7 +293,7 @@ TEST(drain_raw_records_count_once_after_a_failure)
 		if (!err)
 			err = drain_retry(raw.fixture.drain, false);
 		if (test_fail_allocation(0) >= nth)
-			err = -ENOMEM; /* any part of the code may have failed */
+			err = -ENOMEM; /* some allocation failed */
 		CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
 		CHECK_EQ(drain_retry(raw.fixture.drain, true), 0);
 		CHECK_EQ(drain_totals(raw.fixture.drain)->records, 40);

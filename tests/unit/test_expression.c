@@ -79,7 +79,7 @@ static int64_t evaluate(const char *text, const int64_t *arguments)
 	return values.words[expression.where];
 }
 
-/* C leaves overflows and such shifts undefined; with -fwrapv the results would be equal. */
+/* C leaves overflows and large shifts undefined; with -fwrapv the results would be equal. */
 #define SAME(expression)                                                              \
 	do {                                                                          \
 		size_t same_i;                                                        \

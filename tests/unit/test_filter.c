@@ -113,7 +113,7 @@ TEST(filter_by_several_things)
 	struct filter filter = {0};
 
 	add(&filter, FILTER_COMM, FILTER_WANTED, "web");
-	add(&filter, FILTER_COMM, FILTER_WANTED, "idle"); /* either */
+	add(&filter, FILTER_COMM, FILTER_WANTED, "idle"); /* either name */
 	CHECK_EQ(left(&filter), 19);
 	add(&filter, FILTER_COMM, FILTER_WANTED, "web"); /* and */
 	add(&filter, FILTER_STACK, FILTER_UNWANTED, "malloc");

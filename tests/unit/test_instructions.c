@@ -71,7 +71,7 @@ static const struct instruction instructions[] = {
 	IS("\x0f\x05"),					/* syscall */
 	IS("\x0f\xa2"),					/* cpuid */
 	IS("\x0f\x20\xc0"),				/* mov %cr0,%rax */
-	IS("\x0f\x20\x04"),				/* the same: ModRM has no address */
+	IS("\x0f\x20\x04"),				/* the same: ModRM is never memory */
 	IS("\x0f\xba\xe0\x07"),				/* bt $7,%eax */
 	IS("\x66\x0f\x70\xc0\x1b"),			/* pshufd $0x1b,%xmm0,%xmm0 */
 	IS("\x66\x0f\x38\x00\xc1"),			/* pshufb %xmm1,%xmm0 */
@@ -104,8 +104,8 @@ static const struct instruction none[] = {
 	IS("\x06"),				    /* push %es */
 	IS("\x60"),				    /* pusha */
 	IS("\x9a\x00\x00\x00\x00\x00\x00\x00\x00"), /* lcall */
-	IS("\xd5\x00\x00\x00\x00\x00"),		    /* undefined */
-	IS("\x0f\x04\x00\x00\x00\x00"),		    /* nothing */
+	IS("\xd5\x00\x00\x00\x00\x00"),		    /* REX2 */
+	IS("\x0f\x04\x00\x00\x00\x00"),		    /* undefined */
 	IS("\x66\xc5\xfe\x6f\x07"),		    /* prefixes before VEX */
 	IS("\x48\xc5\xfe\x6f\x07"),		    /* REX before VEX */
 	IS("\xf0\x62\xf1\xfe\x48\x6f\x47\x01"),	    /* lock before EVEX */

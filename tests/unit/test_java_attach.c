@@ -42,7 +42,7 @@ struct play {
 	bool keeps_connection;
 	bool talks_without_end;
 	bool dies_of_quit;
-	uid_t uid; /* 0: the test's own */
+	uid_t uid; /* 0: unchanged */
 };
 
 /* Events recorded by the child. */

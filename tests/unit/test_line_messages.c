@@ -203,12 +203,12 @@ TEST(line_messages_that_nobody_wrote)
 		size_t nr;
 	} cases[] = {
 		{"\1\3\1\0\0\0", 6},			  /* address not requested */
-		{"\1\xff\xff\xff\xff\x0f\1\0\0\0", 10},	  /* same */
+		{"\1\xff\xff\xff\xff\x0f\1\0\0\0", 10},	  /* also not requested */
 		{"\1\0\0", 3},				  /* no lines */
 		{"\1\0\x81\x02", 4},			  /* too many */
 		{"\1\0\2\0\0\0", 6},			  /* more than follow */
 		{"\1\0\1\0\0\0\0", 7},			  /* fewer */
-		{"\1\0\1\2a\0\0\0", 8},			  /* neither text nor none */
+		{"\1\0\1\2a\0\0\0", 8},			  /* invalid flag for a text */
 		{"\1\0\1\1a", 5},			  /* without NUL */
 		{"\1\0\1\0\0\xff\xff\xff\xff\xff\1", 11}, /* a line past 32 bits */
 		{"\2\1\2\0", 4},			  /* more units read than there are */

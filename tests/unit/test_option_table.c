@@ -300,7 +300,7 @@ TEST(option_table_is_visited)
 	CHECK_EQ(parse(2, words), 1);
 	option_table_visit(NULL, NULL);
 	CHECK_STR(taken.text, "");
-	CHECK_EQ(seen.nr, ARRAY_SIZE(own_rows) + ARRAY_SIZE(shared_rows) - 2); /* no habits */
+	CHECK_EQ(seen.nr, ARRAY_SIZE(own_rows) + ARRAY_SIZE(shared_rows) - 2); /* habits excluded */
 	CHECK_STR(seen.rows[0]->name, "quiet");
 	CHECK_STR(seen.rows[seen.nr - 1]->name, "exact");
 	CHECK_EQ(parse(2, words), -EINVAL);

@@ -140,7 +140,7 @@ TEST(out_file_follows_symlinks)
 	CHECK_EQ(out_file_open(&file, "link", &error), 0);
 	fputs("new", file.stream);
 	(void)fflush(file.stream);
-	check_content("below/real", "made"); /* until it is complete */
+	check_content("below/real", "made"); /* unchanged until complete */
 	CHECK_EQ(out_file_commit(&file, &error), 0);
 	check_content("below/real", "new");
 	CHECK(lstat("link", &st) == 0 && S_ISLNK(st.st_mode));
@@ -319,7 +319,7 @@ TEST(out_file_walks_as_the_kernel_does)
 	CHECK_EQ(out_file_open(&file, name, &error), -ENAMETOOLONG);
 	memset(name, '/', 4999);
 	CHECK_EQ(out_file_open(&file, name, &error), -ENAMETOOLONG);
-	/* The temporary name beside the longest possible name must be shortened. */
+	/* For a name of maximum length, the temporary file's name must be shortened. */
 	memset(name, 'n', 255);
 	name[255] = '\0';
 	write_file(name, "text");

@@ -91,7 +91,7 @@ TEST(probe_list_files_once)
 	CHECK_EQ(fcntl(fd, F_GETFD), -1);
 }
 
-/* Adds one of each; returns true on success. */
+/* Adds one item of each kind; returns true on success. */
 static bool fill(struct probe_list *list)
 {
 	const struct probe probe = {.name = "a", .symbol = "s", .detail = "d", .arguments = "r"};

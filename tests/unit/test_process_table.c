@@ -33,28 +33,28 @@ static int arrive(struct process_table *table, struct process_event *event)
 }
 
 /* The event arrives and is replayed at once. */
-static void tell(struct process_table *table, struct process_event event)
+static void deliver(struct process_table *table, struct process_event event)
 {
 	CHECK_EQ(arrive(table, &event), 0);
 	CHECK_EQ(process_table_replay(table, &event), 0);
 }
 
-static void tell_exec(struct process_table *table, uint64_t time_ns, int32_t pid)
+static void deliver_exec(struct process_table *table, uint64_t time_ns, int32_t pid)
 {
-	tell(table, event_of(PROCESS_EXEC, time_ns, pid));
+	deliver(table, event_of(PROCESS_EXEC, time_ns, pid));
 }
 
-static void tell_exit(struct process_table *table, uint64_t time_ns, int32_t pid)
+static void deliver_exit(struct process_table *table, uint64_t time_ns, int32_t pid)
 {
-	tell(table, event_of(PROCESS_EXIT, time_ns, pid));
+	deliver(table, event_of(PROCESS_EXIT, time_ns, pid));
 }
 
-static void tell_map(struct process_table *table, uint64_t time_ns, int32_t pid, uint64_t start)
+static void deliver_map(struct process_table *table, uint64_t time_ns, int32_t pid, uint64_t start)
 {
 	struct process_event event = event_of(PROCESS_MAP, time_ns, pid);
 
 	event.mapping = (struct mapping){.start = start, .end = start + PAGE};
-	tell(table, event);
+	deliver(table, event);
 }
 
 static bool has(struct process_table *table, int32_t pid, uint64_t time_ns, uint64_t address)
@@ -88,10 +88,10 @@ TEST(process_table_forgets_the_dead_after_a_while)
 	struct tables tables;
 	struct process_table *table = open_tables(&tables);
 
-	tell_exec(table, 10, PID_A);
-	tell_exec(table, 10, PID_B);
-	tell_map(table, 11, PID_A, PAGE);
-	tell_exit(table, 20, PID_A);
+	deliver_exec(table, 10, PID_A);
+	deliver_exec(table, 10, PID_B);
+	deliver_map(table, 11, PID_A, PAGE);
+	deliver_exit(table, 20, PID_A);
 	CHECK(has(table, PID_A, 20, PAGE)); /* for a late record */
 	process_table_purge(table, NS_PER_SEC);
 	CHECK(has(table, PID_A, NS_PER_SEC, PAGE)); /* for a surviving thread */
@@ -112,9 +112,9 @@ TEST(process_table_forgets_each_of_many)
 	int32_t i;
 
 	for (i = 0; i < 5000; i++) {
-		tell_exec(table, 10, PID_A + i);
+		deliver_exec(table, 10, PID_A + i);
 		if (i % 3)
-			tell_exit(table, 20, PID_A + i);
+			deliver_exit(table, 20, PID_A + i);
 	}
 	process_table_purge(table, 100 * NS_PER_SEC);
 	CHECK_EQ(process_table_nr(table), 1667);
@@ -173,9 +173,9 @@ TEST(process_table_keeps_a_process_without_its_leader)
 	for (tries = 0; tries < 1000 && !leader_has_ended(pid); tries++)
 		(void)usleep(5000);
 	CHECK(leader_has_ended(pid));
-	tell_exec(table, 10, pid);
-	tell_map(table, 11, pid, PAGE);
-	tell_exit(table, 20, pid);
+	deliver_exec(table, 10, pid);
+	deliver_map(table, 11, pid, PAGE);
+	deliver_exit(table, 20, pid);
 	process_table_purge(table, 10 * NS_PER_SEC);
 	CHECK_EQ(process_table_meet(table, pid), 0);
 	kept = has(table, pid, 10 * NS_PER_SEC, PAGE);
@@ -279,7 +279,7 @@ TEST(process_table_mapping_while_maps_are_read)
 		SKIP("the mapping was not made while the maps were read");
 	event = event_of(PROCESS_MAP, (mapper.before_ns + mapper.after_ns) / 2, getpid());
 	event.mapping = (struct mapping){.start = 0x10000000, .end = 0x10000000 + PAGE};
-	tell(table, event);
+	deliver(table, event);
 	CHECK(has(table, getpid(), end_ns, 0x10000000));
 	close_tables(&tables);
 }
@@ -295,8 +295,8 @@ TEST(process_table_drops_maps_of_an_earlier_process)
 	CHECK_EQ(process_table_meet(table, getpid()), 0);
 	now = clock_now_ns();
 	CHECK(has(table, getpid(), now, here));
-	tell_exit(table, now, getpid());
-	tell(table, event_of(PROCESS_FORK, now + 1, getpid()));
+	deliver_exit(table, now, getpid());
+	deliver(table, event_of(PROCESS_FORK, now + 1, getpid()));
 	CHECK(!has(table, getpid(), now + 1, here));
 	CHECK_EQ(process_table_meet(table, getpid()), 0);
 	CHECK(has(table, getpid(), clock_now_ns(), here)); /* and reads the new one's */
@@ -409,8 +409,8 @@ TEST(process_table_fork_at_the_limit)
 	struct process_event fork = event_of(PROCESS_FORK, 20, PID_B);
 	int32_t i;
 
-	tell_exec(table, 10, PID_A);
-	tell_map(table, 11, PID_A, PAGE);
+	deliver_exec(table, 10, PID_A);
+	deliver_map(table, 11, PID_A, PAGE);
 	for (i = 1; i < PROCESS_TABLE_MAX; i++) {
 		struct process_event event = event_of(PROCESS_EXEC, 12, PID_B + i);
 
@@ -435,18 +435,18 @@ TEST(process_table_limits_mappings_of_all_processes)
 	size_t i, nr_copies = PROCESS_TABLE_MAX_MAPPINGS / (MAPPINGS_MAX / 2) * 2;
 	uint64_t nr_mappings = 0;
 
-	tell_exec(table, 10, PID_A);
-	tell_map(table, 11, PID_A, PAGE);
-	tell_exec(table, 10, PID_B);
+	deliver_exec(table, 10, PID_A);
+	deliver_map(table, 11, PID_A, PAGE);
+	deliver_exec(table, 10, PID_B);
 	for (i = 0; i < MAPPINGS_MAX / 2; i++)
-		tell_map(table, 12, PID_B, 2 * i * PAGE);
+		deliver_map(table, 12, PID_B, 2 * i * PAGE);
 	CHECK_EQ(process_table_nr_forgotten(table), 0);
 	for (i = 1; i <= nr_copies; i++) {
 		struct process_event fork = event_of(PROCESS_FORK, 20 + i, PID_B + (int32_t)i);
 
 		fork.parent = PID_B;
-		tell(table, fork);
-		tell_map(table, 20 + i, PID_B + (int32_t)i, PAGE);
+		deliver(table, fork);
+		deliver_map(table, 20 + i, PID_B + (int32_t)i, PAGE);
 	}
 	for (i = 0; i <= nr_copies; i++)
 		nr_mappings += mappings_nr(

@@ -246,7 +246,7 @@ TEST(slices_end_where_the_run_does)
 	profile_end_slices(profile, 23);
 	CHECK_EQ(profile_slice(profile, 1).end_ns, 20);
 	CHECK_EQ(profile_slice(profile, 2).end_ns, 23);
-	CHECK_EQ(profile_slice(profile, 3).end_ns, 40); /* of a clock that was set back */
+	CHECK_EQ(profile_slice(profile, 3).end_ns, 40); /* the clock was set back */
 	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){20, 23}), 2);
 	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){10, 20}), 1);
 	CHECK_EQ(profile_add_slice(profile, &(struct time_slice){20, 30}), 4);

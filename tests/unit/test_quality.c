@@ -123,7 +123,7 @@ TEST(quality_of_truncated_stacks)
 	CHECK_EQ(quality.complete, 5);
 	CHECK_EQ(quality.truncated, 7);
 	CHECK_EQ(quality.broken, 0);
-	CHECK_EQ(quality.unnamed, 12); /* their leaf */
+	CHECK_EQ(quality.unnamed, 12); /* the leaf frames */
 	profile_free(profile);
 }
 
@@ -181,7 +181,7 @@ TEST(quality_tells_why_leaves_have_no_name)
 	profile_free(profile);
 }
 
-/* libc's start code mostly has no frame pointers: nothing above main counts as missing. */
+/* libc's start code mostly has no frame pointers: stacks are complete from main on. */
 TEST(quality_takes_main_for_a_beginning)
 {
 	struct profile *profile = profile_new();

@@ -219,7 +219,7 @@ static bool is_superseded(const struct runtime_table *table, uint32_t number)
 	return runtime_table_get(table, number)->is_superseded;
 }
 
-/* Of the programs that write to the same file, the latest one owns it, in any order of arrival. */
+/* The latest program that writes to a file owns it, in any order of arrival. */
 TEST(runtime_table_knows_the_latest_program)
 {
 	struct runtime_table *table = runtime_table_new();
@@ -511,7 +511,7 @@ TEST(runtime_process_map_must_be_its_own)
 	}
 	make_file(map, 0644);
 	process.uid = NOBODY;
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES); /* root's */
+	CHECK_EQ(runtime_process_open_map(&process), -EACCES); /* owned by root */
 	process.has_mounts_of_root = true;
 	check_opens(&process);
 	process.has_mounts_of_root = false;

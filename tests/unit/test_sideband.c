@@ -130,7 +130,7 @@ TEST(sideband_fork_of_a_process)
 	CHECK_EQ(event.process.kind, PROCESS_FORK);
 	CHECK_EQ(event.process.pid, 30);
 	CHECK_EQ(event.process.parent, 20);
-	CHECK_EQ(event.process.time_ns, TIME_NS - 1); /* its own, not the sample id's */
+	CHECK_EQ(event.process.time_ns, TIME_NS - 1); /* the record's, not the sample id's */
 	build_fork(&builder, PERF_RECORD_FORK, 20, 20, 31);
 	CHECK_EQ(parse(&builder).kind, SIDEBAND_OTHER); /* a thread */
 }

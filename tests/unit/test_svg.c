@@ -160,7 +160,7 @@ TEST(svg_is_wider_than_all_there_is)
 	const struct flame_style style = {.total = 200};
 	cleanup_free char *text = draw(profile, &style, NULL);
 
-	CHECK(strstr(text, "width=\"49.5%\"") != NULL); /* the server's 99 */
+	CHECK(strstr(text, "width=\"49.5%\"") != NULL); /* 99 samples of server */
 	CHECK(strstr(text, "<title>server (99 samples, 49.50%)</title>") != NULL);
 	CHECK(strstr(text, "<title>all (200 samples, 100.00%)</title>") != NULL);
 	CHECK(strstr(text, ">100 samples; the whole width stands for 200 samples</text>") != NULL);

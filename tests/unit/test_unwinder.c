@@ -68,7 +68,7 @@ TEST(unwinder_publishes_what_a_process_has_mapped)
 	CHECK(!knows(&world, PID, 78, 3) && !knows(&world, PID, 77, 4) &&
 	      !knows(&world, 99, 77, 3));
 	CHECK_EQ(unwinder_publish(world.unwinder, 0, 0, 0, mappings), 0);
-	CHECK(!find_process(&world, 0)); /* pid 0 stands for all invisible processes */
+	CHECK(!find_process(&world, 0)); /* pid 0 means any invisible process */
 	mappings_unref(mappings);
 	world_close(&world);
 }
@@ -200,7 +200,7 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 	CHECK_EQ(process->nr_mappings, UNWIND_MAX_MAPPINGS);
 	CHECK_EQ(mapping_of(process, UNWIND_MAX_MAPPINGS - 1)->start,
 		 mappings_get(mappings, UNWIND_MAX_MAPPINGS - 1)->start);
-	CHECK(process->is_final); /* else walks past it would never end as final */
+	CHECK(process->is_final); /* else code past the limit is new forever */
 	/* Without room for it, the process is unknown again, and its next sample is raw. */
 	for (i = 0; i < POOL_BYTES / (32 * UNWIND_MAX_MAPPINGS); i++)
 		publish(&world, PID + 1 + (uint32_t)i, mappings);

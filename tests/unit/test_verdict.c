@@ -129,7 +129,7 @@ TEST(verdict_on_the_cost_of_helpers)
 
 	figures.helpers.ru_utime.tv_usec = 60000;
 	figures.helpers.ru_stime.tv_usec = 9000;
-	figures.helpers.ru_maxrss = 9000; /* less than ours */
+	figures.helpers.ru_maxrss = 9000; /* less than stook's own */
 	make_and_write(&figures, MEDIA_TEXT, &text);
 	CHECK(strstr(text, "user space 0.100 s (0.50 % of 2 CPUs), 0.069 s of it in helper "
 			   "processes, memory 10.2 MB, kernel") != NULL);
