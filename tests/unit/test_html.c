@@ -302,7 +302,7 @@ TEST(html_tells_what_is_compared)
 	profile_free(profile);
 }
 
-/* A call tree of nodes with at least 10; lighter nodes are summed up. */
+/* A call tree of nodes with a count of at least 10; lighter nodes are summed up. */
 TEST(html_tree_sums_what_was_left_out)
 {
 	const struct named_stacks_style style = {.with_slices = true};
