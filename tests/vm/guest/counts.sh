@@ -108,7 +108,7 @@ for without in none kprobe_multi kprobe_multi,fentry kprobe_multi,kprobe_event; 
 	fi
 	# shellcheck disable=SC2086 # lists
 	of_command kernel $way $functions
-	if [ "$STATUS" -ne 0 ] && grep -q 'this kernel has n' err; then
+	if [ "$STATUS" -ne 0 ] && grep -q 'neither kprobes nor fentry' err; then
 		skip "kernel functions${way:+, $way}" "$(said)"
 		continue
 	fi
