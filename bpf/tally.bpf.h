@@ -27,9 +27,9 @@ struct tally_hit {
 
 /* Which operands are available now. */
 enum tally_moment {
-	MOMENT_ONLY,   /* the operands of a call */
-	MOMENT_CALL,   /* the operands of a return; those of its call are restored */
-	MOMENT_RETURN, /* of a return, beside those that its call had */
+	MOMENT_ONLY,   /* all: calls and returns are not paired */
+	MOMENT_CALL,   /* the operands of a call */
+	MOMENT_RETURN, /* the operands of a return; those of its call are restored */
 };
 
 /* Reads the operands. Operands that can't be read are marked unknown. */

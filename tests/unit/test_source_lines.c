@@ -165,7 +165,7 @@ TEST(source_lines_of_what_has_none)
 
 	CHECK(!debug_info_is_in(null) && !debug_info_is_in(text));
 	CHECK_EQ(ask(null, &answer, true, true, &work, &error), -ENOEXEC);
-	CHECK_STR(error.text, "no ELF file");
+	CHECK_STR(error.text, "not an ELF file");
 	CHECK_EQ(answer.nr, 0);
 }
 

@@ -1,9 +1,10 @@
 /*
- * Steps over a unit's entries, within the bounds of the unit and its section. The values of
- * attributes are left to libdw, which is asked for the few entries that matter.
+ * Iterates over a unit's entries, within the bounds of the unit and its section. The values of
+ * attributes are left to libdw, which is used for the few entries that matter.
  *
- * Abbreviations become steps: `so many bytes` wherever the forms have fixed sizes, which adjoining
- * ones share. All compilers number codes from 1: an array holds them.
+ * Abbreviations are translated to a list of skips; adjoining attributes with forms of fixed size
+ * share one skip of their total size. All compilers number abbreviation codes from 1, so they are
+ * kept in an array.
  */
 #include "elf/dwarf/debug_entries.h"
 
@@ -17,16 +18,16 @@
 #define CODE_MAX       (1u << 20) /* the largest units have some thousands */
 #define ATTRIBUTES_MAX 4096	  /* of one abbreviation */
 
-/* Ways to get past a value. */
+/* How to skip a value. */
 enum debug_skip_kind {
-	SKIP_BYTES, /* a number of them */
+	SKIP_BYTES, /* a fixed number of bytes */
 	SKIP_LEB,
 	SKIP_STRING,
-	SKIP_BLOCK1, /* so many bytes as a number says, of 1 byte, 2, 4 or LEB128 */
+	SKIP_BLOCK1, /* a length of 1, 2, 4 bytes or LEB128, then that many bytes */
 	SKIP_BLOCK2,
 	SKIP_BLOCK4,
 	SKIP_BLOCK,
-	SKIP_INDIRECT, /* the form stands before the value */
+	SKIP_INDIRECT, /* the form precedes the value */
 	SKIP_UNKNOWN,
 };
 
@@ -105,7 +106,7 @@ static struct debug_skip skip_of_form(const struct debug_unit_sizes *sizes, uint
 		return fixed(16);
 	case DW_FORM_addr:
 		return fixed(sizes->address_bytes);
-	case DW_FORM_ref_addr: /* DWARF 2 had addresses there */
+	case DW_FORM_ref_addr: /* an address in DWARF 2 */
 		return fixed(sizes->version < 3 ? sizes->address_bytes : sizes->offset_bytes);
 	case DW_FORM_strp:
 	case DW_FORM_line_strp:
@@ -121,7 +122,7 @@ static struct debug_skip skip_of_form(const struct debug_unit_sizes *sizes, uint
 
 /* --- abbreviations --------------------------------------------------------------------------- */
 
-/* Adds a step to the abbreviation, or to its last one. */
+/* Appends a skip to the abbreviation, or extends its last one. */
 static int add_skip(struct debug_abbreviations *all, struct debug_abbreviation *abbreviation,
 		    struct debug_skip skip)
 {
@@ -212,10 +213,7 @@ void debug_abbreviations_clear(struct debug_abbreviations *all)
 
 /* --- sections -------------------------------------------------------------------------------- */
 
-/*
- * True if the section has the wanted name, perhaps with a z in front for compressed, and the
- * suffix.
- */
+/* True if the section has this name (possibly with a z in front, for compressed) and suffix. */
 static bool is_called(const char *name, const char *want, const char *suffix)
 {
 	size_t nr = strlen(want);
@@ -225,7 +223,7 @@ static bool is_called(const char *name, const char *want, const char *suffix)
 	return !strncmp(name, want, nr) && !strcmp(name + nr, suffix);
 }
 
-/* The bytes as libdw has them, which has expanded what was compressed. */
+/* A section's bytes from libdw, which has decompressed them. */
 static struct bytes section_bytes(Elf *elf, const char *want, const char *suffix)
 {
 	Elf_Scn *section = NULL;
@@ -255,7 +253,7 @@ static bool is_within(struct bytes bytes, const uint8_t *at)
 	return bytes.at && at >= bytes.at && at < bytes.at + bytes.nr;
 }
 
-/* Finds the sections that the unit is in. A file may have both kinds. */
+/* Finds the sections that contain the unit. A file may have both kinds. */
 static int find_sections(struct debug_sections *all, Dwarf_Die *unit)
 {
 	static const char *const suffixes[] = {"", ".dwo"};
@@ -275,7 +273,7 @@ static int find_sections(struct debug_sections *all, Dwarf_Die *unit)
 
 /* --- entries --------------------------------------------------------------------------------- */
 
-/* The unit's bytes from its first entry on; its length stands before its header. */
+/* The unit's bytes, starting with its first entry. The unit's length precedes its header. */
 static struct bytes unit_bytes(struct bytes info, Dwarf_Die *unit)
 {
 	const uint8_t *first = unit->addr, *start = first - dwarf_cuoffset(unit);
@@ -321,7 +319,7 @@ int debug_entries_open(struct debug_entries *entries, struct debug_sections *sec
 	return err;
 }
 
-/* Most codes and lengths are a byte long. */
+/* Fast path: most codes and lengths have one byte. */
 static inline uint64_t read_uleb(struct bytes *bytes)
 {
 	if (bytes->nr && *bytes->at < 0x80) {
@@ -407,7 +405,7 @@ bool debug_entries_next(struct debug_entries *entries)
 
 		if (code)
 			return take_entry(entries, at, code);
-		if (entries->depth <= 1) /* the unit's own children end */
+		if (entries->depth <= 1) /* end of the unit's own children */
 			return false;
 		entries->depth--;
 	}

@@ -1,21 +1,21 @@
 /*
- * The units of a file are gone through in order. One whose ranges hold some of the addresses is
- * searched for their inlined calls, and asked for their lines, at once: so no index of units is
- * kept, answers come early, and libdw's reading goes forward in the file. .debug_aranges is not
- * used: clang writes none, so that it can't tell that there is no more.
+ * The units of a file are visited in order. A unit whose ranges contain some of the addresses is
+ * searched for their inlined calls and their lines at once: so no index of units is kept, results
+ * arrive early, and libdw reads the file sequentially. .debug_aranges is not used: clang doesn't
+ * write it, so its absence proves nothing.
  *
- * Inlined calls are found in one pass over all entries of the unit, in which an address climbs from
- * the function that has it to the calls inlined there, and in those: its chain. Entries without
- * code are passed without being read. The whole unit is looked through, although most of it are
- * types and functions that have none of the addresses: compilers put functions that have code below
- * others that have none (methods of local classes, lambdas, in whatever depth of blocks). Only what
- * is below an inlined call is passed where that is one step.
+ * Inlined calls are found in one pass over all entries of the unit, in which an address is assigned
+ * to its function, then to the calls inlined there, and so on: its chain. Entries without code are
+ * skipped. The whole unit is searched, although most of it are types and functions without any of
+ * the addresses: compilers put functions with code below entries that have none (methods of local
+ * classes, lambdas, in blocks of any depth). Only the children of an inlined call are skipped if
+ * DW_AT_sibling allows it.
  *
- * A split unit's entries are in its .dwo file, its ranges and lines in what the linker kept. If
- * the .dwo is not to be found the linked part is searched, where clang repeats inlined calls.
+ * A split unit's entries are in its .dwo file, its ranges and lines in the linked file. If the .dwo
+ * is not found, the linked part is searched, where clang repeats inlined calls.
  *
- * Left out on purpose: units without any ranges (nothing that makes code leaves them out), .dwp
- * files, which libdw 0.188 does not know: they count as split units that are lost.
+ * Not supported: units without any ranges (all compilers write them for code), and .dwp files,
+ * which libdw 0.188 does not know: their units count as split units without a .dwo.
  */
 #include "elf/dwarf/debug_info.h"
 
@@ -34,45 +34,45 @@
 #include "elf/dwarf/debug_entries.h"
 #include "elf/image/elf_image.h"
 
-#define FUNCTIONS_MAX (64u << 20) /* with addresses, in one unit */
+#define FUNCTIONS_MAX (64u << 20) /* functions with addresses in one unit */
 
-/* A function, or one inlined call of one, that has one of the addresses. */
+/* A function, or an inlined call of one, that contains one of the addresses. */
 struct debug_function {
 	Dwarf_Die entry;
-	uint32_t caller;  /* the number of the one that it is inlined into; 0: none */
-	const char *name; /* once it was asked for */
+	uint32_t caller;  /* number of the function it is inlined into; 0: none */
+	const char *name; /* set on first use */
 };
 
-/* A function with code that the pass is inside of. */
+/* A function with code that encloses the current entry. */
 struct open_function {
 	unsigned depth;
-	uint32_t number; /* 0: it has none of the addresses */
+	uint32_t number; /* 0: it contains none of the addresses */
 };
 
 struct debug_chains {
 	struct debug_sections sections;
-	const uint64_t *addresses; /* those of the unit, sorted */
-	uint32_t *innermost;	   /* a number in functions for each of them; 0: none */
+	const uint64_t *addresses; /* addresses in the unit, sorted */
+	uint32_t *innermost;	   /* for each address, an index of functions; 0: none */
 	size_t nr, cap_innermost;
-	struct debug_function *functions; /* the first one is not used */
+	struct debug_function *functions; /* the first one is unused */
 	size_t nr_functions, cap_functions;
 	struct open_function *open;
 	size_t cap_open;
 };
 
-/* A unit with addresses. */
+/* A unit that contains some of the addresses. */
 struct unit {
-	Dwarf_Die linked;   /* what has the line table */
-	Dwarf_Die whole;    /* what has the functions: the same, or in the .dwo */
-	Dwarf_Files *files; /* of the line table; NULL: none, or not asked for */
+	Dwarf_Die linked;   /* has the line table */
+	Dwarf_Die whole;    /* has the functions: the same, or in the .dwo */
+	Dwarf_Files *files; /* of the line table; NULL: none, or not requested */
 };
 
 struct search {
 	const struct debug_info_request *request;
 	struct debug_info_work *work;
-	uint8_t *is_told; /* for each address */
+	uint8_t *is_told; /* for each address: true if reported */
 	struct debug_chains chains;
-	size_t *places; /* of the unit: numbers of its addresses, and those themselves */
+	size_t *places; /* of the unit: the indices of its addresses, and the addresses */
 	uint64_t *addresses;
 	size_t nr, cap_places, cap_addresses;
 	struct debug_line lines[DEBUG_LINES_MAX];
@@ -80,15 +80,18 @@ struct search {
 
 /* --- chains ---------------------------------------------------------------------------------- */
 
-/* The number of the first of these sorted addresses that is not below start; nr: there is none. */
+/*
+ * The index of the first of these sorted addresses that is at or above start; nr if there is none.
+ */
 static size_t first_address(const uint64_t *addresses, size_t nr, uint64_t start)
 {
 	return array_nr_below(addresses, nr, sizeof(*addresses), 0, start);
 }
 
 /*
- * Gives the function those addresses in its ranges that its caller has and no other call in the
- * caller has got. True if there are any. What starts at 0 was discarded by the linker.
+ * Assigns the addresses in the function's ranges to it, if they belong to its caller and to no
+ * other call in the caller so far. True if there are any. Code at address 0 was discarded by the
+ * linker.
  */
 static bool take_addresses(struct debug_chains *chains, uint32_t number)
 {
@@ -116,7 +119,10 @@ static int add_function(struct debug_chains *chains, const struct debug_function
 	return ARRAY_ADD(chains->functions, chains->nr_functions, chains->cap_functions, *function);
 }
 
-/* Looks at a function with code below nr_open others; whether it has an address, or -ENOMEM. */
+/*
+ * Visits a function with code, nested in nr_open others. Returns 1 if it contains an address, 0, or
+ * -ENOMEM.
+ */
 static int visit_function(struct debug_chains *chains, const struct debug_function *function,
 			  unsigned depth, size_t nr_open)
 {
@@ -168,8 +174,8 @@ static int read_functions(struct debug_chains *chains, struct debug_entries *ent
 }
 
 /*
- * Reads the chains of these addresses in place of what was held before. Without `inlined` only the
- * functions that the calls are inlined into. unit is the first entry. 0, -ENOEXEC, -ENOMEM.
+ * Reads the chains of these addresses, replacing the previous ones. Without `inlined`, only the
+ * functions that calls are inlined into. unit is the first entry. 0, -ENOEXEC, -ENOMEM.
  */
 static int read_chains(struct debug_chains *chains, Dwarf_Die *unit, const uint64_t *addresses,
 		       size_t nr, bool inlined)
@@ -221,7 +227,7 @@ static const char *function_name(struct debug_function *function)
 	return function->name;
 }
 
-/* Where the function is called from, for its caller's line. */
+/* Reads the location of an inlined call, which is the line in its caller. */
 static void read_call(struct unit *unit, Dwarf_Die *entry, struct debug_line *ret)
 {
 	Dwarf_Attribute attribute;
@@ -248,7 +254,7 @@ static struct debug_line innermost_line(struct unit *unit, uint64_t address)
 	return ret;
 }
 
-/* Reports the functions at the unit's i-th address, if anything is known of it. */
+/* Reports the functions at the unit's i-th address, if anything is known about it. */
 static int report_address(struct search *search, struct unit *unit, size_t i)
 {
 	const struct debug_info_request *request = search->request;
@@ -287,8 +293,8 @@ static int compare_places(const void *left, const void *right)
 }
 
 /*
- * Finds the addresses within the unit's ranges, sorted, in case that the ranges are not, and each
- * once. A range that starts at 0 was discarded by the linker.
+ * Finds the addresses within the unit's ranges, sorted (ranges may be unsorted) and without
+ * duplicates. A range at address 0 was discarded by the linker.
  */
 static int find_addresses(struct search *search, Dwarf_Die *unit)
 {
@@ -337,7 +343,7 @@ static int search_unit(struct search *search, Dwarf_Die *linked)
 	}
 	if (search->request->lines && dwarf_getsrcfiles(&unit.linked, &unit.files, &nr_files) < 0)
 		unit.files = NULL;
-	/* Lines found in a broken unit are reported; the others may be sound. */
+	/* Lines found in a broken unit are reported; other units may be valid. */
 	err = read_chains(&search->chains, &unit.whole, search->addresses, search->nr,
 			  search->request->inlined || search->request->lines);
 	if (err == -ENOMEM)
@@ -368,7 +374,7 @@ static int search_units(struct search *search, Dwarf *dwarf, struct error *error
 			return err;
 	}
 	if (end < 0 && !search->work->nr_units)
-		return error_set(error, -ENOEXEC, "no sound debug information: %s",
+		return error_set(error, -ENOEXEC, "invalid debug information: %s",
 				 dwarf_errmsg(-1));
 	return 0;
 }
@@ -376,8 +382,8 @@ static int search_units(struct search *search, Dwarf *dwarf, struct error *error
 /* --- the file -------------------------------------------------------------------------------- */
 
 /*
- * libdw finds the file that dwz made relative to where /proc/self/fd says that this one lies. In
- * another root there is no such /proc.
+ * Opens the alternate file made by dwz. libdw looks for it relative to the path in /proc/self/fd,
+ * but there is no /proc in another root, so `folder` is used.
  */
 static Dwarf *open_alternate(Dwarf *dwarf, const char *folder, int *ret_fd)
 {
@@ -410,7 +416,7 @@ int debug_info_find(int fd, const struct debug_info_request *request, struct deb
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {
 		(void)elf_end(elf);
-		return error_set(error, -ENOEXEC, "no ELF file");
+		return error_set(error, -ENOEXEC, "not an ELF file");
 	}
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
 	if (dwarf) {

@@ -1,12 +1,12 @@
 /*
- * Inlined calls and source lines of given addresses, from a file's DWARF, by libdw.
+ * Finds inlined calls and source lines of given addresses in a file's DWARF, using libdw.
  *
- * Only what the addresses need is read: an index of the units' address ranges once, then each unit
- * that has one of them once, with all its addresses together. DWARF 4 and 5, split units (.dwo),
- * the file of shared entries that dwz makes.
+ * Only the necessary parts are read: an index of the units' address ranges once, then each unit
+ * with some of the addresses once, for all its addresses together. Supports DWARF 4 and 5, split
+ * units (.dwo), and the alternate file with shared entries made by dwz.
  *
- * libdw maps the file, and trusts it more than we do: this is to be called in a child process
- * (base/isolated) when the file is somebody else's.
+ * libdw maps the file and trusts its content more than we do: for untrusted files, call this in a
+ * child process (base/isolated).
  */
 #ifndef STOOK_ELF_DWARF_DEBUG_INFO_H
 #define STOOK_ELF_DWARF_DEBUG_INFO_H
@@ -17,40 +17,43 @@
 
 #include "base/error.h"
 
-/* Functions at one address; of more, those between the innermost ones and the last are left out. */
+/*
+ * Limit of functions at one address; beyond it, those between the innermost ones and the last are
+ * dropped.
+ */
 #define DEBUG_LINES_MAX 256
 
-/* One function at an address; texts are good until the callback returns. */
+/* One function at an address; strings are valid until the callback returns. */
 struct debug_line {
-	const char *function; /* as linked (mangled) where DWARF tells that, else plain; NULL */
-	const char *file;     /* path as the compiler had it; NULL */
-	uint32_t line;	      /* where it runs, or calls the next inner one; 0: not known */
+	const char *function; /* linkage name (mangled) if DWARF has it, else plain; or NULL */
+	const char *file;     /* path as given to the compiler; or NULL */
+	uint32_t line;	      /* of the address, or of the call of the inner function; 0: unknown */
 };
 
 struct debug_info_request {
-	const uint64_t *addresses; /* as linked, sorted, each once */
+	const uint64_t *addresses; /* as linked, sorted, without duplicates */
 	size_t nr;
-	bool inlined; /* else only the last of the lines below: the function that is really there */
-	bool lines;   /* else .file and .line stay empty, and no line table is read */
-	/* Where the file lies, for dwz's file beside it; NULL: where /proc/self/fd says. */
+	bool inlined; /* false: report only the last line, the function that is not inlined */
+	bool lines;   /* false: .file and .line stay empty, and no line table is read */
+	/* The file's directory, for dwz's alternate file; NULL: take it from /proc/self/fd. */
 	const char *folder;
 	/*
-	 * Called for each address i that something is known of, in any order, with the functions
-	 * there: the innermost inlined one first, last the one that it was all inlined into. A
-	 * negative result ends the work and is returned.
+	 * Called for each address i with known functions, in any order. The innermost inlined
+	 * function comes first, the one that they are all inlined into last. A negative result ends
+	 * the search and is returned.
 	 */
 	int (*found)(void *context, size_t i, const struct debug_line *lines, size_t nr_lines);
 	void *context;
 };
 
-/* How much was done, for tests and figures. */
+/* Statistics, for tests and figures. */
 struct debug_info_work {
 	size_t nr_units;      /* in the file */
-	size_t nr_units_read; /* of them; none is read twice */
+	size_t nr_units_read; /* units that were read; none is read twice */
 	size_t nr_split_lost; /* units whose .dwo file could not be found */
 };
 
-/* True if the file has any DWARF (.debug_info, perhaps compressed). fd stays the caller's. */
+/* True if the file has DWARF (.debug_info, possibly compressed). fd stays open. */
 bool debug_info_is_in(int fd);
 
 /* 0 or a negative errno: -ENOENT for a file without DWARF, -ENOEXEC, -ENOMEM. */

@@ -1,13 +1,12 @@
 /*
- * Ways from a stripped file to its file of debug information.
+ * Finds the debug file of a stripped file.
  *
- * Distributions put debug information below /usr/lib/debug/.build-id, by the build id in
- * hexadecimal: its first byte is the folder. .gnu_debuglink is a name with its NUL, zeros up to a
- * multiple of four, and four bytes of CRC.
+ * Distributions put debug files below /usr/lib/debug/.build-id, named by the build id in
+ * hexadecimal: its first byte is the directory. .gnu_debuglink is a NUL-terminated name, zero
+ * padding to a multiple of four, and four bytes of CRC.
  *
- * The CRC is over a whole file, which whoever planted it may have made as large as a sparse file
- * can be: past DEBUG_FILE_MAX_BYTES, or where next to nothing of it is stored, it is not
- * read at all.
+ * The CRC is over a whole file, which an attacker may have made as large as a sparse file can be:
+ * files beyond DEBUG_FILE_MAX_BYTES, or of which almost nothing is stored, are not read at all.
  */
 #include "elf/image/debug_link.h"
 
@@ -25,8 +24,8 @@
 #include "base/fd_io.h"
 #include "elf/image/elf_image.h"
 
-#define DEBUG_FILE_MAX_BYTES (4ULL << 30) /* those of browsers have half of it */
-#define CACHED_MAX_BYTES     (16u << 20)  /* what is read of larger ones does not stay cached */
+#define DEBUG_FILE_MAX_BYTES (4ULL << 30) /* browsers' debug files have half of this */
+#define CACHED_MAX_BYTES     (16u << 20)  /* larger files are dropped from the page cache */
 #define PIECE_BYTES	     (256u << 10)
 
 int debug_link_read(const struct elf_image *image, struct debug_link *ret)
@@ -82,7 +81,7 @@ static bool find_known(const struct debug_link_crcs *known, const struct stat *s
 	return false;
 }
 
-/* A large file is read once; it must not push what others need out of the page cache. */
+/* A large file is read only once and must not evict other data from the page cache. */
 static int read_crc(int fd, uint64_t bytes, struct read_budget *budget, uint32_t *ret)
 {
 	cleanup_free uint8_t *piece = malloc(PIECE_BYTES);

@@ -1,6 +1,6 @@
 /*
- * The file of debug information that belongs to a stripped file: found by its build id, or by the
- * name and checksum in its section .gnu_debuglink.
+ * Finds the debug file of a stripped file by its build id, or by the name and checksum in its
+ * section .gnu_debuglink.
  */
 #ifndef STOOK_ELF_IMAGE_DEBUG_LINK_H
 #define STOOK_ELF_IMAGE_DEBUG_LINK_H
@@ -15,16 +15,19 @@
 
 #define DEBUG_LINK_NAME_BYTES 256
 
-/* .gnu_debuglink: a file name without folders, and the CRC-32 of that file's content. */
+/* .gnu_debuglink: a file name without directories, and the CRC-32 of that file's content. */
 struct debug_link {
 	char name[DEBUG_LINK_NAME_BYTES];
 	uint32_t crc;
 };
 
-/* 0; -ENOENT if there is none; -ENOEXEC for a name with a slash, an empty or an unended one. */
+/*
+ * 0; -ENOENT if there is none; -ENOEXEC for a name that has a slash, is empty, or is not
+ * terminated.
+ */
 int debug_link_read(const struct elf_image *image, struct debug_link *ret);
 
-/* The CRCs of the files that were read last, which other programs may link to as well. */
+/* The CRCs of the files read last, since other programs may link to them as well. */
 #define DEBUG_LINK_CRCS_MAX 64
 
 struct debug_link_crcs {
@@ -35,13 +38,13 @@ struct debug_link_crcs {
 		struct timespec modified, changed;
 		uint32_t crc;
 	} files[DEBUG_LINK_CRCS_MAX];
-	size_t nr; /* that were ever added: the next one's place, modulo the maximum */
+	size_t nr; /* ever added; the next one goes to nr modulo the maximum */
 };
 
 /*
- * The CRC of a whole file, as .gnu_debuglink has it: from `known`, or read and added there. Both
- * `known` and `budget` may be NULL. 0; -EFBIG; -ENXIO for a file that is next to nothing but a
- * hole; what read_budget_take() refuses with; or another -errno.
+ * The CRC of a whole file, as in .gnu_debuglink: from `known`, or computed and added there. Both
+ * `known` and `budget` may be NULL. 0; -EFBIG; -ENXIO for a file that is almost only a hole; an
+ * error of read_budget_take(); or another -errno.
  */
 int debug_link_crc(int fd, struct debug_link_crcs *known, struct read_budget *budget,
 		   uint32_t *ret);
@@ -50,13 +53,13 @@ int debug_link_crc(int fd, struct debug_link_crcs *known, struct read_budget *bu
 
 #define DEBUG_FILE_FOLDER "/usr/lib/debug"
 
-/* "ab/cdef…", as in .build-id folders, with its NUL. */
+/* "ab/cdef…", as in .build-id directories, with its NUL. */
 #define DEBUG_FILE_ID_BYTES (2 * BUILD_ID_MAX_BYTES + 2)
 
-/* Writes the build id in that form; an empty text for one of less than two bytes. */
+/* Writes the build id in that form; an empty string if it has less than two bytes. */
 void debug_file_id(const uint8_t *build_id, size_t build_id_bytes, char to[DEBUG_FILE_ID_BYTES]);
 
-/* A descriptor for reading the file below DEBUG_FILE_FOLDER, or -ENOENT. */
+/* Opens the file below DEBUG_FILE_FOLDER for reading. Returns a descriptor or -ENOENT. */
 int debug_file_open(const uint8_t *build_id, size_t build_id_bytes);
 
 #endif

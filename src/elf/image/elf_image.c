@@ -1,11 +1,11 @@
 /*
- * Opening an ELF file, its sections and its relocations. libelf reads the headers and checks them
- * against the file's size; names and contents are read past it, so that no claim of the file makes
- * us hold more than the file has or the caller allows.
+ * Opens an ELF file, its sections and its relocations. libelf reads the headers and checks them
+ * against the file's size; names and contents are read by elf_image_read(), so that no value in the
+ * file makes us allocate more than the file has or the caller allows.
  *
- * Extended numbering (more than 65,279 sections or 65,534 segments) is refused: no executable
- * needs it, and it is the way to make libelf allocate for billions of headers of a sparse file.
- * Files of the other byte order are refused too: their code does not run here.
+ * Extended numbering (more than 65,279 sections or 65,534 segments) is rejected: no executable
+ * needs it, and it could make libelf allocate for billions of headers of a sparse file. Files of
+ * the other byte order are rejected too: their code does not run here.
  */
 #include "elf/image/elf_image.h"
 
@@ -22,21 +22,24 @@
 #include "base/cleanup.h"
 #include "base/fd_io.h"
 
-/* Executables have one to four code segments and one to three of notes, of some hundred bytes. */
+/*
+ * Executables have one to four code segments and one to three notes segments, of some hundred
+ * bytes.
+ */
 #define CODE_SEGMENTS_MAX 64
 #define NOTES_MAX	  16
 #define NOTES_MAX_BYTES	  65536
 #define DYNAMIC_MAX_BYTES 65536
 
-/* A smaller piece is read even if it is a hole: it costs no more than looking for one. */
+/* A smaller range is read even if it is a hole: it costs no more than looking for one. */
 #define HOLLOW_MIN_BYTES 65536
 
-#define LOADER_NAME_BYTES 16 /* of a name, enough to tell a dynamic loader */
+#define LOADER_NAME_BYTES 16 /* prefix of a name, enough to recognise a dynamic loader */
 
-/* Sections may lie one over the other, so their sizes don't bound the work. Chromium has 1.1 M. */
+/* Sections may overlap, so their sizes don't limit the work. Chromium has 1.1 M relocations. */
 #define RELOCATIONS_MAX (16u << 20)
 
-#define VDSO_MAX_BYTES (256u << 10) /* it has two pages of 4 KiB, or one of 64 */
+#define VDSO_MAX_BYTES (256u << 10) /* it has two pages of 4 KiB, or one of 64 KiB */
 
 static bool range_fits(uint64_t start, uint64_t bytes, uint64_t total)
 {
@@ -55,7 +58,7 @@ int elf_image_read(const struct elf_image *image, uint64_t offset, void *to, siz
 		err = read_budget_take(image->budget, nr);
 		if (!err)
 			err = fd_read_at(image->fd, offset, to, nr);
-		return err == -ENODATA ? -ENOEXEC : err; /* it has shrunk */
+		return err == -ENODATA ? -ENOEXEC : err; /* the file has shrunk */
 	}
 	memcpy(to, image->memory + offset, nr);
 	return 0;
@@ -63,10 +66,10 @@ int elf_image_read(const struct elf_image *image, uint64_t offset, void *to, siz
 
 static int refuse(struct error *error, const char *why)
 {
-	return error_set(error, -ENOEXEC, "no sound ELF file: %s", why);
+	return error_set(error, -ENOEXEC, "invalid ELF file: %s", why);
 }
 
-/* Looks at the file header before libelf acts on it. */
+/* Checks the file header before libelf uses it. */
 static int check_header(struct elf_image *image, struct error *error)
 {
 	unsigned char ident[EI_NIDENT];
@@ -75,23 +78,23 @@ static int check_header(struct elf_image *image, struct error *error)
 	bool extended;
 
 	if (elf_image_read(image, 0, ident, sizeof(ident)) < 0 || memcmp(ident, ELFMAG, SELFMAG))
-		return refuse(error, "it does not start like one");
+		return refuse(error, "no ELF magic number");
 	if (ident[EI_DATA] != ELFDATA2LSB)
-		return refuse(error, "its byte order is not this machine's");
+		return refuse(error, "wrong byte order");
 	image->is_64 = ident[EI_CLASS] == ELFCLASS64;
 	if (elf_image_read(image, 0, image->is_64 ? (void *)&wide : (void *)&narrow,
 			   image->is_64 ? sizeof(wide) : sizeof(narrow)) < 0)
-		return refuse(error, "it ends inside its header");
+		return refuse(error, "truncated header");
 	if (image->is_64)
 		extended = (wide.e_shoff && !wide.e_shnum) || wide.e_phnum == PN_XNUM;
 	else
 		extended = (narrow.e_shoff && !narrow.e_shnum) || narrow.e_phnum == PN_XNUM;
 	if (extended)
-		return refuse(error, "it claims more sections or segments than a program has");
+		return refuse(error, "too many sections or segments");
 	return 0;
 }
 
-/* Lists the executable segments, by their offset in the file. */
+/* Lists the executable segments by file offset. */
 static int read_segments(struct elf_image *image, struct error *error)
 {
 	size_t nr_headers, i, capacity = 0;
@@ -108,7 +111,7 @@ static int read_segments(struct elf_image *image, struct error *error)
 		if (!range_fits(header.p_offset, header.p_filesz, UINT64_MAX) ||
 		    !range_fits(header.p_vaddr, header.p_filesz, UINT64_MAX) ||
 		    image->nr_segments == CODE_SEGMENTS_MAX)
-			return refuse(error, "its code segments make no sense");
+			return refuse(error, "invalid code segments");
 		if (ARRAY_RESERVE(image->segments, capacity, image->nr_segments + 1) < 0)
 			return error_no_memory(error, "");
 		at = image->segments + image->nr_segments++;
@@ -130,7 +133,7 @@ bool elf_segment_next(const struct elf_image *image, uint32_t type, size_t *i, G
 	return false;
 }
 
-/* Reads the beginning of a string in a section: libelf would read all of the section. */
+/* Reads the beginning of a string in a section; libelf would read the whole section. */
 static void read_string(const struct elf_image *image, size_t section, uint64_t at, char *to,
 			size_t nr)
 {
@@ -147,8 +150,9 @@ static void read_string(const struct elf_image *image, size_t section, uint64_t 
 }
 
 /*
- * True if the file is the dynamic loader: other libraries' entry points mean nothing. Only the
- * first dynamic section is looked at, since libelf keeps in memory what it has read of each.
+ * True if the file is the dynamic loader, whose entry point is real, unlike that of other
+ * libraries. Only the first dynamic section is examined, since libelf keeps all that it reads in
+ * memory.
  */
 static bool is_loader(const struct elf_image *image)
 {
@@ -172,7 +176,7 @@ static bool is_loader(const struct elf_image *image)
 			continue;
 		read_string(image, header.sh_link, entry.d_un.d_val, name, sizeof(name));
 		/*
-		 * "ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1": each dynamic program begins
+		 * "ld-linux-x86-64.so.2", "ld-musl-aarch64.so.1": every dynamic program starts
 		 * there.
 		 */
 		return !strncmp(name, "ld-", 3) || !strncmp(name, "ld.so", 5) ||
@@ -181,7 +185,7 @@ static bool is_loader(const struct elf_image *image)
 	return false;
 }
 
-/* Takes the build id from one block of notes, if it is there. */
+/* Finds the build id in a block of notes. */
 static void find_build_id(struct elf_image *image, uint64_t offset, uint64_t bytes, uint64_t align)
 {
 	size_t at = 0, next, name, content;
@@ -205,7 +209,7 @@ static void find_build_id(struct elf_image *image, uint64_t offset, uint64_t byt
 	}
 }
 
-/* Segments first, as a loaded program has it; a file of debug information has it in a section. */
+/* Looks in segments first, as in a loaded program; a debug file has the build id in a section. */
 static void read_build_id(struct elf_image *image)
 {
 	size_t nr_notes = 0, i = 0;
@@ -225,7 +229,7 @@ static void read_build_id(struct elf_image *image)
 	}
 }
 
-/* fd or memory, and the size, are set. */
+/* Expects fd or memory, and the size, to be set. */
 static int open_image(struct elf_image *image, struct error *error)
 {
 	GElf_Phdr interpreter;
@@ -244,11 +248,11 @@ static int open_image(struct elf_image *image, struct error *error)
 		image->elf = elf_begin(image->fd, ELF_C_READ, NULL);
 	if (!image->elf || elf_kind(image->elf) != ELF_K_ELF ||
 	    !gelf_getehdr(image->elf, &header)) {
-		err = refuse(error, image->elf ? "it has no header" : elf_errmsg(-1));
+		err = refuse(error, image->elf ? "no header" : elf_errmsg(-1));
 	} else {
 		image->machine = header.e_machine;
 		err = read_segments(image, error);
-		/* Programs have an interpreter, and so an entry point that means something. */
+		/* Programs have an interpreter; their entry point is real. */
 		if (!err && header.e_entry &&
 		    (header.e_type == ET_EXEC ||
 		     elf_segment_next(image, PT_INTERP, &i, &interpreter) || is_loader(image)))
@@ -269,7 +273,7 @@ int elf_image_open(struct elf_image *image, int fd, struct error *error)
 	if (fstat(fd, &status) < 0)
 		return error_set_errno(error, "cannot read the file");
 	if (!S_ISREG(status.st_mode))
-		return refuse(error, "it is not a regular file");
+		return refuse(error, "not a regular file");
 	image->bytes = (uint64_t)status.st_size;
 	return open_image(image, error);
 }
@@ -334,7 +338,7 @@ int elf_image_offset_to_vaddr(const struct elf_image *image, uint64_t offset, ui
 
 /* --- sections -------------------------------------------------------------------------------- */
 
-/* True if the section's name, which is in the strings `names`, is the wanted one. */
+/* True if the section's name, in the string table `names`, is `wanted`. */
 static bool has_name(const struct elf_image *image, const GElf_Shdr *names, uint64_t at,
 		     const char *wanted)
 {
@@ -410,7 +414,7 @@ void relocations_init(struct relocations *relocations, const struct elf_image *i
 	relocations->at = relocations->nr = 0;
 }
 
-/* Goes to the next section that has relocations; false if there is none. */
+/* Moves to the next section of relocations; false if there is none. */
 static bool next_relocations(struct relocations *relocations)
 {
 	uint64_t bytes = relocations->image->bytes;
@@ -459,7 +463,7 @@ bool relocations_next(struct relocations *relocations, GElf_Rela *ret)
 
 /* --- the vdso -------------------------------------------------------------------------------- */
 
-/* The vdso has no length to ask for: its section headers are what comes last in it. */
+/* The vdso's length is not available: its section headers come last in it. */
 const void *vdso_find(size_t *ret_bytes)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);

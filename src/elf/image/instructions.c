@@ -1,22 +1,23 @@
 /*
- * Machine instructions as probes need them: their lengths, and what the kernel does in their place.
+ * Properties of machine instructions that probes depend on: their length, and the kernel's way to
+ * execute them.
  *
- * Lengths of x86-64 instructions are found by tables: for each opcode what follows it, a letter
- * each, as in the opcode maps of the processor manuals. Nothing else is decoded.
+ * The length of x86-64 instructions is determined by tables: for each opcode a letter for what
+ * follows it, as in the opcode maps of the processor manuals. Nothing else is decoded.
  *
  *	prefixes   0F, 0F 38, 0F 3A, or VEX, EVEX, XOP   opcode   ModRM SIB displacement   immediate
  *
- * Near branches have 32 bits whatever the prefixes say, as Intel's processors and the kernel's
- * decoder have it (AMD's take 66h for 16 bits). fwait is an instruction of its own.
+ * Near branches have 32-bit offsets whatever the prefixes are, as in Intel's processors and the
+ * kernel's decoder (AMD's use 16 bits with 66h). fwait is an instruction of its own.
  *
- * Under a uprobe arch/ARCH/kernel/ of Linux does some instructions itself instead of stepping over
+ * For uprobes, arch/ARCH/kernel/ of Linux emulates some instructions instead of single-stepping
  * them: on x86 `push` of a register, `nop`, near calls, jumps and branches; on arm64 branches,
  * `nop`, and loads and addresses relative to the program counter.
  *
- * Left out on purpose: extrq and insertq with immediates, APX.
+ * Not supported: extrq and insertq with immediates, APX.
  *
- * elfutils' libasm is no help: it shows 28,500 of the 690,000 instructions of libcrypto otherwise
- * than objdump does, all 15,200 of AVX among them; this one none.
+ * elfutils' libasm is no alternative: it decodes 28,500 of the 690,000 instructions of libcrypto
+ * differently than objdump, including all 15,200 of AVX; this file none.
  */
 #include "elf/image/instructions.h"
 
@@ -31,8 +32,8 @@
 /*
  * Letters for what follows an opcode. z: 32 bits, but 16 with the prefix 66h and without REX.W.
  *
- *	.  nothing		m  ModRM		x  there is no such instruction
- *	b  8 bits		B  ModRM, 8 bits	p  it is a prefix or an escape
+ *	.  nothing		m  ModRM		x  no such instruction
+ *	b  8 bits		B  ModRM, 8 bits	p  a prefix or an escape
  *	w  16 bits		j  32 bits
  *	z  z			Z  ModRM, z
  *	e  16 and 8 bits	v  64 bits with REX.W, else z
@@ -55,7 +56,7 @@ static const char one_byte[256 + 1] = "mmmmbzxxmmmmbzxp" /* 00: 0F escapes */
 				      "bbbbbbbbjjxb...." /* e0 */
 				      "p.pp..tT......mm" /* f0 */;
 
-/* Behind 0F. ModRM of 20 to 23 never has an address: it counts as 8 bits. */
+/* After 0F. ModRM of 20 to 23 never has an address: it counts as 8 bits. */
 static const char two_bytes[256 + 1] = "mmmmx.....x.xm.B" /* 00 */
 				       "mmmmmmmmmmmmmmmm" /* 10 */
 				       "bbbbxxxxmmmmmmmm" /* 20 */
@@ -74,16 +75,18 @@ static const char two_bytes[256 + 1] = "mmmmx.....x.xm.B" /* 00 */
 				       "mmmmmmmmmmmmmmmm" /* f0 */;
 
 struct prefixes {
-	bool has_16_bits; /* 66 */
-	bool has_32_bits; /* 67: addresses */
+	bool has_16_bits; /* 66: 16-bit operands */
+	bool has_32_bits; /* 67: 32-bit addresses */
 	bool has_rex, has_rex_w;
-	bool is_no_vex; /* 66, F0, F2, F3: not before VEX and EVEX */
+	bool is_no_vex; /* 66, F0, F2, F3: not allowed before VEX and EVEX */
 	uint8_t repeat; /* F2, F3 */
 };
 
 /* --- prefixes and escapes -------------------------------------------------------------------- */
 
-/* Takes one prefix in; false if the byte is none. REX counts only right before the opcode. */
+/*
+ * Processes a prefix; false if the byte is not one. REX is only valid directly before the opcode.
+ */
 static bool take_prefix(struct prefixes *prefixes, uint8_t byte)
 {
 	bool is_rex = (byte & 0xf0) == 0x40;
@@ -117,7 +120,7 @@ static bool take_prefix(struct prefixes *prefixes, uint8_t byte)
 	return true;
 }
 
-/* The letter for what follows an opcode of VEX, EVEX or XOP, by the number of its map. */
+/* The letter for an opcode of VEX, EVEX or XOP, by its map number. */
 static char kind_of_map(unsigned map, uint8_t opcode)
 {
 	switch (map) {
@@ -140,7 +143,10 @@ static char kind_of_map(unsigned map, uint8_t opcode)
 	}
 }
 
-/* True if the byte begins VEX, EVEX or XOP. 8F is pop if no map's number from 8 on follows. */
+/*
+ * True if the byte begins VEX, EVEX or XOP. 8F is pop unless the next byte has a map number of 8 or
+ * more.
+ */
 static bool is_vex(const struct bytes *code, uint8_t byte)
 {
 	if (byte == 0x8f)
@@ -148,7 +154,7 @@ static bool is_vex(const struct bytes *code, uint8_t byte)
 	return byte == 0xc4 || byte == 0xc5 || byte == 0x62;
 }
 
-/* Payload bytes, of which the first has the map's number, and the opcode, which is returned. */
+/* Reads the payload bytes, the first of which has the map number, and returns the opcode. */
 static uint8_t read_vex(struct bytes *code, uint8_t escape, unsigned *ret_map)
 {
 	uint8_t first = bytes_u8(code);
@@ -183,7 +189,7 @@ static char read_two_bytes(struct bytes *code, const struct prefixes *prefixes)
 	}
 }
 
-/* Reads all up to the opcode; what follows it. */
+/* Reads everything up to the opcode. Returns the letter for what follows. */
 static char read_opcode(struct bytes *code, struct prefixes *prefixes)
 {
 	uint8_t byte = bytes_u8(code), opcode;
@@ -201,9 +207,9 @@ static char read_opcode(struct bytes *code, struct prefixes *prefixes)
 	return kind_of_map(map, opcode);
 }
 
-/* --- what follows the opcode ----------------------------------------------------------------- */
+/* --- after the opcode ------------------------------------------------------------------------ */
 
-/* ModRM, SIB and the displacement; ModRM's middle field. */
+/* Reads ModRM, SIB and the displacement. Returns ModRM's reg field. */
 static unsigned read_modrm(struct bytes *code)
 {
 	uint8_t modrm = bytes_u8(code);
@@ -279,16 +285,16 @@ size_t instruction_length(uint16_t machine, const uint8_t *code, size_t nr)
 	}
 }
 
-/* --- what a uprobe does to an instruction ---------------------------------------------------- */
+/* --- uprobes on instructions ----------------------------------------------------------------- */
 
-/* Opcodes of one byte: call, jmp, nop, and the branches with a short way. */
+/* One-byte opcodes of call, jmp, nop, and short branches. */
 static bool is_branch(uint8_t opcode)
 {
 	return opcode == 0xe8 || opcode == 0xe9 || opcode == 0xeb || opcode == 0x90 ||
 	       (opcode & 0xf0) == 0x70;
 }
 
-/* The one that compilers write. */
+/* The 5-byte nop that compilers emit. */
 static bool is_nop5(const uint8_t *code, size_t nr)
 {
 	static const uint8_t nop5[] = {0x0f, 0x1f, 0x44, 0x00, 0x00};
@@ -298,7 +304,7 @@ static bool is_nop5(const uint8_t *code, size_t nr)
 
 static bool is_done_on_x86(const uint8_t *code, size_t nr)
 {
-	if (nr && code[0] == 0x41) /* REX.B: of r8 to r15 */
+	if (nr && code[0] == 0x41) /* REX.B: push of r8 to r15 */
 		return nr > 1 && (code[1] & 0xf8) == 0x50;
 	if (nr && ((code[0] & 0xf8) == 0x50 || is_branch(code[0])))
 		return true;
@@ -307,7 +313,7 @@ static bool is_done_on_x86(const uint8_t *code, size_t nr)
 	return is_nop5(code, nr);
 }
 
-/* Behind one of these a vector instruction may begin: segments, and the size of addresses. */
+/* Prefixes that may precede a vector instruction: segments, and the address size. */
 static bool is_prefix(uint8_t byte)
 {
 	switch (byte) {
@@ -349,7 +355,10 @@ static int vector_opcode(const uint8_t *code, size_t nr)
 	return at < nr ? code[at] : -1;
 }
 
-/* Instructions that the kernel mends after it stepped over them: popf, calls and returns. */
+/*
+ * Instructions whose effect the kernel corrects after single-stepping them: popf, calls and
+ * returns.
+ */
 static bool is_mended(uint8_t opcode)
 {
 	switch (opcode) {
@@ -379,9 +388,7 @@ bool uprobe_code_becomes_call(uint16_t machine, const uint8_t *code, size_t nr)
 	return machine == EM_X86_64 && is_nop5(code, nr);
 }
 
-/*
- * `lock`, and vector instructions whose opcode is that of `ins`, `outs`, `in` or `out` elsewhere.
- */
+/* `lock`, and vector instructions with the same opcode byte as `ins`, `outs`, `in` or `out`. */
 bool uprobe_code_is_refused(uint16_t machine, const uint8_t *code, size_t nr)
 {
 	int opcode;
@@ -405,8 +412,8 @@ static bool is_done_on_arm64(const uint8_t *code, size_t nr)
 		{0x7e000000, 0x36000000}, /* tbz, tbnz */
 		{0xff9ffc1f, 0xd61f0000}, /* br, blr, ret */
 		{0x1f000000, 0x10000000}, /* adr, adrp */
-		{0xbf000000, 0x18000000}, /* ldr of a word nearby */
-		{0xff000000, 0x98000000}, /* ldrsw likewise */
+		{0xbf000000, 0x18000000}, /* ldr literal */
+		{0xff000000, 0x98000000}, /* ldrsw literal */
 	};
 	struct bytes bytes = bytes_of(code, nr);
 	uint32_t word = bytes_u32(&bytes);

@@ -1,8 +1,8 @@
 /*
- * Machine instructions as probes need them. Their lengths, to find where each begins: a probe in
- * the middle of an instruction would change what the program does. And what a uprobe on an
- * instruction means: the kernel puts a breakpoint there, and then either steps over a copy of the
- * instruction, or does itself what it would do.
+ * Properties of machine instructions that probes depend on. Their length, to find instruction
+ * boundaries: a probe in the middle of an instruction would corrupt the program. And the effect of
+ * a uprobe on an instruction: the kernel puts a breakpoint there, and then either single-steps a
+ * copy of the instruction or emulates it.
  */
 #ifndef STOOK_ELF_IMAGE_INSTRUCTIONS_H
 #define STOOK_ELF_IMAGE_INSTRUCTIONS_H
@@ -11,47 +11,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INSTRUCTION_MAX_BYTES 15 /* the longest of any machine here */
+#define INSTRUCTION_MAX_BYTES 15 /* the maximum of all machines */
 
 /*
- * Bytes of the instruction at code, of which nr bytes are there; 0: not understood, or cut off.
- * machine: EM_X86_64 (64-bit mode) or EM_AARCH64. Not every length is that of an instruction that
- * exists: bytes that make none where one is expected may be understood as one.
+ * The length of the instruction at code, of which nr bytes are available; 0: not understood, or
+ * truncated. machine: EM_X86_64 (64-bit mode) or EM_AARCH64. Some byte sequences that are not valid
+ * instructions get a length, too.
  */
 size_t instruction_length(uint16_t machine, const uint8_t *code, size_t nr);
 
-/* Enough of the code to tell. */
+/* Number of bytes that the functions below need. */
 #define UPROBE_CODE_BYTES 12
 
 /*
- * True if the kernel has to step over it, which costs a second trap; in virtual machines that may
- * cost ten times the first.
+ * True if the kernel has to single-step the instruction, which costs a second trap; in virtual
+ * machines that may cost ten times the first.
  *
- * machine: EM_X86_64 or EM_AARCH64. An older kernel may step over what a newer one does itself;
- * true if that is not known for sure.
+ * machine: EM_X86_64 or EM_AARCH64. An older kernel may single-step instructions that a newer one
+ * emulates; true if that is uncertain.
  */
 bool uprobe_code_is_stepped(uint16_t machine, const uint8_t *code, size_t nr);
 
 /*
- * True if the kernel takes the instruction for another one and does, or mends, what that would do:
- * a probe there would break the program. On x86 Linux looks at opcodes as if they stood alone, and
- * so takes vector instructions (VEX, EVEX) whose opcode means a branch, `nop` or `popf` in another
- * table for those: it skips them, or kills the program. Seen on 6.18 with `vpbroadcastb`, with
- * which memset() and strchr() begin: grep, bash and compilers crash.
+ * True if the kernel mistakes the instruction for another one and emulates, or corrects, that one:
+ * a probe there would break the program. On x86 Linux ignores the opcode map, and so mistakes
+ * vector instructions (VEX, EVEX) for a branch, `nop` or `popf` with the same opcode byte in
+ * another map: it skips them, or kills the program. Seen on 6.18 with `vpbroadcastb`, with which
+ * memset() and strchr() begin: grep, bash and compilers crash.
  */
 bool uprobe_code_breaks(uint16_t machine, const uint8_t *code, size_t nr);
 
 /*
- * True if the kernel makes a call of it, as it does on x86 since Linux 6.18 with a `nop` of five
- * bytes that was hit: that is quicker, but the call's return address is written below the stack
- * pointer, where a function that calls nobody may keep what it works on. Seen on 6.18: the function
- * computes nonsense. At a function's beginning there is nothing there yet.
+ * True if the kernel replaces the instruction by a call, as on x86 since Linux 6.18 with a 5-byte
+ * `nop` that was hit: that is faster, but the call writes its return address below the stack
+ * pointer, where a leaf function may keep its data (red zone). Seen on 6.18: the function computes
+ * wrong results. At a function's beginning the red zone is not in use yet.
  */
 bool uprobe_code_becomes_call(uint16_t machine, const uint8_t *code, size_t nr);
 
 /*
- * True if the kernel takes no probe there for sure. One such place fails a whole link, and each
- * attempt to find it costs a grace period, so it is better known beforehand.
+ * True if the kernel certainly rejects a probe there. One such place fails a whole link, and each
+ * attempt to find it costs a grace period, so it is better to know beforehand.
  */
 bool uprobe_code_is_refused(uint16_t machine, const uint8_t *code, size_t nr);
 

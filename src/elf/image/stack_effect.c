@@ -1,8 +1,8 @@
 /*
  * Effects of x86-64 instructions on the stack pointer and the frame pointer.
  *
- * instruction_length() says where the instruction ends; this file takes its prefixes, opcode and ModRM
- * apart. Vector instructions write neither register.
+ * instruction_length() finds the end of the instruction; this file decodes its prefixes, opcode and
+ * ModRM. Vector instructions write neither register.
  */
 #include "elf/image/stack_effect.h"
 
@@ -12,10 +12,10 @@
 #include "elf/image/instructions.h"
 
 #define WORD_BYTES 8
-#define SP	   4 /* as instructions number registers */
+#define SP	   4 /* register numbers in instructions */
 #define FP	   5
 
-/* An instruction taken apart, as far as it matters here. */
+/* A decoded instruction, as far as needed here. */
 struct parts {
 	uint8_t rex, opcode;
 	bool is_two_bytes; /* 0F opcode */
@@ -24,7 +24,7 @@ struct parts {
 	bool has_base;	       /* memory at base + displacement, no index */
 	uint8_t base;
 	int32_t displacement;
-	struct bytes rest; /* behind: immediates */
+	struct bytes rest; /* immediates after it */
 };
 
 static int64_t read_signed(struct bytes *bytes, size_t nr)
@@ -49,14 +49,14 @@ static void read_modrm(struct parts *parts, struct bytes *code)
 		parts->has_base = (sib >> 3 & 7) == SP && !(parts->rex & 2);
 	}
 	if (parts->mode == 0 && (parts->base & 7) == FP)
-		parts->has_base = false; /* no base, or the program counter */
+		parts->has_base = false; /* no base, or relative to the program counter */
 	if (parts->mode == 1)
 		parts->displacement = (int32_t)read_signed(code, 1);
 	else if (parts->mode == 2 || (parts->mode == 0 && (parts->base & 7) == FP))
 		parts->displacement = (int32_t)read_signed(code, 4);
 }
 
-/* False for vector instructions (VEX, EVEX), and others that touch no register of ours. */
+/* False for vector instructions (VEX, EVEX), and others that write neither register. */
 static bool take_apart(struct parts *parts, const uint8_t *start, size_t nr)
 {
 	struct bytes code = bytes_of(start, nr);
@@ -89,7 +89,7 @@ static bool take_apart(struct parts *parts, const uint8_t *start, size_t nr)
 	return !code.failed;
 }
 
-/* A general register is written. */
+/* Records a write to a general register. */
 static void write_register(struct stack_effect *effect, unsigned reg)
 {
 	if (reg == SP)
@@ -98,7 +98,7 @@ static void write_register(struct stack_effect *effect, unsigned reg)
 		effect->fp = FP_WRITTEN;
 }
 
-/* Opcodes behind 0F that write the register of ModRM's middle field. */
+/* Opcodes after 0F that write the register in ModRM's reg field. */
 static bool writes_reg_of_two(uint8_t opcode)
 {
 	return (opcode & 0xf0) == 0x40 || opcode == 0x2c || opcode == 0x2d || opcode == 0x50 ||
@@ -118,7 +118,7 @@ static void read_two_bytes(struct stack_effect *effect, struct parts *parts)
 		return;
 	}
 	if (opcode == 0x0b || opcode == 0xb9 || opcode == 0xff || opcode == 0x07) {
-		effect->flow = FLOW_STOP; /* ud2 and its like, sysret */
+		effect->flow = FLOW_STOP; /* ud2 and similar, sysret */
 		return;
 	}
 	if (opcode >= 0xc8 && opcode <= 0xcf) { /* bswap */
@@ -132,13 +132,13 @@ static void read_two_bytes(struct stack_effect *effect, struct parts *parts)
 	read_modrm(parts, &parts->rest);
 	if (writes_reg_of_two(opcode))
 		write_register(effect, parts->reg);
-	/* cmpxchg, xadd, shld, shrd, bts and its like, movd and movq, popcnt's kin */
+	/* cmpxchg, xadd, shld, shrd, bts and similar, movd and movq, popcnt and similar */
 	if (parts->mode == 3 &&
 	    (opcode == 0xb1 || opcode == 0xc1 || opcode == 0xa4 || opcode == 0xa5 ||
 	     opcode == 0xac || opcode == 0xad || opcode == 0xab || opcode == 0xb3 ||
 	     opcode == 0xbb || opcode == 0xba || opcode == 0x7e))
 		write_register(effect, parts->rm);
-	if (opcode == 0xc1 || opcode == 0xa2) /* xadd's other one; cpuid writes none of ours */
+	if (opcode == 0xc1 || opcode == 0xa2) /* xadd writes both; cpuid neither sp nor fp */
 		write_register(effect, opcode == 0xc1 ? parts->reg : 0);
 }
 
@@ -207,7 +207,7 @@ static void read_move(struct stack_effect *effect, struct parts *parts)
 		effect->fp = FP_FROM_SP;
 }
 
-/* Opcodes of one byte that go elsewhere. False: this one does not. */
+/* One-byte opcodes that change control flow. False for others. */
 static bool read_flow(struct stack_effect *effect, struct parts *parts)
 {
 	uint8_t opcode = parts->opcode;

@@ -1,11 +1,11 @@
 /*
- * A language with exceptions has a routine of its own that the unwinder asks at each frame, its
- * personality, and its code refers to that by name: C++ to __gxx_personality_v0. So the strings of
- * the symbol tables show it. They are read in pieces: there may be hundreds of megabytes.
+ * In languages with exceptions, code refers by name to a personality routine, which the unwinder
+ * calls for each frame; C++: __gxx_personality_v0. So it is found among the strings of the symbol
+ * tables. They are read in pieces: there may be hundreds of megabytes.
  *
- * A stripped program that contains its language's library has no such name any more. But where
- * something is caught, the tables of exceptions (.gcc_except_table) have types. The tables of C,
- * whose functions can only clean up (pthread_cleanup_push, in libc too), never have.
+ * A stripped program that includes its language's library has no such name any more. But where
+ * exceptions are caught, the exception tables (.gcc_except_table) contain types. The tables of C,
+ * whose functions can only have cleanups (pthread_cleanup_push, also in libc), never do.
  */
 #include "elf/image/unwinding_code.h"
 
@@ -18,22 +18,19 @@
 #include "elf/image/elf_image.h"
 
 #define PIECE_BYTES   (256u << 10)
-#define OVERLAP_BYTES 64 /* a name that is cut in one piece is whole in the next one */
+#define OVERLAP_BYTES 64 /* a name truncated in one piece is complete in the next one */
 
-/* Strings that are searched in each of both tables. */
+/* Limit of bytes searched in each of the two string tables. */
 #define STRINGS_MAX_BYTES (1u << 30)
 
-/* Tables of exceptions that are searched: something is caught long before. */
+/* Limit of bytes searched in exception tables: a type is found much earlier. */
 #define TABLES_MAX_BYTES (1u << 20)
 
 #define DW_EH_PE_OMIT 0xff
 
 #define COMMON_PART "_personality"
 
-/*
- * The parts of names before and behind the common part. __gcc_personality_v0, of C, catches
- * nothing.
- */
+/* The parts of names before and after the common part. C's __gcc_personality_v0 catches nothing. */
 static const struct {
 	const char *before, *behind;
 } personalities[] = {
@@ -44,8 +41,9 @@ static const struct {
 /* --- names ----------------------------------------------------------------------------------- */
 
 /*
- * True if a name's common part, at a place among strings, is a personality's. Others may end in it:
- * DW.ref.__gxx_personality_v0, Rust's that have their crate before; and a version may follow.
+ * True if the common part at this position in the strings belongs to a personality routine's name.
+ * The name may have a prefix (DW.ref.__gxx_personality_v0, the crate in Rust), and a version may
+ * follow.
  */
 static bool is_personality(const char *strings, size_t nr, size_t at)
 {
@@ -92,12 +90,12 @@ static bool section_names_personality(const struct elf_image *image, const char 
 	return false;
 }
 
-/* --- tables of exceptions -------------------------------------------------------------------- */
+/* --- exception tables ------------------------------------------------------------------------ */
 
 /*
- * There is a table for each function, with zeros between them: where its code begins, which is
- * omitted, how types are written, which is omitted where there are none, and the list of calls.
- * This is all of a table without types.
+ * True if one of the tables has types. There is a table for each function, with zeros between them:
+ * the start of its code (encoding omitted), the encoding of types, which is omitted if there are
+ * none, and the list of calls, which ends a table without types.
  */
 static bool tables_have_types(struct bytes tables)
 {

@@ -1,4 +1,4 @@
-/* True if a file's functions may be left by an exception or a panic, which unwinds the stack. */
+/* True if the file's functions may be left by an exception or a panic, which unwinds the stack. */
 #ifndef STOOK_ELF_IMAGE_UNWINDING_CODE_H
 #define STOOK_ELF_IMAGE_UNWINDING_CODE_H
 

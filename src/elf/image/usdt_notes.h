@@ -1,4 +1,4 @@
-/* The static probes (USDT) that a file tells of in its notes, section .note.stapsdt. */
+/* Reads a file's static probes (USDT) from its notes, section .note.stapsdt. */
 #ifndef STOOK_ELF_IMAGE_USDT_NOTES_H
 #define STOOK_ELF_IMAGE_USDT_NOTES_H
 
@@ -11,20 +11,20 @@
 
 struct usdt_note {
 	const char *provider, *name, *arguments; /* arguments: "-4@%eax 8@-24(%rbp)", or "" */
-	uint64_t vaddr;	    /* of the instruction, as linked now (prelinked files: mended) */
-	uint64_t semaphore; /* its counter's offset in the file; 0: none */
+	uint64_t vaddr;	    /* of the instruction, as linked now (corrected in prelinked files) */
+	uint64_t semaphore; /* file offset of its counter; 0: none */
 	bool is_astray;	    /* its semaphore is not in the file: it would never be hit */
 };
 
 struct usdt_notes {
 	struct usdt_note *notes; /* in the file's order */
 	size_t nr, capacity;
-	char *text; /* that the notes point into */
+	char *text; /* contains the notes' strings */
 };
 
 /*
- * Fills notes, which is {0}; on failure it stays so. A file without any has 0 notes. 0, -ENOMEM,
- * -E2BIG past a limit, or -ENOEXEC.
+ * Reads the notes into *notes, which must be {0} and is unchanged on failure. A file without any
+ * gives 0 notes. 0, -ENOMEM, -E2BIG beyond a limit, or -ENOEXEC.
  */
 int usdt_notes_read(struct usdt_notes *notes, const struct elf_image *image, struct error *error);
 void usdt_notes_clear(struct usdt_notes *notes);

@@ -1,9 +1,9 @@
 /*
- * MiniDebugInfo is unpacked into memory, its symbols are read, and the memory is given back.
+ * Decompresses MiniDebugInfo into memory, reads its symbols, and frees the memory.
  *
- * The bytes are somebody else's. A little of xz unpacks to a lot, and its header chooses how much
- * memory the decoder takes: each of these has a limit. Real ones unpack to four to ten times
- * their size.
+ * The bytes are untrusted. A small xz stream can expand to a lot, and its header determines the
+ * memory of the decoder: each of these has a limit. Real ones expand to four to ten times their
+ * size.
  */
 #include "elf/symbols/debug_data.h"
 
@@ -19,9 +19,9 @@
 #define PACKED_MAX_BYTES   (64u << 20)
 #define UNPACKED_MAX_BYTES (256u << 20)
 #define UNPACKED_MAX_RATIO 64
-#define DECODER_MAX_BYTES  (80u << 20) /* `xz -9`, the hungriest, takes 65 MiB */
+#define DECODER_MAX_BYTES  (80u << 20) /* `xz -9`, the largest preset, needs 65 MiB */
 
-#define FIRST_BYTES (256u << 10) /* of room for what is unpacked; it doubles */
+#define FIRST_BYTES (256u << 10) /* initial output buffer; it doubles */
 
 struct unpacked {
 	uint8_t *bytes;
@@ -30,10 +30,13 @@ struct unpacked {
 
 static int refuse(struct error *error, const char *why)
 {
-	return error_set(error, -ENOEXEC, "no sound .gnu_debugdata: %s", why);
+	return error_set(error, -ENOEXEC, "invalid .gnu_debugdata: %s", why);
 }
 
-/* Unpacks all of the stream's input; room grows up to max_bytes. What comes out counts as read. */
+/*
+ * Decompresses all of the stream's input; the output is limited to max_bytes and charged to the
+ * budget.
+ */
 static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
 		  struct read_budget *budget, struct error *error)
 {
@@ -43,11 +46,11 @@ static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
 		size_t wanted = to->nr < FIRST_BYTES ? FIRST_BYTES : to->nr + 1;
 
 		if (to->nr == max_bytes)
-			return refuse(error, "it unpacks to too much");
+			return refuse(error, "decompressed size too large");
 		if (ARRAY_RESERVE(to->bytes, to->capacity, wanted) < 0)
 			return error_no_memory(error, "for .gnu_debugdata");
 		if (read_budget_take(budget, to->capacity - to->nr) < 0)
-			return refuse(error, "there is no time or memory left to unpack it");
+			return refuse(error, "out of time or memory budget");
 		stream->next_out = to->bytes + to->nr;
 		stream->avail_out = (to->capacity < max_bytes ? to->capacity : max_bytes) - to->nr;
 		status = lzma_code(stream, LZMA_FINISH);
@@ -58,8 +61,8 @@ static int unpack(lzma_stream *stream, struct unpacked *to, size_t max_bytes,
 	if (status == LZMA_MEM_ERROR)
 		return error_no_memory(error, "for .gnu_debugdata");
 	if (status == LZMA_MEMLIMIT_ERROR)
-		return refuse(error, "unpacking it takes too much memory");
-	return refuse(error, "it cannot be unpacked");
+		return refuse(error, "decompression needs too much memory");
+	return refuse(error, "decompression failed");
 }
 
 static int unpack_section(const struct elf_image *image, const GElf_Shdr *header,
@@ -73,7 +76,7 @@ static int unpack_section(const struct elf_image *image, const GElf_Shdr *header
 	if (err == -ENOMEM)
 		return error_no_memory(error, "for .gnu_debugdata");
 	if (err < 0)
-		return refuse(error, "it cannot be read, or is too large");
+		return refuse(error, "unreadable, or too large");
 	if (header->sh_size < max_bytes / UNPACKED_MAX_RATIO)
 		max_bytes = header->sh_size * UNPACKED_MAX_RATIO;
 	if (lzma_stream_decoder(&stream, DECODER_MAX_BYTES, 0) != LZMA_OK)

@@ -1,13 +1,13 @@
 /*
- * Functions as symbol tables have them, one by one, over those tables' own strings as read. Most
- * names are in .symtab and .dynsym both: those are found side by side once all are sorted by
- * address, and the names of each address by themselves.
+ * Lists functions one by one, with names in copies of the symbol tables' strings. Most names are
+ * both in .symtab and .dynsym: duplicates are found by sorting all functions by address, and then
+ * the names at each address.
  *
- * A local symbol's file is the STT_FILE symbol before it; the linker ends a file's symbols by the
+ * A local symbol's file is the STT_FILE symbol before it; the linker ends a file's symbols with the
  * next one, which may have an empty name.
  *
- * Every name is looked at by those who choose by name, so not only their number has a limit: a
- * hostile file can let millions of symbols share one endless name.
+ * Users compare every name, so not only the number of names is limited: in a hostile file millions
+ * of symbols could share one very long name.
  */
 #include "elf/symbols/function_list.h"
 
@@ -18,18 +18,18 @@
 #include "base/array.h"
 #include "elf/symbols/symbol_table_state.h"
 
-#define FUNCTIONS_MAX	(16u << 20) /* the largest programs have a quarter */
+#define FUNCTIONS_MAX	(16u << 20) /* the largest programs have a quarter of this */
 #define NAMES_MAX_BYTES (1u << 30)
 
 struct reader {
 	struct symbol_scan scan;
 	struct function_list *list;
-	uint32_t source; /* of the local symbols that come next */
+	uint32_t source; /* file of the following local symbols */
 };
 
 /* --- adding ---------------------------------------------------------------------------------- */
 
-/* The strings begin with an empty one, so that 0 is none of a file's. */
+/* The strings begin with an empty one, so that offset 0 is never a name from a file. */
 static int begin_strings(struct function_list *list)
 {
 	if (list->nr_string_bytes)
@@ -41,7 +41,7 @@ static int begin_strings(struct function_list *list)
 	return 0;
 }
 
-/* Its name is in the strings. 0, -E2BIG or -ENOMEM. */
+/* The function's name must be in the strings. 0, -E2BIG or -ENOMEM. */
 static int add_function(struct function_list *list, const struct listed_function *function)
 {
 	size_t room = NAMES_MAX_BYTES - list->nr_name_bytes;
@@ -55,7 +55,7 @@ static int add_function(struct function_list *list, const struct listed_function
 	return 0;
 }
 
-/* Takes out what was added since. Reserved room stays. */
+/* Removes all that was added since `before`. Reserved memory is kept. */
 static void go_back(struct function_list *list, const struct function_list *before)
 {
 	list->nr = before->nr;
@@ -91,7 +91,7 @@ static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
 		function.source = reader->source;
 	err = add_function(reader->list, &function);
 	if (err == -E2BIG)
-		return error_set(reader->scan.error, err, "it has too many functions, or names");
+		return error_set(reader->scan.error, err, "too many functions, or names too long");
 	return err < 0 ? error_no_memory(reader->scan.error, "for symbols") : 0;
 }
 
@@ -118,7 +118,7 @@ int function_list_read(struct function_list *list, const struct elf_image *image
 	return err;
 }
 
-/* --- from other tables ----------------------------------------------------------------------- */
+/* --- from tables of other sources ------------------------------------------------------------ */
 
 static int add_symbol(struct function_list *list, const struct symbol *symbol, const char *name)
 {
@@ -157,7 +157,7 @@ int function_list_add_table(struct function_list *list, const struct symbol_tabl
 	return err;
 }
 
-/* --- settling -------------------------------------------------------------------------------- */
+/* --- sorting and merging --------------------------------------------------------------------- */
 
 static int compare_names(const void *left, const void *right, void *context)
 {
@@ -167,7 +167,7 @@ static int compare_names(const void *left, const void *right, void *context)
 	return a->name == b->name ? 0 : strcmp(strings + a->name, strings + b->name);
 }
 
-/* Two symbols of one name and address: each may know what the other does not. */
+/* Merges two symbols with the same name and address: each may lack some information. */
 static void merge(struct listed_function *into, const struct listed_function *other)
 {
 	if (other->bytes > into->bytes)
@@ -178,7 +178,10 @@ static void merge(struct listed_function *into, const struct listed_function *ot
 	into->is_local &= other->is_local;
 }
 
-/* Sorts nr functions of one address by name and moves them to the end of those that are kept. */
+/*
+ * Sorts nr functions at one address by name and appends them, without duplicates, to the first
+ * nr_kept.
+ */
 static size_t keep_names(struct function_list *list, size_t first, size_t nr, size_t nr_kept)
 {
 	struct listed_function *functions = list->functions;

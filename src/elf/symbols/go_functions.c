@@ -1,15 +1,15 @@
 /*
- * Finds Go's table of functions, reads the parts of it that matter (names and functions: about
- * half; for unwinding stack sizes too), and makes symbols of them. The names are not copied: their part becomes the symbol table's
- * strings. Generic functions are called `main.Map[...]` there, whatever they are instances of.
+ * Finds Go's table of functions, reads the necessary parts (names and functions: about half; for
+ * unwinding also stack sizes), and makes symbols of them. Names are not copied: their part becomes
+ * the symbol table's strings. Instances of generic functions are all called `main.Map[...]` there.
  *
- * Position-independent programs have addresses in the table that the dynamic linker fills in; we
- * fill in those that are in the parts we read. Since Go 1.26 there are none: where the code begins
- * must be looked up, in the runtime's description of the module, or it is where .text is (which is
- * wrong where C was linked in before it).
+ * In position-independent programs the table contains addresses that the dynamic linker relocates;
+ * here they are relocated in the parts that are read. Since Go 1.26 there are none: the start of
+ * the code must be looked up in the runtime's module description, else it is assumed to be the
+ * start of .text (which is wrong if C code was linked before it).
  *
- * Without its section the table is looked for by its beginning, but only in files that are Go's by
- * their note, or have no section headers at all: other files would be read for nothing.
+ * Without its section the table is searched for by its header, but only in files that have a Go
+ * note, or no section headers at all: searching other files would be a waste.
  */
 #include "elf/symbols/go_functions.h"
 
@@ -27,7 +27,7 @@
 
 /* --- the layout of the table ----------------------------------------------------------------- */
 
-#define FUNCTIONS_MAX (8u << 20) /* the largest programs have a fifteenth of it */
+#define FUNCTIONS_MAX (8u << 20) /* the largest programs have a fifteenth of this */
 
 #define MAGIC_1_2  0xfffffffb
 #define MAGIC_1_16 0xfffffffa
@@ -39,7 +39,7 @@ static uint64_t read_pointer(struct bytes *bytes, unsigned nr)
 	return nr == 8 ? bytes_u64(bytes) : bytes_u32(bytes);
 }
 
-/* Bytes from one function's pair to the next one's. */
+/* Size of an entry in the array of functions. */
 static uint64_t pair_bytes(const struct go_header *header)
 {
 	return header->has_offsets ? 8 : 2 * header->pointer_bytes;
@@ -66,7 +66,7 @@ int go_header_parse(struct go_header *ret, struct bytes bytes, uint64_t nr_table
 		if (header.has_offsets)
 			header.text = read_pointer(&bytes, nr);
 		header.names = read_pointer(&bytes, nr);
-		header.names_end = read_pointer(&bytes, nr); /* where the next part begins */
+		header.names_end = read_pointer(&bytes, nr); /* end of the names */
 		(void)read_pointer(&bytes, nr);		     /* names of files */
 		header.sizes = read_pointer(&bytes, nr);     /* values by address */
 		header.parts = header.functions = read_pointer(&bytes, nr);
@@ -75,7 +75,7 @@ int go_header_parse(struct go_header *ret, struct bytes bytes, uint64_t nr_table
 	    header.names >= header.names_end || header.names_end > nr_table ||
 	    header.functions >= nr_table)
 		return -ENOEXEC;
-	/* Half a pair follows the last. */
+	/* Half a pair follows the last one. */
 	if (header.nr_functions >= (nr_table - header.functions) / pair_bytes(&header))
 		return -ENOEXEC;
 	*ret = header;
@@ -107,12 +107,12 @@ bool go_function_parse(struct go_function *ret, const struct go_header *header, 
 
 #define TABLE_MAX_BYTES (1u << 30) /* terraform's AWS plugin, of 700 MB, has 180 MB */
 
-/* Looking for a table without its section. */
+/* Limits of the search for a table without its section. */
 #define SEARCH_MAX_BYTES  (1u << 30)
 #define SEARCH_CHUNK	  (256u << 10) /* a multiple of GO_TABLE_ALIGN */
 #define NOTES_MAX	  16
 #define NOTES_BYTES	  1024
-#define NOTE_TYPE_BUILDID 4 /* of the owner "Go" */
+#define NOTE_TYPE_BUILDID 4 /* with owner "Go" */
 
 /* In the runtime's moduledata, since Go 1.16: pointer, six slices, three addresses, text. */
 #define MODULE_TEXT_WORD 22
@@ -120,12 +120,12 @@ bool go_function_parse(struct go_function *ret, const struct go_header *header, 
 
 static int refuse(struct error *error, const char *why)
 {
-	return error_set(error, -ENOEXEC, "no sound .gopclntab: %s", why);
+	return error_set(error, -ENOEXEC, "invalid .gopclntab: %s", why);
 }
 
-/* Where the table is. */
+/* The location of the table. */
 struct place {
-	uint64_t offset, address, bytes; /* bytes 0: there is none */
+	uint64_t offset, address, bytes; /* bytes 0: none */
 };
 
 /* A part of the table, or of another section, in memory. */
@@ -144,7 +144,7 @@ static bool find_section(const struct elf_image *image, struct place *ret)
 	if (elf_section_find(image, ".gopclntab", &header) < 0 &&
 	    elf_section_find(image, ".data.rel.ro.gopclntab", &header) < 0)
 		return false;
-	/* In a file of debug information the section has no bytes. */
+	/* In a debug file the section has no content. */
 	if (header.sh_type != SHT_NOBITS && !(header.sh_flags & SHF_COMPRESSED))
 		*ret = (struct place){header.sh_offset, header.sh_addr, header.sh_size};
 	return true;
@@ -185,18 +185,20 @@ static bool may_be_go(const struct elf_image *image)
 	return false;
 }
 
-/* True if a header at this place of a chunk is a table's, with the segment for its room. */
+/*
+ * True if there is a table's header at this position of a chunk; room is the rest of the segment.
+ */
 static bool is_header_at(struct bytes chunk, size_t at, uint64_t room)
 {
 	struct go_header header;
 
 	(void)bytes_skip(&chunk, at);
-	/* All magics end like this; the rest is for the parser. */
+	/* All magic numbers end like this; go_header_parse() checks the rest. */
 	return chunk.nr > 4 && chunk.at[3] == 0xff && chunk.at[2] == 0xff && chunk.at[1] == 0xff &&
 	       go_header_parse(&header, chunk, room) == 0;
 }
 
-/* Reads a segment in chunks that overlap by a header. What is a hole has no table. */
+/* Reads a segment in chunks that overlap by a header. Holes are skipped. */
 static int search_segment(const struct elf_image *image, const GElf_Phdr *segment, uint64_t nr,
 			  uint8_t *chunk, struct place *ret)
 {
@@ -252,7 +254,7 @@ static int search(const struct elf_image *image, struct place *ret)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Fills in what the dynamic linker would: addresses of places in the file itself. */
+/* Relocates the addresses in a part, as the dynamic linker would. */
 static void relocate(const struct elf_image *image, struct part *part)
 {
 	uint32_t type = image->machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
@@ -270,7 +272,7 @@ static void relocate(const struct elf_image *image, struct part *part)
 	}
 }
 
-/* Reads a part, and a NUL behind it. */
+/* Reads a part and appends a NUL. */
 static int read_part(const struct elf_image *image, const struct place *place, uint64_t start,
 		     uint64_t end, struct part *ret)
 {
@@ -286,7 +288,7 @@ static int read_part(const struct elf_image *image, const struct place *place, u
 	return err < 0 ? -ENOEXEC : 0;
 }
 
-/* Where the code begins according to moduledata; 0 if there is none. */
+/* Reads the start of the code from moduledata; 0 if there is none. */
 static int read_module_text(const struct elf_image *image, uint64_t *ret)
 {
 	struct part part = {0};
@@ -323,7 +325,7 @@ static int read_header(const struct elf_image *image, const struct place *place,
 		err = go_header_parse(ret, bytes_of(part.bytes, nr), place->bytes);
 	}
 	free(part.bytes);
-	/* Offsets count from where the code begins. It stays 0 if nothing says where that is. */
+	/* Offsets are relative to the start of the code. It stays 0 if unknown. */
 	if (err == 0 && ret->has_offsets && !ret->text) {
 		err = read_module_text(image, &ret->text);
 		if (err == 0 && !ret->text && elf_section_find(image, ".text", &text) == 0)
@@ -332,15 +334,15 @@ static int read_header(const struct elf_image *image, const struct place *place,
 	if (err == -ENOMEM)
 		return error_no_memory(error, "for Go's functions");
 	if (err < 0)
-		return refuse(error, "its header makes no sense");
+		return refuse(error, "invalid header");
 	if (ret->has_offsets && !ret->text)
-		return refuse(error, "nothing says where the code begins");
+		return refuse(error, "unknown start of the code");
 	return 0;
 }
 
 /* --- functions ------------------------------------------------------------------------------- */
 
-/* Finds the table and reads its header. 0 and ret_place->bytes 0 if the file is not Go's. */
+/* Finds the table and reads its header. 0 with ret_place->bytes 0 if the file is not Go's. */
 static int find_table(const struct elf_image *image, struct place *ret_place, struct go_header *ret,
 		      struct error *error)
 {
@@ -350,13 +352,13 @@ static int find_table(const struct elf_image *image, struct place *ret_place, st
 	if (!ret_place->bytes)
 		return 0;
 	if (ret_place->offset > image->bytes || ret_place->bytes > image->bytes - ret_place->offset)
-		return refuse(error, "it is not in the file");
+		return refuse(error, "not in the file");
 	if (ret_place->bytes > TABLE_MAX_BYTES)
 		ret_place->bytes = TABLE_MAX_BYTES;
 	return read_header(image, ret_place, ret, error);
 }
 
-/* The names and a NUL behind them, and the functions. */
+/* Reads the names, with a NUL appended, and the functions. */
 static int read_functions(const struct elf_image *image, const struct place *place,
 			  const struct go_header *header, struct part *ret_names,
 			  struct part *ret_parts)
@@ -377,7 +379,7 @@ static int tell(int err, struct error *error)
 {
 	if (err == -ENOMEM)
 		return error_no_memory(error, "for Go's functions");
-	return err < 0 ? refuse(error, "it cannot be read, or is too large") : 0;
+	return err < 0 ? refuse(error, "unreadable, or too large") : 0;
 }
 
 static int add_functions(struct symbol_table *table, const struct go_header *header,
@@ -403,7 +405,7 @@ static int add_functions(struct symbol_table *table, const struct go_header *hea
 	return err;
 }
 
-/* The names become the table's; the functions are read, and given back. */
+/* The names become the table's strings; the functions are freed after reading. */
 static int fill(struct symbol_table *table, const struct elf_image *image,
 		const struct place *place, const struct go_header *header)
 {

@@ -1,20 +1,20 @@
 /*
- * Stubs are decoded first and sorted by the slot through which each jumps; then the relocations
- * pass by, and those that fill one of the slots name its stubs. Only stubs and the dynamic symbols
- * are held, not the relocations, of which Chromium has a million.
+ * Stubs are decoded first and sorted by the GOT slot through which they jump; then, in one pass
+ * over the relocations, each one that fills such a slot names its stubs. Only the stubs and the
+ * dynamic symbols are in memory, not the relocations, of which Chromium has a million.
  *
- * Stubs are known by their instructions, not by the layouts that one linker makes: GNU ld, gold,
- * lld and mold order and pad them differently, but all jump the same way.
+ * Stubs are recognised by their instructions, not by the layout of a particular linker: GNU ld,
+ * gold, lld and mold order and pad them differently, but all use the same jump.
  *
  * x86-64:	[endbr64] [mov $index, %r11d] [bnd] jmp *slot(%rip) …
  * arm64:	[bti c] adrp x16, page; ldr x17, [x16, #low]; add x16, x16, #low; … br x17
  *
  * The first stub in a lazy .plt, which calls the resolver, pushes something before it jumps; so do
- * the halves of stubs in .plt whose other halves are in .plt.sec. None of these is a stub here. On
- * arm64 the first looks like a stub, but no relocation names its slot.
+ * the first halves of stubs in .plt whose second halves are in .plt.sec. Neither counts as a stub
+ * here. On arm64 the first one looks like a stub, but no relocation refers to its slot.
  *
- * A slot without a symbol is filled with the result of a resolver (IRELATIVE); its stub is named as
- * binutils does, by where that is: `*ABS*+0x8d5d0@plt`.
+ * A slot without a symbol is filled with the result of an IFUNC resolver (IRELATIVE); its stub is
+ * named like binutils does, by the resolver's address: `*ABS*+0x8d5d0@plt`.
  */
 #include "elf/symbols/plt_stubs.h"
 
@@ -30,7 +30,7 @@
 #include "base/cleanup.h"
 #include "elf/image/elf_image.h"
 
-/* Steps over the bytes if they come next. */
+/* Skips the bytes if they come next. */
 static bool skip_exactly(struct bytes *code, const void *expected, size_t nr)
 {
 	if (code->nr < nr || memcmp(code->at, expected, nr) != 0)
@@ -67,12 +67,12 @@ static size_t decode_x86_64(struct bytes code, uint64_t address, size_t unit, ui
 #define BR_X17		 0xd61f0220
 #define ADRP_X16	 0x90000010
 #define ADRP_X16_MASK	 0x9f00001f
-#define LDR_X17_X16	 0xf9400211 /* the offset, in units of eight bytes, from bit 10 */
+#define LDR_X17_X16	 0xf9400211 /* bits 10 to 21: the offset in units of eight bytes */
 #define LDR_X17_X16_MASK 0xffc003ff
 
-#define INSTRUCTIONS_MAX 8 /* of a stub */
+#define INSTRUCTIONS_MAX 8 /* per stub */
 
-/* The 21 bits of an adrp, in pages: two from bit 29, the others from bit 5. */
+/* The 21-bit page offset of an adrp: two bits from bit 29, the others from bit 5. */
 static uint64_t adrp_page(uint32_t adrp, uint64_t address)
 {
 	uint64_t pages = (adrp >> 29 & 3) | (uint64_t)(adrp >> 5 & 0x7ffff) << 2;
@@ -81,7 +81,7 @@ static uint64_t adrp_page(uint32_t adrp, uint64_t address)
 	return (address & ~0xfffULL) + (((pages ^ sign) - sign) << 12);
 }
 
-/* Steps over what is left of a stub: up to its jump, and what fills it up to the next. */
+/* Skips the rest of a stub: up to its jump, and the padding after it. */
 static bool skip_to_end(struct bytes *code)
 {
 	static const uint8_t nop[] = {0x1f, 0x20, 0x03, 0xd5};
@@ -133,12 +133,12 @@ const struct plt_machine *plt_machine_find(uint16_t machine)
 /* libcrypto has 3,100 stubs, with names of 70 KB; Chromium 1,750. */
 #define STUBS_MAX	      (256u << 10)
 #define SECTION_MAX_BYTES     (8u << 20)
-#define SYMBOLS_MAX_BYTES     (256u << 20) /* .dynsym, .dynstr: each */
+#define SYMBOLS_MAX_BYTES     (256u << 20) /* each of .dynsym, .dynstr */
 #define NAME_MAX_BYTES	      (16u << 10)
 #define NAMES_TOTAL_MAX_BYTES (64u << 20) /* stubs may share one long name */
 
 struct stub {
-	uint64_t slot; /* the address of the word that it jumps through */
+	uint64_t slot; /* address of the word through which it jumps */
 	uint64_t start;
 	uint32_t bytes;
 	bool is_named;
@@ -155,7 +155,9 @@ struct stubs {
 	struct symbol_table *table;
 };
 
-/* The sections with stubs, and how far apart these are where the section does not say. */
+/*
+ * The sections with stubs, and the distance between stubs if the section header does not have it.
+ */
 static const struct plt_section {
 	const char *name;
 	size_t unit;
@@ -218,7 +220,7 @@ static int compare_stubs(const void *left, const void *right)
 
 /* --- naming ---------------------------------------------------------------------------------- */
 
-/* A file without dynamic symbols, a static program, has stubs too. */
+/* A file without dynamic symbols (a static program) may have stubs, too. */
 static int read_dynamic_symbols(struct stubs *stubs)
 {
 	GElf_Shdr symbols, strings;
@@ -239,7 +241,7 @@ static int read_dynamic_symbols(struct stubs *stubs)
 	return 0;
 }
 
-/* The symbol's name without its version; NULL if it is not there, or too long. */
+/* The symbol's name without its version; NULL if it is missing or too long. */
 static const char *symbol_name(const struct stubs *stubs, uint64_t number, int *ret_nr)
 {
 	const char *name;
@@ -260,7 +262,10 @@ static const char *symbol_name(const struct stubs *stubs, uint64_t number, int *
 	return name;
 }
 
-/* Names the stubs whose slot the relocation fills. The first of a slot's relocations counts. */
+/*
+ * Names the stubs whose slot the relocation fills. If a slot has several relocations, the first one
+ * counts.
+ */
 static int name_stubs(struct stubs *stubs, const GElf_Rela *relocation)
 {
 	size_t i = ARRAY_NR_BELOW(stubs->stubs, stubs->nr, slot, relocation->r_offset);
@@ -330,6 +335,6 @@ int plt_stubs_read(struct symbol_table **ret, const struct elf_image *image, str
 	else
 		symbol_table_free(stubs.table);
 	if (err == -ENOMEM)
-		return error_no_memory(error, "for the stubs of dynamic linking");
-	return err < 0 ? error_set(error, -ENOEXEC, "no sound stubs of dynamic linking") : 0;
+		return error_no_memory(error, "for PLT stubs");
+	return err < 0 ? error_set(error, -ENOEXEC, "invalid PLT stubs") : 0;
 }

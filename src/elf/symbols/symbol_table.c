@@ -1,32 +1,32 @@
 /*
  * Functions by address: appended in any order, sorted once, then found by binary search.
  *
- * Sorting goes by address only, with a radix sort: a pass for each byte in which the addresses
- * differ, three to five in a program, from the lowest to the highest; each keeps the order of the
- * one before. With qsort_r() loading the symbols of a large program takes twice as long.
+ * Sorting is a radix sort by address only: one pass for each byte in which the addresses differ,
+ * three to five in a program, from the lowest byte to the highest; each pass is stable. With
+ * qsort_r(), loading the symbols of a large program takes twice as long.
  *
- * The best of the symbols at one address is then chosen by looking at each once: one with a size;
- * then one with a type; then by who writes its name. A C library has `write` beside __write,
- * __libc_write and __GI___libc_write, and callers know the first, which is weak. So an exported name
- * goes before a local one, then the library's own prefixes and leading underscores count against a
- * name, then its length. perf goes by other things (see symbol_name_compare()); where it would show
- * another name, that one is kept in an array beside.
+ * Among the symbols at one address, the best is then chosen in one pass: one with a size; then one
+ * with a type; then the name that programmers use. A C library has `write` beside __write,
+ * __libc_write and __GI___libc_write, and callers use the first one, which is weak. So an exported
+ * name is preferred to a local one, then a name without the library's own prefixes and leading
+ * underscores, then the shorter one. perf uses other criteria (see symbol_name_compare()); where it
+ * would show another name, that one is stored in a separate array.
  *
- * A symbol of size 0 reaches to the next symbol or the end of its section, as with perf; behind a
- * symbol that has a size there is a gap without a name. (addr2line names gaps after the symbol
- * before them: in a stripped library that is some exported function, and wrong.) One without a
- * type, a label of assembly, counts where no other symbol covers the place.
+ * A symbol of size 0 extends to the next symbol or the end of its section, as in perf; after a
+ * symbol with a size there may be a gap without a symbol. (addr2line names gaps after the symbol
+ * before them; in a stripped library that is some exported function, and wrong.) A symbol without a
+ * type, an assembly label, is used only where no other symbol covers the address.
  *
- * ELF symbol tables: the string tables are read whole, one behind the other, into one block that
- * names point into. The symbol tables pass by in small pieces, so the peak is the strings plus 16
- * bytes for each function, twice that while they are sorted.
+ * ELF symbol tables: the string tables are read completely, one after the other, into one block
+ * that names point into. The symbol tables are read in small pieces, so the peak is the strings
+ * plus 16 bytes per function, or twice that while sorting.
  *
- * A function is STT_FUNC or STT_GNU_IFUNC in an executable section, or STT_NOTYPE there, a label of
- * assembly. The section is found by the address: `objcopy -R` takes sections out without adjusting
- * the numbers in .dynsym. It is looked for in the image that has the symbol: a file of debug
- * information has the headers of all sections, though not their bytes.
+ * Functions are STT_FUNC and STT_GNU_IFUNC in an executable section, and STT_NOTYPE there (assembly
+ * labels). The section is found by the address, because `objcopy -R` removes sections without
+ * adjusting the section numbers in .dynsym. It is looked up in the image that has the symbol: a
+ * debug file has the headers of all sections, though not their content.
  *
- * Left out on purpose: symbols without section headers (PT_DYNAMIC only).
+ * Not supported: symbols without section headers (PT_DYNAMIC only).
  */
 #include "elf/symbols/symbol_table.h"
 
@@ -54,7 +54,7 @@ static uint64_t address_at(const struct items *items, const uint8_t *bytes, size
 	return address;
 }
 
-/* Moves items by one byte of their addresses; false if all have the same there. */
+/* Sorts items by one byte of their addresses; false if all are equal in it. */
 static bool sort_by_byte(const struct items *items, const uint8_t *from, uint8_t *to,
 			 unsigned shift)
 {
@@ -107,10 +107,10 @@ int address_sort(void *items, size_t nr, size_t item_bytes)
 	return 0;
 }
 
-/* Bounds what a hostile file can make us hold; twice of what one ELF table may have. */
+/* Limit of symbols, against hostile files; twice the limit of one ELF table. */
 #define SYMBOLS_MAX (32u << 20)
 
-#define NESTED_MAX     1024 /* symbols inside another that a lookup steps over */
+#define NESTED_MAX     1024 /* nested symbols that a lookup may skip */
 #define COMPARED_BYTES 256  /* of a name, when choosing an alias */
 
 struct symbol_table *symbol_table_new(void)
@@ -164,7 +164,10 @@ int symbol_table_add(struct symbol_table *table, uint64_t start, uint64_t bytes,
 
 /* --- choosing -------------------------------------------------------------------------------- */
 
-/* At the beginning of a name, of which only nr bytes count: names may be megabytes of them. */
+/*
+ * Number of underscores at the beginning of a name, within its first nr bytes: hostile names may be
+ * megabytes long.
+ */
 static size_t nr_underscores(const char *name, size_t nr)
 {
 	size_t i = 0;
@@ -193,7 +196,7 @@ static bool is_better_for_perf(const struct symbol_table *table, const struct sy
 	       symbol_name_compare(table->strings + a->name, table->strings + b->name) < 0;
 }
 
-/* Prefixes by which glibc's own files call its functions. */
+/* Prefixes that glibc uses for its functions internally. */
 static bool is_internal(const char *name)
 {
 	return !strncmp(name, "__GI_", 5) || !strncmp(name, "__libc_", 7);
@@ -205,7 +208,7 @@ static bool is_local(const struct symbol *symbol)
 	return (symbol->rank & (SYMBOL_GLOBAL | SYMBOL_NOT_WEAK)) == SYMBOL_NOT_WEAK;
 }
 
-/* Negative if programmers rather write a's name, positive if b's. */
+/* Negative if a's name is the one that programmers use, positive if b's. */
 static int compare_use(const struct symbol_table *table, const struct symbol *a,
 		       const struct symbol *b)
 {
@@ -230,8 +233,8 @@ static bool is_better(const struct symbol_table *table, const struct symbol *a,
 }
 
 /*
- * The best of those that start where symbols[*i] does, and in *ret_for_perf perf's choice; *i goes
- * on to the first that does not start there.
+ * The best symbol among those starting at symbols[*i]'s address, and in *ret_for_perf perf's
+ * choice; advances *i past them.
  */
 static struct symbol best_of_start(const struct symbol_table *table, size_t *i,
 				   struct symbol *ret_for_perf)
@@ -249,7 +252,7 @@ static struct symbol best_of_start(const struct symbol_table *table, size_t *i,
 	return *best;
 }
 
-/* Notes the name that perf shows where it is another one. 0 or -ENOMEM. */
+/* Records perf's name if it is another one. 0 or -ENOMEM. */
 static int keep_other(struct symbol_table *table, const struct symbol *symbol,
 		      const struct symbol *for_perf)
 {
@@ -263,12 +266,12 @@ static int keep_other(struct symbol_table *table, const struct symbol *symbol,
 }
 
 /*
- * Keeps one symbol of each address, ends those without a size, marks those inside others. 0 or
+ * Keeps one symbol per address, sets the ends of those without a size, and marks nested ones. 0 or
  * -ENOMEM.
  */
 static int choose(struct symbol_table *table)
 {
-	uint64_t reach = 0; /* where the furthest symbol so far ends */
+	uint64_t reach = 0; /* the highest end of the symbols so far */
 	size_t i = 0, nr = 0;
 
 	while (i < table->nr) {
@@ -316,7 +319,7 @@ const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr, 
 	size_t i = ARRAY_NR_UP_TO(table->symbols, table->nr, start, vaddr);
 	size_t last = i > NESTED_MAX ? i - NESTED_MAX : 0;
 
-	/* The nearest symbol may end before vaddr inside a longer one that started earlier. */
+	/* The nearest symbol may end before vaddr, nested in a longer one that starts earlier. */
 	while (i-- > last) {
 		const struct symbol *symbol = &table->symbols[i];
 
@@ -358,12 +361,12 @@ size_t symbol_table_bytes(const struct symbol_table *table)
 
 /* --- the symbols of an image ----------------------------------------------------------------- */
 
-#define SCANNED_MAX (16u << 20) /* of one table, functions or not; the largest have a quarter */
-#define CHUNK_BYTES (64u << 10) /* of a symbol table, in memory at one time */
+#define SCANNED_MAX (16u << 20) /* per table, not only functions; the largest have a quarter */
+#define CHUNK_BYTES (64u << 10) /* of a symbol table, in memory at a time */
 
 static int refuse(const struct symbol_scan *scan, const char *why)
 {
-	return error_set(scan->error, -ENOEXEC, "no sound symbol table: %s", why);
+	return error_set(scan->error, -ENOEXEC, "invalid symbol table: %s", why);
 }
 
 /* --- sections -------------------------------------------------------------------------------- */
@@ -390,7 +393,7 @@ static int read_sections(struct symbol_scan *scan)
 		if (!gelf_getshdr(elf_getscn(elf, i), &header))
 			return refuse(scan, elf_errmsg(-1));
 		/*
-		 * An empty section may share the address of one that has code, and must not hide
+		 * An empty section may have the same address as one with code, and must not hide
 		 * it.
 		 */
 		if (header.sh_flags & SHF_EXECINSTR && header.sh_size &&
@@ -436,8 +439,8 @@ const struct code_range *symbol_scan_code(const struct symbol_scan *scan, const 
 /* --- strings --------------------------------------------------------------------------------- */
 
 /*
- * Ends every name at its version: `read@@GLIBC_2.2.5` becomes `read`. Names may share their tails,
- * but each of them that contains the '@' would end there anyway.
+ * Terminates every name at its version: `read@@GLIBC_2.2.5` becomes `read`. Names may share
+ * suffixes, but each name that contains the '@' would end there anyway.
  */
 static void cut_versions(char *strings, size_t nr)
 {
@@ -450,7 +453,7 @@ static void cut_versions(char *strings, size_t nr)
 	}
 }
 
-/* Reads a symbol table's strings behind those that are there; *ret_nr is how many bytes. */
+/* Appends a symbol table's strings to the ones read before; *ret_nr is the number of bytes. */
 static int read_strings(struct symbol_scan *scan, const GElf_Shdr *symbols,
 			const struct symbol_strings *strings, size_t *ret_nr)
 {
@@ -460,17 +463,17 @@ static int read_strings(struct symbol_scan *scan, const GElf_Shdr *symbols,
 
 	if (!gelf_getshdr(elf_getscn(scan->image->elf, symbols->sh_link), &header) ||
 	    header.sh_type != SHT_STRTAB)
-		return refuse(scan, "its strings are missing");
+		return refuse(scan, "missing string table");
 	if (header.sh_size > scan->image->bytes ||
 	    header.sh_size >= SYMBOL_STRINGS_MAX_BYTES - base)
-		return refuse(scan, "its strings are too long");
+		return refuse(scan, "string table too large");
 	bytes = realloc(*strings->bytes, base + header.sh_size + 1);
 	if (!bytes)
 		return error_no_memory(scan->error, "for symbols");
 	*strings->bytes = bytes;
 	*strings->capacity = base + header.sh_size + 1;
 	if (elf_image_read(scan->image, header.sh_offset, bytes + base, header.sh_size) < 0)
-		return refuse(scan, "its strings cannot be read");
+		return refuse(scan, "unreadable string table");
 	bytes[base + header.sh_size] = '\0';
 	cut_versions(bytes + base, header.sh_size);
 	*strings->nr = base + header.sh_size + 1;
@@ -504,7 +507,7 @@ static int read_table(struct symbol_scan *scan, const GElf_Shdr *header,
 	if (!header->sh_type)
 		return 0;
 	if (header->sh_size / entry > SCANNED_MAX)
-		return refuse(scan, "it has too many symbols");
+		return refuse(scan, "too many symbols");
 	err = read_strings(scan, header, strings, &nr_string_bytes);
 	if (err < 0)
 		return err;
@@ -515,7 +518,7 @@ static int read_table(struct symbol_scan *scan, const GElf_Shdr *header,
 		nr = (header->sh_size - at < CHUNK_BYTES ? header->sh_size - at : CHUNK_BYTES) /
 		     entry;
 		if (elf_image_read(scan->image, header->sh_offset + at, chunk, nr * entry) < 0)
-			return refuse(scan, "it cannot be read");
+			return refuse(scan, "unreadable section");
 		for (i = 0; i < nr; i++) {
 			Elf64_Sym symbol = is_64 ? ((const Elf64_Sym *)chunk)[i]
 						 : widened((const Elf32_Sym *)chunk + i);
@@ -579,18 +582,18 @@ static int take_symbol(void *context, const Elf64_Sym *symbol, uint32_t name)
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return 0;
 	code = symbol_scan_code(&reader->scan, symbol);
-	/* `$x`, `$d.42` mark code and data for disassemblers on arm64, and are no functions. */
+	/* Mapping symbols: `$x`, `$d.42` mark code and data on arm64, and are not functions. */
 	if (!code || !text[0] ||
 	    (type == STT_NOTYPE && text[0] == '$' && text[1] && (!text[2] || text[2] == '.')))
 		return 0;
-	bytes = code->end - symbol->st_value; /* what is left of the section */
+	bytes = code->end - symbol->st_value; /* the rest of the section */
 	if (symbol->st_size && symbol->st_size < bytes)
 		bytes = symbol->st_size;
 	added.bytes = bytes < SYMBOL_MAX_BYTES ? (uint32_t)bytes : SYMBOL_MAX_BYTES;
 	added.rank = rank_of(symbol);
 	err = symbol_table_append(reader->table, &added);
 	if (err == -E2BIG)
-		return refuse(&reader->scan, "there are too many symbols");
+		return refuse(&reader->scan, "too many symbols");
 	return err < 0 ? error_no_memory(reader->scan.error, "for symbols") : 0;
 }
 

@@ -1,28 +1,28 @@
 /*
- * Finds, reads and steps through .eh_frame and .debug_frame. They are alike but for how a CIE is
- * told from an FDE and found from it, and for augmentations, which only .eh_frame needs:
+ * Finds, reads and iterates over .eh_frame and .debug_frame. They differ only in how a CIE is
+ * distinguished from an FDE and how an FDE refers to its CIE, and in augmentations, which only
+ * .eh_frame needs:
  *
  *	length		4 bytes, or ffffffff and 8 bytes
- *	id		CIE: 0 in .eh_frame, else all ones. FDE: where its CIE is: in .eh_frame
- *			backwards from here, else from the section's start
+ *	id		CIE: 0 in .eh_frame, else all ones. FDE: the position of its CIE: in .eh_frame
+ *			the distance back from here, else the offset in the section
  *	CIE:		version 1, 3 or 4, augmentation, alignments, return address column
  *	FDE:		start and length of the code
  *	program		to the end
  *
- * libelf gives the section headers; names and contents are read past it, with one pread each, so
- * that no claim of the file makes us allocate more than the file has or the limit allows. The
- * linker writes .eh_frame's address into a program header too (PT_GNU_EH_FRAME): that is how it is
- * found in a file whose section headers were taken away. Its size is then unknown, and it is read
- * up to the end of its segment.
+ * libelf provides the section headers; names and contents are read with elf_image_read(), one pread
+ * each, so that no value in the file makes us allocate more than the file has or the limit allows. The
+ * linker also writes .eh_frame's address into a program header (PT_GNU_EH_FRAME), which is used if the
+ * section headers were stripped. Its size is then unknown, and it is read up to the end of its segment.
  *
- * Nothing is allocated for entries: recent CIEs are kept in the reader, by their offset. So that no
- * file can make us read the same long CIE for each of its FDEs, CIEs have a limit of their own, and
- * reading them a budget in proportion to the section.
+ * Nothing is allocated for entries: recent CIEs are cached in the reader, by their offset. A hostile
+ * file could make us read the same long CIE for each of its FDEs; therefore the size of CIEs has a limit,
+ * and reading them has a budget in proportion to the section.
  *
- * An FDE's range that is empty, or wraps, is broken. Nobody's linker leaves those but for code that
- * was thrown away.
+ * An FDE whose range is empty or wraps around is broken. Linkers only leave such FDEs for discarded
+ * code.
  *
- * Left out on purpose: sections compressed with zstd, which none of the linkers does by default.
+ * Not supported: sections compressed with zstd, which no linker does by default.
  */
 #include "elf/unwind/cfi_entries.h"
 
@@ -43,17 +43,17 @@
 #define EH_FRAME_HDR_BYTES   16
 #define EH_FRAME_HDR_VERSION 1
 
-/* zlib packs a thousand zeros into one byte, and not more: what claims more is lying. */
+/* zlib's maximum ratio is about a thousand; a section that claims a higher one is invalid. */
 #define INFLATE_MAX_RATIO 1100
 
 struct headers {
-	bool is_eh_frame_there; /* maybe without bytes, as in a file of debug information */
+	bool is_eh_frame_there; /* possibly without content, as in a debug file */
 	bool is_go;
-	GElf_Shdr eh_frame, debug_frame, zdebug_frame; /* sh_size 0 if there is none with bytes */
+	GElf_Shdr eh_frame, debug_frame, zdebug_frame; /* sh_size 0 if there is none with content */
 	uint64_t text, got;
 };
 
-/* Section headers that cannot be read are as good as not there. */
+/* Unreadable section headers are treated as missing. */
 static void read_headers(const struct elf_image *image, struct headers *headers)
 {
 	Elf_Scn *section = NULL;
@@ -96,7 +96,10 @@ static void read_headers(const struct elf_image *image, struct headers *headers)
 
 /* --- contents -------------------------------------------------------------------------------- */
 
-/* Reads nr bytes at an offset into *ret, which is malloc'ed. -ENOEXEC if the file has them not. */
+/*
+ * Reads nr bytes at an offset into *ret, allocated with malloc(). -ENOEXEC if they are not in the
+ * file.
+ */
 static int read_bytes(const struct elf_image *image, uint64_t offset, uint64_t nr, uint8_t **ret,
 		      struct error *error)
 {
@@ -118,8 +121,8 @@ static int read_bytes(const struct elf_image *image, uint64_t offset, uint64_t n
 }
 
 /*
- * Inflates a section that zlib made, behind a header. With SHF_COMPRESSED that is an Elf64_Chdr; in
- * .zdebug_frame "ZLIB" and the size as eight bytes with the highest first.
+ * Decompresses a zlib section, which has a header. With SHF_COMPRESSED that is an Elf64_Chdr; in
+ * .zdebug_frame it is "ZLIB" and the size as eight bytes, big-endian.
  */
 static int inflate_section(struct cfi_section *section, bool is_gnu, struct error *error)
 {
@@ -170,7 +173,7 @@ static int read_section(struct cfi_section *section, const struct elf_image *ima
 	return inflate_section(section, is_gnu_packed, error);
 }
 
-/* A section that makes no sense is broken, and that is all; running out of memory is an error. */
+/* An invalid section is only marked as broken; other errors are returned. */
 static int settle(struct cfi_section *section, int err, bool *is_broken)
 {
 	if (err < 0)
@@ -195,7 +198,7 @@ static bool find_segment(const struct elf_image *image, uint32_t type, uint64_t 
 	return false;
 }
 
-/* The address of .eh_frame out of .eh_frame_hdr. */
+/* Reads the address of .eh_frame from .eh_frame_hdr. */
 static int read_eh_frame_address(const struct elf_image *image, const GElf_Phdr *segment,
 				 uint64_t *ret_address)
 {
@@ -212,7 +215,7 @@ static int read_eh_frame_address(const struct elf_image *image, const GElf_Phdr 
 		return -ENOEXEC;
 	version = bytes_u8(&cursor);
 	encoding = bytes_u8(&cursor);
-	(void)bytes_u16(&cursor); /* how the search table is encoded */
+	(void)bytes_u16(&cursor); /* encodings of the search table */
 	if (version != EH_FRAME_HDR_VERSION)
 		return -ENOEXEC;
 	return cfi_pointer_read(&cursor, &header, encoding, 8, 0, ret_address) < 0 ? -ENOEXEC : 0;
@@ -292,10 +295,13 @@ void cfi_section_clear(struct cfi_section *section)
 	section->nr = 0;
 }
 
-/* Real ones have 16 to 60 bytes; one that mentions each register of arm64 would have 300. */
+/* Real ones have 16 to 60 bytes; one with a rule for each register of arm64 would have 300. */
 #define COMMON_MAX_BYTES 1024
 
-/* How many times over a section's CIEs may be read, for CIEs that push each other out. */
+/*
+ * How many times the section's size may be read as CIEs, for CIEs that evict each other from the
+ * cache.
+ */
 #define BUDGET_PER_BYTE 16
 #define BUDGET_LEAST	65536
 
@@ -307,12 +313,12 @@ struct entry {
 	size_t id_offset;
 	uint64_t id;
 	bool is_common;
-	struct bytes rest; /* behind the id */
+	struct bytes rest; /* after the id */
 };
 
 /* --- pointers -------------------------------------------------------------------------------- */
 
-/* How a pointer is written, and what it is relative to, in the byte that says so. */
+/* Parts of the encoding byte: the format of the number, and its base. */
 #define ENCODING_FORM 0x0f
 #define ENCODING_BASE 0x70
 
@@ -390,8 +396,8 @@ void cfi_reader_init(struct cfi_reader *reader, const struct cfi_section *sectio
 }
 
 /*
- * Reads the head of the entry at an offset. 1, 0 for one of length 0, or -EINVAL if it does not
- * fit: then nothing behind it can be found either.
+ * Reads the header of the entry at an offset. 1; 0 if its length is 0; or -EINVAL if it exceeds the
+ * section, in which case no further entries can be found.
  */
 static int read_entry(const struct cfi_section *section, size_t offset, struct entry *entry)
 {
@@ -411,7 +417,7 @@ static int read_entry(const struct cfi_section *section, size_t offset, struct e
 	if (!length)
 		return 0;
 	entry->id_offset = (size_t)(entry->rest.at - section->bytes);
-	/* .eh_frame keeps its ids at 4 bytes, whatever the length. */
+	/* .eh_frame has 4-byte ids, whatever the length's format. */
 	if (is_64 && !section->is_eh_frame) {
 		entry->id = bytes_u64(&entry->rest);
 		entry->is_common = entry->id == UINT64_MAX;
@@ -425,8 +431,8 @@ static int read_entry(const struct cfi_section *section, size_t offset, struct e
 /* --- common entries -------------------------------------------------------------------------- */
 
 /*
- * Reads what the letters of the augmentation say; their data come in the same order. A letter that
- * is not known ends it, safely if "z" told how long the data are.
+ * Reads the augmentation data, in the order of the augmentation's letters. An unknown letter ends
+ * it; that is an error unless "z" gave the length of the data.
  */
 static int read_augmentation(struct cfi_common *common, const struct cfi_section *section,
 			     const char *letters, struct bytes *bytes)
@@ -507,7 +513,7 @@ static void read_common(struct cfi_reader *reader, size_t offset, struct cfi_com
 	common->is_sound = parse_common(common, reader->section, entry.rest) == 0;
 }
 
-/* The common entry at an offset, or NULL. */
+/* Returns the common entry at an offset, or NULL. */
 static struct cfi_common *find_common(struct cfi_reader *reader, uint64_t offset)
 {
 	struct cfi_common *common = &reader->recent[hash_u64(offset) % CFI_NR_RECENT];

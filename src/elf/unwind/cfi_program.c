@@ -1,16 +1,16 @@
 /*
  * The interpreter of call frame instructions.
  *
- * Only the registers of the return address and of the frame pointer are followed, so a state is
- * some fifty bytes and remembering one is a copy. The program of the common entry is run once for
- * each time that the reader reads it, and its outcome kept there. An instruction that is not known
- * has operands of unknown length: the function is broken.
+ * Only the registers of the return address and of the frame pointer are tracked, so a state has
+ * some fifty bytes and remembering one is a copy. The program of a common entry is run each time
+ * the reader reads the entry, and its result is stored there. The operands of an unknown
+ * instruction have unknown length, so it makes the function's entry invalid.
  *
- * DWARF expressions are a language for a stack machine, but compilers write few things in it: a
- * register plus a number, or what is in memory there, plus a number. So they are run here over
- * values of that form; an operation that leads out of it is not understood, and the rest of the
- * world's code has none. One more shape is known by its bytes, that of the linkers' stubs for lazy
- * binding (PLT), which push at byte N of each 16:  rsp + 8 + ((rip & 15) >= N) * 8
+ * DWARF expressions are programs for a stack machine, but compilers use few forms: a register plus
+ * a number, or the memory there, plus a number. So they are evaluated here over values of these
+ * forms; any other result is not understood, and real-world code has none. One more expression is
+ * recognised by its bytes, that of linkers for lazy binding stubs (PLT), which push at byte N of
+ * each 16:  rsp + 8 + ((rip & 15) >= N) * 8
  */
 #include "elf/unwind/cfi_program.h"
 
@@ -48,7 +48,7 @@ enum form {
 	FORM_MEMORY,   /* *(reg + offset) + add */
 };
 
-/* Numbers are unsigned, so that they may wrap. */
+/* Numbers are unsigned, so that they may wrap around. */
 struct value {
 	enum form form;
 	uint64_t reg;
@@ -83,7 +83,7 @@ static bool add_number(struct machine_stack *stack, uint64_t number)
 	return true;
 }
 
-/* Adds the two topmost values, of which one is a number. */
+/* Adds the two topmost values, one of which must be a number. */
 static bool add_top(struct machine_stack *stack)
 {
 	struct value *top;
@@ -185,7 +185,7 @@ static bool run_operation(struct machine_stack *stack, uint8_t operation, struct
 	}
 }
 
-/* Runs it over what the stack has; its result is on top. */
+/* Evaluates an expression, starting with the given stack; the result is on top. */
 static bool run_expression(struct bytes bytes, struct machine_stack *stack, struct value *ret)
 {
 	while (bytes.nr)
@@ -198,7 +198,7 @@ static bool run_expression(struct bytes bytes, struct machine_stack *stack, stru
 	       cfi_offset_fits((int64_t)ret->add);
 }
 
-/* x86-64's stub: registers 7 and 16 are rsp and rip. */
+/* x86-64's stubs: registers 7 and 16 are rsp and rip. */
 static bool is_plt(struct bytes bytes, const struct cfi_machine *machine, int32_t *ret_pushed_at)
 {
 	const uint8_t before[] = {DW_OP_breg0 + 7, 8, DW_OP_breg0 + 16, 0, DW_OP_lit15, DW_OP_and};
@@ -214,7 +214,7 @@ static bool is_plt(struct bytes bytes, const struct cfi_machine *machine, int32_
 	return *ret_pushed_at >= 0 && *ret_pushed_at < 16;
 }
 
-/* Sets the rule's CFA; false, and nothing set, if it cannot say what the expression does. */
+/* Sets the rule's CFA; false, and unchanged, if a rule cannot express it. */
 static bool expression_cfa(struct bytes expression, const struct cfi_machine *machine,
 			   struct unwind_rule *rule)
 {
@@ -241,13 +241,13 @@ static bool expression_cfa(struct bytes expression, const struct cfi_machine *ma
 	return true;
 }
 
-/* The place of a register whose address the expression is, or with is_value, whose value. */
+/* The place of a register: the expression is its address or, with is_value, its value. */
 static bool expression_place(struct bytes expression, bool is_value, struct unwind_place *ret_place)
 {
 	struct machine_stack stack = {.nr = 0};
 	struct value value;
 
-	(void)push_value(&stack, FORM_CFA, 0, 0); /* it starts with the CFA on the stack */
+	(void)push_value(&stack, FORM_CFA, 0, 0); /* the stack initially contains the CFA */
 	if (expression.failed || !run_expression(expression, &stack, &value))
 		return false;
 	if (value.form == FORM_REGISTER)
@@ -331,7 +331,10 @@ static void restore(struct cfi_program *program, uint64_t reg)
 
 /* --- instructions ---------------------------------------------------------------------------- */
 
-/* A number in units of the data alignment. Past 64 bits is past 32 too, and so not known. */
+/*
+ * A number multiplied by the data alignment. Overflow of 64 bits is also one of 32, which is not
+ * supported.
+ */
 static int64_t factored(const struct cfi_program *program, int64_t number)
 {
 	int64_t product;
@@ -377,7 +380,7 @@ static int move_to(struct cfi_program *program)
 	return 0;
 }
 
-/* Where registers were saved. */
+/* Instructions that define where a register was saved. */
 static int run_register(struct cfi_program *program, uint8_t instruction)
 {
 	const struct unwind_place unknown = {0};
@@ -394,7 +397,7 @@ static int run_register(struct cfi_program *program, uint8_t instruction)
 	case DW_CFA_GNU_negative_offset_extended:
 		save_at_cfa(program, reg, factored(program, -read_number(program)));
 		return 0;
-	case DW_CFA_val_offset: /* it is CFA + offset: no place says that */
+	case DW_CFA_val_offset: /* the value is CFA + offset: no place expresses that */
 	case DW_CFA_val_offset_sf:
 		(void)bytes_uleb(code);
 		set_place(program, reg, unknown, false);
@@ -425,7 +428,7 @@ static int run_register(struct cfi_program *program, uint8_t instruction)
 	}
 }
 
-/* Steps to another address, what is remembered, and what says nothing to us. */
+/* Advances of the address, remembered states, and instructions that are ignored. */
 static int run_step(struct cfi_program *program, uint8_t instruction)
 {
 	struct bytes *code = &program->code;
@@ -454,7 +457,7 @@ static int run_step(struct cfi_program *program, uint8_t instruction)
 	case DW_CFA_GNU_args_size:
 		(void)bytes_uleb(code);
 		return 0;
-	case DW_CFA_AARCH64_negate_ra_state: /* the mask takes signatures off anyway */
+	case DW_CFA_AARCH64_negate_ra_state: /* UNWIND_ADDRESS_MASK removes signatures anyway */
 	case DW_CFA_nop:
 		return 0;
 	default:
@@ -462,7 +465,7 @@ static int run_step(struct cfi_program *program, uint8_t instruction)
 	}
 }
 
-/* Definitions of the CFA: most of all instructions but steps. */
+/* Definitions of the CFA: the most frequent instructions after advances. */
 static int run_definition(struct cfi_program *program, uint8_t instruction)
 {
 	struct cfi_state *state = &program->state;
@@ -497,7 +500,7 @@ static int run_definition(struct cfi_program *program, uint8_t instruction)
 	}
 }
 
-/* The first three instructions hold an operand in their lower six bits. */
+/* The first three instructions have an operand in their lower six bits. */
 #define HIGH_TWO 0xc0
 
 static int run_instruction(struct cfi_program *program)
@@ -552,7 +555,7 @@ int cfi_program_init(struct cfi_program *program, const struct cfi_machine *mach
 	program->is_done = false;
 	program->nr_remembered = 0;
 	if (!common->has_initial && run_common(program, common) < 0) {
-		common->is_sound = false; /* for the other functions that have it */
+		common->is_sound = false; /* for other functions with the same common entry */
 		return -EINVAL;
 	}
 	program->initial = common->initial;
@@ -581,7 +584,7 @@ int cfi_program_next(struct cfi_program *program, uint64_t *ret_start, uint64_t 
 
 /* --- the outcome ----------------------------------------------------------------------------- */
 
-/* Turns a register's own place into one of the return address, if the state has one. */
+/* Converts a register's own place into that of the return address, if the state has one. */
 static bool settle_ra(const struct cfi_program *program, struct unwind_rule *rule)
 {
 	uint64_t column = program->function->common->ra_column;

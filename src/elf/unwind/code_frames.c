@@ -1,23 +1,24 @@
 /*
- * Frames found by reading code, of x86-64.
+ * Frames found by reading x86-64 code.
  *
- * A function begins with the return address on top of the stack, so where the stack pointer is at an
- * instruction follows from those that lead to it: pushes, pops, additions. It is the same on all ways
- * to an instruction, or it is not taken to be known. The frame pointer is where a push or a store put
- * it, until it is taken back.
+ * A function begins with the return address on top of the stack, so the position of the stack
+ * pointer at an instruction follows from the instructions before it: pushes, pops, additions. It
+ * must be the same on all paths to an instruction, or it is unknown. The frame pointer is where a
+ * push or a store saved it, until it is restored.
  *
- * Three sources of knowledge, in this order:
+ * There are three sources of information, in this order:
  *
- *	1  functions (symbols, and what is called) begin with a depth of one word; from there along
- *	   all branches and jumps
- *	2  code that nothing known leads to, mostly the cases of a switch, has the depth that fits
- *	   where it leads: into known code, or to a `ret`, where the return address is on top again
- *	3  a frame pointer set to 0 and a stack pointer that has left the return address is how
- *	   programs and threads begin: they have no caller
+ *	1  functions (symbols, and call targets) begin with a depth of one word; from there along all
+ *	   branches and jumps
+ *	2  code that is not reached that way, mostly the cases of a switch, has the depth required by the
+ *	   code it leads to: reached code, or a `ret`, where the return address is on top again
+ *	3  a frame pointer set to 0 together with a stack pointer above the return address is how programs
+ *	   and threads begin: they have no caller
  *
- * Nothing is guessed: a way that is not understood (a stack pointer that comes from somewhere else),
- * an instruction that two ways reach with different depths, or an address that was popped, has no
- * rule from there on. A frame pointer that is written without having been saved is lost.
+ * Nothing is guessed: on a path that is not understood (the stack pointer is set in another way),
+ * at an instruction that two paths reach with different depths, or for a return address that was
+ * popped, there is no rule from there on. A frame pointer that is overwritten without having been
+ * saved is lost.
  */
 #include "elf/unwind/code_frames.h"
 
@@ -36,37 +37,38 @@
 #include "elf/symbols/function_list.h"
 
 #define WORD_BYTES 8
-#define X86_SP	   7 /* by DWARF's numbers */
+#define X86_SP	   7 /* DWARF number */
 #define X86_FP	   6
 
-/* Code that leads nowhere known is followed so far at most, and in so many rounds. */
+/* Limits for following code that leads nowhere known: number of instructions, and of rounds. */
 #define AHEAD_MAX	    512
 #define NR_ROUNDS	    16
 #define FUNCTION_ALIGN	    16
 #define WORTH_A_PART	    16
-#define FIXED_ADDRESS_MIN   0x100000 /* smaller numbers are taken for numbers */
+#define FIXED_ADDRESS_MIN   0x100000 /* smaller immediates are not taken for addresses */
 #define BEGINNING_MAX_BYTES 256
-#define PADDING_AT_MOST	    16 /* bytes, of a gap that is not looked at */
+#define PADDING_AT_MOST	    16 /* bytes, of a gap that is skipped */
 
-/* --- where things are at an instruction ------------------------------------------------------ */
+/* --- the state at an instruction ------------------------------------------------------------- */
 
 /*
- * All in words below the CFA. Packed into 32 bits, since there is one for each byte of the code.
- * Depth 0: the stack pointer is lost; then the frame counts, or nothing is known.
+ * All positions are in words below the CFA. Packed into 32 bits, since there is one state for each
+ * byte of code. Depth 0: the stack pointer is unknown; then `frame` gives the position, or nothing
+ * is known.
  */
 struct state {
 	unsigned is_reached : 1;
-	unsigned is_entry : 1;	    /* a function begins here: nothing falls into it */
-	unsigned is_after_call : 1; /* of a call that is known to return */
-	unsigned length : 4;	    /* of the instruction, once it was looked at … */
-	unsigned is_plain : 1;	    /* … which does nothing that matters here */
+	unsigned is_entry : 1;	    /* a function begins here: no code falls through to it */
+	unsigned is_after_call : 1; /* the call before it is known to return */
+	unsigned length : 4;	    /* of the instruction, once it was decoded */
+	unsigned is_plain : 1;	    /* the instruction has no effect that matters here */
 	unsigned depth : 12;	    /* of the stack pointer; 1: at the return address */
-	unsigned saved : 8;	    /* where the frame pointer was saved, or one of these: */
+	unsigned saved : 8;	    /* where the frame pointer was saved, or FP_… */
 	unsigned frame : 4;	    /* where the frame pointer points now; 0: elsewhere */
 };
 
 #define FP_SAME	  0
-#define FP_ZERO	  0xfeU /* of a program's or thread's beginning */
+#define FP_ZERO	  0xfeU /* cleared at the beginning of a program or thread */
 #define FP_LOST	  0xffU
 #define SAVED_MAX 0xfdU
 #define DEPTH_MAX 0xfffU
@@ -87,7 +89,7 @@ static bool is_same(struct state a, struct state b)
 	return a.depth == b.depth && a.saved == b.saved && a.frame == b.frame;
 }
 
-/* So many bytes from a depth: a depth, or 0. */
+/* The depth after moving the stack pointer by bytes; 0 if it is invalid. */
 static unsigned depth_after(unsigned depth, int64_t bytes)
 {
 	int64_t words = (int64_t)depth - bytes / WORD_BYTES;
@@ -108,7 +110,10 @@ static void move_frame_pointer(struct state *state, const struct stack_effect *e
 	case FP_STORED:
 		if (effect->fp == FP_PUSHED)
 			slot = depth_after(state->depth, -WORD_BYTES);
-		/* Only the caller's counts; one that is a number by now may be stored again. */
+		/*
+		 * Only the caller's value counts; a frame pointer in use as a number may be stored
+		 * again.
+		 */
 		if (state->saved == FP_SAME && slot > 1 && slot <= SAVED_MAX)
 			state->saved = slot;
 		return;
@@ -140,7 +145,7 @@ static void move_frame_pointer(struct state *state, const struct stack_effect *e
 		state->saved = FP_LOST;
 }
 
-/* The state behind an instruction. */
+/* The state after an instruction. */
 static struct state after(struct state state, const struct stack_effect *effect)
 {
 	unsigned frame = state.frame;
@@ -161,12 +166,12 @@ static struct state after(struct state state, const struct stack_effect *effect)
 	return is_known(state) ? state : unknown;
 }
 
-/* The state where two ways meet: all that both agree on. */
+/* Merges the states of two paths: keeps what both agree on. */
 static struct state meet(struct state a, struct state b)
 {
 	if (a.depth != b.depth || a.frame != b.frame) {
 		if (a.frame == b.frame)
-			a.depth = 0; /* the frame pointer says it */
+			a.depth = 0; /* the frame pointer gives the position */
 		else if (a.depth == b.depth)
 			a.frame = 0;
 		else
@@ -198,12 +203,14 @@ static struct unwind_rule rule_of(struct state state)
 
 /* --- functions ------------------------------------------------------------------------------- */
 
-/* Where functions are known to begin. */
+/* Known starts of functions. */
 struct beginnings {
 	struct function_list functions;
 	const struct elf_image *image;
 	const struct code_spans *known;
-	/* By code elsewhere, sorted: what it calls or jumps to, and what it takes the address of. */
+	/*
+	 * Found in other code, sorted: targets of its calls and jumps, and addresses that it takes.
+	 */
 	struct address {
 		uint64_t address;
 	} * called, *taken;
@@ -249,7 +256,7 @@ static size_t sort_addresses(struct address *addresses, size_t nr)
 	return kept;
 }
 
-/* Returns how many there are. */
+/* Returns the number of starts. */
 static size_t settle_beginnings(struct beginnings *beginnings)
 {
 	beginnings->nr_called = sort_addresses(beginnings->called, beginnings->nr_called);
@@ -263,19 +270,19 @@ struct piece {
 	uint64_t start; /* address */
 	size_t nr;
 	uint8_t *code;
-	struct state *states; /* of instructions that begin there; others are not reached */
-	uint32_t *todo;	      /* whose successors have to be looked at */
+	struct state *states; /* at the start of instructions; elsewhere not reached */
+	uint32_t *todo;	      /* instructions whose successors must be visited */
 	size_t nr_todo, cap_todo;
-	uint32_t *calls; /* that were reached */
+	uint32_t *calls; /* calls that were reached */
 	size_t nr_calls, cap_calls;
-	uint32_t *taken; /* whose address is taken */
+	uint32_t *taken; /* code whose address is taken */
 	size_t nr_taken, cap_taken;
 	struct beginnings *beginnings;
-	struct u64_map returning; /* what is called, and returned somewhere; best effort */
-	bool has_learned;	  /* where a function begins: begin anew */
+	struct u64_map returning; /* call targets that returned somewhere; best effort */
+	bool has_learned;	  /* new starts of functions were found: analyse again */
 };
 
-/* The address that an instruction takes, which may be of anything; 0: none. next: behind it. */
+/* An address that the instruction takes, of code or data; 0: none. next: the address after it. */
 static uint64_t taken_address(const struct stack_effect *effect, uint64_t next)
 {
 	if (effect->is_address)
@@ -290,8 +297,8 @@ static bool is_plain(const struct stack_effect *effect)
 }
 
 /*
- * The instruction there; none if a function begins inside of it: these are data. What was read is
- * noted, since most code is looked at several times.
+ * Decodes an instruction; none if a function begins inside of it, as these bytes are data. The
+ * length is cached, since most code is visited several times.
  */
 static void read_at(struct piece *piece, uint64_t at, struct stack_effect *ret)
 {
@@ -310,7 +317,7 @@ static void read_at(struct piece *piece, uint64_t at, struct stack_effect *ret)
 	state->is_plain = ret->length && is_plain(ret);
 }
 
-/* Forgets instructions that reach into this one. */
+/* Discards cached instructions that overlap this one. */
 static void forget_before(struct piece *piece, uint64_t at)
 {
 	uint64_t back;
@@ -320,7 +327,7 @@ static void forget_before(struct piece *piece, uint64_t at)
 			piece->states[at - back].length = piece->states[at - back].is_plain = 0;
 }
 
-/* A way leads to an instruction with this state. 0 or -ENOMEM. */
+/* Records that a path reaches an instruction with this state. 0 or -ENOMEM. */
 static int reach(struct piece *piece, uint64_t at, struct state state)
 {
 	struct state *old;
@@ -340,7 +347,7 @@ static int reach(struct piece *piece, uint64_t at, struct state state)
 	return ARRAY_ADD(piece->todo, piece->nr_todo, piece->cap_todo, (uint32_t)at);
 }
 
-/* A function begins there. What was concluded without knowing that is concluded anew. */
+/* Records a start of a function. Conclusions drawn without this knowledge are redone. */
 static int enter(struct piece *piece, uint64_t at)
 {
 	struct state *state = at < piece->nr ? &piece->states[at] : NULL;
@@ -354,7 +361,10 @@ static int enter(struct piece *piece, uint64_t at)
 	return reach(piece, at, at_entry);
 }
 
-/* The next instruction, unless a function begins there, or it is not known that a call returns. */
+/*
+ * Continues at the next instruction, unless a function begins there, or it is after a call not
+ * known to return.
+ */
 static int fall_through(struct piece *piece, uint64_t at, struct state state, bool is_call)
 {
 	if (at >= piece->nr || piece->states[at].is_entry)
@@ -362,7 +372,7 @@ static int fall_through(struct piece *piece, uint64_t at, struct state state, bo
 	return is_call && !piece->states[at].is_after_call ? 0 : reach(piece, at, state);
 }
 
-/* Follows all ways from what is to do. */
+/* Follows all paths from the instructions in todo. */
 static int follow(struct piece *piece)
 {
 	int err = 0;
@@ -401,10 +411,10 @@ static int follow(struct piece *piece)
 	return err;
 }
 
-/* The state at an instruction from what is known on its way on, with what the way there did. */
+/* The effect of a path, to compute the state at its start from a known state at its end. */
 struct way {
-	int64_t moved;	     /* words down from the first instruction */
-	int64_t restored_at; /* where the frame pointer was taken back from, likewise */
+	int64_t moved;	     /* words down since the first instruction */
+	int64_t restored_at; /* where the frame pointer was restored from, likewise */
 	bool is_restored;
 };
 
@@ -426,7 +436,7 @@ static struct state before_way(const struct way *way, struct state known)
 	return state;
 }
 
-/* Adds what an instruction does. False if that can't be taken back. */
+/* Adds an instruction's effect. False if it can't be reverted. */
 static bool go_way(struct way *way, const struct stack_effect *effect)
 {
 	if ((effect->sp != SP_STAYS && effect->sp != SP_MOVES) || effect->bytes % WORD_BYTES)
@@ -436,7 +446,7 @@ static bool go_way(struct way *way, const struct stack_effect *effect)
 		break;
 	case FP_POPPED:
 	case FP_LOADED:
-		way->is_restored = true; /* so far: what was read may be a number */
+		way->is_restored = true; /* preliminary: the loaded value may be a number */
 		way->restored_at = way->moved;
 		if (effect->fp == FP_LOADED)
 			way->restored_at -= effect->fp_bytes / WORD_BYTES;
@@ -452,7 +462,7 @@ static bool go_way(struct way *way, const struct stack_effect *effect)
 	return true;
 }
 
-/* The state that an instruction must lead to: one that is known, or a return. */
+/* The state that an instruction must lead to: a known one, or that of a return. */
 static struct state known_behind(const struct piece *piece, const struct stack_effect *effect,
 				 uint64_t next)
 {
@@ -466,10 +476,10 @@ static struct state known_behind(const struct piece *piece, const struct stack_e
 }
 
 /*
- * The state at an instruction that nothing known leads to, by where it leads; not reached if that
- * is nowhere known. *ret_end: how far the way straight on was followed. A jump to what a register says,
- * when registers were popped before, is a call at a function's end, but that is no more than likely:
- * it counts only if calls on the way are taken to return.
+ * The state at an unreached instruction, by the code it leads to; not reached if that is unknown.
+ * *ret_end: the end of the straight path. An indirect jump after pops of registers is a tail call
+ * at a function's end, but that is only likely: it is used only if calls on the path are assumed to
+ * return.
  */
 static struct state look_ahead(struct piece *piece, uint64_t at, bool calls_return,
 			       uint64_t *ret_end)
@@ -504,7 +514,9 @@ static struct state look_ahead(struct piece *piece, uint64_t at, bool calls_retu
 	return (struct state){0};
 }
 
-/* Goes over what was not reached, instruction by instruction. True if something was added. */
+/*
+ * Visits the unreached code, instruction by instruction. *ret_found: true if something was added.
+ */
 static int look_at_rest(struct piece *piece, bool *ret_found)
 {
 	uint64_t at = 0, end;
@@ -568,7 +580,7 @@ static int add_frames(struct code_frames *frames, const struct piece *piece)
 	return err < 0 ? err : add_frame(frames, piece->start + piece->nr, &none);
 }
 
-/* Counts for a function how often its calls seem to return (low half) and not (high half). */
+/* Counts for a function how often its calls seem to return (low half) and not to (high half). */
 static void note_returning(struct piece *piece, uint64_t target, bool returns)
 {
 	const uint64_t *old = u64_map_find(&piece->returning, target);
@@ -576,7 +588,7 @@ static void note_returning(struct piece *piece, uint64_t target, bool returns)
 	(void)u64_map_set(&piece->returning, target, (old ? *old : 0) + (returns ? 1 : 1ULL << 32));
 }
 
-/* True if a return stands between the beginning of a function and that of the next one. */
+/* True if there is a return between the beginning of a function and that of the next one. */
 static bool has_return(struct piece *piece, uint64_t at)
 {
 	struct stack_effect effect;
@@ -601,10 +613,10 @@ static bool seems_to_return(struct piece *piece, uint64_t target)
 }
 
 /*
- * True if the code behind a call goes on with the state before it. It must, if the call returns; but
- * some never do, and another part of the program may stand behind them. So it is compared with where
- * the code behind leads. If that is nowhere known, no function may begin behind the call. In either
- * case most calls of the same function must seem to return.
+ * True if the code after a call continues with the state before it. It must, if the call returns;
+ * but some calls never return, and an unrelated part of the program may follow. So the state is
+ * compared with the one required by the code that follows. If that is unknown, no function may
+ * begin after the call. In either case most calls of the same function must seem to return.
  */
 static bool does_return(struct piece *piece, const struct stack_effect *call, uint64_t next,
 			struct state state)
@@ -627,7 +639,7 @@ static bool does_return(struct piece *piece, const struct stack_effect *call, ui
 	return (piece->start + next) % FUNCTION_ALIGN != 0;
 }
 
-/* Goes on behind calls. *ret_found: something was added. */
+/* Continues after calls. *ret_found: something was added. */
 static int look_behind_calls(struct piece *piece, bool *ret_found)
 {
 	size_t i;
@@ -651,8 +663,8 @@ static int look_behind_calls(struct piece *piece, bool *ret_found)
 }
 
 /*
- * Code whose address is taken is a function, unless it leads where that can't be: a label may have
- * its address taken, too. *ret_found: something was added.
+ * Code whose address is taken is a function, unless it leads to code that contradicts this: it may
+ * also be a label. *ret_found: something was added.
  */
 static int look_at_taken(struct piece *piece, bool *ret_found)
 {
@@ -676,7 +688,7 @@ static int look_at_taken(struct piece *piece, bool *ret_found)
 	return err;
 }
 
-/* Forgets all states, but not where functions begin. */
+/* Discards all states, except for the starts of functions. */
 static int begin_anew(struct piece *piece)
 {
 	size_t at;
@@ -708,7 +720,7 @@ static int enter_functions(struct piece *piece, const struct beginnings *beginni
 
 		if (function->vaddr - piece->start >= piece->nr)
 			break;
-		/* Parts that compilers take out of a function's middle are jumped to. */
+		/* Cold parts, moved out of a function by the compiler, are jumped to. */
 		if (!strstr(function_list_text(functions, function->name), ".cold"))
 			err = enter(piece, function->vaddr - piece->start);
 	}
@@ -758,7 +770,7 @@ static int read_piece(struct code_frames *frames, struct piece *piece,
 
 /* --- gaps ------------------------------------------------------------------------------------ */
 
-/* The code of a segment from start up to end, addresses. */
+/* Reads the code of a segment in [start, end), which are addresses. */
 static int read_gap(struct code_frames *frames, const struct elf_image *image,
 		    const struct elf_segment *segment, uint64_t start, uint64_t end,
 		    struct beginnings *beginnings)
@@ -798,7 +810,7 @@ static int read_segment(struct code_frames *frames, const struct elf_image *imag
 	return err;
 }
 
-/* --- what other code knows ------------------------------------------------------------------- */
+/* --- information from other code ------------------------------------------------------------- */
 
 /* Adds the addresses outside of all spans that the code of a span calls or takes. */
 static int read_span(struct beginnings *beginnings, const struct elf_image *image,
@@ -834,7 +846,7 @@ static bool is_in_segment(const struct elf_segment *segment, const struct code_s
 }
 
 /*
- * Reads all spans of a segment, if what they leave out is enough to be worth the time: a static
+ * Reads all spans of a segment, if the gaps are large enough to be worth the time: a static
  * program's C library, but not the padding between functions.
  */
 static int read_spans(struct beginnings *beginnings, const struct elf_image *image,
@@ -895,7 +907,7 @@ int code_frames_read(struct code_frames *frames, const struct elf_image *image,
 		err = function_list_settle(&beginnings.functions);
 	for (i = 0; i < image->nr_segments && err != -ENOMEM; i++)
 		err = read_spans(&beginnings, image, &image->segments[i], known);
-	/* One gap's code may lead into another one's. */
+	/* Code in one gap may lead into another one. */
 	nr = settle_beginnings(&beginnings);
 	do {
 		uint64_t left = CODE_FRAMES_MAX_BYTES;

@@ -1,14 +1,13 @@
 /*
- * Spans of code. They are sorted by address although the compiler's sections are nearly so: a
- * linker puts cold code elsewhere, but its entries where they came from.
+ * Spans of code. They are sorted by address although the compiler's sections nearly are: a linker
+ * moves cold code, but not its entries.
  *
- * Signal returns are found as the system call rt_sigreturn, by its bytes. Only the gaps between
- * known spans are searched, and of those no more than a bounded part: in most files they are the
- * padding between functions, in those without any CFI all of the code. Code is read in windows that
- * many gaps share.
+ * Signal returns are found by the bytes of the system call rt_sigreturn. Only the gaps between
+ * known spans are searched, and only up to a limit: in most files they are the padding between
+ * functions, in files without CFI all of the code. Code is read in windows shared by many gaps.
  *
- * Their span starts a byte before the code, as glibc's own CFI does: the handler returns to the
- * first byte, and a walker that takes it for the address after a call looks up the byte before it.
+ * Such a span starts one byte before the code, as in glibc's own CFI: the handler returns to the
+ * first byte, and an unwinder that takes it for a return address looks up the byte before it.
  */
 #include "elf/unwind/code_spans.h"
 
@@ -61,7 +60,7 @@ size_t code_spans_at(const struct code_spans *spans, uint64_t address)
 	return ARRAY_NR_UP_TO(spans->spans, spans->nr, end, address);
 }
 
-/* Adds the parts of one span that lie before, between and after the others from *at on. */
+/* Adds the parts of a span that are before, between and after the others, starting at *at. */
 static int add_uncovered(struct code_spans *to, const struct code_spans *cover, size_t at,
 			 struct code_span span)
 {
@@ -81,7 +80,7 @@ static int add_uncovered(struct code_spans *to, const struct code_spans *cover, 
 	return err;
 }
 
-/* Two sorted arrays without overlaps into one. */
+/* Merges two sorted arrays without overlaps. */
 static int merge(struct code_spans *spans, const struct code_spans *others)
 {
 	struct code_spans merged = {0};
@@ -164,7 +163,7 @@ void code_spans_clear(struct code_spans *spans)
 #define WINDOW_BYTES	 (256U << 10)
 #define READ_MAX_BYTES	 (16U << 20) /* of a file's code */
 #define PATTERN_MAX	 9
-#define RETURNS_MAX	 64 /* in one file; one is usual */
+#define RETURNS_MAX	 64 /* per file; usually one */
 #define SHORTEST_PATTERN 7
 #define CLONE_MAX_BYTES	 10
 
@@ -195,7 +194,10 @@ struct search {
 	uint64_t nr_read;
 };
 
-/* The bytes at a file offset, at most a window of them; NULL if they can't, or shan't, be read. */
+/*
+ * The bytes at a file offset, at most one window; NULL if they can't be read or the limit is
+ * reached.
+ */
 static const uint8_t *look(struct search *search, const struct elf_segment *segment,
 			   uint64_t offset, uint64_t nr)
 {
@@ -247,8 +249,9 @@ static int search_bytes(struct search *search, const uint8_t *bytes, size_t nr, 
 }
 
 /*
- * glibc's clone() and clone3() end their CFI right before the system call, because it would be
- * wrong in the child. In the parent, up to the return, only the return address is on the stack.
+ * Adds the gap in the CFI of glibc's clone() and clone3(), which ends before the system call
+ * because it would be wrong in the child. In the parent, up to the return, only the return address
+ * is on the stack.
  */
 static int add_clone(struct search *search, const uint8_t *bytes, size_t nr, uint64_t address)
 {
@@ -263,7 +266,7 @@ static int add_clone(struct search *search, const uint8_t *bytes, size_t nr, uin
 	return code_spans_add(search->returns, &span);
 }
 
-/* Pieces overlap by what a pattern cut in two would need; what is found twice is merged later. */
+/* Windows overlap so that no pattern is missed; duplicates are merged later. */
 static int search_gap(struct search *search, const struct elf_segment *segment, uint64_t start,
 		      uint64_t end)
 {

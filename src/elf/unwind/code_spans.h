@@ -1,7 +1,7 @@
 /*
- * Ranges of code, and who knows about each: a sorted array without overlaps. And the ranges that
- * nobody else knows: the code that a signal handler returns to where no call frame information
- * covers it, as musl's and Go's.
+ * Ranges of code with the source that describes each: a sorted array without overlaps. Also finds
+ * the code that signal handlers return to if no call frame information covers it, as musl's and
+ * Go's.
  */
 #ifndef STOOK_ELF_UNWIND_CODE_SPANS_H
 #define STOOK_ELF_UNWIND_CODE_SPANS_H
@@ -14,7 +14,7 @@
 
 struct code_span {
 	uint64_t start, end;
-	uint32_t offset; /* what the source knows it by */
+	uint32_t offset; /* identifies it in the source */
 	uint32_t source;
 };
 
@@ -23,24 +23,26 @@ struct code_spans {
 	size_t nr, capacity;
 };
 
-/* Adds one that is not empty, at the end. 0 or -ENOMEM. */
+/* Appends a span that is not empty. 0 or -ENOMEM. */
 int code_spans_add(struct code_spans *spans, const struct code_span *span);
 
-/* Sorts what was added in any order. Where two overlap, the one that starts first wins. */
+/* Sorts spans that were added in any order. If two overlap, the one that starts first is kept. */
 void code_spans_settle(struct code_spans *spans);
 
-/* Adds what `others` has in the gaps of `spans`; both are settled. 0 or -ENOMEM, and no change. */
+/*
+ * Adds the parts of `others` in gaps of `spans`; both must be settled. 0, or -ENOMEM and no change.
+ */
 int code_spans_fill(struct code_spans *spans, const struct code_spans *others);
 
-/* Puts one into a gap, or in the place of a span's last part, or all of it. 0 or -ENOMEM. */
+/* Inserts a span into a gap, or replaces the last part of a span, or all of it. 0 or -ENOMEM. */
 int code_spans_insert(struct code_spans *spans, const struct code_span *span);
 
-/* The first span that ends after an address; their number if there is none. */
+/* Index of the first span that ends after an address; the number of spans if there is none. */
 size_t code_spans_at(const struct code_spans *spans, uint64_t address);
 
 /*
- * The first gap between two addresses that no span covers: true with its bounds, false if there is none.
- * A loop over all gaps goes on from each one's end.
+ * Finds the first gap between two addresses that no span covers: true with its bounds, false if
+ * there is none. Loop over all gaps by continuing from each one's end.
  */
 bool code_spans_next_gap(const struct code_spans *spans, uint64_t from, uint64_t end,
 			 uint64_t *ret_start, uint64_t *ret_end);
@@ -48,8 +50,8 @@ bool code_spans_next_gap(const struct code_spans *spans, uint64_t from, uint64_t
 void code_spans_clear(struct code_spans *spans);
 
 /*
- * Adds to *returns a span with that source for each one found in the executable segments outside of
- * `known`; sorted, as far as the segments are. 0 or -ENOMEM. Code that cannot be read has none.
+ * Adds to *returns a span with that source for each signal return in the executable segments
+ * outside of `known`; sorted, if the segments are. 0 or -ENOMEM. Unreadable code is skipped.
  */
 int signal_returns_find(struct code_spans *returns, const struct elf_image *image,
 			const struct code_spans *known, uint32_t source);

@@ -1,7 +1,7 @@
 /*
- * All entries of .eh_frame are read in the order of the section, and their ranges put into a
- * symbol_table, which sorts them and knows about ranges inside others: some compilers give a part of
- * a function an entry of its own and leave the function's as it was.
+ * Reads all entries of .eh_frame in the order of the section, and adds their ranges to a
+ * symbol_table, which sorts them and handles nested ranges: some compilers give a part of a
+ * function an entry of its own without changing the function's entry.
  */
 #include "elf/unwind/function_starts.h"
 
@@ -13,10 +13,10 @@
 #include "elf/unwind/cfi_entries.h"
 #include "elf/unwind/cfi_program.h"
 
-/* The budget is asked after so many entries. */
+/* The budget is checked each time after this many entries. */
 #define ENTRIES_A_LOOK 4096
 
-/* The linker makes one entry for each of these sections. */
+/* The linker makes one CFI entry for each of these sections. */
 static const char *const stub_sections[] = {".plt", ".plt.sec", ".plt.got", ".iplt"};
 
 struct lister {
@@ -47,7 +47,7 @@ static bool is_stub(const struct lister *lister, uint64_t start)
 	return false;
 }
 
-/* Entries for code that is not in the file are what linkers leave of functions thrown away. */
+/* False for entries of code that is not in the file: linkers leave them for discarded functions. */
 static bool is_code(const struct elf_image *image, const struct cfi_function *function)
 {
 	size_t i;
@@ -126,12 +126,12 @@ int function_starts_read(struct symbol_table **ret, const struct elf_image *imag
 	}
 	symbol_table_free(table);
 	return err == -ENOMEM ? error_no_memory(error, "for the starts of functions")
-			      : error_set(error, -ENOEXEC, "its .eh_frame cannot be read");
+			      : error_set(error, -ENOEXEC, "invalid .eh_frame");
 }
 
-/* --- one of them ----------------------------------------------------------------------------- */
+/* --- one function ---------------------------------------------------------------------------- */
 
-/* The return address is at the end of the caller's frame, or still in its register. */
+/* True if the return address is where a call leaves it: on top of the stack, or in its register. */
 static bool is_called(const struct cfi_program *program)
 {
 	const struct cfi_machine *machine = program->machine;

@@ -1,23 +1,22 @@
 /*
- * Go's functions have one way to make a frame: the stack pointer goes down by a fixed amount, and
- * the frame pointer is saved right below the return address. The table of functions says how far
- * down it is at each instruction. (Go's .debug_frame is made from the same numbers.)
+ * Go's functions make frames in one way only: the stack pointer is decremented by a fixed amount, and the
+ * frame pointer is saved directly below the return address. The table of functions has the amount for each
+ * instruction. (Go's .debug_frame is made from the same numbers.)
  *
- * Some functions of the runtime change stacks in their middle, which the table says nothing of. They
- * are known by name, and the part between the two instructions that set the stack pointer has a rule
- * of its own:
+ * Some functions of the runtime switch stacks, which is not in the table. They are recognised by name, and
+ * the part between the two instructions that set the stack pointer has a rule of its own:
  *
  *	systemstack	runs a function on the scheduler's stack (g0). Its caller is on the
  *			goroutine's stack, where the runtime saved the stack pointer
- *	morestack	the same, but never returns: it goes on in its caller, whose program counter
+ *	morestack	the same, but never returns: it continues in its caller, whose program counter
  *			is saved, too
- *	mcall		leaves the goroutine, for good as far as this stack is concerned: it may run
- *			elsewhere already. Go's own tracebacks end there
+ *	mcall		leaves the goroutine, and never returns on this stack: the goroutine may
+ *			already be running elsewhere. Go's own tracebacks end there
  *	nanotime1 …	call the vdso on the scheduler's stack, with a frame pointer that leads back
  *
- * Where the runtime keeps these numbers differs between versions of Go and is read from the code of
- * systemstack() itself. If that looks otherwise, frame pointers serve, as they do in the functions
- * that are CHAIN from end to end: they lead to the goroutine's stack, and lose one caller.
+ * The offsets at which the runtime stores these values differ between versions of Go and are read from the
+ * code of systemstack() itself. If that code is not recognised, frame pointers are used, as in the functions
+ * that are CHAIN throughout: they lead to the goroutine's stack, but miss one caller.
  */
 #include "elf/unwind/go_frames.h"
 
@@ -29,24 +28,24 @@
 #include "base/array.h"
 #include "elf/image/instructions.h"
 
-#define CODE_MAX_BYTES 1024 /* of a function that changes stacks; they have 50 to 300 */
+#define CODE_MAX_BYTES 1024 /* of a function that switches stacks; they have 50 to 300 */
 
 #define X86_SP 7
 #define X86_G  14 /* r14, since Go 1.17 */
 
-/* The part of a function that has its special rule. */
+/* The part of a function to which its special rule applies. */
 enum part {
 	ALL,
 	ON_OTHER_STACK, /* from one write to the stack pointer to the next one */
-	BEHIND_RETURN,	/* of the parent's side of clone(): a thread that begins */
-	NOTHING,	/* but the frame pointer is not saved */
+	BEHIND_RETURN,	/* after the return in clone()'s parent: a new thread */
+	NOTHING,	/* none, but the frame pointer is not saved */
 };
 
 static const struct special {
 	const char *name;
 	enum part part;
 	enum unwind_cfa cfa;
-	bool is_in_caller; /* of GO_STACK: the program counter was saved, not called from */
+	bool is_in_caller; /* for GO_STACK: the program counter was saved, there is no call */
 } specials[] = {
 	{"runtime.goexit", ALL, UNWIND_CFA_END, false}, /* stacks begin there */
 	{"runtime.mstart", ALL, UNWIND_CFA_END, false},
@@ -69,7 +68,7 @@ static const struct special {
 	{"runtime.sigreturn__sigaction", ALL, UNWIND_CFA_SIGNAL, false},
 };
 
-/* "runtime.mcall" or "runtime.mcall.abi0" is the former. NULL: it is like most. */
+/* Ignores a suffix: "runtime.mcall.abi0" is "runtime.mcall". NULL for ordinary functions. */
 static const struct special *find_special(const char *name)
 {
 	size_t i;
@@ -84,7 +83,7 @@ static const struct special *find_special(const char *name)
 	return NULL;
 }
 
-/* --- what the runtime's code says ------------------------------------------------------------ */
+/* --- reading the runtime's code -------------------------------------------------------------- */
 
 struct code {
 	uint8_t bytes[CODE_MAX_BYTES];
@@ -129,8 +128,8 @@ static bool is_end_of_part(enum part part, const uint8_t *at, size_t nr)
 }
 
 /*
- * systemstack() on its way back: `mov m(%rax), %rbx; mov curg(%rbx), %rax; … mov sched(%rax), %rsp`,
- * with g in rax.
+ * Finds the offsets in the code by which systemstack() returns, with g in rax: `mov m(%rax), %rbx;
+ * mov curg(%rbx), %rax; … mov sched(%rax), %rsp`.
  */
 static void find_offsets(const struct code *code, struct unwind_rule *ret)
 {
@@ -179,7 +178,7 @@ static int list(struct go_frames *frames, uint32_t source, uint32_t source_of_si
 		span.end = function.end;
 		special = find_special(name);
 		if (special && special->cfa == UNWIND_CFA_SIGNAL) {
-			/* The byte before is part of it: see code_spans.c. */
+			/* The byte before is included: see code_spans.c. */
 			span.source = source_of_signals;
 			span.start--;
 			if (spans->nr && spans->spans[spans->nr - 1].end == function.start)
@@ -218,7 +217,7 @@ void go_frames_clear(struct go_frames *frames)
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* The rule where the stack pointer is so many bytes below the return address. */
+/* The rule when the stack pointer is `bytes` below the return address. */
 static struct unwind_rule rule_of_size(int64_t bytes, const struct special *special)
 {
 	struct unwind_rule rule = {.cfa = UNWIND_CFA_REGISTER,
@@ -247,7 +246,7 @@ static struct unwind_rule special_rule(const struct go_frames *frames,
 	return rule;
 }
 
-/* Rows come in order and clipped to the span. */
+/* Passes rows on in order, clipped to the span. */
 struct writer {
 	const struct code_span *span;
 	int (*add)(void *context, uint64_t address, const struct unwind_rule *rule);
@@ -264,7 +263,7 @@ static int write_row(const struct writer *writer, uint64_t start, uint64_t end,
 	return start < end ? writer->add(writer->context, start, rule) : 0;
 }
 
-/* By its stack sizes, from start up to end. */
+/* Writes rows by the function's stack sizes in [start, end). */
 static int write_sizes(const struct go_frames *frames, const struct go_function *function,
 		       const struct special *special, const struct writer *writer, uint64_t start,
 		       uint64_t end)
@@ -293,7 +292,10 @@ static int write_sizes(const struct go_frames *frames, const struct go_function 
 	return err;
 }
 
-/* Its parts in turn: by sizes, then the special rule, then by sizes again … */
+/*
+ * Writes rows for the parts in turn: by stack sizes, then the special rule, then by stack sizes
+ * again …
+ */
 static int write_parts(const struct go_frames *frames, const struct go_function *function,
 		       const struct special *special, const struct writer *writer)
 {

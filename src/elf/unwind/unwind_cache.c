@@ -1,25 +1,26 @@
 /*
- * The folder of unwind tables. A file's name is the build id in hexadecimal digits; one that is
- * being written is called new-RANDOM until it is renamed. Files with other names are left alone.
+ * The directory of unwind tables. A file's name is the build id in hexadecimal; a file being
+ * written is called new-RANDOM until it is renamed. Files with other names are ignored.
  *
- * We run as root, and tables steer what is read from the memory of others. So the folder is reached
- * step by step, each part opened below its parent and checked by its descriptor; from then on
- * nothing is done by path. A symlink on the way would need the same questions asked about it, and
- * the user can as well give the real path: none is followed.
+ * We run as root, and tables determine which memory of other processes is read. So the path to the
+ * directory is resolved step by step, each component opened relative to its parent and checked by
+ * its descriptor; after that nothing is done by path. Symlinks are not followed, because they would
+ * need the same checks, and the user can specify the real path instead.
  *
- * A load sets the file's time of modification (not that of access, which mounts switch off), and
- * the oldest ones go first. There are no locks: two processes that store the same table write the
- * same bytes. Room is made after a table has its name, so whoever stores last sees all the tables
- * and leaves no more than may be; two that make room at the same time may remove one too many.
+ * A load sets the file's modification time (not the access time, which mounts may disable), and the
+ * oldest files are removed first. There are no locks: two processes that store the same table write
+ * the same bytes. Space is freed after a table has got its name, so the last process to store sees
+ * all tables and leaves no more than the limit; two processes that do this at the same time may
+ * remove one too many.
  *
- * The checksum in a file is base/hash's, not zlib's CRC-32: it has 64 bits, takes eight bytes a
- * step, and each of its steps is a bijection, so that damage within one aligned word is always
- * found. It finds accidents, not forgers: against those the folder is ours alone, and what is read
- * is checked (unwind_table_check()) as if there were no checksum.
+ * The checksum is base/hash's, not zlib's CRC-32: it has 64 bits, processes eight bytes per step,
+ * and each step is a bijection, so damage within one aligned word is always detected. It detects
+ * accidental damage, not manipulation: against that the directory is writable only by us, and
+ * tables are checked after loading (unwind_table_check()) as if there were no checksum.
  *
- * A header's sizes are believed only if they add up to the size of the file, before anything is
- * allocated for them. Nothing is synced: what a crash of the host leaves half written is found by
- * the checksum.
+ * The sizes in a header must add up to the size of the file before anything is allocated for them.
+ * Files are not synced: a file that is incomplete after a crash of the host is detected by the
+ * checksum.
  */
 #include "elf/unwind/unwind_cache.h"
 
@@ -45,7 +46,7 @@
 
 enum { PART_PAGES, PART_PAGE_WORDS, PART_WORDS, PART_WIDE, NR_PARTS };
 
-/* The table's arrays, in the order of the file. */
+/* The table's arrays in the order of the file. */
 static void parts_of(const struct unwind_table *table, struct iovec parts[NR_PARTS])
 {
 	parts[PART_PAGES] = (struct iovec){table->pages, table->nr_pages * sizeof(*table->pages)};
@@ -111,7 +112,7 @@ int unwind_file_write(int fd, const uint8_t *build_id, size_t build_id_bytes,
 	return err;
 }
 
-/* A file that ends early is no accident of ours. */
+/* A truncated file is corrupt; other errors are passed on. */
 static int read_part(int fd, uint64_t offset, void *to, size_t nr)
 {
 	int err = fd_read_at(fd, offset, to, nr);
@@ -119,7 +120,7 @@ static int read_part(int fd, uint64_t offset, void *to, size_t nr)
 	return err == -ENODATA ? -EBADMSG : err;
 }
 
-/* Has one element at least, so that NULL means that there is no memory. */
+/* Allocates at least one element, so that NULL always means out of memory. */
 static void *new_array(size_t nr, size_t item_bytes)
 {
 	return malloc((nr ? nr : 1) * item_bytes);
@@ -159,7 +160,7 @@ int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
 	err = read_part(fd, 0, &header, sizeof(header));
 	if (err < 0)
 		return err;
-	/* The header's own claims; whether they are true shows later. */
+	/* Checks the header; the data is checked later. */
 	if (header.magic != UNWIND_FILE_MAGIC || header.version != UNWIND_FORMAT_VERSION ||
 	    header.build_id_bytes != build_id_bytes || build_id_bytes > sizeof(header.build_id) ||
 	    memcmp(header.build_id, build_id, build_id_bytes) != 0 ||
@@ -188,12 +189,12 @@ int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
 	return err;
 }
 
-/* --- a folder of such files ------------------------------------------------------------------ */
+/* --- a directory of such files --------------------------------------------------------------- */
 
 #define NAME_BYTES	   (2 * BUILD_ID_MAX_BYTES + 1)
 #define NEW_PREFIX	   "new-"
-#define NEW_SECONDS	   3600 /* after that nobody is still writing it */
-#define PARTS_THAT_WE_MAKE 2	/* of a path, the last ones */
+#define NEW_SECONDS	   3600 /* files older than this were abandoned */
+#define PARTS_THAT_WE_MAKE 2	/* last components of the path that may be created */
 #define WRITABLE_BY_OTHERS (S_IWGRP | S_IWOTH)
 
 struct unwind_cache {
@@ -201,20 +202,21 @@ struct unwind_cache {
 	uint64_t max_bytes;
 };
 
-/* --- the folder ------------------------------------------------------------------------------ */
+/* --- the directory --------------------------------------------------------------------------- */
 
 static int refuse(struct error *error, const char *path, const char *part, const char *why)
 {
 	int err = error_set(error, -EPERM, "cannot keep unwind tables in '%s': '%s' %s", path, part,
 			    why);
 
-	error_hint(error, "name a folder that, with all above it, only you and root can write");
+	error_hint(error,
+		   "choose a directory that, like all its parents, only you and root can write to");
 	return err;
 }
 
 /*
- * The folder itself is ours alone; in those above it, `part` of the path, nobody else could put
- * something in the place of what is below.
+ * The directory itself must be ours and not writable by others; in its parents (`part` of the path)
+ * nobody else may be able to replace the next component.
  */
 static int check_folder(int fd, const char *path, const char *part, bool is_above,
 			struct error *error)
@@ -225,9 +227,9 @@ static int check_folder(int fd, const char *path, const char *part, bool is_abov
 		return is_above ? error_set_errno(error, "cannot read '%s' of '%s'", part, path)
 				: error_set_errno(error, "cannot read '%s'", path);
 	if (status.st_uid != geteuid() && !(is_above && status.st_uid == 0))
-		return refuse(error, path, part, "belongs to somebody else");
+		return refuse(error, path, part, "is owned by another user");
 	if (status.st_mode & WRITABLE_BY_OTHERS && !(is_above && status.st_mode & S_ISVTX))
-		return refuse(error, path, part, "can be written by others");
+		return refuse(error, path, part, "is writable by other users");
 	return 0;
 }
 
@@ -240,7 +242,10 @@ static size_t count_parts(const char *path)
 	return nr;
 }
 
-/* A folder below another, made if it isn't there and may be made; or -1 with errno. */
+/*
+ * Opens a directory below another one, creating it if it doesn't exist and may_make is set; or -1
+ * with errno.
+ */
 static int open_part(int parent, const char *name, bool may_make)
 {
 	const int flags = O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
@@ -253,7 +258,7 @@ static int open_part(int parent, const char *name, bool may_make)
 	return openat(parent, name, flags);
 }
 
-/* The descriptor, or a negative errno. */
+/* Returns the descriptor, or a negative errno. */
 static int open_folder(const char *path, struct error *error)
 {
 	size_t nr_left = count_parts(path);
@@ -340,7 +345,7 @@ int unwind_cache_load(struct unwind_cache *cache, const uint8_t *build_id, size_
 
 	if (err < 0)
 		return err;
-	/* Without O_NONBLOCK a fifo would hold us here. */
+	/* O_NONBLOCK: opening a fifo must not block. */
 	fd = openat(cache->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0 && errno != ELOOP)
 		return -errno;
@@ -351,7 +356,7 @@ int unwind_cache_load(struct unwind_cache *cache, const uint8_t *build_id, size_
 		err = -EBADMSG;
 	else
 		err = unwind_file_read(fd, build_id, build_id_bytes, table);
-	/* It is used now; where that can't be set, it only goes earlier. */
+	/* Marks the file as used. If that fails, it may only be removed earlier. */
 	if (!err)
 		(void)futimens(fd, NULL);
 	if (err != -EBADMSG)
@@ -382,7 +387,7 @@ static int compare_used(const void *left, const void *right)
 	return COMPARE(a->tv_sec, b->tv_sec) ?: COMPARE(a->tv_nsec, b->tv_nsec);
 }
 
-/* Lists all tables but one; removes files that somebody who was killed did not finish. */
+/* Lists all tables but one; removes unfinished files left by killed processes. */
 static int list_others(const struct unwind_cache *cache, const char *name, struct listing *listing)
 {
 	cleanup_fd int fd = openat(cache->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -420,7 +425,7 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 	return err;
 }
 
-/* Removes old tables until one, of so many bytes, has room beside the others. */
+/* Removes old tables until there is room for one of so many bytes. */
 static int make_room(const struct unwind_cache *cache, const char *name, uint64_t bytes)
 {
 	struct listing listing = {0};
@@ -439,7 +444,7 @@ static int make_room(const struct unwind_cache *cache, const char *name, uint64_
 
 /* --- storing --------------------------------------------------------------------------------- */
 
-/* The file under its first name; the descriptor or a negative errno. */
+/* Creates a file with a temporary name. Returns the descriptor or a negative errno. */
 static int open_new(const struct unwind_cache *cache, char name[NAME_BYTES])
 {
 	uint64_t random;

@@ -1,7 +1,7 @@
 /*
- * The table compiler as one call. A table is looked up in the cache by the file's build id, else
- * made of the rows of the file and of its file of debug information, by file offset, packed, and
- * stored.
+ * Compiles a file's unwind table in one call. The table is taken from the cache by the file's build
+ * id; else it is made from the rows of the file and of its debug file, converted to file offsets,
+ * packed, and stored.
  */
 #include "elf/unwind/unwind_compile.h"
 
@@ -18,8 +18,8 @@
 #include "elf/unwind/unwind_rows.h"
 
 /*
- * Appends a row unless it says what the last one says. Where one segment ends and another begins,
- * the beginning counts: packing takes one row a byte at most.
+ * Appends a row unless its rule equals the last one's. If it has the same address as the last one
+ * (one segment ends where the next begins), it replaces that one: packing allows one row per byte.
  */
 static int append(struct unwind_rows *rows, uint64_t address, uint32_t rule)
 {
@@ -28,12 +28,12 @@ static int append(struct unwind_rows *rows, uint64_t address, uint32_t rule)
 	if (rows->nr_rows && rows->rows[rows->nr_rows - 1].rule == rule)
 		return 0;
 	if (rows->nr_rows == UNWIND_ROWS_MAX)
-		return -E2BIG; /* segments may share addresses, and so their rows */
+		return -E2BIG; /* segments may overlap, and so their rows */
 	return ARRAY_ADD(rows->rows, rows->nr_rows, rows->row_capacity,
 			 (struct unwind_row){.address = address, .rule = rule});
 }
 
-/* The rows of one segment, by file offset; behind it no rule holds. */
+/* Adds the rows of one segment by file offset; after it there is no rule. */
 static int add_segment(struct unwind_rows *to, const struct unwind_rows *from,
 		       const struct elf_segment *segment)
 {
@@ -50,7 +50,7 @@ static int add_segment(struct unwind_rows *to, const struct unwind_rows *from,
 	return err ? err : append(to, segment->offset + segment->bytes, 0);
 }
 
-/* Replaces addresses as linked by file offsets. Bytes that two segments have are the first's. */
+/* Converts addresses as linked to file offsets. Bytes in two segments count for the first. */
 static int by_offset(struct unwind_rows *rows, const struct elf_image *image)
 {
 	struct unwind_rows result = {0};
@@ -98,8 +98,8 @@ static int compile(struct unwind_table *table, const struct elf_image *image,
 }
 
 /*
- * A build id is what the file says it is. The caller knows which files are to be believed; that
- * nobody else can write them is asked here once more.
+ * A build id is only a claim of the file. The caller decides which files are trusted; additionally
+ * the file must not be writable by other users.
  */
 static bool may_be_cached(int fd, const struct elf_image *image)
 {
@@ -125,10 +125,7 @@ int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cach
 	if (cache)
 		cached = unwind_cache_load(cache, image.build_id, image.build_id_bytes, table) == 0;
 	if (!cached) {
-		/*
-		 * The file of debug information, if the host has it, may have what was stripped
-		 * off.
-		 */
+		/* The debug file, if the host has it, may have CFI that was stripped. */
 		debug_fd = debug_file_open(image.build_id, image.build_id_bytes);
 		if (debug_fd < 0 || elf_image_open(&debug, debug_fd, NULL) < 0) {
 			err = compile(table, &image, NULL, error);

@@ -1,17 +1,17 @@
 /*
- * Call frame information into rows.
+ * Converts call frame information to rows.
  *
- * Two passes. The first lists which function's entry knows about which code, sorts the list and
- * settles overlaps; .debug_frame fills what .eh_frame leaves open, and what has no CFI but is known
- * by itself (where a program begins, where signal handlers return to) is put in. The second runs
- * the programs in the order of addresses, so rows come out sorted, merged and in one array, and
- * nothing but the list is ever held twice. All work is in proportion to the size of the sections:
- * see the limits in cfi_entries.c.
+ * There are two passes. The first one lists which function's entry describes which code, sorts the
+ * list and resolves overlaps; .debug_frame fills the gaps of .eh_frame, and code without CFI that
+ * is known otherwise (program entry points, signal returns) is inserted. The second pass runs the
+ * programs in the order of addresses, so rows are produced sorted, merged and in one array, and
+ * only the list is ever stored twice. All work is in proportion to the size of the sections: see
+ * the limits in cfi_entries.c.
  *
- * Go's functions are known by Go's own table (go_frames.h), which comes before .debug_frame: that
- * says nothing of frame pointers, nor of the places where the runtime changes from one stack to
- * another. Go for arm64, and a table that is not understood, is walked by frame pointers, which lose
- * the caller of a function that has no frame.
+ * Go's functions are described by Go's own table (go_frames.h), which has precedence over
+ * .debug_frame: that has neither frame pointers nor the places where the runtime switches stacks.
+ * Go code for arm64, and with a table that is not understood, is unwound by frame pointers, which
+ * miss the caller of a function without a frame.
  */
 #include "elf/unwind/unwind_rows.h"
 
@@ -30,12 +30,12 @@
 
 #define RULES_MAX (1U << 20) /* LLVM has some thousands */
 
-/* Without CFI for it, the code at a program's entry point is taken to end here at the latest. */
+/* Maximum size of the code at a program's entry point if it has no CFI. */
 #define ENTRY_MAX_BYTES 64
 
 /* --- the compiler ---------------------------------------------------------------------------- */
 
-/* The source that knows about a span of code: a section, or we. */
+/* The source that describes a span of code: a section, or one of ours. */
 enum source {
 	SOURCE_EH_FRAME,
 	SOURCE_DEBUG_FRAME,
@@ -43,7 +43,7 @@ enum source {
 	NR_SECTIONS,
 	SOURCE_ENTRY = NR_SECTIONS,
 	SOURCE_SIGNAL,
-	SOURCE_CLONE, /* right behind: one search finds both */
+	SOURCE_CLONE, /* SOURCE_SIGNAL + 1: one search finds both */
 	SOURCE_GO,
 	SOURCE_GO_WITHOUT_TABLE,
 	SOURCE_CODE,
@@ -96,7 +96,9 @@ static uint64_t hash_rule(const struct unwind_rule *rule)
 	return hash;
 }
 
-/* The rule's number. Most rows have the rule of the row before, or of one not long ago. */
+/*
+ * Finds or adds the rule's number. Most rows have the same rule as the row before, or a recent one.
+ */
 static int number_rule(struct compiler *compiler, const struct unwind_rule *rule,
 		       uint32_t *ret_number)
 {
@@ -105,7 +107,7 @@ static int number_rule(struct compiler *compiler, const struct unwind_rule *rule
 	int err;
 
 	if (memcmp(&rules[compiler->last_rule], rule, sizeof(*rule))) {
-		/* Rules whose hashes are equal have successive keys. */
+		/* Rules with equal hashes have successive keys. */
 		for (key = hash_rule(rule);; key++) {
 			number = u64_map_find(&compiler->numbers, key);
 			if (!number || !memcmp(&rules[*number], rule, sizeof(*rule)))
@@ -123,7 +125,7 @@ static int number_rule(struct compiler *compiler, const struct unwind_rule *rule
 	return 0;
 }
 
-/* From this address on, which is past all others, the rule holds. */
+/* Adds a row: the rule applies from this address on, which must be above all others. */
 static int add_row(void *context, uint64_t address, const struct unwind_rule *rule)
 {
 	struct compiler *compiler = context;
@@ -150,7 +152,7 @@ static int add_bare_row(struct compiler *compiler, uint64_t address, enum unwind
 	return add_row(compiler, address, &rule);
 }
 
-/* --- first pass: who knows about which code -------------------------------------------------- */
+/* --- first pass: which source describes which code ------------------------------------------- */
 
 static bool is_code(const struct elf_image *image, uint64_t start, uint64_t end)
 {
@@ -165,7 +167,10 @@ static bool is_code(const struct elf_image *image, uint64_t start, uint64_t end)
 	return false;
 }
 
-/* Entries for code that is not in the file are what linkers leave of functions thrown away. */
+/*
+ * Lists the functions of a section. Entries for code that is not in the file are left by linkers
+ * for discarded functions.
+ */
 static int list_functions(struct compiler *compiler, enum source source, struct code_spans *spans)
 {
 	struct cfi_reader *reader = &compiler->readers[source];
@@ -191,7 +196,7 @@ static int list_functions(struct compiler *compiler, enum source source, struct 
 	return 0;
 }
 
-/* Fills gaps with what `others` know, if err says that they were found, and clears them. */
+/* Fills gaps with `others`, if err is 0, and clears them. */
 static int take_spans(struct compiler *compiler, struct code_spans *others, int err)
 {
 	if (err == 0)
@@ -219,7 +224,7 @@ static int take_section(struct compiler *compiler, enum source source,
 	return take_spans(compiler, &spans, err);
 }
 
-/* The functions of Go's table; where that is of no use, all code keeps frame pointers. */
+/* Adds the functions in Go's table; if that is unusable, all code is unwound by frame pointers. */
 static int take_go_code(struct compiler *compiler)
 {
 	const struct elf_image *image = compiler->image;
@@ -252,8 +257,8 @@ static int take_signal_returns(struct compiler *compiler)
 }
 
 /*
- * From the entry point to the end of its function, or without one to its first call: nobody called it,
- * even if its CFI forgets to say so.
+ * Marks the code from the entry point to the end of its function, or without one to its first call:
+ * it has no caller, even if its CFI doesn't say so.
  */
 static int take_entry(struct compiler *compiler)
 {
@@ -278,7 +283,7 @@ static int take_entry(struct compiler *compiler)
 		       : 0;
 }
 
-/* Code that nobody says anything of: by what it does. */
+/* Adds code without other sources, by its instructions. */
 static int take_code(struct compiler *compiler, const struct elf_image *debug)
 {
 	struct code_frames *frames = &compiler->code_frames;
@@ -317,7 +322,7 @@ static int list_code(struct compiler *compiler, const struct elf_image *debug)
 
 /* --- second pass: run the programs ----------------------------------------------------------- */
 
-/* Adds the rows of a function that lie in the span. -EINVAL if its program makes no sense. */
+/* Adds the rows of a function that are in the span. -EINVAL if its program is invalid. */
 static int run_function(struct compiler *compiler, const struct code_span *span)
 {
 	const struct cfi_section *section = &compiler->sections[span->source];
@@ -403,7 +408,7 @@ static int add_spans(struct compiler *compiler)
 	return err;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- reading all rows ------------------------------------------------------------------------ */
 
 int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 		     const struct elf_image *debug, struct error *error)
@@ -422,7 +427,7 @@ int unwind_rows_read(struct unwind_rows *rows, const struct elf_image *image,
 	compiler->image = image;
 	compiler->machine = cfi_machine_find(image->machine);
 	compiler->error = error;
-	/* rules[0] is the one of code that nothing is known about. */
+	/* rules[0] is for code without a known rule. */
 	err = add_rule(compiler, &none, hash_rule(&none), &number);
 	if (err == 0 && image->is_64 && compiler->machine) {
 		err = list_code(compiler, debug);

@@ -1,18 +1,19 @@
 /*
- * Packing rows into pages, in one pass over them.
+ * Packs rows into pages, in one pass.
  *
- * Rules are packed first, each once, so that a row costs one lookup by number. A form is tried for
- * each way in which the machine's compilers save the return address and the frame pointer. Only
- * exact fits are taken: what would need rounding, or is odd in any way, is left to a wide rule.
- * arm64 has two forms for the usual pair of fp and lr: counted from the CFA, or, in large frames
- * where that is too far, at the register that the CFA is counted from.
+ * Rules are packed first, each once, so that a row costs one lookup by number. A packed form is
+ * tried for each way in which the machine's compilers save the return address and the frame
+ * pointer. Only exact matches are used; everything that would need rounding, or is unusual in any
+ * way, becomes a wide rule. arm64 has two forms for the usual pair of fp and lr: relative to the
+ * CFA or, in large frames where that is out of range, to the register that the CFA is computed
+ * from.
  *
- * Then the rows are laid out bucket by bucket: written behind what the page has, and taken back
- * when one rule holds for all of the bucket, or when the page has the same stretch of rows already.
- * Neighbours that differed only in what packing leaves out become one.
+ * Then the rows are laid out bucket by bucket: written after the page's previous rows, and removed
+ * again if one rule applies to the whole bucket, or if the page already has the same sequence of
+ * rows. Neighbours that differ only in what packing drops are merged.
  *
- * Whole pages are compared only with the one before: pages are equal inside of very large functions
- * and long stretches of linker-made code, and there they follow one another.
+ * Whole pages are compared only with the previous one: equal pages occur inside very large
+ * functions and long sequences of linker-made code, where they are adjacent.
  */
 #include "elf/unwind/unwind_table.h"
 
@@ -24,7 +25,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/* How things were saved, and the slot in units of 8. */
+/* How registers were saved, and the slot in units of 8. */
 struct saved {
 	uint32_t how; /* enum unwind_saved */
 	uint32_t slot;
@@ -33,11 +34,11 @@ struct saved {
 struct machine {
 	uint16_t elf_machine;
 	uint8_t sp, fp;	   /* DWARF numbers */
-	uint32_t saved_by; /* a bit for each enum unwind_saved that it has */
+	uint32_t saved_by; /* a bit for each supported enum unwind_saved */
 	bool (*pack_saved)(const struct unwind_rule *rule, struct saved *ret);
 };
 
-/* Bytes as units of 8, if they are that and not too many. */
+/* Converts bytes to units of 8. False if that is not exact, or above max. */
 static bool to_units(int64_t bytes, uint32_t max, uint32_t *ret_units)
 {
 	if (bytes < 0 || bytes % 8 || bytes / 8 > max)
@@ -56,7 +57,7 @@ static bool is_untouched(const struct unwind_place *place)
 	return place->where == UNWIND_SAME || place->where == UNWIND_LOST;
 }
 
-/* A call pushes the return address; the frame pointer is anywhere below, or was not saved. */
+/* A call pushes the return address; the frame pointer is anywhere below it, or was not saved. */
 static bool pack_saved_x86(const struct unwind_rule *rule, struct saved *ret)
 {
 	if (!is_at_cfa(&rule->ra) || rule->ra.offset != -8)
@@ -115,7 +116,7 @@ static bool unwind_pack_knows(uint16_t machine)
 	return machine_of(machine) != NULL;
 }
 
-/* Rules that say all by their kind. */
+/* Rules without parameters. */
 static bool is_bare(uint32_t cfa)
 {
 	return cfa == UNWIND_CFA_NONE || cfa == UNWIND_CFA_END || cfa == UNWIND_CFA_CHAIN;
@@ -180,20 +181,23 @@ bool unwind_pack_wide_is_sound(const struct unwind_rule *rule)
 struct packer {
 	struct unwind_table *table;
 	const struct unwind_rows *rows;
-	size_t next_row;  /* the first one that is not laid out */
-	uint32_t running; /* the packed rule that holds before it */
-	uint32_t *packed; /* for each of the rows' rules */
+	size_t next_row;  /* the first one not laid out yet */
+	uint32_t running; /* the packed rule before next_row */
+	uint32_t *packed; /* for each rule of rows */
 	size_t word_capacity, wide_capacity;
 
-	/* The page that is being made, at the end of the table's words. */
-	uint32_t *page_rows; /* behind its index */
+	/* The current page, at the end of the table's words. */
+	uint32_t *page_rows; /* after its index */
 	uint32_t nr_page_rows;
-	uint32_t stretches[NR_STRETCHES]; /* its index entries that have rows, by hash; 0: free */
+	uint32_t stretches[NR_STRETCHES]; /* its index entries with rows, by hash; 0: free */
 };
 
 /* --- rules ----------------------------------------------------------------------------------- */
 
-/* Packs each rule: in 24 bits, else as a wide one, which may be too many or make no sense. */
+/*
+ * Packs each rule into 24 bits, or as a wide rule. A rule is dropped if there are too many wide
+ * ones, or it is invalid.
+ */
 static int pack_rules(struct packer *packer)
 {
 	const struct unwind_rows *rows = packer->rows;
@@ -221,8 +225,8 @@ static int pack_rules(struct packer *packer)
 /* --- rows ------------------------------------------------------------------------------------ */
 
 /*
- * The index entry of the nr rows behind the page's: of equal ones if it has such, else of these,
- * which then belong to it.
+ * Returns an index entry for the nr rows written after the page's: of an equal sequence if the page
+ * has one, else of these rows, which are then added to the page.
  */
 static uint32_t share_stretch(struct packer *packer, uint32_t nr)
 {
@@ -241,7 +245,7 @@ static uint32_t share_stretch(struct packer *packer, uint32_t nr)
 	return entry;
 }
 
-/* The index entry of the 256 bytes from start on. */
+/* Returns the index entry of the 256 bytes from start on. */
 static uint32_t pack_bucket(struct packer *packer, uint64_t start)
 {
 	uint32_t *to = packer->page_rows + packer->nr_page_rows;
@@ -270,7 +274,7 @@ static uint32_t pack_bucket(struct packer *packer, uint64_t start)
 
 /* --- pages ----------------------------------------------------------------------------------- */
 
-/* *last_page is the place of the last page that was made. */
+/* *last_page is the position of the last page made. */
 static int pack_page(struct packer *packer, uint32_t number, uint32_t *last_page)
 {
 	struct unwind_table *table = packer->table;
@@ -308,7 +312,10 @@ static bool row_is_none(const struct packer *packer, const struct unwind_row *ro
 	return packer->packed[row->rule] == UNWIND_PACKED_NONE;
 }
 
-/* Where the pages begin, and how many there may be: from the first rule to the last one's end. */
+/*
+ * Sets the address of the first page and the number of pages: from the first rule to the end of the
+ * last one.
+ */
 static int span_pages(struct packer *packer, uint64_t *ret_nr_pages)
 {
 	const struct unwind_rows *rows = packer->rows;
@@ -411,7 +418,7 @@ static bool page_is_sound(const struct unwind_table *table, const uint32_t *word
 	return true;
 }
 
-/* Pages must lie as pack_page() puts them, so that each is looked at once. */
+/* Pages must be placed as pack_page() does, so that each is checked once. */
 static bool pages_are_sound(const struct unwind_table *table)
 {
 	uint32_t i, nr, last_page = UNWIND_NO_PAGE;
