@@ -83,8 +83,8 @@ static __always_inline __u32 own_number(void)
 }
 
 /*
- * Defines the programs of one kind, one for each way of attaching probes (probe/attach/probe_links.h).
- * body is int body(void *ctx, enum probe_way way, __u32 number).
+ * Defines the programs of one kind, one for each way of attaching probes
+ * (probe/attach/probe_links.h). body is int body(void *ctx, enum probe_way way, __u32 number).
  *
  *	NAME_cookie		uprobe_multi, kprobe_multi: the link's cookies are the numbers
  *	NAME_kernel_cookie	the same; programs are loaded for one of the two

@@ -1,14 +1,14 @@
 /*
- * stook tally: counts hits by key, with sums and histograms. The query is compiled in user space to a
- * plan, which is constant here (tally_wire.h), so the verifier removes the unused code.
+ * stook tally: counts hits by key, with sums and histograms. The query is compiled in user space to
+ * a plan, which is constant here (tally_wire.h), so the verifier removes the unused code.
  *
  *	tally_operands	the values of a hit: arguments, fields, results, task, texts
  *	tally_calls	matches returns with their calls
  *	tally_steps.h	evaluates --where, --by and --value from these
  *	tally_rows	adds the hit to its row
  *
- * A program can be preempted or interrupted by others on its CPU, so scratch space is claimed; a hit
- * that finds none is counted as lost.
+ * A program can be preempted or interrupted by others on its CPU, so scratch space is claimed; a
+ * hit that finds none is counted as lost.
  */
 #include "probe_hit.bpf.h"
 #include "tally.bpf.h"

@@ -25,7 +25,7 @@ struct tally_hit {
 	__u64 key[TALLY_MAX_KEY + 1];
 };
 
-/* Which operands are available now. */
+/* The operands that are available now. */
 enum tally_moment {
 	MOMENT_ONLY,   /* all: calls and returns are not paired */
 	MOMENT_CALL,   /* the operands of a call */

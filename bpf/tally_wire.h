@@ -1,6 +1,6 @@
 /*
- * The protocol between user space and the programs of `stook tally`: which values are read from a hit,
- * which hits count, and what is recorded of them. User space compiles the query to a plan
+ * The protocol between user space and the programs of `stook tally`: which values are read from a
+ * hit, which hits count, and what is recorded of them. User space compiles the query to a plan
  * (src/probe/expression/tally_query.h); the programs are loaded with the plan as constants.
  *
  * A hit has words, which are signed 64-bit numbers. First come its operands, each fetched from its
@@ -8,9 +8,9 @@
  * each. A word can be unknown: if it is read from memory that can't be read, or computed from an
  * unknown word.
  *
- * The words selected by --by are the hit's key. They are preceded by a word whose bit n says that key
- * word n is unknown. A row has the sums over all hits with the same key. Rows are in one hash map per
- * epoch, in WIRE_EPOCH_SLOTS slots used in turn (wire.h).
+ * The words selected by --by are the hit's key. They are preceded by a word whose bit n says that
+ * key word n is unknown. A row has the sums over all hits with the same key. Rows are in one hash
+ * map per epoch, in WIRE_EPOCH_SLOTS slots used in turn (wire.h).
  *
  * At rest, for each epoch, in hits and exactly:
  *	entries = calls + excluded + tallied + the sum of lost[]

@@ -1,9 +1,9 @@
 /*
- * Unwinds JIT-compiled code by decoding the instructions from the current one up to the return: their
- * effect on the stack pointer gives the location of the return address. Nothing is guessed: only
- * instructions that move the stack pointer, save or restore the frame pointer, or call are followed;
- * for any other one there is no rule. That is enough for the trampolines that CPython puts between its
- * functions (-X perf), in the variants of all its versions:
+ * Unwinds JIT-compiled code by decoding the instructions from the current one up to the return:
+ * their effect on the stack pointer gives the location of the return address. Nothing is guessed:
+ * only instructions that move the stack pointer, save or restore the frame pointer, or call are
+ * followed; for any other one there is no rule. That is enough for the trampolines that CPython
+ * puts between its functions (-X perf), in the variants of all its versions:
  *
  *	sub $8, %rsp; call *%rcx; add $8, %rsp; ret			x86-64, 3.12 and 3.13
  *	push %rbp; mov %rsp, %rbp; call *%rcx; pop %rbp; ret		x86-64, 3.14

@@ -1,10 +1,10 @@
 /*
- * The format of unwind tables, shared by the compiler that makes them (src/elf), the code that reads
- * them in the kernel and in user space (unwind_step.h), and the disk cache. No BPF in here.
+ * The format of unwind tables, shared by the compiler that makes them (src/elf), the code that
+ * reads them in the kernel and in user space (unwind_step.h), and the disk cache. No BPF in here.
  *
- * A *rule* describes how to find a function's caller from some instruction. Registers have their DWARF
- * numbers. Nearly all code is described by packed rules of 24 bits; other rules are stored as *wide
- * rules* beside the table, and the packed rule is then the number of the wide one.
+ * A *rule* describes how to find a function's caller from some instruction. Registers have their
+ * DWARF numbers. Nearly all code is described by packed rules of 24 bits; other rules are stored as
+ * *wide rules* beside the table, and the packed rule is then the number of the wide one.
  *
  * A *page* has the rules of 64 KiB of code:
  *

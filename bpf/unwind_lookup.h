@@ -1,6 +1,6 @@
 /*
- * Looks up the packed rule of a file offset, in a table that is in the pool. Plain C, for the kernel
- * side and for user space, like unwind_step.h. Define these before including it:
+ * Looks up the packed rule of a file offset, in a table that is in the pool. Plain C, for the
+ * kernel side and for user space, like unwind_step.h. Define these before including it:
  *
  *	char *unwind_chunk(memory, place)	the chunk that contains a place; NULL if there is none
  *	UNWIND_ITEM(chunk, offset, type)	a pointer to an item in it, never out of bounds

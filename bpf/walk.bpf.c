@@ -33,14 +33,14 @@ const volatile __u32 max_walk_frames;
 const volatile __u32 task_registers_at; /* see registers.bpf.h */
 
 /*
- * A cached rule of an address, in a quarter of a cache line. Cached are addresses that repeat: return
- * addresses and, for samples that hit the kernel, the addresses of system calls.
+ * A cached rule of an address, in a quarter of a cache line. Cached are addresses that repeat:
+ * return addresses and, for samples that hit the kernel, the addresses of system calls.
  *
  *	tag	the address to look up (48 bits), the low half of the process' sequence number (16)
  *	rule	packed (24 bits), table (16), the high half of the sequence (16), the epoch (8)
  *
- * The epoch is included so that each table in use is looked up at least once per epoch, which updates
- * its used_epoch for user space.
+ * The epoch is included so that each table in use is looked up at least once per epoch, which
+ * updates its used_epoch for user space.
  */
 struct cached_rule {
 	__u64 tag;

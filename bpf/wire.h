@@ -2,11 +2,11 @@
  * The protocol between user space and the BPF programs: the record of a stack, the counters, the
  * reasons for loss. Both sides compile this header.
  *
- * Time is divided into epochs. On the first sight of a stack in an epoch its whole record goes through
- * the ring, and its id is inserted into that epoch's count map with the value 0; each later sight
- * adds one there. So a record is one sample, and a count is the number of further equal samples.
- * Where samples have weights (requested bytes, or the number of a probe's hits that one sample
- * represents), count maps also have the sum of the weights.
+ * Time is divided into epochs. On the first sight of a stack in an epoch its whole record goes
+ * through the ring, and its id is inserted into that epoch's count map with the value 0; each later
+ * sight adds one there. So a record is one sample, and a count is the number of further equal
+ * samples. Where samples have weights (requested bytes, or the number of a probe's hits that one
+ * sample represents), count maps also have the sum of the weights.
  *
  * Epoch n uses slot n % 3 of the count maps and of the counters. User space begins epoch n + 1 by
  * writing `epoch`, and then puts an empty map into the slot of epoch n + 2, which is unused. That
@@ -98,9 +98,9 @@ struct wire_record {
 
 	/*
 	 * __u64 frames[nr_user + nr_kernel] follow: user, then kernel, each leaf first. All but the
-	 * first of each are return addresses. Code interrupted by a signal has no return address; its
-	 * frame is the address plus one, so that the byte before is the one to look up, as for the
-	 * others.
+	 * first of each are return addresses. Code interrupted by a signal has no return address;
+	 * its frame is the address plus one, so that the byte before is the one to look up, as for
+	 * the others.
 	 */
 };
 

@@ -18,7 +18,7 @@
 
 #define NO_FILE UINT32_MAX
 
-/* A target can replace an inode's content again and again: limit of earlier files compared. */
+/* Limit of earlier files with one inode number that are compared: a target can replace it forever. */
 #define FORMER_MAX 64
 
 /*

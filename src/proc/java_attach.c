@@ -1,27 +1,27 @@
 /*
- * Uses the protocol of the JDK's own tools. A JVM listens on /tmp/.java_pidN, where N is its pid in its
- * own pid namespace. It creates that socket when it gets SIGQUIT while there is a file /tmp/.attach_pidN
- * of its own user (with -Xrs the socket exists from the start, and the JVM does not catch the signal). A
- * client sends
+ * Uses the protocol of the JDK's own tools. A JVM listens on /tmp/.java_pidN, where N is its pid in
+ * its own pid namespace. It creates that socket when it gets SIGQUIT while there is a file
+ * /tmp/.attach_pidN of its own user (with -Xrs the socket exists from the start, and the JVM does
+ * not catch the signal). A client sends
  *
  *	1 NUL jcmd NUL Compiler.perfmap NUL NUL NUL
  *
- * and gets a line with a status, then text until the JVM closes the connection: 0 without text if the map
- * was written, else an error message.
+ * and gets a line with a status, then text until the JVM closes the connection: 0 without text if
+ * the map was written, else an error message.
  *
- * The signal is the only part that can do harm. It is sent only to a process that has a handler for it,
- * through a pidfd, and only while the file exists: without the file a JVM writes the stacks of all its
- * threads to its output. The handler could belong to a program that has loaded a JVM with -Xrs, or that
- * was started by an exec since; so the thread that JVMs start for their handlers must exist. The same
- * harm is done if the mechanism is disabled, so the usual places of that option are searched; @argfiles
- * are not followed.
+ * The signal is the only part that can do harm. It is sent only to a process that has a handler for
+ * it, through a pidfd, and only while the file exists: without the file a JVM writes the stacks of
+ * all its threads to its output. The handler could belong to a program that has loaded a JVM with
+ * -Xrs, or that was started by an exec since; so the thread that JVMs start for their handlers must
+ * exist. The same harm is done if the mechanism is disabled, so the usual places of that option are
+ * searched; @argfiles are not followed.
  *
- * Both files are reachable only through the target's root, and a JVM requires its clients to have its own
- * user and group. So they are accessed by a child process that has switched to the target's user and
- * root: no link leads it out, and it can't do what the target could not do itself. The kernel reports if
- * the peer of the socket is the intended process: another one may have left a socket of that name, or
- * share the directory. The children wait with a deadline; a child that hangs in the target's file system
- * is killed at the deadline.
+ * Both files are reachable only through the target's root, and a JVM requires its clients to have
+ * its own user and group. So they are accessed by a child process that has switched to the target's
+ * user and root: no link leads it out, and it can't do what the target could not do itself. The
+ * kernel reports if the peer of the socket is the intended process: another one may have left a
+ * socket of that name, or share the directory. The children wait with a deadline; a child that
+ * hangs in the target's file system is killed at the deadline.
  */
 #include "proc/java_attach.h"
 
@@ -214,7 +214,7 @@ static int take_reply(void *context, const void *bytes, size_t nr)
 	return 0;
 }
 
-/* True if the target's root is ours. Required if we may not change our root. */
+/* True if the target's root is ours; without CAP_SYS_CHROOT no other target can be reached. */
 static bool is_own_root(int root_fd)
 {
 	struct stat own, its;

@@ -67,7 +67,7 @@ struct debug_entries {
 	unsigned at_depth;
 };
 
-/* Positions before the unit's first entry. 0, -ENOEXEC or -ENOMEM. */
+/* Opens a unit; debug_entries_next() then finds its first entry. 0, -ENOEXEC or -ENOMEM. */
 int debug_entries_open(struct debug_entries *entries, struct debug_sections *sections,
 		       Dwarf_Die *unit);
 

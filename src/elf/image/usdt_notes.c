@@ -6,8 +6,8 @@
  *	word  address of the semaphore, the counter of the probe's users; 0: none
  *	text  provider, name, arguments
  *
- * Prelink moves code, data and .stapsdt.base, but does not update the notes: the distance by which it
- * moved .stapsdt.base is added to both addresses.
+ * Prelink moves code, data and .stapsdt.base, but does not update the notes: the distance by which
+ * it moved .stapsdt.base is added to both addresses.
  *
  * The section is read as a whole, and strings are used in place.
  */

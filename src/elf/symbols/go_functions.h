@@ -1,6 +1,6 @@
 /*
- * Reads Go's own table of functions, .gopclntab (pclntab). Go's runtime needs it, so stripped programs
- * have it, too. Its layout by version:
+ * Reads Go's own table of functions, .gopclntab (pclntab). Go's runtime needs it, so stripped
+ * programs have it, too. Its layout by version:
  *
  *	Go 1.2	header: magic, 0, 0, minimum instruction size, pointer size (eight bytes); functions
  *		functions: their number; pairs (address, offset of entry), and the end address of the
@@ -13,11 +13,11 @@
  *		addresses are 32-bit offsets from it, and other offsets have 32 bits, too
  *	Go 1.20	the same
  *
- * In all versions a function's entry continues with 32 bits each for its arguments, for deferred calls,
- * and for its stack sizes: an offset relative to the fourth part (before Go 1.16 to the start of the
- * table). Stack sizes are pairs of variable-length numbers: the change of the size, with its sign in the
- * lowest bit, and the number of instruction sizes for which the new size is valid. The size is initially
- * -1; a change of 0, except as the first one, ends the list.
+ * In all versions a function's entry continues with 32 bits each for its arguments, for deferred
+ * calls, and for its stack sizes: an offset relative to the fourth part (before Go 1.16 to the
+ * start of the table). Stack sizes are pairs of variable-length numbers: the change of the size,
+ * with its sign in the lowest bit, and the number of instruction sizes for which the new size is
+ * valid. The size is initially -1; a change of 0, except as the first one, ends the list.
  */
 #ifndef STOOK_ELF_SYMBOLS_GO_FUNCTIONS_H
 #define STOOK_ELF_SYMBOLS_GO_FUNCTIONS_H

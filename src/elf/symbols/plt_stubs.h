@@ -22,7 +22,7 @@ int plt_stubs_read(struct symbol_table **ret, const struct elf_image *image, str
  */
 struct plt_machine {
 	uint16_t machine; /* EM_X86_64, … */
-	size_t step;	  /* stubs begin at multiples of it; 0: of the section's unit */
+	size_t step;	  /* stubs begin at multiples of it; 0: multiples of the section's unit */
 	/*
 	 * Decodes the stub at the beginning of code, which is at `address`: returns its length and
 	 * *ret_slot; 0 if there is no stub. unit is the distance between stubs in this section.

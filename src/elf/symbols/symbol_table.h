@@ -19,7 +19,7 @@
 
 struct symbol_table;
 
-/* Which tables of an image to read. */
+/* Bits: the tables of an image to read. */
 #define SYMBOLS_STATIC	(1u << 0) /* .symtab */
 #define SYMBOLS_DYNAMIC (1u << 1) /* .dynsym */
 

@@ -11,13 +11,14 @@
  *	program		to the end
  *
  * libelf provides the section headers; names and contents are read with elf_image_read(), one pread
- * each, so that no value in the file makes us allocate more than the file has or the limit allows. The
- * linker also writes .eh_frame's address into a program header (PT_GNU_EH_FRAME), which is used if the
- * section headers were stripped. Its size is then unknown, and it is read up to the end of its segment.
+ * each, so that no value in the file makes us allocate more than the file has or the limit allows.
+ * The linker also writes .eh_frame's address into a program header (PT_GNU_EH_FRAME), which is used
+ * if the section headers were stripped. Its size is then unknown, and it is read up to the end of
+ * its segment.
  *
- * Nothing is allocated for entries: recent CIEs are cached in the reader, by their offset. A hostile
- * file could make us read the same long CIE for each of its FDEs; therefore the size of CIEs has a limit,
- * and reading them has a budget in proportion to the section.
+ * Nothing is allocated for entries: recent CIEs are cached in the reader, by their offset. A
+ * hostile file could make us read the same long CIE for each of its FDEs; therefore the size of
+ * CIEs has a limit, and reading them has a budget in proportion to the section.
  *
  * An FDE whose range is empty or wraps around is broken. Linkers only leave such FDEs for discarded
  * code.

@@ -54,7 +54,7 @@ struct cfi_machine {
 	uint16_t machine; /* EM_X86_64, … */
 	uint8_t sp, fp, ra;
 	bool has_link_register;	     /* ra can be in its register; else always in memory */
-	bool converts_signal_frames; /* use the CFI of signal frames as it is */
+	bool converts_signal_frames; /* the CFI of signal frames is used as written */
 };
 
 /*

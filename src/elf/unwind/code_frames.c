@@ -362,8 +362,8 @@ static int enter(struct piece *piece, uint64_t at)
 }
 
 /*
- * Continues at the next instruction, unless a function begins there, or it is after a call not
- * known to return.
+ * Continues at the next instruction, unless a function begins there or the instruction before is a
+ * call that is not known to return.
  */
 static int fall_through(struct piece *piece, uint64_t at, struct state state, bool is_call)
 {

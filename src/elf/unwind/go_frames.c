@@ -1,10 +1,10 @@
 /*
- * Go's functions make frames in one way only: the stack pointer is decremented by a fixed amount, and the
- * frame pointer is saved directly below the return address. The table of functions has the amount for each
- * instruction. (Go's .debug_frame is made from the same numbers.)
+ * Go's functions make frames in one way only: the stack pointer is decremented by a fixed amount,
+ * and the frame pointer is saved directly below the return address. The table of functions has the
+ * amount for each instruction. (Go's .debug_frame is made from the same numbers.)
  *
- * Some functions of the runtime switch stacks, which is not in the table. They are recognised by name, and
- * the part between the two instructions that set the stack pointer has a rule of its own:
+ * Some functions of the runtime switch stacks, which is not in the table. They are recognised by
+ * name, and the part between the two instructions that set the stack pointer has a rule of its own:
  *
  *	systemstack	runs a function on the scheduler's stack (g0). Its caller is on the
  *			goroutine's stack, where the runtime saved the stack pointer
@@ -14,9 +14,10 @@
  *			already be running elsewhere. Go's own tracebacks end there
  *	nanotime1 …	call the vdso on the scheduler's stack, with a frame pointer that leads back
  *
- * The offsets at which the runtime stores these values differ between versions of Go and are read from the
- * code of systemstack() itself. If that code is not recognised, frame pointers are used, as in the functions
- * that are CHAIN throughout: they lead to the goroutine's stack, but miss one caller.
+ * The offsets at which the runtime stores these values differ between versions of Go and are read
+ * from the code of systemstack() itself. If that code is not recognised, frame pointers are used,
+ * as in the functions that are CHAIN throughout: they lead to the goroutine's stack, but miss one
+ * caller.
  */
 #include "elf/unwind/go_frames.h"
 

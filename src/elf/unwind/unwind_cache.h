@@ -19,14 +19,15 @@
 struct unwind_cache;
 
 /*
- * Opens the directory, creating it (and at most its last parent) if necessary, accessible only to us. NULL
- * on failure, also if another user could put files into it, now or by moving directories:
+ * Opens the directory, creating it (and at most its last parent) if necessary, accessible only to
+ * us. NULL on failure, also if another user could put files into it, now or by moving directories:
  *
  *	the directory itself must be ours, and not writable by others
  *	each parent must be root's or ours, and not writable by others, unless it is sticky
  *	the path must be absolute, and no component a symlink
  *
- * When a table is stored and all tables exceed max_bytes, the least recently loaded ones are removed.
+ * When a table is stored and all tables exceed max_bytes, the least recently loaded ones are
+ * removed.
  */
 struct unwind_cache *unwind_cache_open(const char *folder, uint64_t max_bytes, struct error *error);
 void unwind_cache_close(struct unwind_cache *cache);

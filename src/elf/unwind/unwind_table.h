@@ -58,9 +58,9 @@ size_t unwind_table_bytes(const struct unwind_table *table);
 /*
  * --- one rule in 24 bits --------------------------------------------------------------------
  *
- * Packs rules into the 24 bits of bpf/unwind_format.h. Pure functions. `machine` is the ELF machine of
- * the code (EM_X86_64, EM_AARCH64), not necessarily the one that this runs on: it determines which
- * registers are sp and fp, and how they are saved.
+ * Packs rules into the 24 bits of bpf/unwind_format.h. Pure functions. `machine` is the ELF machine
+ * of the code (EM_X86_64, EM_AARCH64), not necessarily the one that this runs on: it determines
+ * which registers are sp and fp, and how they are saved.
  */
 
 /*
