@@ -54,7 +54,7 @@ struct {
  * The weight, in hits, of the nr-th hit of a probe on this CPU; 0: skip it, another hit represents
  * it.
  */
-static __always_inline __u64 stands_for(__u32 number, __u64 nr)
+static __always_inline __u64 hits_represented(__u32 number, __u64 nr)
 {
 	const volatile __u64 *value;
 	__u64 block;
@@ -118,7 +118,7 @@ static __always_inline int stack(void *ctx, enum probe_way way, __u32 number)
 		ATOMIC_ADD(counters->filtered, 1);
 		return 0;
 	}
-	nr_hits = stands_for(number, nr);
+	nr_hits = hits_represented(number, nr);
 	if (!nr_hits) {
 		ATOMIC_ADD(counters->thinned, 1);
 		return 0;

@@ -100,7 +100,7 @@ static __always_inline void find_place(struct tally_hit *hit, void *ctx, enum pr
 	}
 }
 
-static void judge(struct tally_hit *hit, struct tally_counters *counters, __u32 slot)
+static void apply_plan(struct tally_hit *hit, struct tally_counters *counters, __u32 slot)
 {
 	tally_evaluate(hit);
 	if (plan.where != TALLY_NO_WORD && tally_is_unknown(&hit->values, plan.where)) {
@@ -127,7 +127,7 @@ static __always_inline void tally_pair(struct tally_hit *hit, void *ctx, enum pr
 	} else if (tally_return(hit, counters)) {
 		tally_fetch_operands(hit, ctx, number, MOMENT_RETURN, way);
 		tally_fetch_texts(hit, MOMENT_RETURN);
-		judge(hit, counters, slot);
+		apply_plan(hit, counters, slot);
 	}
 }
 
@@ -159,7 +159,7 @@ static __always_inline int tally(void *ctx, enum probe_way way, __u32 number)
 	} else {
 		tally_fetch_operands(hit, ctx, number, MOMENT_ONLY, way);
 		tally_fetch_texts(hit, MOMENT_ONLY);
-		judge(hit, counters, slot);
+		apply_plan(hit, counters, slot);
 	}
 	hit->busy = 0;
 	return 0;

@@ -132,7 +132,7 @@ static bool limit(int resource, uint64_t most)
  * than the child that used up the memory. Without /proc, or permission to write there, only the
  * limits apply.
  */
-static void be_first_to_go(void)
+static void raise_oom_score(void)
 {
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
 
@@ -164,7 +164,7 @@ static int give_up_rights(const struct isolation *limits)
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
 	int status;
 
-	be_first_to_go();
+	raise_oom_score();
 	if (limits->root_fd >= 0 &&
 	    (fchdir(limits->root_fd) < 0 || chroot(".") < 0 || close(limits->root_fd) < 0))
 		return errno == EPERM ? STATUS_CHROOT : STATUS_SETUP;

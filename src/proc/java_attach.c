@@ -469,7 +469,7 @@ static void copy_words(const char *text, char *to, size_t room)
 	to[i] = '\0';
 }
 
-static int judge_refusal(const struct jvm *jvm, const char *text, struct error *error)
+static int explain_refusal(const struct jvm *jvm, const char *text, struct error *error)
 {
 	int pid = jvm->process->pid;
 	char words[200];
@@ -484,7 +484,7 @@ static int judge_refusal(const struct jvm *jvm, const char *text, struct error *
 			 *words ? ": " : "", words);
 }
 
-static int judge_reply(struct jvm *jvm, struct error *error)
+static int check_reply(struct jvm *jvm, struct error *error)
 {
 	int pid = jvm->process->pid;
 	char text[REPLY_BYTES + 1];
@@ -500,7 +500,7 @@ static int judge_reply(struct jvm *jvm, struct error *error)
 	if (end == text || isspace((unsigned char)*text) || *end != '\n')
 		return error_set(error, -EPROTO, "JVM %d sent an invalid reply", pid);
 	if (status != 0 || strstr(end, "Unknown diagnostic command"))
-		return judge_refusal(jvm, end + 1, error);
+		return explain_refusal(jvm, end + 1, error);
 	return 0;
 }
 
@@ -559,6 +559,6 @@ int java_attach_write_map(const struct runtime_process *process, uint64_t timeou
 	if (err == -ENOENT)
 		err = wake_and_talk(&jvm, error);
 	if (err == 0)
-		err = judge_reply(&jvm, error);
+		err = check_reply(&jvm, error);
 	return err < 0 ? err : check_written(&jvm, &before, error);
 }

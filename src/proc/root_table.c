@@ -73,7 +73,7 @@ uid_t root_uid_of(int32_t pid)
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* Identifies the root of a process (a pid, or "self"): 0, -ENOENT or -EACCES. */
-static int look(const char *process, struct root *ret)
+static int identify(const char *process, struct root *ret)
 {
 	struct stat root, mounts;
 	char path[64];
@@ -94,7 +94,7 @@ struct root_table *root_table_new(void)
 
 	if (!table)
 		return NULL;
-	if (look("self", &table->roots[0]) < 0)
+	if (identify("self", &table->roots[0]) < 0)
 		table->roots[0].fd = -1;
 	table->nr = 1;
 	return table;
@@ -136,7 +136,7 @@ int root_table_add(struct root_table *table, int32_t pid)
 	size_t i;
 
 	(void)snprintf(text, sizeof(text), "%d", pid);
-	err = pid > 0 ? look(text, &root) : -ENOENT;
+	err = pid > 0 ? identify(text, &root) : -ENOENT;
 	if (err < 0)
 		return err;
 	for (i = 0; i < table->nr; i++)

@@ -293,7 +293,7 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 }
 
 /* True if searching the mappings again may find more. */
-static bool has_news(const struct item *item, const struct mappings *mappings)
+static bool may_find_more(const struct item *item, const struct mappings *mappings)
 {
 	return (!item->process.runtime || item->process.jitdump < 0) && mappings &&
 	       item->nr_looks < MAX_LOOKS && mappings_nr(mappings) != item->nr_mappings;
@@ -379,7 +379,7 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 		supersede(table, &kept->process);
 		limit_holders(table, &kept->process);
 	}
-	if (has_news(kept, mappings))
+	if (may_find_more(kept, mappings))
 		look_at_mappings(kept, mappings, files);
 	return number;
 }

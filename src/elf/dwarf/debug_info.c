@@ -70,7 +70,7 @@ struct unit {
 struct search {
 	const struct debug_info_request *request;
 	struct debug_info_work *work;
-	uint8_t *is_told; /* for each address: true if reported */
+	uint8_t *is_reported; /* for each address */
 	struct debug_chains chains;
 	size_t *places; /* of the unit: the indices of its addresses, and the addresses */
 	uint64_t *addresses;
@@ -277,7 +277,7 @@ static int report_address(struct search *search, struct unit *unit, size_t i)
 	}
 	if (!nr)
 		return 0;
-	search->is_told[search->places[i]] = 1;
+	search->is_reported[search->places[i]] = 1;
 	first = request->inlined ? 0 : nr - 1;
 	return request->found(request->context, search->places[i], search->lines + first,
 			      nr - first);
@@ -307,7 +307,7 @@ static int find_addresses(struct search *search, Dwarf_Die *unit)
 	while ((next = dwarf_ranges(unit, next, &base, &start, &end)) > 0) {
 		i = first_address(request->addresses, request->nr, start);
 		for (; start && i < request->nr && request->addresses[i] < end; i++) {
-			if (search->is_told[i])
+			if (search->is_reported[i])
 				continue;
 			if (ARRAY_ADD(search->places, search->nr, search->cap_places, i) < 0)
 				return -ENOMEM;
@@ -401,7 +401,7 @@ static Dwarf *open_alternate(Dwarf *dwarf, const char *folder, int *ret_fd)
 int debug_info_find(int fd, const struct debug_info_request *request, struct debug_info_work *ret,
 		    struct error *error)
 {
-	cleanup_free uint8_t *is_told = calloc(request->nr + 1, 1);
+	cleanup_free uint8_t *is_reported = calloc(request->nr + 1, 1);
 	cleanup_free struct search *search = calloc(1, sizeof(*search));
 	struct debug_info_work work = {0};
 	cleanup_fd int alternate_fd = -1;
@@ -409,9 +409,9 @@ int debug_info_find(int fd, const struct debug_info_request *request, struct deb
 	Elf *elf = NULL;
 	int err;
 
-	if (!is_told || !search)
+	if (!is_reported || !search)
 		return error_no_memory(error, "for debug information");
-	*search = (struct search){.request = request, .work = &work, .is_told = is_told};
+	*search = (struct search){.request = request, .work = &work, .is_reported = is_reported};
 	(void)elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	if (!elf || elf_kind(elf) != ELF_K_ELF) {

@@ -56,7 +56,7 @@ static int add_function(struct function_list *list, const struct listed_function
 }
 
 /* Removes all that was added since `before`. Reserved memory is kept. */
-static void go_back(struct function_list *list, const struct function_list *before)
+static void roll_back(struct function_list *list, const struct function_list *before)
 {
 	list->nr = before->nr;
 	list->nr_string_bytes = before->nr_string_bytes;
@@ -112,7 +112,7 @@ int function_list_read(struct function_list *list, const struct elf_image *image
 		before = *list;
 		err = symbol_scan_read(&reader.scan, tables, &strings, take_symbol, &reader);
 		if (err < 0)
-			go_back(list, &before);
+			roll_back(list, &before);
 	}
 	symbol_scan_close(&reader.scan);
 	return err;
@@ -153,7 +153,7 @@ int function_list_add_table(struct function_list *list, const struct symbol_tabl
 			err = add_symbol(list, symbol, table->strings + symbol->name);
 	}
 	if (err < 0)
-		go_back(list, &before);
+		roll_back(list, &before);
 	return err;
 }
 

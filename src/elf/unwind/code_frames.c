@@ -167,7 +167,7 @@ static struct state after(struct state state, const struct stack_effect *effect)
 }
 
 /* Merges the states of two paths: keeps what both agree on. */
-static struct state meet(struct state a, struct state b)
+static struct state merge_states(struct state a, struct state b)
 {
 	if (a.depth != b.depth || a.frame != b.frame) {
 		if (a.frame == b.frame)
@@ -336,7 +336,7 @@ static int reach(struct piece *piece, uint64_t at, struct state state)
 		return 0;
 	old = &piece->states[at];
 	if (old->is_reached) {
-		state = meet(*old, state);
+		state = merge_states(*old, state);
 		if (is_same(*old, state))
 			return 0;
 	}
