@@ -249,7 +249,7 @@ static int search_bytes(struct search *search, const uint8_t *bytes, size_t nr, 
 }
 
 /*
- * Adds the gap in the CFI of glibc's clone() and clone3(), which ends before the system call
+ * Adds a span for the end of glibc's clone() and clone3(). Their CFI stops before the system call,
  * because it would be wrong in the child. In the parent, up to the return, only the return address
  * is on the stack.
  */
