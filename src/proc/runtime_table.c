@@ -64,7 +64,7 @@ static const struct runtime_row {
 	 {PHP_FILES},
 	 .in_shared_memory = true},
 	{{"PHP", false,
-	  "its own JIT is off, and PCRE2 gives no names to the regular expressions that it "
+	  "its own JIT is off, and PCRE2 has no symbols for regular expressions that it "
 	  "compiles",
 	  NULL},
 	 {PHP_FILES}},
@@ -85,7 +85,7 @@ static const struct runtime_row {
 	  "(/tmp/perf-PID.map)",
 	  NULL, "the newest names are not in its jitdump yet; -X perf writes them at once"},
 	 {"python3.1[2-9]*", "libpython3.1[2-9]*", "python3.[2-9][0-9]*"}},
-	{{"PCRE2", false, "PCRE2 gives no names to the regular expressions that it compiles", NULL},
+	{{"PCRE2", false, "PCRE2 has no symbols for regular expressions that it compiles", NULL},
 	 {"libpcre2-*.so*"}},
 };
 
