@@ -190,7 +190,8 @@ static int map_lines(struct merge *merge, const struct frame *frame, size_t *ret
  * Returns our frame `number` if its names equal theirs; a frame without a name gets theirs.
  * -ENOENT if the names differ, or -ENOMEM.
  */
-static int64_t agree(struct merge *merge, uint32_t number, const struct frame *theirs, size_t nr)
+static int64_t reuse_frame(struct merge *merge, uint32_t number, const struct frame *theirs,
+			   size_t nr)
 {
 	const struct frame *frame = profile_frame(merge->into, number);
 	uint32_t function = nr ? merge->lines[nr - 1].function : 0;
@@ -225,7 +226,7 @@ static int64_t add_frame(struct merge *merge, const struct frame *frame)
 		number = profile_add_frame(merge->into, frame->kind, (uint32_t)module,
 					   frame->address);
 		if (number >= 0)
-			number = agree(merge, (uint32_t)number, frame, nr);
+			number = reuse_frame(merge, (uint32_t)number, frame, nr);
 		if (number != -ENOENT)
 			return number;
 	}
@@ -366,7 +367,7 @@ static int map_values(struct merge *merge, size_t value)
 
 /* --- how they were taken ---------------------------------------------------------------------- */
 
-static void keep_what_is_common(struct profile_origin *ours, const struct profile_origin *theirs)
+static void merge_common_origin(struct profile_origin *ours, const struct profile_origin *theirs)
 {
 	uint64_t start = ours->time_ns, end = start + ours->duration_ns;
 	uint64_t their_end = theirs->time_ns + theirs->duration_ns;
@@ -397,7 +398,7 @@ static int merge_origin(struct merge *merge)
 	    map_strings(merge, &main_type.type, &main_type.unit) < 0)
 		return -ENOMEM;
 	if (profile_nr_samples(merge->into)) {
-		keep_what_is_common(&ours, &theirs);
+		merge_common_origin(&ours, &theirs);
 	} else {
 		ours = theirs;
 		profile_set_main_type(merge->into, main_type);

@@ -361,8 +361,8 @@ static size_t nr_real_lines(const struct code_line *lines, size_t nr)
 	return nr == 1 && !lines->file && !lines->line ? 0 : nr;
 }
 
-static bool says(const struct profile *profile, const struct frame *frame,
-		 const struct code_line *lines, size_t nr)
+static bool has_content(const struct profile *profile, const struct frame *frame,
+			const struct code_line *lines, size_t nr)
 {
 	size_t nr_real = nr_real_lines(lines, nr);
 
@@ -388,7 +388,7 @@ int64_t profile_add_named_frame(struct profile *profile, enum frame_kind kind, u
 		const struct frame *known = &profile->frames[number];
 
 		if (known->module == module && known->kind == kind &&
-		    says(profile, known, lines, nr))
+		    has_content(profile, known, lines, nr))
 			return number;
 	}
 	if (is_full(profile))

@@ -366,7 +366,7 @@ static int find_loads(struct reader *reader, uint64_t end)
 	return got < 0 ? got : 0;
 }
 
-static int take_move(struct reader *reader, const struct record *record)
+static int add_move(struct reader *reader, const struct record *record)
 {
 	const uint64_t *load_at;
 	struct record loaded;
@@ -393,7 +393,7 @@ static int take_move(struct reader *reader, const struct record *record)
 
 /* --- all of it ----------------------------------------------------------------------------- */
 
-static int take_load(struct reader *reader, const struct record *record)
+static int add_load(struct reader *reader, const struct record *record)
 {
 	struct load load;
 	int got = read_load(reader, record, &load);
@@ -405,7 +405,7 @@ static int take_load(struct reader *reader, const struct record *record)
 	return code_map_add(reader->map, load.address, load.code_bytes, load.name, load.nr_name);
 }
 
-static int take_records(struct reader *reader, uint64_t *at)
+static int add_records(struct reader *reader, uint64_t *at)
 {
 	struct record record;
 	int got = 1;
@@ -421,9 +421,9 @@ static int take_records(struct reader *reader, uint64_t *at)
 		if (*at >= JITDUMP_MAX_BYTES)
 			return -EFBIG;
 		if (record.kind == KIND_LOAD)
-			err = take_load(reader, &record);
+			err = add_load(reader, &record);
 		else if (record.kind == KIND_MOVE)
-			err = take_move(reader, &record);
+			err = add_move(reader, &record);
 		if (err < 0)
 			return err;
 		*at += record.bytes;
@@ -447,7 +447,7 @@ int jitdump_read(int fd, struct code_map *map, uint64_t *at, struct read_budget 
 	if (!window)
 		return -ENOMEM;
 	reader.window = window;
-	err = take_records(&reader, at);
+	err = add_records(&reader, at);
 	u64_map_clear(&reader.loads);
 	/* Truncated while it was read: no error, the next call sees the new size. */
 	return err == -ENODATA ? 0 : err;

@@ -141,7 +141,7 @@ void file_symbols_free(struct file_symbols *symbols)
 }
 
 /* True with a full symbol table: no server can add to it, the address is in no function. */
-static bool knows_all(const struct file_symbols *symbols)
+static bool has_full_table(const struct file_symbols *symbols)
 {
 	return symbols->tables[SYMTAB] || symbols->tables[DEBUG_FILE];
 }
@@ -153,7 +153,7 @@ static int try_next(struct file_symbols *symbols, const struct file_symbols_inpu
 	struct error error = {0};
 	int err = 0, refused;
 
-	if (i != DEBUGINFOD || !knows_all(symbols))
+	if (i != DEBUGINFOD || !has_full_table(symbols))
 		err = read_source((enum source)i, input, &symbols->tables[i], &error);
 	if (err == -ENOMEM)
 		return err;

@@ -108,7 +108,7 @@ static int set_lines(const struct naming *naming, uint32_t number, struct code_l
 	return profile_set_lines(naming->profile, number, lines, nr);
 }
 
-static int take_lines(void *context, size_t i, const struct debug_line *found, size_t nr)
+static int add_lines(void *context, size_t i, const struct debug_line *found, size_t nr)
 {
 	const struct lines *lines = context;
 	const struct naming *naming = lines->naming;
@@ -226,7 +226,7 @@ static int name_lines(const struct naming *naming, struct code_file *file,
 		.addresses = addresses,
 		.inlined = symbolizer->options.inlined,
 		.lines = symbolizer->options.lines,
-		.found = take_lines,
+		.found = add_lines,
 		.context = &lines,
 	};
 	struct debug_info_work work = {0};

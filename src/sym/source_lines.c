@@ -45,10 +45,10 @@ enum kind { KIND_FOUND = 1, KIND_END, KIND_ERROR };
 
 struct answer_reader {
 	const struct debug_info_request *request;
-	uint8_t *is_told; /* by address: it has an answer */
-	uint64_t total;	  /* bytes received */
-	bool is_over;	  /* an end or error message was received */
-	int err;	  /* the first failure */
+	uint8_t *is_answered; /* by address: it has an answer */
+	uint64_t total;	      /* bytes received */
+	bool is_over;	      /* an end or error message was received */
+	int err;	      /* the first failure */
 	struct debug_info_work work;
 	struct error error;
 	struct debug_line lines[DEBUG_LINES_MAX];
@@ -172,9 +172,9 @@ struct answer_reader *answer_reader_new(const struct debug_info_request *request
 		memset(reader, 0, offsetof(struct answer_reader, lines));
 		reader->nr = 0;
 		reader->request = request;
-		reader->is_told = calloc(request->nr + 1, 1);
+		reader->is_answered = calloc(request->nr + 1, 1);
 	}
-	if (reader && reader->is_told)
+	if (reader && reader->is_answered)
 		return reader;
 	free(reader);
 	(void)error_no_memory(error, "for source lines");
@@ -184,7 +184,7 @@ struct answer_reader *answer_reader_new(const struct debug_info_request *request
 void answer_reader_free(struct answer_reader *reader)
 {
 	if (reader)
-		free(reader->is_told);
+		free(reader->is_answered);
 	free(reader);
 }
 
@@ -207,7 +207,7 @@ static int read_found(struct answer_reader *reader, struct bytes *bytes)
 	const struct debug_info_request *request = reader->request;
 	uint64_t i = bytes_uleb(bytes), nr_lines = bytes_uleb(bytes), k;
 
-	if (i >= request->nr || reader->is_told[i] || !nr_lines || nr_lines > DEBUG_LINES_MAX)
+	if (i >= request->nr || reader->is_answered[i] || !nr_lines || nr_lines > DEBUG_LINES_MAX)
 		return -EPROTO;
 	for (k = 0; k < nr_lines; k++) {
 		struct debug_line *line = &reader->lines[k];
@@ -222,7 +222,7 @@ static int read_found(struct answer_reader *reader, struct bytes *bytes)
 	}
 	if (bytes->failed || bytes->nr)
 		return -EPROTO;
-	reader->is_told[i] = 1;
+	reader->is_answered[i] = 1;
 	return request->found(request->context, (size_t)i, reader->lines, (size_t)nr_lines);
 }
 
@@ -243,7 +243,7 @@ static int read_end(struct answer_reader *reader, struct bytes *bytes)
 }
 
 /* Copies a text so that it is safe to print on a terminal: bytes other than ASCII become `?`. */
-static void take_words(char *to, size_t room, const char *words)
+static void copy_printable(char *to, size_t room, const char *words)
 {
 	size_t i;
 
@@ -258,8 +258,8 @@ static int read_error(struct answer_reader *reader, struct bytes *bytes)
 
 	if (bytes->failed || bytes->nr)
 		return -EPROTO;
-	take_words(reader->error.text, sizeof(reader->error.text), text);
-	take_words(reader->error.hint, sizeof(reader->error.hint), hint);
+	copy_printable(reader->error.text, sizeof(reader->error.text), text);
+	copy_printable(reader->error.hint, sizeof(reader->error.hint), hint);
 	reader->is_over = true;
 	return 0;
 }
@@ -295,7 +295,7 @@ static int bytes_wanted(const struct answer_reader *reader, size_t *ret)
 }
 
 /* Appends bytes to the current message, and parses it if it is complete. */
-static int take_some(struct answer_reader *reader, struct bytes *bytes)
+static int append_bytes(struct answer_reader *reader, struct bytes *bytes)
 {
 	size_t wanted, nr;
 	int err = bytes_wanted(reader, &wanted);
@@ -319,7 +319,7 @@ int answer_reader_take(struct answer_reader *reader, const void *bytes, size_t n
 	if (reader->total > TOTAL_MAX_BYTES && reader->err == 0)
 		reader->err = -EPROTO;
 	while (left.nr && reader->err == 0)
-		reader->err = reader->is_over ? -EPROTO : take_some(reader, &left);
+		reader->err = reader->is_over ? -EPROTO : append_bytes(reader, &left);
 	return reader->err;
 }
 
@@ -331,13 +331,15 @@ int answer_reader_end(const struct answer_reader *reader, int err, struct debug_
 	if (err == 0) {
 		*ret = reader->work;
 	} else if (err == -EPROTO) {
-		(void)error_set(error, err,
-				"malformed answer from the child that reads debug information");
+		(void)error_set(
+			error, err,
+			"malformed answer from the child process that reads debug information");
 	} else if (reader->error.text[0] && error) {
 		*error = reader->error;
 		error->code = err;
 	} else if (err != reader->err && error && !error->text[0]) {
-		(void)error_set(error, err, "the child that reads debug information failed");
+		(void)error_set(error, err,
+				"the child process that reads debug information failed");
 	}
 	return err;
 }
@@ -400,7 +402,7 @@ static int work_in_child(void *context, int fd)
 
 /* --- in the parent ------------------------------------------------------------------------- */
 
-static int take_in_parent(void *context, const void *bytes, size_t nr)
+static int read_in_parent(void *context, const void *bytes, size_t nr)
 {
 	struct work *work = context;
 
@@ -483,7 +485,7 @@ int source_lines_find(const struct source_lines_place *place,
 	work.reader = answer_reader_new(request, error);
 	if (!work.reader)
 		return -ENOMEM;
-	err = isolated_run(work_in_child, take_in_parent, &work, &limits, &own);
+	err = isolated_run(work_in_child, read_in_parent, &work, &limits, &own);
 	if (err == -EPERM && work.taken == 0 && own.text[0])
 		error_hint(&own, "inlined calls and source lines are looked up as the owner of the "
 				 "file: add the capability, or leave out --inline and --lines");

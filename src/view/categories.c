@@ -55,13 +55,13 @@ struct reader {
 	bool failed;
 };
 
-static void complain_of(struct reader *reader, const char *what, const char *of)
+static void set_error(struct reader *reader, const char *what, const char *of)
 {
 	reader->failed = true;
 	(void)error_set(reader->error, -EINVAL, "line %zu: %s '%s'", reader->line, what, of);
 }
 
-static void run_out(struct reader *reader)
+static void set_no_memory(struct reader *reader)
 {
 	reader->failed = true;
 	(void)error_set(reader->error, -ENOMEM, "out of memory");
@@ -94,9 +94,9 @@ static struct matcher *make_matcher(struct reader *reader, const char *text, boo
 		text, strlen(text), is_regex ? MATCHER_SEARCH : MATCHER_PLAIN_GLOB, &fault);
 
 	if (!matcher && fault.what)
-		complain_of(reader, fault.what, text);
+		set_error(reader, fault.what, text);
 	else if (!matcher)
-		run_out(reader);
+		set_no_memory(reader);
 	return matcher;
 }
 
@@ -131,7 +131,7 @@ static void add_pattern(struct reader *reader, uint32_t category, const char *te
 		return;
 	matcher_free(pattern.module);
 	matcher_free(pattern.name);
-	run_out(reader);
+	set_no_memory(reader);
 }
 
 /* Returns the closing delimiter; in a regular expression, `\` escapes it. NULL if there is none. */
@@ -155,14 +155,14 @@ static int next_pattern(struct reader *reader, char **at, char **ret_text, char 
 	char *rest, *module;
 
 	if (!end) {
-		complain_of(reader,
-			    kind == '"' ? "no closing quotation mark in" : "no closing slash in",
-			    *at);
+		set_error(reader,
+			  kind == '"' ? "no closing quotation mark in" : "no closing slash in",
+			  *at);
 		return -1;
 	}
 	rest = end + strcspn(end, BLANKS);
 	if (kind && end[1] && !strchr(BLANKS "@", end[1])) {
-		complain_of(reader, "missing blank after the pattern", text);
+		set_error(reader, "missing blank after the pattern", text);
 		return -1;
 	}
 	*at = *rest ? rest + 1 : rest;
@@ -198,7 +198,7 @@ static void read_line(struct reader *reader, char *line)
 		return;
 	colon = strchr(line, ':');
 	if (!colon || colon == line) {
-		complain_of(reader, "no 'category:' before", line);
+		set_error(reader, "no 'category:' before", line);
 		return;
 	}
 	for (end = colon; end > line && strchr(BLANKS, end[-1]); end--)
@@ -206,11 +206,11 @@ static void read_line(struct reader *reader, char *line)
 	*end = '\0';
 	category = add_category(reader->categories, line);
 	if (category == -ENOMEM)
-		run_out(reader);
+		set_no_memory(reader);
 	else if (category == -E2BIG)
-		complain_of(reader, "too many categories: no room for", line);
+		set_error(reader, "too many categories: no room for", line);
 	else if (category == CATEGORY_OTHER)
-		complain_of(reader, "name reserved for functions that no row matches:", line);
+		set_error(reader, "name reserved for functions that no row matches:", line);
 	else
 		read_patterns(reader, (uint32_t)category, colon + 1);
 }
@@ -224,9 +224,9 @@ static void read_lines(struct reader *reader, const char *text, size_t nr)
 
 		reader->line++;
 		if (!line)
-			run_out(reader);
+			set_no_memory(reader);
 		else if (strlen(line) != bytes)
-			complain_of(reader, "NUL byte after", line);
+			set_error(reader, "NUL byte after", line);
 		else
 			read_line(reader, line);
 		text += bytes + (newline != NULL);
@@ -286,7 +286,7 @@ static struct categories *parse(const char *text, size_t nr, bool of_kernel, str
 		if (categories->by_byte)
 			(void)index_patterns(categories, categories->by_byte);
 		else
-			run_out(&reader);
+			set_no_memory(&reader);
 	}
 	if (!reader.failed)
 		return categories;

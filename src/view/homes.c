@@ -284,7 +284,7 @@ static int move(struct finder *finder, const struct entry *entry, uint32_t home)
 }
 
 /* If the entries are a function in no module and one in a module, makes that module its home. */
-static int adopt_unknown(struct finder *finder, const struct entry *entries, size_t nr)
+static int match_unknown(struct finder *finder, const struct entry *entries, size_t nr)
 {
 	return nr == 2 && entries[0].module == MODULE_NR_UNKNOWN
 		       ? move(finder, &entries[0], entries[1].module)
@@ -318,7 +318,7 @@ static int match_sides(struct finder *finder, const struct entry *entries, size_
 	const struct entry *after = only_one(finder, entries, nr, SIDE_AFTER);
 
 	if (!before || !after)
-		return adopt_unknown(finder, entries, nr);
+		return match_unknown(finder, entries, nr);
 	return after->module == MODULE_NR_UNKNOWN ? move(finder, after, before->module)
 						  : move(finder, before, after->module);
 }
@@ -343,7 +343,8 @@ static uint8_t sides_without_modules(const struct finder *finder, bool *ret_with
 }
 
 /* Makes all entries of a name one function, in a known module if there is one. */
-static int unite(struct finder *finder, const struct entry *entries, size_t nr, bool with_kernel)
+static int match_by_name(struct finder *finder, const struct entry *entries, size_t nr,
+			 bool with_kernel)
 {
 	uint32_t home = MODULE_NR_UNKNOWN;
 	size_t i;
@@ -374,11 +375,11 @@ static int find_functions(struct finder *finder)
 		if (end == first + 1)
 			continue;
 		if (by_name)
-			err = unite(finder, &entries[first], end - first, with_kernel);
+			err = match_by_name(finder, &entries[first], end - first, with_kernel);
 		else if (finder->before)
 			err = match_sides(finder, &entries[first], end - first);
 		else
-			err = adopt_unknown(finder, &entries[first], end - first);
+			err = match_unknown(finder, &entries[first], end - first);
 	}
 	finder->homes->by_name = by_name;
 	return err;

@@ -81,7 +81,7 @@ static void write_number(struct builder *builder, int32_t number)
 }
 
 /* In a difference, a function inlined in one build is the same as one that is not in the other. */
-static enum word_kind kind_apart(const struct builder *builder, enum word_kind kind)
+static enum word_kind compared_kind(const struct builder *builder, enum word_kind kind)
 {
 	return builder->homes.is_difference && kind != WORD_LABEL && kind != WORD_MISSED ? WORD_USER
 											 : kind;
@@ -97,7 +97,7 @@ static bool same_word(const struct builder *builder, const struct word_info *a,
 	if (a->text != b->text || (a->kind == WORD_LABEL) != (b->kind == WORD_LABEL))
 		return false;
 	return !builder->style->tell_apart ||
-	       (kind_apart(builder, a->kind) == kind_apart(builder, b->kind) &&
+	       (compared_kind(builder, a->kind) == compared_kind(builder, b->kind) &&
 		a->module == b->module);
 }
 
@@ -110,7 +110,7 @@ static int64_t intern_word(struct builder *builder, const struct word_info *info
 
 	if (builder->style->tell_apart)
 		hash = hash_add(hash,
-				(uint64_t)kind_apart(builder, info->kind) << 32 | info->module);
+				(uint64_t)compared_kind(builder, info->kind) << 32 | info->module);
 	else
 		hash = hash_add(hash, info->kind == WORD_LABEL);
 	while (number_index_next(&stacks->word_index, hash, &probe, &number))
@@ -414,7 +414,7 @@ static void push_stacks(struct builder *builder, const struct sample *sample)
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-static void turn_round(uint32_t *words, size_t nr)
+static void reverse_words(uint32_t *words, size_t nr)
 {
 	size_t i;
 
@@ -440,7 +440,7 @@ static int64_t intern_path(struct builder *builder)
 				      sizeof(*stacks->others)) < 0)))
 		stack = -ENOMEM;
 	if (builder->style->reverse)
-		turn_round(builder->path, builder->nr_path);
+		reverse_words(builder->path, builder->nr_path);
 	if (!stack)
 		stack = stack_table_add(&stacks->stacks, builder->path, builder->nr_path);
 	if (stack >= 0 && stacks->stacks.nr > nr_before) {

@@ -393,7 +393,7 @@ static struct difference_pair rest_of(const struct finder *finder, uint32_t numb
 }
 
 /* Returns the callee that has nearly all of a node, before and after; 0: none. */
-static uint32_t heir_of(const struct finder *finder, uint32_t number)
+static uint32_t main_callee_of(const struct finder *finder, uint32_t number)
 {
 	const struct flame_node *node = node_of(finder, number);
 	uint32_t at;
@@ -419,7 +419,7 @@ static uint32_t go_down(const struct finder *finder, uint32_t number, struct dif
 
 		*rest = rest_of(finder, number, &nr, &callee);
 		if (!nr)
-			callee = heir_of(finder, number);
+			callee = main_callee_of(finder, number);
 		if (!callee || nr > 1 || (nr == 1 && rest->is.kind != CHANGE_NONE))
 			return number;
 		number = callee;

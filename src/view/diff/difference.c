@@ -25,7 +25,7 @@
 
 #define LN_ROOT_2PI	 0.91893853320467274
 #define EXACT_VARIANCE	 400.0 /* above it the normal limit is exact enough */
-#define PLAINLY_CHANCE	 2.0   /* sigma by the normal limit; below it the exact one is below 3 */
+#define SURELY_NOISE	 2.0   /* sigma by the normal limit; below it the exact one is below 3 */
 #define NEGLIGIBLE	 1e-9  /* relative to a tail's sum: terms below are ignored */
 #define SIGMA_ITERATIONS 12
 
@@ -126,7 +126,7 @@ static double draw_sigma(const struct draw *draw)
 	if (draw->variance <= 0)
 		return 0;
 	normal = (draw->expected - draw->got) / sqrt(draw->variance);
-	if (normal < PLAINLY_CHANCE || draw->variance > EXACT_VARIANCE)
+	if (normal < SURELY_NOISE || draw->variance > EXACT_VARIANCE)
 		return normal;
 	return sigma_of_tail(ln_tail(draw));
 }
