@@ -1,6 +1,6 @@
 /*
- * Messages quote names and texts of others, so that all that is printed is made safe for terminals
- * (base/text.h) here. A message is one line: a newline in a name is not believed either.
+ * Messages quote names and texts that other users chose. Everything printed here is therefore made
+ * safe for terminals (base/text.h). A message is one line: newlines in names are replaced, too.
  */
 #include "run/complain.h"
 

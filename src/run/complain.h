@@ -1,6 +1,6 @@
 /*
- * Messages for the user on stderr, all in one manner: `stook: what` and `  hint: what to try`. They may
- * quote what comes from others: a terminal is sent nothing that would control it. And exit statuses.
+ * Messages for the user on stderr, in one form: `stook: what happened` and `  hint: what to try`;
+ * and exit statuses. Control characters in quoted names never reach the terminal.
  */
 #ifndef STOOK_RUN_COMPLAIN_H
 #define STOOK_RUN_COMPLAIN_H
@@ -12,13 +12,15 @@
 enum {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	EXIT_OWN_FAILURE = 125, /* with `-- CMD`, whose own status may be anything */
+	EXIT_OWN_FAILURE = 125, /* with `-- CMD`: not mistaken for a status of CMD */
 };
 
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void complain_error(const struct error *error);
 
-/* True if all went well. A reader who closed our pipe has seen enough: nothing to complain of. */
+/*
+ * Returns true if err is 0 or -EPIPE (the reader closed our pipe: no error); else prints the error.
+ */
 bool complain_unless_well(int err, const struct error *error);
 
 #endif

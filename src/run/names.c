@@ -1,9 +1,9 @@
 /*
- * The symbolizer is given its sources here, since it knows neither sessions nor JVMs.
+ * Connects the symbolizer with its sources; the symbolizer itself knows neither sessions nor JVMs.
  *
- * With --interval a profile is named many times. A JVM writes its whole map each time that it is
- * asked, so one that answered is asked again only when its code was sampled since. One that failed
- * is left alone: what it takes to wake it is a signal.
+ * With --interval a profile is named many times. A JVM writes its whole map each time it is asked,
+ * so a JVM that answered before is asked again only if its code was sampled since. A JVM that
+ * failed is not asked again: asking means sending it a signal.
  */
 #include "run/names.h"
 
@@ -20,25 +20,25 @@
 #include "run/complain.h"
 #include "sym/debug_packages.h"
 
-/* A JVM answers within milliseconds, unless it is stopped or swapped out. */
+/* A JVM answers within milliseconds unless it is stopped or swapped out. */
 #define JVM_NS (3 * NS_PER_SEC)
 
 /*
- * So long we wait in one interval for all of them, and in the whole run for those who don't answer.
- * Nobody is asked when less than JVM_NS of it is left.
+ * Limit of the time spent waiting for all JVMs in one interval, and of the time spent in the whole
+ * run on JVMs that do not answer. A JVM is asked only if JVM_NS are left.
  */
 #define ALL_JVMS_NS (10 * NS_PER_SEC)
 
-#define REFILL_SHARE 10 /* of each interval: time for naming that is given back */
+#define REFILL_SHARE 10 /* 1/10 of each interval is added to the naming budget */
 
 /* --- options --------------------------------------------------------------------------------- */
 
-/* Enough for the largest programs; the next file's symbols take the place of the last one's. */
+/* Enough for the largest programs; reading the next file's symbols frees the previous file's. */
 #define MAX_SYMBOL_BYTES (256UL << 20)
 
 /*
- * All files and processes of a run: enough for the symbols of a host that runs browsers, databases
- * and thousands of JIT-compiling processes.
+ * Limits over all files and processes of a run: enough for the symbols of a host that runs
+ * browsers, databases and thousands of JIT-compiling processes.
  */
 #define MAX_NAMING_SECONDS 60
 #define MAX_NAMING_BYTES   (4ULL << 30)
@@ -86,12 +86,12 @@ int session_names_init(struct session_names *names, struct session *session,
 	symbolizer.runtimes = session_runtimes(session);
 	symbolizer.kernel = (struct kernel_names){.name = kernel_ask};
 	symbolizer.kernel_fallback = kallsyms_names(&names->kallsyms);
-	symbolizer.leave_files = options->no_symbols; /* they are named elsewhere */
+	symbolizer.leave_files = options->no_symbols; /* another machine names them */
 	names->symbolizer = symbolizer_new(&symbolizer);
 	return names->symbolizer ? 0 : error_set(error, -ENOMEM, "out of memory");
 }
 
-/* The path of a file that is worth a package; NULL. */
+/* Returns the path of a stripped file if its debug package should be looked up, else NULL. */
 static const char *path_for_package(struct session_names *names,
 				    const struct quality_nameless *stripped)
 {
@@ -144,7 +144,7 @@ void session_names_clear(struct session_names *names)
 
 /* --- asking JVMs ---------------------------------------------------------------------------- */
 
-/* The profile has the samples of this interval only. */
+/* Marks the JVMs that have samples in the profile, which holds this interval only. */
 static void mark_sampled(struct session_names *names)
 {
 	const struct profile *profile = session_profile(names->session);
@@ -176,7 +176,7 @@ static bool is_due(const struct session_names *names, uint32_t number)
 	       jvm->state != JVM_ENDED && jvm->state != JVM_SILENT;
 }
 
-/* JVMs that answered before keep their time when others never answer. */
+/* JVMs that answered before are still asked when the time for unresponsive JVMs is used up. */
 static bool has_time(const struct session_names *names, uint32_t number, uint64_t begin_ns)
 {
 	if (read_budget_left_ns(&names->budget) < JVM_NS)
@@ -207,7 +207,7 @@ static void ask_jvm(struct session_names *names, uint32_t number)
 	jvm->is_told_of = true;
 }
 
-/* Asks the JVMs whose compiled code was sampled since they were asked last. */
+/* Asks each JVM whose JIT-compiled code was sampled since it was last asked. */
 static int ask_jvms(struct session_names *names)
 {
 	size_t nr = runtime_table_nr(session_runtimes(names->session));
@@ -229,8 +229,8 @@ static int ask_jvms(struct session_names *names)
 			continue;
 		}
 		if (!names->tasks->quiet && !names->is_late_told)
-			complain("not all JVMs are asked for their names: others took too long to "
-				 "answer");
+			complain("some JVMs were not asked for their symbols: others took too long "
+				 "to answer");
 		names->is_late_told = true;
 	}
 	return 0;
@@ -239,10 +239,10 @@ static int ask_jvms(struct session_names *names)
 const char *session_names_why_silent(const struct session_names *names, uint32_t process)
 {
 	static const char *const words[] = {
-		[JVM_NOT_ASKED] = "there was no time to ask it",
+		[JVM_NOT_ASKED] = "no time was left to ask it",
 		[JVM_NOT_READY] = "it could not be asked (see above)",
-		[JVM_ENDED] = "it ended before it could be asked once more",
-		[JVM_SILENT] = "it was asked in vain (see above)",
+		[JVM_ENDED] = "it exited before it could be asked again",
+		[JVM_SILENT] = "asking it failed (see above)",
 	};
 	const struct runtime_process *asked =
 		runtime_table_get(session_runtimes(names->session), process);
@@ -259,8 +259,8 @@ int session_names_apply(struct session_names *names, struct error *error)
 	int err = 0;
 
 	/*
-	 * With --interval the budget fills up again, slowly enough that naming never takes more than
-	 * a tenth of a long run.
+	 * With --interval the budget is refilled, slowly enough that naming never takes more than a
+	 * tenth of a long run.
 	 */
 	if (names->nr_rounds++)
 		read_budget_refill(&names->budget, names->tasks->interval_ns / REFILL_SHARE);
@@ -276,7 +276,7 @@ int session_names_apply(struct session_names *names, struct error *error)
 	return 0;
 }
 
-/* --- what kept frames from being named ------------------------------------------------------- */
+/* --- reasons for missing names --------------------------------------------------------------- */
 
 char *naming_cut(const struct symbolizer *symbolizer, size_t number)
 {
@@ -289,8 +289,8 @@ char *naming_cut(const struct symbolizer *symbolizer, size_t number)
 		size_t nr;
 		const char *what, *option;
 	} limits[] = {
-		{result.cuts.nr_by_time, "took too long", "--naming-time"},
-		{result.cuts.nr_by_bytes, "have too much to read", "--naming-bytes"},
+		{result.cuts.nr_by_time, "exceeded the time limit", "--naming-time"},
+		{result.cuts.nr_by_bytes, "exceeded the read limit", "--naming-bytes"},
 	};
 	size_t nr = 0;
 
@@ -298,14 +298,14 @@ char *naming_cut(const struct symbolizer *symbolizer, size_t number)
 		if (!limits[i].nr || nr++ != number)
 			continue;
 		if (asprintf(&sentence,
-			     "names are missing: %zu files or processes %s%s%s (%s gives more)",
-			     limits[i].nr, limits[i].what, number ? "" : ", the first is ",
+			     "names are missing: %zu files or processes %s%s%s (raise %s)",
+			     limits[i].nr, limits[i].what, number ? "" : ", first: ",
 			     number ? "" : result.cuts.first, limits[i].option) < 0)
 			return NULL;
 		return sentence;
 	}
 	if (result.cuts.is_stopped && nr == number)
-		return strdup("names are missing: a signal ended the search for them");
+		return strdup("names are missing: a signal interrupted the search for symbols");
 	return NULL;
 }
 
@@ -317,16 +317,16 @@ void naming_notes_tell(const struct symbolizer *symbolizer)
 	if (result.kernel_error.code)
 		complain_error(&result.kernel_error);
 	if (result.nr_tables_failed)
-		complain("names could not be read %zu times: files that make no sense, or maps too "
-			 "large for --symbol-bytes",
+		complain("symbols could not be read %zu times: malformed file, or map larger than "
+			 "--symbol-bytes",
 			 result.nr_tables_failed);
 	if (result.lines_error.code)
 		complain_error(&result.lines_error);
 	if (result.nr_split_lost)
-		complain("%zu units of code have their inlined calls in .dwo files that are not "
-			 "there (.dwp files are not read)",
+		complain("%zu compilation units without their inlined calls: .dwo file not found "
+			 "(.dwp files are not supported)",
 			 result.nr_split_lost);
 	if (result.debuginfod_trouble)
-		complain("not all debug files were asked of debuginfod: %s",
+		complain("debuginfod was not asked for all debug files: %s",
 			 result.debuginfod_trouble);
 }

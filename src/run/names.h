@@ -1,4 +1,4 @@
-/* Names for the profile of a session, with everything that only this host can tell. */
+/* Names for the profile of a session, from every source that only this host has. */
 #ifndef STOOK_RUN_NAMES_H
 #define STOOK_RUN_NAMES_H
 
@@ -14,20 +14,20 @@
 #include "sym/symbolizer.h"
 
 /*
- * The budget of a run's naming; naming ends early when stop_fd can be read (-1: never). It must
- * outlive the symbolizer that is given it.
+ * Returns the budget of a run's naming. Naming ends early when stop_fd becomes readable (-1:
+ * never). The budget must outlive the symbolizer that uses it.
  */
 struct read_budget naming_options_budget(const struct naming_options *options, int stop_fd);
 
-/* The symbolizer's options; the caller adds files, runtimes, kernel and budget. */
+/* Returns the symbolizer's options; the caller adds files, runtimes, kernel and budget. */
 struct symbolizer_options naming_options_symbolizer(const struct naming_options *options);
 
 enum jvm_state {
 	JVM_NOT_ASKED,
-	JVM_NOT_READY, /* not asked either: to wake it could kill it. Later it may be ready */
+	JVM_NOT_READY, /* not asked: the signal could kill it now; may become ready later */
 	JVM_ANSWERED,
-	JVM_ENDED,  /* after it had answered */
-	JVM_SILENT, /* it refused, or did not answer, or had ended: it is not asked again */
+	JVM_ENDED,  /* exited after it had answered */
+	JVM_SILENT, /* refused, did not answer, or had exited: not asked again */
 };
 
 struct session_names {
@@ -39,22 +39,24 @@ struct session_names {
 	struct kallsyms *kallsyms;
 	struct session_jvm {
 		enum jvm_state state;
-		bool is_sampled; /* its code is in the profile that is being named */
+		bool is_sampled; /* its code is in the profile being named */
 		bool is_told_of;
-	} * jvms; /* by the number in the runtime table; processes that are no JVMs too */
+	} * jvms; /* indexed like the runtime table; has entries for other processes, too */
 	size_t nr_jvms, cap_jvms;
 	size_t nr_rounds;
-	uint64_t vain_ns; /* all the time that was spent on those who did not answer */
+	uint64_t vain_ns; /* total time spent on JVMs that did not answer */
 	bool is_late_told;
-	/* How to get names for the files of quality.stripped: see debug_packages_find(); or NULL. */
+	/*
+	 * How to get symbols for the files of quality.stripped: see debug_packages_find(); or NULL.
+	 */
 	char *packages[QUALITY_MAX_BLAMED];
 	bool has_packages;
 };
 
 /*
- * The options of the run: about names, and how often the profile is named. Naming ends early when
- * stop_fd can be read (-1: never). 0 or -ENOMEM. The session and the options must outlive it; it must
- * not be moved.
+ * Naming follows the run's options (stack options, and --interval). It ends early when stop_fd
+ * becomes readable (-1: never). Returns 0 or -ENOMEM. The session and the options must outlive
+ * names, which must not be moved in memory.
  */
 int session_names_init(struct session_names *names, struct session *session,
 		       const struct stack_options *options, const struct run_config *tasks,
@@ -62,36 +64,38 @@ int session_names_init(struct session_names *names, struct session *session,
 void session_names_clear(struct session_names *names);
 
 /*
- * Names what the profile has by now; JVMs that can't be asked for theirs are told of, each once.
- * 0 or -ENOMEM.
+ * Names what the profile has so far. A JVM that cannot be asked for its symbols is reported once.
+ * Returns 0 or -ENOMEM.
  */
 int session_names_apply(struct session_names *names, struct error *error);
 
 /*
- * Looks up, once, the packages for those of the files that are worth a row of the verdict and that
- * root of the host alone can write. 0 or -ENOMEM.
+ * Looks up the debug packages, once, for the stripped files that get a row in the verdict and that
+ * only the host's root can write. Returns 0 or -ENOMEM.
  */
 int session_names_find_packages(struct session_names *names, const struct quality *quality);
 
-/* True if so many samples without a name are worth a row. */
+/*
+ * Returns true if the share of samples without a symbol is large enough for a row in the verdict.
+ */
 static inline bool names_worth_a_row(uint64_t samples, uint64_t whole)
 {
 	return samples && samples * 50 >= whole;
 }
 
 /*
- * Why a process, by its number in the runtime table, gave no names when it was to be asked: a
- * sentence's end. NULL: it did, or nobody wanted to ask it.
+ * Returns the reason why a process, given by its index in the runtime table, provided no symbols,
+ * as the end of a sentence; NULL if it did, or was not to be asked.
  */
 const char *session_names_why_silent(const struct session_names *names, uint32_t process);
 
 /*
- * Names that the budget or a signal has cut short: a sentence each, from number 0 on, to be freed; NULL
- * behind the last one. It may quote the name of a file.
+ * Returns a sentence for each way in which the budget or a signal cut naming short, numbered from
+ * 0; NULL past the last one. The caller frees it. It may quote the name of a file.
  */
 char *naming_cut(const struct symbolizer *symbolizer, size_t number);
 
-/* Everything else that kept frames from being named, on stderr: the last trouble of each kind. */
+/* Prints everything else that kept frames from being named: the last error of each kind. */
 void naming_notes_tell(const struct symbolizer *symbolizer);
 
 #endif

@@ -25,7 +25,9 @@ static bool uses_stdout(const struct output_options *options)
 	return !options->nr_paths || options->stdout_format;
 }
 
-/* PATH, or if they are many PATH's number before its extension: out.3.folded. */
+/*
+ * Returns PATH; with one file per interval, PATH with a number before its extension: out.3.folded.
+ */
 static char *numbered(const struct outputs *outputs, const char *path)
 {
 	const char *extension = format_extension(path);
@@ -56,7 +58,7 @@ static int open_files(struct outputs *outputs, struct error *error)
 	return 0;
 }
 
-/* https://no-color.org: set to anything but nothing. */
+/* NO_COLOR is honoured if it is not empty: https://no-color.org */
 static bool shows_color(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
@@ -77,11 +79,11 @@ int outputs_open(struct outputs *outputs, const struct output_options *options,
 				    .are_many = are_many};
 	if (on_stdout && on_stdout->is_binary && isatty(STDOUT_FILENO))
 		return error_set(error, -EINVAL,
-				 "'%s' is nothing for a terminal: write it to a file with -o",
+				 "format '%s' is binary and not written to a terminal: use -o FILE",
 				 on_stdout->name);
 	if (on_stdout && on_stdout->is_binary && are_many)
 		return error_set(error, -EINVAL,
-				 "'%s' cannot be printed once each interval: write files with -o",
+				 "format '%s' cannot be printed once per interval: use -o FILE",
 				 on_stdout->name);
 	(void)setlocale(LC_CTYPE, "");
 	outputs->format.delimited = options->delimited;
@@ -127,12 +129,12 @@ static int write_stdout(const struct outputs *outputs, const struct profile *pro
 	}
 	err = format->write(profile, &options, stdout);
 	if (err == -EPIPE)
-		return err; /* whoever read it has seen enough: nothing to complain of */
+		return err; /* the reader closed the pipe: no error */
 	return err ? error_set(error, err, "cannot write to standard output: %s", strerror(-err))
 		   : 0;
 }
 
-/* A path without an extension, as /dev/stdout, gets the format of stdout, without colours. */
+/* A path without an extension, such as /dev/stdout, gets stdout's format, without colours. */
 static int write_file(const struct outputs *outputs, struct out_file *file,
 		      const struct profile *profile, struct error *error)
 {

@@ -1,8 +1,9 @@
 /*
- * From patterns on the command line to what is probed, whom it concerns, and what is said of it.
+ * From patterns on the command line to a list of probes, the processes they affect, and the notes
+ * about both.
  *
- * Names come from files that anybody may have made, so they pass through text_write_columns(), which lets
- * no control characters through.
+ * Names come from files that anybody may have made, so they are printed by text_write_columns(),
+ * which removes control characters.
  */
 #include "run/probe_search.h"
 
@@ -50,11 +51,13 @@ uint32_t probe_first_of_name(const struct probe_list *list, uint32_t number)
 	return number;
 }
 
-/* --- whom probes concern --------------------------------------------------------------------- */
+/* --- processes that probes affect ------------------------------------------------------------ */
 
-#define SEARCH_NS (50 * NS_PER_MS) /* a start must not feel it */
+#define SEARCH_NS (50 * NS_PER_MS) /* short enough not to delay the start noticeably */
 
-/* The number of a file that others run too; or a negative errno, -ENOENT if there is none. */
+/*
+ * Returns the index of a file that other processes run, too; -ENOENT if there is none, or -errno.
+ */
 static int64_t find_shared_file(const struct probe_list *list, const struct wanted_tasks *tasks)
 {
 	cleanup_free uint64_t *inodes = calloc(list->nr_files + 1, sizeof(*inodes));
@@ -67,7 +70,7 @@ static int64_t find_shared_file(const struct probe_list *list, const struct want
 	return file_users_find(inodes, list->nr_files, tasks->pids, tasks->nr_pids, SEARCH_NS);
 }
 
-/* A link's own filter knows one process, and nothing of its children. */
+/* The filter of a link takes one process and cannot include its children. */
 static bool is_one_process(const struct wanted_tasks *tasks)
 {
 	return tasks->nr_pids == 1 && !tasks->nr_tids;
@@ -90,7 +93,7 @@ void probe_reach_find(struct probe_reach *ret, const struct probe_list *list,
 	shared = find_shared_file(list, tasks);
 	if (shared == -ENOENT)
 		return;
-	/* Others do, or may for all that could be found out. */
+	/* Other processes use the file, or the search could not rule it out. */
 	ret->shared_file = list->files[shared < 0 ? 0 : shared].path;
 	ret->spares_others = can_filter && follow == FOLLOW_IF_ALONE;
 	if (ret->spares_others)
@@ -99,9 +102,9 @@ void probe_reach_find(struct probe_reach *ret, const struct probe_list *list,
 
 /* --- notes ----------------------------------------------------------------------------------- */
 
-#define FEW 10 /* of a kind are named; -v or --list names all */
+#define FEW 10 /* names printed of each kind; -v or --list prints all */
 
-#define TOLD_AWAY_NS (10 * NS_PER_MS) /* less is not worth a line */
+#define TOLD_AWAY_NS (10 * NS_PER_MS) /* shorter times are not reported */
 
 static void write_name(FILE *out, const char *name)
 {
@@ -128,7 +131,7 @@ static void list_probe(const struct probe_list *list, const struct probe *probe)
 	}
 }
 
-static void tell_refusal(const char *name, const char *why)
+static void print_refusal(const char *name, const char *why)
 {
 	fputs("       ", stderr);
 	write_name(stderr, name);
@@ -136,8 +139,9 @@ static void tell_refusal(const char *name, const char *why)
 }
 
 /*
- * --list: on stdout a line for each probe, `name TAB where`: a file and the offset in it, an address
- * in the kernel, or a tracepoint; on stderr what can't be probed. 0 or a negative errno.
+ * --list: prints a line for each probe on stdout, `name TAB where` (a file and the offset in it, an
+ * address in the kernel, or a tracepoint); on stderr what cannot be probed. Returns 0 or a negative
+ * errno.
  */
 static int list_probes(const struct probe_list *list, struct error *error)
 {
@@ -148,13 +152,13 @@ static int list_probes(const struct probe_list *list, struct error *error)
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return error_set_errno(error, "cannot write to standard output");
 	if (list->nr_refusals)
-		complain("these match and cannot be probed:");
+		complain("these match but cannot be probed:");
 	for (i = 0; i < list->nr_refusals; i++)
-		tell_refusal(list->refusals[i].name, list->refusals[i].why);
+		print_refusal(list->refusals[i].name, list->refusals[i].why);
 	return 0;
 }
 
-/* --- before ---------------------------------------------------------------------------------- */
+/* --- notes before the run -------------------------------------------------------------------- */
 
 static const char *base_name(const char *path)
 {
@@ -163,58 +167,60 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Before the run: matches that are left out, others that pay too, the budget. */
-static void tell_before(const struct probe_list *list, const struct probe_reach *reach,
-			double budget, bool is_default_budget, bool thins)
+/* Reports skipped matches, the effect on other processes, and the budget. */
+static void print_notes_before(const struct probe_list *list, const struct probe_reach *reach,
+			       double budget, bool is_default_budget, bool thins)
 {
 	if (list->nr_refusals)
-		complain("left out '%s': %s%s", list->refusals[0].name, list->refusals[0].why,
-			 list->nr_refusals > 1 ? " (--list tells of more)" : "");
+		complain("skipped '%s': %s%s", list->refusals[0].name, list->refusals[0].why,
+			 list->nr_refusals > 1 ? " (--list shows more)" : "");
 	if (reach->shared_file && reach->spares_others)
-		complain("children are not counted, so that others that use %s are left alone "
-			 "(--follow)",
+		complain("children are not counted; --follow adds them (slows down every process "
+			 "that uses %s)",
 			 base_name(reach->shared_file));
 	else if (reach->shared_file)
-		complain("others that use %s are slowed down too", base_name(reach->shared_file));
+		complain("warning: every process that calls these functions of %s pays for the "
+			 "probes",
+			 base_name(reach->shared_file));
 	if (is_default_budget && budget > 0 && thins)
-		complain("hits that together take more than %g %% of a CPU are thinned out, those "
-			 "of the "
-			 "hottest probes first (stook stackcount --budget off takes all)",
-			 budget * 100);
+		complain(
+			"above %g %% of a CPU in total, hits are thinned out, hottest probes first "
+			"(stook stackcount --budget off keeps all)",
+			budget * 100);
 	else if (is_default_budget && budget > 0)
-		complain("probes that together take more than %g %% of a CPU are cut, the hottest "
-			 "first (--budget off keeps all)",
+		complain("above %g %% of a CPU in total, probes are detached, hottest first "
+			 "(--budget off keeps all)",
 			 budget * 100);
 }
 
-/* --- after ----------------------------------------------------------------------------------- */
+/* --- notes after the run --------------------------------------------------------------------- */
 
-static void tell_rest(size_t nr, size_t nr_told)
+static void print_rest(size_t nr, size_t nr_told)
 {
 	if (nr > nr_told)
 		fprintf(stderr, "       … and %zu more\n", nr - nr_told);
 }
 
-static void tell_refused(const struct probe_list *list, const struct probing *probing, size_t most)
+static void print_refused(const struct probe_list *list, const struct probing *probing, size_t most)
 {
 	size_t nr = probing_nr(probing, PROBE_REFUSED), nr_told = 0, i;
 
 	if (!nr)
 		return;
-	complain("%zu could not be probed:", nr);
+	complain("probes that could not be attached: %zu", nr);
 	for (i = 0; i < list->nr_probes && nr_told < most; i++) {
 		const struct probe_status *status = probing_status(probing, (uint32_t)i);
 
 		if (status->state != PROBE_REFUSED)
 			continue;
-		tell_refusal(list->probes[i].name, status->why);
+		print_refusal(list->probes[i].name, status->why);
 		nr_told++;
 	}
-	tell_rest(nr, nr_told);
+	print_rest(nr, nr_told);
 }
 
-/* One probe's thinning is in the verdict. */
-static void tell_thinned(const struct probe_list *list, const struct probing *probing, size_t most)
+/* With a single probe, the verdict reports the thinning. */
+static void print_thinned(const struct probe_list *list, const struct probing *probing, size_t most)
 {
 	size_t nr = 0, nr_told = 0, i;
 
@@ -222,7 +228,7 @@ static void tell_thinned(const struct probe_list *list, const struct probing *pr
 		nr += probing_status(probing, (uint32_t)i)->most_bits > 0;
 	if (!nr || list->nr_probes == 1)
 		return;
-	complain("the budget of %g %% thinned out the hits of %zu:",
+	complain("the budget of %g %% of a CPU thinned out the hits of %zu probes:",
 		 probing_budget(probing)->share * 100, nr);
 	for (i = 0; i < list->nr_probes && nr_told < most; i++) {
 		const struct probe_status *status = probing_status(probing, (uint32_t)i);
@@ -233,20 +239,20 @@ static void tell_thinned(const struct probe_list *list, const struct probing *pr
 		label = probe_label(&list->probes[i]);
 		fputs("       ", stderr);
 		write_name(stderr, label ? label : list->probes[i].name);
-		fprintf(stderr, " to 1 in up to %u\n", 1U << status->most_bits);
+		fprintf(stderr, ": down to 1 in %u kept\n", 1U << status->most_bits);
 		nr_told++;
 	}
-	tell_rest(nr, nr_told);
+	print_rest(nr, nr_told);
 }
 
-static void tell_cut(const struct probe_list *list, const struct probing *probing, size_t most)
+static void print_cut(const struct probe_list *list, const struct probing *probing, size_t most)
 {
 	size_t nr = probing_nr(probing, PROBE_CUT), nr_told = 0, i;
 	char number[NUMBER_COMMAS_BYTES];
 
 	if (!nr)
 		return;
-	complain("the budget of %g %% cut %zu, whose counts end there:",
+	complain("the budget of %g %% of a CPU was exceeded, counts are incomplete; detached: %zu",
 		 probing_budget(probing)->share * 100, nr);
 	for (i = 0; i < list->nr_probes && nr_told < most; i++) {
 		const struct probe_status *status = probing_status(probing, (uint32_t)i);
@@ -257,15 +263,15 @@ static void tell_cut(const struct probe_list *list, const struct probing *probin
 		label = probe_label(&list->probes[i]);
 		fputs("       ", stderr);
 		write_name(stderr, label ? label : list->probes[i].name);
-		fprintf(stderr, " at %s calls a second\n",
+		fprintf(stderr, " at %s calls/s\n",
 			number_commas(number, (uint64_t)status->cut_rate));
 		nr_told++;
 	}
-	tell_rest(nr, nr_told);
+	print_rest(nr, nr_told);
 }
 
-/* Probes that were cut are reported apart; the time that the others missed is only reported here. */
-static void tell_away(const struct probe_list *list, const struct probing *probing)
+/* Detached probes are reported by print_cut(); this reports the time that other probes missed. */
+static void print_away(const struct probe_list *list, const struct probing *probing)
 {
 	uint64_t longest_ns = 0;
 	size_t nr = 0, i;
@@ -280,8 +286,8 @@ static void tell_away(const struct probe_list *list, const struct probing *probi
 			longest_ns = status->away_ns;
 	}
 	if (longest_ns > TOLD_AWAY_NS)
-		complain("%zu %s let go for up to %.2f s in all while hot ones were searched: "
-			 "their counts miss that time",
+		complain("%zu %s detached for up to %.2f s in total during the search for hot "
+			 "functions: hits in that time are not counted",
 			 nr, nr == 1 ? "function was" : "functions were",
 			 (double)longest_ns / NS_PER_SEC);
 }
@@ -293,26 +299,27 @@ void probe_notes_after(const struct probe_list *list, const struct probing *prob
 	size_t nr_waiting = probing_nr(probing, PROBE_WAITING);
 	char number[NUMBER_COMMAS_BYTES];
 
-	tell_refused(list, probing, most);
-	tell_thinned(list, probing, most);
-	tell_cut(list, probing, most);
-	tell_away(list, probing);
+	print_refused(list, probing, most);
+	print_thinned(list, probing, most);
+	print_cut(list, probing, most);
+	print_away(list, probing);
 	if (nr_waiting)
-		complain("%zu were not attached before the end: the budget takes them step by step",
+		complain("probes not attached before the run ended: %zu (a budget attaches probes "
+			 "in steps)",
 			 nr_waiting);
 	if (is_verbose && probing_budget(probing)->hit_ns > 0)
-		complain("a hit costs %.0f ns here, by a measurement before the run",
+		complain("a hit costs %.0f ns on this machine (measured before the run)",
 			 probing_budget(probing)->hit_ns);
 	if (missed == UINT64_MAX && is_verbose)
-		complain("whether hits were missed this kernel does not tell");
+		complain("this kernel does not report missed hits");
 	if (missed && missed != UINT64_MAX)
-		complain("the kernel missed %s hits: what was counted is too little by that",
+		complain("the kernel missed %s hits: counts are too low by that number",
 			 number_commas(number, missed));
 }
 
 /* --- the search ------------------------------------------------------------------------------ */
 
-#define DEFAULT_BUDGET 0.03 /* a server and its client, each on a CPU of its own, lose twice that */
+#define DEFAULT_BUDGET 0.03 /* a server and its client, each on its own CPU, lose twice as much */
 
 static int find_targets(struct probe_search *search, const struct run_config *tasks,
 			struct error *error)
@@ -332,11 +339,11 @@ static int find_targets(struct probe_search *search, const struct run_config *ta
 	int err = target_find(&target, &search->list, error);
 
 	if (err == -E2BIG && !error->hint[0])
-		error_hint(error, "a narrower pattern, or --max-probes");
+		error_hint(error, "use a narrower pattern, or raise --max-probes");
 	return err;
 }
 
-/* Tracepoints need no such means. */
+/* For kernels without kprobes and fentry: tracepoints need neither. */
 static void hint_tracepoints(const struct probe_list *list, struct error *error)
 {
 	cleanup_fd int tracefs_fd = tracefs_open(NULL);
@@ -346,13 +353,14 @@ static void hint_tracepoints(const struct probe_list *list, struct error *error)
 	if (tracefs_fd >= 0 && tracepoints_read(&tracepoints, tracefs_fd, NULL) == 0)
 		tracepoints_suggest(&tracepoints, list, near, sizeof(near));
 	if (near[0])
-		error_hint(error, "tracepoints are to be had, as %s; -l 't:*' lists all", near);
+		error_hint(error, "tracepoints are available, such as %s; -l 't:*' lists all",
+			   near);
 	else if (tracepoints.nr)
-		error_hint(error, "tracepoints are to be had: -l 't:*' lists all");
+		error_hint(error, "tracepoints are available: -l 't:*' lists all");
 	tracepoints_clear(&tracepoints);
 }
 
-/* A kernel that has no means for any of them says so before the run. */
+/* Fails before the run if this kernel has no way to attach any of the probes. */
 static int check_any_hook(const struct probe_search *search, struct error *error)
 {
 	const struct probe_list *list = &search->list;
@@ -383,7 +391,7 @@ int probe_search_find(struct probe_search *search, const struct probe_options *o
 	search->follow = FOLLOW_IF_ALONE;
 	if (tasks->no_follow)
 		search->follow = FOLLOW_NEVER;
-	else if (tasks->follow || tasks->command) /* what the program starts is part of the run */
+	else if (tasks->follow || tasks->command) /* children of the command are part of the run */
 		search->follow = FOLLOW_ALWAYS;
 	probe_list_init(&search->list);
 	if (!options->list)
@@ -402,7 +410,9 @@ int probe_search_find(struct probe_search *search, const struct probe_options *o
 	return check_any_hook(search, error);
 }
 
-/* No budget where tasks were named, since their hits are wanted; system-wide probes may be too many. */
+/*
+ * No default budget if tasks were named: their hits are wanted. System-wide hits may be too many.
+ */
 static double choose_budget(const struct probe_options *options, const struct wanted_tasks *tasks,
 			    bool may_cut)
 {
@@ -421,14 +431,14 @@ int probe_search_decide(const struct probe_search *search, const struct wanted_t
 	if (search->options->budget > 0 && !may_cut)
 		return error_set(
 			error, -EINVAL,
-			"--budget with calls that are paired with their returns: without one "
-			"half the other would pair wrongly");
+			"--budget cannot be used where calls are paired with returns: detaching "
+			"one of the two probes would make wrong pairs");
 	probe_reach_find(&reach, &search->list, &search->features, tasks, search->follow);
 	*ret_link_pid = reach.link_pid;
 	*ret_share = choose_budget(search->options, tasks, may_cut);
 	if (!search->is_quiet)
-		tell_before(&search->list, &reach, *ret_share,
-			    search->options->budget == BUDGET_UNSET, search->thins);
+		print_notes_before(&search->list, &reach, *ret_share,
+				   search->options->budget == BUDGET_UNSET, search->thins);
 	return 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * What a command with patterns probes: the list, the kernel's means, whom it concerns, what it may
- * cost, and what is said of all that.
+ * The probes of a command with patterns: the list, the kernel's features, the processes affected,
+ * the budget, and the notes printed about them.
  */
 #ifndef STOOK_RUN_PROBE_SEARCH_H
 #define STOOK_RUN_PROBE_SEARCH_H
@@ -16,23 +16,25 @@
 #include "run/config.h"
 
 /*
- * How children of the processes that were named are followed. A process that is to be the only one
- * that pays can be followed no further: the kernel's filter knows one process and not its children.
+ * How children of the named processes are followed. If only the named process is to pay for the
+ * probes, its children cannot be followed: the kernel's filter takes one process and not its
+ * children.
  */
 enum probe_follow {
-	FOLLOW_IF_ALONE, /* unless others run the same files, and would pay */
+	FOLLOW_IF_ALONE, /* unless other processes run the same files and would pay */
 	FOLLOW_ALWAYS,
 	FOLLOW_NEVER,
 };
 
 /*
- * Processes that probes concern besides those that were asked for. A probe in a file is hit by every
- * process that runs the file, one in the kernel by all: they are filtered out, but pay for it.
+ * Processes that probes affect besides the named ones. A probe in a file is hit by every process
+ * that runs the file, a probe in the kernel by all processes: their hits are filtered out, but cost
+ * time.
  */
 struct probe_reach {
-	int32_t link_pid;	 /* user code is probed in this process alone; 0: in all */
-	const char *shared_file; /* that others run too, though processes were named; else NULL */
-	bool spares_others;	 /* those are left alone, and so are children */
+	int32_t link_pid;	 /* user code is probed in this process only; 0: in all */
+	const char *shared_file; /* a file run by others, too, if processes were named; or NULL */
+	bool spares_others;	 /* other processes, and so children, are not probed */
 };
 
 void probe_reach_find(struct probe_reach *ret, const struct probe_list *list,
@@ -45,38 +47,42 @@ struct probe_search {
 	struct probe_features features;
 	enum probe_follow follow;
 	bool is_quiet;
-	bool thins; /* the command's: a budget thins out hits before it cuts probes */
+	bool thins; /* set by the command: a budget thins out hits before it detaches probes */
 };
 
 /*
- * Finds the probes, after having asked whether we may probe at all. 0; 1: the list was asked for and
- * shown, and that was all; or a negative errno. To be cleared in each case.
+ * Checks privileges and finds the probes. Returns 0, 1 if --list was given and the list was
+ * printed, or a negative errno. The caller clears search in each case.
  */
 int probe_search_find(struct probe_search *search, const struct probe_options *options,
 		      const struct run_config *tasks, struct error *error);
 
 /*
- * Returns the only process whose user code is probed (0: all), and the share that the probes may cost
- * (0: any). Prints what the user should know of both, unless quiet. -EINVAL for a budget that
- * was asked for where nothing may be cut.
+ * Returns the only process whose user code is probed (0: all), and the share of a CPU that the
+ * probes may take (0: unlimited). Prints notes on both, unless quiet. -EINVAL if a budget was given
+ * where no probe may be detached.
  */
 int probe_search_decide(const struct probe_search *search, const struct wanted_tasks *tasks,
 			bool may_cut, int32_t *ret_link_pid, double *ret_share,
 			struct error *error);
 
-/* Also of {0}. */
+/* search may be {0}. */
 void probe_search_clear(struct probe_search *search);
 
-/* On stderr, after the run: what the kernel refused, what the budget cut, what was missed. */
+/* Prints after the run what the kernel refused, what the budget detached, and missed hits. */
 void probe_notes_after(const struct probe_list *list, const struct probing *probing,
 		       uint64_t missed, bool is_verbose);
 
-/* "name", "r:name" when it returns, "name (hash.c)" if it is one of several; to be freed. */
+/*
+ * Returns "name", "r:name" for a return, "name (hash.c)" if the name is ambiguous; the caller
+ * frees.
+ */
 char *probe_label(const struct probe *probe);
 
 /*
- * The first probe of the list that is one with this one to the user: a static probe can be at several
- * places. Itself, if there is none before it.
+ * Returns the index of the first probe in the list with the same name, file and kind: a static
+ * probe (USDT) can be at several places and is one probe to the user. Returns number if there is
+ * none before.
  */
 uint32_t probe_first_of_name(const struct probe_list *list, uint32_t number);
 

@@ -9,7 +9,7 @@
 
 /* --- before ---------------------------------------------------------------------------------- */
 
-/* Impossible wishes are reported before anything is loaded or begun. 1: the list was shown. */
+/* Reports impossible requests before anything is loaded. 1: the list was printed. */
 static int prepare(struct collector *collector, struct error *error)
 {
 	struct probes *probes = collector->context;
@@ -19,14 +19,14 @@ static int prepare(struct collector *collector, struct error *error)
 	return err ? err : probes->command->prepare(probes->context, error);
 }
 
-/* Under a budget, which attaches step by step, it may come to this later. */
+/* Under a budget probes are attached in steps, so this can fail in a later step. */
 static int check_any_left(const struct probes *probes, struct error *error)
 {
 	const struct probe_list *list = &probes->search.list;
 
 	if (probes_nr(probes))
 		return 0;
-	return error_set(error, -EOPNOTSUPP, "nothing could be probed; '%s': %s",
+	return error_set(error, -EOPNOTSUPP, "no probe could be attached; '%s': %s",
 			 list->probes[0].name, probing_status(probes->probing, 0)->why);
 }
 
@@ -69,7 +69,7 @@ static int start(struct collector *collector, struct error *error)
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-/* Until this time, or the next step of the probing, if that comes first. */
+/* Waits until the given time or the next step of attaching, whichever comes first. */
 static int wait_and_step(struct collector *collector, uint64_t until_ns, struct pollfd *fds,
 			 size_t nr_fds, struct error *error)
 {
@@ -124,7 +124,7 @@ static int summarize(struct collector *collector, struct error *error)
 	if (!run->child_failed)
 		probes->command->tell(probes->context);
 	if (probing_own(probes->probing))
-		complain("left out %s hits of stook's own processes (--self counts them)",
+		complain("excluded %s hits of stook's own processes (--self counts them)",
 			 number_commas(number, probing_own(probes->probing)));
 	probe_notes_after(&probes->search.list, probes->probing, probes->missed,
 			  run->config->verbose);

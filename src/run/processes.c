@@ -1,7 +1,7 @@
 /*
- * Signals, the program behind `--`, and targets.
+ * Signals, the program after `--`, and targets.
  *
- * Targets are watched by pidfd: no polling, and no mistaking a new process for an old one.
+ * Targets are watched by pidfd: no polling, and a reused pid is never mistaken for the target.
  */
 #include "run/processes.h"
 
@@ -25,22 +25,23 @@
 /* --- signals --------------------------------------------------------------------------------- */
 
 /*
- * A handler, and not signalfd(): a signal must end the program also while nobody reads descriptors,
- * in the middle of a search of symbols or of a write to a full pipe. The handler makes an eventfd
- * readable and gives all three signals their default effect; system calls that were interrupted go on.
+ * A handler instead of signalfd(): a signal must end the program even while nobody polls
+ * descriptors, for example during a search for symbols or a write to a full pipe. The handler makes
+ * an eventfd readable and gives all three signals their default effect. Interrupted system calls
+ * are restarted.
  *
- * timeout(1) sends its signal twice at once, to its child and to its group. The second one is no word
- * of the user's: for a moment the handler waits for it and takes it away.
+ * timeout(1) sends its signal twice at once, to its child and to its process group. The second
+ * signal does not come from the user: the handler waits for it briefly and discards it.
  *
- * SIGHUP stays ignored for a program that was started so (nohup). SIGINT does not: shells start all
+ * SIGHUP stays ignored if it was ignored at the start (nohup). SIGINT does not: shells start all
  * background jobs of scripts with SIGINT ignored, and `kill -INT` is how a script ends a run.
  */
 
-#define TWIN_NS (20 * NS_PER_MS) /* how long the handler waits for the same signal once more */
+#define TWIN_NS (20 * NS_PER_MS) /* how long the handler waits for a repeated signal */
 
 static const int signal_numbers[] = {SIGINT, SIGTERM, SIGHUP};
 
-/* The handler's own. */
+/* State of the signal handler. */
 static struct {
 	int fd;
 	struct sigaction before[ARRAY_SIZE(signal_numbers)];
@@ -83,7 +84,7 @@ int signals_listen(struct error *error)
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
 	if (fd < 0)
-		return error_set_errno(error, "cannot listen to signals");
+		return error_set_errno(error, "cannot install signal handlers");
 	action.sa_sigaction = on_signal;
 	(void)sigemptyset(&all);
 	for (i = 0; i < ARRAY_SIZE(signal_numbers); i++) {
@@ -119,7 +120,7 @@ void signals_stop_listening(int signal_fd, const struct child *child)
 	signals_take(signal_fd, child);
 }
 
-/* In a process that is to become another program: signals are as we were given them. */
+/* Restores the original signal dispositions in a process that is about to exec. */
 static void signals_give_back(void)
 {
 	sigset_t none;
@@ -132,10 +133,10 @@ static void signals_give_back(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* --- the program behind `--` ----------------------------------------------------------------- */
+/* --- the program after `--` ----------------------------------------------------------------- */
 
 /*
- * The child waits on a pipe for one byte, so that its very first instruction is sampled, and reports
+ * The child waits on a pipe for one byte, so that its very first instruction is sampled. It reports
  * a failed exec through a second pipe, which a successful exec closes.
  */
 
@@ -147,8 +148,9 @@ static void close_fd(int *fd)
 }
 
 /*
- * Ambient capabilities were given to us to profile with, and execve() would hand them down. Root's
- * command is root's, as without us. Kernels without ambient capabilities have none to hand down.
+ * Ambient capabilities were given to us for profiling, and execve() would pass them on. A command
+ * run by root keeps root's capabilities, as without us. Kernels without ambient capabilities return
+ * EINVAL.
  */
 static bool drop_ambient_capabilities(void)
 {
@@ -159,7 +161,7 @@ __attribute__((noreturn)) static void become(char **argv, int start_fd, int exec
 {
 	char go;
 
-	signals_give_back(); /* what we ignore would be ignored by the program, too */
+	signals_give_back(); /* ignored signals would stay ignored in the program */
 	if (read(start_fd, &go, 1) == 1) {
 		if (drop_ambient_capabilities())
 			(void)execvp(argv[0], argv);
@@ -185,7 +187,7 @@ void child_clear(struct child *child)
 	bool waits = child->pid && child->start_fd >= 0;
 
 	if (!child->pid && !child->start_fd)
-		return; /* {0}: there never was one */
+		return; /* {0}: no child */
 	close_fd(&child->start_fd);
 	close_fd(&child->exec_fd);
 	close_fd(&child->pidfd);
@@ -209,7 +211,7 @@ int child_prepare(struct child *child, char **argv, struct error *error)
 	child->exec_fd = result[0];
 	child->pid = fork();
 	if (child->pid == 0) {
-		(void)close(start[1]); /* so that our end closing is the end of file */
+		(void)close(start[1]); /* so that closing the parent's end is end of file */
 		become(argv, start[0], result[1]);
 	}
 	(void)close(start[0]);
@@ -269,7 +271,7 @@ int targets_open(struct targets *targets, const struct run_config *config, struc
 	*targets = (struct targets){0};
 	if (!process_proc_is_ours())
 		return error_set(error, -EINVAL,
-				 "/proc is of another pid namespace than ours: mount our own "
+				 "/proc belongs to a different pid namespace: mount the right one "
 				 "(unshare --mount-proc)");
 	targets->fds = calloc(config->nr_pids + config->nr_tids + 1, sizeof(*targets->fds));
 	if (!targets->fds)
@@ -277,8 +279,8 @@ int targets_open(struct targets *targets, const struct run_config *config, struc
 	for (i = 0; i < config->nr_pids && !err; i++)
 		err = watch(targets, config->pids[i], "process", config->pids[i], error);
 	if (err == -ESRCH && config->nr_pids == 1 && !config->duration_ns)
-		error_hint(error, "if it is the duration: a $(pidof NAME) that finds nothing "
-				  "leaves it to -p");
+		error_hint(error, "if it is the duration: $(pidof NAME) found nothing, and -p took "
+				  "the next argument");
 	for (i = 0; i < config->nr_tids && !err; i++) {
 		int64_t pid = process_of_thread((int32_t)config->tids[i]);
 

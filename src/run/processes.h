@@ -1,6 +1,6 @@
 /*
- * Everybody else that a run has to do with: who sends signals, the program behind `--`, the processes
- * that were named.
+ * The other processes of a run: senders of signals, the program after `--`, and the processes named
+ * by --pid and --tid.
  */
 #ifndef STOOK_RUN_PROCESSES_H
 #define STOOK_RUN_PROCESSES_H
@@ -13,47 +13,50 @@
 #include "base/error.h"
 #include "run/config.h"
 
-/* --- the program behind `--` ------------------------------------------------------------------ */
+/* --- the program after `--` ------------------------------------------------------------------ */
 
-/* Held back until collecting has begun, then let go and waited for. */
+/* A child that is held until collecting has begun, then started and waited for. */
 struct child {
 	pid_t pid;    /* 0: none */
-	int pidfd;    /* readable when it has ended */
-	int start_fd; /* closing it without a byte ends the child */
-	int exec_fd;  /* says why the program could not be executed */
+	int pidfd;    /* readable when the child has exited */
+	int start_fd; /* closing it without writing a byte ends the child */
+	int exec_fd;  /* carries the errno of a failed exec */
 };
 
-/* A process that is ready to become argv, without our ambient capabilities. 0 or a negative errno. */
+/* Forks a process that is ready to exec argv, without our ambient capabilities. 0 or -errno. */
 int child_prepare(struct child *child, char **argv, struct error *error);
 
-/* Lets it execute. 0; or what execvp() failed with: -ENOENT, -EACCES, … */
+/* Lets the child exec. Returns 0 or the error of execvp(): -ENOENT, -EACCES, … */
 int child_start(struct child *child, char **argv, struct error *error);
 
-/* Waits for its end; its status as a shell has it: 128 + the signal for one that was killed. */
+/* Waits for the child; returns its status as a shell does: 128 + the signal if it was killed. */
 int child_wait(struct child *child);
 
-/* Closes what is open; a child that was never started ends. Also for {0}. */
+/* Closes open descriptors; a child that was never started ends. child may be {0}. */
 void child_clear(struct child *child);
 
 /* --- targets ---------------------------------------------------------------------------------- */
 
-/* The processes named by --pid and --tid, watched for their end. */
+/* The processes named by --pid and --tid, watched for their exit. */
 struct targets {
-	struct pollfd *fds; /* readable when the process has ended */
+	struct pollfd *fds; /* readable when the process has exited */
 	size_t nr;
 	size_t nr_alive;
 };
 
 /*
- * 0; -ESRCH, with the number in *error, if there is no such process or thread; -EINVAL if /proc
- * shows another pid namespace, which is checked without targets too. To be cleared in each case.
+ * Returns 0; -ESRCH, with the number in *error, if a process or thread does not exist; -EINVAL if
+ * /proc belongs to another pid namespace (checked without targets, too). The caller clears targets
+ * in each case.
  */
 int targets_open(struct targets *targets, const struct run_config *config, struct error *error);
 
-/* Says on stderr which they are, by number and name, and for how long; nothing without targets. */
+/*
+ * Prints the targets' numbers, names and the duration on stderr; nothing if there are no targets.
+ */
 void targets_tell(const struct run_config *config);
 
-/* Notes the targets that have ended (revents of fds); true if none is left that was. */
+/* Updates targets from revents in fds; true if there were targets and all of them have exited. */
 bool targets_all_ended(struct targets *targets);
 
 void targets_clear(struct targets *targets);
@@ -61,23 +64,26 @@ void targets_clear(struct targets *targets);
 /* --- signals ---------------------------------------------------------------------------------- */
 
 /*
- * SIGINT, SIGTERM and SIGHUP. The first of them ends what the run is doing, sampling or naming, and
- * the result is written. The second one ends the program at once, whatever it is doing.
+ * SIGINT, SIGTERM and SIGHUP. The first one ends what the run is doing, sampling or naming, and the
+ * result is written. The second one ends the program at once.
  */
 
 /*
- * A descriptor that can be read when the first signal has come; or a negative errno. Once a process;
- * the descriptor must stay open until signals_stop_listening().
+ * Returns a descriptor that becomes readable at the first signal, or a negative errno. Call it once
+ * per process; the descriptor must stay open until signals_stop_listening().
  */
 int signals_listen(struct error *error);
 
 /*
- * Takes a signal that has come as seen: what follows goes on as if there had been none. It is passed
- * on to the child (NULL: none), but for the terminal's Ctrl-C, which the child has got itself.
+ * Consumes a pending signal, so that the following steps are not interrupted by it. The signal is
+ * passed on to the child (NULL: none), except for the terminal's Ctrl-C, which the child received
+ * itself.
  */
 void signals_take(int signal_fd, const struct child *child);
 
-/* From now on the first signal, too, ends the program at once. Takes one that has come. */
+/*
+ * Restores default handling: the next signal ends the program at once. Consumes a pending signal.
+ */
 void signals_stop_listening(int signal_fd, const struct child *child);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * The loop of every run, and what stands around it.
+ * The loop of every run, with its beginning and end.
  *
- * The collector sees a struct run; its own state the loop keeps in struct running. What it waits for are
- * the signal, the child and the targets, whose descriptors the collector gets to wait on beside its own.
+ * The collector sees struct run; the loop keeps its own state in struct running. The loop waits for
+ * the signal, the child and the targets; the collector polls their descriptors together with its
+ * own.
  */
 #include "run/run.h"
 
@@ -19,7 +20,7 @@
 #include "run/complain.h"
 #include "run/processes.h"
 
-#define TICK_NS NS_PER_SEC /* how often the progress line moves */
+#define TICK_NS NS_PER_SEC /* update interval of the progress line */
 
 enum { SIGNAL_FD, CHILD_FD, FIRST_TARGET_FD };
 
@@ -33,7 +34,7 @@ struct running {
 	struct pollfd *fds;
 	uint64_t began_ns, deadline_ns, interval_end_ns; /* UINT64_MAX: never */
 	bool child_started, child_ended;
-	bool shows_progress; /* on a line of the terminal that is written over */
+	bool shows_progress; /* on a terminal line that is overwritten */
 };
 
 /* --- the clock ------------------------------------------------------------------------------- */
@@ -67,7 +68,9 @@ static uint64_t now(const struct running *running)
 	return clock->now(clock->context);
 }
 
-/* Time that counts begins here: when collecting does, and again when the child does. */
+/*
+ * Duration and intervals count from here: when collecting begins, and again when the child starts.
+ */
 static void start_clock(struct running *running)
 {
 	const struct run_config *config = running->run.config;
@@ -111,7 +114,7 @@ static int open_targets(struct running *running, struct error *error)
 	return err;
 }
 
-/* From now on signals are heard; the child waits to be let go. */
+/* From here on signals are handled; the child is forked and waits to be started. */
 static int prepare_child(struct running *running, struct error *error)
 {
 	const struct run_config *config = running->run.config;
@@ -130,7 +133,7 @@ static int prepare_child(struct running *running, struct error *error)
 	return running->fds ? 0 : error_no_memory(error, "");
 }
 
-/* 0, 1 if there is nothing to run, or a negative errno, which was complained of. */
+/* Returns 0, 1 if there is nothing to run, or a negative errno that was reported. */
 static int prepare(struct running *running)
 {
 	struct collector *collector = running->collector;
@@ -169,7 +172,7 @@ static void show_progress(const struct running *running)
 	if (config->duration_ns)
 		fprintf(stderr, " of %g", (double)config->duration_ns / 1e9);
 	nr = running->collector->ops->progress(running->collector, &unit);
-	fprintf(stderr, "  %" PRIu64 " %s  (Ctrl-C ends and prints)", nr, unit);
+	fprintf(stderr, "  %" PRIu64 " %s  (Ctrl-C stops and prints)", nr, unit);
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -185,7 +188,7 @@ static void list_fds(struct running *running)
 	       running->targets.nr * sizeof(*running->fds));
 }
 
-/* Lets the child execute its program, if there is one and it has not begun. */
+/* Lets the child exec its program, if there is one and it has not started. */
 static int start_child(struct running *running, struct error *error)
 {
 	const struct collector *collector = running->collector;
@@ -201,7 +204,7 @@ static int start_child(struct running *running, struct error *error)
 	return err;
 }
 
-/* The interval that ends with the run is shown like any run. */
+/* The last interval, which ends with the run, is shown by show_last(). */
 static int pass_interval(struct running *running, struct error *error)
 {
 	uint64_t interval_ns = running->run.config->interval_ns;
@@ -209,14 +212,14 @@ static int pass_interval(struct running *running, struct error *error)
 
 	if (now_ns < running->interval_end_ns || now_ns >= running->deadline_ns)
 		return 0;
-	/* After a SIGSTOP, say, several have passed: they are one, and the next ones end as planned. */
+	/* After a SIGSTOP, for example, several intervals have passed: they are shown as one. */
 	nr_passed = (now_ns - running->interval_end_ns) / interval_ns + 1;
 	running->interval_end_ns += nr_passed * interval_ns;
 	clear_progress(running);
 	return running->collector->ops->interval(running->collector, false, error);
 }
 
-/* Reads what the descriptors say; true when the run is to end. */
+/* Evaluates revents of the descriptors; true if the run is to end. */
 static bool is_over(struct running *running)
 {
 	memcpy(running->targets.fds, &running->fds[FIRST_TARGET_FD],
@@ -227,7 +230,7 @@ static bool is_over(struct running *running)
 	if (targets_all_ended(&running->targets)) {
 		clear_progress(running);
 		if (!running->run.config->quiet)
-			complain("the target has ended");
+			complain("all targets have exited");
 		return true;
 	}
 	return now(running) >= running->deadline_ns;
@@ -238,7 +241,7 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Until the end. 0 or a negative errno. */
+/* Loops until the run ends. Returns 0 or a negative errno. */
 static int wait_for_end(struct running *running, struct error *error)
 {
 	struct collector *collector = running->collector;
@@ -267,7 +270,7 @@ static int wait_for_end(struct running *running, struct error *error)
 
 /* --- the end --------------------------------------------------------------------------------- */
 
-/* What came since the last interval. Only a signal that comes from now on ends naming it. */
+/* Shows what was collected since the last interval. Only a later signal interrupts its naming. */
 static bool show_last(struct running *running)
 {
 	struct collector *collector = running->collector;
@@ -287,7 +290,7 @@ static bool stop(struct running *running)
 	return complain_unless_well(collector->ops->stop(collector, &error), &error);
 }
 
-/* 0, or a negative errno that was complained of. */
+/* Returns 0 or a negative errno that was reported. */
 static int collect(struct running *running)
 {
 	struct collector *collector = running->collector;
@@ -326,7 +329,7 @@ int run_usage_status(char **argv)
 	return EXIT_USAGE;
 }
 
-/* With `-- CMD` a failure must not look like a status of CMD's. */
+/* With `-- CMD`, our failure must not look like an exit status of CMD. */
 static int status_of_failure(const struct run *run, int err)
 {
 	if (!run->config->command)
@@ -336,7 +339,7 @@ static int status_of_failure(const struct run *run, int err)
 	return run->child_failed && err == -EACCES ? 126 : EXIT_OWN_FAILURE;
 }
 
-/* From now on a signal ends the program at once. */
+/* From here on a signal ends the program at once. */
 static int end(struct running *running, int err)
 {
 	const struct run_config *config = running->run.config;
@@ -348,7 +351,7 @@ static int end(struct running *running, int err)
 	if (!running->child_started)
 		return status;
 	if (!running->child_ended && !config->quiet)
-		complain("the run has ended, '%s' goes on: waiting for it", config->command[0]);
+		complain("the run is over; waiting for '%s' to exit", config->command[0]);
 	child_status = child_wait(&running->child);
 	return err ? status : child_status;
 }
@@ -380,7 +383,7 @@ int run_collector(const struct run_config *config, const struct clock *clock,
 	err = prepare(&running);
 	if (!err)
 		err = collect(&running);
-	else if (err > 0 || err == -EPIPE) /* a list, perhaps to a reader who has left */
+	else if (err > 0 || err == -EPIPE) /* a list was printed, or its reader closed the pipe */
 		err = 0;
 	status = end(&running, err);
 	clear(&running);

@@ -1,10 +1,10 @@
 /*
- * Before the first stack come CPUs, output files, the session, names; in this order, so that what can't
- * be done is known before anything was loaded or begun.
+ * Before the first stack, the CPUs, output files, the session and names are prepared, in this
+ * order: what cannot work is reported before anything is loaded or started.
  *
- * Names wait until the last sample, so that the profile does not show the profiler. Results have the
- * verdict as comments, as it is before they are written; the verdict printed afterwards includes what
- * writing them cost.
+ * Names are looked up after the last sample, so that the profile does not show the profiler.
+ * Results contain the verdict as comments, in its state before writing; the verdict printed
+ * afterwards includes the cost of writing.
  */
 #include "run/stacks.h"
 
@@ -27,9 +27,9 @@
 
 /* --- the session ----------------------------------------------------------------------------- */
 
-#define MAX_PROFILE_BYTES (128UL << 20) /* of different stacks, on runs of days */
+#define MAX_PROFILE_BYTES (128UL << 20) /* limit for different stacks, on runs of days */
 #define DEFAULT_DEPTH	  512
-#define MAX_TABLE_BYTES	  (64UL << 20) /* as much as a dozen of the largest programs need */
+#define MAX_TABLE_BYTES	  (64UL << 20) /* enough for a dozen of the largest programs */
 #define TABLE_FOLDER	  "/var/cache/stook/unwind"
 
 static int read_online_cpus(struct stacks *stacks, struct error *error)
@@ -38,11 +38,11 @@ static int read_online_cpus(struct stacks *stacks, struct error *error)
 	char text[4096] = "";
 
 	if (!file || !fgets(text, sizeof(text), file))
-		return error_set_errno(error, "cannot tell which CPUs are online");
+		return error_set_errno(error, "cannot read which CPUs are online");
 	text[strcspn(text, "\n")] = '\0';
 	if (number_parse_list(text, true, 65535, 65536, &stacks->online_cpus,
 			      &stacks->nr_online_cpus) < 0)
-		return error_set(error, -EIO, "cannot tell which CPUs are online from '%s'", text);
+		return error_set(error, -EIO, "cannot parse which CPUs are online: '%s'", text);
 	return 0;
 }
 
@@ -55,7 +55,9 @@ static uint32_t max_frames(bool not_wanted, uint64_t max_depth, uint32_t most)
 	return max_depth < most ? (uint32_t)max_depth : most;
 }
 
-/* With tables unless they are not wanted; if that fails and need not be, with frame pointers. */
+/*
+ * Walks by unwind tables unless --unwind fp. If that fails and is not required, by frame pointers.
+ */
 static int open_session_somehow(struct stacks *stacks, struct session_options *session,
 				struct error *error)
 {
@@ -67,21 +69,21 @@ static int open_session_somehow(struct stacks *stacks, struct session_options *s
 		session->by_tables = false;
 		stacks->session = session_new(session, error);
 		if (stacks->session && !stacks->collector.run->config->quiet)
-			complain("no unwinding by tables, only by frame pointers: %s", why.text);
+			complain("unwind tables unavailable, frame pointers only: %s", why.text);
 		return stacks->session ? 0 : error->code;
 	}
 	*error = why;
 	return stacks->session ? 0 : error->code;
 }
 
-/* Better no user stacks than a host that is down. */
+/* On kernels that could crash, user stacks are not taken. */
 static bool user_stacks_are_dangerous(const struct stacks *stacks)
 {
 	const char *danger = kernel_danger();
 
 	if (!danger || stacks->options->force || stacks->options->no_user)
 		return false;
-	complain("no user stacks: %s (--force takes them nevertheless)", danger);
+	complain("no user stacks: %s (--force takes them anyway)", danger);
 	return true;
 }
 
@@ -124,14 +126,14 @@ static int open_session(struct stacks *stacks, struct error *error)
 
 	if (err)
 		return err;
-	/* A folder that was named and can't be used is worth a word; the usual one is only a help. */
+	/* Reported only for a folder given by the user: the default cache merely saves time. */
 	why = session_table_cache_error(stacks->session);
 	if (why && options->table_folder && !stacks->collector.run->config->quiet)
-		complain("unwind tables are not kept: %s", why->text);
+		complain("unwind tables are not cached: %s", why->text);
 	return 0;
 }
 
-/* Notes the event, and the unit of the counts: samples, hits, or a sum of the event. */
+/* Sets the profile's event and the unit of its counts: samples, hits, or a sum of the event. */
 static int note_origin(struct stacks *stacks, struct error *error)
 {
 	const struct run_config *tasks = stacks->collector.run->config;
@@ -217,8 +219,8 @@ static void apply_names(struct stacks *stacks)
 /* --- the verdict ------------------------------------------------------------------------------ */
 
 /*
- * What child processes have used since the run began. The program behind `--` is none of them: it
- * is waited for when all is reported.
+ * Resources that child processes used since the run began. The program after `--` is not included:
+ * it is waited for after the report.
  */
 static void measure_helpers(const struct stacks *stacks, struct rusage *ret)
 {
@@ -229,12 +231,12 @@ static void measure_helpers(const struct stacks *stacks, struct rusage *ret)
 	*ret = (struct rusage){0};
 	timersub(&now.ru_utime, &before->ru_utime, &ret->ru_utime);
 	timersub(&now.ru_stime, &before->ru_stime, &ret->ru_stime);
-	/* The largest process there ever was: of ours only if it is larger than all before. */
+	/* ru_maxrss is a maximum over all children ever: it is ours only if it has grown. */
 	if (now.ru_maxrss > before->ru_maxrss)
 		ret->ru_maxrss = now.ru_maxrss;
 }
 
-/* The numbers of a whole run until now; with --interval the stacks are judged by the last interval. */
+/* Figures of the whole run so far; with --interval, stacks are judged by the last interval only. */
 static int measure(struct stacks *stacks, struct run_figures *ret, struct error *error)
 {
 	*ret = (struct run_figures){
@@ -256,7 +258,8 @@ static int measure(struct stacks *stacks, struct run_figures *ret, struct error 
 }
 
 /*
- * Puts the verdict into the profile. Files of one interval each go without: it covers the whole run.
+ * Adds the verdict to the profile. With --interval nothing is added: the verdict covers the whole
+ * run.
  */
 static int note_verdict(struct stacks *stacks, struct error *error)
 {
@@ -281,10 +284,10 @@ static int note_verdict(struct stacks *stacks, struct error *error)
 	return err ? error_no_memory(error, "") : 0;
 }
 
-#define LONGEST_LINE 4096 /* the verdict is not cut: who reads it wants all of it */
+#define LONGEST_LINE 4096 /* sentences of the verdict are never truncated */
 
 /* Printed last: the reported cost covers everything but this report. */
-static int tell_verdict(struct stacks *stacks, struct error *error)
+static int print_verdict(struct stacks *stacks, struct error *error)
 {
 	const struct sheet_style style = {.width = LONGEST_LINE};
 	struct run_figures figures;
@@ -323,7 +326,7 @@ static int start(struct collector *collector, struct error *error)
 	return session_start(stacks->session, error);
 }
 
-/* A program that is started for the run must find all probes there. */
+/* The program after `--` may start only when all probes are attached. */
 static bool is_ready(const struct collector *collector)
 {
 	const struct stacks *stacks = collector->context;
@@ -334,14 +337,14 @@ static bool is_ready(const struct collector *collector)
 
 #define READY_LOOK_NS (10 * NS_PER_MS)
 
-/* By the session's own means, which wait for the kernel's words as well. */
+/* session_wait() polls the kernel's buffers, too. */
 static int wait_in_session(struct collector *collector, uint64_t until_ns, struct pollfd *fds,
 			   size_t nr_fds, struct error *error)
 {
 	struct stacks *stacks = collector->context;
 	uint64_t soon_ns = clock_now_ns() + READY_LOOK_NS;
 
-	/* Nothing wakes us when the last probe is attached. */
+	/* There is no event for the last probe being attached: poll. */
 	if (!is_ready(collector) && soon_ns < until_ns)
 		until_ns = soon_ns;
 	return session_wait(stacks->session, until_ns, fds, nr_fds, error);
@@ -369,7 +372,7 @@ static int end_interval(struct collector *collector, bool is_last, struct error 
 	return err;
 }
 
-/* A program that could not be executed leaves nothing to read. */
+/* If the program after `--` could not be executed, there is nothing to read. */
 static int stop(struct collector *collector, struct error *error)
 {
 	struct stacks *stacks = collector->context;
@@ -384,7 +387,7 @@ static int summarize(struct collector *collector, struct error *error)
 	int err = 0;
 
 	if (run->has_started && !run->child_failed)
-		err = tell_verdict(stacks, error);
+		err = print_verdict(stacks, error);
 	if (stacks->command->tell && !run->config->quiet)
 		stacks->command->tell(stacks->context);
 	return err;

@@ -1,6 +1,6 @@
 /*
- * The collector of stacks: samples of an event (profile), or what leads to probes (stackcount). The
- * command says what the source is; session, names, outputs and the verdict are alike.
+ * The collector of stacks: samples of an event (profile), or the stacks at probes (stackcount). The
+ * command provides the source; session, names, outputs and the verdict are the same.
  */
 #ifndef STOOK_RUN_STACKS_H
 #define STOOK_RUN_STACKS_H
@@ -19,28 +19,28 @@
 
 /* The source of stacks. */
 struct stack_source {
-	const struct event *event; /* samples of this … */
+	const struct event *event; /* samples of this event … */
 	struct sampling_rate rate;
-	uint32_t *cpus; /* the command's; NULL: all that are online */
+	uint32_t *cpus; /* owned by the command; NULL: all online CPUs */
 	size_t nr_cpus;
 	bool include_idle;
-	const struct session_probes *probes; /* … or, with event NULL, hits of these */
+	const struct session_probes *probes; /* … or, if event is NULL, hits of these probes */
 
 	char what[160];		/* for the verdict: "cpu-clock at 99 Hz" */
-	const char *unit;	/* "samples", "hits": what is counted */
-	const char *event_name; /* for profiles as others read them … */
+	const char *unit;	/* unit of the counts: "samples", "hits" */
+	const char *event_name; /* for profiles that other programs read … */
 	const char *period_unit;
-	uint64_t period; /* … 0: it varies */
-	bool is_sum;	 /* of the event, whatever it was at each hit; the period is 1 */
+	uint64_t period; /* … 0: varies */
+	bool is_sum;	 /* counts are a sum of the event's values at each hit; the period is 1 */
 };
 
-/* What a command adds. */
+/* A command's part. */
 struct stack_command {
-	/* As the collector's prepare(), before everything else of it. NULL: nothing to do. */
+	/* Called before the collector's own prepare(). NULL: nothing to do. */
 	int (*prepare)(void *context, struct error *error);
-	/* The source, when CPUs and tasks are known. 0 or a negative errno. */
+	/* Fills the source when CPUs and tasks are known. Returns 0 or a negative errno. */
 	int (*choose)(void *context, struct stack_source *ret, struct error *error);
-	void (*tell)(void *context); /* after the verdict, unless quiet; NULL: nothing */
+	void (*tell)(void *context); /* prints notes after the verdict, unless quiet; NULL: none */
 };
 
 struct stacks {
@@ -50,20 +50,20 @@ struct stacks {
 	void *context;
 	struct stack_source source;
 	struct outputs outputs;
-	bool is_unread; /* the reader of stdout has left: nothing more is to be written */
+	bool is_unread; /* the reader closed stdout: nothing more is written */
 	struct out_file stats;
 	struct session *session;
 	struct session_names names;
 	uint32_t *online_cpus;
 	size_t nr_online_cpus;
-	struct rusage children_before; /* of whoever became us by exec */
+	struct rusage children_before; /* of the process before it executed stook */
 };
 
-/* For run_collector(). The options must outlive it; context is the command's. */
+/* Prepares stacks for run_collector(). The options must outlive it; context is the command's. */
 void stacks_init(struct stacks *stacks, const struct stack_options *options,
 		 const struct stack_command *command, void *context);
 
-/* After the run, or without one. */
+/* Also valid if nothing was run. */
 void stacks_clear(struct stacks *stacks);
 
 #endif

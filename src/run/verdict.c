@@ -1,14 +1,14 @@
 /*
- * What a run reports of itself. To people:
+ * The report of a run about itself. For people:
  *
  *	samples  19,976 fired = 19,942 shown + 14 idle + 20 of stook itself + 0 filtered + 0 lost
- *	         about 4 ticks never came (0.02 %)
- *	stacks   user: 61.2 % reach their beginning, 38.8 % break off
- *	         broken in redis-check-rdb (31.0 %), libc.so.6 (7.8 %): built without …
+ *	         ~4 ticks skipped by the kernel (0.02 %)
+ *	stacks   user: 61.2 % complete, 38.8 % truncated
+ *	         31.0 % in redis-check-rdb: …
  *	cost     BPF 0.041 s (2052 ns a sample), user space 0.031 s (0.15 % of 2 CPUs), …
  *
- * Rows that have nothing to report are left out. To programs (--stats), apart from that, so that
- * the words can change and the names stay:
+ * Rows with nothing to report are omitted. Figures for programs (--stats) are separate, so that
+ * their names stay the same when the wording changes:
  *
  *	"lost_ring_full": 0,
  *	…
@@ -34,7 +34,7 @@
 
 /* --- rows ------------------------------------------------------------------------------------ */
 
-/* A sentence with more behind it, NULL when out of memory; old is freed. */
+/* Appends to a sentence. Frees old, which may be NULL. Returns NULL when out of memory. */
 static char *extend(char *old, const char *format, va_list args)
 {
 	char *more = NULL, *both = NULL;
@@ -50,7 +50,7 @@ static char *extend(char *old, const char *format, va_list args)
 	return both;
 }
 
-/* The next row. */
+/* Starts a new row. */
 __attribute__((format(printf, 3, 4))) static void say(struct verdict *verdict, const char *topic,
 						      const char *format, ...)
 {
@@ -69,7 +69,7 @@ __attribute__((format(printf, 3, 4))) static void say(struct verdict *verdict, c
 	verdict->rows[verdict->nr++] = (struct verdict_row){topic, sentence};
 }
 
-/* More of the sentence that was said last. */
+/* Appends to the sentence of the last row. */
 __attribute__((format(printf, 2, 3))) static void add(struct verdict *verdict, const char *format,
 						      ...)
 {
@@ -122,7 +122,7 @@ static const char *const loss_sentences[] = {
 #undef X
 };
 
-/* Where all samples went. The unit of the counts is the topic: "samples", "hits". */
+/* Accounts for all samples. The topic is the unit of the counts: "samples", "hits". */
 static void say_sum(struct verdict *verdict)
 {
 	const struct run_figures *run = verdict->figures;
@@ -150,7 +150,7 @@ static void say_sum(struct verdict *verdict)
 }
 
 /*
- * Prints how probes were kept within their budget. It has a topic of its own, so that a report of the
+ * Reports how probes were kept within their budget. The topic is "budget", by which a report of the
  * profile finds it (profile_comment_about()).
  */
 static void say_budget(struct verdict *verdict)
@@ -166,7 +166,7 @@ static void say_budget(struct verdict *verdict)
 		add(verdict, "1 hit in up to %u", budget->one_of);
 		if (nr_probes > 1)
 			add(verdict, " of %zu of %zu probes", budget->nr_thinned, nr_probes);
-		add(verdict, " was taken and stands for the others: the numbers are estimates");
+		add(verdict, " was recorded and represents the others: counts are estimates");
 	}
 	if (budget->nr_cut) {
 		if (budget->nr_thinned)
@@ -175,17 +175,17 @@ static void say_budget(struct verdict *verdict)
 			say(verdict, "budget", "%s", "");
 		if (nr_probes > 1)
 			add(verdict,
-			    "from %.1f s on %zu of %zu probes were cut, whose %s end there",
+			    "at %.1f s %zu of %zu probes were detached: their %s are incomplete",
 			    (double)budget->cut_ns / 1e9, budget->nr_cut, nr_probes, unit);
 		else
-			add(verdict, "it was cut at %.1f s, and its %s end there",
+			add(verdict, "the probe was detached at %.1f s: its %s are incomplete",
 			    (double)budget->cut_ns / 1e9, unit);
 	}
 	if (nr_probes)
 		add(verdict, " (--budget %g%%)", budget->share * 100);
 }
 
-/* Everything that makes the sum less than the truth, or wrong. */
+/* Everything that makes the sum too small, or wrong. */
 static void say_what_is_missing(struct verdict *verdict)
 {
 	const struct run_figures *run = verdict->figures;
@@ -195,28 +195,29 @@ static void say_what_is_missing(struct verdict *verdict)
 	char number[NUMBER_COMMAS_BYTES];
 
 	if (session->unseen > session->unseen_error)
-		say(verdict, topic, "about %s ticks never came (%.2f %%)",
+		say(verdict, topic, "~%s ticks skipped by the kernel (%.2f %%)",
 		    number_commas(number, session->unseen),
 		    percent(session->unseen, sum->entries - sum->idle + session->unseen));
 	if (session->throttled_ns)
 		say(verdict, topic, "throttled by the kernel for %.3f CPU seconds",
 		    (double)session->throttled_ns / 1e9);
 	if (session->stolen_ns * 100 > session->sampled_ns)
-		say(verdict, topic, "stolen by the hypervisor: %.2f CPU seconds, without samples",
+		say(verdict, topic, "steal time: %.2f CPU seconds, without samples",
 		    (double)session->stolen_ns / 1e9);
 	if (session->running_share < 0.9995)
 		say(verdict, topic, "the counter ran %.1f %% of the time (multiplexed)",
 		    100 * session->running_share);
 	if (session->nr_lost_events)
-		say(verdict, topic, "%s process events lost: some user frames may be unnamed",
+		say(verdict, topic, "%s process events lost: some user frames may have no symbol",
 		    number_commas(number, session->nr_lost_events));
 	if (session->nr_forgotten)
 		say(verdict, topic,
-		    "mappings of %s processes forgotten, there were too many: some user frames may "
-		    "be unnamed",
+		    "mappings of %s processes dropped, too many processes: some user frames may "
+		    "have "
+		    "no symbol",
 		    number_commas(number, session->nr_forgotten));
 	if (session->cost.nr_unweighed)
-		say(verdict, topic, "%s of %s %s could not be read and counts as 0",
+		say(verdict, topic, "%s could not be read for %s %s, which count as 0",
 		    run->source->event_name, number_commas(number, session->cost.nr_unweighed),
 		    run->source->unit);
 	if (session->cost.nr_not_followed)
@@ -226,8 +227,8 @@ static void say_what_is_missing(struct verdict *verdict)
 		say(verdict, topic, "the last samples could not be read");
 	else if (session->accounting.nr_violations || session->nr_mismatches)
 		say(verdict, topic,
-		    "THIS SUM IS WRONG, please report it: %" PRIu64 " epochs, %" PRIu64
-		    " samples astray",
+		    "THIS SUM IS WRONG, please report this bug: %" PRIu64 " epochs, %" PRIu64
+		    " samples unaccounted for",
 		    session->accounting.nr_violations, session->nr_mismatches);
 }
 
@@ -241,19 +242,19 @@ static void say_why_none(struct verdict *verdict)
 	if (session->accounting.sum.own + session->accounting.sum.idle ==
 		    session->accounting.sum.entries &&
 	    session->accounting.sum.own)
-		say(verdict, topic,
-		    "nothing but stook itself was seen in this time (--self shows it)");
+		say(verdict, topic, "only stook itself ran in this time (--self includes it)");
 	else if (session->hidden)
-		say(verdict, topic, "no thread's name matched: %s samples were of others",
+		say(verdict, topic, "no thread name matched --comm: %s samples of other threads",
 		    number_commas(number, session->hidden));
 	else if (run->source->probes)
-		say(verdict, topic, "nothing that was asked for was hit in this time");
+		say(verdict, topic, "no probe was hit in this time");
 	else if (session->accounting.sum.filtered)
 		say(verdict, topic,
-		    "what was asked for did not run on a CPU in this time (children that are there "
-		    "already are not included: -p $(pgrep -d, NAME) takes them all)");
+		    "the target did not run on a CPU in this time (children that already existed "
+		    "are "
+		    "not included: -p $(pgrep -d, NAME) includes them)");
 	else
-		say(verdict, topic, "nothing ran in this time");
+		say(verdict, topic, "no task ran in this time");
 }
 
 /* --- stacks ---------------------------------------------------------------------------------- */
@@ -264,7 +265,7 @@ static const char *const end_words[] = {
 #undef X
 };
 
-/* The process that generated the code of a module; NULL if that is not known. */
+/* Returns the process that generated a module's JIT-compiled code; NULL if unknown. */
 static const struct runtime_process *process_of(const struct run_figures *run,
 						const struct profile *profile, uint32_t number)
 {
@@ -275,7 +276,7 @@ static const struct runtime_process *process_of(const struct run_figures *run,
 	return runtime_table_get(run->runtimes, module->file - 1);
 }
 
-/* "java (pid 812, Java)": its name is its own choice. */
+/* "java (pid 812, Java)": the process chooses its own name. */
 static void add_process(struct verdict *verdict, const struct runtime_process *process)
 {
 	add(verdict, "%s (pid %d%s%s)", process->comm, process->pid, process->runtime ? ", " : "",
@@ -288,14 +289,14 @@ static void say_how_to_walk(struct verdict *verdict, const struct profile *profi
 
 	if (!process || !process->runtime || !process->runtime->how_to_walk)
 		return;
-	say(verdict, "stacks", "of ");
+	say(verdict, "stacks", "in ");
 	add_process(verdict, process);
 	add(verdict, ": %s", process->runtime->how_to_walk);
 }
 
 /*
- * "31.0 % in redis-check-rdb: frame pointers lead no further". Only what is worth a line, and not
- * twice what the same advice is good for.
+ * "31.0 % in redis-check-rdb: frame pointers lead no further". Small shares are omitted; advice
+ * that applies to several rows is printed once.
  */
 static void say_blamed(struct verdict *verdict, const struct profile *profile)
 {
@@ -317,7 +318,7 @@ static void say_blamed(struct verdict *verdict, const struct profile *profile)
 		say(verdict, "stacks", "code without frame pointers needs --unwind cfi");
 }
 
-/* "61.2 % reach their beginning, 38.8 % break off": only what there is. */
+/* "61.2 % complete, 38.8 % truncated": shares of 0 are omitted. */
 static void say_shares(struct verdict *verdict)
 {
 	const struct run_figures *run = verdict->figures;
@@ -326,10 +327,10 @@ static void say_shares(struct verdict *verdict)
 		uint64_t samples;
 		const char *what;
 	} shares[] = {
-		{quality->complete, "reach their beginning"},
-		{quality->broken, "break off"},
-		{quality->truncated, "are cut short"},
-		{quality->missed, "could not be read"},
+		{quality->complete, "complete"},
+		{quality->broken, "truncated"},
+		{quality->truncated, "cut at the maximum depth"},
+		{quality->missed, "unreadable"},
 	};
 	const char *separator = "";
 	size_t i;
@@ -350,11 +351,11 @@ static void say_cut_short(struct verdict *verdict)
 	uint64_t max_depth = verdict->figures->names->options->max_depth;
 
 	say(verdict, "stacks",
-	    "cut short: at most %" PRIu64 " frames of a stack are kept (--max-depth, up to %d)",
+	    "maximum depth: %" PRIu64 " frames of a stack are kept (--max-depth, up to %d)",
 	    max_depth ? max_depth : WIRE_MAX_USER_FRAMES, WIRE_MAX_USER_FRAMES);
 }
 
-/* The unit of a profile's counts. */
+/* Returns the unit of the profile's counts. */
 static const char *what_counts(const struct run_figures *run)
 {
 	return run->source->is_sum ? run->source->event_name : run->source->unit;
@@ -372,38 +373,37 @@ static void say_stacks(struct verdict *verdict, const struct profile *profile)
 		say_cut_short(verdict);
 	if (run->quality.ends[WALK_NO_TABLE] * 1000 > run->quality.user)
 		say(verdict, "stacks",
-		    "%.1f %% came while unwind tables were being made: callers without frame "
-		    "pointers may be missing",
+		    "%.1f %% sampled before the unwind table was ready (process too short-lived): "
+		    "frame pointers only, callers may be missing",
 		    percent(run->quality.ends[WALK_NO_TABLE], run->quality.user));
 	if (run->quality.ends[WALK_TOO_MANY] * 1000 > run->quality.user)
 		say(verdict, "stacks",
-		    "%.1f %% are of new processes, more at once than user space may walk: callers "
-		    "without frame pointers may be missing",
+		    "%.1f %% in new processes, more than user space may unwind at once: frame "
+		    "pointers only, callers may be missing",
 		    percent(run->quality.ends[WALK_TOO_MANY], run->quality.user));
 	say_blamed(verdict, profile);
 	if (unwinding->nr_evicted)
 		say(verdict, "stacks",
-		    "%zu unwind tables made room for others and may be missing: give more with "
-		    "--table-bytes",
+		    "%zu unwind tables were evicted, callers may be missing: raise --table-bytes",
 		    unwinding->nr_evicted);
 	if (unwinding->nr_files_left_out)
 		say(verdict, "stacks",
-		    "%zu files are more than can have unwind tables: walked by frame pointers",
+		    "%zu files have no unwind table (too many files): frame pointers only",
 		    unwinding->nr_files_left_out);
 	if (profile_unlabelled_count(profile))
 		say(verdict, "stacks",
-		    "%s %s are kept without pid and tid: they differed in too much",
+		    "%s %s are recorded without pid and tid: too many different stacks",
 		    number_commas(number, profile_unlabelled_count(profile)), what_counts(run));
 	if (profile_other_count(profile))
-		say(verdict, "stacks", "%s %s of further different stacks are in [other stacks]",
+		say(verdict, "stacks", "%s %s are in [other stacks]: too many different stacks",
 		    number_commas(number, profile_other_count(profile)), what_counts(run));
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-#define PYTHON_MINOR_NAMING 12 /* Python 3.12 is the first that names its functions for profilers */
+#define PYTHON_MINOR_NAMING 12 /* Python 3.12 is the first with -X perf */
 
-/* The end of a sentence: how a process' code would get names, or why nothing helps. */
+/* Returns the end of a sentence: how to get symbols for a process, or why that is impossible. */
 static const char *why_nameless(const struct run_figures *run, uint32_t number)
 {
 	const struct runtime_process *process = runtime_table_get(run->runtimes, number);
@@ -415,20 +415,20 @@ static const char *why_nameless(const struct run_figures *run, uint32_t number)
 		return silent;
 	fd = runtime_process_open_map(process);
 	if (fd == -EACCES)
-		return "its perf map (/tmp/perf-PID.map) belongs to another user, is mounted or "
-		       "linked there, or is no file";
+		return "its perf map (/tmp/perf-PID.map) belongs to another user, is a mount or a "
+		       "link, or is no regular file";
 	if (runtime && runtime->is_java && !run->names->options->java)
-		return runtime->how_to_name; /* a map would be of an earlier run */
+		return runtime->how_to_name; /* an existing map is from an earlier run */
 	if (fd >= 0)
-		return "its perf map (/tmp/perf-PID.map) has no name for it";
+		return "its perf map (/tmp/perf-PID.map) has no entry for it";
 	if (process->jitdump >= 0 && runtime && runtime->how_to_name_soon)
 		return runtime->how_to_name_soon;
 	if (process->jitdump >= 0)
-		return "its jitdump file has no name for it";
-	return runtime ? runtime->how_to_name : "it has written no perf map (/tmp/perf-PID.map)";
+		return "its jitdump file has no entry for it";
+	return runtime ? runtime->how_to_name : "it wrote no perf map (/tmp/perf-PID.map)";
 }
 
-/* Whose code has no names, and what it takes to have them. */
+/* Reports the processes whose JIT-compiled code has no symbols, and how to get them. */
 static void say_nameless(struct verdict *verdict, const struct profile *profile)
 {
 	const struct run_figures *run = verdict->figures;
@@ -445,7 +445,7 @@ static void say_nameless(struct verdict *verdict, const struct profile *profile)
 		process = process_of(run, profile, nameless->module);
 		if (!process)
 			continue;
-		say(verdict, "names", "%.1f %% have nameless code of ",
+		say(verdict, "names", "%.1f %% have unnamed JIT-compiled code of ",
 		    percent(nameless->samples, whole));
 		add_process(verdict, process);
 		add(verdict, ": %s",
@@ -453,7 +453,7 @@ static void say_nameless(struct verdict *verdict, const struct profile *profile)
 	}
 }
 
-/* The minor version of a Python 3 by the name of its file; 0: it does not say. */
+/* Returns the minor version of Python 3 from the name of its file; 0 if the name has none. */
 static unsigned python_minor(const char *name)
 {
 	unsigned minor = 0;
@@ -463,7 +463,7 @@ static unsigned python_minor(const char *name)
 	return sscanf(name, "python3.%u", &minor) == 1 ? minor : 0;
 }
 
-/* Python that is interpreted, and what would show its functions where its version can do that. */
+/* Reports interpreted Python, and how to see its functions if the version allows it. */
 static void say_interpreted(struct verdict *verdict, const struct profile *profile)
 {
 	const struct quality *quality = &verdict->figures->quality;
@@ -477,11 +477,10 @@ static void say_interpreted(struct verdict *verdict, const struct profile *profi
 		if (one->samples * 20 <= whole)
 			break;
 		minor = python_minor(profile_module_name(profile, one->module));
-		say(verdict, "names",
-		    "%.1f %% are in Python code, of which only the interpreter is seen: ",
+		say(verdict, "names", "%.1f %% in Python code, only the interpreter is visible: ",
 		    percent(one->samples, whole));
 		if (minor && minor < PYTHON_MINOR_NAMING)
-			add(verdict, "Python 3.%u has no -X perf, 3.%d and newer have", minor,
+			add(verdict, "Python 3.%u has no -X perf, 3.%d or newer is needed", minor,
 			    PYTHON_MINOR_NAMING);
 		else if (minor)
 			add(verdict, "start it with -X perf");
@@ -490,7 +489,7 @@ static void say_interpreted(struct verdict *verdict, const struct profile *profi
 	}
 }
 
-/* Names the files without names for their functions, and the packages that have them. */
+/* Reports the stripped files, and the packages that have their symbols. */
 static void say_stripped(struct verdict *verdict, const struct profile *profile)
 {
 	const struct quality *quality = &verdict->figures->quality;
@@ -504,35 +503,34 @@ static void say_stripped(struct verdict *verdict, const struct profile *profile)
 
 		if (!names_worth_a_row(stripped->samples, profile_total(profile)))
 			break;
-		say(verdict, "names", "%.1f %% in %s, which has no names for it: ",
-		    percent(stripped->samples, profile_total(profile)),
+		say(verdict, "names",
+		    "%.1f %% in %s, stripped: ", percent(stripped->samples, profile_total(profile)),
 		    profile_module_name(profile, stripped->module));
 		if (package)
 			add(verdict, "%s", package);
 		else
-			add(verdict, "its debug file (--debug-dir) would name its functions");
+			add(verdict, "install its debug file (--debug-dir)");
 		add(verdict,
-		    has_server ? "; the debuginfod server gave none" : ", or set DEBUGINFOD_URLS");
+		    has_server ? "; not on the debuginfod server" : ", or set DEBUGINFOD_URLS");
 	}
 }
 
-/* "0.0 % made at run time, 1.2 % stripped", and between them what else there is. */
+/* "no symbol: 1.2 % of samples; 0.0 % JIT-compiled, 1.2 % stripped", and other reasons. */
 static void say_unnamed(struct verdict *verdict, uint64_t whole)
 {
 	const struct quality *quality = &verdict->figures->quality;
 	uint64_t told = quality->run_time + quality->unread + quality->gone + quality->unmapped;
 
-	say(verdict, "names", "%.1f %% of %s are in code without a name: %.1f %% made at run time",
+	say(verdict, "names", "no symbol: %.1f %% of %s; %.1f %% JIT-compiled",
 	    percent(quality->unnamed, whole), what_counts(verdict->figures),
 	    percent(quality->run_time, whole));
 	if (quality->unread)
 		add(verdict, ", %.1f %% in files that were not read",
 		    percent(quality->unread, whole));
 	if (quality->gone)
-		add(verdict, ", %.1f %% in files that were gone", percent(quality->gone, whole));
+		add(verdict, ", %.1f %% in deleted files", percent(quality->gone, whole));
 	if (quality->unmapped)
-		add(verdict, ", %.1f %% in no file that is known",
-		    percent(quality->unmapped, whole));
+		add(verdict, ", %.1f %% outside any known file", percent(quality->unmapped, whole));
 	add(verdict, ", %.1f %% stripped", percent(quality->unnamed - told, whole));
 }
 
@@ -547,26 +545,25 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 	say_interpreted(verdict, profile);
 	say_stripped(verdict, profile);
 	if (session->nr_files_gone)
-		say(verdict, "names", "%zu files with samples were gone when looked for",
+		say(verdict, "names", "%zu files with samples no longer existed when opened",
 		    session->nr_files_gone);
 	if (session->nr_files_refused)
 		say(verdict, "names",
-		    "%zu files with samples could not be read, permission denied: that needs "
-		    "CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH",
+		    "%zu files with samples could not be read, permission denied (needs "
+		    "CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH)",
 		    session->nr_files_refused);
 	if (session->nr_processes_refused)
 		say(verdict, "names",
-		    "the mappings of %zu processes could not be read, permission denied: that "
-		    "needs CAP_SYS_PTRACE",
+		    "the mappings of %zu processes could not be read, permission denied (needs "
+		    "CAP_SYS_PTRACE)",
 		    session->nr_processes_refused);
 	if (session->nr_files_left_out)
 		say(verdict, "names",
-		    "%zu files with samples lie in containers past the first %d: they were not "
-		    "read",
+		    "%zu files with samples were not read: in more containers than the limit of "
+		    "%d",
 		    session->nr_files_left_out, ROOT_TABLE_MAX - 1);
 	if (session->nr_paths_cut)
-		say(verdict, "names",
-		    "only the ends of %zu paths are kept: files with too long ones",
+		say(verdict, "names", "%zu paths are too long: only their ends are kept",
 		    session->nr_paths_cut);
 }
 
@@ -585,15 +582,15 @@ static void say_cuts(struct verdict *verdict)
 
 /* --- cost ------------------------------------------------------------------------------------ */
 
-/* CPU time, in user mode and in system calls. */
+/* CPU time in user mode and in system calls. */
 static double cpu_seconds(const struct rusage *usage)
 {
 	return seconds(&usage->ru_utime) + seconds(&usage->ru_stime);
 }
 
-#define STORM_EVENTS 1000 /* a second */
+#define STORM_EVENTS 1000 /* per second */
 
-/* As many process events as samples, and some in each millisecond: no longer next to nothing. */
+/* True if process events are frequent enough that their cost is no longer negligible. */
 static bool has_storm(const struct session_summary *session)
 {
 	uint64_t nr = session->nr_process_events;
@@ -621,21 +618,21 @@ static void say_cost(struct verdict *verdict)
 		add(verdict, ", %.3f s of it in helper processes", helpers);
 	add(verdict, ", memory %.1f MB", megabytes((uint64_t)run->usage.ru_maxrss * 1024));
 	if (run->helpers.ru_maxrss > run->usage.ru_maxrss)
-		add(verdict, " (a helper's %.1f MB)",
+		add(verdict, " (helper process: %.1f MB)",
 		    megabytes((uint64_t)run->helpers.ru_maxrss * 1024));
 	add(verdict, ", kernel maps %.1f MB%s",
 	    megabytes(session->cost.map_bytes + session->unwinding.chunk_bytes),
-	    run->is_unwritten ? ", before this was written" : "");
+	    run->is_unwritten ? ", before writing results" : "");
 	if (has_storm(session))
 		say(verdict, "cost",
-		    "the kernel reported %s forks, execs, exits and mappings, in the time of the "
-		    "processes that they are of",
+		    "the kernel reported %s forks, execs, exits and mappings; the processes that "
+		    "caused them paid for it",
 		    number_commas(number, session->nr_process_events));
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the whole verdict ----------------------------------------------------------------------- */
 
-/* Names are somebody else's: no control characters to the terminal. */
+/* Names are chosen by other users: control characters must not reach the terminal. */
 static void make_safe(char *text)
 {
 	text_make_safe(text, text, strlen(text));
@@ -670,7 +667,7 @@ int verdict_make(struct verdict *verdict, const struct run_figures *figures,
 	return verdict->failed ? -ENOMEM : 0;
 }
 
-/* The topic, unless the row above has it. */
+/* Returns the topic, or "" if the row above has the same topic. */
 static const char *shown_topic(const struct verdict *verdict, size_t number)
 {
 	const struct verdict_row *rows = verdict->rows;
@@ -823,7 +820,7 @@ static void add_stacks(struct sheet *sheet, const struct run_figures *run)
 	add_figures(sheet, rows, ARRAY_SIZE(rows));
 }
 
-/* How much of the naming budget was used, and what it left out. */
+/* Adds how much of the naming budget was used, and what it left unnamed. */
 static void add_naming(struct sheet *sheet, const struct session_names *names)
 {
 	const struct read_budget *budget = &names->budget;
@@ -853,7 +850,7 @@ static void read_row(const void *context, size_t number, struct row *row)
 void verdict_add_to_sheet(const struct verdict *verdict, struct sheet *sheet)
 {
 	static const struct column columns[] = {
-		{.name = "topic"}, /* programs read it in each row, people in the first one */
+		{.name = "topic"}, /* programs read it in every row, people only in the first */
 		{.heading = "", .least_width = 8},
 		{.name = "sentence", .heading = "", .gap = 1},
 	};

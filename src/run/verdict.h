@@ -1,6 +1,7 @@
 /*
- * The verdict on a run of stacks: rows of a topic and a sentence for people, figures for programs. It is
- * made once, and shown as text on stderr, as comments of profiles, and as the JSON of --stats.
+ * The verdict on a run that collects stacks: rows of a topic and a sentence for people, figures for
+ * programs. It is made once, and shown as text on stderr, as comments of profiles, and as the JSON
+ * of --stats.
  */
 #ifndef STOOK_RUN_VERDICT_H
 #define STOOK_RUN_VERDICT_H
@@ -17,20 +18,19 @@
 #include "run/stacks.h"
 #include "view/table.h"
 
-/* What is known of the run until now. */
+/* Figures of the run so far. */
 struct run_figures {
 	struct session_summary session;
 	struct quality quality;
-	struct rusage usage; /* our own */
-	struct rusage
-		helpers; /* of child processes that read for us; not of the program behind `--` */
+	struct rusage usage;   /* our own process */
+	struct rusage helpers; /* child processes that read for us; not the program after `--` */
 	const struct runtime_table *runtimes;
 	const struct session_names *names;
 	const struct stack_source *source;
 	uint64_t entered_ns; /* when the run began, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	size_t nr_cpus;
-	bool is_unwritten; /* results are still to be written, which costs, too */
+	bool is_unwritten; /* results are not written yet; the cost excludes writing */
 };
 
 /* "samples", "stacks", "names", "cost"; sentences are safe for a terminal. */
@@ -47,15 +47,17 @@ struct verdict {
 	bool failed; /* out of memory */
 };
 
-/* The figures must outlive it. 0 or -ENOMEM; to be cleared in both cases. */
+/*
+ * The figures must outlive the verdict. Returns 0 or -ENOMEM; the caller clears it in both cases.
+ */
 int verdict_make(struct verdict *verdict, const struct run_figures *figures,
 		 const struct profile *profile);
 void verdict_clear(struct verdict *verdict);
 
-/* The head, and a comment for each row. 0 or a negative errno. */
+/* Adds the head and each row as a comment. Returns 0 or a negative errno. */
 int verdict_add_comments(const struct verdict *verdict, struct profile *profile);
 
-/* Adds all of it to a sheet, of which it must outlive the rendering. */
+/* Adds the verdict to a sheet; the verdict must outlive the rendering. */
 void verdict_add_to_sheet(const struct verdict *verdict, struct sheet *sheet);
 
 #endif

@@ -35,5 +35,5 @@ profile -F 499 --by comm -f -- bash -c '
 check "the first container's file is named" test "$(sum_matching '^first;.*first_inner')" -gt 0
 check "the last one's runs" test "$(sum_matching '^last;')" -gt 0
 check_equal "and has no names" "$(sum_matching '^last;.*last_')" 0
-check "which is told" grep -q '1 files with samples lie in containers past the first 255' "$T/err"
+check "which is told" grep -q '1 files with samples were not read: in more containers than the limit of 255' "$T/err"
 check_equal "and counted" "$(stat_of files_past_roots)" 1

@@ -239,7 +239,7 @@ start_counting -i 0.3 "$SPIN:spin_*" -p "$spin"
 stop "$spin"
 wait "$run"
 check_equal "the target's end: status 0" $? 0
-check "the target's end: said" says 'target has ended'
+check "the target's end: said" says 'all targets have exited'
 check "the target's end: the last interval is printed" test "$(count_of spin_inner)" -ge 10
 
 funccount -i 0.2 --json "$SPIN:spin_outer" -- sh -c "for i in 1 2 3 4 5; do $SPIN 0.1 >/dev/null; done"
@@ -264,10 +264,10 @@ check "one process and nobody else's file: no word of others or a budget" \
 start "$SPIN" 60
 other=$PID
 funccount "$SPIN:spin_inner" -p "$spin" -d 0.3
-check "others that run the same file: left alone, said" says 'others that use spin are left alone'
+check "others that run the same file: left alone, said" says 'children are not counted; --follow adds them (slows down every process that uses spin)'
 check "processes that were named: no budget" eval '! says "budget"'
 funccount --follow "$SPIN:spin_inner" -p "$spin" -d 0.3
-check "--follow: others are slowed down, said" says 'others that use spin are slowed down'
+check "--follow: others are slowed down, said" says 'every process that calls these functions of spin pays'
 check "--follow: counts the one process" test "$(count_of spin_inner)" -ge 1
 funccount "$SPIN:spin_inner" --budget off -d 0.3
 check "--budget off: no word of it" eval '! says "--budget"'

@@ -190,7 +190,7 @@ check "-a -- CMD: the whole machine, for as long as CMD runs" \
 stop "$PID"
 start sleep 10
 profile -f -F 499 -d 0.2 -p "$PID"
-check "no samples: says why" grep -qE 'did not run on a CPU|nothing ran' "$T/err"
+check "no samples: says why" grep -qE 'did not run on a CPU|no task ran' "$T/err"
 stop "$PID"
 profile -f -- /nonexistent/program
 check "-- CMD that is not there: fails and names it" \

@@ -61,7 +61,7 @@ in_fib() {
 	END { print all + 0, right + 0 }' "$T/out"
 }
 
-advised() { grep -q "only the interpreter is seen: $1" "$T/err"; }
+advised() { grep -q "only the interpreter is visible: $1" "$T/err"; }
 
 # check_named VERSION PYTHON ARG…
 check_named() {
@@ -107,7 +107,7 @@ while read -r minor python; do
 		check "3.$minor -X perf_jit: is told when its names come" \
 			grep -q 'not in its jitdump yet; -X perf writes' "$T/err"
 		check "3.$minor -X perf_jit: and not to do what was done" \
-			test "$(grep -c 'only the interpreter is seen' "$T/err")" -eq 0
+			test "$(grep -c 'only the interpreter is visible' "$T/err")" -eq 0
 	fi
 done < <(pythons)
 [ -n "$found" ] || skip "all" "Python 3.12 or newer"

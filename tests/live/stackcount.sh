@@ -138,13 +138,13 @@ for ((depth = 1; depth <= 5; depth++)); do
 	calls+=';way_down'
 done
 check "thinned: the verdict says so" \
-	grep -Eq '^budget   from [0-9.]+ s on 1 hit in up to [0-9]+ was taken .*estimates' "$T/err"
+	grep -Eq '^budget   from [0-9.]+ s on 1 hit in up to [0-9]+ was recorded .*estimates' "$T/err"
 run_thinned --weight '(int)arg1' -f
 within "thinned: sums of an argument" 5 "$(grep ';' "$T/out" | sum_folded)" 400000
 run_thinned
-check "thinned: the report has a mark" grep -Eq '^from .* stands for the others' "$T/out"
+check "thinned: the report has a mark" grep -Eq '^from .* represents the others' "$T/out"
 stackcount --budget 0.1% "$LOAD:way_down" -- "$LOAD" 4000 1
-check "cut: the report has a mark" grep -Eq 'it was cut at [0-9.]+ s' "$T/out"
+check "cut: the report has a mark" grep -Eq 'the probe was detached at [0-9.]+ s' "$T/out"
 
 # --- weights ---------------------------------------------------------------------------------------------
 

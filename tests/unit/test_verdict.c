@@ -67,7 +67,7 @@ static char *write_sheet(const struct verdict *verdict, enum media medium)
 #define HEAD	"stook: cpu-clock at 99 Hz on 2 CPUs for 10.0 s\n"
 #define SAMPLES "samples  19,976 fired = 19,960 shown + 14 idle + 0 filtered + 2 lost\n"
 #define LOST	"         lost 2: "
-#define STACKS	"stacks   user: 61.2 % reach their beginning, 38.8 % break off\n"
+#define STACKS	"stacks   user: 61.2 % complete, 38.8 % truncated\n"
 #define COST	"cost     user space 0.031 s (0.15 % of 2 CPUs), memory 10.2 MB, kernel maps 0.0 MB\n"
 
 /* The second line comes from the table of loss reasons. */
@@ -136,7 +136,7 @@ TEST(verdict_on_the_cost_of_helpers)
 	free(text);
 	figures.helpers.ru_maxrss = 50000;
 	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "memory 10.2 MB (a helper's 51.2 MB), kernel") != NULL);
+	CHECK(strstr(text, "memory 10.2 MB (helper process: 51.2 MB), kernel") != NULL);
 	free(text);
 	make_and_write(&figures, MEDIA_JSON, &text);
 	CHECK(strstr(text, "\n\"user_us\": 31000,\n") != NULL);
@@ -177,7 +177,7 @@ TEST(verdict_on_stacks_of_too_many_processes)
 
 	figures.quality.ends[WALK_TOO_MANY] = 200;
 	make_and_write(&figures, MEDIA_TEXT, &text);
-	CHECK(strstr(text, "20.0 % are of new processes, more at once than user") != NULL);
+	CHECK(strstr(text, "20.0 % in new processes, more than user space may") != NULL);
 	CHECK(strstr(text, "tables") == NULL);
 	free(text);
 	make_and_write(&figures, MEDIA_JSON, &text);
@@ -212,9 +212,9 @@ TEST(verdict_on_the_budget)
 	CHECK(strstr(text, "+ 900 thinned out + 0 filtered +") != NULL);
 	free(text);
 	CHECK_STR(profile_comment_about(profile, "budget", ""),
-		  "from 1.2 s on 1 hit in up to 8 of 2 of 3 probes was taken and stands for the "
-		  "others: the numbers are estimates; from 2.0 s on 1 of 3 probes were cut, whose "
-		  "hits end there (--budget 3%)");
+		  "from 1.2 s on 1 hit in up to 8 of 2 of 3 probes was recorded and represents "
+		  "the others: counts are estimates; at 2.0 s 1 of 3 probes were detached: their "
+		  "hits are incomplete (--budget 3%)");
 	CHECK(profile_comment_about(profile, "budget", "no such words") == NULL);
 	CHECK(profile_comment_about(profile, "budge", "") == NULL);
 	verdict_clear(&verdict);
@@ -241,10 +241,10 @@ TEST(verdict_names_the_option_of_stacks_that_are_cut)
 
 	check_cut_short(&figures, NULL);
 	figures.quality.truncated = 10;
-	check_cut_short(&figures, "cut short: at most 512 frames of a stack are kept "
+	check_cut_short(&figures, "maximum depth: 512 frames of a stack are kept "
 				  "(--max-depth, up to 512)\n");
 	figures.names = &shallow_names;
-	check_cut_short(&figures, "cut short: at most 3 frames of a stack are kept "
+	check_cut_short(&figures, "maximum depth: 3 frames of a stack are kept "
 				  "(--max-depth, up to 512)\n");
 	symbolizer_free(names.symbolizer);
 }
@@ -287,8 +287,8 @@ TEST(verdict_for_programs)
 	CHECK(strstr(text, "\n\"max_rss_kb\": 10000,\n") != NULL);
 	CHECK(strstr(text, "\n\"user_complete\": 612,\n") != NULL);
 	CHECK(strstr(text, "\n{\"topic\": \"samples\", \"sentence\": \"lost 2: ") != NULL);
-	CHECK(strstr(text, "\n{\"topic\": \"stacks\", \"sentence\": \"user: 61.2 % reach their "
-			   "beginning, 38.8 % break off\"},\n") != NULL);
+	CHECK(strstr(text, "\n{\"topic\": \"stacks\", \"sentence\": \"user: 61.2 % complete, "
+			   "38.8 % truncated\"},\n") != NULL);
 	CHECK_STR(text + strlen(text) - 5, "}]\n}\n");
 	free(text);
 	verdict_clear(&verdict);
@@ -316,10 +316,10 @@ TEST(verdict_of_files_without_names)
 	(void)unsetenv("DEBUGINFOD_URLS");
 	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
 	text = write_sheet(&verdict, MEDIA_TEXT);
-	CHECK(strstr(text, "90.0 % in libz.so.1, which has no names for it: install "
+	CHECK(strstr(text, "90.0 % in libz.so.1, stripped: install "
 			   "zlib1g-dbgsym, or set DEBUGINFOD_URLS\n") != NULL);
-	CHECK(strstr(text, "9.0 % in own, which has no names for it: its debug file (--debug-dir) "
-			   "would name its functions, or set DEBUGINFOD_URLS\n") != NULL);
+	CHECK(strstr(text, "9.0 % in own, stripped: install its debug file (--debug-dir), or set "
+			   "DEBUGINFOD_URLS\n") != NULL);
 	free(text);
 	verdict_clear(&verdict);
 	names.options = &options;
@@ -374,7 +374,7 @@ static void check_python(const char *file, uint64_t interpreted, const char *adv
 	names.options = &naming;
 	CHECK_EQ(verdict_make(&verdict, &figures, profile), 0);
 	text = write_sheet(&verdict, MEDIA_TEXT);
-	said = strstr(text, "only the interpreter is seen: ");
+	said = strstr(text, "only the interpreter is visible: ");
 	CHECK_EQ(said != NULL, advice != NULL);
 	if (said && advice)
 		CHECK(!strncmp(strchr(said, ':') + 2, advice, strlen(advice)));
@@ -390,9 +390,9 @@ TEST(verdict_advises_pythons_by_their_version)
 	check_python("/usr/lib/libpython3.12.so.1.0", 900, "start it with -X perf\n");
 	check_python("/usr/bin/python3.13t", 51, "start it with -X perf\n");
 	check_python("/usr/bin/python3.11", 900,
-		     "Python 3.11 has no -X perf, 3.12 and newer have\n");
+		     "Python 3.11 has no -X perf, 3.12 or newer is needed\n");
 	check_python("/usr/lib/libpython3.6m.so.1.0", 900,
-		     "Python 3.6 has no -X perf, 3.12 and newer have\n");
+		     "Python 3.6 has no -X perf, 3.12 or newer is needed\n");
 	check_python("/opt/app/bin/python", 900, "start it with -X perf (3.12 or newer)\n");
 	check_python("/usr/lib/libpython3.12.so.1.0", 50, NULL); /* too few */
 }
