@@ -1,4 +1,4 @@
-/* The table of formats. A new one is a file of its own and a row here. */
+/* The table of formats. A new format is a file and a row here. */
 #include "format/format.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static int fill_report(struct sheet *sheet, enum media medium, const struct prof
 	return report_sheet_fill(sheet, medium, profile, &style);
 }
 
-/* A report, or a comparison. */
+/* Writes a report, or a comparison. */
 static int write_sheet(const struct profile *profile, const struct format_options *options,
 		       enum media medium, FILE *out)
 {
@@ -92,7 +92,10 @@ static int read_perf(FILE *in, const struct format_read_options *options, struct
 	return perf_script_read(in, profile, notes, error);
 }
 
-/* name, extensions, is_binary, keeps_labels, write, is_it, read, parse; of those that match, the first one */
+/*
+ * name, extensions, is_binary, keeps_labels, write, is_it, read, parse. The first format that
+ * recognizes an input is used.
+ */
 #define FORMATS(X)                                                                            \
 	X("pprof", ".pb.gz, .pprof", true, true, pprof_write, pprof_is_it, NULL, pprof_parse) \
 	X("perf", ".perf", false, true, perf_script_write, perf_script_is_it, read_perf)      \
@@ -133,7 +136,7 @@ const struct format *format_by_head(const char *head, size_t nr)
 	return NULL;
 }
 
-/* The bytes of one of the format's extensions that the path ends in; 0: in none of them. */
+/* Returns the length of the format's extension that the path ends in; 0 if there is none. */
 static size_t extension_bytes(const struct format *format, const char *path)
 {
 	size_t length = strlen(path), nr;

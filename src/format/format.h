@@ -1,4 +1,4 @@
-/* The formats that a profile can be written in, and read from: a row each in one table. */
+/* The formats that profiles are written in and read from: one row each in a table. */
 #ifndef STOOK_FORMAT_FORMAT_H
 #define STOOK_FORMAT_FORMAT_H
 
@@ -14,86 +14,89 @@ struct comparison_style;
 struct flame_style;
 struct report_style;
 
-/* What the user may ask of any of them; each takes what concerns it. */
+/* Options of all formats; each format uses the ones that apply to it. */
 struct format_options {
-	unsigned labels; /* enum label bits: which samples are told apart by */
+	unsigned labels; /* enum label bits: samples are distinguished by them */
 	bool delimited;	 /* a frame "-" between user and kernel parts where both exist */
-	bool annotate;	 /* _[k] behind kernel frames, _[i] inlined ones, _[j] run-time code */
-	bool lines;	 /* source lines behind names, where they are known */
-	bool no_user;	 /* user stacks were not asked for: none is "missed" */
-	bool no_kernel;	 /* likewise */
-	unsigned width;	 /* columns of the terminal; 0: none */
-	bool ascii;	 /* it does not show UTF-8 */
-	bool color;	 /* it shows colours, and they are wanted */
-	const struct flame_style *flame;	   /* NULL: as it is by default */
-	const struct report_style *report;	   /* likewise */
+	bool annotate;	 /* mark frames: _[k] kernel, _[i] inlined, _[j] JIT-compiled */
+	bool lines;	 /* show source lines after names, where known */
+	bool no_user;	 /* user stacks were not requested: they are not "missed" */
+	bool no_kernel;	 /* likewise kernel stacks */
+	unsigned width;	 /* columns of the terminal; 0: no terminal */
+	bool ascii;	 /* the terminal cannot show UTF-8 */
+	bool color;	 /* colours are possible and wanted */
+	const struct flame_style *flame;	   /* NULL: default style */
+	const struct report_style *report;	   /* NULL: default style */
 	const struct categories *categories;	   /* NULL: none */
-	const struct comparison_style *comparison; /* of a difference; NULL: it is none */
+	const struct comparison_style *comparison; /* for a difference; NULL: no difference */
 };
 
-/* What a file does not tell of itself; each format takes what concerns it. */
+/* Properties of an input that are not in the file; each format uses the ones that apply to it. */
 struct format_read_options {
-	const struct format *format; /* NULL: by content, else by name */
-	bool no_comm; /* folded stacks begin with a function, not with a thread's name */
+	const struct format *format; /* NULL: detect by content, then by name */
+	bool no_comm; /* folded stacks begin with a function, not with a thread name */
 };
 
-/* A line with a stack of more frames is passed over: profile_add_sample() takes no more. */
+/* Limit of profile_add_sample(). Lines with deeper stacks are skipped. */
 #define FORMAT_MAX_FRAMES UINT16_MAX
 
-/* What was in a file besides the profile; each format sets what it knows. */
+/* Findings while reading a file; each format sets the ones it knows. */
 struct format_notes {
-	unsigned labels;	  /* enum label bits that its samples had */
-	bool annotated;		  /* names were marked with their kinds, as --annotate does */
-	bool delimited;		  /* user and kernel stacks were told apart, as --delimited does */
-	size_t nr_events;	  /* that were sampled side by side, of which one is shown; or 0 */
-	uint64_t dropped_labels;  /* without a name or a value, or too many of one sample */
-	uint64_t dropped_samples; /* below 0, or of more events than a profile has values */
-	uint64_t bad_lines;	  /* of text, that were passed over */
+	unsigned labels;	  /* enum label bits that the samples have */
+	bool annotated;		  /* names have the marks of --annotate */
+	bool delimited;		  /* user and kernel stacks are separated as by --delimited */
+	size_t nr_events;	  /* number of sampled events, of which one is shown; or 0 */
+	uint64_t dropped_labels;  /* without name or value, or too many for one sample */
+	uint64_t dropped_samples; /* negative, or more events than a profile has values */
+	uint64_t bad_lines;	  /* lines of text that were skipped */
 	uint64_t first_bad_line;  /* counted from 1 */
-	uint64_t deep_lines;	  /* likewise, with too many frames */
+	uint64_t deep_lines;	  /* lines skipped because of too many frames */
 	uint64_t first_deep_line;
-	bool may_lack_comms; /* most of it is words that stand alone: maybe functions, not threads */
+	bool may_lack_comms; /* most lines are single words: maybe functions instead of threads */
 };
 
 struct format {
 	const char *name;
-	const char *extensions; /* of its files: ".pb.gz, .pprof" */
-	bool is_binary;		/* nothing to show on a terminal */
-	bool keeps_labels;	/* other programs read from it what samples are labelled with */
-	/* 0, -ENOMEM, or the stream's errno. */
+	const char *extensions; /* of files: ".pb.gz, .pprof" */
+	bool is_binary;		/* not for terminals */
+	bool keeps_labels;	/* all labels are kept, for other programs */
+	/* Returns 0, -ENOMEM, or the stream's errno. */
 	int (*write)(const struct profile *profile, const struct format_options *options,
 		     FILE *out);
-	/* True if so many first bytes of a file are of this format. NULL: such files are written only. */
+	/* True if a file with these first bytes has this format. NULL: a format without reader. */
 	bool (*is_it)(const char *head, size_t nr);
-	/* Into a new profile: from a stream, or from all bytes of a file. 0 or a negative errno. */
+	/*
+	 * Reads into a new profile, from a stream or from all bytes of a file. 0 or a negative
+	 * errno.
+	 */
 	int (*read)(FILE *in, const struct format_read_options *options, struct profile *profile,
 		    struct format_notes *notes, struct error *error);
 	int (*parse)(const void *bytes, size_t nr, struct profile *profile,
 		     struct format_notes *notes, struct error *error);
 };
 
-/* NULL if there is no such format. */
+/* Returns NULL if there is no such format. */
 const struct format *format_by_name(const char *name);
 const struct format *format_by_path(const char *path);
 
 const struct format *format_by_head(const char *head, size_t nr); /* by a file's first bytes */
 
 /*
- * Reads a file into a new profile, compressed by gzip or not. The path is for messages, and tells the
- * format where the content does not. 0 or a negative errno with the reason: "it is empty"; the hint says
- * what to do about a file that is known to be something else.
+ * Reads a file into a new profile; gzip is inflated. The path is used in messages, and its
+ * extension decides the format if the content does not. Returns 0 or a negative errno, with a
+ * reason such as "it is empty"; the hint says what to do with known files that are no profiles.
  */
 int format_read(FILE *in, const char *path, const struct format_read_options *options,
 		struct profile *profile, struct format_notes *notes, struct error *error);
 
-/* Where in the path its format's extension begins; NULL if it has none. */
+/* Returns the start of the path's extension if it is a format's; else NULL. */
 const char *format_extension(const char *path);
 
-/* "folded, report, …", for messages: all names, or all extensions. */
+/* Return "folded, report, …", for messages: all names, or all extensions. */
 const char *format_names(void);
 const char *format_extensions(void);
 
-/* The names of those that can be read. */
+/* Lists the names of the formats that can be read. */
 #define FORMAT_NAMES_BYTES 128
 const char *format_read_names(char names[FORMAT_NAMES_BYTES]);
 

@@ -1,8 +1,8 @@
 /*
- * Reads a profile, whatever format it is in. A file is looked at once: what gzip has compressed is
- * inflated, and then the first bytes decide, or the end of the name where they say nothing. Some files are
- * known not to be profiles: the error says what such a file is, and which program turns it into one.
- * Other compressed files are not inflated here, since pipes do that.
+ * Reads a profile in any format. If a file is compressed by gzip, it is inflated. Then the first
+ * bytes decide the format, or the extension of its name if they do not. For some known files that
+ * are not profiles, the error says what the file is and which program converts it. Other
+ * compression formats are not inflated here, since a pipe can do that.
  */
 #include "format/format.h"
 
@@ -17,24 +17,24 @@
 #include "base/gzip.h"
 #include "base/read_budget.h"
 
-#define HEAD_BYTES 4096 /* that content is told by */
+#define HEAD_BYTES 4096 /* the content examined to detect the format */
 
-/* Larger files that have to be in memory are refused; inflated. */
+/* Limit for files that must be in memory, when inflated. */
 #define FORMAT_MAX_BYTES    (2ULL << 30)
-#define FORMAT_MEMORY_SHARE 2 /* less, if it is 1/n of what the host can spare */
+#define FORMAT_MEMORY_SHARE 2 /* the limit is lower if only 1/n of the spare memory is less */
 
-/* --- files that are no profiles -------------------------------------------------------------- */
+/* --- known files that are not profiles ------------------------------------------------------- */
 
 struct foreign {
-	const char *why;     /* it can't be read */
-	const char *command; /* what to pipe: its text before the file's name; NULL: nothing */
-	const char *more;    /* behind that, or alone */
-	const char *magic;   /* a text that files have at this place; or … */
+	const char *why;     /* why it cannot be read */
+	const char *command; /* the command to pipe from, without the file's name; NULL: none */
+	const char *more;    /* text after the command, or without it the whole hint */
+	const char *magic;   /* the bytes at magic_at; or NULL … */
 	size_t magic_at;
-	bool (*is_line)(const char *line, size_t nr); /* … a line that they have */
+	bool (*is_line)(const char *line, size_t nr); /* … and recognizes a line of such a file */
 };
 
-/* `@[` or `@name[comm, `: a key that is a stack goes on in lines of its own. */
+/* `@[` or `@name[comm, `: a key that is a stack continues on the following lines. */
 static bool is_map_entry(const char *line, size_t nr)
 {
 	size_t at = 1;
@@ -50,7 +50,7 @@ static bool is_map_entry(const char *line, size_t nr)
 	return nr == at + 1 || line[nr - 1] == ',';
 }
 
-/* The first line of bcc's tools, or the thread below the frames of a stack. */
+/* The first line printed by bcc's tools, or the thread's line below a stack. */
 static bool is_bcc_text(const char *line, size_t nr)
 {
 	static const char *const starts[] = {
@@ -67,16 +67,15 @@ static bool is_bcc_text(const char *line, size_t nr)
 }
 
 static const struct foreign foreigns[] = {
-	{"only perf itself can", "perf script -i", "", .magic = "PERFILE2"},
-	{"xz has compressed it", "xz -dc", "", .magic = "\xfd\x37zXZ"},
-	{"zstd has compressed it", "zstd -dc", "", .magic = "\x28\xb5\x2f\xfd"},
-	{"bzip2 has compressed it", "bzip2 -dc", "", .magic = "1AY&SY", .magic_at = 4},
-	{"lz4 has compressed it", "lz4 -dc", "", .magic = "\x04\x22\x4d\x18"},
-	{"it is a map as bpftrace prints it", "stackcollapse-bpftrace.pl",
-	 ", with --no-comm unless 'comm' stands behind the stack in its keys",
-	 .is_line = is_map_entry},
-	{"it is what bcc's tools print for people", NULL,
-	 "take folded stacks: bcc's tools have -f for them, as 'profile -f'",
+	{"it is a perf.data file", "perf script -i", "", .magic = "PERFILE2"},
+	{"it is compressed by xz", "xz -dc", "", .magic = "\xfd\x37zXZ"},
+	{"it is compressed by zstd", "zstd -dc", "", .magic = "\x28\xb5\x2f\xfd"},
+	{"it is compressed by bzip2", "bzip2 -dc", "", .magic = "1AY&SY", .magic_at = 4},
+	{"it is compressed by lz4", "lz4 -dc", "", .magic = "\x04\x22\x4d\x18"},
+	{"it is a map printed by bpftrace", "stackcollapse-bpftrace.pl",
+	 ", with --no-comm unless 'comm' follows the stack in its keys", .is_line = is_map_entry},
+	{"it is the report of a bcc tool", NULL,
+	 "use folded stacks: bcc's tools print them with -f, such as 'profile -f'",
 	 .is_line = is_bcc_text},
 };
 
@@ -117,7 +116,7 @@ static int refuse_foreign(const char *head, size_t nr, const char *path, struct 
 		return 0;
 	(void)error_set(error, -EINVAL, "%s", foreigns[i].why);
 	if (foreigns[i].command)
-		error_hint(error, "pipe what '%s %s' prints%s", foreigns[i].command, path,
+		error_hint(error, "pipe the output of '%s %s'%s", foreigns[i].command, path,
 			   foreigns[i].more);
 	else
 		error_hint(error, "%s", foreigns[i].more);
@@ -126,7 +125,7 @@ static int refuse_foreign(const char *head, size_t nr, const char *path, struct 
 
 /* --- files in memory -------------------------------------------------------------------------- */
 
-/* What is made of it takes as much again. */
+/* Half of the spare memory: the profile made from the file needs as much again. */
 static uint64_t choose_max_bytes(void)
 {
 	uint64_t spare = read_budget_spare_memory() / FORMAT_MEMORY_SHARE;
@@ -134,7 +133,7 @@ static uint64_t choose_max_bytes(void)
 	return spare < FORMAT_MAX_BYTES ? spare : FORMAT_MAX_BYTES;
 }
 
-/* All of a file, inflated if it is compressed. */
+/* Reads the whole file, inflated if it is compressed. */
 static int read_whole(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *error)
 {
 	uint64_t max_bytes = choose_max_bytes();
@@ -144,18 +143,19 @@ static int read_whole(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *err
 		(void)error_set(error, result, "the profile is larger than %" PRIu64 " MiB",
 				max_bytes >> 20);
 		if (max_bytes < FORMAT_MAX_BYTES)
-			error_hint(error, "that is half of the memory that this host can spare");
+			error_hint(error, "the limit is half of this host's available memory");
 		return result;
 	}
 	if (result == -E2BIG) {
 		(void)error_set(error, result,
 				"the compressed profile inflates to more than %d times its size",
 				GZIP_MAX_RATIO);
-		error_hint(error, "no profile compresses so well; if it is one, gunzip it first");
+		error_hint(error,
+			   "profiles do not compress that well; if it is one, gunzip it first");
 		return result;
 	}
 	if (result == -EBADMSG)
-		return error_set(error, result, "the compressed profile is damaged or cut off");
+		return error_set(error, result, "the compressed profile is damaged or truncated");
 	if (result < 0)
 		return error_set(error, result, "cannot read the profile: %s", strerror(-result));
 	return 0;
@@ -163,7 +163,7 @@ static int read_whole(FILE *in, uint8_t **ret, size_t *ret_nr, struct error *err
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The format of what is not compressed, or was inflated. 0 or -EINVAL. */
+/* Detects the format of uncompressed or inflated content. Returns 0 or -EINVAL. */
 static int detect(const char *head, size_t nr, bool was_inflated, const char *path,
 		  const struct format **ret, struct error *error)
 {
@@ -183,8 +183,8 @@ static int detect(const char *head, size_t nr, bool was_inflated, const char *pa
 		return 0;
 	if (!nr)
 		return error_set(error, -EINVAL, "it is empty");
-	(void)error_set(error, -EINVAL, "it is none of %s", format_read_names(names));
-	error_hint(error, "--input-format says which, if it is one");
+	(void)error_set(error, -EINVAL, "unknown format, none of %s", format_read_names(names));
+	error_hint(error, "choose the format by --input-format");
 	return -EINVAL;
 }
 

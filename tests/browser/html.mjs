@@ -137,7 +137,7 @@ await pageTest("page", async (test) => {
 		assert.equal(await page.evaluate("document.activeElement.id"), "search");
 		await page.type("a(");
 		await page.press("Enter");
-		assert.match(await textOf(page, "search-status"), /^Not a regular expression/);
+		assert.match(await textOf(page, "search-status"), /^Invalid regular expression/);
 		assert.equal(await page.evaluate("document.getElementById('search').ariaInvalid"), "true");
 		await page.press("Escape");
 		assert.equal(await textOf(page, "search-status"), "");
@@ -386,7 +386,7 @@ await pageTest("page", async (test) => {
 		assert.deepEqual(kinds, { "": true, "--by-time": true, "--confidence 99.9999": false });
 		assert.equal(await textOf(page, "subtitle"), "600 samples before, 600 samples after");
 		assert.equal(await page.evaluate("document.title"), "Difference: before.pb.gz \u2192 after.pb.gz");
-		assert.match(await textOf(page, "legend"), /^more, \+ newless, \u2212 gonemaybe by chancewidth: before and after together$/);
+		assert.match(await textOf(page, "legend"), /^more, \+ newless, \u2212 gonewithin noisewidth: before plus after$/);
 		page.assertClean();
 	});
 	await test("kinds have the names and hues that a picture has", async (page) => {

@@ -107,7 +107,7 @@ await pageTest("large page", async (test) => {
 	});
 	await test("what was left out is told, and not left out of the totals", async (page) => {
 		const about = await page.evaluate("stook.showTab('about'); document.getElementById('facts').textContent");
-		assert.match(about, /Left out of the graph[\d,]+ samples \([\d.]+ %\) in calls that have less than [\de.-]+ % of all each/);
+		assert.match(about, /Omitted from the graph[\d,]+ samples \([\d.]+ %\) in calls of less than [\de.-]+ % of the total each/);
 		const sums = await page.evaluate("[stook.sums.self.reduce((a, b) => a + b), stook.tree().total[0]]");
 		assert.equal(sums[0], sums[1]);
 	});

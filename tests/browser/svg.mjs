@@ -274,10 +274,10 @@ await pageTest("svg", async (test, page) => {
 		stook("diff", scratch("old.folded"), scratch("new.folded"), "-q", "-o", scratch("diff.svg"));
 		await page.open(scratch("diff.svg"));
 		assert.equal(await textOf(page, "title"), "Differential Flame Graph: old.folded \u2192 new.folded");
-		assert.match(await textOf(page, "legend"), /more\s+less.*maybe by chance\s+width: before and after together/s);
+		assert.match(await textOf(page, "legend"), /more\s+less.*within noise\s+width: before plus after/s);
 		const told = (name) => page.evaluate(`${boxNamed(name)}.previousElementSibling.textContent.split(", ").pop()`);
 		assert.deepEqual([await told("a"), await told("b"), await told("c"), await told("main")],
-			["less", "more", "maybe by chance", "maybe by chance"]);
+			["less", "more", "within noise", "within noise"]);
 		page.assertClean();
 	});
 	await test("is a picture without its script, too", async () => {

@@ -130,7 +130,7 @@ judge_refusals() {
 	check_refused "no such file" 1 "cannot open '$T/none'" "$T/none"
 	check_refused "no profile" 1 "cannot read '/bin/true'" /bin/true
 	xz -c "$T/in.folded" >"$T/in.folded.xz"
-	check_refused "what is compressed" 1 "pipe what 'xz -dc $T/in.folded.xz' prints" "$T/in.folded.xz"
+	check_refused "what is compressed" 1 "pipe the output of 'xz -dc $T/in.folded.xz'" "$T/in.folded.xz"
 	printf '@[\n    foo+1\n    main+2\n]: 12\n' >"$T/map.folded"
 	check_refused "bpftrace's maps" 1 "stackcollapse-bpftrace.pl $T/map.folded" "$T/map.folded"
 	check_refused "no rows" 2 "bad value '0' for --top" "$T/in.folded" -n 0

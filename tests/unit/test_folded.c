@@ -599,8 +599,7 @@ TEST(folded_read_too_deep)
 	profile_free(profile);
 	profile = profile_new();
 	CHECK_EQ(read_text(profile, deeper, strlen(deeper), &notes, &error), -EBADMSG);
-	CHECK_STR(error.text,
-		  "its stacks have more than 65,535 frames, the most that one may have");
+	CHECK_STR(error.text, "its stacks have more than 65,535 frames, the limit of a stack");
 	profile_free(profile);
 	free(deepest);
 	free(deeper);

@@ -51,17 +51,21 @@ static void check_reads(const char *content)
 TEST(inputs_that_are_no_profiles)
 {
 	check_refuses("", "it is empty", "");
-	check_refuses("\177ELF\2\1\1", "it is none of pprof, perf, folded",
-		      "--input-format says which, if it is one");
-	check_refuses("PERFILE2hhhh", "only perf itself can", "pipe what 'perf script -i /");
+	check_refuses("\177ELF\2\1\1", "unknown format, none of pprof, perf, folded",
+		      "choose the format by --input-format");
+	check_refuses("PERFILE2hhhh", "it is a perf.data file",
+		      "pipe the output of 'perf script -i /");
 }
 
 TEST(inputs_that_are_compressed)
 {
-	check_refuses("\xfd\x37zXZ;", "xz has compressed it", "pipe what 'xz -dc /");
-	check_refuses("\x28\xb5\x2f\xfd;", "zstd has compressed it", "pipe what 'zstd -dc /");
-	check_refuses("BZh91AY&SY;", "bzip2 has compressed it", "pipe what 'bzip2 -dc /");
-	check_refuses("\x04\x22\x4d\x18;", "lz4 has compressed it", "pipe what 'lz4 -dc /");
+	check_refuses("\xfd\x37zXZ;", "it is compressed by xz", "pipe the output of 'xz -dc /");
+	check_refuses("\x28\xb5\x2f\xfd;", "it is compressed by zstd",
+		      "pipe the output of 'zstd -dc /");
+	check_refuses("BZh91AY&SY;", "it is compressed by bzip2",
+		      "pipe the output of 'bzip2 -dc /");
+	check_refuses("\x04\x22\x4d\x18;", "it is compressed by lz4",
+		      "pipe the output of 'lz4 -dc /");
 }
 
 TEST(inputs_of_other_tools)
@@ -75,11 +79,11 @@ TEST(inputs_of_other_tools)
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(maps); i++)
-		check_refuses(maps[i], "it is a map as bpftrace prints it",
-			      "pipe what 'stackcollapse-bpftrace.pl /");
-	check_refuses(stacks, "it is what bcc's tools print for people", "'profile -f'");
+		check_refuses(maps[i], "it is a map printed by bpftrace",
+			      "pipe the output of 'stackcollapse-bpftrace.pl /");
+	check_refuses(stacks, "it is the report of a bcc tool", "'profile -f'");
 	check_refuses("Sampling at 49 Hertz of all threads by user + kernel stack...\n",
-		      "it is what bcc's tools print for people", "'profile -f'");
+		      "it is the report of a bcc tool", "'profile -f'");
 }
 
 /* Folded stacks with words that look like other tools' output. */

@@ -501,11 +501,11 @@ TEST(pprof_says_what_is_wrong_with_a_file)
 	FILE *in = fmemopen((void *)"\x1f\x8b\x08 no", 6, "r");
 
 	CHECK_EQ(format_read(in, "-", &pprof_only, profile, &notes, &error), -EBADMSG);
-	CHECK_STR(error.text, "the compressed profile is damaged or cut off");
+	CHECK_STR(error.text, "the compressed profile is damaged or truncated");
 	(void)fclose(in);
 	in = fmemopen((void *)"main;work 5\n", 12, "r");
 	CHECK_EQ(format_read(in, "-", &pprof_only, profile, &notes, &error), -EBADMSG);
-	CHECK(strstr(error.text, "not a sound pprof profile"));
+	CHECK(strstr(error.text, "malformed pprof profile"));
 	(void)fclose(in);
 	profile_free(profile);
 }

@@ -163,7 +163,7 @@ TEST(svg_is_wider_than_all_there_is)
 	CHECK(strstr(text, "width=\"49.5%\"") != NULL); /* 99 samples of server */
 	CHECK(strstr(text, "<title>server (99 samples, 49.50%)</title>") != NULL);
 	CHECK(strstr(text, "<title>all (200 samples, 100.00%)</title>") != NULL);
-	CHECK(strstr(text, ">100 samples; the whole width stands for 200 samples</text>") != NULL);
+	CHECK(strstr(text, ">100 samples; the full width represents 200 samples</text>") != NULL);
 	CHECK(!svg_ignores_total(profile, &style));
 	profile_free(profile);
 }
@@ -198,7 +198,7 @@ TEST(svg_total_is_of_weights_as_they_were_read)
 	count_sum(profile, "weight", "1/100");
 	text = draw(profile, &style, NULL);
 	CHECK(strstr(text, "width=\"49.5%\"") != NULL);
-	CHECK(strstr(text, ">1, the sum of weight; the whole width stands for 2,"));
+	CHECK(strstr(text, ">1, the sum of weight; the full width represents 2,"));
 	CHECK(!svg_ignores_total(profile, &style) && svg_ignores_total(profile, &less));
 	free(text);
 	profile_free(profile);
@@ -274,8 +274,8 @@ TEST(svg_of_a_difference_says_of_what)
 	CHECK(strstr(text,
 		     ">Differential Flame Graph: old&lt;.folded \xe2\x86\x92 new.folded</text>"));
 	CHECK(strstr(text, ">9,000 samples before, 10,000 samples after</text>") != NULL);
-	CHECK(strstr(text, ">maybe by chance</text>") &&
-	      strstr(text, ">width: before and after together</text>"));
+	CHECK(strstr(text, ">within noise</text>") &&
+	      strstr(text, ">width: before plus after</text>"));
 	free(text);
 	text = draw_compared(profile, "a/x.folded", "b/x.folded");
 	CHECK(strstr(text, ": a/x.folded \xe2\x86\x92 b/x.folded</text>") != NULL);

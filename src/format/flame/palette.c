@@ -1,8 +1,8 @@
 /*
- * A palette is a list of rules that are tried in order: of which kind the frame is, and what its
- * name begins with or has in it. Each leads to a hue, which is a range of colours. What a name ends
- * in (_[k], _[j], _[i]) says its kind, in stacks that were folded with --annotate or by others'
- * tools.
+ * A palette is a list of rules, of which the first match counts. A rule matches the kind of the
+ * frame and the start, a part or the end of its name, and leads to a hue, which is a range of
+ * colours. Suffixes of names (_[k], _[j], _[i]) give the kind, in stacks folded by --annotate or by
+ * other tools.
  */
 #include "format/flame/palette.h"
 
@@ -37,7 +37,8 @@ enum hue {
 };
 
 /*
- * Red, green, blue: where the range begins, how far it goes, and which part of the variate leads.
+ * Red, green, blue: start of the range, its length, and the part of the variate that selects a
+ * value in it.
  */
 struct hue_range {
 	uint8_t from[3], span[3], part[3];
@@ -83,8 +84,8 @@ static struct color hue_color(enum hue hue, struct variate variate)
 #define ANY_KIND NR_WORD_KINDS
 
 struct palette_rule {
-	enum word_kind kind;		  /* ANY_KIND: whatever it is */
-	const char *begin, *within, *end; /* of the name; NULL: whatever it is */
+	enum word_kind kind;		  /* ANY_KIND: any */
+	const char *begin, *within, *end; /* of the name; NULL: any */
 	enum hue hue;
 };
 
@@ -125,7 +126,7 @@ static const struct palette_rule kind_rules[] = {
 struct palette {
 	const char *name;
 	const char *background;
-	enum hue hue; /* where no rule is for it */
+	enum hue hue; /* if no rule matches */
 	const struct palette_rule *rules;
 	size_t nr_rules;
 };
@@ -213,7 +214,7 @@ struct color palette_color(const struct palette *palette, const char *name, enum
 {
 	size_t i;
 
-	if (!strcmp(name, "-") || !strcmp(name, "--")) /* between two stacks that were joined */
+	if (!strcmp(name, "-") || !strcmp(name, "--")) /* separators between joined stacks */
 		return hue_color(HUE_NONE, variate);
 	kind = marked_kind(name, kind);
 	for (i = 0; i < palette->nr_rules; i++)
@@ -251,7 +252,9 @@ struct variate variate_by_name(const char *name)
 	return variate_by_number(hash_stable_bytes(name, strlen(name)));
 }
 
-/* The first byte counts for most, each further one for less; from the front, or from the back. */
+/*
+ * Weights bytes by position: the first byte counts most; from_back starts at the end of the name.
+ */
 static uint8_t likeness(const char *name, size_t nr, bool from_back)
 {
 	double sum = 0, all = 0, weight = 1;
@@ -320,7 +323,7 @@ struct color palette_category(size_t rank)
 		return (struct color){222, 222, 222};
 	color = colors[(rank - 1) % ARRAY_SIZE(colors)];
 	round = (rank - 1) / ARRAY_SIZE(colors);
-	if (round) /* black text must be read on all of them */
+	if (round) /* black text must be readable on all colours */
 		return color_between(color, round % 2 ? white : grey, 0.5);
 	return color;
 }

@@ -1,9 +1,9 @@
 /*
- * The colours of flame graphs: palettes by the names that flamegraph.pl has for them, and one of
- * our own that tells kinds of frames apart.
+ * The colours of flame graphs: palettes with the names of flamegraph.pl's, and our own palette,
+ * which distinguishes the kinds of frames.
  *
- * A palette gives a frame a range of colours, by its kind and the shape of its name, and a
- * *variate* says where in the range. Variates come from the name, so that a function has the same
+ * A palette gives a frame a range of colours, by its kind and the form of its name; a *variate*
+ * selects a colour within the range. Variates depend on the name, so that a function has the same
  * colour in all graphs.
  */
 #ifndef STOOK_FORMAT_FLAME_PALETTE_H
@@ -29,34 +29,37 @@ const struct palette *palette_by_name(const char *name); /* NULL if there is non
 const char *palette_names(void);			 /* "hot, mem, …", for messages */
 const struct palette *palette_of_kinds(void);		 /* the default: "kind" */
 
-struct variate variate_by_name(const char *name); /* different for any two names */
-struct variate variate_by_likeness(
-	const char *name);			   /* names that begin alike are near each other */
-struct variate variate_by_number(uint64_t number); /* by chance, the same each time */
+struct variate variate_by_name(const char *name);     /* independent for different names */
+struct variate variate_by_likeness(const char *name); /* similar for names with the same start */
+struct variate variate_by_number(uint64_t number);    /* pseudo-random, the same in each run */
 
 struct color palette_color(const struct palette *palette, const char *name, enum word_kind kind,
 			   struct variate variate);
 
-/* The colour of a kind in the palette of kinds, and its name in a legend. */
+/* Returns a kind's colour in the default palette, and its name in the legend. */
 struct color palette_kind_color(enum word_kind kind);
 const char *palette_kind_name(enum word_kind kind);
 
-/* Colours of differences: from pale to strong, strength being 0 to 1. */
+/* Colours of differences; strength goes from 0, pale, to 1, strong. */
 struct color palette_more(double strength);
 struct color palette_less(double strength);
 struct color palette_unchanged(void);
 
-/* Colours that are told apart, the first ones easily, for categories by rank; 0: of none. */
+/*
+ * Returns a category's colour by its rank; lower ranks are easier to distinguish. 0: no category.
+ */
 struct color palette_category(size_t rank);
 
-/* Behind the frames, from top to bottom. */
+/* The gradient behind the frames, from top to bottom. */
 struct background {
 	struct color top, bottom;
 };
 
 struct background palette_background(const struct palette *palette);
 
-/* "white", "yellow", "blue", "green", "grey", or "#rrggbb" for one colour all over. -EINVAL. */
+/*
+ * Parses "white", "yellow", "blue", "green", "grey", or "#rrggbb" for a plain colour. 0 or -EINVAL.
+ */
 int background_parse(const char *text, struct background *ret);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Names are view/named_stacks' business. A frame's JSON text is its identity: texts are interned
- * as they come, over all values, and the table of frames is written last, which JSON does not mind.
- * So only what is being written is held: the rows of one value.
+ * Names come from view/named_stacks. A frame's JSON text is its identity: texts are interned across
+ * all values, and the table of frames is written last, since the order does not matter in JSON.
+ * Only the rows of the value being written are in memory.
  */
 #include "format/flame/flame.h"
 
@@ -23,9 +23,9 @@
 
 /* A value as speedscope shows it. */
 struct shown_value {
-	size_t number;		  /* the profile's */
-	uint64_t factor;	  /* amounts are multiplied with it */
-	struct value_scale scale; /* and divided by that */
+	size_t number;		  /* index in the profile */
+	uint64_t factor;	  /* amounts are multiplied by it … */
+	struct value_scale scale; /* … and divided by it */
 	const char *name, *unit;
 };
 
@@ -38,15 +38,15 @@ struct writer {
 	const struct profile *profile;
 	const struct format_options *options;
 	FILE *out;
-	struct strings *frames; /* as JSON; a frame's number is the text's less one */
-	char *text;		/* the frame being made, written through text_out */
+	struct strings *frames; /* as JSON; a frame's number is its text's index - 1 */
+	char *text;		/* buffer of text_out: the frame being written */
 	size_t nr_text;
 	FILE *text_out;
 
 	/* The value being written: */
 	struct named_stacks stacks;
-	uint32_t *ranks;   /* of words, in the order of their names */
-	uint32_t *numbers; /* of words' frames, counted from 1; 0: not needed so far */
+	uint32_t *ranks;   /* of words, by name */
+	uint32_t *numbers; /* frames of words, counted from 1; 0: not assigned yet */
 	struct row *rows;
 	size_t nr_rows, cap_rows;
 };
@@ -59,7 +59,7 @@ static void write_member(FILE *out, const char *key, const char *text)
 	json_write_string(out, text);
 }
 
-/* The file that the code is in; NULL: not known. */
+/* Returns the file of the code; NULL if unknown. */
 static const char *module_file(const struct profile *profile, const struct word_info *info)
 {
 	const struct module *module = profile_module(profile, info->module);
@@ -70,7 +70,7 @@ static const char *module_file(const struct profile *profile, const struct word_
 					   : profile_module_name(profile, info->module);
 }
 
-/* Writes `,"file":…,"line":…` from what stands behind the function: " FILE:LINE". */
+/* Writes `,"file":…,"line":…` from the text after the function: " FILE:LINE". */
 static int write_place(FILE *out, const char *place)
 {
 	const char *colon = strrchr(place, ':');
@@ -84,7 +84,7 @@ static int write_place(FILE *out, const char *place)
 	return 0;
 }
 
-/* A word is the function, whose length is known, and where it is in the source, if that is. */
+/* Returns the length of the function's name in a word; the source position may follow it. */
 static size_t name_bytes(const struct writer *writer, const struct word_info *info,
 			 const char *text)
 {
@@ -120,7 +120,7 @@ static int write_frame(struct writer *writer, uint32_t word)
 	return result;
 }
 
-/* The number of a word's frame, counted from 1, or -ENOMEM. */
+/* Returns the number of a word's frame, counted from 1, or -ENOMEM. */
 static int64_t frame_of_word(struct writer *writer, uint32_t word)
 {
 	int64_t number = writer->numbers[word];
@@ -150,7 +150,7 @@ static int add_row(struct writer *writer, uint32_t stack, uint32_t slice, uint64
 	return 0;
 }
 
-/* Slices are told apart of the count alone; a stack's samples in no slice come first. */
+/* Only the count has slices; samples without a slice come first. */
 static int add_rows(struct writer *writer, const struct shown_value *value)
 {
 	const struct named_stacks *stacks = &writer->stacks;
@@ -268,7 +268,7 @@ static int write_rows(struct writer *writer, const struct shown_value *value)
 	return 0;
 }
 
-/* The schema's names for units; what it has no name for is a number. */
+/* Returns the schema's name for a unit; "none" for other units. */
 static const char *unit_name(const char *unit)
 {
 	static const char *const units[] = {"nanoseconds", "microseconds", "milliseconds",
@@ -321,15 +321,15 @@ static int write_value(struct writer *writer, const struct shown_value *value)
 	return 0;
 }
 
-/* Both numbers of a difference are of one scale. */
+/* Both sides of a difference have the same scale. */
 static bool is_scaled(const struct profile *profile, size_t value)
 {
 	return !value || value == comparison_value(profile);
 }
 
 /*
- * Values that say the same come from the samples, whose slices of time are known. They are of the event,
- * also where pprof has its own name for it.
+ * A value equal to the event's is computed from the samples, whose time slices are known. It gets
+ * the event's name even if pprof has its own name for it.
  */
 static struct shown_value shown_value(const struct profile *profile,
 				      const struct profile_value *value)
@@ -347,7 +347,7 @@ static struct shown_value shown_value(const struct profile *profile,
 	};
 }
 
-/* The events that samples stand for come first, and the samples, which say the same, not at all. */
+/* Event values come first; the number of samples, which says the same, is omitted then. */
 static int write_values(struct writer *writer)
 {
 	struct profile_value values[PROFILE_MAX_VALUES];

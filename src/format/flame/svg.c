@@ -1,7 +1,7 @@
 /*
- * What stands around the boxes: title, legend, a line for details, styles and the script. All that
- * only works with a script (buttons, the field for searches) is made by the script, so that nobody
- * is shown a button that does nothing.
+ * Everything around the boxes: title, legend, the line for details, styles and the script. Elements
+ * that only work with a script (buttons, the search field) are created by the script, so that no
+ * reader sees buttons that do nothing.
  */
 #include "format/flame/flame.h"
 
@@ -82,7 +82,7 @@ static const char *shape_name(const struct svg_graph *graph)
 	return graph->style.inverted ? "Icicle Graph" : "Flame Graph";
 }
 
-/* "Flame Graph: cpu-clock, 30 s", as far as it is known; of a difference what was compared. */
+/* "Flame Graph: cpu-clock, 30 s", without unknown parts; for a difference, the compared files. */
 static void write_own_title(const struct svg_graph *graph, FILE *out)
 {
 	const struct profile_origin *origin = profile_origin(graph->profile);
@@ -116,7 +116,7 @@ static void begin_middle_text(FILE *out, const char *id, double base, double siz
 	(void)fputs("\">", out);
 }
 
-/* As a report says it, unless the user has words or a factor of their own. */
+/* Writes the total like a report, unless the user gave a unit or a factor. */
 static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out)
 {
 	const struct flame_style *asked = graph->options->flame;
@@ -131,14 +131,14 @@ static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out
 }
 
 /*
- * "12,345 samples; the run's stacks: user: 5.2 % reach their beginning, 94.8 % break off"
+ * "12,345 samples; the run's stacks: user: 5.2 % complete, 94.8 % truncated"
  * "12,345 samples before, 12,543 samples after"
  */
 static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 {
 	const struct comparison_style *compared = graph->options->comparison;
-	/* Readers of the picture should know of broken stacks and of estimates. */
-	const char *verdict = profile_comment_about(graph->profile, "stacks", "break off");
+	/* Readers of the picture should know of truncated stacks and of estimates. */
+	const char *verdict = profile_comment_about(graph->profile, "stacks", "truncated");
 	const char *budget = profile_comment_about(graph->profile, "budget", "");
 
 	if (graph->is_difference) {
@@ -149,7 +149,7 @@ static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 	if (graph->is_difference)
 		(void)fputs(" after", out);
 	if (svg_graph_total(graph) > graph->stacks.total) {
-		(void)fputs("; the whole width stands for ", out);
+		(void)fputs("; the full width represents ", out);
 		write_total(graph, svg_graph_total(graph), out);
 	}
 	if (graph->is_difference && compared && compared->note) {
@@ -190,16 +190,16 @@ static void write_titles(const struct svg_graph *graph, FILE *out)
 /* --- legend ----------------------------------------------------------------------------------- */
 
 /*
- * Rows below the boxes that explain what occurs in the picture: the meaning of colours, and of a
- * difference the widths. The width of a text is unknown, since fonts are the reader's, so there is
- * more room between entries than they need.
+ * Rows below the boxes that explain the colours used in the picture, and for a difference the
+ * widths. The width of a text is only estimated, since fonts depend on the reader's system, so
+ * entries have extra space between them.
  */
 
 struct legend {
 	struct legend_entry {
-		const char *text; /* the graph's, or for good */
+		const char *text; /* owned by the graph, or static */
 		struct color color;
-		const char *edge; /* further attributes of its box; NULL: it has none */
+		const char *edge; /* further attributes of the entry's box; NULL: no box */
 		double left;	  /* pixels */
 		unsigned row;
 	} entries[CATEGORIES_MAX];
@@ -226,8 +226,8 @@ static void add_changes(struct legend *legend, bool negate)
 	legend_add(legend, "less", less, "");
 	legend_add(legend, "new", more, SVG_EDGE_OF_NEW);
 	legend_add(legend, "gone", less, SVG_EDGE_OF_GONE);
-	legend_add(legend, "maybe by chance", palette_unchanged(), "");
-	legend_add(legend, "width: before and after together", palette_unchanged(), NULL);
+	legend_add(legend, "within noise", palette_unchanged(), "");
+	legend_add(legend, "width: before plus after", palette_unchanged(), NULL);
 }
 
 static void add_categories(struct legend *legend, const struct svg_graph *graph)
@@ -242,7 +242,7 @@ static void add_categories(struct legend *legend, const struct svg_graph *graph)
 	}
 }
 
-/* A kind alone needs no explanation. */
+/* A single kind needs no legend. */
 static void add_kinds(struct legend *legend, const struct svg_graph *graph)
 {
 	bool seen[NR_WORD_KINDS] = {false};
@@ -259,13 +259,16 @@ static void add_kinds(struct legend *legend, const struct svg_graph *graph)
 				   palette_kind_color((enum word_kind)kind), "");
 }
 
-/* Behind its box, in font sizes. */
+/*
+ * Returns the text's distance from the entry's left edge, in font sizes: after its box, if it has
+ * one.
+ */
 static double text_left(const struct legend_entry *entry)
 {
 	return entry->edge ? 1.4 : 0;
 }
 
-/* From left to right, and on in a further row where the picture ends. */
+/* Places entries from left to right; starts a new row at the right edge of the picture. */
 static void legend_place(struct legend *legend, const struct svg_graph *graph)
 {
 	double size = graph->style.fontsize;
@@ -335,7 +338,7 @@ static void legend_write(const struct legend *legend, const struct svg_graph *gr
 	(void)fputs("</g>\n", out);
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the whole picture ----------------------------------------------------------------------- */
 
 static void write_details(const struct svg_graph *graph, FILE *out)
 {
@@ -372,7 +375,7 @@ bool svg_ignores_total(const struct profile *profile, const struct flame_style *
 {
 	double total = style->total * (double)profile_scale(profile).factor;
 
-	/* Parts of a count are what rounding makes of weights with fractions. */
+	/* A total with fractions was rounded when scaled: tolerate half a unit. */
 	return total > 0 && total + 0.5 < (double)profile_total(profile);
 }
 

@@ -1,22 +1,22 @@
 /*
- * The script of a flame graph's picture: zoom, search, keyboard, and texts cut to their boxes. This file,
- * svg_search.js, svg_keys.js, svg_state.js and svg_start.js stand in the picture as one function (see
- * assets.S), so that two pictures in one page do not meet.
+ * The script of a flame graph's picture: zoom, search, keyboard, and texts that fit their boxes.
+ * This file, svg_search.js, svg_keys.js, svg_state.js and svg_start.js are concatenated into one
+ * function (see assets.S), so that two pictures in one page do not share names.
  *
- * Boxes stand callers first, so what a box has above it is the run of deeper ones behind it. Where
- * they are is read from the picture once; afterwards only what changes is written to it.
+ * Boxes are in pre-order, callers first: the boxes above a box are the deeper ones that follow it.
+ * Positions are read from the picture once; afterwards only changes are written to it.
  */
 const SVG = 'http://www.w3.org/2000/svg';
 const HTML = 'http://www.w3.org/1999/xhtml';
-const MARGIN = 10; /* left and right of the boxes */
-const EDGE = 3; /* between a box' edge and its text */
+const MARGIN = 10; /* on both sides of the boxes */
+const EDGE = 3; /* between the edge of a box and its text */
 const SEARCH_PAUSE_MS = 120;
 
 const script = document.currentScript;
 const picture = script && script.parentNode ? script.parentNode : document.documentElement;
 const frames = picture.querySelector('#frames');
 const details = picture.querySelector('#details');
-/* Not the computed ones: Firefox has none while the frame that a picture is in has no size. */
+/* Not the computed style: Firefox has none while the frame around the picture has no size. */
 const fontFamily = picture.getAttribute('font-family');
 const fontSize = parseFloat(picture.getAttribute('font-size'));
 
@@ -24,17 +24,17 @@ const fontSize = parseFloat(picture.getAttribute('font-size'));
 
 const boxes = Array.from(frames.querySelectorAll('rect'));
 const nr = boxes.length;
-const left = new Float64Array(nr); /* percent, as drawn first; so is width */
+const left = new Float64Array(nr); /* percent, as originally drawn; likewise width */
 const width = new Float64Array(nr);
 const top = new Float64Array(nr);
 const depth = new Uint32Array(nr);
-const end = new Uint32Array(nr); /* the first box that is not above this one */
+const end = new Uint32Array(nr); /* the first following box that is not above this one */
 const parents = new Int32Array(nr);
 const texts = new Array(nr);
 const names = new Array(nr);
 const row = parseFloat(frames.dataset.row);
 let growsDown = false;
-let baseline = 0; /* of a text, below its box' upper edge */
+let baseline = 0; /* of a text, below the upper edge of its box */
 
 function readBoxes() {
 	const open = [];
@@ -93,7 +93,7 @@ function characterWidth(character) {
 	return known;
 }
 
-/* As much of the name as there is room for; nothing, if that is next to nothing. */
+/* Returns the part of the name that fits; '' if almost nothing does. */
 function cut(name, room) {
 	const dots = 2 * characterWidth('.');
 	let used = 0, fits = 0, at = 0, characters = 0;
@@ -121,7 +121,7 @@ function makeText(i) {
 	return text;
 }
 
-/* leftNow and widthNow in percent. */
+/* leftNow and widthNow are in percent. */
 function writeText(i, leftNow, widthNow, pixels) {
 	const room = widthNow / 100 * pixels - 2 * EDGE;
 	const shown = room < fontSize ? '' : cut(nameOf(i), room);
@@ -196,7 +196,7 @@ function zoom(i) {
 	keepState();
 }
 
-/* Another width of the picture: boxes follow by themselves, texts do not. */
+/* Called when the picture's width has changed: boxes adapt by themselves, texts do not. */
 function fit() {
 	const pixels = framesWidth();
 
@@ -220,7 +220,7 @@ function widthOf(words) {
 	return Array.from(words).reduce((sum, character) => sum + characterWidth(character), 0);
 }
 
-/* Between the buttons: in the middle of the picture, if there is room; smaller and cut, if not. */
+/* Places the title between the buttons: centred if there is room, else smaller and truncated. */
 function fitTitle() {
 	const all = framesWidth() + 2 * MARGIN;
 	const from = MARGIN + (zoomed ? widthOf(resetButton.textContent) + MARGIN : 0);
@@ -238,7 +238,7 @@ function fitTitle() {
 
 /* --- details --------------------------------------------------------------------------------- */
 
-function tell(i) {
+function showDetails(i) {
 	details.textContent = i < 0 ? ' '
 		: details.dataset.name + ' ' + titleOf(i).split('\n').join(', ');
 }

@@ -1,15 +1,15 @@
 /*
- * A box is a rectangle with its tooltip, and a text behind it where there is room for one:
+ * A box is a rectangle with its tooltip, followed by a text if there is room:
  *
  *	<g><title>dictFind (1,234 samples, 3.25%)
  *	redis-server</title><rect x="12.5%" y="160" width="3.25%" height="15" fill="#f0a050"/><text
  *	x="12.5%" y="171">dictFind</text></g>
  *
- * With the title within the rectangle Chromium would take four times as long to load the picture.
+ * With the title inside the rectangle, Chromium takes four times as long to load the picture.
  *
- * Places are in percent of the frames' width, so a picture that is made narrower needs new texts
- * and nothing else. The script knows a box's name, which is all before the last " (" of the title's
- * first line; its depth, by y; and its place in the tree, since boxes stand callers first.
+ * Positions are in percent of the frames' width, so a narrower picture only needs new texts. The
+ * script derives a box's name from the first line of the title, up to the last " ("; its depth from
+ * y; and its place in the tree from the order, since boxes are in pre-order, callers first.
  */
 #include "format/flame/svg_graph.h"
 
@@ -18,10 +18,10 @@
 #include "format/flame/svg_text.h"
 #include "base/text.h"
 
-/* A millionth of a percent still is nothing after a zoom into the narrowest box. */
+/* Precise enough for a zoom into the narrowest box. */
 #define DECIMALS 6
 
-/* Between a box and the one above, in pixels, and between its edge and its text. */
+/* Pixels between a box and the box above, and between its edge and its text. */
 #define GAP  1
 #define EDGE 3
 
@@ -35,7 +35,7 @@ static struct color change_color(const struct svg_graph *graph, const struct fla
 
 	if (difference.kind == CHANGE_NONE || !(graph->most_change > 0))
 		return palette_unchanged();
-	/* By its root, or few large changes would leave all others pale. */
+	/* The square root keeps small changes visible beside a few large ones. */
 	strength = sqrt(fabs(difference.change) / graph->most_change);
 	return is_red ? palette_more(strength) : palette_less(strength);
 }
@@ -48,7 +48,7 @@ static struct variate variate_of(const struct svg_graph *graph, const struct fla
 	return graph->style.hash ? variate_by_likeness(function) : variate_by_name(function);
 }
 
-/* The same for a function wherever it was called from, whichever its lines. */
+/* A function's colour is the same for all callers and source lines. */
 static struct color function_color(const struct svg_graph *graph, const struct flame_node *node)
 {
 	const struct word_info *info = named_stacks_info(&graph->stacks, node->word);
@@ -96,11 +96,8 @@ static void write_share(const struct svg_graph *graph, double number, FILE *out)
 static void write_change(const struct svg_graph *graph, const struct flame_node *node, FILE *out)
 {
 	static const char *const words[] = {
-		[CHANGE_NONE] = "maybe by chance",
-		[CHANGE_MORE] = "more",
-		[CHANGE_LESS] = "less",
-		[CHANGE_NEW] = "new",
-		[CHANGE_GONE] = "gone",
+		[CHANGE_NONE] = "within noise", [CHANGE_MORE] = "more", [CHANGE_LESS] = "less",
+		[CHANGE_NEW] = "new",		[CHANGE_GONE] = "gone",
 	};
 	struct difference difference = svg_graph_difference(graph, node);
 
@@ -115,7 +112,7 @@ static void write_change(const struct svg_graph *graph, const struct flame_node 
 	(void)fprintf(out, ", %s", words[difference.kind]);
 }
 
-/* The module to show; NULL for labels and unknown modules. */
+/* Returns the module to show; NULL for labels and unknown modules. */
 static const char *module_of(const struct svg_graph *graph, const struct flame_node *node)
 {
 	const struct word_info *info;
@@ -151,7 +148,7 @@ static void write_tooltip(const struct svg_graph *graph, const struct flame_node
 
 /* --- boxes ----------------------------------------------------------------------------------- */
 
-/* The upper edge: flames grow upwards, icicles downwards. */
+/* Returns the upper edge of a box: flames grow upwards, icicles downwards. */
 static unsigned top_of(const struct svg_graph *graph, const struct flame_node *node)
 {
 	unsigned row =

@@ -1,4 +1,4 @@
-/* Names the stacks, lays them out, and measures the picture; nothing is written here. */
+/* Names the stacks, lays them out, and computes the picture's dimensions; writes nothing. */
 #include "format/flame/svg_graph.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 
 #include "view/diff/comparison.h"
 
-/* --- what the user did not say --------------------------------------------------------------- */
+/* --- defaults -------------------------------------------------------------------------------- */
 
-/* Counts that had fractions were multiplied to be whole, and are shown divided. */
+/* Counts with fractions are stored multiplied to integers, and are shown divided. */
 static void name_counts(const struct profile *profile, struct flame_style *style)
 {
 	const char *name = profile_value_name(profile, 0);
@@ -57,7 +57,7 @@ static int name_stacks(struct svg_graph *graph, size_t before)
 	return named_stacks_init(&graph->stacks, graph->profile, &style);
 }
 
-/* The least width in the nodes' measure, from that of a pixel. */
+/* Returns the minimum width of a box in the nodes' unit. */
 static double least_width(const struct svg_graph *graph)
 {
 	const struct flame_style *style = &graph->style;
@@ -144,7 +144,7 @@ static int compare_weights(const void *a, const void *b, void *context)
 	return (one > other) - (one < other);
 }
 
-/* Heaviest first, as in the page, so that what is wide has colours that are told apart. */
+/* Ranks categories by weight, like the page, so that wide ones get colours easy to distinguish. */
 static void rank_categories(struct svg_graph *graph)
 {
 	uint64_t weights[CATEGORIES_MAX] = {0};
@@ -158,7 +158,7 @@ static void rank_categories(struct svg_graph *graph)
 
 		seen[category] = true;
 		weights[category] += at->count;
-		if (at->depth) /* it is the caller's no more */
+		if (at->depth) /* subtract it from the caller's category */
 			weights[graph->category_of_depth[at->depth - 1]] -= at->count;
 	}
 	for (i = 0; i < CATEGORIES_MAX; i++)
@@ -171,7 +171,7 @@ static void rank_categories(struct svg_graph *graph)
 			graph->rank_of[graph->heaviest[i]] = i + 1;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the whole graph ------------------------------------------------------------------------- */
 
 int svg_graph_init(struct svg_graph *graph, const struct profile *profile,
 		   const struct format_options *options)
@@ -205,7 +205,7 @@ int svg_graph_init(struct svg_graph *graph, const struct profile *profile,
 		err = find_categories(graph);
 	if (!err && graph->category_of_word)
 		rank_categories(graph);
-	/* From above: title, subtitle, frames, details; a legend adds its own height. */
+	/* From the top: title, subtitle, frames, details; the legend adds its own height. */
 	graph->frames_top = (unsigned)(size * (has_subtitle ? 5 : 3.5));
 	graph->frames_height = graph->nodes.nr_depths * graph->style.height;
 	graph->height = graph->frames_top + graph->frames_height + (unsigned)(size * 3);

@@ -1,10 +1,10 @@
-/* The keyboard: from box to box, and shortcuts; what a screen reader is told. */
+/* Keyboard: moves between boxes, shortcuts, and descriptions for screen readers. */
 
 /* --- keyboard -------------------------------------------------------------------------------- */
 
 let focused = 0;
 
-/* Only the box in question is something to a screen reader: there may be 100,000. */
+/* Only the focused box is exposed to screen readers: there may be 100,000 boxes. */
 function focusBox(i) {
 	boxes[focused].setAttribute('tabindex', '-1');
 	focused = i;
@@ -28,7 +28,9 @@ function widestChild(i) {
 	return widest;
 }
 
-/* The next one in the same row, to the left (-1) or to the right (1). */
+/*
+ * Returns the next box in the same row, to the left (-1) or to the right (1); -1 if there is none.
+ */
 function neighbour(i, step) {
 	let at = i + step;
 

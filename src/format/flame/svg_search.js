@@ -1,4 +1,4 @@
-/* What is searched for, with the buttons and the field for it, and the share of the width that matches. */
+/* Search: its buttons and field, and the share of the width that matches. */
 
 /* --- buttons --------------------------------------------------------------------------------- */
 
@@ -49,7 +49,7 @@ let sought = '';
 let foldsCase = false;
 let field = null;
 
-/* What is no regular expression is searched for as it stands. */
+/* Invalid regular expressions are searched literally. */
 function expression(words) {
 	const flags = foldsCase ? 'i' : '';
 
@@ -60,7 +60,7 @@ function expression(words) {
 	}
 }
 
-/* Marks boxes; the percent of the width that any of them takes, those within others not again. */
+/* Marks matching boxes; returns their total width in percent, without nested matches. */
 function mark(pattern) {
 	let percent = 0, counted = 0;
 
@@ -99,7 +99,7 @@ function showFolding() {
 	caseButton.setAttribute('aria-pressed', foldsCase);
 }
 
-/* An ordinary text field over the picture. */
+/* Opens an ordinary text field over the picture. */
 function openField() {
 	const holder = document.createElementNS(SVG, 'foreignObject');
 	const input = document.createElementNS(HTML, 'input');

@@ -1,10 +1,10 @@
-/* The last of the picture's scripts: all is there, and begins. */
+/* The last of the picture's scripts: starts it, now that everything is defined. */
 
 function boxOf(event) {
 	return event.target.flameNumber === undefined ? -1 : event.target.flameNumber;
 }
 
-/* A picture that is higher than the window is opened where its flames stand on the ground. */
+/* If a picture is higher than the window, scrolls to the root at its bottom. */
 function showRoot() {
 	if (!growsDown && picture === document.documentElement)
 		window.scrollTo(0, picture.getBoundingClientRect().height);
@@ -26,15 +26,17 @@ function start() {
 		if (boxOf(event) >= 0)
 			zoom(boxOf(event));
 	});
-	frames.addEventListener('mouseover', (event) => tell(boxOf(event)));
-	frames.addEventListener('mouseout', () => tell(-1));
-	/* Not the frames' own: an element that listens for the focus can have it in Chromium. */
+	frames.addEventListener('mouseover', (event) => showDetails(boxOf(event)));
+	frames.addEventListener('mouseout', () => showDetails(-1));
+/* Not on frames: in Chromium an element with a focus listener becomes focusable. */
 	document.addEventListener('focusin', (event) => {
 		if (frames.contains(event.target))
-			tell(boxOf(event));
+			showDetails(boxOf(event));
 	});
 	document.addEventListener('keydown', press);
-	/* Not only the window's: a scroll bar that comes later makes a picture narrower, too. */
+	/*
+	 * Not only for the window: a scroll bar that appears later makes the picture narrower, too.
+	 */
 	new ResizeObserver(fit).observe(picture);
 	showRoot();
 }

@@ -1,7 +1,7 @@
 /*
- * The state is kept in the address, as flamegraph.pl does: ?x=&y=&s= (which box, what is searched
- * for). Where that is forbidden (a file opened from disk in some browsers, a frame of another page)
- * it stands behind # instead.
+ * The state is kept in the address, like flamegraph.pl: ?x=&y=&s= (box, search). If that is
+ * forbidden (a file opened from disk in some browsers, a frame of another page), it is kept after #
+ * instead.
  */
 
 let keepsState = false;
@@ -31,7 +31,7 @@ function keepState() {
 	}
 }
 
-/* The box in this row that x is in, or nearest to: other data moves boxes a little. */
+/* Returns the box in row y at or nearest to x: with other data, boxes move a little. */
 function boxAt(x, y) {
 	let best = 0, away = Infinity;
 

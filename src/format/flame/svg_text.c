@@ -1,7 +1,8 @@
 /*
- * XML has no way at all to say most control characters, so they are replaced and not escaped, as is
- * what is not UTF-8: one such byte and no browser shows the picture. Numbers are written by hand,
- * since a picture has hundreds of thousands and printf() takes its time over each.
+ * XML cannot represent most control characters, not even escaped, so they are replaced; likewise
+ * invalid UTF-8, since a single such byte would make browsers reject the picture. Numbers are
+ * formatted by our own code, since a picture has hundreds of thousands of them and printf() is
+ * slow.
  */
 #include "format/flame/svg_text.h"
 
@@ -29,7 +30,7 @@ static const char *entity(char byte)
 	}
 }
 
-/* U+FFFE and U+FFFF are characters to UTF-8, and none to XML. */
+/* U+FFFE and U+FFFF are valid in UTF-8, but not in XML. */
 static int is_no_xml(const char *text, size_t bytes)
 {
 	return bytes == 3 && text[0] == '\xef' && text[1] == '\xbf' && (text[2] & 0xfe) == 0xbe;
@@ -93,7 +94,7 @@ static void write_scaled(FILE *out, uint64_t scaled, uint64_t unit, unsigned dec
 	}
 }
 
-/* The number in units of its last decimal, and how many of them are one. */
+/* Returns number in units of its last decimal, and the number of such units in 1. */
 static uint64_t scaled_up(double number, unsigned decimals, uint64_t *ret_unit)
 {
 	uint64_t unit = 1;
@@ -151,7 +152,7 @@ bool compared_names_known(const struct comparison_style *style)
 	return style && style->before_name && style->after_name;
 }
 
-/* Folders are left out where the files' own names differ. */
+/* Directories are omitted if the files' own names differ. */
 void compared_names_write(const struct comparison_style *style, FILE *out)
 {
 	const char *before = file_name(style->before_name), *after = file_name(style->after_name);

@@ -1,4 +1,4 @@
-/* Texts, numbers and colours as they stand in SVG and HTML, escaped and rounded. */
+/* Texts, numbers and colours for SVG and HTML, escaped and rounded. */
 #ifndef STOOK_FORMAT_FLAME_SVG_TEXT_H
 #define STOOK_FORMAT_FLAME_SVG_TEXT_H
 
@@ -10,16 +10,16 @@
 #include "format/flame/palette.h"
 #include "view/diff/comparison.h"
 
-/* Escaped for text and attributes; what is no character that may be shown becomes U+FFFD. */
+/* Writes text escaped for content and attributes; invalid characters become U+FFFD. */
 void svg_text(FILE *out, const char *text);
 
-/* The same, of at most so many characters: what is longer ends in "..". */
+/* Like svg_text(), with at most this many characters: longer texts end in "..". */
 void svg_text_cut(FILE *out, const char *text, size_t characters);
 
-/* With at most so many decimals (up to 9), rounded, without zeros at the end. At least 0. */
+/* Writes a number >= 0, rounded to at most 9 decimals, without trailing zeros. */
 void svg_number(FILE *out, double number, unsigned decimals);
 
-/* With exactly so many decimals, and % behind. */
+/* Writes a share as a percentage with exactly this many decimals. */
 void svg_percent(FILE *out, double share, unsigned decimals);
 
 void svg_color(FILE *out, struct color color);

@@ -1,11 +1,12 @@
 /*
- * Reads folded stacks. Speed is the point: files have hundreds of megabytes, and a few thousand
- * different words. A word is looked for first where the line before had one, since neighbours mostly
- * share their first half; else its text is hashed once and its number, and so its frame, is known. A
- * word's frames are made when a stack first has it: most words are one kind of frame only. Nothing is
- * allocated for a line, and marks are looked at only in lines that have some.
+ * Reads folded stacks. Optimised for speed: files have hundreds of megabytes, and a few thousand
+ * different words. A word is first compared with the word at the same place in the previous line,
+ * since neighbouring lines mostly share their first half. Otherwise its text is hashed once to find
+ * its number and frame. The frames of a word are made on first use: most words are used as one kind
+ * of frame only. There are no allocations per line, and marks are handled only in lines that have
+ * them.
  *
- * Numbers are read backwards, because anything may stand before them.
+ * Numbers are parsed from the end of the line, because the text before them is arbitrary.
  */
 #include "format/folded/folded.h"
 
@@ -30,7 +31,7 @@
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Numbers are at most what pprof files can hold. */
+/* Limit of numbers: that of pprof files. */
 #define MAX_NUMBER ((uint64_t)INT64_MAX)
 
 static bool is_digit(char byte)
@@ -43,13 +44,13 @@ static bool is_blank(char byte)
 	return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
-/* A number's text. */
+/* The text of a number. */
 struct digits {
 	const char *whole, *fraction;
-	size_t nr_whole, nr_fraction; /* zeros at the fraction's end are not counted */
+	size_t nr_whole, nr_fraction; /* without trailing zeros of the fraction */
 };
 
-/* The digits that a text ends in, if a stack can be before them: nothing, or more than a blank. */
+/* Finds the number at the end of a text, if it is preceded by a blank that can follow a stack. */
 static bool find_digits(const char *text, size_t nr, struct digits *ret)
 {
 	size_t start = nr, dot;
@@ -64,7 +65,7 @@ static bool find_digits(const char *text, size_t nr, struct digits *ret)
 	if (start == dot || !start || !is_blank(text[start - 1]))
 		return false;
 	*ret = (struct digits){text + start, text + dot, dot - start, nr - dot};
-	if (ret->nr_fraction) { /* the dot */
+	if (ret->nr_fraction) { /* skip the dot */
 		ret->fraction++;
 		ret->nr_fraction--;
 	}
@@ -161,15 +162,15 @@ struct folded_shape folded_shape(const char *text, size_t nr)
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-#define UNKNOWN_NAME  "[unknown]" /* what stands where there is no name */
+#define UNKNOWN_NAME  "[unknown]" /* written for frames without a name */
 #define RUN_TIME_NAME "[JIT]"
 
-/* The meaning of the mark behind a name, or of the word itself. */
+/* The meaning of the mark after a name, or of the whole word. */
 enum mark {
 	MARK_PLAIN,
 	MARK_KERNEL,
 	MARK_RUN_TIME,
-	NR_FRAME_MARKS, /* of frames */
+	NR_FRAME_MARKS, /* number of marks that are kinds of frames */
 	MARK_INLINED = NR_FRAME_MARKS,
 	MARK_MISSED_USER,
 	MARK_MISSED_KERNEL,
@@ -178,23 +179,23 @@ enum mark {
 };
 
 #define NONE	   UINT32_MAX
-#define EMPTY_WORD 0 /* the number of the word without text */
+#define EMPTY_WORD 0 /* number of the empty word */
 
 struct word {
 	uint32_t nr_text;
 	enum mark mark;
-	uint32_t name; /* the profile's string, without the mark; 0: none */
-	/* What it stands for, taken for each kind; NONE: not asked for so far. */
+	uint32_t name; /* string in the profile, without the mark; 0: none */
+	/* The word as a frame of each kind; NONE: not made yet. */
 	uint32_t frames[NR_FRAME_MARKS];
-	uint32_t comm; /* the profile's string, as the first word; likewise */
+	uint32_t comm; /* string in the profile, as a thread's name; NONE: not made yet */
 };
 
 struct words {
 	struct profile *profile;
 	struct strings *texts;
-	struct word *words; /* by the number of the text */
+	struct word *words; /* indexed by the number of the text */
 	size_t cap_words;
-	uint32_t run_time_module; /* NONE: not needed so far */
+	uint32_t run_time_module; /* NONE: not made yet */
 };
 
 static const struct word *word_at(const struct words *words, uint32_t word)
@@ -226,7 +227,7 @@ static const struct {
 	{"--", MARK_WAKER},
 };
 
-/* The bytes of the name before the mark. */
+/* Returns the length of the name without its mark. */
 static size_t name_bytes(const char *text, size_t nr, enum mark *ret)
 {
 	size_t i;
@@ -266,13 +267,13 @@ static int set_word(struct words *words, size_t number, const char *text, size_t
 	return 0;
 }
 
-/* The number of a text, or -ENOMEM. */
+/* Returns the number of a text's word, or -ENOMEM. */
 static int64_t words_add(struct words *words, const char *text, size_t nr)
 {
 	uint32_t nr_known = strings_nr(words->texts);
 	int64_t number = -ENOMEM;
 
-	/* Room first: a text without its word would be found later. */
+	/* Reserve first: otherwise, after an error, a text would exist without its word. */
 	if (array_reserve(&words->words, &words->cap_words, (size_t)nr_known + 1,
 			  sizeof(*words->words)) == 0)
 		number = strings_add_bytes(words->texts, text, nr);
@@ -282,11 +283,11 @@ static int64_t words_add(struct words *words, const char *text, size_t nr)
 }
 
 /*
- * What words stand for: numbers in the profile, or -ENOMEM. A frame is of a kind below NR_FRAME_MARKS; a
- * mark of another kind is part of its name.
+ * The following functions return a number in the profile, or -ENOMEM. Kinds of frames are below
+ * NR_FRAME_MARKS; a mark of another kind is part of the name.
  */
 
-/* The module of a word's frame, and its kind. */
+/* Returns the module of a frame with this mark, and the frame's kind. */
 static int64_t module_of(struct words *words, enum mark mark, enum frame_kind *ret)
 {
 	struct module module = {.kind = MODULE_RUN_TIME};
@@ -307,7 +308,7 @@ static int64_t module_of(struct words *words, enum mark mark, enum frame_kind *r
 	return number;
 }
 
-/* The string of a word's name; a mark that does not fit the kind is part of it. */
+/* Returns the string of a word's name; a mark that differs from the kind is part of the name. */
 static int64_t name_as(struct words *words, uint32_t number, enum mark kind)
 {
 	const struct word *word = word_at(words, number);
@@ -352,7 +353,7 @@ static int64_t words_comm(struct words *words, uint32_t number)
 	return result;
 }
 
-/* The frame of the first word, into which the others were inlined, callers first. */
+/* Returns the frame of the first word, into which the other words were inlined, callers first. */
 static int64_t words_inlined(struct words *words, const uint32_t *chain, size_t nr, enum mark kind)
 {
 	cleanup_free struct code_line *lines = calloc(nr, sizeof(*lines));
@@ -381,7 +382,7 @@ static int words_init(struct words *words, struct profile *profile)
 	if (!words->texts ||
 	    array_reserve(&words->words, &words->cap_words, 1, sizeof(*words->words)) < 0)
 		return -ENOMEM;
-	return set_word(words, EMPTY_WORD, "", 0); /* a text that is there from the start */
+	return set_word(words, EMPTY_WORD, "", 0); /* texts already contains the empty text */
 }
 
 static void words_clear(struct words *words)
@@ -400,19 +401,19 @@ struct reader {
 	struct line_reader lines;
 	struct words words;
 	struct value_scale scale;
-	size_t before;	     /* the value's number; 0: this is no difference */
-	uint64_t nr_good;    /* lines */
+	size_t before;	     /* index of the value "before"; 0: not a difference */
+	uint64_t nr_good;    /* lines read */
 	uint64_t nr_lossy;   /* numbers that were rounded */
-	uint64_t bare_count; /* of lines that are one word, if that is a thread */
+	uint64_t bare_count; /* sum of the lines that are a thread's name only */
 
-	uint32_t *line; /* numbers of words; behind nr_line still those of the line before */
+	uint32_t *line; /* numbers of words; after nr_line those of the previous line */
 	size_t nr_line, nr_before, cap_line;
-	bool has_marks;	   /* words that are not just names */
-	bool is_annotated; /* some of them as --annotate marks names */
+	bool has_marks;	   /* the line has words other than plain names */
+	bool is_annotated; /* some of them have marks of --annotate */
 
-	uint32_t *frames; /* of the line's stack, leaf first */
+	uint32_t *frames; /* the line's stack, leaf first */
 	size_t nr_frames, nr_kernel, cap_frames;
-	bool is_delimited; /* a word of the line was no frame, but between user and kernel */
+	bool is_delimited; /* the line has a delimiter between user and kernel stack */
 };
 
 /* --- words of a line -------------------------------------------------------------------------- */
@@ -425,7 +426,7 @@ static bool is_word(const struct reader *reader, uint32_t number, const char *at
 	       !memcmp(at, word_text(&reader->words, number), nr);
 }
 
-/* The number of the word that begins here, or -ENOMEM. */
+/* Returns the number of the word that begins at `at`, or -ENOMEM. */
 static int64_t next_word(struct reader *reader, const char *at, size_t nr_left)
 {
 	const char *end;
@@ -447,8 +448,8 @@ static int push_word(struct reader *reader, int64_t number)
 }
 
 /*
- * The words of a line. The first one is the thread: the empty word if lines have none. There is always
- * one word more: an empty text is one empty word.
+ * Splits a line into words. The first word is the thread: the empty word if lines have no threads.
+ * An empty text is one empty word.
  */
 static int read_words(struct reader *reader, const char *text, size_t nr)
 {
@@ -508,7 +509,10 @@ static int push_plain_frames(struct reader *reader)
 	return result;
 }
 
-/* A frame is the words from `first` up to `end`: itself, and what was inlined into it. */
+/*
+ * A frame consists of the words from `first` to before `end`: itself and the functions inlined into
+ * it.
+ */
 static int push_marked_frame(struct reader *reader, size_t first, size_t end, bool in_kernel)
 {
 	enum mark kind = mark_of(reader, first) == MARK_RUN_TIME ? MARK_RUN_TIME : MARK_PLAIN;
@@ -522,7 +526,7 @@ static int push_marked_frame(struct reader *reader, size_t first, size_t end, bo
 	return push_frame(reader, words_frame(&reader->words, reader->line[first], kind));
 }
 
-/* Where the frame begins that the word before `end` belongs to. */
+/* Returns the start of the frame that contains the word before `end`. */
 static size_t frame_start(const struct reader *reader, size_t begin, size_t end)
 {
 	size_t first = end - 1;
@@ -532,7 +536,7 @@ static size_t frame_start(const struct reader *reader, size_t begin, size_t end)
 	return first;
 }
 
-/* The kernel's frames are at the leaf, in a row. */
+/* Kernel frames are consecutive, at the leaf. */
 static int push_marked_frames(struct reader *reader, size_t begin, size_t end)
 {
 	bool in_kernel = true;
@@ -548,7 +552,7 @@ static int push_marked_frames(struct reader *reader, size_t begin, size_t end)
 	return result;
 }
 
-/* True if all words from `begin` on are the kernel's. */
+/* True if all frames from `begin` to `end` are kernel frames. */
 static bool is_kernel_only(const struct reader *reader, size_t begin, size_t end)
 {
 	while (end > begin) {
@@ -560,8 +564,8 @@ static bool is_kernel_only(const struct reader *reader, size_t begin, size_t end
 }
 
 /*
- * The word for a missed stack is no frame: it stands where that stack would be, and there are no
- * frames of that stack.
+ * The word for a missed stack is no frame. It is recognized only in the place of that stack, if the
+ * line has no frames of that stack.
  */
 static int push_frames(struct reader *reader, struct sample_labels *labels)
 {
@@ -580,8 +584,8 @@ static int push_frames(struct reader *reader, struct sample_labels *labels)
 }
 
 /*
- * The place of the one delimiter, or 0. It stands between frames: next to a stack that was missed
- * nobody writes it.
+ * Returns the index of the only delimiter, or 0. A delimiter is between frames; writers do not put
+ * one next to the word for a missed stack.
  */
 static size_t find_delimiter(const struct reader *reader)
 {
@@ -617,7 +621,7 @@ static int push_delimited_frames(struct reader *reader, size_t delimiter)
 	return result;
 }
 
-/* The frames of the line, and how user and kernel stack ended. 0 or -ENOMEM. */
+/* Makes the frames of the line, and how user and kernel stack ended. Returns 0 or -ENOMEM. */
 static int read_stack(struct reader *reader, struct sample_labels *labels)
 {
 	size_t delimiter = reader->has_marks ? find_delimiter(reader) : 0;
@@ -667,7 +671,7 @@ static int add_sample(struct reader *reader, uint64_t before, uint64_t count)
 	return number < 0 ? (int)number : 0;
 }
 
-/* The numbers of a line, and in *nr the bytes of its stack. */
+/* Parses the numbers of a line; *nr becomes the length of its stack. */
 static bool take_numbers(struct reader *reader, const struct line *line, size_t *nr,
 			 uint64_t *ret_before, uint64_t *ret_count)
 {
@@ -680,7 +684,7 @@ static bool take_numbers(struct reader *reader, const struct line *line, size_t 
 	if (reader->before &&
 	    !folded_take_number(line->text, nr, reader->scale, ret_before, &is_lossy))
 		return false;
-	/* Totals have to be numbers, too. */
+	/* The totals must not overflow either. */
 	if (!profile_value_has_room(reader->profile, 0, *ret_count) ||
 	    (reader->before &&
 	     !profile_value_has_room(reader->profile, reader->before, *ret_before)))
@@ -737,7 +741,7 @@ static int set_before(struct reader *reader)
 	return number < 0 ? number : 0;
 }
 
-/* The first lines decide for all: if this is a difference, and how many decimals counts have. */
+/* Decides by the first lines if the file is a difference, and how many decimals counts have. */
 static int look_ahead(struct reader *reader)
 {
 	struct folded_shape shape;
@@ -774,12 +778,13 @@ static int read_lines(struct reader *reader)
 		return result;
 	if (!reader->nr_good && reader->notes->deep_lines)
 		return error_set(reader->error, -EBADMSG,
-				 "its stacks have more than %s frames, the most that one may have",
+				 "its stacks have more than %s frames, the limit of a stack",
 				 number_commas(number, FORMAT_MAX_FRAMES));
 	if (!reader->nr_good && reader->notes->bad_lines)
-		return error_set(reader->error, -EBADMSG,
-				 "no line of it is folded stacks: `THREAD;FUNCTION;FUNCTION COUNT` "
-				 "is expected");
+		return error_set(
+			reader->error, -EBADMSG,
+			"it has no line of folded stacks: expected `THREAD;FUNCTION;FUNCTION "
+			"COUNT`");
 	reader->notes->may_lack_comms = reader->bare_count > profile_total(reader->profile) / 2;
 	if (!reader->nr_lossy)
 		return 0;
@@ -820,7 +825,7 @@ bool folded_is_it(const char *head, size_t nr)
 	if (memchr(head, '\0', nr))
 		return false;
 	shape = folded_shape(head, last ? (size_t)(last - head) : nr);
-	if (!last && !shape.nr_good) /* one line that is longer than this */
+	if (!last && !shape.nr_good) /* head ends within the first line */
 		return memchr(head, SEPARATOR, nr) != NULL;
 	return shape.nr_good > shape.nr_lines / 2;
 }

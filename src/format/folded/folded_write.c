@@ -1,4 +1,7 @@
-/* Writes folded stacks: view/named_stacks makes the words of lines, which are sorted and written here. */
+/*
+ * Writes folded stacks: view/named_stacks makes the words of the lines, which are sorted and
+ * written here.
+ */
 #include "format/folded/folded.h"
 
 #include <errno.h>

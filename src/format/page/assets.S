@@ -1,7 +1,7 @@
 /*
- * The page's files and the scripts of pictures, as they are, with a NUL behind each; see assets.h.
- * Paths are relative to the folder that make runs in. A browser can open these files by themselves,
- * and no tool has to turn them into C.
+ * Embeds the page's files and the pictures' scripts unchanged, each followed by a NUL; see
+ * assets.h. Paths are relative to the directory that make runs in. The files can be opened in a
+ * browser directly, and no tool is needed to convert them to C.
  */
 
 	.macro asset name, path
@@ -17,7 +17,10 @@ asset_\name:
 	asset page_html, "src/format/page/page.html"
 	asset page_css, "src/format/page/page.css"
 
-	/* Scripts of several files, in this order. The picture's are one function. */
+	/*
+	 * Scripts that consist of several files, in this order. The picture's script is one
+	 * function.
+	 */
 	.global asset_svg_js
 	.type asset_svg_js, %object
 asset_svg_js:
@@ -39,10 +42,12 @@ asset_page_js:
 	.byte 0
 	.size asset_page_js, . - asset_page_js
 
-	/* Without it the program's stack could be executed. */
+	/* Without this section the program's stack would be executable. */
 	.section .note.GNU-stack, "", %progbits
 
-	/* No code here, so nothing in it speaks against marked branch targets and shadow stacks. */
+	/*
+	 * There is no code here, so the file is compatible with branch targets and shadow stacks.
+	 */
 #ifdef __CET__
 #include <cet.h>
 #endif

@@ -1,5 +1,5 @@
 /*
- * The static parts of pages and pictures, built into the program: files of src/format/page/ and
+ * The static parts of pages and pictures, embedded into the program: files of src/format/page/ and
  * src/format/flame/. Each ends with a NUL byte.
  */
 #ifndef STOOK_FORMAT_PAGE_ASSETS_H

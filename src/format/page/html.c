@@ -1,15 +1,15 @@
 /*
- * The page is page/page.html, which a browser can open as it is. What stands in it between two
- * marks, <!--NAME--> and <!--/NAME-->, is for trying it, and is replaced here.
+ * The page is made from page/page.html, which a browser can also open directly. Text between the
+ * two marks <!--NAME--> and <!--/NAME--> is for trying the page, and is replaced here:
  *
- *	policy	the Content-Security-Policy: nothing may be asked for, whatever a name contains
- *	title, heading	what was sampled, or compared
+ *	policy	the Content-Security-Policy: the page can load nothing, whatever names contain
+ *	title, heading	what was sampled or compared
  *	style, script	page.css and the scripts
  *	data	two script elements: JSON about the profile, and the columns of numbers
  *
- * The data are trees of calls in preorder and the words that they are made of; see html_columns. A
- * profile has a tree for its count and the value that goes with it (the one before, of a
- * difference), and one for each further value.
+ * The data are call trees in pre-order and their words; see html_columns. The first tree has the
+ * profile's count and a second value (in a difference, the value "before"); each further value has
+ * its own tree.
  */
 #include "format/page/html.h"
 
@@ -31,7 +31,7 @@
 #include "view/flame_nodes.h"
 #include "view/named_stacks.h"
 
-/* The limit of all trees together: a page with more nodes takes seconds to open. */
+/* Limit for all trees together: a page with more nodes takes seconds to open. */
 #define MAX_NODES 2000000
 
 #define NS_PER_US 1000
@@ -46,9 +46,9 @@ struct page {
 	const struct format_options *options;
 	struct html_words words;
 	struct html_columns columns;
-	size_t other;	    /* the value that the first tree has beside the count; 0: none */
-	size_t nr_labels;   /* words in front of each stack */
-	double least_share; /* of all, that calls have which are not left out */
+	size_t other;	    /* second value of the first tree; 0: none */
+	size_t nr_labels;   /* number of words before each stack */
+	double least_share; /* share of the total below which calls are omitted */
 	bool is_difference;
 	struct difference_scale scale; /* of a difference */
 	FILE *out;
@@ -88,7 +88,7 @@ static struct flame_shape shape_of(const struct page *page, const struct named_s
 	struct flame_shape shape = {.max_nodes = MAX_NODES / nr_trees,
 				    .flamechart = style_of(page)->flamechart};
 
-	/* Both values count alike; in the other trees, nearly only the other one does. */
+	/* Both values have equal weight; in the other trees almost only the other value counts. */
 	if (stacks->others_total)
 		shape.other_weight = (double)(stacks->total ? stacks->total : 1) /
 				     (double)stacks->others_total * (is_first ? 1 : 1e6);
@@ -111,18 +111,18 @@ static int put_first_tree(struct page *page, struct html_tree *tree)
 	return result;
 }
 
-/* The tree that a value is in, by its number. */
+/* Returns the number of the tree that contains a value. */
 static size_t tree_of(const struct page *page, size_t value)
 {
 	size_t before = page->other && page->other < value;
 
 	if (!value || value == page->other)
 		return 0;
-	/* Each further value has a tree of its own. */
+	/* Each further value has its own tree. */
 	return page->other ? value - before : value;
 }
 
-/* The tree of the count, or of one of the further values. */
+/* Adds the tree of the count, or of a further value. */
 static int put_tree(struct page *page, size_t value)
 {
 	cleanup(named_stacks_clear) struct named_stacks stacks = {0};
@@ -146,7 +146,7 @@ static int put_tree(struct page *page, size_t value)
 		     : put_first_tree(page, &tree);
 }
 
-/* Which value goes with the count, and whether the two are compared. 0 or -ENOMEM. */
+/* Finds the second value of the first tree, and if the two are compared. Returns 0 or -ENOMEM. */
 static int find_other(struct page *page)
 {
 	static const struct comparison_style by_default;
@@ -175,7 +175,7 @@ static int make_columns(struct page *page)
 	return page->columns.failed ? -ENOMEM : result;
 }
 
-/* --- about the profile ------------------------------------------------------------------------ */
+/* --- JSON about the profile ------------------------------------------------------------------- */
 
 static void write_text(FILE *out, const char *name, const char *text)
 {
@@ -278,7 +278,10 @@ static void write_json(const struct page *page, FILE *out)
 	(void)putc('}', out);
 }
 
-/* 0 or -ENOMEM. What could end the script element is escaped; in JSON it is only found in texts. */
+/*
+ * Returns 0 or -ENOMEM. Escapes characters that could end the script element; they occur only in
+ * strings.
+ */
 static int write_about(const struct page *page)
 {
 	cleanup_free char *json = NULL;
@@ -328,7 +331,7 @@ static int write_data(struct page *page)
 {
 	int result;
 
-	result = stream_finish(page->out); /* what follows has errors of its own */
+	result = stream_finish(page->out); /* so that later errors are those of the data */
 	if (result < 0)
 		return result;
 	(void)fputs("<script type=\"application/json\" id=\"about\">", page->out);
@@ -340,7 +343,7 @@ static int write_data(struct page *page)
 	return result;
 }
 
-/* The replacement of the text between two marks: static texts, or the output of a function. */
+/* Replacements of the text between two marks: static texts, or the output of a function. */
 static const struct part {
 	const char *begin, *end;
 	const char *before, *text, *after;
@@ -354,7 +357,10 @@ static const struct part {
 	{"<!--data-->", "<!--/data-->", "", "", "", write_data},
 };
 
-/* Behind the part of the template that begins here; NULL: none does. */
+/*
+ * Writes the part of the template that begins at `at`. Returns the text after it; NULL if none
+ * does.
+ */
 static const char *write_part(struct page *page, const char *at, int *ret_result)
 {
 	size_t i;

@@ -1,7 +1,7 @@
 /*
- * A page that shows a profile: one file that asks for nothing else, for profiles too large for a
- * picture. Equal profiles give equal bytes. Behind html_write() stand its data: trees of calls and their
- * words, as columns of numbers that page/js reads.
+ * A self-contained HTML page that shows a profile, also if the profile is too large for a picture.
+ * Equal profiles give equal bytes. The other functions here make the page's data: call trees and
+ * their words, as columns of numbers that page/js reads.
  */
 #ifndef STOOK_FORMAT_PAGE_HTML_H
 #define STOOK_FORMAT_PAGE_HTML_H
@@ -20,15 +20,15 @@
 #include "view/homes.h"
 #include "view/named_stacks.h"
 
-/* Writes and flushes. 0, -ENOMEM, or the stream's errno. */
+/* Writes and flushes. Returns 0, -ENOMEM, or the stream's errno. */
 int html_write(const struct profile *profile, const struct format_options *options, FILE *out);
 
 /* --- columns ---------------------------------------------------------------------------------- */
 
 /*
- * Columns of numbers as page/js/decode.js reads them: each number in groups of 7 bits, the lowest
- * first, a bit in each byte says whether more follow. All numbers of a kind lie together, so that
- * deflate finds what they have in common.
+ * Columns of numbers in the encoding of page/js/decode.js: each number in groups of 7 bits, lowest
+ * first; the top bit of a byte is set if more follow. Numbers of the same kind are stored together,
+ * which compresses better.
  */
 
 #define HTML_COLUMN_NAME_BYTES 32
@@ -37,11 +37,11 @@ struct html_column {
 	char name[HTML_COLUMN_NAME_BYTES];
 	uint8_t *bytes;
 	size_t nr_bytes, cap_bytes;
-	size_t nr; /* numbers */
+	size_t nr; /* number of values */
 };
 
 /*
- * A table of zeros is empty. Running out of memory is noted in it, and what follows does nothing.
+ * Zero-initialised: empty. Running out of memory sets failed; later calls are then no-ops.
  */
 struct html_columns {
 	struct html_column *columns;
@@ -49,18 +49,20 @@ struct html_columns {
 	bool failed;
 };
 
-/* A new column; its number, for the functions below, which add a value, or bytes, to it. */
+/*
+ * Adds a column; returns its number, for the functions below, which append a value or bytes to it.
+ */
 size_t html_columns_add(struct html_columns *columns, const char *name);
-/* The same, with "tree" and a number in front: "tree2.up". */
+/* Likewise, with "tree" and a number before the name: "tree2.up". */
 size_t html_columns_add_of_tree(struct html_columns *columns, size_t tree, const char *name);
 
 void html_columns_put(struct html_columns *columns, size_t number, uint64_t value);
 void html_columns_put_bytes(struct html_columns *columns, size_t number, const void *bytes,
 			    size_t nr);
 
-/* Name, numbers and bytes of each, as JSON; and the columns themselves, in the same order. */
+/* Writes name, number of values and bytes of each column as JSON, in the order of the columns. */
 void html_columns_write_list(const struct html_columns *columns, FILE *out);
-/* Compressed, in base64. 0 or a negative errno. */
+/* Writes the columns compressed, in base64. Returns 0 or a negative errno. */
 int html_columns_write(const struct html_columns *columns, FILE *out);
 
 void html_columns_clear(struct html_columns *columns);
@@ -70,27 +72,27 @@ void html_columns_clear(struct html_columns *columns);
 struct categories;
 
 /*
- * Words 0 and 1 are there from the start: the root, and what stands for calls that were left out.
+ * Words 0 and 1 always exist: the root, and the word for omitted calls.
  */
 #define HTML_WORD_REST 1
 
 struct html_function {
-	uint32_t name;	 /* text */
-	uint32_t module; /* the profile's */
+	uint32_t name;	 /* number of its text */
+	uint32_t module; /* index in the profile */
 	uint8_t category;
 	uint64_t self, total; /* see html_words_add_totals() */
 };
 
 struct html_word {
 	uint32_t text;
-	uint32_t function; /* its number and 1; 0: none */
-	uint8_t kind;	   /* enum word_kind, or NR_WORD_KINDS for what was left out */
+	uint32_t function; /* its number + 1; 0: none */
+	uint8_t kind;	   /* enum word_kind, or NR_WORD_KINDS for omitted calls */
 };
 
 struct html_words {
 	const struct profile *profile;
 	const struct categories *categories; /* NULL: none */
-	struct homes homes;		     /* of functions, as named stacks have them */
+	struct homes homes;		     /* modules of functions, as in named stacks */
 	struct strings *texts;
 	struct html_function *functions;
 	size_t nr_functions, cap_functions;
@@ -101,18 +103,18 @@ struct html_words {
 	bool has_totals;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int html_words_init(struct html_words *words, const struct profile *profile,
 		    const struct categories *categories);
 void html_words_clear(struct html_words *words);
 
-/* The page's number of a word of named stacks; or -ENOMEM. */
+/* Returns the page's number of a word of named stacks, or -ENOMEM. */
 int64_t html_words_add(struct html_words *words, const struct named_stacks *stacks,
 		       uint32_t number);
 
 /*
- * What each function has by itself and in all, exactly, also of those that are in no tree because
- * they are too light. 0 or -ENOMEM.
+ * Computes the exact self and total counts of each function, including functions too small to be in
+ * a tree. Returns 0 or -ENOMEM.
  */
 int html_words_add_totals(struct html_words *words);
 
@@ -121,30 +123,29 @@ void html_words_put(const struct html_words *words, struct html_columns *columns
 /* --- trees ------------------------------------------------------------------------------------ */
 
 /*
- * Nodes are numbered as the page numbers them. What was left out below a node is one more child of
- * it, the last one, of HTML_WORD_REST; so sums are right everywhere, and what is left out is
- * visible.
+ * Nodes are numbered as in the page. Calls omitted below a node are added to it as a last child
+ * with the word HTML_WORD_REST, so that all sums are right and omissions are visible.
  */
 struct html_tree {
 	const struct named_stacks *stacks;
 	const struct flame_nodes *nodes;
-	size_t number;	   /* of the tree */
+	size_t number;	   /* number of this tree */
 	bool has_count;	   /* has a column of counts */
-	bool has_other;	   /* and one of the other value */
-	uint32_t *word_of; /* by the stacks' words: the page's */
-	uint32_t *parents; /* by the page's nodes */
+	bool has_other;	   /* has a column of the second value */
+	uint32_t *word_of; /* words of the stacks -> words of the page */
+	uint32_t *parents; /* indexed by the page's nodes */
 	uint32_t *words;   /* likewise */
 	size_t nr, cap, cap_words;
 	size_t nr_rests;
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int html_tree_put(struct html_tree *tree, struct html_words *words, struct html_columns *columns);
 void html_tree_clear(struct html_tree *tree);
 
 /* --- slices of time --------------------------------------------------------------------------- */
 
-/* The tree's stacks must have slices. 0 or -ENOMEM. */
+/* The tree's stacks must have slices. Returns 0 or -ENOMEM. */
 int html_slices_put(const struct profile *profile, const struct html_tree *tree,
 		    struct html_columns *columns);
 

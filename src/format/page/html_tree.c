@@ -1,13 +1,14 @@
 /*
- * The words, trees and slices of a page, and the columns that they become.
+ * The words, trees and slices of a page, and their conversion to columns.
  *
- * A function is a name in its home (view/homes.h); one without a name is the module. A tree
- * is one pass over the flame graph's nodes, which are in the page's order already. Open nodes are
- * on a stack with the sum of their children, so that what was left out is known when one is closed.
+ * A function is identified by its name and its home (view/homes.h); a function without a name is
+ * identified by its module. A tree is made in one pass over the flame graph's nodes, which are in
+ * the page's order already. Open nodes are on a stack with the sum of their children, so that the
+ * omitted rest is known when a node is closed.
  *
- * Columns are kept whole until all are known, since their list stands in front of them. On their
- * way out they pass gzip and base64, which makes four characters of three bytes; a browser has
- * both, so nothing of that has to be in the page.
+ * Columns are in memory until all are complete, since their list precedes them in the page. They
+ * are written through gzip and base64, which encodes three bytes as four characters; browsers can
+ * decode both without code in the page.
  */
 #include "format/page/html.h"
 
@@ -104,10 +105,10 @@ void html_columns_write_list(const struct html_columns *columns, FILE *out)
 
 /* --- base64 ---------------------------------------------------------------------------------- */
 
-/* A stream in front of another one. */
+/* A stream that encodes what is written and passes it on. */
 struct base64 {
 	FILE *out;
-	uint8_t kept[3]; /* bytes that don't make three yet */
+	uint8_t kept[3]; /* bytes of an incomplete group of three */
 	size_t nr_kept;
 };
 
@@ -137,7 +138,7 @@ static ssize_t base64_write(void *cookie, const char *bytes, size_t nr)
 		if (base64->nr_kept == sizeof(base64->kept))
 			write_group(base64);
 	}
-	/* The stream in front is then at fault, too, with this one's errno. */
+	/* An error of the inner stream makes the outer one fail with the same errno. */
 	return ferror(base64->out) ? 0 : (ssize_t)nr;
 }
 
@@ -204,7 +205,7 @@ static int64_t add_function(struct html_words *words, const struct html_function
 	return (int64_t)words->nr_functions++;
 }
 
-/* The text for a function without a name, as named stacks with show_modules have it. */
+/* Returns the text for a function without a name, the same as in named stacks with show_modules. */
 static int64_t no_name(struct html_words *words, uint32_t module, enum frame_kind kind)
 {
 	const char *text = named_stacks_no_name(words->profile, module);
@@ -219,7 +220,7 @@ static int64_t no_name(struct html_words *words, uint32_t module, enum frame_kin
 	return strings_add(words->texts, full);
 }
 
-/* name: the profile's string; 0: none. The function's number, or -ENOMEM. */
+/* name: string in the profile; 0: none. Returns the function's number, or -ENOMEM. */
 static int64_t function_of(struct html_words *words, uint32_t name, uint32_t module,
 			   enum frame_kind kind)
 {
@@ -344,7 +345,7 @@ static void put_texts(const struct html_words *words, struct html_columns *colum
 	for (i = 0; i < strings_nr(words->texts); i++) {
 		const char *text = strings_get(words->texts, i);
 
-		/* With a NUL between two of them. */
+		/* NUL-separated. */
 		html_columns_put_bytes(columns, column, "", i > 0);
 		html_columns_put_bytes(columns, column, text, strlen(text));
 	}
@@ -394,7 +395,7 @@ void html_words_put(const struct html_words *words, struct html_columns *columns
 {
 	size_t text, kind, function, i;
 
-	put_modules(words, columns); /* which have texts, too */
+	put_modules(words, columns); /* first, since it adds texts */
 	put_texts(words, columns);
 	put_functions(words, columns);
 	text = html_columns_add(columns, "word.text");
@@ -411,20 +412,20 @@ void html_words_put(const struct html_words *words, struct html_columns *columns
 
 struct open_node {
 	const struct flame_node *node;
-	uint32_t number;		   /* the page's */
-	uint64_t children, other_children; /* sums */
+	uint32_t number;		   /* in the page */
+	uint64_t children, other_children; /* sums over the children so far */
 };
 
 struct pass {
 	struct html_tree *tree;
 	struct html_columns *columns;
-	size_t up, word, self, other; /* columns */
+	size_t up, word, self, other; /* numbers of columns */
 	struct open_node *open;
 	size_t nr_open, cap_open;
 	size_t last_depth;
 };
 
-/* A node without anything below it so far, as a child of the innermost open one. */
+/* Adds a node, so far without children, as a child of the innermost open node. */
 static int put_node(struct pass *pass, uint32_t word, uint64_t self, uint64_t other)
 {
 	struct html_tree *tree = pass->tree;
@@ -445,7 +446,7 @@ static int put_node(struct pass *pass, uint32_t word, uint64_t self, uint64_t ot
 	return 0;
 }
 
-/* Closes all nodes at this depth and below. */
+/* Closes all open nodes at this depth or deeper. */
 static int close_nodes(struct pass *pass, size_t depth)
 {
 	while (pass->nr_open > depth) {
@@ -481,7 +482,7 @@ static int open_node(struct pass *pass, const struct flame_node *node)
 	return 0;
 }
 
-/* The page's words, in the order that nodes have them; the root is word 0. */
+/* Maps the stacks' words to words of the page, in the order of the nodes; the root is word 0. */
 static int map_words(struct html_tree *tree, struct html_words *words)
 {
 	size_t i;
@@ -542,10 +543,10 @@ struct slice_count {
 struct slices {
 	const struct profile *profile;
 	const struct html_tree *tree;
-	struct u64_map children; /* parent << 32 | word to node */
-	uint32_t *node_of;	 /* by stack */
-	uint32_t *place_of;	 /* by the number of a slice: where it is in time */
-	uint32_t *in_order;	 /* the numbers of slices */
+	struct u64_map children; /* parent << 32 | word -> node */
+	uint32_t *node_of;	 /* stack -> node */
+	uint32_t *place_of;	 /* slice -> its position in time */
+	uint32_t *in_order;	 /* slices sorted by time */
 	struct slice_count *counts;
 	size_t nr_counts;
 };
@@ -553,11 +554,11 @@ struct slices {
 /* --- slices ---------------------------------------------------------------------------------- */
 
 /*
- * Stacks have counts by slice, and the page has nodes: each stack is followed down the tree to the
- * node that it ends in, or to what stands for all that was left out on its way. The counts are then
+ * The profile has counts by stack and slice, the page has nodes: each stack is followed down the
+ * tree to the node where it ends, or to the node for omitted calls on its way. The counts are then
  * sorted by node and slice.
  *
- * The page has slices in the order of time, from 0; samples of no slice are in none.
+ * The page's slices are sorted by time, from 0; samples without a slice are omitted.
  */
 
 static int compare_starts(const void *a, const void *b, void *context)
@@ -624,12 +625,12 @@ static uint32_t find_node(const struct slices *slices, uint32_t stack)
 		uint32_t word = tree->word_of[words[i]];
 		const uint64_t *child = NULL;
 
-		if (word) /* some node has it */
+		if (word) /* the word occurs in the tree */
 			child = u64_map_find(&slices->children, child_key(node, word));
 		if (!child)
 			child = u64_map_find(&slices->children, child_key(node, HTML_WORD_REST));
 		if (!child)
-			break; /* it has no count */
+			break; /* the stack has no count */
 		node = (uint32_t)*child;
 		if (tree->words[node] == HTML_WORD_REST)
 			break;
@@ -689,7 +690,7 @@ static int collect_counts(struct slices *slices)
 	return 0;
 }
 
-/* Stacks that were left out may meet in one node. */
+/* Adds up counts of the same node and slice: several omitted stacks share a node. */
 static void add_up_counts(struct slices *slices)
 {
 	size_t nr = 0, i;
@@ -722,7 +723,7 @@ static void put_counts(const struct slices *slices, struct html_columns *columns
 	}
 }
 
-/* --- slices: all of it ----------------------------------------------------------------------- */
+/* --- slices: output -------------------------------------------------------------------------- */
 
 static void slices_clear(struct slices *slices)
 {

@@ -1,7 +1,7 @@
 /*
- * The parser of single lines. The name of a thread may hold anything, numbers too. So the tid is found
- * by what follows it: it is the first number with a CPU or a time behind it; where perf printed
- * neither, the first one with an event behind it; else the first number.
+ * The parser of single lines. A thread's name may contain anything, including numbers. The tid is
+ * therefore recognized by what follows: it is the first number followed by a CPU or a time; if perf
+ * printed neither, the first number followed by an event; else the first number.
  */
 #include "format/perf/perf_script_parts.h"
 
@@ -20,7 +20,7 @@ static bool is_blank(char byte)
 	return byte == ' ' || byte == '\t';
 }
 
-/* --- pieces of a line: each steps over what it finds, or stays -------------------------------- */
+/* --- parts of a line: functions skip what they parse, or leave the cursor unchanged ----------- */
 
 struct cursor {
 	const char *at, *end;
@@ -63,7 +63,7 @@ static bool take_number(struct cursor *cursor, uint64_t max, uint64_t *ret)
 	return cursor->at > start.at;
 }
 
-/* A thread that is gone is -1. */
+/* A thread that has exited is -1. */
 static bool take_id(struct cursor *cursor, int32_t *ret)
 {
 	struct cursor start = *cursor;
@@ -106,7 +106,7 @@ static void take_cpu(struct cursor *cursor, struct perf_header *header)
 		*cursor = start;
 }
 
-/* SECONDS.FRACTION: where the fraction has 6 digits, or 9 with --ns. */
+/* SECONDS.FRACTION: with 6 digits, or 9 with --ns. */
 static void take_time(struct cursor *cursor, struct perf_header *header)
 {
 	struct cursor start = *cursor;
@@ -143,7 +143,7 @@ static void take_event(struct cursor *cursor, struct perf_header *header)
 		*cursor = start;
 }
 
-/* A number is a period only before an event, or at the end: without one it may be an address. */
+/* A number is a period only before an event or at the end; otherwise it may be an address. */
 static void take_period(struct cursor *cursor, struct perf_header *header)
 {
 	struct cursor start = *cursor;
@@ -162,7 +162,7 @@ static void take_period(struct cursor *cursor, struct perf_header *header)
 
 /* --- the header ------------------------------------------------------------------------------- */
 
-/* The header, if the comm ends here. */
+/* Parses the header after the comm, if the comm ends at the cursor. */
 static bool header_behind(struct cursor cursor, struct perf_header *ret)
 {
 	struct perf_header header = {.has_pid = false};
@@ -244,7 +244,7 @@ static bool take_address(struct cursor *cursor, uint64_t *ret)
 	return cursor->at > start && cursor->at - start <= 16 && at_word_end(cursor);
 }
 
-/* ` (FILE)` at the end; a file's own parentheses are ` (deleted)`. */
+/* Finds ` (FILE)` at the end; ` (deleted)` is part of the file. */
 static const char *find_file(const char *at, const char *end)
 {
 	static const char deleted[] = " (deleted))";
@@ -357,7 +357,7 @@ static bool is_kernel_file(struct perf_text file)
 		      "vmlinux-");
 }
 
-/* /tmp/perf-PID.map, jitted-PID-N.so of perf inject, memory without a file. */
+/* True for /tmp/perf-PID.map, jitted-PID-N.so of perf inject, and anonymous memory. */
 static bool is_run_time_file(struct perf_text file)
 {
 	const char *slash = memrchr(file.at, '/', file.nr);
@@ -372,7 +372,7 @@ static bool is_run_time_file(struct perf_text file)
 	       begins(file, "/memfd:doublemapper");
 }
 
-/* In brackets perf shows the kernel, its modules, and what the kernel maps into processes. */
+/* In brackets, perf prints the kernel, its modules, and special mappings of processes. */
 static enum perf_code code_in_brackets(struct perf_text file)
 {
 	static const char *const users[] = {"[heap]", "[stack", "[uprobes]", "[vvar"};

@@ -1,7 +1,7 @@
 /*
- * Reads perf script text line by line; a sample is put together until an empty line, or the next
- * header, ends it. Nothing is kept of the text. A line that is a header only because it can't be
- * anything else counts as one when a frame follows.
+ * Reads perf script text line by line. A sample ends at an empty line or the next header. The text
+ * is not kept in memory. A line that is a header only because nothing else fits counts as one only
+ * if a frame follows.
  */
 #include "format/perf/perf_script.h"
 
@@ -21,26 +21,27 @@ struct event {
 	size_t value;
 	uint64_t nr_samples;
 	bool has_periods;
-	uint64_t period; /* 0: none so far */
+	uint64_t period; /* last period; 0: none so far */
 	bool varies;
 };
 
 /*
- * The events of the text, each of which is a value of the profile. The first one is the count until
- * the end, when it is known which one has the most samples.
+ * The events of the text; each is a value of the profile. The first event is the count until the
+ * end, when the event with the most samples is known.
  *
- * Events with periods are sums of them. Without periods a single event is what samples are of; of
- * several each has its number of samples. Then, and beside sums, one value more counts the samples of
- * all events. Comments that we wrote say themselves which values there are, and in which order.
+ * Events with periods are sums of periods. Without periods, a single event is the count of samples;
+ * several events each have their number of samples. In the latter case, and in addition to sums,
+ * one more value counts the samples of all events. Our own comments list the values and their
+ * order.
  */
 struct events {
 	struct profile *profile;
-	struct event events[PROFILE_MAX_VALUES]; /* as they came */
+	struct event events[PROFILE_MAX_VALUES]; /* in order of appearance */
 	size_t nr;
-	size_t samples; /* the value that counts them; 0: none does */
+	size_t samples; /* the value that counts samples; 0: none */
 
 	bool from_comments;
-	size_t multiple; /* the value that is so many times the count; 0: none is */
+	size_t multiple; /* the value that is factor times the count; 0: none */
 	uint64_t factor;
 };
 
@@ -55,15 +56,15 @@ struct reader {
 	bool has_time;
 	uint64_t first_ns, last_ns; /* time */
 	uint64_t nr_samples;
-	bool has_events, has_files; /* the headers, the frames so far */
+	bool has_events, has_files; /* seen so far in headers and frames */
 
 	bool in_sample;
-	bool is_sure;	  /* that it is a sample */
-	bool is_one_line; /* its only frame stood in the header */
+	bool is_sure;	  /* it is certainly a sample */
+	bool is_one_line; /* its only frame is in the header line */
 	uint64_t header_line;
 	struct sample_labels labels;
 	struct perf_header header; /* without its texts */
-	struct event *event;	   /* NULL: there was no room for it */
+	struct event *event;	   /* NULL: too many events */
 	uint64_t weight;
 	struct perf_stack stack;
 };
@@ -89,7 +90,7 @@ static void append(struct events *events, uint32_t name, size_t value)
 
 /* --- events of comments ----------------------------------------------------------------------- */
 
-/* True if the event is known, or there is no room for it. */
+/* True if the event is known, or there is no room for another one. */
 static bool is_known(const struct events *events, uint32_t name)
 {
 	size_t i;
@@ -102,7 +103,7 @@ static bool is_known(const struct events *events, uint32_t name)
 	return false;
 }
 
-/* A comment that is about periods, before the first sample. 0 or -ENOMEM. */
+/* Evaluates a comment about periods, before the first sample. Returns 0 or -ENOMEM. */
 static int read_periods(struct events *events, const struct perf_comment *comment)
 {
 	struct profile *profile = events->profile;
@@ -136,7 +137,7 @@ static int read_periods(struct events *events, const struct perf_comment *commen
 
 /* --- events of samples ------------------------------------------------------------------------ */
 
-/* Adds the value that counts samples. 0 or -ENOMEM. */
+/* Adds the value that counts samples. Returns 0 or -ENOMEM. */
 static int add_samples(struct events *events)
 {
 	struct profile *profile = events->profile;
@@ -146,7 +147,7 @@ static int add_samples(struct events *events)
 
 	if (profile_make_value_type(profile, SAMPLES, COUNT, &type) < 0)
 		return -ENOMEM;
-	if (events->events[0].name == type.type) /* nothing else is to be called so */
+	if (events->events[0].name == type.type) /* the name is taken */
 		return 0;
 	number = profile_add_value_type(profile, &type);
 	if (number < 0)
@@ -154,7 +155,7 @@ static int add_samples(struct events *events)
 	events->samples = (size_t)number;
 	if (events->events[0].has_periods)
 		return 0;
-	/* What was counted so far, one for each sample of the first event, were samples too. */
+	/* The counts so far were 1 per sample of the first event: these are samples, too. */
 	for (i = 0; i < profile_nr_samples(profile); i++)
 		if (profile_add_value(profile, i, events->samples, profile_value(profile, i, 0)) <
 		    0)
@@ -162,7 +163,7 @@ static int add_samples(struct events *events)
 	return 0;
 }
 
-/* An event that perf did not name has to be called something. 0 or -ENOMEM. */
+/* Makes a value type; an event without a name gets a default name. Returns 0 or -ENOMEM. */
 static int make_type(struct profile *profile, uint32_t name, const char *unit,
 		     struct value_type *ret)
 {
@@ -180,7 +181,7 @@ static int add_first(struct events *events, uint32_t name, struct value_type typ
 	return add_samples(events);
 }
 
-/* 0, -ENOMEM or -E2BIG. */
+/* Returns 0, -ENOMEM or -E2BIG. */
 static int add_event(struct events *events, const struct perf_header *header, uint32_t name)
 {
 	struct value_type type, first;
@@ -190,7 +191,7 @@ static int add_event(struct events *events, const struct perf_header *header, ui
 		return number;
 	if (!events->nr)
 		return add_first(events, name, type, header->has_period);
-	/* A single event was what samples are of; from now on it is one of several. */
+	/* The single event was the count of samples; from now on it is one of several events. */
 	if (!events->from_comments && events->nr == 1 && !events->events[0].has_periods) {
 		number = make_type(events->profile, events->events[0].name, SAMPLES, &first);
 		if (number < 0)
@@ -208,7 +209,7 @@ static int add_event(struct events *events, const struct perf_header *header, ui
 	return 0;
 }
 
-/* The event of a header, known or new; NULL: there is no room for it. 0 or -ENOMEM. */
+/* Finds or adds the event of a header; NULL if there is no room for it. Returns 0 or -ENOMEM. */
 static int find_event(struct events *events, const struct perf_header *header, struct event **ret)
 {
 	struct profile *profile = events->profile;
@@ -223,7 +224,7 @@ static int find_event(struct events *events, const struct perf_header *header, s
 		;
 	if (i == events->nr && events->samples && i < PROFILE_MAX_VALUES &&
 	    profile_value_type(profile, events->samples).type == name) {
-		/* The name of what counts samples, as in older texts of ours: the text is right. */
+		/* An event named "samples", as in text of older versions, replaces our value. */
 		profile_clear_value(profile, events->samples);
 		append(events, (uint32_t)name, events->samples);
 		events->samples = 0;
@@ -242,7 +243,7 @@ static int find_event(struct events *events, const struct perf_header *header, s
 
 /* --- counts ----------------------------------------------------------------------------------- */
 
-/* True if so much more leaves the totals numbers that files can hold. */
+/* True if the totals do not overflow after adding weight. */
 static bool has_room(const struct events *events, const struct event *event, uint64_t weight)
 {
 	uint64_t multiple;
@@ -269,8 +270,8 @@ static int count_event(struct events *events, struct event *event, uint32_t samp
 }
 
 /*
- * The event with the most samples becomes the count, of several the first one. Events that came
- * before it move up by one, so that the others keep their order. 0 or -ENOMEM.
+ * Makes the event with the most samples the count; if there are several, the first of them. The
+ * events before it move up by one, so that the others keep their order. Returns 0 or -ENOMEM.
  */
 static int choose_count(struct events *events)
 {
@@ -358,7 +359,7 @@ static int count_sample(struct reader *reader)
 	return count_event(&reader->events, reader->event, (uint32_t)number, reader->weight);
 }
 
-/* A stack that is too long for the profile loses its root. */
+/* A stack that is too deep for the profile loses its root. */
 static int finish_sample(struct reader *reader)
 {
 	const struct perf_stack *stack = &reader->stack;
@@ -387,7 +388,7 @@ static int finish_sample(struct reader *reader)
 
 /* --- headers ---------------------------------------------------------------------------------- */
 
-/* A line that may turn out to be no header does not add an event. */
+/* The event of a line that may turn out to be no header is added later. */
 static int begin_sample(struct reader *reader, const struct perf_header *header)
 {
 	struct perf_frame frame;
@@ -415,7 +416,7 @@ static int begin_sample(struct reader *reader, const struct perf_header *header)
 			reader->last_ns = header->time_ns;
 		reader->has_time = true;
 	}
-	/* The fields of tracepoints, which stand at the same place, are passed over. */
+	/* The fields of a tracepoint, which are at the same place, are skipped. */
 	reader->is_one_line =
 		perf_script_frame(header->rest.at, header->rest.nr, &frame) && frame.file.nr;
 	return reader->is_one_line ? perf_stack_add(&reader->stack, &frame) : 0;
@@ -433,9 +434,9 @@ static bool is_branch_stack(const struct line *line)
 }
 
 /*
- * A header behind blanks is that of a sample without call stack, whose comm stands to the right. If
- * it has neither CPU nor time, only a frame in the same line tells; and only where no stack goes on,
- * as a comm may look like an address.
+ * An indented header belongs to a sample without call stack, whose comm is right-aligned. Without
+ * CPU and time, it is recognized only by a frame in the same line, and only outside of a stack,
+ * because a comm may look like an address.
  */
 static bool is_indented_header(const struct reader *reader, const struct perf_header *header)
 {
@@ -465,7 +466,7 @@ static int read_indented(struct reader *reader, const struct line *line)
 	return 0;
 }
 
-/* Frames of old scripts begin at the left, too. */
+/* Frames of old scripts are not indented. */
 static int read_unindented(struct reader *reader, const struct line *line)
 {
 	struct perf_header header;
@@ -494,7 +495,7 @@ static int read_comment(struct reader *reader, const struct line *line)
 	}
 }
 
-/* perf ends each line. The last one may be cut off where it looks like less than those before it. */
+/* perf ends each line. The last line may be truncated if it has fewer parts than earlier lines. */
 static bool is_cut_off(const struct reader *reader, const struct line *line)
 {
 	const struct line_reader *lines = &reader->lines;
@@ -543,7 +544,7 @@ static int read_lines(struct reader *reader)
 		result = finish_sample(reader);
 	if (!result && !reader->nr_samples && reader->lines.number && !reader->events.from_comments)
 		return error_set(reader->error, -EBADMSG,
-				 "it has no sample: the output of `perf script` is expected");
+				 "it has no sample: expected the output of `perf script`");
 	if (!result)
 		result = choose_count(&reader->events);
 	origin = *profile_origin(reader->profile);
@@ -578,7 +579,7 @@ int perf_script_read(FILE *in, struct profile *profile, struct format_notes *not
 	return result < 0 && result != -EBADMSG ? line_reader_explain(result, error) : result;
 }
 
-/* The line that begins at *at, which is moved to the next one; without its end. */
+/* Returns the line at *at, without its end, and moves *at to the next line. */
 static struct perf_text next_line(const char **at, const char *end)
 {
 	struct perf_text line = {*at, (size_t)(end - *at)};
@@ -593,8 +594,9 @@ static struct perf_text next_line(const char **at, const char *end)
 }
 
 /*
- * The first line that is neither empty nor a comment must be a header. If that can't be told from
- * itself alone, a frame must follow: a line of folded stacks may hold numbers and words with colons.
+ * The first line that is neither empty nor a comment must be a header. If the line alone is
+ * ambiguous, a frame must follow: a line of folded stacks may contain numbers and words with
+ * colons.
  */
 bool perf_script_is_it(const char *head, size_t nr)
 {

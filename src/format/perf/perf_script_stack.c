@@ -1,14 +1,13 @@
 /*
- * The stack of a sample of perf script text, put together line by line, leaf first. A frame is
- * complete when the next one begins: inlined functions stand before the function that they are in,
- * with the same address, and a frame's place in the source stands behind it. perf also says "inlined"
- * of a function that merely has another name in the debug info than in the symbol table; then no
- * function of that address follows, and it is a frame of its own, in an unknown file.
+ * Builds the stack of a sample of perf script text line by line, leaf first. A frame is complete
+ * when the next one begins: inlined functions precede the function they are in, with the same
+ * address, and a frame's source position follows it. perf also prints "inlined" for a function
+ * whose name in the debug info differs from the symbol table; then no function with that address
+ * follows, and the line is a separate frame, in an unknown file.
  *
- * A frame is identified by its symbol and file, not by its address, which is that of one process'
- * memory and means nothing without its mappings. perf-map-agent writes functions that were inlined
- * into JIT-compiled code as `outer->inner`; they become lines of one frame, as perf's own `(inlined)`
- * ones do.
+ * A frame is identified by its symbol and file, not by its address, which is meaningless without
+ * the mappings of its process. perf-map-agent writes functions inlined into JIT-compiled code as
+ * `outer->inner`; these become lines of one frame, like perf's own `(inlined)` ones.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +26,7 @@ static bool is_text(struct perf_text text, const char *wanted)
 	return text.nr == strlen(wanted) && !memcmp(text.at, wanted, text.nr);
 }
 
-/* --- where its code is ------------------------------------------------------------------------ */
+/* --- modules ---------------------------------------------------------------------------------- */
 
 static bool is_kernel_itself(struct perf_text file)
 {
@@ -37,7 +36,7 @@ static bool is_kernel_itself(struct perf_text file)
 	if (!file.nr || is_text(file, UNKNOWN_NAME))
 		return true;
 	if (file.nr >= strlen(kernel) && !memcmp(file.at, kernel, strlen(kernel)))
-		return true; /* also with what follows: [kernel.kallsyms]_stext */
+		return true; /* also with a suffix: [kernel.kallsyms]_stext */
 	slash = memrchr(file.at, '/', file.nr);
 	return (slash || *file.at != '[') && memmem(file.at, file.nr, "vmlinu", strlen("vmlinu"));
 }
@@ -74,7 +73,7 @@ static int64_t module_of(struct perf_stack *stack, const struct perf_frame *fram
 	}
 }
 
-/* --- its names -------------------------------------------------------------------------------- */
+/* --- names ------------------------------------------------------------------------------------ */
 
 static int64_t name_of(struct perf_stack *stack, struct perf_text name)
 {
@@ -83,7 +82,7 @@ static int64_t name_of(struct perf_stack *stack, struct perf_text name)
 	return profile_add_foreign_string(stack->profile, name.at, name.nr);
 }
 
-/* Cuts the first function off a chain of inlined ones. */
+/* Removes the first function from a chain of inlined functions and returns it. */
 static struct perf_text cut_name(struct perf_text *chain)
 {
 	const char *into = memmem(chain->at, chain->nr, INTO, strlen(INTO));
@@ -105,7 +104,7 @@ static int64_t add_frame(struct perf_stack *stack, const struct perf_symbol *sym
 	return profile_add_named_frame(stack->profile, symbol->kind, symbol->module, lines, nr);
 }
 
-/* The outermost comes first in text, and last in lines. */
+/* The outermost function is first in the text, and last in lines. */
 static int64_t add_chain(struct perf_stack *stack, struct perf_symbol *symbol,
 			 struct perf_text chain)
 {
@@ -141,9 +140,9 @@ static int64_t add_name(struct perf_stack *stack, struct perf_symbol *symbol, st
 	return add_frame(stack, symbol, line, symbol->name != 0);
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- symbols ---------------------------------------------------------------------------------- */
 
-/* An inlined function has no file: there the address decides. */
+/* An inlined function has no file: its address decides. */
 static bool is_in_kernel(const struct perf_frame *frame, enum perf_code code)
 {
 	return code == PERF_CODE_KERNEL || (code == PERF_CODE_INLINED && frame->address >> 63);
@@ -167,8 +166,8 @@ static int set_symbol(struct perf_stack *stack, size_t number, const struct perf
 }
 
 /*
- * The key of a symbol: both texts, and on which side of memory its frames are. The
- * first one's length stands in front, so that no two pairs are joined to the same.
+ * The key of a symbol: both texts, and the address's half (user or kernel). The length of the first
+ * text comes first, so that different pairs give different keys.
  */
 static size_t make_key(struct perf_stack *stack, const struct perf_frame *frame)
 {
@@ -188,7 +187,7 @@ static size_t make_key(struct perf_stack *stack, const struct perf_frame *frame)
 	return nr;
 }
 
-/* The symbol that a frame is in: good until the next one is asked for. NULL when out of memory. */
+/* Returns the symbol of a frame, valid until the next call. NULL when out of memory. */
 static const struct perf_symbol *find_symbol(struct perf_stack *stack,
 					     const struct perf_frame *frame)
 {
@@ -196,7 +195,7 @@ static const struct perf_symbol *find_symbol(struct perf_stack *stack,
 	size_t nr_key = make_key(stack, frame);
 	int64_t number;
 
-	/* Room first: a text without its symbol would be found later. */
+	/* Reserve first: otherwise, after an error, a text would exist without its symbol. */
 	if (!nr_key || array_reserve(&stack->symbols, &stack->cap_symbols, (size_t)nr_known + 1,
 				     sizeof(*stack->symbols)) < 0)
 		return NULL;
@@ -214,7 +213,7 @@ static void reset_lines(struct perf_stack *stack)
 	stack->has_places = false;
 }
 
-/* The frame that is complete goes to the stack. */
+/* Adds the complete frame to the stack. */
 static int close_frame(struct perf_stack *stack)
 {
 	int64_t frame = stack->symbol.frame;
@@ -252,8 +251,8 @@ int perf_stack_add(struct perf_stack *stack, const struct perf_frame *frame)
 	if (result < 0)
 		return result;
 	/*
-	 * Below user code, an address in the kernel's half that is in no file is no code: a walk by
-	 * frame pointers took it for a caller. Without an address it is just unknown.
+	 * A kernel address below user code that is in no file is not code: a walk by frame pointers
+	 * mistook it for a caller. Without its address it is just an unknown frame.
 	 */
 	if (stack->nr_kernel < stack->nr_frames)
 		believed.address = 0;

@@ -1,10 +1,10 @@
 /*
- * Writes perf script text, and reads the comments at its head back. Samples come in the order of the
- * profile, in which they were first seen.
+ * Writes perf script text, and parses the comments at its top. Samples are in the order of the
+ * profile, by first occurrence.
  *
- * The comments tell people, and our own reader, what perf's text has no place for; other readers skip
- * them. Without them, text that we wrote would come back with other numbers: our periods are sums over
- * many samples.
+ * The comments hold information that perf's text cannot represent, for people and our own reader;
+ * other readers skip them. Without them, reading our text would give different numbers, since our
+ * periods are sums over many samples.
  *
  *	# ========
  *	# stook: an entry is all samples of one stack and its labels, their sum is its period
@@ -17,14 +17,14 @@
  *	# stook: periods of alloc_space: bytes of alloc_space
  *	# ========
  *
- * `periods of WORD: UNIT of TYPE` is one of the values, which has WORD for its event; the first one
- * is the count. A value that is only the count times the event's period has no entries: instead of
- * `periods` its line says how much of it there is for each sample. `every N` is left out where the
- * period varied. What is not known has no line. WORD and UNIT are one word, TYPE goes to the end of
- * the line. A tid is always in the text, so `labels` says if it is real.
+ * `periods of WORD: UNIT of TYPE` describes a value whose event is WORD; the first one is the
+ * count. A value that is only the count times the event's period has no entries: instead of
+ * `periods` its line gives the amount for each sample. `every N` is omitted if the period varied.
+ * Unknown properties have no line. WORD and UNIT are single words, TYPE extends to the end of the
+ * line. The text always has a tid; `labels` says if it is real.
  *
- * The Firefox profiler recognises perf's text by the first line; an empty line follows the last one,
- * or speedscope would take the comments for the first entry.
+ * The Firefox profiler recognizes perf's text by the first line. An empty line follows the last
+ * comment; otherwise speedscope would take the comments for the first entry.
  */
 #include "format/perf/perf_script.h"
 
@@ -40,23 +40,23 @@
 #include "format/perf/perf_script_parts.h"
 #include "profile/profile.h"
 
-/* --- words for values ------------------------------------------------------------------------- */
+/* --- event names of values -------------------------------------------------------------------- */
 
 /*
- * The values of a profile as events: one word each, and no two the same. The count is named after the
- * event that was sampled, whether it is a number of samples or a sum of periods; others are named
- * after their type, with a number behind a word that is taken: `cpu~2`.
+ * The values of a profile as events: a single, unique word each. The count is named after the event
+ * that was sampled, whether it is a number of samples or a sum of periods; other values are named
+ * after their type, with a number after a word that is taken: `cpu~2`.
  */
 struct words {
-	const char *texts[PROFILE_MAX_VALUES];	   /* by the number of the value; the profile's */
+	const char *texts[PROFILE_MAX_VALUES];	   /* by index of the value; owned by the profile */
 	unsigned char numbers[PROFILE_MAX_VALUES]; /* 0: none */
 	size_t nr;
 };
 
-/* In no other word. */
+/* Replaced in words, so that it only precedes numbers. */
 #define BEFORE_NUMBER '~'
 
-/* left: bytes of the character that this one is in; 0 at the text's beginning. */
+/* left: bytes left of the current character; 0 at the start of the text. */
 static char word_byte(const char *at, size_t *left)
 {
 	if (!*left)
@@ -95,7 +95,7 @@ static void words_init(struct words *words, const struct profile *profile)
 	}
 }
 
-/* A text of several words, as one. */
+/* Writes a text of several words as one word. */
 static void put_word(const char *text, FILE *out)
 {
 	size_t left = 0;
@@ -136,7 +136,7 @@ static const struct {
 static const char every[] = "every ";
 static const char of[] = " of ";
 
-/* UNIT of TYPE */
+/* Writes `UNIT of TYPE`. */
 static void put_type(const char *unit, const char *type, FILE *out)
 {
 	put_word(unit, out);
@@ -145,7 +145,7 @@ static void put_type(const char *unit, const char *type, FILE *out)
 	(void)putc_unlocked('\n', out);
 }
 
-/* The labels that perf's text can have at all. */
+/* The labels that perf's text can represent. */
 #define PERF_COMMENT_LABELS (LABEL_COMM | LABEL_PID | LABEL_TID | LABEL_CPU)
 
 static void put_run(const struct profile *profile, unsigned labels, FILE *out)
@@ -199,7 +199,7 @@ struct writer {
 	const struct profile *profile;
 	const struct format_options *options;
 	struct words words;
-	size_t multiple; /* the value that has no entries: it is the count times the period; or 0 */
+	size_t multiple; /* the value without entries, which is the count times the period; or 0 */
 	uint64_t nr_entries, nr_written;
 	FILE *out;
 };
@@ -212,8 +212,8 @@ static void put_name(struct writer *writer, uint32_t string)
 }
 
 /*
- * Readers take a blank at the beginning of a line for a frame, a # for a comment, and blanks behind
- * the name for what comes before the next field. So these are written as /proc/mounts has them.
+ * Readers take a blank at the start of a line for a frame, a # for a comment, and blanks after the
+ * name for a separator. They are therefore escaped as in /proc/mounts.
  */
 static bool is_escaped(const char *text, const char *at)
 {
@@ -254,7 +254,10 @@ static void put_file(struct writer *writer, const struct frame *frame, int32_t p
 		put_name(writer, module->name);
 }
 
-/* A function's name. Readers cut what begins with +0x, so a start alone is no name: the address is there. */
+/*
+ * Writes a function's name. Readers remove text from +0x on, so a start address alone is not
+ * written.
+ */
 static void put_function(struct writer *writer, const struct frame *frame, uint32_t function)
 {
 	put_name(writer, profile_is_start(writer->profile, function, frame->module) ? 0 : function);
@@ -306,9 +309,9 @@ static void put_frames(struct writer *writer, const struct sample *sample)
 /* --- entries ---------------------------------------------------------------------------------- */
 
 /*
- * The time of an entry. Since nothing is known of single samples they are spread evenly, so that the
- * first and the last one say how long the run was. If that is not known either, no duration is made
- * up.
+ * Returns the time of an entry. The times of single samples are unknown, so entries are spread
+ * evenly: the first and the last one give the duration of the run. If the duration is unknown, none
+ * is invented.
  */
 static uint64_t time_of(const struct writer *writer, const struct sample *sample)
 {
@@ -354,7 +357,7 @@ static uint64_t period_of(const struct writer *writer, uint32_t sample, size_t v
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* The stored value that says no more than the samples and the period do, as "cpu" in pprof files. */
+/* Returns the value that is redundant with samples and period, like "cpu" in pprof files; or 0. */
 static size_t find_multiple(const struct profile *profile)
 {
 	struct profile_value values[PROFILE_MAX_VALUES];
@@ -391,9 +394,9 @@ int perf_script_write(const struct profile *profile, const struct format_options
 	return stream_finish(out);
 }
 
-/* --- comments read back ----------------------------------------------------------------------- */
+/* --- reading comments ------------------------------------------------------------------------- */
 
-/* Cuts the text off the beginning, if it is there. */
+/* Removes the given beginning from text, if present. */
 static bool take(struct perf_text *text, const char *beginning)
 {
 	size_t nr = strlen(beginning);
@@ -405,7 +408,7 @@ static bool take(struct perf_text *text, const char *beginning)
 	return true;
 }
 
-/* Cuts off the text up to this end, and the end. */
+/* Removes the text up to and including `end`; *ret is the text before `end`. */
 static bool take_until(struct perf_text *text, const char *end, struct perf_text *ret)
 {
 	const char *found = memmem(text->at, text->nr, end, strlen(end));
@@ -420,7 +423,7 @@ static bool take_until(struct perf_text *text, const char *end, struct perf_text
 	return true;
 }
 
-/* A number and the blank behind it. */
+/* Parses a number and the blank after it. */
 static bool take_number(struct perf_text *text, uint64_t *ret)
 {
 	struct perf_text digits;
@@ -557,7 +560,7 @@ static bool is_octal(char byte)
 	return byte >= '0' && byte <= '7';
 }
 
-/* `\040` and the like become the byte; in place. */
+/* Replaces `\040` and the like by the byte, in place. */
 static size_t unescape(char *text, size_t nr)
 {
 	size_t to = 0, at = 0;

@@ -1,13 +1,13 @@
 /*
- * Where a profile's frames are, as pprof has it. Modules become *objects* (files, the kernel,
- * JIT-compiled code), their segments *mappings*, and frames *places*: an address in a mapping with
- * its source lines. All three are identified by their content and sorted by it, whatever numbers the
- * profile has for them, and only those that samples use are there.
+ * Maps a profile's code to pprof's terms. Modules become *objects* (files, the kernel, JIT-compiled
+ * code), their segments *mappings*, and frames *places*: an address in a mapping with its source
+ * lines. All three are identified and sorted by content, independent of the profile's numbers, and
+ * only the ones that samples use are included.
  *
- * Modules that agree in kind, name, build id and whether the file is gone are one object, since pprof
- * identifies a file by nothing else; the module that knows the most segments stands for it. An offset
- * in a file is translated by the first segment that it lies in. An offset in none of them goes into a
- * mapping of the whole file, and code without an address into the object's first mapping, with
+ * Modules with the same kind, name, build id and deletion state are one object, since pprof has
+ * nothing else to identify a file; the module with the most known segments represents it. An offset
+ * in a file is translated by the first segment that contains it. An offset outside of all segments
+ * gets a mapping of the whole file. Code without an address gets the object's first mapping, with
  * address 0.
  */
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-/* For modules without it. */
+/* Used for modules without code information. */
 static const struct module_code no_code;
 
 static int compare_texts(const char *a, size_t nr_a, const char *b, size_t nr_b)
@@ -30,7 +30,7 @@ static int compare_texts(const char *a, size_t nr_a, const char *b, size_t nr_b)
 	return order ? order : (nr_a > nr_b) - (nr_a < nr_b);
 }
 
-/* Programs first: pprof takes the first mapping's file for the one that was profiled. */
+/* Programs first: pprof takes the first mapping's file for the profiled program. */
 static int rank_of(const struct pprof_object *object)
 {
 	static const int ranks[] = {
@@ -62,7 +62,7 @@ struct module_object {
 	uint32_t module;
 };
 
-/* Equal objects: the one with most segments comes first. */
+/* Among equal objects, the one with the most segments is first. */
 static int compare_module_objects(const void *a, const void *b)
 {
 	const struct pprof_object *one = &((const struct module_object *)a)->object;
@@ -79,8 +79,8 @@ static int compare_module_objects(const void *a, const void *b)
 }
 
 /*
- * A kernel module keeps its name only if readers recognise it as one; else it is taken for the kernel
- * itself. JIT-compiled code has one name.
+ * A kernel module keeps its name only if readers can recognize it as a kernel module; otherwise it
+ * becomes part of the kernel. All JIT-compiled code has the same name.
  */
 static struct pprof_object object_of(const struct profile *profile, uint32_t number)
 {
@@ -139,7 +139,7 @@ static int make_objects(struct pprof_code *code)
 
 /* --- mappings --------------------------------------------------------------------------------- */
 
-/* Steps to the next segment that is worth a mapping; NULL: there are no more. */
+/* Returns the next segment that is valid as a mapping; NULL if there is none. */
 static const struct module_segment *next_segment(const struct pprof_object *object,
 						 size_t *position)
 {
@@ -166,7 +166,10 @@ static int add_mapping(struct pprof_code *code, const struct pprof_mapping *mapp
 	return 0;
 }
 
-/* The mappings of an object: its segments; all of it if it has none, or an offset is in none. */
+/*
+ * Adds an object's mappings: its segments, and the whole object if it has none or an offset needs
+ * it.
+ */
 static int add_mappings(struct pprof_code *code, uint32_t number)
 {
 	struct pprof_object *object = &code->objects[number];
@@ -197,7 +200,7 @@ static int add_mappings(struct pprof_code *code, uint32_t number)
 	return add_mapping(code, &whole);
 }
 
-/* The mapping + 1 of an offset in an object, and its address there. Offset 0 stands for none. */
+/* Returns the mapping + 1 of an offset in an object, and its address. Offset 0 means unknown. */
 static uint32_t translate(struct pprof_object *object, uint64_t offset, uint64_t *ret_address)
 {
 	const struct module_segment *segment = NULL;
@@ -221,7 +224,7 @@ static uint32_t translate(struct pprof_object *object, uint64_t offset, uint64_t
 
 /* --- places ----------------------------------------------------------------------------------- */
 
-/* The frame's object + 1, or 0. */
+/* Returns the frame's object + 1, or 0. */
 static uint32_t object_of_frame(const struct pprof_code *code, const struct frame *frame)
 {
 	enum module_kind kind = profile_module(code->profile, frame->module)->kind;
@@ -233,7 +236,7 @@ static uint32_t object_of_frame(const struct pprof_code *code, const struct fram
 	return code->object_of_module[frame->module];
 }
 
-/* A name alone is a line without a place in the source. An empty line is left out. */
+/* A name without source position is a single line. An empty line is omitted. */
 static void place_lines(struct pprof_code *code, const struct frame *frame,
 			struct pprof_place *place)
 {
@@ -313,7 +316,7 @@ static int compare_places(const void *a, const void *b, void *context)
 	return compare_lines(context, one, other);
 }
 
-/* Marks the frames on stacks of samples with a value. */
+/* Marks the frames on the stacks of samples with a value. */
 static void mark_used(const struct profile *profile, bool *is_used)
 {
 	size_t nr = profile_nr_samples(profile), k;
@@ -330,7 +333,7 @@ static void mark_used(const struct profile *profile, bool *is_used)
 	}
 }
 
-/* Sorts the places and drops repetitions. */
+/* Sorts the places and removes duplicates. */
 static void sort_places(struct pprof_code *code, size_t nr_frames)
 {
 	size_t nr = 0, i;
@@ -350,9 +353,8 @@ static void sort_places(struct pprof_code *code, size_t nr_frames)
 }
 
 /*
- * Two passes: which mappings there are follows from what the frames need, so the places of the first
- * pass only serve to note that. The places of missed stacks are sorted in with all others, as two
- * frames past the profile's.
+ * Two passes: the mappings depend on what the frames need, so the first pass only records that. The
+ * places of missed stacks are sorted together with all others, as two frames after the profile's.
  */
 static int make_places(struct pprof_code *code)
 {

@@ -1,4 +1,4 @@
-/* Names and texts of pprof files: our own names, and those that perf_to_profile and others give. */
+/* Names and texts in pprof files: ours, and those of perf_to_profile and other programs. */
 #include "format/pprof/pprof_fields.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ const char *const pprof_end_names[NR_WALK_ENDS] = {
 /* --- names of mappings ------------------------------------------------------------------------ */
 
 static const struct {
-	const char *start; /* of the name … */
+	const char *start; /* start of the name … */
 	const char *end;   /* … and its end; NULL: any */
 	enum module_kind kind;
 } rows[] = {
@@ -44,7 +44,7 @@ enum module_kind pprof_kind_of(const char *filename)
 	return *filename ? MODULE_FILE : MODULE_UNKNOWN;
 }
 
-/* perf_to_profile has "[kernel.kallsyms]_stext" and the like. */
+/* True also for the variants of perf_to_profile, such as "[kernel.kallsyms]_stext". */
 bool pprof_is_kernel_itself(const char *filename)
 {
 	return text_starts_with(filename, "[kernel");

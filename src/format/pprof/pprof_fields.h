@@ -1,6 +1,6 @@
 /*
- * The schema that the writer and the reader of pprof share: field numbers of profile.proto, and the
- * names and addresses that identify kinds of code where that schema has no field for it.
+ * The schema shared by the writer and the reader of pprof: field numbers of profile.proto, and the
+ * names and addresses that identify kinds of code, for which the schema has no field.
  */
 #ifndef STOOK_FORMAT_PPROF_PPROF_FIELDS_H
 #define STOOK_FORMAT_PPROF_PPROF_FIELDS_H
@@ -79,35 +79,35 @@ enum {
 #define PPROF_SLICE_END	    "slice_end"
 #define PPROF_KERNEL_FILE   "[kernel.kallsyms]"
 #define PPROF_RUN_TIME_FILE "[JIT]"
-#define PPROF_EVENT_COMMENT "event    " /* and the name of the clock whose time is called "cpu" */
+#define PPROF_EVENT_COMMENT "event    " /* prefix of a clock's name, whose value is called "cpu" */
 #define PPROF_DELETED	    " (deleted)"
 
-/* Samples with more values are refused. */
+/* Files with more values per sample are rejected. */
 #define PPROF_MAX_SAMPLE_TYPES 64
 
-/* Ends of walks by name. */
+/* Names of enum walk_end. */
 extern const char *const pprof_end_names[NR_WALK_ENDS];
 
-/* A mapping from 0 up to here says nothing of segments: addresses in it are offsets in the file. */
+/* A mapping from 0 to this limit has no known segments: its addresses are file offsets. */
 #define PPROF_WHOLE_LIMIT INT64_MAX
 
-/* Where the kernel's mapping begins; it ends with the address space. */
+/* Start of the kernel's mapping; it ends with the address space. */
 #define PPROF_KERNEL_START (1ULL << 63)
 
-/* The kind of code in a mapping, by its name; MODULE_UNKNOWN if that is empty. */
+/* Returns the kind of code in a mapping with this name; MODULE_UNKNOWN if the name is empty. */
 enum module_kind pprof_kind_of(const char *filename);
 
 /* True for the kernel itself, false for its modules. */
 bool pprof_is_kernel_itself(const char *filename);
 
-/* The length of a path without the " (deleted)" at its end. */
+/* Returns the length of a path without " (deleted)" at its end. */
 size_t pprof_path_length(const char *path);
 
 /*
- * Texts of pprof files are UTF-8: other readers refuse a file where one is not. Names and paths may
- * be any bytes, so each byte that is no UTF-8 becomes U+FFFD, when files are written and read. If
- * there are such bytes, *text becomes a repaired copy, which the caller frees by *ret_copy, and which
- * ends before the first NUL. 0 or -ENOMEM.
+ * Texts in pprof files must be UTF-8: other readers reject files with invalid texts. Names and
+ * paths may be any bytes, so when files are written or read each invalid byte becomes U+FFFD. If
+ * there are such bytes, *text becomes a repaired copy, which ends before the first NUL and which
+ * the caller frees by *ret_copy. Returns 0 or -ENOMEM.
  */
 int pprof_text_repair(const char **text, size_t *nr, char **ret_copy);
 

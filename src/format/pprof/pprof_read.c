@@ -1,9 +1,10 @@
 /*
- * Reads pprof files. The whole file is in memory, inflated, because its strings come last; its tables
- * point into it. Samples are walked in a second pass, and go into the profile one by one.
+ * Reads pprof files. The whole file is in memory, inflated, because its strings come last; its
+ * tables point into it. Samples are read in a second pass and added to the profile one by one.
  *
- * Labels for which a profile has a place are known by their keys, ours and those of other programs;
- * all others, and the second one of a key, go into the sample's label set, in the order of the file.
+ * Labels with a field in the profile are recognized by their keys, ours and those of other
+ * programs. All other labels, and repetitions of a key, go into the sample's label set, in the
+ * order of the file.
  */
 #include "format/pprof/pprof.h"
 
@@ -17,12 +18,12 @@
 #include "format/pprof/protobuf.h"
 #include "profile/profile.h"
 
-/* Meanings of the keys of labels. */
+/* Meanings of the labels' keys. */
 enum label_key {
-	KEY_NEW, /* not looked at so far */
+	KEY_NEW, /* not looked up yet */
 	KEY_OTHER,
 	KEY_THREAD,
-	KEY_PROCESS, /* a name for the thread only where there is no other */
+	KEY_PROCESS, /* used as the thread's name only if there is no other */
 	KEY_CGROUP,
 	KEY_PROBE,
 	KEY_PID,
@@ -35,15 +36,15 @@ enum label_key {
 	NR_KEYS,
 };
 
-#define NOT_KEPT SIZE_MAX /* of a value */
+#define NOT_KEPT SIZE_MAX /* index of a value that is dropped */
 
-/* Labels of the set that may turn out to be something else: process, start and end of a slice. */
+/* Labels of the set that may get another meaning: process, start and end of a slice. */
 #define NR_DOUBTFUL 3
 
 /*
- * A sample while it is read. If the name of a process stands for a missing thread's, and if two
- * numbers are a slice of time, is known after the last label only. Until then they are in the set,
- * where they stay if not.
+ * A sample while it is read. Only after the last label it is known if a process name replaces a
+ * missing thread name, and if two numbers are a time slice. Until then these labels are in the set,
+ * and stay there if not.
  */
 struct found_sample {
 	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
@@ -51,14 +52,14 @@ struct found_sample {
 
 	size_t nr_kernel;
 	bool is_cut;
-	struct pprof_found first, last; /* of its stack, if that is not empty */
+	struct pprof_found first, last; /* first and last frame, if the stack is not empty */
 	enum pprof_location_kind second;
 
 	struct sample_labels labels;
-	unsigned taken; /* bits by key: there is such a label, and it is in labels */
+	unsigned taken; /* bits by key: labels that were stored in `labels` */
 	struct set_label set[LABEL_SET_MAX + NR_DOUBTFUL];
 	size_t nr_set;
-	size_t doubtful[NR_KEYS]; /* where in the set, + 1; 0: not there */
+	size_t doubtful[NR_KEYS]; /* index in the set + 1; 0: none */
 };
 
 struct reader {
@@ -68,10 +69,10 @@ struct reader {
 	struct pprof_frames frames;
 	struct value_type types[PPROF_MAX_SAMPLE_TYPES]; /* of the values in the file … */
 	size_t numbers
-		[PPROF_MAX_SAMPLE_TYPES]; /* … and their numbers in the profile, or NOT_KEPT */
-	uint8_t *keys;			  /* enum label_key by string */
+		[PPROF_MAX_SAMPLE_TYPES]; /* … and their indices in the profile, or NOT_KEPT */
+	uint8_t *keys;			  /* string -> enum label_key */
 	struct found_sample sample;
-	uint32_t *stack; /* of the sample, leaf first */
+	uint32_t *stack; /* the sample's frames, leaf first */
 	size_t nr_stack, cap_stack;
 };
 
@@ -80,7 +81,7 @@ static bool is_text(struct bytes text, const char *wanted)
 	return text.nr == strlen(wanted) && !memcmp(text.at, wanted, text.nr);
 }
 
-/* --- labels with a place of their own --------------------------------------------------------- */
+/* --- labels with a field ---------------------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -104,7 +105,7 @@ static const struct {
 	{PPROF_SLICE_END, KEY_SLICE_END},
 };
 
-/* A label as it is in the file. */
+/* A label as read from the file. */
 struct found_label {
 	uint32_t key, text, unit; /* strings of the file */
 	int64_t number;
@@ -123,7 +124,7 @@ static enum label_key key_of(struct reader *reader, uint32_t string)
 	return reader->keys[string];
 }
 
-/* True if the sample had such a label, and it is no longer in question. */
+/* True if the sample already has a label with this key. */
 static bool is_taken(const struct found_sample *sample, enum label_key key)
 {
 	return sample->taken & 1U << key;
@@ -161,7 +162,7 @@ static int take_number(struct reader *reader, int64_t number, enum label bit, in
 	return 1;
 }
 
-/* 1: it was taken; 0: it is for the set; -ENOMEM. */
+/* Returns 1 if the label was stored in a field; 0 if it belongs into the set; -ENOMEM. */
 static int take_label(struct reader *reader, enum label_key key, const struct found_label *label)
 {
 	struct sample_labels *to = &reader->sample.labels;
@@ -215,7 +216,7 @@ static int put_into_set(struct reader *reader, enum label_key key, const struct 
 
 	if (name < 0 || text < 0 || unit < 0)
 		return -ENOMEM;
-	/* Nothing that looks like a label that is not there. */
+	/* Skip labels that look like an empty one. */
 	if (!name || (!text && !is_number) || (is_number && !label->number && !unit) ||
 	    sample->nr_set == ARRAY_SIZE(sample->set)) {
 		reader->notes->dropped_labels++;
@@ -256,7 +257,7 @@ static void take_process(struct reader *reader)
 	take_out_of_set(sample, KEY_PROCESS);
 }
 
-/* More slices than a profile has room for stay labels of the set. */
+/* Slices beyond the limit of a profile stay in the label set. */
 static int take_slice(struct reader *reader)
 {
 	struct found_sample *sample = &reader->sample;
@@ -290,7 +291,7 @@ static int read_label(struct reader *reader, struct bytes message)
 	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)) ||
 	    fields[LABEL_KEY] >= nr_strings || fields[LABEL_STR] >= nr_strings ||
 	    fields[LABEL_NUM_UNIT] >= nr_strings)
-		return pprof_refuse(&reader->tables, "a label is broken");
+		return pprof_refuse(&reader->tables, "malformed label");
 	label = (struct found_label){
 		.key = (uint32_t)fields[LABEL_KEY],
 		.text = (uint32_t)fields[LABEL_STR],
@@ -331,7 +332,7 @@ static int finish_labels(struct reader *reader)
 
 /* --- stacks ----------------------------------------------------------------------------------- */
 
-/* A stack that is too long for the profile loses its root. */
+/* A stack that is too deep for the profile loses its root. */
 static int read_stack(struct reader *reader, struct protobuf_field *field)
 {
 	struct found_sample *sample = &reader->sample;
@@ -359,12 +360,12 @@ static int read_stack(struct reader *reader, struct protobuf_field *field)
 			sample->nr_kernel++;
 		reader->stack[reader->nr_stack++] = found.frame;
 	}
-	return field->bytes.failed ? pprof_refuse(&reader->tables, "a stack is broken") : 0;
+	return field->bytes.failed ? pprof_refuse(&reader->tables, "malformed stack") : 0;
 }
 
 /*
- * How the stacks ended. A frame stands for a stack that could not be read if it stands alone: there
- * is no frame of that stack, and no label says how it ended.
+ * Determines how the stacks ended. A frame named like a missed stack represents one only if it is
+ * alone: there is no other frame of that stack, and no label that says how it ended.
  */
 static void take_ends(struct reader *reader)
 {
@@ -406,10 +407,10 @@ static int read_values(struct reader *reader, struct protobuf_field *field)
 	for (; protobuf_next_number(field, &value); sample->nr_values++)
 		if (sample->nr_values < PPROF_MAX_SAMPLE_TYPES)
 			sample->values[sample->nr_values] = value;
-	return field->bytes.failed ? pprof_refuse(&reader->tables, "a value is broken") : 0;
+	return field->bytes.failed ? pprof_refuse(&reader->tables, "malformed value") : 0;
 }
 
-/* A sample with a negative value is dropped, and one without any value is passed over. */
+/* A sample with a negative value is dropped and counted; a sample with no value is skipped. */
 static int add_sample(struct reader *reader)
 {
 	struct found_sample *sample = &reader->sample;
@@ -419,7 +420,7 @@ static int add_sample(struct reader *reader)
 	int result;
 
 	if (sample->nr_values != reader->tables.nr_sample_types)
-		return pprof_refuse(&reader->tables, "a sample has too few or too many values");
+		return pprof_refuse(&reader->tables, "a sample has the wrong number of values");
 	for (i = 0; i < sample->nr_values; i++) {
 		is_negative |= sample->values[i] > INT64_MAX;
 		is_nothing &= !sample->values[i];
@@ -441,14 +442,14 @@ static int add_sample(struct reader *reader)
 		if (to == NOT_KEPT || !sample->values[i])
 			continue;
 		if (!profile_value_has_room(reader->profile, to, sample->values[i]))
-			return pprof_refuse(&reader->tables, "its values are too large");
+			return pprof_refuse(&reader->tables, "the sum of its values is too large");
 		if (profile_add_value(reader->profile, (uint32_t)number, to, sample->values[i]) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-/* The set's labels and the values stay as they are behind their numbers: clearing them is slow. */
+/* The set and the values are not cleared, only their counts: clearing them is slow. */
 static void begin_sample(struct reader *reader)
 {
 	struct found_sample *sample = &reader->sample;
@@ -480,15 +481,15 @@ static int read_sample(struct reader *reader, struct bytes message)
 	if (result < 0)
 		return result;
 	if (message.failed)
-		return pprof_refuse(&reader->tables, "a sample is broken");
+		return pprof_refuse(&reader->tables, "malformed sample");
 	return add_sample(reader);
 }
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
 /*
- * True for our comment that names the clock; the event is then that clock, and the comment is none of
- * the run's.
+ * True for our comment that names the clock. The profile's event becomes that clock, and the
+ * comment is removed.
  */
 static bool take_clock(struct reader *reader, const char *comment)
 {
@@ -539,7 +540,7 @@ static int read_origin(struct reader *reader)
 	return 0;
 }
 
-/* A string of the file, or these words where it is empty. */
+/* Returns a string of the file, or `words` if it is empty. */
 static int64_t string_or(struct pprof_tables *tables, uint32_t string, const char *words)
 {
 	int64_t number = pprof_tables_string(tables, string);
@@ -547,7 +548,7 @@ static int64_t string_or(struct pprof_tables *tables, uint32_t string, const cha
 	return number ? number : profile_add_string(tables->profile, words);
 }
 
-/* The first one of the types that are the same as this one: a type that is there twice is read once. */
+/* Returns the first type that equals this one: duplicate types are read once. */
 static size_t first_of(const struct value_type *types, size_t number)
 {
 	size_t i = 0;
@@ -557,7 +558,7 @@ static size_t first_of(const struct value_type *types, size_t number)
 	return i;
 }
 
-/* The main value is the default one, or else the last one, as pprof itself has it. */
+/* The main value is the default value, or else the last one, as in pprof itself. */
 static size_t find_main(const struct reader *reader, uint32_t default_name)
 {
 	size_t nr = reader->tables.nr_sample_types, i;
@@ -642,7 +643,7 @@ int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct fo
 	return result;
 }
 
-/* The first field is a type of values: a message with a type or a unit. */
+/* True if the first field is a value type: a message with a type or a unit. */
 bool pprof_is_it(const char *head, size_t nr)
 {
 	if (nr < 3)

@@ -1,12 +1,12 @@
 /*
- * The samples of a profile as rows of a pprof file, in the order of their content: by labels first,
- * then by stacks from the root, so that neighbours are alike, which helps gzip. Samples that have the
- * same content in the file become one row: they differ only in labels that were not asked for.
+ * The samples of a profile as rows of a pprof file, sorted by content: first by labels, then by
+ * stacks from the root, so that neighbours are similar, which compresses better. Samples with the
+ * same content in the file become one row: they differ only in labels that were not requested.
  *
- * A million different samples, as traces make them, must not be compared by their texts. So whatever
- * samples refer to is ranked first: strings by their bytes, label sets by the ranks of their strings,
- * slices by their times, stacks by the places of their frames. Rows of labels are compared by these
- * ranks, once for each different one; and each sample is sorted by a single number.
+ * Traces can have a million different samples, which must not be compared by their texts.
+ * Everything that samples refer to is therefore ranked first: strings by their bytes, label sets by
+ * the ranks of their strings, slices by time, stacks by the places of their frames. Different rows
+ * of labels are compared by these ranks once; after that each sample is sorted by a single number.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,13 +21,13 @@
 
 #define NR_LABEL_NUMBERS (sizeof(struct pprof_row_labels) / sizeof(uint32_t))
 
-/* The place of a sample's frame, counted from the leaf. */
+/* Returns the place of a sample's frame, counted from the leaf. */
 static uint32_t place_of(const struct pprof_rows *rows, const struct sample *sample, size_t i)
 {
 	return rows->code->place_of_frame[profile_sample_frames(rows->profile, sample)[i]];
 }
 
-/* The end that a reader assumes where no label says it. */
+/* Returns the end that readers assume if there is no label. */
 static uint8_t expected_end(size_t nr_frames, bool missed, uint8_t complete)
 {
 	if (nr_frames)
@@ -35,7 +35,10 @@ static uint8_t expected_end(size_t nr_frames, bool missed, uint8_t complete)
 	return missed ? WALK_MISSED : WALK_NONE;
 }
 
-/* A frame that has the name of a missed stack, though none was missed: then the end is written. */
+/*
+ * True if a frame has the name of a missed stack, but none was missed: then the end must be
+ * written.
+ */
 static bool looks_missed(const struct pprof_rows *rows, const struct sample *sample, size_t frame,
 			 uint32_t missed)
 {
@@ -47,7 +50,7 @@ static uint32_t end_to_write(uint8_t end, uint8_t expected)
 	return end == expected || end >= NR_WALK_ENDS ? 0 : (uint32_t)end + 1;
 }
 
-/* Kernel frames are counted as a reader will count them: by their mappings. */
+/* Kernel frames are counted like in a reader: by their mappings. */
 static void find_ends(const struct pprof_rows *rows, const struct sample *sample,
 		      struct pprof_row_labels *row)
 {
@@ -74,7 +77,7 @@ static void find_ends(const struct pprof_rows *rows, const struct sample *sample
 		row->kernel_end = end_to_write(labels->kernel_end, kernel);
 }
 
-/* The number of the sample's labels, known or new; or -ENOMEM. */
+/* Returns the number of the sample's row of labels, adding it if new; or -ENOMEM. */
 static int64_t add_labels(struct pprof_rows *rows, const struct sample *sample)
 {
 	const struct sample_labels *labels = &sample->labels;
@@ -107,7 +110,10 @@ static struct pprof_row_labels get_labels(const struct pprof_rows *rows, uint32_
 
 /* --- the order of labels ---------------------------------------------------------------------- */
 
-/* The ranks of a row's labels by their weight. Slices come first: readers see time go on. */
+/*
+ * A row's labels in order of precedence. Slices are first, so that readers see rows in order of
+ * time.
+ */
 enum key {
 	KEY_SLICE,
 	KEY_COMM,
@@ -123,10 +129,10 @@ enum key {
 
 struct label_order {
 	const struct pprof_rows *rows;
-	uint32_t *strings; /* ranks, from 1, of those that labels have */
+	uint32_t *strings; /* ranks from 1 of the strings used in labels */
 	uint32_t *sets;	   /* ranks */
 	uint32_t *slices;
-	size_t nr_sets; /* the empty one included */
+	size_t nr_sets; /* including the empty one */
 	uint32_t (*keys)[NR_KEYS];
 };
 
@@ -136,7 +142,7 @@ static int compare_numbers(uint64_t a, uint64_t b)
 }
 
 struct text {
-	uint64_t start; /* the first bytes, which compare as a number does */
+	uint64_t start; /* the first bytes, which compare like a number */
 	const char *rest;
 	uint32_t string;
 };
@@ -161,7 +167,7 @@ static int compare_texts(const void *a, const void *b)
 					  : compare_numbers(one->start, other->start);
 }
 
-/* Sets order->strings to 1 where a row or a set has the string. */
+/* Sets order->strings to 1 for strings used in a row or a set. */
 static void mark_strings(struct label_order *order)
 {
 	struct set_label labels[LABEL_SET_MAX];
@@ -240,7 +246,7 @@ static int compare_sets(const void *a, const void *b, void *context)
 	return result ? result : compare_numbers(nr_a, nr_b);
 }
 
-/* Number 0 is no slice. */
+/* Number 0 means no slice. */
 static int compare_slices(const void *a, const void *b, void *context)
 {
 	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
@@ -299,7 +305,7 @@ static void label_order_clear(struct label_order *order)
 	free(order->keys);
 }
 
-/* The rank of each row of labels; NULL when out of memory. */
+/* Returns the rank of each row of labels; NULL when out of memory. */
 static uint32_t *rank_labels(const struct pprof_rows *rows)
 {
 	cleanup(label_order_clear) struct label_order order = {.rows = rows, .nr_sets = 1};
@@ -321,16 +327,16 @@ static uint32_t *rank_labels(const struct pprof_rows *rows)
 /* --- the order of stacks ---------------------------------------------------------------------- */
 
 struct stack {
-	const uint32_t *frames; /* leaf first; NULL: no sample with a value has it */
+	const uint32_t *frames; /* leaf first; NULL: not used by a sample with a value */
 	uint32_t nr_frames;
 };
 
 struct stacks {
-	struct stack *stacks; /* by number */
+	struct stack *stacks; /* indexed by number */
 	const uint32_t *place_of_frame;
 };
 
-/* The place at a depth from the root, from 1. */
+/* Returns the place + 1 at a depth from the root; 0 past the leaf. */
 static uint32_t place_at(const void *context, uint32_t number, size_t depth)
 {
 	const struct stacks *stacks = context;
@@ -341,7 +347,9 @@ static uint32_t place_at(const void *context, uint32_t number, size_t depth)
 	return stacks->place_of_frame[stack->frames[stack->nr_frames - 1 - depth]] + 1;
 }
 
-/* The rank of each stack that a row has, the same for stacks of the same places; NULL: no memory. */
+/*
+ * Returns the rank of each stack, equal for stacks with the same places; NULL when out of memory.
+ */
 static uint32_t *rank_stacks(const struct pprof_rows *rows)
 {
 	const struct profile *profile = rows->profile;

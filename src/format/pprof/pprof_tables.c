@@ -1,13 +1,12 @@
 /*
- * The tables of a pprof file, read in one pass over its fields, and its locations as frames of a profile.
- * Strings are referred to before they are there, so their numbers are checked in a walk over the tables at
- * the end.
+ * The tables of a pprof file, read in one pass over its fields, and its locations as frames of a
+ * profile. Strings are referenced before they are read, so their numbers are checked at the end.
  *
- * Mappings are segments of files, which are identified by kind, name, build id and whether they are
- * gone. A profile identifies frames by kind, module and address, pprof by number; mostly that is the
- * same. Where two locations at one address have different names (JIT-compiled code, a file that was
- * replaced), the second one goes into a second module of the same name, up to MAX_MODULES of them. A
- * location without an address, or for which there is no module left, is identified by its names.
+ * Mappings are segments of files, which are identified by kind, name, build id and deletion state.
+ * A profile identifies frames by kind, module and address, pprof by number; usually that is
+ * equivalent. If two locations at the same address have different names (JIT-compiled code, a file
+ * that was replaced), the second one goes into a second module of the same name, up to MAX_MODULES
+ * of them. A location without an address, or with no module left, is identified by its names.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,15 +18,15 @@
 #include "format/pprof/pprof_reader.h"
 #include "format/pprof/protobuf.h"
 
-/* Modules with the same name, for frames at the same address. */
+/* Limit for modules with the same name, for frames at the same address. */
 #define MAX_MODULES 16
 
 int pprof_refuse(const struct pprof_tables *tables, const char *what)
 {
-	return error_set(tables->error, -EBADMSG, "not a sound pprof profile: %s", what);
+	return error_set(tables->error, -EBADMSG, "malformed pprof profile: %s", what);
 }
 
-/* Too large for any file stays too large. */
+/* Numbers out of range become UINT32_MAX, which is invalid in any file. */
 static uint32_t string_number(uint64_t value)
 {
 	return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
@@ -38,12 +37,12 @@ static uint64_t positive(uint64_t value)
 	return value <= INT64_MAX ? value : 0;
 }
 
-/* Notes a table's next entry under its id, which must be new. */
+/* Records the id of a table's next entry, which must be unique. */
 static int add_id(const struct pprof_tables *tables, struct u64_map *numbers, uint64_t id,
 		  size_t number)
 {
 	if (!id || u64_map_find(numbers, id))
-		return pprof_refuse(tables, "an id is 0, or there twice");
+		return pprof_refuse(tables, "an id is 0 or duplicate");
 	if (number >= PPROF_MAX_ENTRIES)
 		return pprof_refuse(tables, "a table is too long");
 	return u64_map_set(numbers, id, number);
@@ -51,7 +50,7 @@ static int add_id(const struct pprof_tables *tables, struct u64_map *numbers, ui
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* A string ends where a NUL is in it. */
+/* A string is truncated at a NUL. */
 static int add_string(struct pprof_tables *tables, const struct protobuf_field *field)
 {
 	if (tables->nr_strings >= PPROF_MAX_ENTRIES)
@@ -73,7 +72,7 @@ static int add_function(struct pprof_tables *tables, struct bytes message)
 	int result;
 
 	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
-		return pprof_refuse(tables, "a function is broken");
+		return pprof_refuse(tables, "malformed function");
 	result = add_id(tables, &tables->function_of_id, fields[FUNCTION_ID], tables->nr_functions);
 	if (result < 0)
 		return result;
@@ -93,7 +92,7 @@ static int add_mapping(struct pprof_tables *tables, struct bytes message)
 	int result;
 
 	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
-		return pprof_refuse(tables, "a mapping is broken");
+		return pprof_refuse(tables, "malformed mapping");
 	result = add_id(tables, &tables->mapping_of_id, fields[MAPPING_ID], tables->nr_mappings);
 	if (result < 0)
 		return result;
@@ -116,7 +115,7 @@ static int add_location(struct pprof_tables *tables, struct bytes message)
 	int result;
 
 	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
-		return pprof_refuse(tables, "a location is broken");
+		return pprof_refuse(tables, "malformed location");
 	result = add_id(tables, &tables->location_of_id, fields[LOCATION_ID], tables->nr_locations);
 	if (result < 0)
 		return result;
@@ -138,7 +137,7 @@ static int read_value_type(const struct pprof_tables *tables, struct bytes messa
 	uint64_t fields[VALUE_TYPE_UNIT + 1];
 
 	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
-		return pprof_refuse(tables, "a type of values is broken");
+		return pprof_refuse(tables, "malformed value type");
 	ret->type = string_number(fields[VALUE_TYPE_TYPE]);
 	ret->unit = string_number(fields[VALUE_TYPE_UNIT]);
 	return 0;
@@ -149,7 +148,7 @@ static int add_sample_type(struct pprof_tables *tables, struct bytes message)
 	int result;
 
 	if (tables->nr_sample_types >= PPROF_MAX_SAMPLE_TYPES)
-		return pprof_refuse(tables, "too many types of values");
+		return pprof_refuse(tables, "too many value types");
 	result = read_value_type(tables, message, &tables->sample_types[tables->nr_sample_types]);
 	tables->nr_sample_types += !result;
 	return result;
@@ -167,7 +166,7 @@ static int add_comments(struct pprof_tables *tables, struct protobuf_field field
 			return -ENOMEM;
 		tables->comments[tables->nr_comments++] = string_number(number);
 	}
-	return field.bytes.failed ? pprof_refuse(tables, "a comment is broken") : 0;
+	return field.bytes.failed ? pprof_refuse(tables, "malformed comment") : 0;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -233,7 +232,7 @@ static int check_strings(const struct pprof_tables *tables)
 	for (i = 0; i < tables->nr_mappings; i++)
 		is_sound &= are_strings(tables, tables->mappings[i].filename,
 					tables->mappings[i].build_id);
-	return is_sound ? 0 : pprof_refuse(tables, "a string is missing");
+	return is_sound ? 0 : pprof_refuse(tables, "missing string");
 }
 
 int pprof_tables_read(struct pprof_tables *tables, struct bytes file, struct profile *profile,
@@ -248,7 +247,7 @@ int pprof_tables_read(struct pprof_tables *tables, struct bytes file, struct pro
 	if (result < 0)
 		return result;
 	if (file.failed)
-		return pprof_refuse(tables, "it is broken, or cut off");
+		return pprof_refuse(tables, "malformed or truncated");
 	tables->profile_strings = calloc(tables->nr_strings + 1, sizeof(*tables->profile_strings));
 	return tables->profile_strings ? check_strings(tables) : -ENOMEM;
 }
@@ -295,7 +294,7 @@ static int hex_digit(uint8_t byte)
 	return -1;
 }
 
-/* A build id that is not hexadecimal, or too long, is left out. */
+/* A build id that is not hexadecimal, or too long, is ignored. */
 static void read_build_id(struct bytes text, struct module_code *code)
 {
 	size_t i;
@@ -319,7 +318,7 @@ static bool is_code_of_file(enum module_kind kind)
 	return kind == MODULE_FILE || kind == MODULE_VDSO;
 }
 
-/* The file that a mapping is of, without its segments. 0 or -ENOMEM. */
+/* Describes the file of a mapping, without its segments. Returns 0 or -ENOMEM. */
 static int describe(struct pprof_frames *frames, const struct pprof_file_mapping *mapping,
 		    struct pprof_file *ret)
 {
@@ -359,7 +358,7 @@ static bool same_file(const struct pprof_file *a, const struct pprof_file *b)
 	       !memcmp(a->code.build_id, b->code.build_id, sizeof(a->code.build_id));
 }
 
-/* The number of the file, known or new; or -ENOMEM. */
+/* Returns the number of the file, adding it if new; or -ENOMEM. */
 static int64_t intern_file(struct pprof_frames *frames, const struct pprof_file *file)
 {
 	uint64_t hash = hash_add(hash_key(file->code.build_id, sizeof(file->code.build_id)),
@@ -420,7 +419,7 @@ static int find_files(struct pprof_frames *frames)
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-/* The module that the profile has from the start for such code, or -ENOENT. */
+/* Returns the profile's predefined module for such code, or -ENOENT. */
 static int64_t first_module(const struct pprof_frames *frames, const struct pprof_file *file)
 {
 	if (file->module.kind == MODULE_UNKNOWN)
@@ -440,7 +439,7 @@ static int64_t add_module(struct pprof_frames *frames, const struct pprof_file *
 	if (first >= 0 && !file->nr_modules)
 		return first;
 	module.file = frames->nr_modules++;
-	/* Modules that are there from the start have number 0. */
+	/* Predefined modules have number 0. */
 	if (module.kind != MODULE_FILE)
 		module.file++;
 	number = profile_add_module(profile, &module);
@@ -449,7 +448,7 @@ static int64_t add_module(struct pprof_frames *frames, const struct pprof_file *
 	return number;
 }
 
-/* The nth module for the code of one file, or -ENOMEM. All before it must have been asked for. */
+/* Returns the nth module for a file's code, or -ENOMEM. All before it must exist already. */
 static int64_t module_of_file(struct pprof_frames *frames, struct pprof_file *file, size_t nth)
 {
 	int64_t number;
@@ -464,7 +463,7 @@ static int64_t module_of_file(struct pprof_frames *frames, struct pprof_file *fi
 	return number;
 }
 
-/* Where an address in a mapping is in its file; for code in no file, the address itself. */
+/* Translates an address in a mapping to a file offset; code without file keeps its address. */
 static uint64_t offset_in_file(const struct pprof_file *file,
 			       const struct pprof_file_mapping *mapping, uint64_t address)
 {
@@ -476,7 +475,7 @@ static uint64_t offset_in_file(const struct pprof_file *file,
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* The function's name and file; nothing for id 0. */
+/* Reads the function's name and file; nothing for id 0. */
 static int read_function(struct pprof_frames *frames, uint64_t id, struct code_line *line)
 {
 	const uint64_t *number = u64_map_find(&frames->tables->function_of_id, id);
@@ -486,7 +485,7 @@ static int read_function(struct pprof_frames *frames, uint64_t id, struct code_l
 	if (!id)
 		return 0;
 	if (!number)
-		return pprof_refuse(frames->tables, "a function is missing");
+		return pprof_refuse(frames->tables, "missing function");
 	function = &frames->tables->functions[*number];
 	name = pprof_tables_string(frames->tables, function->name);
 	file = pprof_tables_string(frames->tables, function->file);
@@ -504,7 +503,7 @@ static int add_line(struct pprof_frames *frames, struct bytes message)
 	int result;
 
 	if (!protobuf_numbers(message, fields, ARRAY_SIZE(fields)))
-		return pprof_refuse(frames->tables, "a line is broken");
+		return pprof_refuse(frames->tables, "malformed line");
 	result = read_function(frames, fields[LINE_FUNCTION_ID], &line);
 	if (result < 0 || frames->nr_lines >= UINT16_MAX)
 		return result;
@@ -516,7 +515,7 @@ static int add_line(struct pprof_frames *frames, struct bytes message)
 	return 0;
 }
 
-/* A single empty line is left out. */
+/* A single empty line is omitted. */
 static int read_lines(struct pprof_frames *frames, struct bytes message)
 {
 	struct protobuf_field field;
@@ -533,7 +532,7 @@ static int read_lines(struct pprof_frames *frames, struct bytes message)
 	return result;
 }
 
-/* A name without a place in the source. */
+/* True for a name without source position. */
 static bool is_plain_name(const struct pprof_frames *frames)
 {
 	return frames->nr_lines == 1 && !frames->lines->file && !frames->lines->line;
@@ -544,7 +543,7 @@ static uint32_t outermost_function(const struct pprof_frames *frames)
 	return frames->nr_lines ? frames->lines[frames->nr_lines - 1].function : 0;
 }
 
-/* True if a frame of the profile has the names that were read. */
+/* True if a frame of the profile has the names just read. */
 static bool has_same_names(const struct pprof_frames *frames, uint32_t number)
 {
 	const struct frame *frame = profile_frame(frames->profile, number);
@@ -558,8 +557,8 @@ static bool has_same_names(const struct pprof_frames *frames, uint32_t number)
 /* --- frames ----------------------------------------------------------------------------------- */
 
 /*
- * The frame at this address if it has the names that were read, or is new and gets them; -ENOENT if
- * it has others; -ENOMEM.
+ * Returns the frame at this address if it has the names just read, or is new and gets them; -ENOENT
+ * if it has other names; -ENOMEM.
  */
 static int64_t try_frame(struct pprof_frames *frames, enum frame_kind kind, uint32_t module,
 			 uint64_t address)
@@ -572,7 +571,7 @@ static int64_t try_frame(struct pprof_frames *frames, enum frame_kind kind, uint
 		return number;
 	frame = profile_frame(frames->profile, (uint32_t)number);
 	if (frame->address != address || frame->module != module)
-		return number; /* the profile is full: the frame that stands for all others */
+		return number; /* the profile is full: the frame for all others */
 	if (profile_nr_frames(frames->profile) == nr_before)
 		return has_same_names(frames, (uint32_t)number) ? number : -ENOENT;
 	if (frames->nr_lines && !is_plain_name(frames) &&
@@ -633,7 +632,7 @@ static int make_found(struct pprof_frames *frames, const struct pprof_location *
 	if (result < 0)
 		return result;
 	if (location->mapping_id && !mapping)
-		return pprof_refuse(tables, "a mapping is missing");
+		return pprof_refuse(tables, "missing mapping");
 	if (mapping) {
 		file = &frames->files[frames->file_of_mapping[*mapping]];
 		address = offset_in_file(file, &tables->mappings[*mapping], address);
@@ -646,7 +645,7 @@ static int make_found(struct pprof_frames *frames, const struct pprof_location *
 	return 0;
 }
 
-/* Mostly ids count up from 1. */
+/* Fast path: ids usually count up from 1. */
 static const struct pprof_location *find_location(const struct pprof_tables *tables, uint64_t id)
 {
 	const uint64_t *number;
@@ -664,7 +663,7 @@ int pprof_frames_find(struct pprof_frames *frames, uint64_t location_id, struct 
 	int result = 0;
 
 	if (!location)
-		return pprof_refuse(frames->tables, "a location is missing");
+		return pprof_refuse(frames->tables, "missing location");
 	found = &frames->found[location - frames->tables->locations];
 	if (found->kind == PPROF_LOCATION_NEW)
 		result = make_found(frames, location, found);

@@ -1,11 +1,10 @@
 /*
- * Writes pprof files: what was sampled, samples, code, and at last the strings that all of these have
- * used. Messages are built one by one and go through a buffer into gzip; nothing else is held. A
- * failure is noted once, and everything after it does nothing.
+ * Writes pprof files: the origin, samples, code, and finally the strings that these have used.
+ * Messages are built one by one and go through a buffer into gzip; nothing else is kept in memory.
+ * The first failure is recorded, and everything after it is a no-op.
  *
- * pprof_code.c finds out where the samples' frames are, and pprof_rows.c which samples there are and in
- * which order. Functions get their numbers as the lines
- * of locations need them, so they come behind all locations.
+ * pprof_code.c provides the code of the samples' frames, and pprof_rows.c the samples and their
+ * order. Functions are numbered when the lines of locations use them, so they follow all locations.
  */
 #include "format/pprof/pprof.h"
 
@@ -35,21 +34,21 @@ struct writer {
 
 	struct protobuf_writer file;
 	struct protobuf_writer message; /* being built */
-	struct protobuf_writer part;	/* a message inside of that */
+	struct protobuf_writer part;	/* a message nested in it */
 	struct strings *strings;
 	struct gzip_writer *gzip;
 	int error; /* 0, or the first failure */
 
-	uint64_t *numbers; /* of a packed field */
+	uint64_t *numbers; /* buffer for packed fields */
 	size_t cap_numbers;
 	struct u64_map id_of_function; /* by name << 32 | file, strings of the file */
-	uint64_t *functions;	       /* the same, by id - 1 */
+	uint64_t *functions;	       /* id - 1 -> the same key */
 	size_t nr_functions, cap_functions;
 };
 
-/* --- the file on its way out ------------------------------------------------------------------ */
+/* --- writing the file ------------------------------------------------------------------------- */
 
-/* Notes a result if it is a failure, and nothing has failed before. */
+/* Records a result if it is the first failure. */
 static void note(struct writer *writer, int64_t result)
 {
 	if (result < 0 && !writer->error)
@@ -65,7 +64,7 @@ static void flush(struct writer *writer)
 	protobuf_reset(&writer->file);
 }
 
-/* Puts the message into the file as a field of this number. */
+/* Appends the message to the file as a field with this number. */
 static void end_message(struct writer *writer, uint32_t field)
 {
 	protobuf_message(&writer->file, field, &writer->message);
@@ -74,14 +73,14 @@ static void end_message(struct writer *writer, uint32_t field)
 		flush(writer);
 }
 
-/* Puts the part into the message. */
+/* Appends the part to the message. */
 static void end_part(struct writer *writer, uint32_t field)
 {
 	protobuf_message(&writer->message, field, &writer->part);
 	protobuf_reset(&writer->part);
 }
 
-/* The number of a text in the file; 0 after a failure. */
+/* Returns the number of a text in the file; 0 after a failure. */
 static uint64_t string_bytes(struct writer *writer, const char *text, size_t nr)
 {
 	cleanup_free char *copy = NULL;
@@ -104,7 +103,7 @@ static uint64_t saturated(uint64_t number)
 	return number < INT64_MAX ? number : INT64_MAX;
 }
 
-/* Room for so many numbers; NULL after a failure. */
+/* Returns a buffer for nr numbers; NULL after a failure. */
 static uint64_t *numbers_of(struct writer *writer, size_t nr)
 {
 	if (array_reserve(&writer->numbers, &writer->cap_numbers, nr + 1,
@@ -117,7 +116,7 @@ static uint64_t *numbers_of(struct writer *writer, size_t nr)
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* Readers of pprof know the time of the clocks as "cpu"; which clock it was is a comment. */
+/* Readers of pprof expect the name "cpu" for clocks; the clock itself is named in a comment. */
 static const char *event_name(const struct profile *profile)
 {
 	const char *name = profile_string(profile, profile_origin(profile)->event);
@@ -141,13 +140,13 @@ static int compare_values(const void *a, const void *b)
 
 	if (!order)
 		order = strcmp(one->type, other->type);
-	/* Readers take the first one of a name for it: let that be the main value. */
+	/* Readers use the first value of a name: it must be the main value. */
 	if (!order)
 		order = (other->number == 0) - (one->number == 0);
 	return order ? order : strcmp(one->unit, other->unit);
 }
 
-/* Readers find the default value by its name. */
+/* Readers find the default value by its name, which must be unique. */
 static bool is_only_one(const struct pprof_values *values, const char *type)
 {
 	size_t nr = 0, i;
@@ -157,7 +156,7 @@ static bool is_only_one(const struct pprof_values *values, const char *type)
 	return nr == 1;
 }
 
-/* The events that samples stand for are preferred to their number; hits are events themselves. */
+/* The event's amount is preferred to the number of samples; hits are events themselves. */
 static void init_values(struct pprof_values *values, const struct profile *profile)
 {
 	bool is_of_samples = !strcmp(profile_value_name(profile, 0), PPROF_SAMPLES);
@@ -178,7 +177,7 @@ static void init_values(struct pprof_values *values, const struct profile *profi
 	qsort(values->values, values->nr, sizeof(values->values[0]), compare_values);
 }
 
-/* --- what was sampled ------------------------------------------------------------------------- */
+/* --- origin ----------------------------------------------------------------------------------- */
 
 static void write_value_type(struct writer *writer, uint32_t field, const char *type,
 			     const char *unit)
@@ -239,14 +238,14 @@ static void write_number(struct writer *writer, const char *key, int64_t number,
 	end_part(writer, SAMPLE_LABEL);
 }
 
-/* The unit is what pprof takes it for anyway; without one, number 0 would be no label at all. */
+/* The unit is pprof's default for the key; without a unit, a label with number 0 would be empty. */
 static void write_id(struct writer *writer, enum label label, const char *key, int32_t number)
 {
 	if (writer->options->labels & label)
 		write_number(writer, key, number, key);
 }
 
-/* Labels that were not asked for are empty. */
+/* Labels that were not requested are empty. */
 static void write_labels(struct writer *writer, const struct pprof_row_labels *labels)
 {
 	const struct profile *profile = writer->profile;
@@ -351,7 +350,7 @@ static void write_mapping(struct writer *writer, size_t number)
 	end_message(writer, PROFILE_MAPPING);
 }
 
-/* The id of the function, new or known; 0 after a failure. */
+/* Returns the id of a function, adding it if new; 0 after a failure. */
 static uint64_t function_of(struct writer *writer, const struct code_line *line)
 {
 	uint64_t name = string_of(writer, pprof_code_string(&writer->code, line->function));

@@ -1,6 +1,6 @@
 /*
- * The parts of the pprof writer. pprof_code.c finds out where a profile's frames are in terms of
- * pprof, pprof_rows.c which samples there are and in which order; pprof_write.c writes both.
+ * The parts of the pprof writer. pprof_code.c maps a profile's code to pprof's terms, pprof_rows.c
+ * provides the samples and their order; pprof_write.c writes both.
  */
 #ifndef STOOK_FORMAT_PPROF_PPROF_WRITER_H
 #define STOOK_FORMAT_PPROF_PPROF_WRITER_H
@@ -14,11 +14,11 @@
 #include "profile/profile.h"
 #include "profile/stack_table.h"
 
-/* The values of the file, in its order. */
+/* The values of the file, in the file's order. */
 struct pprof_values {
 	struct profile_value values[PROFILE_MAX_VALUES];
 	size_t nr;
-	const char *preferred; /* the default one's type */
+	const char *preferred; /* type of the default value */
 };
 
 /* --- pprof_code.c ------------------------------------------------------------------------------ */
@@ -36,11 +36,11 @@ struct pprof_object {
 	bool is_gone;
 	const struct module_code *code; /* or NULL */
 	bool is_used, needs_whole;
-	uint32_t first_mapping; /* its segments, then the whole file if that is needed */
+	uint32_t first_mapping; /* of its segments; the whole file, if needed, is the last */
 	bool has_functions, has_filenames, has_line_numbers, has_inlines;
 };
 
-/* Lines of missed stacks have these for their function: their texts are no strings of the profile. */
+/* Functions of the places for missed stacks, whose names are not among the profile's strings. */
 #define PPROF_STRING_MISSED_USER   UINT32_MAX
 #define PPROF_STRING_MISSED_KERNEL (UINT32_MAX - 1)
 
@@ -49,11 +49,11 @@ struct pprof_place {
 	uint64_t address;
 	uint32_t mapping; /* number + 1; 0: none */
 	uint32_t nr_lines;
-	const struct code_line *lines; /* innermost first; NULL: the one below */
+	const struct code_line *lines; /* innermost first; NULL: `name` is the only line */
 	struct code_line name;
-	uint32_t frame; /* whose place it is */
-	bool is_used;	/* those of missed stacks are not always */
-	uint32_t id;	/* in the file; 0: not used. Given by pprof_rows_init() */
+	uint32_t frame; /* the frame that this place was made from */
+	bool is_used;	/* places of missed stacks may be unused */
+	uint32_t id;	/* in the file; 0: unused. Set by pprof_rows_init() */
 };
 
 struct pprof_code {
@@ -63,17 +63,17 @@ struct pprof_code {
 	size_t nr_objects;
 	struct pprof_mapping *mappings;
 	size_t nr_mappings, cap_mappings;
-	struct pprof_place *places; /* in the order of their content, each once */
+	struct pprof_place *places; /* sorted by content, without duplicates */
 	size_t nr_places;
-	uint32_t *place_of_frame;	     /* also of the two below */
-	uint32_t missed_user, missed_kernel; /* places */
+	uint32_t *place_of_frame;	     /* including the two below */
+	uint32_t missed_user, missed_kernel; /* indices of places */
 };
 
-/* 0 or -ENOMEM. Clear it in both cases. */
+/* Returns 0 or -ENOMEM. The caller clears the code in both cases. */
 int pprof_code_init(struct pprof_code *code, const struct profile *profile);
 void pprof_code_clear(struct pprof_code *code);
 
-/* The text of a code line's string. */
+/* Returns the text of a code line's string. */
 const char *pprof_code_string(const struct pprof_code *code, uint32_t string);
 const struct code_line *pprof_code_lines(const struct pprof_place *place);
 
@@ -83,27 +83,27 @@ bool pprof_code_is_kernel(const struct pprof_code *code, uint32_t place);
 /* --- pprof_rows.c ------------------------------------------------------------------------------ */
 
 /*
- * The labels of a sample as they are written, and how its stacks ended. Labels that were not asked
- * for are 0. All members are 32-bit numbers without padding: a row of labels is interned as a sequence.
+ * The labels of a sample as written, and how its stacks ended. Labels that were not requested are
+ * 0. All members are 32-bit numbers without padding: a row of labels is interned as a sequence.
  */
 struct pprof_row_labels {
 	uint32_t comm, cgroup, probe;
 	int32_t pid, tid, cpu;
 	uint32_t set, slice;
-	uint32_t user_end, kernel_end;	     /* enum walk_end + 1; 0: as a reader expects it */
-	uint32_t missed_user, missed_kernel; /* 1: one place more, at that end */
+	uint32_t user_end, kernel_end;	     /* enum walk_end + 1; 0: as readers assume */
+	uint32_t missed_user, missed_kernel; /* 1: an additional place at that end */
 };
 
 struct pprof_row {
 	struct pprof_row_labels labels;
-	const struct sample *sample; /* one of those that the row is of, for its frames */
+	const struct sample *sample; /* one of the row's samples, for its frames */
 	const uint32_t *frames;	     /* leaf first */
 	uint64_t values[PROFILE_MAX_VALUES];
 };
 
 /* A sample with a value. */
 struct pprof_row_sample {
-	uint64_t key; /* its place in the order: rank of its labels << 32 | rank of its stack */
+	uint64_t key; /* for sorting: rank of its labels << 32 | rank of its stack */
 	uint32_t sample, label_row;
 };
 
@@ -117,20 +117,23 @@ struct pprof_rows {
 	size_t nr;
 };
 
-/* Also gives ids to those places of the code that rows use. 0 or -ENOMEM. Clear it in both cases. */
+/*
+ * Also assigns ids to the places that rows use. Returns 0 or -ENOMEM; the caller clears in both
+ * cases.
+ */
 int pprof_rows_init(struct pprof_rows *rows, const struct profile *profile,
 		    const struct format_options *options, const struct pprof_values *values,
 		    struct pprof_code *code);
 void pprof_rows_clear(struct pprof_rows *rows);
 
 /*
- * The row at *position, which is moved behind its samples; false at the end.
+ * Returns the row at *position, and moves *position after its samples; false at the end.
  *
  *	for (i = 0; pprof_rows_next(&rows, &i, &row);)
  */
 bool pprof_rows_next(const struct pprof_rows *rows, size_t *position, struct pprof_row *ret);
 
-/* The number of places that a row's stack has, and one of them, counted from the leaf. */
+/* Return the number of places of a row's stack, and one of them, counted from the leaf. */
 size_t pprof_row_places(const struct pprof_row *row);
 uint32_t pprof_row_place(const struct pprof_code *code, const struct pprof_row *row, size_t i);
 

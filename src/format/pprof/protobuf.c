@@ -1,12 +1,12 @@
 /*
- * A field is a tag (its number, and in the lowest three bits the type) and what the type says:
+ * A field consists of a tag (number << 3 | type) and contents according to the type:
  *
- *	0  varint	seven bits a byte, the lowest first; at most ten bytes
+ *	0  varint	seven bits per byte, lowest first; at most ten bytes
  *	1  fixed64	eight bytes, little-endian
- *	2  bytes	a varint that says how many, and so many bytes
+ *	2  bytes	a varint with the length, and that number of bytes
  *	5  fixed32	four bytes
  *
- * Types 3 and 4 were groups, which nobody has written for years: they are refused.
+ * Types 3 and 4 were groups, which are obsolete: they are rejected.
  */
 #include "format/pprof/protobuf.h"
 
@@ -21,7 +21,7 @@
 /* --- writing -----------------------------------------------------------------------------------
  */
 
-/* Room for so many more bytes, or NULL. */
+/* Reserves nr more bytes; NULL when out of memory. */
 static uint8_t *reserve(struct protobuf_writer *writer, size_t nr)
 {
 	if (writer->failed || ARRAY_RESERVE(writer->bytes, writer->cap, writer->nr + nr) < 0) {
@@ -142,7 +142,7 @@ static uint64_t get_varint(struct bytes *message)
 	return message->failed ? 0 : value;
 }
 
-/* The value, and in field->bytes what it is made of. */
+/* Reads the value; field->bytes becomes its encoding. */
 static void get_contents(struct bytes *message, struct protobuf_field *field)
 {
 	const uint8_t *start = message->at;

@@ -1,15 +1,15 @@
 /*
- * Protocol Buffers' wire format, without schemas: who writes or reads a message knows its fields.
+ * The wire format of Protocol Buffers, without schemas: callers know the fields of their messages.
  *
- * Writing: a message is built field by field; a message inside of another is built by itself first
- * and then put in. Running out of memory is noted in the writer, and everything after it does
- * nothing, so that it is asked about once, at the end. A writer of zeros is empty.
+ * Writing: a message is built field by field; a nested message is built first and then appended.
+ * Running out of memory is recorded in the writer, and all later calls are no-ops, so that one
+ * check at the end is enough. A zero-initialised writer is empty.
  *
  *	protobuf_number(&line, 1, function_id);
  *	protobuf_message(&location, 4, &line);
  *	protobuf_reset(&line);
  *
- * Reading: over bytes that somebody else made, see base/bytes.h.
+ * Reading: over untrusted bytes, see base/bytes.h.
  *
  *	while (protobuf_next(&message, &field))
  *		switch (field.number) …
@@ -31,18 +31,18 @@ struct protobuf_writer {
 	bool failed; /* out of memory */
 };
 
-/* What has its default value, 0 or empty, is not written. */
+/* Fields with the default value, 0 or empty, are not written. */
 void protobuf_number(struct protobuf_writer *writer, uint32_t field, uint64_t value);
 void protobuf_bytes(struct protobuf_writer *writer, uint32_t field, const void *bytes, size_t nr);
 void protobuf_packed(struct protobuf_writer *writer, uint32_t field, const uint64_t *values,
 		     size_t nr);
 
-/* Written even if it is empty: one of several, whose place counts. */
+/* Written even if empty: for repeated fields, where the position matters. */
 void protobuf_text(struct protobuf_writer *writer, uint32_t field, const char *text);
 void protobuf_message(struct protobuf_writer *writer, uint32_t field,
 		      const struct protobuf_writer *message);
 
-/* Empties the writer for the next message, and keeps its memory. */
+/* Empties the writer for the next message, keeping its memory. */
 void protobuf_reset(struct protobuf_writer *writer);
 void protobuf_clear(struct protobuf_writer *writer);
 
@@ -56,22 +56,26 @@ enum protobuf_type {
 struct protobuf_field {
 	uint32_t number;
 	enum protobuf_type type;
-	uint64_t value;	    /* of the types that are a number; else 0 */
-	struct bytes bytes; /* what the field is made of: of PROTOBUF_BYTES the contents */
+	uint64_t value;	    /* for numeric types; else 0 */
+	struct bytes bytes; /* the field's encoding; for PROTOBUF_BYTES its contents */
 };
 
-/* The next field; false at the end, and where the message is broken or has groups: then it failed.
+/*
+ * Returns the next field; false at the end, and for a malformed message or groups: then
+ * message->failed.
  */
 bool protobuf_next(struct bytes *message, struct protobuf_field *ret);
 
 /*
- * All of a message that has numbers alone: the last one of each field below nr, by the field's number, 0 where
- * there is none. False if the message is broken.
+ * Reads a message with numbers only: for each field below nr its last value, indexed by the field's
+ * number, 0 if missing. False if the message is malformed.
  */
 bool protobuf_numbers(struct bytes message, uint64_t *ret, size_t nr);
 
-/* The next number of a repeated field, which may be packed or not; false at the end or a failure of
- * field->bytes. */
+/*
+ * Returns the next number of a repeated field, packed or not; false at the end, or on failure
+ * (field->bytes.failed).
+ */
 bool protobuf_next_number(struct protobuf_field *field, uint64_t *ret);
 
 #endif

@@ -1,13 +1,13 @@
-/* Texts as JSON has them. */
+/* Strings in JSON. */
 #ifndef STOOK_FORMAT_TEXT_JSON_H
 #define STOOK_FORMAT_TEXT_JSON_H
 
 #include <stdio.h>
 
 /*
- * Writes text in quotation marks, escaped; null for NULL. What is no UTF-8 becomes U+FFFD, a byte
- * each, so that the output is JSON whatever a target calls its functions. What a terminal must not be
- * sent (base/text.h) is escaped.
+ * Writes text in quotation marks, escaped; null for NULL. Each invalid byte of UTF-8 becomes
+ * U+FFFD, so that the output is valid JSON whatever the names of functions are. Characters that are
+ * unsafe for terminals (base/text.h) are escaped.
  */
 void json_write_string(FILE *out, const char *text);
 

@@ -1,6 +1,6 @@
 /*
- * Which columns are shown, and how people read a number: with commas, as a percentage, in a unit of
- * time that fits its column, with as many digits as its error leaves a meaning.
+ * Chooses the columns to show, and formats numbers for people: with commas, as a percentage, in a
+ * unit of time that fits its column, with as many digits as its error justifies.
  */
 #include "format/text/sheet_cells.h"
 
@@ -11,7 +11,7 @@
 #include "base/array.h"
 #include "base/text.h"
 
-/* Units of time by the largest value that is shown in them. */
+/* Units of time with the upper limit of the values shown in them. */
 struct time_unit {
 	double below, ns;
 	const char *name;
@@ -81,7 +81,7 @@ static void choose_units(struct shown_table *shown, const double *most)
 			shown->columns[i].unit = all ? all : unit_for(most[i]);
 }
 
-/* Units, columns of numbers and empty columns: only the rows tell them. */
+/* Determines units, columns of numbers and empty columns, which depend on the rows. */
 static void look_at_rows(struct shown_table *shown)
 {
 	double most[TABLE_COLUMNS_MAX] = {0};
@@ -182,7 +182,7 @@ const char *shown_heading(const struct shown_column *column, char buffer[CELL_BY
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
-/* Digits behind the point that the error leaves a meaning, of what fits into seven columns. */
+/* Returns the number of decimals that are meaningful for this error and fit into seven columns. */
 static int digits_of(const struct column *column, double size, double error)
 {
 	int digits = (int)column->decimals;
@@ -329,7 +329,7 @@ void shown_write_words(FILE *out, const char *text, bool ascii)
 #define BAR_COLUMNS   40
 #define TITLE_COLUMNS 19
 
-/* The part of its name that tells a column from others. */
+/* Returns the part of a column's name after the dot, which identifies it in a caption. */
 static const char *label_of(const struct column *column)
 {
 	const char *dot = column->name ? strchr(column->name, '.') : NULL;
@@ -387,7 +387,7 @@ void shown_write_caption(const struct shown_table *shown, const struct row *row,
 	(void)putc('\n', out);
 }
 
-/* At least one star for what is there at all. */
+/* A non-zero count gets at least one star. */
 static size_t stars(uint64_t count, uint64_t most)
 {
 	size_t nr = (size_t)((double)count / (double)most * BAR_COLUMNS);
@@ -415,7 +415,7 @@ static void write_bar(const struct histogram *histogram, size_t i, uint64_t most
 		      (int)stars(histogram->counts[i], most), bar);
 }
 
-/* Buckets in front of the first that has something, and behind the last, are left out. */
+/* Empty buckets at both ends are omitted. */
 void shown_write_histogram(const struct histogram *histogram, const char *indent, FILE *out)
 {
 	size_t first = 0, last = 0, columns, i;

@@ -1,10 +1,10 @@
 /*
- * Sheets as CSV: texts in quotation marks, numbers and true/false without; what is not known is empty. The
- * figures of the sheet stand in front of each row. A histogram is a row for each of its buckets that has
- * something, in three columns.
+ * Sheets as CSV: texts in quotation marks, numbers and true/false without; unknown values are
+ * empty. The figures of the sheet precede the columns of each row. A histogram has a row for each
+ * non-empty bucket, with three columns.
  *
- * Spreadsheets run a text that begins like a formula, quoted or not, and a name may do that on purpose.
- * The apostrophe is how people enter such a text by hand; what comes from others is not shown in it.
+ * Spreadsheets evaluate a text that begins like a formula, even in quotation marks, and names may
+ * exploit that. A leading apostrophe, which spreadsheets do not show, makes it plain text.
  */
 #include <ctype.h>
 #include <inttypes.h>
@@ -17,10 +17,10 @@
 struct csv_writer {
 	const struct sheet *sheet;
 	FILE *out;
-	bool has_cell; /* in the row so far */
+	bool has_cell; /* the row has a cell already */
 };
 
-/* A text inside quotation marks; separator: a character that must not be in it, or '"'. */
+/* Writes a text inside quotation marks; separator: a character to replace, or '"'. */
 static void write_inside(FILE *out, const char *text, char separator)
 {
 	while (*text) {
@@ -39,7 +39,7 @@ static void write_inside(FILE *out, const char *text, char separator)
 	}
 }
 
-/* Tab and CR would begin a formula, too, and become `?`. */
+/* Tab and CR would begin a formula, too; they become `?`. */
 static void begin_string(FILE *out, const char *text)
 {
 	(void)putc('"', out);
@@ -122,7 +122,7 @@ static void write_text(struct csv_writer *writer, const struct column *column, c
 		write_string(writer->out, text);
 }
 
-/* As folded stacks have them. */
+/* Writes a path like folded stacks. */
 static void write_path(struct csv_writer *writer, const struct cell *cell)
 {
 	size_t i;
@@ -136,7 +136,7 @@ static void write_path(struct csv_writer *writer, const struct cell *cell)
 	(void)putc('"', writer->out);
 }
 
-/* bucket: of a histogram. */
+/* bucket: for a histogram. */
 static void write_cell(struct csv_writer *writer, const struct column *column,
 		       const struct cell *cell, size_t bucket)
 {

@@ -1,10 +1,10 @@
 /*
- * Sheets as JSON (RFC 8259): one object, whose members come in the order of the blocks. Names with a dot
- * are members of an object of the part in front of the first one: "key.comm" is {"key": {"comm": …}}.
- * A row is a line, so that tools for lines can compare two files.
+ * Sheets as JSON (RFC 8259): one object, whose members are in the order of the blocks. A name with
+ * a dot is a member of a nested object: "key.comm" is {"key": {"comm": …}}. Each row is a line, so
+ * that line-based tools can compare two files.
  *
- * Characters past ASCII are written as they are, but for those that a terminal must not be sent: as escapes
- * they are harmless, and nothing is lost.
+ * Non-ASCII characters are written unchanged, except those that are unsafe for terminals: these are
+ * escaped, which is harmless and loses nothing.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -14,7 +14,7 @@
 #include "format/text/json.h"
 #include "format/text/sheet_cells.h"
 
-/* All that are escaped have numbers of 16 bits; U+FFFD stands for a byte that is no UTF-8. */
+/* All escaped characters have 16-bit codes; invalid bytes become U+FFFD. */
 static size_t write_escaped(FILE *out, const char *text)
 {
 	uint32_t code;
@@ -57,11 +57,11 @@ void json_write_string(FILE *out, const char *text)
 
 /* --- members ---------------------------------------------------------------------------------- */
 
-/* The members of an object, one after the other. */
+/* The members of an object while they are written. */
 struct members {
 	FILE *out;
 	const char *between;
-	const char *nest; /* the name in front of the dot of the last one; NULL: it had none */
+	const char *nest; /* the open nested object: a name with this prefix; NULL: none */
 	size_t nr_nest;
 	bool has_any;
 };
@@ -73,7 +73,7 @@ static void end_nest(struct members *members)
 	members->nest = NULL;
 }
 
-/* Writes all that is in front of the member's value. */
+/* Writes everything before the member's value. */
 static void begin_member(struct members *members, const char *name)
 {
 	const char *dot = strchr(name, '.');

@@ -1,10 +1,10 @@
 /*
- * Sheets as Markdown, in the tables that most issue trackers know. Blocks of different kinds have an empty
- * line between them, whatever the sheet has.
+ * Sheets as Markdown, with tables as supported by most issue trackers. Blocks of different kinds
+ * are always separated by an empty line.
  *
- * Whatever a target calls its functions stays text: names are code spans. One ends at as many backticks
- * as it began with, so it begins with more than are in it; in a table a `|` ends the cell even there,
- * unless it is escaped. An indented block has no end that a name could write.
+ * Names are written as code spans, so that they cannot contain markup. A code span ends at the
+ * number of backticks that began it, so it begins with more than the name contains; in a table, a
+ * `|` in it is escaped, since it would end the cell. An indented block cannot be ended by a name.
  */
 #include <ctype.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 #define NAME_COLUMNS 100 /* longer names are shortened */
 #define NAME_BYTES   (NAME_COLUMNS * 4 + 1)
-#define INDENT	     "    " /* of code */
+#define INDENT	     "    " /* of code blocks */
 
 /* --- names and words -------------------------------------------------------------------------- */
 
@@ -61,7 +61,7 @@ static void write_name(FILE *out, const char *name, bool in_table)
 	write_fence(out, fence);
 }
 
-/* Punctuation is never markup behind a backslash. Some of it is at the beginning only. */
+/* A backslash before punctuation is always valid. Some characters are markup only at the start. */
 static void write_words(FILE *out, const char *text, bool at_start)
 {
 	if (at_start && *text && strchr("+-#=", *text))
@@ -79,7 +79,7 @@ static void write_words(FILE *out, const char *text, bool at_start)
 	}
 }
 
-/* --- what stands between blocks --------------------------------------------------------------- */
+/* --- separation of blocks --------------------------------------------------------------------- */
 
 enum part { PART_NOTHING, PART_WORDS, PART_HEADING, PART_LIST, PART_CODE, PART_TABLE };
 
@@ -95,7 +95,7 @@ static void begin_part(struct markdown_writer *writer, enum part part)
 
 	if (writer->last != PART_NOTHING && (writer->wants_space || !goes_on))
 		(void)putc('\n', writer->out);
-	/* Else the block would be text of the list's last item. */
+	/* Otherwise the block would belong to the list's last item. */
 	if (part == PART_CODE && writer->last == PART_LIST)
 		(void)fputs("<!-- -->\n\n", writer->out);
 	writer->wants_space = false;

@@ -7,10 +7,10 @@
  *	23.4%    2,889  45.1%  dictFind             redis-server
  *	 9.3%    1,148         … 204 more
  *
- * Numbers stand to the right and are never cut. Names share what numbers and short words leave of the
- * width: the main column gets what the others, a third or a half, don't need. Too long names lose their
- * middle, paths their beginning, and trees their outermost guides. Blanks are written in front of something
- * only, so no line ends in blanks.
+ * Numbers are right-aligned and never truncated. Names share the width that numbers and short words
+ * leave: the other names get a third or a half, the main column the rest. Names that are too long
+ * lose their middle, paths their start, and trees their outermost guides. Blanks are written only
+ * before other text, so no line ends in blanks.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,13 +25,13 @@
 
 #define DEFAULT_WIDTH	   80
 #define LEAST_WIDTH	   60
-#define ROOMY_WIDTH	   80 /* below it there are no errors and no COLUMN_ROOMY */
+#define ROOMY_WIDTH	   80 /* minimum for errors and COLUMN_ROOMY */
 #define GAP		   2
-#define LEAST_COLUMNS	   8  /* for each column of texts, on average */
-#define LEAST_NAME_COLUMNS 24 /* guides never leave less to names */
-#define LEVEL_COLUMNS	   2  /* one fork's guide */
+#define LEAST_COLUMNS	   8  /* minimum for each column of texts, on average */
+#define LEAST_NAME_COLUMNS 24 /* minimum that guides leave to names */
+#define LEVEL_COLUMNS	   2  /* width of one guide */
 
-/* Heavy percentages have the limits and colours of perf report, whose users know what they mean. */
+/* Percentages have the limits and colours of perf report, which users are familiar with. */
 #define RED_PERCENT   5.0
 #define GREEN_PERCENT 0.5
 #define RED	      "\033[31m"
@@ -39,7 +39,7 @@
 #define NORMAL	      "\033[m"
 #define END_OF_TONE   "\033[0m"
 
-/* More is red and less is blue, as in flame graphs; doubtful things are grey. */
+/* More is red and less is blue, as in flame graphs; doubtful rows are grey. */
 static const char *const tones[] = {
 	[TONE_NONE] = "",	   [TONE_MORE] = "\033[31m",   [TONE_LESS] = "\033[94m",
 	[TONE_NEW] = "\033[1;31m", [TONE_GONE] = "\033[1;94m", [TONE_DOUBTFUL] = "\033[90m",
@@ -57,13 +57,12 @@ struct text_writer {
 	FILE *out;
 	size_t width;
 	bool ascii, color;
-	/* The table that is being written. */
+	/* The table being written. */
 	struct shown_table shown;
 	size_t wanted[TABLE_COLUMNS_MAX], widths[TABLE_COLUMNS_MAX];
-	bool *guides; /* by level: more forks come further down */
+	bool *guides; /* level -> true if more forks follow below */
 	size_t cap_guides;
-	size_t at,
-		blanks; /* columns of the line so far; blanks that the next text needs in front */
+	size_t at, blanks; /* columns written in the line; blanks to write before the next text */
 };
 
 static size_t larger(size_t a, size_t b)
@@ -91,7 +90,7 @@ static size_t columns_of_words(const char *text, bool ascii)
 	return columns;
 }
 
-/* True if the cell's text is somebody else's, and written as it is. */
+/* True if the cell's text is a name, which is untrusted and is written without translation. */
 static bool is_name(const struct shown_column *column, const struct row *row)
 {
 	return column->is->flags & COLUMN_NAME && row->kind != ROW_REST;
@@ -108,7 +107,7 @@ static size_t path_columns(const struct text_writer *writer, const struct cell *
 	return columns;
 }
 
-/* Columns of a cell without guides, if there were room for all of it. */
+/* Returns the columns of a cell without guides and without truncation. */
 static size_t cell_columns(const struct text_writer *writer, const struct shown_column *column,
 			   const struct row *row)
 {
@@ -162,7 +161,7 @@ static bool is_plain(const struct shown_column *column)
 	return !column->is_number && !(column->is->flags & COLUMN_NAME);
 }
 
-/* The column that gets what others leave. */
+/* Returns the column that gets the remaining width. */
 static size_t main_column(const struct shown_table *shown)
 {
 	size_t first = shown->nr, i;
@@ -185,7 +184,7 @@ static size_t gap_before(const struct shown_table *shown, size_t column)
 	return gap ? gap : GAP;
 }
 
-/* Gives texts of one kind what they want, but each no more than `share` of the room. */
+/* Gives texts of one kind the width they want, but at most `share` of the room each. */
 static void give(struct text_writer *writer, bool plain, size_t main, size_t share, size_t *room)
 {
 	size_t i;
@@ -200,9 +199,9 @@ static void give(struct text_writer *writer, bool plain, size_t main, size_t sha
 }
 
 /*
- * Short words come first, then names get a third or a half together, then the main column, and room
- * that is left goes to whoever wants it. With so many columns that nothing could be read in the width,
- * lines are longer.
+ * Short words come first, then the names share a third or a half, then the main column; remaining
+ * room goes to columns that want more. If there are too many columns for the width, lines become
+ * longer.
  */
 static void lay_out(struct text_writer *writer)
 {
@@ -242,7 +241,7 @@ static void lay_out(struct text_writer *writer)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* Blanks up to what is written next. */
+/* Writes pending blanks before other text. */
 static void catch_up(struct text_writer *writer)
 {
 	text_pad(writer->out, writer->blanks);
@@ -257,9 +256,9 @@ static void put_glyph(struct text_writer *writer, const char *text)
 	writer->at += text_columns(text);
 }
 
-#define FITTED_COLUMNS 512 /* names in wider columns lose their middle */
+#define FITTED_COLUMNS 512 /* limit of the width for names that lose their middle */
 
-/* A name of more columns than there are. Returns how many it took. */
+/* Writes a name that is too long, shortened. Returns the columns written. */
 static size_t put_fitted(struct text_writer *writer, const char *name, size_t columns)
 {
 	const char *ellipsis = writer->glyphs->ellipsis;
@@ -272,7 +271,7 @@ static size_t put_fitted(struct text_writer *writer, const char *name, size_t co
 	return text_columns(buffer);
 }
 
-/* In so many columns at most; words lose their end. */
+/* Writes text in at most this many columns. Texts other than names are truncated at the end. */
 static void put_text(struct text_writer *writer, const char *text, bool is_name, size_t columns)
 {
 	size_t needed = is_name ? text_columns(text) : columns_of_words(text, writer->ascii);
@@ -299,7 +298,10 @@ static void end_line(struct text_writer *writer)
 	writer->at = writer->blanks = 0;
 }
 
-/* Levels that a tree has room for, unless all of it has. */
+/*
+ * Returns the number of levels that a tree column has room for; no limit if the column is wide
+ * enough.
+ */
 static size_t levels_in(const struct text_writer *writer, size_t number)
 {
 	size_t columns = writer->widths[number];
@@ -310,8 +312,8 @@ static size_t levels_in(const struct text_writer *writer, size_t number)
 }
 
 /*
- * Guides of all levels above, of which the outermost are left out when there are too many. The
- * innermost guide of a fork is where the row's own path begins. Returns the columns that they take.
+ * Writes the guides of all levels above; if there are too many, the outermost are omitted. The
+ * innermost guide of a fork is where the row's own path begins. Returns the columns written.
  */
 static size_t put_guides(struct text_writer *writer, size_t number, const struct row *row)
 {
@@ -337,7 +339,7 @@ static size_t put_guides(struct text_writer *writer, size_t number, const struct
 	return (row->level - first) * LEVEL_COLUMNS;
 }
 
-/* As many of the last texts as there is room for. */
+/* Writes as many of the last texts as fit. */
 static void put_path(struct text_writer *writer, const struct cell *cell, size_t columns)
 {
 	const struct glyphs *glyphs = writer->glyphs;
@@ -393,7 +395,7 @@ static void put_number(struct text_writer *writer, const struct shown_column *co
 	put_text(writer, buffer, false, SIZE_MAX);
 }
 
-/* A cell that is to begin where the blanks end. */
+/* Writes a cell after the pending blanks. */
 static void put_cell(struct text_writer *writer, size_t number, const struct row *row)
 {
 	const struct shown_column *column = &writer->shown.columns[number];
@@ -421,7 +423,7 @@ static void put_cell(struct text_writer *writer, size_t number, const struct row
 	writer->blanks += needed < width ? width - needed : 0;
 }
 
-/* The first text of such a row says what it stands for; nothing comes behind it. */
+/* The first text of such a row describes what it sums up; nothing follows it. */
 static void put_rest(struct text_writer *writer, size_t number, const struct row *row)
 {
 	const struct shown_column *column = &writer->shown.columns[number];
@@ -643,7 +645,7 @@ int sheet_write(const struct sheet *sheet, enum media medium, const struct sheet
 		break;
 	case MEDIA_MARKDOWN:
 		if (sheet->is_line && !style->is_first)
-			(void)putc('\n', out); /* or it would go on with the table before it */
+			(void)putc('\n', out); /* otherwise the previous table would continue */
 		sheet_write_markdown(sheet, out);
 		break;
 	case MEDIA_CSV:

@@ -1,7 +1,7 @@
-/* What is looked at stands in the page's address, behind the `#`, so that it can be sent to somebody. */
+/* The view is stored in the page's address, after the `#`, so that a link to it can be shared. */
 "use strict";
 
-const PLACES = 1e7; /* of the whole width, that a zoom is rounded to */
+const PLACES = 1e7; /* resolution of zooms, in parts of the full width */
 
 function addressOf(view, zoom) {
 	const parts = new URLSearchParams();
@@ -32,7 +32,7 @@ function numbersOf(text, separator) {
 	return text.split(separator).map(Number).filter((number) => number >= 0);
 }
 
-/* Takes over what makes sense; an address may have been written by hand, or for another page. */
+/* Takes over valid values only: an address may be hand-written, or made for another page. */
 function viewOfAddress(address, view, model) {
 	const parts = new URLSearchParams(address);
 	const get = (name, allowed, usual) => (allowed.includes(parts.get(name)) ? parts.get(name) : usual);

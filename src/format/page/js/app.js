@@ -1,6 +1,6 @@
 /*
- * The page: reads the data after the first paint, holds what is looked at (`view`), and passes every
- * change on to those that show it.
+ * The page: reads the data after the first paint, holds the state of the view (`view`), and passes
+ * changes to the parts that show it.
  */
 "use strict";
 
@@ -35,7 +35,7 @@ class App {
 		this.makeParts();
 		this.refreshAll();
 		this.graph.setZoom(zoom);
-		/* Firefox gives buttons of a page that is loaded again the state that they had. */
+		/* Firefox restores the state of buttons when a page is reloaded. */
 		byId("focus-open").disabled = true;
 		addEventListener("hashchange", () => this.onAddress());
 		systemDark.addEventListener("change", () => this.onTheme());
@@ -44,7 +44,7 @@ class App {
 
 	makeParts() {
 		this.graph = new FlameGraph(byId("graph"), this.style, {
-			focus: (node) => this.tellFocus(this.tree(), node),
+			focus: (node) => this.showFocus(this.tree(), node),
 			hover: (node, event) => this.tooltip.show(this.tree(), node, event),
 			zoom: () => this.onZoom(),
 			open: (node) => this.openNode(this.tree(), node),
@@ -76,7 +76,9 @@ class App {
 		return [this.graph, ...this.sandwich.graphs()];
 	}
 
-	/* Of a node: its function's, else of its nearest caller that has one, as the profile's samples. */
+	/*
+	 * Returns a node's category: its function's, else that of the nearest caller that has one.
+	 */
 	categoryOf(tree, node) {
 		const { functions, words } = this.model;
 		for (let at = node; at; at = tree.parent[at]) {
@@ -86,7 +88,7 @@ class App {
 		return 0;
 	}
 
-	/* Which words are this function. */
+	/* Returns an array that marks the words of a function. */
 	wordsOf(number) {
 		const words = this.model.words.function;
 		const wanted = new Uint8Array(words.length);
@@ -94,13 +96,15 @@ class App {
 		return wanted;
 	}
 
-	/* --- what follows from the view --------------------------------------------------------- */
+	/*
+	 * --- derived from the view --------------------------------------------------------------
+	 */
 
 	applyView() {
 		const { view } = this;
 		const scale = this.difference ? this.difference.scale : null;
 		const isCompared = scale && (view.value === 0 || view.value === scale.value);
-		/* Of two that are compared, the value is what is there after. */
+		/* In a difference, the shown value is "after". */
 		if (isCompared) view.value = 0;
 		view.before = isCompared ? scale.value : null;
 		view.afterScale = isCompared && view.width !== "before" ? 1 / (scale.after || 1) : 0;
@@ -110,7 +114,10 @@ class App {
 		this.palette.use(view.color || view.colors[0], isDark() ? "dark" : "light");
 	}
 
-	/* Slices are of the first value; of another one where that is always so much of the first. */
+	/*
+	 * Slices are of the first value; another value has them only if its ratio to the first is
+	 * constant.
+	 */
 	hasTime() {
 		return Boolean(this.model.slices && this.ratio(this.view.value));
 	}
@@ -130,7 +137,7 @@ class App {
 		chooseWeights(tree, model, view);
 		this.mostChange = tree.otherTotal ? this.difference.mostChange(tree) : 0;
 		this.sums = sumFunctions(tree, model.words.function, model.functions.name.length);
-		/* What was left out of the tree is not left out of these. */
+		/* These sums include calls omitted from the tree. */
 		if (isWhole && model.functions.self) {
 			this.sums.self = model.functions.self;
 			this.sums.total = model.functions.total;
@@ -153,7 +160,7 @@ class App {
 		this.tabs.show();
 	}
 
-	/* Other weights: all numbers are others. */
+	/* Called when weights have changed: all numbers must be updated. */
 	onWeights() {
 		this.search.count();
 		this.table.update();
@@ -165,7 +172,7 @@ class App {
 		if (this.timeline) this.timeline.showRange();
 	}
 
-	/* Frames are as wide as their new weights; what was zoomed to stays so. */
+	/* Computes new weights and keeps the zoom. */
 	reweigh() {
 		const zoom = this.graph.zoom();
 		this.applyView();
@@ -214,7 +221,9 @@ class App {
 		this.graph.setZoom(zoom);
 	}
 
-	/* --- what the user does ----------------------------------------------------------------- */
+	/*
+	 * --- user actions -----------------------------------------------------------------------
+	 */
 
 	showTab(tab) {
 		this.view.tab = tab;
@@ -249,7 +258,7 @@ class App {
 		copyText(this.frames.plainName(graph.tree, graph.focus));
 	}
 
-	/* The one that has the keyboard's attention, or that is seen. */
+	/* Returns the graph with keyboard focus, or else the visible one. */
 	activeGraph() {
 		const focused = this.graphs().find((graph) => graph.canvas === document.activeElement);
 		if (focused) return focused;
@@ -266,7 +275,7 @@ class App {
 		this.search.input.select();
 	}
 
-	tellFocus(tree, node) {
+	showFocus(tree, node) {
 		const number = this.frames.functionOf(node ? tree.word[node] : tree.rootWord || 0);
 		document.body.dataset.focused = "true";
 		byId("focused").textContent = this.frames.sentence(tree, node);
@@ -335,7 +344,7 @@ class App {
 		this.threads.show();
 	}
 
-	/* While somebody drags, once a frame is enough. */
+	/* During dragging, updates once per animation frame. */
 	setRange(range, isDragging) {
 		if (!this.hasTime()) return;
 		this.view.range = range;

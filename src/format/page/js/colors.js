@@ -1,7 +1,7 @@
 /*
- * What colour a frame has: the hues of format/palette.c, which a picture of the same profile has. All
- * texts on them are readable: palettes are made of lightness that gives a contrast of 4.5 and more with the
- * theme's text, which tests/browser/html.mjs computes.
+ * Colours of frames: the hues of format/flame/palette.c, as in a picture of the same profile. Text
+ * is readable on all of them: each theme's lightness gives a contrast of at least 4.5 with its
+ * text, which tests/browser/html.mjs checks.
  */
 "use strict";
 
@@ -36,7 +36,7 @@ const THEMES = {
 	},
 };
 
-/* Names as in a picture's legend; hue, and how much of the theme's saturation. */
+/* Names as in a picture's legend; hue, and factor for the theme's saturation. */
 const KIND_COLORS = {
 	[KIND.label]: { name: "thread", hue: 220, saturation: 0.18 },
 	[KIND.user]: { name: "user", hue: 26, saturation: 1.1 },
@@ -85,7 +85,9 @@ function hashOfText(text) {
 	return (hash ^ (hash >>> 15)) >>> 0;
 }
 
-/* Numbers of those that are in the tree, heaviest first, so that these have the plainest colours. */
+/*
+ * Returns the categories in the tree, heaviest first, so that these get the most distinct colours.
+ */
 function heaviestCategories({ about, functions, trees: [tree], words }) {
 	const weights = about.categories.map(() => 0);
 	const ofNode = new Uint8Array(tree.nr);
@@ -95,7 +97,7 @@ function heaviestCategories({ about, functions, trees: [tree], words }) {
 		weights[ofNode[i]] += tree.selves.get(0)[i];
 	}
 	const seen = new Set(ofNode);
-	const isOther = (i) => (i ? 0 : 1); /* which has no colour, and comes last */
+	const isOther = (i) => (i ? 0 : 1); /* "other" has no colour, and is last */
 	return [...weights.keys()]
 		.filter((i) => seen.has(i))
 		.sort((a, b) => isOther(a) - isOther(b) || weights[b] - weights[a] || a - b);
@@ -152,7 +154,7 @@ class Palette {
 		return this.shade(CATEGORY_HUES[rank % CATEGORY_HUES.length], saturation, hash);
 	}
 
-	/* strength: 0 to 1, of what changed by more than chance. */
+	/* strength: 0 to 1, for changes that are not within noise. */
 	ofChange(kind, strength) {
 		if (kind === CHANGE.none) return cssOfRgb(this.theme.grey);
 		const hue = kind === CHANGE.more || kind === CHANGE.added ? MORE_HUE : LESS_HUE;
@@ -167,12 +169,12 @@ class Palette {
 		return [
 			["more, + new", more],
 			["less, \u2212 gone", less],
-			["maybe by chance", this.ofChange(CHANGE.none, 0)],
-			[`width: ${width === "both" ? "before and after together" : width}`, null],
+			["within noise", this.ofChange(CHANGE.none, 0)],
+			[`width: ${width === "both" ? "before plus after" : width}`, null],
 		];
 	}
 
-	/* What there is of it in this profile: [text, colour] each; without a colour it is a remark. */
+	/* Returns the legend for the colours used: [text, colour] each; a remark has no colour. */
 	legend(width) {
 		if (this.mode === "difference") return this.changeLegend(width);
 		if (this.mode === "category")
@@ -187,7 +189,7 @@ class Palette {
 			]);
 	}
 
-	/* Each pair of text and background that frames can have, for the test of contrast. */
+	/* Returns all pairs of text and background that frames can have, for the contrast test. */
 	pairs() {
 		const { text, grey, match, matchText, faded, fadedText } = this.theme;
 		const pairs = [[text, grey], [matchText, match], [fadedText, faded]];

@@ -1,14 +1,14 @@
 /*
- * The page's data, as format/page/html_tree.c writes it: columns of numbers, each number in groups of 7
- * bits, the lowest first; all columns one after the other, compressed by gzip, in base64. What they
- * are and how long is in the JSON beside them, `about`.
+ * Decodes the page's data, as written by format/page/html_tree.c: columns of numbers, each number
+ * in groups of 7 bits, lowest first; all columns concatenated, compressed by gzip, in base64. The
+ * JSON `about` lists their names and lengths.
  */
 "use strict";
 
-/* What a word is, as enum word_kind; and what stands for calls that were left out. */
+/* Kinds of words, as enum word_kind; `rest` is for omitted calls. */
 const KIND = { label: 0, user: 1, kernel: 2, inlined: 3, runTime: 4, missed: 5, rest: 6 };
 
-/* Characters that would hide, or turn the text around them, are shown as what they are. */
+/* Characters that are invisible, or change the direction of text, are shown by their code. */
 const UNSEEN =
 	/[\u0001-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202f\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]/g;
 
@@ -32,7 +32,7 @@ async function inflate(bytes) {
 	return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-/* Numbers past 2^53 lose their last digits: counts of that size are sums, and are shown rounded. */
+/* Numbers above 2^53 lose their last digits: these are sums, and are shown rounded anyway. */
 function readNumbers(bytes, numbers) {
 	let at = 0;
 	for (let i = 0; i < numbers.length; i++) {
@@ -52,7 +52,7 @@ function readNumbers(bytes, numbers) {
 	return numbers;
 }
 
-/* Gives the columns by name. */
+/* Access to the columns by name. */
 class Columns {
 	constructor(list, bytes) {
 		this.places = new Map();
@@ -93,7 +93,7 @@ function treeOfColumns(columns, number, values) {
 	return new Tree(columns.numbers(prefix + "up"), columns.numbers(prefix + "word"), selves);
 }
 
-/* When samples were: for each node of the first tree, the slices and the counts in them. */
+/* Returns the time slices: for each node of the first tree, its slices and the counts in them. */
 function slicesOfColumns(columns) {
 	if (!columns.has("slice.length")) return null;
 	const starts = columns.numbers("slice.start", Float64Array);
@@ -135,7 +135,7 @@ function modelOfColumns(about, columns) {
 		words: {
 			text: columns.numbers("word.text"),
 			kind: columns.numbers("word.kind", Uint8Array),
-			function: columns.numbers("word.function"), /* its number and 1; 0: none */
+			function: columns.numbers("word.function"), /* its number + 1; 0: none */
 		},
 		trees: [],
 		slices: slicesOfColumns(columns),

@@ -1,6 +1,7 @@
 /*
- * For page.html opened as it is, to work on it: loads the scripts one by one and gives them a made-up
- * profile. Not part of what stook writes; the list below is that of assets.S.
+ * Used when page.html is opened directly, during development: loads the scripts one by one and
+ * provides an invented profile. Not part of stook's output; the list below must be that of
+ * assets.S.
  */
 "use strict";
 

@@ -1,17 +1,17 @@
 /*
- * What changed between two values, and whether by more than chance: the rules of profile/difference.c,
- * which says why, for boxes that only the page knows of.
+ * Computes changes between two values, and if they exceed noise, for boxes that exist only in the
+ * page. The rules are those of view/diff/difference.c, which explains them.
  */
 "use strict";
 
 const CHANGE = { none: 0, more: 1, less: 2, added: 3, gone: 4 };
 
 const LN_ROOT_2PI = 0.91893853320467274;
-const EXACT_VARIANCE = 400; /* larger ones are normal enough */
-const PLAINLY_CHANCE = 2; /* sigma, from which no tail gets to 3 */
+const EXACT_VARIANCE = 400; /* above it, the normal approximation is good enough */
+const PLAINLY_CHANCE = 2; /* sigma below which the exact tail cannot reach 3 */
 const NEGLIGIBLE = 1e-9;
 
-/* Stirling's series; below 8 by the recurrence. */
+/* Stirling's series; smaller arguments than 8 by the recurrence. */
 function lnGamma(x) {
 	let shift = 0;
 	for (; x < 8; x++) shift += Math.log(x);
@@ -34,7 +34,7 @@ function sigmaOfTail(lnTail) {
 	return z;
 }
 
-/* The larger the scale.dispersion, the more the samples come in waves. */
+/* A scale.dispersion above 1 means that samples come in bursts. */
 class Difference {
 	constructor(scale) {
 		this.scale = scale;
@@ -98,7 +98,10 @@ class Difference {
 		return share > 1 ? 0 : (share * (1 - share)) / all;
 	}
 
-	/* Of two counts: shares or rates, their change, its error, and what kind of change it is. */
+	/*
+	 * Returns, for two counts: shares or rates, their change, its error, and the kind of
+	 * change.
+	 */
 	of(before, after) {
 		const { scale } = this;
 		const beforeSamples = before / scale.before_sample;
@@ -118,7 +121,10 @@ class Difference {
 		return result;
 	}
 
-	/* The largest of any node but the root, by chance or not: what colours are measured by. */
+	/*
+	 * Returns the largest change of any node except the root, noise included: the scale of
+	 * colours.
+	 */
 	mostChange(tree) {
 		const { before, after } = this.scale;
 		let most = 0;

@@ -1,11 +1,11 @@
-/* Small help with the document. Texts become text nodes, never markup. */
+/* Helpers for the DOM. Texts become text nodes, never markup. */
 "use strict";
 
 function byId(id) {
 	return document.getElementById(id);
 }
 
-/* properties: of the element; those with a dash are attributes. */
+/* properties of the element; names with a dash are attributes. */
 function element(tag, properties = {}, ...children) {
 	const made = document.createElement(tag);
 	for (const [name, value] of Object.entries(properties)) {
@@ -23,7 +23,7 @@ function fillSelect(select, options, chosen) {
 	select.value = chosen;
 }
 
-/* Said by screen readers when it changes. */
+/* Announces text to screen readers. */
 function say(text) {
 	byId("live").textContent = text;
 }
@@ -41,7 +41,7 @@ async function copyText(text) {
 	showNote(`Copied: ${text}`);
 }
 
-/* A line that goes away by itself. */
+/* Shows a line that disappears by itself. */
 function showNote(text) {
 	const note = byId("note");
 	note.textContent = text;

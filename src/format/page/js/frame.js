@@ -1,18 +1,18 @@
-/* What a frame is called, how it is coloured, and what is told of it: in its box, its tooltip, aloud. */
+/* Names, colours and descriptions of frames: in boxes, in the tooltip, for screen readers. */
 "use strict";
 
 class Frames {
 	constructor(app) {
 		this.app = app;
 		this.model = app.model;
-		this.matches = null; /* by word: 1 if it is searched for; null: no search */
+		this.matches = null; /* word -> 1 if it matches the search; null: no search */
 	}
 
 	text(word) {
 		return this.model.texts[this.model.words.text[word]];
 	}
 
-	/* The number of the word's function; -1: it is none. */
+	/* Returns the number of the word's function; -1 if it is not a function. */
 	functionOf(word) {
 		return this.model.words.function[word] - 1;
 	}
@@ -25,7 +25,10 @@ class Frames {
 		return this.model.modules[this.model.functions.module[number]] || "";
 	}
 
-	/* Of a node, whose tree may be one of a function's callers: then the root is that function. */
+	/*
+	 * Returns a node's name. In a tree of callers or callees of a function, the root is that
+	 * function.
+	 */
 	plainName(tree, node) {
 		if (!node) return tree.rootName || "all";
 		return this.text(tree.word[node]) || "(no name)";
@@ -60,11 +63,11 @@ class Frames {
 			return palette.ofCategory(this.app.categoryOf(tree, node), word);
 		if (palette.mode !== "difference" || !tree.otherTotal) return palette.ofWord(word);
 		const { kind, change } = this.change(tree, node);
-		/* By its root, or few large changes would leave all others pale. */
+		/* The square root keeps small changes visible beside a few large ones. */
 		return palette.ofChange(kind, Math.min(1, Math.sqrt(Math.abs(change) / (this.app.mostChange || 1))));
 	}
 
-	/* The source line behind the function's name, where it is known. */
+	/* Returns the source line after the function's name, if known. */
 	source(word) {
 		const number = this.functionOf(word);
 		const text = this.text(word);
@@ -72,7 +75,7 @@ class Frames {
 		return text.startsWith(name + " ") ? text.slice(name.length + 1) : "";
 	}
 
-	/* [[what, text]…] of a node. */
+	/* Returns [[label, text]…] for a node. */
 	facts(tree, node) {
 		const word = node ? tree.word[node] : tree.rootWord || 0;
 		const number = this.functionOf(word);
@@ -99,7 +102,7 @@ class Frames {
 			["Self", part(tree.self[node])],
 		];
 		if (tree.total[0] !== all)
-			facts.push(["Of this function", formatPercent(tree.total[node], tree.total[0])]);
+			facts.push(["Share of function", formatPercent(tree.total[node], tree.total[0])]);
 		if (tree.otherTotal) facts.push(...this.changeFacts(tree, node));
 		return facts;
 	}
@@ -109,7 +112,7 @@ class Frames {
 		const { by_time } = this.app.difference.scale;
 		const { unit } = this.app.value();
 		const show = (part) => (by_time ? formatRate(part, unit) : `${(100 * part).toFixed(2)} %`);
-		const names = ["maybe by chance", "more", "less", "new", "gone"];
+		const names = ["within noise", "more", "less", "new", "gone"];
 		return [
 			["Before", show(change.before)],
 			["After", show(change.after)],
@@ -117,7 +120,7 @@ class Frames {
 		];
 	}
 
-	/* One line, for the bar below and for the screen reader. */
+	/* Returns one line, for the bar below the graph and for screen readers. */
 	sentence(tree, node) {
 		return [this.plainName(tree, node)]
 			.concat(this.facts(tree, node).map(([what, text]) => `${what} ${text}`))
@@ -125,7 +128,7 @@ class Frames {
 	}
 }
 
-/* The box beside the pointer. */
+/* The box next to the pointer. */
 class Tooltip {
 	constructor(frames) {
 		this.frames = frames;

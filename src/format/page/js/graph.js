@@ -1,20 +1,19 @@
 /*
- * A flame graph on a canvas: a window on a tree's width, `view`, and a scroll position. Only what is in
- * the window is laid out and drawn, once a frame at most.
+ * A flame graph on a canvas: shows a part of a tree's width, `view`, at a scroll position. Only the
+ * visible part is laid out and drawn, at most once per animation frame.
  *
- * Who has one tells it what frames look like by `style`: name(tree, node), colors(tree, node), and the
- * colours of all else; and hears of what happens by `on`: focus(node), hover(node, event), zoom(),
- * open(node).
+ * The owner passes `style`, which provides name(tree, node), colors(tree, node) and the other
+ * colours; and `on`, which is called back: focus(node), hover(node, event), zoom(), open(node).
  */
 "use strict";
 
-const ROW = 19; /* pixels, one of them between rows */
+const ROW = 19; /* pixels per row, including a gap of one */
 const FONT_SIZE = 11.5;
 const FONT = `${FONT_SIZE}px ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace`;
 const TEXT_PAD = 4;
 const SCROLLBAR = 5;
 const ANIMATION_MS = 70;
-const QUICK_DRAW_MS = 8; /* only what is drawn that quickly is animated */
+const QUICK_DRAW_MS = 8; /* zooms are animated only if drawing takes no longer */
 const reducedMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 class FlameGraph {
@@ -26,11 +25,11 @@ class FlameGraph {
 		this.boxes = new Boxes();
 		this.tree = null;
 		this.view = { from: 0, to: 1 };
-		this.scroll = 0; /* pixels that are scrolled away at the root's end */
+		this.scroll = 0; /* pixels scrolled, from the root's end */
 		this.isIcicle = false;
 		this.byWeight = false;
 		this.focus = 0;
-		this.zoomed = 0; /* the node that was zoomed to last */
+		this.zoomed = 0; /* the last node that was zoomed to */
 		this.hover = null;
 		this.drawMs = 0;
 		this.frame = 0;
@@ -60,7 +59,9 @@ class FlameGraph {
 		if (!this.frame) this.frame = requestAnimationFrame(() => this.draw());
 	}
 
-	/* --- where things are ------------------------------------------------------------------- */
+	/*
+	 * --- positions --------------------------------------------------------------------------
+	 */
 
 	contentHeight() {
 		return this.tree ? this.tree.nrDepths * ROW : 0;
@@ -127,13 +128,13 @@ class FlameGraph {
 		this.animateTo(this.rangeOf(node));
 	}
 
-	/* What is zoomed to: a node, or a range. */
+	/* Returns the zoom: a node, or a range. */
 	zoom() {
 		const node = this.viewNode();
 		return node && node === this.zoomed ? { node } : this.view;
 	}
 
-	/* The same again, at once; widths may be others than when it was asked for. */
+	/* Restores a zoom without animation; widths may have changed since it was returned. */
 	setZoom({ node, from = 0, to = 1 }) {
 		const range = node && this.tree.width[node] ? this.rangeOf(node) : { from, to };
 		this.stopAnimation();
@@ -147,7 +148,7 @@ class FlameGraph {
 		this.animateTo({ from: 0, to: 1 });
 	}
 
-	/* Scrolls so that the row, and when zooming what lies above it, is in sight. */
+	/* Scrolls to make the row visible, and when zooming also the rows above it. */
 	showRow(row, withCallees) {
 		if (!this.pixels) return;
 		const { height } = this.pixels;
@@ -186,7 +187,7 @@ class FlameGraph {
 			this.showRow(this.tree.depth[node], false);
 			const range = this.rangeOf(node);
 			const { from, to } = this.view;
-			/* Out of sight, or covering all there is: the view follows. */
+			/* The view follows if the node is out of sight. */
 			if (range.to <= from || range.from >= to)
 				this.setView((range.from + range.to - (to - from)) / 2, (range.from + range.to + to - from) / 2);
 		}
@@ -194,7 +195,7 @@ class FlameGraph {
 		this.requestDraw();
 	}
 
-	/* The node that is zoomed to; else the deepest one that is wider than the view. */
+	/* Returns the node that was zoomed to; else the deepest node that covers the view. */
 	viewNode() {
 		const { from, to } = this.view;
 		const slack = (to - from) * 1e-6;
@@ -258,7 +259,7 @@ class FlameGraph {
 		for (let i = 0; i < nodes.length; i++) {
 			const left = Math.max(0, lefts[i]);
 			const right = Math.min(width, rights[i]);
-			/* A gap between neighbours, where there is room for one. */
+			/* Leave a gap between neighbours if there is room for it. */
 			const gap = right - left > 3 && rights[i] <= width ? 1 : 0;
 			if (nodes[i] === MANY) {
 				this.context.fillStyle = this.style.many();

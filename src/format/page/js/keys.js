@@ -1,26 +1,28 @@
-/* The keyboard: a table of keys, which is also the list that `?` shows. */
+/* Keyboard shortcuts: a table of keys, which `?` shows as a list. */
 "use strict";
 
-/* keys, what for, what to do; without the last: done elsewhere, here for the list only. */
+/*
+ * keys, description, action; without an action the key is handled elsewhere, and only listed here.
+ */
 const KEYS = [
 	[["/", "Control+f"], "Search by regular expression", (app) => app.focusSearch()],
-	[["Control+i"], "Tell upper and lower case apart, or not", (app) => app.search.toggleCase()],
+	[["Control+i"], "Match case, or ignore it", (app) => app.search.toggleCase()],
 	[["n"], "Zoom to the next match, heaviest first", (app) => app.search.next(1)],
-	[["Shift+N"], "Zoom to the match before", (app) => app.search.next(-1)],
+	[["Shift+N"], "Zoom to the previous match", (app) => app.search.next(-1)],
 	[["1", "2", "3", "4"], "Flame graph, functions, callers and callees, about", (app, key) => app.showTab(TABS[key - 1])],
 	[["Arrow keys"], "In a graph: to the caller, the callees, the neighbours", null],
 	[["Enter"], "In a graph: zoom to the frame", null],
 	[["+", "="], "Zoom in", (app) => app.zoomBy(0.6)],
 	[["-"], "Zoom out", (app) => app.zoomBy(1 / 0.6)],
-	[["0", "Home", "Escape"], "All of the graph", (app) => app.activeGraph().reset()],
+	[["0", "Home", "Escape"], "Show the whole graph", (app) => app.activeGraph().reset()],
 	[["s"], "Callers and callees of the frame", (app) => app.openFocus()],
 	[["y"], "Copy the frame\u2019s name", (app) => app.copyFocus()],
 	[["i"], "Flame graph or icicle", (app) => app.setIcicle(!app.view.icicle)],
 	[["o"], "Frames by name, or heaviest first", (app) => app.setByWeight(!app.view.byWeight)],
-	[["c"], "Next way to colour frames", (app) => app.nextColor()],
+	[["c"], "Next colour scheme", (app) => app.nextColor()],
 	[["v"], "Next value", (app) => app.nextValue()],
 	[["t"], "Choose threads", (app) => app.openThreads()],
-	[["x"], "All of the time", (app) => app.setRange(null)],
+	[["x"], "Show the full time range", (app) => app.setRange(null)],
 	[["d"], "Dark or light", (app) => app.toggleTheme()],
 	[["?"], "This list", (app) => app.showHelp()],
 ];
@@ -51,7 +53,7 @@ function listenToKeys(app) {
 		graph.canvas.addEventListener("keydown", (event) => onGraphKey(graph, event));
 }
 
-/* To a neighbour, in the order that is shown. */
+/* Returns the next sibling in the displayed order. */
 function neighbour(graph, step) {
 	const { tree, focus } = graph;
 	if (!focus) return 0;

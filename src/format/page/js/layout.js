@@ -1,14 +1,14 @@
 /*
- * Which boxes of a tree are to be seen, and where: those in a part of its width, from left to right,
- * row by row. What is narrower than a pixel is not looked into, so the cost follows the screen's size,
- * not the tree's: siblings are passed by, a look at each.
+ * Computes which boxes of a tree are visible, and where: boxes in a part of the width, row by row,
+ * from left to right. Nodes narrower than a pixel are not descended into, so the cost depends on
+ * the size of the screen, not of the tree; only the siblings of a node are all visited.
  */
 "use strict";
 
 const NARROWEST = 0.7; /* pixels */
-const MANY = -1; /* the node of a box that stands for many narrow ones */
+const MANY = -1; /* the node of a box that represents several narrow nodes */
 
-/* Boxes in three arrays that are used again from frame to frame. */
+/* Boxes per row in three arrays that are reused between animation frames. */
 class Boxes {
 	constructor() {
 		this.rows = [];
@@ -32,7 +32,7 @@ class Boxes {
 		rights[at] = right;
 	}
 
-	/* The node at a place; MANY, or null for nothing. */
+	/* Returns the node at a place, MANY, or null. */
 	find(row, x) {
 		if (row < 0 || row >= this.nrRows) return null;
 		const { nodes, lefts, rights } = this.rows[row];
@@ -47,7 +47,7 @@ class Boxes {
 	}
 }
 
-/* The children of a node in the order of weight; narrow ones are left as they are, at the end. */
+/* Returns a node's children sorted by weight; narrow ones, which come last, only as a sum. */
 function heaviestFirst(tree, node, least) {
 	const wide = [];
 	let narrow = 0;
@@ -60,8 +60,8 @@ function heaviestFirst(tree, node, least) {
 }
 
 /*
- * view: {from, to} of the root's width, 0 to 1; width: in pixels. Rows below maxRow are needed by
- * nobody.
+ * view: {from, to} as fractions of the root's width; width: pixels. Rows below maxRow are not
+ * computed.
  */
 function layOut(boxes, tree, view, width, maxRow, byWeight) {
 	const scale = width / ((view.to - view.from) * tree.width[0]);
@@ -111,7 +111,7 @@ function layOut(boxes, tree, view, width, maxRow, byWeight) {
 	};
 
 	put(0, 0, left, tree.width[0] * scale);
-	/* A row's boxes must come from left to right: a level is done before the next one. */
+	/* Breadth-first: a row's boxes must be added from left to right. */
 	for (let at = 0; at < work.length; at += 3) {
 		const row = work[at];
 		if (row < maxRow) putChildren(row + 1, work[at + 1], work[at + 2]);

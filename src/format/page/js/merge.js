@@ -1,6 +1,7 @@
 /*
- * Trees made of another one's parts: all calls below a function, and all ways that lead to it. Parts
- * with the same words become one node. What is lighter than a 5,000th is not followed further.
+ * Trees made from parts of another tree: all calls below a function, and all call paths that lead
+ * to it. Nodes with the same words are merged. Nodes below 1/5000 of the weight are not followed
+ * further.
  */
 "use strict";
 
@@ -55,7 +56,7 @@ function sumOf(items, weightOf) {
 	return sum;
 }
 
-/* Heaviest first, and those that are too light apart. */
+/* Returns groups sorted by weight, and the items of groups that are too light. */
 function heavyGroups(groups, widthOf, least) {
 	const list = [];
 	const light = [];
@@ -68,7 +69,7 @@ function heavyGroups(groups, widthOf, least) {
 	return { list, light };
 }
 
-/* nodes: of the source, all of one function; the result's root is all of them. */
+/* nodes: nodes of one function in the source; they are merged into the root of the result. */
 function mergeCallees(source, nodes, view, restWord) {
 	const merged = new MergedTree(source);
 	const least = sumOf(nodes, (n) => source.width[n]) * MERGE_LEAST;
@@ -112,7 +113,9 @@ function mergeCallers(source, nodes, view, restWord) {
 		const otherWeight = sumOf(ways, otherOf);
 		if (weight || otherWeight || !depth) merged.add(depth, word, weight, otherWeight);
 	};
-	/* A way is a node, and how far up from it we are: ways end at the root. */
+	/*
+	 * A way is a node with the position of the walk up from it (`at`); a way ends at the root.
+	 */
 	const add = (word, ways, depth) => {
 		const ended = ways.filter((way) => !way.at);
 		const going = ways.filter((way) => way.at);

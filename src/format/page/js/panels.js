@@ -1,4 +1,6 @@
-/* What stands around the pictures: the tabs, the way that was zoomed, the legend, and how it was taken. */
+/*
+ * The parts around the graphs: tabs, the path of the zoom, legend, and facts about the recording.
+ */
 "use strict";
 
 const TABS = ["flame", "functions", "callers", "about"];
@@ -70,7 +72,7 @@ function showLegend(app) {
 		}));
 }
 
-/* [[what, text]…] of how it was taken. */
+/* Returns [[label, text]…] about the recording. */
 function originFacts(about) {
 	const { origin } = about;
 	const facts = [];
@@ -98,10 +100,10 @@ function leftOutFacts(app) {
 	if (!left) return [];
 	const value = app.value();
 	return [[
-		"Left out of the graph",
-		`${formatWithName(left, value)} (${formatPercent(left, tree.total[0])}) in calls that have less ` +
-			`than ${+(100 * model.about.least_share).toPrecision(2)} % of all each; ` +
-			"the grey frames \u201c(left out)\u201d stand for them",
+		"Omitted from the graph",
+		`${formatWithName(left, value)} (${formatPercent(left, tree.total[0])}) in calls of less than ` +
+			`${+(100 * model.about.least_share).toPrecision(2)} % of the total each; ` +
+			"the grey frames \u201c(left out)\u201d represent them",
 	]];
 }
 

@@ -1,13 +1,12 @@
 /*
- * Mouse, pen and fingers on a flame graph: a click zooms, the wheel zooms at the pointer (with Shift, or
- * sideways, it pans), dragging pans, two fingers pinch; a double click, or a click with Control, opens
- * the function.
+ * Mouse, pen and touch on a flame graph: a click zooms, the wheel zooms at the pointer (with Shift,
+ * or sideways, it pans), dragging pans, two fingers pinch; a Control-click opens the function.
  */
 "use strict";
 
-const CLICK_SLACK = 4; /* pixels that a click may move */
+const CLICK_SLACK = 4; /* pixels that the pointer may move during a click */
 const WHEEL_ZOOM = 0.0022;
-const LINE_HEIGHT = 18; /* of wheels that turn by lines */
+const LINE_HEIGHT = 18; /* pixels per line, for wheels that report lines */
 
 function listenToPointer(graph) {
 	const { canvas } = graph;

@@ -1,6 +1,6 @@
 /*
- * One function with all that calls it above and all that it calls below: two flame graphs, and the next
- * callers and callees as tables.
+ * The view of one function, with its callers above and its callees below: two flame graphs, and
+ * tables of the direct callers and callees.
  */
 "use strict";
 
@@ -10,7 +10,7 @@ class Sandwich {
 	constructor(app) {
 		this.app = app;
 		const on = (side) => ({
-			focus: (node) => app.tellFocus(this[side].tree, node),
+			focus: (node) => app.showFocus(this[side].tree, node),
 			hover: (node, event) => app.tooltip.show(this[side].tree, node, event),
 			zoom: () => {},
 			open: (node) => app.openNode(this[side].tree, node),
@@ -25,7 +25,7 @@ class Sandwich {
 		return [this.callers, this.callees];
 	}
 
-	/* The function, or what it is made of, is another one. */
+	/* Called when the function or the weights have changed. */
 	update() {
 		const { app } = this;
 		const number = app.view.function;
@@ -64,7 +64,7 @@ class Sandwich {
 		return `${module ? module + " \u00b7 " : ""}self ${part(self[number])} \u00b7 total ${part(tree.total[0])}`;
 	}
 
-	/* Words of one function (other lines of its source) are one row. */
+	/* Words of the same function (different source lines) share a row. */
 	fillPeers(id, tree) {
 		const { app } = this;
 		const sums = new Map();

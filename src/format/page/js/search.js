@@ -1,6 +1,6 @@
 /*
- * Search by regular expression: which words match, how much of the whole is in stacks that have one, and
- * the matching frames one after the other.
+ * Search by regular expression: finds matching words, the share of stacks that contain a match, and
+ * steps through the matching frames.
  */
 "use strict";
 
@@ -63,7 +63,7 @@ class Search {
 		try {
 			expression = new RegExp(search, ignoreCase ? "i" : "");
 		} catch (error) {
-			this.status.textContent = `Not a regular expression: ${error.message.split(": ").pop()}`;
+			this.status.textContent = `Invalid regular expression: ${error.message.split(": ").pop()}`;
 			this.status.classList.add("bad");
 			this.input.setAttribute("aria-invalid", "true");
 			return;
@@ -100,7 +100,7 @@ class Search {
 			: "No match";
 	}
 
-	/* The heaviest match first. */
+	/* Matches are visited by weight, heaviest first. */
 	next(step) {
 		const tree = this.app.tree();
 		if (!this.found.length) return;

@@ -1,11 +1,11 @@
 /*
- * The table of functions: a real table, of which only the rows in sight are in the document, so that a
+ * The table of functions: a real table, but only its visible rows are in the document, so that a
  * hundred thousand functions scroll like ten.
  */
 "use strict";
 
-const TABLE_ROW = 28; /* pixels, as page.css has them */
-const TABLE_MORE = 8; /* rows drawn above and below those in sight */
+const TABLE_ROW = 28; /* pixels, must match page.css */
+const TABLE_MORE = 8; /* extra rows above and below the visible ones */
 
 class FunctionTable {
 	constructor(app) {
@@ -15,7 +15,7 @@ class FunctionTable {
 		this.body = byId("functions-body");
 		this.table = byId("functions-table");
 		this.order = [];
-		this.focused = 0; /* the row whose button is reached by Tab */
+		this.focused = 0; /* the row whose button has the tab stop */
 		this.scroller.addEventListener("scroll", () => this.render(), { passive: true });
 		new ResizeObserver(() => this.render()).observe(this.scroller);
 		this.narrow = matchMedia("(max-width: 720px)");
@@ -28,7 +28,7 @@ class FunctionTable {
 		this.makeHead();
 	}
 
-	/* On a phone there is room for what matters most. */
+	/* Narrow screens show only the most important columns. */
 	columns() {
 		const wanted = ["self", "total", "change", "name"];
 		const columns = this.app.sums.otherSelf ? this.changeColumns() : this.weightColumns();
@@ -109,7 +109,7 @@ class FunctionTable {
 		say(`Sorted by ${id}, ${view.ascending ? "ascending" : "descending"}`);
 	}
 
-	/* Rows again: weights, search or order are other ones. */
+	/* Rebuilds the rows after weights, search or order have changed. */
 	update() {
 		const { app } = this;
 		const { view, sums } = app;

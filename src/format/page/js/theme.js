@@ -1,11 +1,11 @@
 /*
- * Light or dark: what the system says, until somebody chooses. Runs first of all, so that the page is
- * never seen in the wrong one.
+ * Light or dark theme: the system's, unless the user chooses one. Runs before everything else, so
+ * that the page is never painted in the wrong theme.
  */
 "use strict";
 
 const systemDark = matchMedia("(prefers-color-scheme: dark)");
-let chosenTheme = null; /* "light", "dark"; null: the system's */
+let chosenTheme = null; /* "light" or "dark"; null: the system's theme */
 
 function isDark() {
 	return chosenTheme ? chosenTheme === "dark" : systemDark.matches;

@@ -1,4 +1,4 @@
-/* Which of the labels on top of the stacks (threads, processes, …) count: a menu of check boxes. */
+/* A menu of check boxes that selects labels at the root of the stacks (threads, processes, …). */
 "use strict";
 
 const THREADS_SHOWN = 400;
@@ -20,7 +20,9 @@ class Threads {
 		byId("threads").addEventListener("keydown", (event) => this.onKey(event));
 	}
 
-	/* [{word, weight}] of all, heaviest first; empty where stacks have no labels. */
+	/*
+	 * Returns [{word, weight}] for all labels, heaviest first; empty if stacks have no labels.
+	 */
 	read() {
 		const { model } = this.app;
 		const tree = model.trees[0];
@@ -46,7 +48,7 @@ class Threads {
 		const { left } = byId("threads").getBoundingClientRect();
 		byId("threads").open = true;
 		this.render();
-		/* It hangs below its button, as far to the left as it must to be in sight. */
+		/* Below its button, moved to the left if needed to stay visible. */
 		box.style.left = `${Math.min(0, innerWidth - 12 - box.offsetWidth - left)}px`;
 	}
 
@@ -68,7 +70,7 @@ class Threads {
 			this.list.append(element("li", { textContent: `${shown.length - THREADS_SHOWN} more: filter by name` }));
 	}
 
-	/* The first box that is taken out of "all" means: this one alone. */
+	/* If all are selected, clicking a box selects only that one. */
 	fromBoxes() {
 		const boxes = [...this.list.querySelectorAll("input")];
 		const { threads } = this.app.view;

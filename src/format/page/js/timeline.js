@@ -1,6 +1,6 @@
 /*
- * Samples by time, as bars; a range of it is chosen by dragging, or with the arrow keys. All views show
- * what was in the range.
+ * Samples over time, as bars. A time range is selected by dragging or with the arrow keys; all
+ * views then show the samples in that range.
  */
 "use strict";
 
@@ -30,7 +30,7 @@ class Timeline {
 			this.choose(this.dragFrom, this.dragFrom, true);
 		});
 		canvas.addEventListener("pointermove", (event) => {
-			if (this.dragFrom === null) this.tell(event);
+			if (this.dragFrom === null) this.showSlice(event);
 			else this.choose(this.dragFrom, this.sliceAt(event.offsetX), true);
 		});
 		canvas.addEventListener("pointerup", (event) => {
@@ -66,7 +66,7 @@ class Timeline {
 		this.app.setRange([Math.min(one, other), Math.max(one, other)], isDragging);
 	}
 
-	/* Slices are in order of time. */
+	/* Slices are sorted by time. */
 	sliceAt(x) {
 		const ns = this.startNs + (x / this.canvas.clientWidth) * this.spanNs;
 		const { starts } = this.slices;
@@ -87,7 +87,7 @@ class Timeline {
 		return `${formatSeconds(from)} to ${formatSeconds(to)}`;
 	}
 
-	tell(event) {
+	showSlice(event) {
 		const slice = this.sliceAt(event.offsetX);
 		const count = formatWithName(
 			this.sums[slice] * this.app.ratio(this.app.view.value), this.app.value());
@@ -103,14 +103,14 @@ class Timeline {
 	showRange() {
 		const { range } = this.app.view;
 		const text = range ? this.rangeText(range) : "";
-		byId("timeline-range").textContent = range ? `Time: ${text}` : "Time: all of it";
+		byId("timeline-range").textContent = range ? `Time: ${text}` : "Time: full range";
 		byId("timeline-clear").hidden = !range;
-		this.canvas.setAttribute("aria-label", `Samples by time, ${range ? text : "all of it"} chosen`);
+		this.canvas.setAttribute("aria-label", `Samples over time, ${range ? text : "full range"} selected`);
 		if (range && this.dragFrom === null) say(`${text}: ${formatWithName(this.app.tree().total[0], this.app.value())}`);
 		this.draw();
 	}
 
-	/* Rates, so that slices of any length compare. */
+	/* Returns rates, so that slices of different length are comparable. */
 	columns(width) {
 		const heights = new Float64Array(width);
 		const { starts, lengths } = this.slices;

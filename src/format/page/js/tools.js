@@ -1,4 +1,4 @@
-/* The row of choices above the graph, and the page's first moments. */
+/* The controls above the graph, and the start of the page. */
 "use strict";
 
 const COLOR_NAMES = {
@@ -21,7 +21,7 @@ function listenToTools(app) {
 	on("focus-copy", "click", () => app.copyFocus());
 }
 
-/* Of two values that are compared, only how they are drawn can be chosen. */
+/* In a difference, "before" cannot be selected; only the width of frames can. */
 function valueOptions(app) {
 	const { values, difference } = app.model.about;
 	const isOnly = ({ type }) => values.filter((value) => value.type === type).length === 1;
@@ -44,7 +44,7 @@ function showTools(app) {
 	byId("order").textContent = view.byWeight ? "Order: weight" : "Order: name";
 	byId("order").setAttribute("aria-pressed", String(view.byWeight));
 	byId("theme").textContent = isDark() ? "Light" : "Dark";
-	byId("theme").title = isDark() ? "Show it light" : "Show it dark";
+	byId("theme").title = isDark() ? "Switch to the light theme" : "Switch to the dark theme";
 	if (app.timeline) byId("timeline").hidden = view.before !== null || !app.hasTime();
 }
 
@@ -54,15 +54,15 @@ function fail(text) {
 	byId("loading").setAttribute("role", "alert");
 }
 
-/* The page as it stands is painted before any of the data is looked at. */
+/* Resolves after the static page has been painted; the data are decoded only then. */
 function afterPaint() {
 	return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
 }
 
 async function main() {
 	if (!window.DecompressionStream) {
-		fail("This browser is too old to unpack the profile: it has no DecompressionStream. " +
-			"Firefox 113, Chrome 80, Safari 16.4 and newer ones have it.");
+		fail("This browser is too old to decompress the profile: it has no DecompressionStream. " +
+			"Firefox 113, Chrome 80, Safari 16.4 or newer is needed.");
 		return;
 	}
 	await afterPaint();

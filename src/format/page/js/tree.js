@@ -1,21 +1,21 @@
 /*
- * Trees of calls, callers before callees (preorder), in typed arrays: two million nodes are a few
- * dozen megabytes, and a pass over all of them is a few milliseconds.
+ * Call trees in pre-order, callers before callees, in typed arrays: two million nodes take a few
+ * dozen megabytes, and a pass over all of them takes a few milliseconds.
  *
- * A node's own weight is in `self`, its own and all below it in `total`. With a profile of two values
- * that are compared, `otherSelf` and `otherTotal` are those before.
+ * `self` is a node's own weight, `total` includes all nodes below it. In a difference, `otherSelf`
+ * and `otherTotal` are the weights before.
  */
 "use strict";
 
 class Tree {
-	/* up: by how many levels the node lies above a child of the node before it. */
+	/* up: number of levels from the preceding node up to the node's parent. */
 	constructor(up, word, selves) {
 		const nr = word.length;
 		this.nr = nr;
 		this.word = word;
-		this.selves = selves; /* by the number of the value, as they came */
+		this.selves = selves; /* by index of the value, unchanged */
 		this.parent = new Uint32Array(nr);
-		this.end = new Uint32Array(nr); /* the first node that is not below it */
+		this.end = new Uint32Array(nr); /* the first following node that is not below it */
 		this.depth = new Uint32Array(nr);
 		this.nrDepths = 1;
 		const path = [];
@@ -43,7 +43,7 @@ class Tree {
 		if (this.otherSelf) Tree.sum(this.parent, this.otherSelf, this.otherTotal);
 	}
 
-	/* What a node is drawn as wide as. */
+	/* Computes the widths of nodes when drawn. */
 	useWidths(afterScale, beforeScale) {
 		if (!this.otherTotal) {
 			this.width = this.total;
@@ -60,14 +60,16 @@ class Tree {
 		return list;
 	}
 
-	/* From the root, which is left out, to the node. */
+	/* Returns the path from the root, which is not included, to the node. */
 	path(node) {
 		const list = [];
 		for (; node; node = this.parent[node]) list.push(node);
 		return list.reverse();
 	}
 
-	/* Where a node begins, of the root's width; by weight: siblings stand heaviest first. */
+	/*
+	 * Returns a node's start within the root's width; byWeight: siblings are sorted by weight.
+	 */
 	start(node, byWeight) {
 		let start = 0;
 		for (let at = node; at; at = this.parent[at]) {
@@ -86,7 +88,7 @@ class Tree {
 	}
 }
 
-/* Sets each node's own weight to what is asked for: of a value, in a range of time, of some threads. */
+/* Sets the nodes' own weights according to the view: the value, the time range, the threads. */
 function chooseWeights(tree, model, view) {
 	const value = tree.selves.get(view.value);
 	const before = view.before === null ? null : tree.selves.get(view.before);
@@ -110,7 +112,7 @@ function chooseWeights(tree, model, view) {
 	tree.useWidths(view.afterScale, view.beforeScale);
 }
 
-/* What each number is of its neighbour, if that is the same for all; else 0. */
+/* Returns the ratio numbers[i] / of[i] if it is the same for all i; else 0. */
 function ratioOf(numbers, of) {
 	let ratio = 0;
 	for (let i = 0; i < numbers.length; i++) {
@@ -120,7 +122,7 @@ function ratioOf(numbers, of) {
 	return ratio;
 }
 
-/* range: first and last slice that count; scale: of the value, to what slices have. */
+/* range: first and last selected slice; scale: the value's ratio to the slices' value. */
 function sumSlices(self, slices, [first, last], scale) {
 	let at = 0;
 	for (let node = 0; node < slices.nrOfNode.length; node++) {
@@ -134,7 +136,7 @@ function sumSlices(self, slices, [first, last], scale) {
 	}
 }
 
-/* Of each slice all counts, of the threads that were chosen. */
+/* Returns the sum of each slice over the selected threads. */
 function sumBySlice(tree, slices, threads) {
 	const sums = new Float64Array(slices.starts.length);
 	let at = 0;
@@ -151,8 +153,8 @@ function sumBySlice(tree, slices, threads) {
 }
 
 /*
- * For each function how much of the tree is its own, and how much it is anywhere above of. One that is
- * on a path several times counts once.
+ * Sums up for each function its own weight, and the total weight of the nodes below it. Recursive
+ * calls are counted once.
  */
 function sumFunctions(tree, functionOfWord, nrFunctions) {
 	const sums = { self: new Float64Array(nrFunctions), total: new Float64Array(nrFunctions) };
@@ -179,7 +181,7 @@ function sumFunctions(tree, functionOfWord, nrFunctions) {
 	return sums;
 }
 
-/* The outermost nodes of which isWanted(word) holds. */
+/* Returns the outermost nodes whose word is in isWanted. */
 function outermost(tree, isWanted) {
 	const nodes = [];
 	for (let i = 1; i < tree.nr; ) {

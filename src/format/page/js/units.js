@@ -1,4 +1,4 @@
-/* Numbers as people read them. */
+/* Formats numbers for people. */
 "use strict";
 
 const wholeNumber = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
@@ -11,7 +11,7 @@ const SCALES = new Map(Object.entries({
 	bytes: [[1, "B"], [1024, "KiB"], [1024 ** 2, "MiB"], [1024 ** 3, "GiB"], [1024 ** 4, "TiB"]],
 }));
 
-/* As others spell them; format/amount.c says why a kilobyte is not among them. */
+/* Spellings of units; view/amount.c explains why the kilobyte is not included. */
 const UNIT_NAMES = {
 	nanoseconds: ["nanosecond", "ns"],
 	microseconds: ["microsecond", "us", "\u00b5s", "\u03bcs"],
@@ -33,7 +33,7 @@ function formatAmount(amount, unit) {
 	return `${number.toFixed(digits)} ${name}`;
 }
 
-/* With the unit's or type's name behind bare numbers: "12,345 samples". */
+/* Adds the name of the unit or type to plain numbers: "12,345 samples". */
 function formatWithName(amount, value) {
 	if (SCALES.has(value.unit)) return formatAmount(amount, value.unit);
 	const many = value.unit && value.unit !== "count" ? value.unit : value.type;
@@ -41,7 +41,7 @@ function formatWithName(amount, value) {
 	return `${formatAmount(amount, value.unit)} ${name}`;
 }
 
-/* And of a sum, what it is of: "9.97 s of cpu", "7 hours, the sum of wall". */
+/* Adds what a sum is of: "9.97 s of cpu", "7 hours, the sum of wall". */
 function formatTotal(amount, value) {
 	const text = formatWithName(amount, value);
 	if (!value.unit || value.unit === "count" || value.unit === value.type) return text;
@@ -66,7 +66,7 @@ function formatSeconds(ns) {
 		: `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/* A change of shares is told in points, of rates in amounts a second. */
+/* Changes of shares are shown in percentage points, changes of rates in amounts per second. */
 function formatChange(difference, byTime, unit) {
 	const sign = difference.change > 0 ? "+" : difference.change < 0 ? "\u2212" : "";
 	if (byTime) {
