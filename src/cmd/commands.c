@@ -1,4 +1,7 @@
-/* The tables of subcommands, ours and those of other tools. A new one is a file of its own and a row here. */
+/*
+ * The tables of our subcommands and of other tools' commands. A new subcommand is a file and a row
+ * here.
+ */
 #include "cmd/commands.h"
 
 #include <ctype.h>
@@ -11,14 +14,14 @@
 
 static const struct command commands[] = {
 	{"profile", cmd_profile, "sample stacks on a timer or a counter"},
-	{"funccount", cmd_funccount, "count the calls of functions, by pattern"},
+	{"funccount", cmd_funccount, "count function calls, by pattern"},
 	{"stackcount", cmd_stackcount, "count the stacks that lead to a function or tracepoint"},
-	{"tally", cmd_tally, "hits by key, with sums and histograms of arguments or latency"},
-	{"report", cmd_report, "profiles as tables and trees, or in another format"},
-	{"diff", cmd_diff, "what changed between two profiles, and how sure that is"},
+	{"tally", cmd_tally, "count hits by key, with sums and histograms of arguments or latency"},
+	{"report", cmd_report, "print profiles as tables and trees, or convert them"},
+	{"diff", cmd_diff, "compare two profiles, with statistical significance"},
 	{"flame", cmd_flame, "draw profiles as a flame graph"},
-	{"symbolize", cmd_symbolize, "name here what was recorded elsewhere without names"},
-	{"completion", cmd_completion, "what shells need to complete its command lines"},
+	{"symbolize", cmd_symbolize, "add symbols to a profile recorded on another machine"},
+	{"completion", cmd_completion, "print the completion script for a shell"},
 };
 
 const struct command *command_get(size_t i)
@@ -36,19 +39,19 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
-/* --- commands that are not there --------------------------------------------------------------- */
+/* --- commands of other tools ------------------------------------------------------------------ */
 
-#define OFF_CPU                                                                             \
-	"time off the CPU is not measured; 'stook stackcount t:sched:sched_switch' counts " \
-	"who goes to sleep, and where"
+#define OFF_CPU                                                                         \
+	"off-CPU time is not measured; 'stook stackcount t:sched:sched_switch' counts " \
+	"the stacks that go to sleep"
 #define DRAWS "'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints"
 
-/* Subcommands of perf, bcc's tools and scripts around them, with the nearest thing that there is. */
+/* Commands of perf, bcc and related scripts, with the nearest thing that stook has. */
 static const struct {
 	const char *name, *hint;
 } elsewhere[] = {
 	{"annotate", "'stook profile --lines' shows source lines, 'stook report -s function,line' "
-		     "sums up by them"},
+		     "groups by them"},
 	{"archive", "'stook profile --no-symbols -o raw.pb.gz' here, 'stook symbolize' elsewhere"},
 	{"argdist", "'stook tally FUNCTION --by arg1', or --value arg1 --hist"},
 	{"bpftrace", "'stook tally' has keys, values and conditions for probes"},
@@ -60,22 +63,22 @@ static const struct {
 	{"funcslower", "stook tally FUNCTION --value latency --where 'latency > 10ms'"},
 	{"heatmap", "'stook profile --timeline 1 -o OUT.html' has a timeline"},
 	{"list", "'stook funccount -l PATTERN' lists what can be probed"},
-	{"memleak", "'stook stackcount c:malloc --weight arg1' shows who allocates how many bytes"},
+	{"memleak", "'stook stackcount c:malloc --weight arg1' shows allocated bytes by stack"},
 	{"off-cpu", OFF_CPU},
 	{"offcpu", OFF_CPU},
 	{"offcputime", OFF_CPU},
 	{"offwaketime", OFF_CPU},
-	{"probe", "nothing is to be defined first: 'stook funccount PATTERN' counts calls, 'stook "
-		  "tally' their arguments"},
-	{"record",
-	 "'stook profile -o OUT.pb.gz 10' takes a profile, 'stook report' shows it again"},
-	{"runqlat", "time in the run queue is not measured; 'stook stackcount "
-		    "t:sched:sched_switch' counts who goes to sleep, and where"},
+	{"probe",
+	 "probes need not be defined first: 'stook funccount PATTERN' counts calls, 'stook "
+	 "tally' their arguments"},
+	{"record", "'stook profile -o OUT.pb.gz 10' records a profile, 'stook report' prints it"},
+	{"runqlat", "run queue latency is not measured; 'stook stackcount "
+		    "t:sched:sched_switch' counts the stacks that go to sleep"},
 	{"sched", OFF_CPU},
 	{"script", "'stook report IN --format perf' prints what 'perf script' would"},
-	{"stackcollapse", DRAWS ", so that nothing need be collapsed"},
-	{"stackcollapse-perf", DRAWS ", so that nothing need be collapsed"},
-	{"stat", "counters are not shown by themselves; 'stook profile -e EVENT' samples on one"},
+	{"stackcollapse", DRAWS "; stacks need not be collapsed first"},
+	{"stackcollapse-perf", DRAWS "; stacks need not be collapsed first"},
+	{"stat", "counter totals are not measured; 'stook profile -e EVENT' samples on a counter"},
 	{"syscount", "stook funccount 't:syscalls:sys_enter_*'"},
 	{"top", "'stook profile -i 2' prints a report every two seconds"},
 	{"trace", "events are not printed one by one; 'stook funccount' counts them, 'stook tally' "
@@ -83,7 +86,7 @@ static const struct {
 	{"wakeuptime", OFF_CPU},
 };
 
-/* "offcputime-bpfcc" and "flamegraph.pl" without their ends. */
+/* Returns the length of name without endings like those of "offcputime-bpfcc", "flamegraph.pl". */
 static size_t bytes_of_name(const char *name)
 {
 	static const char *const ends[] = {"-bpfcc", ".bt", ".pl", ".py"};
@@ -125,7 +128,7 @@ void command_explain(const char *name, struct error *error)
 	if (i < ARRAY_SIZE(elsewhere))
 		error_hint(error, "%s", elsewhere[i].hint);
 	else if (name[0] == '-' || isdigit((unsigned char)name[0]))
-		error_hint(error, "a command comes first: stook profile %s", name);
+		error_hint(error, "the command is missing: stook profile %s", name);
 	else
 		hint_near(name, error);
 }

@@ -1,4 +1,4 @@
-/* The subcommands: commands.c has the table, each has a file of its own. */
+/* The subcommands: commands.c has the table, each subcommand has a file of its own. */
 #ifndef STOOK_CMD_COMMANDS_H
 #define STOOK_CMD_COMMANDS_H
 
@@ -13,19 +13,21 @@ struct stack_options;
 
 struct command {
 	const char *name;
-	int (*run)(int argc, char **argv); /* argv[0] is the command's name; its exit status */
+	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns exit status */
 	const char *summary;
 };
 
-const struct command *command_get(size_t i); /* NULL behind the last one */
+const struct command *command_get(size_t i); /* NULL past the last one */
 const struct command *command_find(const char *name);
 
-/* Says that there is no such command, and which is nearest to it; it knows other tools' names. */
+/*
+ * Sets the error for an unknown command, with the nearest command; also knows other tools' names.
+ */
 void command_explain(const char *name, struct error *error);
 
 /*
- * A run of stackcount on these probes, for `profile -e TRACEPOINT`: one hit in `every` is taken, and
- * stands for them all. Its exit status.
+ * Runs stackcount on these probes, for `profile -e TRACEPOINT`. One hit in `every` is recorded and
+ * represents all of them. Returns the exit status.
  */
 int stackcount_run(const struct run_config *tasks, const struct stack_options *stacks,
 		   const struct probe_options *probes, uint32_t every);

@@ -1,13 +1,13 @@
 /*
- * stook completion: prints the script by which a shell completes stook's command lines.
+ * stook completion: prints the completion script for a shell.
  *
  *	$ stook completion bash >/usr/share/bash-completion/completions/stook
  *
- * Commands and options are not listed here: each command is run with a visitor at the tables of
- * options (option_table.h), so that it does nothing but show its own. A row does not say which
- * words its value may be: these are listed here, by the names of the command and the option;
- * tests/golden/completion.sh checks that the commands take each of them. One writer per shell makes
- * the script from the same list of what commands take.
+ * Commands and options are not listed here. Instead, each command is run with a visitor for its
+ * table of options (option_table.h), so that it only shows its table and does nothing else. The
+ * tables do not have the possible values of an option: these are listed here, by the names of
+ * command and option; tests/golden/completion.sh checks that the commands accept each of them. One
+ * writer per shell prints the script from the same list.
  */
 #include "cmd/commands.h"
 
@@ -27,33 +27,33 @@
 #define SHELL_NAMES "bash zsh fish"
 
 enum value_kind {
-	VALUE_NONE, /* the option takes none */
-	VALUE_TEXT, /* of which nothing is known */
+	VALUE_NONE, /* the option takes no value */
+	VALUE_TEXT, /* any text */
 	VALUE_FILE,
 	VALUE_FOLDER,
 	VALUE_PID,
-	VALUE_WORDS, /* one of some */
+	VALUE_WORDS, /* one word of a list */
 };
 
 struct completed_value {
 	enum value_kind kind;
-	const char *words; /* of VALUE_WORDS; see write_words() */
-	bool is_list;	   /* several, with commas between them */
+	const char *words; /* for VALUE_WORDS; see write_words() */
+	bool is_list;	   /* several, separated by commas */
 };
 
 struct completed_command {
 	const struct command *command;
 	const struct option_row *rows[OPTION_ROWS_MAX]; /* all but --help */
 	size_t nr_rows;
-	bool runs_command; /* one may follow behind `--` */
-	const char *words; /* its own words are among these; NULL: files, or nothing */
+	bool runs_command; /* takes `-- CMD` */
+	const char *words; /* its operands are among these; NULL: files or none */
 	bool takes_files;
 };
 
-/* --- what values can be ---------------------------------------------------------------------- */
+/* --- possible values ------------------------------------------------------------------------- */
 
 static const struct {
-	const char *value; /* as the row has it, without what follows a comma */
+	const char *value; /* as in the option's row, up to a comma */
 	enum value_kind kind;
 } kinds[] = {
 	{"FILE", VALUE_FILE},
@@ -64,9 +64,9 @@ static const struct {
 
 #define ROW_KEYS "function module comm pid tid cpu cgroup probe line kind category"
 
-/* The first row that fits counts. */
+/* The first matching row is used. */
 static const struct {
-	const char *command; /* NULL: all that have the option */
+	const char *command; /* NULL: all commands that have the option */
 	const char *option;
 	const char *words;
 } words[] = {
@@ -101,7 +101,7 @@ static const char *read_names(void)
 	return format_read_names(names);
 }
 
-/* Words that are told by whoever takes them. */
+/* Lists of values that are defined elsewhere. */
 static const struct {
 	const char *option;
 	const char *(*names)(void);
@@ -125,7 +125,7 @@ static const char *words_of(const char *command, const char *option)
 	return NULL;
 }
 
-/* The kind of the value that a command's option takes, by the names in its row. */
+/* Returns the kind of an option's value, from the name of the value in the option's row. */
 static struct completed_value completed_value(const char *command, const struct option_row *row)
 {
 	struct completed_value value = {.kind = VALUE_TEXT};
@@ -144,7 +144,7 @@ static struct completed_value completed_value(const char *command, const struct 
 	return value;
 }
 
-/* Words that have spaces or commas between them, with one space instead. */
+/* Writes a list separated by spaces or commas with a single space between words. */
 static void write_words(const char *list, FILE *out)
 {
 	const char *separator = "";
@@ -160,7 +160,7 @@ static void write_words(const char *list, FILE *out)
 
 /* --- bash ------------------------------------------------------------------------------------ */
 
-/* The package bash-completion is not needed. A `--option=value` comes as three words, as bash cuts them. */
+/* Does not need the package bash-completion. Bash splits `--option=value` into three words. */
 
 static void write_bash_options(const struct completed_command *command, FILE *out)
 {
@@ -215,7 +215,7 @@ static void write_bash_values(const struct completed_command *command, FILE *out
 static const char bash_head[] =
 	"# bash completion of stook; made by 'stook completion bash'\n"
 	"\n"
-	"# What is before the last comma stays.\n"
+	"# Keeps everything before the last comma.\n"
 	"_stook_words() { # WORDS [,]\n"
 	"\tlocal before=\n"
 	"\t[[ ${2-} == , && $cur == *,* ]] && before=${cur%,*},\n"
@@ -236,7 +236,7 @@ static const char bash_head[] =
 	"\tmapfile -t COMPREPLY < <(compgen -d -- \"$cur\")\n"
 	"}\n"
 	"\n"
-	"# Status 1: the option takes no value.\n"
+	"# Returns 1 if the option takes no value.\n"
 	"_stook_value() { # COMMAND:OPTION\n"
 	"\tcase $1 in\n";
 
@@ -245,7 +245,7 @@ static const char bash_middle[] =
 	"\tesac\n"
 	"}\n"
 	"\n"
-	"# Behind -- comes a command of its own.\n"
+	"# After -- comes another command line.\n"
 	"_stook_command() {\n"
 	"\tlocal i\n"
 	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
@@ -307,7 +307,9 @@ static void write_bash(const struct completed_command *commands, size_t nr, FILE
 
 /* --- zsh: an argument of _arguments for each option, with its help --------------------------- */
 
-/* Within '…'; with a backslash before what means something to _arguments or _describe. */
+/*
+ * Writes text for '…', with backslashes before the special characters of _arguments or _describe.
+ */
 static void write_zsh_quoted(const char *text, const char *special, FILE *out)
 {
 	for (; *text; text++) {
@@ -377,7 +379,7 @@ static void write_zsh_command(const struct completed_command *command, FILE *out
 			write_zsh_spec(command->command->name, row, true, out);
 		write_zsh_spec(command->command->name, row, false, out);
 	}
-	fputs("\t\t\t'(- *)'{-h,--help}'[what the options are]'", out);
+	fputs("\t\t\t'(- *)'{-h,--help}'[list the options]'", out);
 	if (command->words)
 		fprintf(out, " \\\n\t\t\t'1:word:(%s)'", command->words);
 	if (command->takes_files)
@@ -392,7 +394,7 @@ static const char zsh_head[] = "#compdef stook\n"
 			       "\tlocal command=$words[2]\n"
 			       "\tlocal -a subcommands=(\n";
 
-/* Behind -- comes a command of its own. */
+/* After -- comes another command line. */
 static const char zsh_middle[] = "\t)\n"
 				 "\tif ((CURRENT == 2)); then\n"
 				 "\t\t_describe command subcommands\n"
@@ -409,7 +411,7 @@ static const char zsh_middle[] = "\t)\n"
 				 "\t((CURRENT--))\n"
 				 "\tcase $command in\n";
 
-/* Run as a function of $fpath it completes at once; sourced, it is to be declared. */
+/* As a function of $fpath it completes at once; if sourced, it must be registered. */
 static const char zsh_tail[] = "\tesac\n"
 			       "}\n"
 			       "\n"
@@ -437,7 +439,7 @@ static void write_zsh(const struct completed_command *commands, size_t nr, FILE 
 
 /* --- fish: a line for each option, with its help --------------------------------------------- */
 
-/* In '…' of fish only ' and \ mean something. */
+/* Within '…', fish treats only ' and \ specially. */
 static void write_fish_quoted(const char *text, FILE *out)
 {
 	fputc('\'', out);
@@ -505,8 +507,7 @@ static void write_fish_command(const struct completed_command *command, FILE *ou
 		fprintf(out, "complete -c stook -n '__stook_in %s' -F\n", name);
 	for (i = 0; i < command->nr_rows; i++)
 		write_fish_row(command, command->rows[i], out);
-	fprintf(out,
-		"complete -c stook -n '__stook_in %s' -s h -l help -d 'what the options are'\n",
+	fprintf(out, "complete -c stook -n '__stook_in %s' -s h -l help -d 'list the options'\n",
 		name);
 }
 
@@ -527,8 +528,8 @@ static const char fish_head[] =
 	"end\n"
 	"\n"
 	"complete -c stook -f\n"
-	"complete -c stook -n __stook_first -l help -d 'what the commands are'\n"
-	"complete -c stook -n __stook_first -l version -d 'which stook this is'\n"
+	"complete -c stook -n __stook_first -l help -d 'list the commands'\n"
+	"complete -c stook -n __stook_first -l version -d 'print the version'\n"
 	"complete -c stook -n __stook_behind -F -a '(__fish_complete_command)'\n";
 
 static void write_fish(const struct completed_command *commands, size_t nr, FILE *out)
@@ -557,12 +558,12 @@ static int take_shell(void *context, const char *word, struct error *error)
 	size_t i;
 
 	if (*ret)
-		return error_set(error, -EINVAL, "a second shell: '%s'", word);
+		return error_set(error, -EINVAL, "more than one shell: '%s'", word);
 	for (i = 0; i < ARRAY_SIZE(shells); i++)
 		if (!strcmp(word, shells[i].name))
 			*ret = &shells[i];
 	return *ret ? 0
-		    : error_set(error, -EINVAL, "no script for '%s': one of bash, zsh, fish", word);
+		    : error_set(error, -EINVAL, "unknown shell '%s': use bash, zsh or fish", word);
 }
 
 static int parse(int argc, char **argv, const struct shell **ret, struct error *error)
@@ -572,12 +573,11 @@ static int parse(int argc, char **argv, const struct shell **ret, struct error *
 		.context = ret,
 		.usage = "usage: stook completion bash|zsh|fish\n"
 			 "\n"
-			 "Prints the script by which this shell completes stook's command lines. "
-			 "'make "
-			 "install'\n"
-			 "puts them where the shells look for them.\n",
+			 "Prints the completion script for a shell. 'make install' installs the "
+			 "scripts of all\n"
+			 "three.\n",
 		.examples = "\nexamples:\n"
-			    "  . <(stook completion bash)             for this shell alone\n"
+			    "  . <(stook completion bash)             in this shell only\n"
 			    "  stook completion fish > ~/.config/fish/completions/stook.fish",
 	};
 	int err = option_table_parse(&table, argc, argv, error);
@@ -587,7 +587,7 @@ static int parse(int argc, char **argv, const struct shell **ret, struct error *
 	return err;
 }
 
-/* --- what commands take ---------------------------------------------------------------------- */
+/* --- options of the commands ----------------------------------------------------------------- */
 
 static void note_table(void *context, const struct option_table *table)
 {
@@ -595,14 +595,14 @@ static void note_table(void *context, const struct option_table *table)
 	const char *at = strstr(table->usage, "-- CMD");
 
 	command->nr_rows = option_table_rows(table, command->rows);
-	command->runs_command = at && at < strchrnul(table->usage, '\n'); /* in its first line */
+	command->runs_command = at && at < strchrnul(table->usage, '\n'); /* in the first line */
 	if (!strcmp(command->command->name, "completion"))
 		command->words = SHELL_NAMES;
 	else
 		command->takes_files = !command->runs_command;
 }
 
-/* Runs each command with the visitor. NULL when out of memory. */
+/* Runs each command with the visitor. Returns NULL when out of memory. */
 static struct completed_command *visit_commands(size_t *ret_nr)
 {
 	const struct command *command;

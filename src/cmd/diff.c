@@ -1,5 +1,5 @@
 /*
- * stook diff: what changed between two profiles.
+ * stook diff: compares two profiles.
  *
  *	$ stook diff old.pb.gz new.pb.gz
  *	before  old.pb.gz  19,804 samples  20.0 s
@@ -9,9 +9,10 @@
  *	  10.04%   13.91%   +3.87 ±   0.33  11.86    +39%  crc64           redis-server
  *	…
  *
- * Both sides are put into one profile: "after" as its counts, "before" as a value beside them, and, of
- * several files a side, a value for each. Every format then writes that profile as it does others.
- * All files are read before any is put there, since the value to compare must be one that all have.
+ * Both sides are merged into one profile: "after" as its counts, "before" as an additional value,
+ * and with several files per side, an additional value for each file. Every format then writes this
+ * profile like any other. All files are read before any is merged, since the value to compare must
+ * be in all of them.
  */
 #include "cmd/commands.h"
 
@@ -38,16 +39,16 @@
 #include "profile/profile.h"
 #include "view/diff/comparison.h"
 
-/* Files of a side: what a profile has room for, a value each. */
+/* Limit of files per side, given by the number of values that a profile can hold. */
 #define DIFF_FILES_MAX 30
 
 struct diff_side {
 	const char *paths[DIFF_FILES_MAX];
 	size_t nr;
-	double seconds; /* of all of them; 0: what they say themselves */
+	double seconds; /* of all files together; 0: as recorded in the files */
 };
 
-/* --map-comm: threads whose name matches count as this one. */
+/* --map-comm: threads whose name matches are renamed to this. */
 struct comm_map {
 	struct matcher *matcher;
 	const char *name;
@@ -55,19 +56,19 @@ struct comm_map {
 
 #define COMM_MAPS_MAX 32
 
-/* --by: labels at the head of call paths. */
-#define BY_NOTHING LABEL_SET /* was asked for; no bit that --by knows */
+/* --by: labels at the root of call paths. */
+#define BY_NOTHING LABEL_SET /* --by none; a bit that is no label of --by */
 
 struct diff_options {
 	struct comm_map comm_maps[COMM_MAPS_MAX];
 	size_t nr_comm_maps;
-	unsigned labels; /* 0: not asked for */
+	unsigned labels; /* 0: no --by */
 	struct output_options output;
 	struct input_options input;
 	struct filter_options filter;
 	struct comparison_style style;
-	struct diff_side before, after; /* after has none: before is one file that has both */
-	uint64_t width;			/* 0: the terminal's */
+	struct diff_side before, after; /* after is empty if one file contains both sides */
+	uint64_t width;			/* 0: width of the terminal */
 	bool is_quiet;
 };
 
@@ -88,7 +89,7 @@ static int take_top(void *context, const char *value, struct error *error)
 	return err;
 }
 
-/* A number with a fraction, above 0 and below a limit; 0 or -EINVAL. */
+/* Parses a decimal number above 0 and below limit. Returns 0 or -EINVAL. */
 static int parse_real(const char *text, double limit, double *ret)
 {
 	char *end;
@@ -121,7 +122,7 @@ static int take_confidence(void *context, const char *value, struct error *error
 
 static int take_group(void *context, const char *value, struct error *error)
 {
-	/* perf's words stand behind ours */
+	/* ours, followed by perf's names */
 	static const char *const names[] = {"function", "module", "comm", "sym", "symbol", "dso"};
 	static const enum difference_group groups[ARRAY_SIZE(names)] = {
 		DIFFERENCE_BY_FUNCTION, DIFFERENCE_BY_MODULE,	DIFFERENCE_BY_COMM,
@@ -159,7 +160,7 @@ static int take_by(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-/* RE=NAME; the last `=` is the one. */
+/* RE=NAME, split at the last `=`. */
 static int take_comm_map(void *context, const char *value, struct error *error)
 {
 	struct diff_options *options = context;
@@ -168,7 +169,8 @@ static int take_comm_map(void *context, const char *value, struct error *error)
 	struct matcher_error fault = {0};
 
 	if (!equals || equals == value || !*map.name)
-		return option_bad(error, "--map-comm", value, "RE=NAME, as '^worker-.*=worker'");
+		return option_bad(error, "--map-comm", value,
+				  "RE=NAME, such as '^worker-.*=worker'");
 	if (options->nr_comm_maps == COMM_MAPS_MAX)
 		return error_set(error, -EINVAL, "more than %d --map-comm", COMM_MAPS_MAX);
 	map.matcher = matcher_new(value, (size_t)(equals - value), MATCHER_SEARCH, &fault);
@@ -194,28 +196,30 @@ static int take_duration(void *context, const char *value, struct error *error)
 	    number_parse_seconds(comma ? comma + 1 : copy, &after_ns) < 0 || !before_ns ||
 	    !after_ns)
 		return option_bad(error, "--duration", value,
-				  "seconds, of both or of each: 30 or 30,60; or 2m");
+				  "seconds, for both or for each: 30 or 30,60; or 2m");
 	options->before.seconds = (double)before_ns / 1e9;
 	options->after.seconds = (double)after_ns / 1e9;
 	return 0;
 }
 
 static const struct option_row rows[] = {
-	{'n', "top", "N", take_top, "so many rows of the table; 20"},
-	{0, "order", "WHICH", take_order, "by what changed in functions: self (default), total"},
+	{'n', "top", "N", take_top, "print at most N rows (default 20)"},
+	{0, "order", "WHICH", take_order,
+	 "order functions by the change of: self (default), total"},
 	{'s', "sort", "KEY", take_group, "the same as --group-by"},
-	{0, "group-by", "KEY", take_group, "a row for each function (default), module or comm"},
+	{0, "group-by", "KEY", take_group, "a row per function (default), module or comm"},
 	{0, "by", "KEY,…", take_by,
-	 "labels above the paths: comm (the default if both have such names), cpu, …, or none"},
+	 "labels at the root of paths: comm (default if both sides share names), cpu, …, or none"},
 	{0, "map-comm", "RE=NAME", take_comm_map,
-	 "threads whose names match are called NAME, on both sides; may be repeated"},
+	 "rename threads whose names match to NAME, on both sides; may be repeated"},
 	OPTION_SWITCH(0, "by-time", struct diff_options, style.by_time,
 		      "compare rates instead of shares of all samples"),
-	{0, "duration", "A,B", take_duration, "seconds that they took, where files don't say it"},
+	{0, "duration", "A,B", take_duration, "seconds sampled, if the files do not record it"},
 	{0, "confidence", "PERCENT", take_confidence,
-	 "that no change shown is chance, all together (95)"},
-	{0, "sigma", "N", take_sigma, "instead: changes above so many of their errors, each"},
-	OPTION_WIDTH(struct diff_options, width, "of the report; the terminal's, else 100"),
+	 "family-wise confidence that no listed change is chance (default 95)"},
+	{0, "sigma", "N", take_sigma, "instead: list each change above N standard errors"},
+	OPTION_WIDTH(struct diff_options, width,
+		     "width of the report (default: terminal, else 100)"),
 };
 
 static int add_path(struct diff_side *side, const char *path, struct error *error)
@@ -232,8 +236,8 @@ static int take_path(void *context, const char *word, struct error *error)
 }
 
 /*
- * The files before `--` are one side, those behind it the other, with options among them; behind a second
- * `--` is nothing but files.
+ * Files before `--` are one side, files after it the other side, with options allowed on both;
+ * after a second `--`, every word is a file.
  */
 static int parse_sides(struct option_table *table, struct diff_options *options, int argc,
 		       char **argv, struct error *error)
@@ -259,15 +263,15 @@ static int split(struct diff_options *options, struct error *error)
 
 	if (!before->nr) {
 		(void)error_set(error, -EINVAL, "no profiles given");
-		error_hint(error, "two profiles make a difference: stook diff BEFORE AFTER");
+		error_hint(error, "give two profiles: stook diff BEFORE AFTER");
 		return -EINVAL;
 	}
 	if (!options->after.nr && before->nr == 2)
 		return add_path(&options->after, before->paths[--before->nr], error);
 	if (!options->after.nr && before->nr > 2) {
-		(void)error_set(error, -EINVAL, "%zu files, and which are before and which after?",
+		(void)error_set(error, -EINVAL, "%zu files, unclear which are before and after",
 				before->nr);
-		error_hint(error, "put -- between them: stook diff A1 A2 -- B1 B2");
+		error_hint(error, "separate the sides by --: stook diff A1 A2 -- B1 B2");
 		return -EINVAL;
 	}
 	return 0;
@@ -296,15 +300,15 @@ static int diff_options_parse(struct diff_options *options, int argc, char **arg
 	struct option_table table = {
 		.groups = groups,
 		.nr_groups = ARRAY_SIZE(groups),
-		.usage = "usage: stook diff [OPTIONS] BEFORE AFTER\n"
-			 "       stook diff [OPTIONS] BEFORE... -- AFTER...\n"
-			 "\n"
-			 "What changed between two profiles: functions and call paths, with the\n"
-			 "error of each change, and what may be chance apart. With several files "
-			 "of\n"
-			 "each side, their own differences are part of the error. One file may "
-			 "have\n"
-			 "both: folded stacks with two numbers a line.\n",
+		.usage =
+			"usage: stook diff [OPTIONS] BEFORE AFTER\n"
+			"       stook diff [OPTIONS] BEFORE... -- AFTER...\n"
+			"\n"
+			"Compares two profiles: prints changed functions and call paths, each "
+			"with\n"
+			"the error of its change; changes within noise are separate. With several\n"
+			"files per side, the differences between them are part of the error. One\n"
+			"file may contain both sides: folded stacks with two numbers per line.\n",
 		.examples = "\nexamples:\n"
 			    "  stook diff old.pb.gz new.pb.gz\n"
 			    "  stook diff old.pb.gz new.pb.gz -o change.svg -o change.html\n"
@@ -320,37 +324,39 @@ static int diff_options_parse(struct diff_options *options, int argc, char **arg
 
 #define NAME_BYTES	32
 #define NOTE_BYTES	256
-#define TASK_NAME_BYTES 32 /* of a note */
+#define TASK_NAME_BYTES 32 /* within a note */
 
 struct diff_file {
 	const char *path;
 	struct inputs inputs;
-	bool is_empty; /* before it was filtered */
+	bool is_empty; /* even before filtering */
 };
 
 struct diff {
 	struct diff_options options;
-	struct diff_file files[2]
-			      [DIFF_FILES_MAX]; /* before and after, until they are one profile */
+	struct diff_file files[2][DIFF_FILES_MAX]; /* before and after, until they are merged */
 	struct common_values common;
 	struct outputs outputs;
 	struct profile *profile;
-	unsigned labels; /* that some of the files have */
+	unsigned labels; /* present in some of the files */
 	char note[NOTE_BYTES];
 	struct difference_part parts[2 * DIFF_FILES_MAX];
 	size_t nr_parts;
-	uint64_t period;	   /* of the first file's samples */
-	char names[2][NAME_BYTES]; /* of sides that have several files */
+	uint64_t period;	   /* sampling period of the first file */
+	char names[2][NAME_BYTES]; /* names of sides with several files */
 };
 
-/* --- putting together ------------------------------------------------------------------------ */
+/* --- merging --------------------------------------------------------------------------------- */
 
 static bool has_several(const struct diff *diff)
 {
 	return diff->options.before.nr > 1 || diff->options.after.nr > 1;
 }
 
-/* The number of a value "before", or "before 1", "after 2", … of the files of a side. */
+/*
+ * Adds a value named "before", or "before 1", "after 2", … for the files of a side; returns its
+ * index.
+ */
 static int add_value(struct diff *diff, const char *name, size_t number, size_t *ret,
 		     struct error *error)
 {
@@ -369,7 +375,7 @@ static int add_value(struct diff *diff, const char *name, size_t number, size_t 
 	return 0;
 }
 
-/* The seconds of a file, which are needed for rates. */
+/* Finds the sampled seconds of a file; an error if rates need them and they are unknown. */
 static int find_seconds(const struct diff *diff, const struct profile *profile,
 			const struct diff_side *side, const char *path, double *ret,
 			struct error *error)
@@ -378,12 +384,12 @@ static int find_seconds(const struct diff *diff, const struct profile *profile,
 				 : (double)profile_origin(profile)->duration_ns / 1e9;
 	if (!diff->options.style.by_time || *ret > 0)
 		return 0;
-	(void)error_set(error, -EINVAL, "'%s' does not say how long it was taken", path);
-	error_hint(error, "--duration A,B tells the seconds of both sides");
+	(void)error_set(error, -EINVAL, "'%s' does not record its duration", path);
+	error_hint(error, "give the seconds of both sides: --duration A,B");
 	return -EINVAL;
 }
 
-/* As many samples a second mean something else at another rate of sampling; sums are the same. */
+/* Samples per second are comparable only at the same sampling rate; sums always are. */
 static int check_period(struct diff *diff, const struct profile *profile, const char *path,
 			struct error *error)
 {
@@ -393,13 +399,13 @@ static int check_period(struct diff *diff, const struct profile *profile, const 
 		diff->period = period;
 	if (!diff->options.style.by_time || period == diff->period || profile_is_sum(profile))
 		return 0;
-	(void)error_set(error, -EINVAL, "'%s' was not sampled as often as '%s'", path,
+	(void)error_set(error, -EINVAL, "'%s' was sampled at a different rate than '%s'", path,
 			diff->options.after.paths[0]);
-	error_hint(error, "without --by-time shares are compared, which does not need it");
+	error_hint(error, "omit --by-time to compare shares");
 	return -EINVAL;
 }
 
-/* The counts of a file, as a value of its own. */
+/* Adds the counts of a file as an additional value. */
 static int add_part(struct diff *diff, struct profile *profile, bool is_after, size_t number,
 		    double seconds, struct error *error)
 {
@@ -418,14 +424,14 @@ static int add_part(struct diff *diff, struct profile *profile, bool is_after, s
 	return err ? error_set(error, err, "cannot compare: %s", strerror(-err)) : 0;
 }
 
-/* The first one is what the others are added to. */
+/* The first profile becomes diff->profile; the others are merged into it. */
 static int add_profile(struct diff *diff, struct profile **profile, const char *path, size_t value,
 		       struct error *error)
 {
 	int err;
 
 	if (comparison_value(*profile))
-		return error_set(error, -EINVAL, "'%s' is a difference already", path);
+		return error_set(error, -EINVAL, "'%s' already is a difference", path);
 	if (!diff->profile) {
 		diff->profile = take_pointer(profile);
 		return 0;
@@ -455,13 +461,15 @@ static int read_file(struct diff *diff, const char *path, struct diff_file *file
 	file->path = path;
 	file->is_empty = is_empty(file->inputs.profile);
 	diff->labels |= file->inputs.notes.labels;
-	/* Folded stacks have names alone. A file without samples has no modules either. */
+	/*
+	 * Folded stacks have no modules. A file without samples has none either: it is not judged.
+	 */
 	if (!file->is_empty && profile_nr_modules(file->inputs.profile) <= MODULE_NR_KERNEL + 1)
 		diff->options.style.no_modules = true;
 	return common_values_add(&diff->common, file->inputs.profile, path, error);
 }
 
-/* A side needs samples in some of its files. */
+/* Checks that at least one file of a side has samples. */
 static int check_side(const struct diff_file *files, size_t nr, struct error *error)
 {
 	size_t i;
@@ -477,7 +485,7 @@ static int check_side(const struct diff_file *files, size_t nr, struct error *er
 	return nr ? -EINVAL : 0;
 }
 
-/* The name of threads that are called so; NULL: their own. */
+/* Returns the --map-comm name for a thread name; NULL if none matches. */
 static const char *mapped_comm(const struct diff_options *options, const char *comm)
 {
 	size_t i;
@@ -509,7 +517,7 @@ static int map_comms(const struct diff_options *options, struct profile *profile
 	return err ? error_set(error, err, "out of memory") : 0;
 }
 
-/* All of both sides, made to count the same. */
+/* Reads all files of both sides, filters them and chooses the common value. */
 static int read_files(struct diff *diff, struct error *error)
 {
 	const struct diff_side *sides[] = {&diff->options.before, &diff->options.after};
@@ -522,7 +530,7 @@ static int read_files(struct diff *diff, struct error *error)
 			err = read_file(diff, sides[side]->paths[i], &diff->files[side][i], error);
 	if (err)
 		return err;
-	/* Both sides, so that all that is empty is reported. */
+	/* Check both sides, so that every empty file is reported. */
 	err = check_side(diff->files[0], diff->options.before.nr, error);
 	if (check_side(diff->files[1], diff->options.after.nr, error) || err)
 		return -EINVAL;
@@ -579,7 +587,7 @@ static int add_side(struct diff *diff, const struct diff_side *side, double *ret
 	return err;
 }
 
-/* One file that has both sides. */
+/* Handles a single file that contains both sides. */
 static int split_both(struct diff *diff, struct error *error)
 {
 	const char *path = diff->options.before.paths[0];
@@ -588,8 +596,8 @@ static int split_both(struct diff *diff, struct error *error)
 	diff->options.style.before_seconds = diff->options.before.seconds;
 	diff->options.style.after_seconds = diff->options.after.seconds;
 	if (!comparison_value(diff->profile)) {
-		(void)error_set(error, -EINVAL, "'%s' has one side only", path);
-		error_hint(error, "two profiles make a difference: stook diff BEFORE AFTER");
+		(void)error_set(error, -EINVAL, "'%s' contains only one side", path);
+		error_hint(error, "give two profiles: stook diff BEFORE AFTER");
 		return -EINVAL;
 	}
 	if (diff->options.style.by_time && diff->options.before.seconds <= 0)
@@ -597,7 +605,7 @@ static int split_both(struct diff *diff, struct error *error)
 	return 0;
 }
 
-/* A side of several files is named by how many they are. */
+/* Returns the path of a side's only file, or "N files". */
 static const char *name_of(const struct diff_side *side, char buffer[NAME_BYTES])
 {
 	if (side->nr == 1)
@@ -620,7 +628,7 @@ static int read_all(struct diff *diff, struct error *error)
 	if (!err)
 		err = add_side(diff, &options->before, &style->before_seconds, error);
 	if (!err) {
-		/* Each file has its own time: a span from the first to the last would be of nothing. */
+		/* Files were recorded at different times: no common time span exists. */
 		struct profile_origin origin = *profile_origin(diff->profile);
 
 		origin.time_ns = 0;
@@ -636,10 +644,10 @@ static int read_all(struct diff *diff, struct error *error)
 
 /* --- labels ---------------------------------------------------------------------------------- */
 
-/* Half of a side's samples are of threads whose names the other one doesn't have. */
+/* Thread names are dropped if more than this share of a side has names unknown to the other. */
 #define FEW_COMMON 0.5
 
-/* A name as it may be shown, shortened. */
+/* Quotes a name, shortened and safe for terminals. */
 static void quote_comm(const struct diff *diff, uint32_t string, char *ret, size_t bytes)
 {
 	const char *name = profile_string(diff->profile, string);
@@ -649,9 +657,9 @@ static void quote_comm(const struct diff *diff, uint32_t string, char *ret, size
 }
 
 /*
- * Chooses the labels that head the call paths: thread names by default, unless they differ so much between
- * the sides that everything would be new under one name and gone under another one. Numbers of processes
- * and threads are others in each run.
+ * Chooses the labels at the root of call paths: thread names by default, unless they differ so much
+ * between the sides that every path would vanish under one name and appear under another. Pids and
+ * tids differ between runs anyway.
  */
 static int choose_labels(struct diff *diff, unsigned *ret, struct error *error)
 {
@@ -680,19 +688,19 @@ static int choose_labels(struct diff *diff, unsigned *ret, struct error *error)
 	    (threads.common_before < FEW_COMMON || threads.common_after < FEW_COMMON)) {
 		*ret = 0;
 		(void)snprintf(diff->note, sizeof(diff->note),
-			       "Thread names differ (%s before, %s after) and are left out: see "
+			       "Thread names differ (%s before, %s after) and are omitted: see "
 			       "--by and --map-comm.",
 			       before, after);
 	} else if (threads.are_all) {
 		(void)snprintf(diff->note, sizeof(diff->note),
-			       "Nothing but thread names changed (%s before, %s after): "
+			       "Only thread names changed (%s before, %s after): "
 			       "--by none compares without them.",
 			       before, after);
 	}
 	return 0;
 }
 
-/* The note goes into every output; on stderr it is for those that have no place for it. */
+/* Adds the note to every output; prints it on stderr for formats without a place for it. */
 static int note_threads(struct diff *diff, struct error *error)
 {
 	const struct output_options *output = &diff->options.output;
@@ -707,7 +715,7 @@ static int note_threads(struct diff *diff, struct error *error)
 	return 0;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------- */
 
 static int run(struct diff *diff, struct error *error)
 {
@@ -730,10 +738,10 @@ static int run(struct diff *diff, struct error *error)
 		diff->outputs.format.width = (unsigned)diff->options.width;
 	if (!diff->options.is_quiet) {
 		if (!profile_value_total(diff->profile, comparison_value(diff->profile)))
-			complain("nothing is left of '%s'",
+			complain("no samples of '%s' left after filtering",
 				 style->before_name ? style->before_name : "before");
 		if (!profile_total(diff->profile))
-			complain("nothing is left of '%s'",
+			complain("no samples of '%s' left after filtering",
 				 style->after_name ? style->after_name : "after");
 	}
 	return outputs_write(&diff->outputs, diff->profile, error);

@@ -1,12 +1,12 @@
 /*
- * stook flame: draws profiles that are there already, of stook's or of other tools' making.
+ * stook flame: draws existing profiles, recorded by stook or by other tools.
  *
  *	$ perf script | stook flame -o perf.svg
  *	$ stook flame monday.pb.gz tuesday.pb.gz -o week.svg -o week.html
  *	$ stook flame --colors java --inverted app.folded > app.svg
  *
- * Several inputs become one graph. What is written may be any format, so this also turns one into
- * another.
+ * Several inputs are merged into one graph. Any output format may be chosen, so this also converts
+ * between formats.
  */
 #include "cmd/commands.h"
 
@@ -56,7 +56,7 @@ static int take_bgcolors(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-/* Pictures that are larger than this are nobody's wish. */
+/* Limit for dimensions: larger pictures are surely a mistake. */
 #define MAX_PIXELS 100000
 
 static int take_pixels(const char *option, const char *value, unsigned *ret, struct error *error)
@@ -85,7 +85,7 @@ static int take_height(void *context, const char *value, struct error *error)
 	return take_pixels("--height", value, &style->height, error);
 }
 
-/* A number above 0, with what may stand behind it. 0 or -EINVAL. */
+/* Parses a number above 0 that is followed by the given suffix. Returns 0 or -EINVAL. */
 static int parse_positive(const char *text, const char *behind, double *ret)
 {
 	char *end;
@@ -138,34 +138,36 @@ static int take_factor(void *context, const char *value, struct error *error)
 
 static const struct option_row style_rows[] = {
 	OPTION_TEXT(0, "title", "TEXT", struct flame_style, title,
-		    "above the graph; by default what was sampled"),
+		    "title of the graph (default: what was sampled)"),
 	OPTION_TEXT(0, "subtitle", "TEXT", struct flame_style, subtitle,
-		    "below the title; by default how many samples"),
-	{0, "width", "PIXELS", take_width, "of the picture where no script runs; 1200"},
-	{0, "height", "PIXELS", take_height, "of a frame; 16"},
+		    "below the title (default: number of samples)"),
+	{0, "width", "PIXELS", take_width, "width of the picture without scripts (default 1200)"},
+	{0, "height", "PIXELS", take_height, "height of a frame (default 16)"},
 	{0, "minwidth", "PIXELS", take_minwidth,
-	 "leave narrower frames out; 0.1; N% of all also goes"},
-	OPTION_TEXT(0, "fonttype", "FONT", struct flame_style, fonttype, "Verdana"),
-	{0, "fontsize", "PIXELS", take_fontsize, "12"},
+	 "omit narrower frames: pixels, or N% of the total (default 0.1)"},
+	OPTION_TEXT(0, "fonttype", "FONT", struct flame_style, fonttype, "font (default Verdana)"),
+	{0, "fontsize", "PIXELS", take_fontsize, "font size (default 12)"},
 	OPTION_TEXT(0, "countname", "NAME", struct flame_style, countname,
-		    "what counts are of; by default the profile says"),
+		    "unit of the counts (default: from the profile)"),
 	OPTION_TEXT(0, "nametype", "NAME", struct flame_style, nametype,
-		    "what frames are; \"Function:\""),
+		    "kind of the frames (default \"Function:\")"),
 	{0, "colors", "PALETTE", take_colors,
-	 "kind (of frame; the default), hot, mem, io, wakeup, chain, java, js, perl, red, …"},
-	{0, "bgcolors", "COLOR", take_bgcolors, "white, yellow, blue, green, grey, or #rrggbb"},
+	 "kind (of frame; default), hot, mem, io, wakeup, chain, java, js, perl, red, …"},
+	{0, "bgcolors", "COLOR", take_bgcolors,
+	 "background: white, yellow, blue, green, grey, or #rrggbb"},
 	OPTION_SWITCH(0, "hash", struct flame_style, hash,
-		      "names that begin alike get colours alike"),
-	OPTION_SWITCH(0, "random", struct flame_style, random, "colours by chance"),
+		      "similar colours for names with the same beginning"),
+	OPTION_SWITCH(0, "random", struct flame_style, random, "random colours"),
 	OPTION_SWITCH(0, "reverse", struct flame_style, reverse, "merge stacks from the leaf"),
-	OPTION_SWITCH(0, "inverted", struct flame_style, inverted, "icicle graph: the root on top"),
+	OPTION_SWITCH(0, "inverted", struct flame_style, inverted, "icicle graph: root at the top"),
 	OPTION_SWITCH(0, "flamechart", struct flame_style, flamechart,
 		      "stacks in the order of the input"),
-	OPTION_SWITCH(0, "negate", struct flame_style, negate, "of a difference: blue is more"),
-	OPTION_TEXT(0, "notes", "TEXT", struct flame_style, notes, "a description in the file"),
+	OPTION_SWITCH(0, "negate", struct flame_style, negate, "in a difference, blue is more"),
+	OPTION_TEXT(0, "notes", "TEXT", struct flame_style, notes,
+		    "description stored in the file"),
 	{0, "total", "COUNT", take_total,
-	 "what the whole width stands for, if it is more than all"},
-	{0, "factor", "N", take_factor, "multiply the counts shown"},
+	 "count of the full width, if larger than the sum of all samples"},
+	{0, "factor", "N", take_factor, "multiply displayed counts by N"},
 };
 
 struct flame {
@@ -188,11 +190,11 @@ static int take_by(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	{0, "by", "KEY,…", take_by,
-	 "labels at the root: comm (the default), pid, tid, cpu, cgroup, probe"},
+	 "labels at the root: comm (default), pid, tid, cpu, cgroup, probe"},
 	OPTION_TEXT(0, "categories", "FILE", struct flame, request.categories,
-		    "colours by a table 'category: pattern …', or by the one for the 'kernel'"),
+		    "colours by a table of 'category: pattern …' lines, or 'kernel' (built in)"),
 	OPTION_SWITCH(0, "lines", struct flame, lines,
-		      "show source lines behind names, where IN has them"),
+		      "show source lines after names, where IN has them"),
 };
 
 static int parse(struct flame *flame, int argc, char **argv, struct error *error)
@@ -214,8 +216,8 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 			 "\n"
 			 "Draws a flame graph of profiles: pprof, folded stacks, or what 'perf "
 			 "script' prints.\n"
-			 "Without IN, or for -, from stdin; without -o the picture goes to "
-			 "stdout.\n",
+			 "Reads stdin without IN, or for -. Writes the picture to stdout without "
+			 "-o.\n",
 		.examples = "\nexamples:\n"
 			    "  perf script | stook flame -o perf.svg\n"
 			    "  stook flame --inverted --colors java app.folded > app.svg\n"
@@ -229,17 +231,17 @@ static int parse(struct flame *flame, int argc, char **argv, struct error *error
 	return err ? err : inputs_check(flame->request.paths.paths, flame->request.paths.nr, error);
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------- */
 
-/* flamegraph.pl does not draw less than there is, either. */
-static void tell_total(const struct flame *flame)
+/* Like flamegraph.pl, ignores a --total below the sum of the samples. */
+static void report_ignored_total(const struct flame *flame)
 {
 	const struct profile *profile = flame->inputs.profile;
 	char number[AMOUNT_BYTES], counted[AMOUNT_COUNTED_BYTES];
 
 	if (!flame->request.is_quiet && svg_ignores_total(profile, &flame->style))
-		complain("--total %.15g is less than the profile's %s%s, and ignored",
-			 flame->style.total, amount_total(profile, profile_total(profile), number),
+		complain("--total %.15g ignored: less than the profile's %s%s", flame->style.total,
+			 amount_total(profile, profile_total(profile), number),
 			 amount_counted(profile, profile_total(profile), counted));
 }
 
@@ -252,7 +254,7 @@ static int run(struct flame *flame, struct error *error)
 		err = inputs_load(&flame->inputs, &flame->request, flame->request.labels, error);
 	if (err)
 		return err;
-	tell_total(flame);
+	report_ignored_total(flame);
 	flame->outputs.format.categories = flame->inputs.categories;
 	outputs_set_labels(&flame->outputs, flame->request.labels, flame->inputs.notes.labels);
 	return outputs_write(&flame->outputs, flame->inputs.profile, error);

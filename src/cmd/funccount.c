@@ -1,5 +1,5 @@
 /*
- * stook funccount: counts the calls of all functions that match.
+ * stook funccount: counts the calls of all matching functions.
  *
  *	$ stook funccount 'redis-server:(call*|*Read*|*Write*)' -p $(pgrep redis-server) -d 10
  *	Tracing 64 functions for "redis-server:(call*|*Read*|*Write*)"... Hit Ctrl-C to end.
@@ -12,8 +12,8 @@
  *
  * With --by each row is a function and a key; these are counted by the programs of `stook tally`.
  *
- * On a terminal that is what bcc's funccount prints. The table alone goes to stdout, the rest is
- * talk. It is shown before the probes are let go, which may take its time.
+ * On a terminal this looks like bcc's funccount. Only the table goes to stdout, the rest to stderr.
+ * The table is printed before the probes are detached, which may take seconds.
  */
 #include "cmd/commands.h"
 
@@ -68,10 +68,11 @@ int call_keys_check(const char *by, struct error *error)
 		size_t name = option_find_name(at, nr, key_names, ARRAY_SIZE(key_names));
 
 		if (name == ARRAY_SIZE(key_names) || seen & 1U << name)
-			return error_set(error, -EINVAL,
-					 "bad value '%s' for --by: any of pid,tid,comm,cpu,cgroup, "
-					 "each once",
-					 by);
+			return error_set(
+				error, -EINVAL,
+				"bad value '%s' for --by: a list of pid,tid,comm,cpu,cgroup, "
+				"each once",
+				by);
 		seen |= 1U << name;
 		if (!at[nr])
 			return 0;
@@ -88,36 +89,37 @@ static int take_by(void *context, const char *value, struct error *error)
 }
 
 static const struct option_row rows[] = {
-	{0, "by", "KEY,…", take_by, "a row for each function and pid, tid, comm, cpu, cgroup"},
+	{0, "by", "KEY,…", take_by, "a row per function and pid, tid, comm, cpu, cgroup"},
 	OPTION_NUMBER(0, "max-rows", "N", struct funccount_options, max_rows, 1, ROWS_MAX,
-		      "a number from 1 to 1048576", "how many rows of --by there may be (32768)"),
+		      "a number from 1 to 1048576", "limit for the rows of --by (default 32768)"),
 	OPTION_NUMBER(0, "top", "N", struct funccount_options, top, 1, INT_MAX,
 		      "a number of functions, at least 1",
-		      "only the N functions with the most calls"),
-	{0, "sort", "KEY", take_sort, "by count (default), name or rate, largest last"},
-	OPTION_SWITCH(0, "rate", struct funccount_options, rate, "a column of calls a second"),
+		      "print only the N functions with the most calls"),
+	{0, "sort", "KEY", take_sort, "sort by count (default), name or rate, largest last"},
+	OPTION_SWITCH(0, "rate", struct funccount_options, rate,
+		      "add a column of calls per second"),
 	OPTION_SWITCH('T', "timestamp", struct funccount_options, timestamp,
-		      "the time of day above each table"),
+		      "print the time of day above each table"),
 };
 
 #define USAGE                                                                              \
 	"usage: stook funccount [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"             \
 	"\n"                                                                               \
-	"Counts the calls of all functions that match, and prints a table. Patterns:\n"    \
+	"Counts the calls of all matching functions and prints a table. Patterns:\n"       \
 	"  tcp_send*                   kernel functions\n"                                 \
 	"  redis-server:(call*|*Read*) functions of a program on PATH, a path, or a PID\n" \
-	"  c:malloc                    those of a library\n"                               \
+	"  c:malloc                    functions of a library\n"                           \
 	"  r:c:malloc                  returns instead of calls\n"                         \
 	"  t:sched:sched_*             tracepoints\n"                                      \
 	"  u:LIB:PROVIDER:PROBE        static probes (USDT)\n"                             \
-	"  !c:mem*                     leaves out\n"
+	"  !c:mem*                     excludes matches\n"
 
 #define EXAMPLES                                                                               \
 	"\nexamples:\n"                                                                        \
 	"  stook funccount 'vfs_*'                      until Ctrl-C\n"                        \
 	"  stook funccount -Ti 5 'tcp_*'                a table every five seconds\n"          \
 	"  stook funccount 'redis-server:(call*|*Read*)' -p $(pgrep -d, redis-server) -d 60\n" \
-	"  stook funccount --by pid,comm c:malloc 10    who calls it\n"                        \
+	"  stook funccount --by pid,comm c:malloc 10    by caller\n"                           \
 	"  stook funccount --top 20 'c:*alloc*' -- ls -l /usr/bin"
 
 int funccount_options_parse(int argc, char **argv, struct funccount_options *ret,
@@ -154,9 +156,9 @@ int funccount_options_parse(int argc, char **argv, struct funccount_options *ret
 /* --- rows of functions ----------------------------------------------------------------------- */
 
 /*
- * An interval is the difference to the last reading of counters that are never cleared: so the sum of
- * intervals is the total, whatever is counted while they are read. A row is a probe, but for static probes
- * (USDT) of one name, which are one.
+ * Counters are never cleared; an interval is the difference to the last reading. The sum of the
+ * intervals therefore equals the total, whatever is counted during reading. A row is a probe;
+ * static probes (USDT) of the same name share a row.
  */
 
 static const char *const kind_names[] = {
@@ -222,7 +224,7 @@ void call_counts_clear(struct call_counts *counts)
 	*counts = (struct call_counts){0};
 }
 
-/* How long the probe was attached between the last reading and now. */
+/* Returns how long the probe was attached between the last reading and now. */
 static double seconds_attached(const struct call_counts *counts, const struct probe_status *status,
 			       uint64_t now_ns)
 {
@@ -235,7 +237,7 @@ static double seconds_attached(const struct call_counts *counts, const struct pr
 	return to_ns > from_ns ? (double)(to_ns - from_ns) / (double)NS_PER_SEC : 0;
 }
 
-/* A row of several probes has the state of the one that is worst off. */
+/* A row of several probes has the worst state of them. */
 static void add_state(struct call_row *row, const struct probe_status *status)
 {
 	enum call_state state = states[status->state];
@@ -296,21 +298,21 @@ struct call_interval call_counts_read(struct call_counts *counts, const struct p
 /* --- rows of functions and keys -------------------------------------------------------------- */
 
 /*
- * These are rows of the tallier (collect/tallier.h), of which an interval is an epoch; what is known of each
- * function besides comes from its counters. The function is the last key, behind those that were asked
- * for, so that a row's first keys are what its table shows.
+ * Rows come from the tallier (collect/tallier.h); one of its epochs is an interval. The function's
+ * counters provide the other columns. The function is the last key, after the requested keys, so
+ * that the leading keys of a row are the ones to show.
  */
 
 struct call_keys {
 	struct tally_places places;
 	struct tallier *tallier;
 	struct tally_collection collection;
-	struct row_keys shown;	     /* all but the last, the function */
-	struct tally_counters total; /* of all intervals */
-	struct call_row *rows;	     /* of the last one */
+	struct row_keys shown;	     /* all keys except the last, the function */
+	struct tally_counters total; /* sum of all intervals */
+	struct call_row *rows;	     /* of the last interval */
 };
 
-/* Compiles, and loads. The run's list must outlive it, and *keys not move. 0 or a negative errno. */
+/* Compiles and loads. The run's list must outlive *keys, which must not move. 0 or -errno. */
 static int call_keys_init(struct call_keys *keys, const char *by, size_t max_rows,
 			  struct probe_list *list, struct probe_features *features,
 			  const struct wanted_tasks *tasks, struct error *error)
@@ -365,7 +367,7 @@ static struct call_row make_row(const struct call_row *function, const struct ta
 	return row;
 }
 
-/* The interval's rows come in the order of *counts. */
+/* Rows of the interval must be in the order of *counts. */
 static int make_rows(struct call_keys *keys, const struct call_counts *counts,
 		     const struct tally_interval *tallied, struct call_interval *interval)
 {
@@ -386,7 +388,7 @@ static int make_rows(struct call_keys *keys, const struct call_counts *counts,
 		is_called[row] = true;
 		keys->rows[nr++] = make_row(&interval->rows[row], &tallied->lines[i], nr_keys);
 	}
-	/* A function without calls still has what became of its probe to report. */
+	/* A function without calls has a row, too, for the state of its probe. */
 	for (i = 0; i < interval->nr; i++) {
 		if (is_called[i])
 			continue;
@@ -402,8 +404,8 @@ static int make_rows(struct call_keys *keys, const struct call_counts *counts,
 }
 
 /*
- * Reads the calls since the last reading. The interval's own rows, one for each function, become those of
- * its keys; they are good until the next reading. 0 or a negative errno.
+ * Reads the calls since the last reading. Replaces the interval's rows, one per function, by rows
+ * per function and key, which are valid until the next reading. Returns 0 or a negative errno.
  */
 static int call_keys_read(struct call_keys *keys, const struct call_counts *counts,
 			  struct call_interval *interval, struct error *error)
@@ -423,13 +425,13 @@ static int call_keys_read(struct call_keys *keys, const struct call_counts *coun
 struct funccount {
 	struct funccount_options options;
 	struct probes probes;
-	struct counter *counter; /* either this … */
-	struct call_keys keys;	 /* … or, with --by, that */
+	struct counter *counter; /* without --by */
+	struct call_keys keys;	 /* with --by */
 	struct call_counts counts;
 	struct row_outputs outputs;
 };
 
-/* Shows the calls since the last time. */
+/* Prints the calls since the last reading. */
 static int show(void *context, struct error *error)
 {
 	struct funccount *funccount = context;
@@ -500,7 +502,7 @@ static int load(void *context, const struct probe_programs **ret_programs,
 				error);
 }
 
-/* In bcc's words. */
+/* Prints the same line as bcc's funccount. */
 static void begin(void *context)
 {
 	const struct funccount *funccount = context;

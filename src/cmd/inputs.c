@@ -1,9 +1,9 @@
 /*
- * Profiles read back, filtered, and what could not be kept of them.
+ * Reads profiles back, filters them, and reports what was dropped.
  *
- * Several files are merged into one profile. They may count different things: what is shown is a
- * value that all of them have. Types of values are compared as texts, since each profile numbers its
- * strings itself.
+ * Several files are merged into one profile. If they count different things, a value that all of
+ * them have is shown. Types of values are compared as texts, since each profile numbers its own
+ * strings.
  */
 #include "cmd/inputs.h"
 
@@ -24,11 +24,11 @@
 #include "profile/merge.h"
 #include "profile/profile.h"
 
-/* --- the value that all have ----------------------------------------------------------------- */
+/* --- the common value ------------------------------------------------------------------------ */
 
-#define VALUES_BYTES 128 /* of a message that lists values */
+#define VALUES_BYTES 128 /* in a message that lists values */
 
-/* Its number in the profile, or -ENOENT. */
+/* Returns the index of the value in the profile, or -ENOENT. */
 static int find_common(const struct profile *profile, const struct common_value *value)
 {
 	size_t i;
@@ -80,7 +80,9 @@ static void keep_those_of(struct common_values *common, const struct profile *pr
 	common->nr = nr;
 }
 
-/* For the note: what the first file counts, and the first file that counts something else. */
+/*
+ * Records for the note what the first file counts, and the first file that counts something else.
+ */
 static int remember(struct common_values *common, const struct profile *profile, const char *path)
 {
 	size_t number = common->nr_profiles > 0;
@@ -112,9 +114,8 @@ static int nothing_in_common(const struct common_values *common, const struct pr
 		nr += (size_t)snprintf(theirs + nr, sizeof(theirs) - nr, "%s%s", i ? ", " : "",
 				       common->values[i].type);
 	list_values(profile, its, sizeof(its));
-	(void)error_set(error, -EINVAL, "'%s' and '%s' count nothing that %s have",
-			common->paths[0], path,
-			common->nr_profiles > 1 ? "all of these files" : "both");
+	(void)error_set(error, -EINVAL, "'%s' and '%s' have no value in common that %s count",
+			common->paths[0], path, common->nr_profiles > 1 ? "all files" : "both");
 	error_hint(error, "'%s'%s: %s; '%s': %s", common->paths[0],
 		   common->nr_profiles > 1 ? " and others" : "", theirs, path, its);
 	return -EINVAL;
@@ -163,7 +164,7 @@ void common_values_note(const struct common_values *common, char note[COMMON_VAL
 	*note = '\0';
 	if (common->nr && common->counts[1])
 		(void)snprintf(note, COMMON_VALUES_NOTE_BYTES,
-			       "showing %s, which all files have: '%s' counts %s, '%s' %s",
+			       "showing %s, the value that all files have: '%s' counts %s, '%s' %s",
 			       chosen_value(common)->type, common->paths[0], common->counts[0],
 			       common->paths[1], common->counts[1]);
 }
@@ -195,11 +196,11 @@ static int take_format(void *context, const char *value, struct error *error)
 }
 
 static const struct option_row rows[] = {
-	{0, "input-format", "NAME", take_format, "what the input is: pprof, folded, perf"},
+	{0, "input-format", "NAME", take_format, "format of the input: pprof, folded, perf"},
 	OPTION_SWITCH(0, "no-comm", struct input_options, read.no_comm,
-		      "folded stacks begin with a function, not with a thread's name"),
+		      "folded stacks begin with a function, not with a thread name"),
 	OPTION_TEXT(0, "value", "NAME", struct input_options, value,
-		    "of several values the one to show: samples, alloc_space, …"),
+		    "the value to show, if there are several: samples, alloc_space, …"),
 };
 
 struct option_group input_options_group(struct input_options *options)
@@ -207,7 +208,7 @@ struct option_group input_options_group(struct input_options *options)
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
 }
 
-/* --- which files ------------------------------------------------------------------------------ */
+/* --- paths ------------------------------------------------------------------------------------ */
 
 int input_paths_take(void *context, const char *word, struct error *error)
 {
@@ -250,7 +251,7 @@ int inputs_check(const char *const *paths, size_t nr, struct error *error)
 	if (nr || !isatty(STDIN_FILENO))
 		return 0;
 	(void)error_set(error, -EINVAL, "no profile given");
-	error_hint(error, "name a file, or pipe one in, as from 'perf script |'");
+	error_hint(error, "name a file, or pipe one in, such as 'perf script |'");
 	return -EINVAL;
 }
 
@@ -286,7 +287,7 @@ static int read_one(const char *path, const struct input_options *options, struc
 	if (!is_stdin && !file)
 		return error_set_errno(error, "cannot open '%s'", path);
 	if (file && fstat(fileno(file), &status) == 0 && S_ISDIR(status.st_mode))
-		return error_set(error, -EISDIR, "cannot read '%s': it is a folder", path);
+		return error_set(error, -EISDIR, "cannot read '%s': it is a directory", path);
 	err = format_read(is_stdin ? stdin : file, path, &options->read, profile, notes, &why);
 	if (err >= 0)
 		return 0;
@@ -312,7 +313,7 @@ static int choose_value(struct profile *profile, const char *name, const char *p
 
 		list_values(profile, list, sizeof(list));
 		(void)error_set(error, -EINVAL, "no value '%s' in '%s'", name, path);
-		error_hint(error, "it has %s", list);
+		error_hint(error, "available: %s", list);
 		return -EINVAL;
 	}
 	if (number < 0 || profile_choose_value(profile, (size_t)number) < 0)
@@ -320,7 +321,7 @@ static int choose_value(struct profile *profile, const char *name, const char *p
 	return 0;
 }
 
-/* The first one needs no merging. */
+/* The first profile needs no merging. */
 static int add_input(struct inputs *inputs, const char *path, const struct input_options *options,
 		     struct error *error)
 {
@@ -381,9 +382,9 @@ void inputs_clear(struct inputs *inputs)
 	*inputs = (struct inputs){0};
 }
 
-/* --- what was not kept ------------------------------------------------------------------------ */
+/* --- what was dropped ------------------------------------------------------------------------- */
 
-static void tell_dropped(uint64_t nr, const char *what, const char *why)
+static void report_dropped(uint64_t nr, const char *what, const char *why)
 {
 	char number[NUMBER_COMMAS_BYTES];
 
@@ -392,8 +393,8 @@ static void tell_dropped(uint64_t nr, const char *what, const char *why)
 			 why);
 }
 
-/* Reports that only one of several events is shown. The number of samples is no event. */
-static void tell_events(const struct profile *profile)
+/* Reports that only one of several events is shown. The value "samples" is no event. */
+static void report_events(const struct profile *profile)
 {
 	char list[256] = "";
 	size_t nr = 0, i;
@@ -406,17 +407,17 @@ static void tell_events(const struct profile *profile)
 					       name);
 	}
 	if (nr)
-		complain("shows %s; the input also has %s: --value NAME shows another",
+		complain("showing %s; the input also has %s: --value NAME shows another",
 			 profile_value_name(profile, 0), list);
 }
 
-static void tell_lines(uint64_t nr, uint64_t first, const char *why)
+static void report_lines(uint64_t nr, uint64_t first, const char *why)
 {
 	char number[NUMBER_COMMAS_BYTES];
 
 	if (nr)
-		complain("passed over %s line%s %s, the first of them line %" PRIu64,
-			 number_commas(number, nr), nr == 1 ? "" : "s", why, first);
+		complain("skipped %s line%s %s, first: line %" PRIu64, number_commas(number, nr),
+			 nr == 1 ? "" : "s", why, first);
 }
 
 void inputs_complain(const struct inputs *inputs)
@@ -428,26 +429,25 @@ void inputs_complain(const struct inputs *inputs)
 	if (*inputs->note)
 		complain("%s", inputs->note);
 	if (notes->nr_events > 1 && !inputs->is_chosen)
-		tell_events(inputs->profile);
-	tell_dropped(notes->dropped_labels, "label", "that made no sense");
-	tell_dropped(notes->dropped_samples, "sample", "with negative values");
-	tell_lines(notes->bad_lines, notes->first_bad_line, "that could not be read");
-	(void)snprintf(why, sizeof(why),
-		       "with more than %s frames, which are the most that a stack may have",
+		report_events(inputs->profile);
+	report_dropped(notes->dropped_labels, "label", "that were malformed");
+	report_dropped(notes->dropped_samples, "sample", "with negative values");
+	report_lines(notes->bad_lines, notes->first_bad_line, "that could not be read");
+	(void)snprintf(why, sizeof(why), "with more than %s frames, the limit of a stack",
 		       number_commas(number, FORMAT_MAX_FRAMES));
-	tell_lines(notes->deep_lines, notes->first_deep_line, why);
+	report_lines(notes->deep_lines, notes->first_deep_line, why);
 	if (!notes->may_lack_comms)
 		return;
-	/* A root function that is taken for a thread is in no row, and nothing else would tell. */
+	/* If root functions are mistaken for threads, they are in no row: report it. */
 	(void)error_set(&note, 0,
-			"most samples are lines of one word, taken for a thread without a stack");
-	error_hint(&note, "--no-comm if these are functions, and lines have no threads");
+			"most samples are lines of one word, read as a thread without a stack");
+	error_hint(&note, "use --no-comm if these are functions and lines have no thread names");
 	complain_error(&note);
 }
 
 /* --- tables of categories -------------------------------------------------------------------- */
 
-/* They are written by hand. */
+/* Tables are written by hand. */
 #define MAX_TABLE_BYTES (1U << 20)
 
 static int read_table(const char *path, char **ret, size_t *ret_nr, struct error *error)
@@ -471,7 +471,7 @@ static int read_table(const char *path, char **ret, size_t *ret_nr, struct error
 	return 0;
 }
 
-/* The table in this file, or for "kernel" the built-in one; NULL for no path. */
+/* Loads the table from a file, or the built-in one for "kernel"; NULL if path is NULL. */
 static int load_categories(const char *path, struct categories **ret, struct error *error)
 {
 	cleanup_free char *text = NULL;
@@ -496,7 +496,7 @@ static int load_categories(const char *path, struct categories **ret, struct err
 	return 0;
 }
 
-/* --- what a command shows --------------------------------------------------------------------- */
+/* --- inputs of a command ---------------------------------------------------------------------- */
 
 int inputs_load(struct inputs *inputs, struct input_request *request, unsigned labels,
 		struct error *error)
@@ -509,7 +509,7 @@ int inputs_load(struct inputs *inputs, struct input_request *request, unsigned l
 	err = inputs_read(inputs, &request->options, request->paths.paths, request->paths.nr,
 			  error);
 	inputs->categories = categories;
-	/* An empty profile has no labels, and no sample that would need them. */
+	/* An empty profile has no labels and needs none. */
 	if (!err && profile_nr_samples(inputs->profile))
 		err = label_keys_check(labels, inputs->notes.labels, error);
 	if (!err)

@@ -22,7 +22,8 @@ static void print_help(FILE *out)
 	for (i = 0; (command = command_get(i)); i++)
 		fprintf(out, "  %-10s %s\n", command->name, command->summary);
 	fputs("\n"
-	      "'stook help COMMAND' tells a command's options; 'stook --version' the version.\n",
+	      "'stook help COMMAND' lists a command's options; 'stook --version' prints the "
+	      "version.\n",
 	      out);
 }
 
@@ -55,7 +56,7 @@ int main(int argc, char **argv)
 	char *name = argc > 1 ? argv[1] : NULL;
 
 	fd_open_standard_streams();
-	(void)signal(SIGCHLD, SIG_DFL); /* ignored by who started us, it takes waitpid() away */
+	(void)signal(SIGCHLD, SIG_DFL); /* waitpid() fails if the parent left it ignored */
 	if (!name) {
 		print_help(stderr);
 		return EXIT_USAGE;

@@ -1,4 +1,4 @@
-/* Rows that a command prints once each interval, to stdout and to a file. */
+/* Writes rows that a command prints once per interval, to stdout and to a file. */
 #include "cmd/outputs.h"
 
 #include <errno.h>
@@ -42,8 +42,8 @@ static int take_output(void *context, const char *value, struct error *error)
 			break;
 	if (i == ARRAY_SIZE(row_formats) && !text_starts_with(value, "/dev/"))
 		return error_set(error, -EINVAL,
-				 "cannot tell the format of '%s' by its name: it may end in .txt, "
-				 ".md, .json or .csv",
+				 "unknown format of '%s': the name must end in .txt, .md, .json or "
+				 ".csv",
 				 value);
 	options->path = value;
 	options->path_format = i < ARRAY_SIZE(row_formats) ? row_formats[i].medium : MEDIA_TEXT;
@@ -52,11 +52,11 @@ static int take_output(void *context, const char *value, struct error *error)
 
 static const struct option_row row_output_rows[] = {
 	OPTION_SWITCH(0, "json", struct row_output_options, json,
-		      "an object a line on stdout, one for each interval"),
-	OPTION_SWITCH(0, "csv", struct row_output_options, csv, "comma-separated values on stdout"),
-	{0, "format", "NAME", take_row_format, "what to print on stdout: text, md, json, csv"},
+		      "print one JSON object per line and interval"),
+	OPTION_SWITCH(0, "csv", struct row_output_options, csv, "print comma-separated values"),
+	{0, "format", "NAME", take_row_format, "format of stdout: text, md, json, csv"},
 	{'o', "output", "FILE", take_output,
-	 "write FILE.txt, FILE.md, FILE.json or FILE.csv instead"},
+	 "write FILE.txt, FILE.md, FILE.json or FILE.csv instead of stdout"},
 };
 
 struct option_group row_output_options_group(struct row_output_options *options)
@@ -68,11 +68,11 @@ int row_output_options_check(const struct row_output_options *options, bool list
 			     struct error *error)
 {
 	if (lists && options->path)
-		return error_set(error, -EINVAL, "-o together with --list, which goes to stdout");
+		return error_set(error, -EINVAL, "-o cannot be combined with --list");
 	if (options->json && options->csv)
-		return error_set(error, -EINVAL, "--json together with --csv");
+		return error_set(error, -EINVAL, "--json cannot be combined with --csv");
 	if (options->format && (options->json || options->csv))
-		return error_set(error, -EINVAL, "--format together with %s",
+		return error_set(error, -EINVAL, "--format cannot be combined with %s",
 				 options->json ? "--json" : "--csv");
 	return 0;
 }
@@ -115,7 +115,7 @@ int row_outputs_write(struct row_outputs *outputs, const struct sheet *sheet, st
 
 int row_outputs_commit(struct row_outputs *outputs, int err, struct error *error)
 {
-	bool is_told = err && err != -EPIPE; /* of two failures the first one is */
+	bool is_told = err && err != -EPIPE; /* the first of two failures is reported */
 	int uncommitted;
 
 	if (!outputs->options->path)

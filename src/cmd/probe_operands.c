@@ -1,14 +1,15 @@
 /*
- * Finds the operands of expressions at the probes of a run. src/probe/find/arguments.h knows the places
- * of arguments; it needs the layout of a tracepoint's fields and the way in which a kernel function is
- * hooked, which are looked up here.
+ * Finds the operands of expressions at the probes of a run. src/probe/find/arguments.h knows the
+ * places of arguments; it needs the layout of a tracepoint's fields and the hook of a kernel
+ * function, which are looked up here.
  *
- * A weight is read by the compiler of `stook tally`, whose language it is a small part of: an operand,
- * and a cast, since what a register holds behind a shorter argument is not defined.
+ * A weight is parsed by the compiler of `stook tally`, and limited to an operand with an optional
+ * cast. The cast is needed because the upper bits of a register that holds a shorter argument are
+ * undefined.
  *
- * For a query the order matters: tracepoints have fields that are texts, which the expressions depend
- * on; these decide if calls and returns are needed; and only then it is known where each probe has
- * what.
+ * For a query, the order matters: the types of expressions depend on which fields of tracepoints
+ * are texts; expressions decide if calls and returns are needed; only then the operands' places at
+ * each probe can be found.
  */
 #include "cmd/probe_operands.h"
 
@@ -76,7 +77,7 @@ static void operands_clear(struct probe_operands *operands)
 	*operands = (struct probe_operands){0};
 }
 
-/* True if a tracepoint has such a field that is a text; for tally_query_options. */
+/* True if a tracepoint has a text field of this name; for tally_query_options. */
 static bool is_text(void *context, const char *field)
 {
 	const struct probe_operands *operands = context;
@@ -111,9 +112,10 @@ static int operands_check(const struct tally_fetch *fetches, size_t nr, struct e
 			break;
 	if (i == nr || tallier_has_results())
 		return 0;
-	return error_set(error, -EOPNOTSUPP,
-			 "this kernel does not tell what its functions return (Linux 5.17 does, or "
-			 "one with kprobes)");
+	return error_set(
+		error, -EOPNOTSUPP,
+		"this kernel does not provide return values of functions (needs Linux 5.17, "
+		"or kprobes)");
 }
 
 /* --- weights --------------------------------------------------------------------------------- */
@@ -121,14 +123,14 @@ static int operands_check(const struct tally_fetch *fetches, size_t nr, struct e
 static int refuse_weight(const char *text, struct error *error)
 {
 	(void)error_set(error, -EINVAL,
-			"bad value '%s' for --weight: arg1, arg2, …, retval, args.FIELD, perhaps "
-			"with a cast",
+			"bad value '%s' for --weight: arg1, arg2, …, retval or args.FIELD, with an "
+			"optional cast",
 			text);
-	error_hint(error, "for example arg1 or '(int)retval'; 'stook tally' can calculate");
+	error_hint(error, "for example arg1 or '(int)retval'; for calculations see 'stook tally'");
 	return -EINVAL;
 }
 
-/* True if the plan is nothing but a cast of its operand. */
+/* Returns true if the plan only casts its operand, and stores the cast in weight. */
 static bool take_cast(const struct tally_plan *plan, struct probe_weight *weight)
 {
 	const struct tally_step *step = &plan->steps[0];
@@ -162,7 +164,7 @@ int probe_weight_parse(const char *text, struct probe_weight *ret, struct error 
 	return 0;
 }
 
-/* Arguments are gone when a function returns, and results are not there before. */
+/* Arguments are not available at a function's return, results not before it. */
 static int check_moment(const struct operand *operand, const struct probe *probe,
 			struct error *error)
 {
@@ -171,16 +173,16 @@ static int check_moment(const struct operand *operand, const struct probe *probe
 	if (probe->kind == PROBE_TRACEPOINT || is_result == probe->is_return)
 		return 0;
 	if (is_result) {
-		(void)error_set(error, -EINVAL, "'%s' has no retval when it is called",
+		(void)error_set(error, -EINVAL, "'%s': retval is not available at a call",
 				probe->name);
-		error_hint(error, "probe its return: r:… instead");
+		error_hint(error, "probe its return instead: r:…");
 		return -EINVAL;
 	}
-	return error_set(error, -EINVAL, "'%s' has no arguments any more when it returns: retval",
-			 probe->name);
+	return error_set(error, -EINVAL,
+			 "'%s': arguments are not available at a return, only retval", probe->name);
 }
 
-/* An operand that is shorter than the cast stays as it is. */
+/* An operand shorter than the cast is not changed. */
 static void apply_cast(const struct probe_weight *weight, struct tally_fetch *fetch)
 {
 	if (!weight->bytes || weight->bytes > fetch->bytes)
@@ -269,8 +271,8 @@ static int find_of_probe(struct tally_places *places, const struct probe_list *l
 }
 
 /*
- * A kprobe and fexit tell the place of a call differently, so the two can't be paired. Where returns
- * are had by fexit only, calls are by fentry.
+ * A kprobe and fexit identify a call differently and cannot be paired. If returns are only possible
+ * by fexit, fentry is used for calls.
  */
 static void choose_one_way(const struct probe_list *list, struct probe_features *features)
 {

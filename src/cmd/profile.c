@@ -7,7 +7,7 @@
  *	…
  *
  * The run is shared with other commands (run/stacks.h); this file chooses the event. Tracepoints are
- * sampled by stackcount.
+ * handled by stackcount.
  */
 #include "cmd/commands.h"
 
@@ -45,10 +45,9 @@ struct profile_options {
 	struct run_config tasks;
 	struct stack_options stacks;
 	struct stack_source
-		source; /* CPUs, rate, idle CPUs; what it says of the event comes later */
-	struct event
-		event; /* "": the default, cycles, or cpu-clock where there is no such counter */
-	struct probe_options tracepoints; /* or these; their patterns are our own */
+		source;	    /* CPUs, rate, idle CPUs; members about the event are set later */
+	struct event event; /* name "": default, cycles, or cpu-clock without a hardware counter */
+	struct probe_options tracepoints; /* instead of event; owns its patterns */
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -62,14 +61,14 @@ static int take_cpus(void *context, const char *value, struct error *error)
 	free(source->cpus);
 	source->cpus = NULL;
 	if (number_parse_list(value, true, MAX_CPUS, MAX_CPUS, &source->cpus, &source->nr_cpus) < 0)
-		return option_bad(error, "--cpu", value, "a list like 0,2-5");
+		return option_bad(error, "--cpu", value, "a list such as 0,2-5");
 	return 0;
 }
 
 static int take_frequency(void *context, const char *value, struct error *error)
 {
 	static const struct option_number frequency = {"--frequency", 1, 1000000,
-						       "samples a second, 1 to 1000000"};
+						       "samples per second, 1 to 1000000"};
 	struct profile_options *options = context;
 
 	options->source.rate.period = 0;
@@ -79,7 +78,7 @@ static int take_frequency(void *context, const char *value, struct error *error)
 static int take_period(void *context, const char *value, struct error *error)
 {
 	static const struct option_number period = {"--count", 1, INT64_MAX,
-						    "events a sample, at least 1"};
+						    "events per sample, at least 1"};
 	struct profile_options *options = context;
 
 	options->source.rate.frequency = 0;
@@ -88,11 +87,11 @@ static int take_period(void *context, const char *value, struct error *error)
 
 static int refuse_several(const char *first, const char *second, struct error *error)
 {
-	(void)error_set(error, -EINVAL, "a run samples one event, not both '%s' and '%s'", first,
+	(void)error_set(error, -EINVAL, "one run samples one event, not both '%s' and '%s'", first,
 			second);
 	error_hint(error,
-		   "two runs, which may be at the same time: -e %s -o 1.pb.gz and -e %s -o "
-		   "2.pb.gz; only tracepoints can be several",
+		   "start two runs, even at the same time: -e %s -o 1.pb.gz and -e %s -o "
+		   "2.pb.gz; only tracepoints can be combined",
 		   first, second);
 	return -EINVAL;
 }
@@ -136,7 +135,7 @@ static int add_event(struct profile_options *options, const char *name, struct e
 			     : event_parse(name, &options->event, error);
 }
 
-/* Several are separated by commas, or each has an -e of its own. */
+/* Events are separated by commas, or each has its own -e. */
 static int take_event(void *context, const char *value, struct error *error)
 {
 	cleanup_free char *names = strdup(value);
@@ -150,33 +149,34 @@ static int take_event(void *context, const char *value, struct error *error)
 	return err;
 }
 
-/* A word that is no option: a number of seconds, if it looks like one. */
+/* Takes an operand: the duration, if it looks like a number. */
 static int take_word(void *context, const char *word, struct error *error)
 {
 	struct profile_options *options = context;
 
 	if (isdigit((unsigned char)word[0]) || word[0] == '.')
 		return task_options_take_duration(&options->tasks, word, error);
-	(void)error_set(error, -EINVAL, "unexpected word '%s'", word);
-	error_hint(error, "a command to profile goes behind '--': stook profile -- %s", word);
+	(void)error_set(error, -EINVAL, "unexpected argument '%s'", word);
+	error_hint(error, "put a command to profile after '--': stook profile -- %s", word);
 	return -EINVAL;
 }
 
 static const struct option_row rows[] = {
 	{'C', "cpu", "LIST", take_cpus, "only these CPUs: 0,2-5"},
-	{'F', "frequency", "HZ", take_frequency, "samples a second on each CPU (default 99)"},
-	{'c', "count", "PERIOD", take_period, "a sample every so many events"},
+	{'F', "frequency", "HZ", take_frequency, "samples per second on each CPU (default 99)"},
+	{'c', "count", "PERIOD", take_period, "one sample per PERIOD events"},
 	{'e', "event", "EVENT", take_event,
-	 "what to sample on: cycles, cpu-clock, page-faults, r1c2, cycles:u, sched:sched_switch, "
+	 "event to sample: cycles, cpu-clock, page-faults, r1c2, cycles:u, sched:sched_switch, "
 	 "mem:0x4040a0/8:w, …"},
-	OPTION_SWITCH('I', "idle", struct profile_options, source.include_idle, "idle CPUs too"),
+	OPTION_SWITCH('I', "idle", struct profile_options, source.include_idle,
+		      "include idle CPUs"),
 };
 
-#define USAGE                                                                                \
-	"usage: stook profile [OPTIONS] [SECS] [-- CMD ARG…]\n"                            \
-	"\n"                                                                                 \
-	"Samples the stacks of what runs and prints where time goes: a report, or with -f\n" \
-	"folded stacks. With -- CMD, starts it, profiles it and its children, and ends with it.\n"
+#define USAGE                                                                                  \
+	"usage: stook profile [OPTIONS] [SECS] [-- CMD ARG…]\n"                              \
+	"\n"                                                                                   \
+	"Samples stacks and prints where CPU time goes: a report, or with -f folded stacks.\n" \
+	"With -- CMD, starts CMD, profiles it and its children, and ends with it.\n"
 
 #define EXAMPLES                                                                        \
 	"\nexamples:\n"                                                                 \
@@ -184,23 +184,23 @@ static const struct option_row rows[] = {
 	"  stook profile -F 999 -p $(pgrep -d, redis-server) -f 30 > redis.folded\n"    \
 	"  stook profile -o build.folded -- make -j8"
 
-/* Their hits are what `stook stackcount` counts: in the programs of probes, on all CPUs. */
+/* Hits of tracepoints are counted like in `stook stackcount`: by probes, on all CPUs. */
 static int check_tracepoints(const struct profile_options *options, struct error *error)
 {
 	const struct stack_source *source = &options->source;
 	const char *name = options->tracepoints.patterns[0] + strlen("t:");
 
 	if (source->rate.frequency) {
-		(void)error_set(error, -EINVAL, "-F with '%s': a tracepoint is taken at its hits",
+		(void)error_set(error, -EINVAL, "-F with '%s': a tracepoint has no frequency",
 				name);
-		error_hint(error, "-c N takes one hit in N");
+		error_hint(error, "-c N records one hit in N");
 		return -EINVAL;
 	}
 	if (source->rate.period > UINT32_MAX)
-		return error_set(error, -EINVAL, "-c of a tracepoint is %u at most", UINT32_MAX);
+		return error_set(error, -EINVAL, "-c for a tracepoint is at most %u", UINT32_MAX);
 	if (source->nr_cpus) {
-		(void)error_set(error, -EINVAL, "-C with '%s': a tracepoint is of all CPUs", name);
-		error_hint(error, "--by cpu tells them apart");
+		(void)error_set(error, -EINVAL, "-C with '%s': tracepoints cover all CPUs", name);
+		error_hint(error, "--by cpu distinguishes CPUs");
 		return -EINVAL;
 	}
 	return 0;
@@ -227,7 +227,7 @@ static int check(const struct profile_options *options, struct error *error)
 
 #define DEFAULT_FREQUENCY 99
 
-/* The accesses to an address are rare, and each is wanted. */
+/* Accesses to an address are rare: by default each is sampled. */
 static void choose_rate(const struct event *event, struct sampling_rate *rate)
 {
 	if (rate->frequency || rate->period)
@@ -314,7 +314,7 @@ static void choose_event(struct profile_options *options, uint32_t cpu)
 		complain("no hardware counter here (a virtual machine?): sampling cpu-clock");
 }
 
-/* The kernel fires a clock no more often; it would take this period and not tell. */
+/* The kernel does not sample a clock more often, but accepts shorter periods silently. */
 #define MIN_CLOCK_PERIOD_NS 10000
 
 static void check_period(struct profile_options *options)
@@ -324,7 +324,7 @@ static void check_period(struct profile_options *options)
 		return;
 	options->source.rate.period = MIN_CLOCK_PERIOD_NS;
 	if (!options->tasks.quiet)
-		complain("the kernel samples %s every %d ns at most: taken instead",
+		complain("the kernel samples %s at most every %d ns: using that period",
 			 options->event.name, MIN_CLOCK_PERIOD_NS);
 }
 
@@ -348,7 +348,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	else
 		(void)snprintf(source->what, sizeof(source->what), "%s every %" PRIu64 "%s",
 			       event->name, source->rate.period, is_clock ? " ns" : "");
-	/* What each sample stands for, of a clock; counters' periods vary with their frequency. */
+	/* The period of a clock is fixed; a counter's period varies with its frequency. */
 	source->period = source->rate.period;
 	if (source->rate.frequency)
 		source->period = is_clock ? NS_PER_SEC / source->rate.frequency : 0;

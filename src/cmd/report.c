@@ -1,6 +1,6 @@
 /*
- * stook report: profiles that are there already, of stook's or of other tools' making, as tables
- * and trees, or in any other format.
+ * stook report: prints existing profiles, recorded by stook or other tools, as tables and trees, or
+ * converts them to another format.
  *
  *	$ perf script | stook report
  *	19,804 samples
@@ -16,9 +16,9 @@
  *	$ stook report week.pb.gz -s comm,module -g none --not-comm 'swapper.*'
  *	$ stook report in.perf -o out.pb.gz
  *
- * Several inputs become one profile. People are shown samples by thread name unless they ask for
- * more with --by; formats that keep labels for other programs get all there are. There is no pager:
- * what is shown fits on a page or two, and who wants one has a pipe.
+ * Several inputs are merged into one profile. Samples are shown by thread name unless --by asks for
+ * more labels; formats that keep labels for other programs get all labels. There is no pager: the
+ * output fits on a page or two, and can be piped into one.
  */
 #include "cmd/commands.h"
 
@@ -41,17 +41,17 @@
 /* --- the command line ------------------------------------------------------------------------ */
 
 #define KEYS_WANTED \
-	"some of function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, category"
-#define PATHS_WANTED                                                                       \
-	"graph, fractal, flat, folded or none, a percentage, a limit of branches, caller " \
+	"a list of function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, category"
+#define PATHS_WANTED                                                                         \
+	"graph, fractal, flat, folded or none, a percentage, a maximum of branches, caller " \
 	"or callee"
 #define MAX_ROWS 1000000
 
-/* The keys of rows and heads: perf's words beside ours. */
+/* Keys of rows, and for --by; perf's names besides ours. */
 static const struct key {
 	const char *name;
 	enum group_key group;
-	enum label label; /* what samples must have; 0: every profile has that */
+	enum label label; /* required in samples; 0: none */
 } keys[] = {
 	{"function", GROUP_FUNCTION, 0},
 	{"sym", GROUP_FUNCTION, 0},
@@ -70,7 +70,7 @@ static const struct key {
 	{"probe", GROUP_PROBE, LABEL_PROBE},
 };
 
-/* perf's words for columns, which the table has in any case. */
+/* perf's names of columns that the table always has. */
 static const char *const columns[] = {"overhead", "overhead_children", "sample", "period"};
 
 /* --- keys ------------------------------------------------------------------------------------ */
@@ -102,7 +102,7 @@ static int take_groups(void *context, const char *value, struct error *error)
 			return option_bad(error, "--group-by", value, KEYS_WANTED);
 		for (i = 0; key && i < style->nr_groups; i++)
 			if (style->groups[i] == key->group)
-				key = NULL; /* it is there already */
+				key = NULL; /* given twice */
 		if (key)
 			style->groups[style->nr_groups++] = key->group;
 		if (!at[nr])
@@ -119,7 +119,7 @@ static int take_by(void *context, const char *value, struct error *error)
 
 /* --- paths: perf report's -g ----------------------------------------------------------------- */
 
-/* 0 or -EINVAL; at most 100. */
+/* Parses 0 to 100. Returns 0 or -EINVAL. */
 static int parse_percent(const char *text, double *ret)
 {
 	char *end;
@@ -137,7 +137,7 @@ struct paths {
 	bool has_threshold;
 };
 
-/* In perf's order: a beginning of a word is that word, and the first one that fits is meant. */
+/* In perf's order: words may be abbreviated, and the first match counts. */
 static const struct path_word {
 	const char *word;
 	enum { PATHS_FORM, PATHS_ORDER, PATHS_ANYWAY } kind;
@@ -150,7 +150,9 @@ static const struct path_word {
 	{"percent", PATHS_ANYWAY, 0},
 };
 
-/* The first number is the threshold, the second one the limit. 0 or -EINVAL. */
+/*
+ * The first number is the threshold, the second one the maximum of branches. Returns 0 or -EINVAL.
+ */
 static int take_path_number(struct paths *paths, const char *token)
 {
 	uint64_t limit;
@@ -221,9 +223,9 @@ static int take_top(void *context, const char *value, struct error *error)
 	struct report_command_options *options = context;
 	int err = option_take_number(&top, value, &options->style.max_rows, error);
 
-	if (err && value[strspn(value, "-0123456789")]) /* no number at all */
+	if (err && value[strspn(value, "-0123456789")]) /* not a number */
 		error_hint(error,
-			   "perf's -n, numbers of samples, is not needed: the table has them");
+			   "perf's -n (--show-nr-samples) is not needed: the table shows samples");
 	return err;
 }
 
@@ -266,42 +268,41 @@ static int take_symbol(void *context, const char *value, struct error *error)
 					   value, error);
 }
 
-/* There is no other way than to print it. */
+/* perf's --stdio: a no-op, since the report is always printed. */
 static int take_stdio(void *context, const char *value, struct error *error)
 {
 	return 0;
 }
 
 static const struct option_row rows[] = {
-	{'i', "input", "FILE", take_input, "the same as IN"},
+	{'i', "input", "FILE", take_input, "same as IN"},
 	{'g', "call-graph", "WORD,…", take_paths,
-	 "paths as perf shows them: graph,0.5,caller; fractal, flat, folded, none; callee"},
-	{'G', "inverted", NULL, take_inverted, "callers above callees: the default"},
+	 "call paths like perf: graph,0.5,caller; fractal, flat, folded, none; callee"},
+	{'G', "inverted", NULL, take_inverted, "callers above callees (default)"},
 	OPTION_SWITCH(0, "children", struct report_command_options, style.sort_by_total,
-		      "sort by total, callees included"),
-	{0, "no-children", NULL, take_no_children, "sort by self: the default"},
-	{'s', "sort", "KEY,…", take_groups, "the same as --group-by"},
+		      "sort by total, including callees"),
+	{0, "no-children", NULL, take_no_children, "sort by self (default)"},
+	{'s', "sort", "KEY,…", take_groups, "same as --group-by"},
 	{0, "group-by", "KEY,…", take_groups,
-	 "a row for each function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, "
-	 "category"},
-	{'n', "top", "N", take_top, "so many rows of the table; 20"},
-	{0, "percent-limit", "PERCENT", take_limit, "leave lighter rows out"},
+	 "a row per function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, category"},
+	{'n', "top", "N", take_top, "print at most N rows (default 20)"},
+	{0, "percent-limit", "PERCENT", take_limit, "omit rows below this share"},
 	OPTION_TEXT(0, "categories", "FILE", struct report_command_options, request.categories,
-		    "shares of categories by a table 'category: pattern …', or by the one for the "
-		    "'kernel'"),
+		    "shares of categories by a table of 'category: pattern …' lines, or 'kernel' "
+		    "(built in)"),
 	{0, "by", "KEY,…", take_by,
-	 "labels above the paths: comm (the default), pid, tid, cpu, cgroup, probe"},
+	 "labels at the root of call paths: comm (default), pid, tid, cpu, cgroup, probe"},
 	OPTION_SWITCH(0, "lines", struct report_command_options, lines,
-		      "show source lines behind names, where IN has them"),
-	{0, "stdio", NULL, take_stdio, "nothing more: taken since perf report has it"},
-	{0, "dsos", "RE", take_module, "the same as --module: perf's word"},
-	{0, "dso", "RE", take_module, "likewise"},
-	{0, "symbols", "RE", take_symbol, "the same as --symbol: perf's word"},
+		      "show source lines after names, where IN has them"),
+	{0, "stdio", NULL, take_stdio, "ignored (perf compatibility)"},
+	{0, "dsos", "RE", take_module, "same as --module (perf compatibility)"},
+	{0, "dso", "RE", take_module, "same as --module (perf compatibility)"},
+	{0, "symbols", "RE", take_symbol, "same as --symbol (perf compatibility)"},
 	OPTION_WIDTH(struct report_command_options, width,
-		     "of the report; the terminal's, else 80"),
+		     "width of the report (default: terminal, else 80)"),
 };
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 int report_options_parse(struct report_command_options *options, int argc, char **argv,
 			 struct error *error)
@@ -320,10 +321,10 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 		.context = &options->request.paths,
 		.usage = "usage: stook report [OPTIONS] [IN…]\n"
 			 "\n"
-			 "Shows profiles as a table and a tree, or turns them into another "
+			 "Prints profiles as a table and a tree, or converts them to another "
 			 "format.\n"
-			 "IN: pprof, folded stacks, or what 'perf script' prints; without it, or "
-			 "for -, stdin.\n",
+			 "IN: pprof, folded stacks, or output of 'perf script'; without IN, or for "
+			 "-, stdin.\n",
 		.examples =
 			"\nexamples:\n"
 			"  perf script | stook report\n"
@@ -338,7 +339,7 @@ int report_options_parse(struct report_command_options *options, int argc, char 
 		err = input_paths_take_rest(&options->request.paths, argc, argv, error);
 	if (!err)
 		err = inputs_check(options->request.paths.paths, options->request.paths.nr, error);
-	/* Rows by category need a table; without --categories it is the kernel's. */
+	/* Rows by category need a table; the default is the kernel's. */
 	for (i = 0; i < options->style.nr_groups; i++)
 		if (options->style.groups[i] == GROUP_CATEGORY && !options->request.categories)
 			options->request.categories = "kernel";
@@ -362,7 +363,7 @@ unsigned report_options_labels(const struct report_command_options *options)
 	return wanted;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the command ------------------------------------------------------------------------------ */
 
 struct report {
 	struct report_command_options options;

@@ -1,4 +1,4 @@
-/* Inside functions of `stook report`, for its test: the command line. */
+/* Internals of `stook report`, for its test: the command line. */
 #ifndef STOOK_CMD_REPORT_TEST_H
 #define STOOK_CMD_REPORT_TEST_H
 
@@ -15,16 +15,16 @@ struct report_command_options {
 	struct input_request request;
 	struct output_options output;
 	struct report_style style;
-	bool lines;	/* of source, behind names */
-	uint64_t width; /* 0: the terminal's */
+	bool lines;	/* show source lines after names */
+	uint64_t width; /* 0: width of the terminal */
 };
 
-/* 0; 1: help was printed, all is done; or a negative errno with what is wrong. */
+/* Returns 0; 1 if help was printed and nothing is left to do; or a negative errno with *error. */
 int report_options_parse(struct report_command_options *options, int argc, char **argv,
 			 struct error *error);
 void report_options_clear(struct report_command_options *options);
 
-/* The labels that samples must have to answer what is asked. */
+/* Returns the labels that samples must have for the requested rows. */
 unsigned report_options_labels(const struct report_command_options *options);
 
 #endif

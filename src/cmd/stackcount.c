@@ -1,13 +1,12 @@
 /*
- * stook stackcount: the stacks that lead to a function, a tracepoint or a static probe, and how
- * often each did.
+ * stook stackcount: counts the stacks that lead to a function, a tracepoint or a static probe.
  *
  *	$ stook stackcount c:malloc -p $(pgrep redis-server) -f 10 >malloc.folded
  *	stook: 1 probe of 'c:malloc' on 2 CPUs for 10.0 s
  *	hits     48,120 fired = 48,120 shown + 0 idle + 0 filtered + 0 lost
  *	…
  *
- * With --weight a value of each hit is added up instead: c:malloc --weight arg1 gives bytes.
+ * With --weight the sum of a value is shown instead: c:malloc --weight arg1 gives bytes.
  *
  * The run is shared with other commands (run/stacks.h); this file finds the probes.
  */
@@ -36,12 +35,12 @@ struct stackcount {
 	struct probe_options probe_options;
 	struct run_config tasks;
 	struct stack_options stack_options;
-	const char *unit;	 /* "hits"; of a profile "samples" */
+	const char *unit;	 /* "hits"; for `stook profile` "samples" */
 	uint32_t every;		 /* see struct session_probes */
-	const char *weight_text; /* NULL: hits are counted */
+	const char *weight_text; /* NULL: count hits */
 	struct probe_weight weight;
-	struct tally_fetch *weights;	  /* of each probe */
-	struct session_probe_name *names; /* of each probe */
+	struct tally_fetch *weights;	  /* one per probe */
+	struct session_probe_name *names; /* one per probe */
 	struct probe_search search;
 	struct session_probes probes;
 	struct stacks stacks;
@@ -49,17 +48,17 @@ struct stackcount {
 
 /* --- options --------------------------------------------------------------------------------- */
 
-#define USAGE                                                                                    \
-	"usage: stook stackcount [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"                  \
-	"\n"                                                                                     \
-	"Counts the stacks that lead to what matches and prints them as 'stook profile' does:\n" \
-	"a report, or with -f folded stacks. Patterns are those of 'stook funccount'.\n"
+#define USAGE                                                                                 \
+	"usage: stook stackcount [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"               \
+	"\n"                                                                                  \
+	"Counts the stacks that lead to matching functions and prints a report, or with -f\n" \
+	"folded stacks. Patterns are the same as for 'stook funccount'.\n"
 
 #define EXAMPLES                                                                           \
 	"\nexamples:\n"                                                                    \
 	"  stook stackcount c:malloc -p $(pgrep -d, redis-server) -f 10 > malloc.folded\n" \
 	"  stook stackcount c:malloc --weight arg1 -f 10 > bytes.folded\n"                 \
-	"  stook stackcount t:sched:sched_switch 5      who waits, and where\n"            \
+	"  stook stackcount t:sched:sched_switch 5      stacks that go to sleep\n"         \
 	"  stook stackcount 'tcp_send*' -o send.pb.gz -- curl -s localhost"
 
 static int take_weight(void *context, const char *value, struct error *error)
@@ -70,7 +69,7 @@ static int take_weight(void *context, const char *value, struct error *error)
 	return probe_weight_parse(value, &stackcount->weight, error);
 }
 
-/* bcc's letter, where -d is --delimited. */
+/* bcc's letter for the duration; -d is --delimited there. */
 static int take_duration(void *context, const char *value, struct error *error)
 {
 	struct stackcount *stackcount = context;
@@ -79,7 +78,7 @@ static int take_duration(void *context, const char *value, struct error *error)
 }
 
 static const struct option_row rows[] = {
-	{0, "weight", "VALUE", take_weight, "add up arg1, retval, args.FIELD, … of each hit"},
+	{0, "weight", "VALUE", take_weight, "sum up arg1, retval, args.FIELD, … instead of hits"},
 	{'D', NULL, "SECS", take_duration, NULL},
 };
 
@@ -107,7 +106,8 @@ static int parse(struct stackcount *stackcount, int argc, char **argv, struct er
 	if (!err)
 		err = task_options_finish(&stackcount->tasks, argc, argv, error);
 	if (!err)
-		err = probe_options_check(&stackcount->probe_options, "stacks that lead where?",
+		err = probe_options_check(&stackcount->probe_options,
+					  "which functions or tracepoints?",
 					  "c:malloc or t:sched:sched_switch", error);
 	return err ? err : stack_options_check(&stackcount->stack_options, error);
 }
@@ -115,8 +115,8 @@ static int parse(struct stackcount *stackcount, int argc, char **argv, struct er
 /* --- the run --------------------------------------------------------------------------------- */
 
 /*
- * The probe's name is a frame of its own behind the function that was hit, unless that function is all
- * that the name says: static probes and tracepoints are in no stack, nor is a function that returns.
+ * True if the probe's name must be added as the leaf frame. The start of a function is already the
+ * leaf of the stack; static probes, tracepoints, offsets and returns are not in the stack.
  */
 static bool needs_leaf(const struct probe *probe)
 {
@@ -183,7 +183,7 @@ static int choose(void *context, struct stack_source *ret, struct error *error)
 	bool is_one = stackcount->probe_options.nr_patterns == 1;
 
 	if (list->nr_probes == 1 && list->probes[0].kind == PROBE_TRACEPOINT)
-		event = list->probes[0].name; /* as perf has it, without `t:` */
+		event = list->probes[0].name; /* like perf, without `t:` */
 	*ret = (struct stack_source){
 		.probes = &stackcount->probes,
 		.unit = stackcount->unit,

@@ -1,15 +1,16 @@
 /*
- * stook symbolize: names what was recorded without names, on a machine that has the files.
+ * stook symbolize: adds symbols to a profile recorded without them, on a machine that has the
+ * files.
  *
  *	host$ stook profile --no-symbols -o raw.pb.gz 30
  *	desk$ stook symbolize raw.pb.gz -o named.pb.gz --debug-dir /srv/debug
- *	stook: 12,034 of 12,120 frames have names
- *	       no names for redis-server (build id 9d6a…): 86 frames
+ *	stook: 12,034 of 12,120 frames have symbols
+ *	       no symbols in redis-server (build id 9d6a…): 86 frames
  *
- * A first Ctrl-C while names are looked up ends that: the profile is written without the others.
+ * A first Ctrl-C during naming ends naming: the profile is written with the names found so far.
  *
- * Files are found by build id: at the recorded path if what lies there has the same one, else among
- * the debug files. What was named where it was recorded (the kernel, code made at run time) stays.
+ * Files are found by build id: at the recorded path if the file there has the same id, else among
+ * the debug files. Names from the recording host (kernel, JIT-compiled code) are kept.
  */
 #include "cmd/commands.h"
 
@@ -42,7 +43,7 @@ struct symbolize {
 	struct inputs inputs;
 	struct read_budget budget;
 	struct symbolizer *symbolizer;
-	int signal_fd; /* while names are looked up */
+	int signal_fd; /* readable if a signal should end naming */
 };
 
 /* --- the command line ------------------------------------------------------------------------ */
@@ -52,7 +53,7 @@ static int take_input(void *context, const char *word, struct error *error)
 	struct symbolize *symbolize = context;
 
 	if (symbolize->input)
-		return error_set(error, -EINVAL, "one profile at a time: '%s', then '%s'",
+		return error_set(error, -EINVAL, "more than one profile: '%s' and '%s'",
 				 symbolize->input, word);
 	symbolize->input = word;
 	return 0;
@@ -72,9 +73,9 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 		.context = symbolize,
 		.usage = "usage: stook symbolize [OPTIONS] IN.pb.gz\n"
 			 "\n"
-			 "Names a profile that was recorded without names ('stook profile "
-			 "--no-symbols') from\n"
-			 "files that it finds here by their build ids. IN may be - for stdin.\n",
+			 "Adds symbols to a profile recorded without them ('stook profile "
+			 "--no-symbols'), from\n"
+			 "files on this machine with the same build ids. IN may be - for stdin.\n",
 		.examples = "\nexamples:\n"
 			    "  stook symbolize raw.pb.gz -o named.pb.gz\n"
 			    "  stook symbolize raw.pb.gz --debug-dir /srv/debug --inline -f > "
@@ -91,7 +92,7 @@ static int parse(struct symbolize *symbolize, int argc, char **argv, struct erro
 
 /* --- reading and naming ---------------------------------------------------------------------- */
 
-/* Whatever its name is it may be pprof, unless the name says that it is something else. */
+/* The input is read as pprof, unless the suffix of its name is that of another format. */
 static int read_input(struct symbolize *symbolize, struct error *error)
 {
 	const struct input_options options = {.read = {.format = format_by_name("pprof")}};
@@ -99,7 +100,7 @@ static int read_input(struct symbolize *symbolize, struct error *error)
 
 	if (named && named != options.read.format && !access(symbolize->input, F_OK))
 		return error_set(error, -EINVAL,
-				 "'%s' has no addresses to name: a .pb.gz file is wanted",
+				 "'%s' has no addresses to symbolize: a .pb.gz file is needed",
 				 symbolize->input);
 	return inputs_read(&symbolize->inputs, &options, &symbolize->input, 1, error);
 }
@@ -120,9 +121,9 @@ static int name(struct symbolize *symbolize, struct error *error)
 	return 0;
 }
 
-/* --- what is missing ------------------------------------------------------------------------- */
+/* --- missing symbols ------------------------------------------------------------------------- */
 
-/* The frames of each file that have no name. */
+/* Returns the number of frames without a symbol for each module. */
 static size_t *count_missing(const struct profile *profile)
 {
 	size_t *nr = calloc(profile_nr_modules(profile), sizeof(*nr));
@@ -137,7 +138,7 @@ static size_t *count_missing(const struct profile *profile)
 	return nr;
 }
 
-static void tell_missing(const struct profile *profile, uint32_t module, size_t nr)
+static void report_missing(const struct profile *profile, uint32_t module, size_t nr)
 {
 	const char *path = profile_string(profile, profile_module(profile, module)->name);
 	const struct module_code *code = profile_code(profile, module);
@@ -145,16 +146,16 @@ static void tell_missing(const struct profile *profile, uint32_t module, size_t 
 
 	if (code)
 		debug_file_id(code->build_id, code->build_id_bytes, id);
-	(void)fputs("       no names in ", stderr);
+	(void)fputs("       no symbols in ", stderr);
 	(void)text_write_columns(stderr, path, text_columns(path), "");
 	if (*id)
 		(void)fprintf(stderr, " (build id %.2s%s)", id, id + 3);
 	else
-		(void)fputs(" (without a build id)", stderr);
+		(void)fputs(" (no build id)", stderr);
 	(void)fprintf(stderr, ": %zu frame%s\n", nr, nr == 1 ? "" : "s");
 }
 
-static void tell_cuts(const struct symbolizer *symbolizer)
+static void report_cuts(const struct symbolizer *symbolizer)
 {
 	size_t i;
 
@@ -167,7 +168,7 @@ static void tell_cuts(const struct symbolizer *symbolizer)
 	}
 }
 
-static int tell(const struct symbolize *symbolize, struct error *error)
+static int report(const struct symbolize *symbolize, struct error *error)
 {
 	cleanup_free size_t *nr_missing = count_missing(symbolize->inputs.profile);
 	struct symbolizer_result result;
@@ -177,18 +178,18 @@ static int tell(const struct symbolize *symbolize, struct error *error)
 	if (!nr_missing)
 		return error_set(error, -ENOMEM, "out of memory");
 	symbolizer_summarize(symbolize->symbolizer, &result);
-	complain("%s of %s frames have names", number_commas(numbers[0], result.nr_named),
+	complain("%s of %s frames have symbols", number_commas(numbers[0], result.nr_named),
 		 number_commas(numbers[1], result.nr_named + result.nr_unnamed));
 	for (module = 0; module < profile_nr_modules(symbolize->inputs.profile); module++)
 		if (nr_missing[module])
-			tell_missing(symbolize->inputs.profile, module, nr_missing[module]);
+			report_missing(symbolize->inputs.profile, module, nr_missing[module]);
 	inputs_complain(&symbolize->inputs);
-	tell_cuts(symbolize->symbolizer);
+	report_cuts(symbolize->symbolizer);
 	naming_notes_tell(symbolize->symbolizer);
 	return 0;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------- */
 
 static int run(struct symbolize *symbolize, struct error *error)
 {
@@ -204,7 +205,7 @@ static int run(struct symbolize *symbolize, struct error *error)
 	if (!err)
 		err = outputs_write(&symbolize->outputs, symbolize->inputs.profile, error);
 	if (!err && !symbolize->is_quiet)
-		err = tell(symbolize, error);
+		err = report(symbolize, error);
 	return err;
 }
 

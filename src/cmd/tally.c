@@ -1,5 +1,5 @@
 /*
- * stook tally: hits by key, with sums and histograms of a value.
+ * stook tally: counts hits by key, with sums and histograms of a value.
  *
  *	$ stook tally c:malloc --value arg1 --by comm -p $(pgrep redis-server) 10
  *	Tallying hits of 1 probe... Hit Ctrl-C to end.
@@ -8,8 +8,8 @@
  *	redis-server    20514   1048102         8      51.1     16384
  *	stook: tallied 20,514 hits
  *
- * The table goes to stdout, the rest is talk. An interval is an epoch of the kernel side: it begins
- * with no rows.
+ * The table goes to stdout, everything else to stderr. An interval is an epoch of the kernel side:
+ * it begins without rows.
  */
 #include "cmd/commands.h"
 
@@ -44,9 +44,9 @@
 struct tally_options {
 	struct probe_options probes;
 	struct run_config tasks;
-	struct tally_query_options query; /* without what only the probes can tell */
+	struct tally_query_options query; /* without members that depend on the probes */
 	enum tally_order order;
-	size_t top; /* 0: all */
+	size_t top; /* 0: all rows */
 	size_t max_rows, max_calls;
 	bool timestamp;
 	struct row_output_options output;
@@ -94,37 +94,37 @@ static int take_max_calls(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "by", "KEY,…", struct tally_options, query.by,
-		    "func (default), comm, pid, tid, cpu, …, or any expression"),
+		    "key: func (default), comm, pid, tid, cpu, …, or any expression"),
 	OPTION_TEXT(0, "value", "EXPR", struct tally_options, query.value,
-		    "what to sum up: arg2, retval, latency, args.bytes, …"),
+		    "value to sum up: arg2, retval, latency, args.bytes, …"),
 	OPTION_TEXT(0, "where", "EXPR", struct tally_options, query.where,
-		    "only hits of which this is true: 'arg2 > 4K'"),
+		    "only hits for which this is true: 'arg2 > 4K'"),
 	OPTION_SWITCH(0, "hist", struct tally_options, query.log2,
-		      "a histogram of the value for each key, by powers of two"),
+		      "print a histogram of the value for each key, by powers of two"),
 	OPTION_TEXT(0, "linear", "MIN,MAX,STEP", struct tally_options, query.linear,
-		    "a histogram with steps of one size"),
+		    "print a histogram with steps of equal size"),
 	OPTION_NUMBER(0, "top", "N", struct tally_options, top, 1, INT_MAX,
-		      "a number of rows, at least 1", "only the N largest rows"),
+		      "a number of rows, at least 1", "print only the N largest rows"),
 	{0, "sort", "WHAT", take_sort,
-	 "by count (default), key, sum, min, avg or max, largest last"},
-	{0, "max-rows", "N", take_max_rows, "how many keys are told apart (8192)"},
-	{0, "max-calls", "N", take_max_calls, "how many calls may be under way at a time (32768)"},
+	 "sort by count (default), key, sum, min, avg or max, largest last"},
+	{0, "max-rows", "N", take_max_rows, "limit for different keys (default 8192)"},
+	{0, "max-calls", "N", take_max_calls, "limit for calls in progress (default 32768)"},
 	OPTION_SWITCH('T', "timestamp", struct tally_options, timestamp,
-		      "the time of day above each table"),
+		      "print the time of day above each table"),
 };
 
-#define USAGE                                                                                 \
-	"usage: stook tally [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"                    \
-	"\n"                                                                                  \
-	"Counts hits of functions, tracepoints and static probes by key, and sums up a\n"     \
-	"value of them. Patterns are those of 'stook funccount'. Keys and values:\n"          \
-	"  arg1 … arg6, retval         of functions; arg1 … arg12 of static probes\n"     \
-	"  args.FIELD                  of tracepoints\n"                                      \
-	"  latency                     nanoseconds from call to return\n"                     \
-	"  str(arg1)                   the text at an address\n"                              \
-	"  func comm pid tid uid cpu cgroup\n"                                                \
-	"and what C makes of numbers: (int)arg1, arg2 >> 12, arg3 & 0xff; hex(…) shows a\n" \
-	"key in hexadecimal.\n"
+#define USAGE                                                                               \
+	"usage: stook tally [OPTIONS] PATTERN… [SECS] [-- CMD ARG…]\n"                  \
+	"\n"                                                                                \
+	"Counts hits of functions, tracepoints and static probes by key, and sums up a\n"   \
+	"value. Patterns are the same as for 'stook funccount'. Keys and values:\n"         \
+	"  arg1 … arg6, retval         of functions; arg1 … arg12 of static probes\n"   \
+	"  args.FIELD                  of tracepoints\n"                                    \
+	"  latency                     nanoseconds from call to return\n"                   \
+	"  str(arg1)                   the string at an address\n"                          \
+	"  func comm pid tid uid cpu cgroup\n"                                              \
+	"and expressions of C: (int)arg1, arg2 >> 12, arg3 & 0xff; hex(…) prints a key\n" \
+	"in hexadecimal.\n"
 
 #define EXAMPLES                                                                           \
 	"\nexamples:\n"                                                                    \
@@ -137,14 +137,14 @@ static const struct option_row rows[] = {
 static int check(const struct tally_options *options, struct error *error)
 {
 	struct tally_query query;
-	int err = probe_options_check(&options->probes, "hits of what?", "vfs_read or c:malloc",
+	int err = probe_options_check(&options->probes, "which functions?", "vfs_read or c:malloc",
 				      error);
 
-	/* It is compiled again for the probes that are found. */
+	/* The query is compiled again for the probes that are found. */
 	if (!err)
 		err = tally_query_compile(&options->query, &query, error);
 	if (!err && !options->query.value && options->order > TALLY_BY_KEY)
-		err = error_set(error, -EINVAL, "--sort by what? --value is missing");
+		err = error_set(error, -EINVAL, "--sort by a value needs --value");
 	return err ? err : row_output_options_check(&options->output, options->probes.list, error);
 }
 
@@ -179,7 +179,7 @@ static int tally_options_parse(int argc, char **argv, struct tally_options *ret,
 	return err ? err : check(ret, error);
 }
 
-/* The measured cost of fetching, evaluating and adding to a row. */
+/* Measured cost of reading operands, evaluating them and adding to a row. */
 #define ROW_NS 300
 
 struct tally {
@@ -188,14 +188,14 @@ struct tally {
 	struct tally_places places;
 	struct tallier *tallier;
 	struct tally_collection collection;
-	struct tally_counters total; /* of all intervals */
+	struct tally_counters total; /* sum of all intervals */
 	struct row_outputs outputs;
-	uint64_t shown_ns; /* up to when */
+	uint64_t shown_ns; /* end of the last interval */
 };
 
 /* --- results --------------------------------------------------------------------------------- */
 
-/* Shows the hits since the last time. */
+/* Prints the hits since the last time. */
 static int show(void *context, struct error *error)
 {
 	struct tally *tally = context;
@@ -224,7 +224,7 @@ static int show_interval(void *context, bool is_last, struct error *error)
 	return is_last ? row_outputs_commit(outputs, err, error) : err;
 }
 
-/* --- the verdict ------------------------------------------------------------------------------- */
+/* --- the summary ------------------------------------------------------------------------------ */
 
 static void tell(void *context)
 {
@@ -234,13 +234,13 @@ static void tell(void *context)
 	char numbers[3][NUMBER_COMMAS_BYTES];
 
 	if (tally->options.query.where)
-		complain("tallied %s hits, left out %s by --where",
+		complain("tallied %s hits, excluded %s by --where",
 			 number_commas(numbers[0], total->tallied),
 			 number_commas(numbers[1], total->excluded));
 	else
 		complain("tallied %s hits", number_commas(numbers[0], total->tallied));
 	if (total->calls)
-		complain("of %s calls %s had not returned, %s never will (longjmp, "
+		complain("%s calls: %s had not returned, %s will never return (longjmp, "
 			 "missed returns)",
 			 number_commas(numbers[0], total->calls), number_commas(numbers[1], open),
 			 number_commas(numbers[2], total->abandoned));

@@ -1,5 +1,6 @@
 /*
- * Words become cells here: functions' labels, names of cgroups, texts, numbers as they were asked for.
+ * Converts the tallier's rows of words into cells: labels of functions, names of cgroups, texts,
+ * numbers.
  */
 #include "cmd/tally_collection.h"
 
@@ -34,7 +35,7 @@ _Static_assert(NR_FIGURES == sizeof(struct tally_counters) / sizeof(uint64_t),
 _Static_assert(ROW_KEYS_MAX >= TALLY_KEYS_MAX && ROW_KEY_NAME_BYTES >= TALLY_KEY_NAME_BYTES,
 	       "each key has a column, with its whole name");
 
-/* The unit that a histogram's ranges are in; NULL: just numbers. */
+/* Returns the unit of a histogram's ranges; NULL if it has none. */
 static const char *histogram_unit(const struct tally_query *query)
 {
 	const struct tally_plan *plan = &query->program.plan;
@@ -73,7 +74,7 @@ void tally_collection_init(struct tally_collection *collection, const struct tal
 		       query->value, unit);
 }
 
-/* Forgets the rows, for those of the next interval. */
+/* Frees the rows before those of the next interval are read. */
 static void reset(struct tally_collection *collection)
 {
 	size_t i;
@@ -113,7 +114,7 @@ static size_t all_words(const struct tally_collection *collection)
 	       tally_row_bytes(&collection->query->program.plan) / sizeof(uint64_t);
 }
 
-/* For tallier_end_epoch(). A key that was put there and then got no hit is none. */
+/* For tallier_end_epoch(). Skips keys that were inserted but got no hit. */
 static int add_row(void *context, const uint64_t *key, const struct tally_row *row)
 {
 	struct tally_collection *collection = context;
@@ -141,7 +142,7 @@ uint64_t tally_collection_word(const struct tally_collection *collection, size_t
 
 /* --- cells ----------------------------------------------------------------------------------- */
 
-/* A return stands for its function, if that is what was asked for. */
+/* For queries that need returns, the probe of a return is shown as its function. */
 static char *function_text(const struct tally_collection *collection, uint64_t number)
 {
 	struct probe probe;
@@ -162,7 +163,7 @@ static char *cgroup_text(const struct tally_collection *collection, uint64_t id)
 	return path ? path : strdup("[cgroup gone]");
 }
 
-/* One that fills its room was cut there. */
+/* A text that fills its space was truncated: … is appended. */
 static char *key_text(const struct tally_key *key, const uint64_t *words)
 {
 	const char *text = (const char *)words;
@@ -181,7 +182,7 @@ static int fill_cell(const struct tally_collection *collection, const struct tal
 	char *text = NULL;
 
 	if (words[0] >> key->first & 1)
-		return 0; /* unreadable: none */
+		return 0; /* unreadable: an empty cell */
 	switch (key->kind) {
 	case TALLY_KEY_NUMBER:
 	case TALLY_KEY_TIME:
@@ -277,7 +278,7 @@ int tally_collection_read(struct tally_collection *collection, struct tallier *t
 		return err;
 	if (make_interval(collection, ret) < 0)
 		return error_set(error, -ENOMEM, "out of memory");
-	/* All counters are 64-bit: they are added as the array they are. */
+	/* All members of struct tally_counters are 64-bit: they are added as an array. */
 	for (i = 0; i < sizeof(*total) / sizeof(*sums); i++)
 		sums[i] += counters[i];
 	return 0;

@@ -36,29 +36,29 @@ habits() {
 	profile -p "$(printf "%s\n" $$ $PPID)" 10 => ok
 	profile --freq=99 => ok
 	profile 10x => 2 bad value '10x' for --duration: seconds above 0, or with a unit: 500ms, 10s, 2m, 1h
-	profile --call-graph lbr => 2 bad value 'lbr' for --call-graph: dwarf or fp|  hint: branch records (lbr) are not read; without the option, stacks are walked by unwind tables, as for dwarf
-	funccount -g c:malloc => 2 unknown option '-g'|  hint: 'stook stackcount' is the one that takes stacks
+	profile --call-graph lbr => 2 bad value 'lbr' for --call-graph: dwarf or fp|  hint: branch records (lbr) are not supported; without the option, stacks are walked by unwind tables, like dwarf
+	funccount -g c:malloc => 2 unknown option '-g'|  hint: use 'stook stackcount' to record stacks
 	profile --freqency 99 => 2 unknown option '--freqency'|  hint: did you mean --frequency?
 	profile -frequency 99 => 2 unknown option '-frequency'|  hint: did you mean --frequency?
-	profile -pid 12 => 2 bad value 'id' for --pid: process numbers, separated by commas|  hint: did you mean --pid?
+	profile -pid 12 => 2 bad value 'id' for --pid: pids, separated by commas|  hint: did you mean --pid?
 	profile --no => 2 unknown option '--no'|  hint: did you mean --no-follow or --no-symbols?
-	profile --folded=yes => 2 --folded takes no value: '--folded=yes'
-	profile --user-stacks-only => 2 unknown option '--user-stacks-only'|  hint: here it is -U, --user
-	profile --uid 1000 => 2 unknown option '--uid'|  hint: by the user's processes: -p $(pgrep -d, -u USER)
-	profile -G web => 2 unknown option '-G'|  hint: here it is --cgroup PATH
+	profile --folded=yes => 2 --folded does not take a value: '--folded=yes'
+	profile --user-stacks-only => 2 unknown option '--user-stacks-only'|  hint: use -U, --user
+	profile --uid 1000 => 2 unknown option '--uid'|  hint: select the user's processes: -p $(pgrep -d, -u USER)
+	profile -G web => 2 unknown option '-G'|  hint: use --cgroup PATH
 	report -G before.folded => ok
-	profile -p '' 10 => 2 bad value '' for --pid: process numbers, separated by commas|  hint: $(pidof NAME) is empty if no process has that name
-	profile -p -f 10 => 2 bad value '-f' for --pid: process numbers, separated by commas|  hint: $(pidof NAME) is empty if no process has that name
-	profile -p $$ 10 11 => 2 a second duration: '11'|  hint: several processes are separated by commas: -p $(pgrep -d, NAME)
-	record => 2 no command 'record'|  hint: 'stook profile -o OUT.pb.gz 10' takes a profile, 'stook report' shows it again
+	profile -p '' 10 => 2 bad value '' for --pid: pids, separated by commas|  hint: $(pidof NAME) is empty if no process has that name
+	profile -p -f 10 => 2 bad value '-f' for --pid: pids, separated by commas|  hint: $(pidof NAME) is empty if no process has that name
+	profile -p $$ 10 11 => 2 more than one duration: '11'|  hint: separate several pids by commas: -p $(pgrep -d, NAME)
+	record => 2 no command 'record'|  hint: 'stook profile -o OUT.pb.gz 10' records a profile, 'stook report' prints it
 	top => 2 no command 'top'|  hint: 'stook profile -i 2' prints a report every two seconds
-	stat => 2 no command 'stat'|  hint: counters are not shown by themselves; 'stook profile -e EVENT' samples on one
+	stat => 2 no command 'stat'|  hint: counter totals are not measured; 'stook profile -e EVENT' samples on a counter
 	script => 2 no command 'script'|  hint: 'stook report IN --format perf' prints what 'perf script' would
-	annotate => 2 no command 'annotate'|  hint: 'stook profile --lines' shows source lines, 'stook report -s function,line' sums up by them
-	offcputime -p 1 10 => 2 no command 'offcputime'|  hint: time off the CPU is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
-	offcputime-bpfcc => 2 no command 'offcputime-bpfcc'|  hint: time off the CPU is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
-	offcpu => 2 no command 'offcpu'|  hint: time off the CPU is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
-	runqlat => 2 no command 'runqlat'|  hint: time in the run queue is not measured; 'stook stackcount t:sched:sched_switch' counts who goes to sleep, and where
+	annotate => 2 no command 'annotate'|  hint: 'stook profile --lines' shows source lines, 'stook report -s function,line' groups by them
+	offcputime -p 1 10 => 2 no command 'offcputime'|  hint: off-CPU time is not measured; 'stook stackcount t:sched:sched_switch' counts the stacks that go to sleep
+	offcputime-bpfcc => 2 no command 'offcputime-bpfcc'|  hint: off-CPU time is not measured; 'stook stackcount t:sched:sched_switch' counts the stacks that go to sleep
+	offcpu => 2 no command 'offcpu'|  hint: off-CPU time is not measured; 'stook stackcount t:sched:sched_switch' counts the stacks that go to sleep
+	runqlat => 2 no command 'runqlat'|  hint: run queue latency is not measured; 'stook stackcount t:sched:sched_switch' counts the stacks that go to sleep
 	trace => 2 no command 'trace'|  hint: events are not printed one by one; 'stook funccount' counts them, 'stook tally' by their arguments
 	list => 2 no command 'list'|  hint: 'stook funccount -l PATTERN' lists what can be probed
 	argdist => 2 no command 'argdist'|  hint: 'stook tally FUNCTION --by arg1', or --value arg1 --hist
@@ -66,15 +66,15 @@ habits() {
 	funcslower => 2 no command 'funcslower'|  hint: stook tally FUNCTION --value latency --where 'latency > 10ms'
 	syscount => 2 no command 'syscount'|  hint: stook funccount 't:syscalls:sys_enter_*'
 	flamegraph.pl in.folded => 2 no command 'flamegraph.pl'|  hint: 'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints
-	stackcollapse-perf.pl => 2 no command 'stackcollapse-perf.pl'|  hint: 'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints, so that nothing need be collapsed
+	stackcollapse-perf.pl => 2 no command 'stackcollapse-perf.pl'|  hint: 'stook flame IN -o OUT.svg' draws folded stacks and what 'perf script' prints; stacks need not be collapsed first
 	difffolded.pl => 2 no command 'difffolded.pl'|  hint: 'stook diff BEFORE AFTER', with -f for flamegraph.pl
 	profle 10 => 2 no command 'profle'|  hint: did you mean 'profile'?
 	stackcuont => 2 no command 'stackcuont'|  hint: did you mean 'stackcount'?
 	xyzzy => 2 no command 'xyzzy'|  hint: 'stook --help' lists the commands
-	-p 12 => 2 no command '-p'|  hint: a command comes first: stook profile -p
-	10 => 2 no command '10'|  hint: a command comes first: stook profile 10
+	-p 12 => 2 no command '-p'|  hint: the command is missing: stook profile -p
+	10 => 2 no command '10'|  hint: the command is missing: stook profile 10
 	help xyzzy => 2 no command 'xyzzy'|  hint: 'stook --help' lists the commands
-	help record => 2 no command 'record'|  hint: 'stook profile -o OUT.pb.gz 10' takes a profile, 'stook report' shows it again
+	help record => 2 no command 'record'|  hint: 'stook profile -o OUT.pb.gz 10' records a profile, 'stook report' prints it
 	flame -- nowhere.folded => 1 cannot open 'nowhere.folded': No such file or directory
 	report -- nowhere.folded => 1 cannot open 'nowhere.folded': No such file or directory
 	symbolize -- nowhere.pb.gz => 1 cannot open 'nowhere.pb.gz': No such file or directory
@@ -114,8 +114,8 @@ done
 
 # A thread of the kernel is no target by chance. Where there is none to be seen, we are in a container.
 if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
-	wanted="stook: -p 2 is 'kthreadd', a thread of the kernel: is it the duration?
-  hint: a \$(pidof NAME) that finds nothing leaves the duration to -p; if it is meant, --pid=2"
+	wanted="stook: -p 2 is 'kthreadd', a kernel thread: is it the duration?
+  hint: if \$(pidof NAME) finds nothing, -p takes the next argument; to profile this process, --pid=2"
 	for words in 'profile -p 2' 'stackcount c:malloc -p 2' 'funccount c:malloc -p 2 -T' 'tally c:malloc -p 2'; do
 		read -ra split <<<"$words"
 		got=$("$stook" "${split[@]}" 2>&1)

@@ -70,7 +70,7 @@ other_load() {
 	check "rates are compared, by the durations of the files" grep -q 'by time' "$T/out"
 	record "$T/seldom.pb.gz" $PART_US 1 99
 	"$STOOK" diff --by-time "$T/seldom.pb.gz" "$T/with.pb.gz" >"$T/out" 2>"$T/err"
-	check "rates of different frequencies are refused" grep -q 'not sampled as often' "$T/err"
+	check "rates of different frequencies are refused" grep -q 'sampled at a different rate' "$T/err"
 }
 
 steady

@@ -45,7 +45,7 @@ refused() {
 # --- usage: status 2, and the value in the message --------------------------------------------------
 
 refused "no pattern" 2 'no pattern' -d 1
-refused "two durations" 2 "second duration: '2'" 1 x 2
+refused "two durations" 2 "more than one duration: '2'" 1 x 2
 refused "bad budget" 2 "'much' for --budget" x --budget much
 refused "bad order" 2 "'size' for --sort" x --sort size
 refused "bad top" 2 "'0' for --top" x --top 0
@@ -55,7 +55,7 @@ refused "bad pid" 2 "'zwei' for --pid" x -p zwei
 refused "two formats" 2 'json.*csv' x --json --csv
 refused "unknown extension" 2 "'a.xml'" x -o a.xml
 refused "unknown option" 2 'no-such-option' x --no-such-option
-refused "-- without a command" 125 "no command behind '--'" x --
+refused "-- without a command" 125 "no command after '--'" x --
 refused "usage with a command" 125 "'0' for --top" x --top 0 -- true
 "$STOOK" funccount --help >"$T/out" 2>"$T/err"
 check_equal "--help: status 0" $? 0

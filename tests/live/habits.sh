@@ -46,13 +46,13 @@ check "threads, too" says "profiling thread $spin (spin) for 0.1 s"
 
 stook profile -p "$spin" "$other"
 check_equal "two processes with a blank between: status" $STATUS 2
-check "two processes with a blank between" says "-p $spin,$other for both; -d $other for so many seconds"
+check "two processes with a blank between" says "for both processes: -p $spin,$other; for a duration: -d $other"
 stook profile -f -p "$spin $other" 0.2s
 check_equal "two processes in one word: status" $STATUS 0
 check "two processes in one word" says "profiling $spin (spin), $other (spin) for 0.2 s"
 stook profile -p 4194000
 # shellcheck disable=SC2016 # it is what is said
-check "no such process: perhaps the duration" says 'a $(pidof NAME) that finds nothing leaves it to -p'
+check "no such process: perhaps the duration" says '$(pidof NAME) found nothing, and -p took the next argument'
 
 if [ "$(cat /proc/2/comm)" = kthreadd ]; then
 	stook profile -p 2 0.1

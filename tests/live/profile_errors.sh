@@ -91,9 +91,9 @@ check "without CAP_SYS_ADMIN: has samples" test -s "$T/out"
 stop "$PID"
 refused "a command without --" 2 'sleep' sleep 10
 check "a command without --: says where it goes" says "hint.*'--'"
-refused "two durations" 2 "second duration: '1'" 22881 1
+refused "two durations" 2 "more than one duration: '1'" 22881 1
 check "two durations: says how several pids are written" says 'hint.*commas'
-refused "-- without a command" 125 "no command behind '--'" --
+refused "-- without a command" 125 "no command after '--'" --
 refused "--cgroup without a path" 2 "''" --cgroup '' -d 1
 refused "--uid, as perf's users type it" 2 "'--uid'" --uid 0 -d 1
 check "--uid: says what does that here" says 'hint.*pgrep -d, -u'

@@ -247,7 +247,7 @@ if [ -x "$static" ]; then
 	id=$(build_id "$T/mini")
 	rm "$debug/$(in_folder "$id")"
 	bare -f /raw.pb.gz --debug-dir /debug >"$T/there"
-	check "what is missing is listed by its build id" grep -q "no names in .*mini (build id $id)" "$T/err"
+	check "what is missing is listed by its build id" grep -q "no symbols in .*mini (build id $id)" "$T/err"
 else
 	skip "symbolize in a bare root" "build/static/stook: make static"
 fi

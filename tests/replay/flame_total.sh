@@ -17,7 +17,7 @@ check "shares are of it" grep -q '<title>work (40 samples, 20.00%)' "$T/out.svg"
 
 draw "$T/in.folded" --total 99
 check_equal "a smaller total is told" "$(cat "$T/err")" \
-	"stook: --total 99 is less than the profile's 100 samples, and ignored"
+	"stook: --total 99 ignored: less than the profile's 100 samples"
 check "and ignored" grep -q '<title>work (40 samples, 40.00%)' "$T/out.svg"
 draw "$T/in.folded" --total 99 -q
 check_equal "quietly with -q" "$(cat "$T/err")" ""

@@ -65,7 +65,7 @@ judge_no_threads() {
 "main"'
 	check_equal "and without the option that is told" \
 		"$("$STOOK" report "$T/in.folded" 2>&1 >/dev/null </dev/null | sed -n 2p)" \
-		"  hint: --no-comm if these are functions, and lines have no threads"
+		"  hint: use --no-comm if these are functions and lines have no thread names"
 	check_equal "but not with -q" \
 		"$("$STOOK" report -q "$T/in.folded" 2>&1 >/dev/null </dev/null)" ""
 	gzip -c "$T/in.folded" >"$T/in.folded.gz"

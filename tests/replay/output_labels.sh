@@ -22,7 +22,7 @@ pool-10/12;main;work 1"
 		"$("$STOOK" report -q "$T/$command.pb.gz" -f --by tid | wc -l)" 2
 	"$STOOK" $command -q "$T/in.perf" --by cpu,cgroup >"$T/out" 2>"$T/err"
 	check_equal "$command: what is not there is refused" "$?" 1
-	check "$command: and named" grep -q "does not tell samples apart by cgroup" "$T/err"
+	check "$command: and named" grep -q "does not distinguish samples by cgroup" "$T/err"
 done
 
 printf 'pool;main;work 2\n' >"$T/in.folded"

@@ -49,7 +49,7 @@ judge_events() {
 	check_equal "the count is what has the most samples" \
 		"$(report "$T/in.perf" --format folded; cat "$T/err")" \
 		"sh;f 3
-stook: shows cpu-clock; the input also has page-faults: --value NAME shows another"
+stook: showing cpu-clock; the input also has page-faults: --value NAME shows another"
 	check_equal "without periods the others are there" \
 		"$(report "$T/in.perf" --value page-faults --format folded)" "sh;f 2"
 	check_equal "and all together" "$(report "$T/in.perf" --value samples | head -n 1)" "5 samples"
@@ -62,7 +62,7 @@ judge_cut_off() {
 	check_equal "a line that is cut off is told" \
 		"$(report "$T/cut.perf" --format folded; cat "$T/err")" \
 		"a;f 1
-stook: passed over 1 line that could not be read, the first of them line 3"
+stook: skipped 1 line that could not be read, first: line 3"
 }
 
 # perf_sum EVENT: prints the total in perf report

@@ -87,7 +87,7 @@ judge_filters() {
 	report "$T/in.folded" --comm nobody
 	check_equal "nothing left is no failure" "$STATUS" 0
 	check_equal "and is said" "$(cat "$T/out" "$T/err" | tr '\n' '|')" \
-		"No samples.|stook: --comm leaves nothing of 100 samples|"
+		"No samples.|stook: no samples left: --comm excludes all of 100 samples|"
 }
 
 # Prints the paths below the table for perf's option values.
@@ -134,7 +134,7 @@ judge_refusals() {
 	printf '@[\n    foo+1\n    main+2\n]: 12\n' >"$T/map.folded"
 	check_refused "bpftrace's maps" 1 "stackcollapse-bpftrace.pl $T/map.folded" "$T/map.folded"
 	check_refused "no rows" 2 "bad value '0' for --top" "$T/in.folded" -n 0
-	check_refused "a label that is not there" 1 "has no process numbers" "$T/in.folded" --pid 1
+	check_refused "a label that is not there" 1 "has no pids" "$T/in.folded" --pid 1
 	check_refused "a key that is not there" 1 "by pid" "$T/in.folded" -s pid
 	check_refused "a bad pattern" 2 "bad value '(' for --symbol" "$T/in.folded" --symbol '('
 	check_refused "a bad key" 2 "bad value 'nothing'" "$T/in.folded" -s nothing

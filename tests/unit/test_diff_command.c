@@ -90,7 +90,7 @@ TEST(diff_leaves_out_thread_names_that_differ)
 	char text[TEXT_BYTES];
 
 	CHECK_EQ(run(before.path, after.path, text), 0);
-	CHECK(strstr(text, "Thread names differ ('app-1' before, 'app-2' after) and are left out"));
+	CHECK(strstr(text, "Thread names differ ('app-1' before, 'app-2' after) and are omitted"));
 	CHECK(!strstr(text, "NEW") && !strstr(text, "GONE"));
 	CHECK_EQ(run_with(before.path, after.path, WITH("--format", "json"), text), 0);
 	CHECK(strstr(text, "\"note\": \"Thread names differ"));
@@ -101,7 +101,7 @@ TEST(diff_leaves_out_thread_names_that_differ)
 	CHECK(strstr(text, "stook: Thread names differ") && strstr(text, "\nmain;work 500 500\n"));
 	CHECK_EQ(run_with(before.path, after.path, WITH("--by", "comm"), text), 0);
 	CHECK(strstr(text, "GONE") && strstr(text, "NEW"));
-	CHECK(strstr(text, "Nothing but thread names changed ('app-1' before, 'app-2' after)"));
+	CHECK(strstr(text, "Only thread names changed ('app-1' before, 'app-2' after)"));
 	CHECK_EQ(run_with(before.path, after.path, WITH("--by", "none"), text), 0);
 	CHECK(!strstr(text, "hread names") && !strstr(text, "NEW"));
 	CHECK_EQ(run_with(before.path, after.path, WITH("--map-comm", "^app-.=app"), text), 0);
@@ -122,7 +122,7 @@ TEST(diff_tells_if_only_thread_names_changed)
 	char text[TEXT_BYTES];
 
 	CHECK_EQ(run(before.path, after.path, text), 0);
-	CHECK(strstr(text, "Nothing but thread names changed ('main' before, 'main-2' after)"));
+	CHECK(strstr(text, "Only thread names changed ('main' before, 'main-2' after)"));
 	CHECK_EQ(run(before.path, more.path, text), 0);
 	CHECK(strstr(text, "NEW") && !strstr(text, "hread names"));
 	CHECK_EQ(run(before.path, before.path, text), 0);
@@ -138,7 +138,7 @@ TEST(diff_refuses_labels_that_are_not_there)
 	char text[TEXT_BYTES];
 
 	CHECK_EQ(run_with(file.path, file.path, WITH("--by", "pid"), text), EXIT_FAILED);
-	CHECK(strstr(text, "does not tell samples apart by pid"));
+	CHECK(strstr(text, "does not distinguish samples by pid"));
 	CHECK_EQ(run_with(file.path, file.path, WITH("--map-comm", "app"), text), EXIT_USAGE);
 	CHECK_EQ(run_with(file.path, file.path, WITH("--map-comm", "(=app"), text), EXIT_USAGE);
 	(void)unlink(file.path);
@@ -194,7 +194,7 @@ TEST(diff_compares_what_both_sides_have)
 	sums = write_pprof(profile);
 	CHECK_EQ(run(sums.path, folded.path, text), 0);
 	CHECK(strstr(text, "  10 samples\n") &&
-	      strstr(text, "showing samples, which all files have"));
+	      strstr(text, "showing samples, the value that all files have"));
 	(void)unlink(sums.path);
 	(void)unlink(folded.path);
 }

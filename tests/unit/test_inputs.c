@@ -102,7 +102,7 @@ TEST(inputs_that_are_folders)
 	struct error error = {0};
 
 	CHECK(inputs_read(&inputs, &options, paths, 1, &error) < 0);
-	CHECK_STR(error.text, "cannot read '/': it is a folder");
+	CHECK_STR(error.text, "cannot read '/': it is a directory");
 	inputs_clear(&inputs);
 }
 
@@ -163,7 +163,7 @@ TEST(inputs_tell_which_event_is_shown)
 				   "a 1/1 [000] 1.5: 7 page-faults: \n\t 1 main (/bin/a)\n\n";
 
 	check_complains(text, &(struct input_options){.value = NULL},
-			"stook: shows cycles; the input also has page-faults: "
+			"stook: showing cycles; the input also has page-faults: "
 			"--value NAME shows another\n");
 	check_complains(text, &(struct input_options){.value = "page-faults"}, "");
 	check_complains(text, &(struct input_options){.value = "cycles"}, "");
@@ -173,10 +173,11 @@ TEST(inputs_tell_of_words_that_stand_alone)
 {
 	static const char text[] = "one 4\ntwo 3\nmain;foo 3\n";
 
-	check_complains(text, &(struct input_options){.value = NULL},
-			"stook: most samples are lines of one word, taken for a thread without a "
-			"stack\n"
-			"  hint: --no-comm if these are functions, and lines have no threads\n");
+	check_complains(
+		text, &(struct input_options){.value = NULL},
+		"stook: most samples are lines of one word, read as a thread without a "
+		"stack\n"
+		"  hint: use --no-comm if these are functions and lines have no thread names\n");
 	check_complains(text, &(struct input_options){.read = {.no_comm = true}}, "");
 	check_complains("one 4\nmain;foo 5\n", &(struct input_options){.value = NULL}, "");
 }
@@ -193,10 +194,9 @@ TEST(inputs_tell_of_lines_that_are_passed_over)
 	(void)strcpy(at, " 1\n");
 	check_complains(
 		text, &options,
-		"stook: passed over 1 line that could not be read, the first of them line "
-		"3\n"
-		"stook: passed over 1 line with more than 65,535 frames, which are the most "
-		"that a stack may have, the first of them line 5\n");
+		"stook: skipped 1 line that could not be read, first: line 3\n"
+		"stook: skipped 1 line with more than 65,535 frames, the limit of a stack, first: "
+		"line 5\n");
 	free(text);
 }
 
@@ -255,17 +255,18 @@ TEST(common_values_are_the_first_files_counts)
 	check_common(of_values("samples", "", "cpu"), of_values("samples", "", NULL), "samples", 2,
 		     "");
 	check_common(of_values("cpu", "nanoseconds", NULL), of_values("samples", "", "cpu"), "cpu",
-		     11, "showing cpu, which all files have: 'one' counts cpu, 'two' samples");
+		     11,
+		     "showing cpu, the value that all files have: 'one' counts cpu, 'two' samples");
 }
 
 TEST(common_values_are_samples_else)
 {
-	check_common(
-		of_values("cpu-clock", "nanoseconds", "samples"), of_values("samples", "", "cpu"),
-		"samples", 11,
-		"showing samples, which all files have: 'one' counts cpu-clock, 'two' samples");
+	check_common(of_values("cpu-clock", "nanoseconds", "samples"),
+		     of_values("samples", "", "cpu"), "samples", 11,
+		     "showing samples, the value that all files have: 'one' counts cpu-clock, "
+		     "'two' samples");
 	check_common(of_values("a", "count", "cpu"), of_values("b", "count", "cpu"), "cpu", 20,
-		     "showing cpu, which all files have: 'one' counts a, 'two' b");
+		     "showing cpu, the value that all files have: 'one' counts a, 'two' b");
 }
 
 TEST(common_values_that_there_are_none_of)

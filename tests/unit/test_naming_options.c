@@ -34,7 +34,7 @@ TEST(naming_options_debug_dir_is_a_folder)
 	CHECK_EQ(parse_debug_dir(&options, in_folder("nowhere"), &error), -ENOENT);
 	CHECK(strstr(error.text, "nowhere': No such file") != NULL);
 	CHECK_EQ(parse_debug_dir(&options, in_folder("file"), &error), -EINVAL);
-	CHECK(strstr(error.text, "not a folder") != NULL);
+	CHECK(strstr(error.text, "not a directory") != NULL);
 	CHECK_EQ(options.nr_debug_folders, 0);
 	CHECK_EQ(parse_debug_dir(&options, folder, &error), 0);
 	CHECK_EQ(options.nr_debug_folders, 1);

@@ -211,9 +211,9 @@ TEST(option_table_refuses_mistakes)
 	CHECK_REFUSES("'--fold' needs a value", "--fold");
 	CHECK_REFUSES("bad value 'bad' for --frequency: hertz, at least 1", "-F", "bad");
 	CHECK_REFUSES("unexpected word 'bad'", "-q", "bad");
-	CHECK_REFUSES("--lines takes no value: '--lines=5'", "--lines=5");
+	CHECK_REFUSES("--lines does not take a value: '--lines=5'", "--lines=5");
 	CHECK_REFUSES("unknown option '-g'", "-g");
-	CHECK_STR(error.hint, "stacks are always taken: leave it out");
+	CHECK_STR(error.hint, "stacks are always recorded: omit it");
 }
 
 #define CHECK_HINTED(expected, ...)                                            \
@@ -234,7 +234,7 @@ TEST(option_table_hints_what_was_meant)
 	CHECK_HINTED("did you mean --frequency?", "-frequency=bad");
 	CHECK_HINTED("'stook test --help' lists the options", "--xyzzy");
 	CHECK_HINTED("'stook test --help' lists the options", "-x");
-	CHECK_HINTED("there is no '-x'; 'stook test --help' lists the options", "-qx");
+	CHECK_HINTED("unknown letter '-x'; 'stook test --help' lists the options", "-qx");
 	CHECK_HINTED("'stook test --help' lists the options", "--habitt"); /* not suggested */
 	CHECK_HINTED("", "-F", "bad");
 }
@@ -344,7 +344,7 @@ TEST(option_takes_a_set)
 	error = (struct error){0};
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		CHECK_EQ(option_take_set("--by", wrong[i], names, 3, &bits, &error), -EINVAL);
-	CHECK_STR(error.text, "bad value 'pid comm' for --by: some of pid, tid, comm");
+	CHECK_STR(error.text, "bad value 'pid comm' for --by: a list of pid, tid, comm");
 	CHECK_EQ(bits, 8);
 	CHECK_EQ(option_take_set("--by", "comm,pid,comm", names, 3, &bits, &error), 0);
 	CHECK_EQ(bits, 5);

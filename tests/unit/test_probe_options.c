@@ -52,7 +52,7 @@ TEST(probe_options_words_are_patterns_and_a_duration)
 	CHECK_EQ(PARSE("0xffffffff81000000", "123:main", "9p_read", ".", "1e3"), 0);
 	CHECK_EQ(options.probes.nr_patterns, 5);
 	CHECK_EQ(options.tasks.duration_ns, 0);
-	CHECK_REFUSES("a second duration: '3'", "vfs_*", "2", "3");
+	CHECK_REFUSES("more than one duration: '3'", "vfs_*", "2", "3");
 	CHECK_REFUSES("bad value '0' for --duration: seconds above 0, or with a unit: 500ms, "
 		      "10s, 2m, 1h",
 		      "vfs_*", "0");
@@ -86,7 +86,7 @@ TEST(probe_options_budget)
 	CHECK(options.probes.budget > 0.00499 && options.probes.budget < 0.00501);
 	CHECK_EQ(PARSE("x", "--budget", "off"), 0);
 	CHECK(options.probes.budget == 0);
-	CHECK_REFUSES("bad value '5' for --budget: a share of each CPU as 5%, or off", "x",
+	CHECK_REFUSES("bad value '5' for --budget: a share of each CPU such as 5%, or off", "x",
 		      "--budget", "5");
 	CHECK_EQ(PARSE("x", "--budget", ""), -EINVAL);
 	CHECK_EQ(PARSE("x", "--budget", "%"), -EINVAL);
@@ -128,17 +128,15 @@ TEST(funccount_options_output)
 	CHECK_EQ(options.output.path_format, MEDIA_MARKDOWN);
 	CHECK_EQ(PARSE("x", "-o", "/dev/null"), 0);
 	CHECK_EQ(options.output.path_format, MEDIA_TEXT);
-	CHECK_REFUSES(
-		"cannot tell the format of 'a.xml' by its name: it may end in .txt, .md, .json "
-		"or .csv",
-		"x", "-o", "a.xml");
-	CHECK_REFUSES("--json together with --csv", "x", "--json", "--csv");
+	CHECK_REFUSES("unknown format of 'a.xml': the name must end in .txt, .md, .json or .csv",
+		      "x", "-o", "a.xml");
+	CHECK_REFUSES("--json cannot be combined with --csv", "x", "--json", "--csv");
 	CHECK_EQ(PARSE("x", "--format", "md"), 0);
 	CHECK_EQ(options.output.format, MEDIA_MARKDOWN);
 	CHECK_REFUSES("bad value 'svg' for --format: text, md, json or csv", "x", "--format",
 		      "svg");
-	CHECK_REFUSES("--format together with --csv", "x", "--csv", "--format", "csv");
-	CHECK_REFUSES("-o together with --list, which goes to stdout", "x", "-l", "-o", "a.csv");
+	CHECK_REFUSES("--format cannot be combined with --csv", "x", "--csv", "--format", "csv");
+	CHECK_REFUSES("-o cannot be combined with --list", "x", "-l", "-o", "a.csv");
 }
 
 TEST(funccount_options_order)
@@ -155,9 +153,9 @@ TEST(funccount_options_order)
 
 TEST(task_options_contradictions)
 {
-	CHECK_REFUSES("-a together with -p or -t", "x", "-a", "-p", "1");
-	CHECK_REFUSES("-p or -t together with '-- CMD'", "x", "-t", "1", "--", "ls");
-	CHECK_REFUSES("no command behind '--'", "x", "--");
+	CHECK_REFUSES("-a cannot be combined with -p or -t", "x", "-a", "-p", "1");
+	CHECK_REFUSES("-p or -t cannot be combined with '-- CMD'", "x", "-t", "1", "--", "ls");
+	CHECK_REFUSES("no command after '--'", "x", "--");
 	CHECK_EQ(PARSE("x", "-p", "3,1", "-t", "2"), 0);
 	CHECK_EQ(options.tasks.nr_pids, 2);
 	task_options_clear(&options.tasks);

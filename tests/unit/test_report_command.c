@@ -115,8 +115,8 @@ TEST(report_options_ask_for_what_is_there)
 	CHECK_EQ(label_keys_check(report_options_labels(&options), LABEL_COMM | LABEL_PID, &error),
 		 0);
 	CHECK_EQ(label_keys_check(report_options_labels(&options), LABEL_COMM, &error), -EINVAL);
-	CHECK_STR(error.text, "the profile does not tell samples apart by pid");
-	CHECK_STR(error.hint, "take it with --by pid; perf's text with 'perf script -F +pid'");
+	CHECK_STR(error.text, "the profile does not distinguish samples by pid");
+	CHECK_STR(error.hint, "record it with --by pid; for perf's text, 'perf script -F +pid'");
 	CHECK_EQ(parse_two(&options, "-s", "sym,kind", &error), 0);
 	CHECK_EQ(label_keys_check(report_options_labels(&options), 0, &error), 0);
 	report_options_clear(&options);
@@ -151,7 +151,8 @@ TEST(report_options_tell_what_perfs_n_is)
 	struct error error = {0};
 
 	CHECK_EQ(parse_two(&options, "-n", "in.perf", &error), -EINVAL);
-	CHECK_STR(error.hint, "perf's -n, numbers of samples, is not needed: the table has them");
+	CHECK_STR(error.hint,
+		  "perf's -n (--show-nr-samples) is not needed: the table shows samples");
 	CHECK_EQ(parse_two(&options, "-n", "0", &error), -EINVAL);
 	CHECK_STR(error.text, "bad value '0' for --top: a number of rows, at least 1");
 	CHECK_STR(error.hint, "");

@@ -1,7 +1,7 @@
 /*
- * The options that select samples. A row of criteria[] for each subject says how its
- * options are called and what a profile must have, so that a question it can't answer is an error
- * and not an empty answer.
+ * The options that select samples. criteria[] has a row for each subject: the names of its options,
+ * and the label that a profile must have. A filter on a missing label is an error, not an empty
+ * result.
  */
 #include "cmd/options/filter_options.h"
 
@@ -22,15 +22,15 @@
 
 static const struct {
 	const char *options[NR_FILTER_SENSES];
-	enum label label; /* 0: every profile has that */
-	const char *what; /* the label in words */
+	enum label label; /* required; 0: none */
+	const char *what; /* the label in messages */
 } criteria[NR_FILTER_SUBJECTS] = {
 	[FILTER_COMM] = {{"--comm", "--not-comm"}, LABEL_COMM, "thread names"},
 	[FILTER_MODULE] = {{"--module", "--not-module"}, 0, NULL},
 	[FILTER_SYMBOL] = {{"--symbol", "--not-symbol"}, 0, NULL},
 	[FILTER_STACK] = {{"--focus", "--ignore"}, 0, NULL},
-	[FILTER_PID] = {{"--pid", "--not-pid"}, LABEL_PID, "process numbers"},
-	[FILTER_TID] = {{"--tid", "--not-tid"}, LABEL_TID, "thread numbers"},
+	[FILTER_PID] = {{"--pid", "--not-pid"}, LABEL_PID, "pids"},
+	[FILTER_TID] = {{"--tid", "--not-tid"}, LABEL_TID, "tids"},
 	[FILTER_PROBE] = {{"--probe", "--not-probe"}, LABEL_PROBE, "names of probes"},
 };
 
@@ -61,7 +61,7 @@ static int take_numbers(struct filter_options *options, enum filter_subject subj
 	return 0;
 }
 
-/* One function for each option: name, how its value is taken, subject, sense. */
+/* One function per option: name, function that takes its value, subject, sense. */
 #define TAKERS(X)                                                                  \
 	X(comm, filter_options_take_pattern, FILTER_COMM, FILTER_WANTED)           \
 	X(not_comm, filter_options_take_pattern, FILTER_COMM, FILTER_UNWANTED)     \
@@ -88,19 +88,19 @@ TAKERS(X)
 
 static const struct option_row rows[] = {
 	{0, "comm", "RE", take_comm, "only threads whose name matches (regular expression)"},
-	{0, "not-comm", "RE", take_not_comm, "all others"},
+	{0, "not-comm", "RE", take_not_comm, "only threads whose name does not match"},
 	{'p', "pid", "PID,…", take_pid, "only these processes"},
-	{0, "not-pid", "PID,…", take_not_pid, "all others"},
+	{0, "not-pid", "PID,…", take_not_pid, "all but these processes"},
 	{'t', "tid", "TID,…", take_tid, "only these threads"},
-	{0, "not-tid", "TID,…", take_not_tid, "all others"},
+	{0, "not-tid", "TID,…", take_not_tid, "all but these threads"},
 	{0, "probe", "RE", take_probe, "only hits of such probes"},
-	{0, "not-probe", "RE", take_not_probe, "all others"},
-	{0, "module", "RE", take_module, "only where the function that ran is in such a module"},
-	{0, "not-module", "RE", take_not_module, "all others"},
-	{0, "symbol", "RE", take_symbol, "only where such a function ran"},
-	{0, "not-symbol", "RE", take_not_symbol, "all others"},
+	{0, "not-probe", "RE", take_not_probe, "all but these hits"},
+	{0, "module", "RE", take_module, "only samples whose leaf function is in such a module"},
+	{0, "not-module", "RE", take_not_module, "all but these samples"},
+	{0, "symbol", "RE", take_symbol, "only samples with such a leaf function"},
+	{0, "not-symbol", "RE", take_not_symbol, "all but these samples"},
 	{0, "focus", "RE", take_focus, "only stacks with such a function anywhere"},
-	{0, "ignore", "RE", take_ignore, "only stacks without"},
+	{0, "ignore", "RE", take_ignore, "only stacks without such a function"},
 };
 
 struct option_group filter_options_group(struct filter_options *options)
@@ -113,7 +113,7 @@ void filter_options_clear(struct filter_options *options)
 	filter_clear(&options->filter);
 }
 
-/* --- what the profile has -------------------------------------------------------------------- */
+/* --- labels of the profile ------------------------------------------------------------------- */
 
 static unsigned labels_of(const struct profile *profile)
 {
@@ -129,7 +129,7 @@ static unsigned labels_of(const struct profile *profile)
 	return labels;
 }
 
-/* "thread names and process numbers" */
+/* "thread names and pids" */
 static void describe_labels(unsigned labels, char text[LABELS_BYTES])
 {
 	size_t nr = 0, i;
@@ -140,21 +140,19 @@ static void describe_labels(unsigned labels, char text[LABELS_BYTES])
 			nr += (size_t)snprintf(text + nr, LABELS_BYTES - nr, "%s%s",
 					       nr ? " and " : "", criteria[i].what);
 	if (!nr)
-		(void)snprintf(text, LABELS_BYTES, "functions alone");
+		(void)snprintf(text, LABELS_BYTES, "only functions");
 }
 
-/* What to do for a label that is not there. */
+/* Sets the hint for a missing label. */
 static void hint_label(enum label label, struct error *error)
 {
 	if (label == LABEL_PROBE)
 		error_hint(error,
-			   "pprof files of 'stook stackcount' have them where several probes "
-			   "were set");
+			   "pprof files of 'stook stackcount' with several probes have them");
 	else
-		error_hint(error, "%s; perf's text with 'perf script -F +pid'",
-			   label == LABEL_TID
-				   ? "'stook profile' keeps them unless --by leaves tid out"
-				   : "take it with --by pid,tid,comm");
+		error_hint(error, "%s; for perf's text, 'perf script -F +pid'",
+			   label == LABEL_TID ? "'stook profile' records tids unless --by omits tid"
+					      : "record it with --by pid,tid,comm");
 }
 
 static int check_labels(const struct filter *filter, const struct profile *profile,
@@ -172,7 +170,7 @@ static int check_labels(const struct filter *filter, const struct profile *profi
 			if (!filter_criterion_is_used(&filter->criteria[i][sense]) ||
 			    (labels & criteria[i].label) == criteria[i].label)
 				continue;
-			(void)error_set(error, -EINVAL, "%s: the profile has no %s, but %s",
+			(void)error_set(error, -EINVAL, "%s: the profile has no %s, it has %s",
 					criteria[i].options[sense], criteria[i].what, has);
 			hint_label(criteria[i].label, error);
 			return -EINVAL;
@@ -210,9 +208,9 @@ void filter_options_tell(const struct filter_options *options, const struct prof
 
 			if (!filter_criterion_is_used(criterion) || criterion->passed)
 				continue;
-			complain("%s leaves nothing of %s%s", criteria[i].options[sense], number,
-				 counted);
+			complain("no samples left: %s excludes all of %s%s",
+				 criteria[i].options[sense], number, counted);
 			return;
 		}
-	complain("the filters together leave nothing of %s%s", number, counted);
+	complain("no samples left: the filters together exclude all of %s%s", number, counted);
 }

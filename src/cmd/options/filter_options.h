@@ -1,11 +1,11 @@
 /*
- * Which samples of a profile are wanted, for all commands that read profiles back.
+ * Selects samples of a profile, for all commands that read profiles back.
  *
  *	--comm RE --pid LIST --tid LIST --module RE --symbol RE		and --not-… of each
  *	--focus RE --ignore RE
  *
- * --module and --symbol are about the function that ran, as in perf report; --focus and --ignore
- * about any on the stack, as in pprof.
+ * --module and --symbol apply to the leaf function, as in perf report; --focus and --ignore to any
+ * function on the stack, as in pprof.
  */
 #ifndef STOOK_CMD_OPTIONS_FILTER_OPTIONS_H
 #define STOOK_CMD_OPTIONS_FILTER_OPTIONS_H
@@ -16,22 +16,22 @@
 
 struct filter_options {
 	struct filter filter;
-	uint64_t dropped; /* counts, by all calls of filter_options_apply() */
+	uint64_t dropped; /* counts dropped by all calls of filter_options_apply() */
 };
 
 struct option_group filter_options_group(struct filter_options *options);
 
-/* Takes a value as these options do, for commands with further names of an option. 0 or -errno. */
+/* Takes a value for an option that a command offers under another name. Returns 0 or -errno. */
 int filter_options_take_pattern(struct filter_options *options, enum filter_subject subject,
 				enum filter_sense sense, const char *value, struct error *error);
 
 void filter_options_clear(struct filter_options *options);
 
-/* Drops what is not wanted. 0; -EINVAL if the profile has not what is asked about; -ENOMEM. */
+/* Drops unwanted samples. Returns 0; -EINVAL if the profile lacks a label; -ENOMEM. */
 int filter_options_apply(struct filter_options *options, struct profile *profile,
 			 struct error *error);
 
-/* Says on stderr, when nothing is left, which of the options did that. */
+/* Reports on stderr, if no sample is left, which option excluded them. */
 void filter_options_tell(const struct filter_options *options, const struct profile *profile);
 
 #endif

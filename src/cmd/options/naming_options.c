@@ -1,4 +1,4 @@
-/* Options on how names are shown, where debug files are looked for, and what looking up may cost. */
+/* Options for how names are shown, where debug files are searched, and the limits of naming. */
 #include "cmd/options/naming_options.h"
 
 #include <errno.h>
@@ -17,15 +17,15 @@
 
 int debug_folders_take(const char **folders, size_t *nr, const char *value, struct error *error)
 {
-	cleanup_free char *path = realpath(value, NULL); /* they are looked for from / on */
+	cleanup_free char *path = realpath(value, NULL); /* must be absolute */
 	struct stat st;
 
 	if (!path || stat(path, &st) < 0)
-		return error_set_errno(error, "cannot look for debug files in '%s'", value);
+		return error_set_errno(error, "cannot search debug files in '%s'", value);
 	if (!S_ISDIR(st.st_mode))
-		return option_bad(error, "--debug-dir", value, "it is not a folder");
+		return option_bad(error, "--debug-dir", value, "not a directory");
 	if (*nr == DEBUG_FOLDERS_MAX)
-		return error_set(error, -EINVAL, "more than %d times --debug-dir",
+		return error_set(error, -EINVAL, "--debug-dir given more than %d times",
 				 DEBUG_FOLDERS_MAX);
 	folders[(*nr)++] = take_pointer(&path);
 	return 0;
@@ -98,7 +98,7 @@ static int take_debug_dir(void *context, const char *value, struct error *error)
 	return debug_folders_take(options->debug_folders, &options->nr_debug_folders, value, error);
 }
 
-/* In whole seconds. */
+/* Takes whole seconds. */
 static int take_naming_time(void *context, const char *value, struct error *error)
 {
 	struct naming_options *options = context;
@@ -116,23 +116,22 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH(0, "inline", struct naming_options, inlined,
 		      "show inlined functions as frames (reads DWARF)"),
 	OPTION_SWITCH(0, "lines", struct naming_options, lines,
-		      "show source lines behind names: main server.c:7150"),
+		      "show source lines after names: main server.c:7150"),
 	{0, "demangle", "HOW", take_demangle,
 	 "C++, Rust and D names: full (default), simple (no parameters), no"},
 	{0, "aliases", "HOW", take_aliases,
-	 "of a function's names: the one programs use (used, default), or perf's (raw)"},
+	 "which name of a function: the one programs use (used, default), or perf's (raw)"},
 	{0, "unknown", "HOW", take_unknown,
-	 "functions without a name: where they begin (start, default), [unknown] (plain)"},
+	 "functions without a symbol: by start address (start, default), [unknown] (plain)"},
 	{0, "fold", "WHAT,…", take_fold,
-	 "one name for: clones (.isra.0, .cold, …), tiers (JavaScript's ~ ^ *)"},
-	{0, "debug-dir", "DIR", take_debug_dir,
-	 "look for debug files there first; may be repeated"},
+	 "merge names of: clones (.isra.0, .cold, …), tiers (JavaScript's ~ ^ *)"},
+	{0, "debug-dir", "DIR", take_debug_dir, "search debug files in DIR first; may be repeated"},
 	OPTION_NUMBER(0, "symbol-bytes", "N", struct naming_options, max_bytes, 1, 1ULL << 36,
-		      "bytes, at least 1", "memory for symbols that are kept (default 256 MiB)"),
+		      "bytes, at least 1", "memory for cached symbols (default 256 MiB)"),
 	{0, "naming-time", "SECONDS", take_naming_time,
-	 "time that looking up names may take (default 60)"},
+	 "time limit for looking up names (default 60)"},
 	OPTION_NUMBER(0, "naming-bytes", "N", struct naming_options, naming_bytes, 1, 1ULL << 50,
-		      "bytes, at least 1", "bytes that looking up names may read (default 4 GiB)"),
+		      "bytes, at least 1", "read limit for looking up names (default 4 GiB)"),
 };
 
 struct option_group naming_options_group(struct naming_options *options)

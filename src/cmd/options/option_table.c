@@ -1,4 +1,4 @@
-/* The tables are handed to getopt_long(), which knows the conventions of command lines. */
+/* Tables are parsed by getopt_long(), which implements the conventions of command lines. */
 #include "cmd/options/option_table.h"
 
 #include <errno.h>
@@ -10,14 +10,14 @@
 #include "base/closest.h"
 #include "base/text.h"
 
-#define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: this + i */
+#define FIRST_LONG_ONLY 256 /* getopt's value for row i without a letter: 256 + i */
 #define HELP_VALUE	1000
 #define LEFT_COLUMNS	27
 #define HELP_INDENT	(2 + LEFT_COLUMNS + 1)
 #define HELP_COLUMNS	80
-#define NAMES_BYTES	128 /* of a message that lists them */
+#define NAMES_BYTES	128 /* in a message that lists names */
 
-/* A table's rows, one behind the other, as getopt wants them. */
+/* The rows of all groups in one list, and their form for getopt. */
 struct rows {
 	const struct option_row *rows[OPTION_ROWS_MAX];
 	void *options[OPTION_ROWS_MAX];
@@ -62,7 +62,7 @@ size_t option_find_name(const char *text, size_t bytes, const char *const *names
 	return i;
 }
 
-/* "a, b or c", with " or " for the last separator, and with what stands before each name. */
+/* Writes "a, b or c": last is the final separator, before a prefix of each name. */
 static void list_names(const char *before, const char *const *names, size_t nr, const char *last,
 		       char list[NAMES_BYTES])
 {
@@ -109,7 +109,8 @@ int option_take_set(const char *option, const char *value, const char *const *na
 		at += bytes + 1;
 	}
 	list_names("", names, nr, ", ", list);
-	return error_set(error, -EINVAL, "bad value '%s' for %s: some of %s", value, option, list);
+	return error_set(error, -EINVAL, "bad value '%s' for %s: a list of %s", value, option,
+			 list);
 }
 
 static int value_of(const struct rows *rows, size_t i)
@@ -133,7 +134,7 @@ static void fill_getopt(struct rows *rows)
 	char *shorts = rows->shorts;
 	size_t nr_longs = 0, i;
 
-	*shorts++ = '+'; /* stop at the first word, which may be a command's */
+	*shorts++ = '+'; /* stop at the first operand, which may be a command's */
 	*shorts++ = ':';
 	for (i = 0; i < rows->nr; i++) {
 		const struct option_row *row = rows->rows[i];
@@ -153,7 +154,7 @@ static void fill_getopt(struct rows *rows)
 	rows->longs[nr_longs] = (struct option){"help", no_argument, NULL, HELP_VALUE};
 }
 
-/* An option that several groups have is one to the user. */
+/* An option that several groups have appears once to the user. */
 static bool is_same_option(const struct option_row *a, const struct option_row *b)
 {
 	return a->name && b->name ? !strcmp(a->name, b->name)
@@ -182,7 +183,7 @@ size_t option_table_rows(const struct option_table *table,
 	return nr;
 }
 
-/* … is three bytes and one column, as all of UTF-8 that is in help. */
+/* UTF-8 such as … has several bytes and one column; all characters in help texts do. */
 static size_t columns_of(const char *text, size_t nr)
 {
 	size_t columns = 0, i;
@@ -192,7 +193,7 @@ static size_t columns_of(const char *text, size_t nr)
 	return columns;
 }
 
-/* In lines of at most HELP_COLUMNS; the cursor is at HELP_INDENT already. */
+/* Prints text in lines of at most HELP_COLUMNS; the cursor must be at HELP_INDENT. */
 static void print_wrapped(const char *text)
 {
 	size_t at = HELP_INDENT, bytes;
@@ -232,36 +233,36 @@ static void print_help(const struct option_table *table)
 	puts(table->examples);
 }
 
-/* --- options that are not there -------------------------------------------------------------- */
+/* --- unknown options -------------------------------------------------------------------------- */
 
-/* Options of perf and of bcc's tools that are called something else here, or are not needed. */
+/* Options of perf and bcc's tools that have another name here or are not needed. */
 static const struct {
 	const char *option;
-	const char *ours; /* the hint is for commands that have this one; NULL: for all others */
+	const char *ours; /* the hint is for commands with this option; NULL: for all others */
 	const char *hint;
 } elsewhere[] = {
-	{"--all-cpus", "all", "-a, --all is everything, and the default"},
-	{"--annotations", "annotate", "here it is --annotate"},
-	{"--branch-any", "unwind", "branch records are not read; stacks are walked by tables"},
-	{"-b", "unwind", "branch records are not read; stacks are walked by tables"},
-	{"-g", "regexp", "'stook stackcount' is the one that takes stacks"},
-	{"--call-graph", "regexp", "'stook stackcount' is the one that takes stacks"},
-	{"-g", NULL, "stacks are always taken: leave it out"},
-	{"--call-graph", NULL, "stacks are always taken: leave it out"},
-	{"-G", "cgroup", "here it is --cgroup PATH"},
-	{"--hash-storage-size", "count-entries", "here it is --count-entries N"},
-	{"--include-idle", "idle", "here it is -I, --idle"},
-	{"--kernel-stacks-only", "kernel", "here it is -K, --kernel"},
-	{"-L", "tid", "here it is -t, --tid"},
-	{"-m", "ring-bytes", "here it is --ring-bytes N, and rarely needed"},
-	{"--mmap-pages", "ring-bytes", "here it is --ring-bytes N, and rarely needed"},
-	{"--no-inherit", "no-follow", "here it is --no-follow"},
-	{"-P", "by", "here it is --by pid"},
-	{"--perpid", "by", "here it is --by pid"},
-	{"--stack-storage-size", "count-entries", "not needed: no stack is dropped for want of it"},
-	{"-u", "pid", "by the user's processes: -p $(pgrep -d, -u USER)"},
-	{"--uid", "pid", "by the user's processes: -p $(pgrep -d, -u USER)"},
-	{"--user-stacks-only", "user", "here it is -U, --user"},
+	{"--all-cpus", "all", "use -a, --all, which is the default"},
+	{"--annotations", "annotate", "use --annotate"},
+	{"--branch-any", "unwind", "branch records are not supported; unwind tables are used"},
+	{"-b", "unwind", "branch records are not supported; unwind tables are used"},
+	{"-g", "regexp", "use 'stook stackcount' to record stacks"},
+	{"--call-graph", "regexp", "use 'stook stackcount' to record stacks"},
+	{"-g", NULL, "stacks are always recorded: omit it"},
+	{"--call-graph", NULL, "stacks are always recorded: omit it"},
+	{"-G", "cgroup", "use --cgroup PATH"},
+	{"--hash-storage-size", "count-entries", "use --count-entries N"},
+	{"--include-idle", "idle", "use -I, --idle"},
+	{"--kernel-stacks-only", "kernel", "use -K, --kernel"},
+	{"-L", "tid", "use -t, --tid"},
+	{"-m", "ring-bytes", "use --ring-bytes N, which is rarely needed"},
+	{"--mmap-pages", "ring-bytes", "use --ring-bytes N, which is rarely needed"},
+	{"--no-inherit", "no-follow", "use --no-follow"},
+	{"-P", "by", "use --by pid"},
+	{"--perpid", "by", "use --by pid"},
+	{"--stack-storage-size", "count-entries", "not needed: there is no limited stack storage"},
+	{"-u", "pid", "select the user's processes: -p $(pgrep -d, -u USER)"},
+	{"--uid", "pid", "select the user's processes: -p $(pgrep -d, -u USER)"},
+	{"--user-stacks-only", "user", "use -U, --user"},
 };
 
 static bool has_option(const struct rows *rows, const char *name)
@@ -285,7 +286,10 @@ static const char *find_elsewhere(const struct rows *rows, const char *option)
 	return NULL;
 }
 
-/* The options that a name is near to, or that it is the beginning of. False: there is none. */
+/*
+ * Suggests options whose names are similar to name or start with it. Returns false if there is
+ * none.
+ */
 static bool hint_near(const struct rows *rows, const char *name, struct error *error)
 {
 	const char *names[CLOSEST_NAMES];
@@ -305,7 +309,7 @@ static bool hint_near(const struct rows *rows, const char *name, struct error *e
 	return nr > 0;
 }
 
-/* "--no" of "--no-follow" and "--no-symbols": getopt takes beginnings that only one option has. */
+/* For "--no", suggests "--no-follow" and "--no-symbols": getopt accepts only unique prefixes. */
 static bool hint_ambiguous(const struct rows *rows, const char *name, struct error *error)
 {
 	const char *names[OPTION_ROWS_MAX];
@@ -323,7 +327,7 @@ static bool hint_ambiguous(const struct rows *rows, const char *name, struct err
 	return true;
 }
 
-/* word: as it was typed. letter: the unknown one of it, or 0. */
+/* word: as typed. letter: the unknown letter in it, or 0. */
 static int unknown_option(const struct rows *rows, const char *command, const char *word,
 			  char letter, struct error *error)
 {
@@ -334,7 +338,7 @@ static int unknown_option(const struct rows *rows, const char *command, const ch
 
 	(void)snprintf(name, sizeof(name), "%.*s", (int)bytes, word);
 	if (word[bytes] && dashes == 2 && has_option(rows, name + dashes))
-		return error_set(error, -EINVAL, "%s takes no value: '%s'", name, word);
+		return error_set(error, -EINVAL, "%s does not take a value: '%s'", name, word);
 	(void)error_set(error, -EINVAL, "unknown option '%s'", word);
 	hint = find_elsewhere(rows, name);
 	if (!hint && dashes == 1 && letter)
@@ -344,15 +348,15 @@ static int unknown_option(const struct rows *rows, const char *command, const ch
 	else if (dashes == 1 && has_option(rows, name + 1))
 		error_hint(error, "did you mean -%s?", name);
 	else if (dashes == 1 && letter && bytes > 2)
-		error_hint(error, "there is no '%s'; 'stook %s --help' lists the options", option,
-			   command);
+		error_hint(error, "unknown letter '%s'; 'stook %s --help' lists the options",
+			   option, command);
 	else if (!hint_ambiguous(rows, name + dashes, error) &&
 		 (bytes <= dashes + 1 || !hint_near(rows, name + dashes, error)))
 		error_hint(error, "'stook %s --help' lists the options", command);
 	return -EINVAL;
 }
 
-/* --- taking ---------------------------------------------------------------------------------- */
+/* --- taking values --------------------------------------------------------------------------- */
 
 static int take_value(const struct option_row *row, void *options, const char *value,
 		      struct error *error)
@@ -392,7 +396,7 @@ static const struct option_row *row_of(const struct rows *rows, int value)
 	return rows->rows[i];
 }
 
-/* `-pid 10` is -p with the value "id", which will hardly do. */
+/* `-pid 10` is parsed as -p with the value "id", which is probably not meant. */
 static void hint_two_dashes(const struct rows *rows, const char *word, struct error *error)
 {
 	if (word[0] == '-' && word[1] && word[2] && has_option(rows, word + 1) && !*error->hint)
@@ -401,7 +405,7 @@ static void hint_two_dashes(const struct rows *rows, const char *word, struct er
 
 /* --- bundles of bcc's letters ---------------------------------------------------------------- */
 
-/* The option of a letter; of one that is bundled, if that is wanted, before others. */
+/* Finds the row of a letter; with bundled, rows whose bundled letter it is take precedence. */
 static const struct option_row *row_of_letter(const struct rows *rows, char letter, bool bundled)
 {
 	size_t i;
@@ -416,8 +420,8 @@ static const struct option_row *row_of_letter(const struct rows *rows, char lett
 }
 
 /*
- * True for a word of letters in which one that takes a value here has others behind it, and all of
- * which are options without values if bcc's letters come first.
+ * True for a word of letters in which a letter that takes a value here is followed by other
+ * letters, if all of the letters are options without values when bcc's letters take precedence.
  */
 static bool is_bundle(const struct rows *rows, const char *word)
 {
@@ -446,12 +450,12 @@ static int take_bundle(const struct rows *rows, const char *word, struct error *
 	return err;
 }
 
-/* --- all of it ------------------------------------------------------------------------------- */
+/* --- parsing ---------------------------------------------------------------------------------- */
 
 int option_table_parse(const struct option_table *table, int argc, char **argv, struct error *error)
 {
 	struct rows rows = {0};
-	bool in_word = false; /* of letters, some of which are left */
+	bool in_word = false; /* within a word of several letters */
 	int err = 0;
 
 	if (visitor) {
@@ -461,7 +465,7 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 	list_rows(table, &rows);
 	fill_getopt(&rows);
 	opterr = 0;
-	if (!optind) /* glibc: to forget what was parsed before */
+	if (!optind) /* glibc: resets the state of earlier parsing */
 		(void)getopt_long(1, argv, rows.shorts, rows.longs, NULL);
 	while (!err) {
 		int word = optind, value;
@@ -486,7 +490,7 @@ int option_table_parse(const struct option_table *table, int argc, char **argv, 
 			if (err < 0)
 				hint_two_dashes(&rows, argv[word], error);
 		} else if (optind >= argc || optind > word) {
-			return 0; /* at the end, or behind a `--` that was passed just now */
+			return 0; /* at the end, or just after a `--` */
 		} else {
 			err = table->take_word(table->context, argv[optind++], error);
 		}

@@ -1,4 +1,4 @@
-/* Options on where results go, their format, and which labels of samples they show. */
+/* Options for where results are written, their format, and the labels of samples they show. */
 #include "cmd/options/output_options.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "format/format.h"
 
 static const struct option_row quiet_rows[] = {
-	{'q', "quiet", NULL, NULL, "nothing but results and errors"}, /* the bool itself */
+	{'q', "quiet", NULL, NULL, "print only results and errors"}, /* offset 0: the bool itself */
 };
 
 struct option_group quiet_option_group(bool *is_quiet)
@@ -33,16 +33,17 @@ int label_keys_check(unsigned wanted, unsigned there, struct error *error)
 	for (i = 0; i < ARRAY_SIZE(label_names); i++) {
 		if (!(wanted & ~there & 1U << i))
 			continue;
-		(void)error_set(error, -EINVAL, "the profile does not tell samples apart by %s",
+		(void)error_set(error, -EINVAL, "the profile does not distinguish samples by %s",
 				label_names[i]);
 		if (1U << i == LABEL_PROBE)
-			error_hint(error, "take it with 'stook stackcount --by probe'; pprof files "
-					  "of several probes have it in any case");
+			error_hint(error, "record it with 'stook stackcount --by probe'; pprof "
+					  "files of several probes always have it");
 		else
-			error_hint(error,
-				   "take it with --by %s%s; perf's text with 'perf script -F +%s'",
-				   label_names[i], 1U << i == LABEL_TID ? ", or without --by" : "",
-				   label_names[i]);
+			error_hint(
+				error,
+				"record it with --by %s%s; for perf's text, 'perf script -F +%s'",
+				label_names[i], 1U << i == LABEL_TID ? ", or without --by" : "",
+				label_names[i]);
 		return -EINVAL;
 	}
 	return 0;
@@ -76,8 +77,8 @@ static int take_output(void *context, const char *value, struct error *error)
 		value = "/dev/stdout";
 	if (!format_by_path(value) && strncmp(value, "/dev/", 5) != 0)
 		return error_set(error, -EINVAL,
-				 "cannot tell the format of '%s' by its name: it may end in %s",
-				 value, format_extensions());
+				 "unknown format of '%s': the name must end in one of %s", value,
+				 format_extensions());
 	for (i = 0; i < options->nr_paths; i++)
 		if (!strcmp(options->paths[i], value))
 			return error_set(error, -EINVAL, "'%s' is written to twice", value);
@@ -88,16 +89,15 @@ static int take_output(void *context, const char *value, struct error *error)
 }
 
 static const struct option_row rows[] = {
-	{'f', "folded", NULL, take_folded, "folded stacks on stdout, for flamegraph.pl"},
+	{'f', "folded", NULL, take_folded, "print folded stacks, for flamegraph.pl"},
 	{0, "format", "NAME", take_format,
-	 "what to print on stdout: report, folded, svg, html, pprof, speedscope, perf, json, "
+	 "format of stdout: report, folded, svg, html, pprof, speedscope, perf, json, "
 	 "csv, md"},
 	{'o', "output", "FILE", take_output,
-	 "write FILE.svg, .html, .folded, .pb.gz, .txt, …: by its end; may be repeated"},
-	{0, "delimited", NULL, NULL, "a frame '-' between user and kernel stacks",
+	 "write FILE.svg, .html, .folded, .pb.gz, .txt, …: format by suffix; may be repeated"},
+	{0, "delimited", NULL, NULL, "put a frame '-' between user and kernel stacks",
 	 offsetof(struct output_options, delimited), .bundled = 'd'},
-	{0, "annotate", NULL, NULL,
-	 "_[k] behind kernel frames, _[j] code made at run time, _[i] inlined",
+	{0, "annotate", NULL, NULL, "mark frames: _[k] kernel, _[j] JIT-compiled, _[i] inlined",
 	 offsetof(struct output_options, annotate), .bundled = 'a'},
 };
 

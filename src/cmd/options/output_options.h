@@ -1,4 +1,4 @@
-/* The options about results, of every command that writes profiles. */
+/* The output options, shared by every command that writes profiles. */
 #ifndef STOOK_CMD_OPTIONS_OUTPUT_OPTIONS_H
 #define STOOK_CMD_OPTIONS_OUTPUT_OPTIONS_H
 
@@ -9,22 +9,23 @@
 #include "cmd/options/option_table.h"
 #include "run/config.h"
 
-/* The rows, for option_table_parse(). */
+/* Returns the rows, for option_table_parse(). */
 struct option_group output_options_group(struct output_options *options);
 
-/* --width: the columns of a report, a uint64_t; 0: as many as the terminal has. */
+/* --width: the columns of a report, a uint64_t; 0: width of the terminal. */
 #define OPTION_WIDTH(type, field, help) \
 	OPTION_NUMBER('w', "width", "COLUMNS", type, field, 1, 10000, "a number of columns", help)
 
-/* "pid,comm" as enum label bits. 0 or -EINVAL. */
+/* Parses "pid,comm" into enum label bits. Returns 0 or -EINVAL. */
 int label_keys_take(const char *value, unsigned *ret, struct error *error);
 
 /*
- * Checks that a profile has all these labels: rows of nothing but 0 would be a wrong answer. 0 or -EINVAL.
+ * Checks that a profile has all these labels; otherwise all its rows would have label 0. Returns 0
+ * or -EINVAL.
  */
 int label_keys_check(unsigned wanted, unsigned there, struct error *error);
 
-/* The row, for option_table_parse(). */
+/* Returns the row, for option_table_parse(). */
 struct option_group quiet_option_group(bool *is_quiet);
 
 #endif

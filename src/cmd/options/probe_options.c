@@ -1,4 +1,4 @@
-/* Options on what is probed, and at what cost. */
+/* Options for what is probed and what it may cost. */
 #include "cmd/options/probe_options.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ static int take_debug_dir(void *context, const char *value, struct error *error)
 	return debug_folders_take(options->debug_folders, &options->nr_debug_folders, value, error);
 }
 
-/* Digits with at most one point between them or at an end: no sign, no exponent. */
+/* True for digits with at most one decimal point: no sign, no exponent. */
 static bool is_decimal(const char *text, size_t nr)
 {
 	size_t digits = strspn(text, "0123456789");
@@ -49,7 +49,8 @@ static int take_budget(void *context, const char *value, struct error *error)
 	if (nr && value[nr - 1] == '%' && is_decimal(value, nr - 1))
 		percent = strtod(value, NULL);
 	if (percent <= 0 || percent > 100)
-		return option_bad(error, "--budget", value, "a share of each CPU as 5%, or off");
+		return option_bad(error, "--budget", value,
+				  "a share of each CPU such as 5%, or off");
 	options->budget = percent / 100;
 	return 0;
 }
@@ -70,9 +71,10 @@ static int take_without(void *context, const char *value, struct error *error)
 				break;
 		}
 		if (i == NR_PROBE_FEATURES)
-			return option_bad(error, "--without", value,
-					  "of uprobe_multi, uprobe_pid, kprobe_multi, fentry, "
-					  "kprobe_event, uprobe_event");
+			return option_bad(
+				error, "--without", value,
+				"a list of uprobe_multi, uprobe_pid, kprobe_multi, fentry, "
+				"kprobe_event, uprobe_event");
 		options->without |= 1U << i;
 	}
 	return 0;
@@ -80,18 +82,16 @@ static int take_without(void *context, const char *value, struct error *error)
 
 static const struct option_row rows[] = {
 	OPTION_SWITCH('r', "regexp", struct probe_options, is_regex,
-		      "patterns are regular expressions, from a name's start"),
-	OPTION_SWITCH('l', "list", struct probe_options, list,
-		      "show what matches, and attach nothing"),
+		      "patterns are regular expressions, anchored at a name's start"),
+	OPTION_SWITCH('l', "list", struct probe_options, list, "list what matches, attach nothing"),
 	{0, "budget", "SHARE", take_budget,
-	 "what probes may cost of each CPU, as 5%; off (default by what is probed)"},
+	 "limit for the cost of probes per CPU, such as 5%, or off (default depends)"},
 	OPTION_NUMBER(0, "max-probes", "N", struct probe_options, max_probes, 1, MAX_PROBES_LIMIT,
-		      "1 to 16777216", "refuse to probe more places (default 10000)"),
-	{0, "debug-dir", "DIR", take_debug_dir,
-	 "look for debug files there first; may be repeated"},
+		      "1 to 16777216", "fail if more places match (default 10000)"),
+	{0, "debug-dir", "DIR", take_debug_dir, "search debug files in DIR first; may be repeated"},
 	OPTION_SWITCH(0, "force", struct probe_options, force_returns,
-		      "return probes in Go, C++ and Rust programs, which may end them"),
-	{0, "without", "FEATURE,…", take_without, "do as if the kernel did not have these"},
+		      "allow return probes in Go, C++ and Rust programs, which may crash them"),
+	{0, "without", "FEATURE,…", take_without, "do not use these kernel features"},
 };
 
 struct option_group probe_options_group(struct probe_options *options)
@@ -113,7 +113,7 @@ int probe_options_take_word(void *context, const char *word, struct error *error
 	return 0;
 }
 
-/* They are parsed again when they are looked for: here it is a mistake on the command line. */
+/* Patterns are parsed again during the search; here errors count as invalid usage. */
 static int check_patterns(const struct probe_options *options, struct error *error)
 {
 	size_t i;

@@ -1,4 +1,4 @@
-/* Parsing the options about stacks: one table row each, with the function that takes its value. */
+/* Parses the options for stacks: one table row each, with the function that takes its value. */
 #include "cmd/options/stack_options.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "cmd/options/naming_options.h"
 #include "cmd/options/output_options.h"
 
-/* Maps are exchanged at the end of each slice, which takes some 10 ms. */
+/* At the end of each slice the BPF maps are replaced, which takes about 10 ms. */
 #define MIN_SLICE_NS (100 * NS_PER_MS)
 
 static int take_comm(void *context, const char *value, struct error *error)
@@ -34,7 +34,10 @@ static int take_by(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
 
-	/* Threads are many, and told apart only by default; processes always are. */
+	/*
+	 * Distinguishing threads makes many stacks: only by default. Processes always are
+	 * distinguished.
+	 */
 	options->kept_labels = LABEL_PID;
 	return label_keys_take(value, &options->labels, error);
 }
@@ -45,7 +48,7 @@ static int take_timeline(void *context, const char *value, struct error *error)
 
 	if (number_parse_seconds(value, &options->slice_ns) < 0 || options->slice_ns < MIN_SLICE_NS)
 		return option_bad(error, "--timeline", value,
-				  "the time of a slice, at least 0.1 (seconds) or 100ms");
+				  "the length of a slice, at least 0.1 (seconds) or 100ms");
 	return 0;
 }
 
@@ -62,13 +65,13 @@ static int take_unwind(void *context, const char *value, struct error *error)
 	return 0;
 }
 
-/* perf's -g: there are no samples without stacks. */
+/* perf's -g: a no-op, since samples always have stacks. */
 static int take_stacks(void *context, const char *value, struct error *error)
 {
 	return 0;
 }
 
-/* perf's; how much of the stack it copies for dwarf, "dwarf,16384", has no meaning here. */
+/* perf's option; the stack size in "dwarf,16384" has no meaning here and is ignored. */
 static int take_call_graph(void *context, const char *value, struct error *error)
 {
 	struct stack_options *options = context;
@@ -80,8 +83,9 @@ static int take_call_graph(void *context, const char *value, struct error *error
 		options->unwind = UNWIND_FP;
 	} else {
 		(void)option_bad(error, "--call-graph", value, "dwarf or fp");
-		error_hint(error, "branch records (lbr) are not read; without the option, stacks "
-				  "are walked by unwind tables, as for dwarf");
+		error_hint(error,
+			   "branch records (lbr) are not supported; without the option, stacks "
+			   "are walked by unwind tables, like dwarf");
 		return -EINVAL;
 	}
 	return 0;
@@ -92,7 +96,7 @@ static int take_table_cache(void *context, const char *value, struct error *erro
 	struct stack_options *options = context;
 
 	if (value[0] != '/' && strcmp(value, "none") != 0)
-		return option_bad(error, "--table-cache", value, "a folder, from / on, or 'none'");
+		return option_bad(error, "--table-cache", value, "an absolute path, or 'none'");
 	options->table_folder = value;
 	return 0;
 }
@@ -115,30 +119,31 @@ static const struct option_row rows[] = {
 	OPTION_SWITCH('U', "user", struct stack_options, no_kernel, "user stacks only"),
 	OPTION_SWITCH('K', "kernel", struct stack_options, no_user, "kernel stacks only"),
 	{0, "by", "KEY,…", take_by,
-	 "tell apart by pid, tid, comm, cpu, cgroup, probe (default comm)"},
-	{0, "timeline", "SECS", take_timeline, "keep apart what was in each slice of so much time"},
+	 "distinguish by pid, tid, comm, cpu, cgroup, probe (default comm)"},
+	{0, "timeline", "SECS", take_timeline, "record a timeline with slices of this length"},
 	{0, "unwind", "HOW", take_unwind,
-	 "user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
+	 "walk user stacks by unwind tables (cfi) or frame pointers (fp); default auto"},
 	OPTION_NUMBER(0, "max-depth", "N", struct stack_options, max_depth, 1, WIRE_MAX_USER_FRAMES,
 		      "frames of a stack, 1 to 512",
-		      "at most so many frames of each stack, 1 to 512 (default)"),
+		      "limit for the frames of a stack, 1 to 512 (default)"),
 	OPTION_SWITCH(0, "java", struct stack_options, java,
-		      "ask JVMs (17 or newer) for the names of their compiled code"),
+		      "ask JVMs (17 or newer) for the symbols of JIT-compiled code"),
 	OPTION_SWITCH(0, "no-symbols", struct stack_options, no_symbols,
-		      "leave code in files unnamed, for 'stook symbolize' elsewhere"),
+		      "record file offsets only, for 'stook symbolize' on another machine"),
 	OPTION_TEXT(0, "stats", "FILE", struct stack_options, stats_path,
-		    "write the run's own numbers, and its verdict, as JSON"),
+		    "write figures about the run, and its verdict, as JSON"),
 	{0, "ring-bytes", "N", take_ring_bytes,
-	 "size of the ring buffer (default: by rate and CPUs)"},
+	 "size of the ring buffer (default by rate and CPUs)"},
 	OPTION_NUMBER(0, "count-entries", "N", struct stack_options, max_counts, 1, 1ULL << 24,
-		      "1 to 16777216", "different stacks counted in the kernel (likewise)"),
+		      "1 to 16777216",
+		      "limit for different stacks counted in the kernel (same default)"),
 	OPTION_NUMBER(0, "table-bytes", "N", struct stack_options, max_table_bytes, 1ULL << 20,
 		      1ULL << 30, "1 MiB to 1 GiB, in bytes",
 		      "memory for unwind tables (default 64 MiB)"),
 	{0, "table-cache", "DIR", take_table_cache,
-	 "where they are kept, or 'none' (default /var/cache/stook/unwind)"},
+	 "directory for cached unwind tables, or 'none' (default /var/cache/stook/unwind)"},
 	OPTION_SWITCH(0, "force", struct stack_options, force,
-		      "user stacks also on a kernel that is known to freeze"),
+		      "allow user stacks on kernels known to freeze"),
 	{'g', NULL, NULL, take_stacks, NULL},
 	{0, "call-graph", "HOW", take_call_graph, NULL},
 };

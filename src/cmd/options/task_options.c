@@ -1,4 +1,4 @@
-/* Options on the tasks that are wanted, and for how long. */
+/* Options for which tasks are recorded, and for how long. */
 #include "cmd/options/task_options.h"
 
 #include <errno.h>
@@ -12,11 +12,11 @@
 #include "base/text.h"
 #include "proc/process_info.h"
 
-/* Each target is watched by a descriptor: of both kinds they fit into SESSION_MAX_CALLER_FDS. */
+/* Each target needs a descriptor; pids and tids together must fit into SESSION_MAX_CALLER_FDS. */
 #define MAX_TARGETS 500
 #define BLANKS	    " \t\n"
 
-/* "11 12" as "11,12": pidof and pgrep put blanks and newlines between numbers. */
+/* Converts "11 12" to "11,12": pidof and pgrep separate numbers by blanks and newlines. */
 static char *with_commas(const char *text)
 {
 	char *list = strdup(text), *at = list;
@@ -53,7 +53,7 @@ static int take_list(const char *option, const char *value, const char *wanted, 
 static int take_pids(void *context, const char *value, struct error *error)
 {
 	struct run_config *options = context;
-	int err = take_list("--pid", value, "process numbers, separated by commas", &options->pids,
+	int err = take_list("--pid", value, "pids, separated by commas", &options->pids,
 			    &options->nr_pids, error);
 
 	options->pid_text = value;
@@ -66,7 +66,7 @@ static int take_tids(void *context, const char *value, struct error *error)
 {
 	struct run_config *options = context;
 
-	return take_list("--tid", value, "thread numbers, separated by commas", &options->tids,
+	return take_list("--tid", value, "tids, separated by commas", &options->tids,
 			 &options->nr_tids, error);
 }
 
@@ -124,19 +124,19 @@ static int take_interval(void *context, const char *value, struct error *error)
 static const struct option_row rows[] = {
 	{'p', "pid", "PID,…", take_pids, "only these processes (and their children)"},
 	{'t', "tid", "TID,…", take_tids, "only these threads"},
-	{0, "cgroup", "PATH", take_cgroup, "only this cgroup and those below it"},
+	{0, "cgroup", "PATH", take_cgroup, "only this cgroup and its descendants"},
 	OPTION_SWITCH('a', "all", struct run_config, everything,
-		      "everything: the default, but with -- CMD"),
+		      "the whole system: the default, except with -- CMD"),
 	{0, "follow", NULL, take_follow,
-	 "children of --pid's processes, whatever that costs others"},
-	{0, "no-follow", NULL, take_no_follow, "not the children of --pid's processes"},
-	OPTION_SWITCH(0, "self", struct run_config, self, "stook's own processes too"),
+	 "include children of --pid's processes, even if other processes are slowed down"},
+	{0, "no-follow", NULL, take_no_follow, "exclude children of --pid's processes"},
+	OPTION_SWITCH(0, "self", struct run_config, self, "include stook's own processes"),
 	{'d', "duration", "SECS", take_duration,
-	 "how long: 10, 500ms, 2m (default: until Ctrl-C); also without -d"},
-	{'i', "interval", "SECS", take_interval, "print and start anew each interval"},
-	OPTION_SWITCH('q', "quiet", struct run_config, quiet, "nothing but results and errors"),
+	 "how long: 10, 500ms, 2m (default: until Ctrl-C); -d may be omitted"},
+	{'i', "interval", "SECS", take_interval, "print and reset at each interval"},
+	OPTION_SWITCH('q', "quiet", struct run_config, quiet, "print only results and errors"),
 	OPTION_SWITCH('v', "verbose", struct run_config, verbose,
-		      "more words, also of the kernel; what BPF costs"),
+		      "print details, also libbpf's messages, and the cost of BPF programs"),
 };
 
 struct option_group task_options_group(struct run_config *options)
@@ -144,7 +144,7 @@ struct option_group task_options_group(struct run_config *options)
 	return (struct option_group){rows, ARRAY_SIZE(rows), options};
 }
 
-/* The number of --pid whose process has the same name as that of another number; 0: none. */
+/* Returns a pid of --pid whose process has the same name as the process with pid word; 0: none. */
 static uint32_t find_namesake(const struct run_config *options, const char *word)
 {
 	struct process_status one, other;
@@ -162,8 +162,8 @@ static uint32_t find_namesake(const struct run_config *options, const char *word
 }
 
 /*
- * `-p $(pidof nginx)` is `-p 812 813` if there are two of them: then the second one must not be taken for
- * a duration without a word.
+ * `-p $(pidof nginx)` expands to `-p 812 813` if there are two processes: the second pid must not
+ * be taken for a duration silently.
  */
 int task_options_take_duration(struct run_config *options, const char *word, struct error *error)
 {
@@ -171,23 +171,25 @@ int task_options_take_duration(struct run_config *options, const char *word, str
 
 	if (namesake) {
 		(void)error_set(error, -EINVAL,
-				"'%s' is where the duration stands, and a process of %u's name",
+				"'%s' is in the place of the duration, but is a process with the "
+				"name of %u",
 				word, namesake);
-		error_hint(error, "-p %u,%s for both; -d %s for so many seconds", namesake, word,
-			   word);
+		error_hint(error, "for both processes: -p %u,%s; for a duration: -d %s", namesake,
+			   word, word);
 		return -EINVAL;
 	}
 	if (!options->duration_ns)
 		return take_duration(options, word, error);
-	(void)error_set(error, -EINVAL, "a second duration: '%s'", word);
-	error_hint(error, "several processes are separated by commas: -p $(pgrep -d, NAME)");
+	(void)error_set(error, -EINVAL, "more than one duration: '%s'", word);
+	error_hint(error, "separate several pids by commas: -p $(pgrep -d, NAME)");
 	return -EINVAL;
 }
 
 /*
- * `-p $(pidof nothing) 10` is `-p 10`, without a duration. A process that somebody may well want until
- * Ctrl-C is taken, and named at the beginning; nobody wants a thread of the kernel, or the host's
- * init, so by mere chance. In a container, process 1 is the application.
+ * `-p $(pidof nothing) 10` expands to `-p 10`, without a duration. If the pid belongs to a process
+ * that may be meant, it is profiled until Ctrl-C, and its name is printed at the start. A kernel
+ * thread or the host's init is certainly not meant: that is an error. In a container, pid 1 is the
+ * application.
  */
 static int check_lone_pid(const struct run_config *options, int argc, char **argv,
 			  struct error *error)
@@ -205,10 +207,10 @@ static int check_lone_pid(const struct run_config *options, int argc, char **arg
 	    !(status.is_kernel || (pid == 1 && !process_own_pidns())))
 		return 0;
 	(void)error_set(error, -EINVAL, "-p %u is '%s', %s: is it the duration?", pid, status.comm,
-			status.is_kernel ? "a thread of the kernel" : "the host's first process");
+			status.is_kernel ? "a kernel thread" : "the host's init process");
 	error_hint(error,
-		   "a $(pidof NAME) that finds nothing leaves the duration to -p; if it is meant, "
-		   "--pid=%u",
+		   "if $(pidof NAME) finds nothing, -p takes the next argument; to profile this "
+		   "process, --pid=%u",
 		   pid);
 	return -EINVAL;
 }
@@ -218,11 +220,11 @@ int task_options_finish(struct run_config *options, int argc, char **argv, struc
 	if (optind < argc)
 		options->command = argv + optind;
 	else if (!strcmp(argv[argc - 1], "--"))
-		return error_set(error, -EINVAL, "no command behind '--'");
+		return error_set(error, -EINVAL, "no command after '--'");
 	if (options->everything && (options->nr_pids || options->nr_tids))
-		return error_set(error, -EINVAL, "-a together with -p or -t");
+		return error_set(error, -EINVAL, "-a cannot be combined with -p or -t");
 	if (options->command && (options->nr_pids || options->nr_tids))
-		return error_set(error, -EINVAL, "-p or -t together with '-- CMD'");
+		return error_set(error, -EINVAL, "-p or -t cannot be combined with '-- CMD'");
 	return check_lone_pid(options, argc, argv, error);
 }
 

@@ -1,4 +1,4 @@
-/* The options about whose samples or hits are wanted and for how long, of every command that runs. */
+/* The options for tasks and duration, shared by every command that runs. */
 #ifndef STOOK_CMD_OPTIONS_TASK_OPTIONS_H
 #define STOOK_CMD_OPTIONS_TASK_OPTIONS_H
 
@@ -9,15 +9,15 @@
 #include "cmd/options/option_table.h"
 #include "run/config.h"
 
-/* The rows: -p, -t, --cgroup, -a, --no-follow, --self, -d, -i, -q, -v. */
+/* Returns the rows: -p, -t, --cgroup, -a, --no-follow, --self, -d, -i, -q, -v. */
 struct option_group task_options_group(struct run_config *options);
 
-/* A word of the command line that is the duration. 0 or -EINVAL. */
+/* Takes an operand that is the duration. Returns 0 or -EINVAL. */
 int task_options_take_duration(struct run_config *options, const char *word, struct error *error);
 
 /*
- * After option_table_parse(): takes the command behind `--`, and refuses what contradicts itself. 0
- * or -EINVAL.
+ * Called after option_table_parse(): takes the command after `--`, and rejects contradictions.
+ * Returns 0 or -EINVAL.
  */
 int task_options_finish(struct run_config *options, int argc, char **argv, struct error *error);
 
