@@ -27,7 +27,7 @@ struct parts {
 	struct bytes rest; /* immediates after it */
 };
 
-static int64_t read_signed(struct bytes *bytes, size_t nr)
+static int32_t read_signed(struct bytes *bytes, size_t nr)
 {
 	return nr == 1 ? (int8_t)bytes_u8(bytes) : (int32_t)bytes_u32(bytes);
 }
@@ -51,9 +51,9 @@ static void read_modrm(struct parts *parts, struct bytes *code)
 	if (parts->mode == 0 && (parts->base & 7) == FP)
 		parts->has_base = false; /* no base, or relative to the program counter */
 	if (parts->mode == 1)
-		parts->displacement = (int32_t)read_signed(code, 1);
+		parts->displacement = read_signed(code, 1);
 	else if (parts->mode == 2 || (parts->mode == 0 && (parts->base & 7) == FP))
-		parts->displacement = (int32_t)read_signed(code, 4);
+		parts->displacement = read_signed(code, 4);
 }
 
 /* False for vector instructions (VEX, EVEX), and others that write neither register. */
@@ -146,7 +146,7 @@ static void read_two_bytes(struct stack_effect *effect, struct parts *parts)
 static void read_arithmetic(struct stack_effect *effect, struct parts *parts)
 {
 	unsigned which;
-	int64_t bytes;
+	int32_t bytes;
 
 	read_modrm(parts, &parts->rest);
 	which = parts->reg & 7;
@@ -156,7 +156,7 @@ static void read_arithmetic(struct stack_effect *effect, struct parts *parts)
 	write_register(effect, parts->rm);
 	if (parts->rm != SP || !(parts->rex & 8) || parts->has_16_bits)
 		return;
-	if (which == 0 || which == 5) {
+	if (which == 0 || (which == 5 && bytes != INT32_MIN)) {
 		effect->sp = SP_MOVES;
 		effect->bytes = which == 0 ? bytes : -bytes;
 	}
@@ -328,15 +328,14 @@ void stack_effect_read(struct stack_effect *ret, const uint8_t *code, size_t nr)
 {
 	struct parts parts;
 
-	*ret = (struct stack_effect){0};
-	ret->length = instruction_length(EM_X86_64, code, nr);
-	if (ret->length && take_apart(&parts, code, ret->length)) {
-		size_t length = ret->length;
+	size_t length = instruction_length(EM_X86_64, code, nr);
 
+	*ret = (struct stack_effect){0};
+	if (length && take_apart(&parts, code, length)) {
 		if (parts.is_two_bytes)
 			read_two_bytes(ret, &parts);
 		else
 			read_one_byte(ret, &parts);
-		ret->length = length;
 	}
+	ret->length = length & 15;
 }

@@ -41,17 +41,18 @@ enum fp_effect {
 	FP_WRITTEN, /* in any other way */
 };
 
+/* Small, since many are kept: 20 bytes. */
 struct stack_effect {
-	size_t length; /* 0: not an instruction, or truncated */
-	enum code_flow flow;
-	bool has_target;
-	int64_t target; /* relative to the end of the instruction */
-	enum sp_effect sp;
-	int64_t bytes;
-	enum fp_effect fp;
-	int64_t fp_bytes;
-	bool is_padding; /* a no-op */
-	bool is_address; /* `lea` of the target address */
+	unsigned length : 4; /* 0: not an instruction, or truncated */
+	enum code_flow flow : 4;
+	enum sp_effect sp : 4;
+	enum fp_effect fp : 4;
+	bool has_target : 1;
+	bool is_padding : 1; /* a no-op */
+	bool is_address : 1; /* `lea` of the target address */
+	int32_t target;	     /* relative to the end of the instruction */
+	int32_t bytes;
+	int32_t fp_bytes;
 	uint32_t number; /* immediate loaded into a register: maybe an address (non-PIE) */
 };
 

@@ -48,6 +48,7 @@
 #define FIXED_ADDRESS_MIN   0x100000 /* smaller immediates are not taken for addresses */
 #define BEGINNING_MAX_BYTES 256
 #define PADDING_AT_MOST	    16 /* bytes, of a gap that is skipped */
+#define EFFECTS_MAX	    (1U << 20)
 
 /* --- the state at an instruction ------------------------------------------------------------- */
 
@@ -60,8 +61,6 @@ struct state {
 	unsigned is_reached : 1;
 	unsigned is_entry : 1;	    /* a function begins here: no code falls through to it */
 	unsigned is_after_call : 1; /* the call before it is known to return */
-	unsigned length : 4;	    /* of the instruction, once it was decoded */
-	unsigned is_plain : 1;	    /* the instruction has no effect that matters here */
 	unsigned depth : 12;	    /* of the stack pointer; 1: at the return address */
 	unsigned saved : 8;	    /* where the frame pointer was saved, or FP_… */
 	unsigned frame : 4;	    /* where the frame pointer points now; 0: elsewhere */
@@ -271,7 +270,17 @@ struct piece {
 	size_t nr;
 	uint8_t *code;
 	struct state *states; /* at the start of instructions; elsewhere not reached */
-	uint32_t *todo;	      /* instructions whose successors must be visited */
+	/*
+	 * Each instruction is visited several times, so its effect is kept: by byte of code, the index
+	 * of the effect, or 0 if it was not decoded yet. Plain instructions share one effect per length.
+	 */
+	uint32_t *effect_at;
+	struct stack_effect *effects;
+	size_t nr_effects, cap_effects;
+	struct stack_effect unkept; /* the last effect that had no room among these */
+	uint32_t *entries;	    /* starts of functions; sorted by begin_anew() only */
+	size_t nr_entries, cap_entries;
+	uint32_t *todo; /* instructions whose successors must be visited */
 	size_t nr_todo, cap_todo;
 	uint32_t *calls; /* calls that were reached */
 	size_t nr_calls, cap_calls;
@@ -296,25 +305,63 @@ static bool is_plain(const struct stack_effect *effect)
 	       !effect->is_padding && !effect->is_address && !effect->number;
 }
 
-/*
- * Decodes an instruction; none if a function begins inside of it, as these bytes are data. The
- * length is cached, since most code is visited several times.
- */
-static void read_at(struct piece *piece, uint64_t at, struct stack_effect *ret)
+/* Indexes of the shared effects: plain instructions by length (1 to 15), and no instruction. */
+#define EFFECT_NONE	  16
+#define NR_SHARED_EFFECTS 17
+
+static int share_effects(struct piece *piece)
 {
-	struct state *state = &piece->states[at];
+	unsigned i;
+
+	if (array_reserve(&piece->effects, &piece->cap_effects, NR_SHARED_EFFECTS,
+			  sizeof(*piece->effects)) < 0)
+		return -ENOMEM;
+	for (i = 0; i < NR_SHARED_EFFECTS; i++)
+		piece->effects[i] = (struct stack_effect){.length = i < EFFECT_NONE ? i : 0};
+	piece->nr_effects = NR_SHARED_EFFECTS;
+	return 0;
+}
+
+/* Keeps an effect, if there is room. */
+static void keep_effect(struct piece *piece, uint64_t at, const struct stack_effect *effect)
+{
+	uint32_t number = effect->length;
+
+	if (!effect->length) {
+		number = EFFECT_NONE;
+	} else if (!is_plain(effect)) {
+		if (piece->nr_effects == EFFECTS_MAX ||
+		    ARRAY_ADD(piece->effects, piece->nr_effects, piece->cap_effects, *effect) < 0)
+			return;
+		number = (uint32_t)piece->nr_effects - 1;
+	}
+	piece->effect_at[at] = number;
+}
+
+static const struct stack_effect *read_anew(struct piece *piece, uint64_t at)
+{
+	struct stack_effect *effect = &piece->unkept;
 	size_t i;
 
-	if (state->is_plain) {
-		*ret = (struct stack_effect){.length = state->length};
-		return;
-	}
-	stack_effect_read(ret, piece->code + at, piece->nr - at);
-	for (i = 1; i < ret->length; i++)
-		if (piece->states[at + i].is_entry)
-			*ret = (struct stack_effect){0};
-	state->length = ret->length;
-	state->is_plain = ret->length && is_plain(ret);
+	stack_effect_read(effect, piece->code + at, piece->nr - at);
+	for (i = 1; i < effect->length && !piece->states[at + i].is_entry; i++)
+		;
+	if (i < effect->length)
+		*effect = (struct stack_effect){0};
+	else
+		keep_effect(piece, at, effect);
+	return effect;
+}
+
+/*
+ * The instruction there; none if a function begins inside of it: these are data. Good until the next
+ * one is read.
+ */
+static inline const struct stack_effect *read_at(struct piece *piece, uint64_t at)
+{
+	uint32_t number = piece->effect_at[at];
+
+	return number ? &piece->effects[number] : read_anew(piece, at);
 }
 
 /* Discards cached instructions that overlap this one. */
@@ -323,8 +370,8 @@ static void forget_before(struct piece *piece, uint64_t at)
 	uint64_t back;
 
 	for (back = 1; back < INSTRUCTION_MAX_BYTES && back <= at; back++)
-		if (piece->states[at - back].length > back)
-			piece->states[at - back].length = piece->states[at - back].is_plain = 0;
+		if (piece->effects[piece->effect_at[at - back]].length > back)
+			piece->effect_at[at - back] = 0;
 }
 
 /* Records that a path reaches an instruction with this state. 0 or -ENOMEM. */
@@ -347,7 +394,12 @@ static int reach(struct piece *piece, uint64_t at, struct state state)
 	return ARRAY_ADD(piece->todo, piece->nr_todo, piece->cap_todo, (uint32_t)at);
 }
 
-/* Records a start of a function. Conclusions drawn without this knowledge are redone. */
+static int add_entry(struct piece *piece, uint64_t at)
+{
+	return ARRAY_ADD(piece->entries, piece->nr_entries, piece->cap_entries, (uint32_t)at);
+}
+
+/* A function begins there. What was concluded without knowing that is concluded anew. */
 static int enter(struct piece *piece, uint64_t at)
 {
 	struct state *state = at < piece->nr ? &piece->states[at] : NULL;
@@ -356,9 +408,8 @@ static int enter(struct piece *piece, uint64_t at)
 		return 0;
 	piece->has_learned = true;
 	forget_before(piece, at);
-	*state =
-		(struct state){.is_entry = 1, .length = state->length, .is_plain = state->is_plain};
-	return reach(piece, at, at_entry);
+	*state = (struct state){.is_entry = 1};
+	return add_entry(piece, at) ?: reach(piece, at, at_entry);
 }
 
 /*
@@ -380,33 +431,32 @@ static int follow(struct piece *piece)
 	while (piece->nr_todo && err == 0) {
 		uint64_t at = piece->todo[--piece->nr_todo], next, target, taken;
 		struct state state = piece->states[at];
-		struct stack_effect effect;
+		const struct stack_effect *effect = read_at(piece, at);
 
-		read_at(piece, at, &effect);
-		if (!effect.length)
+		if (!effect->length)
 			continue;
-		next = at + effect.length;
-		target = effect.has_target ? next + (uint64_t)effect.target : piece->nr;
-		taken = taken_address(&effect, piece->start + next);
+		next = at + effect->length;
+		target = effect->has_target ? next + (uint64_t)effect->target : piece->nr;
+		taken = taken_address(effect, piece->start + next);
 		if (taken - piece->start < piece->nr)
 			err = ARRAY_ADD(piece->taken, piece->nr_taken, piece->cap_taken,
 					(uint32_t)(taken - piece->start));
 		else if (taken)
 			err = add_target(piece->beginnings, taken, false);
-		if (err == 0 && effect.has_target && target >= piece->nr &&
-		    (effect.flow == FLOW_CALL || state.depth == 1))
+		if (err == 0 && effect->has_target && target >= piece->nr &&
+		    (effect->flow == FLOW_CALL || state.depth == 1))
 			err = add_target(piece->beginnings, piece->start + target, true);
-		if (err == 0 && effect.flow == FLOW_CALL)
+		if (err == 0 && effect->flow == FLOW_CALL)
 			err = enter(piece, target)
 				      ?: ARRAY_ADD(piece->calls, piece->nr_calls, piece->cap_calls,
 						   (uint32_t)at);
-		state = after(state, &effect);
-		if (err == 0 && (effect.flow == FLOW_BRANCH || effect.flow == FLOW_JUMP) &&
+		state = after(state, effect);
+		if (err == 0 && (effect->flow == FLOW_BRANCH || effect->flow == FLOW_JUMP) &&
 		    target < piece->nr && !piece->states[target].is_entry)
 			err = reach(piece, target, state);
-		if (err == 0 && (effect.flow == FLOW_ON || effect.flow == FLOW_BRANCH ||
-				 effect.flow == FLOW_CALL))
-			err = fall_through(piece, next, state, effect.flow == FLOW_CALL);
+		if (err == 0 && (effect->flow == FLOW_ON || effect->flow == FLOW_BRANCH ||
+				 effect->flow == FLOW_CALL))
+			err = fall_through(piece, next, state, effect->flow == FLOW_CALL);
 	}
 	return err;
 }
@@ -489,26 +539,26 @@ static struct state look_ahead(struct piece *piece, uint64_t at, bool calls_retu
 
 	for (i = 0; i < AHEAD_MAX && at < piece->nr; i++) {
 		struct state known = piece->states[at];
-		struct stack_effect effect;
+		const struct stack_effect *effect;
 
 		*ret_end = at;
 		if (known.is_entry)
 			break;
 		if (known.is_reached)
 			return before_way(&way, known);
-		read_at(piece, at, &effect);
-		if (!effect.length)
+		effect = read_at(piece, at);
+		if (!effect->length)
 			break;
-		at = *ret_end = at + effect.length;
-		if (!go_way(&way, &effect))
+		at = *ret_end = at + effect->length;
+		if (!go_way(&way, effect))
 			break;
-		known = known_behind(piece, &effect, at);
+		known = known_behind(piece, effect, at);
 		if (known.is_reached)
 			return before_way(&way, known);
-		if (effect.flow == FLOW_INDIRECT && calls_return && way.moved < 0)
+		if (effect->flow == FLOW_INDIRECT && calls_return && way.moved < 0)
 			return before_way(&way, at_entry);
-		if (effect.flow == FLOW_STOP || effect.flow == FLOW_JUMP ||
-		    effect.flow == FLOW_INDIRECT || (effect.flow == FLOW_CALL && !calls_return))
+		if (effect->flow == FLOW_STOP || effect->flow == FLOW_JUMP ||
+		    effect->flow == FLOW_INDIRECT || (effect->flow == FLOW_CALL && !calls_return))
 			break;
 	}
 	return (struct state){0};
@@ -524,19 +574,15 @@ static int look_at_rest(struct piece *piece, bool *ret_found)
 
 	*ret_found = false;
 	while (at < piece->nr && err == 0) {
-		struct stack_effect effect;
+		const struct stack_effect *effect;
 		struct state state;
 
-		if (piece->states[at].is_reached) {
-			at += piece->states[at].length ? piece->states[at].length : 1;
+		effect = read_at(piece, at);
+		if (piece->states[at].is_reached || effect->is_padding || !effect->length) {
+			at += effect->length ? effect->length : 1;
 			continue;
 		}
-		read_at(piece, at, &effect);
-		if (effect.is_padding || !effect.length) {
-			at += effect.length ? effect.length : 1;
-			continue;
-		}
-		end = at + effect.length;
+		end = at + effect->length;
 		state = look_ahead(piece, at, false, &end);
 		if (state.is_reached) {
 			*ret_found = true;
@@ -560,22 +606,24 @@ static int add_frame(struct code_frames *frames, uint64_t address, const struct 
 			 (struct code_frame){address, *rule});
 }
 
-static int add_frames(struct code_frames *frames, const struct piece *piece)
+static int add_frames(struct code_frames *frames, struct piece *piece)
 {
 	const struct unwind_rule none = {.cfa = UNWIND_CFA_NONE};
+	struct state last = {0};
 	size_t at = 0;
 	int err = 0;
 
 	while (at < piece->nr && err == 0) {
 		struct state state = piece->states[at];
-		struct unwind_rule rule = rule_of(state);
 
-		err = add_frame(frames, piece->start + at, &rule);
-		if (!state.is_reached) {
-			at++;
-			continue;
+		if (!at || state.is_reached != last.is_reached || !is_same(state, last)) {
+			struct unwind_rule rule = rule_of(state);
+
+			err = add_frame(frames, piece->start + at, &rule);
 		}
-		at += state.length ? state.length : 1;
+		last = state;
+		at += state.is_reached && read_at(piece, at)->length ? read_at(piece, at)->length
+								     : 1;
 	}
 	return err < 0 ? err : add_frame(frames, piece->start + piece->nr, &none);
 }
@@ -591,16 +639,16 @@ static void note_returning(struct piece *piece, uint64_t target, bool returns)
 /* True if there is a return between the beginning of a function and that of the next one. */
 static bool has_return(struct piece *piece, uint64_t at)
 {
-	struct stack_effect effect;
+	const struct stack_effect *effect;
 	unsigned i;
 
 	for (i = 0; i < AHEAD_MAX && at < piece->nr && (!i || !piece->states[at].is_entry); i++) {
-		read_at(piece, at, &effect);
-		if (!effect.length)
+		effect = read_at(piece, at);
+		if (!effect->length)
 			return false;
-		if (effect.flow == FLOW_RETURN)
+		if (effect->flow == FLOW_RETURN)
 			return true;
-		at += effect.length;
+		at += effect->length;
 	}
 	return false;
 }
@@ -623,7 +671,7 @@ static bool does_return(struct piece *piece, const struct stack_effect *call, ui
 {
 	uint64_t target = next + (uint64_t)call->target, end = next;
 	struct state ahead = look_ahead(piece, next, true, &end);
-	struct stack_effect effect;
+	const struct stack_effect *effect;
 
 	if (ahead.is_reached) {
 		if (call->has_target)
@@ -631,8 +679,8 @@ static bool does_return(struct piece *piece, const struct stack_effect *call, ui
 		return state.depth == ahead.depth &&
 		       (!call->has_target || seems_to_return(piece, target));
 	}
-	read_at(piece, next, &effect);
-	if (!effect.length || effect.is_padding)
+	effect = read_at(piece, next);
+	if (!effect->length || effect->is_padding)
 		return false;
 	if (call->has_target)
 		return seems_to_return(piece, target);
@@ -648,12 +696,11 @@ static int look_behind_calls(struct piece *piece, bool *ret_found)
 	for (i = 0; i < piece->nr_calls && err == 0; i++) {
 		uint64_t at = piece->calls[i], next;
 		struct state state = piece->states[at];
-		struct stack_effect effect;
+		struct stack_effect call = *read_at(piece, at);
 
-		read_at(piece, at, &effect);
-		next = at + effect.length;
+		next = at + call.length;
 		if (!is_known(state) || next >= piece->nr || piece->states[next].is_reached ||
-		    !does_return(piece, &effect, next, state))
+		    !does_return(piece, &call, next, state))
 			continue;
 		*ret_found = true;
 		piece->states[next].is_after_call = 1;
@@ -683,26 +730,32 @@ static int look_at_taken(struct piece *piece, bool *ret_found)
 		*ret_found = true;
 		forget_before(piece, at);
 		piece->states[at].is_entry = 1;
-		err = reach(piece, at, at_entry) ?: follow(piece);
+		err = add_entry(piece, at) ?: reach(piece, at, at_entry) ?: follow(piece);
 	}
 	return err;
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+	const uint32_t *a = left, *b = right;
+
+	return COMPARE(*a, *b);
 }
 
 /* Discards all states, except for the starts of functions. */
 static int begin_anew(struct piece *piece)
 {
-	size_t at;
+	size_t i;
 	int err = 0;
 
 	piece->nr_todo = piece->nr_calls = piece->nr_taken = 0;
 	piece->has_learned = false;
-	for (at = 0; at < piece->nr && err == 0; at++) {
-		struct state old = piece->states[at];
-
-		piece->states[at] = (struct state){
-			.is_entry = old.is_entry, .length = old.length, .is_plain = old.is_plain};
-		if (old.is_entry)
-			err = reach(piece, at, at_entry);
+	memset(piece->states, 0, piece->nr * sizeof(*piece->states));
+	if (piece->nr_entries)
+		qsort(piece->entries, piece->nr_entries, sizeof(*piece->entries), compare_entries);
+	for (i = 0; i < piece->nr_entries && err == 0; i++) {
+		piece->states[piece->entries[i]].is_entry = 1;
+		err = reach(piece, piece->entries[i], at_entry);
 	}
 	return err;
 }
@@ -778,15 +831,19 @@ static int read_gap(struct code_frames *frames, const struct elf_image *image,
 	struct piece piece = {.start = start, .nr = end - start, .beginnings = beginnings};
 	cleanup_free uint8_t *code = malloc(piece.nr);
 	cleanup_free struct state *states = calloc(piece.nr, sizeof(*states));
+	cleanup_free uint32_t *effect_at = calloc(piece.nr, sizeof(*effect_at));
 	int err;
 
-	if (!code || !states)
+	if (!code || !states || !effect_at)
 		return -ENOMEM;
 	piece.code = code;
 	piece.states = states;
+	piece.effect_at = effect_at;
 	if (elf_image_read(image, segment->offset + (start - segment->vaddr), code, piece.nr) < 0)
 		return 0;
-	err = read_piece(frames, &piece, beginnings);
+	err = share_effects(&piece) ?: read_piece(frames, &piece, beginnings);
+	free(piece.effects);
+	free(piece.entries);
 	free(piece.todo);
 	free(piece.calls);
 	free(piece.taken);
