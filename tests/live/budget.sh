@@ -8,6 +8,8 @@
 # takes to tell: from ROUNDS (3) on until the mean is beyond 90 by its own error, ROUNDS_MOST (8) at
 # most; then the mean must not be below 90 by more than twice its error. The figures go to stderr, those
 # of the first round in steps of 100 ms.
+#
+# Alone: it judges throughput, and slows down every program that uses the C library.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -6,6 +6,8 @@
 #
 # and what is printed adds up to what was kept. ROUNDS (2) runs of each; the table of figures goes
 # to stderr. RATE is the highest frequency to ask for (default: what the host takes, up to 49,999).
+#
+# Alone: its loads take whatever there is, and some of its checks need as much as there is.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -4,6 +4,8 @@
 #
 # programs/diff_load spends its time in three functions by numbers that it is given. REPETITIONS (20)
 # and SECONDS_EACH (2) make it stricter. Errors are taken from slices of time (--timeline).
+#
+# Alone: what a test beside it takes of the CPUs at one time and not at another is a change, too.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -28,28 +30,46 @@ changed() { # changed FILE: rows and paths that it calls changed
 	PYTHON
 }
 
-steady() {
+# apart FOLDER COMMAND…: in the background, with files of its own in a new FOLDER; its pid in $APART.
+apart() {
+	mkdir "$1"
+	(T=$1 && "${@:2}") &
+	APART=$!
+	STARTED+=("$APART")
+}
+
+# compare_steady NR: NR comparisons of a steady load, each with the one before; in $T/wrong how many found
+# a change.
+compare_steady() {
 	local i wrong=0 seen
 	record "$T/last.pb.gz" $PART_US "$SECONDS_EACH" 999
-	for ((i = 0; i < REPETITIONS; i++)); do
+	for ((i = 0; i < $1; i++)); do
 		mv "$T/last.pb.gz" "$T/first.pb.gz"
 		record "$T/last.pb.gz" $PART_US "$SECONDS_EACH" 999
 		"$STOOK" diff "$T/first.pb.gz" "$T/last.pb.gz" -o "$T/diff.json" 2>"$T/err"
 		seen=$(changed "$T/diff.json")
 		[ "${seen%% *}" = 0 ] || { wrong=$((wrong + 1)); note "of a steady load: $seen"; }
 	done
+	echo $wrong >"$T/wrong"
+}
+
+# Two at once, on a CPU each.
+steady() {
+	local wrong
+	apart "$T/steady" compare_steady $((REPETITIONS / 2))
+	compare_steady $((REPETITIONS - REPETITIONS / 2))
+	wait "$APART"
+	wrong=$(($(cat "$T/wrong") + $(cat "$T/steady/wrong")))
 	note "a steady load: $wrong of $REPETITIONS comparisons found a change"
 	check "a steady load did not change" test $((wrong * 10)) -le "$REPETITIONS"
 }
 
 # Both at once, on a CPU each: what the machine does meanwhile happens to both.
 slower() {
-	local first other before=$T/before.pb.gz after=$T/after.pb.gz
-	mkdir "$T/beside"
-	(T=$T/beside && record "$before" $PART_US 20 3999) &
-	other=$!
+	local first before=$T/before.pb.gz after=$T/after.pb.gz
+	apart "$T/beside" record "$before" $PART_US 20 3999
 	record "$after" $((PART_US * 11 / 10)) 20 3999
-	wait "$other"
+	wait "$APART"
 	"$STOOK" diff "$T/before.pb.gz" "$T/after.pb.gz" -o "$T/diff.json" -o "$T/diff.txt" 2>"$T/err"
 	note "$(cat "$T/diff.txt")"
 	first=$(python3 -c '

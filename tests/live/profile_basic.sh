@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # stook profile: each option does what it says, on processes whose stacks are known.
+#
+# Alone: it judges how many samples there are in a second, and that -v leaves bpf_stats_enabled as it was.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

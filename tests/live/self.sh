@@ -3,6 +3,8 @@
 # and accounted for in both cases; also in a pid namespace, where its number is another one.
 #
 # The program is a copy under a name of its own, so that other runs on the host are not meant.
+#
+# Alone: it probes malloc() in all processes.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

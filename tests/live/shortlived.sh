@@ -4,6 +4,8 @@
 # And what it costs them that their events are reported.
 #
 # NR (200) processes of each kind; HZ (999).
+#
+# Alone: a test beside it would also fork, and most of what it judges are shares and rates.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

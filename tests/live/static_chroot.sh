@@ -4,6 +4,8 @@
 #
 # What must be there: /proc (processes, kallsyms, sysctls) and /sys (BTF of the kernel). Nothing is
 # written but what -o names.
+#
+# Alone: it judges how many samples there are in a second.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -16,6 +16,8 @@
 # whole may not be missing where the shares are right.
 #
 # SECONDS_EACH (4; at 99 Hz three times as long) and ROUNDS (1) make it stricter.
+#
+# Alone: it judges shares and rates to a tenth of a percent.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
