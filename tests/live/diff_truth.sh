@@ -16,7 +16,7 @@ SECONDS_EACH=${SECONDS_EACH:-2}
 PART_US=1000
 
 record() { # record FILE MICROSECONDS SECONDS HZ
-	start "$PROGRAMS/diff_load" "$2"
+	start setpriv --pdeathsig KILL "$PROGRAMS/diff_load" "$2" # it runs forever
 	profile -p "$PID" -F "$4" --timeline 0.2 -d "$3" -o "$1" || note "$(cat "$T/err")"
 	stop "$PID"
 }
@@ -32,8 +32,9 @@ changed() { # changed FILE: rows and paths that it calls changed
 
 # apart FOLDER COMMAND…: in the background, with files of its own in a new FOLDER; its pid in $APART.
 apart() {
-	mkdir "$1"
-	(T=$1 && "${@:2}") &
+	local T=$1
+	mkdir "$T"
+	"${@:2}" &
 	APART=$!
 	STARTED+=("$APART")
 }
