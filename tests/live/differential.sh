@@ -162,6 +162,7 @@ load_node() {
 		once();
 	END
 	start node "$T/load.js"
+	let_run "$PID" 100 # while it starts, what it runs may be mapped anew after its maps were read
 }
 
 load_java() {

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # Pids as the user's own pid namespace has them; files as the target's own mount namespace has them.
+#
+# Alone: it judges how many samples there are in a second.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
