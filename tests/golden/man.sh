@@ -1,8 +1,8 @@
 #!/bin/sh
-# The manual pages against the program's own tables, as tests/tools/print_options prints them: every
-# option of a command is in its page with the same letter, name and value, and no other is; the same
-# for formats, and for the commands in stook(1), each of which has a page; and all pages are free of
-# formatting errors and of quotes that do not belong together.
+# Manual pages against the program's own tables, as printed by tests/tools/print_options: a page has
+# exactly the options of its command, with the same letter, name and value; the pages have exactly the
+# formats; stook(1) has exactly the commands, and each command has a page. All pages have the usual
+# sections in the same order, no formatting errors, and no quotation marks that are paired wrongly.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1
@@ -10,10 +10,10 @@ trap 'rm -rf "$work"' EXIT
 
 build/tests/tools/print_options >"$work/tables" || exit
 
-# Lists have lines `LETTER NAME VALUE`, with - for what there is none of. Completion has no page.
+# Lists have lines `LETTER NAME VALUE`, with - for none. `completion` has no options of its own.
 options_in_code() { # options_in_code COMMAND
 	sed -n "s/^option $1 //p" "$work/tables" | sed 's/…/.../'
-	echo "h help -" # every command has it, without a row in its table
+	echo "h help -" # in every command, and in no table
 }
 
 # .It Fl p , Fl -pid Ar PID,...   or   .It Fl -all
@@ -47,7 +47,7 @@ for command in profile funccount stackcount tally diff report flame symbolize; d
 	compare "$command option"
 done
 
-# What all commands that write profiles say of formats is the same, and has all names and extensions.
+# The section FORMATS is the same for all commands that write profiles, and complete.
 formats_in_page() { # formats_in_page COMMAND
 	sed -n '/^\.Sh FORMATS$/,/^\.El$/p' "docs/stook-$1.1"
 }
@@ -58,9 +58,9 @@ compare format
 formats_in_page profile >"$work/formats"
 for command in stackcount report diff flame symbolize; do
 	if formats_in_page $command | cmp -s - "$work/formats"; then
-		echo "PASS man: $command has the formats of profile"
+		echo "PASS man: $command has the FORMATS of profile"
 	else
-		echo "FAIL man: $command has not the formats of profile"
+		echo "FAIL man: the FORMATS of $command differ from those of profile"
 	fi
 done
 
@@ -75,7 +75,18 @@ while read -r command; do
 	fi
 done <"$work/code"
 
+usual_sections="NAME SYNOPSIS DESCRIPTION EXAMPLES OPTIONS EXIT_STATUS SECURITY SEE_ALSO"
 for page in docs/*.1; do
+	sections=$(sed -n 's/^\.Sh //p' "$page" | tr ' \n' '_ ')
+	case $page in # ENVIRONMENT, FILES and other sections stand between these
+	*-completion.1) wanted=$(echo "$usual_sections" | sed 's/SECURITY //') ;;
+	*) wanted=$usual_sections ;;
+	esac
+	if echo " $sections" | grep -q "$(echo " $wanted" | sed 's/ /.* /g')"; then
+		echo "PASS man: $page has the usual sections"
+	else
+		echo "FAIL man: $page: sections '$sections', expected '$wanted'"
+	fi
 	if ! command -v groff >/dev/null; then
 		echo "SKIP man: $page is well formed: needs groff"
 	elif words=$(groff -ww -mandoc -Tutf8 "$page" 2>&1 >/dev/null) && [ -z "$words" ]; then
@@ -83,8 +94,8 @@ for page in docs/*.1; do
 	else
 		echo "FAIL man: $page: $(echo "$words" | head -n 1)"
 	fi
-	# A quotation macro takes all that is behind it on its line: several on a line are nested, and a
-	# list on one has one pair of quotes around all of it.
+	# A quotation macro quotes the rest of its line: a second one on the line is nested, and a list
+	# gets one pair of quotes around all of it.
 	lists=$(grep -nE '^\.(Pq )?(Ql|Dq|Sq|Qq) .* [,;|] .|^\..* (Ql|Dq|Sq|Qq) .* (Ql|Dq|Sq|Qq) ' "$page")
 	nested=$(groff -mandoc -Tutf8 -P-cbou "$page" 2>/dev/null | tr '\n' ' ' |
 		LC_ALL=C sed -e 's/\xe2\x80\x98/\x01/g' -e 's/\xe2\x80\x99/\x02/g' | grep -ao "$(printf '\001[^\002]*\001.')" |
