@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `-- CMD` gets of the capabilities that Stook was given: none, if it is not root's. A service that
-# profiles with AmbientCapabilities must not hand them to the program that it starts.
+# Capabilities of the command after `--`: none, unless it runs as root. A service that profiles with
+# AmbientCapabilities must not pass them on to the command.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -15,7 +15,7 @@ as_service() {
 	setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps="$sets" --ambient-caps="$sets" "$@"
 }
 
-# A set of the command's /proc/self/status, without leading zeros.
+# Prints a capability set of the command from /proc/self/status, without leading zeros.
 caps_of() { sed -n "s/^$1:[[:space:]]*0*//p" "$T/caps"; }
 
 : >"$T/caps"

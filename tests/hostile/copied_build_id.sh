@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A build id is what a file says it is. A user's copy of root's program, with other symbols, is
-# sampled first: root's program keeps its names. A container's copy, with other call frame
-# information, is sampled in an earlier run: the host's program keeps its stacks.
+# A build id is only a claim of the file. A user's copy of root's program with other symbols is sampled
+# first: root's program must keep its names. A container's copy with other call frame information is sampled
+# in an earlier run: stacks of the host's program must stay correct.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -40,7 +40,7 @@ check_equal "and not by the user's" "$(sum_matching '^roots;.*lies_')" 0
 
 # --- call frame information ------------------------------------------------------------------------
 
-# Tables go by the build id of a static program: all of its code is its own.
+# Unwind tables are cached by the build id of a static program, which contains all of its code.
 musl-gcc "${FLAGS[@]}" -static -fomit-frame-pointer -DNAME=true -o "$T/program" \
 	tests/live/programs/special/names.c || exit 1
 mkdir "$T/root"

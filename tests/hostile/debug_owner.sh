@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whose debug files are believed. A stripped program says itself what its debug file is called; by a
-# link, or by a mount in a user namespace of his own, its owner must not make us read root's files.
+# Ownership of debug files. A stripped program contains the name of its debug file. Its owner must not make
+# stook read root's files through a link, or through a mount in the owner's user namespace.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -28,7 +28,8 @@ mkdir -p $HOST_DEBUG && mount -t tmpfs none /usr/lib/debug && mkdir $HOST_DEBUG 
 id_of() { sha1sum <<<"$1" | cut -c 1-40; }
 debug_path() { id_of "$1" | sed "s|^..|$HOST_DEBUG/&/|; s|$|.debug|"; }
 
-# make NAME BUILD_ID: $T/NAME/NAME, stripped, with a link to NAME.debug; $T/NAME.debug, for root alone.
+# make NAME BUILD_ID: creates $T/NAME/NAME, stripped, with a debug link to NAME.debug; $T/NAME.debug is
+# readable by root only.
 make() {
 	mkdir "$T/$1"
 	gcc -std=gnu11 -O1 -g -D_GNU_SOURCE -w -fno-omit-frame-pointer -DNAME="$1" -Wl,--build-id="$2" \
@@ -41,7 +42,7 @@ for name in linked folder mounted own; do make $name none || exit 1; done
 for name in by_id host; do make $name "0x$(id_of $name)" || exit 1; done
 
 "${as_user[@]}" ln -s "$T/linked.debug" "$T/linked/linked.debug"
-# A folder that is a link: .debug leads to where root has its file.
+# A directory that is a symlink: .debug points to root's directory.
 "${as_user[@]}" ln -s "$T" "$T/folder/.debug"
 "${as_user[@]}" touch "$T/mounted/mounted.debug"
 install -o "$USER_ID" "$T/own.debug" "$T/own/own.debug"

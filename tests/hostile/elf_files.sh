@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ELF files that a user made to harm whoever reads their symbols, unwind information or lines. Each is
-# run by him for a second of sampling; what that may take of CPU time and memory is a multiple of what
-# it takes today, and a fraction of what each file would take of a reader without limits.
+# ELF files made by a user to attack readers of symbols, unwind information or lines. The user runs each for
+# a second of sampling; the limits on CPU time and memory are a multiple of today's cost, and a fraction of
+# the cost for a reader without limits.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -12,7 +12,7 @@ if ! command -v python3 >/dev/null; then
 fi
 chmod 777 "$T"
 
-# run_file KIND CPU_SECONDS MIB OPTION…: see tests/tools/hostile_elf.py.
+# run_file KIND CPU_SECONDS MIB OPTION…: kinds are those of tests/tools/hostile_elf.py.
 run_file() {
 	local kind=$1 cpu_s=$2 mib=$3 used_us
 	shift 3

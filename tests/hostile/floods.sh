@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Ordinary users who do what a profiler has to follow as often as they can: processes, mappings,
-# stacks, names. Runs end in their time and in memory that has limits, lose nothing without a word,
-# and still show the others. System-wide runs, as the flooded one is not the one who is asked for.
+# Ordinary users who flood a profiler with events: processes, mappings, stacks, names. Runs must end in time
+# and within memory limits, report all losses, and still show other processes. Runs are system-wide, since
+# the target of a profile is rarely the attacker.
 #
-# Alone: its attackers take whatever there is, and bystanders are judged.
+# Alone: the attackers take all CPU time there is, and other processes are judged.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -12,7 +12,7 @@ need_live
 start "$PROGRAMS/spin" 120
 spin=$PID
 
-# judge NAME MIB: what the last run says of itself and of the bystander.
+# judge NAME MIB: checks the last run's statistics, and its samples of the bystander.
 judge() {
 	check_equal "$1: ends" $STATUS 0
 	check "$1: in time ($WALL_MS ms)" [ "$WALL_MS" -lt 25000 ]
@@ -21,7 +21,7 @@ judge() {
 	check "$1: the bystander is seen" [ "$(sum_matching '^spin;.*spin_inner')" -gt 10 ]
 }
 
-# flood NAME MIB ATTACKER…: three seconds of it.
+# flood NAME MIB ATTACKER…: profiles three seconds of a flood.
 flood() {
 	local name=$1 mib=$2
 	shift 2
@@ -41,7 +41,7 @@ if [ "$(stat_of lost_events)" -gt 0 ]; then
 	check "mappings: lost events are told" grep -q 'process events lost' "$T/err"
 fi
 
-# What has to be read of a process whenever events were lost, and what loses them.
+# Lost events force all mappings of a process to be read again; this floods events, and makes maps large.
 mkdir -m 777 "$T/paths"
 start "${AS_USER[@]}" "$PROGRAMS/attacker" paths "$T/paths"
 paths=$PID
@@ -58,7 +58,7 @@ check "names: no control characters are printed" \
 
 flood "stacks" 200 "$PROGRAMS/attacker" stacks
 
-# A user's children, each of whom needs a copy of what their parent has had. It begins while we look.
+# Children of a user, each of which needs a copy of its parent's mappings. Starts during the run.
 "$STOOK" profile --stats "$T/stats" -F 199 -f 60 >"$T/out" 2>"$T/err" </dev/null &
 run=$!
 STARTED+=("$run")

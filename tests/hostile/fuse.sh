@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# An ELF file in a file system of an ordinary user, whose bytes are others at each read: what was
-# checked once is not what is read next. Runs end, and name what they can.
+# An ELF file in a FUSE file system of an ordinary user, with different bytes at each read: data that was
+# checked once may differ when it is read again. Runs must end, and name other code.
 #
-# The test has a mount namespace of its own: nothing of it is left behind.
+# The test has its own mount namespace: nothing is left behind.
 set -u
 if [ -z "${OWN_MOUNTS:-}" ] && unshare --mount true 2>/dev/null; then
 	OWN_MOUNTS=1 exec unshare --mount bash "$0"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Ctrl-C: the first one ends what stook is doing, sampling or looking up names, and the result is
-# written. The second one ends it at once, whatever it is doing.
+# Ctrl-C: the first one ends sampling or the lookup of names, and the result is written. The second one ends
+# stook at once, at any time.
 #
-# Naming is slow here because of a debuginfod that does not answer: a library in its client's place.
+# Looking up names is slow here because of a debuginfod that does not answer: a fake client library.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 need_live
@@ -28,7 +28,7 @@ fi
 start "$T/nameless" 300
 nameless=$PID
 
-# run ARG…: stook in the background. $run.
+# run ARG…: starts stook in the background; its pid is in $run.
 run() {
 	: >"$T/out"
 	DEBUGINFOD_URLS=http://localhost:1 LD_LIBRARY_PATH=$T "$STOOK" "$@" \
@@ -37,13 +37,13 @@ run() {
 	STARTED+=("$run")
 }
 
-# It waits for the library's answer, in a child.
+# Stook waits for the library's answer in a child process.
 is_naming() { [ -n "$(cat "/proc/$run/task/$run/children" 2>/dev/null)" ]; }
 is_gone() { ! kill -0 "$run" 2>/dev/null; }
-# The handler is in place: SIGINT is bit 1, SIGTERM bit 14.
+# True if the signal handlers are installed: SIGINT is bit 1, SIGTERM bit 14.
 catches() { [ $((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$run/status" 2>/dev/null) & 0x4002)) -ne 0 ]; }
 
-# ends NAME STATUS…: within 1 s, and with one of these.
+# ends NAME STATUS…: checks that stook exits within 1 s, with one of these statuses.
 ends() {
 	local name=$1 begin
 	shift
@@ -56,7 +56,7 @@ ends() {
 	check "$name: status $STATUS" grep -qw "$STATUS" <<<"$*"
 }
 
-# --- the first one, while names are looked up --------------------------------------------------------
+# --- first Ctrl-C, while names are looked up ----------------------------------------------------------
 
 for signal in INT TERM; do
 	run profile -f -F 199 -d 1 -p "$nameless" --stats "$T/stats"
@@ -68,7 +68,7 @@ for signal in INT TERM; do
 	check_equal "SIG$signal in naming: in the numbers" "$(stat_of naming_stopped)" 1
 done
 
-# --- the second one ----------------------------------------------------------------------------------
+# --- second Ctrl-C -----------------------------------------------------------------------------------
 
 run profile -f -F 199 -p "$nameless"
 wait_until 20 samples "$run"
@@ -95,7 +95,7 @@ sleep 0.1
 kill -TERM "$run"
 ends "twice at the start" 0 143
 
-# A pipe that is full, and nobody reads it.
+# A full pipe without a reader.
 mkfifo "$T/full"
 exec 3<>"$T/full"
 timeout 1 dd if=/dev/zero of="$T/full" bs=4096 count=64 2>/dev/null
@@ -110,9 +110,9 @@ kill -INT "$run" 2>/dev/null
 ends "second SIGINT, at a full pipe" 130
 exec 3>&-
 
-# --- what others inherit -------------------------------------------------------------------------------
+# --- inherited signal dispositions --------------------------------------------------------------------
 
-# signals_of COMMAND…: what it finds blocked and ignored
+# signals_of COMMAND…: prints the signals that the command finds blocked and ignored
 signals_of() { timeout 20 "$@" grep -E '^Sig(Blk|Ign)' /proc/self/status 2>"$T/err"; }
 check_equal "the command: signals are blocked and ignored as without stook" \
 	"$(signals_of "$STOOK" profile -q -o "$T/command.folded" --)" "$(signals_of env)"
@@ -131,7 +131,7 @@ kill -INT "$run"
 wait "$run"
 check_equal "under nohup SIGINT ends it" $? 0
 
-# timeout(1) sends its signal to its child and to its group: that is one, not two.
+# timeout(1) sends its signal to its child and to its process group: they count as one signal.
 timeout -s INT 2 "$STOOK" profile -f -F 199 -p "$nameless" >"$T/out" 2>"$T/err" </dev/null
 check "timeout -s INT: the result is written" test "$(sum_matching nameless)" -gt 20
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Processes that look like JVMs to --java, and answer as no JVM does. A run waits for them as long as
-# its limits say, gets no signal wrong, and prints nothing that they said as it stands.
+# Processes that look like JVMs to --java, and answer wrongly. A run waits for them within its limits, sends
+# no signal to the wrong process, and sanitizes their answers when it prints them.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -10,14 +10,14 @@ SOCKETS=()
 trap 'rm -f "${SOCKETS[@]}"; cleanup' EXIT
 chmod 777 "$T"
 
-# jvm KIND: see programs/attacker.c.
+# jvm KIND: starts a fake JVM; kinds are described in programs/attacker.c.
 jvm() {
 	start "${AS_USER[@]}" "$PROGRAMS/attacker" jvm "$1" "$T"
 	SOCKETS+=("/tmp/.java_pid$PID" "/tmp/.attach_pid$PID" "/tmp/perf-$PID.map")
 	wait_until 10 grep -q ready "$T/started" || note "$(cat "$T/started")"
 }
 
-# ask NAME [SECONDS]: the run ends in so many seconds (12) with a word about the JVM, which lives on.
+# ask NAME [SECONDS]: the run ends within SECONDS (12) and mentions the JVM, which is still running.
 ask() {
 	LIMIT=60 profile --java -p "$PID" -F 99 -f 1
 	check_equal "$1: ends" $STATUS 0
@@ -44,7 +44,7 @@ ask "a JVM that says more than anybody can read"
 jvm none
 ask "a JVM that never opens its socket"
 
-# The socket of another process: nothing is believed that it says.
+# The socket of another process: its answers are ignored.
 jvm none
 "${AS_USER[@]}" ln -s "/tmp/.java_pid1" "/tmp/.java_pid$PID"
 ask "a socket that is a symlink to nowhere"
@@ -56,14 +56,14 @@ jvm none
 ask "a socket that is a symlink to another process' socket"
 stop "$other"
 
-# What wakes a JVM is a file of its user. Root's file of that name is not replaced.
+# A file of the user wakes a JVM. A file of root's with that name is not replaced.
 jvm none
 echo "root's" >"/tmp/.attach_pid$PID"
 LIMIT=60 profile --java -p "$PID" -F 99 -f 1
 check_equal "another user's file where ours would be" "$(cat "/tmp/.attach_pid$PID")" "root's"
 stop "$PID"
 
-# Ten that never answer take no longer than a few.
+# Ten JVMs that never answer take no longer than a few.
 for _ in $(seq 10); do jvm silent; done
 LIMIT=60 profile --java -p "$(IFS=,; echo "${STARTED[*]: -10}")" -F 99 -f 1
 check_equal "ten that say nothing: ends" $STATUS 0

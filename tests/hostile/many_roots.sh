@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# More containers than there may be roots: files of those past the limit must not be taken for files
-# of our own root, whose debug files would name them and with whose rights they would be read. They
-# have no names, and that is told.
+# More containers than the limit of roots: files of further roots must not be treated as files of the host's
+# root, whose debug files would name them and with whose privileges they would be read. They have no names,
+# and this is reported.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -19,12 +19,12 @@ for name in first last; do
 done
 echo 'int main(void) { for (;;) pause(); }' | musl-gcc "${FLAGS[@]}" -x c -s -o "$T/wait" -
 
-# A folder that a process has made its root is one. What is executed there is a file of that root.
+# Each directory that a process uses as its root counts. Files executed there belong to that root.
 #
-# Stook reads the events of one CPU after those of another. If it was kept from running meanwhile, it
-# would know the last container before others that were started earlier. So the last container waits until
-# Stook, the parent of the program that it starts, holds a folder for each root that there may be; its other
-# folders would be the table cache and that of --stats. Batches are waited for too, or buffers could overflow.
+# Stook reads the events of one CPU after those of another. If it was not scheduled meanwhile, it would see the
+# last container before others that were started earlier. So the last container waits until Stook, the parent
+# of the program that starts it, holds a directory for each root of the table; its other directories would be
+# the table cache and that of --stats. Batches wait as well, or buffers could overflow.
 for ((i = 0; i < CONTAINERS; i++)); do
 	mkdir "$T/$i" && cp "$T/wait" "$T/$i/wait"
 done

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Names that attack: functions in ELF symbols, a thread's name and a program's path with escape sequences,
-# C1 controls, overrides of the writing direction, markup, quotes and formulas. A program that has them is
-# profiled, and everything that is printed or written of it must be harmless.
+# Hostile names: functions in ELF symbols, a thread name and a program path with escape sequences, C1 controls,
+# overrides of the writing direction, markup, quotes and formulas. A program with such names is profiled, and
+# all output about it must be harmless.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -13,7 +13,7 @@ for tool in gcc python3; do
 	fi
 done
 
-# Functions whose symbols are renamed in the assembly, where a name in quotes may have any byte.
+# Functions whose symbols are renamed in assembly, where a quoted name may contain any byte.
 esc=$'\033' csi=$'\302\233' rlo=$'\342\200\256' paragraph=$'\342\200\251' raw=$'\233'
 cat >"$T/evil.c" <<'C'
 #include <sys/prctl.h>
@@ -70,7 +70,7 @@ check_equal "a profile of it" "$STATUS" 0
 stop "$PID"
 check "has seen the names" grep -aq 'HYPERLINK' "$T/r.folded"
 
-# harmless FILE…: no byte that could control a terminal, in any of them.
+# harmless FILE…: true if none of them contains a byte that could control a terminal.
 cat >"$T/harmless.py" <<'PY'
 import sys
 bad = set(range(0x20)) - {9, 10} | {0x7f} | set(range(0x80, 0xa0)) | {0x61c, 0x200e, 0x200f}
@@ -101,7 +101,7 @@ done
 "$STOOK" diff "$T/evil.pb.gz" "$T/r.folded" >"$T/again" 2>"$T/err"
 check "a difference is harmless" harmless "$T/again"
 
-# What other programs make of them.
+# The same for the results of other programs.
 check "the SVG is XML" python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$T/r.svg"
 check "the SVG has its own script alone" test "$(grep -ac '<script' "$T/r.svg")" -eq 1
 check "the page has no script of the name" bash -c "! grep -aq '<script>alert' '$T/r.html'"
@@ -122,7 +122,7 @@ cells = [c for r in rows for c in r]
 sys.exit(not any("HYPERLINK" in c for c in cells) or any(c[:1] in "=+@\t" and c for c in cells))' "$T/r.csv"
 check "the pprof file is read back" "$STOOK" report "$T/evil.pb.gz" --format folded -o "$T/back.folded"
 
-# Messages that quote: a value's name out of the file, a file's name, a line that is none.
+# Messages that quote: the name of a value in the file, a file name, an invalid line.
 evil=$'e\033[2J\302\233\233\342\200\256'
 python3 - "$T/labels.pb" "$evil" <<'PY'
 import sys
@@ -162,7 +162,7 @@ message "a text that is no profile" report "$T/none.folded"
 "$STOOK" report "$T/labels.pb" >"$T/out" 2>"$T/err"
 check "values of the file in a report" harmless "$T/out"
 
-# The counting commands: probes of that program, listed and counted. A pattern has no control characters.
+# The counting commands: list and count probes of that program. Patterns have no control characters.
 cp "$program" "$T/plain"
 program=$T/plain
 "$STOOK" funccount --list "$program:*" >"$T/list" 2>"$T/err" </dev/null

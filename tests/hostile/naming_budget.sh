@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# What an ordinary user can lay out to make looking up names expensive: maps and files of terabytes
-# that are nothing but a hole, string tables and debug files likewise, tens of thousands of files with
-# long paths. Judged by CPU time, memory and bytes, which other load does not change much.
+# Files of an ordinary user that make looking up names expensive: maps and files with terabytes of holes,
+# string tables and debug files with holes, tens of thousands of files with long paths. Limits are on CPU
+# time, memory and bytes, which depend little on other load.
 #
-# The budget of a run: what it cuts short is told, and the others keep their names.
+# The budget of a run: names that it skips are reported, and other processes keep their names.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 need_live
@@ -17,14 +17,14 @@ start_as_nobody() { start "${NOBODY[@]}" "$@"; }
 
 is_ready() { grep -q ready "$T/started"; }
 
-# With commas between them.
+# Prints a number with thousands separators.
 list() { local IFS=, && echo "$*"; }
 
-# The CPU time of the last run in ms, and its memory in MB.
+# Prints the CPU time of the last run in ms, and its memory in MB.
 cpu_ms() { echo $((($(stat_of user_us) + $(stat_of sys_us)) / 1000)); }
 memory_mb() { echo $(($(stat_of max_rss_kb) / 1024)); }
 
-# --- nothing but holes ------------------------------------------------------------------------------
+# --- holes --------------------------------------------------------------------------------------------
 
 jits=()
 for _ in 1 2 3 4; do
@@ -42,7 +42,7 @@ stop "${jits[@]}"
 check_equal "four perf maps of 1 TiB: status 0" "$STATUS" 0
 check "four perf maps of 1 TiB: below 1 s of CPU time ($(cpu_ms) ms)" test "$(cpu_ms)" -lt 1000
 
-# A hole and lines behind it, as after `> /tmp/perf-PID.map` under a writer: the lines count.
+# A hole followed by lines, as after `> /tmp/perf-PID.map` while a writer has the file open: the lines count.
 start_as_nobody "$T/costs_names" 60 jit
 wait_until 5 is_ready
 "${NOBODY[@]}" truncate -s 64M "/tmp/perf-$PID.map"
@@ -53,7 +53,7 @@ rm -f "/tmp/perf-$PID.map"
 stop "$PID"
 check "a perf map that begins with a hole: names behind it" grep -q behind_the_hole "$T/out"
 
-# make_hollow FILE: its .strtab becomes 500 MB of a hole at its end.
+# make_hollow FILE: replaces its .strtab by 500 MB of hole at the end of the file.
 make_hollow() {
 	python3 - "$1" <<-'PYTHON'
 		import os, struct, sys
@@ -86,7 +86,7 @@ else
 	skip "a string table of 500 MB of nothing" "python3"
 fi
 
-# A debug file by .gnu_debuglink is read whole for its checksum; not if it is a hole of 1 GiB.
+# A debug file found by .gnu_debuglink is read completely for its checksum, unless it is a hole of 1 GiB.
 if command -v objcopy >/dev/null; then
 	mkdir "$T/linked" "$T/linked/.debug"
 	objcopy --remove-section .note.gnu.build-id "$T/spin" "$T/linked/spin.debug"
@@ -108,7 +108,7 @@ fi
 
 # --- the budget -------------------------------------------------------------------------------------
 
-# Four processes with a map of 32 MiB each; a program beside them has names.
+# Four processes with a map of 32 MiB each; another program keeps its names.
 yes "1000 10 some_function_or_other" | head -c 32M >"$T/map"
 chown 65534:65534 "$T/map"
 jits=()
@@ -134,7 +134,7 @@ check "a budget of 40 MB: others keep their names" grep -q spin_inner "$T/out"
 
 # --- many files with long paths ---------------------------------------------------------------------
 
-# In several processes, since there is a limit to how much is read of the maps of one.
+# In several processes, since there is a limit on the bytes read of one process's maps.
 many=()
 for i in 1 2 3 4; do
 	mkdir "$T/many$i"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# -o in a folder like /tmp, where another user has put a fifo, a symlink, a file or a hard link at the
+# -o in a directory like /tmp, where another user has put a fifo, a symlink, a file or a hard link under the
 # name that root is going to write: with the kernel's own protections off, and at their strictest.
 #
-# Alone: it changes settings of the kernel.
+# Alone: it changes sysctls.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
 
@@ -45,7 +45,7 @@ protect() { # protect no|yes
 
 other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 
-# write PATH: as root; 124 if it hangs.
+# write PATH: runs stook as root; the status is 124 if it hangs.
 write() {
 	timeout -k 2 10 "$STOOK" flame "$T/in.folded" -o "$1" >"$T/out" 2>"$T/err" </dev/null
 	STATUS=$?
@@ -60,7 +60,7 @@ is_unmade() { [ ! -e "$1" ]; }
 attack() { # attack no|yes: with the kernel's protections
 	local how="protections $1" out=$shared/out.svg file
 
-	# A fifo with a reader got all of the profile; one without made the run hang.
+	# A fifo with a reader would get the whole profile; one without a reader would make the run hang.
 	other mkfifo "$shared/heard.svg" "$shared/unheard.svg"
 	start other timeout 20 cat "$shared/heard.svg"
 	local reader=$PID
@@ -71,13 +71,13 @@ attack() { # attack no|yes: with the kernel's protections
 	write "$shared/unheard.svg"
 	check "$how: a fifo without a reader does not hang the run" refused
 
-	# A file of another user, which he would own afterwards.
+	# A file of another user, who would own the result.
 	other sh -c "echo mine >'$shared/foreign.svg'; chmod 666 '$shared/foreign.svg'"
 	write "$shared/foreign.svg"
 	check "$how: a file of another user is refused" refused
 	check "$how: and gets nothing" lacks "$shared/foreign.svg"
 
-	# Symlinks: to a file of root's, to nowhere, and in the middle of the path.
+	# Symlinks: to a file of root's, to a missing file, and in the middle of the path.
 	echo precious >"$own/precious.svg"
 	other ln -s "$own/precious.svg" "$shared/link.svg"
 	other ln -s "$own/new.svg" "$shared/dangling.svg"
@@ -92,7 +92,7 @@ attack() { # attack no|yes: with the kernel's protections
 	check_equal "$how: the file behind it is whole" "$(cat "$own/precious.svg")" precious
 	check "$how: none is made behind it" is_unmade "$own/new.svg"
 
-	# A hard link to a file of root's: with the protections on, it can't be made.
+	# A hard link to a file of root's: with the protections on, it cannot be created.
 	chmod 600 "$own/precious.svg"
 	if other ln "$own/precious.svg" "$shared/hard.svg" 2>/dev/null; then
 		write "$shared/hard.svg"
@@ -100,7 +100,7 @@ attack() { # attack no|yes: with the kernel's protections
 			"$(cat "$own/precious.svg")" precious
 	fi
 
-	# What is ours stays possible: a new file, our own file, link and fifo, and a folder of our own.
+	# Root's own files still work: a new file, an existing file, link and fifo, and a directory of its own.
 	write "$out"
 	check "$how: a new file is written" written "$out"
 	write "$out"
@@ -117,7 +117,7 @@ attack() { # attack no|yes: with the kernel's protections
 	write "$own/target.svg"
 	check "$how: a file of another user in a folder of ours" written "$own/target.svg"
 	check_equal "$how: stays his" "$(stat -c %u "$own/target.svg")" 65534
-	# A folder's owner may leave files there for all: so the kernel sees it, too.
+	# The owner of a directory may leave files there for everybody: the kernel allows this too.
 	mkdir -m 1777 "$T/his" && chown 65534 "$T/his"
 	other touch "$T/his/left.svg"
 	write "$T/his/left.svg"

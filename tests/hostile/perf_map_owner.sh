@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Whose perf map is believed. In a user namespace of his own everybody may mount any file that he
-# can name, and need not be able to read it, over /tmp/perf-PID.map: its lines must not become names.
+# Ownership of perf maps. In a user namespace, everybody may mount any file that they can name, even without
+# permission to read it, over /tmp/perf-PID.map: its lines must not become names.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -18,12 +18,12 @@ build makes_code special/makes_code.c gcc "${C_FLAGS[@]}" -fno-omit-frame-pointe
 MAPS=()
 trap 'rm -f "${MAPS[@]}"; cleanup' EXIT
 
-# Where the code lies in all of them, since their address spaces are not randomised.
+# The address of the code in all of these processes, since address space randomisation is off.
 fixed=(setarch --addr-no-randomize)
 "${fixed[@]}" "$SPECIAL/makes_code" 0 1 - >"$T/code"
 name_it() { sed "s/made_0/$1/" "$T/code"; }
 
-# run NAME COMMAND…: a copy of the program, called NAME, that COMMAND ends in.
+# run NAME COMMAND…: starts a copy of the program, called NAME, through COMMAND.
 run() {
 	mkdir -p "$T/folder"
 	cp "$SPECIAL/makes_code" "$T/folder/$1"
@@ -40,13 +40,13 @@ name_it lie_file >"$T/secret"
 chmod 600 "$T/secret"
 run file "${as_user[@]}" "${namespaces[@]}" sh -c "$over_map" "$T/secret"
 
-# A file in /proc that is the user's own, with a line in it.
+# A file in /proc that belongs to the user, with a line in it.
 bash -c 'exec -a "$0" sleep 60' "$(name_it lie_proc)
 " &
 STARTED+=("$!")
 run proc "${as_user[@]}" "${namespaces[@]}" sh -c "$over_map" "/proc/$!/cmdline"
 
-# root's folder, with a map of root's that has the right name, for /tmp.
+# A directory of root's as /tmp, with a map of root's under the right name.
 PROGRAM_IN=/tmp run folder "${as_user[@]}" "${namespaces[@]}" sh -c "$over_folder" "$T/folder"
 # shellcheck disable=SC2154
 name_it lie_folder >"$T/folder/perf-$folder.map"

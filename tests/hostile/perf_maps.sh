@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A perf map is named after its process and lies in /tmp: its user decides what is there. Whatever
-# it is, a run ends in its time, shows nothing of other people's files, and leaves the file alone.
+# A perf map is in /tmp and named after its process, so users decide about its content and type. In all cases
+# a run must end in time, show nothing of other users' files, and not modify the file.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -16,7 +16,7 @@ MAPS=()
 trap 'rm -rf "${MAPS[@]}"; cleanup' EXIT
 chmod 777 "$T"
 
-# victim: a process with code that has no name but what is said in $MAP; its line for it is $LINE.
+# victim: starts a process with code that only $MAP can name; its line in the map is $LINE.
 victim() {
 	start "${AS_USER[@]}" "$SPECIAL/makes_code" 60 1 -
 	MAP=/tmp/perf-$PID.map
@@ -26,12 +26,12 @@ victim() {
 	LINE=$(sed 's/made/lie/' "$T/started")
 }
 
-# named: how many samples have a name out of the map; run: a profile of a second that takes no longer
-# than a loaded machine needs.
+# named: prints the number of samples with a name from the map. run: profiles for a second, within the time
+# that a loaded machine needs.
 named() { sum_matching ';lie_'; }
 run() { LIMIT=40 profile -p "$PID" -F 99 -f 1; }
 
-# harmless NAME: the run ends, by itself and soon, and has samples without the name.
+# harmless NAME: checks that the run ended by itself in time, and has samples without the name.
 harmless() {
 	run
 	check_equal "$1: ends" $STATUS 0
@@ -76,7 +76,7 @@ chmod 600 "$T/roots.map"
 chown 1:1 "$T/roots.map"
 harmless "a symlink to another user's file"
 
-# open() for reading waits for the one who has a lease for writing, up to 45 seconds.
+# open() for reading waits up to 45 seconds if another process holds a write lease.
 victim
 "${AS_USER[@]}" "$PYTHON" - "$MAP" "$LINE" >"$T/lease" 2>&1 <<'PYTHON' &
 import fcntl, signal, sys, time
@@ -98,7 +98,7 @@ else
 fi
 stop "$holder"
 
-# Written for as long as it is read, in other words than what was read before.
+# Written to while it is read, with other text than before.
 victim
 "${AS_USER[@]}" "$PYTHON" - "$MAP" "$LINE" >"$T/growing" 2>&1 <<'PYTHON' &
 import sys, time
@@ -119,7 +119,7 @@ check "a growing map: in time ($WALL_MS ms)" [ "$WALL_MS" -lt 20000 ]
 check "a growing map: memory" [ "$(stat_of max_rss_kb)" -lt 700000 ]
 stop "$writer" "$PID"
 
-# Three million lines for one address: as many names as wanted, in the memory that the limit says.
+# Three million lines for one address: as many names as requested, within the memory limit.
 victim
 "${AS_USER[@]}" "$PYTHON" - "$MAP" "$LINE" <<'PYTHON'
 import sys
@@ -134,7 +134,7 @@ check "three million lines: CPU time" [ "$(stat_of user_us)" -lt 6000000 ]
 check "three million lines: memory" [ "$(stat_of max_rss_kb)" -lt 400000 ]
 stop "$PID"
 
-# Control characters, and what looks like the end of one line of folded stacks and another.
+# Control characters, and text that looks like the end of a line of folded stacks.
 victim
 printf '%s\033]0;owned\a\r;fake 1\n' "$LINE" | "${AS_USER[@]}" tee "$MAP" >/dev/null
 run

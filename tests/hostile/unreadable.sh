@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Files and processes that can't be read for want of a capability are shown as such: not as deleted,
-# and not as stripped.
+# Files and processes that are unreadable for lack of a capability are shown as such, not as deleted and not as
+# stripped.
 #
-# Alone: it looks at all processes, and nothing of others may be refused to it.
+# Alone: it samples all processes, and none of other tests may be unreadable.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -25,7 +25,7 @@ start "${as_user[@]}" "$T/user/hidden" 60
 start "${as_user[@]}" "$T/user/removed" 60 x
 wait_until 10 test ! -e "$T/user/removed"
 
-# without CAPABILITIES: a second of all CPUs, sampled by root who lacks these.
+# without CAPABILITIES: samples all CPUs for a second as root without these capabilities.
 without() {
 	rm -f "$T/stats"
 	# shellcheck disable=SC2016
@@ -46,7 +46,7 @@ check "a deleted file that could be opened by its mapping: unreadable" \
 	test "$(sum_matching '^removed;.*\[unreadable\]')" -gt 0
 check "a file that is there" test "$(sum_matching '^hidden;.*hidden_inner')" -gt 0
 
-# Newer kernels let CAP_PERFMON read mappings, though not open what is mapped.
+# In newer kernels CAP_PERFMON is enough to read mappings, but not to open mapped files.
 without cap_sys_ptrace
 check "a process that we may not look into is told" \
 	grep -qE '(mappings of [0-9]+ processes|[0-9]+ files with samples) could not be read, permission' "$T/err"

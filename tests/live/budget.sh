@@ -43,13 +43,13 @@ if ! wait_until 5 serves; then
 fi
 start redis-benchmark -p "$port" -q -t get,set -n 1000000000
 
-# The server's own word every 100 ms, over one connection: a time, commands done.
+# Prints the server's own counter every 100 ms, over one connection: time, commands executed.
 redis-cli -p "$port" -r 10000 -i 0.1 info >"$T/info" 2>&1 </dev/null &
 STARTED+=($!)
 
 now_us() { date +%s%6N; }
 
-# cells FROM TO: commands in each 100 ms between two times, one a line.
+# cells FROM TO: prints the commands in each 100 ms between two times, one number per line.
 cells() {
 	tr -d '\r' <"$T/info" | awk -F : -v from="$1" -v to="$2" '
 		$1 == "server_time_usec" { before = time; time = $2 }
@@ -63,7 +63,7 @@ mean() { awk '{ n += $1 } END { print NR ? int(n / NR) : 0 }'; }
 
 # --- the runs --------------------------------------------------------------------------------------
 
-# run: one run; leaves when it began and ended, in microseconds, in $BEGAN and $ENDED.
+# run: one run; its start and end, in microseconds, are in $BEGAN and $ENDED.
 has_begun() { grep -qs '^Tracing ' "$T/out" "$T/err" || ! kill -0 "$counter" 2>/dev/null; }
 run() {
 	: >"$T/out" # the words of the round before are no sign of this one
@@ -86,7 +86,7 @@ header() {
 	note "|---|---|---|---|---|---|---|"
 }
 
-# judge_rounds: the mean of all rounds' percentages in $MEAN and twice its error in $MARGIN
+# judge_rounds: the mean of all rounds' percentages is in $MEAN, twice its error in $MARGIN
 judge_rounds() {
 	read -r MEAN MARGIN < <(awk '{ sum += $1; squares += $1 * $1 }
 		END {
@@ -100,7 +100,7 @@ is_clear() {
 	[ "$(wc -l <"$T/percents")" -ge "$ROUNDS" ] && judge_rounds && [ $((MEAN - MARGIN / 2)) -ge 90 ]
 }
 
-# round: a run between two rests, as a row; its percentage goes to $T/percents.
+# round: a run between two idle phases, printed as a row; its percentage goes to $T/percents.
 round() {
 	local before first later after usual rested_us
 	rested_us=$(now_us)

@@ -18,7 +18,7 @@ profiler() { # profiler "CAPABILITY …" COMMAND…: as a user of its own
 }
 other=(setpriv --reuid=65533 --regid=65533 --clear-groups)
 
-# Processes of others: of a file that all may read, of one that only root may, of one that is deleted.
+# Processes of other users: of a file that everybody may read, of one that only root may, of a deleted one.
 mkdir -m 755 "$T/files"
 for name in public private deleted; do
 	install -m 755 "$PROGRAMS/spin" "$T/files/$name"
@@ -41,7 +41,7 @@ run() { # run "CAPABILITY …": leaves $T/out and $T/err
 	STATUS=$?
 }
 
-# named INDEX, unnamed INDEX: of all samples of that process.
+# named INDEX, unnamed INDEX: counts samples of that process with and without names.
 stacks_of() { grep "^pid ${pids[$1]};" "$T/out"; }
 named() { stacks_of "$1" | grep -q ';spin_inner' && ! stacks_of "$1" | grep -q '\[deleted\]\|\[unknown\]'; }
 unnamed() { [ -n "$(stacks_of "$1")" ] && ! stacks_of "$1" | grep -q ';spin_inner'; }
@@ -73,7 +73,7 @@ run "bpf perfmon"
 check "the two alone: samples of all" test "$(cut -d ';' -f 1 "$T/out" | sort -u | wc -l)" -eq 3
 stop "${pids[@]}"
 
-# Kernel names from Linux 5.13 on need no CAP_SYSLOG.
+# Kernel names need no CAP_SYSLOG from Linux 5.13 on.
 profiler "bpf perfmon" timeout -k 5 60 "$STOOK" profile -d 1 -F 499 -K -f -- \
 	dd if=/dev/zero of=/dev/null bs=1M count=3000 >"$T/out" 2>"$T/err" </dev/null
 case $(uname -r) in
@@ -81,7 +81,7 @@ case $(uname -r) in
 *) check "kernel names without CAP_SYSLOG" grep -Eq ';(vfs_|ksys_)?read' "$T/out" ;;
 esac
 
-# --lines as a root who may not stop being root.
+# --lines as root without the capability to change the uid.
 install -o 65533 -m 755 "$PROGRAMS/spin" "$T/files/lines"
 for missing in setuid setgid; do
 	start "$T/files/lines" 60

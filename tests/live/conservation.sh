@@ -24,7 +24,7 @@ header() {
 	note "|---|---|---|---|---|---|---|---|---|---|---|---|"
 }
 
-# row NAME LAW: the figures of the last run.
+# row NAME LAW: prints the figures of the last run.
 row() {
 	local cells="" name
 	for name in entries idle filtered recorded counted lost_ring_full lost_ring_busy lost_scratch; do
@@ -33,8 +33,8 @@ row() {
 	note "| $1 |$cells $(wc -l <"$T/out") | $(stat_of unseen_ppm) | $2 |"
 }
 
-# load COMMAND…: in the background for the time of one run. Disowned, or the shell would report each
-# one that a scenario kills.
+# load COMMAND…: in the background during one run. Disowned, or the shell would report each process that a
+# scenario kills.
 load() {
 	"$@" >/dev/null 2>&1 </dev/null &
 	LOADS+=($!)
@@ -48,7 +48,7 @@ end_loads() {
 	LOADS=()
 }
 
-# run NAME ARG…: one run under whatever load is there; adds to the sums of its scenario.
+# run NAME ARG…: one run under the current load; adds to the sums of its scenario.
 run() {
 	local name=$1 law=holds
 	shift

@@ -23,14 +23,14 @@ fi
 
 # --- running --------------------------------------------------------------------------------------
 
-# funccount ARG…: leaves $T/out, $T/err and $STATUS.
+# funccount ARG…: runs it and leaves $T/out, $T/err and $STATUS.
 funccount() {
 	timeout --foreground -k 5 60 "$STOOK" funccount --budget off "$@" \
 		>"$T/out" 2>"$T/err" </dev/null
 	STATUS=$?
 }
 
-# of_command "WORD…" ARG…: of one run of `counted N WORD…` behind `--`; the truth is in $T/truth.
+# of_command "WORD…" ARG…: counts one run of `counted N WORD…` after `--`; the truth is in $T/truth.
 of_command() {
 	local words=$1
 	shift
@@ -39,7 +39,7 @@ of_command() {
 	funccount "$@" -- "$COUNTED" -o "$T/truth" "$N" $words
 }
 
-# begin ARG…: funccount in the background; returns when it counts, or has given up.
+# begin ARG…: starts funccount in the background; returns when it counts, or has failed.
 begin() {
 	: >"$T/err" # what an earlier one said is no sign of this one
 	timeout --foreground -k 5 60 "$STOOK" funccount --budget off "$@" \
@@ -50,7 +50,7 @@ begin() {
 }
 has_begun() { grep -q '^Tracing ' "$T/err" || ! kill -0 "$COUNTER" 2>/dev/null; }
 
-# finish: as Ctrl-C does, which timeout passes on once if it is in the foreground.
+# finish: sends SIGINT, as Ctrl-C does; timeout passes it on once if it is in the foreground.
 finish() {
 	kill -INT "$COUNTER" 2>/dev/null
 	wait "$COUNTER"
@@ -59,7 +59,7 @@ finish() {
 
 # --- comparing ------------------------------------------------------------------------------------
 
-# The table's rows, sorted: the name without what tells it from others, and the count.
+# Prints the rows of the table, sorted: name without the detail in parentheses, and count.
 rows() {
 	awk '
 	/^FUNC +COUNT$/ { is_table = 1; next }
@@ -67,10 +67,10 @@ rows() {
 	is_table && $NF ~ /^[0-9]+$/ { print $1, $NF }' "$T/out" | sort
 }
 
-# expect REGEX: what the truth has of these names.
+# expect REGEX: selects the truth of these names.
 expect() { grep -E "$1" "$T/truth" | grep -v ' 0$' | sort >"$T/wanted"; }
 
-# check_rows NAME: the table is as expected.
+# check_rows NAME: compares the table with the expected rows.
 check_rows() {
 	rows >"$T/got"
 	if [ "$STATUS" -eq 0 ] && [ -s "$T/wanted" ] && cmp -s "$T/wanted" "$T/got"; then
@@ -96,7 +96,7 @@ expect '^hit_chosen'
 check_rows "IFUNC: what was chosen"
 check "IFUNC: refused itself, and why" grep -qi 'hit_chosen\b.*ifunc' "$T/err"
 
-# A longjmp takes the return away; a tail call's two functions return at once.
+# A longjmp skips the return; the two functions of a tail call return at once.
 for way in "" "--without uprobe_multi"; do
 	# shellcheck disable=SC2086 # two words or none
 	of_command "simple threads" $way "r:$COUNTED:hit_(recursive|tail_*|jumps_away|in_threads)"
@@ -105,7 +105,7 @@ for way in "" "--without uprobe_multi"; do
 	check_rows "returns${way:+, $way}"
 done
 
-# Started after the attaching, two at a time, one by another name of the file.
+# Started after attaching, two at a time, one through another name of the file.
 begin "${USER[@]}"
 ln "$COUNTED" "$T/also_counted"
 "$COUNTED" -o "$T/truth.1" "$N" &
@@ -119,7 +119,7 @@ check_rows "the whole machine: processes that begin later, from their first call
 
 # --- one process ----------------------------------------------------------------------------------
 
-# waiting NAME WORD…: `counted -w N WORD…`, which waits for a line from descriptor 7.
+# waiting NAME WORD…: starts `counted -w N WORD…`, which waits for a line on descriptor 7.
 waiting() {
 	rm -f "$T/go" "$T/truth" && mkfifo "$T/go"
 	exec 7<>"$T/go"
@@ -130,7 +130,7 @@ waiting() {
 }
 says_ready() { test "$(grep -c ready "$T/said")" -eq "$1"; }
 
-# go_on: the waiting program does its work, and waits again.
+# go_on: lets the waiting program do its work and wait again.
 go_on() {
 	echo >&7
 	wait_until 30 says_ready 2
@@ -159,7 +159,7 @@ sort -o "$T/wanted" "$T/wanted"
 check_rows "-p --no-follow: without its children"
 stop "$PID"
 
-# Its program, by the process that runs it.
+# The program of a pid.
 waiting signals
 begin "$PID:hit_*"
 go_on
@@ -175,7 +175,7 @@ x86_64) system_call=__x64_sys_ ;;
 aarch64) system_call=__arm64_sys_ ;;
 esac
 
-# What is shown of a kernel function may have other names of the same address.
+# A kernel function may be shown with other names of the same address.
 of_command kernel "${system_call}getppid" "${system_call}umask" "${system_call}fadvise64"
 if grep -q 'neither kprobes nor fentry' "$T/err"; then
 	skip "kernel functions" "kprobes or fentry"
@@ -185,7 +185,7 @@ else
 	check_rows "kernel functions"
 fi
 
-# has_tracepoint CATEGORY/NAME: in a namespace of its own, since tracefs may be mounted nowhere.
+# has_tracepoint CATEGORY/NAME: in a separate mount namespace, since tracefs may not be mounted.
 # shellcheck disable=SC2016 # the inner shell expands it
 has_tracepoint() {
 	unshare --mount sh -c 'mount -t tracefs none /sys/kernel/tracing &&
@@ -201,7 +201,7 @@ else
 	skip "tracepoints of system calls" "CONFIG_FTRACE_SYSCALLS"
 fi
 
-# 8 threads and 64, and each of them ends.
+# 8 and 64 threads, each of which exits.
 of_command threads t:task:task_newtask t:sched:sched_process_exit
 sed -i -E 's/^.*(task_newtask|sched_process_exit)/\1/' "$T/out"
 printf 'sched_process_exit 73\ntask_newtask 72\n' >"$T/wanted"
@@ -221,9 +221,9 @@ else
 	skip "static probes" "sys/sdt.h (systemtap-sdt-dev)"
 fi
 
-# A real program's, with semaphores. Between its two reads the interpreter does what is counted.
-# (Python 3.11 tells functions' returns, but their entries only when lines are probed as well.)
-# A python3 on PATH may be a script that starts another.
+# A real program with semaphores. The interpreter does the counted work between its two reads.
+# (Python 3.11 reports returns of functions, but entries only if lines are probed as well.)
+# A python3 on PATH may be a script that starts another one.
 python=
 for candidate in /usr/bin/python3 "$(command -v python3)"; do
 	readelf -n "$(readlink -f "$candidate")" 2>/dev/null | grep -q function__entry || continue
@@ -257,7 +257,7 @@ fi
 
 # --- intervals ------------------------------------------------------------------------------------
 
-# The tables of all intervals together are the truth: nothing is lost between two of them.
+# The tables of all intervals together must be the truth: nothing is lost between intervals.
 of_command "threads processes" -i 0.05 "$COUNTED:hit_*"
 nr_tables=$(grep -c '^FUNC' "$T/out")
 sums() { awk '{ sum[$1] += $2 } END { for (name in sum) print name, sum[name] }' | sort; }

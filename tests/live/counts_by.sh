@@ -22,7 +22,7 @@ start_both() {
 }
 has_begun() { grep -q '^Tracing ' "$T/err" || ! kill -0 "$counter" 2>/dev/null; }
 
-# count ARG…: both, from their first call to their last
+# count ARG…: counts both, from their first call to their last
 count() {
 	local counter
 	start_both
@@ -38,7 +38,7 @@ count() {
 	wait "$one" "$other"
 }
 
-# sum COLUMNS…: of CSV, the counts by what stands in these columns, sorted
+# sum COLUMNS…: adds up the counts of the CSV by these columns, sorted
 sum() {
 	awk -F, -v wanted="$*" '
 	NR == 1 { nr = split(wanted, names, " "); for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -52,7 +52,7 @@ sum() {
 	END { for (key in sums) print key sums[key] }' "$T/out" | sort
 }
 
-# of_both NAME CALLS: the lines `NAME PID CALLS` of a function that each round calls so often
+# of_both NAME CALLS: prints the lines `NAME PID CALLS` of a function that each round calls this often
 of_both() {
 	printf '%s %s %s\n' "$1" "$one" $((FIRST * THREADS * $2)) \
 		"$1" "$other" $((SECOND * THREADS * $2))
@@ -77,7 +77,7 @@ check_equal "CPUs and intervals add up" "$(sum name)" \
 	"$(printf '%s\n' "reached $(((FIRST + SECOND) * THREADS * 9))" \
 		"way_a $(((FIRST + SECOND) * THREADS))")"
 
-# --- what is shown --------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------------------
 
 count --by pid --top 1
 check_equal "the table's last row" "$(tail -n 1 "$T/out" | awk '{ print $1, $2, $3 }')" \
@@ -96,7 +96,7 @@ check_equal "no room: what is shown and what is lost are all" \
 	$(($(sum kind | awk '{ print $NF }') + ${lost:-0})) $all
 check "no room: some are lost" [ "${lost:-0}" -gt 0 ]
 
-# --- what can't be done ---------------------------------------------------------------------------
+# --- errors ---------------------------------------------------------------------------------------
 
 "$STOOK" funccount --by pid,stack c:malloc 1 >"$T/out" 2>"$T/err"
 check_equal "no such key is a mistake" $? 2

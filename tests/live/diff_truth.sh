@@ -65,7 +65,7 @@ steady() {
 	check "a steady load did not change" test $((wrong * 10)) -le "$REPETITIONS"
 }
 
-# Both at once, on a CPU each: what the machine does meanwhile happens to both.
+# Both at the same time, on one CPU each: disturbances of the machine affect both.
 slower() {
 	local first before=$T/before.pb.gz after=$T/after.pb.gz
 	apart "$T/beside" record "$before" $PART_US 20 3999

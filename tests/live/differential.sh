@@ -24,7 +24,7 @@ if [ ! -x "$TOOL" ]; then
 fi
 : >"$REPORT"
 
-# --- loads: each starts something and leaves its pid in $PID; false: it is not installed --------
+# --- loads: each starts something and leaves its pid in $PID; false if it is not installed --------
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
@@ -245,8 +245,8 @@ if [ "$all" -eq 0 ]; then
 	skip "all" "any of: $LOADS"
 	exit 0
 fi
-# A walk that ends early and says so (lazy binding, see docs/architecture.md) is another thing than a
-# wrong frame, of which a run of some hundred stops must show none.
+# A walk that ends early and reports it (lazy binding, see docs/architecture.md) is not a wrong frame; a run of
+# some hundred stops must have no wrong frame.
 check "of $all stops, $((different - broken_off)) have other frames: at most 0.1 %" \
 	test $(((different - broken_off) * 1000)) -le "$all"
 check "of $all stops, $broken_off broke off: at most 1 %" test $((broken_off * 100)) -le "$all"

@@ -10,7 +10,7 @@ SPIN=$T/spin # a file that nobody else runs
 cp "$PROGRAMS/spin" "$SPIN"
 QUIET_SPIN=(sh -c "exec $SPIN \$0 >/dev/null") # its first line is not for our table
 
-# funccount ARG…: leaves $T/out, $T/err, $STATUS and $WALL_MS; never hangs.
+# funccount ARG…: runs it with a timeout and leaves $T/out, $T/err, $STATUS and $WALL_MS.
 funccount() {
 	local begin
 	begin=$(now_ms)
@@ -23,10 +23,10 @@ funccount() {
 says() { grep -qE -- "$1" "$T/err"; }
 prints() { grep -qE -- "$1" "$T/out"; }
 
-# What the table on stdout has for a function, all intervals summed up; 0 where it is not there.
+# Prints the count of a function in the tables on stdout, summed up over all intervals; 0 if it is missing.
 count_of() { awk -v name="$1" '$1 == name { n += $2 } END { print n + 0 }' "${2:-$T/out}"; }
 
-# refused NAME STATUS WORDS ARG…: fails with STATUS, says WORDS (a regular expression), prints nothing.
+# refused NAME STATUS WORDS ARG…: must fail with STATUS, a message matching WORDS, and an empty stdout.
 refused() {
 	local name=$1 status=$2 words=$3
 	shift 3
@@ -61,7 +61,7 @@ refused "usage with a command" 125 "'0' for --top" x --top 0 -- true
 check_equal "--help: status 0" $? 0
 check "--help: on stdout" prints '--no-follow'
 
-# --- not there, not allowed: status 1 ---------------------------------------------------------------
+# --- missing or not permitted: status 1 -------------------------------------------------------------
 
 refused "bad pattern, with its place" 2 "bad pattern .*spin:\(a" "$SPIN:(a"
 refused "nothing matched" 1 'spin_iner' "$SPIN:spin_iner"
@@ -92,7 +92,7 @@ funccount --list "$SPIN:spin_*"
 check_equal "--list: status 0" "$STATUS" 0
 check_equal "--list: names and places" "$(cut -f 1 "$T/out" | sort | tr '\n' ' ')" \
 	"spin_inner spin_outer spin_thread "
-# The expected place is readelf's: the symbol's address less that of its segment, in the file.
+# readelf gives the expected place: the symbol's address minus that of its segment, in the file.
 place=$(readelf -sW "$SPIN" | awk '$8 == "spin_inner" { print $2 }')
 segment=$(readelf -lW "$SPIN" | awk '$1 == "LOAD" && /R E/ { print $2, $3 }')
 wanted=$(printf '%s+0x%x' "$(readlink -f "$SPIN")" $((0x$place - ${segment#* } + ${segment% *})))
@@ -213,8 +213,8 @@ check "a reader that leaves: no complaint" eval '! says "write|pipe"'
 
 # --- ends -----------------------------------------------------------------------------------------------
 
-# Starts it in the background and waits until it traces; its pid is in $run. nohup around the tests
-# would leave SIGHUP ignored.
+# Starts it in the background and waits until it counts; its pid is in $run. SIGHUP is reset, since nohup around
+# the tests would leave it ignored.
 start_counting() {
 	: >"$T/err"
 	env --default-signal=HUP "$STOOK" funccount -d 40 "$@" >"$T/out" 2>"$T/err" </dev/null &
@@ -234,7 +234,7 @@ for signal in INT TERM HUP; do
 	check "SIG$signal: prints what was counted" test "$(count_of spin_inner)" -ge 10
 done
 
-# A child of ours ends the run of its own accord: the intervals sum up to what the whole is.
+# The run ends when its child exits: the intervals add up to the total.
 start_counting -i 0.3 "$SPIN:spin_*" -p "$spin"
 stop "$spin"
 wait "$run"
@@ -254,7 +254,7 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
 check "SIGTERM with -- CMD: the command ends too" wait_until 2 gone "${child:-1}"
 check "SIGTERM with -- CMD: what was counted is printed" test "$(count_of spin_inner)" -ge 5
 
-# --- what it may cost -----------------------------------------------------------------------------------
+# --- overhead limit -------------------------------------------------------------------------------------
 
 start "$SPIN" 60
 spin=$PID

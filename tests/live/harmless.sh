@@ -18,13 +18,13 @@ for library in libc.so.6 libm.so.6; do
 done
 cp "$PROGRAMS/harmless" "$T/harmless"
 
-# harmless PART…: with the private libraries; what it prints, and its status.
+# harmless PART…: runs it with the private libraries; prints its output and status.
 harmless() {
 	LD_LIBRARY_PATH=$T/lib timeout -k 5 60 "$@" 2>&1
 	echo "status $?"
 }
 
-# same NAME PREFIX PART…: with all functions probed, by patterns that begin with PREFIX (r: or none).
+# same NAME PREFIX PART…: compares with all functions probed, by patterns that begin with PREFIX (r: or none).
 same() {
 	local name=$1 prefix=$2 want got
 	shift 2

@@ -21,14 +21,14 @@ fi
 javac -d "$T" tests/live/programs/JavaLoad.java 2>/dev/null ||
 	{ fail "all" "javac does not work" && exit 1; }
 
-# start_jvm COMMAND…: until it runs; the JVM's pid is in $JVM.
+# start_jvm COMMAND…: returns when the JVM runs; its pid is in $JVM.
 start_jvm() {
 	start "$@"
 	JVM=$PID
 	wait_until 20 grep -q '^ready' "$T/started" || note "$(cat "$T/started")"
 }
 
-# stop_jvm: with all that it leaves in /tmp, which a JVM that is killed does not take away.
+# stop_jvm: also removes its files in /tmp, which a killed JVM leaves behind.
 stop_jvm() {
 	kill -KILL "$JVM" 2>/dev/null
 	wait "$PID" 2>/dev/null
@@ -37,7 +37,7 @@ stop_jvm() {
 
 ask() { "$ASK" "$JVM" "${1:-5}" >"$T/answer" 2>"$T/err"; }
 
-# check_asked NAME WANTED: the answer has these words; the JVM is as it was before.
+# check_asked NAME WANTED: the answer contains WANTED; the JVM is unchanged.
 check_asked() {
 	ask
 	if grep -q -- "$2" "$T/answer"; then
@@ -53,7 +53,7 @@ check_asked() {
 
 inner_pid() { awk '$1 == "NSpid:" { print $NF }' "/proc/$1/status"; }
 
-# --- as they may be started ------------------------------------------------------------------------
+# --- ways to start a JVM --------------------------------------------------------------------------
 
 written='^0: Java, its perf map has [0-9]\{4,\} bytes'
 load=(-cp "$T" JavaLoad 60)
@@ -89,14 +89,14 @@ for jdk in /usr/lib/jvm/*/bin/java; do
 	stop_jvm
 done
 
-# --- whose they may be -----------------------------------------------------------------------------
+# --- users ----------------------------------------------------------------------------------------
 
 other=(setpriv --reuid 12345 --regid 12346 --clear-groups)
 start_jvm "${other[@]}" java "${load[@]}"
 check_asked "another user's" "$written"
 stop_jvm
 
-# It could not write the map, and would not say so but in its own output.
+# The JVM cannot write the map, and reports that only in its own output.
 start_jvm "${other[@]}" java "${load[@]}"
 echo 'somebody else was here' >"/tmp/perf-$JVM.map"
 check_asked "a map that it can't write" "/tmp/perf-$JVM.map belongs to another user"
@@ -104,7 +104,7 @@ stop_jvm
 
 # --- in a container --------------------------------------------------------------------------------
 
-# Its own pids, mounts and users, and a /tmp that only it has. It is pid 1, and root, as it sees it.
+# Separate pid, mount and user namespaces, and a private /tmp. Inside, the JVM is pid 1 and root.
 mkdir "$T/empty"
 # shellcheck disable=SC2016
 script='mount --bind "$1" /mnt && mount -t tmpfs none /tmp && exec java -cp /mnt JavaLoad 60'
@@ -125,9 +125,9 @@ for user in root another; do
 	stop_jvm
 done
 
-# --- while they start ------------------------------------------------------------------------------
+# --- during startup -------------------------------------------------------------------------------
 
-# At some moment of its start a JVM would die of the signal.
+# At one point of its startup, the signal would kill a JVM.
 died=0
 for delay in 0 0.01 0.02 0.03 0.04 0.05 0.06 0.08 0.1 0.13 0.16 0.2; do
 	start java "${load[@]}"

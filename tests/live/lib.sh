@@ -17,9 +17,9 @@ T=$(mktemp -d "${TMPDIR:-/tmp}/stook-test.XXXXXX") || exit 1
 chmod 755 "$T"
 STARTED=()
 
-# What is counted here must not depend on what else the machine is doing. Between sessions it is their
-# groups' priorities that count, if the kernel groups them; ours is one only if it is for this test alone.
-# With -15, a few busy loops kept RCU's thread and others of the kernel from a CPU for a minute (Linux 6.18).
+# Counts must not depend on other load. Between sessions, priorities of autogroups count, if the kernel has them;
+# the session must belong to this test alone. With -15, a few busy loops kept RCU's thread and other kernel
+# threads from running for a minute (Linux 6.18).
 if [ "$(id -u)" -eq 0 ]; then
 	renice -n -5 -p $$ >/dev/null
 	[ "$(cut -d ' ' -f 6 /proc/$$/stat)" -ne $$ ] || echo -5 2>/dev/null >/proc/$$/autogroup
@@ -39,7 +39,7 @@ fail() { echo "FAIL $TEST: $1${2:+: $2}"; }
 skip() { echo "SKIP $TEST: $1: needs $2"; }
 note() { echo "$*" >&2; }
 
-# check NAME COMMAND…: passes if the command does; a failure shows what stook said last.
+# check NAME COMMAND…: passes if the command succeeds; a failure prints stook's last messages.
 check() {
 	local name=$1
 	shift
@@ -55,7 +55,7 @@ check_equal() {
 	if [ "$2" = "$3" ]; then pass "$1"; else fail "$1" "got '$2', want '$3'"; fi
 }
 
-# Leaves the test when it can't run here at all.
+# Skips the whole test if it cannot run here.
 need_live() {
 	if [ "$(id -u)" -ne 0 ]; then
 		skip "all" "root"
@@ -71,8 +71,8 @@ need_live() {
 	fi
 }
 
-# profile ARG…: runs `stook profile`, and leaves $T/out, $T/err, $T/stats, $STATUS and $WALL_MS.
-# It never hangs a test run: after LIMIT seconds (60) it is killed, and STATUS is 124 or 137.
+# profile ARG…: runs `stook profile`, and leaves $T/out, $T/err, $T/stats, $STATUS and $WALL_MS. Kills a run
+# that takes longer than LIMIT (60) seconds; STATUS is then 124 or 137.
 profile() {
 	local begin
 	rm -f "$T/stats"
@@ -85,17 +85,17 @@ profile() {
 	return $STATUS
 }
 
-# cpu_ticks PID: the CPU time that a process has had, in ticks of 10 ms.
+# cpu_ticks PID: prints the CPU time that a process has used, in ticks of 10 ms.
 cpu_ticks() { sed "s/.*) //" "/proc/$1/stat" | awk "{ print \$12 + \$13 }"; }
 
-# let_run PID TICKS: until it has had so much more CPU time, however busy the machine is.
+# let_run PID TICKS: waits until the process has used that much more CPU time, however busy the machine is.
 let_run() { wait_until 20 has_run "$1" $(($(cpu_ticks "$1") + $2)); }
 has_run() { [ "$(cpu_ticks "$1")" -ge "$2" ]; } 2>/dev/null
 
 now_ms() { date +%s%3N; }
 
-# start COMMAND…: in the background; its pid is in $PID, its output in $T/started. That is a new file before
-# it begins: nothing that another one has said, or will, is taken for its words.
+# start COMMAND…: in the background; its pid is in $PID, its output in $T/started. That file is new for each
+# command, so that output of an earlier one is never mistaken for its output.
 start() {
 	rm -f "$T/started"
 	: >"$T/started"
@@ -104,7 +104,7 @@ start() {
 	STARTED+=("$PID")
 }
 
-# stop PID…: ends what was started, and waits for it.
+# stop PID…: ends started processes, and waits for them.
 stop() {
 	kill -TERM "$@" 2>/dev/null
 	wait "$@" 2>/dev/null
@@ -114,7 +114,7 @@ stop() {
 # samples PID: true once its perf events are open, some milliseconds before it samples.
 samples() { readlink "/proc/$1"/fd/* 2>/dev/null | grep -q perf_event; }
 
-# free_port: one that nobody listens on.
+# free_port: prints a TCP port that is not in use.
 free_port() {
 	local port
 	for ((port = 20000 + RANDOM % 10000; ; port++)); do
@@ -123,7 +123,7 @@ free_port() {
 	echo "$port"
 }
 
-# wait_until SECONDS COMMAND…: true as soon as the command is.
+# wait_until SECONDS COMMAND…: true as soon as the command succeeds.
 wait_until() {
 	local end=$(($(now_ms) + $1 * 1000))
 	shift
@@ -133,23 +133,23 @@ wait_until() {
 	done
 }
 
-# numbers_of FILE: the run's own numbers out of the JSON of --stats, `name value` a line.
+# numbers_of FILE: prints the statistics in the JSON of --stats, one `name value` per line.
 numbers_of() { sed -nE 's/^ *"([a-z_]+)": ([0-9]+),?$/\1 \2/p' "$1" 2>/dev/null; }
 
-# stat_of NAME [FILE]: one of the run's own numbers; 0 where it is not there.
+# stat_of NAME [FILE]: prints one of the statistics; 0 if it is missing.
 stat_of() {
 	numbers_of "${2:-$T/stats}" | awk -v name="$1" '$1 == name { v = $2 } END { print v + 0 }'
 }
 
-# Sums of folded lines on stdin: all, or those that hold the extended regular expression.
+# Sum up folded lines on stdin: all, or those that match the extended regular expression.
 sum_folded() { awk '{ n += $NF } END { printf "%d\n", n }'; }
 sum_matching() { awk -v re="$1" '$0 ~ re { n += $NF } END { printf "%d\n", n }' "${2:-$T/out}"; }
 
-# percent PART WHOLE: as an integer, rounded down; 0 of nothing is 0.
+# percent PART WHOLE: prints an integer, rounded down; 0 if WHOLE is 0.
 percent() { echo $((${2:-0} > 0 ? 100 * $1 / $2 : 0)); }
 
-# law_holds [STATS [FOLDED]]: the conservation law, and that the output has all of what was shown.
-# Says what is wrong.
+# law_holds [STATS [FOLDED]]: checks the conservation law, and that the output contains all samples shown.
+# Prints the errors.
 law_holds() {
 	local stats=${1:-$T/stats} folded=${2:-$T/out}
 	numbers_of "$stats" | awk -v sum="$(sum_folded <"$folded")" '
@@ -172,25 +172,25 @@ law_holds() {
 
 # --- attackers ------------------------------------------------------------------------------------
 
-# Before a command: as an ordinary user of the host, who may not even write to $T.
+# Prefix of a command: runs it as an ordinary user of the host, who cannot write to $T.
 AS_USER=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 
-# True if files have no control characters but tabs and line ends.
+# True if the files have no control characters except tabs and newlines.
 no_controls() { ! LC_ALL=C grep -qaP '[\x00-\x08\x0b-\x1f\x7f]' "$@"; }
 
 # --- stacks that are known by construction --------------------------------------------------------
 
-# A shape's stack, as programs/shapes.h makes it, from the program's first frame to the shape.
+# Prints the stack of a shape, as programs/shapes.h makes it, from the program's first frame to the shape.
 IN_MAIN='_start;[^;]+;([^;]+;)?main'
 IN_SHAPE="$IN_MAIN;run_shape"
 
-# wrong_stacks COMM CHAIN [PERCENT]: says what is wrong with a thread's stacks in $T/out, which has
-# kernel frames annotated; nothing if all is well. CHAIN is all of the user stack, as an extended
-# regular expression for each frame; the last one, without a class in brackets, is where the time
-# goes, PERCENT (80) at least.
+# wrong_stacks COMM CHAIN [PERCENT]: prints errors in a thread's stacks in $T/out, which has kernel frames
+# annotated; nothing if all are correct. CHAIN is the complete user stack, an extended regular expression for
+# each frame. The last one, without a class in brackets, is the function that uses the time: at least PERCENT
+# (80) of it.
 #
-# Stacks that end there must be the chain, without exception. Others are what leads there and back;
-# of these one in fifty may be cut off. Where the kernel begins or ends a process it has no stack.
+# Stacks that end there must be the chain, without exception. Others are on the way there or back; one in fifty
+# of these may be truncated. A process has no user stack where the kernel starts or ends it.
 wrong_stacks() {
 	CHAIN=$2 awk -v comm="$1" -v least="${3:-80}" '
 	BEGIN {
@@ -223,12 +223,12 @@ wrong_stacks() {
 # check_stacks NAME COMM CHAIN [PERCENT]
 check_stacks() { check_equal "$1" "$(wrong_stacks "$2" "$3" "${4:-}")" ""; }
 
-# The share of the last run's user stacks whose walk ended so, in percent, by the run's own word.
+# Prints the share of the last run's user stacks whose walk ended in this way, in percent, from its statistics.
 ended() { percent "$(stat_of "user_end_$1")" "$(walked)"; }
 walked() { numbers_of "$T/stats" | awk '/^user_end_/ { n += $2 } END { print n + 0 }'; }
 
-# build NAME SOURCE COMPILER ARG…: one of programs/special, as $SPECIAL/NAME; once, until its source
-# changes. Without the compiler, or where it can't, says what would have been needed.
+# build NAME SOURCE COMPILER ARG…: builds one of programs/special as $SPECIAL/NAME, again only if its source
+# changes. Prints what is missing if there is no compiler, or if it fails.
 SPECIAL=$PROGRAMS/special
 build() {
 	local output=$SPECIAL/$1 source=$ROOT/tests/live/programs/$2
