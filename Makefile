@@ -1,18 +1,18 @@
-# Stook is built by this one file.
+# The only makefile of Stook.
 #
 #   make              build/stook, with the system's shared libraries
-#   make static       build/static/stook, which needs nothing on the host that it profiles
-#   make check        the tests that need no root; check-live: those that do
-#   make check-hostile   what other users of a host may try on a profiler that runs as root
+#   make static       build/static/stook, which needs no libraries on the profiled host
+#   make check        tests that need no root; check-live: tests that need it
+#   make check-hostile   attacks by other users of a host on a profiler that runs as root
 #   make check-browser   pages and pictures, in Chromium
 #   make fuzz         the fuzzers, in build/fuzz
-#   make bench        stook beside its peers, as root
+#   make bench        stook compared with other profilers, as root
 #   make format lint  clang-format in place; layer rules, clang-tidy, shellcheck, mandoc, codespell
 #   make install      PREFIX=/usr/local, DESTDIR=; STATIC=1 installs what `make static` makes
-#   make bless        take what the golden tests print now for right
+#   make bless        accept the current output of the golden tests
 #
 #   V=1 shows the commands. DEV=1 turns warnings into errors. SAN=address,undefined builds with
-#   sanitizers, in a folder of its own.
+#   sanitizers, in a separate directory.
 
 PREFIX  ?= /usr/local
 CC      ?= cc
@@ -26,7 +26,7 @@ short_name = sed -e 's/^x86_64.*/x86/' -e 's/^aarch64.*/arm64/'
 ARCH := $(shell $(CC) -dumpmachine | $(short_name))
 HOST := $(shell uname -m | $(short_name))
 
-# What a cross compiler makes lies apart.
+# Cross builds have their own directory.
 B := build$(if $(filter-out $(HOST),$(ARCH)),/$(ARCH))$(if $(SAN),/san)$(if $(STATIC),/static)
 
 ifeq ($(V),)
@@ -43,9 +43,9 @@ ifneq ($(DEV),)
 	  -Wimplicit-fallthrough -Wdouble-promotion
 endif
 
-# What makes a mistake in memory harder to use: it runs as root over files of others. Each flag is tried,
-# since compilers and architectures differ; the user's flags come later and win. Sanitizers see more than
-# _FORTIFY_SOURCE does. tools/check-hardening looks at what came of it.
+# Flags that make memory errors harder to exploit: stook runs as root and reads files of other users. Each flag
+# is tested, since compilers and architectures differ; the user's flags come later and take precedence. Sanitizers
+# detect more than _FORTIFY_SOURCE does. tools/check-hardening checks the result.
 takes = $(shell printf '\043include <stdio.h>\nint x;\n' | \
 	  $(CC) $(CFLAGS) $(1) -Werror -x c - -S -o /dev/null 2>/dev/null && echo '$(1)')
 first_taken = $(firstword $(foreach flag,$(1),$(call takes,$(flag))))
@@ -68,13 +68,13 @@ override LDFLAGS := $(if $(STATIC),-static-pie,-pie) -Wl,-z,relro,-z,now,-z,noex
 BPF_CFLAGS := -target bpf -D__TARGET_ARCH_$(ARCH) -mcpu=v2 -O2 -g -Wall -Wno-unused-function \
 	      -Wno-compare-distinct-pointer-types $(if $(DEV),-Werror) -I. -Ibpf
 
-# What needs instructions that came with Linux 5.12, and can do without.
+# Files with instructions from Linux 5.12, which the loader removes on older kernels.
 BPF_CFLAGS_claim := -mcpu=v3
 BPF_CFLAGS_tally_extremes := -mcpu=v3
 
-# --- what is built -------------------------------------------------------------------------------
+# --- program -------------------------------------------------------------------------------------
 
-# A skeleton is made of BPF objects that are linked together; its header is named after it.
+# A skeleton is made of linked BPF objects; its header has its name.
 SKELETONS    := sampler counter tallier kernel_ask
 sampler_BPF  := sample stack probe fetch record claim unwind walk follow
 counter_BPF  := count probe follow
@@ -114,20 +114,20 @@ $(LIBRARY): $(filter-out $(MAIN),$(OBJECTS))
 $(B)/%.o: src/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Assembly that takes in whole files; make is told which, since the compiler does not know.
+# Assembly that includes whole files. The compiler does not report these dependencies, so they are listed.
 $(B)/%.o: src/%.S
 	$(call say,AS,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(HARDENING) -MMD -MP -c -o $@ $<
 
 $(B)/format/page/assets.o $(B)/fuzz/format/page/assets.o: \
 	$(wildcard src/format/page/*.* src/format/page/js/*.js src/format/flame/*.js)
 
-# Skeletons must stand before the files that include them are compiled for the first time.
+# Skeletons must exist before the files that include them are compiled for the first time.
 $(patsubst src/%.c,$(B)/%.o,$(wildcard src/kernel/*.c src/collect/*.c)): | $(SKELETON_HEADERS)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) $(BPF_CFLAGS_$*) -MMD -MP -c -o $@ $<
 
-# A jump in these is a question for the review. Sections of code are named; .text is what they share.
+# A jump in these counts is a question for the review. .text has the functions shared by the sections.
 count_instructions = readelf -SW $@ | \
 	sed -n 's/^ *\[ *[0-9]*\] \([^ ]*\) *PROGBITS *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\) .* AX .*/\2 \1/p' | \
 	while read -r bytes section; do \
@@ -144,7 +144,7 @@ $(foreach s,$(SKELETONS),$(eval $(call skeleton_rule,$(s))))
 
 # --- tests ---------------------------------------------------------------------------------------
 
-# All unit tests are one program. Allocation is wrapped, so that a test can let the n-th one fail.
+# All unit tests are one program. Allocation is wrapped, so that a test can make the n-th one fail.
 TEST_LDFLAGS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 $(B)/tests/unit_tests: $(UNIT_TESTS) $(LIBRARY)
@@ -153,29 +153,29 @@ $(B)/tests/unit_tests: $(UNIT_TESTS) $(LIBRARY)
 $(B)/tests/unit/%.o: tests/unit/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -MMD -MP -c -o $@ $<
 
-# Loads for the live tests: ordinary programs with frame pointers, so that every walker agrees.
+# Loads for the live tests: ordinary programs with frame pointers, so that every unwinder agrees.
 $(B)/tests/live/programs/%: tests/live/programs/%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) -std=gnu11 -O1 -g -fno-omit-frame-pointer \
 		-mno-omit-leaf-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE $(WARN) \
 		-MMD -MP $(if $(STATIC),-static) -o $@ $< -pthread -lm
 
-# Those whose stacks are for the walk by unwind tables: without frame pointers, as distributions do.
+# Loads for the walk by unwind tables: without frame pointers, as in distributions.
 $(B)/tests/live/programs/unwind_%: tests/live/programs/unwind_%.c
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) -std=gnu11 -O2 -g -fomit-frame-pointer -D_GNU_SOURCE \
 		$(WARN) -MMD -MP -o $@ $< -pthread
 
-# More for the virtual machines: without frame pointers, whatever the compiler's default.
+# Programs for the virtual machines: without frame pointers, regardless of the compiler's default.
 $(B)/tests/vm/programs/%: tests/vm/programs/%.c $(LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) -Itests $(CFLAGS) -fomit-frame-pointer \
 		-fno-optimize-sibling-calls -MMD -MP $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-# Programs that measure or show a part of stook by itself. One asks another unwinder.
+# Programs that measure or print a part of stook. `differential` compares with elfutils.
 $(B)/tests/tools/differential: LDLIBS += -ldw -lm
 $(B)/tests/tools/%: tests/tools/%.c $(LIBRARY)
 	$(call say,CC,$<)mkdir -p $(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP $(LDFLAGS) \
 		-o $@ $(filter-out %.h,$^) $(LDLIBS)
 
-# Fuzzers are clang's. What they try is compiled once more, with its sanitizers, below build/fuzz.
+# Fuzzers are built by clang. The fuzzed code is compiled again, with its sanitizers, below build/fuzz.
 FUZZ_CFLAGS  := -std=gnu11 -O1 -g -fno-omit-frame-pointer -fno-strict-aliasing $(WARN) \
 		-fno-sanitize-recover=undefined
 FUZZ_FOLDERS := base elf event format probe/expression probe/find proc profile sym view worker
@@ -231,19 +231,19 @@ lint: layers $(SKELETON_HEADERS)
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h')
 
-# Where each shell looks for what completes stook's command lines.
+# Where each shell looks for its completion script.
 COMPLETION_bash := bash-completion/completions/stook
 COMPLETION_zsh  := zsh/site-functions/_stook
 COMPLETION_fish := fish/vendor_completions.d/stook.fish
 
-# What was built for another machine can't be asked for them.
+# A cross-built program cannot be run to print them.
 COMPLETIONS := $(if $(filter $(ARCH),$(HOST)),bash zsh fish)
 
 $(B)/completion/%: $(B)/stook
 	$(Q)mkdir -p $(@D) && $< completion $* >$@
 
-# Symbols and debug information are two thirds of the program. They are installed as a file of their own,
-# in the folder beside a program where gdb, perf, elfutils and stook itself look for it.
+# Symbols and debug information are two thirds of the program. They are installed as a separate file, in the
+# directory beside a program where gdb, perf, elfutils and stook itself look for it.
 $(B)/install/stook.debug: $(B)/stook
 	$(call say,DEBUG,$@)mkdir -p $(@D) && $(OBJCOPY) --only-keep-debug $< $@ && chmod 644 $@
 

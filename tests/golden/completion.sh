@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# What `stook completion` prints, in the shells that it is for: keys are typed into a bash and a zsh
-# on a terminal, fish is asked what it would offer. And each word that is offered is one that the
-# commands take.
+# The scripts of `stook completion`, in their shells: keys are typed into a bash and a zsh on a terminal, fish
+# prints its completions. Every completion that is offered is accepted by the commands.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 stook=$PWD/build/stook
@@ -27,7 +26,7 @@ for shell in bash zsh fish; do
 	fi
 done
 
-# Keys, and what stook then gets.
+# Keys, and the arguments that stook then gets.
 cases() {
 	cat <<-'CASES'
 	stook prof\t-q|<profile><-q>
@@ -78,7 +77,7 @@ if has fish; then
 	offers "stook profile -- mkfif" mkfifo
 fi
 
-# All commands are offered, with their options; the help is the judge.
+# All commands are offered, with all options of their help.
 commands=$("$stook" --help | sed -n '/^commands:/,/^$/s/^  \([a-z]*\) .*/\1/p' | tr '\n' ' ')
 offered=$(sed -n "s/^_stook_commands='\(.*\)'/\1 /p" "$work/bash")
 check_equal "all commands" "$offered" "$commands"

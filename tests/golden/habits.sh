@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Command lines that are typed by habit, after perf, bcc's tools or FlameGraph's scripts, or mistyped: each
-# works, or is answered by name. A line of the table is a command line; `ok` if it is taken, which is
-# tried with --help behind it, so that nothing is run; else the status and all that is printed, with |
-# for the line breaks. Some that can only be seen at work are in tests/live/habits.sh.
+# Command lines typed by users of perf, bcc's tools or FlameGraph's scripts, or mistyped: each works, or gets an
+# error that names the right option. A line of the table is a command line, then `ok` if it is accepted, which is
+# tested by appending --help, so that nothing is run; or the exit status and all output, with | for line
+# breaks. Command lines that have to run are in tests/live/habits.sh.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 stook=${STOOK:-$PWD/build/stook}
@@ -101,7 +101,7 @@ while IFS= read -r line; do
 	fi
 done < <(habits)
 
-# Four ways to the same help.
+# Four ways to get the same help.
 "$stook" stackcount --help >wanted
 for words in 'help stackcount' '--help stackcount' 'stackcount help' 'stackcount -h'; do
 	read -ra split <<<"$words"
@@ -112,7 +112,7 @@ for words in 'help stackcount' '--help stackcount' 'stackcount help' 'stackcount
 	fi
 done
 
-# A thread of the kernel is no target by chance. Where there is none to be seen, we are in a container.
+# A kernel thread is never a target by accident. In a container there may be none.
 if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
 	wanted="stook: -p 2 is 'kthreadd', a kernel thread: is it the duration?
   hint: if \$(pidof NAME) finds nothing, -p takes the next argument; to profile this process, --pid=2"

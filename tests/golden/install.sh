@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `make install`: what is installed where, the program stripped, and its debug file where debuggers look.
-# The static one is looked at, too, if it is built and up to date.
+# `make install`: the installed files, the stripped program, and its debug file where debuggers look for it.
+# The static program is tested too, if it is built and up to date.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 work=$(mktemp -d) || exit 1

@@ -6,7 +6,7 @@ tools=$PWD/tools
 tree=$(mktemp -d) || exit 1
 trap 'rm -rf "$tree"' EXIT
 
-# with FILE TEXT: the rules' answer for a tree that holds only that file
+# with FILE TEXT: prints the errors for a tree that contains only that file
 with() {
 	rm -rf "${tree:?}"/*
 	mkdir -p "$tree/$(dirname "$1")"

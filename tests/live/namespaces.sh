@@ -13,8 +13,8 @@ if ! unshare --mount --pid --fork --mount-proc true 2>/dev/null; then
 fi
 export STOOK PROGRAMS T
 
-# inside SCRIPT ARG…: bash in a new pid namespace, where it is pid 1; STATUS is its status. It runs
-# with $T/out and $T/err, and stook in it writes $T/stats.
+# inside SCRIPT ARG…: runs bash in a new pid namespace, where it is pid 1; STATUS is its exit status. Its output
+# goes to $T/out and $T/err, and stook in it writes $T/stats.
 inside() {
 	timeout 60 unshare --mount --pid --fork --mount-proc bash -c "$@" >"$T/out" 2>"$T/err"
 	STATUS=$?
@@ -46,7 +46,7 @@ inside '"$PROGRAMS/forkstorm" 20 2 >/dev/null & storm=$!
 	kill "$storm"'
 check "-p follows children in a pid namespace" test "$(sum_matching storm_inner)" -ge 100
 
-# Seen from outside: another pid namespace's process by its outer pid.
+# Seen from outside: a process of another pid namespace by its outer pid.
 unshare --mount --pid --fork --mount-proc "$PROGRAMS/spin" 20 >/dev/null 2>&1 &
 outer=$!
 STARTED+=("$outer")
@@ -64,8 +64,8 @@ kill "${target:-$outer}" 2>/dev/null
 
 # --- files -----------------------------------------------------------------------------------------
 
-# The target's program lies on a tmpfs that only its own mount namespace has. Under the same path we
-# have a decoy: reading that instead would give wrong names or none.
+# The program is on a tmpfs that only its own mount namespace has. Our root has a decoy under the same path:
+# reading the decoy would give wrong names or none.
 mkdir "$T/hidden"
 cp "$PROGRAMS/forkstorm" "$T/hidden/program"
 # shellcheck disable=SC2016
@@ -77,7 +77,7 @@ check "a file in the target's mount namespace, not ours of the same path" \
 	test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 120
 stop "$PID"
 
-# The same for a process that lives too short to be asked anything later.
+# The same for a process that exits before anything else of it can be read.
 # shellcheck disable=SC2016
 inside 'mount -t tmpfs none "$T/hidden" && cp "$PROGRAMS/shortlived" "$T/hidden/program" &&
 	"$PROGRAMS/spawn" "$T/hidden/program" 60 5000 50000 2 >/dev/null' &
@@ -91,7 +91,7 @@ note "short-lived in another mount namespace: $named of $all samples named"
 check "short-lived processes in another mount namespace are named" \
 	test "$named" -ge $((all * 85 / 100)) -a "$all" -ge 100
 
-# A changed root. Statically linked programs would hide what this is for, so the libraries come too.
+# A changed root. Static programs would hide errors in finding libraries, so the libraries are there too.
 root=$T/root
 mkdir -p "$root/tmp"
 cp "$PROGRAMS/spin" "$root/tmp/spin"
@@ -104,9 +104,9 @@ profile -f -F 499 -d 1 -p "$PID"
 check "a target with another root" test "$(sum_matching 'main;spin_outer;spin_inner')" -ge 120
 stop "$PID"
 
-# --- a pid that is used again ------------------------------------------------------------------------
+# --- a reused pid ------------------------------------------------------------------------------------
 
-# In a pid namespace of our own the next pid can be chosen: three different programs get the same.
+# A private pid namespace allows choosing the next pid: three different programs get the same pid.
 # shellcheck disable=SC2016
 inside 'cd "$T" || exit 1
 	again() { echo 299 >/proc/sys/kernel/ns_last_pid && "$@" >>"$T/output" & wait $!; echo $! >>"$T/pids"; }

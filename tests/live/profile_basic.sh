@@ -53,7 +53,7 @@ for event in cpu-clock task-clock; do
 	check "-e $event: the chain is seen" test "$(sum_matching "$CHAIN")" -ge 100
 done
 
-# --- what is left out, what is added ---------------------------------------------------------------
+# --- excluded and included samples -----------------------------------------------------------------
 
 profile -f -F 499 -d 1 -U -p "$spin"
 check "-U: no kernel frames" test "$(sum_matching "$KERNEL_FRAME")" -eq 0

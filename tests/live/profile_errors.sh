@@ -8,7 +8,7 @@ need_live
 
 says() { grep -qiE -- "$1" "$T/err"; }
 
-# refused NAME STATUS WORDS ARG…: fails with STATUS, says WORDS (a regular expression), within 2 s.
+# refused NAME STATUS WORDS ARG…: must fail with STATUS and a message matching WORDS, within 2 s.
 refused() {
 	local name=$1 status=$2 words=$3
 	shift 3
@@ -54,7 +54,7 @@ check "unknown command: named" says plough
 check_equal "--help: status 0" $? 0
 check "--help: on stdout" grep -q -- --no-follow "$T/out"
 
-# --- not there, not allowed: status 1 ---------------------------------------------------------------
+# --- missing or not permitted: status 1 -------------------------------------------------------------
 
 refused "no such pid" 1 '4194000' -p 4194000 -d 9
 refused "no such tid" 1 '4194000' -t 4194000 -d 9
@@ -150,7 +150,7 @@ stop "$PID"
 
 # --- signals ----------------------------------------------------------------------------------------
 
-# Runs stook in the background until it has sampled a second of $spin. Its pid is in $run.
+# Runs stook in the background until it has sampled $spin for a second. Its pid is in $run.
 start_sampling() {
 	: >"$T/out"
 	env --default-signal=HUP "$STOOK" profile -f -F 499 --stats "$T/stats" -d 40 -p "$spin" "$@" \
@@ -183,12 +183,12 @@ check "second SIGINT: ends at once" test $(($(now_ms) - begin)) -le 500
 check "second SIGINT: status is no success, or all was printed" \
 	test $status -ne 0 -o "$(sum_matching spin_inner)" -ge 200
 
-# --- nothing stays behind ----------------------------------------------------------------------------
+# --- no leftovers ------------------------------------------------------------------------------------
 
 bpftool=$(command -v bpftool || echo /usr/sbin/bpftool)
 
-# What the process has loaded, as lines `prog 12`, `map 13`, `link 14`. Not "all there is": other
-# programs of this machine load and unload theirs as they like.
+# Lists the BPF objects that the process has loaded, as lines `prog 12`, `map 13`, `link 14`. Not all objects of
+# the host: other programs load and unload theirs meanwhile.
 bpf_objects_of() {
 	cat "/proc/$1"/fdinfo/* 2>/dev/null |
 		awk '/^(prog|map|link)_id:/ { sub("_id:", "", $1); print $1, $2 }' | sort -u
@@ -220,8 +220,8 @@ else
 	skip "nothing is left attached" "bpftool"
 fi
 
-# The command of a run that is ended by Ctrl-C gets that signal from the terminal itself; one that
-# is ended by SIGTERM must not be left running without anybody who waits for it.
+# The command of a run that ends by Ctrl-C gets that signal from the terminal. If the run ends by SIGTERM, its
+# command must not be left running without a parent that waits for it.
 : >"$T/out"
 "$STOOK" profile -f -F 99 --stats "$T/stats" -- "$PROGRAMS/spin" 30 >"$T/out" 2>"$T/err" </dev/null &
 run=$!

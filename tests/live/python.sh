@@ -25,7 +25,7 @@ main()
 END
 DEPTH=12 # of fib(12), the first one included
 
-# One interpreter of each version, a line each: the minor version, and where it is.
+# Prints one interpreter of each version: the minor version, and the path.
 pythons() {
 	local python
 	for python in "$HOME"/.pyenv/versions/3.*/bin/python3 $(type -aP python3); do
@@ -34,7 +34,7 @@ pythons() {
 	done 2>/dev/null | sort -n -u -k 1,1
 }
 
-# run_python PYTHON ARG…: $T/err has the verdict. What Python leaves in /tmp is taken away.
+# run_python PYTHON ARG…: leaves the verdict in $T/err. Removes Python's files in /tmp.
 run_python() {
 	# shellcheck disable=SC2016
 	profile -f --table-cache "$T/tables" -F 499 -- \
@@ -42,7 +42,7 @@ run_python() {
 	rm -f "/tmp/perf-$(cat "$T/pid").map" "/tmp/jit-$(cat "$T/pid").dump"
 }
 
-# Samples in fib(), and those of them that have all of its callers and nothing else of Python.
+# Counts the samples in fib(), and those that have all of its callers and no other Python function.
 in_fib() {
 	awk -v depth=$DEPTH '
 	{
@@ -76,7 +76,7 @@ check_named() {
 		pass "$what: is not told to do what was done"; fi
 }
 
-# profile_running PYTHON ARG…: one that neither begins nor ends meanwhile.
+# profile_running PYTHON ARG…: profiles an interpreter that neither starts nor exits meanwhile.
 profile_running() {
 	start "$@" "$T/load.py" 60
 	let_run "$PID" 50

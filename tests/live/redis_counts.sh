@@ -27,7 +27,7 @@ if ! wait_until 10 answers; then
 	exit 1
 fi
 
-# COMMAND CALLS, of all commands since the server's start but this one.
+# Prints COMMAND CALLS for all commands since the server's start, except this one.
 commands() { cli info commandstats | sed -nE 's/^cmdstat_([^:]*):calls=([0-9]+),.*/\1 \2/p'; }
 
 load() {
@@ -35,7 +35,7 @@ load() {
 		>"$T/load" 2>&1
 }
 
-# begin ARG…: funccount in the background, until it counts; finish: as Ctrl-C does.
+# begin ARG…: starts funccount in the background, until it counts; finish: sends SIGINT, as Ctrl-C does.
 begin() {
 	: >"$T/err"
 	timeout --foreground -k 5 60 "$STOOK" funccount "$@" >"$T/out" 2>"$T/err" </dev/null &
@@ -56,8 +56,8 @@ finish() {
 count_of() { awk -v name="$1" '$1 == name { print $2 }' "$T/out"; }
 calls_of() { awk -v name="$1" '$1 == name { print $2 }' "$T/calls"; }
 
-# What was called between two looks at the statistics. Each look is a call by itself: the first one
-# is in the statistics that the second reads; the second is not, but is counted as well.
+# Prints the calls between two readings of the statistics. Each reading is a call too: the first one is in the
+# statistics that the second one reads; the second one is not, but is counted as well.
 begin --budget off "redis-server:(call*|*Read*|*Write*|*Command)" --pid "$server"
 commands >"$T/before"
 load
@@ -77,7 +77,7 @@ for command in get set incr lpush mset; do
 done
 check "the load was all there" test "$(calls_of get)" -ge "$REQUESTS"
 
-# Whatever the load does, the command of the manual ends in time and shows its table.
+# Under any load, the command of the manual ends in time and prints its table.
 load &
 loading=$!
 begun=$(now_ms)

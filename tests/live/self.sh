@@ -18,10 +18,10 @@ export STOOK STATS T
 own_lines() { grep -c '^stook_of_test[;-]' "$T/out"; }
 own_processes() { grep -o '^stook_of_test-[0-9]*' "$T/out" | sort -u | wc -l; }
 
-# On an idle host there would be nothing to name.
+# On an idle host there would be no names to look up.
 start bash -c 'while :; do /bin/true; done'
 
-# With intervals and inlined calls: it reads symbols while it samples, and has children read DWARF.
+# With intervals and inlined calls, stook reads symbols while it samples, and has children that read DWARF.
 FAULTS=(profile -f -e page-faults -c 1 -d 1.5 -i 0.5 --inline --by pid,comm --stats "$STATS")
 
 "$STOOK" "${FAULTS[@]}" >"$T/out" 2>"$T/err"

@@ -14,7 +14,7 @@ need_live
 NR=${NR:-200}
 HZ=${HZ:-999}
 
-# tell COMM: splits the samples of those threads (annotated, so that kernel frames are known) into
+# tell COMM: splits the samples of these threads (annotated, so that kernel frames are known) into
 #   named     the stack has the chain of functions
 #   unnamed   it could be that chain: three unknown user frames or more, interrupted and not in a
 #             system call or a fault; or no user stack where there should be one
@@ -49,7 +49,7 @@ check "a long-lived copy is named" test "$long" -ge 990
 
 # --- many processes --------------------------------------------------------------------------------
 
-# Both leave the folded lines in $T/out, and in $WORK_US the sum of what the processes worked.
+# Both leave the folded lines in $T/out, and in $WORK_US the sum of the processes' own work.
 spawn_beside() { # the whole machine, by a stook that runs already
 	"$STOOK" profile --annotate -F "$HZ" --stats "$T/stats" -a -o "$T/out.folded" \
 		2>"$T/err" </dev/null &
@@ -70,7 +70,7 @@ spawn_below() { # as children of a command
 	mv "$T/out.folded" "$T/out"
 }
 
-# judge NAME COMM: the figures of the last run.
+# judge NAME COMM: checks the figures of the last run.
 judge() {
 	read -r named unnamed other <<<"$(tell "$2")"
 	expected=$((${WORK_US:-0} * HZ / 1000000))
@@ -92,7 +92,7 @@ for how in beside below; do
 
 	spawn_$how "$T/copies"
 	judge "a file each, $how" 'copy-[0-9]+'
-	# (A few of the dynamic loader's own samples are always taken for unnamed ones.)
+	# (A few of the dynamic loader's own samples are always counted as unnamed.)
 	if [ "$short" -lt 990 ]; then
 		check "a file each, $how: what could not be read is told" grep -qiE 'gone|deleted' "$T/err"
 	else
@@ -100,9 +100,9 @@ for how in beside below; do
 	fi
 done
 
-# --- what reporting them costs ---------------------------------------------------------------------
+# --- cost of reporting processes ----------------------------------------------------------------------
 
-# A CPU interrupts itself to wake us: once where it was quiet before, not for each mapping.
+# A CPU interrupts itself to wake stook once after a quiet time, not for each mapping.
 # shellcheck disable=SC2016
 profile -f --annotate --unwind fp -F "$HZ" -a -- \
 	sh -c 'i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i + 1)); done'

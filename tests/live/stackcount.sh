@@ -12,12 +12,12 @@ ROUNDS=${ROUNDS:-4000}
 
 stackcount() { "$STOOK" stackcount --budget off --stats "$T/stats" "$@" >"$T/out" 2>"$T/err"; }
 
-# seen WAY [FILE]: the sum of the lines with this function in their stacks
+# seen WAY [FILE]: sums up the lines with this function in their stacks
 seen() { awk -v way=";$1;" 'index($0, way) { sum += $NF } END { printf "%d\n", sum }' "${2:-$T/out}"; }
-# truth WAY COLUMN: 2 calls, 3 bytes
+# truth WAY COLUMN: the truth of a way; column 2 is calls, 3 is bytes
 truth() { awk -v way="$1" -v column="$2" '$1 == way { print $column }' "$T/truth"; }
 
-# expect WHAT COLUMN: the folded output has each way's truth, and every hit is accounted for
+# expect WHAT COLUMN: the folded output agrees with the truth of each way, and every hit is accounted for
 expect() {
 	local way
 	for way in way_a way_b way_down; do
@@ -27,7 +27,7 @@ expect() {
 		"$(stat_of law_violations) $(stat_of mismatches) $(stat_of lost_total)" "0 0 0"
 }
 
-# --- a program of the run's own ----------------------------------------------------------------------
+# --- a command of the run ----------------------------------------------------------------------------
 
 # The program's own output goes to the same stdout: it has no semicolons.
 run_own() { # run_own ARG… -- PROGRAM…
@@ -46,7 +46,7 @@ expect "by frame pointers" 2
 run_own "$LOAD:reached" --count-entries 1 -- "$LOAD" "$ROUNDS" 2
 expect "almost no room to count" 2
 
-# --- beside a program that runs already ----------------------------------------------------------------
+# --- a program that is already running -----------------------------------------------------------------
 
 "$LOAD" "$ROUNDS" 2 "$T/gate" >"$T/truth" &
 pid=$!
@@ -69,7 +69,7 @@ if grep -q 'sys_enter_getppid' <("$STOOK" stackcount -l 't:syscalls:sys_enter_ge
 	run_own t:syscalls:sys_enter_getppid -- "$LOAD" $((ROUNDS * 20)) 2
 	check_equal "a tracepoint: every hit" "$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" \
 		"$(truth way_asks 2)"
-	# Its caller, in libc, has no frame: while tables are being loaded that may be missing.
+	# Its caller, in libc, has no frame: it may be missing while tables are loaded.
 	check "a tracepoint: most by their way" \
 		test "$(seen way_asks)" -ge $(($(truth way_asks 2) * 8 / 10))
 else
@@ -78,7 +78,7 @@ else
 		"$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" 5
 fi
 
-# Several probes: the last frame of each stack is the probe that was hit, with its own count.
+# Several probes: the innermost frame of each stack is the probe that was hit, with its own count.
 cat >"$T/asks.sh" <<'X'
 for ((i = 0; i < 50; i++)); do read -r line <"$1"; done
 X
@@ -116,11 +116,11 @@ check_equal "a single probe is not noted" $? 1
 
 # --- under a budget --------------------------------------------------------------------------------------
 
-# within WHAT PERCENT GOT WANTED
+# within WHAT PERCENT GOT WANTED: checks a relative error
 within() { check "$1: $3, not far from $4" test $((($3 - $4) * ($3 - $4) * 10000)) -le $(($4 * $4 * $2 * $2)); }
 
-# The function calls itself four times, in turn: that order must not be mistaken for the order in which
-# hits are taken. It begins with a push, which costs a probe least.
+# The function calls itself four times, in turn; taking hits in a regular order would count them wrongly. It
+# begins with a push, which makes a probe cheapest.
 run_thinned() { # run_thinned ARG…: 40,000 rounds of 50 us
 	: >"$T/gate"
 	stackcount --budget 15% "$@" "$LOAD:way_down" -- "$LOAD" 40000 1 "$T/gate" 50
@@ -163,7 +163,7 @@ stackcount "$LOAD:reached" -- "$LOAD" 100 1
 check "the report says what is counted" grep -qx '[0-9,]* hits' "$T/out"
 check "its table too" grep -q '^  SELF  *HITS  *TOTAL' "$T/out"
 
-# --- events of stook profile that are no counters ---------------------------------------------------------
+# --- events of stook profile that are not counters --------------------------------------------------------
 
 if grep -q 'sys_enter_getppid' <("$STOOK" stackcount -l 't:syscalls:sys_enter_getppid' 2>/dev/null); then
 	"$STOOK" profile -e syscalls:sys_enter_getppid -f -p $$ --stats "$T/stats" \
@@ -223,7 +223,7 @@ else
 	skip "profile -e mem:…" "x86"
 fi
 
-# --- what can't be done ----------------------------------------------------------------------------------
+# --- errors ----------------------------------------------------------------------------------------------
 
 stackcount
 check_equal "no pattern is a mistake" $? 2

@@ -28,7 +28,7 @@ root=$T/root
 mkdir -p "$root/proc" "$root/sys"
 cp "$STATIC" "$root/stook"
 
-# The mounts live in a mount namespace that ends with the run.
+# The mounts are in a mount namespace that ends with the run.
 in_root() {
 	# shellcheck disable=SC2016
 	timeout 60 unshare --mount bash -c 'root=$1; shift

@@ -28,33 +28,33 @@ fi
 build_id() { readelf -n "$1" 2>/dev/null | awk '/Build ID/ { print $3; exit }'; }
 in_folder() { sed 's|^..|.build-id/&/|; s|$|.debug|' <<<"$1"; } # a build id's place there
 
-# sampled STACK [FILE]: there are samples that end in it.
+# sampled STACK [FILE]: true if there are samples with this stack.
 sampled() {
 	test -s "${2:-$T/out}" && test "$(sum_matching ";$1( |;[^ ]*_\[k\] )" "${2:-$T/out}")" -gt 0
 }
 
-# --- debuginfod: first, since a run beside the others waits for a server that hangs ----------------
+# --- debuginfod: first, since a background run waits for a server that hangs -----------------------
 
-# The program is stripped, and its debug file where nobody but the server looks.
+# The program is stripped; only the server has its debug file.
 mkdir "$T/served"
 objcopy --only-keep-debug "$SPECIAL/names_true" "$T/served/true.debug"
 strip -o "$T/asks" "$SPECIAL/names_true"
 
-# fetches URL-PATH: the server has it, by an HTTP client of one line.
+# fetches URL-PATH: true if the server has it, by a minimal HTTP client.
 fetches() {
 	exec 9<>"/dev/tcp/127.0.0.1/$port" || return
 	printf 'GET %s HTTP/1.0\r\n\r\n' "$1" >&9
 	head -n 1 <&9 | tr -d '\0' | grep -q ' 200 '
 } 2>/dev/null
 
-# ask_server PORT CACHE: names of the stripped program, from there. The client library's reports of its
-# progress must not end up anywhere.
+# ask_server PORT CACHE: looks up names of the stripped program there. Progress messages of the client library
+# must not be printed.
 ask_server() {
 	DEBUGINFOD_URLS=http://127.0.0.1:$1 DEBUGINFOD_CACHE_PATH=$T/$2 DEBUGINFOD_PROGRESS=1 \
 		profile -f --annotate -F 499 -d 1 -p "$asking"
 }
 
-# ask_hung: the same in the background, leaving $T/hung, $T/hung.err and $T/hung.ms.
+# ask_hung: the same in the background; leaves $T/hung, $T/hung.err and $T/hung.ms.
 ask_hung() {
 	local begin
 	begin=$(now_ms)
@@ -97,7 +97,7 @@ fi
 
 # --- the programs ----------------------------------------------------------------------------------
 
-# Gone after its start: the file that runs is still to be had, and the new one under its name lies.
+# Replaced after its start: the file that runs is still accessible, and the new file of that name has wrong names.
 cp "$SPECIAL/names_true" "$T/deleted"
 cp "$SPECIAL/names_true" "$T/replaced"
 start "$T/deleted" 300 && deleted=$PID
@@ -106,7 +106,7 @@ wait_until 5 grep -q true_outer "/proc/$replaced/exe" "/proc/$deleted/exe"
 rm "$T/deleted"
 cp "$SPECIAL/names_lie" "$T/new" && mv "$T/new" "$T/replaced"
 
-# Stripped, its debug file beside it, found by name and checksum; and one whose checksum is wrong.
+# Stripped, with a debug file beside it, found by name and checksum; and one whose checksum is wrong.
 mkdir -p "$T/beside/.debug" "$T/wrong"
 objcopy --remove-section .note.gnu.build-id "$SPECIAL/names_true" "$T/no-id"
 objcopy --remove-section .note.gnu.build-id "$SPECIAL/names_lie" "$T/lie-no-id"
@@ -116,7 +116,7 @@ objcopy --add-gnu-debuglink="$T/beside/.debug/linked.debug" "$T/linked" "$T/besi
 cp "$T/beside/linked" "$T/wrong/mislinked"
 objcopy --only-keep-debug "$T/lie-no-id" "$T/wrong/linked.debug" 2>/dev/null
 
-# Stripped, with the functions' symbols as distributions leave them in.
+# Stripped, with the functions' symbols in .gnu_debugdata, as in distributions.
 objcopy --only-keep-debug "$SPECIAL/names_true" "$T/mini.debug"
 nm --format=posix --defined-only "$SPECIAL/names_true" | awk '$2 ~ /[Tt]/ { print $1 }' >"$T/keep"
 objcopy -S --remove-section .comment --keep-symbols="$T/keep" "$T/mini.debug" "$T/mini.small"
@@ -164,7 +164,7 @@ if $has_go; then
 fi
 kill "$deleted" "$replaced"
 
-# Deleted and over before we could look, since we are stopped meanwhile.
+# Deleted, and exited before its mappings are read, since stook is stopped meanwhile.
 cp "$SPECIAL/names_true" "$T/short"
 start "$STOOK" profile -q -f --annotate -F 997 -d 2 --comm '^short$'
 wait_until 10 samples "$PID"
@@ -214,13 +214,13 @@ if build libstubs.so special/stubs.c gcc -O0 -DLIBRARY -shared -fPIC &&
 	check "stubs of dynamic linking" sampled 'called_by_stub@plt'
 fi
 
-# --- recorded here, named elsewhere ----------------------------------------------------------------
+# --- recorded here, named on another machine ------------------------------------------------------
 
 profile -F 997 -d 1 -p "$raw_pids" --no-symbols -o "$T/raw.pb.gz"
 "$STOOK" symbolize -q -f --annotate "$T/raw.pb.gz" >"$T/here" 2>"$T/err"
 check "symbolize, where it was recorded" sampled 'main;true_outer;true_inner' "$T/here"
 
-# provide FILE: its debug file, or all of it, below $T/debug. The C library's is where it is here.
+# provide FILE: puts its debug file, or the whole file, below $T/debug. The C library's is the host's.
 debug=$T/bare/debug
 provide() {
 	local id from
@@ -252,9 +252,9 @@ else
 	skip "symbolize in a bare root" "build/static/stook: make static"
 fi
 
-# --- code made at run time -------------------------------------------------------------------------
+# --- JIT-compiled code -----------------------------------------------------------------------------
 
-# The third function is where the first was; each is named by the map as it is at its time.
+# The third function has the address of the first one; each is named by the map of its time.
 # shellcheck disable=SC2016
 LIMIT=30 profile -i 1 -F 499 --annotate -o "$T/code.folded" -- \
 	bash -c 'echo $$ >"$1" && exec "$2" 4 3' - "$T/code.pid" "$SPECIAL/makes_code"

@@ -20,7 +20,7 @@ DEPTH=10 # as in the program
 
 # --- running and reading ---------------------------------------------------------------------------
 
-# tally ARG…: of one run of the program. Leaves rows in $T/out.csv, the accounting in $T/json.
+# tally ARG…: runs the program once. Leaves rows in $T/out.csv, the accounting in $T/json.
 tally() {
 	rm -f "$T/out.csv" "$T/json"
 	timeout -k 5 "${LIMIT:-60}" "$STOOK" tally --budget off -o "$T/out.csv" --json "$@" \
@@ -28,10 +28,10 @@ tally() {
 	STATUS=$?
 }
 
-# rows: without the time and the head, sorted.
+# rows: prints them sorted, without time and heading.
 rows() { tr -d '\r' <"$T/out.csv" | sed -e 1d -e 's/^[^,]*,//' -e 's/"//g' | sort; }
 
-# figure NAME: of the accounting.
+# figure NAME: prints a number of the accounting.
 figure() { grep -o "\"$1\": [0-9]*" "$T/json" | head -n 1 | sed 's/.*: //'; }
 
 lost() { grep -o '"lost_[a-z_]*": [0-9]*' "$T/json" | awk '{ n += $2 } END { print n + 0 }'; }
@@ -46,7 +46,7 @@ check_law() {
 	[ "${entries:-0}" -gt 0 ] || fail "$1" "no entries"
 }
 
-# check_rows NAME WANTED…: the rows are exactly these, and nothing was lost.
+# check_rows NAME WANTED…: the rows are exactly these, and no hits were lost.
 check_rows() {
 	local name=$1
 	shift
@@ -56,7 +56,7 @@ check_rows() {
 	check_law "$name"
 }
 
-# series FIRST STEP NR: count,sum,min,max,avg of FIRST, FIRST + STEP, …, times THREADS + 1
+# series FIRST STEP NR: prints count,sum,min,max,avg of FIRST, FIRST + STEP, …, times THREADS + 1
 series() {
 	awk -v first="$1" -v step="$2" -v nr="$3" -v times="$((THREADS + 1))" 'BEGIN {
 		last = first + step * (nr - 1)
@@ -161,7 +161,7 @@ check_equal "a histogram by powers of two has all hits" \
 check_equal "… each in its bucket" "$(rows | grep ',64,127,')" \
 	"take,$(series 0 1 "$N"),64,127,$((64 * (THREADS + 1)))"
 
-# --- what does not suffice ---------------------------------------------------------------------------
+# --- limits ------------------------------------------------------------------------------------------
 
 tally "$CALLS:take" --by '(int)arg1' --max-rows 100
 check_law "more keys than rows"
@@ -182,7 +182,7 @@ timeout 20 "$STOOK" tally t:syscalls:sys_enter_openat --by 'str(args.filename)' 
 	-- ls /nowhere/at-all >"$T/out" 2>"$T/err" </dev/null
 check "a text of the process" grep -q 'ld.so.cache",1' "$T/out"
 
-# static_rows ARG…: of a run of the program with a static probe.
+# static_rows ARG…: the rows of a run of the program with a static probe.
 static_rows() {
 	rm -f "$T/out.csv"
 	timeout -k 5 60 "$STOOK" tally -o "$T/out.csv" "u:$SPECIAL/tally_static:tally:hit" "$@" \
@@ -202,14 +202,14 @@ for level in 0 2; do
 		cut -d, -f1,2)" "1,1000"
 done
 
-# A full disk is told of once, and the rest of the run is spared.
+# A full disk is reported once, and ends the run.
 timeout 20 "$STOOK" tally "$CALLS:take" -i 0.2 -d 5 >/dev/full 2>"$T/err" </dev/null
 check_equal "a full disk: status 1" $? 1
 check_equal "it is said once" "$(grep -c 'cannot write to standard output' "$T/err")" 1
 
 # --- mistakes ----------------------------------------------------------------------------------------
 
-# refused NAME STATUS WANTED ARG…: ends with STATUS, says what is wanted, and that alone.
+# refused NAME STATUS WANTED ARG…: must exit with STATUS, and print only a message matching WANTED.
 refused() {
 	local name=$1 status=$2 words=$3
 	shift 3

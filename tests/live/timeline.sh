@@ -5,8 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 need_live
 
-# The slices in the order of time, against the phases that the program told of: of all samples but
-# those within a slice's length of a change, the percentage that is in the right function.
+# Compares the slices, ordered by time, with the phases that the program reported: prints the percentage of
+# samples in the right function, without those within a slice's length of a change.
 share_in_phase() { # share_in_phase SPEEDSCOPE.json PHASES SLICE_S PHASE_S
 	python3 - "$@" <<-'PYTHON'
 	import itertools, json, sys
@@ -46,7 +46,7 @@ for path in sys.argv[1:]:
 print(round(total * 499 / 1e9))' "$@"
 }
 
-# Turns of 0.8 s and slices of 0.2 s.
+# Phases of 0.8 s and slices of 0.2 s.
 profile -F 499 --timeline 0.2 -f -o "$T/slices.speedscope.json" -- \
 	sh -c "exec $PROGRAMS/phases 0.8 3 >$T/phases"
 check_equal "a program in turns" "$STATUS" 0
@@ -61,14 +61,14 @@ else
 fi
 check "nothing is lost or counted twice" law_holds
 
-# Without a timeline the order is that of names: all of one function, then all of the other.
+# Without a timeline the order is by name: all of one function, then all of the other.
 profile -F 499 -f -o "$T/whole.speedscope.json" -- sh -c "exec $PROGRAMS/phases 0.3 2 >$T/phases"
 if command -v python3 >/dev/null; then
 	share=$(share_in_phase "$T/whole.speedscope.json" "$T/phases" 0 0.3)
 	check "without slices there is no order of time" [ "$share" -lt 75 ]
 fi
 
-# Intervals cut the run, and each has slices of its own.
+# Intervals divide the run, and each has its own slices.
 profile -F 499 -i 0.5 --timeline 0.2 -o "$T/part.speedscope.json" -- \
 	"$PROGRAMS/phases" 0.5 2
 check_equal "with intervals" "$STATUS" 0
@@ -77,7 +77,7 @@ if command -v python3 >/dev/null; then
 		"$(sum_of "$T"/part*.speedscope.json)" "$(stat_of shown)"
 fi
 
-# The run's own words are in files that have a place for them, also when nothing is said aloud.
+# Files that have comments contain the verdict, even with --quiet.
 profile -q -F 499 -o "$T/quiet.pb.gz" -- "$PROGRAMS/spin" 0.2
 check_equal "nothing is said with -q" "$(cat "$T/err")" ""
 if command -v go >/dev/null; then

@@ -26,7 +26,7 @@ need_live
 SECONDS_EACH=${SECONDS_EACH:-4}
 ROUNDS=${ROUNDS:-1}
 
-# compare HZ TRUTH FOLDED: the table on stderr; a line a violated bound on stdout.
+# compare HZ TRUTH FOLDED: prints the table on stderr, and a line for each violated bound on stdout.
 compare() {
 	awk -v hz="$1" '
 	function bound(total, share) { return 4 * sqrt(total * share * (1 - share)) + total / 1000 + 1 }

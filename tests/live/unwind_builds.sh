@@ -16,7 +16,7 @@ LINKS='link_8;link_7;link_6;link_5;link_4;link_3;link_2;link_1;work;hot'
 
 # --- ways to link ----------------------------------------------------------------------------------
 
-# built NAME COMPILER ARG…: the same shapes, built so, are whole.
+# built NAME COMPILER ARG…: stacks of the same shapes, built in this way, are complete.
 built() {
 	build "frames_$1" unwind_frames.c "${@:2}" "${C_FLAGS[@]}" || return
 	run "$SPECIAL/frames_$1" "$MS" chain realigned clobbered
@@ -33,7 +33,7 @@ built clang clang
 
 if build frames_stripped unwind_frames.c gcc -s "${C_FLAGS[@]}"; then
 	run "$SPECIAL/frames_stripped" "$MS" chain
-	# The thread's name, three frames of the start, main, run_shape and the chain.
+	# The thread name, three startup frames, main, run_shape and the chain.
 	check "stripped: as many frames as there are" test \
 		"$(awk -F';' '/^chain;/ && !/_\[k\]/ && NF == 16 { n++ } END { print n + 0 }' "$T/out")" -ge 1
 	check "stripped: complete" test "$(ended complete)" -ge 97
@@ -77,7 +77,7 @@ for how in dynamic static; do
 		'_start;[^;]+;main;run_shape;handler;interrupted;loop_in_c;[^;]+;on_signal;work_a_while'
 done
 
-# Without names, functions are known by who calls them.
+# Without symbols, functions are identified by their callers.
 if build leaves_musl_stripped special/leaves.c musl-gcc -static -s "${C_FLAGS[@]}"; then
 	run "$SPECIAL/leaves_musl_stripped" 100
 	check "musl, static and stripped: complete" test "$(ended complete)" -ge 98
@@ -92,7 +92,7 @@ if build throw special/throw.cc g++ -O2 -g; then
 	check "C++: complete" test "$(ended complete)" -ge 98
 fi
 
-# both NAME ONE OTHER HOT: all samples there are in one of these two stacks, some of them in each.
+# both NAME ONE OTHER HOT: all samples there are in one of these two stacks, and each stack has some.
 both() {
 	local one other
 	one=$(sum_matching "^[^;]+;$2;$4")
@@ -109,14 +109,14 @@ if build goroutines special/goroutines.go go build; then
 		'runtime.goexit[^;]*;([^;]+;)?main.worker;main.outer;main.inner' main.hot
 fi
 
-# all_in NAME PART CHAIN: every stack with the part has it in the chain, and there are some.
+# all_in NAME PART CHAIN: every stack that contains PART contains CHAIN, and there are some.
 all_in() {
 	local all
 	all=$(sum_matching "$2")
 	check "$1: $all samples" test "$all" -ge 5 -a "$(sum_matching "$3")" -eq "$all"
 }
 
-# Go by its own table, however it is linked: go_stacks HOW FLAG…
+# Go by its own table, in all link modes: go_stacks HOW FLAG…
 go_stacks() {
 	build "go_stacks_$1" special/go_stacks.go go build "${@:2}" || return
 	run "$SPECIAL/go_stacks_$1" 0.6
@@ -145,7 +145,7 @@ fi
 # --- frame pointers --------------------------------------------------------------------------------
 
 
-# all_but_few NAME COMM CHAIN: the chain is whole, but where a function has not yet made its frame.
+# all_but_few NAME COMM CHAIN: the chain is complete, except where a function has not set up its frame yet.
 all_but_few() {
 	local whole all
 	whole=$(sum_matching "^$2;([^;]+;)+$3")

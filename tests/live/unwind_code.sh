@@ -55,8 +55,8 @@ code plt
 check_stacks "plt: whole, also in the linkage table" plt "$IN_SHAPE;plt;rand_r" 60
 
 code lazy
-# The loader's entry from a stub goes by a register (rbx) that is known of innermost frames only: those
-# walks end there, say so, and invent nothing.
+# The rule for entering the loader from a stub needs a register (rbx) that is known for innermost frames only:
+# these walks end there, are reported, and have no wrong frames.
 check "lazy: while the dynamic loader binds, whole or known to be broken" test \
 	"$(sum_matching "^lazy;$IN_SHAPE;lazy;bind_all;library_bind")" -ge 10 -a \
 	$(($(ended complete) + $(ended no_rule))) -ge 98 -a "$(ended complete)" -ge 60
@@ -66,7 +66,7 @@ check_stacks "dlopen: libraries that were loaded a moment ago" dlopen \
 	"$IN_SHAPE;run_dlopen;calls_library;library_call;first_inner;work;hot"
 check "dlopen: complete" test "$(ended complete)" -ge 98
 
-# What was mapped over may be walked by the old code's rules for some milliseconds; its names not.
+# Code that was replaced by a mapping may be walked by the old rules for some milliseconds, but has no old names.
 code remap_old 200
 check_stacks "remap: the old library" remap_old \
 	"$IN_SHAPE;remap;calls_library;library_call;first_inner;work;hot"

@@ -10,19 +10,19 @@ HZ=${HZ:-1999}
 
 below() { profile -f --annotate --unwind cfi --table-cache none -F "$HZ" -- "$@"; }
 
-# The share of samples, in percent, whose user stack is whole, by its first frame. Those that the
-# kernel took while a process had no user stack don't count: its begin, exec and end.
+# Prints the share of samples, in percent, with a complete user stack, by its first frame. Samples that the kernel
+# took while a process had no user stack don't count: during start, exec and exit.
 whole_share() {
 	awk '
 	/;(do_exit|[a-z_]*execve|ret_from_fork|load_elf_binary)[a-z_]*_\[k\]/ { next }
 	{ all += $NF }
 	/^[^;]+;_start;/ { whole += $NF; next }
-	# The dynamic loader has no names for its own: it begins in five frames without.
+	# The dynamic loader has no symbols: its stacks begin with five frames without a name.
 	/^[^;]+;(\[unknown\]|_dl_start_user)/ { whole += $NF }
 	END { printf "%d\n", all ? 100 * whole / all : 0 }' "$T/out"
 }
 
-# --- many that live shortly ------------------------------------------------------------------------
+# --- many short-lived processes --------------------------------------------------------------------
 
 below "$PROGRAMS/spawn" "$PROGRAMS/shortlived" 40 5000 30000 2
 check "5 to 30 ms each: 98 % complete" test "$(ended complete)" -ge 98
@@ -36,15 +36,15 @@ check "a file each: 98 % complete" test "$(ended complete)" -ge 98
 below sh -c 'i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
 check "a shell's loop over /bin/true: 98 % whole" test "$(whole_share)" -ge 98
 check "a shell's loop over /bin/true: 96 % complete by its own word" test "$(ended complete)" -ge 96
-# More raw records than would be worth it if user space could not mend their cause.
+# More raw records than the limit that holds if user space could not provide the missing tables.
 # shellcheck disable=SC2016
 below sh -c 'i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i + 1)); done'
 check "a storm of /bin/true for seconds: 98 % complete" test "$(ended complete)" -ge 98
 check "a storm of /bin/true for seconds: all of it is walked" test "$(stat_of user_end_too_many)" = 0
 
-# --- the same process, other code ------------------------------------------------------------------
+# --- the same process with other code --------------------------------------------------------------
 
-# Bound at its start: what lazy binding does to stacks is unwind_code.sh's.
+# Bound at startup: lazy binding is tested by unwind_code.sh.
 if build server special/server.c gcc "${C_FLAGS[@]}" -Wl,-z,now; then
 	below "$SPECIAL/server" 40 3000
 	check_stacks "fork without exec: whole" child "$IN_MAIN;serve;request;work;hot"
@@ -61,9 +61,9 @@ if build before special/reexec.c "${no_pie[@]}" -DSTEP=before -DFRAME_BYTES=100 
 	check "exec under -p: complete" test "$(ended complete)" -ge 98
 fi
 
-# --- the program behind `--` -----------------------------------------------------------------------
+# --- the command after `--` ------------------------------------------------------------------------
 
-# It sleeps, so nobody samples it: its table is made nevertheless, and no other's.
+# The command sleeps and is not sampled: its table is made nevertheless, and only this one.
 table_of() { readelf -n "$(type -P "$1")" | awk '/Build ID/ { print $3 }'; }
 if [ -n "$(table_of sleep 2>/dev/null)" ]; then
 	mkdir -m 700 "$T/before"

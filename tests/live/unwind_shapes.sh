@@ -9,7 +9,7 @@ need_live
 MS=${MS:-60} # CPU time of each shape
 HZ=${HZ:-1999}
 
-# shapes PROGRAM SHAPE…: profiles them, one after the other.
+# shapes PROGRAM SHAPE…: profiles them one after the other.
 shapes() {
 	profile -f --annotate --unwind cfi --table-cache "$T/tables" -F "$HZ" -- \
 		"$PROGRAMS/$1" "$MS" "${@:2}"
@@ -35,9 +35,9 @@ check_shape split 'run_split;split(.cold)?;unlikely_work;work;hot'
 check "frames: conservation law" law_holds
 check "frames: 98 % of the walks say that they are complete" test "$(ended complete)" -ge 98
 
-# --- big and deep ----------------------------------------------------------------------------------
+# --- large and deep frames -------------------------------------------------------------------------
 
-# How many of a thread's samples have so many frames of a function, with this before and after them.
+# Counts a thread's samples that have this many frames of a function, with these frames before and after.
 with_depth() {
 	awk -v comm="$1" -v depth="$2" -v before="$3" -v after="$4" '
 	index($0, comm ";") != 1 { next }
@@ -52,8 +52,8 @@ with_depth() {
 	END { printf "%d\n", all < 10 ? 0 : 100 * right / all }' "$T/out"
 }
 
-# What user space walks has 16 KiB of the stack: the first tenth of a second of a process. Then it
-# is the kernel that walks.
+# Raw records, which user space walks in the first tenth of a second of a process, have part of the stack only.
+# Then the kernel walks.
 MS=300 shapes unwind_frames big
 check "big: whole, once the kernel walks" test \
 	"$(sum_matching "^big;$IN_SHAPE;big_4k;big_40k;big_1m;work;hot")" -ge 100
@@ -86,7 +86,7 @@ check "signals: 98 % of the walks are complete" test "$(ended complete)" -ge 98
 
 # --- samples in the kernel -------------------------------------------------------------------------
 
-# in_kernel COMM: the samples in its chain that have kernel frames.
+# in_kernel COMM: counts the samples in its chain that have kernel frames.
 in_kernel() { sum_matching "^$1;_start;.*;repeat;.*_\\[k\\]"; }
 
 shapes unwind_kernel zeros faults getpid naps clock vfork

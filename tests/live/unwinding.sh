@@ -6,7 +6,7 @@ set -u
 . "$(dirname "$0")/lib.sh"
 need_live
 
-# run COMMAND PATTERN ARG…: what the program printed, in $T/out, and its status.
+# run COMMAND PATTERN ARG…: leaves the program's output in $T/out, and its status.
 run() {
 	local program=$PROGRAMS/special/$NAME command=$1 pattern=$2
 	shift 2
@@ -17,7 +17,7 @@ run() {
 
 refused() { [ "$STATUS" -ne 0 ] && grep -q 'exception or panic' "$T/err"; }
 
-# check_program: of $NAME, a function of it in $PLACE.
+# check_program: for $NAME, which has a function in $PLACE.
 check_program() {
 	run funccount "$PLACE"
 	check_equal "$NAME: calls are probed" "$(grep -c 'sum 56' "$T/out") $STATUS" "1 0"
@@ -35,7 +35,7 @@ NAME=exceptions
 PLACE=$PROGRAMS/special/$NAME:passed
 build $NAME exceptions.cc g++ -O1 -g && check_program
 
-# Its language's library is in it, and no name is left.
+# It contains its language's library, and no symbols are left.
 NAME=exceptions_static
 if build $NAME exceptions.cc g++ -O1 -static; then
 	where=$(nm "$PROGRAMS/special/$NAME" | awk '$3 == "passed" { print $1 }')
