@@ -31,7 +31,7 @@ OTHERS = ("/usr/bin/node", "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1",
           "/usr/lib/chromium/chromium")
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
-# What is promised, of the made file.
+# Goals for the generated file.
 MOST_SECONDS, MOST_MEMORY, LEAST_LOOKUPS = 0.3, 1.5, 1e6
 
 

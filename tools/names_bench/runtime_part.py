@@ -34,7 +34,7 @@ def ends_meanwhile(load):
     return {"seconds": (str(load.warm_seconds + SECONDS - 1),)}
 
 
-# name: (load, stook's options, whether 95 % are promised)
+# name: (load, stook's options, true if 95 % is a goal)
 CASES = {
     "java": (case(loads.Java), [], False),
     "java, --java": (case(loads.Java), ["--java"], False),

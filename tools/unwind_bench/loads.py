@@ -498,9 +498,9 @@ class New(Load):
         return {int(w[0]): int(w[1]) for w in words if len(w) == 2}
 
 
-# Distributions' programs and compilers' defaults: a goal stands for each of them.
+# Programs of distributions, and compiler defaults: each has a goal.
 COMPLETE = (Redis, Nginx, Postgres, Python, Perl, Sqlite, Go, Rust, RustAbort, Compile, New)
-# What a new user tries besides.
+# Further programs that a new user tries.
 TRIAL = (Mariadb, Memcached, Cxx, Musl, Container, GoPie, GoStripped, GoStrippedPie, Java, Node,
          Python312, Python313, Python313Jit, Php, ForkStorm)
 LOADS = {load.name: load for load in COMPLETE + TRIAL}

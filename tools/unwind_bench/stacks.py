@@ -26,7 +26,7 @@ BEGINNINGS = {
     "_rt0_amd64", "_rt0_amd64_linux", "_rt0_arm64_linux",
 }
 
-# A stripped libc has no name for what calls the function that a thread begins with; Rust's has one.
+# A stripped libc has no symbol for the caller of a thread's start function; Rust's has one.
 RUST_THREAD = re.compile(r"^<?std::sys::.*::Thread>?::new::thread_start$")
 
 MISSED = "[Missed User Stack]"
