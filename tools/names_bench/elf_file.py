@@ -1,7 +1,7 @@
-"""What an ELF file says of its own addresses: segments, sections, symbols. 64 bits, little-endian.
+"""Reads segments, sections and symbols of an ELF file (64 bits, little-endian).
 
-It is the judge where two tools disagree, so it knows nothing of either's rules: all symbols that
-there are for an address, of any kind.
+It is the reference where two tools disagree, so it has none of their rules: it returns all symbols of
+an address, of any kind.
 """
 import bisect
 import functools

@@ -1,4 +1,4 @@
-"""What the symbols of large files cost: beside their own size, beside addr2line, llvm-symbolizer
+"""Measures the cost of the symbols of large files, compared with their size, addr2line, llvm-symbolizer
 and perf.
 
 The largest is made here: 400,000 functions in 130 MB, with names as long as those of C++. Three

@@ -1,4 +1,4 @@
-"""Loads that matter for names, beside those of unwind_bench: code made at run time, C++ with
+"""Loads that matter for names, beside those of unwind_bench: JIT-compiled code, C++ with
 debugging information, a stripped Go program."""
 import os
 import subprocess
@@ -35,7 +35,7 @@ class GoStripped(whole.Load):
 
 
 class RunTime(whole.Load):
-    """A process with code made at run time. What it leaves in /tmp is taken away at its end."""
+    """A process with JIT-compiled code. What it leaves in /tmp is taken away at its end."""
 
     warm_seconds = 3
 

@@ -1,9 +1,9 @@
-"""Every frame that perf names is named by stook: both sample the same load at the same time.
+"""Checks that stook names every frame that perf names: both sample the same load at the same time.
 
 perf samples twice, along frame pointers and with copies of stacks that it unwinds later. Frames are
 compared by the place of their code, not sample by sample. Where stook's samples did not hit a place
 that perf's did, stook is asked for it afterwards: by print_symbols if it is in a file, by
-print_kernel_names if it is in the kernel; of code made at run time and the vdso it must have named
+print_kernel_names if it is in the kernel; of JIT-compiled code and the vdso it must have named
 another place of the same function, else the function counts as not met.
 
     same       the same name

@@ -1,6 +1,6 @@
 """Frames that perf names, keyed by where their code is: the same place as in a pprof file.
 
-perf prints for a file the offset of the code in it, for the kernel and for code made at run time
+perf prints for a file the offset of the code in it, for the kernel and for JIT-compiled code
 the address itself. Return addresses are looked up by perf as they are where the kernel walked the
 stack, and less one where perf unwound it from a copy.
 """

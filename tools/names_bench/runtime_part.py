@@ -1,13 +1,12 @@
-"""Java and Node.js under load: how much of their compiled code has its name, before and after one
-does what stook's own words ask for.
+"""Java and Node.js under load: the share of their compiled code that has names, before and after following
+the advice in stook's verdict.
 
-A sample counts if one of its user frames is code made at run time. Its leaf is named if that is
-such code and has a name; all of it, if every such frame has. Whole are the stacks that reach their
-beginning, by stook's own count. Under the table stand, for each case, what stook said on stderr,
-and the first lines of its report.
+A sample counts if one of its user frames is JIT-compiled code. Its leaf is named if that is
+such code and has a name; all of it, if every such frame has. Complete stacks are counted by stook. Below the
+table are stook's messages and the first lines of its report, for each case.
 
-V8 writes jitdump files in pieces of 2 MiB, and what is left when it ends: of a process that runs
-on, what was compiled last has no name yet.
+V8 writes jitdump files in blocks of 2 MiB, and the rest when it exits: while a process runs, its newest code
+has no names yet.
 """
 import os
 import subprocess
@@ -55,7 +54,7 @@ CASES = {
 
 
 class Share:
-    """Samples with code made at run time, and how many are named."""
+    """Samples with JIT-compiled code, and how many are named."""
 
     def __init__(self, samples):
         self.all = self.with_code = self.named = self.leaves = self.named_leaves = 0
@@ -137,7 +136,7 @@ def print_words(outcomes):
 
 def run(names, say):
     """False if less than 95 % is named where it is promised."""
-    print(f"\nCode made at run time, {SECONDS:g} s of each at {FREQUENCY} Hz;"
+    print(f"\nJIT-compiled code, {SECONDS:g} s of each at {FREQUENCY} Hz;"
           f" {samplers.versions()}.\n")
     print("| case | samples | with such code | such a leaf | leaf named | all named | whole"
           f" | ≥ {LEAST_PERCENT} % named |\n" + "|---" * 8 + "|")

@@ -3,8 +3,8 @@ run once, for a millisecond, and deleted a few seconds later, under one run of s
 every ten seconds.
 
 Each program has its own inode, build id and function name, as if all were builds of something else.
-Memory must be bounded: what stook holds after the last quarter is to be no more than a little above
-what it held at the quarter's start. The table shows it over the run, with its open descriptors.
+Memory must be bounded: stook's memory at the end must be at most a little larger than at the start of the last
+quarter. The table shows memory and open descriptors during the run.
 """
 import os
 import signal

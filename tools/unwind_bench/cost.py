@@ -1,4 +1,4 @@
-"""What walking stacks costs: BPF time of a sample and of a frame, and the load's throughput.
+"""Measures the cost of walking stacks: BPF time per sample and per frame, and the load's throughput.
 
 Time: redis-server alone on the first CPU, its clients on the last, and only the first is sampled.
 The kernel's statistics give the BPF time of a sample, without user stacks (-K) and with them; the
@@ -6,10 +6,9 @@ difference over the mean number of user frames is what a frame costs. Whatever e
 is in all of these figures; the share of redis says how much that was.
 
 Throughput: the same number of requests again and again, with each sampler in turn, in another
-order each round. What a timer interrupt and an empty BPF program cost at the same rate is not the
-profiler's to save: each round's figures are compared with those of the empty program in that
-round. Beside requests a second, which depend on both sides and the scheduler, stands the server's
-CPU time a request, which is steadier.
+order each round. A profiler cannot avoid the cost of a timer interrupt and a BPF program: the figures of each round
+are compared with those of an empty program at the same rate in that round. Besides requests per second, which depend
+on both sides and the scheduler, the table has the server's CPU time per request, which varies less.
 """
 import math
 import os

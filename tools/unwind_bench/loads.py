@@ -1,4 +1,4 @@
-"""The loads: real programs as distributions ship them, doing what they are for.
+"""The loads: real programs as distributions ship them, doing typical work.
 
 Each is a context manager with .pids, the processes at the root of what is to be judged (a server,
 not the client that drives it), listens on loopback or on a socket in its own folder, and is

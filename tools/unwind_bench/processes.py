@@ -1,8 +1,7 @@
-"""Which processes there were while the tools ran: whose children, for how long, by what names.
+"""Records the processes that existed while the tools ran: parents, lifetimes, names.
 
-One `perf record` of nothing but the kernel's task events runs beside a load, the same for all
-tools. So it needs no tool's word to say which samples are the load's, and other work on the
-machine, be it programs of the same names, stays out.
+A `perf record` of the kernel's task events runs beside a load, the same for all tools. So the samples of the load are
+identified independently of the tools, and other programs, even of the same names, are excluded.
 """
 import os
 import re

@@ -1,7 +1,7 @@
 """The tools that are compared, each as a command and a way to read what it wrote.
 
-Variants of stook are rows of a table: a name and the options that make it. An option that this
-stook does not know leaves the variant out, and the run says so.
+Variants of stook are rows of a table: a name and its options. A variant with an option that this stook does not
+have is skipped, which is reported.
 """
 import json
 import os

@@ -1,13 +1,12 @@
-"""What the tools print, read into stacks, and whether a stack is complete.
+"""Reads the output of the tools into stacks, and decides if a stack is complete.
 
-A user stack is complete if one of its outermost frames is where programs and threads begin: walks
-find libc's start code above main, or what it left in a register. It says that a walk arrived, not
-that it missed nothing on its way; the mean depth beside it tells: a walker that jumps over
-callers has fewer frames than one that doesn't.
+A user stack is complete if one of its outermost frames is in the start code of programs or threads. This shows that a
+walk reached the start, not that it missed no frame on its way; for this there is the mean depth: a walker that skips
+callers has fewer frames.
 
-The same rule holds for every tool, by names. A stripped program has no name for its entry point:
-stook calls it _start, and where perf says [unknown] its address is looked at. bcc prints no
-addresses; libc's start code has to do.
+The same rule holds for every tool, by names. A stripped program has no symbol for its entry point: stook shows it as
+_start; for perf, which prints [unknown], its address is compared. bcc prints no addresses; libc's start code is
+used instead.
 """
 import functools
 import os
