@@ -234,8 +234,7 @@ TEST(arguments_of_notes_that_are_not_known)
 		struct probe probe = {.kind = PROBE_USDT, .name = "p:n", .arguments = text};
 
 		(void)snprintf(text, sizeof(text), "%s 8@%%rdi", wrong[i]);
-		check_refused(&arguments_x86, &probe, NULL, argument(1),
-			      "unsupported location");
+		check_refused(&arguments_x86, &probe, NULL, argument(1), "unsupported location");
 		CHECK_EQ(note(&arguments_x86, text, 2).base, 112);
 		for (nr = 0; nr < strlen(wrong[i]); nr++) {
 			struct operand operand = argument(1);

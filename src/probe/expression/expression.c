@@ -594,7 +594,7 @@ static int apply(struct compiler *compiler, const struct binary *binary, size_t 
 	return err;
 }
 
-/* DEPTH_MAX bounds the recursion */
+/* NOLINTBEGIN(misc-no-recursion): DEPTH_MAX bounds the recursion */
 static int take_expression(struct compiler *compiler, unsigned precedence, struct value *ret);
 
 /* Parses the part after `(`: a cast with its operand, or an expression. */
