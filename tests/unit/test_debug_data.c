@@ -204,7 +204,7 @@ TEST(debug_data_whose_decoder_takes_much)
 	nr = build(bytes, packed, nr_packed);
 	CHECK_EQ(elf_image_open_memory(&image, bytes, nr, NULL), 0);
 	CHECK_EQ(debug_data_read(&table, &image, &error), -ENOEXEC);
-	CHECK(strstr(error.text, "takes too much memory"));
+	CHECK(strstr(error.text, "needs too much memory"));
 	elf_image_close(&image);
 }
 

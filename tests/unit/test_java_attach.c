@@ -320,14 +320,14 @@ TEST(java_attach_tells_what_went_wrong)
 		int code;
 		const char *words;
 	} cases[] = {
-		{{.answer = OLD_ANSWER}, -EOPNOTSUPP, "no command that writes its perf map"},
+		{{.answer = OLD_ANSWER}, -EOPNOTSUPP, "no command to write its perf map"},
 		{{.answer = "0\n"}, -ENOENT, "but it did not"},
 		{{.answer = "1\nno \033[31mspace\nmore"}, -EREMOTEIO, "map: no ?[31mspace"},
 		{{.answer = "-1\n"}, -EREMOTEIO, "refused to write its perf map"},
-		{{.answer = "hello"}, -EPROTO, "none of its protocol"},
-		{{.answer = "\n0\n"}, -EPROTO, "none of its protocol"},
-		{{.answer = "0"}, -EPROTO, "none of its protocol"},
-		{{.answer = NULL}, -EPROTO, "without an answer"},
+		{{.answer = "hello"}, -EPROTO, "sent an invalid reply"},
+		{{.answer = "\n0\n"}, -EPROTO, "sent an invalid reply"},
+		{{.answer = "0"}, -EPROTO, "sent an invalid reply"},
+		{{.answer = NULL}, -EPROTO, "without a reply"},
 	};
 	struct error error;
 	struct jvm jvm;
@@ -396,7 +396,7 @@ TEST(java_attach_of_one_that_ends)
 
 	start(&jvm, &play);
 	CHECK_EQ(ask(&jvm, PLENTY_NS, &error), -ESRCH);
-	check_words(&error, -ESRCH, "ended before");
+	check_words(&error, -ESRCH, "exited before");
 	CHECK(access(jvm.trigger, F_OK) < 0);
 	CHECK_EQ(waitpid(jvm.process.pid, NULL, 0), jvm.process.pid);
 	CHECK_EQ(ask(&jvm, PLENTY_NS, &error), -ESRCH);
@@ -443,7 +443,7 @@ TEST(java_attach_without_its_file)
 	start(&jvm, &play);
 	CHECK_EQ(mkdir(jvm.trigger, 0700), 0);
 	CHECK(ask(&jvm, PLENTY_NS, &error) < 0);
-	check_words(&error, error.code, "no file '/tmp/.attach_pid");
+	check_words(&error, error.code, "cannot create '/tmp/.attach_pid");
 	(void)usleep(50000);
 	CHECK_EQ(jvm.seen->nr_quits, 0); /* SIGQUIT would print all its stacks */
 	CHECK_EQ(rmdir(jvm.trigger), 0);
