@@ -321,7 +321,7 @@ TEST(java_attach_tells_what_went_wrong)
 		const char *words;
 	} cases[] = {
 		{{.answer = OLD_ANSWER}, -EOPNOTSUPP, "no command to write its perf map"},
-		{{.answer = "0\n"}, -ENOENT, "but it did not"},
+		{{.answer = "0\n"}, -ENOENT, "wrote no perf map"},
 		{{.answer = "1\nno \033[31mspace\nmore"}, -EREMOTEIO, "map: no ?[31mspace"},
 		{{.answer = "-1\n"}, -EREMOTEIO, "refused to write its perf map"},
 		{{.answer = "hello"}, -EPROTO, "sent an invalid reply"},
