@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The walk by unwind tables in processes that come and go: a process' first sample is to be as whole
 # as its last, though its tables are only made then.
+#
+# Alone: processes live for milliseconds, and it judges how soon their tables are there.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
