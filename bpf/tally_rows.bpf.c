@@ -143,6 +143,6 @@ __hidden int tally_add(struct tally_hit *hit, struct tally_counters *counters, _
 
 __hidden int tally_evaluate(struct tally_hit *hit)
 {
-	tally_take_steps(&hit->values, &plan);
+	tally_run_steps(&hit->values, &plan);
 	return 0;
 }

@@ -137,9 +137,9 @@ static inline bool tally_is_undecided(const struct tally_values *values,
 	}
 }
 
-static inline void tally_take_step(struct tally_values *values,
-				   const volatile struct tally_plan *plan,
-				   const volatile struct tally_step *step)
+static inline void tally_run_step(struct tally_values *values,
+				  const volatile struct tally_plan *plan,
+				  const volatile struct tally_step *step)
 {
 	__s64 left = values->words[step->left % TALLY_MAX_NUMBERS];
 	__s64 right = values->words[step->right % TALLY_MAX_NUMBERS];
@@ -157,15 +157,15 @@ static inline void tally_take_step(struct tally_values *values,
 	}
 }
 
-static inline void tally_take_steps(struct tally_values *values,
-				    const volatile struct tally_plan *plan)
+static inline void tally_run_steps(struct tally_values *values,
+				   const volatile struct tally_plan *plan)
 {
 	__u32 i;
 
 	for (i = 0; i < TALLY_MAX_STEPS; i++) {
 		if (i >= plan->nr_steps)
 			break;
-		tally_take_step(values, plan, &plan->steps[i]);
+		tally_run_step(values, plan, &plan->steps[i]);
 	}
 }
 

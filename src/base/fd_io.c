@@ -99,7 +99,7 @@ void fd_open_standard_streams(void)
 		(void)close(fd);
 }
 
-uint64_t fd_allow_all(void)
+uint64_t fd_raise_limit(void)
 {
 	struct rlimit limit, wanted;
 

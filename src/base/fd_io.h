@@ -42,7 +42,7 @@ void fd_open_standard_streams(void);
  * Raises the soft limit of open descriptors to the hard limit; child processes inherit it. Returns
  * the limit; UINT64_MAX if there is none or it is unknown.
  */
-uint64_t fd_allow_all(void);
+uint64_t fd_raise_limit(void);
 
 /* --- streams ---------------------------------------------------------------------------------- */
 

@@ -120,7 +120,7 @@ struct reader {
 	uint8_t chunk[CHUNK_BYTES];
 };
 
-bool gzip_is_it(const char *head, size_t nr)
+bool gzip_is_compressed(const char *head, size_t nr)
 {
 	return nr >= 2 && head[0] == '\x1f' && head[1] == '\x8b';
 }
@@ -206,7 +206,7 @@ static int inflate_chunk(struct reader *reader, size_t nr)
 
 static int start(struct reader *reader, size_t nr)
 {
-	if (!gzip_is_it((const char *)reader->chunk, nr))
+	if (!gzip_is_compressed((const char *)reader->chunk, nr))
 		return 0;
 	reader->stream.zalloc = allocate;
 	reader->stream.zfree = release;

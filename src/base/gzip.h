@@ -24,7 +24,7 @@ int gzip_write(struct gzip_writer *writer, const void *bytes, size_t nr);
 int gzip_finish(struct gzip_writer *writer);
 
 /* True if a stream that begins with these bytes is compressed. */
-bool gzip_is_it(const char *head, size_t nr);
+bool gzip_is_compressed(const char *head, size_t nr);
 
 /* Larger outputs with a higher compression ratio are rejected as decompression bombs. */
 #define GZIP_MAX_RATIO	256

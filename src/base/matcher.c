@@ -791,7 +791,7 @@ void matcher_free(struct matcher *matcher)
 	free(matcher);
 }
 
-bool matcher_fits(const struct matcher *matcher, const char *name)
+bool matcher_matches(const struct matcher *matcher, const char *name)
 {
 	if (matcher->is_any)
 		return true;

@@ -37,7 +37,7 @@ struct matcher *matcher_new(const char *text, size_t nr, enum matcher_kind kind,
 			    struct matcher_error *error);
 void matcher_free(struct matcher *matcher);
 
-bool matcher_fits(const struct matcher *matcher, const char *name);
+bool matcher_matches(const struct matcher *matcher, const char *name);
 
 /* The only name that matches, if that is obvious from the pattern; else NULL. */
 const char *matcher_only_name(const struct matcher *matcher);

@@ -57,7 +57,7 @@ struct comm_map {
 #define COMM_MAPS_MAX 32
 
 /* --by: labels at the root of call paths. */
-#define BY_NOTHING LABEL_SET /* --by none; a bit that is no label of --by */
+#define BY_NONE LABEL_SET /* --by none; a bit that is no label of --by */
 
 struct diff_options {
 	struct comm_map comm_maps[COMM_MAPS_MAX];
@@ -156,7 +156,7 @@ static int take_by(void *context, const char *value, struct error *error)
 
 	if (strcmp(value, "none") != 0)
 		return label_keys_take(value, &options->labels, error);
-	options->labels = BY_NOTHING;
+	options->labels = BY_NONE;
 	return 0;
 }
 
@@ -491,7 +491,7 @@ static const char *mapped_comm(const struct diff_options *options, const char *c
 	size_t i;
 
 	for (i = 0; i < options->nr_comm_maps; i++)
-		if (matcher_fits(options->comm_maps[i].matcher, comm))
+		if (matcher_matches(options->comm_maps[i].matcher, comm))
 			return options->comm_maps[i].name;
 	return NULL;
 }
@@ -667,11 +667,11 @@ static int choose_labels(struct diff *diff, unsigned *ret, struct error *error)
 	unsigned asked = diff->options.labels;
 	struct comparison_threads threads;
 	char before[TASK_NAME_BYTES], after[TASK_NAME_BYTES];
-	int err = label_keys_check(asked & ~(unsigned)BY_NOTHING, diff->labels, error);
+	int err = label_keys_check(asked & ~(unsigned)BY_NONE, diff->labels, error);
 
 	if (err)
 		return err;
-	*ret = asked ? asked & ~(unsigned)BY_NOTHING : diff->labels & LABEL_COMM;
+	*ret = asked ? asked & ~(unsigned)BY_NONE : diff->labels & LABEL_COMM;
 	if (style->group == DIFFERENCE_BY_COMM)
 		*ret |= diff->labels & LABEL_COMM;
 	if (!(*ret & LABEL_COMM))
@@ -776,5 +776,5 @@ int cmd_diff(int argc, char **argv)
 		return err == -EINVAL ? EXIT_USAGE : EXIT_FAILED;
 	}
 	err = run(&diff, &error);
-	return complain_unless_well(err, &error) ? 0 : EXIT_FAILED;
+	return complain_on_error(err, &error) ? 0 : EXIT_FAILED;
 }

@@ -521,7 +521,7 @@ static void tell(void *context)
 {
 	const struct funccount *funccount = context;
 
-	tally_totals_tell_lost(&funccount->keys.total);
+	tally_totals_report_lost(&funccount->keys.total);
 }
 
 static const struct probe_command command = {

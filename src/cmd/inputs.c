@@ -517,7 +517,7 @@ int inputs_load(struct inputs *inputs, struct input_request *request, unsigned l
 	if (err || request->is_quiet)
 		return err;
 	inputs_complain(inputs);
-	filter_options_tell(&request->filter, inputs->profile);
+	filter_options_report(&request->filter, inputs->profile);
 	return 0;
 }
 

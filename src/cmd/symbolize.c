@@ -185,7 +185,7 @@ static int report(const struct symbolize *symbolize, struct error *error)
 			report_missing(symbolize->inputs.profile, module, nr_missing[module]);
 	inputs_complain(&symbolize->inputs);
 	report_cuts(symbolize->symbolizer);
-	naming_notes_tell(symbolize->symbolizer);
+	naming_notes_print(symbolize->symbolizer);
 	return 0;
 }
 

@@ -244,7 +244,7 @@ static void tell(void *context)
 			 "missed returns)",
 			 number_commas(numbers[0], total->calls), number_commas(numbers[1], open),
 			 number_commas(numbers[2], total->abandoned));
-	tally_totals_tell_lost(total);
+	tally_totals_report_lost(total);
 }
 
 /* --- the run --------------------------------------------------------------------------------- */

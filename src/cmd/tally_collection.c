@@ -302,7 +302,7 @@ uint64_t tally_totals_lost(const struct tally_counters *counters)
 	return sum;
 }
 
-void tally_totals_tell_lost(const struct tally_counters *total)
+void tally_totals_report_lost(const struct tally_counters *total)
 {
 	char number[NUMBER_COMMAS_BYTES];
 	size_t i;

@@ -48,6 +48,6 @@ int tally_collection_read(struct tally_collection *collection, struct tallier *t
 uint64_t tally_totals_lost(const struct tally_counters *counters);
 
 /* Prints a line on stderr for each reason of loss. */
-void tally_totals_tell_lost(const struct tally_counters *total);
+void tally_totals_report_lost(const struct tally_counters *total);
 
 #endif

@@ -173,13 +173,13 @@ int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
 			 (struct waiting_count){epoch, id, *count});
 }
 
-int drain_meet(struct drain *drain)
+int drain_ensure_processes(struct drain *drain)
 {
 	for (; drain->nr_met < drain->nr_records; drain->nr_met++) {
 		const struct wire_record *record = record_at(drain, drain->nr_met);
 
 		if (record->nr_user &&
-		    process_table_meet(drain->options.processes, (int32_t)record->pid) < 0)
+		    process_table_ensure(drain->options.processes, (int32_t)record->pid) < 0)
 			return -ENOMEM;
 	}
 	return 0;
@@ -391,7 +391,7 @@ static int add_sample(struct drain *drain, const struct wire_record *record,
 
 	*ret_sample = HIDDEN;
 	memcpy(comm, record->comm, WIRE_COMM_BYTES);
-	if (drain->options.comm && !matcher_fits(drain->options.comm, comm)) {
+	if (drain->options.comm && !matcher_matches(drain->options.comm, comm)) {
 		drain->totals.hidden++;
 		count_record(drain, record);
 		return 0;
@@ -442,10 +442,10 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 	size_t bytes = wire_record_bytes(record);
 	int err = 0;
 
-	if (unwinder && mappings && !unwinder_knows(unwinder, record)) {
+	if (unwinder && mappings && !unwinder_is_published(unwinder, record)) {
 		err = unwinder_publish(unwinder, record->pid, record->start_time_ns,
 				       record->exec_id, mappings);
-		unwinder_foresee(unwinder, record, mappings);
+		unwinder_request_likely(unwinder, record, mappings);
 	}
 	if (!err)
 		err = walk_raw(drain, record, mappings, false);
@@ -549,7 +549,7 @@ static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
 		if (err < 0)
 			return err;
 		if (unwinder && event->kind == PROCESS_MAP)
-			unwinder_touch(unwinder, (uint32_t)event->pid);
+			unwinder_mark_stale(unwinder, (uint32_t)event->pid);
 		/*
 		 * Forgotten already when the exit arrived, but older records may have published it
 		 * again.
@@ -613,7 +613,7 @@ static int publish_changes(struct drain *drain, uint64_t now_ns)
 static int replay(struct drain *drain, const struct horizon *horizon)
 {
 	size_t next_event = 0, kept = 0, i;
-	int err = drain_meet(drain);
+	int err = drain_ensure_processes(drain);
 
 	if (err)
 		return err;

@@ -6,7 +6,7 @@
  * tested without a kernel.
  *
  *	drain_add_record(), drain_add_event()	as they are read: ring first, then sideband
- *	drain_meet()				next: looks up processes that are new
+ *	drain_ensure_processes()				next: looks up processes that are new
  *	drain_replay()				replays everything up to a given time
  *	drain_add_count()			adds an entry of the count map of an ended epoch
  *	drain_close_epoch()			replays an epoch's records, then adds its counts
@@ -72,7 +72,7 @@ int drain_add_record(struct drain *drain, const struct wire_record *record, size
 int drain_add_event(struct drain *drain, struct process_event *event, const char *path);
 int drain_add_count(struct drain *drain, uint32_t epoch, uint64_t id,
 		    const struct wire_count *count);
-int drain_meet(struct drain *drain);
+int drain_ensure_processes(struct drain *drain);
 int drain_replay(struct drain *drain, uint64_t until_ns);
 
 /*

@@ -166,7 +166,7 @@ static int load_sampler(struct session *session, struct error *error)
 static size_t max_open_files(size_t nr_cpus)
 {
 	uint64_t others = 3 * nr_cpus + OTHER_DESCRIPTORS;
-	uint64_t allowed = fd_allow_all();
+	uint64_t allowed = fd_raise_limit();
 	uint64_t most = allowed > others ? (allowed - others) / 2 : 0;
 
 	return most < MAX_OPEN_FILES ? most : MAX_OPEN_FILES;
@@ -286,7 +286,7 @@ static int make_drain(struct session *session, struct error *error)
  */
 static int meet_target(struct session *session, int32_t pid)
 {
-	int err = process_table_meet(session->processes, pid);
+	int err = process_table_ensure(session->processes, pid);
 
 	if (!err && session->unwinder)
 		unwinder_preload(session->unwinder,
@@ -539,7 +539,7 @@ static int read_all(struct session *session)
 	if (!err)
 		err = sideband_read(session->sideband, take_event, session);
 	if (!err)
-		err = drain_meet(session->drain);
+		err = drain_ensure_processes(session->drain);
 	if (!err) /* an exec while maps were read: they may be the wrong program's */
 		err = sideband_read(session->sideband, take_event, session);
 	return err;
@@ -554,13 +554,13 @@ static void choose_naps(struct session *session, bool has_news)
 		session->nr_naps--;
 	sampler_expect_raw(session->sampler, session->nr_naps > 1);
 	if (session->nr_naps == 1)
-		sideband_listen(session->sideband);
+		sideband_resume_alarms(session->sideband);
 }
 
 static int poll_once(struct session *session)
 {
 	uint64_t until_ns = session->polled_ns;
-	bool has_events = sideband_hush(session->sideband);
+	bool has_events = sideband_pause_alarms(session->sideband);
 	int err;
 
 	session->polled_ns = clock_now_ns();
@@ -667,7 +667,7 @@ static void nap(struct session *session)
 	if (session->raw_fd >= 0) /* clears readiness until the next wake-up */
 		(void)epoll_wait(session->raw_fd, &woken, 1, 0);
 	sampler_expect_raw(session->sampler, true);
-	(void)sideband_hush(session->sideband);
+	(void)sideband_pause_alarms(session->sideband);
 	session->nr_naps = QUIET_NAPS;
 	(void)nanosleep(&time, NULL);
 }
@@ -925,7 +925,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 
 		ret->nr_files_gone += file->sampled && file->state == FILE_GONE;
 		ret->nr_files_refused += file->sampled && file->state == FILE_REFUSED;
-		ret->nr_files_left_out += file->sampled && file->state == FILE_LEFT_OUT;
+		ret->nr_files_left_out += file->sampled && file->state == FILE_NOT_OPENED;
 	}
 	sampler_read_cost(session->sampler, &ret->cost);
 	if (session->unwinder)

@@ -337,7 +337,7 @@ static uint64_t head_of(const struct ring *ring)
  * Pausing sets a flag in the ring; disabling the event would interrupt its CPU. If pausing fails,
  * the alarm's ring fills up, which stops the wake-ups too.
  */
-bool sideband_hush(struct sideband *sideband)
+bool sideband_pause_alarms(struct sideband *sideband)
 {
 	bool is_any = false;
 	size_t i;
@@ -355,7 +355,7 @@ bool sideband_hush(struct sideband *sideband)
 	return is_any;
 }
 
-void sideband_listen(struct sideband *sideband)
+void sideband_resume_alarms(struct sideband *sideband)
 {
 	size_t i;
 

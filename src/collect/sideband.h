@@ -51,13 +51,13 @@ int sideband_alarm_fd(const struct sideband *sideband, size_t i);
  * A wake-up costs CPU time in the task that caused the event. Pauses the alarms of the CPUs that
  * have unread events. Returns true if there are any; the caller then reads the rings at intervals.
  */
-bool sideband_hush(struct sideband *sideband);
+bool sideband_pause_alarms(struct sideband *sideband);
 
 /*
  * Resumes all alarms, from the next event on. The caller must read the rings once more afterwards,
  * for earlier events.
  */
-void sideband_listen(struct sideband *sideband);
+void sideband_resume_alarms(struct sideband *sideband);
 
 /*
  * Returns the descriptor of a CPU's ring, to be set as output of that CPU's sampling event; -1:

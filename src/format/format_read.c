@@ -196,7 +196,7 @@ int format_read(FILE *in, const char *path, const struct format_read_options *op
 	cleanup_file FILE *text = NULL;
 	char start[HEAD_BYTES];
 	size_t nr_head = stream_peek(in, start, sizeof(start)), nr_bytes = 0;
-	bool is_packed = gzip_is_it(start, nr_head);
+	bool is_packed = gzip_is_compressed(start, nr_head);
 	const char *head = start;
 	int err = 0;
 

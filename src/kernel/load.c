@@ -123,7 +123,7 @@ static bool is_exchange(const struct bpf_insn *instruction)
 	       BPF_MODE(instruction->code) == BPF_ATOMIC && instruction->imm != BPF_ADD;
 }
 
-void load_take_out_exchange(struct bpf_insn *instructions, size_t nr)
+void load_remove_exchange(struct bpf_insn *instructions, size_t nr)
 {
 	size_t i;
 
@@ -144,7 +144,7 @@ static int take_out_exchange(struct bpf_program *program)
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, bpf_program__insns(program), nr * sizeof(*copy));
-	load_take_out_exchange(copy, nr);
+	load_remove_exchange(copy, nr);
 	return bpf_program__set_insns(program, copy, nr);
 }
 

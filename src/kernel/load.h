@@ -90,6 +90,6 @@ int load_nr_cpus(struct error *error);
 int load_explain(int err, struct error *error);
 
 /* Replaces compare-and-exchange instructions by no-ops. Pure; for the handler and its test. */
-void load_take_out_exchange(struct bpf_insn *instructions, size_t nr);
+void load_remove_exchange(struct bpf_insn *instructions, size_t nr);
 
 #endif

@@ -385,7 +385,7 @@ bool file_is_of_root(int fd, const char *path)
 	return false;
 }
 
-DIR *program_folder_open(int root_fd, const char *path)
+DIR *file_open_directory_below(int root_fd, const char *path)
 {
 	int fd = open_below(root_fd, path, O_RDONLY | O_DIRECTORY);
 	DIR *folder;

@@ -77,6 +77,6 @@ uint64_t file_generation(int fd);
  * Opens a directory below a root (a handle; -1: ours) for reading its entries; no symbolic link
  * leads out of the root. NULL with errno.
  */
-DIR *program_folder_open(int root_fd, const char *path);
+DIR *file_open_directory_below(int root_fd, const char *path);
 
 #endif

@@ -241,7 +241,7 @@ static int open_in_root(struct file_table *table, struct file *file, int32_t pid
 /* True if a known file should be opened again through another process. */
 static bool is_worth_a_try(const struct entry *entry)
 {
-	return entry->file.state == FILE_LEFT_OUT ||
+	return entry->file.state == FILE_NOT_OPENED ||
 	       (entry->file.state == FILE_GONE && entry->nr_tries < GONE_TRIES);
 }
 
@@ -271,7 +271,7 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 		set_fd(table, (uint32_t)number, fd);
 	else
 		file->state = fd == -EACCES   ? FILE_REFUSED
-			      : fd == -ENOSPC ? FILE_LEFT_OUT
+			      : fd == -ENOSPC ? FILE_NOT_OPENED
 					      : FILE_GONE;
 	return number;
 }

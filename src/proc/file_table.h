@@ -22,10 +22,10 @@ struct file_id {
 /* Why a file has no descriptor, or FILE_OPEN. */
 enum file_state {
 	FILE_OPEN,
-	FILE_CLOSED,   /* was open; closed to stay within the limit */
-	FILE_GONE,     /* no such regular file existed when it was opened */
-	FILE_REFUSED,  /* we may not read it */
-	FILE_LEFT_OUT, /* not opened: the table of roots is full (proc/root_table) */
+	FILE_CLOSED,	 /* was open; closed to stay within the limit */
+	FILE_GONE,	 /* no such regular file existed when it was opened */
+	FILE_REFUSED,	 /* we may not read it */
+	FILE_NOT_OPENED, /* not opened: the table of roots is full (proc/root_table) */
 };
 
 struct file {

@@ -294,7 +294,7 @@ static bool needs_snapshot(const struct process_table *table, const struct proce
 	       !is_resting(process);
 }
 
-int process_table_meet(struct process_table *table, int32_t pid)
+int process_table_ensure(struct process_table *table, int32_t pid)
 {
 	struct process *process;
 
@@ -327,7 +327,7 @@ static int arrive_fork(struct process_table *table, const struct process_event *
 	struct process *child;
 
 	/* The parent existed before us and still runs: read its maps now. */
-	if (process_table_meet(table, event->parent) < 0)
+	if (process_table_ensure(table, event->parent) < 0)
 		return -ENOMEM;
 	child = find_or_add(table, event->pid);
 	if (!child)

@@ -60,7 +60,7 @@ int process_table_arrive(struct process_table *table, struct process_event *even
 			 const char *path);
 
 /* Called when a sample of pid arrives: reads its maps if it is unknown. 0 or -ENOMEM. */
-int process_table_meet(struct process_table *table, int32_t pid);
+int process_table_ensure(struct process_table *table, int32_t pid);
 
 /* Replays an event. 0 or -ENOMEM. */
 int process_table_replay(struct process_table *table, const struct process_event *event);

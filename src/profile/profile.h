@@ -339,7 +339,7 @@ size_t profile_values(const struct profile *profile, struct profile_value ret[PR
 int profile_choose_samples(struct profile *profile);
 
 /* True if the event is a clock of CPU time, whose period is in nanoseconds. */
-bool profile_is_of_clock(const struct profile *profile);
+bool profile_has_clock_event(const struct profile *profile);
 
 /*
  * Returns the amount of the main value per sample: 1 if it counts samples or hits, the period if it

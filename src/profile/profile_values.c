@@ -204,7 +204,7 @@ static const char *event_unit(const struct profile *profile)
 	return profile_string(profile, unit ? unit : profile->count_string);
 }
 
-bool profile_is_of_clock(const struct profile *profile)
+bool profile_has_clock_event(const struct profile *profile)
 {
 	const char *event = profile_string(profile, profile->origin.event);
 
@@ -227,7 +227,7 @@ static bool is_of_event(const struct profile *profile, const char *name)
 	const char *event = profile_string(profile, profile->origin.event);
 
 	return !strcmp(name, *event ? event : PROFILE_SOME_EVENTS) ||
-	       (profile_is_of_clock(profile) && !strcmp(name, PROFILE_CPU_TIME));
+	       (profile_has_clock_event(profile) && !strcmp(name, PROFILE_CPU_TIME));
 }
 
 /* Returns how many values have the event's name. *ret: the first one in its unit, or -ENOENT. */

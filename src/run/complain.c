@@ -37,7 +37,7 @@ void complain_error(const struct error *error)
 		print_line("  hint: ", error->hint);
 }
 
-bool complain_unless_well(int err, const struct error *error)
+bool complain_on_error(int err, const struct error *error)
 {
 	if (!err || err == -EPIPE)
 		return true;

@@ -21,6 +21,6 @@ void complain_error(const struct error *error);
 /*
  * Returns true if err is 0 or -EPIPE (the reader closed our pipe: no error); else prints the error.
  */
-bool complain_unless_well(int err, const struct error *error);
+bool complain_on_error(int err, const struct error *error);
 
 #endif

@@ -309,7 +309,7 @@ char *naming_cut(const struct symbolizer *symbolizer, size_t number)
 	return NULL;
 }
 
-void naming_notes_tell(const struct symbolizer *symbolizer)
+void naming_notes_print(const struct symbolizer *symbolizer)
 {
 	struct symbolizer_result result;
 

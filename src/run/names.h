@@ -96,6 +96,6 @@ const char *session_names_why_silent(const struct session_names *names, uint32_t
 char *naming_cut(const struct symbolizer *symbolizer, size_t number);
 
 /* Prints everything else that kept frames from being named: the last error of each kind. */
-void naming_notes_tell(const struct symbolizer *symbolizer);
+void naming_notes_print(const struct symbolizer *symbolizer);
 
 #endif

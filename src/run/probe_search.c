@@ -95,7 +95,7 @@ void probe_reach_find(struct probe_reach *ret, const struct probe_list *list,
 		return;
 	/* Other processes use the file, or the search could not rule it out. */
 	ret->shared_file = list->files[shared < 0 ? 0 : shared].path;
-	ret->spares_others = can_filter && follow == FOLLOW_IF_ALONE;
+	ret->spares_others = can_filter && follow == FOLLOW_UNLESS_SHARED;
 	if (ret->spares_others)
 		ret->link_pid = (int32_t)tasks->pids[0];
 }
@@ -388,7 +388,7 @@ int probe_search_find(struct probe_search *search, const struct probe_options *o
 
 	search->options = options;
 	search->is_quiet = tasks->quiet;
-	search->follow = FOLLOW_IF_ALONE;
+	search->follow = FOLLOW_UNLESS_SHARED;
 	if (tasks->no_follow)
 		search->follow = FOLLOW_NEVER;
 	else if (tasks->follow || tasks->command) /* children of the command are part of the run */

@@ -21,7 +21,7 @@
  * children.
  */
 enum probe_follow {
-	FOLLOW_IF_ALONE, /* unless other processes run the same files and would pay */
+	FOLLOW_UNLESS_SHARED, /* unless other processes run the same files and would pay */
 	FOLLOW_ALWAYS,
 	FOLLOW_NEVER,
 };

@@ -123,9 +123,9 @@ static int summarize(struct collector *collector, struct error *error)
 		return 0;
 	if (!run->child_failed)
 		probes->command->tell(probes->context);
-	if (probing_own(probes->probing))
+	if (probing_own_hits(probes->probing))
 		complain("excluded %s hits of stook's own processes (--self counts them)",
-			 number_commas(number, probing_own(probes->probing)));
+			 number_commas(number, probing_own_hits(probes->probing)));
 	probe_notes_after(&probes->search.list, probes->probing, probes->missed,
 			  run->config->verbose);
 	return 0;

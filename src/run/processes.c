@@ -102,7 +102,7 @@ int signals_listen(struct error *error)
 	return fd;
 }
 
-void signals_take(int signal_fd, const struct child *child)
+void signals_consume(int signal_fd, const struct child *child)
 {
 	uint64_t nr;
 
@@ -117,7 +117,7 @@ void signals_stop_listening(int signal_fd, const struct child *child)
 	if (signal_fd < 0)
 		return;
 	set_all(SIG_DFL);
-	signals_take(signal_fd, child);
+	signals_consume(signal_fd, child);
 }
 
 /* Restores the original signal dispositions in a process that is about to exec. */
@@ -308,7 +308,7 @@ static void list_targets(const uint32_t *numbers, size_t nr, FILE *out)
 		fprintf(out, " and %zu more", nr - MAX_TOLD);
 }
 
-void targets_tell(const struct run_config *config)
+void targets_print(const struct run_config *config)
 {
 	cleanup_free char *text = NULL;
 	size_t bytes;

@@ -54,7 +54,7 @@ int targets_open(struct targets *targets, const struct run_config *config, struc
 /*
  * Prints the targets' numbers, names and the duration on stderr; nothing if there are no targets.
  */
-void targets_tell(const struct run_config *config);
+void targets_print(const struct run_config *config);
 
 /* Updates targets from revents in fds; true if there were targets and all of them have exited. */
 bool targets_all_ended(struct targets *targets);
@@ -79,7 +79,7 @@ int signals_listen(struct error *error);
  * passed on to the child (NULL: none), except for the terminal's Ctrl-C, which the child received
  * itself.
  */
-void signals_take(int signal_fd, const struct child *child);
+void signals_consume(int signal_fd, const struct child *child);
 
 /*
  * Restores default handling: the next signal ends the program at once. Consumes a pending signal.

@@ -147,7 +147,7 @@ static int prepare(struct running *running)
 	if (!err)
 		err = collector->ops->load(collector, &error);
 	if (err < 0)
-		(void)complain_unless_well(err, &error);
+		(void)complain_on_error(err, &error);
 	return err;
 }
 
@@ -264,7 +264,7 @@ static int wait_for_end(struct running *running, struct error *error)
 		show_progress(running);
 	} while (!err && !is_over(running));
 	clear_progress(running);
-	signals_take(running->run.signal_fd, &running->child);
+	signals_consume(running->run.signal_fd, &running->child);
 	return err;
 }
 
@@ -276,10 +276,10 @@ static bool show_last(struct running *running)
 	struct collector *collector = running->collector;
 	struct error error = {0};
 
-	signals_take(running->run.signal_fd, &running->child);
+	signals_consume(running->run.signal_fd, &running->child);
 	if (running->run.child_failed)
 		return true;
-	return complain_unless_well(collector->ops->interval(collector, true, &error), &error);
+	return complain_on_error(collector->ops->interval(collector, true, &error), &error);
 }
 
 static bool stop(struct running *running)
@@ -287,7 +287,7 @@ static bool stop(struct running *running)
 	struct collector *collector = running->collector;
 	struct error error = {0};
 
-	return complain_unless_well(collector->ops->stop(collector, &error), &error);
+	return complain_on_error(collector->ops->stop(collector, &error), &error);
 }
 
 /* Returns 0 or a negative errno that was reported. */
@@ -301,21 +301,21 @@ static int collect(struct running *running)
 	int err;
 
 	if (!config->quiet)
-		targets_tell(config);
+		targets_print(config);
 	err = ops->start(collector, &error);
-	well = complain_unless_well(err, &error);
+	well = complain_on_error(err, &error);
 	if (!err) {
 		running->run.has_started = true;
 		running->shows_progress = ops->progress && !config->quiet && isatty(STDERR_FILENO);
 		err = wait_for_end(running, &error);
-		well = complain_unless_well(err, &error);
+		well = complain_on_error(err, &error);
 		if (ops->stops_last)
 			well &= show_last(running);
 		well &= stop(running);
 		if (!ops->stops_last)
 			well &= show_last(running);
 	}
-	well &= complain_unless_well(ops->summarize(collector, &error), &error);
+	well &= complain_on_error(ops->summarize(collector, &error), &error);
 	if (well)
 		return 0;
 	return err < 0 && err != -EPIPE ? err : -EIO;

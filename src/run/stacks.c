@@ -306,7 +306,7 @@ static int print_verdict(struct stacks *stacks, struct error *error)
 		(void)error_no_memory(error, "");
 	if (!err && !stacks->collector.run->config->quiet) {
 		(void)sheet_write(&sheet, MEDIA_TEXT, &style, stderr);
-		naming_notes_tell(stacks->names.symbolizer);
+		naming_notes_print(stacks->names.symbolizer);
 	}
 	if (!err && stacks->stats.stream) {
 		(void)sheet_write(&sheet, MEDIA_JSON, &style, stacks->stats.stream);

@@ -138,15 +138,15 @@ static int open_debug_info(const struct symbolizer *symbolizer, struct code_file
 	cleanup_fd int asked = -1;
 	int debug_fd;
 
-	if (file->fd >= 0 && debug_info_is_in(file->fd))
+	if (file->fd >= 0 && debug_info_exists(file->fd))
 		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	debug_fd = debug_files_find(&symbolizer->options.places, file, image);
-	if (debug_fd >= 0 && debug_info_is_in(debug_fd))
+	if (debug_fd >= 0 && debug_info_exists(debug_fd))
 		return fcntl(debug_fd, F_DUPFD_CLOEXEC, 0);
 	if (symbolizer->debuginfod)
 		asked = debuginfod_open(symbolizer->debuginfod, file->build_id,
 					file->build_id_bytes, symbolizer->options.budget);
-	return asked >= 0 && debug_info_is_in(asked) ? take_fd(&asked) : -ENOENT;
+	return asked >= 0 && debug_info_exists(asked) ? take_fd(&asked) : -ENOENT;
 }
 
 /* --- the addresses of a module --------------------------------------------------------------- */
@@ -265,7 +265,7 @@ static void known_file(const struct naming *naming, const struct module *module,
 	(void)file_table_reopen(files, module->file);
 	*ret = (struct code_file){.fd = file->fd,
 				  .is_unread = file->state == FILE_REFUSED ||
-					       file->state == FILE_LEFT_OUT,
+					       file->state == FILE_NOT_OPENED,
 				  .path = file->path,
 				  .root_fd = file->root_fd,
 				  .root_uid = file->root_uid};

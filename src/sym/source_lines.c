@@ -311,7 +311,7 @@ static int append_bytes(struct answer_reader *reader, struct bytes *bytes)
 	return read_message(reader, bytes_of(reader->bytes + LENGTH_BYTES, wanted - LENGTH_BYTES));
 }
 
-int answer_reader_take(struct answer_reader *reader, const void *bytes, size_t nr)
+int answer_reader_parse(struct answer_reader *reader, const void *bytes, size_t nr)
 {
 	struct bytes left = bytes_of(bytes, nr);
 
@@ -406,7 +406,7 @@ static int read_in_parent(void *context, const void *bytes, size_t nr)
 {
 	struct work *work = context;
 
-	work->taken = answer_reader_take(work->reader, bytes, nr);
+	work->taken = answer_reader_parse(work->reader, bytes, nr);
 	return work->taken;
 }
 

@@ -67,7 +67,7 @@ void answer_reader_free(struct answer_reader *reader);
  * Parses received bytes and calls request->found() for each complete answer. 0, found()'s negative
  * result, or -EPROTO for a malformed message; after a failure all further calls return it again.
  */
-int answer_reader_take(struct answer_reader *reader, const void *bytes, size_t nr);
+int answer_reader_parse(struct answer_reader *reader, const void *bytes, size_t nr);
 
 /*
  * Ends reading; err is the child's result. On 0 fills *ret; otherwise returns err, with *error

@@ -343,13 +343,13 @@ static bool module_fits(const struct matcher *matcher, const char *module)
 	char bare[256];
 	size_t nr = strlen(module);
 
-	if (matcher_fits(matcher, module))
+	if (matcher_matches(matcher, module))
 		return true;
 	if (nr < 3 || nr > sizeof(bare) || module[0] != '[' || module[nr - 1] != ']')
 		return false;
 	memcpy(bare, module + 1, nr - 2);
 	bare[nr - 2] = '\0';
-	return matcher_fits(matcher, bare);
+	return matcher_matches(matcher, bare);
 }
 
 static bool is_where(const struct pattern *pattern, const char *module, enum frame_kind kind)
@@ -410,8 +410,8 @@ uint32_t categories_of_function(const struct categories *categories, const char 
 		const struct pattern *pattern = &categories->patterns[*number];
 
 		if (is_where(pattern, module, kind) &&
-		    (matcher_fits(pattern->name, name) ||
-		     (has_bare && matcher_fits(pattern->name, bare))))
+		    (matcher_matches(pattern->name, name) ||
+		     (has_bare && matcher_matches(pattern->name, bare))))
 			return pattern->category;
 	}
 	return CATEGORY_OTHER;

@@ -107,7 +107,7 @@ static bits_t text_bits(const struct filter *filter, enum filter_subject subject
 		bool fits = false;
 
 		for (i = 0; i < criterion->nr_patterns && !fits; i++)
-			fits = matcher_fits(criterion->patterns[i], text);
+			fits = matcher_matches(criterion->patterns[i], text);
 		if (fits)
 			bits |= BIT(subject, sense);
 	}

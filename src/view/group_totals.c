@@ -149,7 +149,7 @@ static bool is_other_kind(const struct counting *counting, enum group_kind a, en
 {
 	if (has_key(counting, GROUP_KIND))
 		return a != b;
-	return counting->style->tell_kernel_apart &&
+	return counting->style->separate_kernel &&
 	       (a == GROUP_KIND_KERNEL) != (b == GROUP_KIND_KERNEL);
 }
 

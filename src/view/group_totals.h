@@ -81,7 +81,7 @@ struct group_totals_style {
 	unsigned keys;			    /* GROUP_BIT()s */
 	const uint32_t *category_of_sample; /* for GROUP_CATEGORY; see categories_count() */
 	bool by_total;			    /* sort by total; else by self */
-	bool tell_kernel_apart; /* distinguish kernel functions even without GROUP_KIND */
+	bool separate_kernel; /* distinguish kernel functions even without GROUP_KIND */
 };
 
 /* 0 or -ENOMEM. */

@@ -25,7 +25,7 @@ struct builder {
 	const struct profile *profile;
 	const struct named_stacks_style *style;
 	struct named_stacks *stacks; /* owns the words */
-	struct homes homes;	     /* with tell_apart */
+	struct homes homes;	     /* with by_origin */
 	struct frame_words *words_of_frame;
 	uint32_t *words; /* of frames */
 	size_t nr_words, cap_words;
@@ -96,7 +96,7 @@ static bool same_word(const struct builder *builder, const struct word_info *a,
 {
 	if (a->text != b->text || (a->kind == WORD_LABEL) != (b->kind == WORD_LABEL))
 		return false;
-	return !builder->style->tell_apart ||
+	return !builder->style->by_origin ||
 	       (compared_kind(builder, a->kind) == compared_kind(builder, b->kind) &&
 		a->module == b->module);
 }
@@ -108,7 +108,7 @@ static int64_t intern_word(struct builder *builder, const struct word_info *info
 	size_t probe = 0;
 	uint32_t number;
 
-	if (builder->style->tell_apart)
+	if (builder->style->by_origin)
 		hash = hash_add(hash,
 				(uint64_t)compared_kind(builder, info->kind) << 32 | info->module);
 	else
@@ -214,7 +214,7 @@ const char *named_stacks_no_name(const struct profile *profile, uint32_t module)
 static uint32_t module_of(const struct builder *builder, const struct frame *frame,
 			  uint32_t function)
 {
-	if (!builder->style->tell_apart)
+	if (!builder->style->by_origin)
 		return frame->module;
 	return builder->style->keep_modules ? homes_of_module(&builder->homes, frame->module)
 					    : homes_find(&builder->homes, frame->module, function);
@@ -520,7 +520,7 @@ int named_stacks_init(struct named_stacks *stacks, const struct profile *profile
 	builder.words_of_frame =
 		calloc(profile_nr_frames(profile) + 1, sizeof(*builder.words_of_frame));
 	result = !builder.words_of_frame || !stacks->texts || add_no_word(stacks) < 0 ? -ENOMEM : 0;
-	if (!result && style->tell_apart)
+	if (!result && style->by_origin)
 		result = homes_init(&builder.homes, profile);
 	if (!result)
 		result = add_samples(&builder);

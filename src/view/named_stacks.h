@@ -41,8 +41,8 @@ struct named_stacks_style {
 	bool show_modules;   /* `[unknown] (libfoo.so)` for functions without a name */
 	bool fold_recursion; /* a function that calls itself becomes one word */
 	bool lines;	     /* source lines after names, if known */
-	bool tell_apart;    /* distinguish equal texts of different kinds or homes (view/homes.h) */
-	bool keep_modules;  /* with tell_apart: in a difference, use the function's own module */
+	bool by_origin;	    /* distinguish equal texts of different kinds or homes (view/homes.h) */
+	bool keep_modules;  /* with by_origin: in a difference, use the function's own module */
 	bool reverse;	    /* leaf first, labels last */
 	bool with_slices;   /* also keep counts by time slice */
 	size_t other_value; /* number of a second value to sum in others; 0: none */
@@ -59,13 +59,13 @@ enum word_kind {
 };
 
 /*
- * The origin of a word: with tell_apart the common one of all its frames, else the first frame's.
+ * The origin of a word: with by_origin the common one of all its frames, else the first frame's.
  * In a difference, words of different kinds of functions are merged: kind is the first frame's.
  */
 struct word_info {
 	uint32_t text;	   /* number in texts */
 	uint32_t function; /* the profile's string; 0: no name, or no function */
-	uint32_t module;   /* with tell_apart the home; MODULE_NR_UNKNOWN if it is no frame */
+	uint32_t module;   /* with by_origin the home; MODULE_NR_UNKNOWN if it is no frame */
 	enum word_kind kind;
 };
 

@@ -333,7 +333,7 @@ static int count_groups(struct report *report, const struct report_style *style)
 	struct group_totals_style grouping = {
 		.keys = key_bits(report),
 		.by_total = style->sort_by_total,
-		.tell_kernel_apart = report->category_is_functions,
+		.separate_kernel = report->category_is_functions,
 	};
 
 	if (report->categories && (categories_count(report->categories, report->profile, &of_sample,

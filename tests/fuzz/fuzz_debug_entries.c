@@ -56,7 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 		nr_abbreviations = (uint16_t)all_bytes.nr;
 	abbreviations = copy_of(bytes_cut(&all_bytes, nr_abbreviations));
 	entries = copy_of(bytes_of(all_bytes.at, all_bytes.nr));
-	if (debug_abbreviations_need(&all, abbreviations, &sizes) == 0)
+	if (debug_abbreviations_load(&all, abbreviations, &sizes) == 0)
 		walk(&all, &sizes, entries);
 	debug_abbreviations_clear(&all);
 	free((void *)abbreviations.at);

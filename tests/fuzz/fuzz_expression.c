@@ -101,7 +101,7 @@ static void take_steps(const struct tally_plan *plan)
 		values.unknown_texts = turn == 5;
 		for (i = 0; i < TALLY_MAX_OPERANDS; i++)
 			values.words[i] = some[(turn + i) % 6];
-		tally_take_steps(&values, plan);
+		tally_run_steps(&values, plan);
 	}
 }
 

@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 	if (!reader)
 		abort();
 	for (at = 1; at < nr && err == 0; at += piece)
-		err = answer_reader_take(reader, bytes + at, piece < nr - at ? piece : nr - at);
+		err = answer_reader_parse(reader, bytes + at, piece < nr - at ? piece : nr - at);
 	err = answer_reader_end(reader, err, &work, &error);
 	if (err < 0 && !error.text[0])
 		abort();

@@ -49,7 +49,7 @@ static void check_parsed(const struct pattern *pattern, const char *text, const 
 	expect(!pattern->provider || pattern->kind == PATTERN_USDT);
 	expect(!pattern->has_offset || (pattern->name && matcher_only_name(pattern->name)));
 	if (pattern->name)
-		(void)matcher_fits(pattern->name, name);
+		(void)matcher_matches(pattern->name, name);
 }
 
 static void try_pattern(const char *text, bool is_regex, const char *name)
@@ -95,7 +95,7 @@ static bool fits_as_alternative(const char *text, const char *name)
 	expect(asprintf(&both, "(%s|" MANY_STATES ")", text) > 0);
 	matcher = matcher_new(both, strlen(both), false, &error);
 	expect(matcher);
-	fits = matcher_fits(matcher, name);
+	fits = matcher_matches(matcher, name);
 	matcher_free(matcher);
 	return fits;
 }
@@ -104,9 +104,9 @@ static void check_matcher(const struct matcher *matcher, const char *text, bool 
 			  const char *name, bool is_twice)
 {
 	const char *only = matcher_only_name(matcher);
-	bool fits = matcher_fits(matcher, name);
+	bool fits = matcher_matches(matcher, name);
 
-	expect(!only || matcher_fits(matcher, only));
+	expect(!only || matcher_matches(matcher, only));
 	expect(!only || fits == !strcmp(only, name));
 	expect(!matcher_is_any(matcher) || fits);
 	if (is_regex)

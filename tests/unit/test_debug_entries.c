@@ -73,7 +73,7 @@ TEST(debug_entries_are_stepped_over)
 	struct debug_abbreviations all = {0};
 	size_t nr, found, last = 0;
 
-	CHECK_EQ(debug_abbreviations_need(&all, bytes_of(abbreviations, sizeof(abbreviations)),
+	CHECK_EQ(debug_abbreviations_load(&all, bytes_of(abbreviations, sizeof(abbreviations)),
 					  &sizes),
 		 0);
 	CHECK(all.by_code[1].has_code && all.by_code[2].has_code && !all.by_code[3].has_code);
@@ -95,7 +95,7 @@ TEST(debug_entries_of_unknown_kinds_end_it)
 	struct debug_abbreviations all = {0};
 	struct debug_entries entries = {.abbreviations = &all, .sizes = sizes};
 
-	CHECK_EQ(debug_abbreviations_need(&all, bytes_of(abbreviations, sizeof(abbreviations)),
+	CHECK_EQ(debug_abbreviations_load(&all, bytes_of(abbreviations, sizeof(abbreviations)),
 					  &sizes),
 		 0);
 	entries.bytes = bytes_of(of_no_form, sizeof(of_no_form));
@@ -114,7 +114,7 @@ TEST(debug_abbreviations_truncated)
 	for (nr = 0; nr < sizeof(abbreviations); nr++) {
 		struct debug_abbreviations all = {0};
 
-		CHECK_EQ(debug_abbreviations_need(
+		CHECK_EQ(debug_abbreviations_load(
 				 &all, bytes_of(test_guarded(abbreviations, nr), nr), &sizes),
 			 -ENOEXEC);
 		debug_abbreviations_clear(&all);
@@ -126,7 +126,7 @@ TEST(debug_abbreviations_refused)
 	static const uint8_t huge_code[] = {0xff, 0xff, 0xff, 0x7f, DW_TAG_variable, 0, 0, 0, 0};
 	struct debug_abbreviations all = {0};
 
-	CHECK_EQ(debug_abbreviations_need(&all, bytes_of(huge_code, sizeof(huge_code)), &sizes),
+	CHECK_EQ(debug_abbreviations_load(&all, bytes_of(huge_code, sizeof(huge_code)), &sizes),
 		 -ENOEXEC);
 	debug_abbreviations_clear(&all);
 }
@@ -140,7 +140,7 @@ TEST(debug_abbreviations_out_of_memory)
 	for (nth = 1; err < 0; nth++) {
 		debug_abbreviations_clear(&all);
 		(void)test_fail_allocation(nth);
-		err = debug_abbreviations_need(&all, bytes_of(abbreviations, sizeof(abbreviations)),
+		err = debug_abbreviations_load(&all, bytes_of(abbreviations, sizeof(abbreviations)),
 					       &sizes);
 		(void)test_fail_allocation(0);
 		CHECK(err == 0 || err == -ENOMEM);

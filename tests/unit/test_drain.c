@@ -631,7 +631,7 @@ TEST(drain_reads_the_maps_of_an_old_process)
 
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_sample(&fixture, clock_now_ns(), getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_meet(fixture.drain), 0);
+	CHECK_EQ(drain_ensure_processes(fixture.drain), 0);
 	CHECK_EQ(process_table_nr(fixture.processes), 1);
 	CHECK_EQ(drain_replay(fixture.drain, clock_now_ns()), 0);
 	check_own_frame(&fixture);
@@ -660,7 +660,7 @@ TEST(drain_does_not_use_maps_for_an_earlier_program)
 
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_sample(&fixture, exec_ns - 5, getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_meet(fixture.drain), 0); /* reads the maps */
+	CHECK_EQ(drain_ensure_processes(fixture.drain), 0); /* reads the maps */
 	CHECK_EQ(give_event(&fixture, made_exec(exec_ns, getpid())), 0);
 	CHECK_EQ(drain_replay(fixture.drain, clock_now_ns()), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;");
@@ -677,7 +677,7 @@ TEST(drain_lays_later_mappings_over_maps)
 	char text[64];
 
 	fixture_open(&fixture, 0, NULL);
-	CHECK_EQ(process_table_meet(fixture.processes, getpid()), 0);
+	CHECK_EQ(process_table_ensure(fixture.processes, getpid()), 0);
 	after = clock_now_ns();
 	CHECK_EQ(give_event(&fixture, made_map(before - NS_PER_SEC, getpid(), page, page + 0x1000,
 					       0, "/lib/earlier")),
@@ -779,7 +779,7 @@ static int whole_run(struct fixture *fixture, const struct matcher *comm)
 	TRY(give_sample(fixture, now, getpid(), 900, own_address()));
 	for (i = 0; i < 100; i++)
 		TRY(give_sample(fixture, 20 + i, i % 2 ? PID_A : PID_B, i, 0x1f80 + 2 * i));
-	TRY(drain_meet(fixture->drain));
+	TRY(drain_ensure_processes(fixture->drain));
 	TRY(drain_replay(fixture->drain, 70));
 	for (i = 0; i < 100; i++)
 		TRY(drain_add_count(fixture->drain, 0, i, &(struct wire_count){.count = i}));

@@ -559,7 +559,7 @@ static void feed(struct feeding *feeding, const struct schedule *schedule,
 
 		give_ring(feeding, poll, next);
 		give_events(feeding, poll->events_ns);
-		CHECK_EQ(drain_meet(feeding->fixture.drain), 0);
+		CHECK_EQ(drain_ensure_processes(feeding->fixture.drain), 0);
 		give_events(feeding, poll->more_events_ns);
 		if (poll->ends_epoch)
 			end_epoch(feeding, counts, epoch++, poll->until_ns);

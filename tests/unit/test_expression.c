@@ -64,7 +64,7 @@ static struct tally_values values_of(const struct program *program, const int64_
 			tally_set_unknown(&values, (uint32_t)i);
 		}
 	}
-	tally_take_steps(&values, &program->plan);
+	tally_run_steps(&values, &program->plan);
 	return values;
 }
 
@@ -282,7 +282,7 @@ static int64_t compare(const char *text, const char *comm, bool is_unknown)
 	CHECK_EQ(program.plan.nr_texts, 1);
 	CHECK_EQ(program.plan.texts[0].kind, TALLY_TEXT_COMM);
 	set_text(&values, 0, comm);
-	tally_take_steps(&values, &program.plan);
+	tally_run_steps(&values, &program.plan);
 	if (tally_is_unknown(&values, expression.where))
 		return -1;
 	return values.words[expression.where];
@@ -318,10 +318,10 @@ TEST(expression_of_two_texts)
 	CHECK_EQ(program.plan.texts[1].kind, TALLY_TEXT_COMM);
 	set_text(&values, 0, "odd one");
 	set_text(&values, 1, "x");
-	tally_take_steps(&values, &program.plan);
+	tally_run_steps(&values, &program.plan);
 	CHECK_EQ(values.words[expression.where], 1);
 	set_text(&values, 1, "y");
-	tally_take_steps(&values, &program.plan);
+	tally_run_steps(&values, &program.plan);
 	CHECK_EQ(values.words[expression.where], 0);
 }
 

@@ -85,7 +85,7 @@ static const char *fixture_end(struct fixture *fixture)
 
 	CHECK_EQ(kernel_probes_add(&fixture->kernel, list, &fixture->found.error), 0);
 	CHECK_EQ(list->nr_probes, nr);
-	CHECK_EQ(refusals_tell(&fixture->refusals, list), 0);
+	CHECK_EQ(refusals_list(&fixture->refusals, list), 0);
 	return found_names(&fixture->found);
 }
 

@@ -31,7 +31,7 @@ static struct profile *random_profile(unsigned seed, int nr)
 static void make_stacks(struct named_stacks *ret, struct profile *profile, size_t other_value)
 {
 	const struct named_stacks_style style = {
-		.labels = LABEL_COMM, .tell_apart = true, .other_value = other_value};
+		.labels = LABEL_COMM, .by_origin = true, .other_value = other_value};
 
 	CHECK_EQ(named_stacks_init(ret, profile, &style), 0);
 	profile_free(profile);

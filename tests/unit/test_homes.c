@@ -29,7 +29,7 @@ static struct profile *make_difference(const char *before_lines, const char *aft
 /* Compares the tree with lines "path before after", which are readable when a test fails. */
 static void check_tree(struct profile *profile, const char *wanted)
 {
-	const struct named_stacks_style style = {.tell_apart = true,
+	const struct named_stacks_style style = {.by_origin = true,
 						 .other_value = comparison_value(profile)};
 	const struct flame_shape shape = {.other_weight = 1};
 	struct named_stacks stacks;

@@ -107,7 +107,7 @@ static int read_pieces(const uint8_t *bytes, size_t nr, size_t piece, struct tol
 
 	CHECK(reader);
 	for (at = 0; at < nr && err == 0; at += piece)
-		err = answer_reader_take(reader, bytes + at, piece < nr - at ? piece : nr - at);
+		err = answer_reader_parse(reader, bytes + at, piece < nr - at ? piece : nr - at);
 	err = answer_reader_end(reader, err, ret, error);
 	answer_reader_free(reader);
 	return err;
@@ -256,7 +256,7 @@ TEST(line_messages_errors_are_fit_to_print)
 	CHECK_EQ(answer_writer_error(writer, &error), 0);
 	bytes = written(writer, &nr);
 	CHECK(reader);
-	CHECK_EQ(answer_reader_take(reader, bytes, nr), 0);
+	CHECK_EQ(answer_reader_parse(reader, bytes, nr), 0);
 	CHECK_EQ(answer_reader_end(reader, -ENOEXEC, &work, &got), -ENOEXEC);
 	CHECK_STR(got.text, "bad ?[31m??");
 	CHECK_STR(got.hint, "try");

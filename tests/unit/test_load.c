@@ -29,7 +29,7 @@ TEST(load_takes_out_what_exchanges)
 	size_t i;
 
 	memcpy(before, program, sizeof(before));
-	load_take_out_exchange(program, 6);
+	load_remove_exchange(program, 6);
 	for (i = 0; i < 6; i++)
 		CHECK(!memcmp(&program[i], i < 3 ? &nothing : &before[i], sizeof(nothing)));
 }
@@ -45,12 +45,12 @@ TEST(load_leaves_constants_alone)
 	struct bpf_insn before[3];
 
 	memcpy(before, program, sizeof(before));
-	load_take_out_exchange(program, 3);
+	load_remove_exchange(program, 3);
 	CHECK(!memcmp(program, before, 2 * sizeof(before[0])));
 	CHECK(memcmp(&program[2], &before[2], sizeof(before[0])) != 0);
 }
 
 TEST(load_takes_nothing_out_of_nothing)
 {
-	load_take_out_exchange(NULL, 0);
+	load_remove_exchange(NULL, 0);
 }

@@ -31,7 +31,7 @@ static struct matcher *must_make(const char *text, enum matcher_kind kind)
 static bool fits(const char *text, enum matcher_kind kind, const char *name)
 {
 	struct matcher *matcher = must_make(text, kind);
-	bool result = matcher_fits(matcher, name);
+	bool result = matcher_matches(matcher, name);
 
 	matcher_free(matcher);
 	return result;
@@ -266,7 +266,7 @@ static void check_pathological(const char *repeated, size_t nr, const char *end,
 	(void)strcat(text, end);
 	memset(name, 'a', nr_name);
 	matcher = must_make(text, false);
-	CHECK(!matcher_fits(matcher, name));
+	CHECK(!matcher_matches(matcher, name));
 	matcher_free(matcher);
 	CHECK((clock() - start) * 1000 / CLOCKS_PER_SEC < PATHOLOGICAL_MAX_MS);
 }
@@ -356,9 +356,9 @@ TEST(matcher_agrees_with_fnmatch)
 			make_name(name);
 			expected = !fnmatch(random.glob, name, 0);
 			nr_fitting += expected;
-			if (matcher_fits(matcher, name) != expected)
+			if (matcher_matches(matcher, name) != expected)
 				fprintf(stderr, "'%s' and '%s'\n", random.glob, name);
-			CHECK(matcher_fits(matcher, name) == expected);
+			CHECK(matcher_matches(matcher, name) == expected);
 		}
 		matcher_free(matcher);
 	}
@@ -396,9 +396,9 @@ TEST(matcher_agrees_with_regexec)
 			make_name(name);
 			expected = !regexec(&regex, name, 0, NULL, 0);
 			nr_fitting += expected;
-			if (matcher_fits(matcher, name) != expected)
+			if (matcher_matches(matcher, name) != expected)
 				fprintf(stderr, "'%s' and '%s'\n", random.glob, name);
-			CHECK(matcher_fits(matcher, name) == expected);
+			CHECK(matcher_matches(matcher, name) == expected);
 		}
 		regfree(&regex);
 		matcher_free(matcher);

@@ -133,11 +133,11 @@ TEST(pattern_matches_names_as_bcc_does)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		CHECK_EQ(pattern_parse(rows[i].text, rows[i].is_regex, &pattern, &error), 0);
-		CHECK_EQ(matcher_fits(pattern.name, rows[i].name), rows[i].fits);
+		CHECK_EQ(matcher_matches(pattern.name, rows[i].name), rows[i].fits);
 		pattern_clear(&pattern);
 	}
 	CHECK_EQ(pattern_parse("t:sched:.*", true, &pattern, &error), 0);
-	CHECK(!matcher_fits(pattern.category, "sched_ext"));
+	CHECK(!matcher_matches(pattern.category, "sched_ext"));
 	pattern_clear(&pattern);
 }
 
@@ -278,7 +278,7 @@ TEST(pattern_of_a_file_after_all)
 
 	CHECK_EQ(pattern_parse("p:postgres+0x4a20", false, &pattern, NULL), 0);
 	CHECK(pattern.may_be_file && pattern.kind == PATTERN_KERNEL);
-	CHECK_EQ(pattern_take_for_file(&pattern), 0);
+	CHECK_EQ(pattern_become_file(&pattern), 0);
 	CHECK(pattern.kind == PATTERN_USER && !pattern.name && !pattern.has_offset);
 	CHECK_STR(pattern.program, "postgres");
 	CHECK_EQ(pattern.address, 0x4a20);

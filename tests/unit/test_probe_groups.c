@@ -97,12 +97,12 @@ TEST(places_of_groups_that_have_left_are_used_again)
 	size_t nr;
 
 	open_groups(&groups);
-	CHECK(!probe_groups_take_gone(&groups, &nr));
+	CHECK(!probe_groups_reap(&groups, &nr));
 	probe_groups_leave(&groups, number);
 	probe_groups_leave(&groups, number);
 	CHECK_EQ(groups.nr_leaving, 1);
 	while (!members)
-		members = probe_groups_take_gone(&groups, &nr);
+		members = probe_groups_reap(&groups, &nr);
 	CHECK_EQ(nr, 1);
 	CHECK_EQ(members[0], number);
 	free(members);

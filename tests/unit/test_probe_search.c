@@ -28,7 +28,7 @@ static struct probe_reach find(const struct probe_list *list, bool has_pid_filte
 TEST(probe_reach_of_all_processes)
 {
 	const struct wanted_tasks all = {.follow = true, .cgroup_fd = -1};
-	struct probe_reach reach = find(&of_user, true, &all, FOLLOW_IF_ALONE);
+	struct probe_reach reach = find(&of_user, true, &all, FOLLOW_UNLESS_SHARED);
 
 	CHECK_EQ(reach.link_pid, 0);
 	CHECK(!reach.shared_file); /* all processes were selected */
@@ -53,7 +53,7 @@ TEST(probe_reach_of_a_family)
 {
 	const struct wanted_tasks family = {
 		.pids = pids, .nr_pids = 1, .follow = true, .cgroup_fd = -1};
-	struct probe_reach reach = find(&of_user, true, &family, FOLLOW_IF_ALONE);
+	struct probe_reach reach = find(&of_user, true, &family, FOLLOW_UNLESS_SHARED);
 
 	if (reach.shared_file)
 		SKIP("a machine of which all mappings can be read in 50 ms");
@@ -73,7 +73,7 @@ TEST(probe_reach_of_a_file_that_others_run)
 	CHECK_EQ(stat(shared.path, &st), 0);
 	shared.inode = st.st_ino;
 	list.files = &shared;
-	reach = find(&list, true, &family, FOLLOW_IF_ALONE);
+	reach = find(&list, true, &family, FOLLOW_UNLESS_SHARED);
 	CHECK(reach.shared_file);
 	CHECK_EQ(reach.link_pid, 4711);
 	CHECK(reach.spares_others);
@@ -81,5 +81,5 @@ TEST(probe_reach_of_a_file_that_others_run)
 	CHECK_STR(reach.shared_file, shared.path);
 	CHECK_EQ(reach.link_pid, 0);
 	CHECK(!reach.spares_others);
-	CHECK(!find(&list, false, &family, FOLLOW_IF_ALONE).spares_others);
+	CHECK(!find(&list, false, &family, FOLLOW_UNLESS_SHARED).spares_others);
 }

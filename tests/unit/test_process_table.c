@@ -177,7 +177,7 @@ TEST(process_table_keeps_a_process_without_its_leader)
 	deliver_map(table, 11, pid, PAGE);
 	deliver_exit(table, 20, pid);
 	process_table_purge(table, 10 * NS_PER_SEC);
-	CHECK_EQ(process_table_meet(table, pid), 0);
+	CHECK_EQ(process_table_ensure(table, pid), 0);
 	kept = has(table, pid, 10 * NS_PER_SEC, PAGE);
 	CHECK_EQ(kill(pid, SIGKILL), 0);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
@@ -198,18 +198,18 @@ TEST(process_table_reads_maps_once)
 	const struct mappings *mappings;
 	void *memory;
 
-	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK_EQ(process_table_ensure(table, getpid()), 0);
 	mappings = process_table_mappings(table, getpid(), clock_now_ns());
 	CHECK_EQ(mappings_find(mappings, here)->kind, MAPPING_FILE);
 	CHECK(file_table_nr(tables.files) > 0);
 	memory = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
-	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK_EQ(process_table_ensure(table, getpid()), 0);
 	CHECK(!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)); /* only an event adds it */
 	process_table_distrust(table);					 /* events may be lost */
 	/* Maps that were slow to read, as under valgrind, are not read again for a while. */
 	while (!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)) {
-		CHECK_EQ(process_table_meet(table, getpid()), 0);
+		CHECK_EQ(process_table_ensure(table, getpid()), 0);
 		CHECK(clock_now_ns() < deadline_ns);
 	}
 	close_tables(&tables);
@@ -220,9 +220,9 @@ TEST(process_table_meets_those_that_are_not_there)
 	struct tables tables;
 	struct process_table *table = open_tables(&tables);
 
-	CHECK_EQ(process_table_meet(table, PID_A), 0);
-	CHECK_EQ(process_table_meet(table, 0), 0); /* outside our pid namespace */
-	CHECK_EQ(process_table_meet(table, -1), 0);
+	CHECK_EQ(process_table_ensure(table, PID_A), 0);
+	CHECK_EQ(process_table_ensure(table, 0), 0); /* outside our pid namespace */
+	CHECK_EQ(process_table_ensure(table, -1), 0);
 	CHECK(!has(table, PID_A, 1, PAGE));
 	CHECK(!has(table, 0, 1, PAGE));
 	CHECK(process_table_mappings(table, PID_B, 1) == NULL);
@@ -271,7 +271,7 @@ TEST(process_table_mapping_while_maps_are_read)
 			SKIP("this host allows too few mappings");
 	CHECK_EQ(pthread_create(&mapper.thread, NULL, map_once, &mapper), 0);
 	begin_ns = clock_now_ns();
-	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK_EQ(process_table_ensure(table, getpid()), 0);
 	end_ns = clock_now_ns();
 	CHECK_EQ(pthread_join(mapper.thread, NULL), 0);
 	CHECK(mapper.memory == (void *)0x10000000);
@@ -292,13 +292,13 @@ TEST(process_table_drops_maps_of_an_earlier_process)
 	uint64_t here = (uint64_t)(uintptr_t)&process_table_new;
 	uint64_t now;
 
-	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK_EQ(process_table_ensure(table, getpid()), 0);
 	now = clock_now_ns();
 	CHECK(has(table, getpid(), now, here));
 	deliver_exit(table, now, getpid());
 	deliver(table, event_of(PROCESS_FORK, now + 1, getpid()));
 	CHECK(!has(table, getpid(), now + 1, here));
-	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK_EQ(process_table_ensure(table, getpid()), 0);
 	CHECK(has(table, getpid(), clock_now_ns(), here)); /* and reads the new one's */
 	close_tables(&tables);
 }
@@ -316,7 +316,7 @@ static enum mapping_kind kind_of(int fd, size_t max_open)
 
 	CHECK(memory != MAP_FAILED);
 	tables.table = process_table_new(tables.files);
-	CHECK_EQ(process_table_meet(tables.table, getpid()), 0);
+	CHECK_EQ(process_table_ensure(tables.table, getpid()), 0);
 	mapping = mappings_find(process_table_mappings(tables.table, getpid(), clock_now_ns()),
 				(uint64_t)(uintptr_t)memory);
 	CHECK(mapping != NULL);
@@ -466,10 +466,10 @@ static size_t count_refused(pid_t pid)
 	struct process_table *table = open_tables(&tables);
 	size_t nr;
 
-	CHECK_EQ(process_table_meet(table, pid), 0);
+	CHECK_EQ(process_table_ensure(table, pid), 0);
 	process_table_distrust(table);
-	CHECK_EQ(process_table_meet(table, pid), 0); /* read again, counted once */
-	CHECK_EQ(process_table_meet(table, getpid()), 0);
+	CHECK_EQ(process_table_ensure(table, pid), 0); /* read again, counted once */
+	CHECK_EQ(process_table_ensure(table, getpid()), 0);
 	nr = process_table_nr_refused(table);
 	close_tables(&tables);
 	return nr;

@@ -75,7 +75,7 @@ static int open_self(void)
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	CHECK(fd >= 0);
-	if (!debug_info_is_in(fd))
+	if (!debug_info_exists(fd))
 		SKIP("needs debug information in the tests");
 	return fd;
 }
@@ -163,7 +163,7 @@ TEST(source_lines_of_what_has_none)
 	struct answer answer = {0};
 	struct error error = {0};
 
-	CHECK(!debug_info_is_in(null) && !debug_info_is_in(text));
+	CHECK(!debug_info_exists(null) && !debug_info_exists(text));
 	CHECK_EQ(ask(null, &answer, true, true, &work, &error), -ENOEXEC);
 	CHECK_STR(error.text, "not an ELF file");
 	CHECK_EQ(answer.nr, 0);

@@ -101,13 +101,13 @@ static bool ask_behind_a_large_one(struct table_worker *worker)
 
 	CHECK_EQ(table_worker_add(worker, 100, open_large(), true), 0);
 	for (i = 0; i < 10; i++) /* it stays the first one */
-		table_worker_hurry(worker, 100);
+		table_worker_prioritize(worker, 100);
 	for (i = 0; i < 6; i++)
 		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 1 + i), true), 0);
 	for (i = 0; i < 6; i++)
 		for (k = 0; k < samples[i]; k++)
-			table_worker_hurry(worker, i);
-	table_worker_hurry(worker, 4711); /* not in the queue */
+			table_worker_prioritize(worker, i);
+	table_worker_prioritize(worker, 4711); /* not in the queue */
 	return !is_readable(worker, 0);
 }
 

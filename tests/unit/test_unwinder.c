@@ -32,7 +32,7 @@ static bool knows(const struct world *world, uint32_t pid, uint64_t start_time_n
 	const struct wire_record record = {
 		.pid = pid, .start_time_ns = start_time_ns, .exec_id = exec_id};
 
-	return unwinder_knows(world->unwinder, &record);
+	return unwinder_is_published(world->unwinder, &record);
 }
 
 static void publish(const struct world *world, uint32_t pid, const struct mappings *mappings)
@@ -135,14 +135,14 @@ TEST(unwinder_names_each_process_that_has_changed_once)
 	struct world world;
 
 	world_open(&world, POOL_BYTES);
-	unwinder_touch(world.unwinder, PID); /* unknown process */
+	unwinder_mark_stale(world.unwinder, PID); /* unknown process */
 	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), 0);
 	publish(&world, PID, mappings);
 	publish(&world, PID + 1, mappings);
 	find_process(&world, PID)->is_final = 1;
-	unwinder_touch(world.unwinder, PID);
-	unwinder_touch(world.unwinder, PID);
-	unwinder_touch(world.unwinder, PID + 1);
+	unwinder_mark_stale(world.unwinder, PID);
+	unwinder_mark_stale(world.unwinder, PID);
+	unwinder_mark_stale(world.unwinder, PID + 1);
 	CHECK(!knows(&world, PID, 77, 3));
 	CHECK(!find_process(&world, PID)->is_final); /* missing mappings may exist now */
 	unwinder_forget(world.unwinder, PID + 1);
@@ -151,7 +151,7 @@ TEST(unwinder_names_each_process_that_has_changed_once)
 	publish(&world, PID, mappings);
 	CHECK(knows(&world, PID, 77, 3));
 	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), 0);
-	unwinder_touch(world.unwinder, PID);
+	unwinder_mark_stale(world.unwinder, PID);
 	publish(&world, PID, mappings); /* published before its turn */
 	CHECK_EQ(unwinder_next_stale(world.unwinder, &start_time_ns, &exec_id), 0);
 	mappings_unref(mappings);
@@ -317,7 +317,7 @@ TEST(unwinder_without_memory)
 	CHECK_EQ(cost_of(&world).bytes, bytes); /* all of it was given back */
 	publish(&world, PID, mappings);
 	(void)test_fail_allocation(1);
-	unwinder_touch(world.unwinder, PID); /* cannot be recorded: as before */
+	unwinder_mark_stale(world.unwinder, PID); /* cannot be recorded: as before */
 	(void)test_fail_allocation(0);
 	CHECK(knows(&world, PID, 77, 3));
 	mappings_unref(mappings);
@@ -620,7 +620,7 @@ static void self_open(struct self *self)
 	world_open(&self->world, WALK_POOL_BYTES);
 	self->processes = process_table_new(self->world.files);
 	CHECK(self->processes != NULL);
-	CHECK_EQ(process_table_meet(self->processes, getpid()), 0);
+	CHECK_EQ(process_table_ensure(self->processes, getpid()), 0);
 	self->mappings = process_table_mappings(self->processes, getpid(), clock_now_ns());
 	CHECK(self->mappings != NULL);
 }

@@ -192,7 +192,7 @@ int filter_options_apply(struct filter_options *options, struct profile *profile
 	return 0;
 }
 
-void filter_options_tell(const struct filter_options *options, const struct profile *profile)
+void filter_options_report(const struct filter_options *options, const struct profile *profile)
 {
 	char number[AMOUNT_BYTES], buffer[AMOUNT_COUNTED_BYTES];
 	const char *counted = amount_counted(profile, options->dropped, buffer);

@@ -32,6 +32,6 @@ int filter_options_apply(struct filter_options *options, struct profile *profile
 			 struct error *error);
 
 /* Reports on stderr, if no sample is left, which option excluded them. */
-void filter_options_tell(const struct filter_options *options, const struct profile *profile);
+void filter_options_report(const struct filter_options *options, const struct profile *profile);
 
 #endif

@@ -223,7 +223,7 @@ int table_worker_add(struct table_worker *worker, uint32_t number, int fd, bool 
 	return err;
 }
 
-void table_worker_hurry(struct table_worker *worker, uint32_t number)
+void table_worker_prioritize(struct table_worker *worker, uint32_t number)
 {
 	size_t i;
 

@@ -36,7 +36,7 @@ void table_worker_free(struct table_worker *worker);
 int table_worker_add(struct table_worker *worker, uint32_t number, int fd, bool may_cache);
 
 /* Adds a sample to those that wait for this table. The table with the most is compiled first. */
-void table_worker_hurry(struct table_worker *worker, uint32_t number);
+void table_worker_prioritize(struct table_worker *worker, uint32_t number);
 
 struct made_table {
 	uint32_t number;

@@ -225,8 +225,8 @@ void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings
 	}
 }
 
-void unwinder_foresee(struct unwinder *unwinder, const struct wire_record *record,
-		      const struct mappings *mappings)
+void unwinder_request_likely(struct unwinder *unwinder, const struct wire_record *record,
+			     const struct mappings *mappings)
 {
 	const uint64_t *words = (const uint64_t *)(record + 1);
 	const struct mapping *mapping = NULL;
@@ -460,7 +460,7 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 	return 0;
 }
 
-bool unwinder_knows(const struct unwinder *unwinder, const struct wire_record *record)
+bool unwinder_is_published(const struct unwinder *unwinder, const struct wire_record *record)
 {
 	const uint64_t *slot = find_slot(unwinder, record->pid);
 	const struct unwind_process *process = slot ? process_at(unwinder, *slot) : NULL;
@@ -477,7 +477,7 @@ void unwinder_forget(struct unwinder *unwinder, uint32_t pid)
 		set_slot(unwinder, slot, 0);
 }
 
-void unwinder_touch(struct unwinder *unwinder, uint32_t pid)
+void unwinder_mark_stale(struct unwinder *unwinder, uint32_t pid)
 {
 	uint64_t *slot = find_slot(unwinder, pid);
 	struct unwind_process *process = slot ? process_at(unwinder, *slot) : NULL;
@@ -540,7 +540,7 @@ int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,
 	stack_walk(&context, (const uint64_t *)(record + 1), record->nr_user, ret);
 	if (ret->end == WALK_RAW) {
 		ask(unwinder, ret->wanted_table);
-		table_worker_hurry(unwinder->worker, ret->wanted_table);
+		table_worker_prioritize(unwinder->worker, ret->wanted_table);
 		return -EAGAIN;
 	}
 	/* The walk ended outside all known mappings. */

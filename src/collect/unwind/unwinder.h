@@ -45,7 +45,7 @@ int unwinder_publish(struct unwinder *unwinder, uint32_t pid, uint64_t start_tim
 		     uint64_t exec_id, const struct mappings *mappings);
 
 /* True if the mappings of the record's process are published and up to date. */
-bool unwinder_knows(const struct unwinder *unwinder, const struct wire_record *record);
+bool unwinder_is_published(const struct unwinder *unwinder, const struct wire_record *record);
 
 /* Unpublishes a process: its next sample comes raw. */
 void unwinder_forget(struct unwinder *unwinder, uint32_t pid);
@@ -54,7 +54,7 @@ void unwinder_forget(struct unwinder *unwinder, uint32_t pid);
 void unwinder_forget_all(struct unwinder *unwinder);
 
 /* Marks a process whose mappings changed as stale: it has to be published again. */
-void unwinder_touch(struct unwinder *unwinder, uint32_t pid);
+void unwinder_mark_stale(struct unwinder *unwinder, uint32_t pid);
 /* Returns the next stale process' pid; 0: none left. */
 uint32_t unwinder_next_stale(struct unwinder *unwinder, uint64_t *ret_start_time_ns,
 			     uint64_t *ret_exec_id);
@@ -67,8 +67,8 @@ void unwinder_preload(struct unwinder *unwinder, const struct mappings *mappings
  * of its stack point into. Requesting them one by one, as the walk proceeds, would take a poll for
  * each.
  */
-void unwinder_foresee(struct unwinder *unwinder, const struct wire_record *record,
-		      const struct mappings *mappings);
+void unwinder_request_likely(struct unwinder *unwinder, const struct wire_record *record,
+			     const struct mappings *mappings);
 
 /* Walks a raw record. Returns 0, or -EAGAIN if a table is missing, which is then requested. */
 int unwinder_walk(struct unwinder *unwinder, const struct wire_record *record,

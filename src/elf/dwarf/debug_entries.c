@@ -164,7 +164,7 @@ static int read_attributes(struct debug_abbreviations *all, struct bytes *bytes,
 	return -ENOEXEC;
 }
 
-int debug_abbreviations_need(struct debug_abbreviations *all, struct bytes bytes,
+int debug_abbreviations_load(struct debug_abbreviations *all, struct bytes bytes,
 			     const struct debug_unit_sizes *sizes)
 {
 	const void *start = bytes.at;
@@ -313,7 +313,7 @@ int debug_entries_open(struct debug_entries *entries, struct debug_sections *sec
 	(void)bytes_skip(&abbrev, offset);
 	if (!opened.bytes.nr || !abbrev.nr)
 		return -ENOEXEC;
-	err = debug_abbreviations_need(&sections->abbreviations, abbrev, &opened.sizes);
+	err = debug_abbreviations_load(&sections->abbreviations, abbrev, &opened.sizes);
 	if (err == 0)
 		*entries = opened;
 	return err;

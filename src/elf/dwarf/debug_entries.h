@@ -44,7 +44,7 @@ struct debug_abbreviations {
 /*
  * Reads the abbreviations at `bytes`, unless they are those already held. 0, -ENOEXEC or -ENOMEM.
  */
-int debug_abbreviations_need(struct debug_abbreviations *all, struct bytes bytes,
+int debug_abbreviations_load(struct debug_abbreviations *all, struct bytes bytes,
 			     const struct debug_unit_sizes *sizes);
 
 void debug_abbreviations_clear(struct debug_abbreviations *all);

@@ -196,7 +196,7 @@ static int read_chains(struct debug_chains *chains, Dwarf_Die *unit, const uint6
 	return err < 0 ? err : read_functions(chains, &entries, unit, inlined);
 }
 
-bool debug_info_is_in(int fd)
+bool debug_info_exists(int fd)
 {
 	static const char *const names[] = {".debug_info", ".zdebug_info"};
 	struct elf_image image;

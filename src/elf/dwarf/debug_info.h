@@ -54,7 +54,7 @@ struct debug_info_work {
 };
 
 /* True if the file has DWARF (.debug_info, possibly compressed). fd stays open. */
-bool debug_info_is_in(int fd);
+bool debug_info_exists(int fd);
 
 /* 0 or a negative errno: -ENOENT for a file without DWARF, -ENOEXEC, -ENOMEM. */
 int debug_info_find(int fd, const struct debug_info_request *request, struct debug_info_work *ret,

@@ -298,7 +298,7 @@ static int write_value(struct writer *writer, const struct shown_value *value)
 		.no_user = writer->options->no_user,
 		.no_kernel = writer->options->no_kernel,
 		.lines = true,
-		.tell_apart = true,
+		.by_origin = true,
 		.with_slices = !value->number && profile_nr_slices(writer->profile),
 		.other_value = value->number,
 	};

@@ -49,7 +49,7 @@ static int name_stacks(struct svg_graph *graph, size_t before)
 		.no_user = graph->options->no_user,
 		.no_kernel = graph->options->no_kernel,
 		.lines = graph->options->lines,
-		.tell_apart = true,
+		.by_origin = true,
 		.reverse = graph->style.reverse,
 		.other_value = before,
 	};

@@ -504,7 +504,7 @@ static bool take_clock(struct reader *reader, const char *comment)
 		return false;
 	origin.event = (uint32_t)event;
 	profile_set_origin(reader->profile, &origin);
-	if (profile_is_of_clock(reader->profile))
+	if (profile_has_clock_event(reader->profile))
 		return true;
 	profile_set_origin(reader->profile, &was);
 	return false;

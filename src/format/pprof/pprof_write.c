@@ -121,7 +121,7 @@ static const char *event_name(const struct profile *profile)
 {
 	const char *name = profile_string(profile, profile_origin(profile)->event);
 
-	if (profile_is_of_clock(profile))
+	if (profile_has_clock_event(profile))
 		return PROFILE_CPU_TIME;
 	return *name ? name : PROFILE_SOME_EVENTS;
 }
@@ -209,7 +209,7 @@ static void write_origin(struct writer *writer)
 	comments = numbers_of(writer, nr_comments + 1);
 	if (!comments)
 		return;
-	if (profile_is_of_clock(writer->profile)) {
+	if (profile_has_clock_event(writer->profile)) {
 		(void)snprintf(clock, sizeof(clock), PPROF_EVENT_COMMENT "%s",
 			       profile_string(writer->profile, origin->event));
 		comments[nr++] = string_of(writer, clock);

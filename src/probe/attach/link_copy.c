@@ -262,7 +262,7 @@ int link_copy_attach(struct link_state *state, enum probe_hook hook, const uint3
 	if (err < 0)
 		return err;
 	/* Each copy holds a descriptor while it is attached. */
-	(void)fd_allow_all();
+	(void)fd_raise_limit();
 	for (i = 0; i < nr && !err; i++) {
 		why = hook == HOOK_TRACEPOINT ? NULL : why_no_type(state, numbers[i]);
 		if (why)

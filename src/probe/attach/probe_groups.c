@@ -240,7 +240,7 @@ static void finish(struct probe_groups *groups, struct probe_group *group)
 	groups->nr_leaving--;
 }
 
-uint32_t *probe_groups_take_gone(struct probe_groups *groups, size_t *ret_nr)
+uint32_t *probe_groups_reap(struct probe_groups *groups, size_t *ret_nr)
 {
 	size_t i;
 

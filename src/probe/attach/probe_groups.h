@@ -87,7 +87,7 @@ void probe_groups_leave(struct probe_groups *groups, uint32_t number);
  * Removes one completely detached group, whose counts are final. Returns its members, which the
  * caller frees; NULL: none now.
  */
-uint32_t *probe_groups_take_gone(struct probe_groups *groups, size_t *ret_nr);
+uint32_t *probe_groups_reap(struct probe_groups *groups, size_t *ret_nr);
 
 /* Detaches all groups and waits for completion. */
 void probe_groups_detach_all(struct probe_groups *groups);

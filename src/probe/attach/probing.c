@@ -101,7 +101,7 @@ struct probing *probing_new(const struct probing_options *options, struct error 
 		goto no_memory;
 	probing->options = *options;
 	probing->budget.share = options->budget_share;
-	(void)fd_allow_all();
+	(void)fd_raise_limit();
 
 	probing->statuses = calloc(nr ? nr : 1, sizeof(*probing->statuses));
 	probing->nr_in[PROBE_WAITING] = nr;
@@ -343,7 +343,7 @@ static void take_back(struct probing *probing, uint64_t now_ns)
 	uint32_t *members;
 	size_t nr, i;
 
-	while ((members = probe_groups_take_gone(&probing->groups, &nr))) {
+	while ((members = probe_groups_reap(&probing->groups, &nr))) {
 		for (i = 0; i < nr; i++) {
 			struct probe_status *status = &probing->statuses[members[i]];
 
@@ -431,7 +431,7 @@ bool probing_is_ready(const struct probing *probing)
 	       clock_now_ns() - probing->started_ns > READY_WITHIN_NS;
 }
 
-uint64_t probing_own(const struct probing *probing)
+uint64_t probing_own_hits(const struct probing *probing)
 {
 	return *probing->options.hits->nr_own;
 }

@@ -96,7 +96,7 @@ size_t probing_nr(const struct probing *probing, enum probe_state state);
 /* Returns the measured costs of a hit; zeros without a budget. */
 const struct budget *probing_budget(const struct probing *probing);
 /* Returns the excluded hits of our own processes. */
-uint64_t probing_own(const struct probing *probing);
+uint64_t probing_own_hits(const struct probing *probing);
 uint64_t probing_missed(const struct probing *probing); /* see probe_links_missed() */
 
 #endif

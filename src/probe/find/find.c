@@ -100,7 +100,8 @@ static bool is_in_c_library(struct finder *finder, const struct pattern *pattern
 	if (found_files_add(&finder->files, &program.files[0], &file, NULL) == 0 &&
 	    user_file_read(file, &places, NULL) == 0)
 		for (i = 0; i < file->functions.nr && !is_there; i++)
-			is_there = matcher_fits(pattern->name, user_file_name(file, (uint32_t)i));
+			is_there =
+				matcher_matches(pattern->name, user_file_name(file, (uint32_t)i));
 	program_clear(&program);
 	return is_there;
 }
@@ -523,7 +524,7 @@ static int choose_as_file(struct finder *finder, struct pattern *pattern, int er
 	if (program_find(pattern->name_text, options->pids, options->nr_pids, &program, NULL) < 0)
 		return err;
 	program_clear(&program);
-	if (pattern_take_for_file(pattern) < 0)
+	if (pattern_become_file(pattern) < 0)
 		return error_no_memory(finder->error, "for probes");
 	return choose_in_files(finder, pattern, ret_nr);
 }
@@ -670,7 +671,7 @@ static int find_all(struct finder *finder)
 		err = prepare_exclusions(finder);
 	if (!err)
 		err = choose_all(finder);
-	if (!err && refusals_tell(&finder->refusals, finder->list) < 0)
+	if (!err && refusals_list(&finder->refusals, finder->list) < 0)
 		err = error_no_memory(finder->error, "for probes");
 	if (!err)
 		err = check_number(finder);

@@ -257,7 +257,7 @@ static bool is_left_out(const struct kernel_functions *kernel, const struct kern
 
 		if (!exclusion_is_about(pattern, PATTERN_KERNEL, choice->is_return))
 			continue;
-		if (pattern->name ? matcher_fits(pattern->name, function->name)
+		if (pattern->name ? matcher_matches(pattern->name, function->name)
 				  : pattern->address == function->address + choice->offset)
 			return true;
 	}
@@ -309,7 +309,7 @@ int kernel_probes_choose(struct kernel_functions *kernel, const struct pattern *
 	if (!pattern->name)
 		return choose_address(kernel, pattern, refusals, ret_nr, error);
 	for (i = 0; i < kernel->nr && !err; i++) {
-		if (!matcher_fits(pattern->name, kernel->functions[i].name))
+		if (!matcher_matches(pattern->name, kernel->functions[i].name))
 			continue;
 		err = choose(kernel, pattern, (uint32_t)i, pattern->offset, refusals, error);
 		nr++;
@@ -419,7 +419,7 @@ int kernel_probes_add(const struct kernel_functions *kernel, struct probe_list *
 		err = add_probe(&maker, &choices[i], end - i);
 	}
 	if (!err)
-		err = twins_tell_apart(&maker.twins, list, "");
+		err = twins_distinguish(&maker.twins, list, "");
 	joined_names_clear(&maker.joined);
 	twins_clear(&maker.twins);
 	return err < 0 ? error_no_memory(error, "for kernel functions") : 0;

@@ -480,7 +480,7 @@ int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct e
 	return 0;
 }
 
-int pattern_take_for_file(struct pattern *pattern)
+int pattern_become_file(struct pattern *pattern)
 {
 	char *program = strdup(pattern->name_text);
 

@@ -71,7 +71,7 @@ int pattern_parse(const char *text, bool is_regex, struct pattern *ret, struct e
 void pattern_clear(struct pattern *pattern);
 
 /* Turns a pattern with may_be_file into one for a file. Returns 0 or -ENOMEM. */
-int pattern_take_for_file(struct pattern *pattern);
+int pattern_become_file(struct pattern *pattern);
 
 /* --- the exclusions that apply to one file, or to the kernel ---------------------------------- */
 

@@ -128,7 +128,7 @@ static int set_details(const struct twin *twins, size_t nr, struct probe_list *l
 	return 0;
 }
 
-int twins_tell_apart(struct twins *twins, struct probe_list *list, const char *before)
+int twins_distinguish(struct twins *twins, struct probe_list *list, const char *before)
 {
 	const struct probe *probes = list->probes;
 	size_t i, end;
@@ -325,7 +325,7 @@ static int tell_many(const struct refused *reason, struct probe_list *list)
 	return probe_list_refuse(list, text, reason->why);
 }
 
-int refusals_tell(const struct refusals *refusals, struct probe_list *list)
+int refusals_list(const struct refusals *refusals, struct probe_list *list)
 {
 	size_t i, j;
 	int err = 0;

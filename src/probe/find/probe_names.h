@@ -52,7 +52,7 @@ int twins_add(struct twins *twins, uint32_t number, uint64_t address, const char
  * Sets `detail` of probes that share their name with others: to the source if all their sources
  * differ, else to the address with the prefix `before`. Returns 0 or -ENOMEM.
  */
-int twins_tell_apart(struct twins *twins, struct probe_list *list, const char *before);
+int twins_distinguish(struct twins *twins, struct probe_list *list, const char *before);
 
 void twins_clear(struct twins *twins);
 
@@ -86,7 +86,7 @@ struct refusals {
 int refusals_add(struct refusals *refusals, const char *name, const char *why);
 
 /* Adds the refusals to the list. Returns 0 or -ENOMEM. */
-int refusals_tell(const struct refusals *refusals, struct probe_list *list);
+int refusals_list(const struct refusals *refusals, struct probe_list *list);
 
 void refusals_clear(struct refusals *refusals);
 

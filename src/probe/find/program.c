@@ -221,7 +221,7 @@ static int read_included(struct conf_reader *reader, const char *pattern)
 		       pattern);
 	slash = strrchr(folder_path, '/');
 	*slash = '\0';
-	folder = program_folder_open(reader->root_fd, folder_path);
+	folder = file_open_directory_below(reader->root_fd, folder_path);
 	if (!folder)
 		return 0;
 	err = list_folder(folder, slash + 1, names, &nr);
@@ -524,7 +524,7 @@ static int try_file(struct search *search, int root_fd, const char *path, mode_t
 static int find_library_in(struct search *search, int root_fd, const char *folder_path)
 {
 	char *names[VERSIONS_MAX], path[2 * PATH_MAX];
-	DIR *folder = program_folder_open(root_fd, folder_path);
+	DIR *folder = file_open_directory_below(root_fd, folder_path);
 	size_t nr, i;
 	int found = 0;
 

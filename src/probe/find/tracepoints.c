@@ -72,8 +72,8 @@ void tracepoints_clear(struct tracepoints *tracepoints)
 
 static bool fits(const struct pattern *pattern, const struct tracepoint *tracepoint)
 {
-	return (!pattern->category || matcher_fits(pattern->category, tracepoint->category)) &&
-	       (!pattern->name || matcher_fits(pattern->name, tracepoint->name));
+	return (!pattern->category || matcher_matches(pattern->category, tracepoint->category)) &&
+	       (!pattern->name || matcher_matches(pattern->name, tracepoint->name));
 }
 
 size_t tracepoints_choose(struct tracepoints *tracepoints, const struct pattern *pattern)
@@ -105,7 +105,7 @@ bool tracepoints_have_category(const struct tracepoints *tracepoints,
 	size_t i;
 
 	for (i = 0; i < tracepoints->nr; i++)
-		if (matcher_fits(category, tracepoints->items[i].category))
+		if (matcher_matches(category, tracepoints->items[i].category))
 			return true;
 	return false;
 }

@@ -293,15 +293,15 @@ static const char *readable_of(struct user_file *file, uint32_t function)
 	return *at == READABLE_NONE ? NULL : file->texts + *at;
 }
 
-bool user_file_fits(struct user_file *file, uint32_t function, const struct matcher *matcher)
+bool user_file_matches(struct user_file *file, uint32_t function, const struct matcher *matcher)
 {
 	const char *readable;
 
-	if (matcher_fits(matcher, user_file_name(file, function)))
+	if (matcher_matches(matcher, user_file_name(file, function)))
 		return true;
 	readable = readable_of(file, function);
-	return readable && (matcher_fits(matcher, readable) ||
-			    matcher_fits(matcher, readable + strlen(readable) + 1));
+	return readable && (matcher_matches(matcher, readable) ||
+			    matcher_matches(matcher, readable + strlen(readable) + 1));
 }
 
 const char *user_file_shown(struct user_file *file, uint32_t function)

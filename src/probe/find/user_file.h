@@ -70,9 +70,9 @@ const char *user_file_why_not_inside(const struct user_file *file, uint64_t vadd
 int64_t user_file_list(const struct user_file *file, struct probe_list *list);
 
 /* True if a function's name matches: as in the file, demangled, or demangled without parameters. */
-bool user_file_fits(struct user_file *file, uint32_t function, const struct matcher *matcher);
+bool user_file_matches(struct user_file *file, uint32_t function, const struct matcher *matcher);
 
-/* Returns the name to show. Valid until the next call of this function or of user_file_fits(). */
+/* Returns the name to show. Valid until the next call of this function or of user_file_matches(). */
 const char *user_file_shown(struct user_file *file, uint32_t function);
 
 /*

@@ -134,7 +134,7 @@ static bool has_alias_that_fits(struct user_file *file, uint32_t function,
 	while (function && functions[function - 1].vaddr == vaddr)
 		function--;
 	for (; function < file->functions.nr && functions[function].vaddr == vaddr; function++)
-		if (user_file_fits(file, function, matcher))
+		if (user_file_matches(file, function, matcher))
 			return true;
 	return false;
 }
@@ -148,7 +148,7 @@ static bool leaves_out(struct user_file *file, const struct pattern *pattern,
 		return pattern->address == choice->vaddr;
 	if (choice->function == USER_NO_FUNCTION)
 		return false;
-	return user_file_fits(file, choice->function, pattern->name) ||
+	return user_file_matches(file, choice->function, pattern->name) ||
 	       (matcher_only_name(pattern->name) &&
 		has_alias_that_fits(file, choice->function, pattern->name));
 }
@@ -426,7 +426,7 @@ int user_functions_choose(struct user_file *file, const struct pattern *pattern,
 		return choose_address(&chooser, ret_nr);
 	any = matcher_is_any(pattern->name);
 	for (i = 0; i < file->functions.nr && !err; i++) {
-		if (!any && !user_file_fits(file, (uint32_t)i, pattern->name))
+		if (!any && !user_file_matches(file, (uint32_t)i, pattern->name))
 			continue;
 		err = choose_function(&chooser, (uint32_t)i);
 		nr++;
@@ -592,7 +592,7 @@ int user_probes_add(struct user_file *file, struct probe_list *list, struct erro
 	if (!err)
 		err = add_probes(&maker);
 	if (!err)
-		err = twins_tell_apart(&maker.twins, list, "+");
+		err = twins_distinguish(&maker.twins, list, "+");
 	joined_names_clear(&maker.joined);
 	twins_clear(&maker.twins);
 	if (err < 0)
@@ -605,8 +605,8 @@ int user_probes_add(struct user_file *file, struct probe_list *list, struct erro
 
 static bool fits(const struct pattern *pattern, const struct usdt_note *note)
 {
-	return (!pattern->provider || matcher_fits(pattern->provider, note->provider)) &&
-	       (!pattern->name || matcher_fits(pattern->name, note->name));
+	return (!pattern->provider || matcher_matches(pattern->provider, note->provider)) &&
+	       (!pattern->name || matcher_matches(pattern->name, note->name));
 }
 
 static bool is_left_out(const struct user_file *file, const struct usdt_note *note)
@@ -664,7 +664,7 @@ static int add_all(struct user_file *file, const struct usdt_notes *notes,
 			err = add(file, &notes->notes[i], (uint32_t)number, list, &twins);
 	}
 	if (!err)
-		err = twins_tell_apart(&twins, list, "+");
+		err = twins_distinguish(&twins, list, "+");
 	twins_clear(&twins);
 	*ret_nr = nr;
 	return err;

@@ -632,7 +632,7 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 		.no_kernel = style->no_kernel,
 		.show_modules = !style->no_modules,
 		.fold_recursion = true,
-		.tell_apart = true,
+		.by_origin = true,
 	};
 	int err = begin(comparison, profile, &names, style);
 
@@ -646,7 +646,7 @@ int comparison_init(struct comparison *comparison, const struct profile *profile
 int comparison_scale(struct difference_scale *ret, const struct profile *profile,
 		     const struct comparison_style *style)
 {
-	const struct named_stacks_style names = {.tell_apart = true};
+	const struct named_stacks_style names = {.by_origin = true};
 	cleanup(comparison_clear) struct comparison comparison = {0};
 	int err = begin(&comparison, profile, &names, style);
 
