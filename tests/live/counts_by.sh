@@ -91,7 +91,7 @@ check "an object for each row" grep -q "{\"pid\": $one, \"comm\": \"stack_paths\
 
 count --csv --by tid --max-rows 3
 all=$(((FIRST + SECOND) * THREADS * 10))
-lost=$(sed -n 's/^stook: lost \([0-9,]*\) hits: no room .*/\1/p' "$T/err" | tr -d ,)
+lost=$(sed -n 's/^stook: lost \([0-9,]*\) hits: table of keys full.*/\1/p' "$T/err" | tr -d ,)
 check_equal "no room: what is shown and what is lost are all" \
 	$(($(sum kind | awk '{ print $NF }') + ${lost:-0})) $all
 check "no room: some are lost" [ "${lost:-0}" -gt 0 ]
@@ -100,4 +100,4 @@ check "no room: some are lost" [ "${lost:-0}" -gt 0 ]
 
 "$STOOK" funccount --by pid,stack c:malloc 1 >"$T/out" 2>"$T/err"
 check_equal "no such key is a mistake" $? 2
-check "no such key: which there are" grep -q "'pid,stack' for --by: any of pid,tid,comm,cpu,cgroup" "$T/err"
+check "no such key: which there are" grep -q "'pid,stack' for --by: a list of pid,tid,comm,cpu,cgroup" "$T/err"

@@ -264,7 +264,7 @@ check "one process and nobody else's file: no word of others or a budget" \
 start "$SPIN" 60
 other=$PID
 funccount "$SPIN:spin_inner" -p "$spin" -d 0.3
-check "others that run the same file: left alone, said" says 'children are not counted; --follow adds them (slows down every process that uses spin)'
+check "others that run the same file: left alone, said" says 'children are not counted; --follow adds them \(slows down every process that uses spin\)'
 check "processes that were named: no budget" eval '! says "budget"'
 funccount --follow "$SPIN:spin_inner" -p "$spin" -d 0.3
 check "--follow: others are slowed down, said" says 'every process that calls these functions of spin pays'

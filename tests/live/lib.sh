@@ -186,7 +186,7 @@ IN_SHAPE="$IN_MAIN;run_shape"
 
 # wrong_stacks COMM CHAIN [PERCENT]: prints errors in a thread's stacks in $T/out, which has kernel frames
 # annotated; nothing if all are correct. CHAIN is the complete user stack, an extended regular expression for
-# each frame. The last one, without a class in brackets, is the function that uses the time: at least PERCENT
+# each frame. The last one, without a ';' in brackets, is the function that uses the time: at least PERCENT
 # (80) of it.
 #
 # Stacks that end there must be the chain, without exception. Others are on the way there or back; one in fifty
@@ -221,7 +221,9 @@ wrong_stacks() {
 }
 
 # check_stacks NAME COMM CHAIN [PERCENT]
-check_stacks() { check_equal "$1" "$(wrong_stacks "$2" "$3" "${4:-}")" ""; }
+check_stacks() {
+	check_equal "$1" "$(wrong_stacks "$2" "$3" "${4:-}" || echo "; awk ended with status $?")" ""
+}
 
 # Prints the share of the last run's user stacks whose walk ended in this way, in percent, from its statistics.
 ended() { percent "$(stat_of "user_end_$1")" "$(walked)"; }

@@ -153,7 +153,7 @@ expect "sums of an argument" 3
 
 stackcount -f "u:$PROGRAMS/static_weights:passed" --weight arg1 -- "$PROGRAMS/static_weights" 100
 check_equal "below 0 and unreadable counts as 0" "$(awk '{ sum += $NF } END { print sum }' "$T/out")" 500
-check "how many were unreadable is said" grep -q 'arg1 of 100 hits could not be read' "$T/err"
+check "how many were unreadable is said" grep -q 'arg1 could not be read for 100 hits' "$T/err"
 check_equal "the verdict's hits are hits" "$(stat_of shown)" 300
 
 stackcount "$LOAD:reached" --weight arg1 -- "$LOAD" 100 1

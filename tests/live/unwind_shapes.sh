@@ -96,7 +96,7 @@ check_shape getpid 'run_getpid;repeat;getpid_once;syscall'
 check_stacks "clock: whole, out of the vdso" clock \
 	"$IN_SHAPE;run_clock;repeat;(clock_once;)?clock_gettime;.*vdso.*" 50
 check_stacks "vfork: whole, in parent and child" vfork \
-	"$IN_SHAPE(;run_vfork;repeat;vfork_once)?;((__)?vfork|_exit|wait4|.unknown.|[^;]*[+]0x[0-9a-f]+)" 50
+	"$IN_SHAPE(;run_vfork;repeat;vfork_once)?;((__)?vfork|_exit|wait4|.unknown.|[!-:<-~]+[+]0x[0-9a-f]+)" 50
 check "naps: whole" test "$(sum_matching "^naps;$IN_SHAPE;run_naps;")" -ge \
 	"$(sum_matching '^naps;.*(nanosleep|hrtimer)')"
 for shape in zeros faults getpid; do
