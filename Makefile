@@ -55,7 +55,7 @@ HARDENING := -fPIE $(foreach flag,-fstack-protector-strong -fstack-clash-protect
 	     -mbranch-protection=standard,$(call takes,$(flag)))
 FORTIFY   := $(if $(SAN),,$(call first_taken,-D_FORTIFY_SOURCE=3 -D_FORTIFY_SOURCE=2))
 
-LIBS     := libbpf libdw libelf liblzma zlib
+LIBS     := libbpf libdw libelf liblzma libseccomp zlib
 CPPFLAGS += -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DSTOOK_VERSION='"$(VERSION)"' \
 	    -Isrc -I. -I$(B) -isystem /usr/include/libiberty $(if $(STATIC),-DSTOOK_STATIC)
 override CFLAGS := $(HARDENING) $(if $(FORTIFY),-U_FORTIFY_SOURCE $(FORTIFY)) $(CFLAGS) -std=gnu11 \

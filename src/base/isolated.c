@@ -81,6 +81,11 @@ static void close_from_to(unsigned first, unsigned last)
 		(void)close((int)fd);
 }
 
+void isolated_close_from(int first)
+{
+	close_from_to((unsigned)first, UINT32_MAX);
+}
+
 static void close_others(const struct isolation *limits, int pipe_fd)
 {
 	int keep[ISOLATION_MAX_FDS + 2];
@@ -89,7 +94,8 @@ static void close_others(const struct isolation *limits, int pipe_fd)
 
 	for (i = 0; i < limits->nr_fds; i++)
 		keep[nr++] = limits->fds[i];
-	keep[nr++] = pipe_fd;
+	if (pipe_fd >= 0)
+		keep[nr++] = pipe_fd;
 	if (limits->root_fd >= 0)
 		keep[nr++] = limits->root_fd;
 	qsort(keep, nr, sizeof(*keep), compare_fds);
@@ -174,8 +180,8 @@ static int give_up_rights(const struct isolation *limits)
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (syscall(SYS_capset, &header, none) < 0)
 		return STATUS_SETUP;
-	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, 0) || !limit(RLIMIT_NPROC, 0) ||
-	    !limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) ||
+	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, limits->written_bytes) ||
+	    !limit(RLIMIT_NPROC, 0) || !limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) ||
 	    (limits->memory_bytes && !limit(RLIMIT_AS, limits->memory_bytes)))
 		return STATUS_SETUP;
 	/*
@@ -187,23 +193,30 @@ static int give_up_rights(const struct isolation *limits)
 	return 0;
 }
 
-__attribute__((noreturn)) static void run_child(int (*work)(void *context, int fd), void *context,
-						int pipe_fd, const struct isolation *limits,
-						pid_t parent)
+/* 0 or the exit status. pipe_fd: one more descriptor that stays; -1: none. */
+static int confine(const struct isolation *limits, int pipe_fd)
 {
-	int status = setsid() < 0 ? STATUS_SETUP : 0;
-	int result;
+	int status;
 
 	close_others(limits, pipe_fd);
 	fd_open_standard_streams(); /* a library may write to them */
 	reset_signals();
-	if (!status && !limits->is_trusted)
-		status = give_up_rights(limits);
-	/*
-	 * Changing the user clears the death signal, so it is set here. The parent may have exited
-	 * before.
-	 */
-	if (!status && (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent))
+	status = limits->is_trusted ? 0 : give_up_rights(limits);
+	/* Changing the user clears the death signal, so it is set here. */
+	if (!status && prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		status = STATUS_SETUP;
+	return status;
+}
+
+__attribute__((noreturn)) static void run_child(int (*work)(void *context, int fd), void *context,
+						int pipe_fd, const struct isolation *limits,
+						pid_t parent)
+{
+	int status = setsid() < 0 ? STATUS_SETUP : confine(limits, pipe_fd);
+	int result;
+
+	/* The parent may have exited before the death signal was set. */
+	if (!status && getppid() != parent)
 		status = STATUS_SETUP;
 	if (status)
 		_exit(status);
@@ -343,4 +356,11 @@ int isolated_run(int (*work)(void *context, int fd),
 	if (child.pidfd >= 0)
 		(void)close(child.pidfd);
 	return err;
+}
+
+int isolated_confine(const struct isolation *limits, struct error *error)
+{
+	int status = confine(limits, -1);
+
+	return status ? result_of(W_EXITCODE(status, 0), error) : 0;
 }

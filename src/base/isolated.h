@@ -36,7 +36,29 @@ struct isolation {
 	size_t nr_fds;	/* at most ISOLATION_MAX_FDS */
 	/* The work is our own and keeps our privileges: only its time is limited. */
 	bool is_trusted;
+	uint64_t written_bytes; /* how long it may make a file; 0: it can't add to files */
 };
+
+/*
+ * Drops the rights of this process as isolated_run() does for work(), and makes it exit with its parent. The
+ * session stays; stop_fd is ignored. 0 or a negative errno.
+ */
+int isolated_confine(const struct isolation *limits, struct error *error);
+
+/* Closes all descriptors from `first` on. */
+void isolated_close_from(int first);
+
+/* AddressSanitizer's shadow memory counts as address space. */
+#if defined(__SANITIZE_ADDRESS__)
+#define ISOLATED_HAS_SHADOW 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ISOLATED_HAS_SHADOW 1
+#endif
+#endif
+#ifndef ISOLATED_HAS_SHADOW
+#define ISOLATED_HAS_SHADOW 0
+#endif
 
 /*
  * work() gets the write end of the pipe and returns 0 or a negative errno. take() is called with

@@ -7,6 +7,7 @@
 #include "base/fd_io.h"
 #include "cmd/commands.h"
 #include "run/complain.h"
+#include "run/run.h"
 
 static void print_help(FILE *out)
 {
@@ -54,7 +55,10 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
 int main(int argc, char **argv)
 {
 	char *name = argc > 1 ? argv[1] : NULL;
+	int worker_status = worker_main(argc, argv, run_tasks, NR_TASKS);
 
+	if (worker_status >= 0)
+		return worker_status;
 	fd_open_standard_streams();
 	(void)signal(SIGCHLD, SIG_DFL); /* waitpid() fails if the parent left it ignored */
 	if (!name) {

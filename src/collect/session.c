@@ -72,6 +72,7 @@ struct session {
 	struct drain_probe *probes; /* see struct drain_options */
 	struct sampler *sampler;
 	struct epochs *epochs;	   /* the sampler's */
+	struct worker *worker;	   /* parses other people's files */
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
 	struct sampling *sampling; /* one of these two: sampling … */
@@ -210,6 +211,10 @@ static int make_unwinder(struct session *session, struct error *error)
 	if (!session->options.by_tables || !options.max_frames)
 		return 0;
 	sampler_pool_fds(session->sampler, &fds);
+	session->worker = worker_new(error);
+	if (!session->worker)
+		return error->code;
+	options.worker = session->worker;
 	session->unwinder = unwinder_new(&options, error);
 	if (!session->unwinder)
 		return error->code;
@@ -468,6 +473,7 @@ void session_free(struct session *session)
 	sampler_free(session->sampler);
 	drain_free(session->drain);
 	unwinder_free(session->unwinder);
+	worker_free(session->worker);
 	profile_free(session->profile);
 	process_table_free(session->processes);
 	runtime_table_free(session->runtimes);
@@ -651,7 +657,7 @@ static size_t list_own_fds(struct session *session)
 		return nr;
 	session->pollfds[nr++] = (struct pollfd){.fd = session->raw_fd, .events = POLLIN};
 	session->pollfds[nr++] =
-		(struct pollfd){.fd = unwinder_fd(session->unwinder), .events = POLLIN};
+		(struct pollfd){.fd = worker_fd(session->worker), .events = POLLIN};
 	return nr;
 }
 
@@ -879,6 +885,12 @@ static struct budget_result summarize_budget(const struct session *session)
 	return result;
 }
 
+void session_end_reading(struct session *session)
+{
+	if (session->worker)
+		worker_end(session->worker);
+}
+
 void session_summarize(const struct session *session, struct session_summary *ret)
 {
 	const struct drain_totals *totals = drain_totals(session->drain);
@@ -930,4 +942,6 @@ void session_summarize(const struct session *session, struct session_summary *re
 	sampler_read_cost(session->sampler, &ret->cost);
 	if (session->unwinder)
 		unwinder_read_cost(session->unwinder, &ret->unwinding);
+	if (session->worker)
+		worker_troubles(session->worker, &ret->reading);
 }

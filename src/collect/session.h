@@ -104,6 +104,7 @@ struct session_summary {
 	size_t profile_bytes;
 	struct sampler_cost cost;
 	struct unwinder_cost unwinding; /* zeros without unwind tables */
+	struct worker_troubles reading; /* failures of the helper processes that read files */
 };
 
 #define SESSION_MAX_CALLER_FDS 1024
@@ -135,6 +136,9 @@ const struct probing *session_probing(const struct session *session);
 
 /* Returns why unwind tables cannot be cached in table_folder; NULL: they can, or none was given. */
 const struct error *session_table_cache_error(const struct session *session);
+
+/* Kills the helper processes that read files, so that their cost can be reported. */
+void session_end_reading(struct session *session);
 
 void session_summarize(const struct session *session, struct session_summary *ret);
 

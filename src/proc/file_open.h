@@ -24,6 +24,9 @@ int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, ui
 /* The same for a file that was opened before, below the root in which it was seen (-1: ours). */
 int file_open_again(const struct file_id *id, int root_fd, const char *path);
 
+/* Opens the regular file behind an O_PATH handle for reading. Returns a descriptor or a negative errno. */
+int file_open_handle(int handle);
+
 /* Opens the root directory of a process. Returns an O_PATH handle or -errno. */
 int file_open_root(int32_t pid);
 

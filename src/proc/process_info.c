@@ -142,6 +142,11 @@ uint64_t process_own_address_space(void)
 		       : 0;
 }
 
+int process_own_program(void)
+{
+	return open("/proc/self/exe", O_PATH | O_CLOEXEC);
+}
+
 bool process_own_fd_path(int fd, char path[PATH_MAX])
 {
 	char link[40];

@@ -37,6 +37,9 @@ uint64_t process_sysctl(const char *path, uint64_t fallback);
 /* Size of our own address space in bytes, most of it never touched; 0 if unknown. */
 uint64_t process_own_address_space(void);
 
+/* Opens our own executable as an O_PATH handle. Returns -1 with errno on failure. */
+int process_own_program(void);
+
 /* The path of the file behind one of our own descriptors; false if it has none. */
 bool process_own_fd_path(int fd, char path[PATH_MAX]);
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "collect/unwind/table_worker.h"
 #include "proc/cgroup.h"
 #include "run/complain.h"
 #include "run/processes.h"
@@ -390,3 +391,7 @@ int run_collector(const struct run_config *config, const struct clock *clock,
 	collector->run = NULL;
 	return status;
 }
+
+const struct worker_task run_tasks[NR_TASKS] = {
+	[TASK_UNWIND_TABLE] = {"unwind table", table_worker_task},
+};

@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "kernel/follow.h"
 #include "run/config.h"
+#include "worker/worker.h"
 
 /* All time comes from here, so that tests can jump, suspend and compress it. */
 struct clock {
@@ -93,5 +94,8 @@ int run_collector(const struct run_config *config, const struct clock *clock,
 
 /* Returns the exit status for invalid usage; with `-- CMD` different from any status of CMD. */
 int run_usage_status(char **argv);
+
+/* The tasks of stook's workers, for worker_main(). */
+extern const struct worker_task run_tasks[NR_TASKS];
 
 #endif

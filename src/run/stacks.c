@@ -250,6 +250,7 @@ static int measure(struct stacks *stacks, struct run_figures *ret, struct error 
 		return error_no_memory(error, "");
 	if (session_names_find_packages(&stacks->names, &ret->quality) < 0)
 		return error_no_memory(error, "");
+	session_end_reading(stacks->session);
 	session_summarize(stacks->session, &ret->session);
 	(void)getrusage(RUSAGE_SELF, &ret->usage);
 	measure_helpers(stacks, &ret->helpers);

@@ -567,6 +567,31 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 		    session->nr_paths_cut);
 }
 
+/* Reports failures of the helper processes that read other people's files. */
+static void say_reading(struct verdict *verdict)
+{
+	const struct worker_troubles *reading = &verdict->figures->session.reading;
+	uint64_t nr_failed = reading->nr_parsers_died + reading->nr_parsers_late +
+			     reading->nr_openers_died + reading->nr_openers_late;
+
+	if (reading->cannot_start[0])
+		say(verdict, "files", "not read: %s", reading->cannot_start);
+	if (nr_failed)
+		say(verdict, "files",
+		    "helper processes that read files crashed %" PRIu64 " times and were killed "
+		    "%" PRIu64 " times for taking too long",
+		    reading->nr_parsers_died + reading->nr_openers_died,
+		    reading->nr_parsers_late + reading->nr_openers_late);
+	if (reading->nr_files_given_up)
+		say(verdict, "files", "%zu files were given up after three such failures each",
+		    reading->nr_files_given_up);
+	if (reading->nr_abandoned)
+		say(verdict, "files",
+		    "%zu helper processes cannot be killed: they wait for a file system that does "
+		    "not answer",
+		    reading->nr_abandoned);
+}
+
 static void say_cuts(struct verdict *verdict)
 {
 	size_t i;
@@ -659,6 +684,7 @@ int verdict_make(struct verdict *verdict, const struct run_figures *figures,
 	say_stacks(verdict, profile);
 	if (!figures->names->options->no_symbols)
 		say_names(verdict, profile);
+	say_reading(verdict);
 	say_cuts(verdict);
 	say_cost(verdict);
 	make_safe(verdict->head);
@@ -815,6 +841,12 @@ static void add_stacks(struct sheet *sheet, const struct run_figures *run)
 		{"files_past_roots", session->nr_files_left_out},
 		{"processes", session->nr_processes},
 		{"processes_refused", session->nr_processes_refused},
+		{"readers_crashed",
+		 session->reading.nr_parsers_died + session->reading.nr_openers_died},
+		{"readers_late",
+		 session->reading.nr_parsers_late + session->reading.nr_openers_late},
+		{"readers_abandoned", session->reading.nr_abandoned},
+		{"files_given_up", session->reading.nr_files_given_up},
 	};
 
 	add_figures(sheet, rows, ARRAY_SIZE(rows));

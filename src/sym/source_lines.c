@@ -349,18 +349,6 @@ int answer_reader_end(const struct answer_reader *reader, int err, struct debug_
 #define MEMORY_SHARE 2		  /* or 1/2 of the host's spare memory, if that is less */
 #define NOBODY	     65534
 
-/* AddressSanitizer's shadow memory counts as address space. */
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SHADOW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SHADOW 1
-#endif
-#endif
-#ifndef HAS_SHADOW
-#define HAS_SHADOW 0
-#endif
-
 struct work {
 	const struct source_lines_place *place;
 	struct debug_info_request request;
@@ -437,7 +425,7 @@ static uint64_t choose_memory(void)
 	uint64_t spare = read_budget_spare_memory() / MEMORY_SHARE;
 	uint64_t most = MEMORY_BYTES;
 
-	if (HAS_SHADOW)
+	if (ISOLATED_HAS_SHADOW)
 		return 0;
 	if (spare < most)
 		most = process_own_address_space() + spare;

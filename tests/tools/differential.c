@@ -59,6 +59,7 @@ struct reason {
 struct comparison {
 	struct options options;
 	struct file_table *files;
+	struct worker *worker;
 	struct unwinder *unwinder;
 	struct stopped_thread thread;
 	struct user_stack ours;
@@ -263,7 +264,7 @@ static int walk(struct comparison *c, const struct mappings *mappings)
 
 	while ((err = unwinder_walk(c->unwinder, &c->thread.record, mappings, &c->ours)) ==
 	       -EAGAIN) {
-		struct pollfd made = {.fd = unwinder_fd(c->unwinder), .events = POLLIN};
+		struct pollfd made = {.fd = worker_fd(c->worker), .events = POLLIN};
 
 		(void)poll(&made, 1, 1000);
 		(void)unwinder_poll(c->unwinder);
@@ -456,7 +457,8 @@ int main(int argc, char **argv)
 	srandom((unsigned)c.options.seed);
 	srand48((long)c.options.seed);
 	c.files = options.files = file_table_new(MAX_FILES);
-	c.unwinder = c.files ? unwinder_new(&options, &error) : NULL;
+	c.worker = options.worker = worker_new(&error);
+	c.unwinder = c.files && c.worker ? unwinder_new(&options, &error) : NULL;
 	if (!c.unwinder) {
 		fprintf(stderr, "differential: %s\n", error.text);
 		return 1;
@@ -464,6 +466,7 @@ int main(int argc, char **argv)
 	run(&c);
 	print_sums(&c);
 	unwinder_free(c.unwinder);
+	worker_free(c.worker);
 	file_table_free(c.files);
 	return nr_stops(&c) ? 0 : 1;
 }

@@ -103,14 +103,16 @@ static inline const struct unwind_table *table_of(const struct file_table *files
 	static struct unwind_table tables[SAVED_MAX_FILES];
 	static bool is_read[SAVED_MAX_FILES];
 	uint32_t file = mapping->file;
+	struct elf_image image;
 
 	if (mapping->kind == MAPPING_VDSO)
 		return table_of_vdso();
 	if (mapping->kind != MAPPING_FILE || file >= SAVED_MAX_FILES)
 		return NULL;
-	if (!is_read[file])
-		(void)unwind_compile(&tables[file], file_table_get(files, file)->fd, NULL, NULL,
-				     NULL);
+	if (!is_read[file] && elf_image_open(&image, file_table_get(files, file)->fd, NULL) == 0) {
+		(void)unwind_compile(&tables[file], &image, NULL, NULL);
+		elf_image_close(&image);
+	}
 	is_read[file] = true;
 	return tables[file].nr_pages ? &tables[file] : NULL;
 }

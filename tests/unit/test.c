@@ -7,6 +7,7 @@
  * (name)`.
  */
 #include "unit/test.h"
+#include "worker/worker.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -236,7 +237,12 @@ static bool run_all(const struct options *options)
 int main(int argc, char **argv)
 {
 	struct options options = {.at_once = 1};
-	int option;
+	size_t nr_tasks;
+	const struct worker_task *tasks = test_tasks(&nr_tasks);
+	int option = worker_main(argc, argv, tasks, nr_tasks);
+
+	if (option >= 0)
+		return option;
 
 	while ((option = getopt(argc, argv, "j:x:")) != -1)
 		if (option == 'j')

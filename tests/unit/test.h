@@ -45,6 +45,10 @@ __attribute__((noreturn)) void test_skip(const char *why);
  */
 size_t test_fail_allocation(size_t nth);
 
+/* The tasks of a worker that runs this program: stook's own, then the ones of test_worker.c. */
+struct worker_task;
+const struct worker_task *test_tasks(size_t *ret_nr);
+
 /* Copies the bytes so that they end at an unreadable page: reading past the end crashes. */
 void *test_guarded(const void *bytes, size_t nr);
 

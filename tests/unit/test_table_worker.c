@@ -1,18 +1,27 @@
-/* collect/unwind/table_worker: a thread that receives files and returns unwind tables. */
+/* collect/unwind/table_worker: compiles tables in parsers. */
 #include "collect/unwind/table_worker.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/cleanup.h"
 
 #include "unit/code_file.h"
 #include "unit/test.h"
 #include "unit/unwind_reading.h"
 
 #define PATIENCE_MS 60000
+
+struct desk {
+	struct worker *worker;
+	struct table_worker *tables;
+};
 
 static size_t nr_open(void)
 {
@@ -26,39 +35,72 @@ static size_t nr_open(void)
 	return nr;
 }
 
-static struct table_worker *open_worker(void)
+static struct desk open_desk_with(struct unwind_cache *cache)
 {
 	struct error error = {0};
-	struct table_worker *worker = table_worker_new(NULL, &error);
+	struct desk desk = {.worker = worker_new(&error)};
 
+	CHECK(desk.worker != NULL);
+	desk.tables = table_worker_new(desk.worker, cache, &error);
 	CHECK_STR(error.text, "");
-	CHECK(worker != NULL);
-	return worker;
+	CHECK(desk.tables != NULL);
+	return desk;
 }
 
-static bool is_readable(const struct table_worker *worker, int timeout_ms)
+static struct desk open_desk(void)
 {
-	struct pollfd made = {.fd = table_worker_fd(worker), .events = POLLIN};
+	return open_desk_with(NULL);
+}
+
+static void close_desk(struct desk *desk)
+{
+	table_worker_free(desk->tables);
+	worker_free(desk->worker);
+}
+
+static int ask(const struct desk *desk, uint32_t number, int fd)
+{
+	const struct table_wish wish = {
+		.number = number, .fd = fd, .file = {1, 2, number + 1}, .may_cache = true};
+
+	return table_worker_add(desk->tables, &wish);
+}
+
+static bool is_readable(const struct desk *desk, int timeout_ms)
+{
+	struct pollfd made = {.fd = worker_fd(desk->worker), .events = POLLIN};
 
 	return poll(&made, 1, timeout_ms) == 1;
 }
 
-static struct made_table take(struct table_worker *worker)
+static struct made_table take(const struct desk *desk)
 {
 	struct made_table made;
 
-	while (!table_worker_take(worker, &made))
-		CHECK(is_readable(worker, PATIENCE_MS));
+	while (!table_worker_take(desk->tables, &made))
+		CHECK(is_readable(desk, PATIENCE_MS));
 	return made;
 }
 
-/* This program, with the whole library in it: keeps the worker busy for a while. */
+/* This program, with all of the library in it: keeps the worker busy for a while. */
 static int open_large(void)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
 	CHECK(fd >= 0);
 	return fd;
+}
+
+/* Waits until so many descriptors are open: a handle is closed at the reply of the opener, after the table is there. */
+static void check_open(const struct desk *desk, size_t nr)
+{
+	int tries;
+
+	for (tries = 0; nr_open() != nr && tries < 5000; tries++) {
+		worker_step(desk->worker);
+		(void)usleep(1000);
+	}
+	CHECK_EQ(nr_open(), nr);
 }
 
 static void check_table(const struct made_table *made, uint32_t nr_pages)
@@ -72,63 +114,63 @@ static void check_table(const struct made_table *made, uint32_t nr_pages)
 
 TEST(table_worker_makes_the_table_of_each_file)
 {
-	struct table_worker *worker = open_worker();
+	struct desk desk = open_desk();
 	size_t nr = nr_open();
 	uint32_t i, seen = 0;
 
-	CHECK_EQ(table_worker_nr_waiting(worker), 0);
+	CHECK_EQ(table_worker_nr_waiting(desk.tables), 0);
 	for (i = 1; i <= 20; i++)
-		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages((uint8_t)i, i), true), 0);
-	CHECK_EQ(table_worker_nr_waiting(worker), 20);
+		CHECK_EQ(ask(&desk, i, code_file_of_pages((uint8_t)i, i)), 0);
+	CHECK_EQ(table_worker_nr_waiting(desk.tables), 20);
 	for (i = 1; i <= 20; i++) {
-		struct made_table made = take(worker);
+		struct made_table made = take(&desk);
 
 		CHECK(made.number >= 1 && made.number <= 20 && !(seen & 1U << made.number));
 		seen |= 1U << made.number;
 		check_table(&made, made.number);
-		CHECK_EQ(table_worker_nr_waiting(worker), 20 - i);
+		CHECK_EQ(table_worker_nr_waiting(desk.tables), 20 - i);
 		unwind_table_clear(&made.table);
 	}
-	CHECK_EQ(nr_open(), nr); /* all were closed */
-	table_worker_free(worker);
+	check_open(&desk, nr); /* it has closed all of them */
+	close_desk(&desk);
 }
 
-/* Queues a few files while the worker is busy; returns false if the worker finished too early. */
-static bool ask_behind_a_large_one(struct table_worker *worker)
+/* Hands over a few files while the worker is busy; false if it was not busy for so long. */
+static bool ask_behind_a_large_one(const struct desk *desk)
 {
 	static const uint32_t samples[] = {0, 2, 5, 1, 5, 9};
 	uint32_t i, k;
 
-	CHECK_EQ(table_worker_add(worker, 100, open_large(), true), 0);
-	for (i = 0; i < 10; i++) /* it stays the first one */
-		table_worker_prioritize(worker, 100);
+	CHECK_EQ(ask(desk, 100, open_large()), 0);
+	for (i = 0; i < 10; i++) /* it is the first one in any case */
+		table_worker_prioritize(desk->tables, 100);
 	for (i = 0; i < 6; i++)
-		CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 1 + i), true), 0);
+		CHECK_EQ(ask(desk, i, code_file_of_pages(1, 1 + i)), 0);
 	for (i = 0; i < 6; i++)
 		for (k = 0; k < samples[i]; k++)
-			table_worker_prioritize(worker, i);
-	table_worker_prioritize(worker, 4711); /* not in the queue */
-	return !is_readable(worker, 0);
+			table_worker_prioritize(desk->tables, i);
+	table_worker_prioritize(desk->tables, 4711); /* nobody has asked for it */
+	return !is_readable(desk, 0);
 }
 
-/* Among equals, the file queued first comes first. */
+/* Of equal ones, the one asked for first. */
 TEST(table_worker_makes_first_what_most_samples_wait_for)
 {
 	static const uint32_t order[] = {100, 5, 2, 4, 1, 3, 0};
 	int attempt;
 
 	for (attempt = 0; attempt < 20; attempt++) {
-		struct table_worker *worker = open_worker();
-		bool was_busy = ask_behind_a_large_one(worker);
+		struct desk desk = open_desk();
+		bool was_busy = ask_behind_a_large_one(&desk);
 		size_t i;
 
 		for (i = 0; i < 7; i++) {
-			struct made_table made = take(worker);
+			struct made_table made = take(&desk);
 
 			CHECK(!was_busy || made.number == order[i]);
 			unwind_table_clear(&made.table);
 		}
-		table_worker_free(worker);
+		close_desk(&desk);
 		if (was_busy)
 			return;
 	}
@@ -137,27 +179,27 @@ TEST(table_worker_makes_first_what_most_samples_wait_for)
 
 TEST(table_worker_fd_is_readable_while_tables_wait)
 {
-	struct table_worker *worker = open_worker();
+	struct desk desk = open_desk();
 	struct made_table made;
 
-	CHECK(!is_readable(worker, 0));
-	CHECK(!table_worker_take(worker, &made));
-	CHECK_EQ(table_worker_add(worker, 1, code_file_of_pages(1, 1), true), 0);
-	CHECK_EQ(table_worker_add(worker, 2, code_file_of_pages(2, 1), true), 0);
-	CHECK(is_readable(worker, PATIENCE_MS));
-	made = take(worker);
+	CHECK(!is_readable(&desk, 0));
+	CHECK(!table_worker_take(desk.tables, &made));
+	CHECK_EQ(ask(&desk, 1, code_file_of_pages(1, 1)), 0);
+	CHECK_EQ(ask(&desk, 2, code_file_of_pages(2, 1)), 0);
+	CHECK(is_readable(&desk, PATIENCE_MS));
+	made = take(&desk);
 	unwind_table_clear(&made.table);
-	made = take(worker);
+	made = take(&desk);
 	unwind_table_clear(&made.table);
-	CHECK(!table_worker_take(worker, &made));
-	CHECK(!is_readable(worker, 0));
-	table_worker_free(worker);
+	CHECK(!table_worker_take(desk.tables, &made));
+	CHECK(!is_readable(&desk, 0));
+	close_desk(&desk);
 }
 
-/* An invalid file is reported and closed. */
+/* Whatever is no file for us is told, and closed as well. */
 TEST(table_worker_survives_what_is_no_elf_file)
 {
-	struct table_worker *worker = open_worker();
+	struct desk desk = open_desk();
 	size_t nr = nr_open(), i;
 	struct made_table made;
 	int pipes[2], fds[4];
@@ -169,69 +211,109 @@ TEST(table_worker_survives_what_is_no_elf_file)
 	fds[2] = open("/proc/self/maps", O_RDONLY);
 	fds[3] = memfd_create("empty", 0);
 	for (i = 0; i < 4; i++)
-		CHECK_EQ(table_worker_add(worker, (uint32_t)i, fds[i], true), 0);
+		CHECK_EQ(ask(&desk, (uint32_t)i, fds[i]), 0);
 	for (i = 0; i < 4; i++) {
-		made = take(worker);
+		made = take(&desk);
 		CHECK_EQ(made.number, i);
 		CHECK(made.err < 0);
 		CHECK(!made.table.nr_pages && !made.table.words);
 		unwind_table_clear(&made.table);
 	}
-	CHECK_EQ(nr_open(), nr);
-	CHECK_EQ(table_worker_add(worker, 9, code_file_of_pages(1, 3), true), 0); /* still works */
-	made = take(worker);
+	check_open(&desk, nr);
+	CHECK_EQ(ask(&desk, 9, code_file_of_pages(1, 3)), 0); /* it goes on */
+	made = take(&desk);
 	check_table(&made, 3);
 	unwind_table_clear(&made.table);
-	table_worker_free(worker);
+	close_desk(&desk);
 }
 
-/* One table in progress, some waiting, some ready but not taken: all are freed. */
+/* One is being made, some wait, some are made and were not taken: nothing of it is left. */
 TEST(table_worker_freed_while_busy)
 {
 	size_t nr = nr_open();
 	uint32_t round, i;
 
 	for (round = 0; round < 4; round++) {
-		struct table_worker *worker = open_worker();
+		struct desk desk = open_desk();
 
 		for (i = 0; i < 3; i++)
-			CHECK_EQ(table_worker_add(worker, i, code_file_of_pages(1, 2), true), 0);
+			CHECK_EQ(ask(&desk, i, code_file_of_pages(1, 2)), 0);
 		if (round % 2)
-			CHECK(is_readable(worker, PATIENCE_MS));
+			CHECK(is_readable(&desk, PATIENCE_MS));
 		for (i = 0; i < round; i++)
-			CHECK_EQ(table_worker_add(worker, 7 + i, open_large(), true), 0);
-		table_worker_free(worker);
+			CHECK_EQ(ask(&desk, 7 + i, open_large()), 0);
+		close_desk(&desk);
 		CHECK_EQ(nr_open(), nr);
 	}
 	table_worker_free(NULL);
 }
 
+/* Makes a table. True if it came from the cache. */
+static bool make_table(const struct desk *desk, int fd, bool may_cache, uint32_t nr_pages)
+{
+	const struct table_wish wish = {
+		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0), .file = {1, 2, 3}, .may_cache = may_cache};
+	struct made_table made;
+
+	CHECK_EQ(table_worker_add(desk->tables, &wish), 0);
+	made = take(desk);
+	CHECK_EQ(made.err, 0);
+	CHECK_EQ(made.table.nr_pages, nr_pages);
+	CHECK(unwind_table_find(&made.table, 0x10000) != UNWIND_PACKED_NONE);
+	unwind_table_clear(&made.table);
+	return made.from_cache;
+}
+
+/* Tables are cached by build id, so files with equal build ids count as the same; untrusted files are not cached. */
+TEST(table_worker_asks_the_cache_first)
+{
+	cleanup_fd int one = code_file_of_pages(0x51, 3), other = code_file_of_pages(0x52, 4);
+	cleanup_fd int liar = code_file_of_pages(0x51, 9);
+	char folder[] = "/tmp/stook-test-XXXXXX", command[64];
+	struct desk desk;
+
+	CHECK(mkdtemp(folder) != NULL);
+	desk = open_desk_with(unwind_cache_open(folder, 1 << 20, NULL));
+	CHECK(!make_table(&desk, one, true, 3));
+	CHECK(!make_table(&desk, other, true, 4));
+	CHECK(make_table(&desk, one, true, 3));
+	CHECK(make_table(&desk, liar, true, 3));
+	CHECK(!make_table(&desk, liar, false, 9));
+	CHECK(make_table(&desk, one, true, 3));
+	close_desk(&desk);
+	desk = open_desk_with(unwind_cache_open(folder, 1 << 20, NULL)); /* in another run */
+	CHECK(make_table(&desk, other, true, 4));
+	close_desk(&desk);
+	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
+	CHECK_EQ(system(command), 0);
+}
+
 TEST(table_worker_without_memory)
 {
-	struct table_worker *worker = NULL;
+	struct desk desk = {.worker = worker_new(NULL)};
 	size_t nth, nr = nr_open();
 	int err = -1;
 
-	for (nth = 1; !worker; nth++) {
+	for (nth = 1; !desk.tables; nth++) {
 		struct error error = {0};
 
 		(void)test_fail_allocation(nth);
-		worker = table_worker_new(NULL, &error);
+		desk.tables = table_worker_new(desk.worker, NULL, &error);
 		(void)test_fail_allocation(0);
-		CHECK(worker || error.code == -ENOMEM);
-		CHECK(worker || nr_open() == nr);
+		CHECK(desk.tables || error.code == -ENOMEM);
+		CHECK(desk.tables || nr_open() == nr);
 	}
-	nr = nr_open();
 	for (nth = 1; err; nth++) {
 		int fd = memfd_create("empty", 0);
 
+		nr = nr_open();
 		(void)test_fail_allocation(nth);
-		err = table_worker_add(worker, 1, fd, true);
+		err = ask(&desk, 1, fd);
+		(void)test_fail_allocation(0);
 		CHECK(!err || err == -ENOMEM);
-		CHECK(!err || nr_open() == nr);
+		CHECK(!err || nr_open() == nr - 1);
 	}
-	CHECK_EQ(table_worker_nr_waiting(worker), 1);
-	(void)take(worker);
-	(void)test_fail_allocation(0);
-	table_worker_free(worker);
+	CHECK_EQ(table_worker_nr_waiting(desk.tables), 1);
+	CHECK(take(&desk).err < 0);
+	close_desk(&desk);
 }

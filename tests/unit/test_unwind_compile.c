@@ -65,11 +65,9 @@ static struct unwind_table compile(const struct code_file *code)
 	cleanup_fd int fd = code_file_make(code);
 	struct unwind_table table;
 	struct elf_image image;
-	bool cached = true;
 
-	CHECK_EQ(unwind_compile(&table, fd, NULL, &cached, NULL), 0);
-	CHECK(!cached);
 	CHECK_EQ(elf_image_open(&image, fd, NULL), 0);
+	CHECK_EQ(unwind_compile(&table, &image, NULL, NULL), 0);
 	check_by_offset(&table, &image);
 	elf_image_close(&image);
 	return table;
@@ -172,68 +170,30 @@ TEST(unwind_compile_without_call_frame_information)
 
 TEST(unwind_compile_of_what_is_no_elf_file)
 {
-	cleanup_fd int fd = memfd_create("text", 0);
 	struct unwind_table table;
-	struct error error = {0};
 
-	CHECK_EQ(unwind_compile(&table, fd, NULL, NULL, NULL), -ENOEXEC);
-	code_file_write(fd, "#!/bin/sh\n", 10, 0);
-	CHECK_EQ(unwind_compile(&table, fd, NULL, NULL, &error), -ENOEXEC);
-	CHECK_EQ(error.code, -ENOEXEC);
 	CHECK_EQ(unwind_compile_memory(&table, "\177ELF", 4, NULL), -ENOEXEC);
-}
-
-/* --- the cache ------------------------------------------------------------------------------- */
-
-static bool compile_cached(struct unwind_cache *cache, int fd, uint32_t nr_pages)
-{
-	struct unwind_table table;
-	bool cached;
-
-	CHECK_EQ(unwind_compile(&table, fd, cache, &cached, NULL), 0);
-	CHECK_EQ(table.nr_pages, nr_pages);
-	CHECK(unwind_table_find(&table, 0x10000) != UNWIND_PACKED_NONE);
-	unwind_table_clear(&table);
-	return cached;
-}
-
-/* Tables are looked up by build id, so files with equal build ids count as the same file. */
-TEST(unwind_compile_asks_the_cache_first)
-{
-	cleanup_fd int one = code_file_of_pages(0x51, 3), other = code_file_of_pages(0x52, 4);
-	cleanup_fd int liar = code_file_of_pages(0x51, 9);
-	char folder[] = "/tmp/stook-test-XXXXXX", command[64];
-	struct unwind_cache *cache;
-
-	CHECK(mkdtemp(folder) != NULL);
-	cache = unwind_cache_open(folder, 1 << 20, NULL);
-	CHECK(cache != NULL);
-	CHECK(!compile_cached(cache, one, 3));
-	CHECK(!compile_cached(cache, other, 4));
-	CHECK(compile_cached(cache, one, 3));
-	CHECK(compile_cached(cache, liar, 3));
-	CHECK(!compile_cached(NULL, liar, 9));
-	unwind_cache_close(cache);
-	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
-	CHECK_EQ(system(command), 0);
 }
 
 TEST(unwind_compile_without_memory)
 {
 	cleanup_fd int fd = code_file_of_pages(1, 2);
 	struct unwind_table table;
+	struct elf_image image;
 	size_t nth;
 	int err = -1;
 
+	CHECK_EQ(elf_image_open(&image, fd, NULL), 0);
 	for (nth = 1; err; nth++) {
 		(void)test_fail_allocation(nth);
-		err = unwind_compile(&table, fd, NULL, NULL, NULL);
+		err = unwind_compile(&table, &image, NULL, NULL);
 		(void)test_fail_allocation(0);
 		CHECK(!err || err == -ENOMEM);
 	}
-	CHECK(nth > 5);
+	CHECK(nth > 3);
 	CHECK_EQ(table.nr_pages, 2);
 	unwind_table_clear(&table);
+	elf_image_close(&image);
 }
 
 /* --- the vdso -------------------------------------------------------------------------------- */

@@ -277,13 +277,16 @@ TEST(unwinder_counts_files_that_can_have_no_table)
 /* The cache folder is a file. */
 TEST(unwinder_tells_why_no_tables_are_kept)
 {
-	struct unwinder_options options = {.max_bytes = POOL_BYTES, .cache_folder = "/dev/null"};
+	struct worker *worker = worker_new(NULL);
+	struct unwinder_options options = {
+		.worker = worker, .max_bytes = POOL_BYTES, .cache_folder = "/dev/null"};
 	struct unwinder *unwinder = unwinder_new(&options, NULL);
 	struct world world;
 
 	CHECK(unwinder && unwinder_cache_error(unwinder)->code < 0);
 	CHECK(strstr(unwinder_cache_error(unwinder)->text, "/dev/null"));
 	unwinder_free(unwinder);
+	worker_free(worker);
 	world_open(&world, POOL_BYTES); /* no folder */
 	CHECK(!unwinder_cache_error(world.unwinder));
 	world_close(&world);
@@ -628,6 +631,7 @@ static void self_open(struct self *self)
 static void self_close(struct self *self)
 {
 	unwinder_free(self->world.unwinder); /* it uses the file table's numbers */
+	worker_free(self->world.worker);
 	process_table_free(self->processes);
 	file_table_free(self->world.files);
 }

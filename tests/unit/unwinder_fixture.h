@@ -11,6 +11,7 @@
 
 struct world {
 	struct file_table *files;
+	struct worker *worker;
 	struct unwinder *unwinder;
 };
 
@@ -19,9 +20,10 @@ static inline bool world_try_open(struct world *world, size_t max_bytes, struct 
 {
 	struct unwinder_options options = {.max_bytes = max_bytes, .max_frames = 127};
 
-	*world = (struct world){.files = file_table_new(64)};
+	*world = (struct world){.files = file_table_new(64), .worker = worker_new(error)};
 	options.files = world->files;
-	if (world->files)
+	options.worker = world->worker;
+	if (world->files && world->worker)
 		world->unwinder = unwinder_new(&options, error);
 	return world->unwinder != NULL;
 }
@@ -34,6 +36,7 @@ static inline void world_open(struct world *world, size_t max_bytes)
 static inline void world_close(struct world *world)
 {
 	unwinder_free(world->unwinder);
+	worker_free(world->worker);
 	file_table_free(world->files);
 }
 
@@ -61,12 +64,16 @@ static inline uint64_t add_mapping(struct mappings **mappings, enum mapping_kind
 
 static inline void wait_for_tables(struct world *world)
 {
-	struct pollfd made = {.fd = unwinder_fd(world->unwinder), .events = POLLIN};
+	struct pollfd replied = {.fd = worker_fd(world->worker), .events = POLLIN};
+	int tries;
 
-	while (unwinder_nr_waiting(world->unwinder)) {
-		CHECK_EQ(poll(&made, 1, 60000), 1);
+	for (tries = 0; tries < 6000; tries++) {
 		(void)unwinder_poll(world->unwinder);
+		if (!unwinder_nr_waiting(world->unwinder))
+			return;
+		(void)poll(&replied, 1, 10);
 	}
+	CHECK(!"all tables within a minute");
 }
 
 /* Returns the entry that the kernel side finds for a pid, or NULL. */

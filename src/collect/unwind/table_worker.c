@@ -1,269 +1,345 @@
-/* A queue of requested files, a queue of finished tables, and one lock for both. */
+/*
+ * A queue of requests, a queue of finished tables, and two parsers: one for files that only root can write,
+ * whose tables are cached on disk, and one for all others.
+ *
+ * A parser reads the file's build id first and asks if it should continue (WANT_WORK). At that point stook looks
+ * up the build id in the cache, which parsers cannot read.
+ */
 #include "collect/unwind/table_worker.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "elf/image/debug_link.h"
 #include "elf/unwind/unwind_compile.h"
 
-/* Budget of CPU time: initially, and per elapsed second. */
+/* CPU time available at the start, and added with each second. */
 #define BUDGET_NS	   (2 * NS_PER_SEC)
 #define BUDGET_NS_A_SECOND (NS_PER_SEC / 20)
 
 #define NICER_BY 5
 
-#define END_SECONDS 2
+/* Time limit for one table. The largest programs take about a second. */
+#define MOST_NS (20 * NS_PER_SEC)
 
-/*
- * Limit on queued requests. Each holds a descriptor, and if very many programs start, most of them
- * exit before their table is ready.
- */
+/* Each request holds a descriptor. Most programs of a fork storm exit before their table is ready. */
 #define WISHES_MAX 512
 
 struct wish {
-	uint32_t number;
-	int fd;
-	bool may_cache;
-	uint64_t samples; /* waiting for this table */
+	struct table_wish wish;
+	uint64_t samples; /* waiting for it */
 };
 
+/* The table that a parser is compiling. */
+struct making {
+	struct table_worker *tables;
+	struct made_table made;
+	bool may_cache;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	size_t build_id_bytes;
+};
+
+static const enum parser parsers[] = {PARSER_TABLES, PARSER_ROOT_TABLES};
+
 struct table_worker {
+	struct worker *worker;
 	struct unwind_cache *cache;
-	pthread_t thread;
-	pthread_mutex_t lock;
-	pthread_cond_t changed;
-	bool is_started, is_stopping;
+	struct making making[ARRAY_SIZE(parsers)];
 	struct wish *wishes;
 	size_t nr_wishes, wish_capacity;
 	struct made_table *made;
 	size_t nr_made, made_capacity;
 	size_t nr_waiting;
 	uint64_t started_ns;
-	int event_fd;
 };
 
-/* Returns how long to wait until the budget allows to continue. */
-static uint64_t debt_ns(const struct table_worker *worker)
-{
-	uint64_t seconds = (clock_now_ns() - worker->started_ns) / NS_PER_SEC;
-	uint64_t allowed = BUDGET_NS + seconds * BUDGET_NS_A_SECOND;
-	uint64_t used = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+/* --- in a parser ------------------------------------------------------------------------------ */
 
-	return used > allowed ? (used - allowed) / BUDGET_NS_A_SECOND * NS_PER_SEC + NS_PER_SEC : 0;
+/* Opens the debug file with the build id of `work`. Returns its image, which is *ret, or NULL. */
+static const struct elf_image *open_debug(struct worker_job *job, const struct worker_want *work,
+					  int *ret_fd, struct elf_image *ret)
+{
+	struct worker_want want = *work;
+
+	want.kind = WANT_DEBUG_BY_ID;
+	*ret_fd = worker_want(job, &want);
+	return *ret_fd >= 0 && elf_image_open(ret, *ret_fd, NULL) == 0 ? ret : NULL;
 }
 
-/*
- * Takes the request that most samples wait for; false when the thread is to stop. The caller holds
- * the lock.
- */
-static bool next_wish(struct table_worker *worker, struct wish *ret)
+static int compile(struct worker_job *job, const struct elf_image *image)
 {
-	size_t best = 0, i;
+	struct worker_want want = {.kind = WANT_WORK, .nr = (uint32_t)image->build_id_bytes};
+	struct unwind_table table;
+	struct elf_image debug_image;
+	const struct elf_image *debug = NULL;
+	cleanup_fd int debug_fd = -1;
+	int err = 0;
 
-	while (!worker->is_stopping) {
-		uint64_t debt = debt_ns(worker);
-
-		if (debt) {
-			uint64_t until_ns = clock_now_ns() + debt;
-			struct timespec until = {(time_t)(until_ns / NS_PER_SEC),
-						 (long)(until_ns % NS_PER_SEC)};
-
-			(void)pthread_cond_timedwait(&worker->changed, &worker->lock, &until);
-		} else if (!worker->nr_wishes) {
-			(void)pthread_cond_wait(&worker->changed, &worker->lock);
-		} else {
-			break;
-		}
-	}
-	if (worker->is_stopping)
-		return false;
-	for (i = 1; i < worker->nr_wishes; i++)
-		if (worker->wishes[i].samples > worker->wishes[best].samples)
-			best = i;
-	*ret = worker->wishes[best];
-	for (i = best + 1; i < worker->nr_wishes; i++)
-		worker->wishes[i - 1] = worker->wishes[i];
-	worker->nr_wishes--;
-	return true;
+	memcpy(want.bytes, image->build_id, image->build_id_bytes);
+	if (want.nr && worker_want(job, &want) == -EEXIST)
+		return -EEXIST;
+	if (want.nr)
+		debug = open_debug(job, &want, &debug_fd, &debug_image);
+	err = unwind_compile(&table, image, debug, NULL);
+	if (debug)
+		elf_image_close(&debug_image);
+	if (err < 0)
+		return err;
+	err = unwind_file_write(job->answer_fd, image->build_id, image->build_id_bytes, &table);
+	job->answer_bytes = unwind_file_bytes(&table);
+	unwind_table_clear(&table);
+	return err;
 }
 
-static void *work(void *argument)
+int table_worker_task(struct worker_job *job, void **state)
 {
-	struct table_worker *worker = argument;
-	uint64_t one = 1;
-	struct wish wish;
+	struct elf_image image;
+	int err = job->fd < 0 ? job->fd : elf_image_open(&image, job->fd, NULL);
 
-	/*
-	 * Uses little CPU time, but samples wait for it: runs at a slightly higher priority than
-	 * ours at the start. On Linux, PRIO_PROCESS with 0 affects the calling thread alone.
-	 */
-	(void)setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) - NICER_BY);
-	(void)pthread_mutex_lock(&worker->lock);
-	while (next_wish(worker, &wish)) {
-		struct made_table made = {.number = wish.number};
-
-		(void)pthread_mutex_unlock(&worker->lock);
-		made.err =
-			unwind_compile(&made.table, wish.fd, wish.may_cache ? worker->cache : NULL,
-				       &made.from_cache, NULL);
-		(void)close(wish.fd);
-		(void)pthread_mutex_lock(&worker->lock);
-		worker->made[worker->nr_made++] = made; /* reserved when the request was added */
-		(void)!write(worker->event_fd, &one, sizeof(one));
-	}
-	(void)pthread_mutex_unlock(&worker->lock);
-	return NULL;
+	if (err < 0)
+		return err;
+	err = compile(job, &image);
+	elf_image_close(&image);
+	return err;
 }
 
-/* Starts the thread with all signals blocked: they are handled by the first thread. */
-static int start(struct table_worker *worker)
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache *cache,
+				      struct error *error)
 {
-	sigset_t all, before;
-	int err;
+	struct table_worker *tables = calloc(1, sizeof(*tables));
+	size_t i;
 
-	(void)sigfillset(&all);
-	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&worker->thread, NULL, work, worker);
-	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	worker->is_started = !err;
-	return -err;
-}
-
-struct table_worker *table_worker_new(struct unwind_cache *cache, struct error *error)
-{
-	struct table_worker *worker = calloc(1, sizeof(*worker));
-	pthread_condattr_t attributes;
-	int err;
-
-	if (!worker) {
+	if (!tables) {
 		unwind_cache_close(cache);
 		(void)error_no_memory(error, "");
 		return NULL;
 	}
-	worker->cache = cache;
-	worker->started_ns = clock_now_ns();
-	(void)pthread_mutex_init(&worker->lock, NULL);
-	(void)pthread_condattr_init(&attributes);
-	(void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&worker->changed, &attributes);
-	(void)pthread_condattr_destroy(&attributes);
-	worker->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	err = worker->event_fd < 0 ? -errno : start(worker);
-	if (err) {
-		(void)error_set(error, err, "cannot start a thread for unwind tables");
-		table_worker_free(worker);
-		return NULL;
-	}
-	return worker;
+	tables->worker = worker;
+	tables->cache = cache;
+	tables->started_ns = clock_now_ns();
+	/*
+	 * Samples wait for tables, so the parsers get a slightly higher priority than other processes. All
+	 * programs need libc's table, so the parser for it is started now.
+	 */
+	for (i = 0; i < ARRAY_SIZE(parsers); i++)
+		worker_set_niceness(worker, parsers[i], getpriority(PRIO_PROCESS, 0) - NICER_BY);
+	worker_begin(worker, PARSER_ROOT_TABLES);
+	return tables;
 }
 
-void table_worker_free(struct table_worker *worker)
+void table_worker_free(struct table_worker *tables)
 {
-	struct timespec until;
 	size_t i;
 
-	if (!worker)
+	if (!tables)
 		return;
-	if (worker->is_started) {
-		(void)pthread_mutex_lock(&worker->lock);
-		worker->is_stopping = true;
-		(void)pthread_cond_signal(&worker->changed);
-		(void)pthread_mutex_unlock(&worker->lock);
-		/*
-		 * Reading a file may hang forever, on a network file system whose server is gone.
-		 */
-		(void)clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += END_SECONDS;
-		if (pthread_timedjoin_np(worker->thread, NULL, &until) != 0)
-			return; /* the thread still uses all of this */
-	}
-	for (i = 0; i < worker->nr_wishes; i++)
-		(void)close(worker->wishes[i].fd);
-	for (i = 0; i < worker->nr_made; i++)
-		unwind_table_clear(&worker->made[i].table);
-	if (worker->event_fd >= 0)
-		(void)close(worker->event_fd);
-	unwind_cache_close(worker->cache);
-	(void)pthread_cond_destroy(&worker->changed);
-	(void)pthread_mutex_destroy(&worker->lock);
-	free(worker->wishes);
-	free(worker->made);
-	free(worker);
+	for (i = 0; i < tables->nr_wishes; i++)
+		(void)close(tables->wishes[i].wish.fd);
+	for (i = 0; i < tables->nr_made; i++)
+		unwind_table_clear(&tables->made[i].table);
+	for (i = 0; i < ARRAY_SIZE(parsers); i++)
+		unwind_table_clear(&tables->making[i].made.table);
+	unwind_cache_close(tables->cache);
+	free(tables->wishes);
+	free(tables->made);
+	free(tables);
 }
 
-int table_worker_add(struct table_worker *worker, uint32_t number, int fd, bool may_cache)
-{
-	int err = 0;
+/* --- asking ----------------------------------------------------------------------------------- */
 
-	(void)pthread_mutex_lock(&worker->lock);
-	if (worker->nr_wishes >= WISHES_MAX) {
-		err = -ENOSPC;
-	} else if (ARRAY_RESERVE(worker->wishes, worker->wish_capacity, worker->nr_wishes + 1) <
-			   0 ||
-		   ARRAY_RESERVE(worker->made, worker->made_capacity, worker->nr_waiting + 1) < 0) {
-		err = -ENOMEM;
-	} else {
-		worker->wishes[worker->nr_wishes++] =
-			(struct wish){.number = number, .fd = fd, .may_cache = may_cache};
-		worker->nr_waiting++;
-		(void)pthread_cond_signal(&worker->changed);
+static bool is_in_debt(const struct table_worker *tables)
+{
+	uint64_t allowed_ns =
+		BUDGET_NS + (clock_now_ns() - tables->started_ns) / NS_PER_SEC * BUDGET_NS_A_SECOND;
+	uint64_t used_ns = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(parsers); i++)
+		used_ns += worker_cpu_ns(tables->worker, parsers[i]);
+	return used_ns > allowed_ns;
+}
+
+/* Handles requests of a parser: for the debug file, and to continue if the table is not in the cache. */
+static int answer_want(void *context, const struct worker_want *want, struct worker_place *ret)
+{
+	struct making *making = context;
+	char id[DEBUG_FILE_ID_BYTES];
+
+	if (want->nr > BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	if (want->kind == WANT_WORK) {
+		memcpy(making->build_id, want->bytes, want->nr);
+		making->build_id_bytes = want->nr;
+		if (!making->may_cache || !making->tables->cache || making->made.from_cache)
+			return -ENOENT;
+		making->made.from_cache = unwind_cache_load(making->tables->cache, want->bytes,
+							    want->nr, &making->made.table) == 0;
+		return making->made.from_cache ? -EEXIST : -ENOENT;
 	}
-	(void)pthread_mutex_unlock(&worker->lock);
-	if (err)
-		(void)close(fd);
+	debug_file_id(want->bytes, want->nr, id);
+	if (want->kind != WANT_DEBUG_BY_ID || want->candidate || !id[0])
+		return -ENOENT;
+	ret->root_fd = -1;
+	(void)snprintf(ret->path, sizeof(ret->path), DEBUG_FILE_FOLDER "/.build-id/%s.debug", id);
+	return 0;
+}
+
+/* Returns the index of the request that most samples wait for; SIZE_MAX: none. */
+static size_t find_wish(const struct table_worker *tables, bool may_cache)
+{
+	size_t best = SIZE_MAX, i;
+
+	for (i = 0; i < tables->nr_wishes; i++)
+		if (tables->wishes[i].wish.may_cache == may_cache &&
+		    (best == SIZE_MAX || tables->wishes[i].samples > tables->wishes[best].samples))
+			best = i;
+	return best;
+}
+
+static void drop_wish(struct table_worker *tables, size_t i)
+{
+	(void)close(tables->wishes[i].wish.fd);
+	tables->nr_wishes--;
+	memmove(&tables->wishes[i], &tables->wishes[i + 1],
+		(tables->nr_wishes - i) * sizeof(*tables->wishes));
+}
+
+/* Adds a finished table. Its space was reserved with the request. */
+static void add_made(struct table_worker *tables, const struct made_table *made)
+{
+	tables->made[tables->nr_made++] = *made;
+}
+
+/* Sends the next request to an idle parser. */
+static void ask_next(struct table_worker *tables, enum parser parser, struct making *making)
+{
+	bool may_cache = parser == PARSER_ROOT_TABLES;
+	size_t i;
+
+	while ((i = find_wish(tables, may_cache)) != SIZE_MAX) {
+		const struct table_wish *wish = &tables->wishes[i].wish;
+		struct worker_question question = {
+			.task = TASK_UNWIND_TABLE,
+			.handle = wish->fd,
+			.file = wish->file,
+			.most_ns = MOST_NS,
+			.most_bytes = UNWIND_FILE_MAX_BYTES,
+			.place = answer_want,
+			.context = making,
+		};
+		int err = worker_ask(tables->worker, parser, &question);
+
+		if (err == -EAGAIN)
+			return;
+		*making = (struct making){
+			.tables = tables,
+			.made = {.number = wish->number, .err = err},
+			.may_cache = may_cache,
+		};
+		drop_wish(tables, i);
+		if (err == 0)
+			return;
+		add_made(tables, &making->made);
+	}
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static int read_answer(struct making *making, int err, const void *bytes, size_t nr)
+{
+	struct unwind_table *table = &making->made.table;
+
+	if (err == -EEXIST && making->made.from_cache)
+		return 0;
+	if (making->made.from_cache)
+		unwind_table_clear(table); /* the parser continued although it was told not to */
+	making->made.from_cache = false;
+	if (err < 0)
+		return err;
+	err = unwind_file_parse(bytes, nr, making->build_id, making->build_id_bytes, table);
+	if (err == 0 && making->may_cache && making->tables->cache && making->build_id_bytes)
+		(void)unwind_cache_store(making->tables->cache, making->build_id,
+					 making->build_id_bytes, table);
 	return err;
 }
 
-void table_worker_prioritize(struct table_worker *worker, uint32_t number)
+static void fetch(struct table_worker *tables, enum parser parser, struct making *making)
+{
+	cleanup_free void *bytes = NULL;
+	size_t nr = 0;
+	int err = worker_fetch(tables->worker, parser, &bytes, &nr);
+
+	if (err == -EAGAIN)
+		return;
+	making->made.err = read_answer(making, err, bytes, nr);
+	add_made(tables, &making->made);
+	*making = (struct making){0};
+}
+
+bool table_worker_take(struct table_worker *tables, struct made_table *ret)
 {
 	size_t i;
 
-	(void)pthread_mutex_lock(&worker->lock);
-	for (i = 0; i < worker->nr_wishes; i++)
-		if (worker->wishes[i].number == number)
-			worker->wishes[i].samples++;
-	(void)pthread_mutex_unlock(&worker->lock);
-}
-
-bool table_worker_take(struct table_worker *worker, struct made_table *ret)
-{
-	uint64_t nr;
-	bool is_there;
-
-	(void)pthread_mutex_lock(&worker->lock);
-	is_there = worker->nr_made > 0;
-	if (is_there) {
-		*ret = worker->made[0];
-		worker->nr_made--;
-		memmove(worker->made, worker->made + 1, worker->nr_made * sizeof(*worker->made));
-		worker->nr_waiting--;
-	} else {
-		(void)!read(worker->event_fd, &nr, sizeof(nr));
+	worker_step(tables->worker);
+	for (i = 0; i < ARRAY_SIZE(parsers); i++) {
+		if (worker_is_busy(tables->worker, parsers[i]))
+			fetch(tables, parsers[i], &tables->making[i]);
+		if (tables->nr_wishes && !worker_is_busy(tables->worker, parsers[i]) &&
+		    !is_in_debt(tables))
+			ask_next(tables, parsers[i], &tables->making[i]);
 	}
-	(void)pthread_mutex_unlock(&worker->lock);
-	return is_there;
+	if (!tables->nr_made)
+		return false;
+	*ret = tables->made[0];
+	tables->nr_made--;
+	memmove(tables->made, tables->made + 1, tables->nr_made * sizeof(*tables->made));
+	tables->nr_waiting--;
+	return true;
 }
 
-int table_worker_fd(const struct table_worker *worker)
+int table_worker_add(struct table_worker *tables, const struct table_wish *wish)
 {
-	return worker->event_fd;
+	int err = 0;
+	size_t i;
+
+	if (tables->nr_wishes >= WISHES_MAX)
+		err = -ENOSPC;
+	else if (ARRAY_RESERVE(tables->made, tables->made_capacity, tables->nr_waiting + 1) < 0)
+		err = -ENOMEM;
+	else
+		err = ARRAY_ADD(tables->wishes, tables->nr_wishes, tables->wish_capacity,
+				(struct wish){.wish = *wish});
+	if (err < 0) {
+		(void)close(wish->fd);
+		return err;
+	}
+	tables->nr_waiting++;
+	for (i = 0; i < ARRAY_SIZE(parsers); i++)
+		if ((parsers[i] == PARSER_ROOT_TABLES) == wish->may_cache &&
+		    !worker_is_busy(tables->worker, parsers[i]) && !is_in_debt(tables))
+			ask_next(tables, parsers[i], &tables->making[i]);
+	return 0;
 }
 
-size_t table_worker_nr_waiting(struct table_worker *worker)
+void table_worker_prioritize(struct table_worker *tables, uint32_t number)
 {
-	size_t nr;
+	size_t i;
 
-	(void)pthread_mutex_lock(&worker->lock);
-	nr = worker->nr_waiting;
-	(void)pthread_mutex_unlock(&worker->lock);
-	return nr;
+	for (i = 0; i < tables->nr_wishes; i++)
+		if (tables->wishes[i].wish.number == number)
+			tables->wishes[i].samples++;
+}
+
+size_t table_worker_nr_waiting(const struct table_worker *tables)
+{
+	return tables->nr_waiting;
 }

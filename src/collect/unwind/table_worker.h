@@ -1,10 +1,9 @@
 /*
- * A second thread, which compiles unwind tables: a large file takes so long that the ring buffer
- * would overflow meanwhile. It uses only file descriptors and tables, and no other state of the
- * session.
+ * Compiles unwind tables in parsers without rights (worker/worker.h): the files belong to other people, and
+ * compiling a large one takes long enough for a ring buffer to overflow.
  *
- * It has a budget of CPU time, so that a host on which new programs start all the time is not
- * burdened by their tables: some seconds initially, then a share of the elapsed time.
+ * The parsers have a budget of CPU time, so that a host that starts new programs all the time is not slowed
+ * down by their tables: a fixed amount at first, then a share of the elapsed time.
  */
 #ifndef STOOK_COLLECT_UNWIND_TABLE_WORKER_H
 #define STOOK_COLLECT_UNWIND_TABLE_WORKER_H
@@ -16,27 +15,28 @@
 #include "base/error.h"
 #include "elf/unwind/unwind_cache.h"
 #include "elf/unwind/unwind_table.h"
+#include "worker/worker.h"
 
 struct table_worker;
 
-/* Takes ownership of the cache, which may be NULL, also on failure. Returns NULL on failure. */
-struct table_worker *table_worker_new(struct unwind_cache *cache, struct error *error);
+/* Takes the cache, which may be NULL, even on failure. The worker must outlive it. Returns NULL on failure. */
+struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache *cache,
+				      struct error *error);
+void table_worker_free(struct table_worker *tables);
 
-/*
- * Stops the thread. Waits for the table in progress, but with a timeout, after which the thread's
- * memory is leaked.
- */
-void table_worker_free(struct table_worker *worker);
+struct table_wish {
+	uint32_t number; /* chosen by the caller */
+	int fd;		 /* of the file, an O_PATH handle will do; taken */
+	struct worker_file file;
+	/* Only root can write the file (file_is_of_root()), so its table may be cached by build id. */
+	bool may_cache;
+};
 
-/*
- * Requests the table of the file behind fd. Takes ownership of fd, also on failure. may_cache: the
- * file's build id can be trusted (proc/file_open), so the table may be read from and stored in the
- * cache. Returns 0, -ENOMEM, or -ENOSPC if too many requests are queued.
- */
-int table_worker_add(struct table_worker *worker, uint32_t number, int fd, bool may_cache);
+/* Requests a table. 0, -ENOMEM, or -ENOSPC: too many requests are waiting. */
+int table_worker_add(struct table_worker *tables, const struct table_wish *wish);
 
 /* Adds a sample to those that wait for this table. The table with the most is compiled first. */
-void table_worker_prioritize(struct table_worker *worker, uint32_t number);
+void table_worker_prioritize(struct table_worker *tables, uint32_t number);
 
 struct made_table {
 	uint32_t number;
@@ -45,13 +45,13 @@ struct made_table {
 	struct unwind_table table;
 };
 
-/* Moves the oldest finished table to ret; false if there is none. */
-bool table_worker_take(struct table_worker *worker, struct made_table *ret);
-
-/* Returns a descriptor that is readable when a finished table is available. */
-int table_worker_fd(const struct table_worker *worker);
+/* Returns the oldest finished table; false: none. Sends the next requests to the parsers. */
+bool table_worker_take(struct table_worker *tables, struct made_table *ret);
 
 /* Returns the number of requested tables that were not taken yet. */
-size_t table_worker_nr_waiting(struct table_worker *worker);
+size_t table_worker_nr_waiting(const struct table_worker *tables);
+
+/* The task that runs in the parsers. */
+int table_worker_task(struct worker_job *job, void **state);
 
 #endif

@@ -32,6 +32,9 @@
  */
 #define STRAYS_UNTIL_FINAL 3
 
+/* Interval at which deadlines and the budget of parsers are checked while waiting for tables. */
+#define LOOK_MS 20
+
 struct table {
 	uint32_t file;
 	bool is_asked;	     /* requested from the worker */
@@ -99,7 +102,7 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 		cache = unwind_cache_open(options->cache_folder, MAX_DISK_BYTES,
 					  &unwinder->cache_error);
 	if (unwinder->pool)
-		unwinder->worker = table_worker_new(cache, error);
+		unwinder->worker = table_worker_new(options->worker, cache, error);
 	if (!unwinder->worker) {
 		unwinder_free(unwinder);
 		return NULL;
@@ -194,7 +197,7 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 {
 	struct table *table = &unwinder->tables[number];
 	const struct file *file;
-	int fd;
+	struct table_wish wish;
 
 	if (table->is_asked || entry_of(unwinder, number)->state != UNWIND_TABLE_WANTED ||
 	    (int32_t)(unwinder->epoch - table->not_before) < 0)
@@ -205,10 +208,14 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 		set_state(unwinder, number, UNWIND_TABLE_ABSENT);
 		return;
 	}
-	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	if (fd >= 0)
-		table->is_asked = table_worker_add(unwinder->worker, number, fd,
-						   file_is_of_root(file->fd, file->path)) == 0;
+	wish = (struct table_wish){
+		.number = number,
+		.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
+		.file = {file->id.major, file->id.minor, file->id.inode},
+		.may_cache = file_is_of_root(file->fd, file->path),
+	};
+	if (wish.fd >= 0)
+		table->is_asked = table_worker_add(unwinder->worker, &wish) == 0;
 	if (!table->is_asked)
 		table->not_before = unwinder->epoch + 1;
 }
@@ -280,6 +287,13 @@ static void evict(struct unwinder *unwinder, size_t bytes)
 	}
 }
 
+/* True for errors after which a table may be compiled later: of memory, of workers, and of time limits. */
+static bool is_temporary(int err)
+{
+	return err == -ENOMEM || err == -EAGAIN || err == -ETIME || err == -EFAULT ||
+	       err == -EPROTO || err == -EIO;
+}
+
 static void take_table(struct unwinder *unwinder, struct made_table *made)
 {
 	struct table *table = &unwinder->tables[made->number];
@@ -287,7 +301,7 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 
 	table->is_asked = false;
 	table->not_before = unwinder->epoch + 1; /* for the case that loading fails */
-	if (made->err && made->err != -ENOEXEC && made->err != -E2BIG)
+	if (is_temporary(made->err))
 		return;
 	/* A table that needs most of the memory would repeatedly evict all others. */
 	if (made->err || !made->table.nr_pages ||
@@ -327,18 +341,15 @@ struct unwind_pool *unwinder_pool(const struct unwinder *unwinder)
 
 void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns)
 {
-	struct pollfd made = {.fd = unwinder_fd(unwinder), .events = POLLIN};
+	struct pollfd made = {.fd = worker_fd(unwinder->options.worker), .events = POLLIN};
 	uint64_t now_ns;
 
 	while (unwinder_nr_waiting(unwinder) && (now_ns = clock_now_ns()) < until_ns) {
-		(void)poll(&made, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+		uint64_t left_ms = (until_ns - now_ns) / NS_PER_MS + 1;
+
+		(void)poll(&made, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
 		(void)unwinder_poll(unwinder);
 	}
-}
-
-int unwinder_fd(const struct unwinder *unwinder)
-{
-	return table_worker_fd(unwinder->worker);
 }
 
 size_t unwinder_nr_waiting(const struct unwinder *unwinder)

@@ -20,8 +20,10 @@
 #include "collect/unwind/unwind_pool.h"
 #include "proc/file_table.h"
 #include "proc/mappings.h"
+#include "worker/worker.h"
 
 struct unwinder_options {
+	struct worker *worker;		   /* parses files */
 	const struct unwind_pool_fds *fds; /* NULL: private memory, for tests */
 	struct file_table *files;
 	size_t max_bytes;	  /* of tables and mappings */
@@ -79,9 +81,6 @@ bool unwinder_poll(struct unwinder *unwinder);
 
 /* Waits until all requested tables are loaded, or until until_ns. */
 void unwinder_wait(struct unwinder *unwinder, uint64_t until_ns);
-
-/* Returns a descriptor that is readable when tables are finished. */
-int unwinder_fd(const struct unwinder *unwinder);
 
 /* Returns the number of requested tables that are not loaded yet. */
 size_t unwinder_nr_waiting(const struct unwinder *unwinder);

@@ -112,26 +112,16 @@ int unwind_file_write(int fd, const uint8_t *build_id, size_t build_id_bytes,
 	return err;
 }
 
-/* A truncated file is corrupt; other errors are passed on. */
-static int read_part(int fd, uint64_t offset, void *to, size_t nr)
-{
-	int err = fd_read_at(fd, offset, to, nr);
-
-	return err == -ENODATA ? -EBADMSG : err;
-}
-
 /* Allocates at least one element, so that NULL always means out of memory. */
 static void *new_array(size_t nr, size_t item_bytes)
 {
 	return malloc((nr ? nr : 1) * item_bytes);
 }
 
-static int read_arrays(int fd, struct unwind_table *table)
+static int copy_arrays(const uint8_t *bytes, struct unwind_table *table)
 {
-	uint64_t offset = sizeof(struct unwind_file_header);
 	struct iovec parts[NR_PARTS];
 	size_t i;
-	int err = 0;
 
 	table->pages = new_array(table->nr_pages, sizeof(*table->pages));
 	table->page_words = new_array(table->nr_pages, sizeof(*table->page_words));
@@ -140,26 +130,23 @@ static int read_arrays(int fd, struct unwind_table *table)
 	if (!table->pages || !table->page_words || !table->words || !table->wide)
 		return -ENOMEM;
 	parts_of(table, parts);
-	for (i = 0; i < NR_PARTS && !err; i++) {
-		err = read_part(fd, offset, parts[i].iov_base, parts[i].iov_len);
-		offset += parts[i].iov_len;
+	for (i = 0; i < NR_PARTS; i++) {
+		memcpy(parts[i].iov_base, bytes, parts[i].iov_len);
+		bytes += parts[i].iov_len;
 	}
-	return err;
+	return 0;
 }
 
-int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
-		     struct unwind_table *ret)
+int unwind_file_parse(const void *bytes, size_t nr, const uint8_t *build_id, size_t build_id_bytes,
+		      struct unwind_table *ret)
 {
 	struct unwind_file_header header;
 	struct unwind_table table;
-	struct stat status;
 	int err;
 
-	if (fstat(fd, &status) < 0)
-		return -errno;
-	err = read_part(fd, 0, &header, sizeof(header));
-	if (err < 0)
-		return err;
+	if (nr < sizeof(header))
+		return -EBADMSG;
+	memcpy(&header, bytes, sizeof(header));
 	/* Checks the header; the data is checked later. */
 	if (header.magic != UNWIND_FILE_MAGIC || header.version != UNWIND_FORMAT_VERSION ||
 	    header.build_id_bytes != build_id_bytes || build_id_bytes > sizeof(header.build_id) ||
@@ -176,9 +163,9 @@ int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
 		.nr_rows = header.nr_rows,
 		.nr_rows_dropped = header.nr_rows_dropped,
 	};
-	if ((uint64_t)status.st_size != unwind_file_bytes(&table))
+	if (nr != unwind_file_bytes(&table))
 		return -EBADMSG;
-	err = read_arrays(fd, &table);
+	err = copy_arrays((const uint8_t *)bytes + sizeof(header), &table);
 	if (!err && (header.checksum != unwind_file_checksum(&header, &table) ||
 		     unwind_table_check(&table) < 0))
 		err = -EBADMSG;
@@ -187,6 +174,29 @@ int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
 	else
 		*ret = table;
 	return err;
+}
+
+int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
+		     struct unwind_table *ret)
+{
+	cleanup_free uint8_t *bytes = NULL;
+	struct stat status;
+	int err;
+
+	if (fstat(fd, &status) < 0)
+		return -errno;
+	if ((uint64_t)status.st_size > UNWIND_FILE_MAX_BYTES ||
+	    fd_is_hollow(fd, 0, (uint64_t)status.st_size))
+		return -EBADMSG;
+	bytes = malloc((size_t)status.st_size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	err = fd_read_at(fd, 0, bytes, (size_t)status.st_size);
+	if (err == -ENODATA)
+		return -EBADMSG; /* a truncated file is corrupt */
+	return err < 0 ? err
+		       : unwind_file_parse(bytes, (size_t)status.st_size, build_id, build_id_bytes,
+					   ret);
 }
 
 /* --- a directory of such files --------------------------------------------------------------- */

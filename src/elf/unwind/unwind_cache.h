@@ -82,10 +82,19 @@ uint64_t unwind_file_bytes(const struct unwind_table *table);
 int unwind_file_write(int fd, const uint8_t *build_id, size_t build_id_bytes,
 		      const struct unwind_table *table);
 
+/* The largest table that there may be. */
+#define UNWIND_FILE_MAX_BYTES                                                \
+	(sizeof(struct unwind_file_header) + 8ULL * UNWIND_TABLE_MAX_PAGES + \
+	 4ULL * UNWIND_TABLE_MAX_WORDS + UNWIND_MAX_WIDE * sizeof(struct unwind_rule))
+
 /*
  * 0; -EBADMSG if it is not a complete and valid table of this build id in this version; or a
  * negative errno unrelated to the file's content (-ENOMEM). Clear *ret on success.
  */
+int unwind_file_parse(const void *bytes, size_t nr, const uint8_t *build_id, size_t build_id_bytes,
+		      struct unwind_table *ret);
+
+/* The same of an open file. */
 int unwind_file_read(int fd, const uint8_t *build_id, size_t build_id_bytes,
 		     struct unwind_table *ret);
 

@@ -1,7 +1,6 @@
 /*
- * Compiles a file's unwind table in one call. The table is taken from the cache by the file's build
- * id; else it is made from the rows of the file and of its debug file, converted to file offsets,
- * packed, and stored.
+ * Compiles a file's unwind table in one call: reads the rows of the file and of its debug file, converts them to
+ * file offsets, and packs them.
  */
 #include "elf/unwind/unwind_compile.h"
 
@@ -77,7 +76,7 @@ static int by_offset(struct unwind_rows *rows, const struct elf_image *image)
 	return err;
 }
 
-static int compile(struct unwind_table *table, const struct elf_image *image,
+int unwind_compile(struct unwind_table *table, const struct elf_image *image,
 		   const struct elf_image *debug, struct error *error)
 {
 	cleanup(unwind_rows_clear) struct unwind_rows rows = {0};
@@ -97,52 +96,6 @@ static int compile(struct unwind_table *table, const struct elf_image *image,
 	return 0;
 }
 
-/*
- * A build id is only a claim of the file. The caller decides which files are trusted; additionally
- * the file must not be writable by other users.
- */
-static bool may_be_cached(int fd, const struct elf_image *image)
-{
-	struct stat status;
-
-	return image->build_id_bytes && fstat(fd, &status) == 0 &&
-	       (status.st_uid == 0 || status.st_uid == geteuid()) &&
-	       !(status.st_mode & (S_IWGRP | S_IWOTH));
-}
-
-int unwind_compile(struct unwind_table *table, int fd, struct unwind_cache *cache, bool *ret_cached,
-		   struct error *error)
-{
-	struct elf_image image, debug;
-	cleanup_fd int debug_fd = -1;
-	bool cached = false;
-	int err = elf_image_open(&image, fd, error);
-
-	if (err < 0)
-		return err;
-	if (!may_be_cached(fd, &image))
-		cache = NULL;
-	if (cache)
-		cached = unwind_cache_load(cache, image.build_id, image.build_id_bytes, table) == 0;
-	if (!cached) {
-		/* The debug file, if the host has it, may have CFI that was stripped. */
-		debug_fd = debug_file_open(image.build_id, image.build_id_bytes);
-		if (debug_fd < 0 || elf_image_open(&debug, debug_fd, NULL) < 0) {
-			err = compile(table, &image, NULL, error);
-		} else {
-			err = compile(table, &image, &debug, error);
-			elf_image_close(&debug);
-		}
-		if (!err && cache)
-			(void)unwind_cache_store(cache, image.build_id, image.build_id_bytes,
-						 table);
-	}
-	if (!err && ret_cached)
-		*ret_cached = cached;
-	elf_image_close(&image);
-	return err;
-}
-
 int unwind_compile_memory(struct unwind_table *table, const void *bytes, size_t nr,
 			  struct error *error)
 {
@@ -151,7 +104,7 @@ int unwind_compile_memory(struct unwind_table *table, const void *bytes, size_t 
 
 	if (err < 0)
 		return err;
-	err = compile(table, &image, NULL, error);
+	err = unwind_compile(table, &image, NULL, error);
 	elf_image_close(&image);
 	return err;
 }

@@ -1,0 +1,96 @@
+/*
+ * Messages between stook and its workers. Each is one datagram on a SOCK_SEQPACKET socket pair. Both ends run
+ * the same executable, so structs are sent as they are. Messages from parsers are checked like any untrusted
+ * input, since a file may have compromised the parser.
+ *
+ *	stook ──parser_call──▶ parser ──parser_reply──▶ stook      control sockets
+ *	stook ──opener_call──▶ opener ──opener_reply──▶ stook
+ *	opener (or stook) ──delivery──▶ parser                     the parser's inbox: a descriptor or an errno
+ *
+ * Questions and answers are in the parser's buffer, a memfd created by stook. Stook writes the question to it,
+ * the parser replaces it by the answer.
+ */
+#ifndef STOOK_WORKER_MESSAGE_H
+#define STOOK_WORKER_MESSAGE_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/file_open.h"
+#include "worker/worker.h"
+
+/* Descriptors that are open when a worker starts. */
+enum {
+	WORKER_CONTROL_FD = 3,
+	PARSER_INBOX_FD = 4,
+	PARSER_BUFFER_FD = 5,
+};
+
+/* argv[0] of the two kinds of workers. */
+#define OPENER_NAME "stook-opener"
+#define PARSER_NAME "stook-parser"
+
+struct parser_call {
+	uint32_t job;
+	uint32_t task;	   /* index into the table of tasks */
+	uint32_t delivery; /* number under which the file is delivered; 0: no file */
+	uint32_t reserved;
+	uint64_t question_bytes;
+};
+
+enum parser_reply_kind {
+	PARSER_DONE = 1,   /* the answer is in the buffer, or err < 0 */
+	PARSER_WANTS,	   /* `want`, to be delivered as number `delivery` */
+	PARSER_UNCONFINED, /* could not drop its rights and exits; `want.bytes` is the reason */
+};
+
+struct parser_reply {
+	uint32_t job;
+	uint32_t kind;
+	int32_t err;
+	uint32_t delivery;
+	uint64_t answer_bytes;
+	struct worker_want want;
+};
+
+/* If err is 0, the descriptor is attached. */
+struct delivery {
+	uint32_t number;
+	int32_t err;
+};
+
+enum opener_action {
+	OPENER_REOPEN = 1, /* open the attached handle for reading */
+	OPENER_PATH,	   /* open a path below the attached root, or below our own */
+	OPENER_OWNED,	   /* likewise, only if the file belongs to one of the owners */
+	OPENER_PARSER,	   /* use the attached socket as this parser's inbox from now on */
+};
+
+struct opener_call {
+	uint32_t number;
+	uint32_t action;
+	uint32_t parser;
+	uint32_t delivery;
+	struct file_owners owners;
+	char path[PATH_MAX]; /* sent only up to its NUL */
+};
+
+/* Sent after the call is finished, successful or not, and its descriptors are closed. */
+struct opener_reply {
+	uint32_t number;
+	int32_t err;
+};
+
+/* Sends one datagram with a descriptor (-1: none). 0 or a negative errno; -EAGAIN: the socket is full. */
+int message_send(int socket, const void *message, size_t nr, int fd);
+
+/*
+ * Receives one datagram; waits for it unless flags has MSG_DONTWAIT. *ret_fd is the attached descriptor or -1; if
+ * ret_fd is NULL, none is accepted. Returns the number of bytes; -ECONNRESET: the peer is gone; -EPROTO: the
+ * datagram is longer than nr; or another negative errno.
+ */
+ssize_t message_receive(int socket, void *message, size_t nr, int flags, int *ret_fd);
+
+#endif

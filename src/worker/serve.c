@@ -1,0 +1,352 @@
+/*
+ * The worker processes, from exec to exit.
+ *
+ * A parser drops all rights before it reads a question: descriptors, root's user id, capabilities, and the
+ * right to start processes. Its memory has no copy of stook's data, since it was executed anew. A seccomp
+ * filter leaves a few dozen system calls that operate on memory and on open descriptors; any other one kills
+ * the parser, and so does mapping executable memory. Since a parser cannot open files, it requests files that
+ * a debug file refers to from stook.
+ *
+ * The opener keeps stook's rights and parses nothing. It opens only regular files with content of their own
+ * (proc/file_open).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/fd_io.h"
+#include "base/isolated.h"
+#include "base/read_budget.h"
+#include "worker/message.h"
+
+/* Questions are options and lists of addresses. */
+#define QUESTION_MAX_BYTES (64u << 20)
+
+/* The largest answers are unwind tables and the names of a large program's functions. */
+#define ANSWER_MAX_BYTES (1ULL << 30)
+
+#define MEMORY_MAX_BYTES (8ULL << 30)
+#define MEMORY_SHARE	 2 /* limit: 1/n of the host's available memory, if that is less */
+
+/* Deliveries requested by parsers are numbered from here; the ones for questions are below. */
+#define FIRST_WANT 0x80000000u
+
+struct parser_state {
+	uint32_t job;
+	uint32_t last_want;
+};
+
+/* --- the opener ------------------------------------------------------------------------------- */
+
+static int open_for(const struct opener_call *call, int handle)
+{
+	switch (call->action) {
+	case OPENER_REOPEN:
+		return handle < 0 ? -EINVAL : file_open_handle(handle);
+	case OPENER_PATH:
+		return file_open_below(handle, call->path);
+	case OPENER_OWNED:
+		return file_open_owned(handle, call->path, &call->owners);
+	default:
+		return -EINVAL;
+	}
+}
+
+/* Opens a file, passes the descriptor on, and closes it. Each step may hang. */
+static int carry_out(const struct opener_call *call, int handle, const int inboxes[NR_PARSERS])
+{
+	struct delivery delivery = {.number = call->delivery};
+	int fd = open_for(call, handle);
+
+	delivery.err = fd < 0 ? fd : 0;
+	(void)message_send(inboxes[call->parser], &delivery, sizeof(delivery), fd);
+	if (fd >= 0)
+		(void)close(fd);
+	return delivery.err;
+}
+
+static int run_opener(void)
+{
+	int inboxes[NR_PARSERS];
+	struct opener_call call;
+	size_t i;
+
+	isolated_close_from(WORKER_CONTROL_FD + 1);
+	fd_open_standard_streams();
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (i = 0; i < NR_PARSERS; i++)
+		inboxes[i] = -1;
+	for (;;) {
+		struct opener_reply reply = {0};
+		int fd;
+		ssize_t nr = message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, &fd);
+
+		if (nr < 0)
+			return nr != -ECONNRESET;
+		if (nr <= (ssize_t)offsetof(struct opener_call, path) ||
+		    ((char *)&call)[nr - 1] != '\0' || call.parser >= NR_PARSERS)
+			return 1;
+		if (call.action == OPENER_PARSER) {
+			if (inboxes[call.parser] >= 0)
+				(void)close(inboxes[call.parser]);
+			inboxes[call.parser] = fd;
+			continue;
+		}
+		reply.number = call.number;
+		reply.err = carry_out(&call, fd, inboxes);
+		if (fd >= 0)
+			(void)close(fd);
+		if (message_send(WORKER_CONTROL_FD, &reply, sizeof(reply), -1) < 0)
+			return 1;
+	}
+}
+
+/* --- confining a parser ----------------------------------------------------------------------- */
+
+/* True if the user id is mapped in our user namespace. setfsuid() is used because it has no other effect. */
+static bool is_user(uid_t uid)
+{
+	(void)setfsuid(uid);
+	return (uid_t)setfsuid((uid_t)-1) == uid;
+}
+
+/*
+ * Chooses a user id that no other process has, from the range that systemd reserves for dynamic users; the
+ * overflow id if that is not mapped; else -1: no change.
+ */
+static uid_t choose_user(void)
+{
+	const uid_t first = 61184, last = 65519, nobody = 65534;
+	uid_t own = first + (uid_t)getpid() % (last - first + 1), chosen = (uid_t)-1;
+
+	if (geteuid() != 0)
+		return chosen;
+	if (is_user(own))
+		chosen = own;
+	else if (is_user(nobody))
+		chosen = nobody;
+	(void)setfsuid(0);
+	return chosen;
+}
+
+/* System calls that a parser may make with any arguments. */
+static const int allowed[] = {
+	SCMP_SYS(brk),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(close),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(fstat),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(futex),
+	SCMP_SYS(getpid),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(gettid),
+	SCMP_SYS(lseek),
+	SCMP_SYS(madvise),
+	SCMP_SYS(mremap),
+	SCMP_SYS(munmap),
+	SCMP_SYS(poll),
+	SCMP_SYS(ppoll),
+	SCMP_SYS(pread64),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(read),
+	SCMP_SYS(recvmsg),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(sendmsg),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(tgkill),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+#if ISOLATED_HAS_SHADOW
+	/* AddressSanitizer needs these for its reports. */
+	SCMP_SYS(getrlimit),
+	SCMP_SYS(open),
+	SCMP_SYS(openat),
+	SCMP_SYS(prctl),
+	SCMP_SYS(prlimit64),
+	SCMP_SYS(readlink),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sigaltstack),
+#endif
+};
+
+/* 0 or a negative errno. */
+static int filter_system_calls(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_KILL_PROCESS);
+	size_t i;
+	int err = filter ? 0 : -ENOMEM;
+
+	for (i = 0; i < ARRAY_SIZE(allowed) && err == 0; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	/* No executable memory. */
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+				       SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	/* fstat() of newer C libraries, and libelf's check of a descriptor. */
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+				       SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
+	if (err == 0)
+		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				       SCMP_A1(SCMP_CMP_EQ, F_GETFD));
+	if (err == 0)
+		err = seccomp_load(filter);
+	if (filter)
+		seccomp_release(filter);
+	return err;
+}
+
+static uint64_t choose_memory(void)
+{
+	uint64_t spare = read_budget_spare_memory() / MEMORY_SHARE;
+
+	if (ISOLATED_HAS_SHADOW)
+		return 0;
+	return spare < MEMORY_MAX_BYTES ? spare : MEMORY_MAX_BYTES;
+}
+
+static int confine(struct error *error)
+{
+	static const int kept[] = {WORKER_CONTROL_FD, PARSER_INBOX_FD, PARSER_BUFFER_FD};
+	const uid_t user = choose_user();
+	const struct isolation limits = {
+		.timeout_ns = UINT64_MAX,
+		.memory_bytes = choose_memory(),
+		.written_bytes = ANSWER_MAX_BYTES,
+		.root_fd = -1,
+		.uid = user,
+		.gid = user,
+		.fds = kept,
+		.nr_fds = ARRAY_SIZE(kept),
+	};
+	int err = isolated_confine(&limits, error);
+
+	if (err < 0)
+		return err;
+	err = filter_system_calls();
+	return err < 0 ? error_set(error, err, "cannot install a filter of system calls") : 0;
+}
+
+/* --- a parser --------------------------------------------------------------------------------- */
+
+/* Waits for the delivery with this number. Returns the descriptor or a negative errno. Drops stale deliveries. */
+static int await_delivery(uint32_t number)
+{
+	for (;;) {
+		struct delivery delivery;
+		int fd;
+		ssize_t nr = message_receive(PARSER_INBOX_FD, &delivery, sizeof(delivery), 0, &fd);
+
+		if (nr != sizeof(delivery))
+			_exit(1);
+		if (delivery.number == number)
+			return fd >= 0 ? fd : delivery.err < 0 ? delivery.err : -EIO;
+		if (fd >= 0)
+			(void)close(fd);
+	}
+}
+
+static void reply(const struct parser_reply *message)
+{
+	if (message_send(WORKER_CONTROL_FD, message, sizeof(*message), -1) < 0)
+		_exit(1);
+}
+
+int worker_want(struct worker_job *job, const struct worker_want *want)
+{
+	struct parser_reply message = {
+		.job = job->parser->job,
+		.kind = PARSER_WANTS,
+		.delivery = FIRST_WANT | ++job->parser->last_want,
+		.want = *want,
+	};
+
+	reply(&message);
+	return await_delivery(message.delivery);
+}
+
+/* Runs the task of one call. The question is copied, since the answer replaces it in the buffer. */
+static int answer(const struct parser_call *call, struct parser_state *parser,
+		  const struct worker_task *task, void **state, uint64_t *ret_bytes)
+{
+	struct worker_job job = {.fd = -ENOENT, .answer_fd = PARSER_BUFFER_FD, .parser = parser};
+	void *question;
+	int err;
+
+	if (call->question_bytes > QUESTION_MAX_BYTES)
+		return -E2BIG;
+	question = malloc(call->question_bytes + 1);
+	err = question ? fd_read_at(PARSER_BUFFER_FD, 0, question, call->question_bytes) : -ENOMEM;
+	if (err == 0 && ftruncate(PARSER_BUFFER_FD, 0) < 0)
+		err = -errno;
+	if (call->delivery)
+		job.fd = await_delivery(call->delivery);
+	job.question = bytes_of(question, call->question_bytes);
+	if (err == 0)
+		err = task->run(&job, state);
+	if (job.fd >= 0)
+		(void)close(job.fd);
+	free(question);
+	*ret_bytes = job.answer_bytes;
+	return err;
+}
+
+static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
+{
+	void **states = calloc(nr_tasks, sizeof(*states));
+	struct parser_state parser = {0};
+	struct error error = {0};
+	struct parser_call call;
+
+	if (!states)
+		return 1;
+	if (confine(&error) < 0) {
+		struct parser_reply message = {.kind = PARSER_UNCONFINED, .err = error.code};
+
+		memcpy(message.want.bytes, error.text, sizeof(message.want.bytes) - 1);
+		reply(&message);
+		return 1;
+	}
+	while (message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, NULL) == sizeof(call)) {
+		struct parser_reply message = {.job = call.job, .kind = PARSER_DONE};
+
+		if (call.task >= nr_tasks)
+			return 1;
+		parser.job = call.job;
+		message.err = answer(&call, &parser, &tasks[call.task], &states[call.task],
+				     &message.answer_bytes);
+		reply(&message);
+	}
+	return 0;
+}
+
+int worker_main(int argc, char **argv, const struct worker_task *tasks, size_t nr_tasks)
+{
+	if (argc != 1)
+		return -1;
+	if (!strcmp(argv[0], OPENER_NAME))
+		return run_opener();
+	/* Without exit handlers: those of a sanitizer would make system calls that are not allowed. */
+	if (!strcmp(argv[0], PARSER_NAME))
+		_exit(run_parser(tasks, nr_tasks));
+	return -1;
+}

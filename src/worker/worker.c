@@ -1,0 +1,877 @@
+/*
+ * Stook's side of the workers: starts them, sends questions, enforces deadlines.
+ *
+ * Only worker_wait() blocks. The opener has a second for each file, a parser has the time that its question
+ * allows; a worker that is late is killed. SIGKILL has no effect on a process that waits in the kernel for a
+ * file system, so its exit is not waited for: killed processes are polled, and count as abandoned after a
+ * second.
+ *
+ * The opener handles calls in order and replies to each after it has closed the descriptor, so the oldest call
+ * without a reply is the one that it hangs in. That call fails; the others are sent to the next opener.
+ *
+ * Workers are started by vfork(), since fork() would copy the page tables of ring buffers and unwind tables
+ * while no samples are read. The child makes only system calls before its exec.
+ */
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd_io.h"
+#include "base/text.h"
+#include "proc/process_info.h"
+#include "worker/message.h"
+
+#define OPEN_NS	  NS_PER_SEC /* for one file, once the previous one is finished */
+#define KILLED_NS NS_PER_SEC /* then a killed process counts as abandoned */
+#define LOOK_MS	  20	     /* interval at which worker_wait() checks deadlines */
+#define END_MS	  100	     /* for each killed process at the end */
+
+/* A parser that failed is restarted after a pause, which doubles with each failure in a row. */
+#define FIRST_PAUSE_NS (10 * NS_PER_MS)
+#define MAX_DOUBLINGS  10 /* 10 s */
+
+/* A file is given up after this number of workers failed on it. */
+#define FILE_FAILURES_MAX 3
+
+/* Number of such files that are remembered; then the oldest is forgotten. */
+#define BAD_FILES_MAX 256
+
+/* Limits of abandoned processes: for files of one device, then for all files. */
+#define DEVICE_ABANDONED_MAX 2
+#define ABANDONED_MAX	     16
+
+/* Each parser can wait for one file, and one call may be stale. */
+#define CALLS_MAX (2 * NR_PARSERS + 1)
+
+struct process {
+	pid_t pid; /* 0: none */
+	int pidfd;
+	int socket; /* the control socket */
+};
+
+/* A killed process that has not been reaped. */
+struct killed {
+	struct process process;
+	uint64_t since_ns;
+	struct worker_file file; /* the file that it worked on; inode 0: none */
+	bool is_abandoned;
+};
+
+struct parser_process {
+	struct process process;
+	int inbox;  /* our end of the socket; the opener has a copy */
+	int buffer; /* the memfd */
+	int niceness;
+	uint64_t cpu_ns; /* of earlier processes of this parser */
+	unsigned nr_failures;
+	uint64_t not_before_ns; /* it is not restarted before */
+
+	bool is_busy, is_done;
+	uint32_t job;
+	struct worker_question question; /* bytes and handle are not valid any more */
+	uint64_t deadline_ns;
+	uint32_t delivery; /* the one that it waits for; 0: none */
+	int err;
+	void *answer;
+	size_t answer_bytes;
+};
+
+struct open_request {
+	struct opener_call call;
+	int fd; /* the attached handle, owned; -1: none */
+	struct worker_file file;
+};
+
+struct bad_file {
+	struct worker_file file;
+	unsigned nr_failures;
+};
+
+struct worker {
+	int program; /* our own executable */
+	int epoll;   /* of all control sockets */
+	char *environment[2];
+	struct process opener;
+	uint64_t opener_late_ns; /* deadline of the oldest call; 0: no calls */
+	struct open_request *calls[CALLS_MAX];
+	size_t nr_calls;
+	struct parser_process parsers[NR_PARSERS];
+	uint32_t last_job, last_delivery, last_call;
+	struct killed *killed;
+	size_t nr_killed, killed_capacity;
+	struct bad_file bad_files[BAD_FILES_MAX];
+	size_t nr_bad_files; /* ever added: the next index, modulo the maximum */
+	struct worker_troubles troubles;
+};
+
+/* --- processes -------------------------------------------------------------------------------- */
+
+/* The child between vfork() and exec. fds[i] becomes WORKER_CONTROL_FD + i. */
+__attribute__((noreturn)) static void become(const struct worker *worker, const char *name,
+					     const int *fds, size_t nr_fds, bool is_parser)
+{
+	char *const argv[] = {(char *)(uintptr_t)name, NULL};
+	sigset_t none;
+	size_t i;
+
+	(void)setsid(); /* Ctrl-C is for stook only */
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	/* Otherwise the exec could give it the capabilities of the file. */
+	if (is_parser && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		_exit(1);
+	/* All descriptors are above the target numbers (raise_fd()), so none is overwritten. */
+	for (i = 0; i < nr_fds; i++)
+		if (dup2(fds[i], WORKER_CONTROL_FD + (int)i) < 0)
+			_exit(1);
+	(void)syscall(SYS_execveat, worker->program, "", argv, worker->environment, AT_EMPTY_PATH);
+	_exit(1);
+}
+
+static int start(struct worker *worker, const char *name, struct process *process, const int *fds,
+		 size_t nr_fds, bool is_parser)
+{
+	sigset_t all, before;
+	pid_t pid;
+	int err = 0;
+
+	/* Signal handlers must not run in the child, which shares our memory until the exec. */
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_SETMASK, &all, &before);
+	pid = vfork();
+	/* become() makes only system calls, which the check cannot see. */
+	if (pid == 0) /* NOLINTNEXTLINE(clang-analyzer-unix.Vfork) */
+		become(worker, name, fds, nr_fds, is_parser);
+	if (pid < 0)
+		err = -errno;
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	if (err < 0)
+		return err;
+	process->pid = pid;
+	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
+	return 0;
+}
+
+/* Makes worker_fd() readable when this socket is, until the socket is closed. */
+static int watch(const struct worker *worker, int socket)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+
+	return epoll_ctl(worker->epoll, EPOLL_CTL_ADD, socket, &event) < 0 ? -errno : 0;
+}
+
+/* Moves a descriptor above the ones that a worker starts with. Returns the new one or -1. */
+static int raise_fd(int fd)
+{
+	int raised;
+
+	if (fd < 0 || fd > PARSER_BUFFER_FD)
+		return fd;
+	raised = fcntl(fd, F_DUPFD_CLOEXEC, PARSER_BUFFER_FD + 1);
+	(void)close(fd);
+	return raised;
+}
+
+static int make_pair(int fds[2])
+{
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) < 0)
+		return -errno;
+	fds[0] = raise_fd(fds[0]);
+	fds[1] = raise_fd(fds[1]);
+	if (fds[0] >= 0 && fds[1] >= 0)
+		return 0;
+	if (fds[0] >= 0)
+		(void)close(fds[0]);
+	if (fds[1] >= 0)
+		(void)close(fds[1]);
+	return -EMFILE;
+}
+
+/* Reaps a process; false if it has not exited. */
+static bool reap(const struct process *process)
+{
+	int status;
+
+	return waitpid(process->pid, &status, WNOHANG) != 0;
+}
+
+/* Returns the CPU time of a process that was not reaped. */
+static uint64_t cpu_ns_of(const struct process *process)
+{
+	clockid_t clock;
+
+	return process->pid && clock_getcpuclockid(process->pid, &clock) == 0 ? clock_read_ns(clock)
+									      : 0;
+}
+
+/* Kills a worker and resets `process`. file: the file that it worked on, or NULL. */
+static void kill_process(struct worker *worker, struct process *process,
+			 const struct worker_file *file)
+{
+	struct killed killed = {.process = *process, .since_ns = clock_now_ns()};
+
+	if (!process->pid)
+		return;
+	if (file)
+		killed.file = *file;
+	(void)kill(process->pid, SIGKILL); /* not reaped yet, so the pid cannot have been reused */
+	(void)close(process->socket);
+	*process = (struct process){.pidfd = -1, .socket = -1};
+	if (!reap(&killed.process) &&
+	    ARRAY_ADD(worker->killed, worker->nr_killed, worker->killed_capacity, killed) == 0)
+		return;
+	if (killed.process.pidfd >= 0)
+		(void)close(killed.process.pidfd);
+}
+
+/* --- files on which workers fail --------------------------------------------------------------- */
+
+static bool is_same(const struct worker_file *a, const struct worker_file *b)
+{
+	return a->major == b->major && a->minor == b->minor && a->inode == b->inode;
+}
+
+static struct bad_file *find_bad(struct worker *worker, const struct worker_file *file)
+{
+	size_t nr = worker->nr_bad_files < BAD_FILES_MAX ? worker->nr_bad_files : BAD_FILES_MAX;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (is_same(&worker->bad_files[i].file, file))
+			return &worker->bad_files[i];
+	return NULL;
+}
+
+static void blame(struct worker *worker, const struct worker_file *file)
+{
+	struct bad_file *bad = file->inode ? find_bad(worker, file) : NULL;
+
+	if (!file->inode)
+		return;
+	if (!bad) {
+		bad = &worker->bad_files[worker->nr_bad_files++ % BAD_FILES_MAX];
+		*bad = (struct bad_file){.file = *file};
+	}
+	if (++bad->nr_failures == FILE_FAILURES_MAX)
+		worker->troubles.nr_files_given_up++;
+}
+
+static bool is_device_given_up(const struct worker *worker, const struct worker_file *file)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < worker->nr_killed; i++) {
+		const struct killed *killed = &worker->killed[i];
+
+		nr += killed->is_abandoned && killed->file.inode &&
+		      killed->file.major == file->major && killed->file.minor == file->minor;
+	}
+	return nr >= DEVICE_ABANDONED_MAX;
+}
+
+/* Reaps killed processes, and counts the ones that are abandoned. */
+static void look_at_killed(struct worker *worker)
+{
+	uint64_t now_ns = clock_now_ns();
+	size_t i, nr = 0;
+
+	for (i = 0; i < worker->nr_killed; i++) {
+		struct killed *killed = &worker->killed[i];
+
+		if (reap(&killed->process)) {
+			if (killed->process.pidfd >= 0)
+				(void)close(killed->process.pidfd);
+			worker->troubles.nr_abandoned -= killed->is_abandoned;
+			continue;
+		}
+		if (!killed->is_abandoned && now_ns - killed->since_ns > KILLED_NS) {
+			killed->is_abandoned = true;
+			worker->troubles.nr_abandoned++;
+		}
+		worker->killed[nr++] = *killed;
+	}
+	worker->nr_killed = nr;
+}
+
+/* --- the opener ------------------------------------------------------------------------------- */
+
+static void free_request(struct open_request *request)
+{
+	if (request && request->fd >= 0)
+		(void)close(request->fd);
+	free(request);
+}
+
+static int send_request(const struct worker *worker, const struct open_request *request)
+{
+	size_t nr = offsetof(struct opener_call, path) + strlen(request->call.path) + 1;
+
+	return message_send(worker->opener.socket, &request->call, nr, request->fd);
+}
+
+static struct open_request *new_request(struct worker *worker, enum opener_action action,
+					enum parser parser)
+{
+	struct open_request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return NULL;
+	request->call = (struct opener_call){
+		.number = ++worker->last_call,
+		.action = action,
+		.parser = parser,
+	};
+	request->fd = -1;
+	return request;
+}
+
+/* Delivers an error instead of a file. */
+static void deliver_failure(const struct parser_process *parser, uint32_t number, int err)
+{
+	const struct delivery delivery = {.number = number, .err = err};
+
+	(void)message_send(parser->inbox, &delivery, sizeof(delivery), -1);
+}
+
+/* Gives the opener a copy of a parser's inbox. The opener does not reply to this call. */
+static int introduce(struct worker *worker, enum parser parser)
+{
+	struct opener_call call = {.action = OPENER_PARSER, .parser = parser};
+
+	return message_send(worker->opener.socket, &call, offsetof(struct opener_call, path) + 1,
+			    worker->parsers[parser].inbox);
+}
+
+static void drop_first_call(struct worker *worker)
+{
+	size_t i;
+
+	free_request(worker->calls[0]);
+	for (i = 1; i < worker->nr_calls; i++)
+		worker->calls[i - 1] = worker->calls[i];
+	worker->nr_calls--;
+}
+
+static void drop_calls(struct worker *worker, int err)
+{
+	size_t i;
+
+	for (i = 0; i < worker->nr_calls; i++) {
+		const struct opener_call *call = &worker->calls[i]->call;
+
+		deliver_failure(&worker->parsers[call->parser], call->delivery, err);
+		free_request(worker->calls[i]);
+	}
+	worker->nr_calls = 0;
+	worker->opener_late_ns = 0;
+}
+
+static int start_opener(struct worker *worker)
+{
+	int fds[2], err;
+	size_t i;
+
+	if (worker->opener.pid)
+		return 0;
+	err = make_pair(fds);
+	if (err < 0)
+		return err;
+	err = start(worker, OPENER_NAME, &worker->opener, &fds[1], 1, false);
+	(void)close(fds[1]);
+	if (err < 0) {
+		(void)close(fds[0]);
+		return err;
+	}
+	worker->opener.socket = fds[0];
+	err = watch(worker, fds[0]);
+	for (i = 0; i < NR_PARSERS && err == 0; i++)
+		if (worker->parsers[i].process.pid)
+			err = introduce(worker, (enum parser)i);
+	for (i = 0; i < worker->nr_calls && err == 0; i++)
+		err = send_request(worker, worker->calls[i]);
+	worker->opener_late_ns = worker->nr_calls ? clock_now_ns() + OPEN_NS : 0;
+	return err;
+}
+
+/* Replaces the opener. Its oldest call fails with `why`; the others are sent again. */
+static void lose_opener(struct worker *worker, int why)
+{
+	struct open_request *first = worker->nr_calls ? worker->calls[0] : NULL;
+
+	kill_process(worker, &worker->opener, first ? &first->file : NULL);
+	if (first) {
+		blame(worker, &first->file);
+		deliver_failure(&worker->parsers[first->call.parser], first->call.delivery, why);
+		drop_first_call(worker);
+	}
+	if (start_opener(worker) < 0)
+		drop_calls(worker, -EIO);
+}
+
+/* Sends a request, which it takes. Failures are delivered to the parser. */
+static void call_opener(struct worker *worker, struct open_request *request)
+{
+	int err = start_opener(worker);
+
+	if (err == 0 && worker->nr_calls == CALLS_MAX)
+		err = -EBUSY;
+	if (err == 0)
+		err = send_request(worker, request);
+	if (err < 0) {
+		deliver_failure(&worker->parsers[request->call.parser], request->call.delivery,
+				err);
+		free_request(request);
+		return;
+	}
+	if (!worker->nr_calls)
+		worker->opener_late_ns = clock_now_ns() + OPEN_NS;
+	worker->calls[worker->nr_calls++] = request;
+}
+
+static void read_opener(struct worker *worker)
+{
+	while (worker->opener.pid) {
+		struct opener_reply reply;
+		ssize_t nr = message_receive(worker->opener.socket, &reply, sizeof(reply),
+					     MSG_DONTWAIT, NULL);
+
+		if (nr == -EAGAIN)
+			break;
+		if (nr != sizeof(reply) || !worker->nr_calls ||
+		    reply.number != worker->calls[0]->call.number) {
+			worker->troubles.nr_openers_died++;
+			lose_opener(worker, -EIO);
+			continue;
+		}
+		drop_first_call(worker);
+		worker->opener_late_ns = worker->nr_calls ? clock_now_ns() + OPEN_NS : 0;
+	}
+	if (worker->opener_late_ns && clock_now_ns() >= worker->opener_late_ns) {
+		worker->troubles.nr_openers_late++;
+		lose_opener(worker, -ETIME);
+	}
+}
+
+/* --- parsers ---------------------------------------------------------------------------------- */
+
+static void close_parser(struct worker *worker, struct parser_process *parser, bool is_guilty)
+{
+	parser->cpu_ns += cpu_ns_of(&parser->process);
+	kill_process(worker, &parser->process, is_guilty ? &parser->question.file : NULL);
+	if (parser->inbox >= 0)
+		(void)close(parser->inbox);
+	if (parser->buffer >= 0)
+		(void)close(parser->buffer);
+	parser->inbox = parser->buffer = -1;
+}
+
+static int start_parser(struct worker *worker, enum parser number)
+{
+	struct parser_process *parser = &worker->parsers[number];
+	int control[2] = {-1, -1}, inbox[2] = {-1, -1}, err;
+
+	if (parser->process.pid)
+		return 0;
+	if (clock_now_ns() < parser->not_before_ns)
+		return -EAGAIN;
+	parser->buffer = raise_fd(memfd_create("stook-parser", MFD_CLOEXEC));
+	err = parser->buffer < 0 ? -errno : make_pair(control);
+	if (err == 0)
+		err = make_pair(inbox);
+	if (err == 0) {
+		const int fds[] = {control[1], inbox[1], parser->buffer};
+
+		err = start(worker, PARSER_NAME, &parser->process, fds, ARRAY_SIZE(fds), true);
+	}
+	if (control[1] >= 0)
+		(void)close(control[1]);
+	if (inbox[1] >= 0)
+		(void)close(inbox[1]);
+	parser->process.socket = control[0];
+	parser->inbox = inbox[0];
+	if (err == 0) {
+		(void)setpriority(PRIO_PROCESS, (id_t)parser->process.pid, parser->niceness);
+		err = watch(worker, control[0]);
+	}
+	if (err == 0)
+		err = worker->opener.pid ? introduce(worker, number) : start_opener(worker);
+	if (err < 0)
+		close_parser(worker, parser, false);
+	return err;
+}
+
+/* Marks the question as finished. */
+static void finish(struct parser_process *parser, int err)
+{
+	parser->is_done = true;
+	parser->err = err;
+}
+
+static void pause_parser(struct parser_process *parser)
+{
+	unsigned doublings =
+		parser->nr_failures < MAX_DOUBLINGS ? parser->nr_failures : MAX_DOUBLINGS;
+
+	parser->nr_failures++;
+	parser->not_before_ns = clock_now_ns() + (FIRST_PAUSE_NS << doublings);
+}
+
+static void fail(struct worker *worker, struct parser_process *parser, int err)
+{
+	close_parser(worker, parser, true);
+	blame(worker, &parser->question.file);
+	pause_parser(parser);
+	finish(parser, err);
+}
+
+/* The parser could not drop its rights. It is not started again. */
+static void refuse(struct worker *worker, struct parser_process *parser,
+		   const struct parser_reply *reply)
+{
+	char *why = worker->troubles.cannot_start;
+
+	if (!why[0]) {
+		memcpy(why, reply->want.bytes, sizeof(reply->want.bytes) - 1);
+		text_make_safe(why, why, strlen(why));
+	}
+	close_parser(worker, parser, false);
+	parser->not_before_ns = UINT64_MAX;
+	finish(parser, -EPERM);
+}
+
+/* Copies the answer from the buffer. The parser could still modify the buffer, but not the copy. */
+static void take_answer(struct worker *worker, struct parser_process *parser, uint64_t nr)
+{
+	int err;
+
+	if (nr > parser->question.most_bytes) {
+		finish(parser, -EMSGSIZE);
+		return;
+	}
+	parser->answer = malloc(nr ? nr : 1);
+	err = parser->answer ? fd_read_at(parser->buffer, 0, parser->answer, nr) : -ENOMEM;
+	(void)!ftruncate(parser->buffer, 0);
+	if (err < 0 && err != -ENOMEM) {
+		fail(worker, parser, -EPROTO);
+		return;
+	}
+	parser->answer_bytes = nr;
+	parser->nr_failures = 0;
+	finish(parser, err);
+}
+
+/* Handles a request of the parser for another file. */
+static void look_for(struct worker *worker, enum parser number, const struct parser_reply *reply)
+{
+	struct parser_process *parser = &worker->parsers[number];
+	struct worker_place place = {.root_fd = -1};
+	struct open_request *request;
+	int err = -ENOENT;
+
+	if (reply->want.nr <= WORKER_WANT_BYTES && parser->question.place)
+		err = parser->question.place(parser->question.context, &reply->want, &place);
+	request = err == 0
+			  ? new_request(worker, place.is_owned ? OPENER_OWNED : OPENER_PATH, number)
+			  : NULL;
+	if (request && place.root_fd >= 0) {
+		request->fd = fcntl(place.root_fd, F_DUPFD_CLOEXEC, 0);
+		err = request->fd < 0 ? -errno : 0;
+	}
+	if (!request || err < 0) {
+		deliver_failure(parser, reply->delivery, err < 0 ? err : -ENOMEM);
+		free_request(request);
+		return;
+	}
+	request->call.delivery = reply->delivery;
+	request->call.owners = place.owners;
+	request->file = parser->question.file;
+	(void)snprintf(request->call.path, sizeof(request->call.path), "%s", place.path);
+	call_opener(worker, request);
+}
+
+static void read_parser(struct worker *worker, enum parser number)
+{
+	struct parser_process *parser = &worker->parsers[number];
+
+	while (parser->process.pid) {
+		struct parser_reply reply;
+		ssize_t nr = message_receive(parser->process.socket, &reply, sizeof(reply),
+					     MSG_DONTWAIT, NULL);
+
+		if (nr == -EAGAIN)
+			break;
+		if (nr < 0) {
+			worker->troubles.nr_parsers_died++;
+			if (parser->is_busy && !parser->is_done)
+				fail(worker, parser, -EFAULT);
+			else
+				close_parser(worker, parser, false);
+			return;
+		}
+		if (nr == sizeof(reply) && reply.kind == PARSER_UNCONFINED) {
+			refuse(worker, parser, &reply);
+			return;
+		}
+		if (nr != sizeof(reply) || !parser->is_busy || parser->is_done ||
+		    reply.job != parser->job) {
+			worker->troubles.nr_parsers_died++;
+			fail(worker, parser, -EPROTO);
+			return;
+		}
+		if (reply.kind == PARSER_WANTS)
+			look_for(worker, number, &reply);
+		else if (reply.kind != PARSER_DONE || reply.err > 0)
+			fail(worker, parser, -EPROTO);
+		else if (reply.err < 0)
+			finish(parser, reply.err);
+		else
+			take_answer(worker, parser, reply.answer_bytes);
+	}
+	if (parser->is_busy && !parser->is_done && clock_now_ns() >= parser->deadline_ns) {
+		worker->troubles.nr_parsers_late++;
+		fail(worker, parser, -ETIME);
+	}
+}
+
+/* --- the interface ---------------------------------------------------------------------------- */
+
+struct worker *worker_new(struct error *error)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+	const char *libraries = getenv("LD_LIBRARY_PATH");
+	size_t i;
+
+	if (!worker) {
+		(void)error_no_memory(error, "");
+		return NULL;
+	}
+	worker->opener = (struct process){.pidfd = -1, .socket = -1};
+	for (i = 0; i < NR_PARSERS; i++) {
+		worker->parsers[i].process = worker->opener;
+		worker->parsers[i].inbox = worker->parsers[i].buffer = -1;
+		worker->parsers[i].niceness = getpriority(PRIO_PROCESS, 0);
+	}
+	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
+	worker->program = raise_fd(process_own_program());
+	if (worker->epoll < 0 || worker->program < 0) {
+		(void)error_set_errno(error, "cannot open our own program, to read files with it");
+		worker_free(worker);
+		return NULL;
+	}
+	/* Needed to find stook's own libraries. The rest of the environment is not passed on. */
+	if (libraries && asprintf(&worker->environment[0], "LD_LIBRARY_PATH=%s", libraries) < 0) {
+		worker->environment[0] = NULL;
+		(void)error_no_memory(error, "");
+		worker_free(worker);
+		return NULL;
+	}
+	return worker;
+}
+
+/* Waits briefly for killed processes: all exit at once, except the ones that wait in the kernel. */
+static void wait_for_killed(struct worker *worker)
+{
+	size_t i;
+
+	for (i = 0; i < worker->nr_killed; i++) {
+		struct pollfd ended = {.fd = worker->killed[i].process.pidfd, .events = POLLIN};
+
+		if (!worker->killed[i].is_abandoned && ended.fd >= 0)
+			(void)poll(&ended, 1, END_MS);
+	}
+	look_at_killed(worker);
+}
+
+void worker_end(struct worker *worker)
+{
+	size_t i;
+
+	kill_process(worker, &worker->opener, NULL);
+	drop_calls(worker, -EIO);
+	for (i = 0; i < NR_PARSERS; i++) {
+		struct parser_process *parser = &worker->parsers[i];
+
+		close_parser(worker, parser, false);
+		if (parser->is_busy && !parser->is_done)
+			finish(parser, -ECANCELED);
+	}
+	wait_for_killed(worker);
+}
+
+void worker_free(struct worker *worker)
+{
+	size_t i;
+
+	if (!worker)
+		return;
+	worker_end(worker);
+	for (i = 0; i < NR_PARSERS; i++)
+		free(worker->parsers[i].answer);
+	for (i = 0; i < worker->nr_killed; i++)
+		if (worker->killed[i].process.pidfd >= 0)
+			(void)close(worker->killed[i].process.pidfd);
+	if (worker->program >= 0)
+		(void)close(worker->program);
+	if (worker->epoll >= 0)
+		(void)close(worker->epoll);
+	free(worker->environment[0]);
+	free(worker->killed);
+	free(worker);
+}
+
+/* Notes the first reason why a worker could not be started. Returns err. */
+static int note_start(struct worker *worker, int err)
+{
+	if (err < 0 && err != -EAGAIN && !worker->troubles.cannot_start[0])
+		(void)snprintf(worker->troubles.cannot_start, sizeof(worker->troubles.cannot_start),
+			       "cannot start a helper process: %s", strerror(-err));
+	return err;
+}
+
+void worker_set_niceness(struct worker *worker, enum parser parser, int niceness)
+{
+	worker->parsers[parser].niceness = niceness;
+}
+
+void worker_begin(struct worker *worker, enum parser parser)
+{
+	(void)note_start(worker, start_parser(worker, parser));
+}
+
+int worker_ask(struct worker *worker, enum parser parser, const struct worker_question *question)
+{
+	struct parser_process *asked = &worker->parsers[parser];
+	const struct bad_file *bad = find_bad(worker, &question->file);
+	struct open_request *request = NULL;
+	struct parser_call call = {.task = question->task, .question_bytes = question->nr};
+	int err;
+
+	if (asked->is_busy)
+		return -EBUSY;
+	if (bad && bad->nr_failures >= FILE_FAILURES_MAX)
+		return -EOWNERDEAD;
+	if (is_device_given_up(worker, &question->file) ||
+	    worker->troubles.nr_abandoned >= ABANDONED_MAX)
+		return -EHOSTDOWN;
+	err = note_start(worker, start_parser(worker, parser));
+	if (err < 0)
+		return err;
+	if (question->handle >= 0) {
+		request = new_request(worker, OPENER_REOPEN, parser);
+		if (!request)
+			return -ENOMEM;
+		request->fd = fcntl(question->handle, F_DUPFD_CLOEXEC, 0);
+		request->file = question->file;
+		request->call.delivery = call.delivery = ++worker->last_delivery;
+	}
+	call.job = ++worker->last_job;
+	err = request && request->fd < 0 ? -errno : 0;
+	if (err == 0)
+		err = fd_write_at(asked->buffer, 0, question->bytes, question->nr);
+	if (err == 0)
+		err = message_send(asked->process.socket, &call, sizeof(call), -1);
+	if (err < 0) {
+		free_request(request);
+		if (err == -EPIPE || err == -ECONNRESET) {
+			/* It was killed between questions, so no file is to blame. */
+			worker->troubles.nr_parsers_died++;
+			close_parser(worker, asked, false);
+			pause_parser(asked);
+			err = -EAGAIN;
+		}
+		return err;
+	}
+	asked->question = *question;
+	asked->job = call.job;
+	asked->is_busy = true;
+	asked->is_done = false;
+	asked->deadline_ns = clock_now_ns() + question->most_ns;
+	if (request)
+		call_opener(worker, request);
+	return 0;
+}
+
+bool worker_is_busy(const struct worker *worker, enum parser parser)
+{
+	return worker->parsers[parser].is_busy;
+}
+
+void worker_step(struct worker *worker)
+{
+	size_t i;
+
+	if (worker->nr_killed)
+		look_at_killed(worker);
+	read_opener(worker);
+	for (i = 0; i < NR_PARSERS; i++)
+		read_parser(worker, (enum parser)i);
+}
+
+int worker_fetch(struct worker *worker, enum parser parser, void **ret_bytes, size_t *ret_nr)
+{
+	struct parser_process *asked = &worker->parsers[parser];
+
+	if (!asked->is_busy)
+		return -EINVAL;
+	if (!asked->is_done)
+		return -EAGAIN;
+	asked->is_busy = asked->is_done = false;
+	if (asked->err < 0) {
+		free(asked->answer);
+	} else {
+		*ret_bytes = asked->answer;
+		*ret_nr = asked->answer_bytes;
+	}
+	asked->answer = NULL;
+	return asked->err;
+}
+
+int worker_fd(const struct worker *worker)
+{
+	return worker->epoll;
+}
+
+int worker_wait(struct worker *worker, enum parser parser, int stop_fd, void **ret_bytes,
+		size_t *ret_nr)
+{
+	struct pollfd fds[] = {{.fd = worker->epoll, .events = POLLIN},
+			       {.fd = stop_fd, .events = POLLIN}};
+
+	for (;;) {
+		int err;
+
+		worker_step(worker);
+		err = worker_fetch(worker, parser, ret_bytes, ret_nr);
+		if (err != -EAGAIN)
+			return err;
+		(void)poll(fds, ARRAY_SIZE(fds), LOOK_MS);
+		if (fds[1].revents & POLLIN)
+			return -ECANCELED;
+	}
+}
+
+uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser)
+{
+	return worker->parsers[parser].cpu_ns + cpu_ns_of(&worker->parsers[parser].process);
+}
+
+void worker_troubles(const struct worker *worker, struct worker_troubles *ret)
+{
+	*ret = worker->troubles;
+}

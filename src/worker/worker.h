@@ -1,0 +1,180 @@
+/*
+ * Helper processes that open and parse other people's files.
+ *
+ * Stook runs with rights over the whole host and must keep reading its ring buffers. Opening a file that
+ * belongs to somebody else can block forever (a FUSE server that does not answer), and so can closing it;
+ * parsing its bytes can crash or worse. So this is done by processes that may hang, crash, or be compromised:
+ *
+ *  - An *opener* has stook's rights. It opens files and passes the descriptors on; it parses nothing. If it
+ *    hangs in a file for a second, it is abandoned and replaced.
+ *  - *Parsers* have no rights: no capability, their own user id, no files except the ones passed to them, and
+ *    only a few dozen system calls. They answer questions about files.
+ *
+ * Stook itself holds only O_PATH handles of such files, which cannot block, and never receives a descriptor
+ * from a worker.
+ *
+ * A question is a byte string for a *task*, which is one entry of the table passed to worker_main(). An answer
+ * is a byte string as well; the caller must check it as it would check a file. A parser handles one question
+ * at a time.
+ */
+#ifndef STOOK_WORKER_WORKER_H
+#define STOOK_WORKER_WORKER_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "proc/file_open.h"
+
+/* Tasks of workers: indexes into the table passed to worker_main(). */
+enum worker_task_number {
+	TASK_UNWIND_TABLE, /* collect/unwind/table_worker */
+	NR_TASKS,
+};
+
+/* --- in stook --------------------------------------------------------------------------------- */
+
+/*
+ * Each is a process of its own, started for its first question. Files that only root can write have separate
+ * parsers, so that their answers cannot be forged by a parser that another file has compromised.
+ */
+enum parser {
+	PARSER_TABLES,	    /* unwind tables of all other files */
+	PARSER_ROOT_TABLES, /* unwind tables of files that only root can write */
+	NR_PARSERS,
+};
+
+/* Requests of a task to stook, for example for the debug file of the file that it parses. */
+enum worker_want_kind {
+	WANT_DEBUG_BY_ID = 1, /* the debug file with this build id (bytes) */
+	WANT_DEBUG_BY_LINK,   /* … with this name from .gnu_debuglink (bytes, with NUL) */
+	WANT_WORK, /* no file; -EEXIST if stook has the result for this build id already */
+};
+
+#define WORKER_WANT_BYTES 256
+
+struct worker_want {
+	uint32_t kind;
+	uint32_t candidate; /* number of the place to look in, from 0 */
+	uint32_t nr;
+	uint8_t bytes[WORKER_WANT_BYTES];
+};
+
+/* A place where such a file may be. */
+struct worker_place {
+	int root_fd; /* O_PATH; -1: our own root */
+	bool is_owned;
+	struct file_owners owners; /* with is_owned: only files of these owners are opened */
+	char path[PATH_MAX];
+};
+
+/* Identity of a file, to give up one on which three workers have failed. */
+struct worker_file {
+	uint32_t major, minor;
+	uint64_t inode;
+};
+
+struct worker_question {
+	uint32_t task;
+	const void *bytes;
+	size_t nr;
+	int handle; /* O_PATH, of the file to parse; -1: none */
+	struct worker_file file;
+	uint64_t most_ns;    /* after this time the parser is killed */
+	uint64_t most_bytes; /* size limit of the answer */
+	/* Finds a place for a request of the task. 0, or -ENOENT: no (further) place. NULL: no requests. */
+	int (*place)(void *context, const struct worker_want *want, struct worker_place *ret);
+	void *context;
+};
+
+struct worker;
+
+/* Starts no process yet. Returns NULL on failure. */
+struct worker *worker_new(struct error *error);
+
+/*
+ * Kills all workers, without waiting for one that cannot be killed, so that RUSAGE_CHILDREN includes their
+ * cost. Pending questions fail with -ECANCELED; the next question starts a new parser.
+ */
+void worker_end(struct worker *worker);
+
+/* Kills all workers likewise, and frees the worker, which may be NULL. */
+void worker_free(struct worker *worker);
+
+/* Sets the niceness that a parser is started with. The default is that of the caller. */
+void worker_set_niceness(struct worker *worker, enum parser parser, int niceness);
+
+/* Starts a parser ahead of its first question. */
+void worker_begin(struct worker *worker, enum parser parser);
+
+/*
+ * Sends a question to a parser. The question is copied and the handle duplicated, but question->context must
+ * live until the answer is fetched. Returns 0; -EBUSY: it has a question already; -EAGAIN: it crashed a moment
+ * ago, try later; -EOWNERDEAD: the file was given up; -EHOSTDOWN: its device was given up; or another negative
+ * errno if no process can be started.
+ */
+int worker_ask(struct worker *worker, enum parser parser, const struct worker_question *question);
+
+/* True if the parser has a question whose answer was not fetched yet. */
+bool worker_is_busy(const struct worker *worker, enum parser parser);
+
+/* Reads the replies of workers and kills workers that are over their time. Does not block. */
+void worker_step(struct worker *worker);
+
+/*
+ * Fetches an answer. -EAGAIN: not there yet. Otherwise the question is finished: 0 with the answer, which the
+ * caller frees; the error of the task; -ETIME: too late; -EFAULT: the parser died; -EPROTO: invalid reply;
+ * -EMSGSIZE: longer than most_bytes.
+ */
+int worker_fetch(struct worker *worker, enum parser parser, void **ret_bytes, size_t *ret_nr);
+
+/*
+ * Returns a descriptor that is readable when worker_step() has a reply to read. Deadlines do not make it
+ * readable, so waiting callers must also call worker_step() periodically.
+ */
+int worker_fd(const struct worker *worker);
+
+/* As worker_fetch(), but waits. Also returns -ECANCELED when stop_fd (-1: none) becomes readable. */
+int worker_wait(struct worker *worker, enum parser parser, int stop_fd, void **ret_bytes,
+		size_t *ret_nr);
+
+/* Returns the CPU time of this parser and its predecessors. */
+uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser);
+
+struct worker_troubles {
+	uint64_t nr_parsers_died, nr_parsers_late, nr_openers_died, nr_openers_late;
+	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
+	size_t nr_files_given_up;
+	char cannot_start[WORKER_WANT_BYTES]; /* the reason; empty: no failure to start a worker */
+};
+
+void worker_troubles(const struct worker *worker, struct worker_troubles *ret);
+
+/* --- in the workers --------------------------------------------------------------------------- */
+
+struct worker_job {
+	int fd; /* of the file, for reading, closed after the task; or a negative errno */
+	struct bytes question;
+	/* The task writes its answer to answer_fd, from offset 0, and sets its length. */
+	int answer_fd;
+	uint64_t answer_bytes;
+	struct parser_state *parser;
+};
+
+struct worker_task {
+	const char *name;
+	/* Returns 0 or a negative errno. *state is kept between questions and NULL at first. */
+	int (*run)(struct worker_job *job, void **state);
+};
+
+/* Requests another file. Returns its descriptor, to be closed by the caller; -ENOENT: none; or another errno. */
+int worker_want(struct worker_job *job, const struct worker_want *want);
+
+/* Runs a worker until its end, if argv[0] is the name of one, and returns its exit status; else returns -1. */
+int worker_main(int argc, char **argv, const struct worker_task *tasks, size_t nr_tasks);
+
+#endif

@@ -1,0 +1,524 @@
+/*
+ * worker: the tasks below misbehave in every way that a compromised parser could. Each such question fails within
+ * its time, and the next question is answered.
+ */
+#include "worker/worker.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd_io.h"
+#include "base/isolated.h"
+#include "run/run.h"
+#include "unit/test.h"
+
+enum {
+	TASK_ECHO = NR_TASKS,
+	TASK_READ,
+	TASK_WANT,
+	TASK_COUNT,
+	TASK_CRASH,
+	TASK_HANG,
+	TASK_EXIT,
+	TASK_EAT,
+	TASK_FLOOD,
+	TASK_LIE,
+	TASK_SYSTEM_CALL,
+	TASK_CODE,
+	NR_TEST_TASKS,
+};
+
+/* --- in the parser ---------------------------------------------------------------------------- */
+
+static int give(struct worker_job *job, const void *bytes, size_t nr)
+{
+	job->answer_bytes = nr;
+	return fd_write_at(job->answer_fd, 0, bytes, nr);
+}
+
+static int echo(struct worker_job *job, void **state)
+{
+	return give(job, job->question.at, job->question.nr);
+}
+
+static int read_file(struct worker_job *job, void **state)
+{
+	char bytes[64];
+	ssize_t nr = job->fd < 0 ? job->fd : fd_read_up_to(job->fd, 0, bytes, sizeof(bytes));
+
+	return nr < 0 ? (int)nr : give(job, bytes, (size_t)nr);
+}
+
+/* Requests candidates in order and reads the first one that can be opened. */
+static int want_file(struct worker_job *job, void **state)
+{
+	struct worker_want want = {.kind = WANT_DEBUG_BY_LINK, .nr = 4, .bytes = "abc"};
+
+	for (;; want.candidate++) {
+		cleanup_fd int fd = worker_want(job, &want);
+		char bytes[64];
+		ssize_t nr;
+
+		if (fd < 0 && fd != -ENXIO)
+			return fd;
+		if (fd < 0)
+			continue;
+		nr = fd_read_up_to(fd, 0, bytes, sizeof(bytes));
+		return nr < 0 ? (int)nr : give(job, bytes, (size_t)nr);
+	}
+}
+
+static int count(struct worker_job *job, void **state)
+{
+	char number = (char)++*(size_t *)(*state = *state ?: calloc(1, sizeof(size_t)));
+
+	return give(job, &number, 1);
+}
+
+static int crash(struct worker_job *job, void **state)
+{
+	abort();
+}
+
+__attribute__((noreturn)) static int hang(struct worker_job *job, void **state)
+{
+	for (;;)
+		(void)clock_now_ns();
+}
+
+static int end_early(struct worker_job *job, void **state)
+{
+	_exit(0);
+}
+
+static int eat(struct worker_job *job, void **state)
+{
+	size_t nr = 0;
+
+	while (nr < 1ULL << 40) {
+		char *bytes = malloc(64u << 20);
+
+		if (!bytes)
+			return -ENOMEM;
+		bytes[0] = 1;
+		nr += 64u << 20;
+	}
+	return 0;
+}
+
+static int flood(struct worker_job *job, void **state)
+{
+	char byte = 1;
+
+	job->answer_bytes = 1 << 20;
+	return fd_write_at(job->answer_fd, (1 << 20) - 1, &byte, 1);
+}
+
+static int lie(struct worker_job *job, void **state)
+{
+	job->answer_bytes = 1000; /* but nothing was written */
+	return 0;
+}
+
+static int call_system(struct worker_job *job, void **state)
+{
+	long number = (long)bytes_u64(&job->question);
+
+	(void)syscall(number, 0, 0, 0, 0, 0, 0);
+	return give(job, "back", 4);
+}
+
+static int make_code(struct worker_job *job, void **state)
+{
+	(void)mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return give(job, "back", 4);
+}
+
+const struct worker_task *test_tasks(size_t *ret_nr)
+{
+	static struct worker_task tasks[NR_TEST_TASKS] = {
+		[TASK_ECHO] = {"echo", echo},
+		[TASK_READ] = {"read", read_file},
+		[TASK_WANT] = {"want", want_file},
+		[TASK_COUNT] = {"count", count},
+		[TASK_CRASH] = {"crash", crash},
+		[TASK_HANG] = {"hang", hang},
+		[TASK_EXIT] = {"exit", end_early},
+		[TASK_EAT] = {"eat", eat},
+		[TASK_FLOOD] = {"flood", flood},
+		[TASK_LIE] = {"lie", lie},
+		[TASK_SYSTEM_CALL] = {"system call", call_system},
+		[TASK_CODE] = {"code", make_code},
+	};
+	size_t i;
+
+	for (i = 0; i < NR_TASKS; i++)
+		tasks[i] = run_tasks[i];
+	*ret_nr = NR_TEST_TASKS;
+	return tasks;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static struct worker *open_worker(void)
+{
+	struct error error = {0};
+	struct worker *worker = worker_new(&error);
+
+	CHECK_STR(error.text, "");
+	CHECK(worker != NULL);
+	return worker;
+}
+
+static struct worker_question question_of(uint32_t task)
+{
+	return (struct worker_question){
+		.task = task, .handle = -1, .most_ns = 30 * NS_PER_SEC, .most_bytes = 4096};
+}
+
+/* Asks, again during the pause after a failure, and waits. Returns the answer as a text to free, or NULL. */
+static char *ask(struct worker *worker, const struct worker_question *question, int *ret_err)
+{
+	void *bytes = NULL;
+	char *text;
+	size_t nr = 0;
+
+	while ((*ret_err = worker_ask(worker, PARSER_TABLES, question)) == -EAGAIN)
+		(void)usleep(1000);
+	if (*ret_err == 0)
+		*ret_err = worker_wait(worker, PARSER_TABLES, -1, &bytes, &nr);
+	if (*ret_err < 0)
+		return NULL;
+	text = malloc(nr + 1);
+	memcpy(text, bytes, nr);
+	text[nr] = '\0';
+	free(bytes);
+	return text;
+}
+
+static void check_answer(struct worker *worker, const struct worker_question *question,
+			 const char *expected)
+{
+	int err;
+	cleanup_free char *text = ask(worker, question, &err);
+
+	CHECK_EQ(err, 0);
+	CHECK_STR(text, expected);
+}
+
+static void check_failure(struct worker *worker, const struct worker_question *question,
+			  int expected)
+{
+	int err;
+	cleanup_free char *text = ask(worker, question, &err);
+
+	CHECK(!text);
+	CHECK_EQ(err, expected);
+}
+
+static void check_goes_on(struct worker *worker)
+{
+	struct worker_question question = question_of(TASK_ECHO);
+
+	question.bytes = "again";
+	question.nr = 5;
+	check_answer(worker, &question, "again");
+}
+
+static struct worker_troubles troubles_of(const struct worker *worker)
+{
+	struct worker_troubles troubles;
+
+	worker_troubles(worker, &troubles);
+	CHECK_STR(troubles.cannot_start, "");
+	return troubles;
+}
+
+/* Replaces a descriptor by an O_PATH handle, as stook holds them. */
+static int handle_of(int fd)
+{
+	char path[64];
+	int handle;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	handle = open(path, O_PATH | O_CLOEXEC);
+	CHECK(handle >= 0);
+	(void)close(fd);
+	return handle;
+}
+
+static int file_with(const char *text)
+{
+	int fd = memfd_create("file", MFD_CLOEXEC);
+
+	CHECK_EQ(fd_write_at(fd, 0, text, strlen(text)), 0);
+	return handle_of(fd);
+}
+
+static size_t nr_open(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	size_t nr = 0;
+
+	CHECK(directory != NULL);
+	while (readdir(directory))
+		nr++;
+	(void)closedir(directory);
+	return nr;
+}
+
+TEST(worker_answers)
+{
+	size_t nr = nr_open();
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_ECHO);
+	int i;
+
+	check_answer(worker, &question, "");
+	for (i = 0; i < 50; i++)
+		check_goes_on(worker);
+	question.task = TASK_COUNT; /* keeps its state */
+	check_answer(worker, &question, "\1");
+	check_answer(worker, &question, "\2");
+	CHECK_EQ(troubles_of(worker).nr_parsers_died, 0);
+	worker_free(worker);
+	CHECK_EQ(nr_open(), nr);
+	worker_free(NULL);
+}
+
+TEST(worker_gets_the_file_of_a_handle)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_READ);
+	cleanup_fd int one = file_with("one"), other = file_with("other");
+	cleanup_fd int folder = open("/", O_PATH), kernel = open("/proc/version", O_PATH);
+	cleanup_fd int device = open("/dev/zero", O_PATH);
+
+	question.handle = one;
+	check_answer(worker, &question, "one");
+	question.handle = other;
+	check_answer(worker, &question, "other");
+	question.handle = folder; /* only regular files with content of their own */
+	check_failure(worker, &question, -EINVAL);
+	question.handle = device;
+	check_failure(worker, &question, -EINVAL);
+	question.handle = kernel;
+	check_failure(worker, &question, -EACCES);
+	question.handle = -1;
+	check_failure(worker, &question, -ENOENT);
+	worker_free(worker);
+}
+
+/* --- requests for other files ----------------------------------------------------------------- */
+
+struct places {
+	struct worker_place places[4];
+	size_t nr, nr_asked;
+};
+
+static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
+{
+	struct places *places = context;
+
+	CHECK_EQ(want->kind, WANT_DEBUG_BY_LINK);
+	CHECK_STR((const char *)want->bytes, "abc");
+	CHECK_EQ(want->candidate, places->nr_asked);
+	if (places->nr_asked == places->nr)
+		return -ENOENT;
+	*ret = places->places[places->nr_asked++];
+	return ret->path[0] ? 0 : -ENXIO;
+}
+
+TEST(worker_gets_further_files_of_a_task)
+{
+	char folder[] = "/tmp/stook-test-XXXXXX", path[64], command[64];
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_WANT);
+	struct places places = {.nr = 2};
+	cleanup_fd int root = -1;
+	FILE *file;
+
+	CHECK(mkdtemp(folder) != NULL);
+	(void)snprintf(path, sizeof(path), "%s/debug", folder);
+	file = fopen(path, "w");
+	CHECK(file && fputs("found", file) >= 0 && fclose(file) == 0);
+	root = open(folder, O_PATH | O_DIRECTORY);
+	question.place = find_place;
+	question.context = &places;
+	places.places[1].root_fd = root;
+	(void)strcpy(places.places[1].path, "/debug");
+	check_answer(worker, &question, "found");
+	CHECK_EQ(places.nr_asked, 2);
+
+	places.nr_asked = 0; /* wrong owner */
+	places.places[1].is_owned = true;
+	file_owners_add(&places.places[1].owners, 4711);
+	check_failure(worker, &question, -EACCES);
+	places.nr_asked = 0;
+	file_owners_add(&places.places[1].owners, getuid());
+	check_answer(worker, &question, "found");
+
+	places = (struct places){.nr = 0};
+	check_failure(worker, &question, -ENOENT);
+	question.place = NULL;
+	check_failure(worker, &question, -ENOENT);
+	worker_free(worker);
+	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
+	CHECK_EQ(system(command), 0);
+}
+
+/* --- failures --------------------------------------------------------------------------------- */
+
+TEST(worker_parser_that_dies)
+{
+	static const uint32_t tasks[] = {TASK_CRASH, TASK_EXIT, TASK_CODE};
+	struct worker *worker = open_worker();
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(tasks); i++) {
+		struct worker_question question = question_of(tasks[i]);
+
+		check_failure(worker, &question, -EFAULT);
+		check_goes_on(worker);
+	}
+	CHECK_EQ(troubles_of(worker).nr_parsers_died, ARRAY_SIZE(tasks));
+	worker_free(worker);
+}
+
+TEST(worker_parser_that_is_late)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_HANG);
+	uint64_t began_ns;
+
+	check_goes_on(worker);
+	question.most_ns = NS_PER_SEC / 5;
+	began_ns = clock_now_ns();
+	check_failure(worker, &question, -ETIME);
+	CHECK(clock_now_ns() - began_ns < 5 * NS_PER_SEC);
+	check_goes_on(worker);
+	CHECK_EQ(troubles_of(worker).nr_parsers_late, 1);
+	worker_free(worker);
+}
+
+TEST(worker_answer_that_is_not_sound)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_FLOOD);
+
+	check_failure(worker, &question, -EMSGSIZE);
+	check_goes_on(worker);
+	question.task = TASK_LIE;
+	check_failure(worker, &question, -EPROTO);
+	check_goes_on(worker);
+	question.task = NR_TEST_TASKS;
+	check_failure(worker, &question, -EFAULT);
+	check_goes_on(worker);
+	worker_free(worker);
+}
+
+TEST(worker_parser_has_a_limit_of_memory)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_EAT);
+	int err;
+
+	if (ISOLATED_HAS_SHADOW)
+		SKIP("AddressSanitizer's shadow memory rules out a limit of address space");
+	free(ask(worker, &question, &err));
+	CHECK(err == -ENOMEM || err == -EFAULT);
+	check_goes_on(worker);
+	worker_free(worker);
+}
+
+/* A file is given up after three failures. Other files are not affected. */
+TEST(worker_gives_up_a_file)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_CRASH);
+	int i;
+
+	question.file = (struct worker_file){8, 1, 4711};
+	for (i = 0; i < 3; i++)
+		check_failure(worker, &question, -EFAULT);
+	check_failure(worker, &question, -EOWNERDEAD);
+	question.task = TASK_ECHO;
+	check_failure(worker, &question, -EOWNERDEAD);
+	question.file.inode++;
+	check_answer(worker, &question, "");
+	CHECK_EQ(troubles_of(worker).nr_files_given_up, 1);
+	worker_free(worker);
+}
+
+/* Tries system calls by number with arguments of 0, except the ones that exit or block. */
+TEST(worker_parser_makes_few_system_calls)
+{
+	static const long odd[] = {
+		SYS_read,
+		SYS_exit,
+		SYS_exit_group,
+		SYS_pause,
+		SYS_rt_sigreturn,
+		SYS_recvmsg,
+		SYS_ppoll,
+		SYS_futex,
+		SYS_restart_syscall,
+		SYS_close,
+		SYS_clock_nanosleep,
+		SYS_brk,
+		SYS_munmap,
+#ifdef SYS_poll
+		SYS_poll,
+#endif
+	};
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_SYSTEM_CALL);
+	size_t nr_allowed = 0, i;
+	uint64_t number;
+
+	if (ISOLATED_HAS_SHADOW)
+		SKIP("AddressSanitizer needs further system calls");
+	question.bytes = &number;
+	question.nr = sizeof(number);
+	for (number = 0; number<470; number += number> 60 ? 13 : 1) {
+		int err;
+
+		for (i = 0; i < ARRAY_SIZE(odd) && odd[i] != (long)number; i++)
+			;
+		if (i < ARRAY_SIZE(odd))
+			continue;
+		free(ask(worker, &question, &err));
+		CHECK(err == 0 || err == -EFAULT);
+		nr_allowed += err == 0;
+		if (err == 0)
+			check_goes_on(worker);
+		/* A new worker, since the pause after a failure would take most of the time. */
+		worker_free(worker);
+		worker = open_worker();
+	}
+	CHECK(nr_allowed >= 3 && nr_allowed < 20);
+	for (i = 0; i < 5; i++) {
+		static const long never[] = {SYS_openat, SYS_socket, SYS_execve, SYS_ptrace,
+					     SYS_kill};
+		int err;
+
+		number = (uint64_t)never[i];
+		free(ask(worker, &question, &err));
+		CHECK_EQ(err, -EFAULT);
+		worker_free(worker);
+		worker = open_worker();
+	}
+	worker_free(worker);
+}
