@@ -1,6 +1,7 @@
 /*
- * Records: identifies the task of a sample and sends the sample to user space. The first sight of a
- * stack in an epoch sends the whole record through the ring; later ones add one in the count map.
+ * Records: identifies the task of a sample and sends the sample to user space. The first occurrence
+ * of a stack in an epoch sends the whole record through the ring; later ones add one in the count
+ * map.
  * The protocol is described in wire.h; this file owns its maps.
  *
  * The record is submitted before its id is inserted, so that every key in a count map at rest has
@@ -148,7 +149,7 @@ static __u64 hash_record(const struct wire_record *record)
 	return mix(hash, nr);
 }
 
-/* Why the ring rejected a record of so many bytes: no room, or (in an NMI) its lock was taken. */
+/* Why the ring rejected a record of this size: no room, or (in an NMI) its lock was taken. */
 static enum wire_loss why_refused(__u64 bytes)
 {
 	__u64 used = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA);

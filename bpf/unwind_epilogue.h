@@ -79,8 +79,9 @@ static __always_inline int unwind_epilogue_return(struct unwind_epilogue *epilog
 }
 
 /*
- * Moves the stack pointer. Memory below it must not be used any more, so once it is above its
- * initial value, where the caller's values are, it must not go down again.
+ * Moves the stack pointer. Signal handlers may overwrite memory below it. So if the stack pointer
+ * has risen above its initial value, past the values saved for the caller, a later decrease means
+ * that the code was misunderstood.
  */
 static __always_inline int unwind_epilogue_move(struct unwind_epilogue *epilogue, __s32 bytes)
 {

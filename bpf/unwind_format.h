@@ -49,9 +49,9 @@ enum unwind_cfa {
 	UNWIND_CFA_END,	     /* there is no caller: a program or a thread begins here */
 	UNWIND_CFA_REGISTER, /* reg + offset */
 	UNWIND_CFA_MEMORY,   /* *(reg + offset) + add: realigned stacks */
-	UNWIND_CFA_PLT,	   /* sp + 8; + 16 from byte `add` of each 16-byte stub on: lazy binding */
-	UNWIND_CFA_SIGNAL, /* return of a signal handler: all registers are in the frame at sp */
-	UNWIND_CFA_CHAIN,  /* follow the frame pointer, possibly to another stack: Go */
+	UNWIND_CFA_PLT,	     /* lazy PLT stubs of 16 bytes: sp + 8; from byte `add` on sp + 16 */
+	UNWIND_CFA_SIGNAL,   /* return of a signal handler: all registers are in the frame at sp */
+	UNWIND_CFA_CHAIN,    /* follow the frame pointer, possibly to another stack: Go */
 	UNWIND_CFA_GO_STACK, /* from the stack of Go's scheduler to the goroutine's: see below */
 };
 

@@ -2,9 +2,9 @@
  * The protocol between user space and the BPF programs: the record of a stack, the counters, the
  * reasons for loss. Both sides compile this header.
  *
- * Time is divided into epochs. On the first sight of a stack in an epoch its whole record goes
+ * Time is divided into epochs. On the first occurrence of a stack in an epoch its whole record goes
  * through the ring, and its id is inserted into that epoch's count map with the value 0; each later
- * sight adds one there. So a record is one sample, and a count is the number of further equal
+ * occurrence adds one there. So a record is one sample, and a count is the number of further equal
  * samples. Where samples have weights (requested bytes, or the number of a probe's hits that one
  * sample represents), count maps also have the sum of the weights.
  *

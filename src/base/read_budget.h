@@ -31,7 +31,7 @@ void read_budget_begin(struct read_budget *budget);
 int read_budget_end(struct read_budget *budget);
 
 /*
- * Asks for permission to read so many bytes; 0 checks the time only. Returns 0; -ETIME or -EDQUOT
+ * Asks for permission to read `bytes`; 0 checks the time only. Returns 0; -ETIME or -EDQUOT
  * if the part has used its share of time or bytes; -ECANCELED if the user wants to stop. After a
  * refusal every call is refused until the next part. Without a budget (NULL) everything is allowed.
  */

@@ -77,14 +77,14 @@ void text_write(FILE *out, const char *text);
 size_t text_columns(const char *text);
 
 /*
- * Writes text in at most so many columns: the middle of a longer text is replaced by `ellipsis`,
+ * Writes text in at most `columns` columns: the middle of a longer text is replaced by `ellipsis`,
  * since names differ at both ends. Returns the columns written.
  */
 size_t text_write_columns(FILE *out, const char *text, size_t columns, const char *ellipsis);
 
 /*
- * The same into a buffer of columns * 4 + 1 bytes; an ellipsis must have at most four bytes per
- * column.
+ * Like text_write_columns(), into a buffer of columns * 4 + 1 bytes; an ellipsis must have at most
+ * four bytes per column.
  */
 void text_cut(const char *text, size_t columns, const char *ellipsis, char *buffer);
 

@@ -562,7 +562,7 @@ void sampling_read(const struct sampling *sampling, struct sampling_reading *ret
  * large only costs memory; with too small a ring samples are lost, with too small a map an epoch
  * ends early.
  */
-#define RING_SECONDS	  0.5 /* seconds of records at full rate, each of … */
+#define RING_SECONDS	  0.5 /* seconds of records at full rate */
 #define RING_RECORD_BYTES 512
 #define RAW_SECONDS	  0.015 /* seconds of raw records, which may fill half the ring */
 #define RAW_RECORD_BYTES  (2 * (WIRE_MAX_RAW_WORDS * 8 + 512))

@@ -36,7 +36,7 @@ struct sampler_config {
 	const struct probe_features *features;
 	const struct tally_fetch *weights; /* per probe: the weight of a hit; NULL: none */
 	bool may_thin;			   /* sampler_thin() may be called */
-	uint32_t every; /* with may_thin: initially, record one hit in so many of each probe */
+	uint32_t every; /* with may_thin: initially, record one hit in `every` of each probe */
 };
 
 struct sampler;

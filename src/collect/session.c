@@ -56,8 +56,9 @@
 #define RAW_NAP_NS	NS_PER_MS
 #define QUIET_NAPS	3
 
-#define SETTLE_NS      (200 * NS_PER_MS) /* waiting for unwind tables at the end of an interval … */
-#define LAST_SETTLE_NS (3 * NS_PER_SEC) /* … and at the end of the run */
+/* Longest wait for unwind tables, at the end of an interval and at the end of the run. */
+#define SETTLE_NS      (200 * NS_PER_MS)
+#define LAST_SETTLE_NS (3 * NS_PER_SEC)
 
 #define SAMPLING_NICE (-20)
 
@@ -75,8 +76,8 @@ struct session {
 	struct worker *worker;	   /* parses other people's files */
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
-	struct sampling *sampling; /* one of these two: sampling … */
-	struct probing *probing;   /* … or probing */
+	struct sampling *sampling; /* NULL if the session attaches probes */
+	struct probing *probing;   /* NULL if the session samples */
 	uint64_t probing_next_ns;  /* when to call probing_step() next */
 	struct ring ring;
 	int raw_fd; /* readable when the kernel sent a wake-up for a raw record */
@@ -98,7 +99,7 @@ struct session {
 	struct absence absence;
 	uint64_t started_ns, stopped_ns;
 	int nice;		  /* our nice value before the start */
-	uint64_t sampling_cpu_ns; /* our own CPU time: at the start, later since then */
+	uint64_t sampling_cpu_ns; /* ours: until the start; after the stop, since the start */
 	struct sampling_reading reading;
 };
 

@@ -38,7 +38,7 @@ struct session_probes {
 	const struct probe_features *features;
 	int32_t link_pid;    /* see probe_links.h */
 	double budget_share; /* see probing.h */
-	uint32_t every;	     /* record one hit in so many, with the weight of all; 0: each */
+	uint32_t every;	     /* record one hit in `every`, with that weight; 0: each */
 	const struct session_probe_name *names; /* by probe */
 	/* By probe: the value to sum up instead of counting hits. NULL: count hits. */
 	const struct tally_fetch *weights;
@@ -94,7 +94,7 @@ struct session_summary {
 		double share;
 		size_t nr_thinned, nr_cut;
 		uint64_t thinned_ns, cut_ns; /* time from the start to the first of each */
-		uint32_t one_of; /* strongest thinning: one hit in so many was recorded */
+		uint32_t one_of; /* strongest thinning: one hit in one_of was recorded */
 	} budget;
 	uint64_t ring_bytes;
 	size_t nr_files, nr_paths_cut, nr_processes;

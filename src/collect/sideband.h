@@ -15,8 +15,8 @@
 enum sideband_kind {
 	SIDEBAND_PROCESS,    /* .process, and .path for a mapping */
 	SIDEBAND_LOST,	     /* .nr_lost events were dropped: ring full */
-	SIDEBAND_THROTTLE,   /* the kernel throttled the sampling event .id at .time_ns … */
-	SIDEBAND_UNTHROTTLE, /* … and unthrottled it */
+	SIDEBAND_THROTTLE,   /* the kernel throttled the sampling event .id at .time_ns */
+	SIDEBAND_UNTHROTTLE, /* the kernel unthrottled that event at .time_ns */
 	SIDEBAND_OTHER,
 };
 

@@ -18,7 +18,7 @@
 
 #define NO_FILE UINT32_MAX
 
-/* Limit of earlier files with one inode number that are compared: a target can replace it forever. */
+/* Limit of compared files with the same inode number: a target can replace a file without end. */
 #define FORMER_MAX 64
 
 /*

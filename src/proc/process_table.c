@@ -332,7 +332,7 @@ static int arrive_fork(struct process_table *table, const struct process_event *
 	child = find_or_add(table, event->pid);
 	if (!child)
 		return -ENOMEM;
-	child->replayed = is_trusted(table, event); /* replayed before its first sample */
+	child->replayed = is_trusted(table, event); /* before its first sample */
 	limit_snapshot(child, event->time_ns);
 	return 0;
 }

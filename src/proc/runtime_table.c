@@ -1,7 +1,7 @@
 /*
- * A process is inspected once, while it may exit at any moment and its pid be reused. So a pidfd is
- * opened first, and checked last: if its process still exists, the pid referred to no other one
- * meanwhile. The start time shows that it was the right process from the beginning.
+ * A process may exit during its inspection, and its pid be reused. So a pidfd is opened first and
+ * checked last: if its process still exists then, the pid referred to it all the time. The start
+ * time shows that the pidfd refers to the right process.
  *
  * Runtimes are recognised by the caller's list of mapped files, which requires no running process.
  * A runtime may map these files after its first sample, so a process whose runtime is not fully
@@ -42,7 +42,7 @@
 static const struct runtime_row {
 	struct runtime runtime;
 	const char *files[MAX_PATTERNS]; /* globs for the last component of a path */
-	bool in_shared_memory;		 /* requires a shared mapping, where its code is */
+	bool in_shared_memory;		 /* JIT code is in shared memory: match only if mapped */
 } rows[] = {
 	/*
 	 * OpenJ9 has a libjvm.so too, but no attach socket, and SIGQUIT makes it write a large dump

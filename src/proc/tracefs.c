@@ -37,7 +37,7 @@ static int open_mounted(const char *path)
 	return take_fd(&fd);
 }
 
-/* Creates a detached mount, which exists as long as its descriptor. */
+/* Creates a detached mount, which exists as long as its descriptor is open. */
 static int open_detached(void)
 {
 	cleanup_fd int context = (int)syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC);

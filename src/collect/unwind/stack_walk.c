@@ -22,8 +22,8 @@ struct unwind_memory {
 	struct unwind_table_entry *table;
 	struct unwind_rule wide;
 	uint32_t jit_rule; /* rule to try in JIT-compiled code */
-	bool in_jit;	   /* the current frame is in JIT-compiled code … */
-	bool met_jit;	   /* … or this or an earlier one was */
+	bool in_jit;	   /* the current frame is in JIT-compiled code */
+	bool met_jit;	   /* the current or an earlier frame is in JIT-compiled code */
 };
 
 static int unwind_read(struct unwind_memory *memory, uint64_t address, __u64 *ret)

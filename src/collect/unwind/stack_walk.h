@@ -27,8 +27,8 @@ struct stack_walk_context {
 struct user_stack {
 	uint64_t frames[WIRE_MAX_USER_FRAMES]; /* in the format of a record */
 	uint32_t nr;
-	enum walk_end end;     /* WALK_RAW: an unwind table is missing … */
-	uint32_t wanted_table; /* … the one with this number */
+	enum walk_end end;     /* WALK_RAW: an unwind table is missing */
+	uint32_t wanted_table; /* number of the missing unwind table, if end is WALK_RAW */
 };
 
 /*

@@ -463,7 +463,7 @@ bool relocations_next(struct relocations *relocations, GElf_Rela *ret)
 
 /* --- the vdso -------------------------------------------------------------------------------- */
 
-/* The vdso's length is not available: its section headers come last in it. */
+/* The kernel does not give the vdso's length: its section headers come last, so it ends there. */
 const void *vdso_find(size_t *ret_bytes)
 {
 	const Elf64_Ehdr *header = (const Elf64_Ehdr *)getauxval(AT_SYSINFO_EHDR);

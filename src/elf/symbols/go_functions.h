@@ -73,7 +73,7 @@ bool go_function_parse(struct go_function *ret, const struct go_header *header, 
  *
  *	go_sizes_init(&sizes, table, &function);
  *	while (go_sizes_next(&sizes, &start, &end, &bytes))
- *		in [start, end) the function has so many bytes on the stack below its return address
+ *		in [start, end) the function has `bytes` on the stack below its return address
  *
  * On arm64, where a call pushes nothing, the bytes are below the caller's stack pointer.
  */

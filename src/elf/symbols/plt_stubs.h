@@ -1,7 +1,7 @@
 /*
  * Names for PLT stubs, through which a file calls other files' functions: `write@plt`. They are not
- * in symbol tables; each stub's jump goes through a word that a relocation fills, and its symbol
- * gives the name.
+ * in symbol tables; each stub jumps to the address in a GOT entry, and the symbol of that entry's
+ * relocation gives the name.
  */
 #ifndef STOOK_ELF_SYMBOLS_PLT_STUBS_H
 #define STOOK_ELF_SYMBOLS_PLT_STUBS_H

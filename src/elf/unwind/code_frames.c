@@ -40,14 +40,14 @@
 #define X86_SP	   7 /* DWARF number */
 #define X86_FP	   6
 
-/* Limits for following code that leads nowhere known: number of instructions, and of rounds. */
+/* Limits for looking ahead in code of unknown depth: number of instructions, and of rounds. */
 #define AHEAD_MAX	    512
 #define NR_ROUNDS	    16
 #define FUNCTION_ALIGN	    16
 #define WORTH_A_PART	    16
 #define FIXED_ADDRESS_MIN   0x100000 /* smaller immediates are not taken for addresses */
 #define BEGINNING_MAX_BYTES 256
-#define PADDING_AT_MOST	    16 /* bytes, of a gap that is skipped */
+#define PADDING_AT_MOST	    16 /* bytes; longer gaps are searched for code */
 #define EFFECTS_MAX	    (1U << 20)
 
 /* --- the state at an instruction ------------------------------------------------------------- */
@@ -255,7 +255,7 @@ static size_t sort_addresses(struct address *addresses, size_t nr)
 	return kept;
 }
 
-/* Returns the number of starts. */
+/* Sorts both arrays and removes duplicates. Returns how many addresses are left in them. */
 static size_t settle_beginnings(struct beginnings *beginnings)
 {
 	beginnings->nr_called = sort_addresses(beginnings->called, beginnings->nr_called);
@@ -277,7 +277,7 @@ struct piece {
 	uint32_t *effect_at;
 	struct stack_effect *effects;
 	size_t nr_effects, cap_effects;
-	struct stack_effect unkept; /* the last effect that had no room among these */
+	struct stack_effect unkept; /* the last effect that had no room in effects[] */
 	uint32_t *entries;	    /* starts of functions; sorted by begin_anew() only */
 	size_t nr_entries, cap_entries;
 	uint32_t *todo; /* instructions whose successors must be visited */
@@ -354,8 +354,8 @@ static const struct stack_effect *read_anew(struct piece *piece, uint64_t at)
 }
 
 /*
- * The instruction there; none if a function begins inside of it: these are data. Good until the next
- * one is read.
+ * The instruction at `at`; none if a function begins inside it, since the bytes are then data.
+ * Valid until the next call.
  */
 static inline const struct stack_effect *read_at(struct piece *piece, uint64_t at)
 {
@@ -399,7 +399,7 @@ static int add_entry(struct piece *piece, uint64_t at)
 	return ARRAY_ADD(piece->entries, piece->nr_entries, piece->cap_entries, (uint32_t)at);
 }
 
-/* A function begins there. What was concluded without knowing that is concluded anew. */
+/* Records that a function begins at `at`, and drops all conclusions that contradict this. */
 static int enter(struct piece *piece, uint64_t at)
 {
 	struct state *state = at < piece->nr ? &piece->states[at] : NULL;
@@ -527,9 +527,9 @@ static struct state known_behind(const struct piece *piece, const struct stack_e
 
 /*
  * The state at an unreached instruction, by the code it leads to; not reached if that is unknown.
- * *ret_end: the end of the straight path. An indirect jump after pops of registers is a tail call
- * at a function's end, but that is only likely: it is used only if calls on the path are assumed to
- * return.
+ * *ret_end: the end of the straight path. An indirect jump after pops of registers is probably a
+ * tail call at a function's end. This guess is made only if calls_return is set: calls on the path
+ * are assumed to return.
  */
 static struct state look_ahead(struct piece *piece, uint64_t at, bool calls_return,
 			       uint64_t *ret_end)

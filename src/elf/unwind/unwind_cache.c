@@ -435,7 +435,7 @@ static int list_others(const struct unwind_cache *cache, const char *name, struc
 	return err;
 }
 
-/* Removes old tables until there is room for one of so many bytes. */
+/* Removes old tables until there is room for one of this size. */
 static int make_room(const struct unwind_cache *cache, const char *name, uint64_t bytes)
 {
 	struct listing listing = {0};

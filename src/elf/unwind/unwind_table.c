@@ -176,7 +176,7 @@ bool unwind_pack_wide_is_sound(const struct unwind_rule *rule)
 #define PAGE_MAX_WORDS	(UNWIND_PAGE_BUCKETS + UNWIND_PAGE_MAX_ROWS)
 #define NR_STRETCHES	512 /* a power of two, well above UNWIND_PAGE_BUCKETS */
 #define UNKNOWN_BUCKET	(UNWIND_INDEX_RULE | UNWIND_PACKED_NONE)
-#define RULE_IS_DROPPED UINT32_MAX /* no packed rule has so many bits */
+#define RULE_IS_DROPPED UINT32_MAX /* packed rules have 24 bits */
 
 struct packer {
 	struct unwind_table *table;

@@ -29,8 +29,8 @@ struct budget {
 /* Hits of one probe by CPU, in the judged window. */
 struct budget_rate {
 	uint32_t number;
-	bool is_cut;  /* verdict: detach the probe … */
-	uint8_t bits; /* … or do the work of one hit in 1 << bits */
+	bool is_cut;  /* the probe is to be detached */
+	uint8_t bits; /* if not: do the work of only one hit in 1 << bits */
 	double hit_ns;
 	const uint64_t *by_cpu;
 	const uint64_t *wanted_by_cpu; /* hits that cause work; NULL: all */
@@ -43,9 +43,10 @@ struct budget_rate {
 size_t budget_judge(double most_ns, struct budget_rate *rates, size_t nr, uint32_t nr_cpus);
 
 /*
- * Chooses how much to thin out the work of probes that are not cut. Each hit may cause work_ns of
- * work. Thins the costliest probes first, until hits and work together fit on each CPU. Sets bits,
- * at most BUDGET_MOST_BITS, with which the total may still be too high.
+ * Sets `bits` of the probes that are not cut, so that only one hit in 1 << bits does its work. A
+ * hit may cause work_ns of work. The costliest probes are thinned out first, until hits and work
+ * together cost at most most_ns on each CPU. `bits` is at most BUDGET_MOST_BITS, so the total may
+ * remain above most_ns.
  */
 #define BUDGET_MOST_BITS 12
 void budget_thin(double most_ns, double work_ns, struct budget_rate *rates, size_t nr,

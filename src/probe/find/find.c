@@ -431,8 +431,8 @@ static int choose_in_file_of(struct finder *finder, struct program_file *from,
 }
 
 /*
- * Searches a library with the same name as a program for what the program does not have. `*` means
- * the program only, which may be stripped.
+ * Searches a library with the same name as a program if the pattern matches nothing in the program.
+ * For `*` only the program is searched: it has no match if it is stripped.
  */
 static int choose_in_second(struct finder *finder, const struct user_file *first,
 			    struct program_file *from, const struct pattern *pattern, size_t *nr)

@@ -47,7 +47,7 @@ static void sort_names(struct joined_names *joined)
 	joined->nr = nr;
 }
 
-/* Joins the names up to the limit. A first name that exceeds the limit alone is cut. */
+/* Joins the names up to the limit. If the first name alone exceeds the limit, it is truncated. */
 static void write_text(struct joined_names *joined)
 {
 	const size_t room = sizeof(joined->text) - MORE_BYTES;

@@ -450,7 +450,7 @@ static int take_mapped(struct search *search, int32_t pid, const struct maps_ent
 	return take_file(search, fd, root, entry->path);
 }
 
-/* Adds the mapped files of one process that match exactly as well as wanted. */
+/* Adds the mapped files of one process whose names fit the searched one as in `wanted`. */
 static int find_mapped_of(struct search *search, int32_t pid, enum library_fit wanted)
 {
 	struct maps_entry entry;

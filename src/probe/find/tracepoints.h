@@ -69,8 +69,8 @@ struct tracepoint_field {
 	uint32_t offset, bytes;
 	bool is_signed;
 	bool is_array;	  /* stored in the record */
-	bool is_data_loc; /* the field holds the data's offset, from the start of the record … */
-	bool is_relative; /* … or from the end of the field */
+	bool is_data_loc; /* the field holds the data's offset from the start of the record */
+	bool is_relative; /* like is_data_loc, but the offset is from the end of the field */
 	bool is_char;	  /* elements are characters */
 };
 
