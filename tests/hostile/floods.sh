@@ -3,7 +3,7 @@
 # and within memory limits, report all losses, and still show other processes. Runs are system-wide, since
 # the target of a profile is rarely the attacker.
 #
-# Alone: the attackers take all CPU time there is, and other processes are judged.
+# Alone: the attackers use all CPU time, and the test judges the samples of another process.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -17,7 +17,7 @@ judge() {
 	check_equal "$1: ends" $STATUS 0
 	check "$1: in time ($WALL_MS ms)" [ "$WALL_MS" -lt 25000 ]
 	check "$1: memory ($(stat_of max_rss_kb) KiB)" [ "$(stat_of max_rss_kb)" -lt $(($2 * 1024)) ]
-	check "$1: nothing is lost without a word" law_holds
+	check "$1: all losses are reported" law_holds
 	check "$1: the bystander is seen" [ "$(sum_matching '^spin;.*spin_inner')" -gt 10 ]
 }
 
@@ -38,7 +38,7 @@ stop "$PID"
 
 flood "mappings" 300 "$PROGRAMS/attacker" maps
 if [ "$(stat_of lost_events)" -gt 0 ]; then
-	check "mappings: lost events are told" grep -q 'process events lost' "$T/err"
+	check "mappings: lost events are reported" grep -q 'process events lost' "$T/err"
 fi
 
 # Lost events force all mappings of a process to be read again; this floods events, and makes maps large.
@@ -49,7 +49,7 @@ wait_until 20 grep -q ready "$T/started" || note "$(cat "$T/started")"
 flood "maps of 230 MB" 300 "$PROGRAMS/attacker" maps
 used_us=$(($(stat_of user_us) + $(stat_of sys_us)))
 check "maps of 230 MB: CPU time ($used_us us)" [ $used_us -lt 2500000 ]
-check "maps of 230 MB: told" grep -q 'processes dropped' "$T/err"
+check "maps of 230 MB: reported" grep -q 'processes dropped' "$T/err"
 stop "$paths"
 
 flood "names that change, of control characters" 200 "$PROGRAMS/attacker" names
@@ -70,11 +70,11 @@ kill -TERM $run
 begin=$(now_ms)
 wait $run
 STATUS=$? WALL_MS=$(($(now_ms) - begin))
-judge "children with a heritage" 600
+judge "children with inherited mappings" 600
 if [ "$(stat_of lost_events)" -gt 0 ] || ! grep -q ready "$T/started"; then
-	skip "children with a heritage: told" "a machine that is quick enough for all of its events"
+	skip "children with inherited mappings: reported" "a machine that is quick enough for all of its events"
 else
-	check "children with a heritage: told" grep -q 'processes dropped' "$T/err"
+	check "children with inherited mappings: reported" grep -q 'processes dropped' "$T/err"
 fi
 stop "$heirs"
 stop "$spin"

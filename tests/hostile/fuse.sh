@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # An ELF file in a FUSE file system of an ordinary user, with different bytes at each read: data that was
-# checked once may differ when it is read again. Runs must end, and name other code.
+# checked once may differ when it is read again. Runs must end, and functions of other files must have names.
 #
 # The test has its own mount namespace: nothing is left behind.
 set -u

@@ -60,12 +60,12 @@ ends() {
 
 for signal in INT TERM; do
 	run profile -f -F 199 -d 1 -p "$nameless" --stats "$T/stats"
-	wait_until 20 is_naming || fail "SIG$signal in naming" "it never came to that"
+	wait_until 20 is_naming || fail "SIG$signal in naming" "the lookup of names did not begin"
 	kill -$signal "$run"
 	ends "SIG$signal in naming" 0
-	check "SIG$signal in naming: what was sampled is written" test "$(sum_matching nameless)" -gt 20
-	check "SIG$signal in naming: it is told" grep -q 'names are missing: a signal' "$T/err"
-	check_equal "SIG$signal in naming: in the numbers" "$(stat_of naming_stopped)" 1
+	check "SIG$signal in naming: the samples are written" test "$(sum_matching nameless)" -gt 20
+	check "SIG$signal in naming: missing names are reported" grep -q 'names are missing: a signal' "$T/err"
+	check_equal "SIG$signal in naming: counted in the statistics" "$(stat_of naming_stopped)" 1
 done
 
 # --- second Ctrl-C -----------------------------------------------------------------------------------
@@ -139,8 +139,8 @@ check "timeout -s INT: the result is written" test "$(sum_matching nameless)" -g
 
 "$STOOK" profile -q -F 199 -d 1 -p "$nameless" --no-symbols -o "$T/raw.pb.gz" </dev/null 2>"$T/err"
 run symbolize "$T/raw.pb.gz" -o "$T/named.pb.gz"
-wait_until 20 is_naming || fail "symbolize" "it never came to naming"
+wait_until 20 is_naming || fail "symbolize" "the lookup of names did not begin"
 kill -INT "$run"
 ends "symbolize: SIGINT in naming" 0
 check "symbolize: the profile is written" test -s "$T/named.pb.gz"
-check "symbolize: it is told" grep -q 'names are missing: a signal' "$T/err"
+check "symbolize: missing names are reported" grep -q 'names are missing: a signal' "$T/err"

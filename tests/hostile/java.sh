@@ -24,7 +24,7 @@ ask() {
 	check "$1: in time ($WALL_MS ms)" [ "$WALL_MS" -lt "${2:-12}000" ]
 	check "$1: CPU time" [ $(($(stat_of user_us) + $(stat_of sys_us))) -lt 3000000 ]
 	check "$1: memory" [ "$(stat_of max_rss_kb)" -lt 100000 ]
-	check "$1: it is said" grep -q 'JVM' "$T/err"
+	check "$1: it is reported" grep -q 'JVM' "$T/err"
 	check "$1: no control characters are printed" \
 		no_controls "$T/err"
 	check "$1: it lives on" kill -0 "$PID"
@@ -33,10 +33,10 @@ ask() {
 }
 
 jvm silent
-ask "a JVM that says nothing"
+ask "a JVM that does not answer"
 
 jvm garbage
-ask "a JVM that says garbage"
+ask "a JVM that answers garbage"
 
 jvm flood
 ask "a JVM that says more than anybody can read"
@@ -66,6 +66,6 @@ stop "$PID"
 # Ten JVMs that never answer take no longer than a few.
 for _ in $(seq 10); do jvm silent; done
 LIMIT=60 profile --java -p "$(IFS=,; echo "${STARTED[*]: -10}")" -F 99 -f 1
-check_equal "ten that say nothing: ends" $STATUS 0
-check "ten that say nothing: in time ($WALL_MS ms)" [ "$WALL_MS" -lt 20000 ]
-check "ten that say nothing: it is said" grep -q 'some JVMs were not asked' "$T/err"
+check_equal "ten that do not answer: ends" $STATUS 0
+check "ten that do not answer: in time ($WALL_MS ms)" [ "$WALL_MS" -lt 20000 ]
+check "ten that do not answer: it is reported" grep -q 'some JVMs were not asked' "$T/err"

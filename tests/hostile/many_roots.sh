@@ -47,9 +47,9 @@ profile -F 499 --by comm --table-cache none -f -- bash -c '
 	nr_roots >roots
 	chroot last /last 1' "$T" "$CONTAINERS"
 
-check_equal "as many roots as there may be" "$(cat "$T/roots")" 255
+check_equal "the table of roots is full" "$(cat "$T/roots")" 255
 check "the first container's file is named" test "$(sum_matching '^first;.*first_inner')" -gt 0
-check "the last one's runs" test "$(sum_matching '^last;')" -gt 0
+check "the last container's program is sampled" test "$(sum_matching '^last;')" -gt 0
 check_equal "and has no names" "$(sum_matching '^last;.*last_')" 0
-check "which is told" grep -q '1 files with samples were not read: in more containers than the limit of 255' "$T/err"
+check "and this is reported" grep -q '1 files with samples were not read: in more containers than the limit of 255' "$T/err"
 check_equal "and counted" "$(stat_of files_past_roots)" 1

@@ -68,7 +68,7 @@ for output in "${outputs[@]}"; do arguments+=(-o "$T/r.$output"); done
 profile -d 1 -F 499 -p "$PID" --by comm,pid "${arguments[@]}" --format folded
 check_equal "a profile of it" "$STATUS" 0
 stop "$PID"
-check "has seen the names" grep -aq 'HYPERLINK' "$T/r.folded"
+check "the profile contains the names" grep -aq 'HYPERLINK' "$T/r.folded"
 
 # harmless FILE…: true if none of them contains a byte that could control a terminal.
 cat >"$T/harmless.py" <<'PY'
@@ -88,7 +88,7 @@ for path in sys.argv[1:]:
 PY
 harmless() { python3 "$T/harmless.py" "$@" 2>>"$T/err"; }
 
-check "the run's own words are harmless" harmless "$T/err"
+check "the run's messages are harmless" harmless "$T/err"
 for output in folded perf txt md csv json speedscope.json svg html; do
 	check "$output is harmless" harmless "$T/r.$output"
 done
@@ -103,15 +103,15 @@ check "a difference is harmless" harmless "$T/again"
 
 # The same for the results of other programs.
 check "the SVG is XML" python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$T/r.svg"
-check "the SVG has its own script alone" test "$(grep -ac '<script' "$T/r.svg")" -eq 1
-check "the page has no script of the name" bash -c "! grep -aq '<script>alert' '$T/r.html'"
+check "the SVG has no script but its own" test "$(grep -ac '<script' "$T/r.svg")" -eq 1
+check "the HTML page has no script from a name" bash -c "! grep -aq '<script>alert' '$T/r.html'"
 for json in r.json r.speedscope.json; do
-	check "$json is JSON, with the name as it is" python3 -c '
+	check "$json is JSON, with the name unchanged" python3 -c '
 import json, sys
 text = json.dumps(json.load(open(sys.argv[1])), ensure_ascii=False)
 sys.exit("</script><script>alert(1)" not in text)' "$T/$json"
 done
-check "JSON has what a terminal must not be sent" python3 -c '
+check "JSON keeps the control characters" python3 -c '
 import json, sys
 names = json.dumps(json.load(open(sys.argv[1])), ensure_ascii=True)
 sys.exit(not all(c in names for c in ("\\u001b", "\\u009b", "\\u202e")))' "$T/r.json"
@@ -143,7 +143,7 @@ profile += b"".join(field(6, s) for s in strings) + field(13, 1)
 open(sys.argv[1], "wb").write(profile)
 PY
 cp "$T/labels.pb" "$T/$evil.pb"
-message() { # message NAME ARG…: the command's words are harmless, and there are some
+message() { # message NAME ARG…: checks that the command prints messages, and that they are harmless
 	local name=$1
 	shift
 	"$STOOK" "$@" >"$T/out" 2>"$T/err" </dev/null
@@ -175,6 +175,6 @@ for command in "funccount -d 1" "funccount -d 1 --csv" "funccount -d 1 --json"; 
 	case $command in *csv) mv "$T/counted.txt" "$T/counted.csv" ;; esac
 	check "$command: its table is harmless" harmless "$T"/counted.*
 	cp "$T/err" "$T/message"
-	[ ! -s "$T/message" ] || check "$command: and its words" harmless "$T/message"
+	[ ! -s "$T/message" ] || check "$command: its messages are harmless" harmless "$T/message"
 	rm -f "$T"/counted.*
 done

@@ -148,4 +148,4 @@ stop "${many[@]}"
 check "30,000 paths of 3.9 KB: sampled" grep -q spin_among_files "$T/out"
 check "30,000 paths of 3.9 KB: below 64 MB of memory ($(memory_mb) MB)" test "$(memory_mb)" -lt 64
 check "30,000 paths of 3.9 KB: some were cut ($(stat_of paths_cut))" test "$(stat_of paths_cut)" -gt 3000
-check "30,000 paths of 3.9 KB: and that is told" grep -q 'only their ends are kept' "$T/err"
+check "30,000 paths of 3.9 KB: and this is reported" grep -q 'only their ends are kept' "$T/err"

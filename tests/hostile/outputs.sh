@@ -89,8 +89,8 @@ attack() { # attack no|yes: with the kernel's protections
 	done
 	write "$own/through.svg"
 	check "$how: also behind a symlink of ours" refused
-	check_equal "$how: the file behind it is whole" "$(cat "$own/precious.svg")" precious
-	check "$how: none is made behind it" is_unmade "$own/new.svg"
+	check_equal "$how: the symlink's target is unchanged" "$(cat "$own/precious.svg")" precious
+	check "$how: no file is created through a symlink" is_unmade "$own/new.svg"
 
 	# A hard link to a file of root's: with the protections on, it cannot be created.
 	chmod 600 "$own/precious.svg"
@@ -116,7 +116,7 @@ attack() { # attack no|yes: with the kernel's protections
 	chown 65534 "$own/target.svg"
 	write "$own/target.svg"
 	check "$how: a file of another user in a folder of ours" written "$own/target.svg"
-	check_equal "$how: stays his" "$(stat -c %u "$own/target.svg")" 65534
+	check_equal "$how: still belongs to that user" "$(stat -c %u "$own/target.svg")" 65534
 	# The owner of a directory may leave files there for everybody: the kernel allows this too.
 	mkdir -m 1777 "$T/his" && chown 65534 "$T/his"
 	other touch "$T/his/left.svg"

@@ -82,6 +82,6 @@ nameless folder "root's map in a folder that is mounted over /tmp"
 nameless other "another user's map"
 check "the process' own map" test "$(sum_matching '^own;.*true_own')" -gt 0
 check "root's map of a daemon that changed its user" test "$(sum_matching '^daemon;.*true_daemon')" -gt 0
-check_equal "no name of a liar" \
+check_equal "no name from an untrusted map" \
 	"$(grep -cE '^(file|proc|folder|other|own|daemon);.*lie_' "$T/out")" 0
-check "it is told whose map was refused" grep -q "perf map .*belongs to another user" "$T/err"
+check "the refused map and its owner are reported" grep -q "perf map .*belongs to another user" "$T/err"

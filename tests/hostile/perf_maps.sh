@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A perf map is in /tmp and named after its process, so users decide about its content and type. In all cases
+# A perf map is in /tmp and named after its process, so users control its content and file type. In all cases
 # a run must end in time, show nothing of other users' files, and not modify the file.
 set -u
 # shellcheck source=tests/live/lib.sh
@@ -58,7 +58,7 @@ harmless "a folder"
 victim
 "${AS_USER[@]}" ln -s /etc/shadow "$MAP"
 harmless "a symlink to /etc/shadow"
-check_equal "nothing of /etc/shadow is told" "$(cat "$T/out" "$T/err" | grep -c "root:")" 0
+check_equal "nothing of /etc/shadow is printed" "$(cat "$T/out" "$T/err" | grep -c "root:")" 0
 
 victim
 "${AS_USER[@]}" mkfifo "$T/fifo"

@@ -2,7 +2,7 @@
 # Files and processes that are unreadable for lack of a capability are shown as such, not as deleted and not as
 # stripped.
 #
-# Alone: it samples all processes, and none of other tests may be unreadable.
+# Alone: it samples all processes, and processes of other tests might be unreadable.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/../live/lib.sh"
@@ -36,23 +36,23 @@ without() {
 
 without cap_dac_override,cap_dac_read_search
 check "a file of another user: unreadable" test "$(sum_matching '^hidden;.*\[unreadable\]')" -gt 0
-check_equal "and not deleted" "$(sum_matching '^hidden;.*\[deleted\]')" 0
-check "it is told" grep -q 'files with samples could not be read, permission denied' "$T/err"
-check "and is not taken for stripped" grep -q ' in files that were not read' "$T/err"
-check "it is counted" test "$(stat_of files_refused)" -ge 1
+check_equal "and not shown as deleted" "$(sum_matching '^hidden;.*\[deleted\]')" 0
+check "the unreadable files are reported" grep -q 'files with samples could not be read, permission denied' "$T/err"
+check "the unreadable files are not reported as stripped" grep -q ' in files that were not read' "$T/err"
+check "they are counted" test "$(stat_of files_refused)" -ge 1
 
 without cap_checkpoint_restore,cap_sys_admin
 check "a deleted file that could be opened by its mapping: unreadable" \
 	test "$(sum_matching '^removed;.*\[unreadable\]')" -gt 0
-check "a file that is there" test "$(sum_matching '^hidden;.*hidden_inner')" -gt 0
+check "a file that still exists: named" test "$(sum_matching '^hidden;.*hidden_inner')" -gt 0
 
 # In newer kernels CAP_PERFMON is enough to read mappings, but not to open mapped files.
 without cap_sys_ptrace
-check "a process that we may not look into is told" \
+check "a process without read permission is reported" \
 	grep -qE '(mappings of [0-9]+ processes|[0-9]+ files with samples) could not be read, permission' "$T/err"
-check_equal "its files are not deleted" "$(sum_matching '^(hidden|removed);.*\[deleted\]')" 0
+check_equal "its files are not shown as deleted" "$(sum_matching '^(hidden|removed);.*\[deleted\]')" 0
 
 profile -a -F 997 -d 1 --by comm -f --table-cache none
-check_equal "with all rights, nothing is missing: no file" "$(stat_of files_refused)" 0
-check_equal "no process" "$(stat_of processes_refused)" 0
-check "nor a name" test "$(sum_matching '^removed;.*removed_inner')" -gt 0
+check_equal "with all rights: no file is refused" "$(stat_of files_refused)" 0
+check_equal "with all rights: no process is refused" "$(stat_of processes_refused)" 0
+check "with all rights: a deleted file is named" test "$(sum_matching '^removed;.*removed_inner')" -gt 0

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
 # The overhead budget: every function of the C library is counted, in all processes, while
-# redis-server works as fast as it can. Without a budget that stops the server; with one, its
-# throughput must stay above 90 % from the second second of the run on, and what was cut is told.
+# redis-server works as fast as it can. Without a budget the probes bring the server to a halt; with one, its
+# throughput must stay above 90 % from the second second of the run on, and detached probes are reported.
 #
-# Each round compares a run with the server's throughput before and after it. On a machine that is shared
-# such rounds differ by a tenth and more (they did where nothing else ran), so there are as many as it
-# takes to tell: from ROUNDS (3) on until the mean is beyond 90 by its own error, ROUNDS_MOST (8) at
-# most; then the mean must not be below 90 by more than twice its error. The figures go to stderr, those
-# of the first round in steps of 100 ms.
+# Each round compares a run with the server's throughput before and after it. Results of rounds differ by 10 %
+# and more on a shared machine, even if nothing else runs in it. So after ROUNDS (3) rounds further ones follow
+# until the mean differs from 90 % by more than its error, or until ROUNDS_MOST (8). The mean must not be below
+# 90 % by more than twice its error. The figures go to stderr, those of the first round in steps of 100 ms.
 #
 # Alone: it judges throughput, and slows down every program that uses the C library.
 set -u
@@ -66,7 +65,7 @@ mean() { awk '{ n += $1 } END { print NR ? int(n / NR) : 0 }'; }
 # run: one run; its start and end, in microseconds, are in $BEGAN and $ENDED.
 has_begun() { grep -qs '^Tracing ' "$T/out" "$T/err" || ! kill -0 "$counter" 2>/dev/null; }
 run() {
-	: >"$T/out" # the words of the round before are no sign of this one
+	: >"$T/out" # messages of the previous round must not be taken for this one's
 	: >"$T/err"
 	timeout -k 5 $((RUN + 20)) "$STOOK" funccount --budget "$BUDGET" -d $RUN "$PATTERN" \
 		>"$T/out" 2>"$T/err" </dev/null &
@@ -130,6 +129,6 @@ judge_rounds
 note "round 1, by 100 ms, from 0.5 s before it: $(tr '\n' ' ' <"$T/first")"
 check "$PATTERN under load: exit status 0" test "$STATUS" -eq 0
 check "$PATTERN under load: the load keeps 90 % ($MEAN +- $MARGIN %)" test $((MEAN + MARGIN)) -ge 90
-check "$PATTERN under load: what was cut is told" test "0$(nr_cut)" -gt 0
+check "$PATTERN under load: detached probes are reported" test "0$(nr_cut)" -gt 0
 check "$PATTERN under load: something was counted" test "$(wc -l <"$T/out")" -gt 10
 check "the load is still there" serves

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The capabilities that README and stook(1) list, each of them proven: an ordinary user who has them all
-# gets all names; without any one of them, what the list says is missing, and the run says so.
+# The capabilities that README and stook(1) list. An ordinary user with all of them gets all names. Without one
+# of them, the run lacks what the documentation says for it, and reports that.
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 
@@ -18,7 +18,7 @@ profiler() { # profiler "CAPABILITY …" COMMAND…: as a user of its own
 }
 other=(setpriv --reuid=65533 --regid=65533 --clear-groups)
 
-# Processes of other users: of a file that everybody may read, of one that only root may, of a deleted one.
+# Processes of other users, whose files are: readable for all, readable for root only, deleted.
 mkdir -m 755 "$T/files"
 for name in public private deleted; do
 	install -m 755 "$PROGRAMS/spin" "$T/files/$name"
@@ -47,10 +47,10 @@ named() { stacks_of "$1" | grep -q ';spin_inner' && ! stacks_of "$1" | grep -q '
 unnamed() { [ -n "$(stacks_of "$1")" ] && ! stacks_of "$1" | grep -q ';spin_inner'; }
 
 run "$all"
-check "all six: a file that all may read" named 0
-check "all six: a file that only root may read" named 1
-check "all six: a file that was deleted" named 2
-check_equal "all six: status" "$STATUS" 0
+check "all six capabilities: a file readable for all" named 0
+check "all six capabilities: a file readable for root only" named 1
+check "all six capabilities: a deleted file" named 2
+check_equal "all six capabilities: status" "$STATUS" 0
 
 for missing in bpf perfmon; do
 	run "${all/$missing/}"
@@ -62,15 +62,15 @@ says_unreadable() { grep -q 'unreadable\|cannot be read\|could not be' "$T/err";
 for missing in sys_ptrace checkpoint_restore; do
 	run "${all/$missing/}"
 	check "without $missing: no names of a deleted file" unnamed 2
-	check "without $missing: and it is said" says_unreadable
+	check "without $missing: it is reported" says_unreadable
 done
 run "${all/dac_read_search/}"
-check "without dac_read_search: a file that all may read" named 0
-check "without dac_read_search: no names of a file that only root may read" unnamed 1
-check "without dac_read_search: and it is said" says_unreadable
+check "without dac_read_search: a file readable for all" named 0
+check "without dac_read_search: no names of a file readable for root only" unnamed 1
+check "without dac_read_search: it is reported" says_unreadable
 
 run "bpf perfmon"
-check "the two alone: samples of all" test "$(cut -d ';' -f 1 "$T/out" | sort -u | wc -l)" -eq 3
+check "bpf and perfmon alone: samples of all processes" test "$(cut -d ';' -f 1 "$T/out" | sort -u | wc -l)" -eq 3
 stop "${pids[@]}"
 
 # Kernel names need no CAP_SYSLOG from Linux 5.13 on.

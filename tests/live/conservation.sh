@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The conservation law, where it is hard to keep: each resource is broken on purpose, and every
-# sample must still be in exactly one place:
+# The conservation law in difficult scenarios: resources are made too small or taken away, and every
+# sample must still be counted in exactly one place:
 #
 #   entries = idle + own + filtered + recorded + counted + thinned + lost_*, the losses by reason
 #
-# and what is printed adds up to what was kept. ROUNDS (2) runs of each; the table of figures goes
-# to stderr. RATE is the highest frequency to ask for (default: what the host takes, up to 49,999).
+# The printed counts must add up to the recorded ones. Each scenario has ROUNDS (2) runs; a table of
+# figures goes to stderr. RATE is the highest requested frequency (default: the host's limit, at most
+# 49,999).
 #
-# Alone: its loads take whatever there is, and some of its checks need as much as there is.
+# Alone: its loads use all CPU time, and some of its checks need all CPUs.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -144,8 +145,8 @@ many_epochs() {
 	run "an epoch each 0.1 s" -a -F 4999 -d 3 -i 0.1
 }
 
-# 150,000 samples in STACKS_SECONDS on all CPUs, and as many again: some are of other processes, and
-# the leaf of a walk is sampled more than once.
+# 150,000 samples in STACKS_SECONDS on all CPUs are needed, and twice as many are taken: some are of other
+# processes, and the deepest call of a walk is sampled more than once.
 STACKS_RATE=${STACKS_RATE:-$((300000 / (${STACKS_SECONDS:-6} * CPUS) + 1))}
 
 header
@@ -158,10 +159,10 @@ for scenario in calm tiny_ring tiny_map tiny_both filters fork_storm fork_storm_
 	done
 	end_scenario "$scenario"
 
-	# A scenario that did not break what it is for has tested nothing.
+	# A scenario tests nothing if the intended shortage did not occur.
 	case $scenario in
 	tiny_ring) check "tiny_ring: the ring was full" test "$FULL" -gt 0 ;;
-	tiny_map) check "tiny_map: records stood in for counts" test "$RECORDED" -gt 1000 ;;
+	tiny_map) check "tiny_map: samples without room in the map were sent as records" test "$RECORDED" -gt 1000 ;;
 	calm) check "calm: nothing lost, most samples counted in the kernel" \
 		test "$FULL" -eq 0 -a "$COUNTED" -gt "$RECORDED" ;;
 	different_stacks) check "different_stacks: 100,000 lines at least" \

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Names inside a container: its own mounts, pids, users, C library (musl), /tmp and debug files, while
-# the host has files of the same names that lie. Everything planted there to lead out of it, or to
-# make a reader hang, costs that program its names and nothing else.
+# Names inside a container with its own mounts, pids, users, C library (musl), /tmp and debug files. The host
+# has files of the same names with wrong symbols ("lie"). The container also has files that are meant to lead a
+# reader out of the container or make it hang: their programs must have no names, and nothing else may be
+# affected.
 #
-# The test runs in a mount namespace of its own, so that the host's lies are nobody else's.
+# The test runs in its own mount namespace, so that other processes do not see the wrong files on the host.
 set -u
 if [ -z "${OWN_MOUNTS:-}" ] && unshare --mount true 2>/dev/null; then
 	OWN_MOUNTS=1 exec unshare --mount bash "$0"
@@ -42,17 +43,18 @@ SOURCES=tests/live/programs/special
 id_of() { sha1sum <<<"$1" | cut -c 1-40; }
 debug_path() { id_of "$1" | sed 's|^..|.build-id/&/|; s|$|.debug|'; }
 
-# compile NAME: $T/NAME.o, whose functions are called NAME_outer and so on.
+# compile NAME: makes $T/NAME.o, whose functions are called NAME_outer and so on.
 compile() { musl-gcc "${PROGRAM_FLAGS[@]}" -DNAME="$1" -c -o "$T/$1.o" $SOURCES/names.c; }
 
-# link FUNCTIONS NAME: $T/FUNCTIONS/NAME with the build id of NAME; beside it NAME.stripped, NAME.debug.
+# link FUNCTIONS NAME: links FUNCTIONS.o to $T/FUNCTIONS/NAME, with a build id made from NAME. Makes NAME.stripped
+# and NAME.debug beside it.
 link() {
 	local file=$T/$1/$2
 	musl-gcc -Wl,--build-id="0x$(id_of "$2")" -o "$file" "$T/$1.o" &&
 		objcopy --only-keep-debug "$file" "$file.debug" && strip -o "$file.stripped" "$file"
 }
 
-# put FILE PATH: copies with the folders above it.
+# put FILE PATH: copies FILE to PATH and creates the directories of PATH.
 put() { mkdir -p "$(dirname "$2")" && cp "$1" "$2"; }
 
 mkdir "$T/true" "$T/lie"
@@ -82,17 +84,17 @@ if ! $built; then
 	exit 1
 fi
 
-# --- what lies where -------------------------------------------------------------------------------
+# --- the files -------------------------------------------------------------------------------------
 
-# The container has the right one, the host a liar of the same build id.
+# The container has the right debug file; the host has one with wrong symbols and the same build id.
 put "$T/true/debug.debug" "$root$HOST_DEBUG/$(debug_path debug)"
 put "$T/lie/debug.debug" "$HOST_DEBUG/$(debug_path debug)"
-# The host has one at the right place, but of another program.
+# Only the host has a debug file for this build id, and it is another program's.
 put "$T/lie/plain.debug" "$HOST_DEBUG/$(debug_path elsewhere)"
-# The same path in both, and the host's is another program.
+# Container and host have programs at the same path; the host's is another program.
 put "$T/true/plain" "$root$T/same/same"
 put "$T/lie/plain" "$T/same/same"
-# A debug file beside it, and the host's is another program's.
+# A debug file beside the program, found by .gnu_debuglink; the host has another program's at the same path.
 objcopy --remove-section .note.gnu.build-id --add-gnu-debuglink="$T/true/linked.debug" \
 	"$T/true/linked.stripped" "$T/true/linked.link" 2>/dev/null
 objcopy --remove-section .note.gnu.build-id "$T/true/linked.debug" "$T/true/linked.debug.noid"
@@ -102,7 +104,7 @@ put "$T/lie/linked.debug.noid" "$T/same/linked.debug"
 objcopy --remove-section .gnu_debuglink --add-gnu-debuglink="$root$T/same/linked.debug" \
 	"$T/true/linked.link" "$root$T/same/linked"
 
-# planted NAME: where NAME's debug file would lie in the container.
+# planted NAME: prints the path at which NAME's debug file is searched for in the container.
 planted() {
 	local path
 	path=$root$HOST_DEBUG/$(debug_path "$1")
@@ -115,13 +117,13 @@ ln -s "$out/etc/shadow" "$(planted shadow)"
 mkfifo "$(planted fifo)"
 mknod "$(planted device)" c 1 5 # zero
 put "$T/true/nested.debug" "$root$HOST_DEBUG/$(debug_path nested)"
-# All of it is its root's: the host's root has no say in there.
+# The container's root owns all of its files, which must not be trusted like files of the host's root.
 chown -hR $USER_ID "$root"
 
 # --- the containers --------------------------------------------------------------------------------
 
-# Words for bash in a new mount namespace, in the folder that is to be the root. Of bash nothing but
-# what is built in works behind pivot_root.
+# Commands for bash in a new mount namespace; its current directory becomes the root. After pivot_root only the
+# built-in commands of bash work.
 # shellcheck disable=SC2016
 enter='mount -t proc none proc && pivot_root . old && cd / && /bin/detach || exit 1
 	run() {
@@ -131,10 +133,10 @@ enter='mount -t proc none proc && pivot_root . old && cd / && /bin/detach || exi
 		echo "$!" >"/tmp/${path##*/}.pid"
 	}'
 
-# pid_of NAME: as the container has it.
+# pid_of NAME: prints the pid inside the container.
 pid_of() { cat "$root/tmp/$1.pid"; }
 
-# made_by NAME: the line for a perf map that it printed.
+# made_by NAME: prints the program's output, which is a line for a perf map.
 made_by() { cat "$root/tmp/$1.out"; }
 has_made() { [ -s "$root/tmp/$1.out" ]; }
 
@@ -158,7 +160,7 @@ start bash -c '[ -z "$1" ] || echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$
 	wait' - "$root" "$T/same"
 container=$PID
 
-# Container in container, root on a filesystem that ends with it; all of it ends while we sample.
+# A container inside the container, with its root on a tmpfs of its own. Both end before sampling ends.
 # shellcheck disable=SC2016
 nested='mkdir "$1/tmp/inner" && mount -t tmpfs none "$1/tmp/inner" &&
 	cd "$1" && cp --parents bin/nested bin/nestedcode bin/detach ".$2" ".$3" tmp/inner &&
@@ -179,7 +181,7 @@ start_nested() {
 	STARTED+=($!)
 }
 
-# With all of a host's rights but another root, and the host's processes in its /proc.
+# A chroot: in the host's namespaces and with the host's /proc, but with another root.
 mkdir -p "$T/chroot/proc" "$T/chroot/bin" "$T/chroot$(dirname "$loader")"
 cp "$root/bin/magic" "$T/chroot/bin/magic"
 cp "$root$loader" "$T/chroot$loader"
@@ -188,13 +190,14 @@ mkdir -p "$(dirname "$T/chroot$HOST_DEBUG/$(debug_path magic)")"
 ln -s "/proc/1/root$T/outside/magic.debug" "$T/chroot$HOST_DEBUG/$(debug_path magic)"
 # shellcheck disable=SC2016
 start unshare --mount bash -c 'mount --bind /proc "$1/proc" && exec chroot "$1" /bin/magic 30' - \
-	"$T/chroot" # not mounted for us, who remove the folder in the end
+	"$T/chroot" # mounted in a separate namespace: the test can remove the directory
 
 for name in foreign roots mapfifo maplink; do
 	wait_until 10 has_made $name || note "$name did not begin: $(cat "$T/started")"
 done
 
-# perf_map NAME: where the container's perf map is looked for; a decoy for the host's same number.
+# perf_map NAME: prints the path at which the container's perf map is searched for. The decoys are perf maps on
+# the host for the same pids.
 perf_map() { echo "$root/tmp/perf-$(pid_of "$1").map"; }
 sed 's/made/lie_foreign/' "$root/tmp/foreign.out" >"$(perf_map foreign)"
 chown $OTHER_ID "$(perf_map foreign)"
@@ -216,13 +219,13 @@ done
 start_nested
 profile -F 997 -d 3 --by comm,cgroup --annotate -f
 sampled_until=$(now_ms)
-{ kill -KILL "$container" && wait "$container"; } 2>/dev/null # it takes no other signal
+{ kill -KILL "$container" && wait "$container"; } 2>/dev/null # as pid 1 of its namespace it ignores other signals
 
-# named NAME STACK: there are samples of the program, and they end in STACK.
+# named CHECK COMM STACK: there are samples of the program whose user stacks end in STACK.
 named() {
 	check "$1" test "$(sum_matching "^$2;.*main;$3( |;[^ ]*_\[k\] )")" -gt 0
 }
-# nameless NAME COMM: it was sampled, and its own code has no name.
+# nameless CHECK COMM: the program was sampled, and its functions have no names.
 nameless() {
 	check "$1" test "$(sum_matching "^$2;.*(\[unknown\](_\[j\])?|;$2[+]0x[0-9a-f]+) ")" -gt 0 -a \
 		"$(sum_matching "^$2;.*_(outer|inner|search|0_)")" -eq 0
@@ -244,8 +247,8 @@ nameless "nor /etc/shadow" shadow
 nameless "a fifo" fifo
 nameless "a device" device
 nameless "a link through /proc/1/root" magic
-named "a perf map by the inner pid" code 'run_made;made_0_\[j\]'
-nameless "a perf map of root, who is not root there" roots
+named "a perf map, found by the pid inside the container" code 'run_made;made_0_\[j\]'
+nameless "a perf map of the host's root, who is not the container's root" roots
 nameless "another user's perf map" foreign
 nameless "a fifo for a perf map" mapfifo
 nameless "a link for a perf map" maplink
@@ -253,7 +256,7 @@ check "the nested container ended before the run" \
 	test "$(cat "$T/nested-ended" 2>/dev/null || echo 99999999999999)" -lt "$sampled_until"
 named "a container in a container that has ended: debug file" nested 'true_outer;true_inner'
 named "a container in a container that has ended: perf map" nestedcode 'run_made;made_0_\[j\]'
-check_equal "no name of a liar" "$(grep -c lie_ "$T/out")" 0
+check_equal "no name from a wrong file" "$(grep -c lie_ "$T/out")" 0
 if [ "$cgroup" ]; then
 	check "--by cgroup shows the container's" \
 		test "$(sum_matching "^plain;cgroup [^;]*stook-test-$$;.*true_inner")" -gt 0

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Ground truth for funccount: programs/special/counted calls known functions known numbers of times,
-# in threads, processes, libraries and handlers, and says so. Counts must be exactly these.
+# in threads, processes, libraries and handlers, and prints these numbers. Counts must be equal to them.
 #
-# Every table is compared whole: a function that is missing, that is shown twice, or that is shown
-# though nobody called it, is a failure.
+# Whole tables are compared: a function that is missing, shown twice, or shown without having been
+# called is a failure.
 #
 # N (1000) is how often most functions are called.
 set -u
@@ -30,7 +30,7 @@ funccount() {
 	STATUS=$?
 }
 
-# of_command "WORD…" ARG…: counts one run of `counted N WORD…` after `--`; the truth is in $T/truth.
+# of_command "WORD…" ARG…: counts one run of `counted N WORD…` after `--`; the true counts are in $T/truth.
 of_command() {
 	local words=$1
 	shift
@@ -41,7 +41,7 @@ of_command() {
 
 # begin ARG…: starts funccount in the background; returns when it counts, or has failed.
 begin() {
-	: >"$T/err" # what an earlier one said is no sign of this one
+	: >"$T/err" # messages of an earlier run must not be taken for this one's
 	timeout --foreground -k 5 60 "$STOOK" funccount --budget off "$@" \
 		>"$T/out" 2>"$T/err" </dev/null &
 	COUNTER=$!
@@ -67,7 +67,7 @@ rows() {
 	is_table && $NF ~ /^[0-9]+$/ { print $1, $NF }' "$T/out" | sort
 }
 
-# expect REGEX: selects the truth of these names.
+# expect REGEX: puts the true counts of the functions whose names match into $T/wanted, without zeros.
 expect() { grep -E "$1" "$T/truth" | grep -v ' 0$' | sort >"$T/wanted"; }
 
 # check_rows NAME: compares the table with the expected rows.
@@ -93,10 +93,10 @@ check_rows "a command, by one tracefs event with many places"
 
 of_command simple "$COUNTED:hit_chosen*"
 expect '^hit_chosen'
-check_rows "IFUNC: what was chosen"
-check "IFUNC: refused itself, and why" grep -qi 'hit_chosen\b.*ifunc' "$T/err"
+check_rows "IFUNC: the selected implementation"
+check "IFUNC: the resolver is refused, with the reason" grep -qi 'hit_chosen\b.*ifunc' "$T/err"
 
-# A longjmp skips the return; the two functions of a tail call return at once.
+# A function left by longjmp has no return. The two functions of a tail call return at the same time.
 for way in "" "--without uprobe_multi"; do
 	# shellcheck disable=SC2086 # two words or none
 	of_command "simple threads" $way "r:$COUNTED:hit_(recursive|tail_*|jumps_away|in_threads)"
@@ -105,7 +105,7 @@ for way in "" "--without uprobe_multi"; do
 	check_rows "returns${way:+, $way}"
 done
 
-# Started after attaching, two at a time, one through another name of the file.
+# Two processes, started after attaching; one of them executes a hard link to the file.
 begin "${USER[@]}"
 ln "$COUNTED" "$T/also_counted"
 "$COUNTED" -o "$T/truth.1" "$N" &
@@ -221,7 +221,7 @@ else
 	skip "static probes" "sys/sdt.h (systemtap-sdt-dev)"
 fi
 
-# A real program with semaphores. The interpreter does the counted work between its two reads.
+# A real program with semaphores. The counted work of the interpreter is between its two reads from stdin.
 # (Python 3.11 reports returns of functions, but entries only if lines are probed as well.)
 # A python3 on PATH may be a script that starts another one.
 python=
@@ -257,7 +257,7 @@ fi
 
 # --- intervals ------------------------------------------------------------------------------------
 
-# The tables of all intervals together must be the truth: nothing is lost between intervals.
+# The tables of all intervals must add up to the true counts: nothing is lost between intervals.
 of_command "threads processes" -i 0.05 "$COUNTED:hit_*"
 nr_tables=$(grep -c '^FUNC' "$T/out")
 sums() { awk '{ sum[$1] += $2 } END { for (name in sum) print name, sum[name] }' | sort; }

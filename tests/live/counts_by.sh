@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# funccount --by: calls told apart by process, thread, name, CPU and cgroup, against two programs of
-# four threads each that call known functions known numbers of times. Counts must be exactly these.
+# funccount --by: calls distinguished by process, thread, name, CPU and cgroup. Two programs of four threads
+# each call known functions known numbers of times, and the counts must be equal to these.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -8,10 +8,10 @@ need_live
 
 LOAD=$PROGRAMS/stack_paths
 THREADS=4
-FIRST=${FIRST:-1000} # rounds of the one
-SECOND=${SECOND:-1700}
+FIRST=${FIRST:-1000}   # rounds of the first program
+SECOND=${SECOND:-1700} # rounds of the second one
 
-# Both wait for the gate, so that all of their calls are counted.
+# Both wait until the file $T/gate exists, so that all of their calls are counted.
 start_both() {
 	rm -f "$T/gate"
 	"$LOAD" "$FIRST" $THREADS "$T/gate" >"$T/truth.1" &
@@ -38,7 +38,7 @@ count() {
 	wait "$one" "$other"
 }
 
-# sum COLUMNS…: adds up the counts of the CSV by these columns, sorted
+# sum COLUMNS…: prints the counts of the CSV, summed up by these columns and sorted
 sum() {
 	awk -F, -v wanted="$*" '
 	NR == 1 { nr = split(wanted, names, " "); for (i = 1; i <= NF; i++) at[$i] = i; next }
@@ -52,7 +52,7 @@ sum() {
 	END { for (key in sums) print key sums[key] }' "$T/out" | sort
 }
 
-# of_both NAME CALLS: prints the lines `NAME PID CALLS` of a function that each round calls this often
+# of_both NAME CALLS: prints the expected lines `NAME PID CALLS` of a function that each round calls CALLS times
 of_both() {
 	printf '%s %s %s\n' "$1" "$one" $((FIRST * THREADS * $2)) \
 		"$1" "$other" $((SECOND * THREADS * $2))
@@ -92,12 +92,12 @@ check "an object for each row" grep -q "{\"pid\": $one, \"comm\": \"stack_paths\
 count --csv --by tid --max-rows 3
 all=$(((FIRST + SECOND) * THREADS * 10))
 lost=$(sed -n 's/^stook: lost \([0-9,]*\) hits: table of keys full.*/\1/p' "$T/err" | tr -d ,)
-check_equal "no room: what is shown and what is lost are all" \
+check_equal "no room: shown and lost hits add up to all hits" \
 	$(($(sum kind | awk '{ print $NF }') + ${lost:-0})) $all
 check "no room: some are lost" [ "${lost:-0}" -gt 0 ]
 
 # --- errors ---------------------------------------------------------------------------------------
 
 "$STOOK" funccount --by pid,stack c:malloc 1 >"$T/out" 2>"$T/err"
-check_equal "no such key is a mistake" $? 2
-check "no such key: which there are" grep -q "'pid,stack' for --by: a list of pid,tid,comm,cpu,cgroup" "$T/err"
+check_equal "no such key: status 2" $? 2
+check "no such key: the error lists the keys" grep -q "'pid,stack' for --by: a list of pid,tid,comm,cpu,cgroup" "$T/err"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# stook diff of real profiles: of a steady load nothing is called changed, in at least 90 of 100
-# comparisons; of the same load with one function 10 % slower that function is the first row.
+# stook diff of real profiles. If the load is steady, at least 90 % of the comparisons must find no change. If
+# one function is 10 % slower, it must be the first row.
 #
-# programs/diff_load spends its time in three functions by numbers that it is given. REPETITIONS (20)
-# and SECONDS_EACH (2) make it stricter. Errors are taken from slices of time (--timeline).
+# programs/diff_load spends its time in three functions; its argument is the time of one of them. Higher
+# REPETITIONS (20) and SECONDS_EACH (2) make the test stricter. stook diff computes errors from the time slices
+# (--timeline).
 #
-# Alone: what a test beside it takes of the CPUs at one time and not at another is a change, too.
+# Alone: the CPU time that other tests use varies, and would be found as a change.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -21,7 +22,7 @@ record() { # record FILE MICROSECONDS SECONDS HZ
 	stop "$PID"
 }
 
-changed() { # changed FILE: rows and paths that it calls changed
+changed() { # changed FILE: prints the number of changed rows and paths, and the names of the rows
 	python3 - "$1" <<-'PYTHON'
 	import json, sys
 	report = json.load(open(sys.argv[1]))
@@ -30,7 +31,7 @@ changed() { # changed FILE: rows and paths that it calls changed
 	PYTHON
 }
 
-# apart FOLDER COMMAND…: in the background, with files of its own in a new FOLDER; its pid in $APART.
+# apart FOLDER COMMAND…: runs COMMAND in the background with the new directory FOLDER as $T; its pid is in $APART.
 apart() {
 	local T=$1
 	mkdir "$T"
@@ -39,8 +40,8 @@ apart() {
 	STARTED+=("$APART")
 }
 
-# compare_steady NR: NR comparisons of a steady load, each with the one before; in $T/wrong how many found
-# a change.
+# compare_steady NR: compares NR profiles of a steady load, each with the previous one. Writes the number of
+# comparisons that found a change to $T/wrong.
 compare_steady() {
 	local i wrong=0 seen
 	record "$T/last.pb.gz" $PART_US "$SECONDS_EACH" 999
@@ -54,7 +55,7 @@ compare_steady() {
 	echo $wrong >"$T/wrong"
 }
 
-# Two at once, on a CPU each.
+# Two series of comparisons at the same time, on one CPU each.
 steady() {
 	local wrong
 	apart "$T/steady" compare_steady $((REPETITIONS / 2))
@@ -86,7 +87,7 @@ other_load() {
 	stop "$PID"
 	record "$T/with.pb.gz" $PART_US 3 999
 	"$STOOK" diff "$T/without.pb.gz" "$T/with.pb.gz" >"$T/out" 2>"$T/err"
-	check "a function that is new is marked" grep -q 'NEW *part' "$T/out"
+	check "a new function is marked" grep -q 'NEW *part' "$T/out"
 	"$STOOK" diff --by-time "$T/without.pb.gz" "$T/with.pb.gz" >"$T/out" 2>"$T/err"
 	check "rates are compared, by the durations of the files" grep -q 'by time' "$T/out"
 	record "$T/seldom.pb.gz" $PART_US 1 99

@@ -2,10 +2,10 @@
 # Stacks of live programs, walked by stook's tables and by elfutils at the same stopped instant
 # (tests/tools/differential.c): at least 99.9 % must have the same frames.
 #
-# Each load is run for its share of STOPS (300; the closing run has 5000). What differs is printed
-# with both lists to stderr, and grouped by reason. LOADS names some of them only; REPORT is a file
-# for the whole output. Go (LOADS=go) is apart: stook leads on where the runtime changes stacks, and
-# elfutils stops there.
+# STOPS (300; 5000 for a thorough run) is the number of stops, divided among the loads. Stacks that differ are
+# printed to stderr in both versions, grouped by reason. LOADS selects loads; REPORT is a file for the whole
+# output. Go (LOADS=go) is not included by default: where the runtime switches stacks, stook walks on and
+# elfutils stops.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -162,7 +162,7 @@ load_node() {
 		once();
 	END
 	start node "$T/load.js"
-	let_run "$PID" 100 # while it starts, what it runs may be mapped anew after its maps were read
+	let_run "$PID" 100 # during startup, code may be mapped after its maps were read
 }
 
 load_java() {
@@ -214,7 +214,7 @@ set -- $LOADS
 each=$(((STOPS + $# - 1) / $#))
 all=0 same=0 different=0 broken_off=0
 
-# measure LOAD: stops the threads of $PID, and adds to the sums.
+# measure LOAD: stops the threads of $PID STOPS / loads times, compares the stacks, and adds to the sums.
 measure() {
 	local stops equal apart
 	timeout $((60 + each / 2)) "$TOOL" -n "$each" -w "${WAIT_US:-1000}" -g "${ASK_GDB:-20}" \
@@ -236,11 +236,11 @@ for load in $LOADS; do
 		sleep 0.3
 		measure "$load"
 	else
-		skip "$load" "$load and what loads it"
+		skip "$load" "$load and its load generator"
 	fi
 	stop "${STARTED[@]:before}"
 done
-note "$all stops, $same the same, $different different, of them $broken_off broken off and told so"
+note "$all stops, $same the same, $different different, of which $broken_off ended early and were reported as incomplete"
 if [ "$all" -eq 0 ]; then
 	skip "all" "any of: $LOADS"
 	exit 0
@@ -249,4 +249,4 @@ fi
 # some hundred stops must have no wrong frame.
 check "of $all stops, $((different - broken_off)) have other frames: at most 0.1 %" \
 	test $(((different - broken_off) * 1000)) -le "$all"
-check "of $all stops, $broken_off broke off: at most 1 %" test $((broken_off * 100)) -le "$all"
+check "of $all stops, $broken_off ended early: at most 1 %" test $((broken_off * 100)) -le "$all"

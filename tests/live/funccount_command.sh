@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# stook funccount as a command: what it prints and where, its ends, its exit statuses, and what is
-# said when something can't be done. That counts are right is for counts.sh.
+# stook funccount as a command: its output on stdout and stderr, the ways in which a run ends, exit statuses, and
+# error messages. counts.sh tests that the counts are right.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
 need_live
 
-SPIN=$T/spin # a file that nobody else runs
+SPIN=$T/spin # a file that no other test executes
 cp "$PROGRAMS/spin" "$SPIN"
-QUIET_SPIN=(sh -c "exec $SPIN \$0 >/dev/null") # its first line is not for our table
+QUIET_SPIN=(sh -c "exec $SPIN \$0 >/dev/null") # keeps its first line out of our table
 
 # funccount ARG…: runs it with a timeout and leaves $T/out, $T/err, $STATUS and $WALL_MS.
 funccount() {
@@ -107,7 +107,7 @@ funccount --list -r "$SPIN:^spin_i"
 check_equal "--list -r: from the start of a name, as bcc" "$(cut -f 1 "$T/out")" spin_inner
 funccount --list sched:sched_switch
 check_equal "--list: a tracepoint as perf has it" "$(cut -f 1 "$T/out")" sched:sched_switch
-check "--list: says that it is one" says "is interpreted as t:sched:sched_switch"
+check "--list: reports that it is taken for a tracepoint" says "is interpreted as t:sched:sched_switch"
 if funccount vfs_read -d 0.1; then
 	skip "kernel functions on a kernel without kprobes: names tracepoints" "such a kernel"
 else
@@ -123,7 +123,7 @@ check_equal "the table: an empty line first" "$(sed -n 1p "$T/out")" ""
 check_equal "the table: bcc's head" "$(sed -n 2p "$T/out")" \
 	"FUNC                                    COUNT"
 check "the table: bcc's rows" prints '^spin_inner {26} {1,8}[0-9]+$'
-check_equal "the table: upwards, without what was not called" \
+check_equal "the table: ascending, without functions that were not called" \
 	"$(tail -n +3 "$T/out" | sed '/^[0-9]*$/d' | awk '{ print $1 }' | tr '\n' ' ')" \
 	"spin_outer spin_inner "
 check_equal "a command: from its first call" "$(count_of spin_outer)" 1
@@ -175,7 +175,7 @@ check "--rate: is count by time" test -n "$rate"
 
 funccount --json -i 0.5 -d 1.2 "$SPIN:spin_*" -p "$spin"
 if command -v python3 >/dev/null; then
-	check_equal "--json: an object a line, with what the page says" "$(python3 -c '
+	check_equal "--json: one object per line, with the documented members" "$(python3 -c '
 import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 functions = [f for line in lines for f in line["functions"]]
@@ -199,17 +199,17 @@ check_equal "-o: stdout stays empty" "$(cat "$T/out")" ""
 check_equal "-o FILE.csv: has a head" "$(head -n 1 "$T/a.csv" | cut -d, -f 1-3)" "time,seconds,name"
 funccount -o "$T/a.txt" --json "$SPIN:spin_*" -d 0.3
 check "-o FILE.txt: a table" grep -q '^FUNC' "$T/a.txt"
-check "-o with --json: stdout has that" prints '^\{"time"'
+check "-o with --json: stdout has the JSON" prints '^\{"time"'
 funccount -o "$T/a.md" --format csv "$SPIN:spin_*" -d 0.3
 check "-o FILE.md: a Markdown table" grep -q '^| func' "$T/a.md"
-check_equal "-o with --format csv: stdout has that" "$(head -n 1 "$T/out" | cut -d, -f 1-3)" \
+check_equal "-o with --format csv: stdout has the CSV" "$(head -n 1 "$T/out" | cut -d, -f 1-3)" \
 	"time,seconds,name"
 check_equal "CSV: all lines end in CRLF" "$(grep -c $'\r$' "$T/out")" "$(wc -l <"$T/out")"
 timeout 20 "$STOOK" funccount -q -d 0.3 "$SPIN:spin_*" >/dev/full 2>"$T/err"
 check_equal "/dev/full: status 1" $? 1
-check "/dev/full: said" says 'space|full'
+check "/dev/full: error message" says 'space|full'
 timeout 20 "$STOOK" funccount -i 0.1 -d 3 "$SPIN:spin_*" 2>"$T/err" | head -n 2 >"$T/out"
-check "a reader that leaves: no complaint" eval '! says "write|pipe"'
+check "a reader that closes the pipe: no error message" eval '! says "write|pipe"'
 
 # --- ends -----------------------------------------------------------------------------------------------
 
@@ -238,9 +238,9 @@ done
 start_counting -i 0.3 "$SPIN:spin_*" -p "$spin"
 stop "$spin"
 wait "$run"
-check_equal "the target's end: status 0" $? 0
-check "the target's end: said" says 'all targets have exited'
-check "the target's end: the last interval is printed" test "$(count_of spin_inner)" -ge 10
+check_equal "the target exits: status 0" $? 0
+check "the target exits: reported" says 'all targets have exited'
+check "the target exits: the last interval is printed" test "$(count_of spin_inner)" -ge 10
 
 funccount -i 0.2 --json "$SPIN:spin_outer" -- sh -c "for i in 1 2 3 4 5; do $SPIN 0.1 >/dev/null; done"
 check_equal "intervals sum up to the total" \
@@ -259,22 +259,22 @@ check "SIGTERM with -- CMD: what was counted is printed" test "$(count_of spin_i
 start "$SPIN" 60
 spin=$PID
 funccount "$SPIN:spin_inner" -p "$spin" -d 0.3
-check "one process and nobody else's file: no word of others or a budget" \
+check "a file that no other process executes: no message about others or a budget" \
 	eval '! says "slowed down|budget"'
 start "$SPIN" 60
 other=$PID
 funccount "$SPIN:spin_inner" -p "$spin" -d 0.3
-check "others that run the same file: left alone, said" says 'children are not counted; --follow adds them \(slows down every process that uses spin\)'
-check "processes that were named: no budget" eval '! says "budget"'
+check "other processes that run the same file: hint that they are not counted" says 'children are not counted; --follow adds them \(slows down every process that uses spin\)'
+check "-p: no budget" eval '! says "budget"'
 funccount --follow "$SPIN:spin_inner" -p "$spin" -d 0.3
-check "--follow: others are slowed down, said" says 'every process that calls these functions of spin pays'
+check "--follow: warns that other processes are slowed down" says 'every process that calls these functions of spin pays'
 check "--follow: counts the one process" test "$(count_of spin_inner)" -ge 1
 funccount "$SPIN:spin_inner" --budget off -d 0.3
-check "--budget off: no word of it" eval '! says "--budget"'
+check "--budget off: no message about a budget" eval '! says "--budget"'
 funccount --no-follow "$SPIN:spin_inner" -p "$spin" -d 0.5
 check "--no-follow: counts the one process" test "$(count_of spin_inner)" -ge 5
 funccount "$SPIN:spin_inner" -d 0.3
-check "all processes: a budget, said" says '3 %.*budget off'
+check "all processes: the budget is reported" says '3 %.*budget off'
 for feature in uprobe_multi uprobe_pid; do
 	funccount --without $feature "$SPIN:spin_inner" -p "$spin" -d 0.5
 	check "--without $feature: counts too" test "$(count_of spin_inner)" -ge 5

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Command lines that are typed by habit, at work: what is only parsed and refused is in
+# Runs command lines that users of perf and bcc type by habit. Those that are refused after parsing are in
 # tests/golden/habits.sh.
 set -u
 # shellcheck source=tests/live/lib.sh
@@ -35,7 +35,7 @@ check_equal "bcc's stackcount -D: status" $STATUS 0
 stook profile -p "$spin,$other" 300ms
 check "profile names its targets" says "profiling $spin (spin), $other (spin) for 0.3 s"
 stook profile -q -p "$spin" 0.1
-check "not with -q" test ! -s "$T/err"
+check "-q: it does not" test ! -s "$T/err"
 for line in "funccount $PROGRAMS/spin:spin_*" "stackcount $PROGRAMS/spin:spin_*" "tally $PROGRAMS/spin:spin_*"; do
 	read -ra words <<<"$line"
 	stook "${words[@]}" -p "$spin" 0.2
@@ -51,8 +51,8 @@ stook profile -f -p "$spin $other" 0.2s
 check_equal "two processes in one word: status" $STATUS 0
 check "two processes in one word" says "profiling $spin (spin), $other (spin) for 0.2 s"
 stook profile -p 4194000
-# shellcheck disable=SC2016 # it is what is said
-check "no such process: perhaps the duration" says '$(pidof NAME) found nothing, and -p took the next argument'
+# shellcheck disable=SC2016 # the text of the message
+check "no such process: hint that -p may have taken the duration" says '$(pidof NAME) found nothing, and -p took the next argument'
 
 if [ "$(cat /proc/2/comm)" = kthreadd ]; then
 	stook profile -p 2 0.1

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What the live tests share. Sourced by each of them, from any directory:
+# Functions shared by the live tests. Each test sources this file, from any directory:
 #
 #   . "$(dirname "$0")/lib.sh"
 #
-# A test prints one line a check: `PASS name`, `FAIL name: what was seen`, `SKIP name: what it
-# needed`. Everything else goes to stderr. $T is a folder of its own, gone at the end, and so is
-# every process that was started with `start`.
+# A test prints one line per check: `PASS name`, `FAIL name: details`, `SKIP name: REQUIREMENT`. All other output
+# goes to stderr. $T is the test's own directory. At the end of the test it is removed, and all processes started
+# with `start` are killed.
 # shellcheck shell=bash disable=SC2034
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
@@ -108,7 +108,7 @@ start() {
 stop() {
 	kill -TERM "$@" 2>/dev/null
 	wait "$@" 2>/dev/null
-	return 0 # not what they ended with
+	return 0 # ignores their exit statuses
 }
 
 # samples PID: true once its perf events are open, some milliseconds before it samples.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Pids as the user's own pid namespace has them; files as the target's own mount namespace has them.
+# Pids are those of the user's pid namespace, and paths are resolved in the target's mount namespace.
 #
 # Alone: it judges how many samples there are in a second.
 set -u

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# stook profile: each option does what it says, on processes whose stacks are known.
+# stook profile: each option works as documented, on processes whose stacks are known.
 #
 # Alone: it judges how many samples there are in a second, and that -v leaves bpf_stats_enabled as it was.
 set -u
@@ -23,8 +23,8 @@ spin=$PID
 
 ticks_before=$(cpu_ticks "$spin")
 profile -f -F 499 -d 1 -p "$spin"
-ticks=$(($(cpu_ticks "$spin") - ticks_before)) # of 10 ms, from a little before to a little after
-sampled=$(($(stat_of sampled_us) / 10000))	    # of these it can have run in so many
+ticks=$(($(cpu_ticks "$spin") - ticks_before)) # of 10 ms; covers a little more than the run
+sampled=$(($(stat_of sampled_us) / 10000))	    # ticks in which it was sampled, at most
 check "-p: exit status 0" test "$STATUS" -eq 0
 check "-f: every line is frames and a count" folded_lines_are_well_formed "$T/out"
 check "-f: sorted by count" sorted_by_count "$T/out"
@@ -74,7 +74,7 @@ profile -f --annotate --delimited -F 499 -d 1 -p "$truth"
 check "--annotate: kernel frames end in _[k]" grep -qE ';vfs_read_\[k\]' "$T/out"
 check "--annotate: user frames don't" test "$(sum_matching 'leaf_x_\[k\]')" -eq 0
 check "--delimited: a frame - between user and kernel parts" grep -qE 'in_read;.*;-;.*vfs_read' "$T/out"
-check "--delimited: none where there is one part only" test "$(sum_matching 'leaf_x;- ')" -eq 0
+check "--delimited: no such frame in stacks with one part only" test "$(sum_matching 'leaf_x;- ')" -eq 0
 stop "$truth"
 
 # --- threads, children, cpus, names ----------------------------------------------------------------
@@ -91,7 +91,7 @@ profile -f -F 199 -d 1 --comm '^spin-1$' -a
 check "--comm: only names that match" test "$(sum_matching '^spin-1;')" -eq "$(sum_folded <"$T/out")"
 check "--comm: they are seen" test "$(sum_matching '^spin-1;')" -ge 50
 profile -f -F 199 -d 1 -p "$two"
-check "default --by comm: threads are told apart by name" \
+check "default --by comm: threads are distinguished by name" \
 	test "$(awk -F';' '{ print $1 }' "$T/out" | sort -u | tr '\n' ' ')" = "spin-0 spin-1 "
 profile -F 199 -d 1 -p "$two" -o "$T/kept.pb.gz"
 total() { "$STOOK" report -f "$T/kept.pb.gz" "$@" | sum_folded; }
@@ -167,8 +167,8 @@ profile -f -F 499 -- "$PROGRAMS/spin" 1
 check_equal "-- CMD: status 0" "$STATUS" 0
 check "-- CMD: is profiled" test "$(sum_matching "^spin;.*$CHAIN")" -ge 350
 check "-- CMD: ends with it" about "$WALL_MS" 1000 2500
-check "-- CMD: its CPU time is not taken for ours" test "$(stat_of helpers_us)" -lt 500000
-check "-- CMD: its output is not swallowed" grep -qE '^[0-9]+$' "$T/out"
+check "-- CMD: its CPU time is not counted as stook's" test "$(stat_of helpers_us)" -lt 500000
+check "-- CMD: its output is printed" grep -qE '^[0-9]+$' "$T/out"
 profile -f -F 99 -- sh -c 'exit 7'
 check_equal "-- CMD: its status passes through" "$STATUS" 7
 profile -f -F 99 -- sh -c 'kill -TERM $$'
@@ -176,14 +176,14 @@ check_equal "-- CMD: death by a signal is 128 + signal" "$STATUS" 143
 profile -f -F 999 -- sh -c "'$PROGRAMS/spin' 1 & wait"
 check "-- CMD: its children too" test "$(sum_matching "$CHAIN")" -ge 500
 profile -f -q -F 99 -- sh -c 'yes | head -n 1'
-check "-- CMD: SIGPIPE ends it, though we ignore that" test ! -s "$T/err"
+check "-- CMD: SIGPIPE kills it, although stook ignores the signal" test ! -s "$T/err"
 profile -f -F 999 -- python3 -c '
 import mmap, os
 m = mmap.mmap(-1, 400 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 m.madvise(mmap.MADV_NOHUGEPAGE)
 m[::4096] = bytes(100 << 10)
 os._exit(0)'
-check "-- CMD: tearing down its memory is its own time" \
+check "-- CMD: freeing its memory at its exit is counted as its time" \
 	test "$(sum_matching ';(do_exit|exit_mm|exit_mmap|__mmput);')" -ge 15
 start "$PROGRAMS/spin" 10
 profile -f -F 499 -a -- sleep 0.5
@@ -195,7 +195,7 @@ profile -f -F 499 -d 0.2 -p "$PID"
 check "no samples: says why" grep -qE 'did not run on a CPU|no task ran' "$T/err"
 stop "$PID"
 profile -f -- /nonexistent/program
-check "-- CMD that is not there: fails and names it" \
+check "-- CMD that does not exist: fails and names it" \
 	test "$STATUS" -ge 125 -a -n "$(grep -F /nonexistent/program "$T/err")"
 profile -f -F 99 -d 1 -- sleep 0.2
 check "-- CMD that ends before -d ends the run" about "$WALL_MS" 200 990
@@ -228,13 +228,13 @@ check "-o: nothing beside the file is left" test "$(ls -A "$T/results")" = a.fol
 check "-o: stdout stays empty" test ! -s "$T/out"
 echo old >"$T/results/b.txt"
 profile -F 199 -d 1 -p "$PID" -o "$T/results/b.txt" -o "$T/results/c.folded"
-check "-o FILE.txt: the report, in place of what was there" grep -q spin_inner "$T/results/b.txt"
+check "-o FILE.txt: the report replaces the old content" grep -q spin_inner "$T/results/b.txt"
 check "-o twice: both are written" test -s "$T/results/c.folded"
 profile -F 199 -d 1 -p "$PID"
 check "default: a report on stdout, also when it is no terminal" grep -q spin_inner "$T/out"
 check "default: with percentages" grep -qE '[0-9]+(\.[0-9]+)?[ ]*%' "$T/out"
 profile -v -f -F 199 -d 1 -p "$PID"
-check "-v: more is said, and BPF time is measured" test "$(stat_of bpf_ns)" -gt 0
+check "-v: BPF time is measured" test "$(stat_of bpf_ns)" -gt 0
 check_equal "-v: kernel statistics are off again" "$(cat /proc/sys/kernel/bpf_stats_enabled)" 0
 check "first sample within 100 ms of the start" about "$(stat_of first_sample_us)" 1 100000
 stop "$PID"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# stook profile: what can go wrong is said in one sentence, with the right exit status, in time, and
-# leaves nothing behind.
+# Errors of stook profile: each is reported in one sentence, with the right exit status, in time, and leaves nothing
+# behind.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -62,7 +62,7 @@ refused "no such cpu" 1 '4000' -C 4000 -d 9
 refused "no such cgroup" 1 '/no/such/cgroup' --cgroup /no/such/cgroup -d 9
 if perf stat -e cycles true 2>&1 | grep -q 'not supported'; then
 	refused "no hardware counter here" 1 'cycles' -e cycles -d 9
-	check "no hardware counter: a hint what to use" says 'hint.*cpu-clock'
+	check "no hardware counter: hint which event to use" says 'hint.*cpu-clock'
 else
 	skip "no hardware counter here" "perf, and a machine without a PMU"
 fi
@@ -78,7 +78,7 @@ refused_to_nobody() {
 	[ "$STATUS" -eq 1 ] && says 'root|CAP_|capabilit|permi'
 }
 cp "$STOOK" "$T/stook" && chmod 755 "$T/stook"
-check "without root: status 1, and says what is missing" refused_to_nobody
+check "without root: status 1, and the missing privilege is named" refused_to_nobody
 check "without root: names the capability" says 'CAP_BPF|CAP_PERFMON|CAP_SYS_ADMIN'
 
 with_capabilities() {
@@ -90,21 +90,21 @@ check "without CAP_SYS_ADMIN, but CAP_BPF and CAP_PERFMON: runs" with_capabiliti
 check "without CAP_SYS_ADMIN: has samples" test -s "$T/out"
 stop "$PID"
 refused "a command without --" 2 'sleep' sleep 10
-check "a command without --: says where it goes" says "hint.*'--'"
+check "a command without --: hint where to write --" says "hint.*'--'"
 refused "two durations" 2 "more than one duration: '1'" 22881 1
-check "two durations: says how several pids are written" says 'hint.*commas'
+check "two durations: hint how to write several pids" says 'hint.*commas'
 refused "-- without a command" 125 "no command after '--'" --
 refused "--cgroup without a path" 2 "''" --cgroup '' -d 1
 refused "--uid, as perf's users type it" 2 "'--uid'" --uid 0 -d 1
-check "--uid: says what does that here" says 'hint.*pgrep -d, -u'
+check "--uid: hint what to use instead" says 'hint.*pgrep -d, -u'
 refused "no such tracepoint" 1 "no tracepoint matches 't:sched:sched_swich'" -e sched:sched_swich -d 9
-check "no such tracepoint: the nearest" says "hint.*'sched_switch'"
+check "no such tracepoint: hint with the closest name" says "hint.*'sched_switch'"
 refused "a function as an event" 1 "no tracepoint matches" -e c:malloc -d 9
-check "a function as an event: says who counts them" says 'hint.*stackcount'
+check "a function as an event: hint to use stackcount" says 'hint.*stackcount'
 refused "a tracepoint and a frequency" 2 '-F with' -e sched:sched_switch -F 99 -d 9
 refused "a tracepoint and CPUs" 2 '-C with' -e sched:sched_switch -C 0 -d 9
 refused "two events" 2 "both 'cs' and 'page-faults'" -e cs,page-faults -d 9
-check "two events: says how" says 'hint.*two runs'
+check "two events: hint to use two runs" says 'hint.*two runs'
 refused "two events, one by one" 2 "both 'cs' and 'page-faults'" -e cs -e page-faults -d 9
 refused "an event and a tracepoint" 2 "both 'sched:sched_switch' and 'cs'" \
 	-e sched:sched_switch,cs -d 9
@@ -117,7 +117,7 @@ spin=$PID
 
 timeout 20 "$STOOK" profile -f -q -F 99 -d 1 -p "$spin" >/dev/full 2>"$T/err"
 check_equal "/dev/full: status 1" $? 1
-check "/dev/full: said" says 'space|full'
+check "/dev/full: error message" says 'space|full'
 
 timeout 20 "$STOOK" profile -f -F 99 -d 1 -a 2>"$T/err" | head -n 1 >"$T/out"
 status=${PIPESTATUS[0]}
@@ -141,7 +141,7 @@ if unshare -m true 2>/dev/null; then
 	start "$PROGRAMS/stacks" 10
 	disk_full
 	check_equal "disk full: status 1" $? 1
-	check "disk full: said" says 'space|full'
+	check "disk full: error message" says 'space|full'
 	check_equal "disk full: no half file is left" "$(cat "$T/left")" "filler "
 else
 	skip "disk full" "the right to make a mount namespace"
@@ -180,7 +180,7 @@ begin=$(now_ms)
 wait "$run"
 status=$?
 check "second SIGINT: ends at once" test $(($(now_ms) - begin)) -le 500
-check "second SIGINT: status is no success, or all was printed" \
+check "second SIGINT: the status is not 0, or everything was printed" \
 	test $status -ne 0 -o "$(sum_matching spin_inner)" -ge 200
 
 # --- no leftovers ------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ all_gone() {
 if [ -x "$bpftool" ]; then
 	start_sampling
 	objects=$(bpf_objects_of "$run")
-	check "while it runs there are a program and a map (or this test sees nothing)" \
+	check "while it runs, it has a program and a map (else the next checks prove nothing)" \
 		test "$(grep -cE '^(prog|map)' <<<"$objects")" -ge 2
 	check "and they are found" eval '! all_gone'
 	kill -INT "$run"

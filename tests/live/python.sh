@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Real Pythons, 3.12 and newer, started with -X perf and -X perf_jit: whole stacks, in which the program's
-# functions are nested as they call each other; and advice only for those that it helps.
+# Real Python interpreters, 3.12 and newer, started with -X perf and -X perf_jit: their stacks are complete, with
+# the Python functions nested as in the program. Hints are printed only to users whom they help.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -72,8 +72,8 @@ check_named() {
 	check "$what: was hit in the load ($all samples)" test "$all" -ge 300
 	check "$what: main, work and fib are nested as they call ($right)" \
 		test "$right" -ge $((all * 98 / 100))
-	if advised ''; then fail "$what: is not told to do what was done"; else
-		pass "$what: is not told to do what was done"; fi
+	if advised ''; then fail "$what: no hint to use an option that was used"; else
+		pass "$what: no hint to use an option that was used"; fi
 }
 
 # profile_running PYTHON ARG…: profiles an interpreter that neither starts nor exits meanwhile.
@@ -91,11 +91,11 @@ while read -r minor python; do
 	[ "$minor" -ge 11 ] || continue
 	run_python "$python"
 	if [ "$minor" -lt 12 ]; then
-		check "3.$minor: is told that it can't" advised "Python 3.$minor has no -X perf"
+		check "3.$minor: hint that -X perf is missing" advised "Python 3.$minor has no -X perf"
 		continue
 	fi
 	found=yes
-	check "3.$minor: is told what would give names" advised 'start it with -X perf'
+	check "3.$minor: hint how to get names" advised 'start it with -X perf'
 	check_named "$minor" "$python" -X perf
 	profile_running "$python" -X perf
 	check "3.$minor -X perf: has names while it runs" test "$(sum_matching ';py::fib:')" \
@@ -103,10 +103,10 @@ while read -r minor python; do
 	[ "$minor" -ge 13 ] || continue
 	check_named "$minor" "$python" -X perf_jit
 	profile_running "$python" -X perf_jit
-	if [ "$(sum_matching ';py::fib:')" -eq 0 ]; then # they are in a buffer of its own
-		check "3.$minor -X perf_jit: is told when its names come" \
+	if [ "$(sum_matching ';py::fib:')" -eq 0 ]; then # names are still in the interpreter's buffer
+		check "3.$minor -X perf_jit: hint when its names are written" \
 			grep -q 'not in its jitdump yet; -X perf writes' "$T/err"
-		check "3.$minor -X perf_jit: and not to do what was done" \
+		check "3.$minor -X perf_jit: no hint to use it" \
 			test "$(grep -c 'only the interpreter is visible' "$T/err")" -eq 0
 	fi
 done < <(pythons)

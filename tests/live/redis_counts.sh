@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# funccount on redis-server under load, by the names in .dynsym: Debian's is stripped. Its own
-# statistics of commands are the truth: each command is one call() and one of its function.
+# funccount on redis-server under load, by the names in .dynsym, since Debian's redis-server is stripped. Counts
+# must be equal to the server's own statistics of commands: each command calls call() once, and its own function
+# once.
 #
-# REQUESTS (20000) of each kind.
+# REQUESTS (20000) is the number of requests of each kind.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -75,9 +76,9 @@ for command in get set incr lpush mset; do
 	check_equal "${command}Command() is called once for each $command" \
 		"$(count_of ${command}Command)" "$(calls_of $command)"
 done
-check "the load was all there" test "$(calls_of get)" -ge "$REQUESTS"
+check "the server has executed the whole load" test "$(calls_of get)" -ge "$REQUESTS"
 
-# Under any load, the command of the manual ends in time and prints its table.
+# The example in the manual, under load: it ends in time and prints its table.
 load &
 loading=$!
 begun=$(now_ms)

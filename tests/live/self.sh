@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Stook's own processes: left out of samples and hits, with what it forks, unless they are asked for,
-# and accounted for in both cases; also in a pid namespace, where its number is another one.
+# Stook's own processes, including its children, are excluded from samples and hits unless the user asks for
+# them. They are accounted for in both cases; also in a pid namespace, where their pids differ.
 #
-# The program is a copy under a name of its own, so that other runs on the host are not meant.
+# The test runs a copy of stook with another name, to distinguish it from other runs of stook on the host.
 #
 # Alone: it probes malloc() in all processes.
 set -u
@@ -18,7 +18,7 @@ export STOOK STATS T
 own_lines() { grep -c '^stook_of_test[;-]' "$T/out"; }
 own_processes() { grep -o '^stook_of_test-[0-9]*' "$T/out" | sort -u | wc -l; }
 
-# On an idle host there would be no names to look up.
+# A load, since without samples there would be no symbols to look up.
 start bash -c 'while :; do /bin/true; done'
 
 # With intervals and inlined calls, stook reads symbols while it samples, and has children that read DWARF.

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Processes that live 5 to 50 ms each: named as a long-lived copy is named. Then the same with a
-# file of its own for each, deleted right after it ran: how many are named, and what the rest say.
-# And what it costs them that their events are reported.
+# Processes that live 5 to 50 ms each: their functions must be named like those of a long-lived process of the
+# same program. Then the same with a separate executable for each process, deleted right after it ran: nearly
+# all samples are named, or the missing files are reported. Last, the cost of process events for the processes.
 #
 # NR (200) processes of each kind; HZ (999).
 #
-# Alone: a test beside it would also fork, and most of what it judges are shares and rates.
+# Alone: other tests also fork, and most of its checks are about shares and rates.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -17,7 +17,7 @@ HZ=${HZ:-999}
 # tell COMM: splits the samples of these threads (annotated, so that kernel frames are known) into
 #   named     the stack has the chain of functions
 #   unnamed   it could be that chain: three unknown user frames or more, interrupted and not in a
-#             system call or a fault; or no user stack where there should be one
+#             system call or a fault; or no user stack where one is expected
 #   other     start and end of the process: kernel code, the dynamic loader (stripped, and without
 #             frame pointers: unknown frames of its own, seldom three)
 tell() {
@@ -50,7 +50,7 @@ check "a long-lived copy is named" test "$long" -ge 990
 # --- many processes --------------------------------------------------------------------------------
 
 # Both leave the folded lines in $T/out, and in $WORK_US the sum of the processes' own work.
-spawn_beside() { # the whole machine, by a stook that runs already
+spawn_beside() { # system-wide, by a stook that is already running
 	"$STOOK" profile --annotate -F "$HZ" --stats "$T/stats" -a -o "$T/out.folded" \
 		2>"$T/err" </dev/null &
 	local stook=$!
@@ -94,7 +94,7 @@ for how in beside below; do
 	judge "a file each, $how" 'copy-[0-9]+'
 	# (A few of the dynamic loader's own samples are always counted as unnamed.)
 	if [ "$short" -lt 990 ]; then
-		check "a file each, $how: what could not be read is told" grep -qiE 'gone|deleted' "$T/err"
+		check "a file each, $how: files that could not be read are reported" grep -qiE 'gone|deleted' "$T/err"
 	else
 		pass "a file each, $how: 99 % were named"
 	fi
@@ -109,4 +109,4 @@ profile -f --annotate --unwind fp -F "$HZ" -a -- \
 storm=$(sum_matching '^(sh|true);')
 waking=$(sum_matching '^(sh|true);.*;perf_.*irq_work_queue')
 note "a storm of /bin/true: $storm samples, $waking of them wake us"
-check "process events wake us seldom" test $((waking * 50)) -le "$storm" -a "$storm" -gt 500
+check "process events rarely wake stook" test $((waking * 50)) -le "$storm" -a "$storm" -gt 500

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Stacks that lead to a function, against a program that says how often each way was taken: exactly,
-# whether the program was started for the run, or is one of many, from one thread or several, with
-# counts or with sums of an argument, through whichever hook, and over intervals.
+# Stacks that lead to a function, compared with the exact numbers that the program itself prints for each call
+# path ("way"): for a command and for a running process, one thread and several, counts and sums of an argument,
+# all kinds of probes, and intervals.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -14,10 +14,10 @@ stackcount() { "$STOOK" stackcount --budget off --stats "$T/stats" "$@" >"$T/out
 
 # seen WAY [FILE]: sums up the lines with this function in their stacks
 seen() { awk -v way=";$1;" 'index($0, way) { sum += $NF } END { printf "%d\n", sum }' "${2:-$T/out}"; }
-# truth WAY COLUMN: the truth of a way; column 2 is calls, 3 is bytes
+# truth WAY COLUMN: prints the true number for a way; column 2 is calls, 3 is bytes
 truth() { awk -v way="$1" -v column="$2" '$1 == way { print $column }' "$T/truth"; }
 
-# expect WHAT COLUMN: the folded output agrees with the truth of each way, and every hit is accounted for
+# expect NAME COLUMN: checks that the folded output has the true number of each way, and that all hits are accounted for
 expect() {
 	local way
 	for way in way_a way_b way_down; do
@@ -69,8 +69,8 @@ if grep -q 'sys_enter_getppid' <("$STOOK" stackcount -l 't:syscalls:sys_enter_ge
 	run_own t:syscalls:sys_enter_getppid -- "$LOAD" $((ROUNDS * 20)) 2
 	check_equal "a tracepoint: every hit" "$(awk '/;/ { sum += $NF } END { print sum }' "$T/out")" \
 		"$(truth way_asks 2)"
-	# Its caller, in libc, has no frame: it may be missing while tables are loaded.
-	check "a tracepoint: most by their way" \
+	# The system call's wrapper in libc has no frame: while unwind tables are being loaded, its caller is missing.
+	check "a tracepoint: at least 80 % of the stacks have the calling function" \
 		test "$(seen way_asks)" -ge $(($(truth way_asks 2) * 8 / 10))
 else
 	run_own t:sched:sched_process_exit -- "$LOAD" 10 4
@@ -87,15 +87,15 @@ run_own t:syscalls:sys_enter_read t:syscalls:sys_enter_openat r:c:setlocale c:op
 if grep -q 'sys_enter_read' <("$STOOK" stackcount -l 't:syscalls:sys_enter_read' 2>/dev/null); then
 	check "several probes: reads" test "$(sum_matching ';syscalls:sys_enter_read ')" -ge 50
 	check "several probes: opens" test "$(sum_matching ';syscalls:sys_enter_openat ')" -ge 50
-	check_equal "several probes: each stack ends in one" "$(grep ';' "$T/out" |
+	check_equal "several probes: the leaf of each stack is a probe" "$(grep ';' "$T/out" |
 		grep -Evc '(;syscalls:sys_enter_(read|openat)|;r:setlocale|opendir) ')" 0
 fi
 run_own "$LOAD:reached" "r:$LOAD:reached" -- "$LOAD" 100 1
-check_equal "a call and its return are told apart" "$(sum_matching ';reached ')" \
+check_equal "a call and its return are distinguished" "$(sum_matching ';reached ')" \
 	"$(sum_matching ';r:reached ')"
 check_equal "a function's own frame is not doubled" "$(grep -c ';reached;reached' "$T/out")" 0
 
-# --by probe: which of them was hit, each with its own count: in a round one, five and nine.
+# --by probe: each probe has its own count. A round hits the three probes 1, 5 and 9 times.
 probes=("$LOAD:way_a" "$LOAD:way_down" "r:$LOAD:reached")
 run_own --by probe "${probes[@]}" -- "$LOAD" "$ROUNDS" 2
 check_equal "--by probe" "$(sum_matching '^probe way_a;') $(sum_matching '^probe way_down;') $(
@@ -112,15 +112,15 @@ check "diff --by probe" \
 	grep -q 'probe way_down' <("$STOOK" diff --by probe "$T/probes.pb.gz" "$T/probes.pb.gz" -f)
 stackcount "${probes[0]}" -o "$T/one.pb.gz" -- "$LOAD" 10 1
 "$STOOK" report "$T/one.pb.gz" --by probe >"$T/out" 2>"$T/err"
-check_equal "a single probe is not noted" $? 1
+check_equal "--by probe of a file with a single probe: status 1" $? 1
 
 # --- under a budget --------------------------------------------------------------------------------------
 
 # within WHAT PERCENT GOT WANTED: checks a relative error
 within() { check "$1: $3, not far from $4" test $((($3 - $4) * ($3 - $4) * 10000)) -le $(($4 * $4 * $2 * $2)); }
 
-# The function calls itself four times, in turn; taking hits in a regular order would count them wrongly. It
-# begins with a push, which makes a probe cheapest.
+# The function is called in a repeating pattern, because it calls itself four times: choosing every n-th hit would
+# misrepresent the stacks. It begins with a push, on which a probe costs least.
 run_thinned() { # run_thinned ARG…: 40,000 rounds of 50 us
 	: >"$T/gate"
 	stackcount --budget 15% "$@" "$LOAD:way_down" -- "$LOAD" 40000 1 "$T/gate" 50
@@ -153,7 +153,7 @@ expect "sums of an argument" 3
 
 stackcount -f "u:$PROGRAMS/static_weights:passed" --weight arg1 -- "$PROGRAMS/static_weights" 100
 check_equal "below 0 and unreadable counts as 0" "$(awk '{ sum += $NF } END { print sum }' "$T/out")" 500
-check "how many were unreadable is said" grep -q 'arg1 could not be read for 100 hits' "$T/err"
+check "the number of unreadable arguments is reported" grep -q 'arg1 could not be read for 100 hits' "$T/err"
 check_equal "the verdict's hits are hits" "$(stat_of shown)" 300
 
 stackcount "$LOAD:reached" --weight arg1 -- "$LOAD" 100 1

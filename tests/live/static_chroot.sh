@@ -2,8 +2,8 @@
 # The static binary in an empty root: a folder with the program in it, /proc and /sys mounted, and
 # nothing else: no libraries, no /etc, no /tmp, no shell.
 #
-# What must be there: /proc (processes, kallsyms, sysctls) and /sys (BTF of the kernel). Nothing is
-# written but what -o names.
+# Required are /proc (processes, kallsyms, sysctls) and /sys (the kernel's BTF). Only the files given with -o
+# are written.
 #
 # Alone: it judges how many samples there are in a second.
 set -u

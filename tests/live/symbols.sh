@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every way to a name, on programs that were made for it: files that are gone, stripped files with
-# their symbols in each of the places where they can be, inlined calls, C++ names, stubs, names looked
-# up elsewhere, and those that a debuginfod server has.
+# All sources of symbols, with programs built for the purpose: deleted files, stripped files with their symbols in
+# each of the possible places, inlined calls, C++ names, PLT stubs, profiles symbolized on another machine, and a
+# debuginfod server.
 #
 # Stacks are known by construction: functions true_outer;true_inner, where a file that must not be
 # read has lie_outer;lie_inner at the same addresses.
@@ -54,7 +54,8 @@ ask_server() {
 		profile -f --annotate -F 499 -d 1 -p "$asking"
 }
 
-# ask_hung: the same in the background; leaves $T/hung, $T/hung.err and $T/hung.ms.
+# ask_hung: like ask_server, for a server that does not answer. Writes stdout, stderr and the time that it took
+# to $T/hung, $T/hung.err and $T/hung.ms.
 ask_hung() {
 	local begin
 	begin=$(now_ms)
@@ -76,7 +77,7 @@ else
 	ask_server "$port" cache-nobody
 	check_equal "no debuginfod server there: status 0" "$STATUS" 0
 	check "no debuginfod server there: it ends in time" test "$WALL_MS" -lt 15000
-	check "no debuginfod server there: it is said" grep -q 'debuginfod' "$T/err"
+	check "no debuginfod server there: it is reported" grep -q 'debuginfod' "$T/err"
 	if ! command -v debuginfod >/dev/null; then
 		skip "debuginfod" "the server (package debuginfod)"
 	else
@@ -86,7 +87,7 @@ else
 			note "debuginfod: $(tail -n 3 "$T/started")"
 		ask_server "$port" cache
 		check "a name from a debuginfod server" sampled 'main;true_outer;true_inner'
-		check "and it is kept, whole, where debuginfod's client keeps it" cmp \
+		check "and the debug file is complete in the cache of debuginfod's client" cmp \
 			"$T/served/true.debug" "$T/cache/$(build_id "$SPECIAL/names_true")/debuginfo"
 		kill -STOP "$server" # takes connections, and answers none
 		ask_hung &
@@ -106,7 +107,8 @@ wait_until 5 grep -q true_outer "/proc/$replaced/exe" "/proc/$deleted/exe"
 rm "$T/deleted"
 cp "$SPECIAL/names_lie" "$T/new" && mv "$T/new" "$T/replaced"
 
-# Stripped, with a debug file beside it, found by name and checksum; and one whose checksum is wrong.
+# A stripped program with a debug file beside it, found by name and checksum; and one whose debug file has the wrong
+# checksum.
 mkdir -p "$T/beside/.debug" "$T/wrong"
 objcopy --remove-section .note.gnu.build-id "$SPECIAL/names_true" "$T/no-id"
 objcopy --remove-section .note.gnu.build-id "$SPECIAL/names_lie" "$T/lie-no-id"
@@ -157,7 +159,7 @@ only mislinked
 check "a debug file with another checksum is not taken" sampled "mislinked[+]0x[0-9a-f]+" "$T/only"
 only mini
 check "MiniDebugInfo" sampled 'main;true_outer;true_inner' "$T/only"
-check_equal "no name of a file that lies" "$(grep -c lie_ "$T/out")" 0
+check_equal "no name from a wrong file" "$(grep -c lie_ "$T/out")" 0
 if $has_go; then
 	only go_stripped
 	check "a stripped Go program" sampled 'main\.outer;(main\.inner;)?main\.hot' "$T/only"
@@ -271,6 +273,6 @@ if [ "$hung" ]; then
 	wait_until 40 test -s "$T/hung.ms"
 	check "a debuginfod server that hangs: it ends in time" \
 		test "$(cat "$T/hung.ms" 2>/dev/null || echo 99999)" -lt 40000
-	check "a debuginfod server that hangs: it is said" grep -q 'debuginfod.*too long' "$T/hung.err"
+	check "a debuginfod server that hangs: it is reported" grep -q 'debuginfod.*too long' "$T/hung.err"
 	check "a debuginfod server that hangs: the rest is there" sampled '\[unknown\]' "$T/hung"
 fi

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Ground truth for tally: programs/tally_calls.c calls known functions known numbers of times with
-# known arguments, in threads and in a forked child, recursively, leaving by longjmp and by the end
-# of a thread. Rows must be exactly these, and every hit must be in one place:
+# Ground truth for tally: programs/tally_calls.c calls known functions known numbers of times with known arguments:
+# in threads and in a forked child, recursively, left by longjmp and by the end of a thread. Rows must be exactly
+# as expected, and every hit must be counted in exactly one place:
 #
 #   entries = calls + excluded + tallied + lost_*,   calls = returns + abandoned + open
 #
-# N (10000) is how often each of THREADS (4) threads calls.
+# Each of THREADS (4) threads calls the main function N (10000) times.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -28,15 +28,15 @@ tally() {
 	STATUS=$?
 }
 
-# rows: prints them sorted, without time and heading.
+# rows: prints the rows of $T/out.csv, sorted, without the time column and the heading.
 rows() { tr -d '\r' <"$T/out.csv" | sed -e 1d -e 's/^[^,]*,//' -e 's/"//g' | sort; }
 
-# figure NAME: prints a number of the accounting.
+# figure NAME: prints one of the counters in $T/json.
 figure() { grep -o "\"$1\": [0-9]*" "$T/json" | head -n 1 | sed 's/.*: //'; }
 
 lost() { grep -o '"lost_[a-z_]*": [0-9]*' "$T/json" | awk '{ n += $2 } END { print n + 0 }'; }
 
-# check_law NAME
+# check_law NAME: checks that the counters of hits add up to the number of hits.
 check_law() {
 	local entries calls parts
 	entries=$(figure entries)
@@ -85,7 +85,7 @@ check_rows "numbers in hexadecimal, and the thread's name" "0x0,tally_calls,$((T
 
 tally "$CALLS:take" --by tid
 check_equal "each thread has a row" "$(rows | sed 's/^[^,]*,//' | sort -u)" "$N"
-check_equal "… and there are so many" "$(rows | wc -l)" "$((THREADS + 1))"
+check_equal "… and the number of rows is right" "$(rows | wc -l)" "$((THREADS + 1))"
 
 # --- filters ---------------------------------------------------------------------------------------
 
@@ -97,24 +97,24 @@ check_rows "a filter over numbers and texts" "take,$(series $first 6 $((N / 2 - 
 check_equal "… and the others are counted" "$(figure excluded)" $((TAKES - (N / 2 - 2) * (THREADS + 1)))
 
 tally "$CALLS:take" --where 'comm != "tally_calls"'
-check_equal "a filter that none fits: no rows" "$(rows)" ""
+check_equal "a filter without matches: no rows" "$(rows)" ""
 check_equal "… all are excluded" "$(figure excluded)" "$TAKES"
 
 tally "$CALLS:take" --where 'str(arg1) == "x"' # arg1 is a small number, no address
-check_equal "what can't be read is neither the same nor not" "$(figure lost_unreadable)" "$TAKES"
-check_law "what can't be read"
+check_equal "unreadable text: the comparison is unknown" "$(figure lost_unreadable)" "$TAKES"
+check_law "unreadable text"
 tally "$CALLS:take" --where 'arg2 < -100 && str(arg1) == "x"'
-check_equal "… unless the other side decides" "$(figure excluded)" "$TAKES"
+check_equal "… unless the other side of && is false" "$(figure excluded)" "$TAKES"
 tally "$CALLS:take" --by 'str(arg1)'
 check_equal "a key that can't be read has a row" "$(rows)" ",$TAKES"
 
 # --- returns, and calls paired with them ---------------------------------------------------------
 
 tally "$CALLS:take" --value retval --where 'retval < 0'
-check_rows "what functions return" "take,$(series -1 -2 $((N / 2)))"
+check_rows "return values" "take,$(series -1 -2 $((N / 2)))"
 
 tally "$CALLS:take" --value retval --by 'func,str(arg3)' --where 'arg2 > 100000000 || arg2 < 100'
-least=$(((100 + 10 + 2) / 3)) # so many have arg2 < 100
+least=$(((100 + 10 + 2) / 3)) # calls with arg2 < 100
 check_rows "arguments of the call, with the result" \
 	"take,even,$(series 0 2 $(((least + 1) / 2)))" "take,odd one,$(series -1 -2 $((least / 2)))"
 check_equal "… all calls returned" "$(figure returns)" "$TAKES"
@@ -127,24 +127,24 @@ tally "$CALLS:deep" --value retval --by '(int)arg1'
 check_rows "recursion: each return belongs to its call" "${wanted[@]}"
 
 tally "$CALLS:leave" --value '(int)retval' --by '(int)arg1,(int)arg2'
-check_rows "longjmp: only what returns is paired" "1,0,$TURNS,$TURNS,1,1,1.000"
-check_equal "… and what was left is counted" "$(figure abandoned)" $((TURNS * DEPTH))
+check_rows "longjmp: only calls that return are paired" "1,0,$TURNS,$TURNS,1,1,1.000"
+check_equal "… and the others are counted as abandoned" "$(figure abandoned)" $((TURNS * DEPTH))
 
 tally "$CALLS:hop" --value retval --by arg1
 wanted=()
 for left in $(seq $DEPTH); do wanted+=("$left,$TURNS,0,0,0,0.000"); done
-check_rows "jumps to the own beginning: calls at one place" "${wanted[@]}"
-check_equal "… none is taken for left" "$(figure abandoned)" 0
+check_rows "jumps to a function's own start: calls with the same frame" "${wanted[@]}"
+check_equal "… none is counted as abandoned" "$(figure abandoned)" 0
 
 tally "$CALLS:quit" --value latency
 check_equal "a function that never returns has no row" "$(rows)" ""
-check_equal "… but a call" "$(figure calls)" 1
+check_equal "… but its call is counted" "$(figure calls)" 1
 
 tally "$CALLS:(take|deep|leave|hop|quit)" --value latency --by func
-check_equal "all of it at once" "$(rows | cut -d, -f1,2)" \
+check_equal "all functions in one run" "$(rows | cut -d, -f1,2)" \
 	"$(printf '%s\n' "deep,$((TURNS * DEPTH))" "hop,$((TURNS * DEPTH))" "leave,$TURNS" "take,$TAKES")"
-check_law "all of it at once"
-check_equal "… calls are returned, left, or still open" \
+check_law "all functions in one run"
+check_equal "… calls have returned, are abandoned, or are still open" \
 	"$(($(figure calls) - $(figure returns) - $(figure abandoned) <= 1))" 1
 
 # --- histograms --------------------------------------------------------------------------------------
@@ -165,12 +165,12 @@ check_equal "… each in its bucket" "$(rows | grep ',64,127,')" \
 
 tally "$CALLS:take" --by '(int)arg1' --max-rows 100
 check_law "more keys than rows"
-check_equal "more keys than rows: as many as there may be" "$(rows | wc -l)" 100
-check_equal "… and the others' hits are lost by name" "$(figure lost_full)" $((TAKES - 100 * (THREADS + 1)))
+check_equal "more keys than rows: as many rows as the limit" "$(rows | wc -l)" 100
+check_equal "… and the other hits are counted in lost_full" "$(figure lost_full)" $((TAKES - 100 * (THREADS + 1)))
 
 tally "$CALLS:deep" --value latency --max-calls 3
-check_law "more calls than can be remembered"
-check_equal "more calls than can be remembered: lost by name" \
+check_law "more open calls than the limit"
+check_equal "more open calls than the limit: counted in lost_calls_full" \
 	"$(figure lost_calls_full)" $((TURNS * (DEPTH - 3)))
 
 # --- tracepoints and static probes -------------------------------------------------------------------
@@ -205,7 +205,7 @@ done
 # A full disk is reported once, and ends the run.
 timeout 20 "$STOOK" tally "$CALLS:take" -i 0.2 -d 5 >/dev/full 2>"$T/err" </dev/null
 check_equal "a full disk: status 1" $? 1
-check_equal "it is said once" "$(grep -c 'cannot write to standard output' "$T/err")" 1
+check_equal "the error is printed once" "$(grep -c 'cannot write to standard output' "$T/err")" 1
 
 # --- mistakes ----------------------------------------------------------------------------------------
 

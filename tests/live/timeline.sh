@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# --timeline against a program that spends its time in one function, then in another, in turns: the
-# stacks of the slices, one slice behind the other, are in the function whose turn it is; and each
-# sample is in exactly one slice.
+# --timeline on a program that spends its time alternately in two functions: the stacks of each slice must be in the
+# function that ran at that time, and each sample must be in exactly one slice.
 . "$(dirname "$0")/lib.sh"
 need_live
 
@@ -79,7 +78,7 @@ fi
 
 # Files that have comments contain the verdict, even with --quiet.
 profile -q -F 499 -o "$T/quiet.pb.gz" -- "$PROGRAMS/spin" 0.2
-check_equal "nothing is said with -q" "$(cat "$T/err")" ""
+check_equal "-q prints no messages" "$(cat "$T/err")" ""
 if command -v go >/dev/null; then
 	go tool pprof -comments "$T/quiet.pb.gz" >"$T/comments" 2>/dev/null
 	check "the verdict is in the file" grep -q '^samples .* shown' "$T/comments"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The walk by unwind tables in programs of other compilers, languages, C libraries and ways to link.
+# The walk by unwind tables in programs built with other compilers, languages, C libraries and link modes.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -16,7 +16,7 @@ LINKS='link_8;link_7;link_6;link_5;link_4;link_3;link_2;link_1;work;hot'
 
 # --- ways to link ----------------------------------------------------------------------------------
 
-# built NAME COMPILER ARG…: stacks of the same shapes, built in this way, are complete.
+# built NAME COMPILER ARG…: builds the shapes in this way, and checks that their stacks are complete.
 built() {
 	build "frames_$1" unwind_frames.c "${@:2}" "${C_FLAGS[@]}" || return
 	run "$SPECIAL/frames_$1" "$MS" chain realigned clobbered
@@ -87,7 +87,7 @@ fi
 
 if build throw special/throw.cc g++ -O2 -g; then
 	run "$SPECIAL/throw" 100
-	check "C++: the unwinder while it unwinds is whole" test \
+	check "C++: stacks in the exception unwinder are whole" test \
 		"$(sum_matching "^throw;$IN_MAIN;catcher.*;.*thrower.*;_Unwind_")" -ge 10
 	check "C++: complete" test "$(ended complete)" -ge 98
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The walk by unwind tables through code that comes and goes while it is profiled, code that was made
-# at run time, and code that says nothing about its frames.
+# The walk by unwind tables through code that is mapped and unmapped during the run, JIT-compiled code, and code
+# without unwind information.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -39,14 +39,14 @@ check "trampoline_leaf: whole, at each of its instructions" test \
 	-ge $(($(sum_matching '^trampoline_leaf;') / 3)) -a "$(ended complete)" -ge 98
 code jit_unknown
 check_stacks "jit_unknown: no frame is guessed" jit_unknown '[^;]+;called_by_jit;work;hot'
-check "jit_unknown: and the run says why" test "$(ended no_rule)" -ge 90
+check "jit_unknown: the reason is reported" test "$(ended no_rule)" -ge 90
 
 code noinfo_frame
-check_stacks "noinfo_frame: whole, by its frame pointer" noinfo_frame \
+check_stacks "noinfo_frame: whole, by its frame pointer (no CFI)" noinfo_frame \
 	"$IN_SHAPE;noinfo_frame;noinfo_frame_loop"
 for shape in noinfo noinfo_zero; do
 	code $shape
-	check_stacks "$shape: whole, by what its code does" $shape \
+	check_stacks "$shape: whole, by decoding its instructions" $shape \
 		"$IN_SHAPE;$shape;noinfo_loop"
 	check "$shape: complete" test "$(ended complete)" -ge 95
 done
@@ -57,7 +57,7 @@ check_stacks "plt: whole, also in the linkage table" plt "$IN_SHAPE;plt;rand_r" 
 code lazy
 # The rule for entering the loader from a stub needs a register (rbx) that is known for innermost frames only:
 # these walks end there, are reported, and have no wrong frames.
-check "lazy: while the dynamic loader binds, whole or known to be broken" test \
+check "lazy: during lazy binding, stacks are whole or reported as incomplete" test \
 	"$(sum_matching "^lazy;$IN_SHAPE;lazy;bind_all;library_bind")" -ge 10 -a \
 	$(($(ended complete) + $(ended no_rule))) -ge 98 -a "$(ended complete)" -ge 60
 

@@ -1,6 +1,6 @@
 /*
  * Stacks of all shapes that C makes, for tests/live/differential.sh: built without frame pointers.
- * Handlers on an alternate stack that interrupt all of it at random instants, vfork, the vdso, a
+ * Handlers on an alternate stack that interrupt the others at random instants, vfork, the vdso, a
  * realigned stack, a variable one, lazily bound calls, a thread.
  */
 #include <pthread.h>
@@ -30,7 +30,7 @@ static int compare(const void *a, const void *b)
 	return memcmp(a, b, sizeof(uint64_t));
 }
 
-/* Its frame is aligned by a register that remembers the caller's (DRAP). */
+/* The frame is realigned, and a register (DRAP) keeps the location of the caller's frame. */
 static NOINLINE void realigned(unsigned turns, ...)
 {
 	volatile char aligned[64] __attribute__((aligned(64)));

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# The walk by unwind tables in processes that come and go: a process' first sample is to be as whole
-# as its last, though its tables are only made then.
+# The walk by unwind tables in short-lived processes: the first stack of a process must be as complete as its
+# last one, although unwind tables are compiled only after the first sample.
 #
-# Alone: processes live for milliseconds, and it judges how soon their tables are there.
+# Alone: processes live for milliseconds, and it judges how soon their tables are ready.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -37,7 +37,7 @@ check "a file each: 98 % complete" test "$(ended complete)" -ge 98
 # shellcheck disable=SC2016
 below sh -c 'i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'
 check "a shell's loop over /bin/true: 98 % whole" test "$(whole_share)" -ge 98
-check "a shell's loop over /bin/true: 96 % complete by its own word" test "$(ended complete)" -ge 96
+check "a shell's loop over /bin/true: 96 % are reported as complete" test "$(ended complete)" -ge 96
 # More raw records than the limit that holds if user space could not provide the missing tables.
 # shellcheck disable=SC2016
 below sh -c 'i=0; while [ $i -lt 4000 ]; do /bin/true; i=$((i + 1)); done'
@@ -65,12 +65,12 @@ fi
 
 # --- the command after `--` ------------------------------------------------------------------------
 
-# The command sleeps and is not sampled: its table is made nevertheless, and only this one.
+# The command sleeps and is not sampled. Its unwind table must be compiled nevertheless, and no other one.
 table_of() { readelf -n "$(type -P "$1")" | awk '/Build ID/ { print $3 }'; }
 if [ -n "$(table_of sleep 2>/dev/null)" ]; then
 	mkdir -m 700 "$T/before"
 	profile -f --unwind cfi --table-cache "$T/before" -F 1 -- sleep 0.2
-	check "the table of a command that nobody has sampled" test -e "$T/before/$(table_of sleep)"
+	check "the table of a command without samples" test -e "$T/before/$(table_of sleep)"
 	check "no table of another command" test ! -e "$T/before/$(table_of true)"
 else
 	skip "the table of a command" "readelf, and programs with a build id"

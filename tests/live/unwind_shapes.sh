@@ -33,7 +33,7 @@ check_shape realigned_entry 'realigned_entry;work;hot'
 check_shape noreturn 'calls_noreturn;work_and_exit;work;hot' "a return address behind its function"
 check_shape split 'run_split;split(.cold)?;unlikely_work;work;hot'
 check "frames: conservation law" law_holds
-check "frames: 98 % of the walks say that they are complete" test "$(ended complete)" -ge 98
+check "frames: 98 % of the walks are reported as complete" test "$(ended complete)" -ge 98
 
 # --- large and deep frames -------------------------------------------------------------------------
 
@@ -61,17 +61,17 @@ check "big: never anything but the chain or its end" test \
 	"$(sum_matching "^big;($IN_SHAPE;big_4k;big_40k;)?big_1m;work;hot")" -eq \
 	"$(sum_matching '^big;.*hot')"
 MS=300 shapes unwind_frames deep400
-check "deep400: all 400 and what called them" \
+check "deep400: all 400 frames and their callers" \
 	test "$(with_depth deep400 400 ";$IN_SHAPE" ';work;hot')" -ge 90
 check "deep400: complete" test "$(ended complete)" -ge 90
 MS=300 shapes unwind_frames deep600
 check "deep600: 512 frames are kept" test "$(with_depth deep600 510 '' ';work;hot')" -ge 90
-check "deep600: and it says that they are not all" test \
+check "deep600: the stack is reported as truncated" test \
 	"$(percent "$(stat_of user_end_truncated)" "$(stat_of shown)")" -ge 90
 
 # --- signals ---------------------------------------------------------------------------------------
 
-RETURN='[^;]+' # the C library's, which has no visible name
+RETURN='[^;]+' # the C library's function to which signal handlers return: its name is not exported
 RAISE="raise;([^;]+;)?$RETURN"
 HANDLER='on_signal;work_a_while;hot'
 shapes unwind_signals
@@ -113,12 +113,12 @@ check "spawn: the parent is whole, also in clone()" test "$(sum_matching \
 
 shapes unwind_stacks thread context
 check_stacks "thread: whole" thread '[^;]+;([^;]+;)?in_thread;work;hot'
-check_stacks "context: down to what makecontext() put there" context '([^;]+;)?in_context;work;hot'
+check_stacks "context: down to the frame made by makecontext()" context '([^;]+;)?in_context;work;hot'
 shapes unwind_stacks fiber_zero
 check_stacks "fiber_zero: nothing beyond its end" fiber_zero 'in_fiber;work;hot'
-check "fiber_zero: which is one" test "$(ended complete)" -ge 80
+check "fiber_zero: reported as complete" test "$(ended complete)" -ge 80
 shapes unwind_stacks fiber_data fiber_wild fiber_reused
 check_stacks "fiber_data: nothing beyond its end" fiber_data 'in_fiber;work;hot'
 check_stacks "fiber_wild: nothing beyond its end" fiber_wild 'in_fiber;work;hot'
 check_stacks "fiber_reused: nothing beyond its end" fiber_reused 'fiber_reused;in_fiber;work;hot'
-check "fibers: none of these is called complete" test "$(ended complete)" -le 15
+check "fibers: the other three are reported as incomplete" test "$(ended complete)" -le 15

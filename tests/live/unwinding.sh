@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Return probes in programs whose functions exceptions may pass: they are refused, as they would end
-# the program, also where no name tells that it is C++; forced, they are attached.
+# Return probes in programs through whose functions exceptions may propagate. They are refused, because they would
+# kill the program, even if no name shows that it is C++; with --force they are attached.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
@@ -24,18 +24,18 @@ check_program() {
 	run funccount "r:$PLACE"
 	check "$NAME: a return probe is refused" refused
 	run tally "$PLACE" --value latency
-	check "$NAME: so is latency" refused
+	check "$NAME: latency is refused, too" refused
 	run tally "$PLACE" --value arg1
-	check_equal "$NAME: arguments are not" "$(grep -c 'sum 56' "$T/out") $STATUS" "1 0"
+	check_equal "$NAME: arguments can be read" "$(grep -c 'sum 56' "$T/out") $STATUS" "1 0"
 	run funccount "r:$PLACE" --force
-	check "$NAME: forced, it is attached" grep -q 'terminate called' "$T/err" "$T/out"
+	check "$NAME: --force attaches it" grep -q 'terminate called' "$T/err" "$T/out"
 }
 
 NAME=exceptions
 PLACE=$PROGRAMS/special/$NAME:passed
 build $NAME exceptions.cc g++ -O1 -g && check_program
 
-# It contains its language's library, and no symbols are left.
+# A static, stripped program: it contains the C++ library but no symbol names.
 NAME=exceptions_static
 if build $NAME exceptions.cc g++ -O1 -static; then
 	where=$(nm "$PROGRAMS/special/$NAME" | awk '$3 == "passed" { print $1 }')
@@ -46,4 +46,4 @@ if build $NAME exceptions.cc g++ -O1 -static; then
 fi
 
 "$STOOK" funccount -l r:c:malloc >"$T/out" 2>"$T/err"
-check "libc's returns are not refused" grep -q malloc "$T/out"
+check "return probes in libc are not refused" grep -q malloc "$T/out"

@@ -78,7 +78,7 @@ cpu_ms() { # cpu_ms PID: prints its CPU time
 # CPU on a busy host misses most of its ticks, while its clocks go on.
 check_amount() {
 	figure "$TEST: $1: $2 samples, $3 expected"
-	check "$1: some came, and not too many" \
+	check "$1: at least 5 %, at most 120 % of the expected samples" \
 		test $(($2 * 20)) -ge "$3" -a $(($2 * 10)) -le $(($3 * 12))
 }
 
@@ -86,7 +86,7 @@ check_amount() {
 check_missed() {
 	known=$(($2 + $(stat_of unseen_estimate)))
 	figure "$TEST: $1: $2 and missed are $known, $3 expected"
-	check "$1: the missed are told" test $((known * 100)) -ge $(($3 * 85)) -a \
+	check "$1: missed samples are reported" test $((known * 100)) -ge $(($3 * 85)) -a \
 		$((known * 100)) -le $(($3 * 120))
 }
 
@@ -120,7 +120,7 @@ kernel_log() {
 	TEST=kernel
 	dmesg >log
 	if ! grep -q 'Linux version' log; then
-		fail "its log can be read"
+		fail "the kernel log can be read"
 	elif grep -E 'BUG:|WARNING:|Oops|rcu.*(stall|detected)|lockup' log >complaints; then
 		fail "no complaint in the kernel's log" "$(head -n 2 complaints | tr '\n' ' ')"
 	else

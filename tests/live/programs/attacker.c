@@ -8,8 +8,8 @@
  *				silent (accepts connections, never answers), garbage, flood, none
  *				(no socket)
  *	maps			maps and unmaps executable pages as fast as it can
- *	heirs NR CHILDREN	had NR executable mappings in turn, and has children that each add
- *				one
+ *	heirs NR CHILDREN	maps and unmaps NR executable pages, then forks CHILDREN, each of
+ *				which maps one more
  *	paths FOLDER		has 60,000 mappings of a file with a path of 4,000 bytes below FOLDER
  *	names			changes its name all the time; many names are control characters
  *	stacks			has more different stacks than a profiler can count
@@ -195,7 +195,8 @@ static void run_maps(void)
 
 /*
  * munmap() is not reported, so a profiler must keep all mappings and give them to each child; a
- * child that adds one needs a copy of them all. For the attacker they cost almost nothing.
+ * child that adds one needs a copy of them all. The attacker pays almost nothing: it has unmapped
+ * them.
  */
 static void run_heirs(char **argv)
 {
@@ -205,12 +206,12 @@ static void run_heirs(char **argv)
 	char *area = (char *)(1ul << 44);
 
 	for (int i = 0; i < 500; i++)
-		attack(); /* be sampled before */
+		attack(); /* gets sampled, so that the profiler reads the maps before they grow */
 	for (long i = 0; i < nr; i++) {
 		map_page(area + 2 * i * page, fd);
 		munmap(area + 2 * i * page, (size_t)page);
 		if (i % 100 == 0)
-			usleep(2000); /* so slowly that no event is lost */
+			usleep(2000); /* slow enough that no event is lost */
 	}
 	for (long i = 0; i < nr_children; i++) {
 		if (fork() == 0) {

@@ -24,7 +24,7 @@
 #define FILE_NODE   2
 #define ROOM	    (1u << 20)
 #define READ_MAX    (128u << 10)
-#define BYTES_A_LIE 512 /* one byte in so many is changed */
+#define BYTES_A_LIE 512 /* one byte in 512 is changed */
 
 static int device, backing;
 static uint64_t first, last; /* not changed by reads */

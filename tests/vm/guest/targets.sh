@@ -14,5 +14,5 @@ check "-- CMD: its status" test "$STATUS" -eq 7
 check "-- CMD: its child's samples" test "$(sum_matching '^spin;.*;spin_inner')" -ge 10
 
 profile -f -d 1 -p 99999
-check "a pid that is not there: status 1" test "$STATUS" -eq 1
-check "a pid that is not there: told" grep -q 99999 err
+check "a pid that does not exist: status 1" test "$STATUS" -eq 1
+check "a pid that does not exist: reported" grep -q 99999 err

@@ -1,6 +1,6 @@
 /*
  * stubs SECONDS: calls a function of a shared library through its PLT stub, with a page fault in
- * the stub each time, because the stub's page is dropped before. A timer would hardly ever hit
+ * the stub each time, because the program drops that page before the call. A timer would hardly hit
  * these two instructions. Built twice: with -DLIBRARY it is the library.
  *
  * Without -fPIE, the program uses the stub's address as the function's address.
