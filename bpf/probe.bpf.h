@@ -19,7 +19,7 @@ enum probe_way {
 	WAY_REGISTERS,	    /* struct pt_regs: uprobes, kprobes */
 	WAY_TRACEPOINT,	    /* the tracepoint's fields */
 	WAY_FUNCTION_ENTRY, /* fentry: the array read by bpf_get_func_arg() */
-	WAY_FUNCTION_EXIT,  /* fexit: likewise */
+	WAY_FUNCTION_EXIT,  /* fexit: the array read by bpf_get_func_arg() */
 };
 
 /* True if the current task is selected. */

@@ -87,7 +87,7 @@ static __always_inline __u32 own_number(void)
  * (probe/attach/probe_links.h). body is int body(void *ctx, enum probe_way way, __u32 number).
  *
  *	NAME_cookie		uprobe_multi, kprobe_multi: the link's cookies are the numbers
- *	NAME_kernel_cookie	the same; programs are loaded for one of the two
+ *	NAME_kernel_cookie	like NAME_cookie; only one of the two is loaded
  *	NAME_user_place		one uprobe event in tracefs with many places
  *	NAME_kernel_place	the same for kprobes
  *	NAME_tracepoint, NAME_entry, NAME_exit	a copy for each probe

@@ -65,7 +65,7 @@ static int by_frame_pointers(struct stack_context *ctx, bool has_registers, stru
 	return 0;
 }
 
-/* Falls back to frame pointers, which is better than no stack; user_end distinguishes the two. */
+/* Falls back to frame pointers, which is better than no stack; user_end shows which was used. */
 static int by_unwind_tables(struct stack_context *ctx, bool has_registers, struct scratch *scratch)
 {
 	int end = walk_user(ctx, has_registers, scratch);

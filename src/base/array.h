@@ -46,7 +46,7 @@
 /* Makes room for `nr` items; items_pointer is the address of the pointer. 0 or -ENOMEM. */
 int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes);
 
-/* The same for an array and its capacity, given by name: ARRAY_RESERVE(items, cap_items, nr). */
+/* Like array_reserve(), with the names of the array and its capacity as arguments. */
 #define ARRAY_RESERVE(items, capacity, nr) \
 	array_reserve(&(items), &(capacity), nr, sizeof(__typeof__(*(items))))
 
@@ -85,7 +85,10 @@ static inline size_t array_nr_below(const void *items, size_t nr, size_t item_by
 	return low;
 }
 
-/* The same for a member given by name; and the number of items less than or equal to the key. */
+/*
+ * Like array_nr_below(), with the name of the member; and the number of items whose member is less
+ * than or equal to the key.
+ */
 #define ARRAY_NR_BELOW(items, nr, member, key) \
 	array_nr_below(items, nr, sizeof(*(items)), offsetof(__typeof__(*(items)), member), key)
 #define ARRAY_NR_UP_TO(items, nr, member, key) \

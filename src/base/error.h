@@ -24,7 +24,7 @@ struct error {
 int error_set(struct error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* The same for a system call: appends ": " and strerror(errno) to the text; returns -errno. */
+/* Like error_set(), after a system call: appends ": " and strerror(errno); returns -errno. */
 int error_set_errno(struct error *error, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

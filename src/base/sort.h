@@ -12,7 +12,7 @@ typedef int sort_compare_fn(const void *a, const void *b, void *context);
 /* Returns the sorted numbers; NULL when out of memory. The caller frees them. */
 uint32_t *sort_numbers(size_t nr, sort_compare_fn *compare, const void *context);
 
-/* Returns the rank of each number in that order, from 0; likewise. */
+/* Returns the rank of each number, from 0; NULL when out of memory. The caller frees the ranks. */
 uint32_t *sort_ranks(size_t nr, sort_compare_fn *compare, const void *context);
 
 /* A sequence of keys, for example the frames of a stack. */

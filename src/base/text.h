@@ -13,7 +13,7 @@ static inline bool text_starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
-/* The same for the end of a text of nr bytes, which need not be NUL-terminated. */
+/* True if a text of nr bytes, which need not be NUL-terminated, ends with `end`. */
 static inline bool text_ends_with(const char *text, size_t nr, const char *end)
 {
 	size_t nr_end = strlen(end);

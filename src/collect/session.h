@@ -30,7 +30,7 @@
 /* How a probe is called in the profile. */
 struct session_probe_name {
 	char *text;
-	bool is_leaf; /* a frame of this name is the leaf of its stacks; else their leaf is what is probed */
+	bool is_leaf; /* stacks get a leaf frame with this name; else they end in the probed function */
 };
 
 struct session_probes {

@@ -21,7 +21,10 @@
 int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
 		     uint64_t end);
 
-/* The same for a file that was opened before, below the root in which it was seen (-1: ours). */
+/*
+ * Like file_open_mapped(), for a file that was opened before: tries the path below root_fd, the
+ * root in which the file was first seen (-1: ours).
+ */
 int file_open_again(const struct file_id *id, int root_fd, const char *path);
 
 /* Opens the regular file behind an O_PATH handle for reading. Returns a descriptor or a negative errno. */
@@ -59,8 +62,9 @@ bool file_is_owned(int fd, const struct file_owners *owners);
 int file_open_owned(int root_fd, const char *path, const struct file_owners *owners);
 
 /*
- * The same for a file that a process has written for others to read, in a directory below a root:
- * it must be in that very directory, not mounted or linked there, and have no other hard link.
+ * Like file_open_owned(), for a file that a process has written for others to read, in a directory
+ * below a root. The file must be in that very directory, not mounted or linked there, and have no
+ * other hard link.
  */
 int file_open_written(int root_fd, const char *folder, const char *name,
 		      const struct file_owners *owners);

@@ -2,8 +2,9 @@
  * Reads /proc and /sys, anew at each call.
  *
  * The status of a process is read from two files, since neither has everything: the start time is
- * only in stat, the users only in status. If the process exits between the two, the second one does
- * not exist; so the result describes one process, unless its pid was reused within that moment.
+ * only in stat, the users only in status. If the process exits between the two reads, the second
+ * file does not exist; so the result describes one process, unless its pid was reused within that
+ * moment.
  */
 #include "proc/process_info.h"
 

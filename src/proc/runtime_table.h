@@ -32,8 +32,8 @@ struct runtime {
 	const char *name; /* "Java" */
 	bool is_java;
 	const char *how_to_name; /* a sentence's end: "start it with -X perf" */
-	const char *how_to_walk; /* the same for stacks truncated in its code; or NULL */
-	/* The same for a jitdump written in large pieces, the last one at exit; or NULL. */
+	const char *how_to_walk; /* hint for stacks that are truncated in its code; or NULL */
+	/* Hint if recent names are not in the jitdump yet, which is written in pieces; or NULL. */
 	const char *how_to_name_soon;
 };
 
@@ -47,7 +47,7 @@ struct runtime_process {
 	/* Only root (in our user namespace) can have made its mounts (proc/root_table). */
 	bool has_mounts_of_root;
 	int root_fd;		       /* O_PATH handle of its root; -1: exited, or limit reached */
-	int pidfd;		       /* -1: likewise */
+	int pidfd;		       /* -1: exited, or limit reached */
 	const struct runtime *runtime; /* NULL: unknown */
 	int64_t jitdump;	       /* number in the file table; -1: none mapped so far */
 	bool is_superseded;	       /* its files now describe a later program or process */

@@ -92,7 +92,7 @@ static enum walk_end find_rule(const struct stack_walk_context *context, uint64_
 	return WALK_NONE;
 }
 
-/* The same loop as in walk_frame() of the BPF side. */
+/* This loop corresponds to walk_frame() on the BPF side. */
 static enum walk_end walk_frames(const struct stack_walk_context *context,
 				 struct unwind_memory *memory, struct unwind_walk *walk,
 				 struct user_stack *ret)

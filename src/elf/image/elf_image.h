@@ -47,7 +47,7 @@ struct elf_image {
  */
 int elf_image_open(struct elf_image *image, int fd, struct error *error);
 
-/* The same for bytes in our own memory (the vdso), which must outlive the image. */
+/* Like elf_image_open(), for bytes in our own memory (the vdso), which must outlive the image. */
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t nr,
 			  struct error *error);
 
@@ -59,7 +59,7 @@ bool elf_image_has_section(const struct elf_image *image, uint32_t type);
 /* True if it has this build id; false if it has none. */
 bool elf_image_has_build_id(const struct elf_image *image, const uint8_t *build_id, size_t nr);
 
-/* The same for the file behind fd; false if it is not an ELF file. */
+/* True if the file behind fd is an ELF file with this build id. */
 bool elf_image_fd_has_build_id(int fd, const uint8_t *build_id, size_t nr);
 
 /*

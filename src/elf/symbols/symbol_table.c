@@ -10,7 +10,7 @@
  * __libc_write and __GI___libc_write, and callers use the first one, which is weak. So an exported
  * name is preferred to a local one, then a name without the library's own prefixes and leading
  * underscores, then the shorter one. perf uses other criteria (see symbol_name_compare()); where it
- * would show another name, that one is stored in a separate array.
+ * would show another name, perf's name is stored in a separate array.
  *
  * A symbol of size 0 extends to the next symbol or the end of its section, as in perf; after a
  * symbol with a size there may be a gap without a symbol. (addr2line names gaps after the symbol

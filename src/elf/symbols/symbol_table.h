@@ -58,7 +58,7 @@ void symbol_table_free(struct symbol_table *table);
 const char *symbol_table_find(const struct symbol_table *table, uint64_t vaddr,
 			      uint64_t *ret_start);
 
-/* The same, but of several names at the function's start the one that perf shows. */
+/* Like symbol_table_find(); if the function has several names, returns the one that perf shows. */
 const char *symbol_table_find_for_perf(const struct symbol_table *table, uint64_t vaddr,
 				       uint64_t *ret_start);
 

@@ -364,7 +364,7 @@ static inline const struct stack_effect *read_at(struct piece *piece, uint64_t a
 	return number ? &piece->effects[number] : read_anew(piece, at);
 }
 
-/* Discards cached instructions that overlap this one. */
+/* Discards cached instructions that begin before `at` and end after it. */
 static void forget_before(struct piece *piece, uint64_t at)
 {
 	uint64_t back;
@@ -464,7 +464,7 @@ static int follow(struct piece *piece)
 /* The effect of a path, to compute the state at its start from a known state at its end. */
 struct way {
 	int64_t moved;	     /* words down since the first instruction */
-	int64_t restored_at; /* where the frame pointer was restored from, likewise */
+	int64_t restored_at; /* place that the frame pointer was restored from, as in `moved` */
 	bool is_restored;
 };
 

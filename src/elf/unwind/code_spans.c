@@ -60,7 +60,7 @@ size_t code_spans_at(const struct code_spans *spans, uint64_t address)
 	return ARRAY_NR_UP_TO(spans->spans, spans->nr, end, address);
 }
 
-/* Adds the parts of a span that are before, between and after the others, starting at *at. */
+/* Adds the parts of a span that no span of `cover`, from index `at` on, covers. */
 static int add_uncovered(struct code_spans *to, const struct code_spans *cover, size_t at,
 			 struct code_span span)
 {

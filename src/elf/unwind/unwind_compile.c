@@ -17,8 +17,8 @@
 #include "elf/unwind/unwind_rows.h"
 
 /*
- * Appends a row unless its rule equals the last one's. If it has the same address as the last one
- * (one segment ends where the next begins), it replaces that one: packing allows one row per byte.
+ * Appends a row unless its rule equals the last row's. A row with the same address as the last row
+ * (one segment ends where the next begins) replaces it: packing allows one row per byte.
  */
 static int append(struct unwind_rows *rows, uint64_t address, uint32_t rule)
 {

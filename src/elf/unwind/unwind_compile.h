@@ -18,7 +18,7 @@
 int unwind_compile(struct unwind_table *table, const struct elf_image *image,
 		   const struct elf_image *debug, struct error *error);
 
-/* The same for an image in our own memory (the vdso). */
+/* Like unwind_compile(), for an image in our own memory (the vdso), without a cache. */
 int unwind_compile_memory(struct unwind_table *table, const void *bytes, size_t nr,
 			  struct error *error);
 

@@ -65,7 +65,7 @@ size_t unwind_table_bytes(const struct unwind_table *table);
 
 /*
  * Packs a rule; false, and *ret_packed unchanged, if it must be a wide one. A lost frame pointer is
- * packed as an unchanged one: callers can't distinguish the two, as they may not use it.
+ * packed as an unchanged one: a caller must not rely on a lost one, so this makes no difference.
  */
 bool unwind_pack_rule(const struct unwind_rule *rule, uint16_t machine, uint32_t *ret_packed);
 
