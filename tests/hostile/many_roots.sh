@@ -50,6 +50,6 @@ profile -F 499 --by comm --table-cache none -f -- bash -c '
 check_equal "the table of roots is full" "$(cat "$T/roots")" 255
 check "the first container's file is named" test "$(sum_matching '^first;.*first_inner')" -gt 0
 check "the last container's program is sampled" test "$(sum_matching '^last;')" -gt 0
-check_equal "and has no names" "$(sum_matching '^last;.*last_')" 0
-check "and this is reported" grep -q '1 files with samples were not read: in more containers than the limit of 255' "$T/err"
-check_equal "and counted" "$(stat_of files_past_roots)" 1
+check_equal "the last container's program has no names" "$(sum_matching '^last;.*last_')" 0
+check "the missing names are reported" grep -q '1 files with samples were not read: in more containers than the limit of 255' "$T/err"
+check_equal "the file is counted" "$(stat_of files_past_roots)" 1

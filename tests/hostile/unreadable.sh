@@ -36,7 +36,7 @@ without() {
 
 without cap_dac_override,cap_dac_read_search
 check "a file of another user: unreadable" test "$(sum_matching '^hidden;.*\[unreadable\]')" -gt 0
-check_equal "and not shown as deleted" "$(sum_matching '^hidden;.*\[deleted\]')" 0
+check_equal "a file of another user: not shown as deleted" "$(sum_matching '^hidden;.*\[deleted\]')" 0
 check "the unreadable files are reported" grep -q 'files with samples could not be read, permission denied' "$T/err"
 check "the unreadable files are not reported as stripped" grep -q ' in files that were not read' "$T/err"
 check "they are counted" test "$(stat_of files_refused)" -ge 1

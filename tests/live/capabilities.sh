@@ -88,7 +88,7 @@ for missing in setuid setgid; do
 	setpriv --bounding-set="-$missing" --inh-caps="-$missing" timeout -k 5 60 "$STOOK" profile -d 1 \
 		-F 199 -p "$PID" --lines -f >"$T/out" 2>"$T/err" </dev/null
 	check "--lines without $missing: it is named" grep -q "without CAP_${missing^^}" "$T/err"
-	check "--lines without $missing: and what to do" grep -q 'hint: .*--lines' "$T/err"
+	check "--lines without $missing: hint about --lines" grep -q 'hint: .*--lines' "$T/err"
 	check "--lines without $missing: names are there" grep -q ';spin_inner' "$T/out"
 	stop "$PID"
 done

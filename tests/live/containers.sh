@@ -236,7 +236,7 @@ check "it ends in time" test "$WALL_MS" -lt 20000
 check "conservation law" law_holds
 named "a program with symbols" plain 'true_outer;true_inner'
 named "musl's functions" plain 'true_outer;(true_search;)?memchr'
-check "and not the host's C library" test \
+check "musl's functions have no names from the host's C library" test \
 	"$(sum_matching '^plain;.*(libc_start_call_main|avx|sse)')" -eq 0
 named "a debug file by build id, the container's" debug 'true_outer;true_inner'
 named "a program whose path the host has too" same 'true_outer;true_inner'

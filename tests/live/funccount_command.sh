@@ -231,7 +231,7 @@ for signal in INT TERM HUP; do
 	wait "$run"
 	check_equal "SIG$signal: status 0" $? 0
 	check "SIG$signal: ends soon" test $(($(now_ms) - begin)) -le 2000
-	check "SIG$signal: prints what was counted" test "$(count_of spin_inner)" -ge 10
+	check "SIG$signal: prints the counts" test "$(count_of spin_inner)" -ge 10
 done
 
 # The run ends when its child exits: the intervals add up to the total.
@@ -252,7 +252,7 @@ kill -TERM "$run"
 wait "$run"
 gone() { ! kill -0 "$1" 2>/dev/null; }
 check "SIGTERM with -- CMD: the command ends too" wait_until 2 gone "${child:-1}"
-check "SIGTERM with -- CMD: what was counted is printed" test "$(count_of spin_inner)" -ge 5
+check "SIGTERM with -- CMD: the counts are printed" test "$(count_of spin_inner)" -ge 5
 
 # --- overhead limit -------------------------------------------------------------------------------------
 

@@ -151,7 +151,7 @@ if [ -n "$cgroup_root" ] && mkdir -p "$cgroup/below" 2>/dev/null; then
 	start "$PROGRAMS/spin" 20 2
 	sleep 0.3
 	profile -f -F 199 -d 1 --cgroup "$cgroup"
-	check "--cgroup: what runs below it" test "$(sum_matching "^spin;.*$CHAIN")" -ge 50
+	check "--cgroup: processes below it are sampled" test "$(sum_matching "^spin;.*$CHAIN")" -ge 50
 	check "--cgroup: nothing else" test "$(sum_matching '^spin;')" -eq "$(sum_folded <"$T/out")"
 	profile -f -F 199 -d 1 --by cgroup -p "$inside"
 	check "--by cgroup: its path stands in the line" grep -q "stook-test-$$/below" "$T/out"
@@ -192,7 +192,7 @@ check "-a -- CMD: the whole machine, for as long as CMD runs" \
 stop "$PID"
 start sleep 10
 profile -f -F 499 -d 0.2 -p "$PID"
-check "no samples: says why" grep -qE 'did not run on a CPU|no task ran' "$T/err"
+check "no samples: the reason is reported" grep -qE 'did not run on a CPU|no task ran' "$T/err"
 stop "$PID"
 profile -f -- /nonexistent/program
 check "-- CMD that does not exist: fails and names it" \
@@ -203,7 +203,7 @@ check "-- CMD that ends before -d ends the run" about "$WALL_MS" 200 990
 start "$PROGRAMS/spin" 1
 profile -f -F 99 -d 20 -p "$PID"
 check "-p: the target's exit ends the run" about "$WALL_MS" 300 5000
-check "-p: and stook says so" grep -qiE 'exit|ended|gone' "$T/err"
+check "-p: the target's exit is reported" grep -qiE 'exit|ended|gone' "$T/err"
 check_equal "-p: with status 0" "$STATUS" 0
 
 # --- intervals -------------------------------------------------------------------------------------

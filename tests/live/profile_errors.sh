@@ -168,7 +168,7 @@ for signal in INT TERM HUP; do
 	wait "$run"
 	status=$?
 	check "SIG$signal: ends within 2 s" test $(($(now_ms) - begin)) -le 2000
-	check "SIG$signal: prints what was collected" test "$(sum_matching spin_inner)" -ge 200
+	check "SIG$signal: prints the samples" test "$(sum_matching spin_inner)" -ge 200
 	check_equal "SIG$signal: status 0" $status 0
 	check "SIG$signal: conservation law" law_holds
 done
@@ -205,7 +205,7 @@ if [ -x "$bpftool" ]; then
 	objects=$(bpf_objects_of "$run")
 	check "while it runs, it has a program and a map (else the next checks prove nothing)" \
 		test "$(grep -cE '^(prog|map)' <<<"$objects")" -ge 2
-	check "and they are found" eval '! all_gone'
+	check "the program and the map are found by their ids" eval '! all_gone'
 	kill -INT "$run"
 	wait "$run"
 	check "after a run: no program, map or link left" wait_until 5 all_gone
@@ -234,5 +234,5 @@ kill -TERM "$run"
 wait "$run"
 gone() { ! kill -0 "$1" 2>/dev/null; }
 check "SIGTERM with -- CMD: the command ends too" wait_until 2 gone "${child:-1}"
-check "SIGTERM with -- CMD: what was collected is printed" test "$(sum_matching spin_inner)" -ge 50
+check "SIGTERM with -- CMD: the samples are printed" test "$(sum_matching spin_inner)" -ge 50
 stop "$spin"

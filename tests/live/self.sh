@@ -45,7 +45,7 @@ for command in "funccount --by comm" tally; do
 	# shellcheck disable=SC2086
 	"$STOOK" $command "${by[@]}" --budget off c:malloc -d 1 >"$T/out" 2>"$T/err"
 	check_equal "$command: none of its own" "$(grep -c stook_of_test "$T/out")" 0
-	check "$command: it says how many" grep -q "excluded [0-9,]* hits of stook's own" "$T/err"
+	check "$command: the number of its own hits is reported" grep -q "excluded [0-9,]* hits of stook's own" "$T/err"
 	# shellcheck disable=SC2086
 	"$STOOK" $command "${by[@]}" --budget off c:malloc -d 1 --self >"$T/out" 2>"$T/err"
 	check "$command, --self" grep -q stook_of_test "$T/out"

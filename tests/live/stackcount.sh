@@ -137,7 +137,7 @@ for ((depth = 1; depth <= 5; depth++)); do
 	within "thinned: $depth calls deep" 15 "$(sum_matching ";work;$calls " "$T/stacks")" 40000
 	calls+=';way_down'
 done
-check "thinned: the verdict says so" \
+check "thinned: the run's summary reports it" \
 	grep -Eq '^budget   from [0-9.]+ s on 1 hit in up to [0-9]+ was recorded .*estimates' "$T/err"
 run_thinned --weight '(int)arg1' -f
 within "thinned: sums of an argument" 5 "$(grep ';' "$T/out" | sum_folded)" 400000
@@ -157,10 +157,10 @@ check "the number of unreadable arguments is reported" grep -q 'arg1 could not b
 check_equal "the verdict's hits are hits" "$(stat_of shown)" 300
 
 stackcount "$LOAD:reached" --weight arg1 -- "$LOAD" 100 1
-check "the report says what is summed up" grep -q '^503,700, the sum of arg1$' "$T/out"
+check "the report names the summed argument" grep -q '^503,700, the sum of arg1$' "$T/out"
 
 stackcount "$LOAD:reached" -- "$LOAD" 100 1
-check "the report says what is counted" grep -qx '[0-9,]* hits' "$T/out"
+check "the report's unit is hits" grep -qx '[0-9,]* hits' "$T/out"
 check "its table too" grep -q '^  SELF  *HITS  *TOTAL' "$T/out"
 
 # --- events of stook profile that are not counters --------------------------------------------------------

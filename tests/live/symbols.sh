@@ -176,7 +176,7 @@ kill -STOP "$PID"
 kill -CONT "$PID"
 wait "$PID"
 check "deleted before it could be opened: [deleted]" sampled '\[deleted\]' "$T/started"
-check_equal "and nothing else" "$(grep -cE '_(outer|inner|search)|;main;' "$T/started")" 0
+check_equal "deleted before it could be opened: no function names" "$(grep -cE '_(outer|inner|search)|;main;' "$T/started")" 0
 
 # --- C++ and inlined calls -------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ if $has_cxx; then
 	check "--fold clones" sampled 'main;cloned'
 	check "--inline: inlined calls, the caller first" \
 		sampled 'main;holder;inlined_outer_\[i\];inlined_inner_\[i\]'
-	check "--inline: what reads debug information is in the cost" \
+	check "--inline: the cost includes the children that read debug information" \
 		test "$(stat_of helpers_us)" -gt 0
 
 	profile -f --annotate -F 997 -d 1 -p "$cxx" --demangle no --lines
@@ -249,7 +249,7 @@ if [ -x "$static" ]; then
 	id=$(build_id "$T/mini")
 	rm "$debug/$(in_folder "$id")"
 	bare -f /raw.pb.gz --debug-dir /debug >"$T/there"
-	check "what is missing is listed by its build id" grep -q "no symbols in .*mini (build id $id)" "$T/err"
+	check "a file without symbols is listed with its build id" grep -q "no symbols in .*mini (build id $id)" "$T/err"
 else
 	skip "symbolize in a bare root" "build/static/stook: make static"
 fi

@@ -25,7 +25,7 @@ done
 
 profile -a -d 1
 check "profile -a: status 0" test "$STATUS" -eq 0
-check "profile -a: says what it samples on" grep -qE '^stook: (cycles|cpu-clock) at 99 Hz' err
+check "profile -a: the sampled event is reported" grep -qE '^stook: (cycles|cpu-clock) at 99 Hz' err
 
 profile -f -d 1 -a --by pid,tid,comm,cpu,cgroup --idle
 check "every key of --by, idle too: status 0" test "$STATUS" -eq 0
