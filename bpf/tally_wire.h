@@ -54,7 +54,7 @@ _Static_assert(TALLY_MAX_NUMBERS + TALLY_MAX_TEXTS * TALLY_TEXT_WORDS <= TALLY_M
 	X(BUSY, "busy", "table of keys busy")                                           \
 	X(UNREADABLE, "unreadable", "operand of --where or --value could not be read")  \
 	X(NESTED, "nested", "no scratch space: too many nested hits on one CPU")        \
-	X(NO_CALL, "no_call", "return without a call: mostly called before the start")  \
+	X(NO_CALL, "no_call", "return without its call, usually from before the start") \
 	X(TOO_DEEP, "too_deep", "more than 64 nested calls in a thread")                \
 	X(CALLS_FULL, "calls_full", "table of open calls full: raise --max-calls")
 
