@@ -184,9 +184,9 @@ if $has_cxx; then
 	box='load::Box<unsigned long>::burn\(std::function<void \(int\)> const&, unsigned long\)'
 	profile -f --annotate -F 997 -d 1 -p "$cxx"
 	check "--demangle full" sampled "main;$box( \[clone [^]]*\])?"
-	check "a clone is shown as one" \
+	check "the name of a compiler's clone ends in [clone …]" \
 		sampled 'main;cloned\(unsigned long, unsigned long\) \[clone \.[^]]*\]'
-	check "without --inline: the function that is there" sampled 'main;holder'
+	check "without --inline: the enclosing function" sampled 'main;holder'
 	check_equal "without --inline: no inlined frames" "$(grep -cE 'inlined_|_\[i\]' "$T/out")" 0
 
 	profile -f --annotate -F 997 -d 1 -p "$cxx" --demangle simple --fold clones --inline

@@ -1,8 +1,8 @@
 /*
  * reexec MS [NEXT]: works for MS of CPU time and executes the program NEXT, with the same pid.
- * Built with another STEP and FRAME_BYTES, and not as a PIE, the two have their code at the same
- * addresses and frames of different sizes. The chain is main;STEP;work;hot, with the function name
- * STEP.
+ * Both are built from this file as non-PIE programs, with different STEP and FRAME_BYTES: their code
+ * is at the same addresses, but has frames of different sizes. The chain is main;STEP;work;hot,
+ * where STEP is a function's name.
  */
 #include "../shapes.h"
 

@@ -168,9 +168,9 @@ void calls_late_library(long n)
 		void *library = dlopen("libcounted_late.so", RTLD_NOW);
 		void (*outer)(void);
 
-		must(library, "dlopen of libcounted_late.so");
+		must(library, "cannot load libcounted_late.so");
 		*(void **)&outer = dlsym(library, "hit_late_outer");
-		must(outer, "dlsym of hit_late_outer");
+		must(outer, "cannot find hit_late_outer");
 		REPEAT(n)
 		outer();
 		dlclose(library);

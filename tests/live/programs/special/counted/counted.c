@@ -89,7 +89,7 @@ void become_another(long n)
 
 void truth(const char *name, long count)
 {
-	must(nr_truths < TRUTHS_MAX, "room for another truth");
+	must(nr_truths < TRUTHS_MAX, "too many names to count");
 	truths[nr_truths].name = name;
 	truths[nr_truths++].count = count;
 }
@@ -104,7 +104,7 @@ void must(bool well, const char *what)
 {
 	if (well)
 		return;
-	fprintf(stderr, "counted: failed: %s\n", what);
+	fprintf(stderr, "counted: %s\n", what);
 	_exit(1);
 }
 
@@ -112,10 +112,10 @@ static void print_truths(const char *path)
 {
 	FILE *out = path ? fopen(path, "we") : stdout;
 
-	must(out, "a file to write to");
+	must(out, "cannot open the output file");
 	for (int i = 0; i < nr_truths; i++)
 		fprintf(out, "%s %ld\n", truths[i].name, truths[i].count);
-	must(!fflush(out), "the truth to be written");
+	must(!fflush(out), "cannot write the counts");
 }
 
 static void wait_for_a_line(void)
@@ -125,7 +125,7 @@ static void wait_for_a_line(void)
 	puts("ready");
 	fflush(stdout);
 	while (byte != '\n')
-		must(read(STDIN_FILENO, &byte, 1) == 1, "a line on stdin");
+		must(read(STDIN_FILENO, &byte, 1) == 1, "stdin ended before a line");
 }
 
 static bool is_wanted(size_t kind, char **names)

@@ -21,7 +21,7 @@ void truth(const char *name, long count);
 /* Records the calls of nr calls of become_another(n). */
 void truth_of_images(long nr, long n);
 
-/* Exits if !well: the counts would be wrong. */
+/* Prints `what` and exits if !well, because the counts would be wrong. */
 void must(bool well, const char *what);
 
 /* Executes this program again: hit_before_main, n times hit_after_exec, hit_after_main. */

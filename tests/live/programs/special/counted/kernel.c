@@ -52,7 +52,7 @@ void static_probes(long n)
 	}
 	truth("probe_unguarded", n);
 	truth("probe_guarded", n);
-	must(!nr_guarded || nr_guarded == n, "a semaphore that stays as it is");
+	must(!nr_guarded || nr_guarded == n, "the semaphore changed during the calls");
 }
 
 #else
@@ -60,7 +60,7 @@ void static_probes(long n)
 void static_probes(long n)
 {
 	(void)n;
-	must(false, "static probes: built without sys/sdt.h");
+	must(false, "built without static probes: no sys/sdt.h");
 }
 
 #endif

@@ -48,9 +48,10 @@ static void run_threads(int nr, void *(*body)(void *), long n)
 	pthread_t threads[NR_SHORT_THREADS];
 
 	for (int i = 0; i < nr; i++)
-		must(!pthread_create(&threads[i], NULL, body, (void *)(intptr_t)n), "a thread");
+		must(!pthread_create(&threads[i], NULL, body, (void *)(intptr_t)n),
+		     "cannot create a thread");
 	for (int i = 0; i < nr; i++)
-		must(!pthread_join(threads[i], NULL), "a thread's end");
+		must(!pthread_join(threads[i], NULL), "cannot join a thread");
 }
 
 void tasks_threads(long n)
@@ -83,7 +84,7 @@ static void wait_for(pid_t pid)
 {
 	int status = -1;
 
-	must(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "a process to end well");
+	must(pid > 0 && waitpid(pid, &status, 0) == pid && status == 0, "a child process failed");
 }
 
 static _Noreturn void child(long n)
@@ -186,7 +187,7 @@ static void handle(int number, void (*handler)(int))
 {
 	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_ONSTACK};
 
-	must(!sigaction(number, &action, NULL), "a signal handler");
+	must(!sigaction(number, &action, NULL), "cannot set a signal handler");
 }
 
 /* Queued signals are not merged. If the queue is full, wait for the thread to catch up. */
@@ -200,7 +201,7 @@ static void interrupt(pthread_t thread, long nr)
 
 		while ((err = pthread_sigqueue(thread, SIGRTMIN, none)) == EAGAIN)
 			sched_yield();
-		must(!err, "a signal to a thread");
+		must(!err, "cannot send a signal to a thread");
 	}
 }
 
@@ -208,19 +209,19 @@ static void run_interrupted(long nr)
 {
 	pthread_t thread;
 
-	must(!pthread_create(&thread, NULL, interrupted_thread, NULL), "a thread");
+	must(!pthread_create(&thread, NULL, interrupted_thread, NULL), "cannot create a thread");
 	interrupt(thread, nr);
 	while (nr_delivered < nr) /* pending signals are lost when a thread ends */
 		sched_yield();
 	is_over = true;
-	must(!pthread_join(thread, NULL), "a thread's end");
+	must(!pthread_join(thread, NULL), "cannot join a thread");
 }
 
 void tasks_signals(long n)
 {
 	stack_t stack = {.ss_sp = malloc(ALTSTACK_BYTES), .ss_size = ALTSTACK_BYTES};
 
-	must(stack.ss_sp && !sigaltstack(&stack, NULL), "a signal stack");
+	must(stack.ss_sp && !sigaltstack(&stack, NULL), "cannot set a signal stack");
 	handle(SIGUSR1, hit_handler);
 	handle(SIGRTMIN, hit_interrupting);
 	REPEAT(n)
