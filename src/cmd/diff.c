@@ -57,7 +57,7 @@ struct comm_map {
 #define COMM_MAPS_MAX 32
 
 /* --by: labels at the root of call paths. */
-#define BY_NONE LABEL_SET /* --by none; a bit that is no label of --by */
+#define BY_NONE LABEL_SET /* --by none; a bit that is not a label of --by */
 
 struct diff_options {
 	struct comm_map comm_maps[COMM_MAPS_MAX];

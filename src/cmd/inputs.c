@@ -393,7 +393,7 @@ static void report_dropped(uint64_t nr, const char *what, const char *why)
 			 why);
 }
 
-/* Reports that only one of several events is shown. The value "samples" is no event. */
+/* Reports that only one of several events is shown. The value "samples" is not an event. */
 static void report_events(const struct profile *profile)
 {
 	char list[256] = "";

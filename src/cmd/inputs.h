@@ -1,8 +1,9 @@
 /*
  * Profiles read back from files, in any readable format, recognized by content or chosen by
  * --input-format. Several files are merged into one, whose counts are a value that all files have:
- * samples of one file and nanoseconds of another can be neither added nor compared, but the other
- * file has its samples, too. Also reads the other files that commands need: tables of categories.
+ * if one file counts samples and another nanoseconds, the number of samples is used, which the
+ * second file usually has as a further value. Also reads the other files that commands need: tables
+ * of categories.
  */
 #ifndef STOOK_CMD_INPUTS_H
 #define STOOK_CMD_INPUTS_H

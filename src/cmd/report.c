@@ -43,8 +43,8 @@
 #define KEYS_WANTED \
 	"a list of function, module, comm, pid, tid, cpu, cgroup, probe, line, kind, category"
 #define PATHS_WANTED                                                                         \
-	"graph, fractal, flat, folded or none, a percentage, a maximum of branches, caller " \
-	"or callee"
+	"graph, fractal, flat, folded or none, a percentage, a maximum number of branches, " \
+	"caller or callee"
 #define MAX_ROWS 1000000
 
 /* Keys of rows, and for --by; perf's names besides ours. */
@@ -151,7 +151,8 @@ static const struct path_word {
 };
 
 /*
- * The first number is the threshold, the second one the maximum of branches. Returns 0 or -EINVAL.
+ * The first number is the threshold, the second one the maximum number of branches. Returns 0 or
+ * -EINVAL.
  */
 static int take_path_number(struct paths *paths, const char *token)
 {
@@ -277,7 +278,8 @@ static int take_stdio(void *context, const char *value, struct error *error)
 static const struct option_row rows[] = {
 	{'i', "input", "FILE", take_input, "same as IN"},
 	{'g', "call-graph", "WORD,…", take_paths,
-	 "call paths like perf: graph,0.5,caller; fractal, flat, folded, none; callee"},
+	 "form, threshold and order of call paths, as in perf: graph,0.5,caller; fractal,1; "
+	 "folded; none"},
 	{'G', "inverted", NULL, take_inverted, "callers above callees (default)"},
 	OPTION_SWITCH(0, "children", struct report_command_options, style.sort_by_total,
 		      "sort by total, including callees"),

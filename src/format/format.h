@@ -84,7 +84,7 @@ const struct format *format_by_head(const char *head, size_t nr); /* by a file's
 /*
  * Reads a file into a new profile; gzip is inflated. The path is used in messages, and its
  * extension decides the format if the content does not. Returns 0 or a negative errno, with a
- * reason such as "it is empty"; the hint says what to do with known files that are no profiles.
+ * reason such as "it is empty"; the hint says what to do with known files that are not profiles.
  */
 int format_read(FILE *in, const char *path, const struct format_read_options *options,
 		struct profile *profile, struct format_notes *notes, struct error *error);

@@ -196,7 +196,7 @@ int profile_set_function(struct profile *profile, uint32_t frame, const char *na
 int profile_set_start(struct profile *profile, uint32_t frame, uint64_t start);
 bool profile_is_start(const struct profile *profile, uint32_t function, uint32_t module);
 
-/* True if the frame has a function name; a start as above is none. */
+/* True if the frame has a function name; a text from profile_set_start() does not count. */
 bool profile_is_named(const struct profile *profile, const struct frame *frame);
 
 /*
@@ -236,9 +236,7 @@ const char *profile_comment_about(const struct profile *profile, const char *top
 size_t profile_nr_comments(const struct profile *profile);
 const char *profile_comment(const struct profile *profile, size_t number);
 
-/*
- * Drops the samples, their values, label sets and time slices; strings, modules and frames stay.
- */
+/* Drops the samples, their values, label sets and time slices; strings, modules and frames stay. */
 void profile_reset_samples(struct profile *profile);
 
 uint32_t profile_nr_strings(const struct profile *profile);
@@ -321,7 +319,8 @@ struct profile_value {
 };
 
 /*
- * Value names: of an event without a name in the origin; alternative name for clock events' time.
+ * Value names: the number of events if the origin has no event name, and the customary name for the
+ * time of clock events.
  */
 #define PROFILE_SOME_EVENTS "events"
 #define PROFILE_CPU_TIME    "cpu"
@@ -333,8 +332,8 @@ struct profile_value {
 size_t profile_values(const struct profile *profile, struct profile_value ret[PROFILE_MAX_VALUES]);
 
 /*
- * The reverse of deriving events: if the main value equals a stored value of samples times the
- * period, makes samples the main value. 0 or -ENOMEM.
+ * If the main value is only the derived number of events (the stored value "samples" times the
+ * period), makes that stored value the main value. 0 or -ENOMEM.
  */
 int profile_choose_samples(struct profile *profile);
 

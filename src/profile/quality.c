@@ -67,8 +67,8 @@ static void blame(struct quality *quality, const struct quality_blame *blame)
 }
 
 /*
- * Returns the file to blame for a broken stack: the file of its outermost frame that is in one.
- * Frames beyond it, found by following a register that is no frame pointer, are no code at all.
+ * Returns the file to blame for a broken stack: the file of the outermost frame that is in a file.
+ * Frames beyond it, found by following a register that is not a frame pointer, are not code.
  */
 static uint32_t blamed_module(const struct profile *profile, const struct sample *sample)
 {
@@ -123,14 +123,17 @@ static void judge_python(const struct profile *profile, const struct sample *sam
 		interpreted_in[interpreter->module] += sample->count;
 }
 
-/* Counts the sample for its module of JIT-compiled code if a frame in it has no name. */
+/* If a frame in JIT-compiled code has no name, counts the sample for the module of that code. */
 static void judge_run_time(const struct profile *profile, const struct sample *sample,
 			   uint64_t *nameless_in)
 {
 	const uint32_t *frames = profile_sample_frames(profile, sample);
 	size_t i;
 
-	/* A stack belongs to one process, which has one such module: the first frame settles it. */
+	/*
+	 * A stack belongs to one process, which has a single module of JIT-compiled code: the first
+	 * such frame decides.
+	 */
 	for (i = sample->nr_kernel_frames; i < sample->nr_frames; i++) {
 		const struct frame *frame = profile_frame(profile, frames[i]);
 

@@ -39,7 +39,7 @@ struct quality {
 	struct quality_nameless {
 		uint32_t module;
 		uint64_t samples;
-	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code: with a frame there without a name */
+	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code: samples with an unnamed frame there */
 	/* Python interpreters: samples in Python functions that the stack does not name. */
 	struct quality_nameless interpreted[QUALITY_MAX_BLAMED];
 	/* Stripped files: the leaf is there and has no name. */

@@ -1,8 +1,8 @@
 /*
  * Connects the symbolizer with its sources; the symbolizer itself knows neither sessions nor JVMs.
  *
- * With --interval a profile is named many times. A JVM writes its whole map each time it is asked,
- * so a JVM that answered before is asked again only if its code was sampled since. A JVM that
+ * With --interval a profile is named many times. A JVM writes its whole map at each request, so
+ * after its first answer it is asked again only if its code was sampled since then. A JVM that
  * failed is not asked again: asking means sending it a signal.
  */
 #include "run/names.h"

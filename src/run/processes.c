@@ -30,7 +30,7 @@
  * an eventfd readable and gives all three signals their default effect. Interrupted system calls
  * are restarted.
  *
- * timeout(1) sends its signal twice at once, to its child and to its process group. The second
+ * timeout(1) sends its signal twice in a row: to its child, and to its process group. The second
  * signal does not come from the user: the handler waits for it briefly and discards it.
  *
  * SIGHUP stays ignored if it was ignored at the start (nohup). SIGINT does not: shells start all

@@ -60,7 +60,7 @@ struct collector_ops {
 		    size_t nr_fds, struct error *error);
 	/*
 	 * Writes what was collected since the last call. is_last: after the end of the run, even if
-	 * it failed. -EPIPE: the reader closed stdout, which ends the run and is no failure.
+	 * it failed. -EPIPE: the reader closed stdout, which ends the run and is not a failure.
 	 */
 	int (*interval)(struct collector *collector, bool is_last, struct error *error);
 	/* Stops collecting. */

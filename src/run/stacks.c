@@ -106,7 +106,10 @@ static int open_session(struct stacks *stacks, struct error *error)
 		.command = command ? command[0] : NULL,
 		.comm = options->comm,
 		.labels = options->labels | options->kept_labels,
-		/* A probe's name is told by the leaf, too: giving it up would make no sample less. */
+		/*
+		 * LABEL_PROBE is not spare: the leaf frame names the probe, too, so dropping it
+		 * saves nothing.
+		 */
 		.spare_labels = options->kept_labels & ~options->labels & ~(unsigned)LABEL_PROBE,
 		.slice_ns = options->slice_ns,
 		.include_idle = source->include_idle,

@@ -416,7 +416,7 @@ static const char *why_nameless(const struct run_figures *run, uint32_t number)
 	fd = runtime_process_open_map(process);
 	if (fd == -EACCES)
 		return "its perf map (/tmp/perf-PID.map) belongs to another user, is a mount or a "
-		       "link, or is no regular file";
+		       "link, or is not a regular file";
 	if (runtime && runtime->is_java && !run->names->options->java)
 		return runtime->how_to_name; /* an existing map is from an earlier run */
 	if (fd >= 0)

@@ -104,8 +104,8 @@ int perf_map_parse(const char *text, size_t nr, struct code_map *map, size_t *nr
  * *at to where the next call continues. If the file is shorter than *at, it was rewritten and is
  * read from its beginning. A record with inconsistent sizes is skipped.
  *
- * 0; -ENOEXEC if it is no jitdump of this machine's byte order; -EBADMSG at a record whose size is
- * smaller than its header, so that the next record cannot be found; -EFBIG if the file continues
+ * 0; -ENOEXEC if it is not a jitdump of this machine's byte order; -EBADMSG at a record whose size
+ * is smaller than its header, so that the next record cannot be found; -EFBIG if the file continues
  * past JITDUMP_MAX_BYTES; the error of the budget (NULL: none) when it is used up; or another
  * negative errno. On failure, too, all records before *at were added.
  */

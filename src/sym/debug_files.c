@@ -164,8 +164,8 @@ static int try_folder(const struct search *search, struct root root, const char 
 }
 
 /*
- * Returns the file's owner as a trusted owner in the root that is searched; -1 if he is not trusted
- * there: for a file from another root, our root may have given the uid to another user.
+ * Returns the uid in the searched root that is trusted as the file's owner; -1 if there is none:
+ * for a file from another root, our root may have given that uid to another user.
  */
 static uid_t owner_in(const struct search *search, int root_fd, uid_t root_uid)
 {

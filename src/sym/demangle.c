@@ -110,8 +110,8 @@ size_t clone_suffix_find(const char *name)
  *   - After an identifier, text that looks like a function type is tried as one; if that fails, the
  *     caller parses it as something else: the rest is read twice.
  *   - A symbol as a template's argument, `S` and a number, is tried at each digit of the number.
- *   - A back reference `Q…` to a type continues reading at its target, to any end. There, only
- *     references before this one are followed (so it terminates).
+ * - A back reference `Q…` to a type continues reading at its target, to any end. From there on,
+ * libiberty follows only references that are before this reference (so it terminates).
  *
  * Hence cost(p), the steps for reading on from p, is at most (1 + the cost of a reference at p) +
  * times(p) * cost(p + 1), and a reference at p costs cost() of its target without references from p
@@ -181,7 +181,8 @@ static void mark_reference(const char *name, size_t nr, struct place *places, si
 }
 
 /*
- * True if the text after a symbol argument's number can itself be the symbol, and so is tried, too.
+ * True if a mangled symbol can begin here. libiberty then tries it as a template's symbol argument,
+ * at each digit of the number before it.
  */
 static bool is_tried(const char *at)
 {

@@ -94,7 +94,8 @@ static bool is_end_marker(const char *name, size_t nr)
 }
 
 /*
- * False if the line is no text symbol. `$x` and the like are arm64's mapping symbols, no functions.
+ * False if the line is not a text symbol. `$x` and the like are arm64's mapping symbols, not
+ * functions.
  */
 static bool parse_line(const char *text, struct line *ret)
 {

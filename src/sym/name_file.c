@@ -243,7 +243,10 @@ static int name_lines(const struct naming *naming, struct code_file *file,
 		addresses[i] = places[i].vaddr;
 	err = find_in_time(symbolizer, &place, &request, &work, &error);
 	symbolizer->result.nr_split_lost += work.nr_split_lost;
-	/* If the run's time or budget is used up, that is the reason, and is reported elsewhere. */
+	/*
+	 * Not if the run's time or budget is used up: then that is the cause, which is reported
+	 * elsewhere.
+	 */
 	if (err < 0 && err != -ENOMEM && !read_budget_take(symbolizer->options.budget, 0) &&
 	    has_time(symbolizer))
 		symbolizer->result.lines_error = error;
@@ -426,7 +429,10 @@ static int name_from(const struct naming *naming, struct code_file *file,
 		.places = &symbolizer->options.places,
 		.debuginfod = symbolizer->debuginfod,
 		.budget = symbolizer->options.budget,
-		/* In the vdso, show __vdso_clock_gettime, as perf, not its alias clock_gettime. */
+		/*
+		 * In the vdso, show __vdso_clock_gettime, as perf does, not its alias
+		 * clock_gettime.
+		 */
 		.raw_aliases = symbolizer->options.raw_aliases || module->kind == MODULE_VDSO,
 		.no_starts = symbolizer->options.no_starts,
 	};

@@ -22,7 +22,7 @@ struct entry {
 	dev_t device;	      /* device and inode of the perf map that was read */
 	ino_t inode;
 	uint64_t perf_at, jitdump_at; /* offsets where reading continues */
-	bool is_too_large;	      /* its map was given up */
+	bool is_too_large;	      /* its map is no longer read */
 };
 
 struct run_time_maps {
@@ -126,8 +126,8 @@ static struct entry *entry_of(struct run_time_maps *maps, uint32_t number)
 
 /*
  * True if the perf map is another file than before, or was rewritten from its beginning, as JVMs do
- * at each request (jcmd). A map that was too large is read again only if it is now shorter than the
- * part that was read.
+ * at each request (jcmd). A map that was too large is read again only if the file is now shorter
+ * than the part already read.
  */
 static bool is_another(const struct entry *entry, const struct stat *st, bool is_java)
 {

@@ -24,8 +24,8 @@ struct run_time_maps;
 /*
  * Past max_bytes, maps of processes other than the requested one are freed, and read again from the
  * beginning at their next request. A map that alone exceeds both max_bytes and RUN_TIME_MAP_BYTES
- * is given up until another file replaces it: the unread rest has the latest names, so the earlier
- * ones can't be trusted. Reading counts against the budget (NULL: none); a map cut short by it is
+ * is not used until another file replaces it: the newest names are in the part not read, so the
+ * older ones may be wrong. Reading counts against the budget (NULL: none); a map cut short by it is
  * continued at the next call.
  */
 struct run_time_maps *run_time_maps_new(size_t max_bytes, struct read_budget *budget);

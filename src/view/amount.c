@@ -71,7 +71,9 @@ static bool is_samples(const struct profile *profile)
 	return unit && !strcmp(unit, "samples");
 }
 
-/* Returns the main value's unit in ns; 0 if it is no time, or if `most` units overflow 64 bits. */
+/*
+ * Returns the main value's unit in ns; 0 if it is not a time, or if `most` units overflow 64 bits.
+ */
 static uint64_t unit_ns(const struct profile *profile, uint64_t most)
 {
 	const char *unit = amount_unit(profile);

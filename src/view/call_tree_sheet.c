@@ -16,7 +16,7 @@
  *	 38.8%  … 12 others
  *
  * All percentages are of the total. A line without a percentage has the same one as the line above.
- * A callee that is the only one above the threshold is right below its caller: only forks indent. A
+ * If only one callee is above the threshold, it is directly below its caller: only forks indent. A
  * fork may be between callees and the function's own time. A label's own time is samples without a
  * stack. Recursion is folded, see named_stacks.h.
  *
@@ -135,7 +135,7 @@ static void branches_clear(struct branches *branches)
 	call_children_clear(&branches->callees);
 }
 
-/* Own time without callees is no branch: the path just ends. */
+/* Own time without callees is not a branch: the path just ends. */
 static int find_branches(const struct tree_builder *builder, const struct call_node *node,
 			 struct branches *ret)
 {
@@ -254,7 +254,7 @@ static int add_forks(struct tree_builder *builder, const struct branches *branch
 }
 
 /*
- * Adds the chain of single callees, then forks. The root and labels always fork: they are no
+ * Adds the chain of single callees, then forks. The root and labels always fork: they are not
  * frames.
  */
 static int add_below(struct tree_builder *builder, const struct call_node *node)

@@ -460,7 +460,7 @@ static int find_frame(struct counter *counter, uint32_t number)
 	return 0;
 }
 
-/* With the kernel's own table, time in the kernel is never attributed to user-space callers. */
+/* With the built-in table, time in the kernel is never attributed to user-space callers. */
 static uint32_t find_sample(const struct counter *counter, const struct sample *sample)
 {
 	const uint32_t *frames = profile_sample_frames(counter->profile, sample);

@@ -214,7 +214,7 @@ static bits_t stack_bits(const struct filtering *filtering, const struct sample 
 	       (filtering->of_frame[frames[0]] & (bits_t)~SUBJECT_BITS(FILTER_STACK));
 }
 
-/* The bits of a label that is a text, from where those of all its texts are kept. */
+/* Returns the bits of a label whose value is a string; of_texts caches the bits of each string. */
 static bits_t label_bits(const struct filtering *filtering, enum filter_subject subject,
 			 bits_t *of_texts, uint32_t string)
 {

@@ -94,7 +94,10 @@ static double width_of(const struct sweep *sweep, uint64_t count, uint64_t other
 	return (double)count + sweep->shape->other_weight * (double)other;
 }
 
-/* An open node's count and other are the sums before it, and its width is infinite. */
+/*
+ * While a node is open, its count and other are the sums of all stacks before it, and its width is
+ * infinite.
+ */
 static int open_node(struct sweep *sweep, uint32_t word)
 {
 	struct flame_nodes *nodes = sweep->nodes;

@@ -16,7 +16,7 @@
 
 #define LIBRARY ".so"
 
-/* The sides on which something has samples. In a profile that is no difference, always AFTER. */
+/* The sides on which something has samples; always AFTER in a profile that is not a difference. */
 enum side {
 	SIDE_AFTER = 1,
 	SIDE_BEFORE = 2,
@@ -342,7 +342,7 @@ static uint8_t sides_without_modules(const struct finder *finder, bool *ret_with
 	return known ? all & ~known : 0;
 }
 
-/* Makes all entries of a name one function, in a known module if there is one. */
+/* Makes all entries of a name one function, in a known module if possible. */
 static int match_by_name(struct finder *finder, const struct entry *entries, size_t nr,
 			 bool with_kernel)
 {

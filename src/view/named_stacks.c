@@ -80,7 +80,7 @@ static void write_number(struct builder *builder, int32_t number)
 	write_text(builder, digits);
 }
 
-/* In a difference, a function inlined in one build is the same as one that is not in the other. */
+/* In a difference, a function counts as the same whether or not it was inlined in either build. */
 static enum word_kind compared_kind(const struct builder *builder, enum word_kind kind)
 {
 	return builder->homes.is_difference && kind != WORD_LABEL && kind != WORD_MISSED ? WORD_USER
@@ -370,7 +370,7 @@ static void note_recursion(struct builder *builder, uint32_t word)
 		builder->error = -ENOMEM;
 }
 
-/* first_frame: index in the path where frames begin; a label is no caller. */
+/* first_frame: index in the path where frames begin; a label is not a caller. */
 static void push_call(struct builder *builder, uint32_t word, bool is_named, size_t first_frame)
 {
 	if (builder->style->fold_recursion && builder->nr_path > first_frame &&

@@ -65,7 +65,7 @@ enum word_kind {
 struct word_info {
 	uint32_t text;	   /* number in texts */
 	uint32_t function; /* the profile's string; 0: no name, or no function */
-	uint32_t module;   /* with by_origin the home; MODULE_NR_UNKNOWN if it is no frame */
+	uint32_t module;   /* with by_origin the home; MODULE_NR_UNKNOWN if it is not a frame */
 	enum word_kind kind;
 };
 

@@ -42,7 +42,7 @@ enum content {
 	CONTENT_KEY,
 	CONTENT_FILE, /* of a source line, for programs */
 	CONTENT_LINE,
-	CONTENT_KIND, /* of a function, if kind is no key */
+	CONTENT_KIND, /* of a function, if kind is not a key */
 	CONTENT_SELF,
 	CONTENT_TOTAL,
 	CONTENT_UNIT,
@@ -129,7 +129,7 @@ static const char *line_text(const struct profile *profile, const struct group_p
 	return buffer;
 }
 
-/* NULL for a function without a category of its own: it counts for the category of its callers. */
+/* NULL if the function itself has no category: its samples count for a category of its callers. */
 static const char *category_text(const struct report *report, const struct group_total *group)
 {
 	uint32_t category;

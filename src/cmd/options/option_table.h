@@ -68,7 +68,7 @@ struct option_group {
 struct option_table {
 	const struct option_group *groups;
 	size_t nr_groups;
-	/* Takes an operand, a word that is no option. */
+	/* Takes an operand, a word that is not an option. */
 	int (*take_word)(void *context, const char *word, struct error *error);
 	void *context;
 	const char *usage, *examples; /* in the help, above and below the options */

@@ -35,8 +35,8 @@ static int take_by(void *context, const char *value, struct error *error)
 	struct stack_options *options = context;
 
 	/*
-	 * Distinguishing threads makes many stacks: only by default. Processes always are
-	 * distinguished.
+	 * With --by, tids are kept only if listed, since they multiply the number of stacks; pids
+	 * are always kept.
 	 */
 	options->kept_labels = LABEL_PID;
 	return label_keys_take(value, &options->labels, error);

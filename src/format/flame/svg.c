@@ -137,7 +137,7 @@ static void write_total(const struct svg_graph *graph, uint64_t total, FILE *out
 static void write_own_subtitle(const struct svg_graph *graph, FILE *out)
 {
 	const struct comparison_style *compared = graph->options->comparison;
-	/* Readers of the picture should know of truncated stacks and of estimates. */
+	/* The subtitle shows if stacks were truncated or counts are estimates. */
 	const char *verdict = profile_comment_about(graph->profile, "stacks", "truncated");
 	const char *budget = profile_comment_about(graph->profile, "budget", "");
 

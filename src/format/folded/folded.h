@@ -51,8 +51,8 @@ bool folded_is_it(const char *head, size_t nr);
  * integers, by up to a million; see struct value_scale.
  *
  * A word `-` that occurs once in a line, between two frames, is the delimiter of bcc's `-d` and our
- * `--delimited`: it is no frame, and kernel frames follow. (`--` is the delimiter of offwaketime,
- * before the waker's stack; in such lines `-` is a name.)
+ * `--delimited`: it is not a frame, and kernel frames follow. (`--` is the delimiter of
+ * offwaketime, before the waker's stack; in such lines `-` is a name.)
  */
 int folded_read(FILE *in, const struct format_read_options *options, struct profile *profile,
 		struct format_notes *notes, struct error *error);

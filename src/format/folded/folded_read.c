@@ -564,8 +564,8 @@ static bool is_kernel_only(const struct reader *reader, size_t begin, size_t end
 }
 
 /*
- * The word for a missed stack is no frame. It is recognized only in the place of that stack, if the
- * line has no frames of that stack.
+ * The word for a missed stack is not a frame. It is recognized only in the place of that stack, if
+ * the line has no frames of that stack.
  */
 static int push_frames(struct reader *reader, struct sample_labels *labels)
 {

@@ -331,7 +331,7 @@ static int write_data(struct page *page)
 {
 	int result;
 
-	result = stream_finish(page->out); /* so that later errors are those of the data */
+	result = stream_finish(page->out); /* flush, so that any later error is from the data */
 	if (result < 0)
 		return result;
 	(void)fputs("<script type=\"application/json\" id=\"about\">", page->out);

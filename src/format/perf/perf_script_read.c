@@ -1,7 +1,7 @@
 /*
  * Reads perf script text line by line. A sample ends at an empty line or the next header. The text
- * is not kept in memory. A line that is a header only because nothing else fits counts as one only
- * if a frame follows.
+ * is not kept in memory. A line that is taken for a header only because it can be nothing else must
+ * be followed by a frame.
  */
 #include "format/perf/perf_script.h"
 
@@ -224,7 +224,10 @@ static int find_event(struct events *events, const struct perf_header *header, s
 		;
 	if (i == events->nr && events->samples && i < PROFILE_MAX_VALUES &&
 	    profile_value_type(profile, events->samples).type == name) {
-		/* An event named "samples", as in text of older versions, replaces our value. */
+		/*
+		 * An event named "samples" (written by older versions) replaces the value "samples"
+		 * that add_samples() added.
+		 */
 		profile_clear_value(profile, events->samples);
 		append(events, (uint32_t)name, events->samples);
 		events->samples = 0;

@@ -51,9 +51,9 @@ bool pprof_is_it(const char *head, size_t nr);
 
 /*
  * Reads all bytes of an inflated file into a new profile. The main value is the file's default,
- * else its last value; if that is only samples times the period, it is the samples. Returns 0 or a
- * negative errno: -EBADMSG for a file that is not pprof or is malformed. After an error the profile
- * is incomplete.
+ * else its last value; if that value is only the number of samples times the period, the number of
+ * samples is the main value. Returns 0 or a negative errno: -EBADMSG for a file that is not pprof
+ * or is malformed. After an error the profile is incomplete.
  */
 int pprof_parse(const void *bytes, size_t nr, struct profile *profile, struct format_notes *notes,
 		struct error *error);

@@ -167,8 +167,8 @@ static int add_mapping(struct pprof_code *code, const struct pprof_mapping *mapp
 }
 
 /*
- * Adds an object's mappings: its segments, and the whole object if it has none or an offset needs
- * it.
+ * Adds an object's mappings: its segments, and the whole object if it has no segments or some
+ * offset is in none of them.
  */
 static int add_mappings(struct pprof_code *code, uint32_t number)
 {

@@ -364,8 +364,8 @@ static int read_stack(struct reader *reader, struct protobuf_field *field)
 }
 
 /*
- * Determines how the stacks ended. A frame named like a missed stack represents one only if it is
- * alone: there is no other frame of that stack, and no label that says how it ended.
+ * Determines how the stacks ended. A frame named `[Missed User Stack]` (or Kernel) is such a
+ * placeholder only if that stack has no other frame, and no label that says how the stack ended.
  */
 static void take_ends(struct reader *reader)
 {

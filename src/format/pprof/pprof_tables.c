@@ -557,8 +557,8 @@ static bool has_same_names(const struct pprof_frames *frames, uint32_t number)
 /* --- frames ----------------------------------------------------------------------------------- */
 
 /*
- * Returns the frame at this address if it has the names just read, or is new and gets them; -ENOENT
- * if it has other names; -ENOMEM.
+ * Returns the frame at this address: a new frame gets the names just read, an existing one must
+ * have them. -ENOENT if it has other names; -ENOMEM.
  */
 static int64_t try_frame(struct pprof_frames *frames, enum frame_kind kind, uint32_t module,
 			 uint64_t address)

@@ -127,7 +127,7 @@ static void add_pair(struct difference_pair *pair, uint64_t before, uint64_t aft
 	pair->after += after;
 }
 
-/* By thread, the first word (the label) decides, and all of the stack is its self. */
+/* By thread, the whole stack counts as self of the first word, which is the label. */
 static void count_stack(struct builder *builder, uint32_t stack)
 {
 	uint64_t after = builder->stacks->counts[stack], before = builder->stacks->others[stack];
@@ -225,9 +225,7 @@ static int build(struct builder *builder)
 	return 0;
 }
 
-/*
- * A module's row contains all its functions, even those that the other side has in another module.
- */
+/* A module's row contains all its functions, even if the other side has them in another module. */
 static int find_rows(struct comparison *comparison, const struct named_stacks_style *names)
 {
 	cleanup(named_stacks_clear) struct named_stacks apart = {0};
@@ -370,8 +368,8 @@ static int push(struct finder *finder, const struct pending *pending)
 }
 
 /*
- * Returns the rest of a node without its telling callees; *ret_nr: their number, *ret_callee: the
- * last.
+ * Returns the node's numbers minus those of its telling callees; *ret_nr: their number,
+ * *ret_callee: the last.
  */
 static struct difference_pair rest_of(const struct finder *finder, uint32_t number, size_t *ret_nr,
 				      uint32_t *ret_callee)
@@ -567,7 +565,9 @@ static int find_paths(struct comparison *comparison)
 		const struct flame_node *node = &paths->nodes.nodes[i];
 		const struct flame_node *caller = &paths->nodes.nodes[paths->parents[i]];
 
-		/* A node with the same numbers as its caller is no further comparison. */
+		/*
+		 * A node with the same numbers as its caller does not count as another comparison.
+		 */
 		if (node->count != caller->count || node->other != caller->other)
 			difference_tests_add(&tests, &paths->scale, node->other, node->count);
 	}

@@ -39,7 +39,7 @@ struct comparison_style {
 	double before_seconds, after_seconds; /* 0: not known */
 	const struct difference_part *parts;  /* several files per side; NULL: use time slices */
 	size_t nr_parts;
-	bool no_modules;   /* one side has none: functions without a name are not distinguished */
+	bool no_modules;   /* a side has no modules: unnamed functions are not distinguished */
 	bool by_time;	   /* compare rates, which needs both durations; else shares */
 	double confidence; /* family-wise, percent; 0: 95 */
 	double sigma;	   /* least sigma of each change, instead of confidence; 0: not set */

@@ -500,7 +500,9 @@ static void count_part(struct spreader *spreader, uint32_t number,
 
 /* --- dispersions ----------------------------------------------------------------------------- */
 
-/* Adds X² of one side and its degrees of freedom, if it has two parts and any samples. */
+/*
+ * Adds X² of one side and its degrees of freedom, if the side has two parts or more, and samples.
+ */
 static void add_square(const struct spreader *spreader, const struct function_tally *function,
 		       size_t side, size_t kind, double *square, double *freedom)
 {

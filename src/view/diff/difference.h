@@ -74,19 +74,22 @@ double difference_chance_of_sigma(double sigma);
 double difference_sigma_of_chance(double chance, double nr);
 
 /*
- * Counts the comparisons that can be significant at all. With few samples none can, however they
- * are distributed, so that those need no correction for multiple tests (Tarone 1990).
+ * Counts the comparisons that can be significant at all. A comparison with too few samples cannot,
+ * however they are distributed between the sides, so it needs no correction for multiple tests
+ * (Tarone 1990).
  */
 #define DIFFERENCE_FEW_SAMPLES 64
 
 struct difference_tests {
-	uint64_t by_samples[DIFFERENCE_FEW_SAMPLES]; /* by number of samples; the last: or more */
+	uint64_t by_samples[DIFFERENCE_FEW_SAMPLES]; /* by samples; last entry: or more */
 };
 
 void difference_tests_add(struct difference_tests *tests, const struct difference_scale *scale,
 			  uint64_t before, uint64_t after);
 
-/* Returns their number for a family-wise error rate `chance`. */
+/*
+ * Returns the number of comparisons that can be significant at the family-wise error rate `chance`.
+ */
 double difference_tests_nr(const struct difference_tests *tests,
 			   const struct difference_scale *scale, double chance);
 
