@@ -39,7 +39,7 @@
 #define MAX_TABLE_BYTES	 (512ULL << 20)
 #define MAX_FILES	 4096
 #define MAX_PRINTED	 40 /* differences printed with both lists */
-#define SLEEPER_CHANCE	 16 /* one thread in so many may be asleep */
+#define SLEEPER_CHANCE	 16 /* 1 of this many chosen threads may be asleep */
 #define MAX_IDLE_TRIES	 20000
 
 struct options {

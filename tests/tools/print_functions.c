@@ -4,9 +4,10 @@
  *	$ echo 2f030 | print_functions plt /bin/bash
  *	2f030 2f030 endgrent@plt
  *
- * Linked addresses are read from stdin in hexadecimal. For each, one line is printed: the address,
- * the function's start and its name, or `-` twice. With a size after the address there are three
- * lines, for the first, the middle and the last byte. The cost is printed on stderr.
+ * Link-time addresses are read from stdin in hexadecimal. For each, one line is printed: the
+ * address, the function's start and its name, or `-` twice. With a size after the address there are
+ * three lines, for the first, the middle and the last byte. The cost of the lookups is printed on
+ * stderr.
  *
  * `print_functions link FILE` prints the name and the CRC of .gnu_debuglink, `crc FILE` the CRC of
  * the file itself.

@@ -8,7 +8,7 @@
  *	main
  *	/tmp/program.c:8
  *
- * Linked addresses are read from stdin in hexadecimal; the results are sorted and without
+ * Link-time addresses are read from stdin in hexadecimal; the results are sorted and without
  * duplicates. -n omits the lines, -s prints only the outermost function, -q only the totals, -r
  * FOLDER is the root of the file's paths, -o works without a child process.
  */

@@ -1,9 +1,9 @@
 /*
  * Symbolizes addresses in a file: print_symbols [-i] [-l] [-s] [-d DEBUG-DIR] FILE
  *
- * Linked addresses are read from stdin in hexadecimal, one per line. For each, one line is printed,
- * separated by tabs: the address, then the mangled functions there, the innermost inlined one
- * first; `??` if there is no name, or with -s the function's start if it is known. With -l each
+ * Link-time addresses are read from stdin in hexadecimal, one per line. For each, one line is
+ * printed, separated by tabs: the address, then the mangled functions there, the innermost inlined
+ * one first; `??` if there is no name, or with -s the function's start if it is known. With -l each
  * function has `@file:line`.
  */
 #include <fcntl.h>
@@ -35,7 +35,7 @@ static void fail(const char *what)
 	exit(1);
 }
 
-/* Converts a linked address to an offset in the file. */
+/* Converts a link-time address to an offset in the file. */
 static bool vaddr_to_offset(const struct elf_image *image, uint64_t vaddr, uint64_t *ret)
 {
 	size_t i;

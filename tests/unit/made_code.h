@@ -77,7 +77,7 @@ static inline const char *build_id_of(const struct made_code *code)
 	return text;
 }
 
-/* Returns the linked address of a function in the unstripped file. */
+/* Returns the link-time address of a function in the unstripped file. */
 static inline uint64_t address_in_code(const char *function)
 {
 	struct made_code code;

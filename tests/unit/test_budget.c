@@ -183,7 +183,10 @@ TEST(the_costliest_work_is_thinned_first)
 	CHECK_EQ(rates[2].bits, 0);
 }
 
-/* If the hits alone fit, thinning makes room, except for the work that it always leaves. */
+/*
+ * Whatever the rates, thinning meets the limit, apart from the work for the hits that even the
+ * maximum thinning keeps.
+ */
 TEST(whatever_the_rates_thinning_makes_room)
 {
 	enum { NR = 64 };

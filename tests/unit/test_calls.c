@@ -211,7 +211,9 @@ static const struct cell cells[][2] = {
 
 static struct row_keys keys;
 
-/* One function in rows by key, and one that was detached before its first hit. */
+/*
+ * A function with a row for each key, and a function whose probe was detached before its first hit.
+ */
 static struct call_interval keyed_interval(struct call_row *keyed, size_t nr)
 {
 	struct call_interval interval;

@@ -120,7 +120,10 @@ static void add_draws(struct sides *sides, size_t nr_before, size_t nr_after, ui
 	}
 }
 
-/* Nothing changed: 95 of 100 runs report no row; with a sigma per row, the expected number. */
+/*
+ * Nothing changed. By default at least 95 % of comparisons must report no change; with a fixed
+ * sigma per row, about as many rows as chance predicts.
+ */
 TEST(rows_of_the_same_source_did_not_change)
 {
 	const struct comparison_style together = {0}, each = {.sigma = 3};
@@ -147,7 +150,10 @@ TEST(rows_of_the_same_source_did_not_change)
 	CHECK((double)wrong_each <= 1.5 * expected);
 }
 
-/* A load in waves: each sample occurs four times in its slice. The spread of slices shows it. */
+/*
+ * A load in bursts: each sample is counted four times in its slice. The variance between slices
+ * must show a dispersion of about 4.
+ */
 TEST(rows_take_their_spread_from_slices)
 {
 	const struct comparison_style style = {0};

@@ -158,7 +158,7 @@ static void close_in_root(struct made_code *code)
 	close_code(code);
 }
 
-/* In search order; each is found after the ones before it were removed. */
+/* In search order: each file is found after the files before it are removed. */
 TEST(debug_files_by_link)
 {
 	static const char *const places[] = {

@@ -178,7 +178,7 @@ TEST(debug_link_crc_is_remembered_until_the_file_changes)
 	CHECK_EQ(ftruncate(fileno(file), 900), 0);
 	CHECK_EQ(debug_link_crc(fileno(file), &known, &budget, &crc), 0);
 	CHECK_EQ(budget.left_bytes, 2600);
-	/* Other files replace it one by one. */
+	/* The checksums of other files evict it from the cache. */
 	for (i = 0; i < DEBUG_LINK_CRCS_MAX; i++) {
 		others[i] = tmpfile();
 		CHECK(others[i]);

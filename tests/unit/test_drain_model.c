@@ -3,13 +3,14 @@
  * random polls and epochs, and delivered as a kernel could deliver them. Every sample must get what
  * its process had mapped at its time, and all totals must be exact.
  *
- * The model of the kernel: samples of one stack in one epoch are a record and a count, sometimes
- * two records (a lost race for the insert). A poll reads the ring up to a cut, which a reservation
- * may hold back; then each CPU's events up to that CPU's own later cut; then the events that
- * arrived meanwhile. It replays up to the beginning of the previous poll. The end of an epoch
- * replays up to its end. In the model, a stack's identity changes with every change of the process'
- * mappings. The real one does not: the protocol is exact only for the first sample that it
- * aggregates.
+ * The model of the kernel: the samples of one stack in one epoch become a record and a count, or
+ * sometimes two records (a lost race for the insert). A poll first reads records from the ring up
+ * to some time, or less if a reservation is in the way; then the events of each CPU up to a later
+ * time, which differs by CPU; then the events that arrived during the poll. Then the drain replays
+ * everything older than the start of the previous poll; a poll that ends an epoch replays
+ * everything up to the epoch's end. In the model, a stack gets a new identity with every change of
+ * its process' mappings. In the kernel it keeps its identity: there, the result is exact only for
+ * the first of the samples that are counted together.
  */
 #include "unit/test.h"
 

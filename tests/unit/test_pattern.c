@@ -271,7 +271,7 @@ TEST(pattern_parses_offsets_and_addresses)
 	check_rows(regexes, ARRAY_SIZE(regexes), true);
 }
 
-/* A kernel function's name and offset may turn out to mean a file. */
+/* A pattern parsed as a kernel function and an offset may turn out to be a file and an address. */
 TEST(pattern_of_a_file_after_all)
 {
 	struct pattern pattern = {0};

@@ -238,7 +238,10 @@ TEST(perf_script_joined_texts)
 	profile_free(profile);
 }
 
-/* Several names for one value take no room in the profile, only in the table of names. */
+/*
+ * More event names than a profile has values, all of the same value: names past the limit of the
+ * reader are dropped with their samples.
+ */
 TEST(perf_script_too_many_words)
 {
 	char *text = NULL;

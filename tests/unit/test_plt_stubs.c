@@ -191,7 +191,7 @@ TEST(plt_stubs_with_an_index)
 
 #define BTI 0xd503245f
 #define NOP 0xd503201f
-/* ADRP to the page so many pages ahead, and an offset in words. */
+/* ADRP to the page `pages` ahead, and an offset in words. */
 #define ADRP(pages)  (0x90000010u | ((pages)&3u) << 29 | ((pages) >> 2 & 0x7ffff) << 5)
 #define LDR(words)   (0xf9400211u | (words) << 10)
 #define ADD(words)   (0x91000210u | (words)*8 << 10)

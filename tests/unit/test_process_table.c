@@ -424,9 +424,9 @@ TEST(process_table_fork_at_the_limit)
 }
 
 /*
- * munmap() is not reported: a process may appear to have many mappings, and each child that adds
- * one needs a copy of them all. Past a limit they are dropped; processes with an ordinary number of
- * mappings stay.
+ * munmap() is not reported: a process may appear to have many mappings, and each child that adds a
+ * mapping needs a copy of all of them. Past a limit they are dropped; processes with an ordinary
+ * number of mappings stay.
  */
 TEST(process_table_limits_mappings_of_all_processes)
 {
@@ -459,7 +459,7 @@ TEST(process_table_limits_mappings_of_all_processes)
 
 /* --- processes without permission ------------------------------------------------------------ */
 
-/* Runs in a child that has given up its permission to read our maps. */
+/* Runs in a child that has dropped its permission to read our maps. */
 static size_t count_refused(pid_t pid)
 {
 	struct tables tables;

@@ -61,7 +61,7 @@ static uint32_t *header_at(struct fake *fake, uint64_t position)
 	return (uint32_t *)(fake->data + position % fake->ring.data_bytes);
 }
 
-/* Appends a record of so many bytes, all of them `fill`; returns its position. */
+/* Appends a record of `bytes` bytes, all of them `fill`; returns its position. */
 static uint64_t produce(struct fake *fake, uint32_t bytes, uint32_t flags, char fill)
 {
 	uint64_t position = *producer_position(fake);

@@ -149,7 +149,7 @@ static void end_child(pid_t pid)
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* A process can choose its name; this one imitates other fields of the file. */
+/* A process can choose its name; this name imitates the fields after the name in /proc/PID/stat. */
 TEST(process_status_of_a_deceiver)
 {
 	pid_t pid = start_child(") R 1 (2) 3");

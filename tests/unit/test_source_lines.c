@@ -64,7 +64,7 @@ static int take_answer(void *context, size_t i, const struct debug_line *lines, 
 	return answer->result;
 }
 
-/* Returns the linked address: the program is loaded at another one. */
+/* Returns the link-time address; the program is loaded at a different one. */
 static uint64_t address_here(void)
 {
 	return (uint64_t)(lines_here - _r_debug.r_map->l_addr);

@@ -301,7 +301,7 @@ TEST(svg_of_a_difference_is_as_sure_as_was_asked_for)
 	profile_free(profile);
 }
 
-/* The full width is so many samples of the second profile: all boxes are half as wide. */
+/* style.total is twice the number of samples after: all boxes are half as wide. */
 TEST(svg_of_a_difference_may_be_wider)
 {
 	struct profile *profile = make_difference();
@@ -324,7 +324,10 @@ TEST(svg_by_category)
 	CHECK(categories != NULL);
 	text = draw(profile, NULL, categories);
 	CHECK(strstr(text, ">copies</text>") && strstr(text, ">server</text>"));
-	/* No category: the caller's; the heaviest category has the first colour. */
+	/*
+	 * vfs_write has no category of its own and gets its caller's; the heaviest category has the
+	 * first colour.
+	 */
 	CHECK(strstr(strstr(text, "<title>vfs_write"), "fill=\"#f0965a\"/>") != NULL);
 	CHECK(strstr(strstr(text, "<title>memcpy"), "fill=\"#78b4eb\"/>") != NULL);
 	CHECK(strstr(text, ">server</text>") < strstr(text, ">copies</text>"));

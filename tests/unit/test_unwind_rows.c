@@ -310,7 +310,8 @@ TEST(unwind_rows_signal_returns)
 	memcpy(plan.text + TEXT_BYTES - 7, short_form, 7);
 	memcpy(plan.text + 0x80, arm64_form, 8);
 	add(&plan.eh_frame, true, TEXT + 0x40, 0x10);
-	put_function(&plan.eh_frame, true, 0, TEXT + 0x56, 1, "", 0); /* over the third's end */
+	/* This entry overlaps the end of the third one. */
+	put_function(&plan.eh_frame, true, 0, TEXT + 0x56, 1, "", 0);
 	CHECK_STR(rows_of(&plan, NULL, NULL),
 		  "1200 S:signal; 1207 none; 121f S:signal; 1229 none; 1240 r7+8 c-8 same; "
 		  "1250 none; 1256 r7+8 c-8 same; 1257 none; 15f8 S:signal; 1600 none");

@@ -200,7 +200,7 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 	CHECK_EQ(process->nr_mappings, UNWIND_MAX_MAPPINGS);
 	CHECK_EQ(mapping_of(process, UNWIND_MAX_MAPPINGS - 1)->start,
 		 mappings_get(mappings, UNWIND_MAX_MAPPINGS - 1)->start);
-	CHECK(process->is_final); /* else code past the limit is new forever */
+	CHECK(process->is_final); /* else code past the limit would always look new */
 	/* Without room for it, the process is unknown again, and its next sample is raw. */
 	for (i = 0; i < POOL_BYTES / (32 * UNWIND_MAX_MAPPINGS); i++)
 		publish(&world, PID + 1 + (uint32_t)i, mappings);

@@ -271,7 +271,9 @@ TEST(verdict_as_comments)
 	symbolizer_free(names.symbolizer);
 }
 
-/* Figures are separate lines, for readers without a parser; each row has its topic. */
+/*
+ * Each figure is on a line of its own, for readers without a JSON parser; each row has its topic.
+ */
 TEST(verdict_for_programs)
 {
 	struct run_figures figures = make_figures();

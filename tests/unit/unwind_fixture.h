@@ -19,8 +19,8 @@ struct row_wishes {
 	size_t nr_rows;
 	uint32_t max_step;    /* bytes between rows (40); sometimes far more */
 	uint32_t nr_rules;    /* number of different rules (200) */
-	uint32_t wide_chance; /* one rule in so many is wide (16); 0: never */
-	uint32_t gap_chance;  /* one row in so many is UNWIND_CFA_NONE (20) */
+	uint32_t wide_chance; /* 1 of this many rules is wide (16); 0: none */
+	uint32_t gap_chance;  /* 1 of this many rows is UNWIND_CFA_NONE (20) */
 };
 
 static inline uint32_t fixture_random(uint64_t *state, uint32_t below)
