@@ -1,7 +1,8 @@
-// Takes pictures of what tools/pictures has drawn: node tools/pictures.mjs FROM TO
+// Takes screenshots of the files drawn by tools/pictures: node tools/pictures.mjs FROM TO
 //
-// Each is a window of 1200 by 700 pixels as Chromium shows it, or as high as the flame graph is; as PNG with
-// a palette of up to 256 colours: a third of the size, and no difference to be seen where surfaces are plain.
+// Each is a Chromium window of 1200 by 700 pixels, or as high as the flame graph. The PNG files
+// have a palette of up to 256 colours, which reduces them to a third; on plain surfaces no
+// difference is visible.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -24,7 +25,8 @@ function* chunks(png) {
 	}
 }
 
-// What a filter of the PNG standard takes away, by its number; left, up and upper left.
+// Predictors of the PNG filters, by filter number; arguments: the bytes left, above, and above
+// left.
 const predictors = [
 	() => 0,
 	(a) => a,
@@ -36,7 +38,7 @@ const predictors = [
 	},
 ];
 
-// Pixels as numbers, 0xRRGGBB, of a PNG of 8 bits a channel, with or without transparency.
+// Returns the pixels, as 0xRRGGBB, of a PNG with 8 bits per channel, with or without alpha.
 function pixelsOf(png) {
 	const all = [...chunks(png)];
 	const head = all.find(({ type }) => type === "IHDR").data;
@@ -66,7 +68,8 @@ function distance(one, other) {
 	return part(16) ** 2 + part(8) ** 2 + part(0) ** 2;
 }
 
-// The most frequent colours; all others become the nearest of them. Texts have many, all of them rare.
+// Returns the most frequent colours, and the nearest of them for each colour. Antialiased text has
+// many rare colours.
 function paletteOf(pixels) {
 	const counts = new Map();
 	for (const pixel of pixels)
@@ -84,7 +87,7 @@ function paletteOf(pixels) {
 	return { palette, places };
 }
 
-// zlib's own is not in the node of every distribution.
+// Own implementation: zlib.crc32() is missing from the older Node.js of some distributions.
 function crc32(bytes) {
 	let crc = ~0;
 	for (const byte of bytes) {
@@ -106,14 +109,14 @@ function chunk(type, data) {
 function withPalette(png) {
 	const { columns, rows, pixels } = pixelsOf(png);
 	const { palette, places } = paletteOf(pixels);
-	const lines = Buffer.alloc(rows * (columns + 1)); // each behind the number of its filter: none
+	const lines = Buffer.alloc(rows * (columns + 1)); // a row: filter type 0 (none), pixels
 	for (let row = 0; row < rows; row++)
 		for (let i = 0; i < columns; i++)
 			lines[row * (columns + 1) + 1 + i] = places.get(pixels[row * columns + i]);
 	const head = Buffer.alloc(13);
 	head.writeUInt32BE(columns, 0);
 	head.writeUInt32BE(rows, 4);
-	head.set([8, 3, 0, 0, 0], 8); // bits, palette; and the only ways to pack, to filter, to interlace
+	head.set([8, 3, 0, 0, 0], 8); // 8 bits, palette; no interlacing
 	const colors = Buffer.from(palette.flatMap((color) => [color >> 16, (color >> 8) & 255, color & 255]));
 	return Buffer.concat([png.subarray(0, 8), chunk("IHDR", head), chunk("PLTE", colors),
 		chunk("IDAT", deflateSync(lines, { level: 9 })), chunk("IEND", Buffer.alloc(0))]);
@@ -123,7 +126,7 @@ function withPalette(png) {
 
 const functionNamed = (name) => `stook.model.functions.name.findIndex((text) => stook.model.texts[text] === "${name}")`;
 
-// name, file and what is behind "#", dark, what is done before
+// name, file and fragment, dark theme, script to run before the screenshot
 const pictures = [
 	["flame", "flame.svg"],
 	["categories", "categories.svg"],
@@ -140,7 +143,7 @@ const pictures = [
 
 const wait = (ms) => new Promise((wake) => setTimeout(wake, ms));
 
-// A page fits its window; of a flame graph the window is to show all.
+// A page adapts to the window; for a flame graph the window is as high as the picture.
 function heightOf(file) {
 	if (!file.endsWith(".svg"))
 		return height;

@@ -37,14 +37,14 @@ class ElfFile:
         return self.data[at:self.data.index(b"\0", at)].decode(errors="replace")
 
     def address_of(self, offset):
-        """As linked, of a place in the file; None: it is not mapped."""
+        """Returns the link-time address of a file offset; None if it is in no segment."""
         for start, address, size in self.segments:
             if start <= offset < start + size:
                 return address + offset - start
         return None
 
     def is_behind_call(self, address):
-        """Whether a call ends right before it: E8 and FF /2 of x86-64."""
+        """Returns True if a call instruction (E8 or FF /2 of x86-64) ends at the address."""
         before = b""
         for offset, start, size in self.segments:
             if start <= address - 7 and address <= start + size:
@@ -53,7 +53,7 @@ class ElfFile:
             before[7 - nr] == 0xFF and before[8 - nr] >> 3 & 7 == 2 for nr in (2, 3, 4, 6, 7)))
 
     def section_at(self, address):
-        """The name of the section, or None."""
+        """Returns the name of the section, or None."""
         for section in self.sections:
             if section.address and section.address <= address < section.address + section.size:
                 return section.name
@@ -63,7 +63,7 @@ class ElfFile:
         return [s for s in self.sections if s.flags & SHF_EXECINSTR and s.size]
 
     def table_bytes(self):
-        """Of its symbol tables and their strings."""
+        """Returns the size of the symbol tables and their strings."""
         tables = [s for s in self.sections if s.kind in (SHT_SYMTAB, SHT_DYNSYM)]
         return sum(s.size + self.sections[s.link].size for s in tables)
 
@@ -74,7 +74,7 @@ class ElfFile:
         return None
 
     def symbols(self):
-        """(address, size, kind, name) of all defined ones."""
+        """Yields (address, size, kind, name) of all defined symbols."""
         for section in self.sections:
             if section.kind not in (SHT_SYMTAB, SHT_DYNSYM):
                 continue
@@ -94,7 +94,7 @@ class Section:
 
 
 class Symbols:
-    """Of a file and its debug file: what covers an address, and what starts before it."""
+    """The symbols of a file and its debug file, by address and by name."""
 
     def __init__(self, elf):
         self.elf = elf
@@ -115,12 +115,12 @@ class Symbols:
         return self.sorted[first:bisect.bisect_right(self.starts, address)]
 
     def covers(self, name, address):
-        """Whether a symbol of that name has a size that reaches so far."""
+        """Returns True if a symbol of that name, with its size, contains the address."""
         return any(start <= address < start + size
                    for start, size, _, _ in self.by_name.get(name, []))
 
     def are_aliases(self, one, other):
-        """Two names that start at one address."""
+        """Returns True if symbols of both names start at the same address."""
         starts = {symbol[0] for symbol in self.by_name.get(one, [])}
         return any(symbol[0] in starts for symbol in self.by_name.get(other, []))
 
@@ -133,7 +133,7 @@ def debug_file(elf):
 
 @functools.lru_cache(maxsize=None)
 def elf_file(path):
-    """None if it is none, or gone."""
+    """Returns None if the file does not exist or is not an ELF file."""
     try:
         return ElfFile(path)
     except (OSError, ValueError, struct.error, IndexError):

@@ -2,10 +2,10 @@
 and perf.
 
 The largest is made here: 400,000 functions in 130 MB, with names as long as those of C++. Three
-tables: the symbol table by itself (tests/tools/symbol_cost.c); whole processes that are asked for
-one address, and for 10,000 (stook's is print_symbols); and `perf script` over samples of the made
-program, beside stook on the same addresses. Cold means that files were dropped from the page cache
-before. Ratios are to stook.
+tables: the symbol table alone (tests/tools/symbol_cost.c); whole processes that look up one
+address, and 10,000 (for stook print_symbols); and `perf script` for samples of the generated
+program, compared with stook for the same addresses. Cold means that files were dropped from the
+page cache before. Ratios are to stook's time.
 """
 import importlib.machinery
 import importlib.util
@@ -36,7 +36,7 @@ MOST_SECONDS, MOST_MEMORY, LEAST_LOOKUPS = 0.3, 1.5, 1e6
 
 
 def load_script(name):
-    """A module out of a script of tools/ whose name is none."""
+    """Imports a script of tools/ whose name is not a valid module name."""
     loader = importlib.machinery.SourceFileLoader(name.replace("-", "_"),
                                                   f"{samplers.ROOT}/tools/{name}")
     module = importlib.util.module_from_spec(
@@ -62,7 +62,7 @@ def make_big_file(folder):
 
 
 def symbol_cost(path, runs):
-    """Figures of its one row."""
+    """Returns the figures in the only row that symbol_cost prints."""
     done = subprocess.run([program("symbol_cost"), "-n", str(runs), path], check=True,
                           stdout=subprocess.PIPE, text=True)
     words = done.stdout.splitlines()[1].split()
@@ -79,7 +79,7 @@ def cold_first_ms(path):
 
 
 def print_tables(paths):
-    """True if the first file, which is made for that, keeps what is promised."""
+    """Returns True if the first file, the generated one, meets the goals."""
     print("\n| file | MB | functions | bytes of its tables, MB | held, of these "
           "| at most, of these | first lookup, cold, ms | warm, ms | lookups/s |")
     print("|---" * 9 + "|")
@@ -99,7 +99,7 @@ def print_tables(paths):
 
 
 def tools(path):
-    """(name, command); the first is stook."""
+    """Yields (name, command); the first one is stook."""
     yield "stook", [program("print_symbols"), path]
     if shutil.which("addr2line"):
         yield "addr2line", ["addr2line", "-f", "-e", path]
@@ -118,7 +118,7 @@ def random_addresses(path, nr):
 
 
 def measure(path, nr, is_cold, rounds):
-    """{tool: (seconds, MiB), or None if it failed or took too long}"""
+    """Returns {tool: (seconds, MiB), or None if it failed or took too long}."""
     figures = {name: [] for name, _ in tools(path)}
     with tempfile.NamedTemporaryFile("w", prefix="stook-names.") as questions:
         questions.writelines(f"0x{address:x}\n" for address in random_addresses(path, nr))
@@ -134,7 +134,8 @@ def measure(path, nr, is_cold, rounds):
 
 
 def run_tool(command, questions):
-    """Seconds and MiB. By GNU time: a child of ours would inherit our own peak."""
+    """Returns seconds and MiB. The peak is from GNU time: a direct child would inherit the peak of
+    this process."""
     with open(questions, "rb") as stdin, tempfile.NamedTemporaryFile("r") as peak:
         begin = time.monotonic()
         done = subprocess.run(["/usr/bin/time", "-q", "-f", "%M", "-o", peak.name, "timeout",
@@ -169,7 +170,7 @@ def cell(figure, own):
 
 
 def script_seconds(data):
-    """perf script, from a warm page cache: median."""
+    """Returns the median time of `perf script` with a warm page cache."""
     figures = []
     for _ in range(ROUNDS):
         begin = time.monotonic()
@@ -181,7 +182,7 @@ def script_seconds(data):
 
 
 def record(path, data):
-    """perf samples the program for a while."""
+    """Records the program with perf for three seconds."""
     with subprocess.Popen([path], stdin=subprocess.DEVNULL) as process:
         subprocess.run(["perf", "record", "-q", "-N", "-F", "999", "-e", "cpu-clock:u", "-g", "-p",
                         str(process.pid), "-o", data, "--", "sleep", "3"],
@@ -191,7 +192,8 @@ def record(path, data):
 
 
 def print_perf(path, folder):
-    """perf names its samples of the made file; stook names the same addresses."""
+    """Compares the time of `perf script` for samples of the generated file with stook for the same
+    addresses."""
     data = f"{folder}/perf.data"
     record(path, data)
     frames = perf_script.read(data, False)
@@ -209,7 +211,7 @@ def print_perf(path, folder):
 
 
 def run(paths, say):
-    """False if what is promised for the made file is not kept."""
+    """Returns False if the generated file misses a goal."""
     for name in ("symbol_cost", "print_symbols"):
         if not os.access(program(name), os.X_OK):
             say(f"NO load: {program(name)} is not built: make programs")

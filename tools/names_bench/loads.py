@@ -1,5 +1,5 @@
-"""Loads that matter for names, beside those of unwind_bench: JIT-compiled code, C++ with
-debugging information, a stripped Go program."""
+"""Further loads, besides those of unwind_bench, where names are difficult: JIT-compiled code, C++
+with debugging information, a stripped Go program."""
 import os
 import subprocess
 
@@ -20,7 +20,7 @@ class Cxx(whole.Load):
 
 
 class GoStripped(whole.Load):
-    """Without symbols and without DWARF, as releases are."""
+    """A Go program without symbols and DWARF, as release builds often are."""
 
     name = "go-stripped"
     needs = ("go",)
@@ -35,7 +35,7 @@ class GoStripped(whole.Load):
 
 
 class RunTime(whole.Load):
-    """A process with JIT-compiled code. What it leaves in /tmp is taken away at its end."""
+    """A process with JIT-compiled code. Its files in /tmp are removed at the end."""
 
     warm_seconds = 3
 
@@ -55,7 +55,7 @@ class Node(RunTime):
     name = "node"
     needs = ("node",)
     flags = ("--perf-basic-prof",)
-    seconds = ()  # after which it ends by itself
+    seconds = ()  # argument of busy.js: seconds until it exits; (): never
 
     def begin(self):
         self.start(["node", *self.flags, f"{PROGRAMS}/busy.js", *self.seconds], judged=True,

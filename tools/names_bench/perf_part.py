@@ -1,21 +1,22 @@
 """Checks that stook names every frame that perf names: both sample the same load at the same time.
 
 perf samples twice, along frame pointers and with copies of stacks that it unwinds later. Frames are
-compared by the place of their code, not sample by sample. Where stook's samples did not hit a place
-that perf's did, stook is asked for it afterwards: by print_symbols if it is in a file, by
-print_kernel_names if it is in the kernel; of JIT-compiled code and the vdso it must have named
-another place of the same function, else the function counts as not met.
+compared by the place of their code, not sample by sample. Places that only perf sampled are looked
+up by stook afterwards: in files with print_symbols, in the kernel with print_kernel_names. In
+JIT-compiled code and the vdso, stook must have named another place of the same function; otherwise
+the function counts as not met.
 
     same       the same name
-    alias      another name of the function, by the symbol tables; for JavaScript without V8's word
-    different  anything else: listed with the cause, which the file's symbols tell
-    unnamed    stook has none: listed likewise; there must be none
-    not met    stook did not sample that function, and nobody could be asked
+    alias      another name of the function in the symbol tables; for JavaScript the name without
+               V8's prefix
+    different  anything else: listed with the cause, according to the file's symbols
+    unnamed    stook has no name: listed, too; there must be no such frame
+    not met    stook did not sample that function, and there is no tool to look it up
     no call    what perf took for a return address follows no call, but is a function's first byte:
                a pointer that lay where a frame pointer was expected. perf names that function,
                stook what is before it, if anything
-    only stook perf has no name and stook has one
-    neither    has one
+    only stook only stook has a name
+    neither    neither has a name
 """
 import functools
 import os
@@ -42,7 +43,8 @@ SHOWN = int(os.environ.get("SHOWN", "15"))  # lines for each kind of difference
 
 
 def sample(load, folder):
-    """All samplers at once, over the load's cgroup; False if one of them failed."""
+    """Runs all samplers at the same time on the load's cgroup. Returns False if one of them
+    failed."""
     group = os.path.basename(load.cgroup)
     commands = [["perf", "record", "-q", "-N", "-F", str(FREQUENCY), "-a", "-e", "cpu-clock",
                  "-G", group, *options, "-o", f"{folder}/{name}.data"]
@@ -64,7 +66,7 @@ def sample(load, folder):
 
 
 class Stook:
-    """Its names by place, from its samples and afterwards."""
+    """Stook's names by place: from its samples, and from later lookups."""
 
     def __init__(self, samples):
         self.names, self.functions = {}, set()
@@ -74,7 +76,7 @@ class Stook:
             self.functions.add((place.file, self.names[place]))
 
     def ask_later(self, places):
-        """Of these, those in files and in the kernel that were not sampled."""
+        """Looks up the places that were not sampled and are in files or in the kernel."""
         by_file = {}
         for place in places:
             if place not in self.names and (place.file.startswith("/") or place.file == KERNEL):
@@ -93,12 +95,13 @@ def kind_of(frame):
 
 
 def program(name):
-    """A tool of tests/tools; PRINT_SYMBOLS=… names another one."""
+    """Returns the path of a tool of tests/tools; the variable PRINT_SYMBOLS, for example, overrides
+    it."""
     return os.environ.get(name.upper(), f"{samplers.ROOT}/build/tests/tools/{name}")
 
 
 def ask(command, addresses):
-    """(address, name) of each"""
+    """Yields (address, name) for each address."""
     done = subprocess.run(command, input="".join(f"{a:x}\n" for a in sorted(addresses)),
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     for line in done.stdout.splitlines():
@@ -111,7 +114,7 @@ def ask(command, addresses):
 
 @functools.lru_cache(maxsize=None)
 def kernel_names():
-    """{address: names}"""
+    """Returns {address: names}."""
     names = {}
     with open("/proc/kallsyms", encoding="ascii") as lines:
         for line in lines:
@@ -121,7 +124,7 @@ def kernel_names():
 
 
 def without_v8_word(name):
-    """As stook shows it: functions without V8's word for them, none without a name."""
+    """Returns the name as stook shows it: without V8's prefix, and `(anonymous)` if it is empty."""
     found = V8_NAME.match(name)
     if not found:
         return name
@@ -132,7 +135,8 @@ def without_v8_word(name):
 
 
 def follows_no_call(frame):
-    """It starts perf's symbol, and the bytes before it in the file are no call."""
+    """Returns True if the return address is the start of perf's symbol, and the file has no call
+    before it."""
     if not frame.is_return or frame.start != frame.place.address + 1:
         return False
     elf = elf_file.elf_file(frame.place.file) if frame.place.file.startswith("/") else None
@@ -150,7 +154,7 @@ def are_aliases(frame, name):
 
 
 def verdict(frame, stook):
-    """(a column, stook's name)"""
+    """Returns (column, stook's name)."""
     name = stook.names.get(frame.place)
     if not frame.name:
         return "only stook" if name else "neither", name
@@ -168,12 +172,12 @@ def verdict(frame, stook):
 
 
 def cause(frame, name):
-    """Why the two differ, by what the file says of itself."""
+    """Returns why the two names differ, according to the file's symbols."""
     place = frame.place
     if frame.is_return and frame.start == place.address + 1:
-        return "a call at a function's end: perf names the function behind it"
+        return "a call at a function's end: perf names the next function"
     if frame.name == "@plt":
-        return "a stub for a function that is chosen at run time: perf has no name for it"
+        return "a PLT stub of an IFUNC: perf has no name for it"
     if not place.file.startswith("/"):
         return f"in {place.file or frame.dso}"
     symbols = elf_file.symbols_of(place.file)
@@ -190,7 +194,7 @@ def cause(frame, name):
 
 
 class Judgement:
-    """Sums over frames that differ in place or in perf's name, and over samples."""
+    """Sums by column: of different frames (place and perf's name), and of samples."""
 
     def __init__(self, frames, stook):
         self.places = dict.fromkeys(COLUMNS, 0)
@@ -225,7 +229,7 @@ def tell(judgement, title, say):
 
 
 def measure(load, folder, say):
-    """Rows of the table: {mode: Judgement}; None if there was no run."""
+    """Returns the rows of the table, {mode: Judgement}; None if sampling failed."""
     with load:
         if not sample(load, folder):
             say(f"NO {load.name}: {samplers.read_text(f'{folder}/err')[-200:]}")
@@ -245,7 +249,7 @@ def print_row(load, mode, judgement):
 
 
 def run(names, say):
-    """False if a frame has a name with perf and none with stook."""
+    """Returns False if perf names a frame that stook does not name."""
     print(f"\nFrames by place of their code, {SECONDS:g} s of each load at {FREQUENCY} Hz;"
           f" {samplers.versions()}.\n")
     print("| load | perf | frames that perf names | " + " | ".join(COLUMNS) + " |")

@@ -1,8 +1,8 @@
 """Frames that perf names, keyed by where their code is: the same place as in a pprof file.
 
-perf prints for a file the offset of the code in it, for the kernel and for JIT-compiled code
-the address itself. Return addresses are looked up by perf as they are where the kernel walked the
-stack, and less one where perf unwound it from a copy.
+For code in files perf prints file offsets, for the kernel and JIT-compiled code addresses. If the
+kernel walked the stack, perf looks up return addresses unchanged; if perf unwound a copy of the
+stack, it subtracts one first.
 """
 import re
 import subprocess
@@ -18,21 +18,21 @@ OFFSET = re.compile(r"\+0x([0-9a-f]+)$")
 
 @dataclass(frozen=True)
 class Place:
-    file: str     # a path, or one of the above; "" for code in nothing that is known
-    address: int  # as linked, or in memory; a return address less one
+    file: str     # a path, or one of the above; "" if unknown
+    address: int  # link-time or memory address; return address - 1
 
 
 @dataclass(frozen=True)
 class PerfFrame:
     place: Place
     name: str       # "" if perf has none
-    start: int      # of perf's symbol, in the same terms as the address
-    is_return: bool  # perf looked the return address itself up
+    start: int      # of perf's symbol, the same kind of address
+    is_return: bool  # perf looked up the return address, not the byte before
     dso: str
 
 
 def read(path, is_unwound):
-    """{PerfFrame: how many samples' frames it was}"""
+    """Returns {PerfFrame: number of its occurrences in all samples}."""
     frames, chain = {}, []
     with subprocess.Popen(["perf", "script", "-i", path, "--no-inline", "--no-demangle",
                            "-F", "comm,pid,ip,sym,symoff,dso"], stdin=subprocess.DEVNULL,
@@ -50,8 +50,8 @@ def read(path, is_unwound):
 
 
 def take_chain(frames, chain, is_unwound):
-    """Leaf first. The first frames of the kernel's part and of the user's are no return
-    addresses."""
+    """chain: leaf first. The first frame of the kernel part, and of the user part, is not a return
+    address."""
     last_was_kernel = None
     for text, name, dso in chain:
         address = int(text, 16)
@@ -73,12 +73,12 @@ def frame_of(address, name, dso, is_kernel, is_return):
 
 
 def without_version(name):
-    """`read@@GLIBC_2.2.5` is read; `read@plt` is something else."""
+    """Removes a symbol version: `read@@GLIBC_2.2.5` becomes `read`. `read@plt` stays."""
     return name if name.endswith("@plt") else name[:1] + name[1:].partition("@")[0]
 
 
 def place_of(address, dso, is_kernel):
-    """(file, address as it has it)"""
+    """Returns (file, address in its own terms: link-time or memory)."""
     path = dso.removesuffix(" (deleted)")
     if is_kernel:
         return KERNEL, address

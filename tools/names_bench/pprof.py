@@ -1,6 +1,6 @@
-"""Reads a pprof file: samples of frames, each with where its code is and its names.
+"""Reads a pprof file: samples with their frames, each with its place in the code and its names.
 
-The schema is profile.proto of the pprof project; only the fields that are needed are looked at.
+The schema is profile.proto of the pprof project; only the needed fields are read.
 """
 import gzip
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 @dataclass(frozen=True)
 class Frame:
-    """names: the innermost inlined function first; none if it has no name."""
+    """names: the innermost inlined function first; empty without a symbol."""
 
-    file: str  # "" for code in no file that is known
-    address: int  # as linked; a return address less one
+    file: str  # "" if unknown
+    address: int  # link-time address; return address - 1
     names: tuple
 
 
@@ -34,7 +34,7 @@ class Sample:
 
 @dataclass
 class Message:
-    """Fields by number, each a list of what it had: numbers or bytes."""
+    """Fields by number: lists of their values, numbers or bytes."""
 
     fields: dict = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class Message:
         return self.fields.get(number, [])
 
     def numbers(self, number):
-        """A repeated number, packed or not."""
+        """Returns the numbers of a repeated field, packed or not."""
         found = []
         for value in self.all(number):
             found += [value] if isinstance(value, int) else varints(value)
@@ -91,7 +91,7 @@ def parse(data):
 
 
 def read(path):
-    """All samples of the file."""
+    """Returns all samples of the file."""
     with gzip.open(path, "rb") as stream:
         profile = parse(stream.read())
     strings = [text.decode(errors="replace") for text in profile.all(PROFILE_STRING)]
@@ -112,7 +112,7 @@ def read_label(label, strings):
 
 
 def read_frames(profile, strings):
-    """{location id: Frame}"""
+    """Returns {location id: Frame}."""
     files = {0: ""}
     for mapping in map(parse, profile.all(PROFILE_MAPPING)):
         files[mapping.one(MAPPING_ID)] = strings[mapping.one(MAPPING_FILENAME)]

@@ -1,9 +1,10 @@
 """Java and Node.js under load: the share of their compiled code that has names, before and after following
 the advice in stook's verdict.
 
-A sample counts if one of its user frames is JIT-compiled code. Its leaf is named if that is
-such code and has a name; all of it, if every such frame has. Complete stacks are counted by stook. Below the
-table are stook's messages and the first lines of its report, for each case.
+A sample counts if one of its user frames is JIT-compiled code. "leaf named" counts samples whose
+leaf is such code and has a name, "all named" samples in which every frame of such code has a name.
+The share of complete stacks is from stook's verdict. Below the table are stook's messages and the
+first lines of its report for each case.
 
 V8 writes jitdump files in blocks of 2 MiB, and the rest when it exits: while a process runs, its newest code
 has no names yet.
@@ -19,17 +20,17 @@ from unwind_bench import samplers
 SECONDS = float(os.environ.get("SECONDS_EACH", "5"))
 FREQUENCY = 499
 LEAST_PERCENT = 95
-REPORT_LINES = 9  # with its head
-WORDS = ("stacks", "names", "warning")  # lines of the summary that are shown, with what follows
+REPORT_LINES = 9  # including the heading
+WORDS = ("stacks", "names", "warning")  # first words of the lines of the verdict to show
 
 
 def case(load, *flags, **attributes):
-    """The load with these flags of its runtime."""
+    """Returns the load with these flags for its runtime."""
     return type(load.__name__, (load,), {"flags": flags, **attributes})
 
 
 def ends_meanwhile(load):
-    """Within the time in which it is sampled."""
+    """Makes the load end one second before sampling ends."""
     return {"seconds": (str(load.warm_seconds + SECONDS - 1),)}
 
 
@@ -54,7 +55,7 @@ CASES = {
 
 
 class Share:
-    """Samples with JIT-compiled code, and how many are named."""
+    """Numbers of samples with JIT-compiled code, and of the named ones among them."""
 
     def __init__(self, samples):
         self.all = self.with_code = self.named = self.leaves = self.named_leaves = 0
@@ -96,7 +97,7 @@ class Outcome:
 
 
 def summary_words(text):
-    """Lines that begin with one of WORDS, and the indented ones behind them."""
+    """Returns the lines that begin with one of WORDS, and the indented lines after them."""
     shown, kept = False, []
     for line in text.splitlines():
         if not line.startswith(" "):
@@ -108,7 +109,7 @@ def summary_words(text):
 
 
 def measure(load, options, folder):
-    """An Outcome, or why there is none."""
+    """Returns an Outcome, or the error message."""
     with load, open(f"{folder}/err", "wb") as err:
         status = subprocess.run(
             [samplers.stook, "profile", "-F", str(FREQUENCY), "-p", str(load.pid),
@@ -135,7 +136,7 @@ def print_words(outcomes):
 
 
 def run(names, say):
-    """False if less than 95 % is named where it is promised."""
+    """Returns False if less than 95 % is named in a case that has this goal."""
     print(f"\nJIT-compiled code, {SECONDS:g} s of each at {FREQUENCY} Hz;"
           f" {samplers.versions()}.\n")
     print("| case | samples | with such code | such a leaf | leaf named | all named | whole"

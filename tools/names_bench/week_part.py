@@ -2,7 +2,7 @@
 run once, for a millisecond, and deleted a few seconds later, under one run of stook that prints
 every ten seconds.
 
-Each program has its own inode, build id and function name, as if all were builds of something else.
+Each program has its own inode, build id and function name, as different programs have.
 Memory must be bounded: stook's memory at the end must be at most a little larger than at the start of the last
 quarter. The table shows memory and open descriptors during the run.
 """
@@ -17,13 +17,13 @@ from names_bench import loads
 from unwind_bench import samplers
 
 FILES = 100000
-FREQUENCY = 1999  # so that a process that runs for a millisecond is hit
+FREQUENCY = 1999  # so that a process that runs for a millisecond gets a sample
 WORKERS = 2
 INTERVAL_SECONDS = 10
 LIMIT_SECONDS = 220
 ROWS = 16
-LEAST_SEEN = 0.5     # of the files; with fewer the run shows nothing
-MOST_GROWTH = 1.05   # of resident memory over the last quarter of the run
+LEAST_SEEN = 0.5     # share of the files that must be sampled; with fewer the run proves nothing
+MOST_GROWTH = 1.05   # factor, of resident memory in the last quarter of the run
 ENOUGH_FILES = 50000  # with fewer, tables are still filling up to their limits
 
 
@@ -35,7 +35,7 @@ def make_template(folder):
 
 
 class Workers:
-    """They touch the files, in a tmpfs of their own if there can be one."""
+    """The processes that run the files, in a private tmpfs if it can be mounted."""
 
     def __init__(self, folder, files):
         self.folder = folder
@@ -66,7 +66,7 @@ class Workers:
 
 
 def memory_of(pid):
-    """(resident, most ever) in MB, and open descriptors."""
+    """Returns (resident MB, peak MB, number of open descriptors)."""
     fields = dict(line.split(":", 1) for line in
                   samplers.read_text(f"/proc/{pid}/status").splitlines())
     kb = [int(fields[name].split()[0]) for name in ("VmRSS", "VmHWM")]
@@ -74,7 +74,7 @@ def memory_of(pid):
 
 
 def watch(workers, pid, files):
-    """Prints a row now and then; all of them."""
+    """Prints a row from time to time. Returns all rows."""
     rows, begin, next_at = [], time.monotonic(), 0
     while True:
         is_last = workers.are_done() or time.monotonic() > begin + LIMIT_SECONDS
@@ -89,7 +89,8 @@ def watch(workers, pid, files):
 
 
 def print_growth(rows):
-    """Over the last quarter; True if it is none to speak of, or the run was too short to tell."""
+    """Prints the growth in the last quarter of the run. Returns True if memory is bounded, or the
+    run was too short to decide."""
     (_, from_files, begin, *_), (_, to_files, end, *_) = rows[len(rows) * 3 // 4], rows[-1]
     bytes_each = 1e6 * (end - begin) / max(to_files - from_files, 1)
     is_bounded = end <= begin * MOST_GROWTH
@@ -102,8 +103,8 @@ def print_growth(rows):
 
 
 def nr_seen(path):
-    """Different programs in the folded stacks of all intervals; those that were hit in their own
-    code, not only while they were started; those whose function has its name."""
+    """Returns the numbers of different programs in the folded stacks of all intervals, of the ones
+    with a sample in user code, and of the ones whose function is named."""
     programs, hit, named = set(), set(), set()
     with open(path, "rb") as lines:
         for line in lines:
@@ -138,7 +139,7 @@ def measure(folder, files):
 
 
 def run(arguments, say):
-    """False if memory goes on growing."""
+    """Returns False if memory keeps growing."""
     files = int(arguments[0]) if arguments else FILES
     print(f"\n{files:,} programs, each a file of its own, each run once;"
           f" {samplers.versions()}.\n")

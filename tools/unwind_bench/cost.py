@@ -1,14 +1,15 @@
 """Measures the cost of walking stacks: BPF time per sample and per frame, and the load's throughput.
 
-Time: redis-server alone on the first CPU, its clients on the last, and only the first is sampled.
-The kernel's statistics give the BPF time of a sample, without user stacks (-K) and with them; the
-difference over the mean number of user frames is what a frame costs. Whatever else runs on that CPU
-is in all of these figures; the share of redis says how much that was.
+Time: redis-server runs alone on the first CPU, its clients on the last one; only the first CPU is
+sampled. The kernel's statistics give the BPF time of a sample, without user stacks (-K) and with
+them; the difference, divided by the mean number of user frames, is the cost of a frame. Other tasks
+on that CPU are included in these figures; the share of redis-server shows how much.
 
-Throughput: the same number of requests again and again, with each sampler in turn, in another
-order each round. A profiler cannot avoid the cost of a timer interrupt and a BPF program: the figures of each round
-are compared with those of an empty program at the same rate in that round. Besides requests per second, which depend
-on both sides and the scheduler, the table has the server's CPU time per request, which varies less.
+Throughput: the same number of requests with each sampler in turn, in random order in each round. A
+profiler cannot avoid the cost of a timer interrupt and a BPF program: the figures of each round are
+compared with those of an empty program at the same rate in that round. Besides requests per second,
+which depend on both sides and the scheduler, the table has the server's CPU time per request, which
+varies less.
 """
 import math
 import os
@@ -23,7 +24,7 @@ from unwind_bench import loads, samplers
 BPF_STATS = "/proc/sys/kernel/bpf_stats_enabled"
 REQUESTS = int(os.environ.get("REQUESTS", "150000"))
 SECONDS = int(os.environ.get("SECONDS_EACH", "6"))
-SETTLE_SECONDS = 2  # from the start of a sampler until it samples, for the slowest
+SETTLE_SECONDS = 2  # time that the slowest sampler needs until it samples
 LEAST_REDIS_PERCENT = 90
 EMPTY = "empty"
 NONE = "none"
@@ -34,7 +35,7 @@ STUDENT = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.
 
 
 class PinnedRedis(loads.Redis):
-    """The server on the first CPU; clients come and go on the last."""
+    """The server runs on the first CPU, clients on the last one."""
 
     name = "redis-pinned"
     needs = ("redis-server", "redis-benchmark", "taskset")
@@ -47,7 +48,7 @@ class PinnedRedis(loads.Redis):
                 "-c", "20", "-r", "100000", "-d", "64", "-t", "get,set", "-q", *more]
 
     def cpu_ns(self):
-        """The server's main thread, as the scheduler counts it."""
+        """Returns the CPU time of the server's main thread, from the scheduler's statistics."""
         return int(samplers.read_text(f"/proc/{self.server.pid}/schedstat").split()[0])
 
 
@@ -55,7 +56,8 @@ class PinnedRedis(loads.Redis):
 
 
 def bpf_time_once(variant, options):
-    """(ns a sample, mean user frames of all samples, percent that were redis-server's)"""
+    """Returns (ns per sample, mean user frames of all samples, percent of samples in
+    redis-server)."""
     with tempfile.TemporaryDirectory(prefix="stook-bench.") as folder:
         sampler = samplers.Stook(variant, options + ["-C", "0"])
         why = sampler.run(SECONDS, folder)
@@ -70,7 +72,7 @@ def bpf_time_once(variant, options):
 
 
 def bpf_time(variants, rounds, say):
-    """{name: [one tuple a round]}; the kernel measures its programs meanwhile."""
+    """Returns {name: [one tuple per round]}. The kernel's BPF statistics are enabled meanwhile."""
     runs = [("kernel stacks only", ["-K"])] + variants
     figures = {name: [] for name, _ in runs}
     before = samplers.read_text(BPF_STATS).strip()
@@ -91,7 +93,8 @@ def bpf_time(variants, rounds, say):
 
 
 def warn_if_busy(figures, say):
-    """Other work on the machine is in the figures, and in the way of the load."""
+    """Warns about other work on the machine, which is included in the figures and slows down the
+    load."""
     share = statistics.median(run[2] for runs in figures.values() for run in runs)
     if share < LEAST_REDIS_PERCENT:
         say(f"THIS MACHINE IS BUSY: only {share:.0f} % of samples on the server's CPU are the"
@@ -117,7 +120,7 @@ def write(path, text):
 
 
 def build_empty_sampler(folder):
-    """A BPF program that does nothing, at the same rate; its command."""
+    """Returns the command that runs an empty BPF program at the same rate."""
     program = f"{folder}/empty_sampler"
     subprocess.run(["cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", f"-I{samplers.ROOT}/src",
                     f"-I{samplers.ROOT}", "-o", program,
@@ -139,7 +142,7 @@ def name_of(sampler):
 
 
 def throughput_once(redis, sampler, empty):
-    """(requests a second, server CPU µs a request) beside this sampler."""
+    """Returns (requests per second, server CPU µs per request) while this sampler runs."""
     with tempfile.TemporaryDirectory(prefix="stook-bench.") as folder:
         command, beside = command_of(sampler, folder, empty), None
         if command:
@@ -159,7 +162,7 @@ def throughput_once(redis, sampler, empty):
 
 
 def serve(redis):
-    """(requests a second, server CPU µs a request) of the fixed number of requests."""
+    """Returns (requests per second, server CPU µs per request) of a fixed number of requests."""
     requests = 2 * REQUESTS  # gets and sets
     cpu_before, begin = redis.cpu_ns(), time.monotonic()
     subprocess.run(redis.client("-n", str(REQUESTS)), **loads.QUIET, check=True)
@@ -168,13 +171,13 @@ def serve(redis):
 
 
 def throughput(usable, rounds, say):
-    """{name: [one tuple a round]}; a sampler that fails is out."""
+    """Returns {name: [one tuple per round]}; samplers that fail are removed."""
     order = [NONE, EMPTY, *usable]
     figures = {name_of(sampler): [] for sampler in order}
     with tempfile.TemporaryDirectory(prefix="stook-bench.") as folder:
         empty = build_empty_sampler(folder)
         with PinnedRedis(folder) as redis:
-            throughput_once(redis, NONE, empty)  # keys are there from now on
+            throughput_once(redis, NONE, empty)  # creates the keys
             for number in range(rounds):
                 for name, run in throughput_round(redis, order, empty, say):
                     figures[name].append(run)
@@ -183,7 +186,7 @@ def throughput(usable, rounds, say):
 
 
 def throughput_round(redis, order, empty, say):
-    """Every sampler once, in any order; those that fail leave it."""
+    """Runs every sampler once, in random order, and removes the ones that fail."""
     for sampler in random.sample(order, len(order)):
         try:
             yield name_of(sampler), throughput_once(redis, sampler, empty)
@@ -193,7 +196,7 @@ def throughput_round(redis, order, empty, say):
 
 
 def mean_and_interval(values):
-    """Mean and half of the 95 % confidence interval."""
+    """Returns the mean, and half the width of its 95 % confidence interval."""
     if len(values) < 2:
         return values[0], math.inf
     degrees = len(values) - 1
@@ -202,7 +205,7 @@ def mean_and_interval(values):
 
 
 def percent_more(figures, name, column):
-    """How much more than the empty program's, in percent, round by round."""
+    """Returns by how many percent the figures of each round exceed those of the empty program."""
     pairs = zip(figures[name], figures[EMPTY])
     return mean_and_interval([100 * (own[column] / empty[column] - 1) for own, empty in pairs])
 

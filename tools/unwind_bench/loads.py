@@ -1,9 +1,8 @@
 """The loads: real programs as distributions ship them, doing typical work.
 
-Each is a context manager with .pids, the processes at the root of what is to be judged (a server,
-not the client that drives it), listens on loopback or on a socket in its own folder, and is
-killed, process by process, when it is left. Servers that a package may have started are not
-touched.
+Each is a context manager with .pids, the roots of the process trees to evaluate (a server, but not
+its client). Servers listen on loopback or on a socket in their own folder. Leaving the context
+kills each process of the load. Servers started by packages are not touched.
 """
 import glob
 import os
@@ -23,18 +22,18 @@ UNTIL_KILLED_SECONDS = 3600
 
 
 class Load:
-    """What all have in common: a folder, processes, their end."""
+    """Base class of all loads: owns a folder and processes, and ends them."""
 
     name = ""
     needs = ()   # commands
-    least = 99.5  # percent of stacks that are to be complete
+    least = 99.5  # goal: percent of complete stacks
     warm_seconds = 1.5
 
     def __init__(self, folder):
         self.folder = folder
         self.processes = []
         self.pids = set()
-        self.cgroup = None  # of what is to be judged, as --cgroup takes it; None: there is no tree
+        self.cgroup = None  # cgroup of the processes to evaluate, for --cgroup; None: no cgroup v2
 
     def missing(self):
         lacking = [command for command in self.needs if not shutil.which(command)]
@@ -73,7 +72,8 @@ class Load:
 
 
 def end_session(process):
-    """The process is asked; what is left of its session, which is ours alone, is killed."""
+    """Sends SIGTERM to the process, then kills the rest of its session, which has only our
+    processes."""
     if process.poll() is None:
         process.terminate()
     try:
@@ -103,7 +103,7 @@ def read_ascii(path):
 
 
 def remove_cgroup(folder):
-    """With what is still in it; ended processes leave it a moment later."""
+    """Removes the cgroup and kills what is left in it. Exited processes leave it a moment later."""
     for _ in range(50):
         try:
             for pid in read_ascii(f"{folder}/cgroup.procs").split():
@@ -155,7 +155,7 @@ class Redis(Load):
 
 
 class Nginx(Load):
-    """Files, a listing of a folder, compression."""
+    """Serves files and a directory listing, and compresses."""
 
     name = "nginx"
     needs = ("nginx", "wrk")
@@ -193,7 +193,7 @@ def postgres_folder():
 
 
 class Postgres(Load):
-    """Its server does not run as root."""
+    """The server refuses to run as root and runs as another user."""
 
     name = "postgres"
     needs = ("pgbench", "setpriv")
@@ -221,7 +221,7 @@ class Postgres(Load):
                     "-b", "tpcb-like@1", "-b", "select-only@3", "postgres"], cwd="/")
 
     def __exit__(self, *_):
-        for process in self.processes[:1]:  # smart shutdown would wait for the client
+        for process in self.processes[:1]:  # SIGTERM, a smart shutdown, would wait for the client
             process.send_signal(signal.SIGINT)
         super().__exit__()
 
@@ -262,7 +262,7 @@ class Memcached(Load):
 
 
 class Python(Load):
-    """Debian's, not one that somebody built."""
+    """Debian's python3, not another one on PATH."""
 
     name = "python3"
     needs = ("/usr/bin/python3",)
@@ -272,7 +272,7 @@ class Python(Load):
 
 
 class PythonPerf(Load):
-    """Python that writes down where its functions run; found on PATH or among pyenv's."""
+    """Python with -X perf, from PATH or pyenv."""
 
     version, option = "3.12", "perf"
 
@@ -325,7 +325,7 @@ class Java(Load):
 
 
 class Php(Load):
-    """Without its JIT; regular expressions are compiled by pcre2 all the same."""
+    """PHP without its JIT compiler; pcre2 still compiles regular expressions."""
 
     name = "php"
     needs = ("php",)
@@ -366,7 +366,8 @@ class Cxx(Load):
 
 
 class Musl(Load):
-    """As in an Alpine image: libc's assembly has no unwind information."""
+    """A program linked with musl, as in Alpine images: assembly code of its libc has no unwind
+    information."""
 
     name = "musl"
     needs = ("musl-gcc",)
@@ -383,7 +384,7 @@ class Musl(Load):
 
 
 class Container(Musl):
-    """A static program alone in namespaces and a root of its own."""
+    """A static program in its own namespaces, with its own root."""
 
     name = "container"
     needs = ("musl-gcc", "unshare", "chroot")
@@ -424,7 +425,7 @@ class GoStrippedPie(Go):
 
 
 class Rust(Load):
-    """As cargo builds for release, but without cargo."""
+    """A Rust program with the flags of cargo build --release."""
 
     name = "rust"
     needs = ("rustc",)
@@ -447,7 +448,7 @@ class RustAbort(Rust):
 
 
 class Compile(Load):
-    """stook's own sources, a copy of them, from scratch and again."""
+    """Compiles a copy of stook's sources from scratch, repeatedly."""
 
     name = "compile"
     needs = ("make", "gcc")
@@ -468,7 +469,7 @@ class Compile(Load):
 
 
 class ForkStorm(Load):
-    """A shell that does nothing but start programs of a millisecond."""
+    """A shell that only starts programs that run for a millisecond."""
 
     name = "fork-storm"
     needs = ("bash",)
@@ -478,7 +479,7 @@ class ForkStorm(Load):
 
 
 class New(Load):
-    """Processes that live 50 ms to 1 s; all of their samples, from the first one on."""
+    """Processes that live 50 ms to 1 s. All their samples count, from the first one on."""
 
     name = "new"
     needs = ("/usr/bin/python3", "/usr/bin/perl", "/usr/bin/sqlite3", "/usr/bin/awk", "gcc")
@@ -492,7 +493,7 @@ class New(Load):
                    judged=True)
 
     def cpu_us(self):
-        """{pid: CPU time} of those that have ended and have no children."""
+        """Returns {pid: CPU time} of the processes that have exited and had no children."""
         with open(self.log, encoding="ascii") as lines:
             words = [line.split() for line in lines]
         return {int(w[0]): int(w[1]) for w in words if len(w) == 2}
@@ -500,7 +501,7 @@ class New(Load):
 
 # Programs of distributions, and compiler defaults: each has a goal.
 COMPLETE = (Redis, Nginx, Postgres, Python, Perl, Sqlite, Go, Rust, RustAbort, Compile, New)
-# Further programs that a new user tries.
+# Further programs that a new user may try.
 TRIAL = (Mariadb, Memcached, Cxx, Musl, Container, GoPie, GoStripped, GoStrippedPie, Java, Node,
          Python312, Python313, Python313Jit, Php, ForkStorm)
 LOADS = {load.name: load for load in COMPLETE + TRIAL}

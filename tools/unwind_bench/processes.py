@@ -70,12 +70,13 @@ class Processes:
         return False
 
     def family(self, roots):
-        """These processes and all that came from them."""
+        """Returns these processes and all their descendants."""
         known = set(self.parents) | set(self.comms)
         return {pid for pid in known if self.descends_from(pid, roots)} | set(roots)
 
     def lived(self, pid, least, most):
-        """Whether all of its life was watched, and lasted so many seconds."""
+        """Returns True if the process started and exited while watched, and its lifetime is in this
+        range."""
         if not self.born.get(pid) or pid not in self.ended:
             return False
         return least <= self.ended[pid] - self.born[pid] <= most

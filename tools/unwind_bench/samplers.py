@@ -1,7 +1,7 @@
-"""The tools that are compared, each as a command and a way to read what it wrote.
+"""The tools that are compared: the command of each, and the parser of its output.
 
-Variants of stook are rows of a table: a name and its options. A variant with an option that this stook does not
-have is skipped, which is reported.
+Variants of stook are rows of a table: a name and its options. Variants with an option that this
+build of stook lacks are skipped and reported.
 """
 import json
 import os
@@ -17,7 +17,7 @@ BUILT = os.environ.get("STOOK", os.path.join(ROOT, "build", "stook"))
 stook = BUILT
 FREQUENCY = int(os.environ.get("FREQUENCY", "999"))
 
-LIMIT_SECONDS = 120  # a tool that takes longer over its time than this is killed
+LIMIT_SECONDS = 120  # a tool is killed this long after its time is over
 
 STOOK_VARIANTS = [
     ("stook", []),
@@ -26,25 +26,25 @@ STOOK_VARIANTS = [
 ]
 
 
-BEFORE = os.environ.get("BEFORE")  # an older stook, to be tried beside it
+BEFORE = os.environ.get("BEFORE")  # an older stook to compare with
 
 
 def keep_stook(folder):
-    """Measures a copy, so that no build in between mixes versions."""
+    """Copies the stook to measure, so that a rebuild meanwhile does not mix versions."""
     global stook
     if os.access(BUILT, os.X_OK):
         stook = shutil.copy(BUILT, f"{folder}/stook")
 
 
 class Sampler:
-    """command() samples and ends by itself, or earlier with SIGINT: the whole machine, or only the
-    cgroup where a tool can."""
+    """command() samples the whole machine, or only the cgroup if the tool supports that. It ends by
+    itself, or earlier on SIGINT."""
 
     name = ""
     is_stook = False
 
     def missing(self):
-        """Why it can't run here, or None."""
+        """Returns why the tool can't run here, or None."""
         return None
 
     def command(self, seconds, folder, cgroup=None):
@@ -54,11 +54,12 @@ class Sampler:
         raise NotImplementedError
 
     def own_verdict(self, _folder):
-        """Percent of complete stacks by its own word, or None."""
+        """Returns the percentage of complete stacks that the tool itself reports, or None."""
         return None
 
     def run(self, seconds, folder, cgroup=None):
-        """None, or why it failed. What it prints is in folder/out and folder/err."""
+        """Runs the tool; its output is in folder/out and folder/err. Returns None, or why it
+        failed."""
         with open(f"{folder}/out", "wb") as out, open(f"{folder}/err", "wb") as err:
             process = subprocess.Popen(self.command(seconds, folder, cgroup), stdout=out,
                                        stderr=err, stdin=subprocess.DEVNULL)
@@ -79,7 +80,7 @@ class Stook(Sampler):
     def __init__(self, name, options, program=None):
         self.name = name
         self.options = options
-        self.program = program  # None: the one that is measured
+        self.program = program  # None: the stook to measure
 
     def missing(self):
         program = self.program or stook
@@ -103,7 +104,7 @@ class Stook(Sampler):
 
     @staticmethod
     def stats(folder):
-        """JSON; it was a line for each figure once."""
+        """Returns the figures of --stats, which older versions wrote as lines and not as JSON."""
         text = read_text(f"{folder}/stats")
         if text.startswith("{"):
             return json.loads(text)
@@ -117,8 +118,8 @@ class Stook(Sampler):
 
 
 class Perf(Sampler):
-    """perf record; --no-inline: names of inlined callers would take minutes, and no walk does
-    better or worse by them. -N: nothing is left in ~/.debug."""
+    """perf record; --no-inline: looking up inlined callers would take minutes and does not affect
+    walks. -N: store nothing in ~/.debug."""
 
     def __init__(self, name, call_graph):
         self.name = name
@@ -140,9 +141,9 @@ class Perf(Sampler):
 
 
 class Bcc(Sampler):
-    """bcc compiles against kernel headers. Any will do that are near enough; they are linked to
-    where it looks for them in a mount namespace of its own, so that the host stays as it is. Its
-    output has no pids: programs go by their names."""
+    """bcc compiles against kernel headers. Headers of a similar version are enough; they are linked
+    to where it looks for them in a mount namespace of its own, so that the host stays as it is. Its
+    output has no pids: programs are identified by name."""
 
     name = "bcc"
 
@@ -200,7 +201,7 @@ def trial_samplers():
 
 
 def usable_samplers(samplers, say):
-    """The samplers that can run here; says why the others can't."""
+    """Returns the samplers that can run here; prints why the others can't."""
     usable = []
     for sampler in samplers:
         why = sampler.missing()
@@ -212,7 +213,7 @@ def usable_samplers(samplers, say):
 
 
 def stop(process):
-    """Ends a sampler before its time; it still writes what it has."""
+    """Ends a sampler early; it still writes its result."""
     if process.poll() is None:
         process.send_signal(signal.SIGINT)
     try:
@@ -223,7 +224,7 @@ def stop(process):
 
 
 def versions():
-    """One line: machine, kernel, peers."""
+    """Returns a line with the machine, the kernel and the versions of the tools."""
     def first(*command):
         try:
             done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 """Reads the output of the tools into stacks, and decides if a stack is complete.
 
-A user stack is complete if one of its outermost frames is in the start code of programs or threads. This shows that a
-walk reached the start, not that it missed no frame on its way; for this there is the mean depth: a walker that skips
-callers has fewer frames.
+A user stack is complete if one of its outermost frames is in the start code of programs or threads.
+This shows that a walk reached the start, not that it missed no frame on its way; the mean depth is
+reported for that: a walker that skips callers has fewer frames.
 
 The same rule holds for every tool, by names. A stripped program has no symbol for its entry point: stook shows it as
 _start; for perf, which prints [unknown], its address is compared. bcc prints no addresses; libc's start code is
@@ -20,12 +20,13 @@ BEGINNINGS = {
     "main", "_start", "_dl_start_user", "clone", "__clone", "clone3", "__clone3", "thread_start",
     "start_thread", "__libc_start_main", "__libc_start_main_alias_2", "__libc_start_main_impl",
     "__libc_start_call_main",
-    # where Go's own tracebacks end: runtime.topofstack()
+    # where Go's own tracebacks end, see runtime.topofstack()
     "runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.morestack", "runtime.rt0_go",
     "_rt0_amd64", "_rt0_amd64_linux", "_rt0_arm64_linux",
 }
 
-# A stripped libc has no symbol for the caller of a thread's start function; Rust's has one.
+# A stripped libc has no symbol for the function that calls a thread's start function. In Rust, the
+# start function itself has a symbol.
 RUST_THREAD = re.compile(r"^<?std::sys::.*::Thread>?::new::thread_start$")
 
 MISSED = "[Missed User Stack]"
@@ -35,7 +36,8 @@ ENTRY_BYTES = 0x30
 
 @dataclass
 class Stack:
-    """count samples with these user frames, outermost first. pid None: the tool can't tell."""
+    """`count` samples with these user frames, outermost first. pid None: not in the tool's
+    output."""
 
     comm: str
     pid: int
@@ -48,7 +50,7 @@ class Stack:
 
 
 def plain(name):
-    """Without symbol version and Go's ABI."""
+    """Removes the symbol version and Go's ABI suffix."""
     return name.partition("@")[0].removesuffix(".abi0")
 
 
@@ -56,7 +58,7 @@ def plain(name):
 
 
 def read_folded(path, with_pid):
-    """Lines of `comm;user;…;-;kernel_[k];… count`; with_pid: the first frame is comm-PID."""
+    """Parses lines of `comm;user;…;-;kernel_[k];… count`. with_pid: the first word is comm-PID."""
     with open(path, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             text, _, count = line.rstrip("\n").rpartition(" ")
@@ -82,7 +84,8 @@ FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 
 def read_perf_script(stream):
-    """`perf script -F comm,pid,ip,sym,dso`: a head, its frames leaf first, an empty line."""
+    """Parses `perf script -F comm,pid,ip,sym,dso`: a header, its frames leaf first, an empty
+    line."""
     head, frames = None, []
     for line in stream:
         frame = FRAME.match(line)
@@ -105,13 +108,13 @@ def perf_stack(head, frames):
 
 
 def is_entry(path, address):
-    """perf prints offsets in the file, or addresses as the file has them."""
+    """perf prints file offsets or link-time addresses."""
     return any(begin <= address < begin + ENTRY_BYTES for begin in entry_points(path))
 
 
 @functools.lru_cache(maxsize=None)
 def entry_points(path):
-    """The entry point of a 64-bit little-endian ELF file: (address, offset in the file), or ()."""
+    """Returns the entry point of a 64-bit little-endian ELF file, (address, file offset), or ()."""
     try:
         if not os.path.isfile(path):
             return ()
@@ -136,7 +139,7 @@ def parse_entry(elf):
 
 
 def is_named(frame):
-    """False for [unknown] and its like, and for a function that is only a place in its file."""
+    """Returns False for [unknown] and the like, and for names that are only an offset in a file."""
     return not re.search(r"^\[.*\]$|\+0x[0-9a-f]+$", frame)
 
 
@@ -144,13 +147,13 @@ def is_named(frame):
 
 
 class Verdict:
-    """How many user samples there were, and how they ended."""
+    """Counts user samples by how their stacks end."""
 
     def __init__(self):
         self.samples = self.complete = self.frames = self.without_user = 0
         self.named = 0       # samples whose innermost user frame has a name
-        self.functions = set()  # told apart, by name or by where they begin
-        self.broken = {}     # what their outermost frames were: samples
+        self.functions = set()  # different functions, by name or start
+        self.broken = {}     # outermost frames of a truncated stack: samples
         self.of_process = {}  # pid: [samples, complete, samples without a user part]
 
     def add(self, stack):

@@ -1,5 +1,5 @@
 // Text, JSON, sorting with a comparison, closures, a regular expression: optimised code, baseline
-// code, interpreted functions (which are made anew) and the runtime's builtins.
+// code, interpreted functions (created again and again) and the runtime's builtins.
 "use strict";
 
 function tree(depth, seed) {
