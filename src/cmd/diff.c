@@ -217,7 +217,8 @@ static const struct option_row rows[] = {
 	{0, "duration", "A,B", take_duration, "seconds sampled, if the files do not record it"},
 	{0, "confidence", "PERCENT", take_confidence,
 	 "family-wise confidence that no listed change is chance (default 95)"},
-	{0, "sigma", "N", take_sigma, "instead: list each change above N standard errors"},
+	{0, "sigma", "N", take_sigma,
+	 "list each change above N standard errors, instead of --confidence"},
 	OPTION_WIDTH(struct diff_options, width,
 		     "width of the report (default: terminal, else 100)"),
 };

@@ -142,7 +142,10 @@ static int make_names(struct stackcount *stackcount, struct error *error)
 		if (!stackcount->names[i].text)
 			return error_no_memory(error, "");
 	}
-	/* Profiles that are kept say which of several probes was hit, for `stook report --by probe`. */
+	/*
+	 * Files record which of several probes was hit, so that `stook report --by probe` can show
+	 * it.
+	 */
 	if (list->nr_probes > 1)
 		stackcount->stack_options.kept_labels |= LABEL_PROBE;
 	return 0;

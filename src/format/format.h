@@ -21,7 +21,7 @@ struct format_options {
 	bool annotate;	 /* mark frames: _[k] kernel, _[i] inlined, _[j] JIT-compiled */
 	bool lines;	 /* show source lines after names, where known */
 	bool no_user;	 /* user stacks were not requested: they are not "missed" */
-	bool no_kernel;	 /* likewise kernel stacks */
+	bool no_kernel;	 /* kernel stacks were not requested */
 	unsigned width;	 /* columns of the terminal; 0: no terminal */
 	bool ascii;	 /* the terminal cannot show UTF-8 */
 	bool color;	 /* colours are possible and wanted */

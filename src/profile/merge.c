@@ -22,14 +22,15 @@
 struct merge {
 	struct profile *into;
 	const struct profile *from;
-	uint32_t *strings;		   /* by their number: our number + 1; 0: not mapped yet */
-	uint32_t *modules, *frames, *sets; /* likewise */
-	size_t nr_sets;			   /* capacity of sets */
-	struct number_index files;	   /* our modules, by name and code */
-	uint32_t next_file;		   /* first file number that our modules do not use */
-	struct code_line *lines;	   /* of the frame being mapped */
+	/* Indexed by the number in `from`: the number in `into` + 1; 0: not mapped yet. */
+	uint32_t *strings;
+	uint32_t *modules, *frames, *sets;
+	size_t nr_sets;		   /* capacity of sets */
+	struct number_index files; /* our modules, by name and code */
+	uint32_t next_file;	   /* first file number that our modules do not use */
+	struct code_line *lines;   /* of the frame being mapped */
 	size_t cap_lines;
-	int values[PROFILE_MAX_VALUES]; /* by their value's number: our number, or LEFT_OUT */
+	int values[PROFILE_MAX_VALUES]; /* indexed like from's values: into's number, or LEFT_OUT */
 	uint32_t *path;			/* of the sample being added */
 	size_t cap_path;
 };

@@ -268,7 +268,7 @@ size_t profile_bytes(const struct profile *profile);   /* memory held */
  */
 struct value_type {
 	uint32_t type; /* string; 0 in a type to set or add: "samples" */
-	uint32_t unit; /* string; 0 likewise: "count" */
+	uint32_t unit; /* string; 0 in a type to set or add: "count" */
 };
 
 /* Limit on values, the main value included. More are refused. */

@@ -22,7 +22,7 @@ struct flame_node {
 	double width;	/* see flame_shape */
 	uint64_t count; /* of the node and all below it */
 	uint64_t self;	/* of stacks that end in it */
-	uint64_t other; /* as count, of the other value; 0 without one */
+	uint64_t other; /* like count, but of other_value; 0 without it */
 	uint64_t other_self;
 };
 

@@ -35,7 +35,7 @@ struct finder {
 	const struct profile *profile;
 	size_t before;		  /* number of the value "before"; 0: no difference */
 	uint8_t *sides_of_frame;  /* enum side bits */
-	uint8_t *sides_of_module; /* likewise; a representative has the bits of all of its name */
+	uint8_t *sides_of_module; /* likewise by module; see find_modules() */
 	struct entry *entries;
 	size_t nr, cap;
 };
@@ -193,7 +193,10 @@ static int find_sides(struct finder *finder)
 	return 0;
 }
 
-/* Groups the modules. Afterwards sides_of_module is valid for representatives, of all of a name. */
+/*
+ * Groups the modules. Afterwards sides_of_module is valid only for the representative of each name,
+ * and has the sides of all modules with that name.
+ */
 static int find_modules(struct finder *finder)
 {
 	struct homes *homes = finder->homes;
