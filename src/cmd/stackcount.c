@@ -69,7 +69,7 @@ static int take_weight(void *context, const char *value, struct error *error)
 	return probe_weight_parse(value, &stackcount->weight, error);
 }
 
-/* bcc's letter for the duration; -d is --delimited there. */
+/* bcc's letter for the duration; in bcc's stackcount -d is --delimited. */
 static int take_duration(void *context, const char *value, struct error *error)
 {
 	struct stackcount *stackcount = context;

@@ -39,10 +39,10 @@ struct quality {
 	struct quality_nameless {
 		uint32_t module;
 		uint64_t samples;
-	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code: samples with an unnamed frame there */
+	} nameless[QUALITY_MAX_BLAMED]; /* JIT-compiled code: samples with an unnamed frame in it */
 	/* Python interpreters: samples in Python functions that the stack does not name. */
 	struct quality_nameless interpreted[QUALITY_MAX_BLAMED];
-	/* Stripped files: the leaf is there and has no name. */
+	/* Stripped files: samples whose leaf is in the file and has no name. */
 	struct quality_nameless stripped[QUALITY_MAX_BLAMED];
 };
 

@@ -29,9 +29,9 @@ int outputs_open(struct outputs *outputs, const struct output_options *options,
 		 const struct format_options *format, bool are_many, struct error *error);
 
 /*
- * Chooses the labels to write from the ones in the input (there). If any were asked for, only
- * those; otherwise people see the thread name, and formats that keep labels for other programs get
- * all.
+ * Chooses the labels to write. there: the labels in the input; asked: the labels that the user
+ * requested, 0: none. Requested labels are written exclusively; otherwise people see the thread
+ * name, and formats that keep labels for other programs get all.
  */
 void outputs_set_labels(struct outputs *outputs, unsigned asked, unsigned there);
 

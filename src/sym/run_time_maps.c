@@ -75,8 +75,8 @@ static size_t bytes_of_all(const struct run_time_maps *maps)
 
 /*
  * Frees maps, except the map of process `number`, until all together use at most max_bytes.
- * Processes are requested in the same order again and again, so the preceding one is needed last
- * and goes first.
+ * Processes are requested in the same order again and again, so the map before this one is needed
+ * last, and is freed first.
  */
 static void give_up(struct run_time_maps *maps, size_t number, size_t max_bytes)
 {

@@ -40,7 +40,7 @@ struct symbolizer_options {
 	struct read_budget *budget; /* limit on reading and waiting; NULL: none */
 };
 
-/* Modules that the budget cut short: frames there may have no names. */
+/* Modules whose naming the budget cut short: some of their frames may have no names. */
 struct naming_cuts {
 	size_t nr_by_time, nr_by_bytes; /* files and processes */
 	char first[256];		/* name of the first of these */

@@ -20,7 +20,7 @@ struct call_tree {
 };
 
 struct call_node {
-	size_t first, end; /* range in order */
+	size_t first, end; /* range of indices in the tree's `order` */
 	size_t depth;	   /* words from the root to this node, its own included */
 	uint32_t word;	   /* 0: the root */
 	uint64_t count;

@@ -7,7 +7,7 @@
  * so are functions of the same name anywhere, unless module or kind is a key, too.
  *
  * Some keys belong to a place in the code, the others to a whole sample. Inlined functions count
- * like any others: self goes to the innermost one, total to all.
+ * like any others: self counts for the innermost one, total for all.
  */
 #ifndef STOOK_VIEW_GROUP_TOTALS_H
 #define STOOK_VIEW_GROUP_TOTALS_H

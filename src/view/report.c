@@ -480,7 +480,7 @@ static struct column amount_column(struct report *report)
 	};
 }
 
-/* The remaining width goes to functions, without them to the first key. */
+/* The column of functions gets the remaining width; without functions, the first key. */
 static void add_keys(struct report *report, enum media medium)
 {
 	size_t main = 0, i;

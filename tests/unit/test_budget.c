@@ -12,7 +12,7 @@
 
 #define NR_CPUS 2
 
-/* Returns the verdict on a probe, wherever the array has been sorted to. */
+/* Returns the verdict on a probe, wherever it is in the sorted array. */
 static bool is_cut(const struct budget_rate *rates, size_t nr, uint32_t number)
 {
 	size_t i;

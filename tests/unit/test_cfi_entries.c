@@ -207,7 +207,10 @@ TEST(cfi_entries_augmentations)
 		struct cfi_function function;
 		struct cfi_reader reader;
 
-		/* As udata4: 0x1000, 0x10, no augmentation data; as 8 bytes: an empty range. */
+		/*
+		 * Decoded as udata4: start 0x1000, 0x10 bytes, no augmentation data. Decoded as
+		 * 8-byte pointers: an empty range.
+		 */
 		put_function(&made, true, common, 0x1000001000, 0, "\1\0\0\0", 4);
 		section = section_of(made.bytes, made.nr, true);
 		cfi_reader_init(&reader, &section);

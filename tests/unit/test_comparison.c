@@ -249,7 +249,10 @@ TEST(paths_tell_a_change_once)
 	profile_free(sides.profile);
 }
 
-/* A caller that grew by itself and by a callee that does not explain all of it: two lines. */
+/*
+ * A caller grew itself, and so did its callee. The callee explains only a part of the caller's
+ * change, so the caller has a line of its own.
+ */
 TEST(paths_tell_what_is_besides)
 {
 	const struct comparison_style style = {0};

@@ -197,7 +197,10 @@ TEST(debug_files_beside_a_file_of_our_own_root)
 	leave_folder();
 }
 
-/* A build id goes before a file name, and a folder that the user named before the others. */
+/*
+ * Files found by build id have precedence over files found by name, and the user's folders over all
+ * others.
+ */
 TEST(debug_files_in_order)
 {
 	struct made_code code;
@@ -249,7 +252,9 @@ TEST(debug_files_refuse_another_build_id)
 
 /* --- hostile files --------------------------------------------------------------------------- */
 
-/* A file whose debug link names itself has the right build id. */
+/*
+ * A file whose debug link names the file itself: the build id matches, but it is not a debug file.
+ */
 TEST(debug_files_of_a_link_to_itself)
 {
 	struct made_code code;

@@ -161,7 +161,7 @@ TEST(drain_knows_vdso_and_nameless_code)
 	give_app(&fixture);
 	CHECK_EQ(give_event(&fixture, made_map(13, PID_A, 0x7000, 0x8000, 0, "[vdso]")), 0);
 	CHECK_EQ(give_event(&fixture, made_map(14, PID_A, 0xa000, 0xb000, 0, "//anon")), 0);
-	/* A later mapping replaces its front; the rest keeps its offsets. */
+	/* A later mapping replaces the vdso's front; its rest keeps its offsets. */
 	CHECK_EQ(give_event(&fixture, made_map(15, PID_A, 0x7000, 0x7100, 0, "/bin/cut")), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_A, 1, 0x7123), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_A, 2, 0xa123), 0);
@@ -423,7 +423,7 @@ TEST(drain_adds_counts_to_their_samples)
 	give_app(&fixture);
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
-	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost the race: counts, too */
+	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost the insert race: counts, too */
 	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 100}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 0}), 0);
@@ -494,7 +494,7 @@ TEST(drain_count_waits_long)
 	}
 }
 
-/* A new epoch began while the old one is read: its records must not be replayed yet. */
+/* A new epoch began while the old one is read: the new epoch's records must not be replayed yet. */
 TEST(drain_keeps_records_of_the_next_epoch)
 {
 	struct fixture fixture;

@@ -210,7 +210,10 @@ TEST(drain_publishes_what_is_mapped_later)
 	raw_close(&raw);
 }
 
-/* The process exited before its record was replayed: once published, it would stay for good. */
+/*
+ * The process exited before its record is replayed. It must not be published, since nothing would
+ * remove it later.
+ */
 TEST(drain_does_not_leave_the_dead_published)
 {
 	struct raw_fixture raw;
@@ -224,7 +227,10 @@ TEST(drain_does_not_leave_the_dead_published)
 	raw_close(&raw);
 }
 
-/* Past the limit, further records are unwound without waiting: late, not lost. */
+/*
+ * Past the limit on deferred records, further ones are unwound at once, without waiting for the
+ * table: none is lost.
+ */
 TEST(drain_raw_records_past_the_limit)
 {
 	struct raw_fixture raw;

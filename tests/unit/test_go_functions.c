@@ -53,7 +53,10 @@ static size_t put_names(struct writer *writer, uint64_t *ret_names)
 	return writer->nr;
 }
 
-/* Writes the pairs and their data. base: start of all offsets; width: bytes of a number. */
+/*
+ * Writes a pair for each function (its start and the offset of its data), then the data. base: what
+ * offsets count from; width: bytes per number of a pair.
+ */
 static void put_functions(struct writer *writer, size_t base, unsigned width, uint64_t text,
 			  const uint64_t *names, uint64_t names_base)
 {
@@ -172,11 +175,11 @@ TEST(go_functions_of_a_file_without_them)
 	size_t nr = make_table(made, GO_1_20, 8, TEXT);
 	struct symbol_table *table;
 
-	/* In another section of a file without any sign of Go. */
+	/* The table is in another section of a file that is not marked as a Go program. */
 	nr = build(bytes, ".rodata", made, nr, NULL, 0);
 	CHECK_EQ(read_bytes(bytes, nr, &table), 0);
 	CHECK(!table);
-	/* In a debug file, where the section has no contents. */
+	/* A debug file: the section has no contents. */
 	nr = build(bytes, ".gopclntab", NULL, 1000, NULL, 0);
 	((Elf64_Shdr *)(void *)(bytes + ((Elf64_Ehdr *)(void *)bytes)->e_shoff))[2].sh_type =
 		SHT_NOBITS;

@@ -285,7 +285,7 @@ TEST(out_file_refuses_what_others_left)
 	write_file("link", "written");
 	check_content("target", "written");
 	CHECK(!unlink("link") && !unlink("target") && !unlink("through") && !unlink("fifo"));
-	/* A folder's owner may place files there. */
+	/* A folder's owner may place files in it. */
 	CHECK(!chown(folder, 65534, 65534) && !chmod(folder, 01777));
 	write_file("left", "old");
 	CHECK_EQ(chown("left", 65534, 65534), 0);

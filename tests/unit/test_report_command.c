@@ -42,7 +42,7 @@ TEST(report_options_of_paths_are_perfs)
 	check_paths("caller,0.5,callee,fractal", "1 1 0.5 0");
 	check_paths("flat,5,3,callee,function,percent", "2 1 5 3");
 	check_paths("fol", "3 0 0 0");
-	check_paths("f", "2 0 0 0"); /* flat goes before fractal and folded */
+	check_paths("f", "2 0 0 0"); /* "flat" has precedence over "fractal" and "folded" */
 	check_paths("c", "0 0 0 0");
 	check_paths("none", "4 0 0 0");
 	check_paths("10", "0 0 10 0");

@@ -287,7 +287,7 @@ TEST(rows_of_nothing)
 	profile_free(profile);
 }
 
-/* The main line ends where it splits into comparable halves. */
+/* The heaviest path ends where it splits into branches of similar weight. */
 TEST(rows_markdown_ends_its_path_where_it_forks)
 {
 	static const struct format_options options = {.labels = LABEL_COMM};

@@ -157,7 +157,9 @@ TEST(root_table_tells_mount_namespaces_apart)
 	leave_folder();
 }
 
-/* All exist at the same time: the number of a freed mount namespace is used again. */
+/*
+ * All children exist at the same time, since the inode number of a freed mount namespace is reused.
+ */
 TEST(root_table_has_a_limit)
 {
 	struct root_table *table;

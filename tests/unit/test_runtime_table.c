@@ -529,7 +529,10 @@ TEST(runtime_process_map_must_be_its_own)
 	remove_root(&process);
 }
 
-/* Links to root's files inside and outside, a hard link, and files that block when opened. */
+/*
+ * Symlinks to files outside and inside the process' root, a hard link, and files that are not
+ * regular or block when opened.
+ */
 TEST(runtime_process_map_is_no_trap)
 {
 	struct runtime_process process = make_root();

@@ -450,7 +450,10 @@ TEST(symbolizer_places_out_of_memory)
 		in_memory = add_frame(&fixture, add_run_time(&fixture, getpid()), 0x1000);
 		failed = name_with_failure(&fixture, nth);
 		CHECK_STR(name_of(&fixture, in_stripped), "hidden");
-		/* A failure in the child costs the file's lines, and it is not tried again. */
+		/*
+		 * After a failure in the child the file has no lines, since no second child is
+		 * started for it.
+		 */
 		CHECK(profile_frame(fixture.profile, in_stripped)->nr_lines == 1 ||
 		      fixture.result.lines_error.code == -E2BIG);
 		CHECK_STR(name_of(&fixture, in_memory), "first");

@@ -274,7 +274,7 @@ static char *unwind_chunk(const struct unwind_memory *memory, uint32_t place)
 	return unwind_pool_chunk(memory->pool, place);
 }
 
-/* Stricter than the kernel's: asserts that every access is in bounds and aligned. */
+/* Stricter than the kernel's macro: asserts that every access is in bounds and aligned. */
 #define UNWIND_ITEM(chunk, offset, type)                              \
 	((type *)(CHECK((offset) % sizeof(type) == 0 &&               \
 			(offset) + sizeof(type) <= POOL_CHUNK_BYTES), \

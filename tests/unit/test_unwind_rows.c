@@ -280,7 +280,7 @@ TEST(unwind_rows_entry)
 	struct plan plan = {.entry = TEXT + 0x10};
 
 	CHECK_STR(rows_of(&plan, NULL, NULL),
-		  "1210 end; 1250 none"); /* 64 bytes, as no symbols give its size */
+		  "1210 end; 1250 none"); /* 64 bytes: no symbol has its size */
 	add(&plan.eh_frame, true, TEXT + 0x40, 0x10);
 	CHECK_STR(rows_of(&plan, NULL, NULL), "1210 end; 1240 r7+8 c-8 same; 1250 none");
 	add(&plan.eh_frame, true, TEXT + 0x8, 0x28);

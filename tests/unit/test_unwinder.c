@@ -158,7 +158,10 @@ TEST(unwinder_names_each_process_that_has_changed_once)
 	world_close(&world);
 }
 
-/* Walks that leave all code may mean new mappings; after some, the mappings are final. */
+/*
+ * A walk that ends outside all known code may mean new mappings. After a few such walks the
+ * mappings count as final.
+ */
 TEST(unwinder_makes_mappings_final_after_some_strays)
 {
 	struct mappings *mappings = mappings_new();
@@ -210,7 +213,9 @@ TEST(unwinder_takes_the_first_of_very_many_mappings)
 	world_close(&world);
 }
 
-/* The file could not be opened by way of its first process, but by way of a later one. */
+/*
+ * The file could not be opened through the first process that mapped it, but through a later one.
+ */
 TEST(unwinder_makes_the_table_of_a_file_that_was_gone)
 {
 	struct mappings *mappings;

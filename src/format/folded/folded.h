@@ -46,9 +46,9 @@ bool folded_is_it(const char *head, size_t nr);
  * therefore gives the same lines; except that empty words become `[unknown]`, control characters
  * become `?`, and counts of 0 are dropped.
  *
- * A file is a difference if all lines of its first 256 KiB have two numbers; otherwise a number at
- * the end of a stack is part of it. If numbers there have fractions, all numbers are multiplied to
- * integers, by up to a million; see struct value_scale.
+ * A file is a difference if all lines of its first 256 KiB have two numbers; otherwise a number
+ * before the count is part of the stack. If numbers in the first 256 KiB have fractions, all
+ * numbers are multiplied to integers, by up to a million; see struct value_scale.
  *
  * A word `-` that occurs once in a line, between two frames, is the delimiter of bcc's `-d` and our
  * `--delimited`: it is not a frame, and kernel frames follow. (`--` is the delimiter of
