@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#undef ARRAY_SIZE /* libiberty defines the same one */
+#undef ARRAY_SIZE /* libiberty defines the same macro */
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/text.h"

@@ -77,7 +77,7 @@ TEST(accounting_unseen_ticks)
 	};
 
 	CHECK_EQ(accounting_unseen(&accounting, 150000), 0);
-	CHECK_EQ(accounting_unseen(&accounting, 149000), 0); /* weight exceeds it: none */
+	CHECK_EQ(accounting_unseen(&accounting, 149000), 0); /* less than the weight: none */
 	CHECK_EQ(accounting_unseen(&accounting, 151000), 1);
 	CHECK_EQ(accounting_unseen(&accounting, 160000), 10);
 	CHECK_EQ(accounting_unseen(&accounting, 250000), 100);

@@ -423,7 +423,7 @@ TEST(drain_adds_counts_to_their_samples)
 	give_app(&fixture);
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
-	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost the insert race: counts, too */
+	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost a race: counts, too */
 	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 100}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 0}), 0);

@@ -190,7 +190,10 @@ static void check_all(uint16_t machine, const struct probed_instruction *all, si
 			CHECK_STR(all[i].text, all[i].is_stepped ? "stepped" : "not stepped");
 }
 
-/* Measured on Linux 6.18: instructions that are not single-stepped cost less than a tenth. */
+/*
+ * Measured on Linux 6.18: a probe on an instruction that is not single-stepped costs less than a
+ * tenth of others.
+ */
 TEST(x86)
 {
 	static const struct probed_instruction all[] = {

@@ -202,7 +202,7 @@ TEST(probe_pairs_of_a_mixed_list)
 {
 	check_paired(true, true, true);
 	check_paired(true, true, false);
-	check_paired(false, true, false); /* known at the return, probed at calls */
+	check_paired(false, true, false); /* needs returns; the list also has calls */
 	check_paired(true, false, false); /* the reverse */
 }
 
