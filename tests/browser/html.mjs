@@ -410,7 +410,7 @@ await pageTest("page", async (test) => {
 		assert.equal(await total(page), 92);
 		assert(await page.evaluate("stook.model.texts.some((text) => text === '\u2039U+202E\u203aevil\u2039U+202C\u203a')"));
 		await page.evaluate("stook.showTab('functions'); stook.openFunction(0)");
-		await page.evaluate("stook.tellFocus(stook.tree(), 1)");
+		await page.evaluate("stook.showFocus(stook.tree(), 1)");
 		await page.painted();
 		assert.equal(await page.evaluate("document.images.length + document.querySelectorAll('b').length"), 0);
 		assert.equal(await page.evaluate("document.scripts.length"), 3);

@@ -78,7 +78,7 @@ run() {
 	ENDED=$(now_us)
 }
 
-nr_cut() { awk '/budget of .* cut/ { for (i = 1; i < NF; i++) if ($i == "cut") print $(i + 1) + 0 }' "$T/err"; }
+nr_cut() { awk '/budget of .* was exceeded/ { print $NF + 0 }' "$T/err"; }
 
 header() {
 	note "| round | before | first second | then | after | then, in % | cut |"
