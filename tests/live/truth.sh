@@ -2,7 +2,7 @@
 # Ground truth: programs/truth splits its CPU time over known call paths, and measures each by the
 # thread's CPU clock. The profile must agree, at 99, 999 and 9,999 Hz.
 #
-# What "agree" means: with N samples in all paths and a path's true share p, its count n obeys
+# Definition of "agree": with N samples in all paths and a path's true share p, its count n obeys
 #
 #   |n - N p|  <=  4 sqrt(N p (1 - p))  +  0.001 N  +  1
 #
