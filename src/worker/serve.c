@@ -31,7 +31,7 @@
 #define QUESTION_MAX_BYTES (64u << 20)
 
 /* The largest answers are unwind tables and the names of a large program's functions. */
-#define ANSWER_MAX_BYTES (1ULL << 30)
+#define ANSWER_MAX_BYTES (128ULL << 20)
 
 #define MEMORY_MAX_BYTES (8ULL << 30)
 #define MEMORY_SHARE	 2 /* limit: 1/n of the host's available memory, if that is less */

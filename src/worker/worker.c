@@ -56,6 +56,10 @@
 #define DEVICE_ABANDONED_MAX 2
 #define ABANDONED_MAX	     16
 
+/* A compromised parser could keep stook busy with replies and requests: limits for a step and a question. */
+#define STEP_REPLIES_MAX   16
+#define QUESTION_WANTS_MAX 256
+
 /* Each parser can wait for one file, and one call may be stale. */
 #define CALLS_MAX (2 * NR_PARSERS + 1)
 
@@ -86,7 +90,7 @@ struct parser_process {
 	uint32_t job;
 	struct worker_question question; /* bytes and handle are not valid any more */
 	uint64_t deadline_ns;
-	uint32_t delivery; /* the one that it waits for; 0: none */
+	unsigned nr_wants;
 	int err;
 	void *answer;
 	size_t answer_bytes;
@@ -406,10 +410,15 @@ static int start_opener(struct worker *worker)
 	for (i = 0; i < worker->nr_calls && err == 0; i++)
 		err = send_request(worker, worker->calls[i]);
 	worker->opener_late_ns = worker->nr_calls ? clock_now_ns() + OPEN_NS : 0;
+	if (err < 0)
+		kill_process(worker, &worker->opener, NULL);
 	return err;
 }
 
-/* Replaces the opener. Its oldest call fails with `why`; the others are sent again. */
+/*
+ * Replaces the opener. Its oldest call fails with `why`; the others are sent again. Without calls the next one
+ * starts it, so that an opener that always dies is not restarted endlessly.
+ */
 static void lose_opener(struct worker *worker, int why)
 {
 	struct open_request *first = worker->nr_calls ? worker->calls[0] : NULL;
@@ -420,8 +429,23 @@ static void lose_opener(struct worker *worker, int why)
 		deliver_failure(&worker->parsers[first->call.parser], first->call.delivery, why);
 		drop_first_call(worker);
 	}
-	if (start_opener(worker) < 0)
+	worker->opener_late_ns = 0;
+	if (worker->nr_calls && start_opener(worker) < 0)
 		drop_calls(worker, -EIO);
+}
+
+/* True if the other end of a socket was closed. */
+static bool is_gone(int err)
+{
+	return err == -EPIPE || err == -ECONNRESET;
+}
+
+/* After the opener was found dead. */
+static int replace_opener(struct worker *worker)
+{
+	worker->troubles.nr_openers_died++;
+	lose_opener(worker, -EIO);
+	return start_opener(worker);
 }
 
 /* Sends a request, which it takes. Failures are delivered to the parser. */
@@ -433,6 +457,10 @@ static void call_opener(struct worker *worker, struct open_request *request)
 		err = -EBUSY;
 	if (err == 0)
 		err = send_request(worker, request);
+	if (is_gone(err)) {
+		err = replace_opener(worker);
+		err = err < 0 ? err : send_request(worker, request);
+	}
 	if (err < 0) {
 		deliver_failure(&worker->parsers[request->call.parser], request->call.delivery,
 				err);
@@ -511,6 +539,8 @@ static int start_parser(struct worker *worker, enum parser number)
 	}
 	if (err == 0)
 		err = worker->opener.pid ? introduce(worker, number) : start_opener(worker);
+	if (is_gone(err))
+		err = replace_opener(worker);
 	if (err < 0)
 		close_parser(worker, parser, false);
 	return err;
@@ -561,18 +591,17 @@ static void take_answer(struct worker *worker, struct parser_process *parser, ui
 	int err;
 
 	if (nr > parser->question.most_bytes) {
-		finish(parser, -EMSGSIZE);
-		return;
+		err = -EMSGSIZE;
+	} else {
+		parser->answer = malloc(nr ? nr : 1);
+		err = parser->answer ? fd_read_at(parser->buffer, 0, parser->answer, nr) : -ENOMEM;
 	}
-	parser->answer = malloc(nr ? nr : 1);
-	err = parser->answer ? fd_read_at(parser->buffer, 0, parser->answer, nr) : -ENOMEM;
 	(void)!ftruncate(parser->buffer, 0);
-	if (err < 0 && err != -ENOMEM) {
+	if (err < 0 && err != -ENOMEM && err != -EMSGSIZE) {
 		fail(worker, parser, -EPROTO);
 		return;
 	}
 	parser->answer_bytes = nr;
-	parser->nr_failures = 0;
 	finish(parser, err);
 }
 
@@ -608,8 +637,9 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 static void read_parser(struct worker *worker, enum parser number)
 {
 	struct parser_process *parser = &worker->parsers[number];
+	int i;
 
-	while (parser->process.pid) {
+	for (i = 0; i < STEP_REPLIES_MAX && parser->process.pid; i++) {
 		struct parser_reply reply;
 		ssize_t nr = message_receive(parser->process.socket, &reply, sizeof(reply),
 					     MSG_DONTWAIT, NULL);
@@ -634,11 +664,16 @@ static void read_parser(struct worker *worker, enum parser number)
 			fail(worker, parser, -EPROTO);
 			return;
 		}
-		if (reply.kind == PARSER_WANTS)
+		if (reply.kind == PARSER_WANTS && parser->nr_wants++ < QUESTION_WANTS_MAX) {
 			look_for(worker, number, &reply);
-		else if (reply.kind != PARSER_DONE || reply.err > 0)
+			continue;
+		}
+		if (reply.kind != PARSER_DONE || reply.err > 0) {
 			fail(worker, parser, -EPROTO);
-		else if (reply.err < 0)
+			return;
+		}
+		parser->nr_failures = 0;
+		if (reply.err < 0)
 			finish(parser, reply.err);
 		else
 			take_answer(worker, parser, reply.answer_bytes);
@@ -788,7 +823,7 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 		err = message_send(asked->process.socket, &call, sizeof(call), -1);
 	if (err < 0) {
 		free_request(request);
-		if (err == -EPIPE || err == -ECONNRESET) {
+		if (is_gone(err)) {
 			/* It was killed between questions, so no file is to blame. */
 			worker->troubles.nr_parsers_died++;
 			close_parser(worker, asked, false);
@@ -801,6 +836,7 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	asked->job = call.job;
 	asked->is_busy = true;
 	asked->is_done = false;
+	asked->nr_wants = 0;
 	asked->deadline_ns = clock_now_ns() + question->most_ns;
 	if (request)
 		call_opener(worker, request);

@@ -41,7 +41,7 @@ static struct desk open_desk_with(struct unwind_cache *cache)
 	struct desk desk = {.worker = worker_new(&error)};
 
 	CHECK(desk.worker != NULL);
-	desk.tables = table_worker_new(desk.worker, cache, &error);
+	desk.tables = table_worker_new(desk.worker, cache, 32 << 20, &error);
 	CHECK_STR(error.text, "");
 	CHECK(desk.tables != NULL);
 	return desk;
@@ -149,11 +149,11 @@ static bool ask_behind_a_large_one(const struct desk *desk)
 	for (i = 0; i < 6; i++)
 		for (k = 0; k < samples[i]; k++)
 			table_worker_prioritize(desk->tables, i);
-	table_worker_prioritize(desk->tables, 4711); /* nobody has asked for it */
+	table_worker_prioritize(desk->tables, 4711); /* not in the queue */
 	return !is_readable(desk, 0);
 }
 
-/* Of equal ones, the one asked for first. */
+/* Among equal ones, the oldest request comes first. */
 TEST(table_worker_makes_first_what_most_samples_wait_for)
 {
 	static const uint32_t order[] = {100, 5, 2, 4, 1, 3, 0};
@@ -298,7 +298,7 @@ TEST(table_worker_without_memory)
 		struct error error = {0};
 
 		(void)test_fail_allocation(nth);
-		desk.tables = table_worker_new(desk.worker, NULL, &error);
+		desk.tables = table_worker_new(desk.worker, NULL, 32 << 20, &error);
 		(void)test_fail_allocation(0);
 		CHECK(desk.tables || error.code == -ENOMEM);
 		CHECK(desk.tables || nr_open() == nr);

@@ -34,6 +34,7 @@ enum {
 	TASK_EXIT,
 	TASK_EAT,
 	TASK_FLOOD,
+	TASK_WANT_ENDLESSLY,
 	TASK_LIE,
 	TASK_SYSTEM_CALL,
 	TASK_CODE,
@@ -126,6 +127,14 @@ static int flood(struct worker_job *job, void **state)
 	return fd_write_at(job->answer_fd, (1 << 20) - 1, &byte, 1);
 }
 
+__attribute__((noreturn)) static int want_endlessly(struct worker_job *job, void **state)
+{
+	const struct worker_want want = {.kind = WANT_WORK};
+
+	for (;;)
+		(void)worker_want(job, &want);
+}
+
 static int lie(struct worker_job *job, void **state)
 {
 	job->answer_bytes = 1000; /* but nothing was written */
@@ -158,6 +167,7 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_EXIT] = {"exit", end_early},
 		[TASK_EAT] = {"eat", eat},
 		[TASK_FLOOD] = {"flood", flood},
+		[TASK_WANT_ENDLESSLY] = {"want endlessly", want_endlessly},
 		[TASK_LIE] = {"lie", lie},
 		[TASK_SYSTEM_CALL] = {"system call", call_system},
 		[TASK_CODE] = {"code", make_code},
@@ -423,6 +433,9 @@ TEST(worker_answer_that_is_not_sound)
 	question.task = TASK_LIE;
 	check_failure(worker, &question, -EPROTO);
 	check_goes_on(worker);
+	question.task = TASK_WANT_ENDLESSLY;
+	check_failure(worker, &question, -EPROTO);
+	check_goes_on(worker);
 	question.task = NR_TEST_TASKS;
 	check_failure(worker, &question, -EFAULT);
 	check_goes_on(worker);
@@ -459,6 +472,55 @@ TEST(worker_gives_up_a_file)
 	question.file.inode++;
 	check_answer(worker, &question, "");
 	CHECK_EQ(troubles_of(worker).nr_files_given_up, 1);
+	worker_free(worker);
+}
+
+/* Kills one of our child processes that has not exited yet, if there is any. */
+static void kill_a_child(unsigned number)
+{
+	cleanup_file FILE *file = fopen("/proc/thread-self/children", "re");
+	pid_t pids[8];
+	size_t nr = 0;
+
+	if (!file)
+		SKIP("needs CONFIG_PROC_CHILDREN");
+	while (nr < ARRAY_SIZE(pids) && fscanf(file, "%d", &pids[nr]) == 1)
+		nr++;
+	if (nr)
+		(void)kill(pids[number % nr], SIGKILL);
+}
+
+/* Kills parsers and openers at random moments. Only the current question may fail. */
+TEST(worker_survives_kills)
+{
+	struct worker *worker = open_worker();
+	cleanup_fd int file = file_with("one");
+	unsigned seed = 1, i, nr_failed = 0;
+
+	for (i = 0; i < 300; i++) {
+		struct worker_question question = question_of(TASK_READ);
+		void *bytes = NULL;
+		size_t nr = 0;
+		int err;
+
+		question.handle = file;
+		while ((err = worker_ask(worker, PARSER_TABLES, &question)) == -EAGAIN)
+			(void)usleep(1000);
+		CHECK_EQ(err, 0);
+		(void)usleep((unsigned)rand_r(&seed) % 2000);
+		kill_a_child((unsigned)rand_r(&seed));
+		err = worker_wait(worker, PARSER_TABLES, -1, &bytes, &nr);
+		CHECK(err == -EFAULT || err == -EIO || (err == 0 && nr == 3));
+		nr_failed += err < 0;
+		free(bytes);
+		if (i % 10 == 0)
+			check_goes_on(worker);
+		if (i % 10 == 0) { /* the pause after failures in a row would take long */
+			worker_free(worker);
+			worker = open_worker();
+		}
+	}
+	CHECK(nr_failed >= 10 && nr_failed < 300);
 	worker_free(worker);
 }
 

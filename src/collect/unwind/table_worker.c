@@ -51,6 +51,7 @@ static const enum parser parsers[] = {PARSER_TABLES, PARSER_ROOT_TABLES};
 struct table_worker {
 	struct worker *worker;
 	struct unwind_cache *cache;
+	size_t max_bytes; /* of a table */
 	struct making making[ARRAY_SIZE(parsers)];
 	struct wish *wishes;
 	size_t nr_wishes, wish_capacity;
@@ -113,7 +114,7 @@ int table_worker_task(struct worker_job *job, void **state)
 /* --- beginning and end ------------------------------------------------------------------------ */
 
 struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache *cache,
-				      struct error *error)
+				      size_t max_bytes, struct error *error)
 {
 	struct table_worker *tables = calloc(1, sizeof(*tables));
 	size_t i;
@@ -125,6 +126,7 @@ struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache
 	}
 	tables->worker = worker;
 	tables->cache = cache;
+	tables->max_bytes = max_bytes;
 	tables->started_ns = clock_now_ns();
 	/*
 	 * Samples wait for tables, so the parsers get a slightly higher priority than other processes. All
@@ -232,7 +234,7 @@ static void ask_next(struct table_worker *tables, enum parser parser, struct mak
 			.handle = wish->fd,
 			.file = wish->file,
 			.most_ns = MOST_NS,
-			.most_bytes = UNWIND_FILE_MAX_BYTES,
+			.most_bytes = sizeof(struct unwind_file_header) + tables->max_bytes,
 			.place = answer_want,
 			.context = making,
 		};

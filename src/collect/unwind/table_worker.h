@@ -19,9 +19,12 @@
 
 struct table_worker;
 
-/* Takes the cache, which may be NULL, even on failure. The worker must outlive it. Returns NULL on failure. */
+/*
+ * Takes the cache, which may be NULL, even on failure. The worker must outlive it. Tables of more than max_bytes
+ * are refused (-EMSGSIZE). Returns NULL on failure.
+ */
 struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache *cache,
-				      struct error *error);
+				      size_t max_bytes, struct error *error);
 void table_worker_free(struct table_worker *tables);
 
 struct table_wish {

@@ -85,6 +85,12 @@ static int add_table(struct unwinder *unwinder, uint32_t file)
 			 (struct table){.file = file});
 }
 
+/* A table that needs most of the memory would displace all others, again and again. */
+static size_t max_table_bytes(const struct unwinder *unwinder)
+{
+	return unwinder->options.max_bytes / 2;
+}
+
 struct unwinder *unwinder_new(const struct unwinder_options *options, struct error *error)
 {
 	struct unwinder *unwinder = calloc(1, sizeof(*unwinder));
@@ -102,7 +108,8 @@ struct unwinder *unwinder_new(const struct unwinder_options *options, struct err
 		cache = unwind_cache_open(options->cache_folder, MAX_DISK_BYTES,
 					  &unwinder->cache_error);
 	if (unwinder->pool)
-		unwinder->worker = table_worker_new(options->worker, cache, error);
+		unwinder->worker =
+			table_worker_new(options->worker, cache, max_table_bytes(unwinder), error);
 	if (!unwinder->worker) {
 		unwinder_free(unwinder);
 		return NULL;
@@ -303,9 +310,8 @@ static void take_table(struct unwinder *unwinder, struct made_table *made)
 	table->not_before = unwinder->epoch + 1; /* for the case that loading fails */
 	if (is_temporary(made->err))
 		return;
-	/* A table that needs most of the memory would repeatedly evict all others. */
 	if (made->err || !made->table.nr_pages ||
-	    unwind_table_bytes(&made->table) > unwinder->options.max_bytes / 2) {
+	    unwind_table_bytes(&made->table) > max_table_bytes(unwinder)) {
 		set_state(unwinder, made->number, UNWIND_TABLE_ABSENT);
 		return;
 	}
