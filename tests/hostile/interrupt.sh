@@ -37,8 +37,14 @@ run() {
 	STARTED+=("$run")
 }
 
-# Stook waits for the library's answer in a child process.
-is_naming() { [ -n "$(cat "/proc/$run/task/$run/children" 2>/dev/null)" ]; }
+# Stook waits for the library's answer in a child process; other children are named stook-opener and stook-parser.
+is_naming() {
+	local child
+	for child in $(cat "/proc/$run/task/$run/children" 2>/dev/null); do
+		grep -qa ^stook- "/proc/$child/cmdline" 2>/dev/null || return 0
+	done
+	return 1
+}
 is_gone() { ! kill -0 "$run" 2>/dev/null; }
 # True if the signal handlers are installed: SIGINT is bit 1, SIGTERM bit 14.
 catches() { [ $((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$run/status" 2>/dev/null) & 0x4002)) -ne 0 ]; }

@@ -30,6 +30,7 @@
 #include "collect/unwind/unwinder.h"
 #include "judges.h"
 #include "proc/process_table.h"
+#include "run/run.h"
 #include "saved_stack.h"
 #include "stopped_thread.h"
 
@@ -447,7 +448,10 @@ int main(int argc, char **argv)
 		.max_frames = WIRE_MAX_USER_FRAMES,
 	};
 	struct error error = {0};
+	int status = worker_main(argc, argv, run_tasks, NR_TASKS);
 
+	if (status >= 0)
+		return status;
 	if (!parse_options(&c.options, argc, argv)) {
 		fprintf(stderr, "usage: differential [-n STOPS] [-t SECONDS] [-w MEAN-WAIT-US]\n"
 				"       [-s STACK-BYTES] [-g ASK-GDB-AT-MOST] [-r SEED] [-d FOLDER "
