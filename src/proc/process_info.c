@@ -145,7 +145,7 @@ uint64_t process_own_address_space(void)
 
 int process_own_program(void)
 {
-	return open("/proc/self/exe", O_PATH | O_CLOEXEC);
+	return open(PROCESS_OWN_PROGRAM, O_PATH | O_CLOEXEC);
 }
 
 bool process_own_fd_path(int fd, char path[PATH_MAX])

@@ -37,6 +37,9 @@ uint64_t process_sysctl(const char *path, uint64_t fallback);
 /* Size of our own address space in bytes, most of it never touched; 0 if unknown. */
 uint64_t process_own_address_space(void);
 
+/* The path of the executable of the calling process. */
+#define PROCESS_OWN_PROGRAM "/proc/self/exe"
+
 /* Opens our own executable as an O_PATH handle. Returns -1 with errno on failure. */
 int process_own_program(void);
 

@@ -79,6 +79,7 @@ static int run_opener(void)
 	struct opener_call call;
 	size_t i;
 
+	(void)prctl(PR_SET_NAME, OPENER_NAME);
 	isolated_close_from(WORKER_CONTROL_FD + 1);
 	fd_open_standard_streams();
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -317,6 +318,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 	struct error error = {0};
 	struct parser_call call;
 
+	(void)prctl(PR_SET_NAME, PARSER_NAME);
 	if (!states)
 		return 1;
 	if (confine(&error) < 0) {

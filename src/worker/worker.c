@@ -139,13 +139,15 @@ __attribute__((noreturn)) static void become(const struct worker *worker, const 
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 	/* Otherwise the exec could give it the capabilities of the file. */
 	if (is_parser && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		_exit(1);
+		_exit(errno);
 	/* All descriptors are above the target numbers (raise_fd()), so none is overwritten. */
 	for (i = 0; i < nr_fds; i++)
 		if (dup2(fds[i], WORKER_CONTROL_FD + (int)i) < 0)
-			_exit(1);
+			_exit(errno);
 	(void)syscall(SYS_execveat, worker->program, "", argv, worker->environment, AT_EMPTY_PATH);
-	_exit(1);
+	/* Linux 5.10 returned ENOENT. This comes second, since it is not our own program under valgrind. */
+	(void)execve(PROCESS_OWN_PROGRAM, argv, worker->environment);
+	_exit(errno);
 }
 
 static int start(struct worker *worker, const char *name, struct process *process, const int *fds,
@@ -208,11 +210,14 @@ static int make_pair(int fds[2])
 }
 
 /* Reaps a process; false if it has not exited. */
-static bool reap(const struct process *process)
+static bool reap(struct worker *worker, const struct process *process)
 {
 	int status;
+	pid_t reaped = waitpid(process->pid, &status, WNOHANG);
 
-	return waitpid(process->pid, &status, WNOHANG) != 0;
+	if (reaped > 0 && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL))
+		worker->troubles.last_status = status;
+	return reaped != 0;
 }
 
 /* Returns the CPU time of a process that was not reaped. */
@@ -237,7 +242,7 @@ static void kill_process(struct worker *worker, struct process *process,
 	(void)kill(process->pid, SIGKILL); /* not reaped yet, so the pid cannot have been reused */
 	(void)close(process->socket);
 	*process = (struct process){.pidfd = -1, .socket = -1};
-	if (!reap(&killed.process) &&
+	if (!reap(worker, &killed.process) &&
 	    ARRAY_ADD(worker->killed, worker->nr_killed, worker->killed_capacity, killed) == 0)
 		return;
 	if (killed.process.pidfd >= 0)
@@ -298,7 +303,7 @@ static void look_at_killed(struct worker *worker)
 	for (i = 0; i < worker->nr_killed; i++) {
 		struct killed *killed = &worker->killed[i];
 
-		if (reap(&killed->process)) {
+		if (reap(worker, &killed->process)) {
 			if (killed->process.pidfd >= 0)
 				(void)close(killed->process.pidfd);
 			worker->troubles.nr_abandoned -= killed->is_abandoned;

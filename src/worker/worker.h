@@ -149,6 +149,7 @@ struct worker_troubles {
 	uint64_t nr_parsers_died, nr_parsers_late, nr_openers_died, nr_openers_late;
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
+	int last_status; /* of the last one that died by itself, as from waitpid() */
 	char cannot_start[WORKER_WANT_BYTES]; /* the reason; empty: no failure to start a worker */
 };
 
