@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # The walk by unwind tables in programs built with other compilers, languages, C libraries and link modes.
+#
+# Alone: every single sample must be walked to its end, also the first ones, while tables are compiled.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

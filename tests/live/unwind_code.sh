@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The walk by unwind tables through code that is mapped and unmapped during the run, JIT-compiled code, and code
 # without unwind information.
+#
+# Alone: every single sample must be walked to its end, also the first ones, while tables are compiled.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # The walk by unwind tables over stacks that are known by construction: every sample must show
 # exactly the functions that are there, up to where the program or the thread begins.
+#
+# Alone: every single sample must be walked to its end, also the first ones, while tables are compiled.
 set -u
 # shellcheck source=tests/live/lib.sh
 . "$(dirname "$0")/lib.sh"
