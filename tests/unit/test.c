@@ -9,6 +9,7 @@
 #include "unit/test.h"
 #include "worker/worker.h"
 
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +28,18 @@ struct child {
 	pid_t pid;
 	const struct test *test;
 };
+
+size_t test_nr_open(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	size_t nr = 0;
+
+	CHECK(directory != NULL);
+	while (readdir(directory))
+		nr++;
+	(void)closedir(directory);
+	return nr;
+}
 
 struct options {
 	size_t at_once;

@@ -45,6 +45,9 @@ __attribute__((noreturn)) void test_skip(const char *why);
  */
 size_t test_fail_allocation(size_t nth);
 
+/* Returns a number that changes with the number of descriptors that this process has open. */
+size_t test_nr_open(void);
+
 /* The tasks of a worker that runs this program: stook's own, then the ones of test_worker.c. */
 struct worker_task;
 const struct worker_task *test_tasks(size_t *ret_nr);

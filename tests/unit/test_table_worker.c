@@ -1,7 +1,6 @@
 /* collect/unwind/table_worker: compiles tables in parsers. */
 #include "collect/unwind/table_worker.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,18 +21,6 @@ struct desk {
 	struct worker *worker;
 	struct table_worker *tables;
 };
-
-static size_t nr_open(void)
-{
-	DIR *directory = opendir("/proc/self/fd");
-	size_t nr = 0;
-
-	CHECK(directory != NULL);
-	while (readdir(directory))
-		nr++;
-	(void)closedir(directory);
-	return nr;
-}
 
 static struct desk open_desk_with(struct unwind_cache *cache)
 {
@@ -96,11 +83,11 @@ static void check_open(const struct desk *desk, size_t nr)
 {
 	int tries;
 
-	for (tries = 0; nr_open() != nr && tries < 5000; tries++) {
+	for (tries = 0; test_nr_open() != nr && tries < 5000; tries++) {
 		worker_step(desk->worker);
 		(void)usleep(1000);
 	}
-	CHECK_EQ(nr_open(), nr);
+	CHECK_EQ(test_nr_open(), nr);
 }
 
 static void check_table(const struct made_table *made, uint32_t nr_pages)
@@ -115,7 +102,7 @@ static void check_table(const struct made_table *made, uint32_t nr_pages)
 TEST(table_worker_makes_the_table_of_each_file)
 {
 	struct desk desk = open_desk();
-	size_t nr = nr_open();
+	size_t nr = test_nr_open();
 	uint32_t i, seen = 0;
 
 	CHECK_EQ(table_worker_nr_waiting(desk.tables), 0);
@@ -200,7 +187,7 @@ TEST(table_worker_fd_is_readable_while_tables_wait)
 TEST(table_worker_survives_what_is_no_elf_file)
 {
 	struct desk desk = open_desk();
-	size_t nr = nr_open(), i;
+	size_t nr = test_nr_open(), i;
 	struct made_table made;
 	int pipes[2], fds[4];
 
@@ -230,7 +217,7 @@ TEST(table_worker_survives_what_is_no_elf_file)
 /* One is being made, some wait, some are made and were not taken: nothing of it is left. */
 TEST(table_worker_freed_while_busy)
 {
-	size_t nr = nr_open();
+	size_t nr = test_nr_open();
 	uint32_t round, i;
 
 	for (round = 0; round < 4; round++) {
@@ -243,7 +230,7 @@ TEST(table_worker_freed_while_busy)
 		for (i = 0; i < round; i++)
 			CHECK_EQ(ask(&desk, 7 + i, open_large()), 0);
 		close_desk(&desk);
-		CHECK_EQ(nr_open(), nr);
+		CHECK_EQ(test_nr_open(), nr);
 	}
 	table_worker_free(NULL);
 }
@@ -291,7 +278,7 @@ TEST(table_worker_asks_the_cache_first)
 TEST(table_worker_without_memory)
 {
 	struct desk desk = {.worker = worker_new(NULL)};
-	size_t nth, nr = nr_open();
+	size_t nth, nr = test_nr_open();
 	int err = -1;
 
 	for (nth = 1; !desk.tables; nth++) {
@@ -301,17 +288,17 @@ TEST(table_worker_without_memory)
 		desk.tables = table_worker_new(desk.worker, NULL, 32 << 20, &error);
 		(void)test_fail_allocation(0);
 		CHECK(desk.tables || error.code == -ENOMEM);
-		CHECK(desk.tables || nr_open() == nr);
+		CHECK(desk.tables || test_nr_open() == nr);
 	}
 	for (nth = 1; err; nth++) {
 		int fd = memfd_create("empty", 0);
 
-		nr = nr_open();
+		nr = test_nr_open();
 		(void)test_fail_allocation(nth);
 		err = ask(&desk, 1, fd);
 		(void)test_fail_allocation(0);
 		CHECK(!err || err == -ENOMEM);
-		CHECK(!err || nr_open() == nr - 1);
+		CHECK(!err || test_nr_open() == nr - 1);
 	}
 	CHECK_EQ(table_worker_nr_waiting(desk.tables), 1);
 	CHECK(take(&desk).err < 0);

@@ -4,7 +4,6 @@
  */
 #include "worker/worker.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -277,21 +276,9 @@ static int file_with(const char *text)
 	return handle_of(fd);
 }
 
-static size_t nr_open(void)
-{
-	DIR *directory = opendir("/proc/self/fd");
-	size_t nr = 0;
-
-	CHECK(directory != NULL);
-	while (readdir(directory))
-		nr++;
-	(void)closedir(directory);
-	return nr;
-}
-
 TEST(worker_answers)
 {
-	size_t nr = nr_open();
+	size_t nr = test_nr_open();
 	struct worker *worker = open_worker();
 	struct worker_question question = question_of(TASK_ECHO);
 	int i;
@@ -304,7 +291,7 @@ TEST(worker_answers)
 	check_answer(worker, &question, "\2");
 	CHECK_EQ(troubles_of(worker).nr_parsers_died, 0);
 	worker_free(worker);
-	CHECK_EQ(nr_open(), nr);
+	CHECK_EQ(test_nr_open(), nr);
 	worker_free(NULL);
 }
 
