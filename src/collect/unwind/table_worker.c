@@ -254,6 +254,13 @@ static void ask_next(struct table_worker *tables, enum parser parser, struct mak
 	}
 }
 
+/* Gives the i-th parser the next request, unless it has one, or the budget is used up. */
+static void ask_if_idle(struct table_worker *tables, size_t i)
+{
+	if (tables->nr_wishes && !worker_is_busy(tables->worker, parsers[i]) && !is_in_debt(tables))
+		ask_next(tables, parsers[i], &tables->making[i]);
+}
+
 /* --- answers ---------------------------------------------------------------------------------- */
 
 static int read_answer(struct making *making, int err, const void *bytes, size_t nr)
@@ -295,9 +302,7 @@ bool table_worker_take(struct table_worker *tables, struct made_table *ret)
 	for (i = 0; i < ARRAY_SIZE(parsers); i++) {
 		if (worker_is_busy(tables->worker, parsers[i]))
 			fetch(tables, parsers[i], &tables->making[i]);
-		if (tables->nr_wishes && !worker_is_busy(tables->worker, parsers[i]) &&
-		    !is_in_debt(tables))
-			ask_next(tables, parsers[i], &tables->making[i]);
+		ask_if_idle(tables, i);
 	}
 	if (!tables->nr_made)
 		return false;
@@ -326,9 +331,7 @@ int table_worker_add(struct table_worker *tables, const struct table_wish *wish)
 	}
 	tables->nr_waiting++;
 	for (i = 0; i < ARRAY_SIZE(parsers); i++)
-		if ((parsers[i] == PARSER_ROOT_TABLES) == wish->may_cache &&
-		    !worker_is_busy(tables->worker, parsers[i]) && !is_in_debt(tables))
-			ask_next(tables, parsers[i], &tables->making[i]);
+		ask_if_idle(tables, i);
 	return 0;
 }
 
