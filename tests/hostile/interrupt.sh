@@ -11,10 +11,12 @@ for tool in gcc strip; do
 	command -v $tool >/dev/null || { skip "all" $tool; exit 0; }
 done
 gcc -shared -fPIC -o "$T/libdebuginfod.so.1" -x c - <<'C' || exit 1
+#include <sys/prctl.h>
 #include <unistd.h>
 void *debuginfod_begin(void) { return "client"; }
 int debuginfod_find_debuginfo(void *client, const unsigned char *id, int bytes, char **path)
 {
+	prctl(PR_SET_NAME, "asked");
 	for (;;)
 		pause();
 }
@@ -37,11 +39,14 @@ run() {
 	STARTED+=("$run")
 }
 
-# Stook waits for the library's answer in a child process; other children are named stook-opener and stook-parser.
+# Stook waits for the library's answer in a child process, which the library renames when it is asked. Other
+# children are not told apart by their command lines: until its exec() a child has stook's own.
 is_naming() {
 	local child
 	for child in $(cat "/proc/$run/task/$run/children" 2>/dev/null); do
-		grep -qa ^stook- "/proc/$child/cmdline" 2>/dev/null || return 0
+		if grep -qx asked "/proc/$child/comm" 2>/dev/null; then
+			return 0
+		fi
 	done
 	return 1
 }
