@@ -163,6 +163,12 @@ static int drop_user(const struct isolation *limits)
 	return 0;
 }
 
+/* Linux multiplies the limit by a billion, without a check for overflow. */
+static bool limit_cpu_time(uint64_t timeout_ns)
+{
+	return timeout_ns == UINT64_MAX || limit(RLIMIT_CPU, timeout_ns / NS_PER_SEC + 1);
+}
+
 /* Returns 0 or the exit status. */
 static int give_up_rights(const struct isolation *limits)
 {
@@ -181,7 +187,7 @@ static int give_up_rights(const struct isolation *limits)
 	if (syscall(SYS_capset, &header, none) < 0)
 		return STATUS_SETUP;
 	if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_FSIZE, limits->written_bytes) ||
-	    !limit(RLIMIT_NPROC, 0) || !limit(RLIMIT_CPU, limits->timeout_ns / NS_PER_SEC + 1) ||
+	    !limit(RLIMIT_NPROC, 0) || !limit_cpu_time(limits->timeout_ns) ||
 	    (limits->memory_bytes && !limit(RLIMIT_AS, limits->memory_bytes)))
 		return STATUS_SETUP;
 	/*
