@@ -81,6 +81,18 @@ int read_budget_take(struct read_budget *budget, uint64_t bytes)
 	return 0;
 }
 
+void read_budget_charge(struct read_budget *budget, uint64_t bytes, int refused)
+{
+	if (!budget)
+		return;
+	if (bytes > budget->part_bytes)
+		bytes = budget->part_bytes;
+	budget->part_bytes -= bytes;
+	budget->left_bytes -= bytes;
+	if (refused < 0 && !budget->spent)
+		budget->spent = refused;
+}
+
 uint64_t read_budget_left_ns(const struct read_budget *budget)
 {
 	uint64_t now_ns = clock_now_ns();

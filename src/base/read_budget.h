@@ -37,6 +37,9 @@ int read_budget_end(struct read_budget *budget);
  */
 int read_budget_take(struct read_budget *budget, uint64_t bytes);
 
+/* Charges for bytes that another process has read for this part; refused: an error that it met, or 0. */
+void read_budget_charge(struct read_budget *budget, uint64_t bytes, int refused);
+
 /*
  * The time that the part may still wait (UINT64_MAX for NULL), and a descriptor that ends the wait
  * (-1: none).

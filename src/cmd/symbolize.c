@@ -168,6 +168,21 @@ static void report_cuts(const struct symbolizer *symbolizer)
 	}
 }
 
+static void report_troubles(const struct symbolizer *symbolizer)
+{
+	struct worker_troubles troubles = {0};
+	size_t i;
+
+	symbolizer_add_troubles(symbolizer, &troubles);
+	for (i = 0;; i++) {
+		cleanup_free char *trouble = reading_trouble(&troubles, i);
+
+		if (!trouble)
+			return;
+		complain("files: %s", trouble);
+	}
+}
+
 static int report(const struct symbolize *symbolize, struct error *error)
 {
 	cleanup_free size_t *nr_missing = count_missing(symbolize->inputs.profile);
@@ -185,6 +200,7 @@ static int report(const struct symbolize *symbolize, struct error *error)
 			report_missing(symbolize->inputs.profile, module, nr_missing[module]);
 	inputs_complain(&symbolize->inputs);
 	report_cuts(symbolize->symbolizer);
+	report_troubles(symbolize->symbolizer);
 	naming_notes_print(symbolize->symbolizer);
 	return 0;
 }

@@ -944,5 +944,5 @@ void session_summarize(const struct session *session, struct session_summary *re
 	if (session->unwinder)
 		unwinder_read_cost(session->unwinder, &ret->unwinding);
 	if (session->worker)
-		worker_troubles(session->worker, &ret->reading);
+		worker_troubles_add(session->worker, &ret->reading);
 }

@@ -133,9 +133,14 @@ static int check_bytes(int handle, struct stat *ret)
 int file_open_handle(int handle)
 {
 	struct stat st;
-	int err = check_bytes(handle, &st);
+	int err = check_bytes(handle, &st), fd, flags;
 
-	return err < 0 ? err : reopen(handle);
+	if (err < 0)
+		return err;
+	fd = reopen(handle);
+	/* In a root without /proc, a descriptor can only be shared. */
+	flags = fd < 0 && access("/proc/self/fd", F_OK) < 0 ? fcntl(handle, F_GETFL) : O_PATH;
+	return flags >= 0 && !(flags & O_PATH) ? fcntl(handle, F_DUPFD_CLOEXEC, 0) : fd;
 }
 
 static int reopen_if(int handle, const struct file_id *id)

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -145,7 +146,11 @@ uint64_t process_own_address_space(void)
 
 int process_own_program(void)
 {
-	return open(PROCESS_OWN_PROGRAM, O_PATH | O_CLOEXEC);
+	const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+	int fd = open(PROCESS_OWN_PROGRAM, O_PATH | O_CLOEXEC);
+
+	/* In a root without /proc, the path that we were executed by. */
+	return fd < 0 && path ? open(path, O_PATH | O_CLOEXEC) : fd;
 }
 
 bool process_own_fd_path(int fd, char path[PATH_MAX])

@@ -295,6 +295,21 @@ int profile_set_code(struct profile *profile, uint32_t module, const struct modu
 	return 0;
 }
 
+int module_code_vaddr(const struct module_code *code, uint64_t offset, uint64_t *ret)
+{
+	size_t i;
+
+	for (i = 0; i < code->nr_segments; i++) {
+		const struct module_segment *segment = &code->segments[i];
+
+		if (offset < segment->offset || offset - segment->offset >= segment->bytes)
+			continue;
+		*ret = segment->vaddr + (offset - segment->offset);
+		return 0;
+	}
+	return -ENOENT;
+}
+
 const struct module_code *profile_code(const struct profile *profile, uint32_t module)
 {
 	const struct module_code *code;

@@ -59,6 +59,9 @@ struct module_code {
 	} segments[PROFILE_MAX_SEGMENTS]; /* of code */
 };
 
+/* Converts an offset in the file to a link-time address. 0; -ENOENT if no segment contains it. */
+int module_code_vaddr(const struct module_code *code, uint64_t offset, uint64_t *ret);
+
 /* Every profile has these two modules from the start. */
 #define MODULE_NR_UNKNOWN 0
 #define MODULE_NR_KERNEL  1

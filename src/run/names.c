@@ -8,12 +8,16 @@
 #include "run/names.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "kernel/kernel_ask.h"
 #include "proc/file_open.h"
 #include "proc/java_attach.h"
@@ -306,6 +310,41 @@ char *naming_cut(const struct symbolizer *symbolizer, size_t number)
 	}
 	if (result.cuts.is_stopped && nr == number)
 		return strdup("names are missing: a signal interrupted the search for symbols");
+	return NULL;
+}
+
+/* " (last: SIGSYS)" or " (last: status 13)"; empty if no process exited by itself. */
+static const char *how_it_died(int status, char *text, size_t nr)
+{
+	text[0] = '\0';
+	if (status && WIFSIGNALED(status))
+		(void)snprintf(text, nr, " (last: SIG%s)", sigabbrev_np(WTERMSIG(status)));
+	else if (status)
+		(void)snprintf(text, nr, " (last: status %d)", WEXITSTATUS(status));
+	return text;
+}
+
+char *reading_trouble(const struct worker_troubles *troubles, size_t number)
+{
+	uint64_t nr_crashed = troubles->nr_parsers_died + troubles->nr_openers_died;
+	uint64_t nr_late = troubles->nr_parsers_late + troubles->nr_openers_late;
+	char how[64];
+
+	if (troubles->cannot_start[0] && !number--)
+		return text_printf("not read: %s", troubles->cannot_start);
+	if (nr_crashed + nr_late && !number--)
+		return text_printf("helper processes that read files crashed %" PRIu64
+				   " times%s and were killed %" PRIu64
+				   " times for taking too long",
+				   nr_crashed,
+				   how_it_died(troubles->last_status, how, sizeof(how)), nr_late);
+	if (troubles->nr_files_given_up && !number--)
+		return text_printf("%zu files were given up after three such failures each",
+				   troubles->nr_files_given_up);
+	if (troubles->nr_abandoned && !number--)
+		return text_printf("%zu helper processes cannot be killed: they wait for a file "
+				   "system that does not answer",
+				   troubles->nr_abandoned);
 	return NULL;
 }
 

@@ -95,6 +95,12 @@ const char *session_names_why_silent(const struct session_names *names, uint32_t
  */
 char *naming_cut(const struct symbolizer *symbolizer, size_t number);
 
+/*
+ * Likewise returns a sentence for each kind of failure of the helper processes that read files. Unlike a cut, a
+ * failure can be without consequences.
+ */
+char *reading_trouble(const struct worker_troubles *troubles, size_t number);
+
 /* Prints everything else that kept frames from being named: the last error of each kind. */
 void naming_notes_print(const struct symbolizer *symbolizer);
 

@@ -20,6 +20,7 @@
 #include "proc/cgroup.h"
 #include "run/complain.h"
 #include "run/processes.h"
+#include "sym/names_task.h"
 
 #define TICK_NS NS_PER_SEC /* update interval of the progress line */
 
@@ -394,4 +395,5 @@ int run_collector(const struct run_config *config, const struct clock *clock,
 
 const struct worker_task run_tasks[NR_TASKS] = {
 	[TASK_UNWIND_TABLE] = {"unwind table", table_worker_task},
+	[TASK_NAMES] = {"names", names_task},
 };

@@ -254,7 +254,9 @@ static int measure(struct stacks *stacks, struct run_figures *ret, struct error 
 	if (session_names_find_packages(&stacks->names, &ret->quality) < 0)
 		return error_no_memory(error, "");
 	session_end_reading(stacks->session);
+	symbolizer_end_reading(stacks->names.symbolizer);
 	session_summarize(stacks->session, &ret->session);
+	symbolizer_add_troubles(stacks->names.symbolizer, &ret->session.reading);
 	(void)getrusage(RUSAGE_SELF, &ret->usage);
 	measure_helpers(stacks, &ret->helpers);
 	ret->now_ns = clock_now_ns();
@@ -381,7 +383,10 @@ static int stop(struct collector *collector, struct error *error)
 {
 	struct stacks *stacks = collector->context;
 
-	return collector->run->child_failed ? 0 : session_stop(stacks->session, error);
+	if (collector->run->child_failed)
+		return 0;
+	symbolizer_begin_reading(stacks->names.symbolizer);
+	return session_stop(stacks->session, error);
 }
 
 static int summarize(struct collector *collector, struct error *error)

@@ -567,42 +567,19 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 		    session->nr_paths_cut);
 }
 
-/* " (last: SIGSYS)" or " (last: status 13)"; empty if no process exited by itself. */
-static const char *how_it_died(int status, char *text, size_t nr)
-{
-	text[0] = '\0';
-	if (status && WIFSIGNALED(status))
-		(void)snprintf(text, nr, " (last: SIG%s)", sigabbrev_np(WTERMSIG(status)));
-	else if (status)
-		(void)snprintf(text, nr, " (last: status %d)", WEXITSTATUS(status));
-	return text;
-}
-
 /* Reports failures of the helper processes that read other people's files. */
 static void say_reading(struct verdict *verdict)
 {
-	const struct worker_troubles *reading = &verdict->figures->session.reading;
-	uint64_t nr_failed = reading->nr_parsers_died + reading->nr_parsers_late +
-			     reading->nr_openers_died + reading->nr_openers_late;
-	char how[64];
+	size_t i;
 
-	if (reading->cannot_start[0])
-		say(verdict, "files", "not read: %s", reading->cannot_start);
-	if (nr_failed)
-		say(verdict, "files",
-		    "helper processes that read files crashed %" PRIu64 " times%s and were killed "
-		    "%" PRIu64 " times for taking too long",
-		    reading->nr_parsers_died + reading->nr_openers_died,
-		    how_it_died(reading->last_status, how, sizeof(how)),
-		    reading->nr_parsers_late + reading->nr_openers_late);
-	if (reading->nr_files_given_up)
-		say(verdict, "files", "%zu files were given up after three such failures each",
-		    reading->nr_files_given_up);
-	if (reading->nr_abandoned)
-		say(verdict, "files",
-		    "%zu helper processes cannot be killed: they wait for a file system that does "
-		    "not answer",
-		    reading->nr_abandoned);
+	for (i = 0;; i++) {
+		cleanup_free char *trouble =
+			reading_trouble(&verdict->figures->session.reading, i);
+
+		if (!trouble)
+			return;
+		say(verdict, "files", "%s", trouble);
+	}
 }
 
 static void say_cuts(struct verdict *verdict)

@@ -1,6 +1,7 @@
 /*
- * Every candidate is opened below a root, as a regular file and without following links out of the
- * root; then its identity is checked. A debug file's own .gnu_debuglink is not followed, so there
+ * Stook, which knows the file's path and root, says where to look; whoever parses the file, which may
+ * be a parser without rights, checks the candidates. Each is opened below a root, as a regular file
+ * and without following links out of the root; then its identity is checked. A debug file's own .gnu_debuglink is not followed, so there
  * are no cycles.
  *
  * A stripped file chooses the name of its debug file, and is in a folder of its owner, in a root
@@ -26,6 +27,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/isolated.h"
@@ -44,31 +46,122 @@ static const struct {
 	{".build-id/", "/elf", false},	 {"", "/debuginfo", true},  {"", "/executable", true},
 };
 
-struct search {
-	const struct debug_places *places;
-	const struct code_file *file;
-	char id[DEBUG_FILE_ID_BYTES]; /* "" if it has none */
-	bool has_link;
-	struct debug_link link;
-	dev_t device; /* of the file itself: it is not its own debug file */
-	ino_t inode;
-	uid_t owner; /* of the file; -1: not known, it can't be opened */
-};
+/* Limit of places that are tried for one file. */
+#define PLACES_MAX 100
 
-/* A place to look in. */
-struct root {
-	int fd;				  /* -1: our own root */
-	const struct file_owners *owners; /* trusted owners of candidates; NULL: any */
-};
+_Static_assert(WORKER_ID_BYTES == BUILD_ID_MAX_BYTES, "worker_want has whole build ids");
 
-/* --- checking candidates ---------------------------------------------------------------------- */
+/* --- places to look in ------------------------------------------------------------------------ */
 
-static bool is_the_file_itself(const struct search *search, int fd)
+/* Adds the paths by build id, below a folder. */
+static void add_by_build_id(struct worker_place *place, const char *folder,
+			    const struct worker_want *want)
+{
+	char id[DEBUG_FILE_ID_BYTES], whole[DEBUG_FILE_ID_BYTES], path[PATH_BYTES];
+	size_t i;
+
+	debug_file_id(want->build_id, want->build_id_bytes, id);
+	if (!*id)
+		return;
+	(void)snprintf(whole, sizeof(whole), "%.2s%s", id, id + 3);
+	for (i = 0; i < ARRAY_SIZE(by_build_id); i++)
+		if (snprintf(path, sizeof(path), "%s/%s%s%s", folder, by_build_id[i].before,
+			     by_build_id[i].whole ? whole : id,
+			     by_build_id[i].behind) < PATH_BYTES)
+			worker_place_add(place, path);
+}
+
+/* Adds the path of the linked file: `before`, the folder of the file itself, `behind`, its name. */
+static void add_by_link(struct worker_place *place, const char *before,
+			const struct code_file *file, const char *behind,
+			const struct worker_want *want)
+{
+	char path[PATH_BYTES];
+	const char *slash = strrchr(file->path, '/');
+	int folder_bytes = slash ? (int)(slash + 1 - file->path) : 0;
+
+	/* The name comes from a parser, which may have been compromised. */
+	if (file->path[0] != '/' || !want->name[0] || strchr(want->name, '/'))
+		return;
+	if (snprintf(path, sizeof(path), "%s%.*s%s%s", before, folder_bytes, file->path, behind,
+		     want->name) < PATH_BYTES)
+		worker_place_add(place, path);
+}
+
+/*
+ * Returns the uid in the searched root that is trusted as the file's owner; -1 if there is none:
+ * for a file from another root, our root may have given that uid to another user.
+ */
+static uid_t owner_in(const struct code_file *file, int root_fd, uid_t root_uid)
 {
 	struct stat st;
 
-	return search->file->fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == search->device &&
-	       st.st_ino == search->inode;
+	if ((root_fd < 0 && file->root_fd >= 0) || file->fd < 0 || fstat(file->fd, &st) < 0)
+		return (uid_t)-1;
+	return st.st_uid == 0 ? root_uid : st.st_uid;
+}
+
+/*
+ * Fills in a place in a root, whose root user is `uid` (-1: not known): first the usual folder, then
+ * the folder of the file itself.
+ */
+static void fill_place(struct worker_place *ret, const struct code_file *file, int root_fd,
+		       uid_t uid, bool beside, const struct worker_want *want)
+{
+	ret->root_fd = root_fd;
+	ret->is_owned = true;
+	file_owners_add(&ret->owners, owner_in(file, root_fd, uid));
+	if (root_fd < 0 && geteuid() != 0)
+		file_owners_add(&ret->owners, geteuid());
+	if (beside) {
+		add_by_link(ret, "", file, "", want);
+		add_by_link(ret, "", file, ".debug/", want);
+		return;
+	}
+	file_owners_add(&ret->owners, uid);
+	add_by_build_id(ret, DEBUG_FILE_FOLDER, want);
+	add_by_link(ret, DEBUG_FILE_FOLDER, file, "", want);
+}
+
+int debug_files_place(const struct debug_places *places, const struct code_file *file,
+		      const struct worker_want *want, struct worker_place *ret)
+{
+	size_t number = want->place;
+	bool own_root;
+
+	*ret = (struct worker_place){.root_fd = -1};
+	if (number >= PLACES_MAX)
+		return -ENODATA;
+	if (number < places->nr_folders) {
+		add_by_build_id(ret, places->folders[number], want);
+		add_by_link(ret, places->folders[number], file, "", want);
+		return 0;
+	}
+	number -= places->nr_folders;
+	own_root = file->root_fd < 0 || number >= 2;
+	if (file->root_fd >= 0 && own_root)
+		number -= 2;
+	if (number >= 2)
+		return -ENODATA;
+	fill_place(ret, file, own_root ? -1 : file->root_fd, own_root ? 0 : file->root_uid,
+		   number == 1, want);
+	return 0;
+}
+
+/* --- checking candidates ---------------------------------------------------------------------- */
+
+struct search {
+	const struct debug_places *places;
+	const struct code_file *file;
+	struct debug_link link; /* the name is empty if it has none */
+};
+
+static bool is_the_file_itself(const struct search *search, int fd)
+{
+	struct stat own, found;
+
+	return search->file->fd >= 0 && fstat(search->file->fd, &own) == 0 &&
+	       fstat(fd, &found) == 0 && found.st_dev == own.st_dev && found.st_ino == own.st_ino;
 }
 
 /* A file without symbols and debug information is not worth the cost of its checksum. */
@@ -85,12 +178,13 @@ static bool has_checksum(const struct search *search, int fd)
 {
 	uint32_t crc;
 
-	return debug_link_crc(fd, search->places->crcs, search->places->budget, &crc) == 0 &&
+	return search->link.name[0] &&
+	       debug_link_crc(fd, search->places->crcs, search->places->budget, &crc) == 0 &&
 	       crc == search->link.crc;
 }
 
 /* True if build ids match, if both files have one; else if the checksum matches. */
-static bool belongs(const struct search *search, int fd, bool by_link)
+static bool belongs(const struct search *search, int fd)
 {
 	struct elf_image image;
 	bool same;
@@ -101,120 +195,56 @@ static bool belongs(const struct search *search, int fd, bool by_link)
 		same = elf_image_has_build_id(&image, search->file->build_id,
 					      search->file->build_id_bytes);
 	else
-		same = by_link && has_names(&image) && has_checksum(search, fd);
+		same = has_names(&image) && has_checksum(search, fd);
 	elf_image_close(&image);
 	return same;
 }
 
-static int try_path(const struct search *search, struct root root, const char *path, bool by_link)
+/* Does what stook and its opener do for worker_want(). */
+static int open_here(const struct search *search, struct worker_want *want)
 {
-	cleanup_fd int fd = root.owners ? file_open_owned(root.fd, path, root.owners)
-					: file_open_below(root.fd, path);
+	struct worker_place place;
+	int err = debug_files_place(search->places, search->file, want, &place), fd = -ENOENT;
+	struct bytes paths = bytes_of(place.paths, place.nr);
+	const char *path;
+	uint32_t i;
 
-	return fd >= 0 && belongs(search, fd, by_link) ? take_fd(&fd) : -ENOENT;
-}
-
-/* --- places to look in ------------------------------------------------------------------------ */
-
-static int try_build_id(const struct search *search, struct root root, const char *folder)
-{
-	char whole[DEBUG_FILE_ID_BYTES], path[PATH_BYTES];
-	size_t i;
-	int fd = -ENOENT;
-
-	if (!*search->id)
-		return fd;
-	(void)snprintf(whole, sizeof(whole), "%.2s%s", search->id, search->id + 3);
-	for (i = 0; i < ARRAY_SIZE(by_build_id) && fd < 0; i++) {
-		if (snprintf(path, sizeof(path), "%s/%s%s%s", folder, by_build_id[i].before,
-			     by_build_id[i].whole ? whole : search->id,
-			     by_build_id[i].behind) >= PATH_BYTES)
-			return -ENOENT;
-		fd = try_path(search, root, path, false);
-	}
-	return fd;
-}
-
-/* Returns the length of the stripped file's folder, slash included. */
-static int folder_bytes(const struct code_file *file)
-{
-	const char *slash = strrchr(file->path, '/');
-
-	return slash ? (int)(slash + 1 - file->path) : 0;
-}
-
-static int try_link(const struct search *search, struct root root, const char *before,
-		    const char *behind)
-{
-	char path[PATH_BYTES];
-
-	if (snprintf(path, sizeof(path), "%s%.*s%s%s", before, folder_bytes(search->file),
-		     search->file->path, behind, search->link.name) >= PATH_BYTES)
-		return -ENOENT;
-	return try_path(search, root, path, true);
-}
-
-static int try_folder(const struct search *search, struct root root, const char *folder)
-{
-	int fd = try_build_id(search, root, folder);
-
-	if (fd < 0 && search->has_link)
-		fd = try_link(search, root, folder, "");
-	return fd;
-}
-
-/*
- * Returns the uid in the searched root that is trusted as the file's owner; -1 if there is none:
- * for a file from another root, our root may have given that uid to another user.
- */
-static uid_t owner_in(const struct search *search, int root_fd, uid_t root_uid)
-{
-	if (root_fd < 0 && search->file->root_fd >= 0)
-		return (uid_t)-1;
-	return search->owner == 0 ? root_uid : search->owner;
-}
-
-/* Looks in a root. uid: its root user; -1: not known. */
-static int try_root(const struct search *search, int root_fd, uid_t uid)
-{
-	struct file_owners owner = {0}, owners;
-	struct root beside = {root_fd, &owner}, below = {root_fd, &owners};
-	int fd;
-
-	file_owners_add(&owner, owner_in(search, root_fd, uid));
-	if (root_fd < 0 && geteuid() != 0)
-		file_owners_add(&owner, geteuid());
-	owners = owner;
-	file_owners_add(&owners, uid);
-	fd = try_folder(search, below, DEBUG_FILE_FOLDER);
-	if (fd < 0 && search->has_link)
-		fd = try_link(search, beside, "", "");
-	if (fd < 0 && search->has_link)
-		fd = try_link(search, beside, "", ".debug/");
+	if (err < 0)
+		return err;
+	for (i = 0; fd < 0 && (path = bytes_string(&paths)); i++)
+		if (i >= want->first)
+			fd = place.is_owned ? file_open_owned(place.root_fd, path, &place.owners)
+					    : file_open_below(place.root_fd, path);
+	want->first = i;
 	return fd;
 }
 
 int debug_files_open(const struct debug_places *places, const struct code_file *file,
 		     const struct elf_image *image)
 {
-	struct search search = {.places = places, .file = file, .owner = (uid_t)-1};
-	struct stat st;
-	size_t i;
-	int fd = -ENOENT;
+	struct search search = {.places = places, .file = file};
+	struct worker_want want = {.kind = WANT_DEBUG_FILE,
+				   .build_id_bytes = (uint32_t)file->build_id_bytes};
+	int fd;
 
-	debug_file_id(file->build_id, file->build_id_bytes, search.id);
-	search.has_link =
-		image && file->path[0] == '/' && debug_link_read(image, &search.link) == 0;
-	if (file->fd >= 0 && fstat(file->fd, &st) == 0) {
-		search.device = st.st_dev;
-		search.inode = st.st_ino;
-		search.owner = st.st_uid;
+	memcpy(want.build_id, file->build_id, file->build_id_bytes);
+	if (image && debug_link_read(image, &search.link) == 0)
+		(void)snprintf(want.name, sizeof(want.name), "%s", search.link.name);
+	else
+		search.link.name[0] = '\0';
+	for (;;) {
+		fd = places->job ? worker_want(places->job, &want) : open_here(&search, &want);
+		if (fd >= 0 && belongs(&search, fd))
+			return fd;
+		if (fd >= 0) {
+			(void)close(fd);
+			continue;
+		}
+		if (fd == -ENODATA)
+			return -ENOENT;
+		want.place++;
+		want.first = 0;
 	}
-	for (i = 0; i < places->nr_folders && fd < 0; i++)
-		fd = try_folder(&search, (struct root){-1, NULL}, places->folders[i]);
-	if (fd < 0 && file->root_fd >= 0)
-		fd = try_root(&search, file->root_fd, file->root_uid);
-	return fd < 0 ? try_root(&search, -1, 0) : fd;
 }
 
 int debug_files_find(const struct debug_places *places, struct code_file *file,
@@ -243,7 +273,7 @@ struct debuginfod {
 struct question {
 	const uint8_t *build_id;
 	size_t build_id_bytes;
-	char path[PATH_BYTES]; /* the answer */
+	char *path; /* the answer, at most PATH_BYTES */
 	size_t path_bytes;
 };
 
@@ -294,7 +324,7 @@ static int take_path(void *context, const void *bytes, size_t nr)
 {
 	struct question *question = context;
 
-	if (nr >= sizeof(question->path) - question->path_bytes)
+	if (nr >= PATH_BYTES - question->path_bytes)
 		return -ENAMETOOLONG;
 	memcpy(question->path + question->path_bytes, bytes, nr);
 	question->path_bytes += nr;
@@ -312,10 +342,13 @@ static void note_trouble(struct debuginfod *client, int err)
 		client->trouble = strerrordesc_np(-err);
 }
 
-int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes,
-		    const struct read_budget *budget)
+/* Returns 0 and the path of the file in the client's cache, or -ENOENT. */
+static int find_on_servers(struct debuginfod *client, const uint8_t *build_id,
+			   size_t build_id_bytes, const struct read_budget *budget,
+			   char path[PATH_BYTES])
 {
-	struct question question = {.build_id = build_id, .build_id_bytes = build_id_bytes};
+	struct question question = {
+		.build_id = build_id, .build_id_bytes = build_id_bytes, .path = path};
 	struct isolation limits = {
 		.timeout_ns = DEBUGINFOD_MAX_NS - client->waited_ns,
 		.stop_fd = read_budget_stop_fd(budget),
@@ -324,7 +357,6 @@ int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t b
 		.is_trusted = true,
 	};
 	uint64_t began_ns = clock_now_ns(), left_ns = read_budget_left_ns(budget);
-	cleanup_fd int fd = -1;
 	int err;
 
 	if (left_ns < limits.timeout_ns)
@@ -336,10 +368,51 @@ int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t b
 	note_trouble(client, err);
 	if (err < 0 || !question.path_bytes)
 		return -ENOENT;
-	question.path[question.path_bytes] = '\0';
+	path[question.path_bytes] = '\0';
+	return 0;
+}
+
+int debuginfod_place(struct debuginfod *client, const struct worker_want *want,
+		     const struct read_budget *budget, struct worker_place *ret)
+{
+	char path[PATH_BYTES];
+
+	if (!client || want->place ||
+	    find_on_servers(client, want->build_id, want->build_id_bytes, budget, path) < 0)
+		return -ENODATA;
+	*ret = (struct worker_place){.root_fd = -1};
+	worker_place_add(ret, path);
+	return 0;
+}
+
+int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes,
+		    const struct read_budget *budget)
+{
+	char path[PATH_BYTES];
+	cleanup_fd int fd = -1;
+
+	if (find_on_servers(client, build_id, build_id_bytes, budget, path) < 0)
+		return -ENOENT;
 	/* Servers are not trusted: check that the file in the cache has the build id. */
-	fd = file_open_below(-1, question.path);
+	fd = file_open_below(-1, path);
 	if (fd < 0 || !elf_image_fd_has_build_id(fd, build_id, build_id_bytes))
+		return -ENOENT;
+	return take_fd(&fd);
+}
+
+int debug_files_from_server(const struct debug_places *places, const struct code_file *file)
+{
+	struct worker_want want = {.kind = WANT_FROM_SERVER,
+				   .build_id_bytes = (uint32_t)file->build_id_bytes};
+	cleanup_fd int fd = -1;
+
+	if (!places->job)
+		return places->server ? debuginfod_open(places->server, file->build_id,
+							file->build_id_bytes, places->budget)
+				      : -ENOENT;
+	memcpy(want.build_id, file->build_id, file->build_id_bytes);
+	fd = worker_want(places->job, &want);
+	if (fd < 0 || !elf_image_fd_has_build_id(fd, file->build_id, file->build_id_bytes))
 		return -ENOENT;
 	return take_fd(&fd);
 }

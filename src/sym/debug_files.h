@@ -15,6 +15,7 @@
 #include "base/read_budget.h"
 #include "elf/image/debug_link.h"
 #include "elf/image/elf_image.h"
+#include "worker/worker.h"
 
 /* A file with code, and what is needed to find its names. */
 struct code_file {
@@ -24,6 +25,7 @@ struct code_file {
 	int root_fd;	  /* a handle of that root; -1: our own root */
 	uid_t root_uid;	  /* the root user there, from root_uid_of() (proc/root_table) */
 	bool is_of_root;  /* only root can write it: see file_is_of_root() */
+	struct worker_file id;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	size_t build_id_bytes; /* 0: none, or not known yet */
 	/* See debug_files_find(). */
@@ -33,6 +35,8 @@ struct code_file {
 
 /* --- on this machine -------------------------------------------------------------------------- */
 
+struct debuginfod;
+
 /* Where to look: folders in our own root that the user named, searched before the usual one. */
 struct debug_places {
 	const char *const *folders;
@@ -40,7 +44,14 @@ struct debug_places {
 	/* For reading checksums; either may be NULL. */
 	struct debug_link_crcs *crcs;
 	struct read_budget *budget;
+	struct debuginfod *server; /* NULL: servers are not asked */
+	/* In a parser: stook is asked for candidates, and nothing above but crcs and budget is used. */
+	struct worker_job *job;
 };
+
+/* Stook's side of a parser's request. Returns 0, or -ENODATA: no such place. */
+int debug_files_place(const struct debug_places *places, const struct code_file *file,
+		      const struct worker_want *want, struct worker_place *ret);
 
 /*
  * Opens the debug file, or an unstripped copy of the file. Returns a descriptor, which the caller
@@ -54,12 +65,13 @@ int debug_files_find(const struct debug_places *places, struct code_file *file,
 		     const struct elf_image *image);
 void debug_files_forget(struct code_file *file);
 
+/* Opens the debug file that a server has. Returns a descriptor, which the caller closes, or -ENOENT. */
+int debug_files_from_server(const struct debug_places *places, const struct code_file *file);
+
 /* --- from a server ---------------------------------------------------------------------------- */
 
 /* Limit on the total time that a run waits for servers; after that none is asked. */
 #define DEBUGINFOD_MAX_NS (30 * NS_PER_SEC)
-
-struct debuginfod;
 
 /* Returns NULL if DEBUGINFOD_URLS is not set, or when out of memory. */
 struct debuginfod *debuginfod_new(void);
@@ -71,6 +83,10 @@ void debuginfod_free(struct debuginfod *client);
  */
 int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes,
 		    const struct read_budget *budget);
+
+/* Stook's side of a parser's request: downloads the debug file. Returns 0, or -ENODATA. */
+int debuginfod_place(struct debuginfod *client, const struct worker_want *want,
+		     const struct read_budget *budget, struct worker_place *ret);
 
 /*
  * Returns why servers were not asked for some files, to report at the end of the run; NULL: no

@@ -415,3 +415,24 @@ char *demangle(const char *name, const struct demangle_style *style)
 	free(output.text);
 	return NULL;
 }
+
+/* --- one name --------------------------------------------------------------------------------- */
+
+/* Suffix of PLT stubs: the stub of `f` is named `f@plt`. */
+#define STUB "@plt"
+
+char *demangle_function(const char *name, const struct demangle_style *style)
+{
+	const size_t stub_bytes = sizeof(STUB) - 1;
+	char cut[NAME_MAX_BYTES + 1];
+	cleanup_free char *readable = NULL;
+	size_t nr = strnlen(name, NAME_MAX_BYTES);
+	bool is_stub = nr > stub_bytes && text_ends_with(name, nr, STUB);
+
+	memcpy(cut, name, nr);
+	cut[is_stub ? nr - stub_bytes : nr] = '\0';
+	readable = demangle(cut, style);
+	if (is_stub)
+		return text_printf("%s" STUB, readable ? readable : cut);
+	return readable ? take_pointer(&readable) : strdup(cut);
+}

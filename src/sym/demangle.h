@@ -29,6 +29,15 @@ struct demangle_style {
  */
 char *demangle(const char *name, const struct demangle_style *style);
 
+/* Longer names are truncated; some C++ templates come near this length. */
+#define NAME_MAX_BYTES 8191
+
+/*
+ * Returns how a function's name is shown, to be freed by the caller: demangled, or unchanged; the stub `f@plt`
+ * with f demangled. NULL when out of memory.
+ */
+char *demangle_function(const char *name, const struct demangle_style *style);
+
 /* --- suffixes of clones ----------------------------------------------------------------------- */
 
 /*

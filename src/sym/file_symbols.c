@@ -99,9 +99,8 @@ static int read_source(enum source source, const struct file_symbols_input *inpu
 
 	if (input->image && place <= FILE_OR_DEBUG_FILE)
 		return sources[source].read(ret, input->image, error);
-	if (place == SERVER && input->debuginfod)
-		asked = debuginfod_open(input->debuginfod, input->file->build_id,
-					input->file->build_id_bytes, input->budget);
+	if (place == SERVER)
+		asked = debug_files_from_server(input->places, input->file);
 	fd = asked;
 	if (place == FILE_OR_DEBUG_FILE || place == DEBUG_FILE_ONLY)
 		fd = debug_files_find(input->places, input->file, input->image);

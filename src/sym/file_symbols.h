@@ -13,8 +13,6 @@
 #include "elf/image/elf_image.h"
 #include "sym/debug_files.h"
 
-struct debuginfod;
-
 struct file_symbols;
 
 /* Where symbols are read from. The caller owns the pointers. */
@@ -22,7 +20,6 @@ struct file_symbols_input {
 	struct code_file *file;
 	const struct elf_image *image; /* of the file; NULL if it can't be read */
 	const struct debug_places *places;
-	struct debuginfod *debuginfod; /* NULL: servers are not asked */
 	struct read_budget *budget;    /* NULL: none. A source cut short by it is retried later */
 	bool raw_aliases;	       /* of a function's aliases, use the one that perf shows */
 	bool no_starts;		       /* don't look up starts of functions without a name */

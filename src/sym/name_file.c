@@ -1,6 +1,7 @@
 /*
- * Names code in files: opens the file, stores its build id and segments in the profile, and looks
- * up its symbols; then, on request, inlined calls and source lines. The vdso is a file in memory.
+ * Names code in files. A parser without rights is asked for the names, and for the file's build id
+ * and segments, which are stored in the profile (names_task.h). The vdso is a file in memory, and is
+ * parsed here. Then, on request, inlined calls and source lines.
  *
  * The vdso is read from our own process: the kernel maps the same one into every process of our
  * word size. Frames in the other vdso (32-bit processes on a 64-bit kernel) may get wrong names.
@@ -11,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,26 +25,6 @@
 #include "profile/simple_name.h"
 #include "sym/naming.h"
 #include "sym/source_lines.h"
-
-/* Converts a file offset to a link-time address. 0; -ENOENT if no segment contains it. */
-static int find_vaddr(const struct naming *naming, const struct elf_image *image, uint64_t offset,
-		      uint64_t *ret)
-{
-	const struct module_code *code = profile_code(naming->profile, naming->module);
-	size_t i;
-
-	if (image)
-		return elf_image_offset_to_vaddr(image, offset, ret);
-	for (i = 0; code && i < code->nr_segments; i++) {
-		const struct module_segment *segment = &code->segments[i];
-
-		if (offset < segment->offset || offset - segment->offset >= segment->bytes)
-			continue;
-		*ret = segment->vaddr + (offset - segment->offset);
-		return 0;
-	}
-	return -ENOENT;
-}
 
 /* --- inlined calls and source lines ----------------------------------------------------------- */
 
@@ -73,8 +55,12 @@ static int64_t add_line_name(const struct naming *naming, const char *name)
 	char simple[NAME_MAX_BYTES + 1];
 	size_t nr = strnlen(name, NAME_MAX_BYTES);
 
-	if (naming->symbolizer->options.demangle.mode != DEMANGLE_SIMPLE || !memchr(name, '<', nr))
-		return add_function_name(naming, name);
+	if (naming->symbolizer->options.demangle.mode != DEMANGLE_SIMPLE || !memchr(name, '<', nr)) {
+		cleanup_free char *shown =
+			demangle_function(name, &naming->symbolizer->options.demangle);
+
+		return shown ? profile_add_string(naming->profile, shown) : -ENOMEM;
+	}
 	memcpy(simple, name, nr);
 	simple[nr] = '\0';
 	simple_name_dwarf(simple);
@@ -143,9 +129,7 @@ static int open_debug_info(const struct symbolizer *symbolizer, struct code_file
 	debug_fd = debug_files_find(&symbolizer->options.places, file, image);
 	if (debug_fd >= 0 && debug_info_exists(debug_fd))
 		return fcntl(debug_fd, F_DUPFD_CLOEXEC, 0);
-	if (symbolizer->debuginfod)
-		asked = debuginfod_open(symbolizer->debuginfod, file->build_id,
-					file->build_id_bytes, symbolizer->options.budget);
+	asked = debug_files_from_server(&symbolizer->options.places, file);
 	return asked >= 0 && debug_info_exists(asked) ? take_fd(&asked) : -ENOENT;
 }
 
@@ -162,14 +146,14 @@ static int compare_places(const void *left, const void *right)
  * Lists the link-time addresses of the module's frames, sorted, without duplicates. Returns how
  * many.
  */
-static size_t list_places(const struct naming *naming, const struct elf_image *image,
-			  struct place *places)
+static size_t list_places(const struct naming *naming, struct place *places)
 {
+	const struct module_code *code = profile_code(naming->profile, naming->module);
 	size_t i, nr = 0, nr_different = 0;
 
-	for (i = 0; i < naming->nr; i++) {
+	for (i = 0; code && i < naming->nr; i++) {
 		places[nr].frame = naming->frames[i].frame;
-		if (find_vaddr(naming, image, naming->frames[i].address, &places[nr].vaddr) == 0)
+		if (module_code_vaddr(code, naming->frames[i].address, &places[nr].vaddr) == 0)
 			nr++;
 	}
 	qsort(places, nr, sizeof(*places), compare_places);
@@ -213,8 +197,8 @@ static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place
  * Adds inlined calls and lines to the frames, if `file` or its debug file has DWARF and the run has
  * time left.
  */
-static int name_lines(const struct naming *naming, struct code_file *file,
-		      const struct elf_image *image)
+static int name_lines_in(const struct naming *naming, struct code_file *file,
+			 const struct elf_image *image)
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
 	cleanup_free struct place *places = calloc(naming->nr, sizeof(*places));
@@ -238,7 +222,7 @@ static int name_lines(const struct naming *naming, struct code_file *file,
 		return -ENOMEM;
 	if (fd < 0 || read_budget_take(symbolizer->options.budget, 0) < 0 || !has_time(symbolizer))
 		return 0;
-	request.nr = list_places(naming, image, places);
+	request.nr = list_places(naming, places);
 	for (i = 0; i < request.nr; i++)
 		addresses[i] = places[i].vaddr;
 	err = find_in_time(symbolizer, &place, &request, &work, &error);
@@ -253,8 +237,21 @@ static int name_lines(const struct naming *naming, struct code_file *file,
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Limit on the length of _start, the code at the entry point. */
-#define START_BYTES 64
+/* Opens the file itself, until lines are found by a parser, too. */
+static int name_lines(const struct naming *naming, struct code_file *file)
+{
+	struct elf_image image;
+	bool has_image = file->fd >= 0 && elf_image_open(&image, file->fd, NULL) == 0;
+	int err;
+
+	if (has_image)
+		image.budget = naming->symbolizer->options.budget;
+	err = name_lines_in(naming, file, has_image ? &image : NULL);
+	debug_files_forget(file);
+	if (has_image)
+		elf_image_close(&image);
+	return err;
+}
 
 /* --- the file -------------------------------------------------------------------------------- */
 
@@ -266,12 +263,14 @@ static void known_file(const struct naming *naming, const struct module *module,
 	const struct file *file = file_table_get(files, module->file);
 
 	(void)file_table_reopen(files, module->file);
-	*ret = (struct code_file){.fd = file->fd,
-				  .is_unread = file->state == FILE_REFUSED ||
-					       file->state == FILE_NOT_OPENED,
-				  .path = file->path,
-				  .root_fd = file->root_fd,
-				  .root_uid = file->root_uid};
+	*ret = (struct code_file){
+		.fd = file->fd,
+		.is_unread = file->state == FILE_REFUSED || file->state == FILE_NOT_OPENED,
+		.path = file->path,
+		.root_fd = file->root_fd,
+		.root_uid = file->root_uid,
+		.id = {file->id.major, file->id.minor, file->id.inode},
+	};
 	/*
 	 * The file may be shared by many containers: don't use debug files in the root of the
 	 * container where it was first seen.
@@ -284,218 +283,280 @@ static void known_file(const struct naming *naming, const struct module *module,
 }
 
 /*
- * Fills *ret for a profile from another machine: the file at the same path here, if its build id
- * matches. The caller closes ret->fd.
+ * Fills *ret for a profile from another machine: the file at the same path here, which is used if
+ * its build id matches. The caller closes ret->fd.
  */
-static void file_from_elsewhere(const struct naming *naming, const struct module *module,
+static void file_from_elsewhere(const struct naming *naming, const char *path,
 				struct code_file *ret)
 {
 	const struct module_code *code = profile_code(naming->profile, naming->module);
-	const char *path = profile_string(naming->profile, module->name);
-	cleanup_fd int fd = -1;
 
 	*ret = (struct code_file){.fd = -1, .path = path, .root_fd = -1};
 	if (!code || !code->build_id_bytes)
 		return;
 	memcpy(ret->build_id, code->build_id, code->build_id_bytes);
 	ret->build_id_bytes = code->build_id_bytes;
-	fd = file_open_below(-1, path);
-	if (fd >= 0 && elf_image_fd_has_build_id(fd, ret->build_id, ret->build_id_bytes))
-		ret->fd = take_fd(&fd);
+	ret->fd = file_open_below(-1, ret->path);
 }
+
+/* --- asking a parser for names ---------------------------------------------------------------- */
+
+/* Without a limit of the run, one file has this much time. */
+#define FILE_NS (60 * NS_PER_SEC)
+
+/* A parser checks its limit of time itself. It is killed if it is this much late. */
+#define LATE_NS NS_PER_SEC
+
+/* While a parser that has crashed may not be started. */
+#define LOOK_MS 5
+
+/* The largest answer: names of a large program's functions, for many addresses. */
+#define ANSWER_MAX_BYTES (512ULL << 20)
+
+/* What a parser is asked about a file. */
+struct asking {
+	const struct naming *naming;
+	struct code_file *file;
+	struct names_question *question; /* the offsets follow it */
+	const struct pending_frame **frames; /* the frame of each offset */
+};
+
+static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
+{
+	const struct asking *asking = context;
+	const struct symbolizer_options *options = &asking->naming->symbolizer->options;
+
+	if (want->kind == WANT_DEBUG_FILE)
+		return debug_files_place(&options->places, asking->file, want, ret);
+	if (want->kind == WANT_FROM_SERVER)
+		return debuginfod_place(options->places.server, want, options->budget, ret);
+	return -ENODATA;
+}
+
+/* Waits before the next try. 0, or -ECANCELED: the user, or the budget, ends naming. */
+static int pause_naming(const struct read_budget *budget)
+{
+	struct pollfd stop = {.fd = read_budget_stop_fd(budget), .events = POLLIN};
+
+	return poll(&stop, 1, LOOK_MS) > 0 || !read_budget_left_ns(budget) ? -ECANCELED : 0;
+}
+
+/*
+ * Asks once, after the pause that follows a crash, and waits for the answer. 0 or a negative errno:
+ * there is no answer.
+ */
+static int ask_once(const struct asking *asking, struct names_answer *ret)
+{
+	struct symbolizer *symbolizer = asking->naming->symbolizer;
+	const struct read_budget *budget = symbolizer->options.budget;
+	const struct names_question *names = asking->question;
+	enum parser parser = names->is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES;
+	const struct worker_question question = {
+		.task = TASK_NAMES,
+		.bytes = names,
+		.nr = sizeof(*names) + names->nr * sizeof(uint64_t),
+		.handle = asking->file->fd,
+		.file = asking->file->id,
+		.most_ns = (names->is_limited ? names->most_ns : FILE_NS) + LATE_NS,
+		.most_bytes = ANSWER_MAX_BYTES,
+		.place = find_place,
+		.context = (void *)asking,
+	};
+	void *bytes = NULL;
+	size_t nr = 0;
+	int err;
+
+	while ((err = worker_ask(symbolizer->worker, parser, &question)) == -EAGAIN)
+		if (pause_naming(budget) < 0)
+			return -EAGAIN;
+	if (err < 0)
+		return err;
+	err = worker_wait(symbolizer->worker, parser, read_budget_stop_fd(budget), &bytes, &nr);
+	if (err == -ECANCELED) /* the parser would go on with a question that nobody waits for */
+		worker_end(symbolizer->worker);
+	return err < 0 ? err : names_answer_parse(bytes, nr, names->nr, ret);
+}
+
+/*
+ * Asks a second time if the parser died, since that need not be the file's fault. The file is given
+ * up when it happens to the same file a third time.
+ */
+static int ask(const struct asking *asking, struct names_answer *ret)
+{
+	struct symbolizer *symbolizer = asking->naming->symbolizer;
+	int err = ask_once(asking, ret);
+
+	if (err == -EFAULT)
+		err = ask_once(asking, ret);
+	if (err == 0) {
+		read_budget_charge(symbolizer->options.budget, ret->head.bytes_read,
+				   ret->head.refused);
+		symbolizer->result.nr_files_failed += ret->head.nr_failed + !ret->head.is_read;
+		symbolizer->result.nr_tables_failed += ret->head.nr_failed;
+	} else {
+		read_budget_charge(symbolizer->options.budget, 0, err == -ECANCELED ? err : 0);
+		symbolizer->result.nr_files_failed++;
+	}
+	return err;
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
 
 /*
  * Stores the file's build id and segments in the profile, so that the file can be found on other
  * machines, and its lines looked up. If the file was deleted during the run, the ones stored before
- * stay.
+ * stay. answer: NULL if there is none.
  */
-static int note_code(const struct naming *naming, struct code_file *file,
-		     const struct elf_image *image)
+static int note_code(const struct asking *asking, const struct names_answer *answer)
 {
-	const struct module_code *before = profile_code(naming->profile, naming->module);
-	struct module_code code = {.is_gone = file->fd < 0 && !image && !file->is_unread,
-				   .is_unread = file->fd < 0 && file->is_unread};
-	size_t i;
+	const struct naming *naming = asking->naming;
+	struct code_file *file = asking->file;
+	bool is_read = answer && answer->head.is_read;
+	struct module_code code = is_read ? answer->head.code : asking->question->known;
 
 	if (!naming->symbolizer->options.files)
 		return 0; /* stored by the machine that recorded the profile */
-	if (image) {
-		code.build_id_bytes = (uint8_t)image->build_id_bytes;
-		memcpy(code.build_id, image->build_id, image->build_id_bytes);
-		for (i = 0; i < image->nr_segments && i < PROFILE_MAX_SEGMENTS; i++)
-			code.segments[i] = (struct module_segment){image->segments[i].offset,
-								   image->segments[i].vaddr,
-								   image->segments[i].bytes};
-		code.nr_segments = (uint8_t)i;
-	} else if (before) {
-		code = *before;
-		code.is_unread = file->fd < 0 && file->is_unread;
-	}
+	code.is_gone = file->fd < 0 && !is_read && !file->is_unread && !code.build_id_bytes &&
+		       !code.nr_segments;
+	/* Without an answer, the file may be fine. */
+	code.is_unread = file->fd < 0 ? !is_read && file->is_unread : !answer;
 	file->build_id_bytes = code.build_id_bytes;
 	memcpy(file->build_id, code.build_id, code.build_id_bytes);
 	return profile_set_code(naming->profile, naming->module, &code);
 }
 
-/* --- its names ------------------------------------------------------------------------------- */
-
-/*
- * True if the address is in _start, where every stack of a main thread ends. Stripped programs have
- * the function but no name for it. Its bounds are the function's at the entry point, if known.
- */
-static bool is_start(const struct elf_image *image, uint64_t vaddr,
-		     const struct file_function *function)
+static int set_name(const struct naming *naming, uint32_t frame, const struct names_answer *answer,
+		    size_t i)
 {
-	if (!image || !image->entry)
-		return false;
-	if (function->name)
-		return function->start == image->entry;
-	return vaddr >= image->entry && vaddr - image->entry < START_BYTES;
-}
+	const char *name = names_answer_name(answer, i);
+	int64_t string;
 
-/* True for the function that a signal handler returns to, in glibc and musl. */
-static bool is_signal_return(const char *name)
-{
-	return !strcmp(name, "__restore_rt") || !strcmp(name, "__restore");
-}
-
-/*
- * Finds the name at vaddr; ret->name is NULL or empty if there is none. Special case: a signal
- * handler's return address is the first byte of the restorer, since the kernel set it and no call
- * did. The byte before it, which is looked up, is a nop outside of any function, placed there by
- * libc for this purpose. So the next byte is tried.
- */
-static int find_name(const struct file_symbols_input *input, struct file_symbols *symbols,
-		     uint64_t vaddr, struct file_function *ret)
-{
-	struct file_function behind = {0};
-	int err = file_symbols_find(symbols, input, vaddr, ret);
-	bool has_name = err == 0 && ret->name && *ret->name;
-
-	if (err < 0 || has_name)
-		return err;
-	if (is_start(input->image, vaddr, ret)) {
-		ret->name = "_start";
+	if (!name)
 		return 0;
-	}
-	err = file_symbols_find(symbols, input, vaddr + 1, &behind);
-	if (behind.name && is_signal_return(behind.name))
-		*ret = behind;
-	return err;
+	if (!*name)
+		return profile_set_start(naming->profile, frame, answer->places[i].start);
+	string = profile_add_string(naming->profile, name);
+	if (string < 0)
+		return (int)string;
+	profile_set_name(naming->profile, frame, (uint32_t)string);
+	return 0;
 }
 
-static int name_by(const struct naming *naming, uint32_t frame,
-		   const struct file_function *function)
+static int use_answer(const struct asking *asking, const struct names_answer *answer)
 {
-	if (!function->name)
-		return 0;
-	return *function->name ? name_frame(naming, frame, function->name)
-			       : profile_set_start(naming->profile, frame, function->start);
-}
-
-static int look_up(const struct naming *naming, struct file_symbols *symbols,
-		   const struct file_symbols_input *input)
-{
-	struct file_function function;
-	uint64_t vaddr;
+	int err = note_code(asking, answer);
 	size_t i;
-	int err = 0;
 
-	for (i = 0; i < naming->nr && err == 0; i++) {
-		const struct pending_frame *frame = &naming->frames[i];
-
-		if (read_budget_take(input->budget, 0) < 0)
-			break;
-
-		if (profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
-			continue; /* only its lines are missing */
-		if (find_vaddr(naming, input->image, frame->address, &vaddr) < 0)
-			continue;
-		err = find_name(input, symbols, vaddr, &function);
-		if (err == 0)
-			err = name_by(naming, frame->frame, &function);
-	}
+	for (i = 0; answer && i < answer->head.nr && err == 0; i++)
+		err = set_name(asking->naming, asking->frames[i]->frame, answer, i);
 	return err;
 }
 
-/* Names the module's frames. image: NULL if the file can't be read. */
-static int name_from(const struct naming *naming, struct code_file *file,
-		     const struct elf_image *image)
+/* --- the question ----------------------------------------------------------------------------- */
+
+/* Writes the question, with the offsets of frames without a name. Returns NULL when out of memory. */
+static struct names_question *make_question(const struct asking *asking)
 {
-	struct symbolizer *symbolizer = naming->symbolizer;
+	const struct naming *naming = asking->naming;
+	const struct symbolizer_options *options = &naming->symbolizer->options;
+	const struct read_budget *budget = options->budget;
 	const struct module *module = profile_module(naming->profile, naming->module);
-	const struct file_symbols_input input = {
-		.file = file,
-		.image = image,
-		.places = &symbolizer->options.places,
-		.debuginfod = symbolizer->debuginfod,
-		.budget = symbolizer->options.budget,
+	const struct module_code *known = profile_code(naming->profile, naming->module);
+	struct names_question *question =
+		calloc(1, sizeof(*question) + naming->nr * sizeof(uint64_t));
+	uint64_t *offsets = (uint64_t *)(question + 1);
+	size_t i;
+
+	if (!question)
+		return NULL;
+	*question = (struct names_question){
+		.demangle = options->demangle,
 		/*
 		 * In the vdso, show __vdso_clock_gettime, as perf does, not its alias
 		 * clock_gettime.
 		 */
-		.raw_aliases = symbolizer->options.raw_aliases || module->kind == MODULE_VDSO,
-		.no_starts = symbolizer->options.no_starts,
+		.raw_aliases = options->raw_aliases || module->kind == MODULE_VDSO,
+		.no_starts = options->no_starts,
+		.only_code = options->leave_files,
+		.is_of_root = asking->file->is_of_root,
+		.is_same_build = !options->files,
+		.is_limited = budget != NULL,
+		.file = naming->module,
+		.max_bytes = options->max_bytes,
+		.most_ns = budget ? read_budget_left_ns(budget) : 0,
+		.most_bytes = budget ? budget->part_bytes : 0,
+		.known = known ? *known : (struct module_code){.build_id_bytes = 0},
 	};
-	struct symbol_cache_key key = {
-		.build_id_bytes = file->is_of_root ? file->build_id_bytes : 0,
-		.file_bytes = image ? image->bytes : 0,
-		.number = naming->module,
-	};
-	struct file_symbols *symbols;
-	size_t nr_failed;
-	int err;
+	for (i = 0; i < naming->nr && question->nr < NAMES_QUESTION_MAX; i++) {
+		const struct pending_frame *frame = &naming->frames[i];
 
-	memcpy(key.build_id, file->build_id, file->build_id_bytes);
-	symbols = symbol_cache_get(symbolizer->cache, &key);
-	if (!symbols)
-		return -ENOMEM;
-	nr_failed = file_symbols_nr_failed(symbols);
-	err = look_up(naming, symbols, &input);
-	nr_failed = file_symbols_nr_failed(symbols) - nr_failed;
-	symbolizer->result.nr_files_failed += nr_failed;
-	symbolizer->result.nr_tables_failed += nr_failed;
-	if (err == 0 && (symbolizer->options.inlined || symbolizer->options.lines))
-		err = name_lines(naming, file, image);
-	debug_files_forget(file);
-	return err;
+		/* Of a named frame only the lines are missing. */
+		if (profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
+			continue;
+		asking->frames[question->nr] = frame;
+		offsets[question->nr++] = frame->address;
+	}
+	return question;
 }
 
-static int name_in(const struct naming *naming, struct code_file *file)
+/* Asks a question, unless `image` is there to be asked here. *ret is to be cleared if 0 is returned. */
+static int find_answer(const struct asking *asking, struct elf_image *image,
+		       struct names_answer *ret)
 {
-	struct elf_image image;
-	bool has_image = false;
-	int err = 0;
+	const uint64_t *offsets = (const uint64_t *)(asking->question + 1);
 
-	if (file->fd >= 0) {
-		err = elf_image_open(&image, file->fd, NULL);
-		if (err == -ENOMEM)
-			return err;
-		has_image = err == 0;
+	return image ? names_find(asking->naming->symbolizer->vdso, asking->question, offsets,
+				  asking->file, image, NULL, ret)
+		     : ask(asking, ret);
+}
+
+/* Names the module's frames. image: of a file that is parsed here. */
+static int name_in(const struct naming *naming, struct code_file *file, struct elf_image *image)
+{
+	const struct symbolizer_options *options = &naming->symbolizer->options;
+	cleanup_free const struct pending_frame **frames = calloc(naming->nr + 1, sizeof(*frames));
+	struct asking asking = {.naming = naming, .file = file, .frames = frames};
+	cleanup_free struct names_question *question = frames ? make_question(&asking) : NULL;
+	struct names_answer answer;
+	bool has_answer;
+	int err;
+
+	if (!question)
+		return -ENOMEM;
+	asking.question = question;
+	err = find_answer(&asking, image, &answer);
+	if (err == -ENOMEM)
+		return err;
+	has_answer = err == 0;
+	err = use_answer(&asking, has_answer ? &answer : NULL);
+	if (question->is_same_build && file->fd >= 0 && !(has_answer && answer.head.is_read)) {
+		(void)close(file->fd); /* another file is there */
+		file->fd = -1;
 	}
-	if (has_image)
-		image.budget = naming->symbolizer->options.budget;
-	else
-		naming->symbolizer->result.nr_files_failed++;
-	err = note_code(naming, file, has_image ? &image : NULL);
-	if (err == 0 && !naming->symbolizer->options.leave_files)
-		err = name_from(naming, file, has_image ? &image : NULL);
-	if (has_image)
-		elf_image_close(&image);
+	if (has_answer)
+		names_answer_clear(&answer);
+	if (err == 0 && !image && !options->leave_files && (options->inlined || options->lines))
+		err = name_lines(naming, file);
 	return err;
 }
 
 int name_in_file(const struct naming *naming)
 {
 	const struct module *module = profile_module(naming->profile, naming->module);
+	cleanup_free char *path = NULL;
 	struct code_file file;
 	int err;
 
 	if (naming->symbolizer->options.files) {
 		known_file(naming, module, &file);
-		return name_in(naming, &file);
+		return name_in(naming, &file, NULL);
 	}
-	file_from_elsewhere(naming, module, &file);
-	err = name_in(naming, &file);
+	/* A copy, since the profile's strings move when names are added. */
+	path = strdup(profile_string(naming->profile, module->name));
+	if (!path)
+		return -ENOMEM;
+	file_from_elsewhere(naming, path, &file);
+	err = name_in(naming, &file, NULL);
 	if (file.fd >= 0)
 		(void)close(file.fd);
 	return err;
@@ -517,9 +578,7 @@ int name_in_vdso(const struct naming *naming)
 	err = elf_image_open_memory(&image, vdso, bytes, NULL);
 	if (err < 0)
 		return err == -ENOMEM ? err : 0;
-	err = note_code(naming, &file, &image);
-	if (err == 0)
-		err = name_from(naming, &file, &image);
+	err = name_in(naming, &file, &image);
 	elf_image_close(&image);
 	return err;
 }

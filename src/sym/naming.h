@@ -7,19 +7,16 @@
 
 #include "elf/image/elf_image.h"
 #include "sym/debug_files.h"
-#include "sym/file_symbols.h"
+#include "sym/names_task.h"
 #include "sym/run_time_maps.h"
 #include "sym/symbolizer.h"
-
-/* Longer names are truncated; some C++ templates come near this length. */
-#define NAME_MAX_BYTES 8191
 
 struct symbolizer {
 	struct symbolizer_options options;
 	struct symbolizer_result result;
-	struct symbol_cache *cache;
+	struct worker *worker;	  /* its parsers find the names of code in files */
+	struct names_state *vdso; /* for the one file that is parsed here: it comes from the kernel */
 	struct run_time_maps *run_time;
-	struct debuginfod *debuginfod; /* NULL: servers are not asked */
 	struct debug_link_crcs crcs;
 	size_t nr_frames_tried; /* the profile's frames below this number were tried */
 	uint64_t lines_ns;	/* time spent on reading DWARF in this run */
@@ -40,9 +37,6 @@ struct naming {
 	const struct pending_frame *frames;
 	size_t nr;
 };
-
-/* Demangles a function's name. Returns its string in the profile, or -ENOMEM. */
-int64_t add_function_name(const struct naming *naming, const char *name);
 
 /* Names a frame, demangled. 0 or -ENOMEM. */
 int name_frame(const struct naming *naming, uint32_t frame, const char *name);

@@ -21,29 +21,10 @@
 
 /* --- one name --------------------------------------------------------------------------------- */
 
-/* Suffix of PLT stubs: the stub of `f` is named `f@plt`. */
-#define STUB "@plt"
-
-int64_t add_function_name(const struct naming *naming, const char *name)
-{
-	const size_t stub_bytes = sizeof(STUB) - 1;
-	char cut[NAME_MAX_BYTES + 1];
-	cleanup_free char *readable = NULL, *stub = NULL;
-	size_t nr = strnlen(name, NAME_MAX_BYTES);
-	bool is_stub = nr > stub_bytes && text_ends_with(name, nr, STUB);
-
-	memcpy(cut, name, nr);
-	cut[is_stub ? nr - stub_bytes : nr] = '\0';
-	readable = demangle(cut, &naming->symbolizer->options.demangle);
-	if (!is_stub)
-		return profile_add_string(naming->profile, readable ? readable : cut);
-	stub = text_printf("%s" STUB, readable ? readable : cut);
-	return stub ? profile_add_string(naming->profile, stub) : -ENOMEM;
-}
-
 int name_frame(const struct naming *naming, uint32_t frame, const char *name)
 {
-	int64_t string = add_function_name(naming, name);
+	cleanup_free char *shown = demangle_function(name, &naming->symbolizer->options.demangle);
+	int64_t string = shown ? profile_add_string(naming->profile, shown) : -ENOMEM;
 
 	if (string < 0)
 		return (int)string;
@@ -309,7 +290,25 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret)
 {
 	*ret = symbolizer->result;
-	ret->debuginfod_trouble = debuginfod_trouble(symbolizer->debuginfod);
+	ret->debuginfod_trouble = debuginfod_trouble(symbolizer->options.places.server);
+}
+
+void symbolizer_begin_reading(struct symbolizer *symbolizer)
+{
+	if (symbolizer->options.leave_files)
+		return;
+	worker_begin(symbolizer->worker, PARSER_ROOT_FILES);
+	worker_begin(symbolizer->worker, PARSER_OTHER_FILES);
+}
+
+void symbolizer_end_reading(struct symbolizer *symbolizer)
+{
+	worker_end(symbolizer->worker);
+}
+
+void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum)
+{
+	worker_troubles_add(symbolizer->worker, sum);
 }
 
 /* --- the symbolizer -------------------------------------------------------------------------- */
@@ -317,16 +316,18 @@ void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer
 struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 {
 	struct symbolizer *symbolizer = calloc(1, sizeof(*symbolizer));
+	struct error error;
 
 	if (!symbolizer)
 		return NULL;
 	symbolizer->options = *options;
-	symbolizer->cache = symbol_cache_new(options->max_bytes);
+	symbolizer->worker = worker_new(&error);
+	symbolizer->vdso = names_state_new(options->max_bytes);
 	symbolizer->run_time = run_time_maps_new(options->max_bytes, options->budget);
 	symbolizer->options.places.crcs = &symbolizer->crcs;
 	symbolizer->options.places.budget = options->budget;
-	symbolizer->debuginfod = debuginfod_new();
-	if (symbolizer->cache && symbolizer->run_time)
+	symbolizer->options.places.server = debuginfod_new();
+	if (symbolizer->worker && symbolizer->vdso && symbolizer->run_time)
 		return symbolizer;
 	symbolizer_free(symbolizer);
 	return NULL;
@@ -336,8 +337,9 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	symbol_cache_free(symbolizer->cache);
+	worker_free(symbolizer->worker);
+	names_state_free(symbolizer->vdso);
 	run_time_maps_free(symbolizer->run_time);
-	debuginfod_free(symbolizer->debuginfod);
+	debuginfod_free(symbolizer->options.places.server);
 	free(symbolizer);
 }

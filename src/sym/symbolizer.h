@@ -21,6 +21,7 @@
 #include "sym/demangle.h"
 #include "sym/kallsyms.h"
 #include "sym/run_time_maps.h"
+#include "worker/worker.h"
 
 struct symbolizer_options {
 	/* The modules' files, by number. NULL: files are searched by path and build id. */
@@ -72,6 +73,15 @@ void symbolizer_free(struct symbolizer *symbolizer);
  * again.
  */
 int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile);
+
+/* Starts the helper processes ahead of symbolizer_name(), which then need not wait for them. */
+void symbolizer_begin_reading(struct symbolizer *symbolizer);
+
+/* Ends the helper processes; the next call of symbolizer_name() starts new ones. See worker_end(). */
+void symbolizer_end_reading(struct symbolizer *symbolizer);
+
+/* Adds the failures of these processes to *sum. */
+void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum);
 
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret);
 

@@ -43,7 +43,7 @@ struct parser_call {
 enum parser_reply_kind {
 	PARSER_DONE = 1,   /* the answer is in the buffer, or err < 0 */
 	PARSER_WANTS,	   /* `want`, to be delivered as number `delivery` */
-	PARSER_UNCONFINED, /* could not drop its rights and exits; `want.bytes` is the reason */
+	PARSER_UNCONFINED, /* could not drop its rights and exits; `want.name` is the reason */
 };
 
 struct parser_reply {
@@ -59,12 +59,13 @@ struct parser_reply {
 struct delivery {
 	uint32_t number;
 	int32_t err;
+	uint32_t path; /* number of the path that was opened */
 };
 
 enum opener_action {
 	OPENER_REOPEN = 1, /* open the attached handle for reading */
-	OPENER_PATH,	   /* open a path below the attached root, or below our own */
-	OPENER_OWNED,	   /* likewise, only if the file belongs to one of the owners */
+	OPENER_PATHS,	   /* open the first possible path below the attached root, or below our own */
+	OPENER_OWNED,	   /* likewise, only files that belong to one of the owners */
 	OPENER_PARSER,	   /* use the attached socket as this parser's inbox from now on */
 };
 
@@ -73,8 +74,9 @@ struct opener_call {
 	uint32_t action;
 	uint32_t parser;
 	uint32_t delivery;
+	uint32_t first; /* of the paths to try */
 	struct file_owners owners;
-	char path[PATH_MAX]; /* sent only up to its NUL */
+	char paths[WORKER_PLACE_BYTES]; /* each with its NUL; only those are sent */
 };
 
 /* Sent after the call is finished, successful or not, and its descriptors are closed. */

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/fd_io.h"
 #include "base/isolated.h"
 #include "base/read_budget.h"
@@ -46,26 +47,37 @@ struct parser_state {
 
 /* --- the opener ------------------------------------------------------------------------------- */
 
-static int open_for(const struct opener_call *call, int handle)
+/* Opens the first possible path. Returns a descriptor, with the number of its path, or a negative errno. */
+static int open_path(const struct opener_call *call, size_t bytes, int root, uint32_t *ret_path)
 {
-	switch (call->action) {
-	case OPENER_REOPEN:
-		return handle < 0 ? -EINVAL : file_open_handle(handle);
-	case OPENER_PATH:
-		return file_open_below(handle, call->path);
-	case OPENER_OWNED:
-		return file_open_owned(handle, call->path, &call->owners);
-	default:
-		return -EINVAL;
+	struct bytes rest = bytes_of(call->paths, bytes);
+	int fd = -ENOENT, last = -ENOENT;
+	const char *path;
+	uint32_t i;
+
+	for (i = 0; (path = bytes_string(&rest)) && fd < 0; i++) {
+		if (i < call->first)
+			continue;
+		fd = call->action == OPENER_OWNED ? file_open_owned(root, path, &call->owners)
+						  : file_open_below(root, path);
+		if (fd < 0 && fd != -ENOENT)
+			last = fd;
+		*ret_path = i;
 	}
+	return fd < 0 ? last : fd;
 }
 
 /* Opens a file, passes the descriptor on, and closes it. Each step may hang. */
-static int carry_out(const struct opener_call *call, int handle, const int inboxes[NR_PARSERS])
+static int carry_out(const struct opener_call *call, size_t bytes, int handle,
+		     const int inboxes[NR_PARSERS])
 {
 	struct delivery delivery = {.number = call->delivery};
-	int fd = open_for(call, handle);
+	int fd;
 
+	if (call->action == OPENER_REOPEN)
+		fd = handle < 0 ? -EINVAL : file_open_handle(handle);
+	else
+		fd = open_path(call, bytes, handle, &delivery.path);
 	delivery.err = fd < 0 ? fd : 0;
 	(void)message_send(inboxes[call->parser], &delivery, sizeof(delivery), fd);
 	if (fd >= 0)
@@ -94,8 +106,7 @@ static int run_opener(void)
 
 		if (nr < 0)
 			return nr != -ECONNRESET;
-		if (nr <= (ssize_t)offsetof(struct opener_call, path) ||
-		    ((char *)&call)[nr - 1] != '\0' || call.parser >= NR_PARSERS)
+		if (nr < (ssize_t)offsetof(struct opener_call, paths) || call.parser >= NR_PARSERS)
 			return 1;
 		if (call.action == OPENER_PARSER) {
 			if (inboxes[call.parser] >= 0)
@@ -104,7 +115,8 @@ static int run_opener(void)
 			continue;
 		}
 		reply.number = call.number;
-		reply.err = carry_out(&call, fd, inboxes);
+		reply.err = carry_out(&call, (size_t)nr - offsetof(struct opener_call, paths), fd,
+				      inboxes);
 		if (fd >= 0)
 			(void)close(fd);
 		if (message_send(WORKER_CONTROL_FD, &reply, sizeof(reply), -1) < 0)
@@ -114,30 +126,37 @@ static int run_opener(void)
 
 /* --- confining a parser ----------------------------------------------------------------------- */
 
-/* True if the user id is mapped in our user namespace. setfsuid() is used because it has no other effect. */
-static bool is_user(uid_t uid)
+/*
+ * True if we may become this user and group: the ids are mapped in our user namespace, and we have the
+ * capabilities. setfsuid() is used because it has no other effect.
+ */
+static bool may_become(uid_t id)
 {
-	(void)setfsuid(uid);
-	return (uid_t)setfsuid((uid_t)-1) == uid;
+	bool may;
+
+	(void)setfsgid(id);
+	(void)setfsuid(id);
+	may = (uid_t)setfsuid((uid_t)-1) == id && (gid_t)setfsgid((gid_t)-1) == id;
+	(void)setfsuid(geteuid());
+	(void)setfsgid(getegid());
+	return may;
 }
 
 /*
  * Chooses a user id that no other process has, from the range that systemd reserves for dynamic users; the
- * overflow id if that is not mapped; else -1: no change.
+ * overflow id if that is not mapped; else -1: no change. A parser that keeps its user has no capabilities either,
+ * and cannot open files.
  */
 static uid_t choose_user(void)
 {
 	const uid_t first = 61184, last = 65519, nobody = 65534;
-	uid_t own = first + (uid_t)getpid() % (last - first + 1), chosen = (uid_t)-1;
+	uid_t own = first + (uid_t)getpid() % (last - first + 1);
 
 	if (geteuid() != 0)
-		return chosen;
-	if (is_user(own))
-		chosen = own;
-	else if (is_user(nobody))
-		chosen = nobody;
-	(void)setfsuid(0);
-	return chosen;
+		return (uid_t)-1;
+	if (may_become(own))
+		return own;
+	return may_become(nobody) ? nobody : (uid_t)-1;
 }
 
 /* System calls that a parser may make with any arguments. */
@@ -249,8 +268,11 @@ static int confine(struct error *error)
 
 /* --- a parser --------------------------------------------------------------------------------- */
 
-/* Waits for the delivery with this number. Returns the descriptor or a negative errno. Drops stale deliveries. */
-static int await_delivery(uint32_t number)
+/*
+ * Waits for the delivery with this number. Returns the descriptor, with the number of its path, or a negative
+ * errno. Drops stale deliveries.
+ */
+static int await_delivery(uint32_t number, uint32_t *ret_path)
 {
 	for (;;) {
 		struct delivery delivery;
@@ -259,6 +281,7 @@ static int await_delivery(uint32_t number)
 
 		if (nr != sizeof(delivery))
 			_exit(1);
+		*ret_path = delivery.path;
 		if (delivery.number == number)
 			return fd >= 0 ? fd : delivery.err < 0 ? delivery.err : -EIO;
 		if (fd >= 0)
@@ -272,7 +295,7 @@ static void reply(const struct parser_reply *message)
 		_exit(1);
 }
 
-int worker_want(struct worker_job *job, const struct worker_want *want)
+int worker_want(struct worker_job *job, struct worker_want *want)
 {
 	struct parser_reply message = {
 		.job = job->parser->job,
@@ -280,9 +303,14 @@ int worker_want(struct worker_job *job, const struct worker_want *want)
 		.delivery = FIRST_WANT | ++job->parser->last_want,
 		.want = *want,
 	};
+	uint32_t path;
+	int fd;
 
 	reply(&message);
-	return await_delivery(message.delivery);
+	fd = await_delivery(message.delivery, &path);
+	if (fd >= 0)
+		want->first = path + 1;
+	return fd;
 }
 
 /* Runs the task of one call. The question is copied, since the answer replaces it in the buffer. */
@@ -290,6 +318,7 @@ static int answer(const struct parser_call *call, struct parser_state *parser,
 		  const struct worker_task *task, void **state, uint64_t *ret_bytes)
 {
 	struct worker_job job = {.fd = -ENOENT, .answer_fd = PARSER_BUFFER_FD, .parser = parser};
+	uint32_t path;
 	void *question;
 	int err;
 
@@ -300,7 +329,7 @@ static int answer(const struct parser_call *call, struct parser_state *parser,
 	if (err == 0 && ftruncate(PARSER_BUFFER_FD, 0) < 0)
 		err = -errno;
 	if (call->delivery)
-		job.fd = await_delivery(call->delivery);
+		job.fd = await_delivery(call->delivery, &path);
 	job.question = bytes_of(question, call->question_bytes);
 	if (err == 0)
 		err = task->run(&job, state);
@@ -324,7 +353,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 	if (confine(&error) < 0) {
 		struct parser_reply message = {.kind = PARSER_UNCONFINED, .err = error.code};
 
-		memcpy(message.want.bytes, error.text, sizeof(message.want.bytes) - 1);
+		memcpy(message.want.name, error.text, sizeof(message.want.name) - 1);
 		reply(&message);
 		return 1;
 	}

@@ -98,6 +98,7 @@ struct parser_process {
 
 struct open_request {
 	struct opener_call call;
+	size_t path_bytes; /* used of call.paths */
 	int fd; /* the attached handle, owned; -1: none */
 	struct worker_file file;
 };
@@ -157,6 +158,8 @@ static int start(struct worker *worker, const char *name, struct process *proces
 	pid_t pid;
 	int err = 0;
 
+	if (worker->program < 0)
+		return -ENOENT;
 	/* Signal handlers must not run in the child, which shares our memory until the exec. */
 	(void)sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
@@ -329,9 +332,8 @@ static void free_request(struct open_request *request)
 
 static int send_request(const struct worker *worker, const struct open_request *request)
 {
-	size_t nr = offsetof(struct opener_call, path) + strlen(request->call.path) + 1;
-
-	return message_send(worker->opener.socket, &request->call, nr, request->fd);
+	return message_send(worker->opener.socket, &request->call,
+			    offsetof(struct opener_call, paths) + request->path_bytes, request->fd);
 }
 
 static struct open_request *new_request(struct worker *worker, enum opener_action action,
@@ -363,7 +365,7 @@ static int introduce(struct worker *worker, enum parser parser)
 {
 	struct opener_call call = {.action = OPENER_PARSER, .parser = parser};
 
-	return message_send(worker->opener.socket, &call, offsetof(struct opener_call, path) + 1,
+	return message_send(worker->opener.socket, &call, offsetof(struct opener_call, paths),
 			    worker->parsers[parser].inbox);
 }
 
@@ -582,7 +584,7 @@ static void refuse(struct worker *worker, struct parser_process *parser,
 	char *why = worker->troubles.cannot_start;
 
 	if (!why[0]) {
-		memcpy(why, reply->want.bytes, sizeof(reply->want.bytes) - 1);
+		memcpy(why, reply->want.name, sizeof(reply->want.name) - 1);
 		text_make_safe(why, why, strlen(why));
 	}
 	close_parser(worker, parser, false);
@@ -614,15 +616,18 @@ static void take_answer(struct worker *worker, struct parser_process *parser, ui
 static void look_for(struct worker *worker, enum parser number, const struct parser_reply *reply)
 {
 	struct parser_process *parser = &worker->parsers[number];
+	const struct worker_want *want = &reply->want;
 	struct worker_place place = {.root_fd = -1};
-	struct open_request *request;
-	int err = -ENOENT;
+	uint64_t began_ns = clock_now_ns();
+	struct open_request *request = NULL;
+	int err = -ENODATA;
 
-	if (reply->want.nr <= WORKER_WANT_BYTES && parser->question.place)
-		err = parser->question.place(parser->question.context, &reply->want, &place);
-	request = err == 0
-			  ? new_request(worker, place.is_owned ? OPENER_OWNED : OPENER_PATH, number)
-			  : NULL;
+	if (want->build_id_bytes <= WORKER_ID_BYTES &&
+	    memchr(want->name, '\0', sizeof(want->name)) && parser->question.place)
+		err = parser->question.place(parser->question.context, want, &place);
+	parser->deadline_ns += clock_now_ns() - began_ns;
+	if (err == 0)
+		request = new_request(worker, place.is_owned ? OPENER_OWNED : OPENER_PATHS, number);
 	if (request && place.root_fd >= 0) {
 		request->fd = fcntl(place.root_fd, F_DUPFD_CLOEXEC, 0);
 		err = request->fd < 0 ? -errno : 0;
@@ -634,8 +639,10 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	}
 	request->call.delivery = reply->delivery;
 	request->call.owners = place.owners;
+	request->call.first = want->first;
+	memcpy(request->call.paths, place.paths, place.nr);
+	request->path_bytes = place.nr;
 	request->file = parser->question.file;
-	(void)snprintf(request->call.path, sizeof(request->call.path), "%s", place.path);
 	call_opener(worker, request);
 }
 
@@ -709,8 +716,8 @@ struct worker *worker_new(struct error *error)
 	}
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	worker->program = raise_fd(process_own_program());
-	if (worker->epoll < 0 || worker->program < 0) {
-		(void)error_set_errno(error, "cannot open our own program, to read files with it");
+	if (worker->epoll < 0) {
+		(void)error_set_errno(error, "cannot wait for helper processes");
 		worker_free(worker);
 		return NULL;
 	}
@@ -912,7 +919,28 @@ uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser)
 	return worker->parsers[parser].cpu_ns + cpu_ns_of(&worker->parsers[parser].process);
 }
 
-void worker_troubles(const struct worker *worker, struct worker_troubles *ret)
+void worker_place_add(struct worker_place *place, const char *path)
 {
-	*ret = worker->troubles;
+	size_t nr = strlen(path) + 1;
+
+	if (nr > sizeof(place->paths) - place->nr)
+		return;
+	memcpy(place->paths + place->nr, path, nr);
+	place->nr += nr;
+}
+
+void worker_troubles_add(const struct worker *worker, struct worker_troubles *sum)
+{
+	const struct worker_troubles *own = &worker->troubles;
+
+	sum->nr_parsers_died += own->nr_parsers_died;
+	sum->nr_parsers_late += own->nr_parsers_late;
+	sum->nr_openers_died += own->nr_openers_died;
+	sum->nr_openers_late += own->nr_openers_late;
+	sum->nr_abandoned += own->nr_abandoned;
+	sum->nr_files_given_up += own->nr_files_given_up;
+	if (own->last_status)
+		sum->last_status = own->last_status;
+	if (!sum->cannot_start[0])
+		memcpy(sum->cannot_start, own->cannot_start, sizeof(sum->cannot_start));
 }

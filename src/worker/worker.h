@@ -33,44 +33,59 @@
 /* Tasks of workers: indexes into the table passed to worker_main(). */
 enum worker_task_number {
 	TASK_UNWIND_TABLE, /* collect/unwind/table_worker */
+	TASK_NAMES,	   /* sym/names_task */
 	NR_TASKS,
 };
 
 /* --- in stook --------------------------------------------------------------------------------- */
 
 /*
- * Each is a process of its own, started for its first question. Files that only root can write have separate
- * parsers, so that their answers cannot be forged by a parser that another file has compromised.
+ * Each is a process of its own, started for its first question. Files that only root can write have a parser of
+ * their own, so that their answers cannot be forged by a parser that another file has compromised.
  */
 enum parser {
-	PARSER_TABLES,	    /* unwind tables of all other files */
-	PARSER_ROOT_TABLES, /* unwind tables of files that only root can write */
+	PARSER_OTHER_FILES,
+	PARSER_ROOT_FILES,
 	NR_PARSERS,
 };
 
 /* Requests of a task to stook, for example for the debug file of the file that it parses. */
 enum worker_want_kind {
-	WANT_DEBUG_BY_ID = 1, /* the debug file with this build id (bytes) */
-	WANT_DEBUG_BY_LINK,   /* … with this name from .gnu_debuglink (bytes, with NUL) */
-	WANT_WORK, /* no file; -EEXIST if stook has the result for this build id already */
+	WANT_DEBUG_FILE = 1, /* the debug file with this build id, or with this name from .gnu_debuglink */
+	WANT_FROM_SERVER, /* the debug file with this build id, from a debuginfod server */
+	WANT_WORK,	  /* no file; -EEXIST if stook has the result for this build id already */
 };
 
-#define WORKER_WANT_BYTES 256
+#define WORKER_ID_BYTES	  32 /* of a build id; worker.c checks it */
+#define WORKER_NAME_BYTES 256
 
+/*
+ * A file may be in several places, and have several names in each. They are tried in order, and the first that
+ * can be opened is passed. If it is not the right one, the same request, which is left at the next name, is
+ * repeated.
+ */
 struct worker_want {
 	uint32_t kind;
-	uint32_t candidate; /* number of the place to look in, from 0 */
-	uint32_t nr;
-	uint8_t bytes[WORKER_WANT_BYTES];
+	uint32_t place;
+	uint32_t first; /* of the names at that place */
+	uint32_t build_id_bytes;
+	uint8_t build_id[WORKER_ID_BYTES];
+	char name[WORKER_NAME_BYTES];
 };
+
+#define WORKER_PLACE_BYTES (2 * PATH_MAX)
 
 /* A place where such a file may be. */
 struct worker_place {
 	int root_fd; /* O_PATH; -1: our own root */
 	bool is_owned;
 	struct file_owners owners; /* with is_owned: only files of these owners are opened */
-	char path[PATH_MAX];
+	char paths[WORKER_PLACE_BYTES]; /* each with its NUL */
+	size_t nr;			/* bytes of paths */
 };
+
+/* Adds a path, unless there is no room for it. */
+void worker_place_add(struct worker_place *place, const char *path);
 
 /* Identity of a file, to give up one on which three workers have failed. */
 struct worker_file {
@@ -86,7 +101,10 @@ struct worker_question {
 	struct worker_file file;
 	uint64_t most_ns;    /* after this time the parser is killed */
 	uint64_t most_bytes; /* size limit of the answer */
-	/* Finds a place for a request of the task. 0, or -ENOENT: no (further) place. NULL: no requests. */
+	/*
+	 * Finds want->place. 0; -ENODATA: there are no further places. The time that it takes does not count as
+	 * the parser's. NULL: no requests.
+	 */
 	int (*place)(void *context, const struct worker_want *want, struct worker_place *ret);
 	void *context;
 };
@@ -150,10 +168,11 @@ struct worker_troubles {
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
 	int last_status; /* of the last one that died by itself, as from waitpid() */
-	char cannot_start[WORKER_WANT_BYTES]; /* the reason; empty: no failure to start a worker */
+	char cannot_start[WORKER_NAME_BYTES]; /* the reason; empty: no failure to start a worker */
 };
 
-void worker_troubles(const struct worker *worker, struct worker_troubles *ret);
+/* Adds those of this worker to *sum. */
+void worker_troubles_add(const struct worker *worker, struct worker_troubles *sum);
 
 /* --- in the workers --------------------------------------------------------------------------- */
 
@@ -172,8 +191,11 @@ struct worker_task {
 	int (*run)(struct worker_job *job, void **state);
 };
 
-/* Requests another file. Returns its descriptor, to be closed by the caller; -ENOENT: none; or another errno. */
-int worker_want(struct worker_job *job, const struct worker_want *want);
+/*
+ * Requests another file. Returns its descriptor, to be closed by the caller, and moves want->first behind its
+ * name; -ENODATA: there are no further places; another errno: none could be opened at this place.
+ */
+int worker_want(struct worker_job *job, struct worker_want *want);
 
 /* Runs a worker until its end, if argv[0] is the name of one, and returns its exit status; else returns -1. */
 int worker_main(int argc, char **argv, const struct worker_task *tasks, size_t nr_tasks);

@@ -1,5 +1,5 @@
 /*
- * Symbolizes addresses in a file: print_symbols [-i] [-l] [-s] [-d DEBUG-DIR] FILE
+ * Symbolizes addresses in a file: print_symbols [-i] [-l] [-m] [-s] [-d DEBUG-DIR] FILE
  *
  * Link-time addresses are read from stdin in hexadecimal, one per line. For each, one line is
  * printed, separated by tabs: the address, then the mangled functions there, the innermost inlined
@@ -19,6 +19,7 @@
 #include "elf/image/elf_image.h"
 #include "proc/file_table.h"
 #include "profile/profile.h"
+#include "run/run.h"
 #include "sym/symbolizer.h"
 
 struct question {
@@ -135,26 +136,32 @@ int main(int argc, char **argv)
 	uint64_t began_ns;
 	uint32_t module;
 	size_t i;
-	int fd, option;
+	int fd, option = worker_main(argc, argv, run_tasks, NR_TASKS);
 
-	while ((option = getopt(argc, argv, "ilsd:")) != -1) {
+	if (option >= 0)
+		return option;
+	while ((option = getopt(argc, argv, "ilmsd:")) != -1) {
 		options.inlined |= option == 'i';
 		options.lines |= option == 'l';
+		if (option == 'm')
+			options.demangle.mode = DEMANGLE_FULL;
 		options.no_starts &= option != 's';
 		if (option == 'd') {
 			folders[0] = optarg;
 			options.places = (struct debug_places){folders, 1};
 		}
 		if (option == '?')
-			fail("usage: print_symbols [-i] [-l] [-s] [-d DEBUG-DIR] FILE");
+			fail("usage: print_symbols [-i] [-l] [-m] [-s] [-d DEBUG-DIR] FILE");
 	}
 	fd = optind < argc ? open(argv[optind], O_RDONLY | O_CLOEXEC) : -1;
 	if (!profile || !files || fd < 0 || elf_image_open(&image, fd, NULL) < 0)
 		fail("cannot read the file");
 	module = add_module(profile, files, argv[optind], fd);
-	read_questions(profile, module, &image);
 	options.files = files;
 	symbolizer = symbolizer_new(&options);
+	if (symbolizer) /* stook does this while it detaches from the kernel */
+		symbolizer_begin_reading(symbolizer);
+	read_questions(profile, module, &image);
 	began_ns = clock_now_ns();
 	if (!symbolizer || symbolizer_name(symbolizer, profile) < 0)
 		fail("out of memory");

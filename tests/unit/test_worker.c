@@ -30,6 +30,7 @@ enum {
 	TASK_COUNT,
 	TASK_CRASH,
 	TASK_HANG,
+	TASK_WORK,
 	TASK_EXIT,
 	TASK_EAT,
 	TASK_FLOOD,
@@ -61,22 +62,28 @@ static int read_file(struct worker_job *job, void **state)
 	return nr < 0 ? (int)nr : give(job, bytes, (size_t)nr);
 }
 
-/* Requests candidates in order and reads the first one that can be opened. */
-static int want_file(struct worker_job *job, void **state)
+/* Requests all places, and gives the content of every file that can be opened. */
+static int want_files(struct worker_job *job, void **state)
 {
-	struct worker_want want = {.kind = WANT_DEBUG_BY_LINK, .nr = 4, .bytes = "abc"};
+	struct worker_want want = {.kind = WANT_DEBUG_FILE, .name = "abc"};
+	char bytes[64];
+	size_t nr = 0;
+	int last = -ENODATA;
 
-	for (;; want.candidate++) {
+	for (;;) {
 		cleanup_fd int fd = worker_want(job, &want);
-		char bytes[64];
-		ssize_t nr;
+		ssize_t more;
 
-		if (fd < 0 && fd != -ENXIO)
-			return fd;
-		if (fd < 0)
+		if (fd == -ENODATA)
+			return nr ? give(job, bytes, nr) : last;
+		if (fd >= 0) {
+			more = fd_read_up_to(fd, 0, bytes + nr, sizeof(bytes) - nr);
+			nr += more < 0 ? 0 : (size_t)more;
 			continue;
-		nr = fd_read_up_to(fd, 0, bytes, sizeof(bytes));
-		return nr < 0 ? (int)nr : give(job, bytes, (size_t)nr);
+		}
+		last = fd;
+		want.place++;
+		want.first = 0;
 	}
 }
 
@@ -96,6 +103,14 @@ __attribute__((noreturn)) static int hang(struct worker_job *job, void **state)
 {
 	for (;;)
 		(void)clock_now_ns();
+}
+
+/* Uses a second of CPU time. */
+static int work(struct worker_job *job, void **state)
+{
+	while (clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) < NS_PER_SEC)
+		;
+	return give(job, "done", 4);
 }
 
 static int end_early(struct worker_job *job, void **state)
@@ -128,7 +143,7 @@ static int flood(struct worker_job *job, void **state)
 
 __attribute__((noreturn)) static int want_endlessly(struct worker_job *job, void **state)
 {
-	const struct worker_want want = {.kind = WANT_WORK};
+	struct worker_want want = {.kind = WANT_WORK};
 
 	for (;;)
 		(void)worker_want(job, &want);
@@ -159,10 +174,11 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 	static struct worker_task tasks[NR_TEST_TASKS] = {
 		[TASK_ECHO] = {"echo", echo},
 		[TASK_READ] = {"read", read_file},
-		[TASK_WANT] = {"want", want_file},
+		[TASK_WANT] = {"want", want_files},
 		[TASK_COUNT] = {"count", count},
 		[TASK_CRASH] = {"crash", crash},
 		[TASK_HANG] = {"hang", hang},
+		[TASK_WORK] = {"work", work},
 		[TASK_EXIT] = {"exit", end_early},
 		[TASK_EAT] = {"eat", eat},
 		[TASK_FLOOD] = {"flood", flood},
@@ -204,10 +220,10 @@ static char *ask(struct worker *worker, const struct worker_question *question, 
 	char *text;
 	size_t nr = 0;
 
-	while ((*ret_err = worker_ask(worker, PARSER_TABLES, question)) == -EAGAIN)
+	while ((*ret_err = worker_ask(worker, PARSER_OTHER_FILES, question)) == -EAGAIN)
 		(void)usleep(1000);
 	if (*ret_err == 0)
-		*ret_err = worker_wait(worker, PARSER_TABLES, -1, &bytes, &nr);
+		*ret_err = worker_wait(worker, PARSER_OTHER_FILES, -1, &bytes, &nr);
 	if (*ret_err < 0)
 		return NULL;
 	text = malloc(nr + 1);
@@ -248,9 +264,9 @@ static void check_goes_on(struct worker *worker)
 
 static struct worker_troubles troubles_of(const struct worker *worker)
 {
-	struct worker_troubles troubles;
+	struct worker_troubles troubles = {0};
 
-	worker_troubles(worker, &troubles);
+	worker_troubles_add(worker, &troubles);
 	CHECK_STR(troubles.cannot_start, "");
 	return troubles;
 }
@@ -295,6 +311,16 @@ TEST(worker_answers)
 	worker_free(NULL);
 }
 
+/* On Linux a limit of 2^64 ns, in seconds, would be one of 0.3 s. */
+TEST(worker_parser_has_no_limit_of_cpu_time)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_WORK);
+
+	check_answer(worker, &question, "done");
+	worker_free(worker);
+}
+
 TEST(worker_gets_the_file_of_a_handle)
 {
 	struct worker *worker = open_worker();
@@ -322,55 +348,67 @@ TEST(worker_gets_the_file_of_a_handle)
 
 struct places {
 	struct worker_place places[4];
-	size_t nr, nr_asked;
+	size_t nr;
 };
+
+/* Makes a file whose content is its name. */
+static void make_file(const char *folder, const char *name)
+{
+	char path[64];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	CHECK(file && fputs(name, file) >= 0 && fclose(file) == 0);
+}
 
 static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
 {
 	struct places *places = context;
 
-	CHECK_EQ(want->kind, WANT_DEBUG_BY_LINK);
-	CHECK_STR((const char *)want->bytes, "abc");
-	CHECK_EQ(want->candidate, places->nr_asked);
-	if (places->nr_asked == places->nr)
-		return -ENOENT;
-	*ret = places->places[places->nr_asked++];
-	return ret->path[0] ? 0 : -ENXIO;
+	CHECK_EQ(want->kind, WANT_DEBUG_FILE);
+	CHECK_STR(want->name, "abc");
+	if (want->place == places->nr)
+		return -ENODATA;
+	*ret = places->places[want->place];
+	return ret->nr ? 0 : -ENXIO;
 }
 
 TEST(worker_gets_further_files_of_a_task)
 {
-	char folder[] = "/tmp/stook-test-XXXXXX", path[64], command[64];
+	char folder[] = "/tmp/stook-test-XXXXXX", command[64];
 	struct worker *worker = open_worker();
 	struct worker_question question = question_of(TASK_WANT);
-	struct places places = {.nr = 2};
+	struct places places = {.nr = 3};
 	cleanup_fd int root = -1;
-	FILE *file;
 
 	CHECK(mkdtemp(folder) != NULL);
-	(void)snprintf(path, sizeof(path), "%s/debug", folder);
-	file = fopen(path, "w");
-	CHECK(file && fputs("found", file) >= 0 && fclose(file) == 0);
+	make_file(folder, "one");
+	make_file(folder, "two");
+	make_file(folder, "three");
 	root = open(folder, O_PATH | O_DIRECTORY);
 	question.place = find_place;
 	question.context = &places;
-	places.places[1].root_fd = root;
-	(void)strcpy(places.places[1].path, "/debug");
-	check_answer(worker, &question, "found");
-	CHECK_EQ(places.nr_asked, 2);
+	places.places[1].root_fd = places.places[2].root_fd = root;
+	worker_place_add(&places.places[1], "/none");
+	check_failure(worker, &question, -ENXIO); /* the third place is empty */
+	worker_place_add(&places.places[1], "/two");
+	worker_place_add(&places.places[1], "/none");
+	worker_place_add(&places.places[1], "/one");
+	worker_place_add(&places.places[2], "/three");
+	check_answer(worker, &question, "twoonethree");
 
-	places.nr_asked = 0; /* wrong owner */
+	places.nr = 2;
 	places.places[1].is_owned = true;
 	file_owners_add(&places.places[1].owners, 4711);
 	check_failure(worker, &question, -EACCES);
-	places.nr_asked = 0;
 	file_owners_add(&places.places[1].owners, getuid());
-	check_answer(worker, &question, "found");
+	check_answer(worker, &question, "twoone");
 
-	places = (struct places){.nr = 0};
-	check_failure(worker, &question, -ENOENT);
+	places.nr = 0;
+	check_failure(worker, &question, -ENODATA);
 	question.place = NULL;
-	check_failure(worker, &question, -ENOENT);
+	check_failure(worker, &question, -ENODATA);
 	worker_free(worker);
 	(void)snprintf(command, sizeof(command), "rm -r %s", folder);
 	CHECK_EQ(system(command), 0);
@@ -494,12 +532,12 @@ TEST(worker_survives_kills)
 		int err;
 
 		question.handle = file;
-		while ((err = worker_ask(worker, PARSER_TABLES, &question)) == -EAGAIN)
+		while ((err = worker_ask(worker, PARSER_OTHER_FILES, &question)) == -EAGAIN)
 			(void)usleep(1000);
 		CHECK_EQ(err, 0);
 		(void)usleep((unsigned)rand_r(&seed) % 2000);
 		kill_a_child((unsigned)rand_r(&seed));
-		err = worker_wait(worker, PARSER_TABLES, -1, &bytes, &nr);
+		err = worker_wait(worker, PARSER_OTHER_FILES, -1, &bytes, &nr);
 		CHECK(err == -EFAULT || err == -EIO || (err == 0 && nr == 3));
 		nr_failed += err < 0;
 		free(bytes);

@@ -46,7 +46,7 @@ struct making {
 	size_t build_id_bytes;
 };
 
-static const enum parser parsers[] = {PARSER_TABLES, PARSER_ROOT_TABLES};
+static const enum parser parsers[] = {PARSER_OTHER_FILES, PARSER_ROOT_FILES};
 
 struct table_worker {
 	struct worker *worker;
@@ -69,24 +69,24 @@ static const struct elf_image *open_debug(struct worker_job *job, const struct w
 {
 	struct worker_want want = *work;
 
-	want.kind = WANT_DEBUG_BY_ID;
+	want.kind = WANT_DEBUG_FILE;
 	*ret_fd = worker_want(job, &want);
 	return *ret_fd >= 0 && elf_image_open(ret, *ret_fd, NULL) == 0 ? ret : NULL;
 }
 
 static int compile(struct worker_job *job, const struct elf_image *image)
 {
-	struct worker_want want = {.kind = WANT_WORK, .nr = (uint32_t)image->build_id_bytes};
+	struct worker_want want = {.kind = WANT_WORK, .build_id_bytes = (uint32_t)image->build_id_bytes};
 	struct unwind_table table;
 	struct elf_image debug_image;
 	const struct elf_image *debug = NULL;
 	cleanup_fd int debug_fd = -1;
 	int err = 0;
 
-	memcpy(want.bytes, image->build_id, image->build_id_bytes);
-	if (want.nr && worker_want(job, &want) == -EEXIST)
+	memcpy(want.build_id, image->build_id, image->build_id_bytes);
+	if (want.build_id_bytes && worker_want(job, &want) == -EEXIST)
 		return -EEXIST;
-	if (want.nr)
+	if (want.build_id_bytes)
 		debug = open_debug(job, &want, &debug_fd, &debug_image);
 	err = unwind_compile(&table, image, debug, NULL);
 	if (debug)
@@ -134,7 +134,7 @@ struct table_worker *table_worker_new(struct worker *worker, struct unwind_cache
 	 */
 	for (i = 0; i < ARRAY_SIZE(parsers); i++)
 		worker_set_niceness(worker, parsers[i], getpriority(PRIO_PROCESS, 0) - NICER_BY);
-	worker_begin(worker, PARSER_ROOT_TABLES);
+	worker_begin(worker, PARSER_ROOT_FILES);
 	return tables;
 }
 
@@ -174,24 +174,23 @@ static bool is_in_debt(const struct table_worker *tables)
 static int answer_want(void *context, const struct worker_want *want, struct worker_place *ret)
 {
 	struct making *making = context;
-	char id[DEBUG_FILE_ID_BYTES];
+	char id[DEBUG_FILE_ID_BYTES], path[sizeof(DEBUG_FILE_FOLDER) + DEBUG_FILE_ID_BYTES + 32];
 
-	if (want->nr > BUILD_ID_MAX_BYTES)
-		return -ENOENT;
 	if (want->kind == WANT_WORK) {
-		memcpy(making->build_id, want->bytes, want->nr);
-		making->build_id_bytes = want->nr;
+		memcpy(making->build_id, want->build_id, want->build_id_bytes);
+		making->build_id_bytes = want->build_id_bytes;
 		if (!making->may_cache || !making->tables->cache || making->made.from_cache)
-			return -ENOENT;
-		making->made.from_cache = unwind_cache_load(making->tables->cache, want->bytes,
-							    want->nr, &making->made.table) == 0;
-		return making->made.from_cache ? -EEXIST : -ENOENT;
+			return -ENODATA;
+		making->made.from_cache =
+			unwind_cache_load(making->tables->cache, want->build_id,
+					  want->build_id_bytes, &making->made.table) == 0;
+		return making->made.from_cache ? -EEXIST : -ENODATA;
 	}
-	debug_file_id(want->bytes, want->nr, id);
-	if (want->kind != WANT_DEBUG_BY_ID || want->candidate || !id[0])
-		return -ENOENT;
-	ret->root_fd = -1;
-	(void)snprintf(ret->path, sizeof(ret->path), DEBUG_FILE_FOLDER "/.build-id/%s.debug", id);
+	debug_file_id(want->build_id, want->build_id_bytes, id);
+	if (want->kind != WANT_DEBUG_FILE || want->place || !id[0])
+		return -ENODATA;
+	(void)snprintf(path, sizeof(path), DEBUG_FILE_FOLDER "/.build-id/%s.debug", id);
+	worker_place_add(ret, path);
 	return 0;
 }
 
@@ -224,7 +223,7 @@ static void add_made(struct table_worker *tables, const struct made_table *made)
 /* Sends the next request to an idle parser. */
 static void ask_next(struct table_worker *tables, enum parser parser, struct making *making)
 {
-	bool may_cache = parser == PARSER_ROOT_TABLES;
+	bool may_cache = parser == PARSER_ROOT_FILES;
 	size_t i;
 
 	while ((i = find_wish(tables, may_cache)) != SIZE_MAX) {

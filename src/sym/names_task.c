@@ -1,0 +1,368 @@
+#include "sym/names_task.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "base/fd_io.h"
+
+/* Limit on the length of _start, the code at the entry point. */
+#define START_BYTES 64
+
+void names_answer_clear(struct names_answer *answer)
+{
+	if (answer->bytes) {
+		free(answer->bytes);
+	} else {
+		free(answer->places);
+		free(answer->text);
+	}
+	*answer = (struct names_answer){0};
+}
+
+/* --- in stook --------------------------------------------------------------------------------- */
+
+/* True if every number in the answer is within its limit. */
+static bool is_valid(const struct names_answer *answer, size_t nr_asked)
+{
+	const struct names_head *head = &answer->head;
+	size_t i;
+
+	if (head->nr != nr_asked || head->code.build_id_bytes > PROFILE_BUILD_ID_BYTES ||
+	    head->code.nr_segments > PROFILE_MAX_SEGMENTS || head->refused > 0)
+		return false;
+	if (head->text_bytes && answer->text[head->text_bytes - 1] != '\0')
+		return false;
+	for (i = 0; i < head->nr; i++)
+		if (answer->places[i].is_found && answer->places[i].name >= head->text_bytes)
+			return false;
+	return true;
+}
+
+int names_answer_parse(void *bytes, size_t nr, size_t nr_asked, struct names_answer *ret)
+{
+	struct names_head *head = &ret->head;
+	size_t places_bytes;
+
+	*ret = (struct names_answer){.bytes = bytes};
+	if (nr >= sizeof(*head))
+		memcpy(head, bytes, sizeof(*head));
+	nr -= nr >= sizeof(*head) ? sizeof(*head) : nr;
+	/* head->nr is compared first, so the product cannot overflow. */
+	places_bytes = nr_asked * sizeof(*ret->places);
+	if (head->nr == nr_asked && nr >= places_bytes && nr - places_bytes == head->text_bytes) {
+		ret->places = (struct names_place *)((char *)bytes + sizeof(*head));
+		ret->text = (char *)ret->places + places_bytes;
+		if (is_valid(ret, nr_asked))
+			return 0;
+	}
+	names_answer_clear(ret);
+	return -EPROTO;
+}
+
+const char *names_answer_name(const struct names_answer *answer, size_t i)
+{
+	const struct names_place *place = &answer->places[i];
+
+	return place->is_found ? answer->text + place->name : NULL;
+}
+
+/* --- one name --------------------------------------------------------------------------------- */
+
+struct names_state {
+	struct symbol_cache *symbols;
+	struct debug_link_crcs crcs;
+};
+
+/* A question that is being answered. */
+struct naming_work {
+	const struct names_question *question;
+	const struct elf_image *image;
+	const struct file_symbols_input *input;
+	struct file_symbols *symbols;
+	struct names_answer *answer;
+	const char *last; /* as in the file: the name that was added last */
+	uint32_t last_name;
+};
+
+/*
+ * True if the address is in _start, where every stack of a main thread ends. Stripped programs have
+ * the function but no name for it. Its bounds are the function's at the entry point, if known.
+ */
+static bool is_start(const struct elf_image *image, uint64_t vaddr,
+		     const struct file_function *function)
+{
+	if (!image || !image->entry)
+		return false;
+	if (function->name)
+		return function->start == image->entry;
+	return vaddr >= image->entry && vaddr - image->entry < START_BYTES;
+}
+
+/* True for the function that a signal handler returns to, in glibc and musl. */
+static bool is_signal_return(const char *name)
+{
+	return !strcmp(name, "__restore_rt") || !strcmp(name, "__restore");
+}
+
+/*
+ * Finds the name at vaddr; ret->name is NULL or empty if there is none. Special case: a signal
+ * handler's return address is the first byte of the restorer, since the kernel set it and no call
+ * did. The byte before it, which is looked up, is a nop outside of any function, placed there by
+ * libc for this purpose. So the next byte is tried.
+ */
+static int find_name(const struct naming_work *work, uint64_t vaddr, struct file_function *ret)
+{
+	struct file_function behind = {0};
+	int err = file_symbols_find(work->symbols, work->input, vaddr, ret);
+	bool has_name = err == 0 && ret->name && *ret->name;
+
+	if (err < 0 || has_name)
+		return err;
+	if (is_start(work->image, vaddr, ret)) {
+		ret->name = "_start";
+		return 0;
+	}
+	err = file_symbols_find(work->symbols, work->input, vaddr + 1, &behind);
+	if (behind.name && is_signal_return(behind.name))
+		*ret = behind;
+	return err;
+}
+
+/* Adds a text to the answer. 0 or a negative errno. */
+static int add_text(struct names_answer *answer, const char *text, uint32_t *ret)
+{
+	size_t nr = strlen(text) + 1, before = answer->head.text_bytes;
+
+	if (nr > UINT32_MAX - before)
+		return -EMSGSIZE;
+	if (ARRAY_RESERVE(answer->text, answer->text_capacity, before + nr) < 0)
+		return -ENOMEM;
+	memcpy(answer->text + before, text, nr);
+	answer->head.text_bytes += nr;
+	*ret = (uint32_t)before;
+	return 0;
+}
+
+/* Adds a function's name as it is shown. Many addresses in a row are in one function. */
+static int add_name(struct naming_work *work, const struct file_function *function,
+		    struct names_place *ret)
+{
+	cleanup_free char *shown = NULL;
+	int err;
+
+	ret->start = function->start;
+	ret->is_found = true;
+	if (function->name == work->last) {
+		ret->name = work->last_name;
+		return 0;
+	}
+	shown = demangle_function(function->name, &work->question->demangle);
+	err = shown ? add_text(work->answer, shown, &ret->name) : -ENOMEM;
+	if (err == 0) {
+		work->last = function->name;
+		work->last_name = ret->name;
+	}
+	return err;
+}
+
+/* Converts a file offset to a link-time address. 0; -ENOENT if no segment contains it. */
+static int find_vaddr(const struct naming_work *work, uint64_t offset, uint64_t *ret)
+{
+	const struct module_code *code = &work->question->known;
+
+	return work->image ? elf_image_offset_to_vaddr(work->image, offset, ret)
+			   : module_code_vaddr(code, offset, ret);
+}
+
+static int find_names(struct naming_work *work, const uint64_t *offsets)
+{
+	size_t i;
+
+	for (i = 0; i < work->question->nr; i++) {
+		struct file_function function = {0};
+		uint64_t vaddr;
+		int err;
+
+		if (read_budget_take(work->input->budget, 0) < 0)
+			break;
+		if (find_vaddr(work, offsets[i], &vaddr) < 0)
+			continue;
+		err = find_name(work, vaddr, &function);
+		if (err == 0 && function.name)
+			err = add_name(work, &function, &work->answer->places[i]);
+		if (err < 0)
+			return err;
+	}
+	return 0;
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+struct names_state *names_state_new(size_t max_bytes)
+{
+	struct names_state *state = calloc(1, sizeof(*state));
+
+	if (!state)
+		return NULL;
+	state->symbols = symbol_cache_new(max_bytes);
+	if (state->symbols)
+		return state;
+	free(state);
+	return NULL;
+}
+
+void names_state_free(struct names_state *state)
+{
+	if (!state)
+		return;
+	symbol_cache_free(state->symbols);
+	free(state);
+}
+
+static void describe(const struct elf_image *image, struct module_code *ret)
+{
+	size_t i;
+
+	*ret = (struct module_code){.build_id_bytes = (uint8_t)image->build_id_bytes};
+	memcpy(ret->build_id, image->build_id, image->build_id_bytes);
+	for (i = 0; i < image->nr_segments && i < PROFILE_MAX_SEGMENTS; i++)
+		ret->segments[i] = (struct module_segment){image->segments[i].offset,
+							   image->segments[i].vaddr,
+							   image->segments[i].bytes};
+	ret->nr_segments = (uint8_t)i;
+}
+
+int names_find(struct names_state *state, const struct names_question *question,
+	       const uint64_t *offsets, struct code_file *file, struct elf_image *image,
+	       struct worker_job *job, struct names_answer *ret)
+{
+	struct read_budget budget;
+	const struct debug_places places = {
+		.crcs = &state->crcs, .budget = question->is_limited ? &budget : NULL, .job = job};
+	const struct file_symbols_input input = {
+		.file = file,
+		.image = image,
+		.places = &places,
+		.budget = places.budget,
+		.raw_aliases = question->raw_aliases,
+		.no_starts = question->no_starts,
+	};
+	struct symbol_cache_key key = {
+		.file_bytes = image ? image->bytes : 0,
+		.number = question->file,
+	};
+	struct naming_work work = {
+		.question = question, .image = image, .input = &input, .answer = ret};
+	int err = 0;
+
+	*ret = (struct names_answer){.head = {.is_read = image != NULL, .nr = question->nr}};
+	ret->places = calloc(question->nr + 1, sizeof(*ret->places));
+	if (!ret->places)
+		return -ENOMEM;
+	/* The budget gives a part of the work, which this is, a half of what is left. */
+	read_budget_init(&budget, 2 * question->most_ns, 2 * question->most_bytes, -1);
+	read_budget_begin(&budget);
+	ret->head.code = question->known;
+	if (image) {
+		describe(image, &ret->head.code);
+		image->budget = places.budget;
+	}
+	file->build_id_bytes = ret->head.code.build_id_bytes;
+	memcpy(file->build_id, ret->head.code.build_id, file->build_id_bytes);
+	if (question->is_of_root) {
+		memcpy(key.build_id, file->build_id, file->build_id_bytes);
+		key.build_id_bytes = file->build_id_bytes;
+	}
+	if (!question->only_code) {
+		work.symbols = symbol_cache_get(state->symbols, &key);
+		if (work.symbols) {
+			ret->head.nr_failed = file_symbols_nr_failed(work.symbols);
+			err = find_names(&work, offsets);
+			ret->head.nr_failed =
+				file_symbols_nr_failed(work.symbols) - ret->head.nr_failed;
+		} else {
+			err = -ENOMEM;
+		}
+	}
+	debug_files_forget(file);
+	if (question->is_limited) {
+		ret->head.refused = read_budget_end(&budget);
+		ret->head.bytes_read = 2 * question->most_bytes - budget.left_bytes;
+	}
+	if (err < 0)
+		names_answer_clear(ret);
+	return err;
+}
+
+/* --- the task --------------------------------------------------------------------------------- */
+
+static int write_answer(struct worker_job *job, const struct names_answer *answer)
+{
+	const size_t places_bytes = answer->head.nr * sizeof(*answer->places);
+	uint64_t at = sizeof(answer->head);
+	int err = fd_write_at(job->answer_fd, 0, &answer->head, sizeof(answer->head));
+
+	if (err == 0)
+		err = fd_write_at(job->answer_fd, at, answer->places, places_bytes);
+	at += places_bytes;
+	if (err == 0)
+		err = fd_write_at(job->answer_fd, at, answer->text, answer->head.text_bytes);
+	job->answer_bytes = at + answer->head.text_bytes;
+	return err;
+}
+
+/* Answers the question from the file; if it is not usable, from its debug file. */
+static int answer(struct worker_job *job, struct names_state *state,
+		  const struct names_question *question, const uint64_t *offsets)
+{
+	const struct module_code *known = &question->known;
+	struct code_file file = {.fd = job->fd, .path = "", .root_fd = -1, .debug_fd = -1};
+	struct elf_image image;
+	bool is_read = job->fd >= 0 && elf_image_open(&image, job->fd, NULL) == 0;
+	struct names_answer found;
+	int err;
+
+	if (is_read && question->is_same_build &&
+	    !elf_image_has_build_id(&image, known->build_id, known->build_id_bytes)) {
+		elf_image_close(&image);
+		is_read = false;
+	}
+	if (!is_read)
+		file.fd = -1;
+	err = names_find(state, question, offsets, &file, is_read ? &image : NULL, job, &found);
+	if (is_read)
+		elf_image_close(&image);
+	if (err < 0)
+		return err;
+	err = write_answer(job, &found);
+	names_answer_clear(&found);
+	return err;
+}
+
+int names_task(struct worker_job *job, void **state)
+{
+	const uint8_t *head = bytes_skip(&job->question, sizeof(struct names_question));
+	cleanup_free uint64_t *offsets = NULL;
+	struct names_question question;
+	int err;
+
+	if (!head)
+		return -EINVAL;
+	memcpy(&question, head, sizeof(question));
+	if (question.nr > NAMES_QUESTION_MAX ||
+	    job->question.nr != question.nr * sizeof(*offsets))
+		return -EINVAL;
+	offsets = malloc(job->question.nr + 1);
+	if (!*state)
+		*state = names_state_new(question.max_bytes);
+	if (!offsets || !*state)
+		return -E2BIG;
+	memcpy(offsets, job->question.at, job->question.nr);
+	/* -ENOMEM would mean that stook's memory is used up. */
+	err = answer(job, *state, &question, offsets);
+	return err == -ENOMEM ? -E2BIG : err;
+}
