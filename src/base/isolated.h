@@ -26,8 +26,8 @@
 #define ISOLATION_MAX_FDS 8
 
 struct isolation {
-	uint64_t timeout_ns;   /* after that the child is killed; 0: immediately; UINT64_MAX: never */
-	int stop_fd;	       /* when readable, the child is killed; 0 or -1: none */
+	uint64_t timeout_ns; /* after that the child is killed; 0: immediately; UINT64_MAX: never */
+	int stop_fd;	     /* when readable, the child is killed; 0 or -1: none */
 	uint64_t memory_bytes; /* limit of address space; 0: no limit */
 	int root_fd;	       /* the child's root directory; -1: ours. Needs CAP_SYS_CHROOT */
 	uid_t uid;	       /* the child's user if we may change it; (uid_t)-1: unchanged */

@@ -134,16 +134,6 @@ uint64_t process_sysctl(const char *path, uint64_t fallback)
 	return file && fscanf(file, "%llu", &number) == 1 ? number : fallback;
 }
 
-uint64_t process_own_address_space(void)
-{
-	cleanup_file FILE *file = fopen("/proc/self/statm", "re");
-	unsigned long long pages;
-
-	return file && fscanf(file, "%llu", &pages) == 1
-		       ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE)
-		       : 0;
-}
-
 int process_own_program(void)
 {
 	const char *path = (const char *)(uintptr_t)getauxval(AT_EXECFN);

@@ -34,9 +34,6 @@ void process_cpu_absence(uint32_t cpu, struct cpu_absence *ret);
 /* The number in /proc/sys/PATH, or fallback if it can't be read. */
 uint64_t process_sysctl(const char *path, uint64_t fallback);
 
-/* Size of our own address space in bytes, most of it never touched; 0 if unknown. */
-uint64_t process_own_address_space(void);
-
 /* The path of the executable of the calling process. */
 #define PROCESS_OWN_PROGRAM "/proc/self/exe"
 

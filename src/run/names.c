@@ -334,10 +334,9 @@ char *reading_trouble(const struct worker_troubles *troubles, size_t number)
 		return text_printf("not read: %s", troubles->cannot_start);
 	if (nr_crashed + nr_late && !number--)
 		return text_printf("helper processes that read files crashed %" PRIu64
-				   " times%s and were killed %" PRIu64
-				   " times for taking too long",
-				   nr_crashed,
-				   how_it_died(troubles->last_status, how, sizeof(how)), nr_late);
+				   " times%s and were killed %" PRIu64 " times for taking too long",
+				   nr_crashed, how_it_died(troubles->last_status, how, sizeof(how)),
+				   nr_late);
 	if (troubles->nr_files_given_up && !number--)
 		return text_printf("%zu files were given up after three such failures each",
 				   troubles->nr_files_given_up);

@@ -21,6 +21,7 @@
 #include "run/complain.h"
 #include "run/processes.h"
 #include "sym/names_task.h"
+#include "sym/source_lines.h"
 
 #define TICK_NS NS_PER_SEC /* update interval of the progress line */
 
@@ -396,4 +397,5 @@ int run_collector(const struct run_config *config, const struct clock *clock,
 const struct worker_task run_tasks[NR_TASKS] = {
 	[TASK_UNWIND_TABLE] = {"unwind table", table_worker_task},
 	[TASK_NAMES] = {"names", names_task},
+	[TASK_LINES] = {"lines", lines_task},
 };

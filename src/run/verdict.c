@@ -573,8 +573,7 @@ static void say_reading(struct verdict *verdict)
 	size_t i;
 
 	for (i = 0;; i++) {
-		cleanup_free char *trouble =
-			reading_trouble(&verdict->figures->session.reading, i);
+		cleanup_free char *trouble = reading_trouble(&verdict->figures->session.reading, i);
 
 		if (!trouble)
 			return;

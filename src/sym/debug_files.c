@@ -66,8 +66,7 @@ static void add_by_build_id(struct worker_place *place, const char *folder,
 	(void)snprintf(whole, sizeof(whole), "%.2s%s", id, id + 3);
 	for (i = 0; i < ARRAY_SIZE(by_build_id); i++)
 		if (snprintf(path, sizeof(path), "%s/%s%s%s", folder, by_build_id[i].before,
-			     by_build_id[i].whole ? whole : id,
-			     by_build_id[i].behind) < PATH_BYTES)
+			     by_build_id[i].whole ? whole : id, by_build_id[i].behind) < PATH_BYTES)
 			worker_place_add(place, path);
 }
 
@@ -145,6 +144,78 @@ int debug_files_place(const struct debug_places *places, const struct code_file 
 		return -ENODATA;
 	fill_place(ret, file, own_root ? -1 : file->root_fd, own_root ? 0 : file->root_uid,
 		   number == 1, want);
+	return 0;
+}
+
+/*
+ * Removes `.` and `..` from an absolute path, as text. Symbolic links are not considered: the opener
+ * resolves the path anew, inside the root.
+ */
+static void normalize(const char *path, char to[PATH_BYTES])
+{
+	size_t nr = 0;
+
+	while (*path) {
+		size_t part = strcspn(path, "/");
+		bool is_dot = part == 1 && path[0] == '.';
+		bool is_up = part == 2 && path[0] == '.' && path[1] == '.';
+
+		if (is_up)
+			while (nr && to[--nr] != '/')
+				;
+		if (part && !is_dot && !is_up) {
+			to[nr++] = '/';
+			memcpy(to + nr, path, part);
+			nr += part;
+		}
+		path += part + (path[part] == '/');
+	}
+	to[nr] = '\0';
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+	size_t nr = strlen(folder);
+
+	return !strncmp(path, folder, nr) && path[nr] == '/';
+}
+
+/* True if the host's root put the file where it is: it may refer to any file. */
+static bool is_trusted(const struct code_file *file)
+{
+	struct stat st;
+
+	return file->root_fd < 0 && file->fd >= 0 && fstat(file->fd, &st) == 0 && st.st_uid == 0;
+}
+
+/*
+ * The path was chosen by whoever made the file, so it must not lead to files of others: the file must
+ * belong to the same owner, or be below a folder for debug files.
+ */
+int debug_files_path_place(const struct debug_places *places, const struct code_file *file,
+			   const struct worker_want *want, struct worker_place *ret)
+{
+	const bool own_root = file->root_fd < 0 || want->place > 0;
+	const uid_t root_uid = own_root ? 0 : file->root_uid;
+	char path[PATH_BYTES];
+	size_t i;
+
+	_Static_assert(WORKER_NAME_BYTES < PATH_BYTES, "a path in a request can be copied");
+	*ret = (struct worker_place){.root_fd = own_root ? -1 : file->root_fd, .is_owned = true};
+	if (want->name[0] != '/' || want->place > (file->root_fd >= 0))
+		return -ENODATA;
+	normalize(want->name, path);
+	worker_place_add(ret, path);
+	for (i = 0; own_root && i < places->nr_folders; i++)
+		if (is_below(path, places->folders[i]))
+			ret->is_owned = false;
+	if (is_trusted(file))
+		ret->is_owned = false;
+	file_owners_add(&ret->owners, owner_in(file, own_root ? -1 : file->root_fd, root_uid));
+	if (own_root && geteuid() != 0)
+		file_owners_add(&ret->owners, geteuid());
+	if (is_below(path, DEBUG_FILE_FOLDER))
+		file_owners_add(&ret->owners, root_uid);
 	return 0;
 }
 

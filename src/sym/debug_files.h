@@ -53,6 +53,10 @@ struct debug_places {
 int debug_files_place(const struct debug_places *places, const struct code_file *file,
 		      const struct worker_want *want, struct worker_place *ret);
 
+/* The same for a file that a debug file refers to (WANT_PATH). */
+int debug_files_path_place(const struct debug_places *places, const struct code_file *file,
+			   const struct worker_want *want, struct worker_place *ret);
+
 /*
  * Opens the debug file, or an unstripped copy of the file. Returns a descriptor, which the caller
  * closes, or -ENOENT. image: the stripped file itself, NULL if it can't be opened.

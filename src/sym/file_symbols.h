@@ -20,9 +20,9 @@ struct file_symbols_input {
 	struct code_file *file;
 	const struct elf_image *image; /* of the file; NULL if it can't be read */
 	const struct debug_places *places;
-	struct read_budget *budget;    /* NULL: none. A source cut short by it is retried later */
-	bool raw_aliases;	       /* of a function's aliases, use the one that perf shows */
-	bool no_starts;		       /* don't look up starts of functions without a name */
+	struct read_budget *budget; /* NULL: none. A source cut short by it is retried later */
+	bool raw_aliases;	    /* of a function's aliases, use the one that perf shows */
+	bool no_starts;		    /* don't look up starts of functions without a name */
 };
 
 struct file_symbols *file_symbols_new(void); /* NULL when out of memory */

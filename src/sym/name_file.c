@@ -12,7 +12,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +24,30 @@
 #include "profile/simple_name.h"
 #include "sym/naming.h"
 #include "sym/source_lines.h"
+
+/* --- where parsers may look ------------------------------------------------------------------- */
+
+/* What a parser is asked about a file. */
+struct asking {
+	const struct naming *naming;
+	struct code_file *file;
+	struct names_question *question; /* the offsets follow it */
+	uint32_t *frames;		 /* the frame of each offset */
+};
+
+static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
+{
+	const struct asking *asking = context;
+	const struct symbolizer_options *options = &asking->naming->symbolizer->options;
+
+	if (want->kind == WANT_DEBUG_FILE)
+		return debug_files_place(&options->places, asking->file, want, ret);
+	if (want->kind == WANT_PATH)
+		return debug_files_path_place(&options->places, asking->file, want, ret);
+	if (want->kind == WANT_FROM_SERVER)
+		return debuginfod_place(options->places.server, want, options->budget, ret);
+	return -ENODATA;
+}
 
 /* --- inlined calls and source lines ----------------------------------------------------------- */
 
@@ -55,7 +78,8 @@ static int64_t add_line_name(const struct naming *naming, const char *name)
 	char simple[NAME_MAX_BYTES + 1];
 	size_t nr = strnlen(name, NAME_MAX_BYTES);
 
-	if (naming->symbolizer->options.demangle.mode != DEMANGLE_SIMPLE || !memchr(name, '<', nr)) {
+	if (naming->symbolizer->options.demangle.mode != DEMANGLE_SIMPLE ||
+	    !memchr(name, '<', nr)) {
 		cleanup_free char *shown =
 			demangle_function(name, &naming->symbolizer->options.demangle);
 
@@ -110,27 +134,6 @@ static int add_lines(void *context, size_t i, const struct debug_line *found, si
 			return err;
 	}
 	return set_lines(naming, lines->places[i].frame, built, nr);
-}
-
-/* --- where the DWARF is ---------------------------------------------------------------------- */
-
-/*
- * Opens the file with DWARF: `file` itself, its debug file, or one from a server. Returns a
- * descriptor, which the caller closes, or -ENOENT.
- */
-static int open_debug_info(const struct symbolizer *symbolizer, struct code_file *file,
-			   const struct elf_image *image)
-{
-	cleanup_fd int asked = -1;
-	int debug_fd;
-
-	if (file->fd >= 0 && debug_info_exists(file->fd))
-		return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-	debug_fd = debug_files_find(&symbolizer->options.places, file, image);
-	if (debug_fd >= 0 && debug_info_exists(debug_fd))
-		return fcntl(debug_fd, F_DUPFD_CLOEXEC, 0);
-	asked = debug_files_from_server(&symbolizer->options.places, file);
-	return asked >= 0 && debug_info_exists(asked) ? take_fd(&asked) : -ENOENT;
 }
 
 /* --- the addresses of a module --------------------------------------------------------------- */
@@ -188,7 +191,7 @@ static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place
 	if (budget_ns < place->most_ns)
 		place->most_ns = budget_ns;
 	place->stop_fd = read_budget_stop_fd(symbolizer->options.budget);
-	err = source_lines_find(place, request, ret, error);
+	err = source_lines_find(symbolizer->worker, place, request, ret, error);
 	symbolizer->lines_ns += clock_now_ns() - began_ns;
 	return err;
 }
@@ -197,14 +200,14 @@ static int find_in_time(struct symbolizer *symbolizer, struct source_lines_place
  * Adds inlined calls and lines to the frames, if `file` or its debug file has DWARF and the run has
  * time left.
  */
-static int name_lines_in(const struct naming *naming, struct code_file *file,
-			 const struct elf_image *image)
+static int name_lines(const struct asking *asking)
 {
+	const struct naming *naming = asking->naming;
 	struct symbolizer *symbolizer = naming->symbolizer;
 	cleanup_free struct place *places = calloc(naming->nr, sizeof(*places));
 	cleanup_free uint64_t *addresses = calloc(naming->nr, sizeof(*addresses));
-	cleanup_fd int fd = open_debug_info(symbolizer, file, image);
-	struct source_lines_place place = {.fd = fd, .root_fd = file->root_fd};
+	struct source_lines_place place = {
+		.file = asking->file, .find_place = find_place, .context = (void *)asking};
 	struct lines lines = {.naming = naming, .places = places};
 	struct debug_info_request request = {
 		.addresses = addresses,
@@ -220,7 +223,7 @@ static int name_lines_in(const struct naming *naming, struct code_file *file,
 
 	if (!places || !addresses)
 		return -ENOMEM;
-	if (fd < 0 || read_budget_take(symbolizer->options.budget, 0) < 0 || !has_time(symbolizer))
+	if (read_budget_take(symbolizer->options.budget, 0) < 0 || !has_time(symbolizer))
 		return 0;
 	request.nr = list_places(naming, places);
 	for (i = 0; i < request.nr; i++)
@@ -235,22 +238,6 @@ static int name_lines_in(const struct naming *naming, struct code_file *file,
 	    has_time(symbolizer))
 		symbolizer->result.lines_error = error;
 	return err == -ENOMEM ? err : 0;
-}
-
-/* Opens the file itself, until lines are found by a parser, too. */
-static int name_lines(const struct naming *naming, struct code_file *file)
-{
-	struct elf_image image;
-	bool has_image = file->fd >= 0 && elf_image_open(&image, file->fd, NULL) == 0;
-	int err;
-
-	if (has_image)
-		image.budget = naming->symbolizer->options.budget;
-	err = name_lines_in(naming, file, has_image ? &image : NULL);
-	debug_files_forget(file);
-	if (has_image)
-		elf_image_close(&image);
-	return err;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -307,48 +294,17 @@ static void file_from_elsewhere(const struct naming *naming, const char *path,
 /* A parser checks its limit of time itself. It is killed if it is this much late. */
 #define LATE_NS NS_PER_SEC
 
-/* While a parser that has crashed may not be started. */
-#define LOOK_MS 5
-
 /* The largest answer: names of a large program's functions, for many addresses. */
-#define ANSWER_MAX_BYTES (512ULL << 20)
-
-/* What a parser is asked about a file. */
-struct asking {
-	const struct naming *naming;
-	struct code_file *file;
-	struct names_question *question; /* the offsets follow it */
-	const struct pending_frame **frames; /* the frame of each offset */
-};
-
-static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
-{
-	const struct asking *asking = context;
-	const struct symbolizer_options *options = &asking->naming->symbolizer->options;
-
-	if (want->kind == WANT_DEBUG_FILE)
-		return debug_files_place(&options->places, asking->file, want, ret);
-	if (want->kind == WANT_FROM_SERVER)
-		return debuginfod_place(options->places.server, want, options->budget, ret);
-	return -ENODATA;
-}
-
-/* Waits before the next try. 0, or -ECANCELED: the user, or the budget, ends naming. */
-static int pause_naming(const struct read_budget *budget)
-{
-	struct pollfd stop = {.fd = read_budget_stop_fd(budget), .events = POLLIN};
-
-	return poll(&stop, 1, LOOK_MS) > 0 || !read_budget_left_ns(budget) ? -ECANCELED : 0;
-}
+#define ANSWER_MAX_BYTES (256ULL << 20)
 
 /*
- * Asks once, after the pause that follows a crash, and waits for the answer. 0 or a negative errno:
- * there is no answer.
+ * Asks, and a second time if the parser died, since that need not be the file's fault. The file is given
+ * up when it happens to the same file a third time. 0 or a negative errno: there is no answer.
  */
-static int ask_once(const struct asking *asking, struct names_answer *ret)
+static int ask(const struct asking *asking, struct names_answer *ret)
 {
 	struct symbolizer *symbolizer = asking->naming->symbolizer;
-	const struct read_budget *budget = symbolizer->options.budget;
+	struct read_budget *budget = symbolizer->options.budget;
 	const struct names_question *names = asking->question;
 	enum parser parser = names->is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES;
 	const struct worker_question question = {
@@ -362,39 +318,21 @@ static int ask_once(const struct asking *asking, struct names_answer *ret)
 		.place = find_place,
 		.context = (void *)asking,
 	};
+	const int stop_fd = read_budget_stop_fd(budget);
 	void *bytes = NULL;
 	size_t nr = 0;
-	int err;
-
-	while ((err = worker_ask(symbolizer->worker, parser, &question)) == -EAGAIN)
-		if (pause_naming(budget) < 0)
-			return -EAGAIN;
-	if (err < 0)
-		return err;
-	err = worker_wait(symbolizer->worker, parser, read_budget_stop_fd(budget), &bytes, &nr);
-	if (err == -ECANCELED) /* the parser would go on with a question that nobody waits for */
-		worker_end(symbolizer->worker);
-	return err < 0 ? err : names_answer_parse(bytes, nr, names->nr, ret);
-}
-
-/*
- * Asks a second time if the parser died, since that need not be the file's fault. The file is given
- * up when it happens to the same file a third time.
- */
-static int ask(const struct asking *asking, struct names_answer *ret)
-{
-	struct symbolizer *symbolizer = asking->naming->symbolizer;
-	int err = ask_once(asking, ret);
+	int err = worker_call(symbolizer->worker, parser, &question, stop_fd, &bytes, &nr);
 
 	if (err == -EFAULT)
-		err = ask_once(asking, ret);
+		err = worker_call(symbolizer->worker, parser, &question, stop_fd, &bytes, &nr);
+	if (err == 0)
+		err = names_answer_parse(bytes, nr, names->nr, ret);
 	if (err == 0) {
-		read_budget_charge(symbolizer->options.budget, ret->head.bytes_read,
-				   ret->head.refused);
+		read_budget_charge(budget, ret->head.bytes_read, ret->head.refused);
 		symbolizer->result.nr_files_failed += ret->head.nr_failed + !ret->head.is_read;
 		symbolizer->result.nr_tables_failed += ret->head.nr_failed;
 	} else {
-		read_budget_charge(symbolizer->options.budget, 0, err == -ECANCELED ? err : 0);
+		read_budget_charge(budget, 0, err == -ECANCELED ? err : 0);
 		symbolizer->result.nr_files_failed++;
 	}
 	return err;
@@ -448,7 +386,7 @@ static int use_answer(const struct asking *asking, const struct names_answer *an
 	size_t i;
 
 	for (i = 0; answer && i < answer->head.nr && err == 0; i++)
-		err = set_name(asking->naming, asking->frames[i]->frame, answer, i);
+		err = set_name(asking->naming, asking->frames[i], answer, i);
 	return err;
 }
 
@@ -493,7 +431,7 @@ static struct names_question *make_question(const struct asking *asking)
 		/* Of a named frame only the lines are missing. */
 		if (profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
 			continue;
-		asking->frames[question->nr] = frame;
+		asking->frames[question->nr] = frame->frame;
 		offsets[question->nr++] = frame->address;
 	}
 	return question;
@@ -514,7 +452,7 @@ static int find_answer(const struct asking *asking, struct elf_image *image,
 static int name_in(const struct naming *naming, struct code_file *file, struct elf_image *image)
 {
 	const struct symbolizer_options *options = &naming->symbolizer->options;
-	cleanup_free const struct pending_frame **frames = calloc(naming->nr + 1, sizeof(*frames));
+	cleanup_free uint32_t *frames = calloc(naming->nr + 1, sizeof(*frames));
 	struct asking asking = {.naming = naming, .file = file, .frames = frames};
 	cleanup_free struct names_question *question = frames ? make_question(&asking) : NULL;
 	struct names_answer answer;
@@ -536,7 +474,7 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 	if (has_answer)
 		names_answer_clear(&answer);
 	if (err == 0 && !image && !options->leave_files && (options->inlined || options->lines))
-		err = name_lines(naming, file);
+		err = name_lines(&asking);
 	return err;
 }
 

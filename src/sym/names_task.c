@@ -230,9 +230,9 @@ static void describe(const struct elf_image *image, struct module_code *ret)
 	*ret = (struct module_code){.build_id_bytes = (uint8_t)image->build_id_bytes};
 	memcpy(ret->build_id, image->build_id, image->build_id_bytes);
 	for (i = 0; i < image->nr_segments && i < PROFILE_MAX_SEGMENTS; i++)
-		ret->segments[i] = (struct module_segment){image->segments[i].offset,
-							   image->segments[i].vaddr,
-							   image->segments[i].bytes};
+		ret->segments[i] =
+			(struct module_segment){image->segments[i].offset, image->segments[i].vaddr,
+						image->segments[i].bytes};
 	ret->nr_segments = (uint8_t)i;
 }
 
@@ -289,6 +289,8 @@ int names_find(struct names_state *state, const struct names_question *question,
 		}
 	}
 	debug_files_forget(file);
+	if (image)
+		image->budget = NULL; /* it ends with this function */
 	if (question->is_limited) {
 		ret->head.refused = read_budget_end(&budget);
 		ret->head.bytes_read = 2 * question->most_bytes - budget.left_bytes;
@@ -353,8 +355,7 @@ int names_task(struct worker_job *job, void **state)
 	if (!head)
 		return -EINVAL;
 	memcpy(&question, head, sizeof(question));
-	if (question.nr > NAMES_QUESTION_MAX ||
-	    job->question.nr != question.nr * sizeof(*offsets))
+	if (question.nr > NAMES_QUESTION_MAX || job->question.nr != question.nr * sizeof(*offsets))
 		return -EINVAL;
 	offsets = malloc(job->question.nr + 1);
 	if (!*state)

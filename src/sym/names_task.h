@@ -31,7 +31,7 @@ struct names_question {
 	/* What is known of the file: enough to find names in its debug file if it cannot be read. */
 	struct module_code known;
 	bool is_same_build; /* use the file only if it has that build id */
-	uint64_t nr; /* of offsets in the file, of type uint64_t, which follow */
+	uint64_t nr;	    /* of offsets in the file, of type uint64_t, which follow */
 };
 
 /* The largest number of offsets in a question. */
@@ -49,8 +49,8 @@ struct names_head {
 	uint32_t is_read;	 /* the file could be read, and is an ELF file */
 	int32_t refused;	 /* error of the limit that was exceeded, or 0 */
 	uint64_t bytes_read;
-	uint64_t nr_failed; /* malformed or too large tables of symbols */
-	uint64_t nr;	    /* of places, in the order of the offsets, which follow */
+	uint64_t nr_failed;  /* malformed or too large tables of symbols */
+	uint64_t nr;	     /* of places, in the order of the offsets, which follow */
 	uint64_t text_bytes; /* of names, each with its NUL, which follow */
 };
 

@@ -14,8 +14,9 @@
 struct symbolizer {
 	struct symbolizer_options options;
 	struct symbolizer_result result;
-	struct worker *worker;	  /* its parsers find the names of code in files */
-	struct names_state *vdso; /* for the one file that is parsed here: it comes from the kernel */
+	struct worker *worker; /* its parsers find the names of code in files */
+	struct names_state
+		*vdso; /* for the one file that is parsed here: it comes from the kernel */
 	struct run_time_maps *run_time;
 	struct debug_link_crcs crcs;
 	size_t nr_frames_tried; /* the profile's frames below this number were tried */

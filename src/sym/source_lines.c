@@ -1,21 +1,9 @@
 /*
- * The child writes messages to a pipe and exits. Answers that arrive before it is killed are used.
- *
- * The child runs as the owner of the file, without any capabilities. The owner could have run a
- * debugger on the file anyway, so a crafted file that takes over the child gains nothing but a look
- * at our memory (base/isolated). If root owns the file:
- *
- *  - in our own root, only root can have put the file there, and its .dwo files may be readable by
- *    root only: the child stays root, without capabilities;
- *  - in another root, the owner may be the root user of a container, which must not get our uid 0:
- *    it may write /proc/sys even without capabilities. The child runs as `nobody`; .dwo files that
- *    `nobody` may not read are not found.
- *
- * A message is its length (4 bytes, little-endian, of what follows), a kind, and
+ * The answer is a sequence of messages. A message is its length (4 bytes, little-endian, of what follows), a kind, and
  *
  *	found  i, nr_lines, and for each line: function, file, line
  *	end    nr_units, nr_units_read, nr_split_lost
- *	error  text, hint
+ *	error  number, text, hint
  *
  * Numbers are LEB128; a text is 0 for none, or 1, its bytes and a NUL. Nothing follows an end or an
  * error. Repeating a text for each address costs less than a table of texts would.
@@ -32,29 +20,19 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/isolated.h"
-#include "base/read_budget.h"
-#include "proc/process_info.h"
 
-/* Limit on all messages of one request: 100,000 addresses with ten lines of 400 bytes. */
-#define TOTAL_MAX_BYTES (400u << 20)
+/* Limit on all messages of one request: 100,000 addresses with ten lines of 250 bytes. */
+#define TOTAL_MAX_BYTES (256u << 20)
 #define LENGTH_BYTES	4
 
-enum kind { KIND_FOUND = 1, KIND_END, KIND_ERROR };
+#define ERRNO_MAX 4095 /* as in the kernel */
 
-struct answer_reader {
-	const struct debug_info_request *request;
-	uint8_t *is_answered; /* by address: it has an answer */
-	uint64_t total;	      /* bytes received */
-	bool is_over;	      /* an end or error message was received */
-	int err;	      /* the first failure */
-	struct debug_info_work work;
-	struct error error;
-	struct debug_line lines[DEBUG_LINES_MAX];
-	size_t nr; /* bytes of the current, incomplete message */
-	uint8_t bytes[LENGTH_BYTES + LINE_MESSAGE_MAX_BYTES];
-};
+/* A parser checks its limit of time itself. It is killed if it is this much late. */
+#define LINES_LATE_NS (2 * NS_PER_SEC)
+
+enum kind { KIND_FOUND = 1, KIND_END, KIND_ERROR };
 
 /* --- writing ------------------------------------------------------------------------------- */
 
@@ -155,6 +133,7 @@ int answer_writer_error(struct answer_writer *writer, const struct error *error)
 	size_t start = begin(writer, KIND_ERROR);
 	int err;
 
+	add_number(writer, (uint64_t)-error->code);
 	add_text(writer, error->text, sizeof(error->text));
 	add_text(writer, error->hint, sizeof(error->hint));
 	err = finish(writer, start);
@@ -163,30 +142,14 @@ int answer_writer_error(struct answer_writer *writer, const struct error *error)
 
 /* --- reading ------------------------------------------------------------------------------- */
 
-struct answer_reader *answer_reader_new(const struct debug_info_request *request,
-					struct error *error)
-{
-	struct answer_reader *reader = malloc(sizeof(*reader));
-
-	if (reader) {
-		memset(reader, 0, offsetof(struct answer_reader, lines));
-		reader->nr = 0;
-		reader->request = request;
-		reader->is_answered = calloc(request->nr + 1, 1);
-	}
-	if (reader && reader->is_answered)
-		return reader;
-	free(reader);
-	(void)error_no_memory(error, "for source lines");
-	return NULL;
-}
-
-void answer_reader_free(struct answer_reader *reader)
-{
-	if (reader)
-		free(reader->is_answered);
-	free(reader);
-}
+struct reader {
+	const struct debug_info_request *request;
+	uint8_t *is_answered; /* by address: it has an answer */
+	bool is_over;	      /* an end or error message was read */
+	struct debug_info_work work;
+	struct error error;
+	struct debug_line lines[DEBUG_LINES_MAX];
+};
 
 /* Returns a text inside the message; NULL for none or a malformed one, which sets bytes->failed. */
 static const char *read_text(struct bytes *bytes)
@@ -202,7 +165,7 @@ static const char *read_text(struct bytes *bytes)
 	return text;
 }
 
-static int read_found(struct answer_reader *reader, struct bytes *bytes)
+static int read_found(struct reader *reader, struct bytes *bytes)
 {
 	const struct debug_info_request *request = reader->request;
 	uint64_t i = bytes_uleb(bytes), nr_lines = bytes_uleb(bytes), k;
@@ -226,7 +189,7 @@ static int read_found(struct answer_reader *reader, struct bytes *bytes)
 	return request->found(request->context, (size_t)i, reader->lines, (size_t)nr_lines);
 }
 
-static int read_end(struct answer_reader *reader, struct bytes *bytes)
+static int read_end(struct reader *reader, struct bytes *bytes)
 {
 	struct debug_info_work work = {
 		.nr_units = (size_t)bytes_uleb(bytes),
@@ -252,19 +215,21 @@ static void copy_printable(char *to, size_t room, const char *words)
 	to[i] = '\0';
 }
 
-static int read_error(struct answer_reader *reader, struct bytes *bytes)
+static int read_error(struct reader *reader, struct bytes *bytes)
 {
+	uint64_t number = bytes_uleb(bytes);
 	const char *text = read_text(bytes), *hint = read_text(bytes);
 
-	if (bytes->failed || bytes->nr)
+	if (bytes->failed || bytes->nr || !number || number > ERRNO_MAX)
 		return -EPROTO;
+	reader->error.code = -(int)number;
 	copy_printable(reader->error.text, sizeof(reader->error.text), text);
 	copy_printable(reader->error.hint, sizeof(reader->error.hint), hint);
 	reader->is_over = true;
 	return 0;
 }
 
-static int read_message(struct answer_reader *reader, struct bytes bytes)
+static int read_message(struct reader *reader, struct bytes bytes)
 {
 	switch (bytes_u8(&bytes)) {
 	case KIND_FOUND:
@@ -278,211 +243,244 @@ static int read_message(struct answer_reader *reader, struct bytes bytes)
 	}
 }
 
-/* *ret: the size to collect for the current message: its length field, then all of it. */
-static int bytes_wanted(const struct answer_reader *reader, size_t *ret)
+/* Why there is no answer. */
+static const char *why_none(int err)
 {
-	struct bytes bytes = bytes_of(reader->bytes, LENGTH_BYTES);
-	uint32_t length;
-
-	*ret = LENGTH_BYTES;
-	if (reader->nr < LENGTH_BYTES)
-		return 0;
-	length = bytes_u32(&bytes);
-	if (!length || length > LINE_MESSAGE_MAX_BYTES)
-		return -EPROTO;
-	*ret += length;
-	return 0;
-}
-
-/* Appends bytes to the current message, and parses it if it is complete. */
-static int append_bytes(struct answer_reader *reader, struct bytes *bytes)
-{
-	size_t wanted, nr;
-	int err = bytes_wanted(reader, &wanted);
-
-	if (err < 0)
-		return err;
-	nr = wanted - reader->nr < bytes->nr ? wanted - reader->nr : bytes->nr;
-	memcpy(reader->bytes + reader->nr, bytes_skip(bytes, nr), nr);
-	reader->nr += nr;
-	if (reader->nr < wanted || wanted == LENGTH_BYTES)
-		return 0;
-	reader->nr = 0;
-	return read_message(reader, bytes_of(reader->bytes + LENGTH_BYTES, wanted - LENGTH_BYTES));
-}
-
-int answer_reader_parse(struct answer_reader *reader, const void *bytes, size_t nr)
-{
-	struct bytes left = bytes_of(bytes, nr);
-
-	reader->total += nr;
-	if (reader->total > TOTAL_MAX_BYTES && reader->err == 0)
-		reader->err = -EPROTO;
-	while (left.nr && reader->err == 0)
-		reader->err = reader->is_over ? -EPROTO : append_bytes(reader, &left);
-	return reader->err;
-}
-
-int answer_reader_end(const struct answer_reader *reader, int err, struct debug_info_work *ret,
-		      struct error *error)
-{
-	if (err == 0 && (!reader->is_over || reader->error.text[0] || reader->nr))
-		err = -EPROTO;
-	if (err == 0) {
-		*ret = reader->work;
-	} else if (err == -EPROTO) {
-		(void)error_set(
-			error, err,
-			"malformed answer from the child process that reads debug information");
-	} else if (reader->error.text[0] && error) {
-		*error = reader->error;
-		error->code = err;
-	} else if (err != reader->err && error && !error->text[0]) {
-		(void)error_set(error, err,
-				"the child process that reads debug information failed");
+	switch (err) {
+	case -ETIME:
+		return "took too long";
+	case -EFAULT:
+		return "crashed";
+	case -E2BIG:
+		return "needs too much memory";
+	case -EMSGSIZE:
+	case -EPROTO:
+		return "gave a malformed answer";
+	case -EOWNERDEAD:
+	case -EHOSTDOWN:
+		return "gave up the file, or its device, after failures";
+	default:
+		return "failed";
 	}
-	return err;
 }
 
-#define MOST_NS	     (30 * NS_PER_SEC)
-#define MEMORY_BYTES (8ULL << 30) /* of address space: mapped files count, too */
-#define MEMORY_SHARE 2		  /* or 1/2 of the host's spare memory, if that is less */
-#define NOBODY	     65534
+static int refuse(struct error *error, int err)
+{
+	return error_set(error, err, "the helper process that reads debug information %s",
+			 why_none(err));
+}
 
-struct work {
-	const struct source_lines_place *place;
-	struct debug_info_request request;
-	struct answer_writer *writer; /* in the child */
-	struct answer_reader *reader; /* in the parent */
-	int taken;		      /* in the parent: result of reading answers */
-	char folder[PATH_MAX];
+static int read_messages(struct reader *reader, struct bytes bytes)
+{
+	int err = 0;
+
+	while (bytes.nr && err == 0 && !reader->is_over) {
+		uint32_t length = bytes_u32(&bytes);
+		struct bytes message = bytes_cut(&bytes, length);
+
+		err = length && length <= LINE_MESSAGE_MAX_BYTES && !message.failed
+			      ? read_message(reader, message)
+			      : -EPROTO;
+	}
+	return err == 0 && (!reader->is_over || bytes.nr) ? -EPROTO : err;
+}
+
+int lines_answer_read(const void *bytes, size_t nr, const struct debug_info_request *request,
+		      struct debug_info_work *ret, struct error *error)
+{
+	cleanup_free uint8_t *is_answered = calloc(request->nr + 1, 1);
+	struct reader reader = {.request = request, .is_answered = is_answered};
+	int err;
+
+	if (!is_answered)
+		return error_no_memory(error, "for source lines");
+	err = read_messages(&reader, bytes_of(bytes, nr));
+	if (err < 0)
+		return err == -EPROTO ? refuse(error, err) : err;
+	if (reader.error.code && !reader.error.text[0])
+		return refuse(error, reader.error.code);
+	if (reader.error.code && error)
+		*error = reader.error;
+	else if (!reader.error.code)
+		*ret = reader.work;
+	return reader.error.code;
+}
+
+/* --- the task --------------------------------------------------------------------------------- */
+
+#define MOST_NS (30 * NS_PER_SEC)
+
+struct lines_question {
+	bool inlined, lines;
+	uint64_t most_ns; /* then the answers found until then are given */
+	char path[PATH_MAX];
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	uint64_t build_id_bytes;
+	uint64_t nr; /* of addresses, of type uint64_t, which follow */
 };
 
-/* --- in the child -------------------------------------------------------------------------- */
+struct lines_work {
+	struct answer_writer *writer;
+	uint64_t end_ns;
+};
 
 static int write_found(void *context, size_t i, const struct debug_line *lines, size_t nr_lines)
 {
-	struct work *work = context;
+	struct lines_work *work = context;
 
+	if (clock_now_ns() > work->end_ns)
+		return -ETIME;
 	return answer_writer_add(work->writer, i, lines, nr_lines);
 }
 
-static int work_in_child(void *context, int fd)
+/*
+ * Opens the file with DWARF: the file itself, its debug file, or one from a server. Returns a
+ * descriptor, which the caller closes if it is not job->fd, or -ENOENT.
+ */
+static int open_debug_info(struct worker_job *job, const struct lines_question *question,
+			   struct elf_image *image)
 {
-	struct work *work = context;
-	struct debug_info_request request = work->request;
+	const struct debug_places places = {.job = job};
+	struct code_file file = {.fd = image ? job->fd : -1,
+				 .path = question->path,
+				 .root_fd = -1,
+				 .build_id_bytes = question->build_id_bytes};
+	cleanup_fd int fd = -1;
+
+	if (image && debug_info_exists(job->fd)) {
+		(void)snprintf(job->opened, sizeof(job->opened), "%s", question->path);
+		return job->fd;
+	}
+	memcpy(file.build_id, question->build_id, sizeof(file.build_id));
+	fd = debug_files_open(&places, &file, image);
+	if (fd >= 0 && debug_info_exists(fd))
+		return take_fd(&fd);
+	if (fd >= 0)
+		(void)close(take_fd(&fd));
+	fd = debug_files_from_server(&places, &file);
+	return fd >= 0 && debug_info_exists(fd) ? take_fd(&fd) : -ENOENT;
+}
+
+/* Finds the file's lines, and writes them, or why there are none, to the answer. */
+static int answer_lines(struct worker_job *job, const struct lines_question *question,
+			const uint64_t *addresses, struct elf_image *image)
+{
+	struct answer_writer *writer = calloc(1, sizeof(*writer));
+	struct lines_work work = {writer, clock_now_ns() + question->most_ns};
+	const struct debug_info_request request = {
+		.addresses = addresses,
+		.nr = question->nr,
+		.inlined = question->inlined,
+		.lines = question->lines,
+		.found = write_found,
+		.context = &work,
+	};
 	struct debug_info_work done = {0};
 	struct error error = {0};
-	int err, written;
+	char path[PATH_MAX];
+	int fd, err;
 
-	work->writer = calloc(1, sizeof(*work->writer));
-	if (!work->writer)
-		return -ENOMEM;
-	work->writer->fd = fd;
-	request.found = write_found;
-	request.context = work;
-	err = debug_info_find(work->place->fd, &request, &done, &error);
-	written = err < 0 ? answer_writer_error(work->writer, &error)
-			  : answer_writer_end(work->writer, &done);
-	free(work->writer);
-	return err < 0 ? err : written;
+	if (!writer)
+		return -E2BIG;
+	writer->fd = job->answer_fd;
+	fd = open_debug_info(job, question, image);
+	err = fd;
+	if (fd >= 0) {
+		memcpy(path, job->opened, sizeof(path));
+		worker_serve_library(job, path);
+		err = debug_info_find(fd, &request, &done, &error);
+		worker_serve_library(job, NULL);
+	}
+	if (fd >= 0 && fd != job->fd)
+		(void)close(fd);
+	if (err == -ENOMEM)
+		(void)error_set(&error, -E2BIG, "its debug information needs too much memory");
+	error.code = err == -ENOMEM ? -E2BIG : err;
+	/* Without debug information there are no lines. */
+	err = fd >= 0 && err < 0 ? answer_writer_error(writer, &error)
+				 : answer_writer_end(writer, &done);
+	free(writer);
+	return err;
 }
 
-/* --- in the parent ------------------------------------------------------------------------- */
-
-static int read_in_parent(void *context, const void *bytes, size_t nr)
+int lines_task(struct worker_job *job, void **state)
 {
-	struct work *work = context;
+	const uint8_t *head = bytes_skip(&job->question, sizeof(struct lines_question));
+	cleanup_free struct lines_question *question = malloc(sizeof(*question));
+	cleanup_free uint64_t *addresses = malloc(job->question.nr + 1);
+	struct elf_image image;
+	bool is_read;
+	int err;
 
-	work->taken = answer_reader_parse(work->reader, bytes, nr);
-	return work->taken;
+	if (!question || !addresses)
+		return -E2BIG;
+	if (!head)
+		return -EINVAL;
+	memcpy(question, head, sizeof(*question));
+	if (question->nr != job->question.nr / sizeof(*addresses) ||
+	    question->build_id_bytes > BUILD_ID_MAX_BYTES)
+		return -EINVAL;
+	memcpy(addresses, job->question.at, job->question.nr);
+	is_read = job->fd >= 0 && elf_image_open(&image, job->fd, NULL) == 0;
+	if (lseek(job->answer_fd, 0, SEEK_SET) < 0)
+		return -errno;
+	err = answer_lines(job, question, addresses, is_read ? &image : NULL);
+	if (is_read)
+		elf_image_close(&image);
+	job->answer_bytes = (uint64_t)lseek(job->answer_fd, 0, SEEK_CUR);
+	return err;
 }
 
-/* Finds the file's folder, as a path inside its root; empty if not known. */
-static void find_folder(const struct source_lines_place *place, char folder[PATH_MAX])
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static struct lines_question *make_question(const struct code_file *file,
+					    const struct debug_info_request *request,
+					    uint64_t most_ns)
 {
-	char root[PATH_MAX] = "";
-	char *last;
-	size_t nr;
+	struct lines_question *question =
+		calloc(1, sizeof(*question) + request->nr * sizeof(uint64_t));
 
-	if (!process_own_fd_path(place->fd, folder) ||
-	    (place->root_fd >= 0 && !process_own_fd_path(place->root_fd, root)))
-		folder[0] = '\0';
-	nr = strlen(root);
-	/*
-	 * A root in another mount namespace reads as "/": then the path is already relative to it.
-	 */
-	if (nr > 1 && !strncmp(folder, root, nr) && folder[nr] == '/')
-		memmove(folder, folder + nr, strlen(folder + nr) + 1);
-	last = strrchr(folder, '/');
-	if (last)
-		*last = '\0';
+	if (!question)
+		return NULL;
+	question->inlined = request->inlined;
+	question->lines = request->lines;
+	question->most_ns = most_ns;
+	(void)snprintf(question->path, sizeof(question->path), "%s", file->path);
+	memcpy(question->build_id, file->build_id, file->build_id_bytes);
+	question->build_id_bytes = file->build_id_bytes;
+	question->nr = request->nr;
+	if (request->nr)
+		memcpy(question + 1, request->addresses, request->nr * sizeof(uint64_t));
+	return question;
 }
 
-/* The share of the host's spare memory comes on top of the address space inherited at fork. */
-static uint64_t choose_memory(void)
-{
-	uint64_t spare = read_budget_spare_memory() / MEMORY_SHARE;
-	uint64_t most = MEMORY_BYTES;
-
-	if (ISOLATED_HAS_SHADOW)
-		return 0;
-	if (spare < most)
-		most = process_own_address_space() + spare;
-	return most < MEMORY_BYTES ? most : MEMORY_BYTES;
-}
-
-static int choose_isolation(struct isolation *ret, const struct source_lines_place *place,
-			    struct error *error)
-{
-	struct stat file;
-
-	if (fstat(place->fd, &file) < 0)
-		return error_set_errno(error, "cannot find the owner of the file");
-	*ret = (struct isolation){
-		.timeout_ns = place->most_ns && place->most_ns < MOST_NS ? place->most_ns : MOST_NS,
-		.stop_fd = place->stop_fd,
-		.memory_bytes = choose_memory(),
-		.root_fd = place->root_fd,
-		.uid = file.st_uid,
-		.gid = file.st_gid,
-		.fds = &place->fd,
-		.nr_fds = 1,
-	};
-	if (file.st_uid == 0 && place->root_fd >= 0)
-		ret->uid = ret->gid = NOBODY;
-	return 0;
-}
-
-int source_lines_find(const struct source_lines_place *place,
+int source_lines_find(struct worker *worker, const struct source_lines_place *place,
 		      const struct debug_info_request *request, struct debug_info_work *ret,
 		      struct error *error)
 {
-	struct work work = {.place = place, .request = *request};
-	struct error own = {0};
-	struct isolation limits;
+	const uint64_t most_ns =
+		place->most_ns && place->most_ns < MOST_NS ? place->most_ns : MOST_NS;
+	cleanup_free struct lines_question *question = make_question(place->file, request, most_ns);
+	const struct worker_question asked = {
+		.task = TASK_LINES,
+		.bytes = question,
+		.nr = sizeof(*question) + request->nr * sizeof(uint64_t),
+		.handle = place->file->fd,
+		.file = place->file->id,
+		.most_ns = most_ns + LINES_LATE_NS,
+		.most_bytes = TOTAL_MAX_BYTES,
+		.place = place->find_place,
+		.context = place->context,
+	};
+	enum parser parser = place->file->is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES;
+	cleanup_free void *bytes = NULL;
+	size_t nr = 0;
 	int err;
 
-	err = choose_isolation(&limits, place, error);
-	if (err < 0)
-		return err;
-	if (!work.request.folder) {
-		find_folder(place, work.folder);
-		work.request.folder = work.folder[0] ? work.folder : NULL;
-	}
-	work.reader = answer_reader_new(request, error);
-	if (!work.reader)
-		return -ENOMEM;
-	err = isolated_run(work_in_child, read_in_parent, &work, &limits, &own);
-	if (err == -EPERM && work.taken == 0 && own.text[0])
-		error_hint(&own, "inlined calls and source lines are looked up as the owner of the "
-				 "file: add the capability, or leave out --inline and --lines");
-	/* The child ran out of memory, not we: skip this file only. */
-	if (err == -ENOMEM && work.taken == 0)
-		err = -E2BIG;
-	err = answer_reader_end(work.reader, err, ret, &own);
-	answer_reader_free(work.reader);
-	if (err < 0 && error && own.text[0])
-		*error = own;
-	return err;
+	if (!question)
+		return error_no_memory(error, "for source lines");
+	err = worker_call(worker, parser, &asked, place->stop_fd, &bytes, &nr);
+	if (err == -EFAULT) /* it need not be the file's fault */
+		err = worker_call(worker, parser, &asked, place->stop_fd, &bytes, &nr);
+	return err < 0 ? refuse(error, err) : lines_answer_read(bytes, nr, request, ret, error);
 }

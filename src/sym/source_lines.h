@@ -1,6 +1,6 @@
 /*
- * Looks up inlined calls and lines for the addresses of one file, by elf/dwarf/debug_info in an
- * isolated child that has no more rights than the file's owner, within the file's own root.
+ * Looks up inlined calls and lines for the addresses of one file, by elf/dwarf/debug_info in a parser
+ * without rights (worker/worker.h). Files that DWARF refers to (.dwo, dwz's) are requested from stook.
  */
 #ifndef STOOK_SYM_SOURCE_LINES_H
 #define STOOK_SYM_SOURCE_LINES_H
@@ -11,30 +11,38 @@
 
 #include "base/error.h"
 #include "elf/dwarf/debug_info.h"
+#include "sym/debug_files.h"
+#include "worker/worker.h"
 
 struct source_lines_place {
-	int fd;	     /* of the file with the DWARF; owned by the caller */
-	int root_fd; /* of the root in which its paths are valid; -1: our own root */
+	const struct code_file *file; /* with its build id, if that is known */
+	/* See struct worker_question: where debug files, and files that they refer to, may be. */
+	int (*find_place)(void *context, const struct worker_want *want, struct worker_place *ret);
+	void *context;
 	/* Time limit for this file, if below the limit for every file; 0: no such limit. */
 	uint64_t most_ns;
-	int stop_fd; /* the lookup stops when this becomes readable; 0 or -1: none */
+	int stop_fd; /* the lookup stops when this becomes readable; -1: none */
 };
 
 /*
- * As debug_info_find(); request->found() is called in this process. Also returns -ETIME,
- * -ECANCELED, -EFAULT, -E2BIG (the child's memory limit); found() was called for all results before
- * that. -ENOMEM means this process, not the child.
+ * As debug_info_find(), for the file or its debug file; request->found() is called in this process. A file without
+ * debug information has no lines. Also returns -ETIME (found() was called for the results before that),
+ * -ECANCELED, -EFAULT, -E2BIG (the parser's memory limit), -EOWNERDEAD, -EHOSTDOWN. -ENOMEM means this process,
+ * not the parser.
  */
-int source_lines_find(const struct source_lines_place *place,
+int source_lines_find(struct worker *worker, const struct source_lines_place *place,
 		      const struct debug_info_request *request, struct debug_info_work *ret,
 		      struct error *error);
 
-/* --- the child's answers ---------------------------------------------------------------------- */
+/* The task that runs in parsers. */
+int lines_task(struct worker_job *job, void **state);
+
+/* --- the parser's answers --------------------------------------------------------------------- */
 
 /*
- * The protocol of the pipe from child to parent; in this header for tests. An attacker who took
- * over the child through a crafted file may write anything: the size of answers is bounded, and so
- * is the work that they cause.
+ * The messages of an answer; in this header for tests. An attacker who took over the parser through a
+ * crafted file may write anything: the size of answers is bounded, and so is the work that they
+ * cause.
  */
 
 /* Limits on a message, and on a text in it including its NUL. The writer truncates longer texts. */
@@ -48,7 +56,7 @@ struct answer_writer {
 };
 
 /*
- * Each returns 0 or a negative errno. Messages are buffered and sent in large writes, or at the
+ * Each returns 0 or a negative errno. Messages are buffered and written in large pieces, or at the
  * end.
  */
 int answer_writer_add(struct answer_writer *writer, size_t i, const struct debug_line *lines,
@@ -56,24 +64,12 @@ int answer_writer_add(struct answer_writer *writer, size_t i, const struct debug
 int answer_writer_end(struct answer_writer *writer, const struct debug_info_work *work);
 int answer_writer_error(struct answer_writer *writer, const struct error *error);
 
-struct answer_reader;
-
-/* Reads the answers to this request, which must outlive the reader. NULL when out of memory. */
-struct answer_reader *answer_reader_new(const struct debug_info_request *request,
-					struct error *error);
-void answer_reader_free(struct answer_reader *reader);
-
 /*
- * Parses received bytes and calls request->found() for each complete answer. 0, found()'s negative
- * result, or -EPROTO for a malformed message; after a failure all further calls return it again.
+ * Reads the messages, and calls request->found() for each complete answer, also if something wrong follows. On 0
+ * fills *ret. Otherwise returns found()'s negative result, or the error that the answer ends with, or -EPROTO for
+ * a malformed message, or no end; *error is filled unless found() failed.
  */
-int answer_reader_parse(struct answer_reader *reader, const void *bytes, size_t nr);
-
-/*
- * Ends reading; err is the child's result. On 0 fills *ret; otherwise returns err, with *error
- * filled unless err came from request->found(). -EPROTO if the end message is missing.
- */
-int answer_reader_end(const struct answer_reader *reader, int err, struct debug_info_work *ret,
-		      struct error *error);
+int lines_answer_read(const void *bytes, size_t nr, const struct debug_info_request *request,
+		      struct debug_info_work *ret, struct error *error);
 
 #endif

@@ -59,14 +59,15 @@ struct parser_reply {
 struct delivery {
 	uint32_t number;
 	int32_t err;
-	uint32_t path; /* number of the path that was opened */
+	uint32_t path;	       /* number of the path that was opened */
+	char opened[PATH_MAX]; /* that path; sent only up to its NUL */
 };
 
 enum opener_action {
 	OPENER_REOPEN = 1, /* open the attached handle for reading */
-	OPENER_PATHS,	   /* open the first possible path below the attached root, or below our own */
-	OPENER_OWNED,	   /* likewise, only files that belong to one of the owners */
-	OPENER_PARSER,	   /* use the attached socket as this parser's inbox from now on */
+	OPENER_PATHS,  /* open the first possible path below the attached root, or below our own */
+	OPENER_OWNED,  /* likewise, only files that belong to one of the owners */
+	OPENER_PARSER, /* use the attached socket as this parser's inbox from now on */
 };
 
 struct opener_call {

@@ -5,7 +5,7 @@
  * right to start processes. Its memory has no copy of stook's data, since it was executed anew. A seccomp
  * filter leaves a few dozen system calls that operate on memory and on open descriptors; any other one kills
  * the parser, and so does mapping executable memory. Since a parser cannot open files, it requests files that
- * a debug file refers to from stook.
+ * a debug file refers to from stook; also those that libdw opens.
  *
  * The opener keeps stook's rights and parses nothing. It opens only regular files with content of their own
  * (proc/file_open).
@@ -19,6 +19,7 @@
 #include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -31,8 +32,8 @@
 /* Questions are options and lists of addresses. */
 #define QUESTION_MAX_BYTES (64u << 20)
 
-/* The largest answers are unwind tables and the names of a large program's functions. */
-#define ANSWER_MAX_BYTES (128ULL << 20)
+/* The largest answers are names and lines of a large program, for many addresses. */
+#define ANSWER_MAX_BYTES (256ULL << 20)
 
 #define MEMORY_MAX_BYTES (8ULL << 30)
 #define MEMORY_SHARE	 2 /* limit: 1/n of the host's available memory, if that is less */
@@ -47,8 +48,8 @@ struct parser_state {
 
 /* --- the opener ------------------------------------------------------------------------------- */
 
-/* Opens the first possible path. Returns a descriptor, with the number of its path, or a negative errno. */
-static int open_path(const struct opener_call *call, size_t bytes, int root, uint32_t *ret_path)
+/* Opens the first possible path, and describes it. Returns a descriptor or a negative errno. */
+static int open_path(const struct opener_call *call, size_t bytes, int root, struct delivery *ret)
 {
 	struct bytes rest = bytes_of(call->paths, bytes);
 	int fd = -ENOENT, last = -ENOENT;
@@ -62,7 +63,8 @@ static int open_path(const struct opener_call *call, size_t bytes, int root, uin
 						  : file_open_below(root, path);
 		if (fd < 0 && fd != -ENOENT)
 			last = fd;
-		*ret_path = i;
+		ret->path = i;
+		(void)snprintf(ret->opened, sizeof(ret->opened), "%s", path);
 	}
 	return fd < 0 ? last : fd;
 }
@@ -77,9 +79,10 @@ static int carry_out(const struct opener_call *call, size_t bytes, int handle,
 	if (call->action == OPENER_REOPEN)
 		fd = handle < 0 ? -EINVAL : file_open_handle(handle);
 	else
-		fd = open_path(call, bytes, handle, &delivery.path);
+		fd = open_path(call, bytes, handle, &delivery);
 	delivery.err = fd < 0 ? fd : 0;
-	(void)message_send(inboxes[call->parser], &delivery, sizeof(delivery), fd);
+	(void)message_send(inboxes[call->parser], &delivery,
+			   offsetof(struct delivery, opened) + strlen(delivery.opened) + 1, fd);
 	if (fd >= 0)
 		(void)close(fd);
 	return delivery.err;
@@ -122,6 +125,91 @@ static int run_opener(void)
 		if (message_send(WORKER_CONTROL_FD, &reply, sizeof(reply), -1) < 0)
 			return 1;
 	}
+}
+
+/* --- files that libraries open ---------------------------------------------------------------- */
+
+/*
+ * libdw opens .dwo files, and the file that dwz moved shared entries to, by itself. The seccomp filter turns these
+ * system calls into SIGSYS, and its handler makes them. It is called in the middle of libdw, so it makes only
+ * system calls itself. A parser has one thread and one job.
+ */
+static struct {
+	struct worker_job *job; /* NULL: nothing is served */
+	const char *path;
+} served;
+
+void worker_serve_library(struct worker_job *job, const char *path)
+{
+	served.path = path;
+	served.job = path ? job : NULL;
+}
+
+/* readlink() of /proc/self/fd/N gives the path that is known; nothing else is a link. */
+static long serve_readlink(const char *path, char *to, size_t room)
+{
+	const char *start = "/proc/self/fd/";
+	size_t nr = strlen(served.path);
+
+	if (strncmp(path, start, strlen(start)) != 0)
+		return -EINVAL;
+	nr = nr < room ? nr : room;
+	memcpy(to, served.path, nr);
+	return (long)nr;
+}
+
+/* The file is in any of the places where debug files may be. */
+static long serve_open(const char *path, uint64_t flags)
+{
+	struct worker_want want = {.kind = WANT_PATH};
+	int fd;
+
+	if ((flags & O_ACCMODE) != O_RDONLY || path[0] != '/' || strlen(path) >= sizeof(want.name))
+		return -EACCES;
+	(void)strcpy(want.name, path);
+	for (;; want.place++) {
+		fd = worker_want(served.job, &want);
+		if (fd >= 0 || fd == -ENODATA)
+			return fd >= 0 ? fd : -ENOENT;
+	}
+}
+
+static void serve_call(int signal_number, siginfo_t *info, void *opaque)
+{
+	const int before = errno;
+	ucontext_t *context = opaque;
+	int number = info->si_syscall;
+	uint64_t args[4];
+	long result;
+
+	if (!served.job)
+		_exit(1);
+#if defined(__x86_64__)
+	args[0] = (uint64_t)context->uc_mcontext.gregs[REG_RDI];
+	args[1] = (uint64_t)context->uc_mcontext.gregs[REG_RSI];
+	args[2] = (uint64_t)context->uc_mcontext.gregs[REG_RDX];
+	args[3] = (uint64_t)context->uc_mcontext.gregs[REG_R10];
+#elif defined(__aarch64__)
+	memcpy(args, context->uc_mcontext.regs, sizeof(args));
+#else
+	memset(args, 0, sizeof(args));
+#endif
+	if (number == SCMP_SYS(openat))
+		result = serve_open((const char *)(uintptr_t)args[1], args[2]);
+	else if (number == SCMP_SYS(open))
+		result = serve_open((const char *)(uintptr_t)args[0], args[1]);
+	else if (number == SCMP_SYS(readlinkat))
+		result = serve_readlink((const char *)(uintptr_t)args[1],
+					(char *)(uintptr_t)args[2], args[3]);
+	else
+		result = serve_readlink((const char *)(uintptr_t)args[0],
+					(char *)(uintptr_t)args[1], args[2]);
+#if defined(__x86_64__)
+	context->uc_mcontext.gregs[REG_RAX] = result;
+#elif defined(__aarch64__)
+	context->uc_mcontext.regs[0] = (uint64_t)result;
+#endif
+	errno = before;
 }
 
 /* --- confining a parser ----------------------------------------------------------------------- */
@@ -205,6 +293,14 @@ static const int allowed[] = {
 #endif
 };
 
+/* System calls by which libraries open files: see serve_call(). */
+static const int trapped[] = {
+	SCMP_SYS(open),
+	SCMP_SYS(openat),
+	SCMP_SYS(readlink),
+	SCMP_SYS(readlinkat),
+};
+
 /* 0 or a negative errno. */
 static int filter_system_calls(void)
 {
@@ -214,6 +310,8 @@ static int filter_system_calls(void)
 
 	for (i = 0; i < ARRAY_SIZE(allowed) && err == 0; i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	for (i = 0; i < ARRAY_SIZE(trapped) && err == 0 && !ISOLATED_HAS_SHADOW; i++)
+		err = seccomp_rule_add(filter, SCMP_ACT_TRAP, trapped[i], 0);
 	/* No executable memory. */
 	if (err == 0)
 		err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
@@ -258,32 +356,30 @@ static int confine(struct error *error)
 		.fds = kept,
 		.nr_fds = ARRAY_SIZE(kept),
 	};
+	const struct sigaction serving = {.sa_sigaction = serve_call, .sa_flags = SA_SIGINFO};
 	int err = isolated_confine(&limits, error);
 
 	if (err < 0)
 		return err;
+	if (sigaction(SIGSYS, &serving, NULL) < 0)
+		return error_set_errno(error, "cannot install a signal handler");
 	err = filter_system_calls();
 	return err < 0 ? error_set(error, err, "cannot install a filter of system calls") : 0;
 }
 
 /* --- a parser --------------------------------------------------------------------------------- */
 
-/*
- * Waits for the delivery with this number. Returns the descriptor, with the number of its path, or a negative
- * errno. Drops stale deliveries.
- */
-static int await_delivery(uint32_t number, uint32_t *ret_path)
+/* Waits for the delivery with this number. Returns the descriptor or a negative errno. Drops stale deliveries. */
+static int await_delivery(uint32_t number, struct delivery *ret)
 {
 	for (;;) {
-		struct delivery delivery;
 		int fd;
-		ssize_t nr = message_receive(PARSER_INBOX_FD, &delivery, sizeof(delivery), 0, &fd);
+		ssize_t nr = message_receive(PARSER_INBOX_FD, ret, sizeof(*ret), 0, &fd);
 
-		if (nr != sizeof(delivery))
+		if (nr <= (ssize_t)offsetof(struct delivery, opened) || ((char *)ret)[nr - 1])
 			_exit(1);
-		*ret_path = delivery.path;
-		if (delivery.number == number)
-			return fd >= 0 ? fd : delivery.err < 0 ? delivery.err : -EIO;
+		if (ret->number == number)
+			return fd >= 0 ? fd : ret->err < 0 ? ret->err : -EIO;
 		if (fd >= 0)
 			(void)close(fd);
 	}
@@ -303,13 +399,15 @@ int worker_want(struct worker_job *job, struct worker_want *want)
 		.delivery = FIRST_WANT | ++job->parser->last_want,
 		.want = *want,
 	};
-	uint32_t path;
+	struct delivery delivery;
 	int fd;
 
 	reply(&message);
-	fd = await_delivery(message.delivery, &path);
-	if (fd >= 0)
-		want->first = path + 1;
+	fd = await_delivery(message.delivery, &delivery);
+	if (fd < 0)
+		return fd;
+	want->first = delivery.path + 1;
+	(void)strcpy(job->opened, delivery.opened); /* of the same size, with a NUL */
 	return fd;
 }
 
@@ -318,7 +416,7 @@ static int answer(const struct parser_call *call, struct parser_state *parser,
 		  const struct worker_task *task, void **state, uint64_t *ret_bytes)
 {
 	struct worker_job job = {.fd = -ENOENT, .answer_fd = PARSER_BUFFER_FD, .parser = parser};
-	uint32_t path;
+	struct delivery delivery;
 	void *question;
 	int err;
 
@@ -329,10 +427,11 @@ static int answer(const struct parser_call *call, struct parser_state *parser,
 	if (err == 0 && ftruncate(PARSER_BUFFER_FD, 0) < 0)
 		err = -errno;
 	if (call->delivery)
-		job.fd = await_delivery(call->delivery, &path);
+		job.fd = await_delivery(call->delivery, &delivery);
 	job.question = bytes_of(question, call->question_bytes);
 	if (err == 0)
 		err = task->run(&job, state);
+	worker_serve_library(&job, NULL);
 	if (job.fd >= 0)
 		(void)close(job.fd);
 	free(question);
@@ -353,7 +452,7 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 	if (confine(&error) < 0) {
 		struct parser_reply message = {.kind = PARSER_UNCONFINED, .err = error.code};
 
-		memcpy(message.want.name, error.text, sizeof(message.want.name) - 1);
+		(void)snprintf(message.want.name, sizeof(message.want.name), "%s", error.text);
 		reply(&message);
 		return 1;
 	}

@@ -1,7 +1,7 @@
 /*
  * Stook's side of the workers: starts them, sends questions, enforces deadlines.
  *
- * Only worker_wait() blocks. The opener has a second for each file, a parser has the time that its question
+ * Only worker_call() blocks. The opener has a second for each file, a parser has the time that its question
  * allows; a worker that is late is killed. SIGKILL has no effect on a process that waits in the kernel for a
  * file system, so its exit is not waited for: killed processes are polled, and count as abandoned after a
  * second.
@@ -37,10 +37,11 @@
 #include "proc/process_info.h"
 #include "worker/message.h"
 
-#define OPEN_NS	  NS_PER_SEC /* for one file, once the previous one is finished */
-#define KILLED_NS NS_PER_SEC /* then a killed process counts as abandoned */
-#define LOOK_MS	  20	     /* interval at which worker_wait() checks deadlines */
-#define END_MS	  100	     /* for each killed process at the end */
+#define OPEN_NS	      NS_PER_SEC /* for one file, once the previous one is finished */
+#define KILLED_NS     NS_PER_SEC /* then a killed process counts as abandoned */
+#define LOOK_MS	      20	 /* interval at which worker_call() checks deadlines */
+#define PAUSE_LOOK_MS 5		 /* … and if the pause after a crash is over */
+#define END_MS	      100	 /* for each killed process at the end */
 
 /* A parser that failed is restarted after a pause, which doubles with each failure in a row. */
 #define FIRST_PAUSE_NS (10 * NS_PER_MS)
@@ -99,7 +100,7 @@ struct parser_process {
 struct open_request {
 	struct opener_call call;
 	size_t path_bytes; /* used of call.paths */
-	int fd; /* the attached handle, owned; -1: none */
+	int fd;		   /* the attached handle, owned; -1: none */
 	struct worker_file file;
 };
 
@@ -357,7 +358,7 @@ static void deliver_failure(const struct parser_process *parser, uint32_t number
 {
 	const struct delivery delivery = {.number = number, .err = err};
 
-	(void)message_send(parser->inbox, &delivery, sizeof(delivery), -1);
+	(void)message_send(parser->inbox, &delivery, offsetof(struct delivery, opened) + 1, -1);
 }
 
 /* Gives the opener a copy of a parser's inbox. The opener does not reply to this call. */
@@ -584,7 +585,7 @@ static void refuse(struct worker *worker, struct parser_process *parser,
 	char *why = worker->troubles.cannot_start;
 
 	if (!why[0]) {
-		memcpy(why, reply->want.name, sizeof(reply->want.name) - 1);
+		memcpy(why, reply->want.name, sizeof(worker->troubles.cannot_start) - 1);
 		text_make_safe(why, why, strlen(why));
 	}
 	close_parser(worker, parser, false);
@@ -619,21 +620,29 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	const struct worker_want *want = &reply->want;
 	struct worker_place place = {.root_fd = -1};
 	uint64_t began_ns = clock_now_ns();
-	struct open_request *request = NULL;
+	struct open_request *request;
 	int err = -ENODATA;
 
 	if (want->build_id_bytes <= WORKER_ID_BYTES &&
 	    memchr(want->name, '\0', sizeof(want->name)) && parser->question.place)
 		err = parser->question.place(parser->question.context, want, &place);
 	parser->deadline_ns += clock_now_ns() - began_ns;
-	if (err == 0)
-		request = new_request(worker, place.is_owned ? OPENER_OWNED : OPENER_PATHS, number);
-	if (request && place.root_fd >= 0) {
+	if (err < 0) {
+		deliver_failure(parser, reply->delivery, err);
+		return;
+	}
+	request = new_request(worker, place.is_owned ? OPENER_OWNED : OPENER_PATHS, number);
+	if (!request) { /* otherwise the answer would be as if there were no such file */
+		close_parser(worker, parser, false);
+		finish(parser, -ENOMEM);
+		return;
+	}
+	if (place.root_fd >= 0) {
 		request->fd = fcntl(place.root_fd, F_DUPFD_CLOEXEC, 0);
 		err = request->fd < 0 ? -errno : 0;
 	}
-	if (!request || err < 0) {
-		deliver_failure(parser, reply->delivery, err < 0 ? err : -ENOMEM);
+	if (err < 0) {
+		deliver_failure(parser, reply->delivery, err);
 		free_request(request);
 		return;
 	}
@@ -895,22 +904,36 @@ int worker_fd(const struct worker *worker)
 	return worker->epoll;
 }
 
-int worker_wait(struct worker *worker, enum parser parser, int stop_fd, void **ret_bytes,
-		size_t *ret_nr)
+/* Waits for something to read, or for a moment. -ECANCELED when stop_fd becomes readable. */
+static int wait_a_moment(const struct worker *worker, int stop_fd, int most_ms)
 {
 	struct pollfd fds[] = {{.fd = worker->epoll, .events = POLLIN},
 			       {.fd = stop_fd, .events = POLLIN}};
 
-	for (;;) {
-		int err;
+	(void)poll(fds, ARRAY_SIZE(fds), most_ms);
+	return fds[1].revents & POLLIN ? -ECANCELED : 0;
+}
 
+int worker_call(struct worker *worker, enum parser parser, const struct worker_question *question,
+		int stop_fd, void **ret_bytes, size_t *ret_nr)
+{
+	const uint64_t end_ns = clock_now_ns() + question->most_ns;
+	int err;
+
+	while ((err = worker_ask(worker, parser, question)) == -EAGAIN && clock_now_ns() < end_ns)
+		if (wait_a_moment(worker, stop_fd, PAUSE_LOOK_MS) < 0)
+			return -ECANCELED;
+	if (err < 0)
+		return err;
+	for (;;) {
 		worker_step(worker);
 		err = worker_fetch(worker, parser, ret_bytes, ret_nr);
 		if (err != -EAGAIN)
 			return err;
-		(void)poll(fds, ARRAY_SIZE(fds), LOOK_MS);
-		if (fds[1].revents & POLLIN)
-			return -ECANCELED;
+		if (wait_a_moment(worker, stop_fd, LOOK_MS) == 0)
+			continue;
+		worker_end(worker);
+		return worker_fetch(worker, parser, ret_bytes, ret_nr);
 	}
 }
 

@@ -34,6 +34,7 @@
 enum worker_task_number {
 	TASK_UNWIND_TABLE, /* collect/unwind/table_worker */
 	TASK_NAMES,	   /* sym/names_task */
+	TASK_LINES,	   /* sym/source_lines */
 	NR_TASKS,
 };
 
@@ -51,13 +52,15 @@ enum parser {
 
 /* Requests of a task to stook, for example for the debug file of the file that it parses. */
 enum worker_want_kind {
-	WANT_DEBUG_FILE = 1, /* the debug file with this build id, or with this name from .gnu_debuglink */
+	WANT_DEBUG_FILE =
+		1, /* the debug file with this build id, or with this name from .gnu_debuglink */
 	WANT_FROM_SERVER, /* the debug file with this build id, from a debuginfod server */
+	WANT_PATH,	  /* the file at this path (name), which a debug file refers to */
 	WANT_WORK,	  /* no file; -EEXIST if stook has the result for this build id already */
 };
 
 #define WORKER_ID_BYTES	  32 /* of a build id; worker.c checks it */
-#define WORKER_NAME_BYTES 256
+#define WORKER_NAME_BYTES 1024
 
 /*
  * A file may be in several places, and have several names in each. They are tried in order, and the first that
@@ -79,7 +82,7 @@ struct worker_want {
 struct worker_place {
 	int root_fd; /* O_PATH; -1: our own root */
 	bool is_owned;
-	struct file_owners owners; /* with is_owned: only files of these owners are opened */
+	struct file_owners owners;	/* with is_owned: only files of these owners are opened */
 	char paths[WORKER_PLACE_BYTES]; /* each with its NUL */
 	size_t nr;			/* bytes of paths */
 };
@@ -156,9 +159,12 @@ int worker_fetch(struct worker *worker, enum parser parser, void **ret_bytes, si
  */
 int worker_fd(const struct worker *worker);
 
-/* As worker_fetch(), but waits. Also returns -ECANCELED when stop_fd (-1: none) becomes readable. */
-int worker_wait(struct worker *worker, enum parser parser, int stop_fd, void **ret_bytes,
-		size_t *ret_nr);
+/*
+ * As worker_ask() and worker_fetch(), but waits, also for the end of the pause after a crash. -ECANCELED when
+ * stop_fd (-1: none) becomes readable: then all workers are killed.
+ */
+int worker_call(struct worker *worker, enum parser parser, const struct worker_question *question,
+		int stop_fd, void **ret_bytes, size_t *ret_nr);
 
 /* Returns the CPU time of this parser and its predecessors. */
 uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser);
@@ -167,8 +173,8 @@ struct worker_troubles {
 	uint64_t nr_parsers_died, nr_parsers_late, nr_openers_died, nr_openers_late;
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
-	int last_status; /* of the last one that died by itself, as from waitpid() */
-	char cannot_start[WORKER_NAME_BYTES]; /* the reason; empty: no failure to start a worker */
+	int last_status;	/* of the last one that died by itself, as from waitpid() */
+	char cannot_start[256]; /* the reason; empty: no failure to start a worker */
 };
 
 /* Adds those of this worker to *sum. */
@@ -182,6 +188,7 @@ struct worker_job {
 	/* The task writes its answer to answer_fd, from offset 0, and sets its length. */
 	int answer_fd;
 	uint64_t answer_bytes;
+	char opened[PATH_MAX]; /* path of the file that worker_want() returned last */
 	struct parser_state *parser;
 };
 
@@ -196,6 +203,12 @@ struct worker_task {
  * name; -ENODATA: there are no further places; another errno: none could be opened at this place.
  */
 int worker_want(struct worker_job *job, struct worker_want *want);
+
+/*
+ * From now on, libraries can open files for reading: each open() becomes a request WANT_PATH. path: what they learn
+ * as the path of an open descriptor. NULL: no longer; then open() kills the parser again.
+ */
+void worker_serve_library(struct worker_job *job, const char *path);
 
 /* Runs a worker until its end, if argv[0] is the name of one, and returns its exit status; else returns -1. */
 int worker_main(int argc, char **argv, const struct worker_task *tasks, size_t nr_tasks);

@@ -1,8 +1,6 @@
 /*
- * sym/source_lines: messages from a compromised child process. Whatever the child sends, the reader
- * must stay within its bounds and report each address at most once, with NUL-terminated strings.
- *
- * The first byte chooses the sizes of the pieces in which the rest arrives.
+ * sym/source_lines: messages from a compromised parser. Whatever it sends, the reader must stay within its bounds
+ * and report each address at most once, with NUL-terminated strings.
  *
  *	make fuzz && build/fuzz/fuzz_line_messages -max_len=4096 CORPUS
  */
@@ -43,17 +41,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t nr)
 		.found = look_at,
 		.context = &told,
 	};
-	struct answer_reader *reader = answer_reader_new(&request, NULL);
-	size_t piece = nr ? bytes[0] + 1u : 1, at;
-	int err = 0;
+	int err = lines_answer_read(bytes, nr, &request, &work, &error);
 
-	if (!reader)
-		abort();
-	for (at = 1; at < nr && err == 0; at += piece)
-		err = answer_reader_parse(reader, bytes + at, piece < nr - at ? piece : nr - at);
-	err = answer_reader_end(reader, err, &work, &error);
 	if (err < 0 && !error.text[0])
 		abort();
-	answer_reader_free(reader);
 	return 0;
 }

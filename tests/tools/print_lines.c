@@ -10,11 +10,12 @@
  *
  * Link-time addresses are read from stdin in hexadecimal; the results are sorted and without
  * duplicates. -n omits the lines, -s prints only the outermost function, -q only the totals, -r
- * FOLDER is the root of the file's paths, -o works without a child process.
+ * FOLDER is the root of the file's paths, -o works without a helper process.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "run/run.h"
 #include "sym/source_lines.h"
 
 struct printer {
@@ -105,7 +107,28 @@ static void print_sums(const struct printer *printer, const struct debug_info_wo
 		child.ru_maxrss);
 }
 
-static int print_lines(struct printer *printer, const struct source_lines_place *place,
+/* With -r, the root is that of a container. */
+static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
+{
+	const struct debug_places places = {0};
+
+	return want->kind == WANT_PATH ? debug_files_path_place(&places, context, want, ret)
+				       : -ENODATA;
+}
+
+static int find_lines(const struct code_file *file, const struct debug_info_request *request,
+		      struct debug_info_work *ret, struct error *error)
+{
+	struct worker *worker = worker_new(error);
+	const struct source_lines_place place = {
+		.file = file, .find_place = find_place, .context = (void *)file, .stop_fd = -1};
+	int err = worker ? source_lines_find(worker, &place, request, ret, error) : error->code;
+
+	worker_free(worker);
+	return err;
+}
+
+static int print_lines(struct printer *printer, const struct code_file *file,
 		       struct debug_info_request *request, bool is_isolated)
 {
 	struct debug_info_work work = {0};
@@ -117,8 +140,8 @@ static int print_lines(struct printer *printer, const struct source_lines_place 
 	request->nr = printer->nr;
 	request->found = found;
 	request->context = printer;
-	err = is_isolated ? source_lines_find(place, request, &work, &error)
-			  : debug_info_find(place->fd, request, &work, &error);
+	err = is_isolated ? find_lines(file, request, &work, &error)
+			  : debug_info_find(file->fd, request, &work, &error);
 	if (err < 0)
 		fprintf(stderr, "print_lines: %s (%s)\n", error.text, strerror(-err));
 	if (!printer->is_quiet)
@@ -140,18 +163,21 @@ static void clear(struct printer *printer)
 int main(int argc, char **argv)
 {
 	struct debug_info_request request = {.inlined = true, .lines = true};
-	struct source_lines_place place = {.root_fd = -1};
+	struct code_file file = {.root_fd = -1};
+	char path[PATH_MAX], root[PATH_MAX] = "";
 	struct printer printer = {0};
 	bool is_isolated = true;
-	int option, err;
+	int option = worker_main(argc, argv, run_tasks, NR_TASKS), err;
 
+	if (option >= 0)
+		return option;
 	while ((option = getopt(argc, argv, "nsqor:")) != -1) {
 		request.lines &= option != 'n';
 		request.inlined &= option != 's';
 		printer.is_quiet |= option == 'q';
 		is_isolated &= option != 'o';
-		if (option == 'r')
-			place.root_fd = open(optarg, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (option == 'r' && realpath(optarg, root))
+			file.root_fd = open(optarg, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		if (option == '?')
 			return 2;
 	}
@@ -159,12 +185,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: print_lines [-nsqo] [-r FOLDER] FILE <ADDRESSES\n");
 		return 2;
 	}
-	place.fd = open(argv[optind], O_RDONLY | O_CLOEXEC);
-	if (place.fd < 0 || read_addresses(&printer) < 0) {
+	file.fd = open(argv[optind], O_RDONLY | O_CLOEXEC);
+	file.path = realpath(argv[optind], path) ? path + strlen(root) : argv[optind];
+	if (file.fd < 0 || read_addresses(&printer) < 0) {
 		perror(argv[optind]);
 		return 1;
 	}
-	err = print_lines(&printer, &place, &request, is_isolated);
+	err = print_lines(&printer, &file, &request, is_isolated);
 	clear(&printer);
 	return err;
 }

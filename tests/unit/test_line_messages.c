@@ -1,7 +1,4 @@
-/*
- * sym/source_lines: messages are read back in pieces of any size; malformed messages are refused
- * before they have an effect.
- */
+/* sym/source_lines: messages are read back; malformed messages are refused before they have an effect. */
 #include "unit/test.h"
 
 #include <errno.h>
@@ -91,43 +88,31 @@ static const uint8_t *write_some(size_t *ret_nr)
 	return written(writer, ret_nr);
 }
 
-/* Reads bytes in pieces; returns the result of the end. */
-static int read_pieces(const uint8_t *bytes, size_t nr, size_t piece, struct told *told,
-		       struct debug_info_work *ret, struct error *error)
+static int read_all(const uint8_t *bytes, size_t nr, struct told *told, struct debug_info_work *ret,
+		    struct error *error)
 {
-	struct debug_info_request request = {
+	const struct debug_info_request request = {
 		.addresses = addresses,
 		.nr = ARRAY_SIZE(addresses),
 		.found = take_told,
 		.context = told,
 	};
-	struct answer_reader *reader = answer_reader_new(&request, NULL);
-	size_t at;
-	int err = 0;
 
-	CHECK(reader);
-	for (at = 0; at < nr && err == 0; at += piece)
-		err = answer_reader_parse(reader, bytes + at, piece < nr - at ? piece : nr - at);
-	err = answer_reader_end(reader, err, ret, error);
-	answer_reader_free(reader);
-	return err;
+	return lines_answer_read(bytes, nr, &request, ret, error);
 }
 
-TEST(line_messages_in_pieces)
+TEST(line_messages)
 {
-	size_t nr, piece;
+	size_t nr;
 	const uint8_t *bytes = write_some(&nr);
+	struct debug_info_work work = {0};
+	struct told told = {0};
 
-	for (piece = 1; piece <= nr; piece++) {
-		struct debug_info_work work = {0};
-		struct told told = {0};
-
-		CHECK_EQ(read_pieces(bytes, nr, piece, &told, &work, NULL), 0);
-		CHECK_STR(told.text, SOME_TOLD);
-		CHECK_EQ(work.nr_units, 1000);
-		CHECK_EQ(work.nr_units_read, 300);
-		CHECK_EQ(work.nr_split_lost, 5);
-	}
+	CHECK_EQ(read_all(bytes, nr, &told, &work, NULL), 0);
+	CHECK_STR(told.text, SOME_TOLD);
+	CHECK_EQ(work.nr_units, 1000);
+	CHECK_EQ(work.nr_units_read, 300);
+	CHECK_EQ(work.nr_split_lost, 5);
 }
 
 TEST(line_messages_truncated)
@@ -140,8 +125,7 @@ TEST(line_messages_truncated)
 		struct error error = {0};
 		struct told told = {0};
 
-		CHECK_EQ(read_pieces(test_guarded(bytes, most), most, nr, &told, &work, &error),
-			 -EPROTO);
+		CHECK_EQ(read_all(test_guarded(bytes, most), most, &told, &work, &error), -EPROTO);
 		CHECK(error.text[0]);
 		CHECK(!strncmp(told.text, SOME_TOLD, strlen(told.text)));
 		CHECK_EQ(work.nr_units, 77);
@@ -164,7 +148,7 @@ TEST(line_messages_garbage)
 		memcpy(broken, bytes, nr);
 		for (i = 0; i <= round % 4; i++)
 			broken[(size_t)rand() % nr] = (uint8_t)rand();
-		(void)read_pieces(broken, nr, 1 + round % nr, &told, &work, NULL);
+		(void)read_all(broken, nr, &told, &work, NULL);
 		CHECK(told.nr <= ARRAY_SIZE(addresses));
 		free(broken);
 	}
@@ -181,8 +165,7 @@ TEST(line_messages_after_the_end)
 	CHECK(twice);
 	memcpy(twice, bytes, nr);
 	twice[nr] = 1;
-	CHECK_EQ(read_pieces(twice, nr + 1, nr, &told, &work, NULL), -EPROTO);
-	CHECK_EQ(read_pieces(twice, nr + 1, nr + 1, &told, &work, NULL), -EPROTO);
+	CHECK_EQ(read_all(twice, nr + 1, &told, &work, NULL), -EPROTO);
 	free(twice);
 }
 
@@ -193,7 +176,7 @@ static int read_one(const char *content, size_t nr, struct told *told)
 	struct debug_info_work work;
 
 	memcpy(bytes + 4, content, nr);
-	return read_pieces(bytes, nr + 4, sizeof(bytes), told, &work, NULL);
+	return read_all(bytes, nr + 4, told, &work, NULL);
 }
 
 TEST(line_messages_that_nobody_wrote)
@@ -213,7 +196,9 @@ TEST(line_messages_that_nobody_wrote)
 		{"\1\0\1\0\0\xff\xff\xff\xff\xff\1", 11}, /* a line past 32 bits */
 		{"\2\1\2\0", 4},			  /* more units read than there are */
 		{"\2\2\1\2", 4},			  /* more lost than read */
-		{"\3\0\0\0", 4},			  /* data after an error */
+		{"\3\1\0\0\0", 5},			  /* data after an error */
+		{"\3\0\0\0", 4},			  /* no error */
+		{"\3\xff\x7f\0\0", 5},			  /* an error beyond all */
 		{"\0", 1},
 		{"\4", 1},
 	};
@@ -239,30 +224,26 @@ TEST(line_messages_once_for_an_address)
 	CHECK_EQ(answer_writer_add(writer, 1, some, 1), 0);
 	CHECK_EQ(answer_writer_end(writer, &some_work), 0);
 	bytes = written(writer, &nr);
-	CHECK_EQ(read_pieces(bytes, nr, nr, &told, &work, NULL), -EPROTO);
+	CHECK_EQ(read_all(bytes, nr, &told, &work, NULL), -EPROTO);
 	CHECK_EQ(told.nr, 1);
 }
 
 TEST(line_messages_errors_are_fit_to_print)
 {
-	struct error error = {.text = "bad \x1b[31m\n\xc3", .hint = "try"}, got = {0};
+	struct error error = {.code = -ENOEXEC, .text = "bad \x1b[31m\n\xc3", .hint = "try"};
+	struct error got = {0};
 	struct answer_writer *writer = new_writer();
-	struct debug_info_request request = {0};
-	struct answer_reader *reader = answer_reader_new(&request, NULL);
 	struct debug_info_work work;
+	struct told told = {0};
 	const uint8_t *bytes;
 	size_t nr;
 
 	CHECK_EQ(answer_writer_error(writer, &error), 0);
 	bytes = written(writer, &nr);
-	CHECK(reader);
-	CHECK_EQ(answer_reader_parse(reader, bytes, nr), 0);
-	CHECK_EQ(answer_reader_end(reader, -ENOEXEC, &work, &got), -ENOEXEC);
+	CHECK_EQ(read_all(bytes, nr, &told, &work, &got), -ENOEXEC);
 	CHECK_STR(got.text, "bad ?[31m??");
 	CHECK_STR(got.hint, "try");
 	CHECK_EQ(got.code, -ENOEXEC);
-	CHECK_EQ(answer_reader_end(reader, 0, &work, &got), -EPROTO);
-	answer_reader_free(reader);
 }
 
 TEST(line_messages_callers_refusal)
@@ -272,7 +253,7 @@ TEST(line_messages_callers_refusal)
 	size_t nr;
 	const uint8_t *bytes = write_some(&nr);
 
-	CHECK_EQ(read_pieces(bytes, nr, 7, &told, &work, NULL), -ECANCELED);
+	CHECK_EQ(read_all(bytes, nr, &told, &work, NULL), -ECANCELED);
 	CHECK_EQ(told.nr, 1);
 }
 
@@ -294,25 +275,20 @@ TEST(line_messages_longest)
 	CHECK_EQ(answer_writer_add(writer, 2, lines, ARRAY_SIZE(lines)), 0);
 	CHECK_EQ(answer_writer_end(writer, &some_work), 0);
 	bytes = written(writer, &nr);
-	CHECK_EQ(read_pieces(bytes, nr, 1000, &told, &work, NULL), 0);
+	CHECK_EQ(read_all(bytes, nr, &told, &work, NULL), 0);
 	CHECK_EQ(told.nr, 3);
 }
 
 TEST(line_messages_out_of_memory)
 {
-	struct debug_info_request request = {.addresses = addresses, .nr = 3};
-	struct answer_reader *reader = NULL;
-	size_t nth;
+	size_t nr;
+	const uint8_t *bytes = write_some(&nr);
+	struct debug_info_work work;
+	struct error error = {0};
+	struct told told = {0};
 
-	for (nth = 1; !reader; nth++) {
-		struct error error = {0};
-
-		(void)test_fail_allocation(nth);
-		reader = answer_reader_new(&request, &error);
-		(void)test_fail_allocation(0);
-		CHECK(reader || error.code == -ENOMEM);
-	}
-	CHECK_EQ(nth, 4);
-	answer_reader_free(reader);
-	answer_reader_free(NULL);
+	(void)test_fail_allocation(1);
+	CHECK_EQ(read_all(bytes, nr, &told, &work, &error), -ENOMEM);
+	(void)test_fail_allocation(0);
+	CHECK(error.text[0]);
 }

@@ -220,10 +220,7 @@ static char *ask(struct worker *worker, const struct worker_question *question, 
 	char *text;
 	size_t nr = 0;
 
-	while ((*ret_err = worker_ask(worker, PARSER_OTHER_FILES, question)) == -EAGAIN)
-		(void)usleep(1000);
-	if (*ret_err == 0)
-		*ret_err = worker_wait(worker, PARSER_OTHER_FILES, -1, &bytes, &nr);
+	*ret_err = worker_call(worker, PARSER_OTHER_FILES, question, -1, &bytes, &nr);
 	if (*ret_err < 0)
 		return NULL;
 	text = malloc(nr + 1);
@@ -537,7 +534,11 @@ TEST(worker_survives_kills)
 		CHECK_EQ(err, 0);
 		(void)usleep((unsigned)rand_r(&seed) % 2000);
 		kill_a_child((unsigned)rand_r(&seed));
-		err = worker_wait(worker, PARSER_OTHER_FILES, -1, &bytes, &nr);
+		do {
+			(void)usleep(100);
+			worker_step(worker);
+			err = worker_fetch(worker, PARSER_OTHER_FILES, &bytes, &nr);
+		} while (err == -EAGAIN);
 		CHECK(err == -EFAULT || err == -EIO || (err == 0 && nr == 3));
 		nr_failed += err < 0;
 		free(bytes);

@@ -76,7 +76,8 @@ static const struct elf_image *open_debug(struct worker_job *job, const struct w
 
 static int compile(struct worker_job *job, const struct elf_image *image)
 {
-	struct worker_want want = {.kind = WANT_WORK, .build_id_bytes = (uint32_t)image->build_id_bytes};
+	struct worker_want want = {.kind = WANT_WORK,
+				   .build_id_bytes = (uint32_t)image->build_id_bytes};
 	struct unwind_table table;
 	struct elf_image debug_image;
 	const struct elf_image *debug = NULL;

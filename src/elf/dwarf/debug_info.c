@@ -381,31 +381,13 @@ static int search_units(struct search *search, Dwarf *dwarf, struct error *error
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/*
- * Opens the alternate file made by dwz. libdw looks for it relative to the path in /proc/self/fd,
- * but there is no /proc in another root, so `folder` is used.
- */
-static Dwarf *open_alternate(Dwarf *dwarf, const char *folder, int *ret_fd)
-{
-	char path[PATH_MAX];
-	const char *name;
-	const void *id;
-
-	if (!folder || dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0 || name[0] == '/' ||
-	    (size_t)snprintf(path, sizeof(path), "%s/%s", folder, name) >= sizeof(path))
-		return NULL;
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? NULL : dwarf_begin(*ret_fd, DWARF_C_READ);
-}
-
 int debug_info_find(int fd, const struct debug_info_request *request, struct debug_info_work *ret,
 		    struct error *error)
 {
 	cleanup_free uint8_t *is_reported = calloc(request->nr + 1, 1);
 	cleanup_free struct search *search = calloc(1, sizeof(*search));
 	struct debug_info_work work = {0};
-	cleanup_fd int alternate_fd = -1;
-	Dwarf *dwarf = NULL, *alternate = NULL;
+	Dwarf *dwarf = NULL;
 	Elf *elf = NULL;
 	int err;
 
@@ -419,23 +401,16 @@ int debug_info_find(int fd, const struct debug_info_request *request, struct deb
 		return error_set(error, -ENOEXEC, "not an ELF file");
 	}
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
-	if (dwarf) {
-		alternate = open_alternate(dwarf, request->folder, &alternate_fd);
-		if (alternate)
-			dwarf_setalt(dwarf, alternate);
+	if (dwarf)
 		err = search_units(search, dwarf, error);
-		if (alternate)
-			dwarf_setalt(dwarf, NULL);
-	} else {
+	else
 		err = error_set(error, -ENOENT, "no debug information: %s", dwarf_errmsg(-1));
-	}
 	debug_sections_clear(&search->chains.sections);
 	free(search->chains.innermost);
 	free(search->chains.functions);
 	free(search->chains.open);
 	free(search->places);
 	free(search->addresses);
-	(void)dwarf_end(alternate);
 	(void)dwarf_end(dwarf);
 	(void)elf_end(elf);
 	if (err == 0)

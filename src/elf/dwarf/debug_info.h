@@ -5,8 +5,8 @@
  * with some of the addresses once, for all its addresses together. Supports DWARF 4 and 5, split
  * units (.dwo), and the alternate file with shared entries made by dwz.
  *
- * libdw maps the file and trusts its content more than we do: for untrusted files, call this in a
- * child process (base/isolated).
+ * libdw maps the file and trusts its content more than we do: call this in a parser (sym/source_lines). It opens the
+ * files that DWARF refers to by their paths, relative to the path of the descriptor.
  */
 #ifndef STOOK_ELF_DWARF_DEBUG_INFO_H
 #define STOOK_ELF_DWARF_DEBUG_INFO_H
@@ -35,8 +35,6 @@ struct debug_info_request {
 	size_t nr;
 	bool inlined; /* false: report only the last line, the function that is not inlined */
 	bool lines;   /* false: .file and .line stay empty, and no line table is read */
-	/* The file's directory, for dwz's alternate file; NULL: take it from /proc/self/fd. */
-	const char *folder;
 	/*
 	 * Called for each address i with known functions, in any order. The innermost inlined
 	 * function comes first, the one that they are all inlined into last. A negative result ends
