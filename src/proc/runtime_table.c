@@ -424,12 +424,19 @@ static void owners_of(const struct runtime_process *process, struct file_owners 
 		file_owners_add(ret, 0);
 }
 
-bool runtime_process_owns(const struct runtime_process *process, int fd)
+int runtime_process_jitdump(const struct runtime_process *process, struct file_table *files)
 {
 	struct file_owners owners;
+	int fd;
 
+	if (process->jitdump < 0)
+		return -ENOENT;
+	(void)file_table_reopen(files, (uint32_t)process->jitdump);
+	fd = file_table_get(files, (uint32_t)process->jitdump)->fd;
+	if (fd < 0)
+		return -ENOENT;
 	owners_of(process, &owners);
-	return file_is_owned(fd, &owners);
+	return file_is_owned(fd, &owners) ? fd : -EACCES;
 }
 
 /*

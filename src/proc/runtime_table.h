@@ -81,7 +81,10 @@ const struct runtime_process *runtime_table_get(const struct runtime_table *tabl
  */
 int runtime_process_open_map(const struct runtime_process *process);
 
-/* True if a file that the process has mapped, its jitdump, is trusted by the same rule. */
-bool runtime_process_owns(const struct runtime_process *process, int fd);
+/*
+ * Returns the descriptor of the process' jitdump, which the file table owns; -ENOENT: none; -EACCES: it belongs to
+ * another user, since any user may map a file that is readable.
+ */
+int runtime_process_jitdump(const struct runtime_process *process, struct file_table *files);
 
 #endif

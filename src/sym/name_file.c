@@ -1,6 +1,6 @@
 /*
- * Names code in files. A parser without rights is asked for the names, and for the file's build id
- * and segments, which are stored in the profile (names_task.h). The vdso is a file in memory, and is
+ * Names code in files, and JIT-compiled code. A parser without rights is asked for the names, and for a file's
+ * build id and segments, which are stored in the profile (names_task.h). The vdso is a file in memory, and is
  * parsed here. Then, on request, inlined calls and source lines.
  *
  * The vdso is read from our own process: the kernel maps the same one into every process of our
@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -27,12 +29,13 @@
 
 /* --- where parsers may look ------------------------------------------------------------------- */
 
-/* What a parser is asked about a file. */
+/* What a parser is asked about a file, or about the code of a process. */
 struct asking {
 	const struct naming *naming;
 	struct code_file *file;
 	struct names_question *question; /* the offsets follow it */
 	uint32_t *frames;		 /* the frame of each offset */
+	int jitdump;			 /* of JIT-compiled code; -1: none */
 };
 
 static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
@@ -46,7 +49,10 @@ static int find_place(void *context, const struct worker_want *want, struct work
 		return debug_files_path_place(&options->places, asking->file, want, ret);
 	if (want->kind == WANT_FROM_SERVER)
 		return debuginfod_place(options->places.server, want, options->budget, ret);
-	return -ENODATA;
+	if (want->kind != WANT_JITDUMP || want->place || asking->jitdump < 0)
+		return -ENODATA;
+	*ret = (struct worker_place){.root_fd = asking->jitdump, .is_handle = true};
+	return 0;
 }
 
 /* --- inlined calls and source lines ----------------------------------------------------------- */
@@ -380,12 +386,12 @@ static int set_name(const struct naming *naming, uint32_t frame, const struct na
 	return 0;
 }
 
-static int use_answer(const struct asking *asking, const struct names_answer *answer)
+static int set_names(const struct asking *asking, const struct names_answer *answer)
 {
-	int err = note_code(asking, answer);
 	size_t i;
+	int err = 0;
 
-	for (i = 0; answer && i < answer->head.nr && err == 0; i++)
+	for (i = 0; i < answer->head.nr && err == 0; i++)
 		err = set_name(asking->naming, asking->frames[i], answer, i);
 	return err;
 }
@@ -417,6 +423,7 @@ static struct names_question *make_question(const struct asking *asking)
 		.no_starts = options->no_starts,
 		.only_code = options->leave_files,
 		.is_of_root = asking->file->is_of_root,
+		.run_time = options->run_time,
 		.is_same_build = !options->files,
 		.is_limited = budget != NULL,
 		.file = naming->module,
@@ -428,8 +435,9 @@ static struct names_question *make_question(const struct asking *asking)
 	for (i = 0; i < naming->nr && question->nr < NAMES_QUESTION_MAX; i++) {
 		const struct pending_frame *frame = &naming->frames[i];
 
-		/* Of a named frame only the lines are missing. */
-		if (profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
+		/* Of a named frame only the lines are missing. JIT-compiled code may have changed. */
+		if (module->kind != MODULE_RUN_TIME &&
+		    profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
 			continue;
 		asking->frames[question->nr] = frame->frame;
 		offsets[question->nr++] = frame->address;
@@ -453,7 +461,7 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 {
 	const struct symbolizer_options *options = &naming->symbolizer->options;
 	cleanup_free uint32_t *frames = calloc(naming->nr + 1, sizeof(*frames));
-	struct asking asking = {.naming = naming, .file = file, .frames = frames};
+	struct asking asking = {.naming = naming, .file = file, .frames = frames, .jitdump = -1};
 	cleanup_free struct names_question *question = frames ? make_question(&asking) : NULL;
 	struct names_answer answer;
 	bool has_answer;
@@ -466,14 +474,16 @@ static int name_in(const struct naming *naming, struct code_file *file, struct e
 	if (err == -ENOMEM)
 		return err;
 	has_answer = err == 0;
-	err = use_answer(&asking, has_answer ? &answer : NULL);
+	err = note_code(&asking, has_answer ? &answer : NULL);
+	if (err == 0 && has_answer)
+		err = set_names(&asking, &answer);
 	if (question->is_same_build && file->fd >= 0 && !(has_answer && answer.head.is_read)) {
 		(void)close(file->fd); /* another file is there */
 		file->fd = -1;
 	}
 	if (has_answer)
 		names_answer_clear(&answer);
-	if (err == 0 && !image && !options->leave_files && (options->inlined || options->lines))
+	if (err == 0 && !options->leave_files && (options->inlined || options->lines))
 		err = name_lines(&asking);
 	return err;
 }
@@ -518,5 +528,56 @@ int name_in_vdso(const struct naming *naming)
 		return err == -ENOMEM ? err : 0;
 	err = name_in(naming, &file, &image);
 	elf_image_close(&image);
+	return err;
+}
+
+/* --- JIT-compiled code ------------------------------------------------------------------------ */
+
+static struct worker_file file_id_of(int fd)
+{
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return (struct worker_file){0};
+	return (struct worker_file){major(st.st_dev), minor(st.st_dev), st.st_ino};
+}
+
+int name_in_run_time(const struct naming *naming)
+{
+	struct symbolizer *symbolizer = naming->symbolizer;
+	const struct symbolizer_options *options = &symbolizer->options;
+	const struct module *module = profile_module(naming->profile, naming->module);
+	cleanup_free uint32_t *frames = calloc(naming->nr + 1, sizeof(*frames));
+	struct code_file file = {.path = "", .root_fd = -1};
+	struct asking asking = {.naming = naming, .file = &file, .frames = frames};
+	cleanup_free struct names_question *question = NULL;
+	const struct runtime_process *process;
+	struct names_answer answer;
+	cleanup_fd int perf_map = -1;
+	int err;
+
+	if (!options->runtimes || !module->file)
+		return 0;
+	process = runtime_table_get(options->runtimes, module->file - 1);
+	if (!process->is_superseded)
+		perf_map = runtime_process_open_map(process);
+	file.fd = perf_map;
+	file.id = file_id_of(perf_map);
+	asking.jitdump = runtime_process_jitdump(process, options->files);
+	symbolizer->result.nr_files_failed += asking.jitdump == -EACCES;
+	symbolizer->result.nr_tables_failed += asking.jitdump == -EACCES;
+	question = frames ? make_question(&asking) : NULL;
+	if (!question)
+		return -ENOMEM;
+	question->is_run_time = true;
+	question->is_java = process->runtime && process->runtime->is_java;
+	question->is_superseded = process->is_superseded;
+	question->file = module->file - 1;
+	asking.question = question;
+	err = ask(&asking, &answer);
+	if (err < 0)
+		return err == -ENOMEM ? err : 0;
+	err = set_names(&asking, &answer);
+	names_answer_clear(&answer);
 	return err;
 }

@@ -75,6 +75,7 @@ const char *names_answer_name(const struct names_answer *answer, size_t i)
 struct names_state {
 	struct symbol_cache *symbols;
 	struct debug_link_crcs crcs;
+	struct run_time_maps *maps;
 };
 
 /* A question that is being answered. */
@@ -147,6 +148,19 @@ static int add_text(struct names_answer *answer, const char *text, uint32_t *ret
 	return 0;
 }
 
+/* Returns a name from a file or a runtime's map as it is shown, to be freed; NULL when out of memory. */
+static char *shown_name(const struct names_question *question, const char *name)
+{
+	char readable[NAME_MAX_BYTES + 1];
+
+	if (question->is_run_time) {
+		runtime_name(name, question->is_java, &question->run_time, readable,
+			     sizeof(readable));
+		name = readable;
+	}
+	return demangle_function(name, &question->demangle);
+}
+
 /* Adds a function's name as it is shown. Many addresses in a row are in one function. */
 static int add_name(struct naming_work *work, const struct file_function *function,
 		    struct names_place *ret)
@@ -160,7 +174,7 @@ static int add_name(struct naming_work *work, const struct file_function *functi
 		ret->name = work->last_name;
 		return 0;
 	}
-	shown = demangle_function(function->name, &work->question->demangle);
+	shown = shown_name(work->question, function->name);
 	err = shown ? add_text(work->answer, shown, &ret->name) : -ENOMEM;
 	if (err == 0) {
 		work->last = function->name;
@@ -209,9 +223,10 @@ struct names_state *names_state_new(size_t max_bytes)
 	if (!state)
 		return NULL;
 	state->symbols = symbol_cache_new(max_bytes);
-	if (state->symbols)
+	state->maps = run_time_maps_new(max_bytes);
+	if (state->symbols && state->maps)
 		return state;
-	free(state);
+	names_state_free(state);
 	return NULL;
 }
 
@@ -220,6 +235,7 @@ void names_state_free(struct names_state *state)
 	if (!state)
 		return;
 	symbol_cache_free(state->symbols);
+	run_time_maps_free(state->maps);
 	free(state);
 }
 
@@ -234,6 +250,31 @@ static void describe(const struct elf_image *image, struct module_code *ret)
 			(struct module_segment){image->segments[i].offset, image->segments[i].vaddr,
 						image->segments[i].bytes};
 	ret->nr_segments = (uint8_t)i;
+}
+
+/* Makes an empty answer. 0 or -ENOMEM. */
+static int begin_answer(const struct names_question *question, struct names_answer *ret,
+			struct read_budget *budget)
+{
+	*ret = (struct names_answer){.head = {.nr = question->nr, .code = question->known}};
+	ret->places = calloc(question->nr + 1, sizeof(*ret->places));
+	/* The budget gives a part of the work, which this is, a half of what is left. */
+	read_budget_init(budget, 2 * question->most_ns, 2 * question->most_bytes, -1);
+	read_budget_begin(budget);
+	return ret->places ? 0 : -ENOMEM;
+}
+
+/* Completes the answer; err: the error that it ends with. Returns err. */
+static int end_answer(const struct names_question *question, struct names_answer *answer,
+		      struct read_budget *budget, int err)
+{
+	if (question->is_limited) {
+		answer->head.refused = read_budget_end(budget);
+		answer->head.bytes_read = 2 * question->most_bytes - budget->left_bytes;
+	}
+	if (err < 0)
+		names_answer_clear(answer);
+	return err;
 }
 
 int names_find(struct names_state *state, const struct names_question *question,
@@ -257,16 +298,11 @@ int names_find(struct names_state *state, const struct names_question *question,
 	};
 	struct naming_work work = {
 		.question = question, .image = image, .input = &input, .answer = ret};
-	int err = 0;
+	int err = begin_answer(question, ret, &budget);
 
-	*ret = (struct names_answer){.head = {.is_read = image != NULL, .nr = question->nr}};
-	ret->places = calloc(question->nr + 1, sizeof(*ret->places));
-	if (!ret->places)
-		return -ENOMEM;
-	/* The budget gives a part of the work, which this is, a half of what is left. */
-	read_budget_init(&budget, 2 * question->most_ns, 2 * question->most_bytes, -1);
-	read_budget_begin(&budget);
-	ret->head.code = question->known;
+	if (err < 0)
+		return err;
+	ret->head.is_read = image != NULL;
 	if (image) {
 		describe(image, &ret->head.code);
 		image->budget = places.budget;
@@ -291,13 +327,57 @@ int names_find(struct names_state *state, const struct names_question *question,
 	debug_files_forget(file);
 	if (image)
 		image->budget = NULL; /* it ends with this function */
-	if (question->is_limited) {
-		ret->head.refused = read_budget_end(&budget);
-		ret->head.bytes_read = 2 * question->most_bytes - budget.left_bytes;
+	return end_answer(question, ret, &budget, err);
+}
+
+/* --- JIT-compiled code ------------------------------------------------------------------------ */
+
+static int find_in_map(struct naming_work *work, const struct code_map *map,
+		       const uint64_t *addresses, struct read_budget *budget)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < work->question->nr && err == 0; i++) {
+		struct file_function function = {0};
+
+		if (read_budget_take(budget, 0) < 0)
+			break;
+		function.name = code_map_find(map, addresses[i], &function.start);
+		if (function.name)
+			err = add_name(work, &function, &work->answer->places[i]);
 	}
-	if (err < 0)
-		names_answer_clear(ret);
 	return err;
+}
+
+/* Answers a question about the code of a process. A map that could be read in part only is used. */
+static int find_in_process(struct worker_job *job, struct names_state *state,
+			   const struct names_question *question, const uint64_t *addresses,
+			   struct names_answer *ret)
+{
+	struct worker_want want = {.kind = WANT_JITDUMP};
+	cleanup_fd int jitdump = question->is_superseded ? -1 : worker_want(job, &want);
+	const struct run_time_files files = {.perf_map = job->fd,
+					     .jitdump = jitdump,
+					     .is_java = question->is_java,
+					     .is_superseded = question->is_superseded};
+	struct naming_work work = {.question = question, .answer = ret};
+	const struct code_map *map = NULL;
+	struct read_budget budget;
+	int err = begin_answer(question, ret, &budget), map_err;
+
+	if (err < 0)
+		return err;
+	ret->head.is_read = 1;
+	map_err = run_time_maps_get(state->maps, (uint32_t)question->file, &files,
+				    question->is_limited ? &budget : NULL, &map);
+	if (map_err == -ENOMEM)
+		err = map_err;
+	else if (map_err < 0 && read_budget_take(question->is_limited ? &budget : NULL, 0) == 0)
+		ret->head.nr_failed = 1;
+	if (map)
+		err = find_in_map(&work, map, addresses, question->is_limited ? &budget : NULL);
+	return end_answer(question, ret, &budget, err);
 }
 
 /* --- the task --------------------------------------------------------------------------------- */
@@ -317,15 +397,15 @@ static int write_answer(struct worker_job *job, const struct names_answer *answe
 	return err;
 }
 
-/* Answers the question from the file; if it is not usable, from its debug file. */
-static int answer(struct worker_job *job, struct names_state *state,
-		  const struct names_question *question, const uint64_t *offsets)
+/* Answers a question from the file; if it is not usable, from its debug file. */
+static int find_in_file(struct worker_job *job, struct names_state *state,
+			const struct names_question *question, const uint64_t *offsets,
+			struct names_answer *ret)
 {
 	const struct module_code *known = &question->known;
 	struct code_file file = {.fd = job->fd, .path = "", .root_fd = -1, .debug_fd = -1};
 	struct elf_image image;
 	bool is_read = job->fd >= 0 && elf_image_open(&image, job->fd, NULL) == 0;
-	struct names_answer found;
 	int err;
 
 	if (is_read && question->is_same_build &&
@@ -335,13 +415,9 @@ static int answer(struct worker_job *job, struct names_state *state,
 	}
 	if (!is_read)
 		file.fd = -1;
-	err = names_find(state, question, offsets, &file, is_read ? &image : NULL, job, &found);
+	err = names_find(state, question, offsets, &file, is_read ? &image : NULL, job, ret);
 	if (is_read)
 		elf_image_close(&image);
-	if (err < 0)
-		return err;
-	err = write_answer(job, &found);
-	names_answer_clear(&found);
 	return err;
 }
 
@@ -350,6 +426,7 @@ int names_task(struct worker_job *job, void **state)
 	const uint8_t *head = bytes_skip(&job->question, sizeof(struct names_question));
 	cleanup_free uint64_t *offsets = NULL;
 	struct names_question question;
+	struct names_answer answer;
 	int err;
 
 	if (!head)
@@ -363,7 +440,12 @@ int names_task(struct worker_job *job, void **state)
 	if (!offsets || !*state)
 		return -E2BIG;
 	memcpy(offsets, job->question.at, job->question.nr);
+	err = question.is_run_time ? find_in_process(job, *state, &question, offsets, &answer)
+				   : find_in_file(job, *state, &question, offsets, &answer);
+	if (err == 0) {
+		err = write_answer(job, &answer);
+		names_answer_clear(&answer);
+	}
 	/* -ENOMEM would mean that stook's memory is used up. */
-	err = answer(job, *state, &question, offsets);
 	return err == -ENOMEM ? -E2BIG : err;
 }

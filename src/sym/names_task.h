@@ -1,8 +1,9 @@
 /*
- * Finds the names of functions in one file, in a parser without rights (worker/worker.h): the question, the task,
- * and the answer. Opening an ELF file, reading its symbols, checking its debug file and demangling are done there.
+ * Finds the names of functions in one file, or of the JIT-compiled code of one process, in a parser without rights
+ * (worker/worker.h): the question, the task, and the answer. Reading an ELF file and its symbols, checking its debug
+ * file, reading perf maps and jitdumps, and demangling are done there.
  *
- * A parser keeps the symbols of files, within a limit, for the next question.
+ * A parser keeps the symbols of files and the maps of processes, within limits, for the next question.
  */
 #ifndef STOOK_SYM_NAMES_TASK_H
 #define STOOK_SYM_NAMES_TASK_H
@@ -15,6 +16,7 @@
 #include "profile/profile.h"
 #include "sym/demangle.h"
 #include "sym/file_symbols.h"
+#include "sym/run_time_maps.h"
 #include "worker/worker.h"
 
 struct names_question {
@@ -24,7 +26,11 @@ struct names_question {
 	bool only_code;	  /* no names, only build id and segments */
 	/* The build id is reliable: symbols found for another file that has it may be used. */
 	bool is_of_root;
-	bool is_limited;    /* by most_ns and most_bytes */
+	bool is_limited; /* by most_ns and most_bytes */
+	/* The handle is a perf map, the offsets are addresses in a process, and `file` is its number. */
+	bool is_run_time;
+	bool is_java, is_superseded; /* see struct run_time_files */
+	struct runtime_names_style run_time;
 	uint64_t file;	    /* a number for files whose build id is not reliable */
 	uint64_t max_bytes; /* limit on symbols kept in memory */
 	uint64_t most_ns, most_bytes;
@@ -49,7 +55,7 @@ struct names_head {
 	uint32_t is_read;	 /* the file could be read, and is an ELF file */
 	int32_t refused;	 /* error of the limit that was exceeded, or 0 */
 	uint64_t bytes_read;
-	uint64_t nr_failed;  /* malformed or too large tables of symbols */
+	uint64_t nr_failed;  /* malformed or too large tables of symbols, or maps */
 	uint64_t nr;	     /* of places, in the order of the offsets, which follow */
 	uint64_t text_bytes; /* of names, each with its NUL, which follow */
 };

@@ -8,7 +8,6 @@
 #include "elf/image/elf_image.h"
 #include "sym/debug_files.h"
 #include "sym/names_task.h"
-#include "sym/run_time_maps.h"
 #include "sym/symbolizer.h"
 
 struct symbolizer {
@@ -17,7 +16,6 @@ struct symbolizer {
 	struct worker *worker; /* its parsers find the names of code in files */
 	struct names_state
 		*vdso; /* for the one file that is parsed here: it comes from the kernel */
-	struct run_time_maps *run_time;
 	struct debug_link_crcs crcs;
 	size_t nr_frames_tried; /* the profile's frames below this number were tried */
 	uint64_t lines_ns;	/* time spent on reading DWARF in this run */
@@ -42,8 +40,9 @@ struct naming {
 /* Names a frame, demangled. 0 or -ENOMEM. */
 int name_frame(const struct naming *naming, uint32_t frame, const char *name);
 
-/* Name the frames of a module that is a file, or the vdso. 0 or -ENOMEM. */
+/* Name the frames of a module that is a file, the vdso, or a process' JIT-compiled code. 0 or -ENOMEM. */
 int name_in_file(const struct naming *naming);
 int name_in_vdso(const struct naming *naming);
+int name_in_run_time(const struct naming *naming);
 
 #endif

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 
 #include "base/array.h"
-#include "base/cleanup.h"
 #include "base/text.h"
 
 struct entry {
@@ -29,17 +28,15 @@ struct run_time_maps {
 	struct entry *entries; /* by the process' number */
 	size_t nr, capacity;
 	size_t max_bytes;
-	struct read_budget *budget;
 };
 
-struct run_time_maps *run_time_maps_new(size_t max_bytes, struct read_budget *budget)
+struct run_time_maps *run_time_maps_new(size_t max_bytes)
 {
 	struct run_time_maps *maps = calloc(1, sizeof(*maps));
 
 	if (!maps)
 		return NULL;
 	maps->max_bytes = max_bytes;
-	maps->budget = budget;
 	return maps;
 }
 
@@ -136,33 +133,17 @@ static bool is_another(const struct entry *entry, const struct stat *st, bool is
 		entry->inode != st->st_ino || (uint64_t)st->st_size < entry->perf_at);
 }
 
-/* Opens the perf map, and drops the names of an earlier one. Returns -1 if there is none. */
-static int open_perf_map(struct entry *entry, const struct runtime_process *process)
+/* Notes which perf map is read, and drops the names of an earlier one. */
+static void note_perf_map(struct entry *entry, const struct run_time_files *files)
 {
-	cleanup_fd int fd = runtime_process_open_map(process);
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -1;
-	if (is_another(entry, &st, process->runtime && process->runtime->is_java))
+	if (files->perf_map < 0 || fstat(files->perf_map, &st) < 0)
+		return;
+	if (is_another(entry, &st, files->is_java))
 		forget(entry);
 	entry->device = st.st_dev;
 	entry->inode = st.st_ino;
-	return take_fd(&fd);
-}
-
-static int read_jitdump(struct entry *entry, const struct runtime_process *process,
-			struct file_table *files, struct read_budget *budget)
-{
-	int fd = -1;
-
-	if (process->jitdump >= 0) {
-		(void)file_table_reopen(files, (uint32_t)process->jitdump);
-		fd = file_table_get(files, (uint32_t)process->jitdump)->fd;
-	}
-	if (fd >= 0 && !runtime_process_owns(process, fd))
-		return -EACCES;
-	return fd < 0 ? 0 : jitdump_read(fd, entry->map, &entry->jitdump_at, budget);
 }
 
 static bool is_full(int err)
@@ -170,18 +151,20 @@ static bool is_full(int err)
 	return err == -ENOSPC || err == -EFBIG;
 }
 
-/* Continues reading both files, and settles the map. perf_fd: -1 for none. */
-static int read_on(struct entry *entry, const struct runtime_process *process,
-		   struct file_table *files, int perf_fd, struct read_budget *budget)
+/* Continues reading both files, and settles the map. */
+static int read_on(struct entry *entry, const struct run_time_files *files,
+		   struct read_budget *budget)
 {
-	int perf_err = 0, err, settle_err;
+	int perf_err = 0, err = 0, settle_err;
 	size_t nr_bad = 0;
 
-	if (perf_fd >= 0)
-		perf_err = perf_map_read(perf_fd, entry->map, &entry->perf_at, &nr_bad, budget);
+	if (files->perf_map >= 0)
+		perf_err = perf_map_read(files->perf_map, entry->map, &entry->perf_at, &nr_bad,
+					 budget);
 	if (is_full(perf_err) || perf_err == -ENOMEM)
 		return perf_err;
-	err = read_jitdump(entry, process, files, budget);
+	if (files->jitdump >= 0)
+		err = jitdump_read(files->jitdump, entry->map, &entry->jitdump_at, budget);
 	if (is_full(err) || err == -ENOMEM)
 		return err;
 	settle_err = code_map_settle(entry->map);
@@ -192,34 +175,33 @@ static int read_on(struct entry *entry, const struct runtime_process *process,
 
 /* As read_on(), within the memory limit; frees the maps of other processes if needed. */
 static int read_within_limits(struct run_time_maps *maps, uint32_t number,
-			      const struct runtime_process *process, struct file_table *files,
-			      int perf_fd)
+			      const struct run_time_files *files, struct read_budget *budget)
 {
 	struct entry *entry = &maps->entries[number];
 	int err;
 
 	code_map_limit(entry->map, share_of(maps, entry));
-	err = read_on(entry, process, files, perf_fd, maps->budget);
+	err = read_on(entry, files, budget);
 	if (err != -ENOSPC)
 		return err;
 	give_up(maps, number, 0);
 	code_map_limit(entry->map,
 		       maps->max_bytes > RUN_TIME_MAP_BYTES ? maps->max_bytes : RUN_TIME_MAP_BYTES);
-	return read_on(entry, process, files, perf_fd, maps->budget);
+	return read_on(entry, files, budget);
 }
 
-static int update(struct run_time_maps *maps, uint32_t number,
-		  const struct runtime_process *process, struct file_table *files)
+static int update(struct run_time_maps *maps, uint32_t number, const struct run_time_files *files,
+		  struct read_budget *budget)
 {
 	struct entry *entry = &maps->entries[number];
-	cleanup_fd int perf_fd = open_perf_map(entry, process);
 	int err;
 
+	note_perf_map(entry, files);
 	if (entry->is_too_large)
 		return 0;
 	if (!entry->map && !(entry->map = code_map_new()))
 		return -ENOMEM;
-	err = read_within_limits(maps, number, process, files, perf_fd);
+	err = read_within_limits(maps, number, files, budget);
 	if (err == -ENOMEM)
 		forget(entry);
 	if (!is_full(err))
@@ -231,7 +213,7 @@ static int update(struct run_time_maps *maps, uint32_t number,
 }
 
 int run_time_maps_get(struct run_time_maps *maps, uint32_t number,
-		      const struct runtime_process *process, struct file_table *files,
+		      const struct run_time_files *files, struct read_budget *budget,
 		      const struct code_map **ret)
 {
 	struct entry *entry;
@@ -241,8 +223,8 @@ int run_time_maps_get(struct run_time_maps *maps, uint32_t number,
 	entry = entry_of(maps, number);
 	if (!entry)
 		return -ENOMEM;
-	if (!process->is_superseded)
-		err = update(maps, number, process, files);
+	if (!files->is_superseded)
+		err = update(maps, number, files, budget);
 	if (err != -ENOMEM)
 		*ret = entry->map && code_map_nr(entry->map) ? entry->map : NULL;
 	return err;

@@ -12,8 +12,6 @@
 #include <stdint.h>
 
 #include "base/read_budget.h"
-#include "proc/file_table.h"
-#include "proc/runtime_table.h"
 #include "sym/code_map.h"
 
 struct run_time_maps;
@@ -25,20 +23,27 @@ struct run_time_maps;
  * Past max_bytes, maps of processes other than the requested one are freed, and read again from the
  * beginning at their next request. A map that alone exceeds both max_bytes and RUN_TIME_MAP_BYTES
  * is not used until another file replaces it: the newest names are in the part not read, so the
- * older ones may be wrong. Reading counts against the budget (NULL: none); a map cut short by it is
- * continued at the next call.
+ * older ones may be wrong.
  */
-struct run_time_maps *run_time_maps_new(size_t max_bytes, struct read_budget *budget);
+struct run_time_maps *run_time_maps_new(size_t max_bytes);
 void run_time_maps_free(struct run_time_maps *maps);
 
+/* The files of a process, owned by the caller; -1: none. */
+struct run_time_files {
+	int perf_map, jitdump;
+	bool is_java;
+	bool is_superseded; /* they describe a later program; what was read before stays */
+};
+
 /*
- * Reads the current names of one process, identified by its number in the runtime table. *ret is
- * NULL if it has none, else valid until the next call. 0; -ENOMEM; -EFBIG, once, for a map that is
+ * Reads the current names of one process, identified by its number in the runtime table. Reading
+ * counts against the budget (NULL: none); a map cut short by it is continued at the next call. *ret is
+ * NULL if the process has no names, else valid until the next call. 0; -ENOMEM; -EFBIG, once, for a map that is
  * too large; or another negative errno if the map could not be read completely: *ret is set then,
  * too.
  */
 int run_time_maps_get(struct run_time_maps *maps, uint32_t number,
-		      const struct runtime_process *process, struct file_table *files,
+		      const struct run_time_files *files, struct read_budget *budget,
 		      const struct code_map **ret);
 
 /* --- readable names --------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  * comes last: each process has a map of its own, which can be large and serves only one module. Its
  * frames are named again at each call, because another function may be at the address by then.
  *
- * Code in files and in the vdso is named in name_file.c, kernel and JIT-compiled code here.
+ * The kernel's code is named here, all other in name_file.c.
  */
 #include "sym/symbolizer.h"
 
@@ -92,53 +92,6 @@ static int name_in_kernel(const struct naming *naming)
 		return 0;
 	*error = before;
 	return named ? 0 : -ENOMEM;
-}
-
-/* --- JIT-compiled code ------------------------------------------------------------------------ */
-
-static int name_from_map(const struct naming *naming, const struct code_map *map, bool is_java)
-{
-	char readable[NAME_MAX_BYTES + 1];
-	size_t i;
-	int err = 0;
-
-	for (i = 0; i < naming->nr && err == 0; i++) {
-		const char *name = code_map_find(map, naming->frames[i].address, NULL);
-
-		if (read_budget_take(naming->symbolizer->options.budget, 0) < 0)
-			break;
-		if (!name)
-			continue;
-		runtime_name(name, is_java, &naming->symbolizer->options.run_time, readable,
-			     sizeof(readable));
-		err = name_frame(naming, naming->frames[i].frame, readable);
-	}
-	return err;
-}
-
-static int name_in_run_time(const struct naming *naming)
-{
-	const struct symbolizer_options *options = &naming->symbolizer->options;
-	const struct module *module = profile_module(naming->profile, naming->module);
-	const struct runtime_process *process;
-	const struct code_map *map = NULL;
-	int err;
-
-	if (!options->runtimes || !module->file)
-		return 0;
-	process = runtime_table_get(options->runtimes, module->file - 1);
-	err = run_time_maps_get(naming->symbolizer->run_time, module->file - 1, process,
-				options->files, &map);
-	if (err == -ENOMEM)
-		return err;
-	/* Cuts by the budget are counted by the caller. */
-	if (err < 0 && read_budget_take(options->budget, 0) == 0) {
-		naming->symbolizer->result.nr_files_failed++;
-		naming->symbolizer->result.nr_tables_failed++;
-	}
-	if (!map)
-		return 0;
-	return name_from_map(naming, map, process->runtime && process->runtime->is_java);
 }
 
 /* --- all of them ----------------------------------------------------------------------------- */
@@ -323,11 +276,10 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	symbolizer->options = *options;
 	symbolizer->worker = worker_new(&error);
 	symbolizer->vdso = names_state_new(options->max_bytes);
-	symbolizer->run_time = run_time_maps_new(options->max_bytes, options->budget);
 	symbolizer->options.places.crcs = &symbolizer->crcs;
 	symbolizer->options.places.budget = options->budget;
 	symbolizer->options.places.server = debuginfod_new();
-	if (symbolizer->worker && symbolizer->vdso && symbolizer->run_time)
+	if (symbolizer->worker && symbolizer->vdso)
 		return symbolizer;
 	symbolizer_free(symbolizer);
 	return NULL;
@@ -339,7 +291,6 @@ void symbolizer_free(struct symbolizer *symbolizer)
 		return;
 	worker_free(symbolizer->worker);
 	names_state_free(symbolizer->vdso);
-	run_time_maps_free(symbolizer->run_time);
 	debuginfod_free(symbolizer->options.places.server);
 	free(symbolizer);
 }

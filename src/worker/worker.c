@@ -631,7 +631,11 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 		deliver_failure(parser, reply->delivery, err);
 		return;
 	}
-	request = new_request(worker, place.is_owned ? OPENER_OWNED : OPENER_PATHS, number);
+	request = new_request(worker,
+			      place.is_handle  ? OPENER_REOPEN
+			      : place.is_owned ? OPENER_OWNED
+					       : OPENER_PATHS,
+			      number);
 	if (!request) { /* otherwise the answer would be as if there were no such file */
 		close_parser(worker, parser, false);
 		finish(parser, -ENOMEM);

@@ -56,6 +56,7 @@ enum worker_want_kind {
 		1, /* the debug file with this build id, or with this name from .gnu_debuglink */
 	WANT_FROM_SERVER, /* the debug file with this build id, from a debuginfod server */
 	WANT_PATH,	  /* the file at this path (name), which a debug file refers to */
+	WANT_JITDUMP,	  /* of the process that the question is about */
 	WANT_WORK,	  /* no file; -EEXIST if stook has the result for this build id already */
 };
 
@@ -80,7 +81,8 @@ struct worker_want {
 
 /* A place where such a file may be. */
 struct worker_place {
-	int root_fd; /* O_PATH; -1: our own root */
+	int root_fd;	/* O_PATH; -1: our own root */
+	bool is_handle; /* root_fd is the file itself, and there are no paths */
 	bool is_owned;
 	struct file_owners owners;	/* with is_owned: only files of these owners are opened */
 	char paths[WORKER_PLACE_BYTES]; /* each with its NUL */

@@ -115,7 +115,7 @@ fi
 all_in() {
 	local all
 	all=$(sum_matching "$2")
-	note "$1: others: $(grep -E "$2" "$T/out" | grep -vE "$3")"
+	grep -E "$2" "$T/out" | grep -vE "$3" >&2
 	check "$1: $all samples" test "$all" -ge 5 -a "$(sum_matching "$3")" -eq "$all"
 }
 

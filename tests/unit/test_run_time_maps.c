@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
+#include "proc/runtime_table.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 
@@ -33,7 +35,7 @@ static void open_fixture(struct fixture *fixture, size_t max_bytes)
 	make_folder("tmp");
 	*fixture = (struct fixture){
 		.files = file_table_new(1),
-		.maps = run_time_maps_new(max_bytes, NULL),
+		.maps = run_time_maps_new(max_bytes),
 		.process = {.pid = PID,
 			    .inner_pid = INNER_PID,
 			    .uid = geteuid(),
@@ -67,12 +69,24 @@ static void append(const char *path, const char *text)
 	CHECK_EQ(fclose(file), 0);
 }
 
+/* Opens the process' files, and reads them. */
+static int get(struct fixture *fixture, uint32_t number)
+{
+	cleanup_fd int perf_map = runtime_process_open_map(&fixture->process);
+	const struct run_time_files files = {
+		.perf_map = perf_map,
+		.jitdump = runtime_process_jitdump(&fixture->process, fixture->files),
+		.is_java = fixture->process.runtime && fixture->process.runtime->is_java,
+		.is_superseded = fixture->process.is_superseded,
+	};
+
+	fixture->map = NULL;
+	return run_time_maps_get(fixture->maps, number, &files, NULL, &fixture->map);
+}
+
 static void read_as(struct fixture *fixture, uint32_t number)
 {
-	fixture->map = NULL;
-	CHECK_EQ(run_time_maps_get(fixture->maps, number, &fixture->process, fixture->files,
-				   &fixture->map),
-		 0);
+	CHECK_EQ(get(fixture, number), 0);
 }
 
 static const char *find(const struct fixture *fixture, uint64_t address)
@@ -208,12 +222,6 @@ static void make_long_map(const char *path, size_t nr, uint64_t distance, const 
 	CHECK_EQ(fclose(file), 0);
 }
 
-static int get(struct fixture *fixture)
-{
-	return run_time_maps_get(fixture->maps, 0, &fixture->process, fixture->files,
-				 &fixture->map);
-}
-
 #define LONG_NAME_BYTES 4000
 
 TEST(run_time_maps_too_large)
@@ -226,7 +234,7 @@ TEST(run_time_maps_too_large)
 	name[LONG_NAME_BYTES] = '\0';
 	open_fixture(&fixture, 1);
 	make_long_map(map_path(), nr, 16, name);
-	CHECK_EQ(get(&fixture), -EFBIG);
+	CHECK_EQ(get(&fixture, 0), -EFBIG);
 	CHECK(fixture.map == NULL);
 	append(map_path(), "1000 10 more\n");
 	read_as(&fixture, 0); /* reported once */
@@ -390,10 +398,7 @@ TEST(run_time_maps_read_no_other_users_jitdump)
 	is_given = chown(in_folder("jit-7.dump"), NOBODY, NOBODY) == 0;
 	add_to_files(&fixture, in_folder("jit-7.dump"));
 	if (is_given) {
-		CHECK_EQ(run_time_maps_get(fixture.maps, 0, &fixture.process, fixture.files,
-					   &fixture.map),
-			 -EACCES);
-		CHECK(fixture.map == NULL);
+		CHECK_EQ(runtime_process_jitdump(&fixture.process, fixture.files), -EACCES);
 		file_owners_add(&fixture.process.users, NOBODY); /* its earlier user id */
 		read_as(&fixture, 0);
 		CHECK_STR(find(&fixture, 0x1008), "first");
@@ -453,10 +458,7 @@ TEST(run_time_maps_of_a_file_that_is_no_jitdump)
 	add_to_files(&fixture, in_folder("jit-7.dump"));
 	make_file(map_path(), "3000 10 by the map\n");
 	for (i = 0; i < 2; i++) {
-		fixture.map = NULL;
-		CHECK_EQ(run_time_maps_get(fixture.maps, 0, &fixture.process, fixture.files,
-					   &fixture.map),
-			 -ENOEXEC);
+		CHECK_EQ(get(&fixture, 0), -ENOEXEC);
 		CHECK_STR(find(&fixture, 0x3008), "by the map");
 	}
 	close_fixture(&fixture);
@@ -471,7 +473,7 @@ TEST(run_time_maps_without_memory)
 	int err;
 
 	(void)test_fail_allocation(1);
-	CHECK(run_time_maps_new(1, NULL) == NULL);
+	CHECK(run_time_maps_new(1) == NULL);
 	(void)test_fail_allocation(0);
 	open_fixture(&fixture, 1 << 20);
 	make_jitdump(in_folder("jit-7.dump"));
@@ -480,8 +482,7 @@ TEST(run_time_maps_without_memory)
 	make_file(map_path(), "3000 10 by the map\n");
 	do {
 		(void)test_fail_allocation(++nth);
-		err = run_time_maps_get(fixture.maps, 5, &fixture.process, fixture.files,
-					&fixture.map);
+		err = get(&fixture, 5);
 		(void)test_fail_allocation(0);
 		CHECK(err == 0 || err == -ENOMEM);
 	} while (err);

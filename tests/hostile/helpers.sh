@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# The helper processes that read other people's files: their rights, and a run in which they are killed at
+# random all the time (KILLS=1000 for an hour of it). It ends in time, loses no sample, and all that is missing
+# are names that were asked for at such a moment.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/../live/lib.sh"
+need_live
+
+KILLS=${KILLS:-120}
+SECONDS_OF_RUN=$((KILLS / 15 + 2))
+
+# helpers: prints the pids of stook's helper processes.
+helpers() {
+	local child
+	for child in $(cat "/proc/$run/task/$run/children" 2>/dev/null); do
+		! grep -qa "^stook-${1:-}" "/proc/$child/cmdline" 2>/dev/null || echo "$child"
+	done
+}
+has_helpers() { [ "$(helpers parser | wc -l)" -ge 3 ]; }
+
+# New programs all the time: root's and a user's, so that each has symbols and tables to be read.
+mkdir "$T/programs" && chown 65534 "$T/programs"
+keep_starting() {
+	local i
+	for ((i = 0; i < SECONDS_OF_RUN * 4; i++)); do
+		cp "$PROGRAMS/spin" "$T/programs/new$i"
+		[ $((i % 2)) -eq 0 ] || chown 65534 "$T/programs/new$i"
+		timeout 1 "$T/programs/new$i" 0.2 >/dev/null 2>&1
+	done
+}
+
+: >"$T/out"
+"$STOOK" profile -f --table-cache none -i 1 -F 499 -d "$SECONDS_OF_RUN" --lines --stats "$T/stats" \
+	>"$T/out" 2>"$T/err" </dev/null &
+run=$!
+STARTED+=("$run")
+wait_until 20 samples "$run" || fail "start" "it does not sample"
+begin=$(now_ms)
+keep_starting &
+STARTED+=("$!")
+
+# --- rights ------------------------------------------------------------------------------------------
+
+wait_until 20 has_helpers || fail "helpers" "there are no parsers of names"
+# field NAME PID: prints a line of /proc/PID/status, without its name.
+field() { sed -n "s/^$1:[[:space:]]*//p" "/proc/$2/status"; }
+bad='' nr_parsers=0
+for pid in $(helpers parser); do
+	nr_parsers=$((nr_parsers + 1))
+	rights="$(field CapEff "$pid") $(field CapPrm "$pid") $(field CapAmb "$pid") $(field Seccomp "$pid") $(field NoNewPrivs "$pid")"
+	[ "$rights" = "0000000000000000 0000000000000000 0000000000000000 2 1" ] || bad+=" $pid: $rights"
+	[ "$(field Uid "$pid" | tr '\t' '\n' | sort -u | wc -l)" -eq 1 ] || bad+=" $pid: several users"
+	[ "$(field Uid "$pid" | cut -f 1)" -ge 61184 ] || bad+=" $pid: user $(field Uid "$pid")"
+	[ -z "$(field Groups "$pid")" ] || bad+=" $pid: groups $(field Groups "$pid")"
+	[ "$(find "/proc/$pid/fd" -lname 'anon_inode:*' | wc -l)" -eq 0 ] || bad+=" $pid: has descriptors of stook"
+done
+check_equal "$nr_parsers parsers have no rights" "$bad" ""
+for pid in $(helpers opener); do
+	check_equal "an opener gains no rights" "$(field NoNewPrivs "$pid")" 1
+done
+
+# --- killed at random ----------------------------------------------------------------------------------
+
+nr=0
+while kill -0 "$run" 2>/dev/null && [ $nr -lt "$KILLS" ]; do
+	mapfile -t all < <(helpers)
+	if [ ${#all[@]} -gt 0 ]; then
+		kill -KILL "${all[RANDOM % ${#all[@]}]}" 2>/dev/null && nr=$((nr + 1))
+	fi
+	sleep 0.0$((RANDOM % 9 + 1))
+done
+is_gone() { ! kill -0 "$run" 2>/dev/null; }
+wait_until $((SECONDS_OF_RUN + 20)) is_gone
+took=$(($(now_ms) - begin))
+kill -KILL "$run" 2>/dev/null
+wait "$run"
+check_equal "$nr kills: status" $? 0
+check "$nr kills: it ends in time ($took ms of $SECONDS_OF_RUN s)" test $took -lt $((SECONDS_OF_RUN * 1000 + 2500))
+check "$nr kills: no sample is lost" law_holds
+check "$nr kills: they are reported" grep -q '^files .*helper processes that read files crashed' "$T/err"
+all=$(sum_matching '^new[0-9]+;.*spin_|^new[0-9]+;.*\[unknown\]|^new[0-9]+;.*new[0-9]+\+0x')
+named=$(sum_matching '^new[0-9]+;.*spin_inner')
+note "$named of $all samples of new programs have names"
+check "$nr kills: most names are there" test "$all" -gt 100 -a $((named * 100)) -ge $((all * 60))
