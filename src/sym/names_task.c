@@ -281,14 +281,13 @@ int names_find(struct names_state *state, const struct names_question *question,
 	       const uint64_t *offsets, struct code_file *file, struct elf_image *image,
 	       struct worker_job *job, struct names_answer *ret)
 {
-	struct read_budget budget;
-	const struct debug_places places = {
-		.crcs = &state->crcs, .budget = question->is_limited ? &budget : NULL, .job = job};
+	struct read_budget budget, *limit = question->is_limited ? &budget : NULL;
+	const struct debug_places places = {.crcs = &state->crcs, .budget = limit, .job = job};
 	const struct file_symbols_input input = {
 		.file = file,
 		.image = image,
 		.places = &places,
-		.budget = places.budget,
+		.budget = limit,
 		.raw_aliases = question->raw_aliases,
 		.no_starts = question->no_starts,
 	};
@@ -305,7 +304,7 @@ int names_find(struct names_state *state, const struct names_question *question,
 	ret->head.is_read = image != NULL;
 	if (image) {
 		describe(image, &ret->head.code);
-		image->budget = places.budget;
+		image->budget = limit;
 	}
 	file->build_id_bytes = ret->head.code.build_id_bytes;
 	memcpy(file->build_id, ret->head.code.build_id, file->build_id_bytes);
@@ -363,20 +362,19 @@ static int find_in_process(struct worker_job *job, struct names_state *state,
 					     .is_superseded = question->is_superseded};
 	struct naming_work work = {.question = question, .answer = ret};
 	const struct code_map *map = NULL;
-	struct read_budget budget;
+	struct read_budget budget, *limit = question->is_limited ? &budget : NULL;
 	int err = begin_answer(question, ret, &budget), map_err;
 
 	if (err < 0)
 		return err;
 	ret->head.is_read = 1;
-	map_err = run_time_maps_get(state->maps, (uint32_t)question->file, &files,
-				    question->is_limited ? &budget : NULL, &map);
+	map_err = run_time_maps_get(state->maps, (uint32_t)question->file, &files, limit, &map);
 	if (map_err == -ENOMEM)
 		err = map_err;
-	else if (map_err < 0 && read_budget_take(question->is_limited ? &budget : NULL, 0) == 0)
+	else if (map_err < 0 && read_budget_take(limit, 0) == 0)
 		ret->head.nr_failed = 1;
 	if (map)
-		err = find_in_map(&work, map, addresses, question->is_limited ? &budget : NULL);
+		err = find_in_map(&work, map, addresses, limit);
 	return end_answer(question, ret, &budget, err);
 }
 
