@@ -886,6 +886,11 @@ static struct budget_result summarize_budget(const struct session *session)
 	return result;
 }
 
+struct worker *session_worker(const struct session *session)
+{
+	return session->worker;
+}
+
 void session_end_reading(struct session *session)
 {
 	if (session->worker)

@@ -140,6 +140,9 @@ const struct error *session_table_cache_error(const struct session *session);
 /* Kills the helper processes that read files, so that their cost can be reported. */
 void session_end_reading(struct session *session);
 
+/* Returns the helper processes, which may be taken over after session_stop(); NULL: there are none. */
+struct worker *session_worker(const struct session *session);
+
 void session_summarize(const struct session *session, struct session_summary *ret);
 
 /* Returns the number of samples so far, for a progress line: one call into the kernel. */

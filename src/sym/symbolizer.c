@@ -226,6 +226,8 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 
 	if (!pending)
 		return -ENOMEM;
+	if (symbolizer->options.worker)
+		worker_take_over(symbolizer->options.worker);
 	err = name_pending(&naming, pending, list_pending(symbolizer, profile, false, pending));
 	if (err >= 0) {
 		cut = err;
@@ -248,7 +250,7 @@ void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer
 
 void symbolizer_begin_reading(struct symbolizer *symbolizer)
 {
-	if (symbolizer->options.leave_files)
+	if (symbolizer->options.leave_files || symbolizer->options.worker)
 		return;
 	worker_begin(symbolizer->worker, PARSER_ROOT_FILES);
 	worker_begin(symbolizer->worker, PARSER_OTHER_FILES);
@@ -261,7 +263,8 @@ void symbolizer_end_reading(struct symbolizer *symbolizer)
 
 void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum)
 {
-	worker_troubles_add(symbolizer->worker, sum);
+	if (!symbolizer->options.worker)
+		worker_troubles_add(symbolizer->worker, sum);
 }
 
 /* --- the symbolizer -------------------------------------------------------------------------- */
@@ -274,7 +277,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	if (!symbolizer)
 		return NULL;
 	symbolizer->options = *options;
-	symbolizer->worker = worker_new(&error);
+	symbolizer->worker = options->worker ? options->worker : worker_new(&error);
 	symbolizer->vdso = names_state_new(options->max_bytes);
 	symbolizer->options.places.crcs = &symbolizer->crcs;
 	symbolizer->options.places.budget = options->budget;
@@ -289,7 +292,8 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
-	worker_free(symbolizer->worker);
+	if (!symbolizer->options.worker)
+		worker_free(symbolizer->worker);
 	names_state_free(symbolizer->vdso);
 	debuginfod_free(symbolizer->options.places.server);
 	free(symbolizer);

@@ -39,6 +39,8 @@ struct symbolizer_options {
 	bool no_starts;		    /* don't show functions without a name by their start */
 	size_t max_bytes;	    /* limit on symbols kept in memory */
 	struct read_budget *budget; /* limit on reading and waiting; NULL: none */
+	/* Helper processes that others have used before, and do not need any more; NULL: new ones are started. */
+	struct worker *worker;
 };
 
 /* Modules whose naming the budget cut short: some of their frames may have no names. */
@@ -80,7 +82,7 @@ void symbolizer_begin_reading(struct symbolizer *symbolizer);
 /* Ends the helper processes; the next call of symbolizer_name() starts new ones. See worker_end(). */
 void symbolizer_end_reading(struct symbolizer *symbolizer);
 
-/* Adds the failures of these processes to *sum. */
+/* Adds the failures of these processes to *sum, unless they are those of options.worker. */
 void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum);
 
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret);

@@ -113,6 +113,7 @@ struct worker {
 	int program; /* our own executable */
 	int epoll;   /* of all control sockets */
 	char *environment[2];
+	int niceness; /* of the process that made the worker */
 	struct process opener;
 	uint64_t opener_late_ns; /* deadline of the oldest call; 0: no calls */
 	struct open_request *calls[CALLS_MAX];
@@ -722,10 +723,11 @@ struct worker *worker_new(struct error *error)
 		return NULL;
 	}
 	worker->opener = (struct process){.pidfd = -1, .socket = -1};
+	worker->niceness = getpriority(PRIO_PROCESS, 0);
 	for (i = 0; i < NR_PARSERS; i++) {
 		worker->parsers[i].process = worker->opener;
 		worker->parsers[i].inbox = worker->parsers[i].buffer = -1;
-		worker->parsers[i].niceness = getpriority(PRIO_PROCESS, 0);
+		worker->parsers[i].niceness = worker->niceness;
 	}
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	worker->program = raise_fd(process_own_program());
@@ -772,6 +774,25 @@ void worker_end(struct worker *worker)
 			finish(parser, -ECANCELED);
 	}
 	wait_for_killed(worker);
+}
+
+void worker_take_over(struct worker *worker)
+{
+	size_t i;
+
+	for (i = 0; i < NR_PARSERS; i++) {
+		struct parser_process *parser = &worker->parsers[i];
+
+		if (parser->is_busy && !parser->is_done)
+			close_parser(worker, parser, false);
+		free(parser->answer);
+		parser->answer = NULL;
+		parser->is_busy = parser->is_done = false;
+		parser->niceness = worker->niceness;
+		if (parser->process.pid)
+			(void)setpriority(PRIO_PROCESS, (id_t)parser->process.pid,
+					  parser->niceness);
+	}
 }
 
 void worker_free(struct worker *worker)

@@ -128,6 +128,12 @@ void worker_end(struct worker *worker);
 /* Kills all workers likewise, and frees the worker, which may be NULL. */
 void worker_free(struct worker *worker);
 
+/*
+ * Drops all questions, and answers that were not fetched, and kills the parsers that work on them; idle ones stay for
+ * the next caller. The default niceness is set for all.
+ */
+void worker_take_over(struct worker *worker);
+
 /* Sets the niceness that a parser is started with. The default is that of the caller. */
 void worker_set_niceness(struct worker *worker, enum parser parser, int niceness);
 

@@ -445,6 +445,26 @@ TEST(worker_parser_that_is_late)
 	worker_free(worker);
 }
 
+/* The parser at work is killed, an idle one goes on as it is. */
+TEST(worker_taken_over)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_COUNT);
+
+	check_answer(worker, &question, "\1");
+	worker_take_over(worker);
+	check_answer(worker, &question, "\2");
+	CHECK_EQ(worker_ask(worker, PARSER_OTHER_FILES, &question), 0);
+	worker_take_over(worker);
+	question.task = TASK_HANG;
+	CHECK_EQ(worker_ask(worker, PARSER_OTHER_FILES, &question), 0);
+	worker_take_over(worker);
+	CHECK(!worker_is_busy(worker, PARSER_OTHER_FILES));
+	question.task = TASK_COUNT;
+	check_answer(worker, &question, "\1");
+	worker_free(worker);
+}
+
 TEST(worker_answer_that_is_not_sound)
 {
 	struct worker *worker = open_worker();
