@@ -41,7 +41,11 @@ async function importedBy(page, html, file) {
 	await page.chooseFiles("#file", [file]);
 	await page.until("document.querySelector('canvas')");
 	await page.until("!document.querySelector('#file')");
-	await page.press("Control+s");
+	// It listens to keys only a moment after it shows the file.
+	for (let tries = 0; tries < 50 && !(await page.evaluate("Boolean(window.saved)")); tries++) {
+		await page.press("Control+s");
+		await page.painted();
+	}
 	await page.until("window.saved");
 	page.assertClean();
 	return JSON.parse(await page.evaluate("window.saved"));

@@ -188,3 +188,21 @@ TEST(debug_link_crc_is_remembered_until_the_file_changes)
 	for (i = 0; i < DEBUG_LINK_CRCS_MAX; i++)
 		(void)fclose(others[i]);
 }
+
+TEST(debug_file_ids)
+{
+	uint8_t build_id[BUILD_ID_MAX_BYTES + 1];
+	char id[DEBUG_FILE_ID_BYTES];
+
+	memset(build_id, 0xe0, sizeof(build_id));
+	debug_file_id(build_id, 0, id);
+	CHECK_STR(id, "");
+	debug_file_id(build_id, 1, id);
+	CHECK_STR(id, "");
+	debug_file_id(build_id, 3, id);
+	CHECK_STR(id, "e0/e0e0");
+	debug_file_id(build_id, BUILD_ID_MAX_BYTES, id);
+	CHECK_EQ(strlen(id), 2 * BUILD_ID_MAX_BYTES + 1);
+	debug_file_id(build_id, BUILD_ID_MAX_BYTES + 1, id);
+	CHECK_STR(id, "");
+}

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "elf/image/debug_link.h"
 #include "elf/image/elf_image.h"
 #include "unit/code_file.h"
 #include "unit/test.h"
@@ -215,15 +214,4 @@ TEST(unwind_compile_of_the_vdso)
 	check_by_offset(&table, &image);
 	elf_image_close(&image);
 	unwind_table_clear(&table);
-}
-
-TEST(debug_file_of_odd_build_ids)
-{
-	uint8_t id[BUILD_ID_MAX_BYTES + 1];
-
-	memset(id, 0xee, sizeof(id));
-	CHECK_EQ(debug_file_open(id, 0), -ENOENT);
-	CHECK_EQ(debug_file_open(id, 1), -ENOENT);
-	CHECK_EQ(debug_file_open(id, BUILD_ID_MAX_BYTES), -ENOENT);
-	CHECK_EQ(debug_file_open(id, BUILD_ID_MAX_BYTES + 1), -ENOENT);
 }

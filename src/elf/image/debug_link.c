@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -149,20 +148,4 @@ void debug_file_id(const uint8_t *build_id, size_t build_id_bytes, char to[DEBUG
 			*to++ = '/';
 	}
 	*to = '\0';
-}
-
-int debug_file_open(const uint8_t *build_id, size_t build_id_bytes)
-{
-	char id[DEBUG_FILE_ID_BYTES];
-	char path[sizeof(DEBUG_FILE_FOLDER "/.build-id/"
-					   ".debug") +
-		  sizeof(id)];
-	int fd;
-
-	debug_file_id(build_id, build_id_bytes, id);
-	if (!*id)
-		return -ENOENT;
-	(void)snprintf(path, sizeof(path), DEBUG_FILE_FOLDER "/.build-id/%s.debug", id);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	return fd < 0 ? -ENOENT : fd;
 }

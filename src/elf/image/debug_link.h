@@ -56,10 +56,7 @@ int debug_link_crc(int fd, struct debug_link_crcs *known, struct read_budget *bu
 /* "ab/cdef…", as in .build-id directories, with its NUL. */
 #define DEBUG_FILE_ID_BYTES (2 * BUILD_ID_MAX_BYTES + 2)
 
-/* Writes the build id in that form; an empty string if it has less than two bytes. */
+/* Writes the build id in that form; an empty string if it has less than two bytes, or too many. */
 void debug_file_id(const uint8_t *build_id, size_t build_id_bytes, char to[DEBUG_FILE_ID_BYTES]);
-
-/* Opens the file below DEBUG_FILE_FOLDER for reading. Returns a descriptor or -ENOENT. */
-int debug_file_open(const uint8_t *build_id, size_t build_id_bytes);
 
 #endif
