@@ -18,10 +18,16 @@ whole() {
 	profile -f --unwind cfi --max-depth 512 -F 199 -- deep "$@"
 	of=$(sum_matching '^deep;.*;deep_burn( |;)')
 	got=$(sum_matching "$chain")
-	figure "stacks: $shown: $got of $of"
+	late=0
+	[ "$shown" != "$two_stacks" ] || late=$(stat_of walked_late)
+	figure "stacks: $shown: $got of $of, $late late"
 	check "$shown: $least % of the samples are whole" \
-		test "$of" -ge 10 -a "$(percent "$got" "$of")" -ge "$least"
+		test "$((of - late))" -ge 10 -a "$(percent "$got" "$((of - late))")" -ge "$least"
 }
+
+# A sample from before the tables are loaded has the memory of one stack: from a signal stack its walk does not
+# reach the interrupted one. An emulated machine needs up to 0.2 s for its first tables.
+two_stacks="on a signal stack"
 
 # calls N: prints a regex for the chain of 3 N calls, with the end that is common to all stacks.
 calls() {
@@ -33,7 +39,7 @@ signal='run_signal;signal_outer;signal_victim;([^;]*;)?signal_handler'
 
 whole "30 calls" 98 "$main;deep_begin;$(calls 10)" 2 30
 whole "in a thread" 98 "$thread;deep_begin;$(calls 10)" 2 30 thread
-whole "on a signal stack" 98 "$main;$signal;deep_burn( |;)" 2 signal
+whole "$two_stacks" 98 "$main;$signal;deep_burn( |;)" 2 signal
 whole "300 calls" 50 "$main;deep_begin;$(calls 100)" 2 300
 
 # 600 calls are more than the limit of 512 frames: the innermost ones are kept.
