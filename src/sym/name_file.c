@@ -29,7 +29,7 @@
 
 /* --- where parsers may look ------------------------------------------------------------------- */
 
-/* What a parser is asked about a file, or about the code of a process. */
+/* A question to a parser, about a file or about the code of a process. */
 struct asking {
 	const struct naming *naming;
 	struct code_file *file;
@@ -303,10 +303,7 @@ static void file_from_elsewhere(const struct naming *naming, const char *path,
 /* The largest answer: names of a large program's functions, for many addresses. */
 #define ANSWER_MAX_BYTES (256ULL << 20)
 
-/*
- * Asks, and a second time if the parser died, since that need not be the file's fault. The file is given
- * up when it happens to the same file a third time. 0 or a negative errno: there is no answer.
- */
+/* Asks a parser, and charges the budget. 0 or a negative errno: there is no answer. */
 static int ask(const struct asking *asking, struct names_answer *ret)
 {
 	struct symbolizer *symbolizer = asking->naming->symbolizer;
@@ -327,10 +324,8 @@ static int ask(const struct asking *asking, struct names_answer *ret)
 	const int stop_fd = read_budget_stop_fd(budget);
 	void *bytes = NULL;
 	size_t nr = 0;
-	int err = worker_call(symbolizer->worker, parser, &question, stop_fd, &bytes, &nr);
+	int err = worker_call_twice(symbolizer->worker, parser, &question, stop_fd, &bytes, &nr);
 
-	if (err == -EFAULT)
-		err = worker_call(symbolizer->worker, parser, &question, stop_fd, &bytes, &nr);
 	if (err == 0)
 		err = names_answer_parse(bytes, nr, names->nr, ret);
 	if (err == 0) {
@@ -435,7 +430,7 @@ static struct names_question *make_question(const struct asking *asking)
 	for (i = 0; i < naming->nr && question->nr < NAMES_QUESTION_MAX; i++) {
 		const struct pending_frame *frame = &naming->frames[i];
 
-		/* Of a named frame only the lines are missing. JIT-compiled code may have changed. */
+		/* A named frame lacks only its lines, unless it is JIT-compiled: that may have changed. */
 		if (module->kind != MODULE_RUN_TIME &&
 		    profile_is_named(naming->profile, profile_frame(naming->profile, frame->frame)))
 			continue;

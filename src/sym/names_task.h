@@ -34,7 +34,7 @@ struct names_question {
 	uint64_t file;	    /* a number for files whose build id is not reliable */
 	uint64_t max_bytes; /* limit on symbols kept in memory */
 	uint64_t most_ns, most_bytes;
-	/* What is known of the file: enough to find names in its debug file if it cannot be read. */
+	/* The known identity of the file: enough to find names in its debug file if it cannot be read. */
 	struct module_code known;
 	bool is_same_build; /* use the file only if it has that build id */
 	uint64_t nr;	    /* of offsets in the file, of type uint64_t, which follow */
@@ -43,7 +43,7 @@ struct names_question {
 /* The largest number of offsets in a question. */
 #define NAMES_QUESTION_MAX (4U << 20)
 
-/* What was found at an offset. */
+/* The result for one offset. */
 struct names_place {
 	uint64_t start; /* of the function, as linked */
 	uint32_t name;	/* offset in the text; an empty text: only the start is known */

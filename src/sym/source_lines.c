@@ -479,8 +479,6 @@ int source_lines_find(struct worker *worker, const struct source_lines_place *pl
 
 	if (!question)
 		return error_no_memory(error, "for source lines");
-	err = worker_call(worker, parser, &asked, place->stop_fd, &bytes, &nr);
-	if (err == -EFAULT) /* it need not be the file's fault */
-		err = worker_call(worker, parser, &asked, place->stop_fd, &bytes, &nr);
+	err = worker_call_twice(worker, parser, &asked, place->stop_fd, &bytes, &nr);
 	return err < 0 ? refuse(error, err) : lines_answer_read(bytes, nr, request, ret, error);
 }

@@ -962,6 +962,16 @@ int worker_call(struct worker *worker, enum parser parser, const struct worker_q
 	}
 }
 
+int worker_call_twice(struct worker *worker, enum parser parser,
+		      const struct worker_question *question, int stop_fd, void **ret_bytes,
+		      size_t *ret_nr)
+{
+	int err = worker_call(worker, parser, question, stop_fd, ret_bytes, ret_nr);
+
+	return err == -EFAULT ? worker_call(worker, parser, question, stop_fd, ret_bytes, ret_nr)
+			      : err;
+}
+
 uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser)
 {
 	return worker->parsers[parser].cpu_ns + cpu_ns_of(&worker->parsers[parser].process);

@@ -174,6 +174,11 @@ int worker_fd(const struct worker *worker);
 int worker_call(struct worker *worker, enum parser parser, const struct worker_question *question,
 		int stop_fd, void **ret_bytes, size_t *ret_nr);
 
+/* As worker_call(), and asks once more if the parser died, since that need not be the fault of the question. */
+int worker_call_twice(struct worker *worker, enum parser parser,
+		      const struct worker_question *question, int stop_fd, void **ret_bytes,
+		      size_t *ret_nr);
+
 /* Returns the CPU time of this parser and its predecessors. */
 uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser);
 
