@@ -455,6 +455,13 @@ static int replay_raw(struct drain *drain, const struct wire_record *record,
 	return err ? walk_raw(drain, record, mappings, true) : 0;
 }
 
+/* True if the mappings that a record needs are not there yet. */
+static bool awaits(const struct drain *drain, const struct wire_record *record)
+{
+	return record->nr_user &&
+	       process_table_awaits(drain->options.processes, (int32_t)record->pid);
+}
+
 static int replay_record(struct drain *drain, const struct wire_record *record)
 {
 	struct u64_map *ids = &drain->ids[record->epoch % WIRE_EPOCH_SLOTS];
@@ -538,13 +545,17 @@ static bool is_due(const struct wire_record *record, const struct horizon *horiz
 	return record->time_ns <= horizon->until_ns;
 }
 
-static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns)
+/* -EAGAIN: an event has to wait, which may_hold allows. */
+static int replay_events(struct drain *drain, size_t *next, uint64_t until_ns, bool may_hold)
 {
+	struct process_table *processes = drain->options.processes;
 	struct unwinder *unwinder = drain->options.unwinder;
 
 	for (; *next < drain->nr_events && drain->events[*next].time_ns <= until_ns; ++*next) {
 		const struct process_event *event = &drain->events[*next];
-		int err = process_table_replay(drain->options.processes, event);
+		int err = may_hold && process_table_awaits_for(processes, event)
+				  ? -EAGAIN
+				  : process_table_replay(processes, event);
 
 		if (err < 0)
 			return err;
@@ -609,9 +620,14 @@ static int publish_changes(struct drain *drain, uint64_t now_ns)
 	return err;
 }
 
-/* On failure, items that were not replayed are kept for another try. */
+/*
+ * Replays what is due. Nothing is replayed past an event or record that waits for the mappings of its process,
+ * unless the epoch is over: then it does without. On failure, items that were not replayed are kept for another
+ * try.
+ */
 static int replay(struct drain *drain, const struct horizon *horizon)
 {
+	const bool may_hold = !horizon->epoch_over;
 	size_t next_event = 0, kept = 0, i;
 	int err = drain_ensure_processes(drain);
 
@@ -624,14 +640,18 @@ static int replay(struct drain *drain, const struct horizon *horizon)
 		bool due = !err && is_due(record, horizon);
 
 		if (due)
-			err = replay_events(drain, &next_event, record->time_ns);
+			err = replay_events(drain, &next_event, record->time_ns, may_hold);
+		if (due && !err && may_hold && awaits(drain, record))
+			err = -EAGAIN;
 		if (due && !err)
 			err = replay_record(drain, record);
 		if (!due || err)
 			drain->records[kept++] = drain->records[i];
 	}
 	if (!err)
-		err = replay_events(drain, &next_event, horizon->until_ns);
+		err = replay_events(drain, &next_event, horizon->until_ns, may_hold);
+	if (err == -EAGAIN)
+		err = 0;
 	if (!err)
 		err = publish_changes(drain, horizon->until_ns);
 	keep_records(drain, kept);

@@ -60,6 +60,14 @@
 #define SETTLE_NS      (200 * NS_PER_MS)
 #define LAST_SETTLE_NS (3 * NS_PER_SEC)
 
+/*
+ * Longest wait for looks at files and processes: before the first sample, at the end of an epoch, at the end of
+ * the run. Whoever does not answer until then goes without names.
+ */
+#define LOOK_NS	      NS_PER_SEC
+#define EPOCH_LOOK_NS (20 * NS_PER_MS)
+#define LAST_LOOK_NS  (2 * NS_PER_SEC)
+
 #define SAMPLING_NICE (-20)
 
 struct session {
@@ -72,8 +80,8 @@ struct session {
 	struct drain *drain;
 	struct drain_probe *probes; /* see struct drain_options */
 	struct sampler *sampler;
-	struct epochs *epochs;	   /* the sampler's */
-	struct worker *worker;	   /* parses other people's files */
+	struct epochs *epochs; /* the sampler's */
+	struct worker *worker; /* looks at other people's files and processes, and parses files */
 	struct unwinder *unwinder; /* NULL: frame pointers */
 	struct sideband *sideband;
 	struct sampling *sampling; /* NULL if the session attaches probes */
@@ -186,6 +194,10 @@ static int make_tables(struct session *session, struct error *error)
 	profile_set_limit(session->profile, options->max_profile_bytes);
 	profile_set_spare_labels(session->profile, options->spare_labels);
 	session->processes = process_table_new(session->files);
+	session->worker = worker_new(error);
+	if (!session->worker)
+		return error->code;
+	worker_set_tables(session->worker, session->files, session->processes);
 	if (options->labels & LABEL_CGROUP) {
 		session->cgroup_root_fd = cgroup_open_root(error);
 		if (session->cgroup_root_fd < 0)
@@ -204,6 +216,7 @@ static int make_unwinder(struct session *session, struct error *error)
 	struct unwinder_options options = {
 		.fds = &fds,
 		.files = session->files,
+		.worker = session->worker,
 		.max_bytes = session->options.max_table_bytes,
 		.cache_folder = session->options.table_folder,
 		.max_frames = session->options.max_user_frames,
@@ -212,10 +225,6 @@ static int make_unwinder(struct session *session, struct error *error)
 	if (!session->options.by_tables || !options.max_frames)
 		return 0;
 	sampler_pool_fds(session->sampler, &fds);
-	session->worker = worker_new(error);
-	if (!session->worker)
-		return error->code;
-	options.worker = session->worker;
 	session->unwinder = unwinder_new(&options, error);
 	if (!session->unwinder)
 		return error->code;
@@ -287,17 +296,13 @@ static int make_drain(struct session *session, struct error *error)
 }
 
 /*
- * Reads a process' mappings before its first sample, and asks for their unwind tables. Mappings are
- * published to the kernel at its first sample, which shows what program it then runs.
+ * Asks for the unwind tables of a target before its first sample. Mappings are published to the kernel at its
+ * first sample, which shows what program it then runs.
  */
-static int meet_target(struct session *session, int32_t pid)
+static void preload_target(struct session *session, int32_t pid)
 {
-	int err = process_table_ensure(session->processes, pid);
-
-	if (!err && session->unwinder)
-		unwinder_preload(session->unwinder,
-				 process_table_mappings(session->processes, pid, clock_now_ns()));
-	return err;
+	unwinder_preload(session->unwinder,
+			 process_table_mappings(session->processes, pid, clock_now_ns()));
 }
 
 /*
@@ -329,6 +334,7 @@ static int preload_program(struct session *session)
 		mapping.file = (uint32_t)file;
 		err = file < 0 ? (int)file : mappings_add(&mappings, &mapping);
 	}
+	(void)worker_wait_for_looks(session->worker, clock_now_ns() + LOOK_NS, -1);
 	if (mappings)
 		unwinder_preload(session->unwinder, mappings);
 	mappings_unref(mappings);
@@ -336,7 +342,7 @@ static int preload_program(struct session *session)
 	return err == -ENOMEM ? err : 0;
 }
 
-/* Adds the targets to the filter, after reading their mappings. */
+/* Adds the targets to the filter, and has their mappings read before their first samples. */
 static int want_targets(struct session *session, struct error *error)
 {
 	const struct wanted_tasks *tasks = &session->options.tasks;
@@ -346,14 +352,19 @@ static int want_targets(struct session *session, struct error *error)
 	if (err)
 		return err;
 	for (i = 0; i < tasks->nr_pids && !err; i++)
-		err = meet_target(session, (int32_t)tasks->pids[i]);
+		err = process_table_ensure(session->processes, (int32_t)tasks->pids[i]);
 	for (i = 0; i < tasks->nr_tids && !err; i++) {
 		int64_t pid = process_of_thread((int32_t)tasks->tids[i]);
 
 		if (pid < 0)
 			return error_set(error, -ESRCH, "no such thread: %u", tasks->tids[i]);
-		err = meet_target(session, (int32_t)pid);
+		err = process_table_ensure(session->processes, (int32_t)pid);
 	}
+	(void)worker_wait_for_looks(session->worker, clock_now_ns() + LOOK_NS, -1);
+	for (i = 0; i < tasks->nr_pids && !err && session->unwinder; i++)
+		preload_target(session, (int32_t)tasks->pids[i]);
+	for (i = 0; i < tasks->nr_tids && !err && session->unwinder; i++)
+		preload_target(session, (int32_t)process_of_thread((int32_t)tasks->tids[i]));
 	if (!err && session->unwinder && session->options.command)
 		err = preload_program(session);
 	/*
@@ -536,8 +547,8 @@ static int read_ring(struct session *session, uint64_t end)
 }
 
 /*
- * Reads the ring, then the sideband with the events of the records' processes, then the mappings of
- * processes that are still unknown.
+ * Reads the ring, then the sideband with the events of the records' processes; has the mappings of
+ * processes read that are still unknown, and new files looked at.
  */
 static int read_all(struct session *session)
 {
@@ -547,6 +558,7 @@ static int read_all(struct session *session)
 		err = sideband_read(session->sideband, take_event, session);
 	if (!err)
 		err = drain_ensure_processes(session->drain);
+	worker_step(session->worker);
 	if (!err) /* an exec while maps were read: they may be the wrong program's */
 		err = sideband_read(session->sideband, take_event, session);
 	return err;
@@ -567,7 +579,7 @@ static void choose_naps(struct session *session, bool has_news)
 static int poll_once(struct session *session)
 {
 	uint64_t until_ns = session->polled_ns;
-	bool has_events = sideband_pause_alarms(session->sideband);
+	bool has_events = sideband_pause_alarms(session->sideband), has_tables;
 	int err;
 
 	session->polled_ns = clock_now_ns();
@@ -575,7 +587,8 @@ static int poll_once(struct session *session)
 	choose_naps(session, has_events || session->has_raw);
 	if (!err)
 		err = drain_replay(session->drain, until_ns);
-	if (!err && session->unwinder && unwinder_poll(session->unwinder))
+	has_tables = session->unwinder && unwinder_poll(session->unwinder);
+	if (!err && (worker_has_looked(session->worker) || has_tables))
 		err = drain_retry(session->drain, false);
 	return err;
 }
@@ -590,8 +603,8 @@ static int take_count(void *context, const void *key, const void *value)
 			       *(const uint64_t *)key, &count);
 }
 
-/* Ends the epoch and adds all of its samples to the profile. */
-static int end_epoch(struct session *session, struct error *error)
+/* Ends the epoch and adds all of its samples to the profile. look_ns: the longest wait for looks. */
+static int end_epoch(struct session *session, uint64_t look_ns, struct error *error)
 {
 	struct wire_counters counters;
 	uint64_t ended_ns;
@@ -609,6 +622,7 @@ static int end_epoch(struct session *session, struct error *error)
 		err = read_all(session);
 	if (!err)
 		err = epochs_read_map(session->epochs, take_count, session);
+	(void)worker_wait_for_looks(session->worker, clock_now_ns() + look_ns, -1);
 	if (!err)
 		err = drain_close_epoch(session->drain, epochs_number(session->epochs) - 1,
 					ended_ns);
@@ -646,7 +660,7 @@ static uint64_t next_wakeup(const struct session *session, uint64_t deadline_ns)
 	return poll_ns < deadline_ns ? poll_ns : deadline_ns;
 }
 
-/* Lists the descriptors that wake us: process events, raw records, and finished unwind tables. */
+/* Lists the descriptors that wake us: process events, replies of helper processes, and raw records. */
 static size_t list_own_fds(struct session *session)
 {
 	size_t nr = sideband_nr(session->sideband), i;
@@ -654,11 +668,10 @@ static size_t list_own_fds(struct session *session)
 	for (i = 0; i < nr; i++)
 		session->pollfds[i] = (struct pollfd){.fd = sideband_alarm_fd(session->sideband, i),
 						      .events = POLLIN};
-	if (!session->unwinder)
-		return nr;
-	session->pollfds[nr++] = (struct pollfd){.fd = session->raw_fd, .events = POLLIN};
 	session->pollfds[nr++] =
 		(struct pollfd){.fd = worker_fd(session->worker), .events = POLLIN};
+	if (session->unwinder)
+		session->pollfds[nr++] = (struct pollfd){.fd = session->raw_fd, .events = POLLIN};
 	return nr;
 }
 
@@ -718,7 +731,7 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 		if (err)
 			return error_set(error, err, "cannot read the samples: %s", strerror(-err));
 		if (epoch_is_full(session, session->polled_ns))
-			err = end_epoch(session, error);
+			err = end_epoch(session, EPOCH_LOOK_NS, error);
 		/* Attach and watch probes step by step. */
 		if (!err && session->probing && clock_now_ns() >= session->probing_next_ns)
 			err = probing_step(session->probing, &session->probing_next_ns, error);
@@ -745,6 +758,7 @@ int session_start(struct session *session, struct error *error)
 	 */
 	session->nice = getpriority(PRIO_PROCESS, 0);
 	(void)setpriority(PRIO_PROCESS, 0, SAMPLING_NICE);
+	worker_set_opener_niceness(session->worker, getpriority(PRIO_PROCESS, 0));
 	if (session->sampling)
 		return sampling_start(session->sampling, error);
 	session->probing_next_ns = 0;
@@ -760,7 +774,8 @@ static int settle(struct session *session, uint64_t until_ns, bool last, struct 
 	int err = 0;
 
 	while (!err && drain_nr_deferred(session->drain) && clock_now_ns() < until_ns &&
-	       unwinder_nr_waiting(session->unwinder)) {
+	       (unwinder_nr_waiting(session->unwinder) || worker_is_looking(session->worker))) {
+		(void)worker_wait_for_looks(session->worker, until_ns, -1);
 		unwinder_wait(session->unwinder, until_ns);
 		err = drain_retry(session->drain, false);
 	}
@@ -771,7 +786,7 @@ static int settle(struct session *session, uint64_t until_ns, bool last, struct 
 
 int session_flush(struct session *session, struct error *error)
 {
-	int err = end_epoch(session, error);
+	int err = end_epoch(session, EPOCH_LOOK_NS, error);
 
 	return err ? err : settle(session, clock_now_ns() + SETTLE_NS, false, error);
 }
@@ -790,13 +805,14 @@ int session_stop(struct session *session, struct error *error)
 	if (session->sampling)
 		sampling_read(session->sampling, &session->reading);
 	absence_end(&session->absence, session->stopped_ns);
-	err = end_epoch(session, error);
+	err = end_epoch(session, LAST_LOOK_NS, error);
 	if (!err)
 		err = settle(session, clock_now_ns() + LAST_SETTLE_NS, true, error);
 	profile_end_slices(session->profile,
 			   slicing_day_ns(&session->slicing, session->stopped_ns));
 	session->complete = !err;
 	(void)setpriority(PRIO_PROCESS, 0, session->nice);
+	worker_set_opener_niceness(session->worker, session->nice);
 	return err;
 }
 
@@ -893,8 +909,7 @@ struct worker *session_worker(const struct session *session)
 
 void session_end_reading(struct session *session)
 {
-	if (session->worker)
-		worker_end(session->worker);
+	worker_end(session->worker);
 }
 
 void session_summarize(const struct session *session, struct session_summary *ret)
@@ -936,6 +951,7 @@ void session_summarize(const struct session *session, struct session_summary *re
 		.nr_paths_cut = file_table_nr_cut(session->files),
 		.nr_processes = process_table_nr(session->processes),
 		.nr_processes_refused = process_table_nr_refused(session->processes),
+		.nr_processes_silent = process_table_nr_silent(session->processes),
 		.profile_bytes = profile_bytes(session->profile),
 	};
 	for (i = 0; i < ret->nr_files; i++) {
@@ -944,10 +960,11 @@ void session_summarize(const struct session *session, struct session_summary *re
 		ret->nr_files_gone += file->sampled && file->state == FILE_GONE;
 		ret->nr_files_refused += file->sampled && file->state == FILE_REFUSED;
 		ret->nr_files_left_out += file->sampled && file->state == FILE_NOT_OPENED;
+		ret->nr_files_silent +=
+			file->sampled && (file->state == FILE_SILENT || file->state == FILE_ASKED);
 	}
 	sampler_read_cost(session->sampler, &ret->cost);
 	if (session->unwinder)
 		unwinder_read_cost(session->unwinder, &ret->unwinding);
-	if (session->worker)
-		worker_troubles_add(session->worker, &ret->reading);
+	worker_troubles_add(session->worker, &ret->reading);
 }

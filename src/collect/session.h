@@ -99,8 +99,9 @@ struct session_summary {
 	uint64_t ring_bytes;
 	size_t nr_files, nr_paths_cut, nr_processes;
 	size_t nr_processes_refused; /* mappings not readable: permission denied */
-	/* Files with samples: not found; permission denied; in a root beyond ROOT_TABLE_MAX. */
-	size_t nr_files_gone, nr_files_refused, nr_files_left_out;
+	size_t nr_processes_silent;  /* likewise: not read in time */
+	/* Files with samples: not found; permission denied; in a root beyond ROOT_TABLE_MAX; no answer. */
+	size_t nr_files_gone, nr_files_refused, nr_files_left_out, nr_files_silent;
 	size_t profile_bytes;
 	struct sampler_cost cost;
 	struct unwinder_cost unwinding; /* zeros without unwind tables */
@@ -140,7 +141,7 @@ const struct error *session_table_cache_error(const struct session *session);
 /* Kills the helper processes that read files, so that their cost can be reported. */
 void session_end_reading(struct session *session);
 
-/* Returns the helper processes, which may be taken over after session_stop(); NULL: there are none. */
+/* Returns the helper processes, which may be taken over after session_stop(). */
 struct worker *session_worker(const struct session *session);
 
 void session_summarize(const struct session *session, struct session_summary *ret);

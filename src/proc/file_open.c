@@ -1,11 +1,12 @@
 /*
- * Opens files that a process has mapped. The profiler is root and the paths are untrusted, so a
+ * Finds and opens files that a process has mapped. The profiler is root and the paths are untrusted, so a
  * path is only a hint: it is resolved inside the process' root without a way out, opened as an
  * O_PATH handle first, accepted if it is a regular file with the right device and inode, and only
  * then opened for reading. A fifo, a device or a symlink planted in a container is never opened.
  */
 #include "proc/file_open.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -25,6 +26,8 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/fd_io.h"
 
 /* Missing in linux/magic.h. */
 #define CONFIGFS_MAGIC	 0x62656570
@@ -93,19 +96,12 @@ static bool is_of_server(int fd)
 	return fstatfs(fd, &fs) < 0 || fs.f_type == FUSE_SUPER_MAGIC;
 }
 
-/* Inode numbers are reused; the generation then differs, if the file system has one. */
-uint64_t file_generation(int fd)
+/* Inode numbers are reused; the generation then differs, if the file system has one. 0: unknown. */
+static uint64_t generation_of(int fd)
 {
 	long generation = 0;
 
 	return ioctl(fd, FS_IOC_GETVERSION, &generation) < 0 ? 0 : (uint32_t)generation;
-}
-
-static bool same_generation(int fd, const struct file_id *id)
-{
-	uint64_t generation = file_generation(fd);
-
-	return !id->generation || !generation || generation == (uint32_t)id->generation;
 }
 
 /* Opens a regular file for reading, given its O_PATH handle. */
@@ -143,27 +139,48 @@ int file_open_handle(int handle)
 	return flags >= 0 && !(flags & O_PATH) ? fcntl(handle, F_DUPFD_CLOEXEC, 0) : fd;
 }
 
-static int reopen_if(int handle, const struct file_id *id)
+static bool is_elf(int fd)
 {
-	cleanup_fd int fd = -1;
+	char magic[SELFMAG];
 
-	if (!is_file(handle, id))
-		return -ENOENT;
-	fd = reopen(handle);
-	if (fd < 0)
-		return fd;
-	return same_generation(fd, id) ? take_fd(&fd) : -ENOENT;
+	return fd_read_at(fd, 0, magic, sizeof(magic)) == 0 && !memcmp(magic, ELFMAG, SELFMAG);
 }
 
-static int open_map_file(const struct file_id *id, int32_t pid, uint64_t start, uint64_t end)
+/* Fills *ret, and takes the handle, if it is that file. 0, -ENOENT, or -EACCES. */
+static int accept_file(int handle, const struct file_id *id, struct found_file *ret)
 {
-	cleanup_fd int handle = -1;
+	cleanup_fd int own = handle, fd = -1;
+	struct found_file found = {.is_on_server = is_of_server(handle)};
+	struct stat st;
+
+	if (!is_file(handle, id) || fstat(handle, &st) < 0)
+		return -ENOENT;
+	found.uid = st.st_uid;
+	found.generation = id->generation;
+	if (!found.is_on_server) {
+		fd = reopen(handle);
+		if (fd < 0)
+			return fd;
+		found.generation = generation_of(fd);
+		found.is_elf = is_elf(fd);
+	}
+	if (id->generation && found.generation && found.generation != (uint32_t)id->generation)
+		return -ENOENT;
+	found.handle = take_fd(&own);
+	*ret = found;
+	return 0;
+}
+
+static int find_by_mapping(const struct file_id *id, int32_t pid, uint64_t start, uint64_t end,
+			   struct found_file *ret)
+{
 	char path[96];
+	int handle;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, start,
 		       end);
 	handle = open(path, O_PATH | O_CLOEXEC);
-	return handle < 0 ? -errno : reopen_if(handle, id);
+	return handle < 0 ? -errno : accept_file(handle, id, ret);
 }
 
 static int open_root(const char *path)
@@ -222,11 +239,11 @@ static int reopen_below(int handle, int root_fd, const char *path)
 	return take_fd(&fd);
 }
 
-int file_open_again(const struct file_id *id, int root_fd, const char *path)
+int file_find_again(const struct file_id *id, int root_fd, const char *path, struct found_file *ret)
 {
-	cleanup_fd int handle = handle_below(root_fd, path, 0);
+	int handle = handle_below(root_fd, path, 0);
 
-	return handle < 0 ? handle : reopen_if(handle, id);
+	return handle < 0 ? handle : accept_file(handle, id, ret);
 }
 
 int file_open_below(int root_fd, const char *path)
@@ -241,7 +258,7 @@ int file_open_below(int root_fd, const char *path)
 	return err < 0 ? err : reopen_below(handle, root_fd, path);
 }
 
-static bool has_owner(const struct file_owners *owners, uid_t uid)
+bool file_owners_include(const struct file_owners *owners, uid_t uid)
 {
 	size_t i;
 
@@ -253,15 +270,26 @@ static bool has_owner(const struct file_owners *owners, uid_t uid)
 
 void file_owners_add(struct file_owners *owners, uid_t uid)
 {
-	if (uid != (uid_t)-1 && owners->nr < FILE_OWNERS_MAX && !has_owner(owners, uid))
+	if (uid != (uid_t)-1 && owners->nr < FILE_OWNERS_MAX && !file_owners_include(owners, uid))
 		owners->uids[owners->nr++] = uid;
+}
+
+bool file_is_same(int a, int b)
+{
+	struct statx x, y;
+
+	return statx(a, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &x) == 0 &&
+	       statx(b, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &y) == 0 &&
+	       x.stx_dev_major == y.stx_dev_major && x.stx_dev_minor == y.stx_dev_minor &&
+	       x.stx_ino == y.stx_ino;
 }
 
 bool file_is_owned(int fd, const struct file_owners *owners)
 {
 	struct stat st;
 
-	return check_bytes(fd, &st) == 0 && !is_of_server(fd) && has_owner(owners, st.st_uid);
+	return check_bytes(fd, &st) == 0 && !is_of_server(fd) &&
+	       file_owners_include(owners, st.st_uid);
 }
 
 /*
@@ -308,10 +336,12 @@ int file_open_owned(int root_fd, const char *path, const struct file_owners *own
  * kernel allows them. The mode is not checked: many daemons set umask 0, and someone who writes to
  * their map can only provide wrong names.
  */
-int file_open_written(int root_fd, const char *folder, const char *name,
+int file_open_written(int root_fd, const char *path, uint64_t since_ns,
 		      const struct file_owners *owners)
 {
-	cleanup_fd int folder_fd = handle_below(root_fd, folder, O_DIRECTORY);
+	const char *name = strrchr(path, '/');
+	cleanup_free char *folder = name ? strndup(path, (size_t)(name - path)) : NULL;
+	cleanup_fd int folder_fd = folder ? handle_below(root_fd, folder, O_DIRECTORY) : -EINVAL;
 	struct open_how how = {.flags = O_CLOEXEC | O_PATH | O_NOFOLLOW,
 			       .resolve = RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS};
 	cleanup_fd int handle = -1;
@@ -319,32 +349,46 @@ int file_open_written(int root_fd, const char *folder, const char *name,
 
 	if (folder_fd < 0)
 		return folder_fd;
-	handle = (int)syscall(SYS_openat2, folder_fd, name, &how, sizeof(how));
+	handle = (int)syscall(SYS_openat2, folder_fd, name + 1, &how, sizeof(how));
 	if (handle < 0)
 		return -errno;
 	if (!file_is_owned(handle, owners) || fstat(handle, &st) < 0 || st.st_nlink > 1)
 		return -EACCES;
+	if ((uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec < since_ns)
+		return -ENOENT;
 	return reopen(handle);
+}
+
+int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
+		     uint64_t end, struct found_file *ret)
+{
+	cleanup_fd int root_fd = -1;
+	int err = find_by_mapping(id, pid, start, end, ret), below;
+
+	if (err == 0)
+		return 0;
+	below = root_fd = file_open_root(pid);
+	if (root_fd >= 0)
+		below = file_find_again(id, root_fd, path, ret);
+	if (below < 0)
+		below = file_find_again(id, -1, path, ret);
+	if (below == 0)
+		return 0;
+	/* EPERM: the mapping could be opened if we had the capability. */
+	return err == -EACCES || err == -EPERM || below == -EACCES ? -EACCES : -ENOENT;
 }
 
 int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
 		     uint64_t end)
 {
-	cleanup_fd int root_fd = -1;
-	int fd, below;
+	struct found_file found;
+	int err = file_find_mapped(id, path, pid, start, end, &found), fd;
 
-	fd = open_map_file(id, pid, start, end);
-	if (fd >= 0)
-		return fd;
-	below = root_fd = file_open_root(pid);
-	if (root_fd >= 0)
-		below = file_open_again(id, root_fd, path);
-	if (below < 0)
-		below = file_open_again(id, -1, path);
-	if (below >= 0)
-		return below;
-	/* EPERM: the mapping could be opened if we had the capability. */
-	return fd == -EACCES || fd == -EPERM || below == -EACCES ? -EACCES : -ENOENT;
+	if (err < 0)
+		return err;
+	fd = reopen(found.handle);
+	(void)close(found.handle);
+	return fd;
 }
 
 /* --- files of root --------------------------------------------------------------------------- */
@@ -367,12 +411,12 @@ static bool is_of_trusted_mount(int fd)
 	return fstatfs(fd, &fs) == 0 && !(fs.f_flags & ST_NOSUID) && !is_of_server(fd);
 }
 
-bool file_is_of_root(int fd, const char *path)
+bool file_is_of_root(int handle, const char *path)
 {
 	cleanup_fd int at = open_root("/");
 	struct stat wanted, st;
 
-	if (at < 0 || fstat(fd, &wanted) < 0 || path[0] != '/')
+	if (at < 0 || fstat(handle, &wanted) < 0 || path[0] != '/')
 		return false;
 	while (fstat(at, &st) == 0 && is_for_root_to_write(&st)) {
 		char part[NAME_MAX + 1];

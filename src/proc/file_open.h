@@ -13,19 +13,29 @@
 
 #include "proc/file_table.h"
 
-/*
- * Opens the regular file *id for reading. Returns a descriptor, -ENOENT (no longer exists), or
- * -EACCES (must not be opened). Tries the process' own mapping at [start, end), the path below the
- * process' root, and the path below ours.
- */
-int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
-		     uint64_t end);
+/* A file that was found by its identity. */
+struct found_file {
+	int handle;	     /* O_PATH, owned by the caller */
+	uint64_t generation; /* 0: unknown */
+	bool is_elf;	     /* by its first bytes */
+	bool is_on_server;   /* of a FUSE server: it was not opened, so the two above are unknown */
+	uid_t uid;	     /* its owner */
+};
 
 /*
- * Like file_open_mapped(), for a file that was opened before: tries the path below root_fd, the
- * root in which the file was first seen (-1: ours).
+ * Finds the regular file *id. 0, -ENOENT (no longer exists), or -EACCES (must not be opened). Tries the
+ * process' own mapping at [start, end), the path below the process' root, and the path below ours.
  */
-int file_open_again(const struct file_id *id, int root_fd, const char *path);
+int file_find_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
+		     uint64_t end, struct found_file *ret);
+
+/* Likewise, only at the path below root_fd (-1: our own root). */
+int file_find_again(const struct file_id *id, int root_fd, const char *path,
+		    struct found_file *ret);
+
+/* As file_find_mapped(), but opens the file for reading, and returns the descriptor. */
+int file_open_mapped(const struct file_id *id, const char *path, int32_t pid, uint64_t start,
+		     uint64_t end);
 
 /* Opens the regular file behind an O_PATH handle for reading. Returns a descriptor or a negative errno. */
 int file_open_handle(int handle);
@@ -50,6 +60,10 @@ struct file_owners {
 };
 
 void file_owners_add(struct file_owners *owners, uid_t uid); /* ignores duplicates and -1 */
+bool file_owners_include(const struct file_owners *owners, uid_t uid);
+
+/* True if two handles refer to the same file. Does not ask a file server. */
+bool file_is_same(int a, int b);
 
 /* True if a descriptor or handle is a regular file of one of these users, and not on FUSE. */
 bool file_is_owned(int fd, const struct file_owners *owners);
@@ -62,23 +76,20 @@ bool file_is_owned(int fd, const struct file_owners *owners);
 int file_open_owned(int root_fd, const char *path, const struct file_owners *owners);
 
 /*
- * Like file_open_owned(), for a file that a process has written for others to read, in a directory
- * below a root. The file must be in that very directory, not mounted or linked there, and have no
- * other hard link.
+ * Like file_open_owned(), for a file that a process has written for others to read. The file must be in that
+ * very directory, not mounted or linked there, and have no other hard link. -ENOENT if it was last written
+ * before since_ns (CLOCK_REALTIME).
  */
-int file_open_written(int root_fd, const char *folder, const char *name,
+int file_open_written(int root_fd, const char *path, uint64_t since_ns,
 		      const struct file_owners *owners);
 
 /*
- * True if only the host's root (or we) can write or replace an open file: it is the file at this
+ * True if only the host's root (or we) can write or replace the file of a handle: it is the file at this
  * path below our own root, the file and all directories above it are owned by root, and the file
  * system may have setuid programs. Only for such a file is the build id reliable: data derived from
  * one can be used for another file with the same id.
  */
-bool file_is_of_root(int fd, const char *path);
-
-/* The generation of a descriptor's inode; 0 if the file system has none. */
-uint64_t file_generation(int fd);
+bool file_is_of_root(int handle, const char *path);
 
 /*
  * Opens a directory below a root (a handle; -1: ours) for reading its entries; no symbolic link

@@ -1,7 +1,6 @@
-/* Numbers for files, and their descriptors. */
+/* Numbers for files, their handles, and the looks that are wanted for them. */
 #include "proc/file_table.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "base/fd_io.h"
 #include "base/hash.h"
 #include "proc/file_open.h"
+#include "proc/look.h"
 #include "proc/root_table.h"
 
 #define NO_FILE UINT32_MAX
@@ -23,16 +22,25 @@
 
 /*
  * A process that lives for a millisecond may exit before its file is opened through it; in a
- * container there is no other way. So this many processes with the same file are tried.
+ * container there is no other way. So this many processes with the same file are tried, a few of them at once.
  */
-#define GONE_TRIES 64
+#define GONE_TRIES    64
+#define TRIES_AT_ONCE 4
 
 struct entry {
 	struct file file;
 	char *path;
 	uint32_t older; /* another file with the same hash: mostly the inode's earlier content */
 	uint32_t next, previous; /* in its list of open files */
-	uint32_t nr_tries;	 /* attempts to open it */
+	uint32_t nr_tries;	 /* looks at it that were wanted */
+	uint32_t nr_waiting;	 /* of these, without a result so far */
+};
+
+/* A wanted look. */
+struct wanted {
+	uint32_t file;
+	int32_t pid; /* 0: open it again */
+	uint64_t start, end;
 };
 
 /* Open files, the one opened first at the front. */
@@ -48,6 +56,8 @@ struct file_table {
 	size_t nr_open, max_open;
 	struct open_list lists[2]; /* files without samples, files with samples */
 	struct root_table *roots;
+	struct wanted *wanted; /* [first_wanted, nr_wanted) are still to be taken */
+	size_t first_wanted, nr_wanted, cap_wanted;
 };
 
 struct file_table *file_table_new(size_t max_open)
@@ -73,11 +83,12 @@ void file_table_free(struct file_table *table)
 	if (!table)
 		return;
 	for (i = 0; i < table->nr; i++) {
-		if (table->entries[i].file.fd >= 0)
-			(void)close(table->entries[i].file.fd);
+		if (table->entries[i].file.handle >= 0)
+			(void)close(table->entries[i].file.handle);
 		free(table->entries[i].path);
 	}
 	free(table->entries);
+	free(table->wanted);
 	u64_map_clear(&table->newest_by_hash);
 	root_table_free(table->roots);
 	free(table);
@@ -146,8 +157,8 @@ static void make_room(struct file_table *table)
 			number = table->lists[true].first;
 		file = &table->entries[number].file;
 		unlist_open(table, number);
-		(void)close(file->fd);
-		file->fd = -1;
+		(void)close(file->handle);
+		file->handle = -1;
 		file->state = FILE_CLOSED;
 		table->nr_open--;
 	}
@@ -178,7 +189,11 @@ static char *copy_path(struct file_table *table, const char *path)
 static int64_t append(struct file_table *table, const struct file_id *id, const char *path)
 {
 	uint64_t hash = hash_of(id);
-	struct entry entry = {.file = {.id = *id, .fd = -1, .state = FILE_GONE, .root_fd = -1},
+	struct entry entry = {.file = {.id = *id,
+				       .handle = -1,
+				       .state = FILE_GONE,
+				       .uid = (uid_t)-1,
+				       .root_fd = -1},
 			      .older = newest(table, hash)};
 
 	if (table->nr >= FILE_TABLE_MAX)
@@ -195,64 +210,150 @@ static int64_t append(struct file_table *table, const struct file_id *id, const 
 	return (int64_t)table->nr++;
 }
 
-static bool is_elf(int fd)
-{
-	char magic[SELFMAG];
-
-	return fd_read_at(fd, 0, magic, sizeof(magic)) == 0 && !memcmp(magic, ELFMAG, SELFMAG);
-}
-
-static void set_fd(struct file_table *table, uint32_t number, int fd)
+static void set_found(struct file_table *table, uint32_t number, const struct found_file *found,
+		      bool is_of_root)
 {
 	struct file *file = &table->entries[number].file;
 
-	file->fd = fd;
-	file->is_elf = is_elf(fd);
+	make_room(table);
+	file->handle = found->handle;
+	file->is_elf = found->is_elf;
+	file->is_on_server = found->is_on_server;
+	file->is_of_root = is_of_root;
+	file->uid = found->uid;
 	file->state = FILE_OPEN;
 	if (!file->id.generation)
-		file->id.generation = file_generation(fd); /* /proc/PID/maps doesn't have it */
+		file->id.generation = found->generation; /* /proc/PID/maps doesn't have it */
 	table->nr_open++;
 	list_open(table, number);
 }
 
-/*
- * Opens a file through a process. Returns a descriptor, file_open_mapped()'s error, or -ENOSPC. The
- * content of such a file is trusted as a file of the process' root, so that root must be known: if
- * a container's file were taken for one below our root, it would be read with the host's trust. If
- * the table of roots is full, nothing is opened. If the process has exited or may not be inspected,
- * the file is tried below our own root, identified by device and inode.
- */
-static int open_in_root(struct file_table *table, struct file *file, int32_t pid, uint64_t start,
-			uint64_t end)
-{
-	int root = root_table_add(table->roots, pid), fd;
+/* --- looks ----------------------------------------------------------------------------------- */
 
-	if (root == -ENOSPC)
-		return root;
-	if (root >= 0) {
-		file->root_fd = root_table_fd(table->roots, root);
-		file->root_uid = root_table_uid(table->roots, root);
-		return file_open_mapped(&file->id, file->path, pid, start, end);
-	}
-	fd = file_open_again(&file->id, -1, file->path);
-	return fd < 0 && root == -EACCES ? root : fd;
+/* Wants a look, unless too many are waiting. -ENOMEM. */
+static int want_look(struct file_table *table, const struct wanted *wanted)
+{
+	struct entry *entry = &table->entries[wanted->file];
+
+	if (table->first_wanted == table->nr_wanted)
+		table->first_wanted = table->nr_wanted = 0;
+	if (table->nr_wanted == FILE_LOOKS_MAX)
+		return 0;
+	if (ARRAY_ADD(table->wanted, table->nr_wanted, table->cap_wanted, *wanted) < 0)
+		return -ENOMEM;
+	entry->nr_tries++;
+	entry->nr_waiting++;
+	entry->file.state = FILE_ASKED;
+	return 0;
 }
 
-/* True if a known file should be opened again through another process. */
+bool file_table_next_look(struct file_table *table, struct file_look *ret)
+{
+	while (table->first_wanted < table->nr_wanted) {
+		const struct wanted *wanted = &table->wanted[table->first_wanted++];
+		struct entry *entry = &table->entries[wanted->file];
+
+		if (entry->file.state != FILE_ASKED) { /* seen through another process */
+			entry->nr_waiting--;
+			continue;
+		}
+		*ret = (struct file_look){
+			.file = wanted->file,
+			.id = entry->file.id,
+			.path = entry->path,
+			.pid = wanted->pid,
+			.start = wanted->start,
+			.end = wanted->end,
+			.root_fd = entry->file.root_fd,
+		};
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Notes the root of the process that the file was found through. Returns false if the table of roots is
+ * full: then the file is not used, since its content is trusted as a file of that root.
+ */
+static bool note_root(struct file_table *table, struct file *file, struct file_looked *looked)
+{
+	int root;
+
+	if (looked->root_err < 0)
+		return true;
+	root = root_table_add(table->roots, &looked->root, looked->root_fd);
+	looked->root_fd = -1;
+	if (root < 0)
+		return false;
+	file->root_fd = root_table_fd(table->roots, root);
+	file->root_uid = root_table_uid(table->roots, root);
+	return true;
+}
+
+static enum file_state state_after(int err)
+{
+	switch (err) {
+	case -EACCES:
+		return FILE_REFUSED;
+	case -ETIME:
+	case -EOWNERDEAD:
+	case -EHOSTDOWN:
+		return FILE_SILENT;
+	default:
+		return FILE_GONE;
+	}
+}
+
+void file_table_looked(struct file_table *table, uint32_t number, struct file_looked *looked)
+{
+	struct entry *entry = &table->entries[number];
+	struct file *file = &entry->file;
+	bool is_wanted = file->state == FILE_ASKED;
+	bool has_room = is_wanted ? note_root(table, file, looked) : false;
+
+	entry->nr_waiting -= entry->nr_waiting > 0;
+	if (is_wanted && has_room && looked->err == 0) {
+		set_found(table, number, &looked->found, looked->is_of_root);
+		looked->found.handle = -1;
+	} else if (is_wanted && !has_room) {
+		file->state = FILE_NOT_OPENED;
+	} else if (is_wanted && (state_after(looked->err) != FILE_GONE || !entry->nr_waiting)) {
+		file->state = state_after(looked->err);
+	}
+	if (looked->err == 0 && looked->found.handle >= 0)
+		(void)close(looked->found.handle);
+	if (looked->root_fd >= 0)
+		(void)close(looked->root_fd);
+	looked->found.handle = looked->root_fd = -1;
+}
+
+/* --- files ----------------------------------------------------------------------------------- */
+
+bool file_is_memfd(const char *path)
+{
+	return !strncmp(path, "/memfd:", 7);
+}
+
+bool file_is_memory(const struct file *file)
+{
+	return file_is_memfd(file->path) && !file->is_elf;
+}
+
+/* True if a known file should be looked at through another process. */
 static bool is_worth_a_try(const struct entry *entry)
 {
 	return entry->file.state == FILE_NOT_OPENED ||
-	       (entry->file.state == FILE_GONE && entry->nr_tries < GONE_TRIES);
+	       (entry->file.state == FILE_GONE && entry->nr_tries < GONE_TRIES) ||
+	       (entry->file.state == FILE_ASKED && entry->nr_waiting < TRIES_AT_ONCE);
 }
 
 int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
 		       int32_t pid, uint64_t start, uint64_t end)
 {
+	struct wanted wanted = {.pid = pid, .start = start, .end = end};
 	uint32_t known;
 	int64_t number;
 	unsigned tries;
-	int fd;
-	struct file *file;
 
 	for (known = newest(table, hash_of(id)), tries = FORMER_MAX; known != NO_FILE && tries;
 	     known = table->entries[known].older, tries--)
@@ -263,51 +364,16 @@ int64_t file_table_add(struct file_table *table, const struct file_id *id, const
 	number = known != NO_FILE && tries ? known : append(table, id, path);
 	if (number < 0)
 		return number;
-	make_room(table);
-	table->entries[number].nr_tries++;
-	file = &table->entries[number].file;
-	fd = open_in_root(table, file, pid, start, end);
-	if (fd >= 0)
-		set_fd(table, (uint32_t)number, fd);
-	else
-		file->state = fd == -EACCES   ? FILE_REFUSED
-			      : fd == -ENOSPC ? FILE_NOT_OPENED
-					      : FILE_GONE;
-	return number;
+	wanted.file = (uint32_t)number;
+	return want_look(table, &wanted) < 0 ? -ENOMEM : number;
 }
 
-int64_t file_table_add_fd(struct file_table *table, const char *path, int fd)
+void file_table_reopen(struct file_table *table, uint32_t number)
 {
-	struct file_id id;
-	struct stat st;
-	int64_t number;
+	const struct wanted again = {.file = number};
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	id = (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
-	number = append(table, &id, path);
-	if (number < 0)
-		return number;
-	make_room(table);
-	set_fd(table, (uint32_t)number, fd);
-	return number;
-}
-
-int file_table_reopen(struct file_table *table, uint32_t number)
-{
-	struct file *file = &table->entries[number].file;
-	int fd;
-
-	if (file->state != FILE_CLOSED)
-		return -ENOENT;
-	make_room(table);
-	fd = file_open_again(&file->id, file->root_fd, file->path);
-	if (fd < 0) {
-		file->state = fd == -EACCES ? FILE_REFUSED : FILE_GONE;
-		return -ENOENT;
-	}
-	set_fd(table, number, fd);
-	return 0;
+	if (table->entries[number].file.state == FILE_CLOSED)
+		(void)want_look(table, &again);
 }
 
 size_t file_table_nr(const struct file_table *table)
@@ -331,9 +397,9 @@ void file_table_mark_sampled(struct file_table *table, uint32_t number)
 
 	if (file->sampled)
 		return;
-	if (file->fd >= 0)
+	if (file->handle >= 0)
 		unlist_open(table, number);
 	file->sampled = true;
-	if (file->fd >= 0)
+	if (file->handle >= 0)
 		list_open(table, number);
 }

@@ -1,9 +1,10 @@
 /*
  * The files that code comes from, each identified by a small number for the whole run.
  *
- * A file is (device, inode, generation), not a path: the path is only its name. It is opened when
- * it is first seen, because it may be deleted a moment later, and stays open, within a limit, until
- * its symbols are read.
+ * A file is (device, inode, generation), not a path: the path is only its name. It is looked at when
+ * it is first seen, because it may be deleted a moment later. From then on the table has a handle of it
+ * (O_PATH: nothing of the file is read, and closing it cannot block), within a limit, until its symbols
+ * are read. The table itself makes no system call that could block (proc/look.h).
  */
 #ifndef STOOK_PROC_FILE_TABLE_H
 #define STOOK_PROC_FILE_TABLE_H
@@ -19,12 +20,14 @@ struct file_id {
 	uint64_t generation; /* distinguishes files that reused an inode; 0: unknown */
 };
 
-/* Why a file has no descriptor, or FILE_OPEN. */
+/* Why a file has no handle, or FILE_OPEN. */
 enum file_state {
 	FILE_OPEN,
+	FILE_ASKED,	 /* was not looked at yet */
 	FILE_CLOSED,	 /* was open; closed to stay within the limit */
-	FILE_GONE,	 /* no such regular file existed when it was opened */
+	FILE_GONE,	 /* no such regular file existed when it was looked for */
 	FILE_REFUSED,	 /* we may not read it */
+	FILE_SILENT,	 /* given up: its file system did not answer in time */
 	FILE_NOT_OPENED, /* not opened: the table of roots is full (proc/root_table) */
 };
 
@@ -32,11 +35,15 @@ struct file {
 	struct file_id id;
 	const char *path; /* in its process' view when it was mapped */
 	enum file_state state;
-	int fd;		/* -1 unless FILE_OPEN */
-	bool sampled;	/* it contains the code of some frame */
-	bool is_elf;	/* by its first bytes, when it was opened */
-	int root_fd;	/* root that path is relative to, owned by the table; -1: ours */
-	uid_t root_uid; /* root_uid_of() its process; -1: unknown */
+	int handle;   /* O_PATH; -1 unless FILE_OPEN */
+	bool sampled; /* it contains the code of some frame */
+	/* When it was looked at: */
+	bool is_elf;	   /* by its first bytes */
+	bool is_of_root;   /* only root can write it: see file_is_of_root() */
+	bool is_on_server; /* of a FUSE server */
+	uid_t uid;	   /* its owner; -1: unknown */
+	int root_fd;	   /* root that path is relative to, owned by the table; -1: ours */
+	uid_t root_uid;	   /* root_uid_of() its process; -1: unknown */
 };
 
 struct file_table;
@@ -51,31 +58,42 @@ struct file_table;
 #define FILE_PATHS_MAX_BYTES (16u << 20)
 #define FILE_PATH_TAIL	     64
 
+/* Limit of looks that are waiting. Beyond it, files are looked at when they are seen again. */
+#define FILE_LOOKS_MAX 16384
+
 /* Keeps at most max_open files open. NULL when out of memory. */
 struct file_table *file_table_new(size_t max_open);
 void file_table_free(struct file_table *table);
 
 /*
- * Returns the number of the file that process pid has mapped at [start, end). Opens the file if it
- * is new, or if it is FILE_GONE after only a few attempts. -ENOMEM, or -ENOSPC beyond
- * FILE_TABLE_MAX. If the process' root is unknown, the file is opened only if it is also found
- * below our own root.
+ * Returns the number of the file that process pid has mapped at [start, end). It wants a look if the file is
+ * new, or if it is FILE_GONE after only a few attempts. -ENOMEM, or -ENOSPC beyond FILE_TABLE_MAX. If the
+ * process' root is unknown, the file is opened only if it is also found below our own root.
  */
 int64_t file_table_add(struct file_table *table, const struct file_id *id, const char *path,
 		       int32_t pid, uint64_t start, uint64_t end);
 
-/* Adds a file that is already open; takes ownership of the descriptor on success. */
-int64_t file_table_add_fd(struct file_table *table, const char *path, int fd);
+/* Wants a look at a FILE_CLOSED file below the root in which it was seen. */
+void file_table_reopen(struct file_table *table, uint32_t number);
+
+struct file_look;
+struct file_looked;
+
+/* Takes the next wanted look; false: there is none. Its path is valid until the next add. */
+bool file_table_next_look(struct file_table *table, struct file_look *ret);
+
+/* Tells the table what was seen, and passes it the handles. */
+void file_table_looked(struct file_table *table, uint32_t number, struct file_looked *looked);
+
+/* True for a path that the kernel gives to a memfd, which has no file system that could be searched for it. */
+bool file_is_memfd(const char *path);
+
+/* True for the memory of a JIT compiler: a memfd that is not a whole program (ELF), or could not be opened. */
+bool file_is_memory(const struct file *file);
 
 size_t file_table_nr(const struct file_table *table);
 size_t file_table_nr_cut(const struct file_table *table); /* files with a truncated path */
 const struct file *file_table_get(const struct file_table *table, uint32_t number);
-
-/*
- * Reopens a FILE_CLOSED file below the root in which it was seen, if the file at that path is still
- * the same; otherwise it becomes FILE_GONE or FILE_REFUSED. 0, or -ENOENT.
- */
-int file_table_reopen(struct file_table *table, uint32_t number);
 
 /* Marks a file as having samples. Such files are closed last when the limit is reached. */
 void file_table_mark_sampled(struct file_table *table, uint32_t number);

@@ -504,6 +504,38 @@ static int check_reply(struct jvm *jvm, struct error *error)
 	return 0;
 }
 
+/* What is known of a perf map. */
+struct seen_map {
+	struct perf_map_file file;
+	int32_t err;
+	uid_t uid;
+	struct timespec written;
+};
+
+/* Runs in a child, since the file may be on a file system that does not answer. */
+static int work_see(void *context, int fd)
+{
+	struct seen_map *map = context;
+	struct stat st = {0};
+	int map_fd = file_open_written(map->file.root_fd, map->file.path,
+				       map->file.written_since_ns, &map->file.owners);
+
+	if (map_fd >= 0 && fstat(map_fd, &st) < 0)
+		return -errno;
+	map->err = map_fd < 0 ? map_fd : 0;
+	map->uid = st.st_uid;
+	map->written = st.st_mtim;
+	return write(fd, map, sizeof(*map)) == sizeof(*map) ? 0 : -EIO;
+}
+
+static int take_map(void *context, const void *bytes, size_t nr)
+{
+	if (nr != sizeof(struct seen_map))
+		return -EPROTO;
+	memcpy(context, bytes, nr);
+	return 0;
+}
+
 /*
  * Finds the time at which the map was written; {0} if there is none. A JVM that can't open the file
  * prints an error to its own output and still replies 0, so a file of another user is detected
@@ -511,15 +543,28 @@ static int check_reply(struct jvm *jvm, struct error *error)
  */
 static int find_map(const struct jvm *jvm, struct timespec *ret, struct error *error)
 {
-	cleanup_fd int fd = runtime_process_open_map(jvm->process);
-	struct stat st = {0};
+	const struct isolation isolation = {
+		.timeout_ns = FILE_NS,
+		.stop_fd = jvm->stop_fd,
+		.is_trusted = true,
+		.root_fd = -1,
+		.uid = (uid_t)-1,
+		.fds = &jvm->process->root_fd,
+		.nr_fds = 1,
+	};
+	struct seen_map map = {.err = -ENOENT};
+	int err = 0;
 
-	if (fd == -EACCES || (fd >= 0 && (fstat(fd, &st) < 0 || st.st_uid != jvm->status.uid)))
+	if (runtime_process_map(jvm->process, &map.file) == 0)
+		err = isolated_run(work_see, take_map, &map, &isolation, error);
+	if (err < 0)
+		return err;
+	if (map.err == -EACCES || (map.err == 0 && map.uid != jvm->status.uid))
 		return error_set(error, -EACCES,
 				 "cannot ask JVM %d for its symbols: /tmp/perf-%d.map belongs to "
 				 "another user, or is not a regular file",
 				 jvm->process->pid, jvm->status.inner_pid);
-	*ret = st.st_mtim;
+	*ret = map.err == 0 ? map.written : (struct timespec){0};
 	return 0;
 }
 

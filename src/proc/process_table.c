@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "proc/look.h"
 #include "proc/mappings.h"
 
 /* Late records and the remaining threads of an exited leader may still need its mappings. */
@@ -30,8 +32,12 @@ struct process {
 	int32_t pid;
 	bool replayed;	 /* its mappings come from replayed events */
 	bool is_refused; /* we lack permission to read its mappings */
+	bool is_silent;	 /* its mappings could not be read in time */
+	bool is_awaited; /* a snapshot is wanted */
 	struct mappings *mappings;
 	struct mappings *snapshot;
+	struct mappings *arriving;  /* the part of the next snapshot that is there */
+	uint64_t awaited_since;	    /* program_since when it was wanted */
 	uint64_t snapshot_began_ns; /* start of reading it */
 	uint64_t snapshot_ns;	    /* end of reading it; 0: never tried */
 	uint64_t snapshot_since;    /* not valid earlier: another program ran */
@@ -45,7 +51,9 @@ struct process_table {
 	uint64_t distrust_ns;	/* events were lost before this time */
 	size_t nr_new_mappings; /* added or copied since the last full count */
 	uint64_t nr_forgotten;
-	size_t nr_refused;
+	size_t nr_refused, nr_silent;
+	int32_t *wanted; /* pids to snapshot: [first_wanted, nr_wanted) are still to be taken */
+	size_t first_wanted, nr_wanted, cap_wanted;
 };
 
 struct process_table *process_table_new(struct file_table *files)
@@ -62,6 +70,7 @@ static void process_free(struct process *process)
 {
 	mappings_unref(process->mappings);
 	mappings_unref(process->snapshot);
+	mappings_unref(process->arriving);
 	free(process);
 }
 
@@ -85,6 +94,7 @@ void process_table_free(struct process_table *table)
 	if (!table)
 		return;
 	forget_all(table);
+	free(table->wanted);
 	free(table);
 }
 
@@ -131,16 +141,7 @@ static bool is_shared(const char *path)
 	       !strncmp(path, "/anon_hugepage", 14);
 }
 
-/*
- * True for a memfd in which JIT compilers keep code; but a memfd may also be a whole program (ELF).
- * A memfd that we could not open is of no use as a file.
- */
-static bool is_memory_file(const struct file *file)
-{
-	return !strncmp(file->path, "/memfd:", 7) && !file->is_elf;
-}
-
-/* Sets the mapping's kind and file; opens the file if it is new. */
+/* Sets the mapping's kind and file, which is added if it is new. */
 static int classify(struct process_table *table, int32_t pid, const struct file_id *id,
 		    const char *path, struct mapping *mapping)
 {
@@ -156,39 +157,11 @@ static int classify(struct process_table *table, int32_t pid, const struct file_
 	file = file_table_add(table->files, id, path, pid, mapping->start, mapping->end);
 	if (file == -ENOMEM)
 		return -ENOMEM;
-	if (file >= 0 && !is_memory_file(file_table_get(table->files, (uint32_t)file))) {
+	if (file >= 0) {
 		mapping->kind = MAPPING_FILE;
 		mapping->file = (uint32_t)file;
 	}
 	return 0;
-}
-
-static int read_maps(struct process_table *table, struct process *process,
-		     struct mappings **mappings)
-{
-	struct maps_entry entry;
-	struct maps maps;
-	int err = maps_open(&maps, process->pid);
-
-	while (err == 0 && maps_next(&maps, &entry)) {
-		struct mapping mapping = {
-			.start = entry.start, .end = entry.end, .offset = entry.offset};
-
-		if (!entry.executable || entry.start >> 63) /* [vsyscall] belongs to the kernel */
-			continue;
-		err = classify(table, process->pid, &entry.id, entry.path, &mapping);
-		if (err == 0)
-			err = mappings_add(mappings, &mapping);
-		if (err == -ENOSPC)
-			err = 0;
-	}
-	table->nr_forgotten += maps.is_cut;
-	maps_close(&maps);
-	if (err == -EACCES && !process->is_refused) {
-		process->is_refused = true;
-		table->nr_refused++;
-	}
-	return err == -ENOMEM ? err : 0; /* an exited process is no error: it has no mappings */
 }
 
 static void set_mappings(struct process *process, struct mappings *mappings)
@@ -259,25 +232,107 @@ static void limit_mappings(struct process_table *table, size_t nr_new)
 
 /* --- snapshots ------------------------------------------------------------------------------- */
 
-static int take_snapshot(struct process_table *table, struct process *process)
+static int want_snapshot(struct process_table *table, struct process *process)
 {
-	struct mappings *mappings = mappings_new();
-	uint64_t began_ns = clock_now_ns();
+	if (table->first_wanted == table->nr_wanted)
+		table->first_wanted = table->nr_wanted = 0;
+	if (ARRAY_ADD(table->wanted, table->nr_wanted, table->cap_wanted, process->pid) < 0)
+		return -ENOMEM;
+	process->is_awaited = true;
+	process->awaited_since = process->program_since;
+	return 0;
+}
 
+bool process_table_next_look(struct process_table *table, int32_t *ret_pid)
+{
+	while (table->first_wanted < table->nr_wanted) {
+		int32_t pid = table->wanted[table->first_wanted++];
+		const struct process *process = find(table, pid);
+
+		if (!process || !process->is_awaited)
+			continue; /* forgotten meanwhile */
+		*ret_pid = pid;
+		return true;
+	}
+	return false;
+}
+
+int process_table_add_mapping(struct process_table *table, int32_t pid,
+			      const struct maps_entry *entry, bool is_memory)
+{
+	struct process *process = find(table, pid);
+	struct mapping mapping = {
+		.start = entry->start, .end = entry->end, .offset = entry->offset};
+	int err;
+
+	if (!process || !process->is_awaited)
+		return 0;
+	mapping.kind = MAPPING_ANON;
+	err = is_memory ? 0 : classify(table, pid, &entry->id, entry->path, &mapping);
+	if (!process->arriving)
+		process->arriving = mappings_new();
+	if (err == 0)
+		err = process->arriving ? mappings_add(&process->arriving, &mapping) : -ENOMEM;
+	return err == -ENOMEM ? err : 0;
+}
+
+static void note_failure(struct process_table *table, struct process *process, int err)
+{
+	bool is_refused = err == -EACCES, is_silent = err < 0 && !is_refused;
+
+	table->nr_refused += is_refused && !process->is_refused;
+	table->nr_silent += is_silent && !process->is_silent;
+	process->is_refused |= is_refused;
+	process->is_silent |= is_silent;
+}
+
+int process_table_looked(struct process_table *table, int32_t pid, const struct maps_looked *looked)
+{
+	struct process *process = find(table, pid);
+	struct mappings *mappings;
+
+	if (!process || !process->is_awaited)
+		return 0;
+	mappings = process->arriving ? process->arriving : mappings_new();
 	if (!mappings)
 		return -ENOMEM;
-	if (read_maps(table, process, &mappings) < 0) {
-		mappings_unref(mappings);
-		return -ENOMEM;
-	}
-	set_mappings(process, NULL);
+	note_failure(table, process, looked->err);
+	table->nr_forgotten += looked->is_cut;
+	process->is_awaited = false;
+	process->arriving = NULL;
+	if (!process->replayed) /* else its next program has mapped them meanwhile */
+		set_mappings(process, NULL);
 	mappings_unref(process->snapshot);
 	process->snapshot = mappings;
-	process->snapshot_began_ns = began_ns;
-	process->snapshot_ns = clock_now_ns();
-	process->snapshot_since = process->program_since;
+	process->snapshot_began_ns = looked->began_ns;
+	process->snapshot_ns = looked->ended_ns;
+	/* After a later exec, it shows the program before. */
+	process->snapshot_since = process->program_since <= looked->ended_ns
+					  ? process->program_since
+					  : process->awaited_since;
 	limit_mappings(table, mappings_nr(mappings)); /* last, because it may free the process */
 	return 0;
+}
+
+bool process_table_awaits(const struct process_table *table, int32_t pid)
+{
+	const struct process *process = pid > 0 ? find(table, pid) : NULL;
+
+	return process && process->is_awaited;
+}
+
+bool process_table_awaits_for(const struct process_table *table, const struct process_event *event)
+{
+	const struct file *file = NULL;
+
+	if (event->kind == PROCESS_EXIT || event->pid <= 0)
+		return false;
+	if (event->kind == PROCESS_MAP && event->mapping.kind == MAPPING_FILE)
+		file = file_table_get(table->files, event->mapping.file);
+	if (file && file->state == FILE_ASKED && file_is_memfd(file->path))
+		return true;
+	return process_table_awaits(table,
+				    event->kind == PROCESS_FORK ? event->parent : event->pid);
 }
 
 static bool is_resting(const struct process *process)
@@ -290,8 +345,8 @@ static bool is_resting(const struct process *process)
 
 static bool needs_snapshot(const struct process_table *table, const struct process *process)
 {
-	return !process->replayed && process->snapshot_ns <= table->distrust_ns &&
-	       !is_resting(process);
+	return !process->replayed && !process->is_awaited &&
+	       process->snapshot_ns <= table->distrust_ns && !is_resting(process);
 }
 
 int process_table_ensure(struct process_table *table, int32_t pid)
@@ -303,7 +358,7 @@ int process_table_ensure(struct process_table *table, int32_t pid)
 	process = find_or_add(table, pid);
 	if (!process)
 		return -ENOMEM;
-	return needs_snapshot(table, process) ? take_snapshot(table, process) : 0;
+	return needs_snapshot(table, process) ? want_snapshot(table, process) : 0;
 }
 
 /* Events from before a loss are not trusted: later ones may be missing. */
@@ -326,7 +381,7 @@ static int arrive_fork(struct process_table *table, const struct process_event *
 {
 	struct process *child;
 
-	/* The parent existed before us and still runs: read its maps now. */
+	/* The parent existed before us and still runs: its maps are read now. */
 	if (process_table_ensure(table, event->parent) < 0)
 		return -ENOMEM;
 	child = find_or_add(table, event->pid);
@@ -425,6 +480,7 @@ static int replay_exec(struct process_table *table, const struct process_event *
 static int replay_map(struct process_table *table, const struct process_event *event)
 {
 	struct process *process = find(table, event->pid);
+	struct mapping mapping = event->mapping;
 	bool is_shared;
 	int err;
 
@@ -436,8 +492,11 @@ static int replay_map(struct process_table *table, const struct process_event *e
 			return 0; /* included in the snapshot, which may be newer */
 		process->mappings = mappings_ref(process->snapshot);
 	}
+	if (mapping.kind == MAPPING_FILE &&
+	    file_is_memory(file_table_get(table->files, mapping.file)))
+		mapping.kind = MAPPING_ANON;
 	is_shared = mappings_refs(process->mappings) > 1;
-	err = mappings_add(&process->mappings, &event->mapping);
+	err = mappings_add(&process->mappings, &mapping);
 	if (err == 0)
 		limit_mappings(table, is_shared ? mappings_nr(process->mappings) : 1);
 	return err == -ENOMEM ? err : 0;
@@ -523,4 +582,9 @@ size_t process_table_nr_refused(const struct process_table *table)
 size_t process_table_nr(const struct process_table *table)
 {
 	return table->by_pid.nr;
+}
+
+size_t process_table_nr_silent(const struct process_table *table)
+{
+	return table->nr_silent;
 }

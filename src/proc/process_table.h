@@ -11,6 +11,9 @@
  * or record that refers to it arrives. A snapshot is newer than the events being replayed, which
  * mostly does not matter. Only if there is an exec in between, the snapshot shows another program
  * and is not used for samples before that exec.
+ *
+ * Reading maps may block, so the table itself does not do it (proc/look.h): a snapshot is wanted, and arrives later.
+ * Until then the replay must not pass an event or record that needs it (process_table_awaits()).
  */
 #ifndef STOOK_PROC_PROCESS_TABLE_H
 #define STOOK_PROC_PROCESS_TABLE_H
@@ -59,8 +62,27 @@ void process_table_free(struct process_table *table);
 int process_table_arrive(struct process_table *table, struct process_event *event,
 			 const char *path);
 
-/* Called when a sample of pid arrives: reads its maps if it is unknown. 0 or -ENOMEM. */
+/* Called when a sample of pid arrives: wants a snapshot if it is unknown. 0 or -ENOMEM. */
 int process_table_ensure(struct process_table *table, int32_t pid);
+
+/* Takes the next process of which a snapshot is wanted; false: there is none. */
+bool process_table_next_look(struct process_table *table, int32_t *ret_pid);
+
+/* Adds an executable mapping to the snapshot of pid. 0 or -ENOMEM. */
+int process_table_add_mapping(struct process_table *table, int32_t pid,
+			      const struct maps_entry *entry, bool is_memory);
+
+struct maps_looked;
+
+/* Called after the last of its mappings: the snapshot is complete, or failed. 0 or -ENOMEM. */
+int process_table_looked(struct process_table *table, int32_t pid,
+			 const struct maps_looked *looked);
+
+/* True if records of pid must wait for its snapshot. */
+bool process_table_awaits(const struct process_table *table, int32_t pid);
+
+/* True if an event must wait for a snapshot, or to learn what a memfd is. */
+bool process_table_awaits_for(const struct process_table *table, const struct process_event *event);
 
 /* Replays an event. 0 or -ENOMEM. */
 int process_table_replay(struct process_table *table, const struct process_event *event);
@@ -85,5 +107,8 @@ uint64_t process_table_nr_forgotten(const struct process_table *table);
 
 /* Number of processes whose mappings we may not read; only mappings from events are known. */
 size_t process_table_nr_refused(const struct process_table *table);
+
+/* Number of processes whose mappings could not be read in time. */
+size_t process_table_nr_silent(const struct process_table *table);
 
 #endif

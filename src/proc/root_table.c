@@ -18,10 +18,7 @@
 #include "proc/process_info.h"
 
 struct root {
-	dev_t device;
-	ino_t inode;
-	ino_t mount_namespace;
-	uid_t uid;
+	struct root_id id;
 	int fd;
 };
 
@@ -73,7 +70,7 @@ uid_t root_uid_of(int32_t pid)
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* Identifies the root of a process (a pid, or "self"): 0, -ENOENT or -EACCES. */
-static int identify(const char *process, struct root *ret)
+static int identify(const char *process, struct root_id *ret)
 {
 	struct stat root, mounts;
 	char path[64];
@@ -84,7 +81,32 @@ static int identify(const char *process, struct root *ret)
 	(void)snprintf(path, sizeof(path), "/proc/%s/ns/mnt", process);
 	if (stat(path, &mounts) < 0)
 		return errno == EACCES || errno == EPERM ? -EACCES : -ENOENT;
-	*ret = (struct root){root.st_dev, root.st_ino, mounts.st_ino, 0, -1};
+	*ret = (struct root_id){root.st_dev, root.st_ino, mounts.st_ino, 0};
+	return 0;
+}
+
+int root_identify(int32_t pid, struct root_id *ret, int *ret_fd)
+{
+	struct root_id id;
+	char process[16];
+	struct stat st;
+	int err, fd;
+
+	(void)snprintf(process, sizeof(process), "%d", pid);
+	err = pid > 0 ? identify(process, &id) : -ENOENT;
+	if (err < 0)
+		return err;
+	id.uid = root_uid_of(pid);
+	fd = file_open_root(pid);
+	if (fd < 0)
+		return -ENOENT;
+	/* Fails if the pid was reused and the root is another one. */
+	if (fstat(fd, &st) < 0 || st.st_dev != id.device || st.st_ino != id.inode) {
+		(void)close(fd);
+		return -ENOENT;
+	}
+	*ret = id;
+	*ret_fd = fd;
 	return 0;
 }
 
@@ -94,8 +116,8 @@ struct root_table *root_table_new(void)
 
 	if (!table)
 		return NULL;
-	if (identify("self", &table->roots[0]) < 0)
-		table->roots[0].fd = -1;
+	(void)identify("self", &table->roots[0].id);
+	table->roots[0].fd = -1;
 	table->nr = 1;
 	return table;
 }
@@ -111,44 +133,23 @@ void root_table_free(struct root_table *table)
 	free(table);
 }
 
-static bool same_root(const struct root *a, const struct root *b)
+static bool same_root(const struct root_id *a, const struct root_id *b)
 {
 	return a->device == b->device && a->inode == b->inode &&
 	       a->mount_namespace == b->mount_namespace;
 }
 
-/* Opens the root that was identified; fails if the pid was reused and the root is another one. */
-static int open_root(int32_t pid, const struct root *root)
+int root_table_add(struct root_table *table, const struct root_id *id, int fd)
 {
-	cleanup_fd int fd = file_open_root(pid);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != root->device || st.st_ino != root->inode)
-		return -1;
-	return take_fd(&fd);
-}
-
-int root_table_add(struct root_table *table, int32_t pid)
-{
-	struct root root;
-	char text[32];
-	int err;
+	cleanup_fd int own = fd;
 	size_t i;
 
-	(void)snprintf(text, sizeof(text), "%d", pid);
-	err = pid > 0 ? identify(text, &root) : -ENOENT;
-	if (err < 0)
-		return err;
 	for (i = 0; i < table->nr; i++)
-		if (same_root(&table->roots[i], &root))
+		if (same_root(&table->roots[i].id, id))
 			return (int)i;
 	if (table->nr == ROOT_TABLE_MAX)
 		return -ENOSPC;
-	root.uid = root_uid_of(pid);
-	root.fd = open_root(pid, &root);
-	if (root.fd < 0)
-		return -ENOENT;
-	table->roots[table->nr] = root;
+	table->roots[table->nr] = (struct root){*id, take_fd(&own)};
 	return (int)table->nr++;
 }
 
@@ -159,5 +160,5 @@ int root_table_fd(const struct root_table *table, int number)
 
 uid_t root_table_uid(const struct root_table *table, int number)
 {
-	return table->roots[number].uid;
+	return table->roots[number].id.uid;
 }

@@ -18,12 +18,21 @@ struct root_table;
 struct root_table *root_table_new(void); /* NULL when out of memory */
 void root_table_free(struct root_table *table);
 
+/* Identifies a root. */
+struct root_id {
+	uint64_t device, inode;
+	uint64_t mount_namespace;
+	uid_t uid; /* root_uid_of() a process with that root; not compared */
+};
+
 /*
- * Returns the number of a process' current root; -ENOENT: it has exited, -EACCES: we may not
- * inspect it, -ENOSPC: beyond ROOT_TABLE_MAX. On an error the root must not be assumed to be our
- * own.
+ * Looks at a process' current root, which may block: 0 and an O_PATH handle of it; -ENOENT: the process has
+ * exited, -EACCES: we may not inspect it. On an error the root must not be assumed to be our own.
  */
-int root_table_add(struct root_table *table, int32_t pid);
+int root_identify(int32_t pid, struct root_id *ret, int *ret_fd);
+
+/* Returns the number of a root; -ENOSPC: beyond ROOT_TABLE_MAX. Takes the handle in either case. */
+int root_table_add(struct root_table *table, const struct root_id *id, int fd);
 
 /* An O_PATH handle owned by the table; -1 for our own root. */
 int root_table_fd(const struct root_table *table, int number);

@@ -318,13 +318,9 @@ static int64_t add_new(struct runtime_table *table, uint64_t key, const struct i
  */
 static bool share_map(const struct runtime_process *a, const struct runtime_process *b)
 {
-	struct stat root_a, root_b;
-
 	if (!a->inner_pid || !b->inner_pid || a->root_fd < 0 || b->root_fd < 0)
 		return a->pid == b->pid;
-	return a->inner_pid == b->inner_pid && fstat(a->root_fd, &root_a) == 0 &&
-	       fstat(b->root_fd, &root_b) == 0 && root_a.st_dev == root_b.st_dev &&
-	       root_a.st_ino == root_b.st_ino;
+	return a->inner_pid == b->inner_pid && file_is_same(a->root_fd, b->root_fd);
 }
 
 static bool is_before(const struct runtime_process *a, const struct runtime_process *b)
@@ -387,19 +383,14 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 /* --- perf maps ----------------------------------------------------------------------------- */
 
 /*
- * True if the file is not older than the process. Suspend time counts for the file's age but not
- * for the process' start time, so it is allowed as tolerance.
+ * The time (CLOCK_REALTIME) since when the process exists. Suspend time counts for the age of files but not for the
+ * process' start time, so it is allowed as tolerance.
  */
-static bool is_as_new(int fd, const struct runtime_process *process)
+static uint64_t exists_since_ns(const struct runtime_process *process)
 {
 	uint64_t age_ns = clock_read_ns(CLOCK_BOOTTIME) - process->start_time_ns;
-	struct stat st;
-	uint64_t written_ns;
 
-	if (fstat(fd, &st) < 0)
-		return false;
-	written_ns = (uint64_t)st.st_mtim.tv_sec * NS_PER_SEC + (uint64_t)st.st_mtim.tv_nsec;
-	return written_ns + FILE_TIME_SLACK_NS + age_ns >= clock_read_ns(CLOCK_REALTIME);
+	return clock_read_ns(CLOCK_REALTIME) - age_ns - FILE_TIME_SLACK_NS;
 }
 
 /*
@@ -424,19 +415,19 @@ static void owners_of(const struct runtime_process *process, struct file_owners 
 		file_owners_add(ret, 0);
 }
 
-int runtime_process_jitdump(const struct runtime_process *process, struct file_table *files)
+int runtime_process_jitdump(const struct runtime_process *process, const struct file_table *files)
 {
 	struct file_owners owners;
-	int fd;
+	const struct file *file;
 
 	if (process->jitdump < 0)
 		return -ENOENT;
-	(void)file_table_reopen(files, (uint32_t)process->jitdump);
-	fd = file_table_get(files, (uint32_t)process->jitdump)->fd;
-	if (fd < 0)
+	file = file_table_get(files, (uint32_t)process->jitdump);
+	if (file->handle < 0)
 		return -ENOENT;
 	owners_of(process, &owners);
-	return file_is_owned(fd, &owners) ? fd : -EACCES;
+	return !file->is_on_server && file_owners_include(&owners, file->uid) ? file->handle
+									      : -EACCES;
 }
 
 /*
@@ -448,18 +439,15 @@ static bool may_be_here(const struct runtime_process *process)
 	return process->root_fd >= 0 || !process->inner_pid || process->inner_pid == process->pid;
 }
 
-int runtime_process_open_map(const struct runtime_process *process)
+int runtime_process_map(const struct runtime_process *process, struct perf_map_file *ret)
 {
 	int32_t pid = process->inner_pid ? process->inner_pid : process->pid;
-	struct file_owners owners;
-	cleanup_fd int fd = -ENOENT;
-	char name[64];
 
-	(void)snprintf(name, sizeof(name), "perf-%d.map", pid);
-	owners_of(process, &owners);
-	if (may_be_here(process))
-		fd = file_open_written(process->root_fd, "/tmp", name, &owners);
-	if (fd >= 0 && !is_as_new(fd, process))
-		return -ENOENT; /* left behind by an earlier process with this pid */
-	return fd >= 0 || fd == -ENOENT ? take_fd(&fd) : -EACCES;
+	if (!may_be_here(process))
+		return -ENOENT;
+	*ret = (struct perf_map_file){.root_fd = process->root_fd,
+				      .written_since_ns = exists_since_ns(process)};
+	(void)snprintf(ret->path, sizeof(ret->path), "/tmp/perf-%d.map", pid);
+	owners_of(process, &ret->owners);
+	return 0;
 }

@@ -71,20 +71,26 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 size_t runtime_table_nr(const struct runtime_table *table);
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
 
-/*
- * Opens the process' perf map for reading. It must be a regular file in the process' /tmp, neither
- * a link nor a mount point, not older than the process, and owned by a user that the process is, or
- * was when it was first seen. Root's files are accepted, too, if only root can have made the
- * process' mounts: a daemon that has changed its user has written the map before. Returns a
- * descriptor, -ENOENT, or -EACCES for an untrusted file. If the process exited before it was
- * inspected, the map below our own root is used, if it is ours or root's.
- */
-int runtime_process_open_map(const struct runtime_process *process);
+/* Where a process' perf map is, to be opened by file_open_written(). */
+struct perf_map_file {
+	int root_fd; /* -1: our own root */
+	char path[64];
+	struct file_owners owners;
+	uint64_t written_since_ns;
+};
 
 /*
- * Returns the descriptor of the process' jitdump, which the file table owns; -ENOENT: none; -EACCES: it belongs to
+ * Describes the process' perf map: a file in the process' /tmp, not older than the process, and owned by a user
+ * that the process is, or was when it was first seen. Root's files are accepted, too, if only root can have made
+ * the process' mounts: a daemon that has changed its user has written the map before. If the process exited before
+ * it was inspected, the map is looked for below our own root, if it is ours or root's. 0 or -ENOENT.
+ */
+int runtime_process_map(const struct runtime_process *process, struct perf_map_file *ret);
+
+/*
+ * Returns the handle of the process' jitdump, which the file table owns; -ENOENT: none; -EACCES: it belongs to
  * another user, since any user may map a file that is readable.
  */
-int runtime_process_jitdump(const struct runtime_process *process, struct file_table *files);
+int runtime_process_jitdump(const struct runtime_process *process, const struct file_table *files);
 
 #endif

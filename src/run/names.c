@@ -103,16 +103,14 @@ static const char *path_for_package(struct session_names *names,
 				    const struct quality_nameless *stripped)
 {
 	const struct profile *profile = session_profile(names->session);
-	struct file_table *files = session_files(names->session);
 	const struct module *module = profile_module(profile, stripped->module);
 	const struct file *file;
 
 	if (!names_worth_a_row(stripped->samples, profile_total(profile)) ||
 	    module->kind != MODULE_FILE)
 		return NULL;
-	(void)file_table_reopen(files, module->file);
-	file = file_table_get(files, module->file);
-	return file->fd >= 0 && file_is_of_root(file->fd, file->path) ? file->path : NULL;
+	file = file_table_get(session_files(names->session), module->file);
+	return file->is_of_root ? file->path : NULL;
 }
 
 int session_names_find_packages(struct session_names *names, const struct quality *quality)
@@ -340,6 +338,12 @@ char *reading_trouble(const struct worker_troubles *troubles, size_t number)
 				   " times%s and were killed %" PRIu64 " times for taking too long",
 				   nr_crashed, how_it_died(troubles->last_status, how, sizeof(how)),
 				   nr_late);
+	if (troubles->silent[0] && !number--)
+		return text_printf("%s could not be looked at in time", troubles->silent);
+	if (troubles->nr_devices_given_up && !number--)
+		return text_printf("%zu file systems did not answer repeatedly and were not asked "
+				   "again for a minute",
+				   troubles->nr_devices_given_up);
 	if (troubles->nr_files_given_up && !number--)
 		return text_printf("%zu files were given up after three such failures each",
 				   troubles->nr_files_given_up);

@@ -409,17 +409,16 @@ static const char *why_nameless(const struct run_figures *run, uint32_t number)
 	const struct runtime_process *process = runtime_table_get(run->runtimes, number);
 	const struct runtime *runtime = process->runtime;
 	const char *silent = session_names_why_silent(run->names, number);
-	cleanup_fd int fd = -1;
+	int perf_map = symbolizer_perf_map(run->names->symbolizer, number);
 
 	if (silent)
 		return silent;
-	fd = runtime_process_open_map(process);
-	if (fd == -EACCES)
+	if (perf_map == -EACCES)
 		return "its perf map (/tmp/perf-PID.map) belongs to another user, is a mount or a "
 		       "link, or is not a regular file";
 	if (runtime && runtime->is_java && !run->names->options->java)
 		return runtime->how_to_name; /* an existing map is from an earlier run */
-	if (fd >= 0)
+	if (perf_map == 0)
 		return "its perf map (/tmp/perf-PID.map) has no entry for it";
 	if (process->jitdump >= 0 && runtime && runtime->how_to_name_soon)
 		return runtime->how_to_name_soon;
@@ -557,6 +556,14 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 		    "the mappings of %zu processes could not be read, permission denied (needs "
 		    "CAP_SYS_PTRACE)",
 		    session->nr_processes_refused);
+	if (session->nr_files_silent)
+		say(verdict, "names",
+		    "%zu files with samples were given up: their file system did not answer in "
+		    "time",
+		    session->nr_files_silent);
+	if (session->nr_processes_silent)
+		say(verdict, "names", "the mappings of %zu processes could not be read in time",
+		    session->nr_processes_silent);
 	if (session->nr_files_left_out)
 		say(verdict, "names",
 		    "%zu files with samples were not read: in more containers than the limit of "
@@ -827,9 +834,11 @@ static void add_stacks(struct sheet *sheet, const struct run_figures *run)
 		{"files_gone", session->nr_files_gone},
 		{"paths_cut", session->nr_paths_cut},
 		{"files_refused", session->nr_files_refused},
+		{"files_silent", session->nr_files_silent},
 		{"files_past_roots", session->nr_files_left_out},
 		{"processes", session->nr_processes},
 		{"processes_refused", session->nr_processes_refused},
+		{"processes_silent", session->nr_processes_silent},
 		{"readers_crashed",
 		 session->reading.nr_parsers_died + session->reading.nr_openers_died},
 		{"readers_late",

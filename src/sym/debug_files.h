@@ -24,6 +24,7 @@ struct code_file {
 	const char *path; /* in its process' root */
 	int root_fd;	  /* a handle of that root; -1: our own root */
 	uid_t root_uid;	  /* the root user there, from root_uid_of() (proc/root_table) */
+	uid_t uid;	  /* the file's owner; -1: unknown */
 	bool is_of_root;  /* only root can write it: see file_is_of_root() */
 	struct worker_file id;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];

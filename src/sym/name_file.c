@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -35,8 +34,22 @@ struct asking {
 	struct code_file *file;
 	struct names_question *question; /* the offsets follow it */
 	uint32_t *frames;		 /* the frame of each offset */
-	int jitdump;			 /* of JIT-compiled code; -1: none */
+	/* Of JIT-compiled code: */
+	const struct perf_map_file *perf_map; /* NULL: none */
+	int jitdump;			      /* -1: none */
 };
+
+static int perf_map_place(const struct perf_map_file *map, struct worker_place *ret)
+{
+	*ret = (struct worker_place){
+		.root_fd = map->root_fd,
+		.is_written = true,
+		.owners = map->owners,
+		.written_since_ns = map->written_since_ns,
+	};
+	worker_place_add(ret, map->path);
+	return 0;
+}
 
 static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
 {
@@ -49,6 +62,8 @@ static int find_place(void *context, const struct worker_want *want, struct work
 		return debug_files_path_place(&options->places, asking->file, want, ret);
 	if (want->kind == WANT_FROM_SERVER)
 		return debuginfod_place(options->places.server, want, options->budget, ret);
+	if (want->kind == WANT_PERF_MAP && !want->place && asking->perf_map)
+		return perf_map_place(asking->perf_map, ret);
 	if (want->kind != WANT_JITDUMP || want->place || asking->jitdump < 0)
 		return -ENODATA;
 	*ret = (struct worker_place){.root_fd = asking->jitdump, .is_handle = true};
@@ -248,17 +263,34 @@ static int name_lines(const struct asking *asking)
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-/* Fills *ret for a file of this run; the file table owns its descriptor. */
+/* The longest wait for a file that was closed because too many were open. */
+#define REOPEN_NS (2 * NS_PER_SEC)
+
+/* Returns a file of this run, with its handle if it can be had. */
+static const struct file *reopened(const struct symbolizer *symbolizer, uint32_t number)
+{
+	struct file_table *files = symbolizer->options.files;
+
+	if (file_table_get(files, number)->state == FILE_CLOSED && symbolizer->worker) {
+		file_table_reopen(files, number);
+		(void)worker_wait_for_looks(symbolizer->worker, clock_now_ns() + REOPEN_NS,
+					    read_budget_stop_fd(symbolizer->options.budget));
+	}
+	return file_table_get(files, number);
+}
+
+/* Fills *ret for a file of this run; the file table owns its handle. */
 static void known_file(const struct naming *naming, const struct module *module,
 		       struct code_file *ret)
 {
-	struct file_table *files = naming->symbolizer->options.files;
-	const struct file *file = file_table_get(files, module->file);
+	const struct file *file = reopened(naming->symbolizer, module->file);
 
-	(void)file_table_reopen(files, module->file);
 	*ret = (struct code_file){
-		.fd = file->fd,
-		.is_unread = file->state == FILE_REFUSED || file->state == FILE_NOT_OPENED,
+		.fd = file->handle,
+		.is_unread = file->state == FILE_REFUSED || file->state == FILE_SILENT ||
+			     file->state == FILE_NOT_OPENED,
+		.uid = file->uid,
+		.is_of_root = file->is_of_root,
 		.path = file->path,
 		.root_fd = file->root_fd,
 		.root_uid = file->root_uid,
@@ -268,7 +300,6 @@ static void known_file(const struct naming *naming, const struct module *module,
 	 * The file may be shared by many containers: don't use debug files in the root of the
 	 * container where it was first seen.
 	 */
-	ret->is_of_root = file->fd >= 0 && file_is_of_root(file->fd, file->path);
 	if (ret->is_of_root) {
 		ret->root_fd = -1;
 		ret->root_uid = 0;
@@ -283,6 +314,7 @@ static void file_from_elsewhere(const struct naming *naming, const char *path,
 				struct code_file *ret)
 {
 	const struct module_code *code = profile_code(naming->profile, naming->module);
+	struct stat st;
 
 	*ret = (struct code_file){.fd = -1, .path = path, .root_fd = -1};
 	if (!code || !code->build_id_bytes)
@@ -290,6 +322,7 @@ static void file_from_elsewhere(const struct naming *naming, const char *path,
 	memcpy(ret->build_id, code->build_id, code->build_id_bytes);
 	ret->build_id_bytes = code->build_id_bytes;
 	ret->fd = file_open_below(-1, ret->path);
+	ret->uid = ret->fd >= 0 && fstat(ret->fd, &st) == 0 ? st.st_uid : (uid_t)-1;
 }
 
 /* --- asking a parser for names ---------------------------------------------------------------- */
@@ -528,13 +561,24 @@ int name_in_vdso(const struct naming *naming)
 
 /* --- JIT-compiled code ------------------------------------------------------------------------ */
 
-static struct worker_file file_id_of(int fd)
+/* Identifies the files of a process, in case that parsers fail on them; no device has this number. */
+static struct worker_file id_of_process(const struct runtime_process *process)
 {
-	struct stat st;
+	return (struct worker_file){UINT32_MAX, (uint32_t)process->pid,
+				    process->start_time_ns ? process->start_time_ns : 1};
+}
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return (struct worker_file){0};
-	return (struct worker_file){major(st.st_dev), minor(st.st_dev), st.st_ino};
+/* Notes what came of a process' perf map. A map that was read once stays known. */
+static int note_perf_map(struct symbolizer *symbolizer, uint32_t process, int err)
+{
+	if (ARRAY_RESERVE(symbolizer->perf_maps, symbolizer->cap_perf_maps, (size_t)process + 1) <
+	    0)
+		return -ENOMEM;
+	while (symbolizer->nr_perf_maps <= process)
+		symbolizer->perf_maps[symbolizer->nr_perf_maps++] = -ENOENT;
+	if (symbolizer->perf_maps[process] < 0)
+		symbolizer->perf_maps[process] = err == 0 || err == -EACCES ? err : -ENOENT;
+	return 0;
 }
 
 int name_in_run_time(const struct naming *naming)
@@ -543,21 +587,22 @@ int name_in_run_time(const struct naming *naming)
 	const struct symbolizer_options *options = &symbolizer->options;
 	const struct module *module = profile_module(naming->profile, naming->module);
 	cleanup_free uint32_t *frames = calloc(naming->nr + 1, sizeof(*frames));
-	struct code_file file = {.path = "", .root_fd = -1};
+	struct code_file file = {.fd = -1, .path = "", .root_fd = -1};
 	struct asking asking = {.naming = naming, .file = &file, .frames = frames};
 	cleanup_free struct names_question *question = NULL;
 	const struct runtime_process *process;
+	struct perf_map_file perf_map;
 	struct names_answer answer;
-	cleanup_fd int perf_map = -1;
 	int err;
 
 	if (!options->runtimes || !module->file)
 		return 0;
 	process = runtime_table_get(options->runtimes, module->file - 1);
-	if (!process->is_superseded)
-		perf_map = runtime_process_open_map(process);
-	file.fd = perf_map;
-	file.id = file_id_of(perf_map);
+	file.id = id_of_process(process);
+	if (!process->is_superseded && runtime_process_map(process, &perf_map) == 0)
+		asking.perf_map = &perf_map;
+	if (process->jitdump >= 0)
+		(void)reopened(symbolizer, (uint32_t)process->jitdump);
 	asking.jitdump = runtime_process_jitdump(process, options->files);
 	symbolizer->result.nr_files_failed += asking.jitdump == -EACCES;
 	symbolizer->result.nr_tables_failed += asking.jitdump == -EACCES;
@@ -572,7 +617,9 @@ int name_in_run_time(const struct naming *naming)
 	err = ask(&asking, &answer);
 	if (err < 0)
 		return err == -ENOMEM ? err : 0;
-	err = set_names(&asking, &answer);
+	err = note_perf_map(symbolizer, module->file - 1, answer.head.perf_map);
+	if (err == 0)
+		err = set_names(&asking, &answer);
 	names_answer_clear(&answer);
 	return err;
 }

@@ -354,9 +354,12 @@ static int find_in_process(struct worker_job *job, struct names_state *state,
 			   const struct names_question *question, const uint64_t *addresses,
 			   struct names_answer *ret)
 {
-	struct worker_want want = {.kind = WANT_JITDUMP};
-	cleanup_fd int jitdump = question->is_superseded ? -1 : worker_want(job, &want);
-	const struct run_time_files files = {.perf_map = job->fd,
+	struct worker_want wanted_map = {.kind = WANT_PERF_MAP},
+			   wanted_dump = {.kind = WANT_JITDUMP};
+	const bool is_there = !question->is_superseded;
+	cleanup_fd int perf_map = is_there ? worker_want(job, &wanted_map) : -1;
+	cleanup_fd int jitdump = is_there ? worker_want(job, &wanted_dump) : -1;
+	const struct run_time_files files = {.perf_map = perf_map,
 					     .jitdump = jitdump,
 					     .is_java = question->is_java,
 					     .is_superseded = question->is_superseded};
@@ -368,6 +371,7 @@ static int find_in_process(struct worker_job *job, struct names_state *state,
 	if (err < 0)
 		return err;
 	ret->head.is_read = 1;
+	ret->head.perf_map = perf_map < 0 ? perf_map : 0;
 	map_err = run_time_maps_get(state->maps, (uint32_t)question->file, &files, limit, &map);
 	if (map_err == -ENOMEM)
 		err = map_err;

@@ -27,7 +27,7 @@ struct names_question {
 	/* The build id is reliable: symbols found for another file that has it may be used. */
 	bool is_of_root;
 	bool is_limited; /* by most_ns and most_bytes */
-	/* The handle is a perf map, the offsets are addresses in a process, and `file` is its number. */
+	/* There is no file; the offsets are addresses in a process, and `file` is its number. */
 	bool is_run_time;
 	bool is_java, is_superseded; /* see struct run_time_files */
 	struct runtime_names_style run_time;
@@ -55,6 +55,7 @@ struct names_head {
 	uint32_t is_read;	 /* the file could be read, and is an ELF file */
 	int32_t refused;	 /* error of the limit that was exceeded, or 0 */
 	uint64_t bytes_read;
+	int32_t perf_map;    /* of a process: 0: read; or why it was not, see file_open_written() */
 	uint64_t nr_failed;  /* malformed or too large tables of symbols, or maps */
 	uint64_t nr;	     /* of places, in the order of the offsets, which follow */
 	uint64_t text_bytes; /* of names, each with its NUL, which follow */

@@ -19,6 +19,9 @@ struct symbolizer {
 	struct debug_link_crcs crcs;
 	size_t nr_frames_tried; /* the profile's frames below this number were tried */
 	uint64_t lines_ns;	/* time spent on reading DWARF in this run */
+	/* By number in the runtime table: see symbolizer_perf_map(). */
+	int32_t *perf_maps;
+	size_t nr_perf_maps, cap_perf_maps;
 };
 
 /* A frame to name. */

@@ -261,6 +261,11 @@ void symbolizer_end_reading(struct symbolizer *symbolizer)
 	worker_end(symbolizer->worker);
 }
 
+int symbolizer_perf_map(const struct symbolizer *symbolizer, uint32_t process)
+{
+	return process < symbolizer->nr_perf_maps ? symbolizer->perf_maps[process] : -ENOENT;
+}
+
 void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum)
 {
 	if (!symbolizer->options.worker)
@@ -278,6 +283,8 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 		return NULL;
 	symbolizer->options = *options;
 	symbolizer->worker = options->worker ? options->worker : worker_new(&error);
+	if (symbolizer->worker && !options->worker)
+		worker_set_tables(symbolizer->worker, options->files, NULL);
 	symbolizer->vdso = names_state_new(options->max_bytes);
 	symbolizer->options.places.crcs = &symbolizer->crcs;
 	symbolizer->options.places.budget = options->budget;
@@ -292,6 +299,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 {
 	if (!symbolizer)
 		return;
+	free(symbolizer->perf_maps);
 	if (!symbolizer->options.worker)
 		worker_free(symbolizer->worker);
 	names_state_free(symbolizer->vdso);

@@ -85,6 +85,12 @@ void symbolizer_end_reading(struct symbolizer *symbolizer);
 /* Adds the failures of these processes to *sum, unless they are those of options.worker. */
 void symbolizer_add_troubles(const struct symbolizer *symbolizer, struct worker_troubles *sum);
 
+/*
+ * Returns 0 if the perf map of a process, by its number in the runtime table, was read; -EACCES: it is not to be
+ * trusted; -ENOENT: there is none, or it was not asked for.
+ */
+int symbolizer_perf_map(const struct symbolizer *symbolizer, uint32_t process);
+
 void symbolizer_summarize(const struct symbolizer *symbolizer, struct symbolizer_result *ret);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sends and receives datagrams with at most one descriptor. */
+/* Sends and receives datagrams with a few descriptors. */
 #include "worker/message.h"
 
 #include <errno.h>
@@ -7,22 +7,27 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-int message_send(int socket, const void *message, size_t nr, int fd)
+/* Room for the descriptors of one datagram. */
+union control {
+	struct cmsghdr header;
+	char room[CMSG_SPACE(MESSAGE_FDS_MAX * sizeof(int))];
+};
+
+int message_send(int socket, const void *message, size_t nr, const int *fds, size_t nr_fds)
 {
 	struct iovec part = {(void *)(uintptr_t)message, nr};
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control = {0};
+	union control control = {0};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
 
-	if (fd >= 0) {
+	if (nr_fds > MESSAGE_FDS_MAX)
+		return -EINVAL;
+	if (nr_fds) {
 		header.msg_control = &control;
-		header.msg_controllen = sizeof(control);
-		control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+		header.msg_controllen = CMSG_SPACE(nr_fds * sizeof(*fds));
+		control.header = (struct cmsghdr){.cmsg_len = CMSG_LEN(nr_fds * sizeof(*fds)),
 						  .cmsg_level = SOL_SOCKET,
 						  .cmsg_type = SCM_RIGHTS};
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		memcpy(CMSG_DATA(&control.header), fds, nr_fds * sizeof(*fds));
 	}
 	for (;;) {
 		if (sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0)
@@ -32,31 +37,44 @@ int message_send(int socket, const void *message, size_t nr, int fd)
 	}
 }
 
-ssize_t message_receive(int socket, void *message, size_t nr, int flags, int *ret_fd)
+/* Fills in the received descriptors; padding may have left room for one more than was asked for. */
+static void take_fds(struct msghdr *header, int *fds, size_t nr_fds)
+{
+	const struct cmsghdr *first = CMSG_FIRSTHDR(header);
+	size_t i, nr;
+
+	for (i = 0; i < nr_fds; i++)
+		fds[i] = -1;
+	if (!first || first->cmsg_level != SOL_SOCKET || first->cmsg_type != SCM_RIGHTS ||
+	    first->cmsg_len < CMSG_LEN(0))
+		return;
+	nr = (first->cmsg_len - CMSG_LEN(0)) / sizeof(*fds);
+	memcpy(fds, CMSG_DATA(first), (nr < nr_fds ? nr : nr_fds) * sizeof(*fds));
+	for (i = nr_fds; i < nr; i++) {
+		int more;
+
+		memcpy(&more, CMSG_DATA(first) + i * sizeof(more), sizeof(more));
+		(void)close(more);
+	}
+}
+
+ssize_t message_receive(int socket, void *message, size_t nr, int flags, int *fds, size_t nr_fds)
 {
 	struct iovec part = {message, nr};
-	union {
-		struct cmsghdr header;
-		char room[CMSG_SPACE(sizeof(int))];
-	} control;
+	union control control;
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	const struct cmsghdr *first;
 	ssize_t received;
 
-	if (ret_fd) {
-		*ret_fd = -1;
+	if (nr_fds) {
 		header.msg_control = &control;
-		header.msg_controllen = sizeof(control);
+		header.msg_controllen = CMSG_SPACE(nr_fds * sizeof(*fds));
 	}
 	do {
 		received = recvmsg(socket, &header, flags | MSG_CMSG_CLOEXEC);
 	} while (received < 0 && errno == EINTR);
 	if (received < 0)
 		return -errno;
-	first = ret_fd ? CMSG_FIRSTHDR(&header) : NULL;
-	if (first && first->cmsg_level == SOL_SOCKET && first->cmsg_type == SCM_RIGHTS &&
-	    first->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(ret_fd, CMSG_DATA(first), sizeof(*ret_fd));
+	take_fds(&header, fds, nr_fds);
 	if (received == 0)
 		return -ECONNRESET; /* no message is empty */
 	return header.msg_flags & MSG_TRUNC ? -EPROTO : received;

@@ -7,6 +7,8 @@
  *	stook ──opener_call──▶ opener ──opener_reply──▶ stook
  *	opener (or stook) ──delivery──▶ parser                     the parser's inbox: a descriptor or an errno
  *
+ * The only descriptors that stook receives are O_PATH handles of files and roots, from the opener.
+ *
  * Questions and answers are in the parser's buffer, a memfd created by stook. Stook writes the question to it,
  * the parser replaces it by the answer.
  */
@@ -19,6 +21,7 @@
 #include <sys/types.h>
 
 #include "proc/file_open.h"
+#include "proc/look.h"
 #include "worker/worker.h"
 
 /* Descriptors that are open when a worker starts. */
@@ -65,9 +68,12 @@ struct delivery {
 
 enum opener_action {
 	OPENER_REOPEN = 1, /* open the attached handle for reading */
-	OPENER_PATHS,  /* open the first possible path below the attached root, or below our own */
-	OPENER_OWNED,  /* likewise, only files that belong to one of the owners */
-	OPENER_PARSER, /* use the attached socket as this parser's inbox from now on */
+	OPENER_PATHS,	/* open the first possible path below the attached root, or below our own */
+	OPENER_OWNED,	/* likewise, only files that belong to one of the owners */
+	OPENER_WRITTEN, /* likewise, of a file that a process wrote for others to read */
+	OPENER_LOOK,	/* at the file with the id and the path, see proc/look.h */
+	OPENER_LOOK_AT_MAPS, /* of process pid */
+	OPENER_PARSER,	     /* use the attached socket as this parser's inbox from now on */
 };
 
 struct opener_call {
@@ -77,23 +83,48 @@ struct opener_call {
 	uint32_t delivery;
 	uint32_t first; /* of the paths to try */
 	struct file_owners owners;
+	uint64_t written_since_ns;
+	int32_t pid;
+	uint64_t start, end;
+	struct file_id id;
 	char paths[WORKER_PLACE_BYTES]; /* each with its NUL; only those are sent */
 };
 
-/* Sent after the call is finished, successful or not, and its descriptors are closed. */
-struct opener_reply {
-	uint32_t number;
-	int32_t err;
+/* A mapping as it is sent, with its path behind it. */
+struct mapping_message {
+	uint64_t start, end, offset;
+	struct file_id id;
+	uint32_t is_memory;
+	uint32_t path_bytes; /* with its NUL, and padded to 8 bytes */
 };
 
-/* Sends one datagram with a descriptor (-1: none). 0 or a negative errno; -EAGAIN: the socket is full. */
-int message_send(int socket, const void *message, size_t nr, int fd);
+#define MAPPINGS_BYTES (32u << 10)
 
 /*
- * Receives one datagram; waits for it unless flags has MSG_DONTWAIT. *ret_fd is the attached descriptor or -1; if
- * ret_fd is NULL, none is accepted. Returns the number of bytes; -ECONNRESET: the peer is gone; -EPROTO: the
- * datagram is longer than nr; or another negative errno.
+ * The last one is sent after the call is finished, successful or not, and its descriptors are closed. With
+ * OPENER_LOOK, the handles of the file and of the root are attached, as far as there are any.
  */
-ssize_t message_receive(int socket, void *message, size_t nr, int flags, int *ret_fd);
+struct opener_reply {
+	uint32_t number;
+	uint32_t is_last;
+	struct file_looked file;       /* the answer to OPENER_LOOK */
+	struct maps_looked maps;       /* the last answer to OPENER_LOOK_AT_MAPS */
+	char mappings[MAPPINGS_BYTES]; /* only the used part is sent */
+};
+
+#define MESSAGE_FDS_MAX 2
+
+/*
+ * Sends one datagram with descriptors (nr_fds may be 0). 0 or a negative errno; -EAGAIN: the socket is
+ * full.
+ */
+int message_send(int socket, const void *message, size_t nr, const int *fds, size_t nr_fds);
+
+/*
+ * Receives one datagram; waits for it unless flags has MSG_DONTWAIT. fds[0 … nr_fds-1] are the attached descriptors, or
+ * -1. Returns the number of bytes; -ECONNRESET: the peer is gone; -EPROTO: the datagram is longer than nr; or
+ * another negative errno.
+ */
+ssize_t message_receive(int socket, void *message, size_t nr, int flags, int *fds, size_t nr_fds);
 
 #endif

@@ -12,6 +12,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -59,8 +60,12 @@ static int open_path(const struct opener_call *call, size_t bytes, int root, str
 	for (i = 0; (path = bytes_string(&rest)) && fd < 0; i++) {
 		if (i < call->first)
 			continue;
-		fd = call->action == OPENER_OWNED ? file_open_owned(root, path, &call->owners)
-						  : file_open_below(root, path);
+		if (call->action == OPENER_WRITTEN)
+			fd = file_open_written(root, path, call->written_since_ns, &call->owners);
+		else if (call->action == OPENER_OWNED)
+			fd = file_open_owned(root, path, &call->owners);
+		else
+			fd = file_open_below(root, path);
 		if (fd < 0 && fd != -ENOENT)
 			last = fd;
 		ret->path = i;
@@ -70,8 +75,8 @@ static int open_path(const struct opener_call *call, size_t bytes, int root, str
 }
 
 /* Opens a file, passes the descriptor on, and closes it. Each step may hang. */
-static int carry_out(const struct opener_call *call, size_t bytes, int handle,
-		     const int inboxes[NR_PARSERS])
+static void deliver(const struct opener_call *call, size_t bytes, int handle,
+		    const int inboxes[NR_PARSERS])
 {
 	struct delivery delivery = {.number = call->delivery};
 	int fd;
@@ -82,10 +87,114 @@ static int carry_out(const struct opener_call *call, size_t bytes, int handle,
 		fd = open_path(call, bytes, handle, &delivery);
 	delivery.err = fd < 0 ? fd : 0;
 	(void)message_send(inboxes[call->parser], &delivery,
-			   offsetof(struct delivery, opened) + strlen(delivery.opened) + 1, fd);
+			   offsetof(struct delivery, opened) + strlen(delivery.opened) + 1, &fd,
+			   fd >= 0);
 	if (fd >= 0)
 		(void)close(fd);
-	return delivery.err;
+}
+
+/* Waits until stook reads, if the socket is full. */
+static void send_reply(const struct opener_reply *reply, size_t mappings, const int *fds,
+		       size_t nr_fds)
+{
+	struct pollfd writable = {.fd = WORKER_CONTROL_FD, .events = POLLOUT};
+	int err;
+
+	while ((err = message_send(WORKER_CONTROL_FD, reply,
+				   offsetof(struct opener_reply, mappings) + mappings, fds,
+				   nr_fds)) == -EAGAIN)
+		(void)poll(&writable, 1, -1);
+	if (err < 0)
+		_exit(1);
+}
+
+static void look(const struct opener_call *call, int root_fd, struct opener_reply *reply)
+{
+	const struct file_look look = {
+		.id = call->id,
+		.path = call->paths,
+		.pid = call->pid,
+		.start = call->start,
+		.end = call->end,
+		.root_fd = root_fd,
+	};
+	int fds[MESSAGE_FDS_MAX];
+	size_t nr_fds = 0, i;
+
+	look_at_file(&look, &reply->file);
+	if (reply->file.err == 0)
+		fds[nr_fds++] = reply->file.found.handle;
+	if (reply->file.root_err == 0)
+		fds[nr_fds++] = reply->file.root_fd;
+	send_reply(reply, 0, fds, nr_fds);
+	for (i = 0; i < nr_fds; i++)
+		(void)close(fds[i]);
+}
+
+struct mappings_writer {
+	struct opener_reply *reply;
+	size_t bytes;
+};
+
+/* Adds a mapping to the reply, and sends the reply when it is full. */
+static int write_mapping(void *context, const struct maps_entry *entry, bool is_memory)
+{
+	struct mappings_writer *writer = context;
+	const size_t path_bytes =
+		(strlen(entry->path) + sizeof(uint64_t)) & ~(sizeof(uint64_t) - 1);
+	const struct mapping_message message = {.start = entry->start,
+						.end = entry->end,
+						.offset = entry->offset,
+						.id = entry->id,
+						.is_memory = is_memory,
+						.path_bytes = (uint32_t)path_bytes};
+	char *to;
+
+	if (path_bytes > PATH_MAX + sizeof(uint64_t))
+		return 0;
+	if (writer->bytes + sizeof(message) + path_bytes > MAPPINGS_BYTES) {
+		send_reply(writer->reply, writer->bytes, NULL, 0);
+		writer->bytes = 0;
+	}
+	to = writer->reply->mappings + writer->bytes;
+	memcpy(to, &message, sizeof(message));
+	memset(to + sizeof(message), 0, path_bytes);
+	memcpy(to + sizeof(message), entry->path, strlen(entry->path));
+	writer->bytes += sizeof(message) + path_bytes;
+	return 0;
+}
+
+static void look_at_mappings(const struct opener_call *call, struct opener_reply *reply)
+{
+	struct mappings_writer writer = {.reply = reply};
+
+	(void)look_at_maps(call->pid, write_mapping, &writer, &reply->maps);
+	reply->is_last = true;
+	send_reply(reply, writer.bytes, NULL, 0);
+}
+
+/* Carries out one call, closes its descriptor, and replies. */
+static void carry_out(const struct opener_call *call, size_t bytes, int fd,
+		      const int inboxes[NR_PARSERS])
+{
+	struct opener_reply reply;
+
+	memset(&reply, 0, offsetof(struct opener_reply, mappings));
+	reply.number = call->number;
+	reply.is_last = call->action != OPENER_LOOK_AT_MAPS;
+	if (call->action == OPENER_LOOK_AT_MAPS) {
+		look_at_mappings(call, &reply);
+	} else if (call->action == OPENER_LOOK) {
+		look(call, fd, &reply);
+	} else {
+		deliver(call, bytes, fd, inboxes);
+		if (fd >= 0)
+			(void)close(fd);
+		send_reply(&reply, 0, NULL, 0);
+		return;
+	}
+	if (fd >= 0)
+		(void)close(fd);
 }
 
 static int run_opener(void)
@@ -103,13 +212,14 @@ static int run_opener(void)
 	for (i = 0; i < NR_PARSERS; i++)
 		inboxes[i] = -1;
 	for (;;) {
-		struct opener_reply reply = {0};
 		int fd;
-		ssize_t nr = message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, &fd);
+		ssize_t nr = message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, &fd, 1);
 
 		if (nr < 0)
 			return nr != -ECONNRESET;
-		if (nr < (ssize_t)offsetof(struct opener_call, paths) || call.parser >= NR_PARSERS)
+		if (nr < (ssize_t)offsetof(struct opener_call, paths) ||
+		    call.parser >= NR_PARSERS ||
+		    (call.action == OPENER_LOOK && !memchr(call.paths, '\0', sizeof(call.paths))))
 			return 1;
 		if (call.action == OPENER_PARSER) {
 			if (inboxes[call.parser] >= 0)
@@ -117,13 +227,7 @@ static int run_opener(void)
 			inboxes[call.parser] = fd;
 			continue;
 		}
-		reply.number = call.number;
-		reply.err = carry_out(&call, (size_t)nr - offsetof(struct opener_call, paths), fd,
-				      inboxes);
-		if (fd >= 0)
-			(void)close(fd);
-		if (message_send(WORKER_CONTROL_FD, &reply, sizeof(reply), -1) < 0)
-			return 1;
+		carry_out(&call, (size_t)nr - offsetof(struct opener_call, paths), fd, inboxes);
 	}
 }
 
@@ -374,7 +478,7 @@ static int await_delivery(uint32_t number, struct delivery *ret)
 {
 	for (;;) {
 		int fd;
-		ssize_t nr = message_receive(PARSER_INBOX_FD, ret, sizeof(*ret), 0, &fd);
+		ssize_t nr = message_receive(PARSER_INBOX_FD, ret, sizeof(*ret), 0, &fd, 1);
 
 		if (nr <= (ssize_t)offsetof(struct delivery, opened) || ((char *)ret)[nr - 1])
 			_exit(1);
@@ -387,7 +491,7 @@ static int await_delivery(uint32_t number, struct delivery *ret)
 
 static void reply(const struct parser_reply *message)
 {
-	if (message_send(WORKER_CONTROL_FD, message, sizeof(*message), -1) < 0)
+	if (message_send(WORKER_CONTROL_FD, message, sizeof(*message), NULL, 0) < 0)
 		_exit(1);
 }
 
@@ -456,7 +560,8 @@ static int run_parser(const struct worker_task *tasks, size_t nr_tasks)
 		reply(&message);
 		return 1;
 	}
-	while (message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, NULL) == sizeof(call)) {
+	while (message_receive(WORKER_CONTROL_FD, &call, sizeof(call), 0, NULL, 0) ==
+	       sizeof(call)) {
 		struct parser_reply message = {.job = call.job, .kind = PARSER_DONE};
 
 		if (call.task >= nr_tasks)

@@ -1,13 +1,14 @@
 /*
  * Stook's side of the workers: starts them, sends questions, enforces deadlines.
  *
- * Only worker_call() blocks. The opener has a second for each file, a parser has the time that its question
- * allows; a worker that is late is killed. SIGKILL has no effect on a process that waits in the kernel for a
- * file system, so its exit is not waited for: killed processes are polled, and count as abandoned after a
- * second.
+ * Only worker_call() and worker_wait_for_looks() block. The opener has a second for each file, a parser has the
+ * time that its question allows, and may not wait in the kernel for more than two seconds; a worker that is late
+ * is killed. SIGKILL has no effect on a process that waits in the kernel for some file systems, so its exit is not
+ * waited for: killed processes are polled, and count as abandoned after a second.
  *
  * The opener handles calls in order and replies to each after it has closed the descriptor, so the oldest call
- * without a reply is the one that it hangs in. That call fails; the others are sent to the next opener.
+ * without a reply is the one that it hangs in. That call fails; the others are sent to the next opener. A device
+ * on which this happens repeatedly is given up for a while.
  *
  * Workers are started by vfork(), since fork() would copy the page tables of ring buffers and unwind tables
  * while no samples are read. The child makes only system calls before its exec.
@@ -34,10 +35,15 @@
 #include "base/clock.h"
 #include "base/fd_io.h"
 #include "base/text.h"
+#include "proc/look.h"
 #include "proc/process_info.h"
+#include "proc/process_table.h"
 #include "worker/message.h"
 
-#define OPEN_NS	      NS_PER_SEC /* for one file, once the previous one is finished */
+#define OPEN_NS	      NS_PER_SEC       /* for one file, once the previous one is finished */
+#define MAPS_NS	      (4 * NS_PER_SEC) /* for the mappings of one process, if they keep coming */
+#define STALL_NS      (2 * NS_PER_SEC) /* how long a parser may wait in the kernel */
+#define STALL_LOOK_NS (100 * NS_PER_MS)
 #define KILLED_NS     NS_PER_SEC /* then a killed process counts as abandoned */
 #define LOOK_MS	      20	 /* interval at which worker_call() checks deadlines */
 #define PAUSE_LOOK_MS 5		 /* … and if the pause after a crash is over */
@@ -57,12 +63,24 @@
 #define DEVICE_ABANDONED_MAX 2
 #define ABANDONED_MAX	     16
 
+/*
+ * A device that was late once has a quarter of the time, and one that was late this often is not used for a while.
+ * Looks hold up samples: their deadline is halved with each that was late, down to an eighth, until none was late for
+ * a while.
+ */
+#define DEVICE_LATE_MAX 2
+#define DEVICES_MAX	16 /* that are remembered; then the oldest is forgotten */
+#define DEVICE_REST_NS	(60 * NS_PER_SEC)
+#define MAX_HALVINGS	3
+#define LATE_HALVINGS	2 /* for a device that was late once */
+
 /* A compromised parser could keep stook busy with replies and requests: limits for a step and a question. */
 #define STEP_REPLIES_MAX   16
 #define QUESTION_WANTS_MAX 256
 
-/* Each parser can wait for one file, and one call may be stale. */
-#define CALLS_MAX (2 * NR_PARSERS + 1)
+/* Each parser can wait for one file, and one call may be stale; the others are looks. */
+#define LOOKS_MAX 64
+#define CALLS_MAX (LOOKS_MAX + 2 * NR_PARSERS + 1)
 
 struct process {
 	pid_t pid; /* 0: none */
@@ -91,6 +109,8 @@ struct parser_process {
 	uint32_t job;
 	struct worker_question question; /* bytes and handle are not valid any more */
 	uint64_t deadline_ns;
+	/* When its CPU time was last read, and when that last had another value than before. */
+	uint64_t looked_ns, seen_ns, seen_cpu_ns;
 	unsigned nr_wants;
 	int err;
 	void *answer;
@@ -109,21 +129,37 @@ struct bad_file {
 	unsigned nr_failures;
 };
 
+struct late_device {
+	uint32_t major, minor;
+	unsigned nr_late;
+	uint64_t last_ns;
+};
+
 struct worker {
 	int program; /* our own executable */
 	int epoll;   /* of all control sockets */
 	char *environment[2];
 	int niceness; /* of the process that made the worker */
 	struct process opener;
-	uint64_t opener_late_ns; /* deadline of the oldest call; 0: no calls */
+	int opener_niceness;
+	uint64_t opener_began_ns; /* when it began the oldest call */
+	uint64_t opener_late_ns;  /* deadline of that call; 0: no calls */
 	struct open_request *calls[CALLS_MAX];
-	size_t nr_calls;
+	size_t nr_calls, nr_sent; /* the first nr_sent were sent */
+	struct file_table *files; /* see worker_set_tables() */
+	struct process_table *processes;
+	size_t nr_looks;	/* among the calls */
+	bool has_looked;	/* see worker_has_looked() */
+	unsigned nr_late_looks; /* within DEVICE_REST_NS of the last */
+	uint64_t last_late_ns;
 	struct parser_process parsers[NR_PARSERS];
 	uint32_t last_job, last_delivery, last_call;
 	struct killed *killed;
 	size_t nr_killed, killed_capacity;
 	struct bad_file bad_files[BAD_FILES_MAX];
 	size_t nr_bad_files; /* ever added: the next index, modulo the maximum */
+	struct late_device devices[DEVICES_MAX];
+	size_t nr_devices; /* likewise */
 	struct worker_troubles troubles;
 };
 
@@ -286,9 +322,48 @@ static void blame(struct worker *worker, const struct worker_file *file)
 		worker->troubles.nr_files_given_up++;
 }
 
-static bool is_device_given_up(const struct worker *worker, const struct worker_file *file)
+static struct late_device *find_device(struct worker *worker, const struct worker_file *file)
 {
+	size_t nr = worker->nr_devices < DEVICES_MAX ? worker->nr_devices : DEVICES_MAX;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		if (worker->devices[i].major == file->major &&
+		    worker->devices[i].minor == file->minor)
+			return &worker->devices[i];
+	return NULL;
+}
+
+/* Notes that a worker waited for this file in vain. */
+static void note_late(struct worker *worker, const struct worker_file *file)
+{
+	struct late_device *device = find_device(worker, file);
+
+	if (!file->inode)
+		return;
+	if (!device) {
+		device = &worker->devices[worker->nr_devices++ % DEVICES_MAX];
+		*device = (struct late_device){.major = file->major, .minor = file->minor};
+	}
+	device->last_ns = clock_now_ns();
+	if (++device->nr_late == DEVICE_LATE_MAX)
+		worker->troubles.nr_devices_given_up++;
+}
+
+/* The time for a file is halved so many times: less is left for a device that was late before. */
+static unsigned halvings_for(struct worker *worker, const struct worker_file *file)
+{
+	return find_device(worker, file) ? LATE_HALVINGS : 0;
+}
+
+static bool is_device_given_up(struct worker *worker, const struct worker_file *file)
+{
+	const struct late_device *device = find_device(worker, file);
 	size_t i, nr = 0;
+
+	if (device && device->nr_late >= DEVICE_LATE_MAX &&
+	    clock_now_ns() - device->last_ns < DEVICE_REST_NS)
+		return true;
 
 	for (i = 0; i < worker->nr_killed; i++) {
 		const struct killed *killed = &worker->killed[i];
@@ -335,7 +410,8 @@ static void free_request(struct open_request *request)
 static int send_request(const struct worker *worker, const struct open_request *request)
 {
 	return message_send(worker->opener.socket, &request->call,
-			    offsetof(struct opener_call, paths) + request->path_bytes, request->fd);
+			    offsetof(struct opener_call, paths) + request->path_bytes, &request->fd,
+			    request->fd >= 0);
 }
 
 static struct open_request *new_request(struct worker *worker, enum opener_action action,
@@ -359,7 +435,8 @@ static void deliver_failure(const struct parser_process *parser, uint32_t number
 {
 	const struct delivery delivery = {.number = number, .err = err};
 
-	(void)message_send(parser->inbox, &delivery, offsetof(struct delivery, opened) + 1, -1);
+	(void)message_send(parser->inbox, &delivery, offsetof(struct delivery, opened) + 1, NULL,
+			   0);
 }
 
 /* Gives the opener a copy of a parser's inbox. The opener does not reply to this call. */
@@ -368,31 +445,85 @@ static int introduce(struct worker *worker, enum parser parser)
 	struct opener_call call = {.action = OPENER_PARSER, .parser = parser};
 
 	return message_send(worker->opener.socket, &call, offsetof(struct opener_call, paths),
-			    worker->parsers[parser].inbox);
+			    &worker->parsers[parser].inbox, 1);
+}
+
+static bool is_look(const struct open_request *request)
+{
+	return request->call.action == OPENER_LOOK || request->call.action == OPENER_LOOK_AT_MAPS;
+}
+
+/* Tells whoever wanted it that a call failed. */
+static void fail_call(struct worker *worker, const struct open_request *request, int err)
+{
+	struct file_looked file = {.err = err, .root_err = err, .root_fd = -1};
+	struct maps_looked maps = {.err = err};
+
+	if (is_look(request))
+		worker->has_looked = true;
+	if (request->call.action == OPENER_LOOK) {
+		file_table_looked(worker->files, request->call.delivery, &file);
+	} else if (request->call.action == OPENER_LOOK_AT_MAPS) {
+		maps.began_ns = maps.ended_ns = clock_now_ns();
+		(void)process_table_looked(worker->processes, request->call.pid, &maps);
+	} else {
+		deliver_failure(&worker->parsers[request->call.parser], request->call.delivery,
+				err);
+	}
 }
 
 static void drop_first_call(struct worker *worker)
 {
 	size_t i;
 
+	worker->nr_looks -= is_look(worker->calls[0]);
 	free_request(worker->calls[0]);
 	for (i = 1; i < worker->nr_calls; i++)
 		worker->calls[i - 1] = worker->calls[i];
 	worker->nr_calls--;
+	worker->nr_sent -= worker->nr_sent > 0;
 }
 
 static void drop_calls(struct worker *worker, int err)
 {
-	size_t i;
-
-	for (i = 0; i < worker->nr_calls; i++) {
-		const struct opener_call *call = &worker->calls[i]->call;
-
-		deliver_failure(&worker->parsers[call->parser], call->delivery, err);
-		free_request(worker->calls[i]);
+	while (worker->nr_calls) {
+		fail_call(worker, worker->calls[0], err);
+		drop_first_call(worker);
 	}
-	worker->nr_calls = 0;
 	worker->opener_late_ns = 0;
+}
+
+/* The opener begins with the oldest call. */
+static void set_deadline(struct worker *worker)
+{
+	const struct open_request *first = worker->calls[0];
+	uint64_t now_ns = clock_now_ns();
+	unsigned halvings, of_looks;
+
+	worker->opener_late_ns = 0;
+	if (!worker->nr_sent)
+		return;
+	if (now_ns - worker->last_late_ns > DEVICE_REST_NS)
+		worker->nr_late_looks = 0;
+	halvings = halvings_for(worker, &first->file);
+	of_looks = worker->nr_late_looks < MAX_HALVINGS ? worker->nr_late_looks : MAX_HALVINGS;
+	if (is_look(first) && of_looks > halvings)
+		halvings = of_looks;
+	worker->opener_began_ns = now_ns;
+	worker->opener_late_ns = now_ns + (OPEN_NS >> halvings);
+}
+
+/* Sends calls until the socket is full. */
+static int send_calls(struct worker *worker)
+{
+	int err = 0;
+
+	while (worker->nr_sent < worker->nr_calls && err == 0) {
+		err = send_request(worker, worker->calls[worker->nr_sent]);
+		if (err == 0 && !worker->nr_sent++)
+			set_deadline(worker);
+	}
+	return err == -EAGAIN ? 0 : err;
 }
 
 static int start_opener(struct worker *worker)
@@ -411,31 +542,53 @@ static int start_opener(struct worker *worker)
 		(void)close(fds[0]);
 		return err;
 	}
+	(void)setpriority(PRIO_PROCESS, (id_t)worker->opener.pid, worker->opener_niceness);
 	worker->opener.socket = fds[0];
 	err = watch(worker, fds[0]);
 	for (i = 0; i < NR_PARSERS && err == 0; i++)
 		if (worker->parsers[i].process.pid)
 			err = introduce(worker, (enum parser)i);
-	for (i = 0; i < worker->nr_calls && err == 0; i++)
-		err = send_request(worker, worker->calls[i]);
-	worker->opener_late_ns = worker->nr_calls ? clock_now_ns() + OPEN_NS : 0;
+	worker->nr_sent = 0;
+	worker->opener_late_ns = 0;
+	if (err == 0)
+		err = send_calls(worker);
 	if (err < 0)
 		kill_process(worker, &worker->opener, NULL);
 	return err;
 }
 
+static void note_late_look(struct worker *worker, const struct opener_call *call)
+{
+	char *silent = worker->troubles.silent;
+	const size_t room = sizeof(worker->troubles.silent);
+
+	worker->nr_late_looks++;
+	worker->last_late_ns = clock_now_ns();
+	if (silent[0])
+		return;
+	if (call->action == OPENER_LOOK)
+		(void)snprintf(silent, room, "file '%.200s'", call->paths);
+	else
+		(void)snprintf(silent, room, "process %d", call->pid);
+	text_make_safe(silent, silent, strlen(silent));
+}
+
 /*
- * Replaces the opener. Its oldest call fails with `why`; the others are sent again. Without calls the next one
- * starts it, so that an opener that always dies is not restarted endlessly.
+ * Replaces the opener. The call that it worked on fails with `why`; the others are sent again. Without calls the next
+ * one starts it, so that an opener that always dies is not restarted endlessly.
  */
 static void lose_opener(struct worker *worker, int why)
 {
-	struct open_request *first = worker->nr_calls ? worker->calls[0] : NULL;
+	struct open_request *first = worker->nr_sent ? worker->calls[0] : NULL;
 
 	kill_process(worker, &worker->opener, first ? &first->file : NULL);
 	if (first) {
+		if (why == -ETIME)
+			note_late(worker, &first->file);
+		if (why == -ETIME && is_look(first))
+			note_late_look(worker, &first->call);
 		blame(worker, &first->file);
-		deliver_failure(&worker->parsers[first->call.parser], first->call.delivery, why);
+		fail_call(worker, first, why);
 		drop_first_call(worker);
 	}
 	worker->opener_late_ns = 0;
@@ -457,52 +610,198 @@ static int replace_opener(struct worker *worker)
 	return start_opener(worker);
 }
 
-/* Sends a request, which it takes. Failures are delivered to the parser. */
+/* Takes a request, and sends it as soon as there is room. */
 static void call_opener(struct worker *worker, struct open_request *request)
 {
-	int err = start_opener(worker);
+	int err;
 
-	if (err == 0 && worker->nr_calls == CALLS_MAX)
-		err = -EBUSY;
-	if (err == 0)
-		err = send_request(worker, request);
-	if (is_gone(err)) {
-		err = replace_opener(worker);
-		err = err < 0 ? err : send_request(worker, request);
-	}
-	if (err < 0) {
-		deliver_failure(&worker->parsers[request->call.parser], request->call.delivery,
-				err);
+	if (worker->nr_calls == CALLS_MAX) {
+		fail_call(worker, request, -EBUSY);
 		free_request(request);
 		return;
 	}
-	if (!worker->nr_calls)
-		worker->opener_late_ns = clock_now_ns() + OPEN_NS;
 	worker->calls[worker->nr_calls++] = request;
+	worker->nr_looks += is_look(request);
+	err = worker->opener.pid ? send_calls(worker) : start_opener(worker);
+	if (is_gone(err))
+		err = replace_opener(worker);
+	if (err < 0)
+		drop_calls(worker, err);
+}
+
+/* --- looks ------------------------------------------------------------------------------------ */
+
+void worker_set_tables(struct worker *worker, struct file_table *files,
+		       struct process_table *processes)
+{
+	worker->files = files;
+	worker->processes = processes;
+}
+
+bool worker_is_looking(const struct worker *worker)
+{
+	return worker->nr_looks > 0;
+}
+
+static void want_file(struct worker *worker, const struct file_look *look)
+{
+	const struct worker_file file = {look->id.major, look->id.minor, look->id.inode};
+	struct file_looked failed = {.root_err = -EHOSTDOWN, .root_fd = -1};
+	struct open_request *request = NULL;
+	const size_t path_bytes = strlen(look->path) + 1;
+	const struct bad_file *bad = find_bad(worker, &file);
+
+	if (bad && bad->nr_failures >= FILE_FAILURES_MAX)
+		failed.err = -EOWNERDEAD;
+	else if (is_device_given_up(worker, &file) ||
+		 worker->troubles.nr_abandoned >= ABANDONED_MAX)
+		failed.err = -EHOSTDOWN;
+	else if (path_bytes > sizeof(request->call.paths))
+		failed.err = -ENAMETOOLONG;
+	else
+		request = new_request(worker, OPENER_LOOK, PARSER_OTHER_FILES);
+	if (request && !look->pid && look->root_fd >= 0) {
+		request->fd = fcntl(look->root_fd, F_DUPFD_CLOEXEC, 0);
+		failed.err = request->fd < 0 ? -errno : 0;
+	}
+	if (!request || failed.err < 0) {
+		failed.err = failed.err < 0 ? failed.err : -ENOMEM;
+		free_request(request);
+		worker->has_looked = true;
+		file_table_looked(worker->files, look->file, &failed);
+		return;
+	}
+	request->call.delivery = look->file;
+	request->call.id = look->id;
+	request->call.pid = look->pid;
+	request->call.start = look->start;
+	request->call.end = look->end;
+	memcpy(request->call.paths, look->path, path_bytes);
+	request->path_bytes = path_bytes;
+	request->file = file;
+	call_opener(worker, request);
+}
+
+static void want_maps(struct worker *worker, int32_t pid)
+{
+	struct open_request *request = new_request(worker, OPENER_LOOK_AT_MAPS, PARSER_OTHER_FILES);
+	struct maps_looked failed = {.err = -ENOMEM};
+
+	if (!request) {
+		(void)process_table_looked(worker->processes, pid, &failed);
+		return;
+	}
+	request->call.pid = pid;
+	call_opener(worker, request);
+}
+
+/* Sends the looks that the tables want. Files go first: a process may delete them, or exit. */
+static void send_looks(struct worker *worker)
+{
+	struct file_look look;
+	int32_t pid;
+
+	while (worker->files && worker->nr_looks < LOOKS_MAX &&
+	       file_table_next_look(worker->files, &look))
+		want_file(worker, &look);
+	while (worker->processes && worker->nr_looks < LOOKS_MAX &&
+	       process_table_next_look(worker->processes, &pid))
+		want_maps(worker, pid);
+}
+
+/* Passes the mappings in a reply to the process table. -EPROTO: malformed. */
+static int read_mappings(struct worker *worker, int32_t pid, const struct opener_reply *reply,
+			 size_t bytes)
+{
+	size_t at = 0;
+
+	while (at < bytes) {
+		struct mapping_message message;
+		struct maps_entry entry;
+		const char *path = reply->mappings + at + sizeof(message);
+
+		if (bytes - at < sizeof(message))
+			return -EPROTO;
+		memcpy(&message, reply->mappings + at, sizeof(message));
+		at += sizeof(message);
+		if (message.path_bytes > bytes - at || !memchr(path, '\0', message.path_bytes) ||
+		    message.end <= message.start)
+			return -EPROTO;
+		at += message.path_bytes;
+		entry = (struct maps_entry){.start = message.start,
+					    .end = message.end,
+					    .offset = message.offset,
+					    .executable = true,
+					    .id = message.id,
+					    .path = path};
+		if (process_table_add_mapping(worker->processes, pid, &entry, message.is_memory) <
+		    0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Passes the answer to a look to its table. fds: of the handles, taken. Returns -EPROTO if it is malformed. */
+static int take_look(struct worker *worker, struct opener_reply *reply, size_t bytes,
+		     int fds[MESSAGE_FDS_MAX])
+{
+	const struct opener_call *call = &worker->calls[0]->call;
+	int next = 0, err = 0;
+
+	if (call->action == OPENER_LOOK) {
+		reply->file.found.handle = reply->file.err == 0 ? fds[next++] : -1;
+		reply->file.root_fd = reply->file.root_err == 0 ? fds[next] : -1;
+		/* Without a descriptor to spare, none was received. */
+		if (reply->file.found.handle < 0 && reply->file.err == 0)
+			reply->file.err = -EMFILE;
+		if (reply->file.root_fd < 0)
+			reply->file.root_err = -EMFILE;
+		file_table_looked(worker->files, call->delivery, &reply->file);
+	} else if (call->action == OPENER_LOOK_AT_MAPS) {
+		err = read_mappings(worker, call->pid, reply, bytes);
+		if (reply->is_last && err == 0)
+			err = process_table_looked(worker->processes, call->pid, &reply->maps);
+	}
+	worker->has_looked |= reply->is_last && is_look(worker->calls[0]);
+	return err == -EPROTO ? err : 0;
 }
 
 static void read_opener(struct worker *worker)
 {
+	static const size_t least = offsetof(struct opener_reply, mappings);
+
 	while (worker->opener.pid) {
 		struct opener_reply reply;
+		int fds[MESSAGE_FDS_MAX];
 		ssize_t nr = message_receive(worker->opener.socket, &reply, sizeof(reply),
-					     MSG_DONTWAIT, NULL);
+					     MSG_DONTWAIT, fds, ARRAY_SIZE(fds));
+		uint64_t most_ns = worker->opener_began_ns + MAPS_NS;
 
 		if (nr == -EAGAIN)
 			break;
-		if (nr != sizeof(reply) || !worker->nr_calls ||
-		    reply.number != worker->calls[0]->call.number) {
+		if (nr < (ssize_t)least || !worker->nr_sent ||
+		    reply.number != worker->calls[0]->call.number ||
+		    take_look(worker, &reply, (size_t)nr - least, fds) < 0) {
 			worker->troubles.nr_openers_died++;
 			lose_opener(worker, -EIO);
 			continue;
 		}
+		if (!reply.is_last) { /* mappings of a large process */
+			uint64_t late_ns = clock_now_ns() + OPEN_NS;
+
+			worker->opener_late_ns = late_ns < most_ns ? late_ns : most_ns;
+			continue;
+		}
 		drop_first_call(worker);
-		worker->opener_late_ns = worker->nr_calls ? clock_now_ns() + OPEN_NS : 0;
+		set_deadline(worker);
 	}
 	if (worker->opener_late_ns && clock_now_ns() >= worker->opener_late_ns) {
 		worker->troubles.nr_openers_late++;
 		lose_opener(worker, -ETIME);
 	}
+	if (worker->opener.pid && is_gone(send_calls(worker)))
+		(void)replace_opener(worker);
+	send_looks(worker);
 }
 
 /* --- parsers ---------------------------------------------------------------------------------- */
@@ -633,9 +932,10 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 		return;
 	}
 	request = new_request(worker,
-			      place.is_handle  ? OPENER_REOPEN
-			      : place.is_owned ? OPENER_OWNED
-					       : OPENER_PATHS,
+			      place.is_handle	 ? OPENER_REOPEN
+			      : place.is_written ? OPENER_WRITTEN
+			      : place.is_owned	 ? OPENER_OWNED
+						 : OPENER_PATHS,
 			      number);
 	if (!request) { /* otherwise the answer would be as if there were no such file */
 		close_parser(worker, parser, false);
@@ -653,6 +953,7 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	}
 	request->call.delivery = reply->delivery;
 	request->call.owners = place.owners;
+	request->call.written_since_ns = place.written_since_ns;
 	request->call.first = want->first;
 	memcpy(request->call.paths, place.paths, place.nr);
 	request->path_bytes = place.nr;
@@ -660,15 +961,52 @@ static void look_for(struct worker *worker, enum parser number, const struct par
 	call_opener(worker, request);
 }
 
+/* True if a parser waits for a file that was requested. */
+static bool waits_for_opener(const struct worker *worker, const struct parser_process *parser)
+{
+	size_t i;
+
+	for (i = 0; i < worker->nr_calls; i++)
+		if (!is_look(worker->calls[i]) &&
+		    parser == &worker->parsers[worker->calls[i]->call.parser])
+			return true;
+	return false;
+}
+
+/*
+ * True if a parser has waited in the kernel for too long: for bytes of a file that do not come. A parser that the
+ * scheduler holds up is runnable.
+ */
+static bool is_stalled(struct worker *worker, struct parser_process *parser)
+{
+	const uint64_t now_ns = clock_now_ns();
+	const uint64_t most_ns = STALL_NS >> halvings_for(worker, &parser->question.file);
+	struct process_status status;
+	uint64_t cpu_ns;
+
+	if (now_ns - parser->looked_ns < STALL_LOOK_NS)
+		return false;
+	parser->looked_ns = now_ns;
+	cpu_ns = cpu_ns_of(&parser->process);
+	if (cpu_ns != parser->seen_cpu_ns || waits_for_opener(worker, parser)) {
+		parser->seen_cpu_ns = cpu_ns;
+		parser->seen_ns = now_ns;
+	}
+	return now_ns - parser->seen_ns >= most_ns &&
+	       process_status_read(parser->process.pid, &status) == 0 &&
+	       (status.state == 'D' || status.state == 'S');
+}
+
 static void read_parser(struct worker *worker, enum parser number)
 {
 	struct parser_process *parser = &worker->parsers[number];
+	bool is_late;
 	int i;
 
 	for (i = 0; i < STEP_REPLIES_MAX && parser->process.pid; i++) {
 		struct parser_reply reply;
 		ssize_t nr = message_receive(parser->process.socket, &reply, sizeof(reply),
-					     MSG_DONTWAIT, NULL);
+					     MSG_DONTWAIT, NULL, 0);
 
 		if (nr == -EAGAIN)
 			break;
@@ -692,6 +1030,7 @@ static void read_parser(struct worker *worker, enum parser number)
 		}
 		if (reply.kind == PARSER_WANTS && parser->nr_wants++ < QUESTION_WANTS_MAX) {
 			look_for(worker, number, &reply);
+			parser->seen_ns = clock_now_ns();
 			continue;
 		}
 		if (reply.kind != PARSER_DONE || reply.err > 0) {
@@ -704,7 +1043,12 @@ static void read_parser(struct worker *worker, enum parser number)
 		else
 			take_answer(worker, parser, reply.answer_bytes);
 	}
-	if (parser->is_busy && !parser->is_done && clock_now_ns() >= parser->deadline_ns) {
+	if (!parser->is_busy || parser->is_done)
+		return;
+	is_late = is_stalled(worker, parser);
+	if (is_late)
+		note_late(worker, &parser->question.file);
+	if (is_late || clock_now_ns() >= parser->deadline_ns) {
 		worker->troubles.nr_parsers_late++;
 		fail(worker, parser, -ETIME);
 	}
@@ -723,7 +1067,7 @@ struct worker *worker_new(struct error *error)
 		return NULL;
 	}
 	worker->opener = (struct process){.pidfd = -1, .socket = -1};
-	worker->niceness = getpriority(PRIO_PROCESS, 0);
+	worker->niceness = worker->opener_niceness = getpriority(PRIO_PROCESS, 0);
 	for (i = 0; i < NR_PARSERS; i++) {
 		worker->parsers[i].process = worker->opener;
 		worker->parsers[i].inbox = worker->parsers[i].buffer = -1;
@@ -830,6 +1174,13 @@ void worker_set_niceness(struct worker *worker, enum parser parser, int niceness
 	worker->parsers[parser].niceness = niceness;
 }
 
+void worker_set_opener_niceness(struct worker *worker, int niceness)
+{
+	worker->opener_niceness = niceness;
+	if (worker->opener.pid)
+		(void)setpriority(PRIO_PROCESS, (id_t)worker->opener.pid, niceness);
+}
+
 void worker_begin(struct worker *worker, enum parser parser)
 {
 	(void)note_start(worker, start_parser(worker, parser));
@@ -866,7 +1217,7 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	if (err == 0)
 		err = fd_write_at(asked->buffer, 0, question->bytes, question->nr);
 	if (err == 0)
-		err = message_send(asked->process.socket, &call, sizeof(call), -1);
+		err = message_send(asked->process.socket, &call, sizeof(call), NULL, 0);
 	if (err < 0) {
 		free_request(request);
 		if (is_gone(err)) {
@@ -883,7 +1234,8 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 	asked->is_busy = true;
 	asked->is_done = false;
 	asked->nr_wants = 0;
-	asked->deadline_ns = clock_now_ns() + question->most_ns;
+	asked->seen_ns = clock_now_ns();
+	asked->deadline_ns = asked->seen_ns + question->most_ns;
 	if (request)
 		call_opener(worker, request);
 	return 0;
@@ -903,6 +1255,14 @@ void worker_step(struct worker *worker)
 	read_opener(worker);
 	for (i = 0; i < NR_PARSERS; i++)
 		read_parser(worker, (enum parser)i);
+}
+
+bool worker_has_looked(struct worker *worker)
+{
+	bool has_looked = worker->has_looked;
+
+	worker->has_looked = false;
+	return has_looked;
 }
 
 int worker_fetch(struct worker *worker, enum parser parser, void **ret_bytes, size_t *ret_nr)
@@ -937,6 +1297,18 @@ static int wait_a_moment(const struct worker *worker, int stop_fd, int most_ms)
 
 	(void)poll(fds, ARRAY_SIZE(fds), most_ms);
 	return fds[1].revents & POLLIN ? -ECANCELED : 0;
+}
+
+int worker_wait_for_looks(struct worker *worker, uint64_t until_ns, int stop_fd)
+{
+	int err = 0;
+
+	worker_step(worker);
+	while (err == 0 && worker_is_looking(worker) && clock_now_ns() < until_ns) {
+		err = wait_a_moment(worker, stop_fd, PAUSE_LOOK_MS);
+		worker_step(worker);
+	}
+	return err;
 }
 
 int worker_call(struct worker *worker, enum parser parser, const struct worker_question *question,
@@ -997,6 +1369,9 @@ void worker_troubles_add(const struct worker *worker, struct worker_troubles *su
 	sum->nr_openers_late += own->nr_openers_late;
 	sum->nr_abandoned += own->nr_abandoned;
 	sum->nr_files_given_up += own->nr_files_given_up;
+	sum->nr_devices_given_up += own->nr_devices_given_up;
+	if (!sum->silent[0])
+		memcpy(sum->silent, own->silent, sizeof(sum->silent));
 	if (own->last_status)
 		sum->last_status = own->last_status;
 	if (!sum->cannot_start[0])

@@ -10,8 +10,12 @@
  *  - *Parsers* have no rights: no capability, their own user id, no files except the ones passed to them, and
  *    only a few dozen system calls. They answer questions about files.
  *
- * Stook itself holds only O_PATH handles of such files, which cannot block, and never receives a descriptor
- * from a worker.
+ * Stook itself holds only O_PATH handles of such files, which cannot block.
+ *
+ * The opener also looks at files and at the mappings of processes, for the tables of src/proc (proc/look.h):
+ *
+ *	worker_set_tables()	once
+ *	worker_step()		sends the looks that the tables want, and gives them the results
  *
  * A question is a byte string for a *task*, which is one entry of the table passed to worker_main(). An answer
  * is a byte string as well; the caller must check it as it would check a file. A parser handles one question
@@ -29,6 +33,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "proc/file_open.h"
+#include "proc/file_table.h"
+#include "proc/process_table.h"
 
 /* Tasks of workers: indexes into the table passed to worker_main(). */
 enum worker_task_number {
@@ -56,7 +62,8 @@ enum worker_want_kind {
 		1, /* the debug file with this build id, or with this name from .gnu_debuglink */
 	WANT_FROM_SERVER, /* the debug file with this build id, from a debuginfod server */
 	WANT_PATH,	  /* the file at this path (name), which a debug file refers to */
-	WANT_JITDUMP,	  /* of the process that the question is about */
+	WANT_PERF_MAP,	  /* of the process that the question is about */
+	WANT_JITDUMP,	  /* likewise */
 	WANT_WORK,	  /* no file; -EEXIST if stook has the result for this build id already */
 };
 
@@ -81,10 +88,12 @@ struct worker_want {
 
 /* A place where such a file may be. */
 struct worker_place {
-	int root_fd;	/* O_PATH; -1: our own root */
-	bool is_handle; /* root_fd is the file itself, and there are no paths */
-	bool is_owned;
-	struct file_owners owners;	/* with is_owned: only files of these owners are opened */
+	int root_fd;	 /* O_PATH; -1: our own root */
+	bool is_handle;	 /* root_fd is the file itself, and there are no paths */
+	bool is_owned;	 /* only files of the owners are opened, see file_open_owned() */
+	bool is_written; /* likewise, see file_open_written() */
+	struct file_owners owners;
+	uint64_t written_since_ns;
 	char paths[WORKER_PLACE_BYTES]; /* each with its NUL */
 	size_t nr;			/* bytes of paths */
 };
@@ -151,8 +160,27 @@ int worker_ask(struct worker *worker, enum parser parser, const struct worker_qu
 /* True if the parser has a question whose answer was not fetched yet. */
 bool worker_is_busy(const struct worker *worker, enum parser parser);
 
-/* Reads the replies of workers and kills workers that are over their time. Does not block. */
+/*
+ * Reads the replies of workers, kills workers that are over their time, and sends the looks that the tables want.
+ * Does not block.
+ */
 void worker_step(struct worker *worker);
+
+/* The tables, which must outlive the worker; processes may be NULL. Before this, there are no looks. */
+void worker_set_tables(struct worker *worker, struct file_table *files,
+		       struct process_table *processes);
+
+/* True if a look had a result since the last call. */
+bool worker_has_looked(struct worker *worker);
+
+/* True if looks were sent that have no result yet. */
+bool worker_is_looking(const struct worker *worker);
+
+/* Waits for the results of all looks. 0, or -ECANCELED when stop_fd (-1: none) becomes readable. */
+int worker_wait_for_looks(struct worker *worker, uint64_t until_ns, int stop_fd);
+
+/* Sets the niceness of the opener. */
+void worker_set_opener_niceness(struct worker *worker, int niceness);
 
 /*
  * Fetches an answer. -EAGAIN: not there yet. Otherwise the question is finished: 0 with the answer, which the
@@ -186,6 +214,9 @@ struct worker_troubles {
 	uint64_t nr_parsers_died, nr_parsers_late, nr_openers_died, nr_openers_late;
 	size_t nr_abandoned; /* processes that could not be killed: they wait in the kernel */
 	size_t nr_files_given_up;
+	size_t nr_devices_given_up; /* their file systems did not answer */
+	char silent
+		[256]; /* the first file or process that could not be looked at in time; empty: none */
 	int last_status;	/* of the last one that died by itself, as from waitpid() */
 	char cannot_start[256]; /* the reason; empty: no failure to start a worker */
 };

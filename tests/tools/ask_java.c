@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "proc/java_attach.h"
 #include "proc/mappings.h"
+#include "tests/unit/look_here.h"
 
 #define MAX_OPEN 64
 
@@ -33,7 +34,7 @@ static int read_mappings(int32_t pid, struct file_table *files, struct mappings 
 
 		if (!entry.executable || !entry.id.inode)
 			continue;
-		number = file_table_add(files, &entry.id, entry.path, pid, entry.start, entry.end);
+		number = add_file_here(files, &entry.id, entry.path, pid, entry.start, entry.end);
 		if (number < 0)
 			err = (int)number;
 		mapping.file = (uint32_t)number;
@@ -54,7 +55,7 @@ static int ask(const struct runtime_process *process, uint64_t timeout_ns)
 		printf("1: %s%s%s\n", error.text, *error.hint ? "; " : "", error.hint);
 		return 1;
 	}
-	fd = runtime_process_open_map(process);
+	fd = open_map_here(process);
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		printf("1: its perf map can't be opened\n");
 		return 1;

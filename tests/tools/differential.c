@@ -33,6 +33,7 @@
 #include "run/run.h"
 #include "saved_stack.h"
 #include "stopped_thread.h"
+#include "tests/unit/look_here.h"
 
 #define MAX_REASONS	 64
 #define MAX_REASON_BYTES 200
@@ -295,7 +296,8 @@ static int compare_stopped(struct comparison *c, struct process_table *processes
 	const struct mappings *mappings;
 	enum outcome outcome;
 
-	if (!processes || process_table_ensure(processes, c->thread.pid) < 0)
+	if (!processes || process_table_ensure(processes, c->thread.pid) < 0 ||
+	    look_here(c->files, processes) < 0)
 		return -ENOMEM;
 	mappings = process_table_mappings(processes, c->thread.pid, clock_now_ns());
 	if (!mappings || read_thread(&c->thread, c->options.stack_bytes) < 0 ||

@@ -21,6 +21,7 @@
 #include "profile/profile.h"
 #include "run/run.h"
 #include "sym/symbolizer.h"
+#include "tests/unit/look_here.h"
 
 struct question {
 	uint64_t vaddr;
@@ -102,7 +103,7 @@ static void print_answer(const struct profile *profile, const struct question *q
 static uint32_t add_module(struct profile *profile, struct file_table *files, const char *path,
 			   int fd)
 {
-	int64_t file = file_table_add_fd(files, path, fd);
+	int64_t file = add_fd_here(files, path, fd);
 	struct module module = {.kind = MODULE_FILE, .file = (uint32_t)file};
 	int64_t name = profile_add_string(profile, path), number;
 

@@ -109,7 +109,8 @@ static inline const struct unwind_table *table_of(const struct file_table *files
 		return table_of_vdso();
 	if (mapping->kind != MAPPING_FILE || file >= SAVED_MAX_FILES)
 		return NULL;
-	if (!is_read[file] && elf_image_open(&image, file_table_get(files, file)->fd, NULL) == 0) {
+	if (!is_read[file] &&
+	    elf_image_open(&image, file_table_get(files, file)->handle, NULL) == 0) {
 		(void)unwind_compile(&tables[file], &image, NULL, NULL);
 		elf_image_close(&image);
 	}

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "collect/drain.h"
+#include "unit/look_here.h"
 #include "unit/test.h"
 
 #define PID_A 5000001 /* above the greatest pid_max */
@@ -54,6 +55,30 @@ static inline void fixture_close(struct fixture *fixture)
 	profile_free(fixture->profile);
 	process_table_free(fixture->processes);
 	file_table_free(fixture->files);
+}
+
+/* --- what the session does around the drain --------------------------------------------------- */
+
+/* Snapshots the processes of the records, and looks at the files. */
+static inline int ensure_here(struct fixture *fixture)
+{
+	int err = drain_ensure_processes(fixture->drain);
+
+	return err < 0 ? err : look_here(fixture->files, fixture->processes);
+}
+
+static inline int replay_here(struct fixture *fixture, uint64_t until_ns)
+{
+	int err = ensure_here(fixture);
+
+	return err < 0 ? err : drain_replay(fixture->drain, until_ns);
+}
+
+static inline int close_epoch_here(struct fixture *fixture, uint32_t epoch, uint64_t until_ns)
+{
+	int err = ensure_here(fixture);
+
+	return err < 0 ? err : drain_close_epoch(fixture->drain, epoch, until_ns);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sym/symbolizer.h"
+#include "unit/look_here.h"
 #include "unit/test.h"
 
 struct fixture {
@@ -96,7 +97,7 @@ static inline uint32_t add_frame(struct fixture *fixture, uint32_t module, uint6
 /* Adds a module whose file is opened now. */
 static inline uint32_t add_file(struct fixture *fixture, const char *path)
 {
-	int64_t number = file_table_add_fd(fixture->files, path, open(path, O_RDONLY | O_CLOEXEC));
+	int64_t number = add_fd_here(fixture->files, path, open(path, O_RDONLY | O_CLOEXEC));
 
 	CHECK(number >= 0);
 	return add_module(fixture, MODULE_FILE, (uint32_t)number, path);

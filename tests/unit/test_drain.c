@@ -35,15 +35,15 @@ TEST(drain_resolves_a_record)
 	give_app(&fixture);
 	CHECK_EQ(give_record(&fixture, &made), 0);
 	check_profile(fixture.profile, ""); /* received, not replayed */
-	CHECK_EQ(drain_replay(fixture.drain, 19), 0);
+	CHECK_EQ(replay_here(&fixture, 19), 0);
 	check_profile(fixture.profile, "");
-	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
+	CHECK_EQ(replay_here(&fixture, 20), 0);
 	/* Callers are looked up one byte before their return address. */
 	check_profile(fixture.profile, "libc+510 app+20 app+1ffe 1;");
 	CHECK_EQ(drain_totals(fixture.drain)->records, 1);
 	CHECK_EQ(drain_totals(fixture.drain)->events, 3);
 	CHECK_EQ(drain_totals(fixture.drain)->first_ns, 20);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0); /* replayed once only */
+	CHECK_EQ(replay_here(&fixture, LATE), 0); /* replayed once only */
 	CHECK_EQ(profile_total(fixture.profile), 1);
 	CHECK(file_table_get(fixture.files, 0)->sampled);
 	fixture_close(&fixture);
@@ -61,7 +61,7 @@ TEST(drain_puts_kernel_frames_first)
 	made.record.nr_kernel = 2;
 	made.record.kernel_end = WALK_TRUNCATED;
 	CHECK_EQ(give_record(&fixture, &made), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "[kernel]+ffffffff81000010 [kernel]+ffffffff8100001f "
 				       "libc+510 app+20 1;");
 	CHECK_EQ(profile_sample(fixture.profile, 0)->labels.user_end, WALK_UNWOUND);
@@ -106,7 +106,7 @@ TEST(drain_puts_probes_in_front)
 		made.record.probe = number;
 		CHECK_EQ(give_record(&fixture, &made), 0);
 	}
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	CHECK_EQ(profile_nr_samples(fixture.profile), 4);
 	for (number = 0; number < 4; number++) {
 		const struct sample *sample = profile_sample(fixture.profile, number);
@@ -132,7 +132,7 @@ TEST(drain_puts_probes_in_front)
 		made.record.probe = number;
 		CHECK_EQ(give_record(&fixture, &made), 0);
 	}
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	CHECK_EQ(profile_nr_samples(fixture.profile), 3);
 	CHECK_EQ(profile_sample(fixture.profile, 0)->count, 2);
 	fixture_close(&fixture);
@@ -148,7 +148,7 @@ TEST(drain_folds_unknown_addresses)
 	give_app(&fixture);
 	CHECK_EQ(give_record(&fixture, &made), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_B, 2, 0x1000), 0); /* an unknown process */
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;[unknown]+0 libc+500 [unknown]+0 1;");
 	fixture_close(&fixture);
 }
@@ -165,7 +165,7 @@ TEST(drain_knows_vdso_and_nameless_code)
 	CHECK_EQ(give_event(&fixture, made_map(15, PID_A, 0x7000, 0x7100, 0, "/bin/cut")), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_A, 1, 0x7123), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_A, 2, 0xa123), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "[JIT]+a123 1;[vdso]+123 1;");
 	fixture_close(&fixture);
 }
@@ -189,7 +189,7 @@ TEST(drain_takes_the_labels_that_were_asked_for)
 		made.record.tid = 9;
 		made.record.cpu = 0;
 		CHECK_EQ(give_record(&fixture, &made), 0);
-		CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+		CHECK_EQ(replay_here(&fixture, LATE), 0);
 		(void)snprintf(text, sizeof(text), "%s 1;", expected[labels % LABEL_CPU]);
 		check_profile(fixture.profile, text);
 		fixture_close(&fixture);
@@ -206,7 +206,7 @@ TEST(drain_names_cpus_and_long_threads)
 	memset(made.record.comm, 'x', sizeof(made.record.comm));
 	made.record.cpu = 3;
 	CHECK_EQ(give_record(&fixture, &made), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "xxxxxxxxxxxxxxxx:0:0:3: 1;");
 	fixture_close(&fixture);
 }
@@ -218,7 +218,7 @@ TEST(drain_without_the_cgroup_tree)
 	fixture_open(&fixture, LABEL_CGROUP, NULL);
 	CHECK_EQ(give_sample(&fixture, 20, 7, 1, 0), 0);
 	CHECK_EQ(give_sample(&fixture, 21, 7, 1, 0), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "[cgroup gone]: 2;");
 	fixture_close(&fixture);
 }
@@ -251,7 +251,7 @@ TEST(drain_refuses_unsound_records)
 	made.record.nr_user = WIRE_MAX_USER_FRAMES;
 	made.record.nr_kernel = WIRE_MAX_KERNEL_FRAMES;
 	CHECK_EQ(drain_add_record(fixture.drain, &made.record, sizeof(made)), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	CHECK_EQ(profile_total(fixture.profile), 2);
 	fixture_close(&fixture);
 }
@@ -288,7 +288,7 @@ TEST(drain_order_of_arrival_does_not_matter)
 					 0);
 		}
 		CHECK_EQ(give_sample(&fixture, 15, PID_A, 9, 0x1900), 0); /* must not overtake */
-		CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+		CHECK_EQ(replay_here(&fixture, LATE), 0);
 		check_profile(fixture.profile, "app+900 2;libc+100 1;");
 		fixture_close(&fixture);
 	}
@@ -308,7 +308,7 @@ TEST(drain_fork_copies_and_parts)
 	CHECK_EQ(give_sample(&fixture, 35, PID_B, 3, 0x5004), 0);
 	CHECK_EQ(give_sample(&fixture, 35, PID_A, 4, 0x1004), 0);
 	CHECK_EQ(give_sample(&fixture, 35, PID_A, 5, 0x5004), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile,
 		      "5000001:0:0:app+4 1;5000001:0:0:parent+4 1;5000002:0:0:[unknown]+0 1;"
 		      "5000002:0:0:app+4 1;5000002:0:0:child+4 1;");
@@ -326,7 +326,7 @@ TEST(drain_exec_between_two_samples)
 	CHECK_EQ(give_sample(&fixture, 32, PID_A, 3, 0x8001), 0); /* libc must not come back */
 	CHECK_EQ(give_sample(&fixture, 31, PID_A, 2, 0x1001), 0);
 	CHECK_EQ(give_sample(&fixture, 29, PID_A, 1, 0x1001), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;app+1 1;next+71 1;");
 	fixture_close(&fixture);
 }
@@ -345,7 +345,7 @@ TEST(drain_pid_used_again)
 	CHECK_EQ(give_sample(&fixture, 23, PID_B, 1, 0x1001), 0);
 	CHECK_EQ(give_sample(&fixture, 30, PID_B, 2, 0x1002), 0);
 	CHECK_EQ(give_sample(&fixture, 31, PID_B, 3, 0x1003), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "app+3 1;first+1 1;first+2 1;");
 	fixture_close(&fixture);
 }
@@ -363,7 +363,7 @@ TEST(drain_events_of_one_nanosecond)
 	CHECK_EQ(give_event(&fixture, made_fork(20, PID_A, PID_B)), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_B, 1, 0x1001), 0);
 	CHECK_EQ(give_sample(&fixture, 20, PID_B, 2, 0x8001), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;b+1 1;");
 	fixture_close(&fixture);
 }
@@ -382,7 +382,7 @@ TEST(drain_whole_life_in_one_poll)
 	CHECK_EQ(give_event(&fixture, made_exec(21, PID_B)), 0);
 	CHECK_EQ(give_event(&fixture, made_map(22, PID_B, 0x1000, 0x2000, 0, "/bin/b")), 0);
 	CHECK_EQ(give_event(&fixture, made_exit(41, PID_B)), 0);
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "b+1 1;");
 	fixture_close(&fixture);
 }
@@ -399,7 +399,7 @@ TEST(drain_does_not_mix_invisible_processes)
 	CHECK_EQ(give_event(&fixture, made_exec(10, 0)), 0);
 	CHECK_EQ(give_event(&fixture, made_map(11, 0, 0x1000, 0x2000, 0, "/bin/one")), 0);
 	CHECK_EQ(give_sample(&fixture, 20, 0, 1, 0x1001), 0); /* from another process */
-	CHECK_EQ(drain_replay(fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&fixture, LATE), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;");
 	fixture_close(&fixture);
 }
@@ -424,12 +424,12 @@ TEST(drain_adds_counts_to_their_samples)
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
 	CHECK_EQ(give_sample_of(&fixture, 0, 22, 2, 0x1002), 0); /* lost a race: counts, too */
-	CHECK_EQ(drain_replay(fixture.drain, 20), 0);
+	CHECK_EQ(replay_here(&fixture, 20), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 100}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 0}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 1000}), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 2);
-	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
 	check_profile(fixture.profile, "app+1 101;app+2 1002;");
 	CHECK_EQ(drain_totals(fixture.drain)->records, 3);
@@ -447,7 +447,7 @@ TEST(drain_count_waits_for_its_record)
 	CHECK_EQ(give_sample_of(&fixture, 0, 20, 1, 0x1001), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 10}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 100}), 0);
-	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 1);
 	check_profile(fixture.profile, "app+1 11;");
 	profile_reset_samples(fixture.profile); /* an interval was printed */
@@ -455,10 +455,10 @@ TEST(drain_count_waits_for_its_record)
 	CHECK_EQ(give_sample_of(&fixture, 0, 21, 2, 0x1002), 0);
 	CHECK_EQ(give_sample_of(&fixture, 1, 35, 3, 0x1003), 0);
 	CHECK_EQ(give_sample_of(&fixture, 1, 36, 1, 0x1001), 0);
-	CHECK_EQ(drain_replay(fixture.drain, 40), 0);
+	CHECK_EQ(replay_here(&fixture, 40), 0);
 	check_profile(fixture.profile, "app+1 1;app+2 1;app+3 1;");
 	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, &(struct wire_count){.count = 1000}), 0);
-	CHECK_EQ(drain_close_epoch(fixture.drain, 1, 40), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 1, 40), 0);
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
 	check_profile(fixture.profile, "app+1 1001;app+2 101;app+3 1;");
 	CHECK_EQ(drain_totals(fixture.drain)->records, 4);
@@ -486,7 +486,7 @@ TEST(drain_count_waits_long)
 				 0);
 			if (at == epoch)
 				CHECK_EQ(give_sample_of(&fixture, 0, 20, 7, 0x1007), 0);
-			CHECK_EQ(drain_close_epoch(fixture.drain, at, 20 + at), 0);
+			CHECK_EQ(close_epoch_here(&fixture, at, 20 + at), 0);
 			CHECK_EQ(drain_waiting(fixture.drain), at < epoch);
 		}
 		check_profile(fixture.profile, "app+1 88;app+7 101;");
@@ -506,14 +506,14 @@ TEST(drain_keeps_records_of_the_next_epoch)
 	CHECK_EQ(give_sample_of(&fixture, 1, 30, 3, 0x1003), 0);
 	CHECK_EQ(give_event(&fixture, made_exec(33, PID_A)), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 2, &(struct wire_count){.count = 5}), 0);
-	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	check_profile(fixture.profile, "app+2 6;");
 	profile_reset_samples(fixture.profile);
-	CHECK_EQ(drain_replay(fixture.drain, 30), 0);
+	CHECK_EQ(replay_here(&fixture, 30), 0);
 	check_profile(fixture.profile, "app+3 1;");
 	CHECK_EQ(drain_add_count(fixture.drain, 1, 1, &(struct wire_count){.count = 50}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 1, 3, &(struct wire_count){.count = 500}), 0);
-	CHECK_EQ(drain_close_epoch(fixture.drain, 1, 40), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 1, 40), 0);
 	check_profile(fixture.profile, "app+1 51;app+3 501;");
 	fixture_close(&fixture);
 }
@@ -536,7 +536,7 @@ TEST(drain_intervals_stand_alone)
 			CHECK_EQ(drain_add_count(fixture.drain, epoch, i,
 						 &(struct wire_count){.count = i}),
 				 0);
-		CHECK_EQ(drain_close_epoch(fixture.drain, epoch, time_ns + 9), 0);
+		CHECK_EQ(close_epoch_here(&fixture, epoch, time_ns + 9), 0);
 		check_profile(fixture.profile, first == 0
 						       ? "app+0 1;app+1 2;app+2 3;app+3 4;app+4 5;"
 					       : first == 1 ? "app+1 2;app+2 3;app+3 4;app+4 5;"
@@ -562,7 +562,7 @@ TEST(drain_hides_other_threads)
 	CHECK_EQ(give_record(&fixture, &made), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 1, &(struct wire_count){.count = 10}), 0);
 	CHECK_EQ(drain_add_count(fixture.drain, 0, 3, &(struct wire_count){.count = 100}), 0);
-	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 30), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 30), 0);
 	check_profile(fixture.profile, "app:app+1 11;");
 	CHECK_EQ(drain_waiting(fixture.drain), 0);
 	CHECK_EQ(drain_totals(fixture.drain)->hidden, 101);
@@ -584,7 +584,7 @@ TEST(drain_of_a_full_profile)
 		CHECK_EQ(give_sample_of(&fixture, 0, 20 + i, i, 0x1000 + i), 0);
 		CHECK_EQ(drain_add_count(fixture.drain, 0, i, &(struct wire_count){.count = 2}), 0);
 	}
-	CHECK_EQ(drain_close_epoch(fixture.drain, 0, 100), 0);
+	CHECK_EQ(close_epoch_here(&fixture, 0, 100), 0);
 	CHECK_EQ(profile_total(fixture.profile), 150);
 	CHECK(profile_nr_samples(fixture.profile) <= 3);
 	fixture_close(&fixture);
@@ -631,9 +631,9 @@ TEST(drain_reads_the_maps_of_an_old_process)
 
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_sample(&fixture, clock_now_ns(), getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_ensure_processes(fixture.drain), 0);
+	CHECK_EQ(ensure_here(&fixture), 0);
 	CHECK_EQ(process_table_nr(fixture.processes), 1);
-	CHECK_EQ(drain_replay(fixture.drain, clock_now_ns()), 0);
+	CHECK_EQ(replay_here(&fixture, clock_now_ns()), 0);
 	check_own_frame(&fixture);
 	fixture_close(&fixture);
 }
@@ -647,7 +647,7 @@ TEST(drain_finds_our_own_vdso)
 		SKIP("this process has no vdso");
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_sample(&fixture, clock_now_ns(), getpid(), 1, vdso + 0x10), 0);
-	CHECK_EQ(drain_replay(fixture.drain, clock_now_ns()), 0);
+	CHECK_EQ(replay_here(&fixture, clock_now_ns()), 0);
 	check_profile(fixture.profile, "[vdso]+10 1;");
 	fixture_close(&fixture);
 }
@@ -660,9 +660,9 @@ TEST(drain_does_not_use_maps_for_an_earlier_program)
 
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_sample(&fixture, exec_ns - 5, getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_ensure_processes(fixture.drain), 0); /* reads the maps */
+	CHECK_EQ(ensure_here(&fixture), 0); /* reads the maps */
 	CHECK_EQ(give_event(&fixture, made_exec(exec_ns, getpid())), 0);
-	CHECK_EQ(drain_replay(fixture.drain, clock_now_ns()), 0);
+	CHECK_EQ(replay_here(&fixture, clock_now_ns()), 0);
 	check_profile(fixture.profile, "[unknown]+0 1;");
 	fixture_close(&fixture);
 }
@@ -678,19 +678,20 @@ TEST(drain_lays_later_mappings_over_maps)
 
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(process_table_ensure(fixture.processes, getpid()), 0);
+	CHECK_EQ(look_here(fixture.files, fixture.processes), 0);
 	after = clock_now_ns();
 	CHECK_EQ(give_event(&fixture, made_map(before - NS_PER_SEC, getpid(), page, page + 0x1000,
 					       0, "/lib/earlier")),
 		 0);
 	CHECK_EQ(give_sample(&fixture, after, getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_replay(fixture.drain, after), 0);
+	CHECK_EQ(replay_here(&fixture, after), 0);
 	check_own_frame(&fixture);
 	profile_reset_samples(fixture.profile);
 	CHECK_EQ(give_event(&fixture,
 			    made_map(after + 1, getpid(), page, page + 0x1000, 0, "/lib/later")),
 		 0);
 	CHECK_EQ(give_sample(&fixture, after + 1, getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_replay(fixture.drain, after + 1), 0);
+	CHECK_EQ(replay_here(&fixture, after + 1), 0);
 	(void)snprintf(text, sizeof(text), "later+%" PRIx64 " 1;", own_address() & 0xfff);
 	check_profile(fixture.profile, text);
 	fixture_close(&fixture);
@@ -704,7 +705,7 @@ TEST(drain_child_of_an_old_process)
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_event(&fixture, made_fork(now, getpid(), PID_B)), 0);
 	CHECK_EQ(give_sample(&fixture, now + 1, PID_B, 1, own_address()), 0);
-	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	CHECK_EQ(replay_here(&fixture, now + 1), 0);
 	check_own_frame(&fixture);
 	fixture_close(&fixture);
 }
@@ -721,7 +722,7 @@ TEST(drain_reads_maps_when_an_exec_was_all_that_came)
 	CHECK_EQ(give_event(&fixture, made_exec(now, getpid())), 0);
 	process_table_distrust(fixture.processes);
 	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	CHECK_EQ(replay_here(&fixture, now + 1), 0);
 	check_own_frame(&fixture);
 	fixture_close(&fixture);
 }
@@ -737,7 +738,7 @@ TEST(drain_reads_maps_when_a_fork_was_all_that_came)
 	CHECK_EQ(give_event(&fixture, made_fork(now, PID_A, getpid())), 0);
 	process_table_distrust(fixture.processes);
 	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	CHECK_EQ(replay_here(&fixture, now + 1), 0);
 	check_own_frame(&fixture);
 	fixture_close(&fixture);
 }
@@ -749,10 +750,10 @@ TEST(drain_reads_maps_again_after_a_loss)
 
 	fixture_open(&fixture, 0, NULL);
 	CHECK_EQ(give_event(&fixture, made_exec(now, getpid())), 0);
-	CHECK_EQ(drain_replay(fixture.drain, now), 0);
+	CHECK_EQ(replay_here(&fixture, now), 0);
 	process_table_distrust(fixture.processes);
 	CHECK_EQ(give_sample(&fixture, now + 1, getpid(), 1, own_address()), 0);
-	CHECK_EQ(drain_replay(fixture.drain, now + 1), 0);
+	CHECK_EQ(replay_here(&fixture, now + 1), 0);
 	check_own_frame(&fixture);
 	fixture_close(&fixture);
 }
@@ -779,15 +780,15 @@ static int whole_run(struct fixture *fixture, const struct matcher *comm)
 	TRY(give_sample(fixture, now, getpid(), 900, own_address()));
 	for (i = 0; i < 100; i++)
 		TRY(give_sample(fixture, 20 + i, i % 2 ? PID_A : PID_B, i, 0x1f80 + 2 * i));
-	TRY(drain_ensure_processes(fixture->drain));
-	TRY(drain_replay(fixture->drain, 70));
+	TRY(ensure_here(fixture));
+	TRY(replay_here(fixture, 70));
 	for (i = 0; i < 100; i++)
 		TRY(drain_add_count(fixture->drain, 0, i, &(struct wire_count){.count = i}));
-	TRY(drain_close_epoch(fixture->drain, 0, now + 1));
+	TRY(close_epoch_here(fixture, 0, now + 1));
 	profile_reset_samples(fixture->profile);
 	TRY(give_sample_of(fixture, 1, now + 2, 1, 0x1000));
 	TRY(drain_add_count(fixture->drain, 1, 1, &(struct wire_count){.count = 5}));
-	return drain_close_epoch(fixture->drain, 1, now + 3);
+	return close_epoch_here(fixture, 1, now + 3);
 }
 
 TEST(drain_without_memory)
@@ -836,10 +837,10 @@ TEST(drain_goes_on_after_a_failure)
 						 &(struct wire_count){.count = 1}),
 				 0);
 		(void)test_fail_allocation(++nth);
-		err = drain_replay(fixture.drain, 90);
+		err = replay_here(&fixture, 90);
 		(void)test_fail_allocation(0);
 		CHECK(err == 0 || err == -ENOMEM);
-		CHECK_EQ(drain_close_epoch(fixture.drain, 0, 200), 0);
+		CHECK_EQ(close_epoch_here(&fixture, 0, 200), 0);
 		CHECK_EQ(profile_total(fixture.profile), 200);
 		CHECK_EQ(profile_nr_samples(fixture.profile), 100);
 		CHECK_EQ(drain_totals(fixture.drain)->records, 100);

@@ -165,7 +165,7 @@ TEST(drain_raw_records_are_taken_as_they_are_at_last)
 
 	raw_open(&raw, NULL);
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&raw.fixture, LATE), 0);
 	CHECK_EQ(drain_retry(raw.fixture.drain, true), 0);
 	(void)snprintf(text, sizeof(text), "[kernel]+ffffffff81000010 %s+10010 1;",
 		       strrchr(raw.path, '/') + 1);
@@ -182,11 +182,11 @@ TEST(drain_raw_records_keep_the_mappings_of_their_time)
 
 	raw_open(&raw, NULL);
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, 20), 0);
+	CHECK_EQ(replay_here(&raw.fixture, 20), 0);
 	CHECK_EQ(give_event(&raw.fixture, made_exec(30, PID_A)), 0);
 	CHECK(!find_process(&raw.world, PID_A));
 	CHECK_EQ(give_map(&raw, 31, PID_A, 2 * CODE), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, 40), 0);
+	CHECK_EQ(replay_here(&raw.fixture, 40), 0);
 	wait_for_tables(&raw.world);
 	CHECK_EQ(drain_retry(raw.fixture.drain, false), 0);
 	check_whole(&raw, 1);
@@ -199,13 +199,13 @@ TEST(drain_publishes_what_is_mapped_later)
 
 	raw_open(&raw, NULL);
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, 20), 0);
+	CHECK_EQ(replay_here(&raw.fixture, 20), 0);
 	CHECK_EQ(find_process(&raw.world, PID_A)->nr_mappings, 1);
 	CHECK_EQ(give_map(&raw, 30, PID_A, 2 * CODE), 0);
 	CHECK_EQ(give_map(&raw, 31, PID_A, 3 * CODE), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, 30), 0);
+	CHECK_EQ(replay_here(&raw.fixture, 30), 0);
 	CHECK_EQ(find_process(&raw.world, PID_A)->nr_mappings, 2);
-	CHECK_EQ(drain_replay(raw.fixture.drain, 31), 0);
+	CHECK_EQ(replay_here(&raw.fixture, 31), 0);
 	CHECK_EQ(find_process(&raw.world, PID_A)->nr_mappings, 3);
 	raw_close(&raw);
 }
@@ -221,7 +221,7 @@ TEST(drain_does_not_leave_the_dead_published)
 	raw_open(&raw, NULL);
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
 	CHECK_EQ(give_event(&raw.fixture, made_exit(21, PID_A)), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&raw.fixture, LATE), 0);
 	CHECK(!find_process(&raw.world, PID_A));
 	CHECK_EQ(drain_nr_deferred(raw.fixture.drain), 1); /* the sample is not lost */
 	raw_close(&raw);
@@ -241,7 +241,7 @@ TEST(drain_raw_records_past_the_limit)
 	raw_open(&raw, NULL);
 	for (i = 0; i < total; i++) {
 		CHECK_EQ(give_raw(&raw, 20 + i, PID_A, WIRE_RAW_STACK_BYTES / 8 - 1), 0);
-		CHECK_EQ(drain_replay(raw.fixture.drain, 20 + i), 0);
+		CHECK_EQ(replay_here(&raw.fixture, 20 + i), 0);
 	}
 	nr = drain_nr_deferred(raw.fixture.drain);
 	CHECK(nr > fit - 50 && nr <= fit);
@@ -264,7 +264,7 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 	CHECK(comm);
 	raw_open(&raw, comm);
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&raw.fixture, LATE), 0);
 	CHECK_EQ(drain_retry(raw.fixture.drain, true), 0);
 	check_profile(raw.fixture.profile, "");
 	CHECK_EQ(drain_totals(raw.fixture.drain)->hidden, 1);
@@ -272,7 +272,7 @@ TEST(drain_raw_records_of_hidden_threads_and_without_tables)
 	none = raw.fixture;
 	fixture_open(&raw.fixture, 0, NULL); /* without an unwinder */
 	CHECK_EQ(give_raw(&raw, 20, PID_A, 8), 0);
-	CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
+	CHECK_EQ(replay_here(&raw.fixture, LATE), 0);
 	check_profile(raw.fixture.profile, "[kernel]+ffffffff81000010 1;");
 	CHECK_EQ(end_of_sample(&raw), WALK_NO_TABLE);
 	fixture_close(&raw.fixture);
@@ -294,13 +294,13 @@ TEST(drain_raw_records_count_once_after_a_failure)
 		for (i = 0; i < 40; i++)
 			CHECK_EQ(give_raw(&raw, 20 + i, PID_A, 8), 0);
 		(void)test_fail_allocation(nth);
-		err = drain_replay(raw.fixture.drain, LATE);
+		err = replay_here(&raw.fixture, LATE);
 		wait_for_tables(&raw.world);
 		if (!err)
 			err = drain_retry(raw.fixture.drain, false);
 		if (test_fail_allocation(0) >= nth)
 			err = -ENOMEM; /* some allocation failed */
-		CHECK_EQ(drain_replay(raw.fixture.drain, LATE), 0);
+		CHECK_EQ(replay_here(&raw.fixture, LATE), 0);
 		CHECK_EQ(drain_retry(raw.fixture.drain, true), 0);
 		CHECK_EQ(drain_totals(raw.fixture.drain)->records, 40);
 		CHECK_EQ(profile_total(raw.fixture.profile), 40);

@@ -92,7 +92,7 @@ static void give_epoch(struct fixture *fixture, uint32_t epoch, uint64_t time_ns
 	made.record.epoch = epoch;
 	CHECK_EQ(give_record(fixture, &made), 0);
 	CHECK_EQ(drain_add_count(fixture->drain, epoch, 7, &count), 0);
-	CHECK_EQ(drain_close_epoch(fixture->drain, epoch, LATE), 0);
+	CHECK_EQ(close_epoch_here(fixture, epoch, LATE), 0);
 }
 
 TEST(slicing_counts_belong_to_their_epoch)

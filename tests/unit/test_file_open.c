@@ -213,19 +213,31 @@ static struct file_id id_of(const char *path)
 	return (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
 }
 
-TEST(file_open_again_wants_the_same_file)
+static int open_again(const struct file_id *id, int root_fd, const char *path)
+{
+	struct found_file found;
+	int err = file_find_again(id, root_fd, path, &found), fd;
+
+	if (err < 0)
+		return err;
+	fd = file_open_handle(found.handle);
+	(void)close(found.handle);
+	return fd;
+}
+
+TEST(file_find_again_wants_the_same_file)
 {
 	struct root root = make_root();
 	struct file_id id = id_of(in_folder("lib/code"));
-	int fd = file_open_again(&id, root.fd, "/lib/code");
+	int fd = open_again(&id, root.fd, "/lib/code");
 
 	CHECK(fd >= 0);
 	(void)close(fd);
-	CHECK_EQ(file_open_again(&id, root.fd, "/lib/gone"), -ENOENT);
+	CHECK_EQ(open_again(&id, root.fd, "/lib/gone"), -ENOENT);
 	CHECK_EQ(rename(in_folder("lib/code"), in_folder("lib/old")), 0);
 	make_file(in_folder("lib/code"), "another");
-	CHECK_EQ(file_open_again(&id, root.fd, "/lib/code"), -ENOENT);
-	fd = file_open_again(&id, root.fd, "/lib/old"); /* the path is only a hint */
+	CHECK_EQ(open_again(&id, root.fd, "/lib/code"), -ENOENT);
+	fd = open_again(&id, root.fd, "/lib/old"); /* the path is only a hint */
 	CHECK(fd >= 0);
 	(void)close(fd);
 	drop_root(&root);

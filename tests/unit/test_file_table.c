@@ -20,6 +20,7 @@
 #include "proc/file_table.h"
 #include "proc/mappings.h"
 #include "unit/folder.h"
+#include "unit/look_here.h"
 
 #define NO_PID 2000000000
 
@@ -29,6 +30,16 @@ static struct file_id id_of(const char *path)
 
 	CHECK_EQ(lstat(path, &st), 0);
 	return (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
+}
+
+static void check_file(int handle, const char *expected)
+{
+	cleanup_fd int fd = file_open_handle(handle);
+	char got[64] = "";
+
+	CHECK(fd >= 0);
+	CHECK_EQ(pread(fd, got, sizeof(got) - 1, 0), strlen(expected));
+	CHECK_STR(got, expected);
 }
 
 static void check_content(int fd, const char *expected)
@@ -202,16 +213,16 @@ TEST(file_table_opens_our_own_program)
 	int64_t number;
 
 	CHECK(find_line((const void *)&file_table_new, &entry, path, sizeof(path)));
-	number = file_table_add(table, &entry.id, path, getpid(), entry.start, entry.end);
+	number = add_file_here(table, &entry.id, path, getpid(), entry.start, entry.end);
 	CHECK_EQ(number, 0);
 	file = file_table_get(table, 0);
 	CHECK_EQ(file->state, FILE_OPEN);
 	CHECK_STR(file->path, path);
 	stat_ourselves(&ours);
-	CHECK_EQ(fstat(file->fd, &its), 0);
+	CHECK_EQ(fstat(file->handle, &its), 0);
 	CHECK_EQ(ours.st_ino, its.st_ino);
 	CHECK_EQ(ours.st_dev, its.st_dev);
-	CHECK_EQ(file_table_add(table, &entry.id, path, getpid(), entry.start, entry.end), 0);
+	CHECK_EQ(add_file_here(table, &entry.id, path, getpid(), entry.start, entry.end), 0);
 	CHECK_EQ(file_table_nr(table), 1);
 	file_table_free(table);
 }
@@ -237,14 +248,14 @@ TEST(file_table_opens_a_deleted_file)
 	CHECK_EQ(unlink(in_folder("library")), 0);
 	make_file(in_folder("library"), "another");
 	CHECK(find_line(memory, &entry, path, sizeof(path)));
-	CHECK_EQ(file_table_add(table, &entry.id, in_folder("library"), getpid(), entry.start,
-				entry.end),
+	CHECK_EQ(add_file_here(table, &entry.id, in_folder("library"), getpid(), entry.start,
+			       entry.end),
 		 0);
 	CHECK_EQ(unlink(in_folder("library")), 0);
 	leave_folder();
 	if (file_table_get(table, 0)->state == FILE_REFUSED && geteuid() != 0)
 		SKIP("map_files is not for this user");
-	check_content(file_table_get(table, 0)->fd, "mapped");
+	check_file(file_table_get(table, 0)->handle, "mapped");
 	CHECK_EQ(munmap(memory, page), 0);
 	file_table_free(table);
 }
@@ -255,7 +266,7 @@ static int64_t add(struct file_table *table, uint64_t inode, uint64_t generation
 {
 	struct file_id id = {250, 7, inode, generation};
 
-	return file_table_add(table, &id, path, NO_PID, 0, 0);
+	return add_file_here(table, &id, path, NO_PID, 0, 0);
 }
 
 TEST(file_table_tells_files_apart)
@@ -265,13 +276,13 @@ TEST(file_table_tells_files_apart)
 
 	CHECK_EQ(add(table, 1, 0, "/gone/a"), 0);
 	CHECK_EQ(add(table, 2, 0, "/gone/a"), 1); /* paths do not identify files */
-	CHECK_EQ(file_table_add(table, &id, "/gone/a", NO_PID, 0, 0), 2);
+	CHECK_EQ(add_file_here(table, &id, "/gone/a", NO_PID, 0, 0), 2);
 	id.major++;
-	CHECK_EQ(file_table_add(table, &id, "/gone/a", NO_PID, 0, 0), 3);
+	CHECK_EQ(add_file_here(table, &id, "/gone/a", NO_PID, 0, 0), 3);
 	CHECK_EQ(add(table, 1, 0, "/other/name"), 0);
 	CHECK_STR(file_table_get(table, 0)->path, "/gone/a"); /* the first path is kept */
 	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
-	CHECK_EQ(file_table_get(table, 0)->fd, -1);
+	CHECK_EQ(file_table_get(table, 0)->handle, -1);
 	CHECK_EQ(file_table_nr(table), 4);
 	file_table_free(table);
 	file_table_free(NULL);
@@ -292,22 +303,22 @@ TEST(file_table_opens_what_was_gone)
 	make_file(path, "content");
 	id = id_of(path);
 	CHECK_EQ(rename(path, in_folder("away")), 0);
-	CHECK_EQ(file_table_add(table, &id, path, NO_PID, 0, 0), 0);
+	CHECK_EQ(add_file_here(table, &id, path, NO_PID, 0, 0), 0);
 	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
 	file_table_mark_sampled(table, 0);
 	CHECK_EQ(rename(in_folder("away"), path), 0);
-	CHECK_EQ(file_table_add(table, &id, path, getpid(), 0, 0), 0);
+	CHECK_EQ(add_file_here(table, &id, path, getpid(), 0, 0), 0);
 	CHECK_EQ(file_table_get(table, 0)->state, FILE_OPEN);
-	check_content(file_table_get(table, 0)->fd, "content");
+	check_file(file_table_get(table, 0)->handle, "content");
 	CHECK_EQ(file_table_nr(table), 1);
 	file_table_free(table);
 
 	table = file_table_new(10);
 	CHECK_EQ(rename(path, in_folder("away")), 0);
 	for (i = 0; i < 1000; i++)
-		CHECK_EQ(file_table_add(table, &id, path, NO_PID, 0, 0), 0);
+		CHECK_EQ(add_file_here(table, &id, path, NO_PID, 0, 0), 0);
 	CHECK_EQ(rename(in_folder("away"), path), 0);
-	CHECK_EQ(file_table_add(table, &id, path, getpid(), 0, 0), 0);
+	CHECK_EQ(add_file_here(table, &id, path, getpid(), 0, 0), 0);
 	CHECK_EQ(file_table_get(table, 0)->state, FILE_GONE);
 	file_table_free(table);
 	CHECK_EQ(unlink(path), 0);
@@ -348,8 +359,8 @@ static void check_states(const struct file_table *table, const char *expected)
 	for (i = 0; i < file_table_nr(table); i++) {
 		const struct file *file = file_table_get(table, i);
 
-		got[i] = "o-gr"[file->state];
-		CHECK_EQ(file->fd >= 0, file->state == FILE_OPEN);
+		got[i] = "oa-gr"[file->state];
+		CHECK_EQ(file->handle >= 0, file->state == FILE_OPEN);
 	}
 	CHECK_STR(got, expected);
 }
@@ -361,7 +372,13 @@ static void add_real(struct file_table *table, char letter)
 
 	make_file(in_folder(name), name);
 	id = id_of(in_folder(name));
-	CHECK(file_table_add(table, &id, in_folder(name), NO_PID, 0, 0) >= 0);
+	CHECK(add_file_here(table, &id, in_folder(name), NO_PID, 0, 0) >= 0);
+}
+
+static void reopen_here(struct file_table *table, uint32_t number)
+{
+	file_table_reopen(table, number);
+	(void)look_here(table, NULL);
 }
 
 /* o: open, -: closed again. */
@@ -387,7 +404,7 @@ TEST(file_table_keeps_its_limit)
 	file_table_mark_sampled(table, 4);
 	add_real(table, 'f');
 	CHECK_EQ(nr_open_fds(), before + 3);
-	check_content(file_table_get(table, 5)->fd, "f"); /* the newest is always opened */
+	check_file(file_table_get(table, 5)->handle, "f"); /* the newest is always opened */
 	for (i = 0; i < 100; i++)
 		CHECK(add(table, 1000 + i, 0, "/gone") >= 0); /* an unopenable file closes one */
 	CHECK(nr_open_fds() >= before + 2);
@@ -407,11 +424,11 @@ TEST(file_table_takes_descriptors)
 	int before = nr_open_fds();
 	int fd;
 
-	CHECK_EQ(file_table_add_fd(table, "/bad", -1), -EBADF);
+	CHECK_EQ(add_fd_here(table, "/bad", -1), -EBADF);
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	CHECK_EQ(file_table_add_fd(table, "/one", fd), 0);
-	CHECK_EQ(file_table_get(table, 0)->fd, fd);
-	CHECK_EQ(file_table_add_fd(table, "/two", open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 1);
+	CHECK_EQ(add_fd_here(table, "/one", fd), 0);
+	CHECK_EQ(file_table_get(table, 0)->handle, fd);
+	CHECK_EQ(add_fd_here(table, "/two", open("/bin/sh", O_RDONLY | O_CLOEXEC)), 1);
 	CHECK_EQ(file_table_get(table, 0)->state, FILE_CLOSED);
 	CHECK_EQ(nr_open_fds(), before + 1);
 	file_table_free(table);
@@ -424,9 +441,8 @@ TEST(file_table_knows_elf_files)
 
 	enter_folder();
 	make_file(in_folder("text"), "\177EL");
-	CHECK_EQ(file_table_add_fd(table, "/text", open(in_folder("text"), O_RDONLY | O_CLOEXEC)),
-		 0);
-	CHECK_EQ(file_table_add_fd(table, "/exe", open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 1);
+	CHECK_EQ(add_fd_here(table, "/text", open(in_folder("text"), O_RDONLY | O_CLOEXEC)), 0);
+	CHECK_EQ(add_fd_here(table, "/exe", open("/proc/self/exe", O_RDONLY | O_CLOEXEC)), 1);
 	CHECK_EQ(add(table, 1, 0, "/gone"), 2);
 	CHECK(!file_table_get(table, 0)->is_elf);
 	CHECK(file_table_get(table, 1)->is_elf);
@@ -448,21 +464,21 @@ TEST(file_table_opens_again)
 	table = file_table_new(2);
 	add_real(table, 'a');
 	add_real(table, 'b');
-	CHECK_EQ(file_table_reopen(table, 0), -ENOENT); /* still open */
+	reopen_here(table, 0); /* still open */
 	add_real(table, 'c');
 	check_states(table, "-oo");
-	CHECK_EQ(file_table_reopen(table, 0), 0); /* closes another one */
-	check_content(file_table_get(table, 0)->fd, "a");
+	reopen_here(table, 0); /* closes another one */
+	check_file(file_table_get(table, 0)->handle, "a");
 	CHECK_EQ(nr_open_fds(), before + 2);
-	CHECK_EQ(file_table_reopen(table, 1), 0);
-	check_content(file_table_get(table, 1)->fd, "b");
+	reopen_here(table, 1);
+	check_file(file_table_get(table, 1)->handle, "b");
 	CHECK_EQ(nr_open_fds(), before + 2);
 	CHECK_EQ(unlink(in_folder("a")), 0);
 	CHECK_EQ(unlink(in_folder("b")), 0);
 	CHECK_EQ(unlink(in_folder("c")), 0);
 	leave_folder();
 	CHECK_EQ(add(table, 1, 0, "/gone"), 3);
-	CHECK_EQ(file_table_reopen(table, 3), -ENOENT); /* was never opened */
+	reopen_here(table, 3); /* was never opened */
 	file_table_free(table);
 	CHECK_EQ(nr_open_fds(), before);
 }
@@ -482,10 +498,10 @@ TEST(file_table_opens_only_the_same_again)
 	CHECK_EQ(rename(in_folder("a"), in_folder("kept")), 0);
 	make_file(in_folder("a"), "another");
 	CHECK_EQ(unlink(in_folder("b")), 0);
-	CHECK_EQ(file_table_reopen(table, 0), -ENOENT);
-	CHECK_EQ(file_table_reopen(table, 1), -ENOENT);
-	CHECK_EQ(file_table_get(table, 0)->fd, -1);
-	CHECK_EQ(file_table_get(table, 1)->fd, -1);
+	reopen_here(table, 0);
+	reopen_here(table, 1);
+	CHECK_EQ(file_table_get(table, 0)->handle, -1);
+	CHECK_EQ(file_table_get(table, 1)->handle, -1);
 	CHECK_EQ(unlink(in_folder("kept")), 0);
 	CHECK_EQ(unlink(in_folder("a")), 0);
 	CHECK_EQ(unlink(in_folder("c")), 0);
@@ -496,18 +512,86 @@ TEST(file_table_opens_only_the_same_again)
 TEST(file_table_has_a_limit)
 {
 	struct file_table *table = file_table_new(1);
+	struct file_id id = {250, 1, 1, 0};
+	struct file_look look;
 	int64_t number = 0;
-	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	size_t nr = 0;
 
-	/* Descriptors avoid the search for missing files. */
-	while (number >= 0)
-		number = file_table_add_fd(table, "", fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	for (; number >= 0; id.inode++)
+		number = file_table_add(table, &id, "", NO_PID, 0, 0);
 	CHECK_EQ(number, -ENOSPC);
 	CHECK_EQ(file_table_nr(table), FILE_TABLE_MAX);
-	CHECK_EQ(add(table, 1, 0, "/gone"), -ENOSPC);
-	CHECK_EQ(file_table_get(table, 5)->state, FILE_CLOSED); /* existing entries are unchanged */
+	CHECK_EQ(file_table_add(table, &id, "", NO_PID, 0, 0), -ENOSPC);
+	while (file_table_next_look(table, &look))
+		nr++;
+	CHECK_EQ(nr, FILE_LOOKS_MAX);
+	CHECK_EQ(file_table_get(table, FILE_LOOKS_MAX)->state, FILE_GONE);
+	id.inode = FILE_LOOKS_MAX + 1; /* is seen again: now there is room */
+	CHECK_EQ(file_table_add(table, &id, "", NO_PID, 0, 0), FILE_LOOKS_MAX);
+	CHECK(file_table_next_look(table, &look));
+	CHECK_EQ(look.file, FILE_LOOKS_MAX);
 	file_table_free(table);
-	(void)close(fd);
+}
+
+/* What the opener says about files that nobody could look at. */
+TEST(file_table_of_files_that_do_not_answer)
+{
+	static const struct {
+		int err;
+		enum file_state state;
+	} rows[] = {{-ETIME, FILE_SILENT},
+		    {-EOWNERDEAD, FILE_SILENT},
+		    {-EHOSTDOWN, FILE_SILENT},
+		    {-EACCES, FILE_REFUSED},
+		    {-ENOENT, FILE_GONE}};
+	struct file_table *table = file_table_new(1);
+	struct file_id id = {250, 1, 1, 0};
+	struct file_look look;
+	uint32_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct file_looked looked = {
+			.err = rows[i].err, .root_err = -ENOENT, .root_fd = -1};
+
+		id.inode++;
+		CHECK_EQ(file_table_add(table, &id, "", NO_PID, 0, 0), i);
+		CHECK_EQ(file_table_get(table, i)->state, FILE_ASKED);
+		CHECK(file_table_next_look(table, &look));
+		file_table_looked(table, i, &looked);
+		CHECK_EQ(file_table_get(table, i)->state, rows[i].state);
+	}
+	file_table_free(table);
+}
+
+/* Several processes have it mapped: the first that still lives answers. */
+TEST(file_table_asks_several_processes_at_once)
+{
+	struct file_table *table = file_table_new(1);
+	struct file_id id = {250, 1, 1, 0};
+	struct file_looked gone = {.err = -ENOENT, .root_err = -ENOENT, .root_fd = -1};
+	struct file_looked found = {.root_err = -ENOENT, .root_fd = -1};
+	struct file_look look;
+	int32_t pid;
+
+	for (pid = 1; pid < 10; pid++)
+		CHECK_EQ(file_table_add(table, &id, "", pid, 0, 0), 0);
+	for (pid = 1; pid <= 4; pid++) {
+		CHECK(file_table_next_look(table, &look));
+		CHECK_EQ(look.pid, pid);
+	}
+	CHECK(!file_table_next_look(table, &look));
+	file_table_looked(table, 0, &gone);
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_ASKED);
+	found.found.handle = open("/bin/sh", O_PATH | O_CLOEXEC);
+	file_table_looked(table, 0, &found);
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_OPEN);
+	file_table_looked(table, 0, &gone);
+	found.found.handle = open("/bin/sh", O_PATH | O_CLOEXEC);
+	file_table_looked(table, 0, &found); /* is closed */
+	CHECK_EQ(file_table_get(table, 0)->state, FILE_OPEN);
+	CHECK_EQ(file_table_add(table, &id, "", 11, 0, 0), 0);
+	CHECK(!file_table_next_look(table, &look));
+	file_table_free(table);
 }
 
 TEST(file_table_without_memory)
@@ -525,7 +609,7 @@ TEST(file_table_without_memory)
 		number = add(table, 1, 0, "/gone");
 		(void)test_fail_allocation(0);
 		CHECK(number == 0 || number == -ENOMEM);
-		CHECK_EQ(file_table_nr(table), number == 0);
+		CHECK(file_table_nr(table) <= 1);
 	} while (number < 0);
 	CHECK(nth > 2);
 	file_table_free(table);
@@ -543,7 +627,7 @@ TEST(file_table_cuts_paths_past_their_limit)
 	path[sizeof(path) - 1] = '\0';
 	for (i = 0; i < 2 * nr_long; i++) {
 		id.inode++;
-		CHECK_EQ(file_table_add(table, &id, path, NO_PID, 0, 4096), i);
+		CHECK_EQ(add_file_here(table, &id, path, NO_PID, 0, 4096), i);
 		bytes += strlen(file_table_get(table, (uint32_t)i)->path);
 	}
 	CHECK_STR(file_table_get(table, 0)->path, path);
@@ -552,11 +636,11 @@ TEST(file_table_cuts_paths_past_their_limit)
 	/* The file name is kept; short paths are kept whole. */
 	strcpy(path + 4000 - strlen("/libc.so"), "/libc.so");
 	id.inode++;
-	i = (size_t)file_table_add(table, &id, path, NO_PID, 0, 4096);
+	i = (size_t)add_file_here(table, &id, path, NO_PID, 0, 4096);
 	CHECK(!strncmp(file_table_get(table, (uint32_t)i)->path, "…x", strlen("…x")));
 	CHECK_STR(strrchr(file_table_get(table, (uint32_t)i)->path, '/'), "/libc.so");
 	id.inode++;
-	i = (size_t)file_table_add(table, &id, "/usr/lib/libc.so", NO_PID, 0, 4096);
+	i = (size_t)add_file_here(table, &id, "/usr/lib/libc.so", NO_PID, 0, 4096);
 	CHECK_STR(file_table_get(table, (uint32_t)i)->path, "/usr/lib/libc.so");
 	file_table_free(table);
 }

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "proc/process_table.h"
+#include "unit/look_here.h"
 
 #define PID_A 5000001 /* above the greatest pid_max */
 #define PID_B 5000002
@@ -79,6 +80,14 @@ static void close_tables(struct tables *tables)
 {
 	process_table_free(tables->table);
 	file_table_free(tables->files);
+}
+
+/* Reads the maps of a process if it is unknown, and looks at its files. */
+static int ensure_here(struct tables *tables, int32_t pid)
+{
+	int err = process_table_ensure(tables->table, pid);
+
+	return err < 0 ? err : look_here(tables->files, tables->table);
 }
 
 /* --- exited processes ------------------------------------------------------------------------ */
@@ -177,7 +186,7 @@ TEST(process_table_keeps_a_process_without_its_leader)
 	deliver_map(table, 11, pid, PAGE);
 	deliver_exit(table, 20, pid);
 	process_table_purge(table, 10 * NS_PER_SEC);
-	CHECK_EQ(process_table_ensure(table, pid), 0);
+	CHECK_EQ(ensure_here(&tables, pid), 0);
 	kept = has(table, pid, 10 * NS_PER_SEC, PAGE);
 	CHECK_EQ(kill(pid, SIGKILL), 0);
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
@@ -198,18 +207,18 @@ TEST(process_table_reads_maps_once)
 	const struct mappings *mappings;
 	void *memory;
 
-	CHECK_EQ(process_table_ensure(table, getpid()), 0);
+	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	mappings = process_table_mappings(table, getpid(), clock_now_ns());
 	CHECK_EQ(mappings_find(mappings, here)->kind, MAPPING_FILE);
 	CHECK(file_table_nr(tables.files) > 0);
 	memory = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(memory != MAP_FAILED);
-	CHECK_EQ(process_table_ensure(table, getpid()), 0);
+	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	CHECK(!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)); /* only an event adds it */
 	process_table_distrust(table);					 /* events may be lost */
 	/* Maps that were slow to read, as under valgrind, are not read again for a while. */
 	while (!has(table, getpid(), clock_now_ns(), (uintptr_t)memory)) {
-		CHECK_EQ(process_table_ensure(table, getpid()), 0);
+		CHECK_EQ(ensure_here(&tables, getpid()), 0);
 		CHECK(clock_now_ns() < deadline_ns);
 	}
 	close_tables(&tables);
@@ -220,9 +229,9 @@ TEST(process_table_meets_those_that_are_not_there)
 	struct tables tables;
 	struct process_table *table = open_tables(&tables);
 
-	CHECK_EQ(process_table_ensure(table, PID_A), 0);
-	CHECK_EQ(process_table_ensure(table, 0), 0); /* outside our pid namespace */
-	CHECK_EQ(process_table_ensure(table, -1), 0);
+	CHECK_EQ(ensure_here(&tables, PID_A), 0);
+	CHECK_EQ(ensure_here(&tables, 0), 0); /* outside our pid namespace */
+	CHECK_EQ(ensure_here(&tables, -1), 0);
 	CHECK(!has(table, PID_A, 1, PAGE));
 	CHECK(!has(table, 0, 1, PAGE));
 	CHECK(process_table_mappings(table, PID_B, 1) == NULL);
@@ -271,7 +280,7 @@ TEST(process_table_mapping_while_maps_are_read)
 			SKIP("this host allows too few mappings");
 	CHECK_EQ(pthread_create(&mapper.thread, NULL, map_once, &mapper), 0);
 	begin_ns = clock_now_ns();
-	CHECK_EQ(process_table_ensure(table, getpid()), 0);
+	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	end_ns = clock_now_ns();
 	CHECK_EQ(pthread_join(mapper.thread, NULL), 0);
 	CHECK(mapper.memory == (void *)0x10000000);
@@ -292,14 +301,88 @@ TEST(process_table_drops_maps_of_an_earlier_process)
 	uint64_t here = (uint64_t)(uintptr_t)&process_table_new;
 	uint64_t now;
 
-	CHECK_EQ(process_table_ensure(table, getpid()), 0);
+	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	now = clock_now_ns();
 	CHECK(has(table, getpid(), now, here));
 	deliver_exit(table, now, getpid());
 	deliver(table, event_of(PROCESS_FORK, now + 1, getpid()));
 	CHECK(!has(table, getpid(), now + 1, here));
-	CHECK_EQ(process_table_ensure(table, getpid()), 0);
+	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	CHECK(has(table, getpid(), clock_now_ns(), here)); /* and reads the new one's */
+	close_tables(&tables);
+}
+
+/* --- waiting for a look ------------------------------------------------------------------------ */
+
+TEST(process_table_awaits_a_snapshot)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event fork = event_of(PROCESS_FORK, 20, PID_B);
+	struct process_event exec = event_of(PROCESS_EXEC, 20, PID_A);
+	struct process_event exit = event_of(PROCESS_EXIT, 20, PID_A);
+	struct maps_looked looked = {.began_ns = 15, .ended_ns = 16};
+	struct maps_entry entry = {.start = PAGE, .end = 2 * PAGE, .path = ""};
+	int32_t pid = 0;
+
+	fork.parent = PID_A;
+	CHECK(!process_table_awaits(table, PID_A));
+	CHECK_EQ(process_table_ensure(table, PID_A), 0);
+	CHECK_EQ(process_table_ensure(table, PID_A), 0); /* wanted once */
+	CHECK(process_table_awaits(table, PID_A));
+	CHECK(!process_table_awaits(table, PID_B));
+	CHECK(process_table_awaits_for(table, &fork));
+	CHECK(process_table_awaits_for(table, &exec));
+	CHECK(!process_table_awaits_for(table, &exit));
+	CHECK(process_table_next_look(table, &pid));
+	CHECK_EQ(pid, PID_A);
+	CHECK(!process_table_next_look(table, &pid));
+	CHECK_EQ(process_table_add_mapping(table, PID_A, &entry, false), 0);
+	CHECK_EQ(process_table_add_mapping(table, PID_B, &entry, false), 0); /* is ignored */
+	CHECK(process_table_awaits(table, PID_A));
+	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	CHECK_EQ(process_table_looked(table, PID_B, &looked), 0);
+	CHECK(!process_table_awaits(table, PID_A));
+	CHECK(!process_table_awaits_for(table, &fork));
+	CHECK(has(table, PID_A, 30, PAGE));
+	CHECK_EQ(process_table_nr(table), 1);
+	close_tables(&tables);
+}
+
+/* The snapshot was read before the exec, and arrives after it. */
+TEST(process_table_exec_before_a_snapshot_arrives)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct process_event exec = event_of(PROCESS_EXEC, 20, PID_A);
+	struct maps_looked looked = {.began_ns = 10, .ended_ns = 11};
+	struct maps_entry entry = {.start = PAGE, .end = 2 * PAGE, .path = ""};
+
+	CHECK_EQ(process_table_ensure(table, PID_A), 0);
+	CHECK_EQ(arrive(table, &exec), 0);
+	CHECK_EQ(process_table_add_mapping(table, PID_A, &entry, false), 0);
+	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	CHECK(has(table, PID_A, 15, PAGE));
+	CHECK_EQ(process_table_replay(table, &exec), 0);
+	CHECK(!has(table, PID_A, 20, PAGE));
+	deliver_map(table, 21, PID_A, 3 * PAGE);
+	CHECK(has(table, PID_A, 21, 3 * PAGE));
+	close_tables(&tables);
+}
+
+/* The end of an epoch did not wait: the snapshot arrives when the new program has run for a while. */
+TEST(process_table_late_snapshot)
+{
+	struct tables tables;
+	struct process_table *table = open_tables(&tables);
+	struct maps_looked looked = {.err = -ETIME, .began_ns = 10, .ended_ns = 30};
+
+	CHECK_EQ(process_table_ensure(table, PID_A), 0);
+	deliver_exec(table, 20, PID_A);
+	deliver_map(table, 21, PID_A, PAGE);
+	CHECK_EQ(process_table_looked(table, PID_A, &looked), 0);
+	CHECK(has(table, PID_A, 30, PAGE));
+	CHECK_EQ(process_table_nr_silent(table), 1);
 	close_tables(&tables);
 }
 
@@ -316,7 +399,7 @@ static enum mapping_kind kind_of(int fd, size_t max_open)
 
 	CHECK(memory != MAP_FAILED);
 	tables.table = process_table_new(tables.files);
-	CHECK_EQ(process_table_ensure(tables.table, getpid()), 0);
+	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	mapping = mappings_find(process_table_mappings(tables.table, getpid(), clock_now_ns()),
 				(uint64_t)(uintptr_t)memory);
 	CHECK(mapping != NULL);
@@ -385,17 +468,21 @@ TEST(process_table_takes_closed_memfds_for_memory)
 {
 	struct tables tables = {.files = file_table_new(1)};
 	struct process_event event = event_of(PROCESS_MAP, 10, PID_A);
+	const struct mapping *mapping;
 	int fd = make_memfd("code of a run-time compiler");
-	int64_t file = file_table_add_fd(tables.files, "/memfd:code cache (deleted)", fd);
+	int64_t file = add_fd_here(tables.files, "/memfd:code cache (deleted)", fd);
 
 	CHECK_EQ(file, 0);
-	CHECK(file_table_add_fd(tables.files, "/other", make_memfd("other")) >= 0);
+	CHECK(add_fd_here(tables.files, "/other", make_memfd("other")) >= 0);
 	CHECK_EQ(file_table_get(tables.files, 0)->state, FILE_CLOSED);
 	tables.table = process_table_new(tables.files);
 	event.file_id = file_table_get(tables.files, 0)->id;
 	event.mapping = (struct mapping){.start = PAGE, .end = 2 * PAGE};
+	deliver_exec(tables.table, 9, PID_A);
 	CHECK_EQ(process_table_arrive(tables.table, &event, "/memfd:code cache (deleted)"), 0);
-	CHECK_EQ(event.mapping.kind, MAPPING_ANON);
+	CHECK_EQ(process_table_replay(tables.table, &event), 0);
+	mapping = mappings_find(process_table_mappings(tables.table, PID_A, 10), PAGE);
+	CHECK_EQ(mapping->kind, MAPPING_ANON);
 	close_tables(&tables);
 }
 
@@ -466,10 +553,10 @@ static size_t count_refused(pid_t pid)
 	struct process_table *table = open_tables(&tables);
 	size_t nr;
 
-	CHECK_EQ(process_table_ensure(table, pid), 0);
+	CHECK_EQ(ensure_here(&tables, pid), 0);
 	process_table_distrust(table);
-	CHECK_EQ(process_table_ensure(table, pid), 0); /* read again, counted once */
-	CHECK_EQ(process_table_ensure(table, getpid()), 0);
+	CHECK_EQ(ensure_here(&tables, pid), 0); /* read again, counted once */
+	CHECK_EQ(ensure_here(&tables, getpid()), 0);
 	nr = process_table_nr_refused(table);
 	close_tables(&tables);
 	return nr;

@@ -80,20 +80,28 @@ static int mount_over(void)
 	return chroot(".");
 }
 
+static int add_root(struct root_table *table, int32_t pid)
+{
+	struct root_id id;
+	int fd, err = root_identify(pid, &id, &fd);
+
+	return err < 0 ? err : root_table_add(table, &id, fd);
+}
+
 TEST(root_table_knows_our_own)
 {
 	struct root_table *table = root_table_new();
 	struct child child;
 
 	enter_folder();
-	CHECK_EQ(root_table_add(table, getpid()), ROOT_OURS);
+	CHECK_EQ(add_root(table, getpid()), ROOT_OURS);
 	CHECK_EQ(root_table_fd(table, ROOT_OURS), -1);
 	child = start(change_nothing);
-	CHECK_EQ(root_table_add(table, child.pid), ROOT_OURS);
+	CHECK_EQ(add_root(table, child.pid), ROOT_OURS);
 	end(&child);
-	CHECK_EQ(root_table_add(table, NO_PID), -ENOENT);
-	CHECK_EQ(root_table_add(table, 0), -ENOENT);
-	CHECK_EQ(root_table_add(table, -1), -ENOENT);
+	CHECK_EQ(add_root(table, NO_PID), -ENOENT);
+	CHECK_EQ(add_root(table, 0), -ENOENT);
+	CHECK_EQ(add_root(table, -1), -ENOENT);
 	root_table_free(table);
 	root_table_free(NULL);
 	leave_folder();
@@ -116,19 +124,19 @@ TEST(root_table_tells_roots_apart)
 	twin = start(change_root);
 	other = start(mount_over);
 	table = root_table_new();
-	number = root_table_add(table, child.pid);
+	number = add_root(table, child.pid);
 	CHECK(number != ROOT_OURS);
 	CHECK(is_in(root_table_fd(table, number), "here"));
-	CHECK_EQ(root_table_add(table, child.pid), number);
-	CHECK_EQ(root_table_add(table, twin.pid), number);
-	second = root_table_add(table, other.pid);
+	CHECK_EQ(add_root(table, child.pid), number);
+	CHECK_EQ(add_root(table, twin.pid), number);
+	second = add_root(table, other.pid);
 	CHECK(second != ROOT_OURS && second != number);
 	CHECK(is_in(root_table_fd(table, second), "inside"));
-	CHECK_EQ(root_table_add(table, getpid()), ROOT_OURS);
+	CHECK_EQ(add_root(table, getpid()), ROOT_OURS);
 	end(&child);
 	end(&twin);
 	end(&other);
-	CHECK_EQ(root_table_add(table, child.pid), -ENOENT);
+	CHECK_EQ(add_root(table, child.pid), -ENOENT);
 	/* Files in the root can be found after its processes exited. */
 	CHECK(is_in(root_table_fd(table, number), "here"));
 	CHECK(is_in(root_table_fd(table, second), "inside"));
@@ -147,10 +155,10 @@ TEST(root_table_tells_mount_namespaces_apart)
 	child = start(change_mounts);
 	other = start(change_mounts);
 	table = root_table_new();
-	number = root_table_add(table, child.pid);
+	number = add_root(table, child.pid);
 	CHECK(number != ROOT_OURS);
 	CHECK(root_table_fd(table, number) >= 0);
-	CHECK(root_table_add(table, other.pid) != number);
+	CHECK(add_root(table, other.pid) != number);
 	end(&child);
 	end(&other);
 	root_table_free(table);
@@ -171,9 +179,9 @@ TEST(root_table_has_a_limit)
 		children[i] = start(change_mounts);
 	table = root_table_new();
 	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
-		CHECK_EQ(root_table_add(table, children[i].pid),
+		CHECK_EQ(add_root(table, children[i].pid),
 			 i + 1 < ROOT_TABLE_MAX ? i + 1 : -ENOSPC);
-	CHECK_EQ(root_table_add(table, children[7].pid), 8);
+	CHECK_EQ(add_root(table, children[7].pid), 8);
 	for (i = 0; i < ROOT_TABLE_MAX + 3; i++)
 		end(&children[i]);
 	root_table_free(table);
@@ -213,8 +221,8 @@ TEST(root_table_knows_who_is_root)
 	CHECK_EQ(root_uid_of(users.pid), 0);
 	CHECK_EQ(root_uid_of(NO_PID), (uid_t)-1);
 	table = root_table_new();
-	CHECK_EQ(root_table_uid(table, root_table_add(table, ours.pid)), 0);
-	CHECK_EQ(root_table_uid(table, root_table_add(table, user.pid)), 65534);
+	CHECK_EQ(root_table_uid(table, add_root(table, ours.pid)), 0);
+	CHECK_EQ(root_table_uid(table, add_root(table, user.pid)), 65534);
 	end(&ours);
 	end(&mounts);
 	end(&user);
@@ -232,7 +240,7 @@ TEST(root_table_without_memory)
 	(void)test_fail_allocation(0);
 	table = root_table_new();
 	(void)test_fail_allocation(1);
-	CHECK_EQ(root_table_add(table, getpid()), ROOT_OURS);
+	CHECK_EQ(add_root(table, getpid()), ROOT_OURS);
 	CHECK_EQ(test_fail_allocation(0), 0); /* needs no memory */
 	root_table_free(table);
 }

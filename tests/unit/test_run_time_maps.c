@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "proc/runtime_table.h"
+#include "unit/look_here.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 
@@ -72,14 +73,20 @@ static void append(const char *path, const char *text)
 /* Opens the process' files, and reads them. */
 static int get(struct fixture *fixture, uint32_t number)
 {
-	cleanup_fd int perf_map = runtime_process_open_map(&fixture->process);
-	const struct run_time_files files = {
+	const struct runtime_process *process = &fixture->process;
+	cleanup_fd int perf_map = open_map_here(process), jitdump = -1;
+	struct run_time_files files = {
 		.perf_map = perf_map,
-		.jitdump = runtime_process_jitdump(&fixture->process, fixture->files),
-		.is_java = fixture->process.runtime && fixture->process.runtime->is_java,
-		.is_superseded = fixture->process.is_superseded,
+		.is_java = process->runtime && process->runtime->is_java,
+		.is_superseded = process->is_superseded,
 	};
 
+	if (process->jitdump >= 0) {
+		file_table_reopen(fixture->files, (uint32_t)process->jitdump);
+		(void)look_here(fixture->files, NULL);
+	}
+	jitdump = runtime_process_jitdump(process, fixture->files);
+	files.jitdump = jitdump = jitdump < 0 ? jitdump : file_open_handle(jitdump);
 	fixture->map = NULL;
 	return run_time_maps_get(fixture->maps, number, &files, NULL, &fixture->map);
 }
@@ -361,7 +368,7 @@ static void add_to_files(struct fixture *fixture, const char *path)
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	CHECK(fd >= 0);
-	fixture->process.jitdump = file_table_add_fd(fixture->files, path, fd);
+	fixture->process.jitdump = add_fd_here(fixture->files, path, fd);
 	CHECK(fixture->process.jitdump >= 0);
 }
 
@@ -437,8 +444,8 @@ TEST(run_time_maps_reopen_the_jitdump)
 	make_jitdump(in_folder("jit-7.dump"));
 	append_load(in_folder("jit-7.dump"), "first", 0x1000);
 	add_to_files(&fixture, in_folder("jit-7.dump"));
-	number = file_table_add_fd(fixture.files, "/proc/self/exe",
-				   open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
+	number = add_fd_here(fixture.files, "/proc/self/exe",
+			     open("/proc/self/exe", O_RDONLY | O_CLOEXEC));
 	CHECK(number >= 0);
 	CHECK_EQ(file_table_get(fixture.files, (uint32_t)fixture.process.jitdump)->state,
 		 FILE_CLOSED);

@@ -2,6 +2,7 @@
  * proc/runtime_table and proc/process_info: this process and its children, and traps that a user
  * could set in a perf map's place.
  */
+#include "unit/look_here.h"
 #include "unit/test.h"
 
 #include <errno.h>
@@ -45,7 +46,7 @@ static void end(struct runtime_table *table)
 static uint32_t map_file(const char *path)
 {
 	struct file_id id = {250, 7, file_table_nr(files) + 1, 0};
-	int64_t number = file_table_add(files, &id, path, NO_PID, 0, 0);
+	int64_t number = add_file_here(files, &id, path, NO_PID, 0, 0);
 	struct mapping mapping = {.start = 0x1000 * (id.inode + 1),
 				  .end = 0x1000 * (id.inode + 2),
 				  .kind = MAPPING_FILE,
@@ -468,7 +469,7 @@ static void make_file(const char *path, mode_t mode)
 
 static void check_opens(const struct runtime_process *process)
 {
-	cleanup_fd int fd = runtime_process_open_map(process);
+	cleanup_fd int fd = open_map_here(process);
 	char text[5] = "";
 
 	CHECK(fd >= 0);
@@ -481,7 +482,7 @@ TEST(runtime_process_opens_its_map)
 {
 	struct runtime_process process = make_root();
 
-	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	CHECK_EQ(open_map_here(&process), -ENOENT);
 	make_file(map, 0666);
 	check_opens(&process);
 	remove_root(&process);
@@ -497,7 +498,7 @@ TEST(runtime_process_map_of_an_earlier_one)
 	make_file(map, 0600);
 	check_opens(&process);
 	CHECK_EQ(utimensat(AT_FDCWD, map, long_ago, 0), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	CHECK_EQ(open_map_here(&process), -ENOENT);
 	remove_root(&process);
 }
 
@@ -511,7 +512,7 @@ TEST(runtime_process_map_must_be_its_own)
 	}
 	make_file(map, 0644);
 	process.uid = NOBODY;
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES); /* owned by root */
+	CHECK_EQ(open_map_here(&process), -EACCES); /* owned by root */
 	process.has_mounts_of_root = true;
 	check_opens(&process);
 	process.has_mounts_of_root = false;
@@ -521,11 +522,11 @@ TEST(runtime_process_map_must_be_its_own)
 	CHECK_EQ(chown(map, NOBODY, NOBODY), 0);
 	check_opens(&process);
 	CHECK_EQ(chown(map, NOBODY + 1, NOBODY), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	process.uid = 0;
 	process.has_mounts_of_root = true;
 	CHECK_EQ(chown(map, NOBODY, NOBODY), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	remove_root(&process);
 }
 
@@ -540,25 +541,25 @@ TEST(runtime_process_map_is_no_trap)
 
 	(void)alarm(10);
 	CHECK_EQ(symlink("/etc/shadow", map), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	CHECK_EQ(unlink(map), 0);
 	CHECK_EQ(symlink("../../../../../../etc/passwd", map), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	CHECK_EQ(unlink(map), 0);
 	(void)snprintf(other, sizeof(other), "%s/secret", root);
 	make_file(other, 0600);
 	CHECK_EQ(symlink("/secret", map), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	CHECK_EQ(unlink(map), 0);
 	CHECK_EQ(link(other, map), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	CHECK_EQ(unlink(map), 0);
 	CHECK_EQ(unlink(other), 0);
 	CHECK_EQ(mkfifo(map, 0600), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	CHECK_EQ(unlink(map), 0);
 	CHECK_EQ(mkdir(map, 0700), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -EACCES);
+	CHECK_EQ(open_map_here(&process), -EACCES);
 	CHECK_EQ(rmdir(map), 0);
 	remove_root(&process);
 }
@@ -591,16 +592,16 @@ TEST(runtime_process_map_of_one_that_is_gone)
 	const struct timespec long_ago[2] = {{.tv_sec = 1000000000}, {.tv_sec = 1000000000}};
 
 	(void)snprintf(map, sizeof(map), "/tmp/perf-%d.map", getpid());
-	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	CHECK_EQ(open_map_here(&process), -ENOENT);
 	make_file(map, 0600);
 	check_opens(&process);
 	process.inner_pid = getpid();
 	process.uid = geteuid();
 	check_opens(&process);
 	process.inner_pid = 1; /* in a container */
-	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	CHECK_EQ(open_map_here(&process), -ENOENT);
 	process.inner_pid = 0;
 	CHECK_EQ(utimensat(AT_FDCWD, map, long_ago, 0), 0);
-	CHECK_EQ(runtime_process_open_map(&process), -ENOENT);
+	CHECK_EQ(open_map_here(&process), -ENOENT);
 	CHECK_EQ(unlink(map), 0);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "unit/look_here.h"
 #include "unit/made_code.h"
 #include "unit/symbolizer_fixture.h"
 #include "unit/test.h"
@@ -87,7 +88,7 @@ TEST(symbolizer_notes_what_is_gone)
 	int64_t file;
 
 	open_fixture(&fixture, 10);
-	file = file_table_add(fixture.files, &id, "/gone/program", NO_PID, 0, 0);
+	file = add_file_here(fixture.files, &id, "/gone/program", NO_PID, 0, 0);
 	CHECK(file >= 0);
 	module = add_module(&fixture, MODULE_FILE, (uint32_t)file, "/gone/program");
 	frame = add_frame(&fixture, module, 0x1000);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "proc/mappings.h"
 #include "proc/process_table.h"
+#include "unit/look_here.h"
 #include "unit/folder.h"
 #include "unit/test.h"
 #include "unit/unwinder_fixture.h"
@@ -238,7 +239,7 @@ TEST(unwinder_makes_the_table_of_a_file_that_was_gone)
 	CHECK_EQ(fstat(to, &st), 0);
 	id = (struct file_id){major(st.st_dev), minor(st.st_dev), st.st_ino, 0};
 	CHECK_EQ(rename(path, in_folder("away")), 0);
-	CHECK_EQ(file_table_add(world.files, &id, path, getpid(), 0x1000, 0x2000), 0);
+	CHECK_EQ(add_file_here(world.files, &id, path, getpid(), 0x1000, 0x2000), 0);
 	(void)add_mapping(&mappings, MAPPING_FILE, 0);
 	publish(&world, PID, mappings);
 	table = mapping_of(find_process(&world, PID), 0)->table;
@@ -246,7 +247,7 @@ TEST(unwinder_makes_the_table_of_a_file_that_was_gone)
 	CHECK_EQ(state_of(&world, table), UNWIND_TABLE_ABSENT);
 
 	CHECK_EQ(rename(in_folder("away"), path), 0);
-	CHECK_EQ(file_table_add(world.files, &id, path, getpid(), 0x1000, 0x2000), 0);
+	CHECK_EQ(add_file_here(world.files, &id, path, getpid(), 0x1000, 0x2000), 0);
 	unwinder_preload(world.unwinder, mappings);
 	wait_for_tables(&world);
 	CHECK_EQ(state_of(&world, table), UNWIND_TABLE_READY);
@@ -525,7 +526,7 @@ TEST(unwinder_goes_without_files_that_are_not_open)
 	int64_t file;
 
 	world_open(&world, TABLES_POOL_BYTES);
-	file = file_table_add(world.files, &gone, "/nowhere", 5000001, 0, 0x1000);
+	file = add_file_here(world.files, &gone, "/nowhere", 5000001, 0, 0x1000);
 	CHECK(file >= 0);
 	check_absent(&world, (uint32_t)file);
 	CHECK_EQ(cost_of(&world).nr_walked, 1);
@@ -629,6 +630,7 @@ static void self_open(struct self *self)
 	self->processes = process_table_new(self->world.files);
 	CHECK(self->processes != NULL);
 	CHECK_EQ(process_table_ensure(self->processes, getpid()), 0);
+	CHECK_EQ(look_here(self->world.files, self->processes), 0);
 	self->mappings = process_table_mappings(self->processes, getpid(), clock_now_ns());
 	CHECK(self->mappings != NULL);
 }

@@ -30,6 +30,7 @@ enum {
 	TASK_COUNT,
 	TASK_CRASH,
 	TASK_HANG,
+	TASK_WAIT,
 	TASK_WORK,
 	TASK_EXIT,
 	TASK_EAT,
@@ -105,6 +106,12 @@ __attribute__((noreturn)) static int hang(struct worker_job *job, void **state)
 		(void)clock_now_ns();
 }
 
+static int wait_in_kernel(struct worker_job *job, void **state)
+{
+	(void)sleep(60);
+	return 0;
+}
+
 /* Uses a second of CPU time. */
 static int work(struct worker_job *job, void **state)
 {
@@ -178,6 +185,7 @@ const struct worker_task *test_tasks(size_t *ret_nr)
 		[TASK_COUNT] = {"count", count},
 		[TASK_CRASH] = {"crash", crash},
 		[TASK_HANG] = {"hang", hang},
+		[TASK_WAIT] = {"wait", wait_in_kernel},
 		[TASK_WORK] = {"work", work},
 		[TASK_EXIT] = {"exit", end_early},
 		[TASK_EAT] = {"eat", eat},
@@ -517,8 +525,8 @@ TEST(worker_gives_up_a_file)
 	worker_free(worker);
 }
 
-/* Kills one of our child processes that has not exited yet, if there is any. */
-static void kill_a_child(unsigned number)
+/* Signals one of our child processes that has not exited yet, if there is any. */
+static void signal_a_child(unsigned number, int signal_number)
 {
 	cleanup_file FILE *file = fopen("/proc/thread-self/children", "re");
 	pid_t pids[8];
@@ -529,7 +537,7 @@ static void kill_a_child(unsigned number)
 	while (nr < ARRAY_SIZE(pids) && fscanf(file, "%d", &pids[nr]) == 1)
 		nr++;
 	if (nr)
-		(void)kill(pids[number % nr], SIGKILL);
+		(void)kill(pids[number % nr], signal_number);
 }
 
 /*
@@ -553,7 +561,7 @@ TEST(worker_survives_kills)
 			(void)usleep(1000);
 		CHECK_EQ(err, 0);
 		(void)usleep((unsigned)rand_r(&seed) % 2000);
-		kill_a_child((unsigned)rand_r(&seed));
+		signal_a_child((unsigned)rand_r(&seed), SIGKILL);
 		do {
 			(void)usleep(100);
 			worker_step(worker);
@@ -571,6 +579,156 @@ TEST(worker_survives_kills)
 	worker = open_worker();
 	CHECK(nr_failed >= 5 && nr_failed < 100);
 	check_goes_on(worker);
+	worker_free(worker);
+}
+
+/* --- looks ------------------------------------------------------------------------------------ */
+
+struct looking {
+	struct worker *worker;
+	struct file_table *files;
+	struct process_table *processes;
+};
+
+static void open_looking(struct looking *looking)
+{
+	looking->worker = open_worker();
+	looking->files = file_table_new(100);
+	looking->processes = process_table_new(looking->files);
+	CHECK(looking->processes != NULL);
+	worker_set_tables(looking->worker, looking->files, looking->processes);
+}
+
+static void close_looking(struct looking *looking)
+{
+	worker_free(looking->worker);
+	process_table_free(looking->processes);
+	file_table_free(looking->files);
+}
+
+static void wait_for_looks(struct looking *looking)
+{
+	CHECK_EQ(worker_wait_for_looks(looking->worker, clock_now_ns() + 20 * NS_PER_SEC, -1), 0);
+	CHECK(!worker_is_looking(looking->worker));
+}
+
+TEST(worker_looks_at_processes_and_files)
+{
+	const struct mapping *mapping;
+	const struct file *file;
+	struct looking looking;
+
+	open_looking(&looking);
+	CHECK_EQ(process_table_ensure(looking.processes, getpid()), 0);
+	wait_for_looks(&looking);
+	CHECK(worker_has_looked(looking.worker));
+	CHECK(!worker_has_looked(looking.worker));
+	mapping = mappings_find(process_table_mappings(looking.processes, getpid(), clock_now_ns()),
+				(uintptr_t)open_looking);
+	CHECK(mapping && mapping->kind == MAPPING_FILE);
+	file = file_table_get(looking.files, mapping->file);
+	CHECK_EQ(file->state, FILE_OPEN);
+	CHECK(file->is_elf && file->handle >= 0);
+	CHECK(fcntl(file->handle, F_GETFL) & O_PATH);
+	CHECK_EQ(file->uid, geteuid());
+	close_looking(&looking);
+}
+
+/* More mappings than fit into a message. */
+TEST(worker_looks_at_a_large_process)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), nr = 2000;
+	char *many = mmap(NULL, nr * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct mappings *mappings;
+	struct looking looking;
+	size_t i;
+
+	CHECK(many != MAP_FAILED);
+	for (i = 0; i < nr; i += 2)
+		CHECK_EQ(mprotect(many + i * page, page, PROT_READ | PROT_EXEC), 0);
+	open_looking(&looking);
+	CHECK_EQ(process_table_ensure(looking.processes, getpid()), 0);
+	wait_for_looks(&looking);
+	mappings = process_table_mappings(looking.processes, getpid(), clock_now_ns());
+	for (i = 0; i < nr; i++)
+		CHECK_EQ(mappings_find(mappings, (uintptr_t)many + i * page) != NULL, i % 2 == 0);
+	CHECK_EQ(munmap(many, nr * page), 0);
+	close_looking(&looking);
+}
+
+/* The opener hangs: what it was looking at is given up, and the others get their answers from the next one. */
+TEST(worker_looks_past_what_does_not_answer)
+{
+	struct looking looking;
+	uint64_t began_ns;
+	int32_t pid = getpid(), parent = getppid();
+
+	open_looking(&looking);
+	CHECK_EQ(process_table_ensure(looking.processes, 1), 0);
+	wait_for_looks(&looking);
+	signal_a_child(0, SIGSTOP);
+	began_ns = clock_now_ns();
+	CHECK_EQ(process_table_ensure(looking.processes, pid), 0);
+	CHECK_EQ(process_table_ensure(looking.processes, parent), 0);
+	worker_step(looking.worker);
+	CHECK(clock_now_ns() - began_ns < NS_PER_SEC / 2);
+	CHECK(worker_is_looking(looking.worker));
+	CHECK(process_table_awaits(looking.processes, pid));
+	wait_for_looks(&looking);
+	CHECK(clock_now_ns() - began_ns > NS_PER_SEC / 2);
+	CHECK_EQ(process_table_nr_silent(looking.processes), 1);
+	CHECK(!process_table_awaits(looking.processes, parent));
+	CHECK_EQ(troubles_of(looking.worker).nr_openers_late, 1);
+	CHECK(strstr(troubles_of(looking.worker).silent, "process ") != NULL);
+	close_looking(&looking);
+}
+
+/* Each look has a result, whatever happens to the opener. */
+TEST(worker_looks_survive_kills)
+{
+	struct looking looking;
+	unsigned seed = 1, i;
+	int64_t number;
+
+	open_looking(&looking);
+	for (i = 0; i < 100; i++) {
+		struct file_id id = {250, 1, i + 1, 0};
+
+		number = file_table_add(looking.files, &id, "/gone", getpid(), 0, 0);
+		CHECK(number >= 0);
+		process_table_distrust(looking.processes);
+		CHECK_EQ(process_table_ensure(looking.processes, getpid()), 0);
+		worker_step(looking.worker);
+		(void)usleep((unsigned)rand_r(&seed) % 2000);
+		signal_a_child(0, SIGKILL);
+		(void)usleep((unsigned)rand_r(&seed) % 2000);
+		wait_for_looks(&looking);
+		CHECK(file_table_get(looking.files, (uint32_t)number)->state != FILE_ASKED);
+		CHECK(!process_table_awaits(looking.processes, getpid()));
+	}
+	close_looking(&looking);
+}
+
+/* A parser that waits for the bytes of a file has less time than one that works. */
+TEST(worker_parser_that_waits)
+{
+	struct worker *worker = open_worker();
+	struct worker_question question = question_of(TASK_WAIT);
+	uint64_t began_ns = clock_now_ns();
+
+	question.file = (struct worker_file){250, 1, 4711};
+	check_failure(worker, &question, -ETIME);
+	CHECK(clock_now_ns() - began_ns >= 2 * NS_PER_SEC);
+	began_ns = clock_now_ns();
+	question.file.inode++;
+	check_failure(worker, &question, -ETIME); /* of the same device */
+	CHECK(clock_now_ns() - began_ns < 2 * NS_PER_SEC);
+	question.file.inode++;
+	check_failure(worker, &question, -EHOSTDOWN);
+	CHECK_EQ(troubles_of(worker).nr_devices_given_up, 1);
+	question.task = TASK_ECHO;
+	question.file.minor++;
+	check_answer(worker, &question, "");
 	worker_free(worker);
 }
 

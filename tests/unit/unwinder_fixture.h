@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collect/unwind/unwinder.h"
+#include "unit/look_here.h"
 #include "unit/code_file.h"
 #include "unit/test.h"
 
@@ -43,7 +44,7 @@ static inline void world_close(struct world *world)
 /* Adds a file; returns its number. */
 static inline uint32_t world_add_file(struct world *world, int fd)
 {
-	int64_t file = file_table_add_fd(world->files, "code", fd);
+	int64_t file = add_fd_here(world->files, "code", fd);
 
 	CHECK(file >= 0);
 	return (uint32_t)file;

@@ -157,7 +157,7 @@ static void look_again(struct unwinder *unwinder, uint32_t number)
 {
 	struct table *table = &unwinder->tables[number];
 
-	if (!table->is_unread || file_table_get(unwinder->options.files, table->file)->fd < 0)
+	if (!table->is_unread || file_table_get(unwinder->options.files, table->file)->handle < 0)
 		return;
 	table->is_unread = false;
 	set_state(unwinder, number, UNWIND_TABLE_WANTED);
@@ -210,16 +210,18 @@ static void ask(struct unwinder *unwinder, uint32_t number)
 	    (int32_t)(unwinder->epoch - table->not_before) < 0)
 		return;
 	file = file_table_get(unwinder->options.files, table->file);
-	if (file->fd < 0) {
+	if (file->state == FILE_ASKED)
+		return; /* asked again when the file was looked at */
+	if (file->handle < 0) {
 		table->is_unread = true;
 		set_state(unwinder, number, UNWIND_TABLE_ABSENT);
 		return;
 	}
 	wish = (struct table_wish){
 		.number = number,
-		.fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0),
+		.fd = fcntl(file->handle, F_DUPFD_CLOEXEC, 0),
 		.file = {file->id.major, file->id.minor, file->id.inode},
-		.may_cache = file_is_of_root(file->fd, file->path),
+		.may_cache = file->is_of_root,
 	};
 	if (wish.fd >= 0)
 		table->is_asked = table_worker_add(unwinder->worker, &wish) == 0;

@@ -1,0 +1,70 @@
+/* Looks at one file, or at the mappings of one process; the caller sees to it that this may block. */
+#include "proc/look.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/*
+ * Opens a file through a process. The content of such a file is trusted as a file of the process' root, so that root
+ * must be known: if a container's file were taken for one below our root, it would be read with the host's trust. If
+ * the process has exited or may not be inspected, the file is tried below our own root, identified by device and
+ * inode.
+ */
+static int find_mapped(const struct file_look *look, struct file_looked *looked)
+{
+	int err;
+
+	looked->root_err = root_identify(look->pid, &looked->root, &looked->root_fd);
+	if (looked->root_err == 0)
+		return file_find_mapped(&look->id, look->path, look->pid, look->start, look->end,
+					&looked->found);
+	err = file_find_again(&look->id, -1, look->path, &looked->found);
+	return err < 0 && looked->root_err == -EACCES ? -EACCES : err;
+}
+
+void look_at_file(const struct file_look *look, struct file_looked *ret)
+{
+	*ret = (struct file_looked){.root_fd = -1, .root_err = -ENOENT};
+	ret->err = look->pid ? find_mapped(look, ret)
+			     : file_find_again(&look->id, look->root_fd, look->path, &ret->found);
+	if (ret->err < 0)
+		ret->found.handle = -1;
+	else
+		ret->is_of_root = file_is_of_root(ret->found.handle, look->path);
+}
+
+/* A memfd that is not an ELF file, or that we may not open, has the code of a JIT compiler. */
+static bool is_memory(int32_t pid, const struct maps_entry *entry)
+{
+	struct found_file found;
+
+	if (!file_is_memfd(entry->path))
+		return false;
+	if (file_find_mapped(&entry->id, entry->path, pid, entry->start, entry->end, &found) < 0)
+		return true;
+	(void)close(found.handle);
+	return !found.is_elf;
+}
+
+int look_at_maps(int32_t pid,
+		 int (*add)(void *context, const struct maps_entry *entry, bool is_memory),
+		 void *context, struct maps_looked *ret)
+{
+	struct maps_entry entry;
+	struct maps maps;
+	int err = 0;
+
+	*ret = (struct maps_looked){.began_ns = clock_now_ns()};
+	if (maps_open(&maps, pid) == -EACCES)
+		ret->err = -EACCES;
+	while (maps.file && err >= 0 && maps_next(&maps, &entry))
+		if (entry.executable && !(entry.start >> 63)) /* [vsyscall] belongs to the kernel */
+			err = add(context, &entry, is_memory(pid, &entry));
+	ret->is_cut = maps.is_cut;
+	maps_close(&maps);
+	ret->ended_ns = clock_now_ns();
+	return err < 0 ? err : 0;
+}
