@@ -197,7 +197,7 @@ static int make_tables(struct session *session, struct error *error)
 	session->worker = worker_new(error);
 	if (!session->worker)
 		return error->code;
-	worker_set_tables(session->worker, session->files, session->processes);
+	worker_set_tables(session->worker, session->files, session->processes, session->runtimes);
 	if (options->labels & LABEL_CGROUP) {
 		session->cgroup_root_fd = cgroup_open_root(error);
 		if (session->cgroup_root_fd < 0)
@@ -788,7 +788,10 @@ int session_flush(struct session *session, struct error *error)
 {
 	int err = end_epoch(session, EPOCH_LOOK_NS, error);
 
-	return err ? err : settle(session, clock_now_ns() + SETTLE_NS, false, error);
+	if (!err)
+		err = settle(session, clock_now_ns() + SETTLE_NS, false, error);
+	(void)worker_wait_for_looks(session->worker, clock_now_ns() + EPOCH_LOOK_NS, -1);
+	return err;
 }
 
 int session_stop(struct session *session, struct error *error)
@@ -808,6 +811,8 @@ int session_stop(struct session *session, struct error *error)
 	err = end_epoch(session, LAST_LOOK_NS, error);
 	if (!err)
 		err = settle(session, clock_now_ns() + LAST_SETTLE_NS, true, error);
+	/* The replay may have met further processes. */
+	(void)worker_wait_for_looks(session->worker, clock_now_ns() + LAST_LOOK_NS, -1);
 	profile_end_slices(session->profile,
 			   slicing_day_ns(&session->slicing, session->stopped_ns));
 	session->complete = !err;

@@ -47,7 +47,7 @@
 #include "proc/process_info.h"
 
 #define POLL_MS	    10	       /* interval of connection attempts */
-#define FILE_NS	    NS_PER_SEC /* timeout for making or removing a file */
+#define FILE_NS	    NS_PER_SEC /* timeout for a look at a file, for making or removing one */
 #define REPLY_BYTES 2048       /* the rest is discarded */
 
 struct jvm {
@@ -221,6 +221,20 @@ static bool is_own_root(int root_fd)
 
 	return stat("/", &own) == 0 && fstat(root_fd, &its) == 0 && own.st_dev == its.st_dev &&
 	       own.st_ino == its.st_ino;
+}
+
+/* A child with our own rights, for what may block. */
+static struct isolation own_child(const struct jvm *jvm)
+{
+	return (struct isolation){
+		.timeout_ns = FILE_NS,
+		.stop_fd = jvm->stop_fd,
+		.is_trusted = true,
+		.root_fd = -1,
+		.uid = (uid_t)-1,
+		.fds = &jvm->process->root_fd,
+		.nr_fds = 1,
+	};
 }
 
 /* Runs work as the target's user, with a timeout; *error is filled if it did not run. */
@@ -404,15 +418,25 @@ static int check_ready(struct jvm *jvm, struct error *error)
 	return 0;
 }
 
-static int check_allowed(struct jvm *jvm, struct error *error)
+/* Runs in a child: whoever reads the memory of a process waits while it does not leave mmap(). */
+static int work_look_for_options(void *context, int pipe_fd)
 {
-	int32_t pid = jvm->process->pid;
-	int found = any_text(pid, "cmdline", argument_forbids);
+	const struct jvm *jvm = context;
+	int found = any_text(jvm->process->pid, "cmdline", argument_forbids);
 
 	if (found == 0)
-		found = any_text(pid, "environ", variable_forbids);
-	if (found <= 0)
-		return found ? explain(jvm, found, error) : 0;
+		found = any_text(jvm->process->pid, "environ", variable_forbids);
+	return found > 0 ? -EKEYREJECTED : found;
+}
+
+static int check_allowed(struct jvm *jvm, struct error *error)
+{
+	const struct isolation isolation = own_child(jvm);
+	int32_t pid = jvm->process->pid;
+	int err = isolated_run(work_look_for_options, take_reply, jvm, &isolation, NULL);
+
+	if (err != -EKEYREJECTED)
+		return err < 0 ? explain(jvm, err, error) : 0;
 	return error_set(error, -EPERM,
 			 "cannot ask JVM %d for its symbols: it runs with "
 			 "-XX:+DisableAttachMechanism",
@@ -543,15 +567,7 @@ static int take_map(void *context, const void *bytes, size_t nr)
  */
 static int find_map(const struct jvm *jvm, struct timespec *ret, struct error *error)
 {
-	const struct isolation isolation = {
-		.timeout_ns = FILE_NS,
-		.stop_fd = jvm->stop_fd,
-		.is_trusted = true,
-		.root_fd = -1,
-		.uid = (uid_t)-1,
-		.fds = &jvm->process->root_fd,
-		.nr_fds = 1,
-	};
+	const struct isolation isolation = own_child(jvm);
 	struct seen_map map = {.err = -ENOENT};
 	int err = 0;
 

@@ -1,4 +1,4 @@
-/* Looks at one file, or at the mappings of one process; the caller sees to it that this may block. */
+/* Looks at one file or process; the caller sees to it that this may block. */
 #include "proc/look.h"
 
 #include <errno.h>
@@ -67,4 +67,14 @@ int look_at_maps(int32_t pid,
 	maps_close(&maps);
 	ret->ended_ns = clock_now_ns();
 	return err < 0 ? err : 0;
+}
+
+void look_at_process(int32_t pid, struct process_looked *ret)
+{
+	struct process_looked looked = {.root_uid = root_uid_of(pid)};
+
+	looked.err = process_start_read(pid, &looked.start_boot_ns);
+	if (looked.err == 0)
+		looked.err = process_status_read(pid, &looked.status);
+	*ret = looked;
 }

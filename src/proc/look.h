@@ -2,9 +2,9 @@
  * Looks at files and processes that belong to somebody else.
  *
  * A look can block for as long as that somebody likes: a FUSE server that does not answer holds up whoever asks for a
- * file's owner, and a process that holds its mmap_lock whoever reads its mappings. So the tables of this folder only
- * list what they want to have looked at (file_table_next_look(), process_table_next_look()), and are given the results
- * (file_table_looked(), process_table_looked()). In between, the opener looks (worker/worker.h), under a deadline.
+ * file's owner, and a process that never leaves mmap() or execve() whoever reads its mappings or start time. So the
+ * tables of this folder only list what they want to have looked at (file_table_next_look() and the like), and are given
+ * the results (file_table_looked()). In between, the opener looks (worker/worker.h), under a deadline.
  */
 #ifndef STOOK_PROC_LOOK_H
 #define STOOK_PROC_LOOK_H
@@ -15,6 +15,7 @@
 #include "proc/file_open.h"
 #include "proc/file_table.h"
 #include "proc/mappings.h"
+#include "proc/process_info.h"
 #include "proc/root_table.h"
 
 /* --- at a file -------------------------------------------------------------------------------- */
@@ -55,5 +56,16 @@ struct maps_looked {
 int look_at_maps(int32_t pid,
 		 int (*add)(void *context, const struct maps_entry *entry, bool is_memory),
 		 void *context, struct maps_looked *ret);
+
+/* --- at a process ------------------------------------------------------------------------------ */
+
+struct process_looked {
+	int32_t err;
+	struct process_status status;
+	uint64_t start_boot_ns;
+	uid_t root_uid; /* see root_uid_of() */
+};
+
+void look_at_process(int32_t pid, struct process_looked *ret);
 
 #endif

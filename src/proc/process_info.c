@@ -1,10 +1,8 @@
 /*
  * Reads /proc and /sys, anew at each call.
  *
- * The status of a process is read from two files, since neither has everything: the start time is
- * only in stat, the users only in status. If the process exits between the two reads, the second
- * file does not exist; so the result describes one process, unless its pid was reused within that
- * moment.
+ * The start time of a process is only in its stat, which nobody can read while the process is in an execve() that does
+ * not end; all else is in its status.
  */
 #include "proc/process_info.h"
 
@@ -174,36 +172,46 @@ uint64_t process_own_fd_memory(int fd)
 
 #define STAT_BYTES 1024
 
-#define PF_KTHREAD 0x00200000U /* the kernel's value */
-
 /*
- * Format: pid (comm) state … flags … start …: comm may contain any characters, even blanks and
- * brackets.
+ * Format: pid (comm) state … start …: comm may contain any characters, even blanks and brackets.
  */
-static bool read_stat(int32_t pid, struct process_status *ret)
+int process_start_read(int32_t pid, uint64_t *ret_boot_ns)
 {
 	cleanup_file FILE *file = process_open_file(pid, "stat");
 	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK);
 	char text[STAT_BYTES];
-	const char *from, *end;
+	const char *end;
 	uint64_t ticks;
-	unsigned flags;
 
 	if (!file)
-		return false;
+		return -ESRCH;
 	text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
-	from = strchr(text, '(');
 	end = strrchr(text, ')');
-	if (!from || !end ||
-	    sscanf(end + 1,
-		   " %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-		   "%" SCNu64,
-		   &ret->state, &flags, &ticks) != 3)
-		return false;
-	ret->is_kernel = flags & PF_KTHREAD;
-	(void)snprintf(ret->comm, sizeof(ret->comm), "%.*s", (int)(end - from) - 1, from + 1);
-	ret->start_boot_ns = ticks * tick_ns;
-	return true;
+	if (!end || sscanf(end + 1,
+			   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			   "%*s %*s %" SCNu64,
+			   &ticks) != 1)
+		return -ESRCH;
+	*ret_boot_ns = ticks * tick_ns;
+	return 0;
+}
+
+/* Copies a name, in which the kernel has escaped newlines and backslashes. */
+static void parse_name(const char *from, char to[16])
+{
+	size_t nr = 0;
+
+	while (*from && *from != '\n' && nr < 15) {
+		if (from[0] == '\\' && (from[1] == '\\' || from[1] == 'n'))
+			from++;
+		else if (from[0] != '\\') {
+			to[nr++] = *from++;
+			continue;
+		}
+		to[nr++] = (char)(*from == 'n' ? '\n' : *from);
+		from++;
+	}
+	to[nr] = '\0';
 }
 
 /* Parses NSpid: one pid for each pid namespace, from that of /proc to the innermost. */
@@ -219,33 +227,31 @@ static void parse_pids(const char *text, struct process_status *ret)
 	ret->is_nested = nr > 1;
 }
 
-static bool read_status(int32_t pid, struct process_status *ret)
-{
-	cleanup_file FILE *file = process_open_file(pid, "status");
-	char line[512];
-	bool has_uid = false, has_gid = false;
-
-	ret->inner_pid = pid; /* for kernels without pid namespaces */
-	while (file && fgets(line, sizeof(line), file)) {
-		if (!strncmp(line, "NSpid:", 6))
-			parse_pids(line + 6, ret);
-		if (sscanf(line, "Uid: %u %u %u %u", &ret->uids[0], &ret->uids[1], &ret->uids[2],
-			   &ret->uids[3]) == PROCESS_NR_UIDS) {
-			ret->uid = ret->uids[1];
-			has_uid = true;
-		}
-		has_gid |= sscanf(line, "Gid: %*u %u", &ret->gid) == 1;
-		(void)sscanf(line, "SigCgt: %" SCNx64, &ret->caught);
-	}
-	return has_uid && has_gid;
-}
-
 int process_status_read(int32_t pid, struct process_status *ret)
 {
-	struct process_status status = {0};
+	cleanup_file FILE *file = process_open_file(pid, "status");
+	struct process_status status = {.inner_pid = pid}; /* for kernels without pid namespaces */
+	bool has_uid = false, has_gid = false, has_memory = false;
+	char line[512];
 
-	if (!read_stat(pid, &status) || !read_status(pid, &status))
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strncmp(line, "Name:\t", 6))
+			parse_name(line + 6, status.comm);
+		if (!strncmp(line, "NSpid:", 6))
+			parse_pids(line + 6, &status);
+		if (sscanf(line, "Uid: %u %u %u %u", &status.uids[0], &status.uids[1],
+			   &status.uids[2], &status.uids[3]) == PROCESS_NR_UIDS) {
+			status.uid = status.uids[1];
+			has_uid = true;
+		}
+		has_gid |= sscanf(line, "Gid: %*u %u", &status.gid) == 1;
+		has_memory |= !strncmp(line, "VmSize:", 7);
+		(void)sscanf(line, "State: %c", &status.state);
+		(void)sscanf(line, "SigCgt: %" SCNx64, &status.caught);
+	}
+	if (!has_uid || !has_gid)
 		return -ESRCH;
+	status.is_kernel = !has_memory && status.state != 'Z' && status.state != 'X';
 	*ret = status;
 	return 0;
 }

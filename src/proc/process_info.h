@@ -46,26 +46,31 @@ bool process_own_fd_path(int fd, char path[PATH_MAX]);
 /* Kernel memory used by the BPF map behind one of our own descriptors; 0 if unknown. */
 uint64_t process_own_fd_memory(int fd);
 
-/* --- /proc/PID/stat and /proc/PID/status ------------------------------------------------------ */
+/* --- /proc/PID/status and /proc/PID/stat ------------------------------------------------------ */
 
 /* Real, effective, saved, and file system uid; usually all the same. */
 #define PROCESS_NR_UIDS 4
 
 struct process_status {
 	char comm[16];
-	char state;		/* 'R', 'S', … 'T' stopped, 'Z' zombie */
-	bool is_kernel;		/* a kernel thread */
-	uint64_t start_boot_ns; /* since boot, including suspend, in clock ticks */
-	int32_t inner_pid;	/* pid in its innermost pid namespace */
-	bool is_nested;		/* that namespace is not /proc's */
-	uid_t uid;		/* effective; all ids are as in our user namespace */
+	char state;	   /* 'R', 'S', … 'T' stopped, 'Z' zombie */
+	bool is_kernel;	   /* a kernel thread */
+	int32_t inner_pid; /* pid in its innermost pid namespace */
+	bool is_nested;	   /* that namespace is not /proc's */
+	uid_t uid;	   /* effective; all ids are as in our user namespace */
 	uid_t uids[PROCESS_NR_UIDS];
 	gid_t gid;
 	uint64_t caught; /* signals with a handler: signal n is bit n - 1 */
 };
 
-/* 0, or -ESRCH if it has exited. A pid may refer to another process at the next call. */
+/* 0, or -ESRCH if it has exited. A pid may refer to another process at the next call. Does not block. */
 int process_status_read(int32_t pid, struct process_status *ret);
+
+/*
+ * Reads when a process was started: since boot, including suspend, in clock ticks. 0 or -ESRCH. Blocks while the
+ * process is in the middle of an execve().
+ */
+int process_start_read(int32_t pid, uint64_t *ret_boot_ns);
 
 static inline bool process_status_catches(const struct process_status *status, int signal)
 {

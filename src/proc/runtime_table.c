@@ -1,7 +1,7 @@
 /*
  * A process may exit during its inspection, and its pid be reused. So a pidfd is opened first and
- * checked last: if its process still exists then, the pid referred to it all the time. The start
- * time shows that the pidfd refers to the right process.
+ * checked last, when the opener has looked: if its process still exists then, the pid referred to it all the time.
+ * The start time shows that the pidfd refers to the right process.
  *
  * Runtimes are recognised by the caller's list of mapped files, which requires no running process.
  * A runtime may map these files after its first sample, so a process whose runtime is not fully
@@ -24,14 +24,17 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "proc/file_open.h"
+#include "proc/look.h"
 #include "proc/process_info.h"
-#include "proc/root_table.h"
 
 #define MAX_PATTERNS 4
 
 /* How often the mappings of one process are searched, and how many file names each time. */
 #define MAX_LOOKS 16
 #define MAX_NAMES 4096
+
+/* Jitdumps of one process: its own, and those of its ancestors. */
+#define MAX_DUMPS 4
 
 /* Tolerance for coarse timestamps, when a file's time is compared with ours. */
 #define FILE_TIME_SLACK_NS NS_PER_SEC
@@ -89,15 +92,26 @@ static const struct runtime_row {
 	 {"libpcre2-*.so*"}},
 };
 
+/* A mapped jitdump: the pid in its name, and its number in the file table. */
+struct dump {
+	int32_t pid;
+	uint32_t file;
+};
+
 struct item {
 	struct runtime_process process;
+	struct dump dumps[MAX_DUMPS];
+	size_t nr_dumps;
 	size_t nr_mappings; /* at the last search */
 	size_t nr_looks;
+	/* Of a process that was not inspected yet; -1: none. */
+	int pidfd, root_fd;
 };
 
 struct runtime_table {
 	struct item *items;
 	size_t nr, capacity;
+	size_t nr_asked; /* the first ones; the others are still to be looked at */
 	size_t nr_holders;
 	struct u64_map numbers; /* by a hash of pid, start time and exec id */
 };
@@ -114,14 +128,23 @@ static void close_descriptors(struct runtime_process *process)
 	process->root_fd = process->pidfd = -1;
 }
 
+static void close_waiting(struct item *item)
+{
+	cleanup_close_fd(&item->root_fd);
+	cleanup_close_fd(&item->pidfd);
+	item->root_fd = item->pidfd = -1;
+}
+
 void runtime_table_free(struct runtime_table *table)
 {
 	size_t i;
 
 	if (!table)
 		return;
-	for (i = 0; i < table->nr; i++)
+	for (i = 0; i < table->nr; i++) {
 		close_descriptors(&table->items[i].process);
+		close_waiting(&table->items[i]);
+	}
 	u64_map_clear(&table->numbers);
 	free(table->items);
 	free(table);
@@ -165,27 +188,6 @@ static void add_users(struct file_owners *users, const struct process_status *st
 
 	for (i = 0; i < PROCESS_NR_UIDS; i++)
 		file_owners_add(users, status->uids[i]);
-}
-
-/* Leaves *process unchanged if it has exited. */
-static void look_at_process(struct runtime_process *process)
-{
-	cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	cleanup_fd int root_fd = pidfd < 0 ? -1 : file_open_root(process->pid);
-	bool of_root = root_fd >= 0 && root_uid_of(process->pid) == 0;
-	struct process_status status;
-
-	if (pidfd < 0 || process_status_read(process->pid, &status) < 0 || is_gone(pidfd) ||
-	    !can_be(process->start_time_ns, status.start_boot_ns))
-		return;
-	memcpy(process->comm, status.comm, sizeof(process->comm));
-	process->inner_pid = status.inner_pid;
-	process->uid = status.uid;
-	process->gid = status.gid;
-	add_users(&process->users, &status);
-	process->has_mounts_of_root = of_root;
-	process->root_fd = take_fd(&root_fd);
-	process->pidfd = take_fd(&pidfd);
 }
 
 static bool holds_descriptors(const struct runtime_process *process)
@@ -255,15 +257,24 @@ static bool has_shared_code(const struct mappings *mappings)
  * A jitdump is called jit-PID.dump, as perf requires. A forked process has its parent's dump mapped
  * too, until it creates its own: its own is preferred, but the parent's is better than none.
  */
-static void take_jitdump(struct runtime_process *process, const char *name, uint32_t file)
+static void choose_jitdump(struct item *item)
+{
+	size_t i;
+
+	for (i = 0; i < item->nr_dumps; i++)
+		if (!i || item->dumps[i].pid == item->process.inner_pid)
+			item->process.jitdump = item->dumps[i].file;
+}
+
+static void take_jitdump(struct item *item, const char *name, uint32_t file)
 {
 	int length = 0;
 	int32_t pid;
 
 	if (sscanf(name, "jit-%d.dump%n", &pid, &length) != 1 || !length || name[length] || pid < 0)
 		return;
-	if (process->jitdump < 0 || pid == process->inner_pid)
-		process->jitdump = file;
+	if (item->nr_dumps < MAX_DUMPS)
+		item->dumps[item->nr_dumps++] = (struct dump){pid, file};
 }
 
 static void look_at_mappings(struct item *item, const struct mappings *mappings,
@@ -276,6 +287,7 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 	char name[256];
 
 	item->nr_looks++;
+	item->nr_dumps = 0;
 	item->nr_mappings = mappings_nr(mappings);
 	for (i = 0; i < item->nr_mappings && nr_names < MAX_NAMES; i++) {
 		const struct mapping *mapping = mappings_get(mappings, i);
@@ -286,8 +298,9 @@ static void look_at_mappings(struct item *item, const struct mappings *mappings,
 		nr_names++;
 		copy_name(file_table_get(files, last_file)->path, name, sizeof(name));
 		row = find_row(name, row, has_shared);
-		take_jitdump(process, name, last_file);
+		take_jitdump(item, name, last_file);
 	}
+	choose_jitdump(item);
 	if (row < ARRAY_SIZE(rows))
 		process->runtime = &rows[row].runtime;
 }
@@ -362,22 +375,55 @@ int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t sta
 					.gid = (gid_t)-1,
 					.root_fd = -1,
 					.pidfd = -1,
-					.jitdump = -1}};
+					.jitdump = -1},
+			    .pidfd = -1,
+			    .root_fd = -1};
 	int64_t number = known ? (int64_t)*known : add_new(table, key, &item);
 	struct item *kept;
 
 	if (number < 0)
 		return number;
 	kept = &table->items[number];
-	if (!known) {
-		look_at_process(&kept->process);
-		table->nr_holders += holds_descriptors(&kept->process);
-		supersede(table, &kept->process);
-		limit_holders(table, &kept->process);
+	if (!known && pid > 0) {
+		kept->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+		kept->root_fd = kept->pidfd < 0 ? -1 : file_open_root(pid);
 	}
 	if (may_find_more(kept, mappings))
 		look_at_mappings(kept, mappings, files);
 	return number;
+}
+
+bool runtime_table_next_look(struct runtime_table *table, uint32_t *ret_number, int32_t *ret_pid)
+{
+	if (table->nr_asked == table->nr)
+		return false;
+	*ret_number = (uint32_t)table->nr_asked;
+	*ret_pid = table->items[table->nr_asked++].process.pid;
+	return true;
+}
+
+void runtime_table_looked(struct runtime_table *table, uint32_t number,
+			  const struct process_looked *looked)
+{
+	struct item *item = &table->items[number];
+	struct runtime_process *process = &item->process;
+
+	if (looked->err == 0 && item->pidfd >= 0 && !is_gone(item->pidfd) &&
+	    can_be(process->start_time_ns, looked->start_boot_ns)) {
+		memcpy(process->comm, looked->status.comm, sizeof(process->comm));
+		process->inner_pid = looked->status.inner_pid;
+		process->uid = looked->status.uid;
+		process->gid = looked->status.gid;
+		add_users(&process->users, &looked->status);
+		process->root_fd = take_fd(&item->root_fd);
+		process->pidfd = take_fd(&item->pidfd);
+		process->has_mounts_of_root = process->root_fd >= 0 && looked->root_uid == 0;
+		table->nr_holders++;
+	}
+	close_waiting(item);
+	choose_jitdump(item);
+	supersede(table, process);
+	limit_holders(table, process);
 }
 
 /* --- perf maps ----------------------------------------------------------------------------- */

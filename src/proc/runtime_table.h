@@ -1,7 +1,7 @@
 /*
  * Processes with JIT-compiled code, each identified by a small number for the whole run, and what
  * is needed to find that code's symbols. They are inspected when their first such frame arrives,
- * since they may exit soon after.
+ * since they may exit soon after; by the opener, since that may block (proc/look.h).
  */
 #ifndef STOOK_PROC_RUNTIME_TABLE_H
 #define STOOK_PROC_RUNTIME_TABLE_H
@@ -67,6 +67,15 @@ void runtime_table_free(struct runtime_table *table);
 int64_t runtime_table_add(struct runtime_table *table, int32_t pid, uint64_t start_time_ns,
 			  uint64_t exec_id, const struct mappings *mappings,
 			  const struct file_table *files);
+
+struct process_looked;
+
+/* Takes the next process that is to be looked at; false: there is none. */
+bool runtime_table_next_look(struct runtime_table *table, uint32_t *ret_number, int32_t *ret_pid);
+
+/* Tells the table what was seen. */
+void runtime_table_looked(struct runtime_table *table, uint32_t number,
+			  const struct process_looked *looked);
 
 size_t runtime_table_nr(const struct runtime_table *table);
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);

@@ -284,7 +284,7 @@ struct symbolizer *symbolizer_new(const struct symbolizer_options *options)
 	symbolizer->options = *options;
 	symbolizer->worker = options->worker ? options->worker : worker_new(&error);
 	if (symbolizer->worker && !options->worker)
-		worker_set_tables(symbolizer->worker, options->files, NULL);
+		worker_set_tables(symbolizer->worker, options->files, NULL, NULL);
 	symbolizer->vdso = names_state_new(options->max_bytes);
 	symbolizer->options.places.crcs = &symbolizer->crcs;
 	symbolizer->options.places.budget = options->budget;

@@ -72,8 +72,9 @@ enum opener_action {
 	OPENER_OWNED,	/* likewise, only files that belong to one of the owners */
 	OPENER_WRITTEN, /* likewise, of a file that a process wrote for others to read */
 	OPENER_LOOK,	/* at the file with the id and the path, see proc/look.h */
-	OPENER_LOOK_AT_MAPS, /* of process pid */
-	OPENER_PARSER,	     /* use the attached socket as this parser's inbox from now on */
+	OPENER_LOOK_AT_MAPS,	/* of process pid */
+	OPENER_LOOK_AT_PROCESS, /* pid */
+	OPENER_PARSER,		/* use the attached socket as this parser's inbox from now on */
 };
 
 struct opener_call {
@@ -108,6 +109,7 @@ struct opener_reply {
 	uint32_t number;
 	uint32_t is_last;
 	struct file_looked file;       /* the answer to OPENER_LOOK */
+	struct process_looked process; /* the answer to OPENER_LOOK_AT_PROCESS */
 	struct maps_looked maps;       /* the last answer to OPENER_LOOK_AT_MAPS */
 	char mappings[MAPPINGS_BYTES]; /* only the used part is sent */
 };

@@ -184,6 +184,9 @@ static void carry_out(const struct opener_call *call, size_t bytes, int fd,
 	reply.is_last = call->action != OPENER_LOOK_AT_MAPS;
 	if (call->action == OPENER_LOOK_AT_MAPS) {
 		look_at_mappings(call, &reply);
+	} else if (call->action == OPENER_LOOK_AT_PROCESS) {
+		look_at_process(call->pid, &reply.process);
+		send_reply(&reply, 0, NULL, 0);
 	} else if (call->action == OPENER_LOOK) {
 		look(call, fd, &reply);
 	} else {

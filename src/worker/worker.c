@@ -38,6 +38,7 @@
 #include "proc/look.h"
 #include "proc/process_info.h"
 #include "proc/process_table.h"
+#include "proc/runtime_table.h"
 #include "worker/message.h"
 
 #define OPEN_NS	      NS_PER_SEC       /* for one file, once the previous one is finished */
@@ -148,6 +149,7 @@ struct worker {
 	size_t nr_calls, nr_sent; /* the first nr_sent were sent */
 	struct file_table *files; /* see worker_set_tables() */
 	struct process_table *processes;
+	struct runtime_table *runtimes;
 	size_t nr_looks;	/* among the calls */
 	bool has_looked;	/* see worker_has_looked() */
 	unsigned nr_late_looks; /* within DEVICE_REST_NS of the last */
@@ -450,7 +452,8 @@ static int introduce(struct worker *worker, enum parser parser)
 
 static bool is_look(const struct open_request *request)
 {
-	return request->call.action == OPENER_LOOK || request->call.action == OPENER_LOOK_AT_MAPS;
+	return request->call.action == OPENER_LOOK || request->call.action == OPENER_LOOK_AT_MAPS ||
+	       request->call.action == OPENER_LOOK_AT_PROCESS;
 }
 
 /* Tells whoever wanted it that a call failed. */
@@ -458,6 +461,7 @@ static void fail_call(struct worker *worker, const struct open_request *request,
 {
 	struct file_looked file = {.err = err, .root_err = err, .root_fd = -1};
 	struct maps_looked maps = {.err = err};
+	const struct process_looked process = {.err = err};
 
 	if (is_look(request))
 		worker->has_looked = true;
@@ -466,6 +470,8 @@ static void fail_call(struct worker *worker, const struct open_request *request,
 	} else if (request->call.action == OPENER_LOOK_AT_MAPS) {
 		maps.began_ns = maps.ended_ns = clock_now_ns();
 		(void)process_table_looked(worker->processes, request->call.pid, &maps);
+	} else if (request->call.action == OPENER_LOOK_AT_PROCESS) {
+		runtime_table_looked(worker->runtimes, request->call.delivery, &process);
 	} else {
 		deliver_failure(&worker->parsers[request->call.parser], request->call.delivery,
 				err);
@@ -632,10 +638,11 @@ static void call_opener(struct worker *worker, struct open_request *request)
 /* --- looks ------------------------------------------------------------------------------------ */
 
 void worker_set_tables(struct worker *worker, struct file_table *files,
-		       struct process_table *processes)
+		       struct process_table *processes, struct runtime_table *runtimes)
 {
 	worker->files = files;
 	worker->processes = processes;
+	worker->runtimes = runtimes;
 }
 
 bool worker_is_looking(const struct worker *worker)
@@ -682,16 +689,21 @@ static void want_file(struct worker *worker, const struct file_look *look)
 	call_opener(worker, request);
 }
 
-static void want_maps(struct worker *worker, int32_t pid)
+/* number: of the process in the runtime table, if that asks. */
+static void want_process(struct worker *worker, enum opener_action action, int32_t pid,
+			 uint32_t number)
 {
-	struct open_request *request = new_request(worker, OPENER_LOOK_AT_MAPS, PARSER_OTHER_FILES);
-	struct maps_looked failed = {.err = -ENOMEM};
+	struct open_request *request = new_request(worker, action, PARSER_OTHER_FILES);
 
 	if (!request) {
-		(void)process_table_looked(worker->processes, pid, &failed);
+		const struct open_request failed = {
+			.call = {.action = action, .pid = pid, .delivery = number}};
+
+		fail_call(worker, &failed, -ENOMEM);
 		return;
 	}
 	request->call.pid = pid;
+	request->call.delivery = number;
 	call_opener(worker, request);
 }
 
@@ -699,6 +711,7 @@ static void want_maps(struct worker *worker, int32_t pid)
 static void send_looks(struct worker *worker)
 {
 	struct file_look look;
+	uint32_t number;
 	int32_t pid;
 
 	while (worker->files && worker->nr_looks < LOOKS_MAX &&
@@ -706,7 +719,10 @@ static void send_looks(struct worker *worker)
 		want_file(worker, &look);
 	while (worker->processes && worker->nr_looks < LOOKS_MAX &&
 	       process_table_next_look(worker->processes, &pid))
-		want_maps(worker, pid);
+		want_process(worker, OPENER_LOOK_AT_MAPS, pid, 0);
+	while (worker->runtimes && worker->nr_looks < LOOKS_MAX &&
+	       runtime_table_next_look(worker->runtimes, &number, &pid))
+		want_process(worker, OPENER_LOOK_AT_PROCESS, pid, number);
 }
 
 /* Passes the mappings in a reply to the process table. -EPROTO: malformed. */
@@ -761,6 +777,8 @@ static int take_look(struct worker *worker, struct opener_reply *reply, size_t b
 		err = read_mappings(worker, call->pid, reply, bytes);
 		if (reply->is_last && err == 0)
 			err = process_table_looked(worker->processes, call->pid, &reply->maps);
+	} else if (call->action == OPENER_LOOK_AT_PROCESS) {
+		runtime_table_looked(worker->runtimes, call->delivery, &reply->process);
 	}
 	worker->has_looked |= reply->is_last && is_look(worker->calls[0]);
 	return err == -EPROTO ? err : 0;

@@ -35,6 +35,7 @@
 #include "proc/file_open.h"
 #include "proc/file_table.h"
 #include "proc/process_table.h"
+#include "proc/runtime_table.h"
 
 /* Tasks of workers: indexes into the table passed to worker_main(). */
 enum worker_task_number {
@@ -166,9 +167,9 @@ bool worker_is_busy(const struct worker *worker, enum parser parser);
  */
 void worker_step(struct worker *worker);
 
-/* The tables, which must outlive the worker; processes may be NULL. Before this, there are no looks. */
+/* The tables, which must outlive the worker; each may be NULL. Before this, there are no looks. */
 void worker_set_tables(struct worker *worker, struct file_table *files,
-		       struct process_table *processes);
+		       struct process_table *processes, struct runtime_table *runtimes);
 
 /* True if a look had a result since the last call. */
 bool worker_has_looked(struct worker *worker);

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	int status = 2;
 
 	if (pid <= 0 || !files || !table || !mappings || read_mappings(pid, files, &mappings) < 0 ||
-	    runtime_table_add(table, pid, 0, 0, mappings, files) != 0)
+	    add_runtime_here(table, pid, 0, 0, mappings, files) != 0)
 		fprintf(stderr, "usage: ask_java PID [SECONDS]\n");
 	else
 		status = ask(runtime_table_get(table, 0), seconds * NS_PER_SEC);

@@ -47,6 +47,24 @@ static inline int look_here(struct file_table *files, struct process_table *proc
 	return err;
 }
 
+/* Adds a process with JIT-compiled code and looks at it. */
+static inline int64_t add_runtime_here(struct runtime_table *table, int32_t pid,
+				       uint64_t start_time_ns, uint64_t exec_id,
+				       const struct mappings *mappings,
+				       const struct file_table *files)
+{
+	int64_t number = runtime_table_add(table, pid, start_time_ns, exec_id, mappings, files);
+	uint32_t next;
+
+	while (runtime_table_next_look(table, &next, &pid)) {
+		struct process_looked looked;
+
+		look_at_process(pid, &looked);
+		runtime_table_looked(table, next, &looked);
+	}
+	return number;
+}
+
 /* Adds a file and looks at it. */
 static inline int64_t add_file_here(struct file_table *files, const struct file_id *id,
 				    const char *path, int32_t pid, uint64_t start, uint64_t end)

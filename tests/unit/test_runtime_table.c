@@ -60,7 +60,7 @@ static uint32_t map_file(const char *path)
 static const struct runtime_process *add(struct runtime_table *table, int32_t pid,
 					 uint64_t start_time_ns, uint64_t exec_id)
 {
-	int64_t number = runtime_table_add(table, pid, start_time_ns, exec_id, mappings, files);
+	int64_t number = add_runtime_here(table, pid, start_time_ns, exec_id, mappings, files);
 
 	CHECK(number >= 0);
 	return runtime_table_get(table, (uint32_t)number);
@@ -107,9 +107,9 @@ TEST(runtime_table_looks_at_ourselves)
 	CHECK_EQ(root.st_ino, ours.st_ino);
 	CHECK(!process->runtime);
 	CHECK_EQ(process->jitdump, -1);
-	CHECK_EQ(runtime_table_add(table, getpid(), 0, 7, mappings, files), 0);
-	CHECK_EQ(runtime_table_add(table, getpid(), 0, 8, mappings, files), 1);
-	CHECK_EQ(runtime_table_add(table, getpid(), 0, 8, NULL, files), 1);
+	CHECK_EQ(add_runtime_here(table, getpid(), 0, 7, mappings, files), 0);
+	CHECK_EQ(add_runtime_here(table, getpid(), 0, 8, mappings, files), 1);
+	CHECK_EQ(add_runtime_here(table, getpid(), 0, 8, NULL, files), 1);
 	CHECK_EQ(runtime_table_nr(table), 2);
 	end(table);
 	CHECK_EQ(nr_open_fds(), before);
@@ -150,22 +150,42 @@ static void end_child(pid_t pid)
 	CHECK_EQ(waitpid(pid, NULL, 0), pid);
 }
 
-/* A process can choose its name; this name imitates the fields after the name in /proc/PID/stat. */
+/*
+ * A process can choose its name; this name imitates the fields after the name in /proc/PID/stat, and further lines in
+ * /proc/PID/status.
+ */
 TEST(process_status_of_a_deceiver)
 {
-	pid_t pid = start_child(") R 1 (2) 3");
+	pid_t pid = start_child(") R 1\n\\Uid:\t0");
 	struct process_status status;
+	uint64_t start_ns;
 
 	CHECK_EQ(kill(pid, SIGSTOP), 0);
 	CHECK_EQ(waitpid(pid, NULL, WUNTRACED), pid);
 	CHECK_EQ(process_status_read(pid, &status), 0);
-	CHECK_STR(status.comm, ") R 1 (2) 3");
+	CHECK_STR(status.comm, ") R 1\n\\Uid:\t0");
+	CHECK_EQ(status.uid, geteuid());
+	CHECK(!status.is_kernel);
+	CHECK_EQ(process_start_read(pid, &start_ns), 0);
+	CHECK(start_ns <= clock_read_ns(CLOCK_BOOTTIME));
+	CHECK(start_ns + 60 * NS_PER_SEC > clock_read_ns(CLOCK_BOOTTIME));
 	CHECK_EQ(status.state, 'T');
 	CHECK(!process_status_catches(&status, SIGUSR1));
 	CHECK(!status.is_nested);
 	CHECK_EQ(status.inner_pid, pid);
 	end_child(pid);
 	CHECK_EQ(process_status_read(pid, &status), -ESRCH);
+	CHECK_EQ(process_start_read(pid, &start_ns), -ESRCH);
+}
+
+/* kthreadd; in a container, pid 2 may be any process. */
+TEST(process_status_of_a_kernel_thread)
+{
+	struct process_status status;
+
+	if (process_status_read(2, &status) < 0 || strcmp(status.comm, "kthreadd") != 0)
+		SKIP("no kernel thread is visible here");
+	CHECK(status.is_kernel);
 }
 
 TEST(process_status_knows_handlers)
@@ -201,10 +221,9 @@ TEST(runtime_table_sees_a_reused_pid)
 	uint64_t asleep_ns = clock_read_ns(CLOCK_BOOTTIME) - clock_now_ns();
 	uint64_t tick_ns = NS_PER_SEC / (uint64_t)sysconf(_SC_CLK_TCK), start_ns;
 	pid_t pid = start_child("child");
-	struct process_status status;
 
-	CHECK_EQ(process_status_read(pid, &status), 0);
-	start_ns = status.start_boot_ns - asleep_ns;
+	CHECK_EQ(process_start_read(pid, &start_ns), 0);
+	start_ns -= asleep_ns;
 	CHECK(start_ns <= fork_ended_ns && start_ns + 2 * tick_ns >= fork_began_ns);
 	begin();
 	check_unknown(add(table, pid, start_ns - asleep_ns - NS_PER_SEC, 1));
@@ -278,9 +297,9 @@ TEST(runtime_table_limits_processes)
 
 	begin();
 	for (i = 0; i < RUNTIME_TABLE_MAX; i++)
-		CHECK_EQ(runtime_table_add(table, NO_PID, 0, i, mappings, files), i);
-	CHECK_EQ(runtime_table_add(table, NO_PID, 0, i, mappings, files), -ENOSPC);
-	CHECK_EQ(runtime_table_add(table, NO_PID, 0, 5, mappings, files), 5);
+		CHECK_EQ(add_runtime_here(table, NO_PID, 0, i, mappings, files), i);
+	CHECK_EQ(add_runtime_here(table, NO_PID, 0, i, mappings, files), -ENOSPC);
+	CHECK_EQ(add_runtime_here(table, NO_PID, 0, 5, mappings, files), 5);
 	end(table);
 }
 
@@ -412,11 +431,11 @@ TEST(runtime_table_without_memory)
 	for (nth = 1; number == -ENOMEM; nth++) {
 		table = runtime_table_new();
 		test_fail_allocation(nth);
-		number = runtime_table_add(table, getpid(), 0, 0, mappings, files);
+		number = add_runtime_here(table, getpid(), 0, 0, mappings, files);
 		test_fail_allocation(0);
 		if (number == -ENOMEM)
 			CHECK_EQ(runtime_table_nr(table), 0);
-		CHECK_EQ(runtime_table_add(table, getpid(), 0, 0, mappings, files), 0);
+		CHECK_EQ(add_runtime_here(table, getpid(), 0, 0, mappings, files), 0);
 		runtime_table_free(table);
 	}
 	CHECK_EQ(number, 0);

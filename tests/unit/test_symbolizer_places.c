@@ -363,7 +363,7 @@ static void write_map(const char *text)
 /* Adds a module of JIT-compiled code; only this process has a map. */
 static uint32_t add_run_time(struct fixture *fixture, int32_t pid)
 {
-	int64_t number = runtime_table_add(fixture->runtimes, pid, 0, 0, NULL, fixture->files);
+	int64_t number = add_runtime_here(fixture->runtimes, pid, 0, 0, NULL, fixture->files);
 
 	CHECK(number >= 0);
 	return add_module(fixture, MODULE_RUN_TIME, (uint32_t)number + 1, "//anon");

@@ -596,7 +596,7 @@ static void open_looking(struct looking *looking)
 	looking->files = file_table_new(100);
 	looking->processes = process_table_new(looking->files);
 	CHECK(looking->processes != NULL);
-	worker_set_tables(looking->worker, looking->files, looking->processes);
+	worker_set_tables(looking->worker, looking->files, looking->processes, NULL);
 }
 
 static void close_looking(struct looking *looking)

@@ -143,14 +143,14 @@ static void remove_leftovers(int tracefs_fd, const char *file)
 {
 	cleanup_free char *listed = tracefs_read(tracefs_fd, file, NULL);
 	char name[EVENT_NAME_BYTES], last[EVENT_NAME_BYTES] = "", text[EVENT_TEXT_BYTES];
-	struct process_status status;
 	struct event_owner owner;
 	const char *at = listed;
+	uint64_t start_ns;
 
 	/* One line per place; lines of one event are adjacent. */
 	while (at && event_text_next(&at, name, &owner)) {
-		if (!strcmp(name, last) || (process_status_read(owner.pid, &status) == 0 &&
-					    status.start_boot_ns == owner.start_ns))
+		if (!strcmp(name, last) ||
+		    (process_start_read(owner.pid, &start_ns) == 0 && start_ns == owner.start_ns))
 			continue;
 		event_text_remove(text, name);
 		(void)tracefs_append(tracefs_fd, file, text);
@@ -160,15 +160,12 @@ static void remove_leftovers(int tracefs_fd, const char *file)
 
 static int open_tracefs(struct link_state *state, struct error *error)
 {
-	struct process_status status;
-
 	if (state->tracefs_fd >= 0)
 		return 0;
 	state->tracefs_fd = tracefs_open(error);
 	if (state->tracefs_fd < 0)
 		return state->tracefs_fd;
-	if (process_status_read(getpid(), &status) == 0)
-		state->start_ns = status.start_boot_ns;
+	(void)process_start_read(getpid(), &state->start_ns);
 	remove_leftovers(state->tracefs_fd, event_text_file(false));
 	remove_leftovers(state->tracefs_fd, event_text_file(true));
 	return 0;
