@@ -111,6 +111,26 @@ void drain_free(struct drain *drain)
 	free(drain);
 }
 
+int drain_change_profile(struct drain *drain, struct profile *profile)
+{
+	struct profile *before = drain->options.profile;
+	const uint32_t run_time_name = drain->run_time_name, vdso_module = drain->vdso_module;
+	size_t slot;
+
+	drain->options.profile = profile;
+	if (add_names(drain) < 0) {
+		drain->options.profile = before;
+		drain->run_time_name = run_time_name;
+		drain->vdso_module = vdso_module;
+		return -ENOMEM;
+	}
+	for (slot = 0; slot < WIRE_EPOCH_SLOTS; slot++)
+		u64_map_clear(&drain->ids[slot]);
+	u64_map_clear(&drain->cgroup_names);
+	drain->nr_modules = 0;
+	return 0;
+}
+
 const struct drain_totals *drain_totals(const struct drain *drain)
 {
 	return &drain->totals;

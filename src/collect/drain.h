@@ -88,6 +88,12 @@ int drain_retry(struct drain *drain, bool last);
  */
 int drain_close_epoch(struct drain *drain, uint32_t epoch, uint64_t until_ns);
 
+/*
+ * From now on the samples go to another profile, which is empty. options->probes has been filled anew for it. Call it
+ * only after drain_close_epoch(). 0 or -ENOMEM: then the profile stays.
+ */
+int drain_change_profile(struct drain *drain, struct profile *profile);
+
 /* Number of raw records that wait for an unwind table. */
 size_t drain_nr_deferred(const struct drain *drain);
 

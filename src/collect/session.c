@@ -22,6 +22,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/fd_io.h"
 #include "collect/drain.h"
@@ -57,7 +58,7 @@
 #define QUIET_NAPS	3
 
 /* Longest wait for unwind tables, at the end of an interval and at the end of the run. */
-#define SETTLE_NS      (200 * NS_PER_MS)
+#define SETTLE_NS      (15 * NS_PER_MS)
 #define LAST_SETTLE_NS (3 * NS_PER_SEC)
 
 /*
@@ -65,7 +66,7 @@
  * the run. Whoever does not answer until then goes without names.
  */
 #define LOOK_NS	      NS_PER_SEC
-#define EPOCH_LOOK_NS (20 * NS_PER_MS)
+#define EPOCH_LOOK_NS (10 * NS_PER_MS)
 #define LAST_LOOK_NS  (2 * NS_PER_SEC)
 
 #define SAMPLING_NICE (-20)
@@ -79,6 +80,8 @@ struct session {
 	struct profile *profile;
 	struct drain *drain;
 	struct drain_probe *probes; /* see struct drain_options */
+	uint8_t *given;		    /* by file: its state + 1 when it was last copied; 0: never */
+	size_t nr_given, cap_given;
 	struct sampler *sampler;
 	struct epochs *epochs; /* the sampler's */
 	struct worker *worker; /* looks at other people's files and processes, and parses files */
@@ -182,17 +185,26 @@ static size_t max_open_files(size_t nr_cpus)
 	return most < MAX_OPEN_FILES ? most : MAX_OPEN_FILES;
 }
 
+static struct profile *make_profile(const struct session *session)
+{
+	struct profile *profile = profile_new();
+
+	if (!profile)
+		return NULL;
+	profile_set_limit(profile, session->options.max_profile_bytes);
+	profile_set_spare_labels(profile, session->options.spare_labels);
+	return profile;
+}
+
 static int make_tables(struct session *session, struct error *error)
 {
 	const struct session_options *options = &session->options;
 
 	session->files = file_table_new(max_open_files(options->nr_online_cpus));
-	session->profile = profile_new();
+	session->profile = make_profile(session);
 	session->runtimes = runtime_table_new();
 	if (!session->files || !session->runtimes || !session->profile)
 		return error_no_memory(error, "");
-	profile_set_limit(session->profile, options->max_profile_bytes);
-	profile_set_spare_labels(session->profile, options->spare_labels);
 	session->processes = process_table_new(session->files);
 	session->worker = worker_new(error);
 	if (!session->worker)
@@ -240,15 +252,12 @@ static int make_unwinder(struct session *session, struct error *error)
 	return 0;
 }
 
-/* Adds the names of probes to the profile, and their named frames, as kernel or user frames. */
-static int make_probes(struct session *session, const struct session_probes *probes)
+/* Adds the names of probes to a profile, and their named frames, as kernel or user frames. */
+static int make_probes(const struct session *session, struct profile *profile)
 {
-	struct profile *profile = session->profile;
+	const struct session_probes *probes = session->options.probes;
 	size_t i;
 
-	session->probes = calloc(probes->list->nr_probes + 1, sizeof(*session->probes));
-	if (!session->probes)
-		return -ENOMEM;
 	for (i = 0; i < probes->list->nr_probes; i++) {
 		bool is_user = probe_is_user(&probes->list->probes[i]);
 		int64_t name = profile_add_string(profile, probes->names[i].text);
@@ -286,7 +295,8 @@ static int make_drain(struct session *session, struct error *error)
 	const struct session_probes *probes = session->options.probes;
 
 	if (probes) {
-		if (make_probes(session, probes) < 0)
+		session->probes = calloc(probes->list->nr_probes + 1, sizeof(*session->probes));
+		if (!session->probes || make_probes(session, session->profile) < 0)
 			return error_no_memory(error, "");
 		options.probes = session->probes;
 		options.nr_probes = probes->list->nr_probes;
@@ -498,6 +508,7 @@ void session_free(struct session *session)
 	if (session->statistics_fd >= 0)
 		(void)close(session->statistics_fd);
 	free(session->probes);
+	free(session->given);
 	free(session->pollfds);
 	free(session);
 }
@@ -826,6 +837,101 @@ int session_stop(struct session *session, struct error *error)
 struct profile *session_profile(struct session *session)
 {
 	return session->profile;
+}
+
+/* --- parts --------------------------------------------------------------------------- */
+
+/* Copies how the samples are taken. */
+static int copy_origin(struct profile *to, const struct profile *from)
+{
+	const struct value_type main_type = profile_value_type(from, 0);
+	struct profile_origin origin = *profile_origin(from);
+	int64_t event = profile_add_string(to, profile_string(from, origin.event));
+	int64_t unit = profile_add_string(to, profile_string(from, origin.unit));
+	int64_t type = profile_add_string(to, profile_string(from, main_type.type));
+	int64_t its_unit = profile_add_string(to, profile_string(from, main_type.unit));
+
+	if (event < 0 || unit < 0 || type < 0 || its_unit < 0)
+		return -ENOMEM;
+	origin.event = origin.event ? (uint32_t)event : 0;
+	origin.unit = origin.unit ? (uint32_t)unit : 0;
+	profile_set_origin(to, &origin);
+	profile_set_main_type(to, (struct value_type){main_type.type ? (uint32_t)type : 0,
+						      main_type.unit ? (uint32_t)its_unit : 0});
+	return 0;
+}
+
+/* Copies a file, unless it was copied before and has not changed. */
+static int copy_file(struct session *session, struct file_table *to, uint32_t number)
+{
+	const uint8_t state = (uint8_t)(file_table_get(session->files, number)->state + 1);
+
+	if (ARRAY_RESERVE(session->given, session->cap_given, (size_t)number + 1) < 0)
+		return -ENOMEM;
+	while (session->nr_given <= number)
+		session->given[session->nr_given++] = 0;
+	if (session->given[number] == state)
+		return 0;
+	session->given[number] = state;
+	return file_table_copy(to, session->files, number);
+}
+
+static int copy_process(struct session *session, const struct session_part *part, uint32_t number)
+{
+	const struct runtime_process *process = runtime_table_get(session->runtimes, number);
+	int err = runtime_table_copy(part->runtimes, session->runtimes, number);
+
+	return err < 0 || process->jitdump < 0
+		       ? err
+		       : copy_file(session, part->files, (uint32_t)process->jitdump);
+}
+
+/* Copies the files and processes that the modules of a profile are of. */
+static int copy_modules(struct session *session, const struct session_part *part,
+			const struct profile *profile)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < profile_nr_modules(profile) && err == 0; i++) {
+		const struct module *module = profile_module(profile, i);
+
+		if (module->kind == MODULE_FILE)
+			err = copy_file(session, part->files, module->file);
+		if (module->kind == MODULE_RUN_TIME && module->file)
+			err = copy_process(session, part, module->file - 1);
+	}
+	return err;
+}
+
+int session_take_part(struct session *session, struct session_part *ret, struct error *error)
+{
+	struct session_part part = {
+		.profile = make_profile(session), /* for now the next one */
+		.files = file_table_new(MAX_OPEN_FILES),
+		.runtimes = runtime_table_new(),
+	};
+	struct profile *taken = session->profile;
+
+	if (!part.profile || !part.files || !part.runtimes ||
+	    copy_origin(part.profile, taken) < 0 || copy_modules(session, &part, taken) < 0 ||
+	    (session->options.probes && make_probes(session, part.profile) < 0) ||
+	    drain_change_profile(session->drain, part.profile) < 0) {
+		session_part_clear(&part);
+		return error_no_memory(error, "");
+	}
+	session->profile = part.profile;
+	part.profile = taken;
+	*ret = part;
+	return 0;
+}
+
+void session_part_clear(struct session_part *part)
+{
+	profile_free(part->profile);
+	file_table_free(part->files);
+	runtime_table_free(part->runtimes);
+	*part = (struct session_part){0};
 }
 
 struct file_table *session_files(struct session *session)

@@ -1,11 +1,12 @@
 /*
  * A session samples from start to stop. It owns the events, the BPF side, the processes and files,
- * and fills a profile. Not thread-safe: one thread owns it.
+ * and fills a profile. Not thread-safe: one thread owns it. What it collected can be taken to another one.
  *
  *	session_new()      loads and opens everything; nothing is sampled yet
  *	session_start()
  *	session_wait()     drains while waiting; call repeatedly
  *	session_flush()    brings the profile up to date, at each interval
+ *	session_take_part() … and takes it away, to be named and written
  *	session_stop()     adds the last samples to the profile
  *	session_free()
  */
@@ -127,8 +128,23 @@ int session_wait(struct session *session, uint64_t deadline_ns, struct pollfd *f
 int session_flush(struct session *session, struct error *error);
 int session_stop(struct session *session, struct error *error);
 
-/* Owned by the session. Samples may be removed between flushes (profile_reset_samples()). */
+/* Owned by the session. */
 struct profile *session_profile(struct session *session);
+
+/*
+ * What was collected since the last call, taken away from the session: samples without names, and copies of the
+ * entries of files and processes that are needed to name them. Another thread may work on it while the session goes
+ * on.
+ */
+struct session_part {
+	struct profile *profile;
+	struct file_table *files;
+	struct runtime_table *runtimes;
+};
+
+/* Call it after session_flush() or session_stop(). 0 or a negative errno. */
+int session_take_part(struct session *session, struct session_part *ret, struct error *error);
+void session_part_clear(struct session_part *part);
 struct file_table *session_files(struct session *session);
 struct runtime_table *session_runtimes(struct session *session);
 

@@ -2,6 +2,7 @@
 #include "proc/file_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/hash.h"
 #include "proc/file_open.h"
 #include "proc/look.h"
@@ -34,6 +36,7 @@ struct entry {
 	uint32_t next, previous; /* in its list of open files */
 	uint32_t nr_tries;	 /* looks at it that were wanted */
 	uint32_t nr_waiting;	 /* of these, without a result so far */
+	bool is_copy;		 /* see file_table_copy() */
 };
 
 /* A wanted look. */
@@ -402,4 +405,87 @@ void file_table_mark_sampled(struct file_table *table, uint32_t number)
 	file->sampled = true;
 	if (file->handle >= 0)
 		list_open(table, number);
+}
+
+/* --- copies ---------------------------------------------------------------------------------- */
+
+/* Returns the entry with this number; NULL when out of memory. Entries before it are made, too. */
+static struct entry *entry_at(struct file_table *table, uint32_t number)
+{
+	static const struct entry blank = {.file = {.path = "",
+						    .state = FILE_GONE,
+						    .handle = -1,
+						    .uid = (uid_t)-1,
+						    .root_fd = -1}};
+
+	if (ARRAY_RESERVE(table->entries, table->capacity, (size_t)number + 1) < 0)
+		return NULL;
+	while (table->nr <= number)
+		table->entries[table->nr++] = blank;
+	return &table->entries[number];
+}
+
+/* Replaces a file, and takes its handle. */
+static void replace(struct file_table *table, uint32_t number, const struct file *with)
+{
+	struct entry *entry = &table->entries[number];
+
+	if (entry->file.handle >= 0) {
+		unlist_open(table, number);
+		(void)close(entry->file.handle);
+		table->nr_open--;
+	}
+	entry->file = *with;
+	entry->file.path = entry->path;
+	entry->file.sampled = true;
+	entry->is_copy = true;
+	if (with->handle < 0)
+		return;
+	entry->file.handle = -1; /* room is made among the others */
+	make_room(table);
+	entry->file.handle = with->handle;
+	table->nr_open++;
+	list_open(table, number);
+}
+
+int file_table_copy(struct file_table *table, const struct file_table *from, uint32_t number)
+{
+	struct file file = from->entries[number].file;
+	struct entry *entry = entry_at(table, number);
+
+	if (!entry)
+		return -ENOMEM;
+	if (!entry->path)
+		entry->path = strdup(file.path);
+	if (!entry->path)
+		return -ENOMEM;
+	file.handle = file.handle < 0 ? -1 : fcntl(file.handle, F_DUPFD_CLOEXEC, 0);
+	if (file.handle < 0 && file.state == FILE_OPEN)
+		file.state = FILE_CLOSED;
+	replace(table, number, &file);
+	return 0;
+}
+
+int file_table_move(struct file_table *table, struct file_table *from)
+{
+	uint32_t number;
+
+	for (number = 0; number < from->nr; number++) {
+		struct entry *moved = &from->entries[number];
+		struct entry *entry = moved->is_copy ? entry_at(table, number) : NULL;
+
+		if (!moved->is_copy)
+			continue;
+		if (!entry)
+			return -ENOMEM;
+		if (!entry->path)
+			entry->path = take_pointer(&moved->path);
+		if (moved->file.handle >= 0)
+			unlist_open(from, number);
+		from->nr_open -= moved->file.handle >= 0;
+		replace(table, number, &moved->file);
+		moved->file.handle = -1;
+		moved->is_copy = false;
+	}
+	return 0;
 }

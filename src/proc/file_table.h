@@ -95,6 +95,15 @@ size_t file_table_nr(const struct file_table *table);
 size_t file_table_nr_cut(const struct file_table *table); /* files with a truncated path */
 const struct file *file_table_get(const struct file_table *table, uint32_t number);
 
+/*
+ * Copies a file of another table under the same number, with a handle of its own, so that the other table can change
+ * meanwhile. Its root is not copied. 0 or -ENOMEM.
+ */
+int file_table_copy(struct file_table *table, const struct file_table *from, uint32_t number);
+
+/* Moves the files that were copied to `from` into a table. 0 or -ENOMEM. */
+int file_table_move(struct file_table *table, struct file_table *from);
+
 /* Marks a file as having samples. Such files are closed last when the limit is reached. */
 void file_table_mark_sampled(struct file_table *table, uint32_t number);
 

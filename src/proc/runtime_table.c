@@ -10,6 +10,7 @@
 #include "proc/runtime_table.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -106,6 +107,7 @@ struct item {
 	size_t nr_looks;
 	/* Of a process that was not inspected yet; -1: none. */
 	int pidfd, root_fd;
+	bool is_copy; /* see runtime_table_copy() */
 };
 
 struct runtime_table {
@@ -424,6 +426,67 @@ void runtime_table_looked(struct runtime_table *table, uint32_t number,
 	choose_jitdump(item);
 	supersede(table, process);
 	limit_holders(table, process);
+}
+
+/* --- copies -------------------------------------------------------------------------------- */
+
+/* Returns the item with this number; NULL when out of memory. Items before it are made, too. */
+static struct item *item_at(struct runtime_table *table, uint32_t number)
+{
+	static const struct item blank = {
+		.process = {.uid = (uid_t)-1,
+			    .gid = (gid_t)-1,
+			    .root_fd = -1,
+			    .pidfd = -1,
+			    .jitdump = -1},
+		.pidfd = -1,
+		.root_fd = -1,
+	};
+
+	if (ARRAY_RESERVE(table->items, table->capacity, (size_t)number + 1) < 0)
+		return NULL;
+	while (table->nr <= number)
+		table->items[table->nr++] = blank;
+	return &table->items[number];
+}
+
+int runtime_table_copy(struct runtime_table *table, const struct runtime_table *from,
+		       uint32_t number)
+{
+	struct item *item = item_at(table, number);
+	struct runtime_process process = from->items[number].process;
+
+	if (!item)
+		return -ENOMEM;
+	if (process.root_fd >= 0)
+		process.root_fd = fcntl(process.root_fd, F_DUPFD_CLOEXEC, 0);
+	if (process.pidfd >= 0)
+		process.pidfd = fcntl(process.pidfd, F_DUPFD_CLOEXEC, 0);
+	close_descriptors(&item->process);
+	item->process = process;
+	item->is_copy = true;
+	return 0;
+}
+
+int runtime_table_move(struct runtime_table *table, struct runtime_table *from)
+{
+	uint32_t number;
+
+	for (number = 0; number < from->nr; number++) {
+		struct item *moved = &from->items[number], *item;
+
+		if (!moved->is_copy)
+			continue;
+		item = item_at(table, number);
+		if (!item)
+			return -ENOMEM;
+		close_descriptors(&item->process);
+		item->process = moved->process;
+		item->is_copy = true;
+		moved->process.root_fd = moved->process.pidfd = -1;
+		moved->is_copy = false;
+	}
+	return 0;
 }
 
 /* --- perf maps ----------------------------------------------------------------------------- */

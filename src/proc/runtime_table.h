@@ -77,6 +77,11 @@ bool runtime_table_next_look(struct runtime_table *table, uint32_t *ret_number, 
 void runtime_table_looked(struct runtime_table *table, uint32_t number,
 			  const struct process_looked *looked);
 
+/* As file_table_copy() and file_table_move(). */
+int runtime_table_copy(struct runtime_table *table, const struct runtime_table *from,
+		       uint32_t number);
+int runtime_table_move(struct runtime_table *table, struct runtime_table *from);
+
 size_t runtime_table_nr(const struct runtime_table *table);
 const struct runtime_process *runtime_table_get(const struct runtime_table *table, uint32_t number);
 

@@ -22,6 +22,7 @@
 struct merge {
 	struct profile *into;
 	const struct profile *from;
+	bool is_part; /* see profile_merge_part() */
 	/* Indexed by the number in `from`: the number in `into` + 1; 0: not mapped yet. */
 	uint32_t *strings;
 	uint32_t *modules, *frames, *sets;
@@ -126,6 +127,15 @@ static int64_t add_module(struct merge *merge, uint32_t number, uint64_t hash)
 	return added;
 }
 
+static int64_t add_part_module(struct merge *merge, uint32_t number)
+{
+	struct module module = *profile_module(merge->from, number);
+	int64_t name = map_string(merge, module.name);
+
+	module.name = (uint32_t)name;
+	return name < 0 ? name : profile_add_module(merge->into, &module);
+}
+
 static int64_t map_module(struct merge *merge, uint32_t number)
 {
 	uint64_t hash;
@@ -135,10 +145,14 @@ static int64_t map_module(struct merge *merge, uint32_t number)
 		return number;
 	if (merge->modules[number])
 		return merge->modules[number] - 1;
-	hash = hash_of_module(merge->from, number);
-	module = find_module(merge, number, hash);
-	if (module < 0)
-		module = add_module(merge, number, hash);
+	if (merge->is_part) {
+		module = add_part_module(merge, number);
+	} else {
+		hash = hash_of_module(merge->from, number);
+		module = find_module(merge, number, hash);
+		if (module < 0)
+			module = add_module(merge, number, hash);
+	}
 	if (module >= 0)
 		merge->modules[number] = (uint32_t)module + 1;
 	return module;
@@ -226,6 +240,8 @@ static int64_t add_frame(struct merge *merge, const struct frame *frame)
 	if (frame->address < PROFILE_NOWHERE) {
 		number = profile_add_frame(merge->into, frame->kind, (uint32_t)module,
 					   frame->address);
+		if (number >= 0 && merge->is_part)
+			return number;
 		if (number >= 0)
 			number = reuse_frame(merge, (uint32_t)number, frame, nr);
 		if (number != -ENOENT)
@@ -420,7 +436,7 @@ static int merge_init(struct merge *merge)
 	merge->frames = calloc(profile_nr_frames(merge->from) + 1, sizeof(uint32_t));
 	if (!merge->strings || !merge->modules || !merge->frames)
 		return -ENOMEM;
-	return index_modules(merge);
+	return merge->is_part ? 0 : index_modules(merge);
 }
 
 static void merge_clear(struct merge *merge)
@@ -434,17 +450,30 @@ static void merge_clear(struct merge *merge)
 	free(merge->path);
 }
 
-int profile_merge(struct profile *into, const struct profile *from, size_t value)
+static int merge_all(struct merge *merge, size_t value)
 {
-	cleanup(merge_clear) struct merge merge = {.into = into, .from = from};
-	int result = merge_init(&merge);
+	int result = merge_init(merge);
 	uint32_t i;
 
 	if (!result)
-		result = merge_origin(&merge);
+		result = merge_origin(merge);
 	if (!result)
-		result = map_values(&merge, value);
-	for (i = 0; i < profile_nr_samples(from) && !result; i++)
-		result = add_sample(&merge, i);
+		result = map_values(merge, value);
+	for (i = 0; i < profile_nr_samples(merge->from) && !result; i++)
+		result = add_sample(merge, i);
 	return result;
+}
+
+int profile_merge(struct profile *into, const struct profile *from, size_t value)
+{
+	cleanup(merge_clear) struct merge merge = {.into = into, .from = from};
+
+	return merge_all(&merge, value);
+}
+
+int profile_merge_part(struct profile *into, const struct profile *from)
+{
+	cleanup(merge_clear) struct merge merge = {.into = into, .from = from, .is_part = true};
+
+	return merge_all(&merge, 0);
 }

@@ -21,6 +21,7 @@
 #include "kernel/kernel_ask.h"
 #include "proc/file_open.h"
 #include "proc/java_attach.h"
+#include "profile/merge.h"
 #include "run/complain.h"
 #include "sym/debug_packages.h"
 
@@ -73,6 +74,44 @@ struct read_budget naming_options_budget(const struct naming_options *options, i
 
 /* --- the session's names ---------------------------------------------------------------------- */
 
+/* Files whose names are looked up are closed again, so that few are enough. */
+#define COPIES_MAX_OPEN 4096
+
+/* Past this number of frames, the names of earlier intervals are forgotten. */
+#define COPIES_MAX_FRAMES (PROFILE_MAX_FRAMES / 2)
+
+static int make_copies(struct session_names *names)
+{
+	names->are_copies = true;
+	names->profile = profile_new();
+	names->files = file_table_new(COPIES_MAX_OPEN);
+	names->runtimes = runtime_table_new();
+	return names->profile && names->files && names->runtimes ? 0 : -ENOMEM;
+}
+
+struct profile *session_names_profile(const struct session_names *names)
+{
+	return names->profile;
+}
+
+int session_names_take(struct session_names *names, struct session_part *part)
+{
+	int err = file_table_move(names->files, part->files);
+
+	if (err == 0)
+		err = runtime_table_move(names->runtimes, part->runtimes);
+	if (profile_nr_frames(names->profile) > COPIES_MAX_FRAMES) {
+		struct profile *anew = profile_new();
+
+		if (!anew)
+			return -ENOMEM;
+		profile_free(names->profile);
+		names->profile = anew;
+	}
+	profile_reset_samples(names->profile);
+	return err < 0 ? err : profile_merge_part(names->profile, part->profile);
+}
+
 int session_names_init(struct session_names *names, struct session *session,
 		       const struct stack_options *options, const struct run_config *tasks,
 		       int stop_fd, struct error *error)
@@ -80,14 +119,18 @@ int session_names_init(struct session_names *names, struct session *session,
 	struct symbolizer_options symbolizer = naming_options_symbolizer(&options->naming);
 
 	*names = (struct session_names){
-		.session = session,
+		.profile = session_profile(session),
+		.files = session_files(session),
+		.runtimes = session_runtimes(session),
 		.options = options,
 		.tasks = tasks,
 		.budget = naming_options_budget(&options->naming, stop_fd),
 	};
+	if (tasks->interval_ns && make_copies(names) < 0)
+		return error_no_memory(error, "");
 	symbolizer.budget = &names->budget;
-	symbolizer.files = session_files(session);
-	symbolizer.runtimes = session_runtimes(session);
+	symbolizer.files = names->files;
+	symbolizer.runtimes = names->runtimes;
 	symbolizer.kernel = (struct kernel_names){.name = kernel_ask};
 	symbolizer.kernel_fallback = kallsyms_names(&names->kallsyms);
 	symbolizer.leave_files = options->no_symbols; /* another machine names them */
@@ -102,14 +145,14 @@ int session_names_init(struct session_names *names, struct session *session,
 static const char *path_for_package(struct session_names *names,
 				    const struct quality_nameless *stripped)
 {
-	const struct profile *profile = session_profile(names->session);
+	const struct profile *profile = names->profile;
 	const struct module *module = profile_module(profile, stripped->module);
 	const struct file *file;
 
 	if (!names_worth_a_row(stripped->samples, profile_total(profile)) ||
 	    module->kind != MODULE_FILE)
 		return NULL;
-	file = file_table_get(session_files(names->session), module->file);
+	file = file_table_get(names->files, module->file);
 	return file->is_of_root ? file->path : NULL;
 }
 
@@ -144,6 +187,11 @@ void session_names_clear(struct session_names *names)
 	free(names->jvms);
 	for (i = 0; i < ARRAY_SIZE(names->packages); i++)
 		free(names->packages[i]);
+	if (names->are_copies) {
+		profile_free(names->profile);
+		file_table_free(names->files);
+		runtime_table_free(names->runtimes);
+	}
 	*names = (struct session_names){0};
 }
 
@@ -152,7 +200,7 @@ void session_names_clear(struct session_names *names)
 /* Marks the JVMs that have samples in the profile, which holds this interval only. */
 static void mark_sampled(struct session_names *names)
 {
-	const struct profile *profile = session_profile(names->session);
+	const struct profile *profile = names->profile;
 	size_t i, k;
 
 	for (i = 0; i < names->nr_jvms; i++)
@@ -173,8 +221,7 @@ static void mark_sampled(struct session_names *names)
 
 static bool is_due(const struct session_names *names, uint32_t number)
 {
-	const struct runtime_process *process =
-		runtime_table_get(session_runtimes(names->session), number);
+	const struct runtime_process *process = runtime_table_get(names->runtimes, number);
 	const struct session_jvm *jvm = &names->jvms[number];
 
 	return process->runtime && process->runtime->is_java && jvm->is_sampled &&
@@ -196,8 +243,8 @@ static void ask_jvm(struct session_names *names, uint32_t number)
 	struct session_jvm *jvm = &names->jvms[number];
 	uint64_t begin_ns = clock_now_ns();
 	struct error error = {0};
-	int err = java_attach_write_map(runtime_table_get(session_runtimes(names->session), number),
-					JVM_NS, names->budget.stop_fd, &error);
+	int err = java_attach_write_map(runtime_table_get(names->runtimes, number), JVM_NS,
+					names->budget.stop_fd, &error);
 
 	if (err == -ECANCELED)
 		return;
@@ -215,7 +262,7 @@ static void ask_jvm(struct session_names *names, uint32_t number)
 /* Asks each JVM whose JIT-compiled code was sampled since it was last asked. */
 static int ask_jvms(struct session_names *names)
 {
-	size_t nr = runtime_table_nr(session_runtimes(names->session));
+	size_t nr = runtime_table_nr(names->runtimes);
 	uint64_t begin_ns = clock_now_ns();
 	uint32_t i;
 
@@ -249,8 +296,7 @@ const char *session_names_why_silent(const struct session_names *names, uint32_t
 		[JVM_ENDED] = "it exited before it could be asked again",
 		[JVM_SILENT] = "asking it failed (see above)",
 	};
-	const struct runtime_process *asked =
-		runtime_table_get(session_runtimes(names->session), process);
+	const struct runtime_process *asked = runtime_table_get(names->runtimes, process);
 
 	if (!names->options->java || !asked->runtime || !asked->runtime->is_java)
 		return NULL;
@@ -276,7 +322,7 @@ int session_names_apply(struct session_names *names, struct error *error)
 	}
 	if (err < 0)
 		return error_set(error, -ENOMEM, "out of memory while asking JVMs");
-	if (symbolizer_name(names->symbolizer, session_profile(names->session)) < 0)
+	if (symbolizer_name(names->symbolizer, names->profile) < 0)
 		return error_set(error, -ENOMEM, "out of memory while naming functions");
 	return 0;
 }

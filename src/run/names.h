@@ -31,7 +31,13 @@ enum jvm_state {
 };
 
 struct session_names {
-	struct session *session;
+	/*
+	 * What is named: of the session; or, with --interval, the current interval and copies of the session's tables.
+	 */
+	struct profile *profile;
+	struct file_table *files;
+	struct runtime_table *runtimes;
+	bool are_copies;
 	const struct stack_options *options;
 	const struct run_config *tasks;
 	struct read_budget budget;
@@ -62,6 +68,12 @@ int session_names_init(struct session_names *names, struct session *session,
 		       const struct stack_options *options, const struct run_config *tasks,
 		       int stop_fd, struct error *error);
 void session_names_clear(struct session_names *names);
+
+/* With --interval: replaces the samples by those of the next interval. 0 or a negative errno. */
+int session_names_take(struct session_names *names, struct session_part *part);
+
+/* Returns the profile that is named: the session's, or the current interval. */
+struct profile *session_names_profile(const struct session_names *names);
 
 /*
  * Names what the profile has so far. A JVM that cannot be asked for its symbols is reported once.

@@ -217,6 +217,7 @@ static int pass_interval(struct running *running, struct error *error)
 		return 0;
 	/* After a SIGSTOP, for example, several intervals have passed: they are shown as one. */
 	nr_passed = (now_ns - running->interval_end_ns) / interval_ns + 1;
+	running->run.interval_due_ns = running->interval_end_ns;
 	running->interval_end_ns += nr_passed * interval_ns;
 	clear_progress(running);
 	return running->collector->ops->interval(running->collector, false, error);
@@ -309,7 +310,10 @@ static int collect(struct running *running)
 	well = complain_on_error(err, &error);
 	if (!err) {
 		running->run.has_started = true;
-		running->shows_progress = ops->progress && !config->quiet && isatty(STDERR_FILENO);
+		/* Intervals are printed at any time, by another thread. */
+		running->shows_progress = ops->progress && !config->quiet &&
+					  isatty(STDERR_FILENO) &&
+					  !(config->interval_ns && isatty(STDOUT_FILENO));
 		err = wait_for_end(running, &error);
 		well = complain_on_error(err, &error);
 		if (ops->stops_last)

@@ -38,6 +38,7 @@ struct run {
 	struct wanted_tasks tasks; /* from load() on with the child */
 	int signal_fd;		   /* readable after a signal that ends the current step */
 	uint64_t entered_ns;	   /* when run_collector() was called, by this clock */
+	uint64_t interval_due_ns;  /* in interval(), when it is not the last: when it was to end */
 	bool has_started;	   /* start() succeeded */
 	bool child_failed;	   /* its exec failed: there is nothing to show */
 };

@@ -249,7 +249,12 @@ static int measure(struct stacks *stacks, struct run_figures *ret, struct error 
 		.entered_ns = stacks->collector.run->entered_ns,
 		.nr_cpus = stacks->source.cpus ? stacks->source.nr_cpus : stacks->nr_online_cpus,
 	};
-	if (quality_judge(session_profile(stacks->session), &ret->quality) < 0)
+	if (stacks->intervals) {
+		ret->nr_intervals = stacks->nr_intervals;
+		ret->nr_intervals_joined = intervals_nr_joined(stacks->intervals);
+		ret->latest_interval_ns = stacks->latest_ns;
+	}
+	if (quality_judge(session_names_profile(&stacks->names), &ret->quality) < 0)
 		return error_no_memory(error, "");
 	if (session_names_find_packages(&stacks->names, &ret->quality) < 0)
 		return error_no_memory(error, "");
@@ -263,10 +268,7 @@ static int measure(struct stacks *stacks, struct run_figures *ret, struct error 
 	return 0;
 }
 
-/*
- * Adds the verdict to the profile. With --interval nothing is added: the verdict covers the whole
- * run.
- */
+/* Adds the verdict to the profile; not with --interval, since the verdict covers the whole run. */
 static int note_verdict(struct stacks *stacks, struct error *error)
 {
 	struct profile *profile = session_profile(stacks->session);
@@ -275,8 +277,6 @@ static int note_verdict(struct stacks *stacks, struct error *error)
 	struct verdict verdict;
 	int err;
 
-	if (stacks->collector.run->config->interval_ns)
-		return 0;
 	err = measure(stacks, &figures, error);
 	if (err)
 		return err;
@@ -303,7 +303,7 @@ static int print_verdict(struct stacks *stacks, struct error *error)
 
 	if (err)
 		return err;
-	err = verdict_make(&verdict, &figures, session_profile(stacks->session));
+	err = verdict_make(&verdict, &figures, session_names_profile(&stacks->names));
 	if (!err) {
 		verdict_add_to_sheet(&verdict, &sheet);
 		err = sheet_status(&sheet);
@@ -329,6 +329,12 @@ static int start(struct collector *collector, struct error *error)
 {
 	struct stacks *stacks = collector->context;
 
+	/* Before the session raises our priority. */
+	if (collector->run->config->interval_ns) {
+		stacks->intervals = intervals_new(&stacks->names, &stacks->outputs, error);
+		if (!stacks->intervals)
+			return error->code;
+	}
 	return session_start(stacks->session, error);
 }
 
@@ -343,6 +349,24 @@ static bool is_ready(const struct collector *collector)
 
 #define READY_LOOK_NS (10 * NS_PER_MS)
 
+/* Waits likewise for a failure to write an interval. */
+static int wait_with_intervals(struct stacks *stacks, uint64_t until_ns, struct pollfd *fds,
+			       size_t nr_fds, struct error *error)
+{
+	cleanup_free struct pollfd *all = calloc(nr_fds + 1, sizeof(*all));
+	int err;
+
+	if (!all)
+		return error_no_memory(error, "");
+	memcpy(all, fds, nr_fds * sizeof(*fds));
+	all[nr_fds] = (struct pollfd){.fd = intervals_fd(stacks->intervals), .events = POLLIN};
+	err = session_wait(stacks->session, until_ns, all, nr_fds + 1, error);
+	memcpy(fds, all, nr_fds * sizeof(*fds));
+	if (!err && all[nr_fds].revents)
+		err = intervals_status(stacks->intervals, error);
+	return err;
+}
+
 /* session_wait() polls the kernel's buffers, too. */
 static int wait_in_session(struct collector *collector, uint64_t until_ns, struct pollfd *fds,
 			   size_t nr_fds, struct error *error)
@@ -353,29 +377,42 @@ static int wait_in_session(struct collector *collector, uint64_t until_ns, struc
 	/* There is no event for the last probe being attached: poll. */
 	if (!is_ready(collector) && soon_ns < until_ns)
 		until_ns = soon_ns;
-	return session_wait(stacks->session, until_ns, fds, nr_fds, error);
+	return stacks->intervals ? wait_with_intervals(stacks, until_ns, fds, nr_fds, error)
+				 : session_wait(stacks->session, until_ns, fds, nr_fds, error);
+}
+
+/* Takes an interval away from the session, to be named and written by the thread. */
+static int hand_over(struct stacks *stacks, bool is_last, struct error *error)
+{
+	const uint64_t due_ns = stacks->collector.run->interval_due_ns;
+	struct session_part part;
+	uint64_t now_ns;
+	int err = is_last ? 0 : session_flush(stacks->session, error);
+	if (!err)
+		err = session_take_part(stacks->session, &part, error);
+	if (err)
+		return err;
+	now_ns = clock_now_ns();
+	if (!is_last && now_ns > due_ns && now_ns - due_ns > stacks->latest_ns)
+		stacks->latest_ns = now_ns - due_ns;
+	stacks->nr_intervals++;
+	return intervals_add(stacks->intervals, &part, error);
 }
 
 static int end_interval(struct collector *collector, bool is_last, struct error *error)
 {
 	struct stacks *stacks = collector->context;
-	struct profile *profile = session_profile(stacks->session);
 	struct error unnoted = {0};
 	int err;
 
-	if (stacks->is_unread)
-		return 0;
-	err = is_last ? 0 : session_flush(stacks->session, error);
-	if (err)
-		return err;
+	if (stacks->intervals) {
+		err = hand_over(stacks, is_last, error);
+		return is_last ? intervals_finish(stacks->intervals, error) ?: err : err;
+	}
 	apply_names(stacks);
-	if (is_last && note_verdict(stacks, &unnoted) < 0)
+	if (note_verdict(stacks, &unnoted) < 0)
 		complain_error(&unnoted);
-	err = outputs_write(&stacks->outputs, profile, error);
-	stacks->is_unread = err == -EPIPE;
-	if (!is_last)
-		profile_reset_samples(profile);
-	return err;
+	return outputs_write(&stacks->outputs, session_profile(stacks->session), error);
 }
 
 /* If the program after `--` could not be executed, there is nothing to read. */
@@ -385,7 +422,8 @@ static int stop(struct collector *collector, struct error *error)
 
 	if (collector->run->child_failed)
 		return 0;
-	symbolizer_begin_reading(stacks->names.symbolizer);
+	if (!stacks->intervals)
+		symbolizer_begin_reading(stacks->names.symbolizer);
 	return session_stop(stacks->session, error);
 }
 
@@ -435,6 +473,7 @@ void stacks_init(struct stacks *stacks, const struct stack_options *options,
 
 void stacks_clear(struct stacks *stacks)
 {
+	intervals_free(stacks->intervals);
 	session_free(stacks->session);
 	outputs_clear(&stacks->outputs);
 	out_file_abort(&stacks->stats);

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "collect/session.h"
 #include "run/config.h"
+#include "run/intervals.h"
 #include "run/names.h"
 #include "run/outputs.h"
 #include "run/run.h"
@@ -50,10 +51,12 @@ struct stacks {
 	void *context;
 	struct stack_source source;
 	struct outputs outputs;
-	bool is_unread; /* the reader closed stdout: nothing more is written */
 	struct out_file stats;
 	struct session *session;
 	struct session_names names;
+	struct intervals *intervals; /* with --interval */
+	uint64_t nr_intervals;
+	uint64_t latest_ns; /* how late the latest interval was taken away from the session */
 	uint32_t *online_cpus;
 	size_t nr_online_cpus;
 	struct rusage children_before; /* of the process before it executed stook */

@@ -569,6 +569,11 @@ static void say_names(struct verdict *verdict, const struct profile *profile)
 		    "%zu files with samples were not read: in more containers than the limit of "
 		    "%d",
 		    session->nr_files_left_out, ROOT_TABLE_MAX - 1);
+	if (verdict->figures->nr_intervals_joined)
+		say(verdict, "names",
+		    "looking them up took long: %" PRIu64 " of %" PRIu64
+		    " intervals are shown together with the one before",
+		    verdict->figures->nr_intervals_joined, verdict->figures->nr_intervals);
 	if (session->nr_paths_cut)
 		say(verdict, "names", "%zu paths are too long: only their ends are kept",
 		    session->nr_paths_cut);
@@ -800,6 +805,9 @@ static void add_cost(struct sheet *sheet, const struct run_figures *run)
 		 session->first_sample_ns > run->entered_ns
 			 ? (session->first_sample_ns - run->entered_ns) / NS_PER_US
 			 : 0},
+		{"intervals", run->nr_intervals},
+		{"intervals_joined", run->nr_intervals_joined},
+		{"latest_interval_us", run->latest_interval_ns / NS_PER_US},
 		{"wall_us", (run->now_ns - run->entered_ns) / NS_PER_US},
 		{"sampling_cpu_us", session->sampling_cpu_ns / NS_PER_US},
 		{"sampled_us", session->sampled_ns / NS_PER_US},

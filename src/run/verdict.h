@@ -30,6 +30,7 @@ struct run_figures {
 	uint64_t entered_ns; /* when the run began, CLOCK_MONOTONIC */
 	uint64_t now_ns;
 	size_t nr_cpus;
+	uint64_t nr_intervals, nr_intervals_joined, latest_interval_ns; /* with --interval */
 	bool is_unwritten; /* results are not written yet; the cost excludes writing */
 };
 

@@ -226,6 +226,8 @@ int symbolizer_name(struct symbolizer *symbolizer, struct profile *profile)
 
 	if (!pending)
 		return -ENOMEM;
+	if (symbolizer->nr_frames_tried > profile_nr_frames(profile))
+		symbolizer->nr_frames_tried = 0; /* another profile */
 	if (symbolizer->options.worker)
 		worker_take_over(symbolizer->options.worker);
 	err = name_pending(&naming, pending, list_pending(symbolizer, profile, false, pending));

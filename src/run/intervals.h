@@ -1,0 +1,43 @@
+/*
+ * Names and writes the intervals of a run in a thread of its own, at normal priority, while the session goes on.
+ *
+ * Naming waits for other people: for files, debuginfod servers, JVMs. The thread that reads the rings must not, or
+ * samples would be lost and intervals be late; it only hands over what it has collected. If an interval takes longer
+ * than the next ones, these are joined, and shown as one.
+ */
+#ifndef STOOK_RUN_INTERVALS_H
+#define STOOK_RUN_INTERVALS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "collect/session.h"
+#include "run/names.h"
+#include "run/outputs.h"
+
+struct intervals;
+
+/*
+ * Starts the thread, which has the caller's priority. names and outputs belong to it until intervals_finish(). Returns
+ * NULL on failure.
+ */
+struct intervals *intervals_new(struct session_names *names, struct outputs *outputs,
+				struct error *error);
+void intervals_free(struct intervals *intervals); /* calls intervals_finish() */
+
+/* Hands over an interval; takes the part, also on failure. 0 or -ENOMEM. */
+int intervals_add(struct intervals *intervals, struct session_part *part, struct error *error);
+
+/* Returns a descriptor that is readable when writing has failed. */
+int intervals_fd(const struct intervals *intervals);
+
+/* Returns 0; or, once, the first failure to write: -EPIPE if the reader closed stdout. */
+int intervals_status(struct intervals *intervals, struct error *error);
+
+/* Waits until all intervals are written, and ends the thread. Returns as intervals_status(). */
+int intervals_finish(struct intervals *intervals, struct error *error);
+
+/* Returns the number of intervals that were shown as one with the interval before. */
+uint64_t intervals_nr_joined(const struct intervals *intervals);
+
+#endif

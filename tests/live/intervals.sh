@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# stook profile -i: naming and writing happen beside the sampling, which they cannot hold up.
+#
+# Alone: it judges whether intervals end in time.
+set -u
+# shellcheck source=tests/live/lib.sh
+. "$(dirname "$0")/lib.sh"
+need_live
+
+# An interval is taken away from the session within this time after its end.
+LATE_US=50000
+
+# Prints the number of samples in the files of all intervals.
+sum_of_files() { cat "$T"/each.*.folded | sum_folded; }
+nr_files() { find "$T" -name 'each.*.folded' -size +0 | wc -l; }
+about() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ]; }
+
+# Profiles everything in intervals, one file each.
+in_intervals() {
+	rm -f "$T"/each.*
+	profile -a -F 499 "$@" -o "$T/each.folded"
+}
+
+start "$PROGRAMS/spin" 60
+spin=$PID
+start "$PROGRAMS/forkstorm" 60
+
+# --- names -----------------------------------------------------------------------------------------------
+
+in_intervals -d 3 -i 0.5
+check_equal "six intervals" "$(stat_of intervals)" 6
+check_equal "a file for each" "$(nr_files)" $((6 - $(stat_of intervals_joined)))
+check_equal "all samples are in the files" "$(sum_of_files)" "$(stat_of shown)"
+check "nothing is lost" test "$(stat_of lost)" -eq 0
+named=0
+for file in "$T"/each.*.folded; do
+	[ "$(sum_matching 'main;spin_outer;spin_inner' "$file")" -lt 10 ] || named=$((named + 1))
+done
+check_equal "each has names" $named "$(nr_files)"
+cat "$T"/each.*.folded >"$T/all"
+check "new processes have names" test "$(sum_matching 'storm_outer;storm_inner' "$T/all")" -ge 100
+check "intervals end in time ($(stat_of latest_interval_us) us late)" test "$(stat_of latest_interval_us)" -lt $LATE_US
+
+# --- a server of debug files that does not answer ----------------------------------------------------
+
+if "$STOOK" --version | grep -q static || ! command -v strip python3 >/dev/null ||
+	! ldconfig -p | grep -q libdebuginfod; then
+	skip "debuginfod" "strip, python3, libdebuginfod and a binary that loads it"
+else
+	python3 -c '
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+connections = []
+while True:
+    connections.append(listener.accept())
+    print("asked", flush=True)' >"$T/server" 2>/dev/null &
+	STARTED+=("$!")
+	wait_until 5 grep -q . "$T/server"
+	cp "$PROGRAMS/stacks" "$T/nameless" && strip --strip-all "$T/nameless"
+	start "$T/nameless" 30
+	nameless=$PID
+	export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH=$T/cache
+	DEBUGINFOD_URLS=http://127.0.0.1:$(head -n 1 "$T/server")
+	in_intervals -d 6 -i 0.5 --lines --naming-time 4
+	unset DEBUGINFOD_URLS
+	check "debuginfod: it was asked" grep -q asked "$T/server"
+	check_equal "debuginfod: twelve intervals" "$(stat_of intervals)" 12
+	check "debuginfod: what waits is joined" test "$(stat_of intervals_joined)" -ge 1
+	check_equal "debuginfod: a file for each that was not joined" "$(nr_files)" \
+		$((12 - $(stat_of intervals_joined)))
+	check_equal "debuginfod: all samples are in the files" "$(sum_of_files)" "$(stat_of shown)"
+	check "debuginfod: nothing is lost" test "$(stat_of lost)" -eq 0
+	cat "$T"/each.*.folded >"$T/all"
+	check "debuginfod: the law holds" law_holds "$T/stats" "$T/all"
+	check "debuginfod: intervals end in time ($(stat_of latest_interval_us) us late)" \
+		test "$(stat_of latest_interval_us)" -lt $LATE_US
+	check "debuginfod: the run ends in time" about "$WALL_MS" 6000 11500
+	stop "$nameless"
+fi
+
+# --- failures to write -------------------------------------------------------------------------------------
+
+begin=$(now_ms)
+timeout 20 "$STOOK" profile -q -f -F 99 -i 0.3 -p "$spin" 2>"$T/err" | head -n 1 >"$T/first"
+took=$(($(now_ms) - begin))
+check "a closed pipe ends the run ($took ms)" test -s "$T/first" -a "$took" -lt 3000
+check "a closed pipe is no failure" test ! -s "$T/err"
+
+begin=$(now_ms)
+timeout 20 "$STOOK" profile -q -f -F 99 -i 0.3 -p "$spin" >/dev/full 2>"$T/err"
+status=$?
+took=$(($(now_ms) - begin))
+check "a full disk ends the run ($took ms)" test $status -eq 1 -a "$took" -lt 3000
+check_equal "a full disk is reported once" "$(wc -l <"$T/err")" 1
+
