@@ -243,31 +243,10 @@ static int read_message(struct reader *reader, struct bytes bytes)
 	}
 }
 
-/* Why there is no answer. */
-static const char *why_none(int err)
-{
-	switch (err) {
-	case -ETIME:
-		return "took too long";
-	case -EFAULT:
-		return "crashed";
-	case -E2BIG:
-		return "needs too much memory";
-	case -EMSGSIZE:
-	case -EPROTO:
-		return "gave a malformed answer";
-	case -EOWNERDEAD:
-	case -EHOSTDOWN:
-		return "gave up the file, or its device, after failures";
-	default:
-		return "failed";
-	}
-}
-
 static int refuse(struct error *error, int err)
 {
 	return error_set(error, err, "the helper process that reads debug information %s",
-			 why_none(err));
+			 worker_why_none(err));
 }
 
 static int read_messages(struct reader *reader, struct bytes bytes)

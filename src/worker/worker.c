@@ -1362,6 +1362,26 @@ int worker_call_twice(struct worker *worker, enum parser parser,
 			      : err;
 }
 
+const char *worker_why_none(int err)
+{
+	switch (err) {
+	case -ETIME:
+		return "took too long";
+	case -EFAULT:
+		return "crashed";
+	case -E2BIG:
+		return "needs too much memory";
+	case -EMSGSIZE:
+	case -EPROTO:
+		return "gave a malformed answer";
+	case -EOWNERDEAD:
+	case -EHOSTDOWN:
+		return "gave up the file, or its device, after failures";
+	default:
+		return "failed";
+	}
+}
+
 uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser)
 {
 	return worker->parsers[parser].cpu_ns + cpu_ns_of(&worker->parsers[parser].process);

@@ -208,6 +208,9 @@ int worker_call_twice(struct worker *worker, enum parser parser,
 		      const struct worker_question *question, int stop_fd, void **ret_bytes,
 		      size_t *ret_nr);
 
+/* Why there is no answer, after "the helper process that reads it": "crashed". */
+const char *worker_why_none(int err);
+
 /* Returns the CPU time of this parser and its predecessors. */
 uint64_t worker_cpu_ns(const struct worker *worker, enum parser parser);
 
