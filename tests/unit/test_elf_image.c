@@ -160,6 +160,26 @@ TEST(elf_image_refuses_what_is_no_file)
 	CHECK_EQ(error.code, -EBADF);
 }
 
+TEST(elf_header_is_checked_alone)
+{
+	struct error error = {0};
+	uint16_t machine = 0;
+	bool is_64 = false;
+	FILE *own = fopen("/proc/self/exe", "r"), *text = tmpfile();
+
+	CHECK(own && text);
+	CHECK_EQ(elf_header_check(fileno(own), &is_64, &machine, &error), 0);
+	CHECK(is_64);
+	CHECK(machine == EM_X86_64 || machine == EM_AARCH64);
+	CHECK_EQ(elf_header_check(fileno(text), &is_64, &machine, &error), -ENOEXEC);
+	CHECK_STR(error.text, "invalid ELF file: no ELF magic number");
+	CHECK_EQ(fputs("\177ELF\2\1\1", text) < 0, 0);
+	CHECK_EQ(fflush(text), 0);
+	CHECK_EQ(elf_header_check(fileno(text), &is_64, &machine, &error), -ENOEXEC);
+	CHECK_EQ(fclose(own), 0);
+	CHECK_EQ(fclose(text), 0);
+}
+
 /* Opens and reads arbitrary bytes; only a crash or a leak is a failure. */
 static void use(const uint8_t *bytes, size_t nr, int fd)
 {

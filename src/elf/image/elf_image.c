@@ -85,6 +85,7 @@ static int check_header(struct elf_image *image, struct error *error)
 	if (elf_image_read(image, 0, image->is_64 ? (void *)&wide : (void *)&narrow,
 			   image->is_64 ? sizeof(wide) : sizeof(narrow)) < 0)
 		return refuse(error, "truncated header");
+	image->machine = image->is_64 ? wide.e_machine : narrow.e_machine;
 	if (image->is_64)
 		extended = (wide.e_shoff && !wide.e_shnum) || wide.e_phnum == PN_XNUM;
 	else
@@ -250,7 +251,6 @@ static int open_image(struct elf_image *image, struct error *error)
 	    !gelf_getehdr(image->elf, &header)) {
 		err = refuse(error, image->elf ? "no header" : elf_errmsg(-1));
 	} else {
-		image->machine = header.e_machine;
 		err = read_segments(image, error);
 		/* Programs have an interpreter; their entry point is real. */
 		if (!err && header.e_entry &&
@@ -265,7 +265,8 @@ static int open_image(struct elf_image *image, struct error *error)
 	return err;
 }
 
-int elf_image_open(struct elf_image *image, int fd, struct error *error)
+/* Fills in the descriptor and the size. */
+static int use_file(struct elf_image *image, int fd, struct error *error)
 {
 	struct stat status;
 
@@ -275,7 +276,28 @@ int elf_image_open(struct elf_image *image, int fd, struct error *error)
 	if (!S_ISREG(status.st_mode))
 		return refuse(error, "not a regular file");
 	image->bytes = (uint64_t)status.st_size;
-	return open_image(image, error);
+	return 0;
+}
+
+int elf_image_open(struct elf_image *image, int fd, struct error *error)
+{
+	int err = use_file(image, fd, error);
+
+	return err < 0 ? err : open_image(image, error);
+}
+
+int elf_header_check(int fd, bool *ret_is_64, uint16_t *ret_machine, struct error *error)
+{
+	struct elf_image image;
+	int err = use_file(&image, fd, error);
+
+	if (err == 0)
+		err = check_header(&image, error);
+	if (err < 0)
+		return err;
+	*ret_is_64 = image.is_64;
+	*ret_machine = image.machine;
+	return 0;
 }
 
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t nr,

@@ -47,6 +47,12 @@ struct elf_image {
  */
 int elf_image_open(struct elf_image *image, int fd, struct error *error);
 
+/*
+ * Reads only the file header, at most 64 bytes, to see what code the file has. 0, or an error like those of
+ * elf_image_open(), which may still refuse the file.
+ */
+int elf_header_check(int fd, bool *ret_is_64, uint16_t *ret_machine, struct error *error);
+
 /* Like elf_image_open(), for bytes in our own memory (the vdso), which must outlive the image. */
 int elf_image_open_memory(struct elf_image *image, const void *bytes, size_t nr,
 			  struct error *error);

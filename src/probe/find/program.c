@@ -54,31 +54,31 @@ static int refuse_script(struct error *error, const char *path, const char *head
 }
 
 /*
- * Checks that the file at path can be probed. Returns 0; or -ENOEXEC or another negative errno,
- * with the reason in *error.
+ * Checks that the file at path has code that can be probed here, by its header: a parser reads the rest. Returns 0;
+ * or -ENOEXEC or another negative errno, with the reason in *error.
  */
 static int program_code_check(int fd, const char *path, struct error *error)
 {
 	struct error why = {0};
-	struct elf_image image;
 	char head[128] = "";
+	uint16_t machine;
+	bool is_64;
 	int err;
 
-	err = elf_image_open(&image, fd, &why);
+	err = elf_header_check(fd, &is_64, &machine, &why);
 	if (err < 0) {
 		(void)!pread(fd, head, sizeof(head) - 1, 0);
 		if (text_starts_with(head, "#!"))
 			return refuse_script(error, path, head);
 		return error_set(error, err, "cannot probe '%s': %s", path, why.text);
 	}
-	if (!image.is_64)
-		err = error_set(error, -ENOEXEC, "cannot probe '%s': 32-bit code is not supported",
-				path);
-	else if (image.machine != HOST_MACHINE)
-		err = error_set(error, -ENOEXEC,
-				"cannot probe '%s': built for another architecture", path);
-	elf_image_close(&image);
-	return err;
+	if (!is_64)
+		return error_set(error, -ENOEXEC, "cannot probe '%s': 32-bit code is not supported",
+				 path);
+	if (machine != HOST_MACHINE)
+		return error_set(error, -ENOEXEC,
+				 "cannot probe '%s': built for another architecture", path);
+	return 0;
 }
 
 /* --- names of libraries: pure ----------------------------------------------------------------- */
