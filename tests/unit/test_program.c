@@ -220,6 +220,7 @@ TEST(library_folders_of_a_root)
 	make_file(in_folder("etc/ld.so.conf.d/b.conf"), "/opt/b\n");
 	make_file(in_folder("etc/ld.so.conf.d/a.conf"), "/opt/a\n/opt/first");
 	make_file(in_folder("etc/ld.so.conf.d/a.other"), "/opt/other\n");
+	make_file(in_folder("etc/ld.so.conf.d/.hidden.conf"), "/opt/hidden\n");
 	root = open(folder, O_PATH | O_DIRECTORY);
 	CHECK_EQ(library_folders_read(&folders, root), 0);
 	CHECK_STR(folders.paths[0], "/opt/first");
@@ -229,7 +230,32 @@ TEST(library_folders_of_a_root)
 	CHECK_STR(folders.paths[4], "/usr/lib");
 	CHECK(has_folder(&folders, "/lib64"));
 	CHECK(!has_folder(&folders, "/opt/other"));
+	CHECK(!has_folder(&folders, "/opt/hidden"));
 	CHECK(!has_folder(&folders, "relative"));
+	library_folders_clear(&folders);
+	CHECK_EQ(close(root), 0);
+	leave_folder();
+}
+
+/* A container's file must not keep stook busy: fnmatch() would take years for this pattern. */
+TEST(program_folders_by_a_costly_pattern)
+{
+	struct library_folders folders = {0};
+	char command[256];
+	int root;
+
+	need_openat2();
+	enter_folder();
+	make_folder("etc");
+	make_folder("etc/d");
+	make_file(in_folder("etc/ld.so.conf"),
+		  "include d/*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b\ninclude d/[ab]*c\n");
+	(void)snprintf(command, sizeof(command),
+		       "echo /opt/a >etc/d/$(printf 'a%%.0s' $(seq 200))c");
+	CHECK(run_in_folder(command));
+	root = open(folder, O_PATH | O_DIRECTORY);
+	CHECK_EQ(library_folders_read(&folders, root), 0);
+	CHECK_STR(folders.paths[0], "/opt/a");
 	library_folders_clear(&folders);
 	CHECK_EQ(close(root), 0);
 	leave_folder();

@@ -14,7 +14,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/matcher.h"
 #include "base/text.h"
 #include "elf/image/elf_image.h"
 #include "probe/find/program_test.h"
@@ -192,12 +192,14 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* Lists the entries of a folder that match a shell pattern, sorted as by glob(). */
-static int list_folder(DIR *folder, const char *pattern, char **names, size_t *nr)
+static int list_folder(DIR *folder, const struct matcher *pattern, bool shows_hidden, char **names,
+		       size_t *nr)
 {
 	struct dirent *entry;
 
 	while (*nr < CONF_MAX_NAMES && (entry = readdir(folder))) {
-		if (fnmatch(pattern, entry->d_name, FNM_PERIOD))
+		if ((entry->d_name[0] == '.' && !shows_hidden) ||
+		    !matcher_matches(pattern, entry->d_name))
 			continue;
 		names[*nr] = strdup(entry->d_name);
 		if (!names[*nr])
@@ -208,10 +210,15 @@ static int list_folder(DIR *folder, const char *pattern, char **names, size_t *n
 	return 0;
 }
 
-/* Reads the files of an include line: a shell pattern, relative to /etc unless absolute. */
+/*
+ * Reads the files of an include line: a shell pattern, relative to /etc unless absolute. A container may have written
+ * it: fnmatch() can take exponential time for some patterns.
+ */
 static int read_included(struct conf_reader *reader, const char *pattern)
 {
 	char *names[CONF_MAX_NAMES], folder_path[PATH_MAX], path[2 * PATH_MAX];
+	struct matcher_error fault;
+	struct matcher *matcher;
 	size_t nr = 0, i;
 	char *slash;
 	DIR *folder;
@@ -224,8 +231,13 @@ static int read_included(struct conf_reader *reader, const char *pattern)
 	folder = file_open_directory_below(reader->root_fd, folder_path);
 	if (!folder)
 		return 0;
-	err = list_folder(folder, slash + 1, names, &nr);
+	matcher = matcher_new(slash + 1, strlen(slash + 1), MATCHER_PLAIN_GLOB, &fault);
+	if (matcher)
+		err = list_folder(folder, matcher, slash[1] == '.', names, &nr);
+	else
+		err = fault.what ? 0 : -ENOMEM;
 	(void)closedir(folder);
+	matcher_free(matcher);
 	for (i = 0; i < nr; i++) {
 		(void)snprintf(path, sizeof(path), "%s/%s", folder_path, names[i]);
 		if (!err)
