@@ -23,6 +23,7 @@
 #include "probe/find/tracepoints.h"
 #include "proc/mappings.h"
 #include "proc/tracefs.h"
+#include "worker/worker.h"
 
 /* --- names ----------------------------------------------------------------------------------- */
 
@@ -325,7 +326,9 @@ static int find_targets(struct probe_search *search, const struct run_config *ta
 			struct error *error)
 {
 	const struct probe_options *options = search->options;
+	struct worker *worker = worker_new(error);
 	const struct target_options target = {
+		.worker = worker,
 		.patterns = options->patterns,
 		.nr_patterns = options->nr_patterns,
 		.is_regex = options->is_regex,
@@ -336,8 +339,9 @@ static int find_targets(struct probe_search *search, const struct run_config *ta
 		.force_returns = options->force_returns,
 		.max_probes = options->max_probes ? options->max_probes : PROBES_MAX,
 	};
-	int err = target_find(&target, &search->list, error);
+	int err = worker ? target_find(&target, &search->list, error) : error->code;
 
+	worker_free(worker);
 	if (err == -E2BIG && !error->hint[0])
 		error_hint(error, "use a narrower pattern, or raise --max-probes");
 	return err;

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "collect/unwind/table_worker.h"
+#include "probe/find/probes_task.h"
 #include "proc/cgroup.h"
 #include "run/complain.h"
 #include "run/processes.h"
@@ -402,4 +403,5 @@ const struct worker_task run_tasks[NR_TASKS] = {
 	[TASK_UNWIND_TABLE] = {"unwind table", table_worker_task},
 	[TASK_NAMES] = {"names", names_task},
 	[TASK_LINES] = {"lines", lines_task},
+	[TASK_PROBES] = {"probes", probes_task},
 };

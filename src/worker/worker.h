@@ -42,6 +42,7 @@ enum worker_task_number {
 	TASK_UNWIND_TABLE, /* collect/unwind/table_worker */
 	TASK_NAMES,	   /* sym/names_task */
 	TASK_LINES,	   /* sym/source_lines */
+	TASK_PROBES,	   /* probe/find/probes_task */
 	NR_TASKS,
 };
 

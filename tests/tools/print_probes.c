@@ -17,6 +17,8 @@
 
 #include "base/clock.h"
 #include "probe/find/find.h"
+#include "run/run.h"
+#include "worker/worker.h"
 
 #define REPEATED_MAX 16
 
@@ -91,6 +93,7 @@ static bool parse(int argc, char **argv, struct target_options *options, bool *r
 
 int main(int argc, char **argv)
 {
+	int option = worker_main(argc, argv, run_tasks, NR_TASKS);
 	struct target_options options = {0};
 	struct probe_list list;
 	struct error error = {0};
@@ -98,10 +101,17 @@ int main(int argc, char **argv)
 	uint64_t start;
 	int err;
 
+	if (option >= 0)
+		return option;
 	if (!parse(argc, argv, &options, &quiet)) {
 		fprintf(stderr,
 			"usage: print_probes [-rgq] [-n MAX] [-p PID] [-d FOLDER] PATTERN…\n");
 		return 2;
+	}
+	options.worker = worker_new(&error);
+	if (!options.worker) {
+		fprintf(stderr, "print_probes: %s\n", error.text);
+		return 1;
 	}
 	probe_list_init(&list);
 	start = clock_now_ns();
@@ -114,5 +124,6 @@ int main(int argc, char **argv)
 		fprintf(stderr, "print_probes: %s\n%s%s%s", error.text,
 			error.hint[0] ? "  hint: " : "", error.hint, error.hint[0] ? "\n" : "");
 	probe_list_clear(&list);
+	worker_free(options.worker);
 	return err < 0;
 }

@@ -7,6 +7,7 @@
 
 #include "probe/find/find.h"
 #include "unit/test.h"
+#include "worker/worker.h"
 
 #define FOUND_PATTERNS_MAX 8
 
@@ -17,6 +18,17 @@ struct found {
 	struct error error;
 	int err;
 };
+
+/* Returns the worker of all searches of this process. */
+static inline struct worker *found_worker(void)
+{
+	static struct worker *worker;
+
+	if (!worker)
+		worker = worker_new(NULL);
+	CHECK(worker);
+	return worker;
+}
 
 /* Searches for up to three patterns; second and third may be NULL. Clears earlier results first. */
 static inline void found_find(struct found *found, const char *first, const char *second,
@@ -29,6 +41,7 @@ static inline void found_find(struct found *found, const char *first, const char
 	found->patterns[2] = third;
 	found->options.patterns = found->patterns;
 	found->options.nr_patterns = second ? third ? 3 : 2 : 1;
+	found->options.worker = found_worker();
 	found->err = target_find(&found->options, &found->list, &found->error);
 	CHECK(found->err == 0 || found->error.text[0]);
 	CHECK_EQ(found->err < 0 ? found->err : 0, found->error.code);

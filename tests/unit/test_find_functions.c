@@ -385,6 +385,7 @@ TEST(find_functions_without_memory)
 	size_t nth;
 
 	make_program();
+	found.options.worker = found_worker();
 	found.options.patterns = found.patterns;
 	found.options.nr_patterns = 2;
 	found.patterns[0] = pattern("(first|second|twin|geom*|part*|chosen)");

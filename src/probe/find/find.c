@@ -6,6 +6,7 @@
 #include "probe/find/find.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,15 +14,15 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/closest.h"
 #include "base/text.h"
-#include "elf/image/usdt_notes.h"
 #include "probe/find/kernel_functions.h"
 #include "probe/find/pattern.h"
 #include "probe/find/probe_names.h"
 #include "probe/find/program.h"
+#include "probe/find/searched_file.h"
 #include "probe/find/tracepoints.h"
-#include "probe/find/user_file.h"
 #include "proc/tracefs.h"
 
 struct finder {
@@ -32,7 +33,7 @@ struct finder {
 	bool *has_matched; /* by pattern */
 	size_t nr_patterns;
 	struct refusals refusals;
-	struct found_files files;
+	struct searched_files files;
 	bool has_kernel, has_tracepoints; /* kernel, tracepoints are filled */
 	struct kernel_functions kernel;
 	struct tracepoints tracepoints;
@@ -57,18 +58,12 @@ static bool hint_closest(const struct closest *closest, struct error *error)
 	return nr > 0;
 }
 
-static void offer_functions(struct user_file *file, struct closest *closest)
+static void offer(const struct probes_answer *answer, struct closest *closest)
 {
-	const char *name, *shown;
 	size_t i;
 
-	for (i = 0; i < file->functions.nr; i++) {
-		name = user_file_name(file, (uint32_t)i);
-		shown = user_file_shown(file, (uint32_t)i);
-		closest_offer(closest, shown);
-		if (shown != name)
-			closest_offer(closest, user_file_simple(file, (uint32_t)i));
-	}
+	for (i = 0; i < answer->head.nr_closest; i++)
+		closest_offer(closest, probes_answer_text(answer, answer->head.closest[i]));
 }
 
 /* True for libraries whose code moved to libc in glibc 2.34. */
@@ -88,20 +83,19 @@ static bool is_emptied_library(const char *path)
 static bool is_in_c_library(struct finder *finder, const struct pattern *pattern)
 {
 	const struct target_options *options = finder->options;
-	const struct debug_places places = {options->debug_folders, options->nr_debug_folders};
+	struct probes_answer answer;
 	struct program program = {0};
-	struct user_file *file;
+	struct searched_file *file;
 	bool is_there = false;
-	size_t i;
 
 	if (!pattern->name || matcher_is_any(pattern->name) ||
 	    program_find(C_LIBRARY, options->pids, options->nr_pids, &program, NULL) < 0)
 		return false;
-	if (found_files_add(&finder->files, &program.files[0], &file, NULL) == 0 &&
-	    user_file_read(file, &places, NULL) == 0)
-		for (i = 0; i < file->functions.nr && !is_there; i++)
-			is_there =
-				matcher_matches(pattern->name, user_file_name(file, (uint32_t)i));
+	if (searched_files_add(&finder->files, &program.files[0], &file, NULL) == 0 &&
+	    searched_file_explain(&finder->files, file, pattern, false, &answer) == 0) {
+		is_there = answer.head.nr_matches > 0;
+		probes_answer_clear(&answer);
+	}
 	program_clear(&program);
 	return is_there;
 }
@@ -110,29 +104,29 @@ static bool is_in_c_library(struct finder *finder, const struct pattern *pattern
  * Returns the first file that a pattern refers to, or NULL. *ret_second: a library with the same
  * name as that program, or NULL.
  */
-static struct user_file *file_of(struct finder *finder, const struct pattern *pattern,
-				 struct user_file **ret_second)
+static struct searched_file *file_of(struct finder *finder, const struct pattern *pattern,
+				     struct searched_file **ret_second)
 {
 	const struct target_options *options = finder->options;
 	struct program program = {0};
-	struct user_file *file = NULL;
+	struct searched_file *file = NULL;
 	size_t i;
 
 	*ret_second = NULL;
 	if (program_find(pattern->program, options->pids, options->nr_pids, &program, NULL) < 0)
 		return NULL;
-	if (found_files_add(&finder->files, &program.files[0], &file, NULL) < 0)
+	if (searched_files_add(&finder->files, &program.files[0], &file, NULL) < 0)
 		file = NULL;
 	for (i = 1; i < program.nr && file && !*ret_second; i++)
 		if (program.files[i].is_second &&
-		    found_files_add(&finder->files, &program.files[i], ret_second, NULL) < 0)
+		    searched_files_add(&finder->files, &program.files[i], ret_second, NULL) < 0)
 			*ret_second = NULL;
 	program_clear(&program);
 	return file;
 }
 
 /* Adds to the hint that a file is stripped. */
-static void hint_names(const struct user_file *file, bool is_hinted, struct error *error)
+static void hint_names(uint64_t nr_functions, bool is_hinted, struct error *error)
 {
 	char before[sizeof(error->hint) + 8];
 
@@ -141,15 +135,17 @@ static void hint_names(const struct user_file *file, bool is_hinted, struct erro
 	(void)snprintf(before, sizeof(before), "%s%s", is_hinted ? error->hint : "",
 		       is_hinted ? " note: " : "");
 	error_hint(error,
-		   "%sthe file is stripped: only %zu exported functions have names; install its "
-		   "debug symbols (a package), or use --debug-dir",
-		   before, file->functions.nr);
+		   "%sthe file is stripped: only %" PRIu64 " exported functions have names; "
+		   "install its debug symbols (a package), or use --debug-dir",
+		   before, nr_functions);
 }
 
 /* second: NULL if there is only one file. */
 static void hint_functions(struct finder *finder, const struct pattern *pattern,
-			   struct user_file *file, struct user_file *second, struct error *error)
+			   struct searched_file *file, struct searched_file *second,
+			   struct error *error)
 {
+	struct probes_answer answer, more;
 	struct closest closest;
 	bool is_hinted;
 
@@ -158,23 +154,28 @@ static void hint_functions(struct finder *finder, const struct pattern *pattern,
 			   pattern->name_text);
 		return;
 	}
+	if (searched_file_explain(&finder->files, file, pattern, false, &answer) < 0)
+		return;
 	closest_init(&closest, pattern->name_text);
-	offer_functions(file, &closest);
-	if (second)
-		offer_functions(second, &closest);
+	offer(&answer, &closest);
+	if (second && searched_file_explain(&finder->files, second, pattern, false, &more) == 0) {
+		offer(&more, &closest);
+		probes_answer_clear(&more);
+	}
 	is_hinted = hint_closest(&closest, error);
 	closest_clear(&closest);
-	if (!file->has_all_names)
-		hint_names(file, is_hinted, error);
+	if (!answer.head.has_all_names)
+		hint_names(answer.head.nr_known, is_hinted, error);
 	else if (!is_hinted && matcher_only_name(pattern->name))
 		error_hint(error,
 			   "a function that was inlined everywhere has no code of its own to "
 			   "probe");
+	probes_answer_clear(&answer);
 }
 
 static void explain_user(struct finder *finder, const struct pattern *pattern, struct error *error)
 {
-	struct user_file *second, *file = file_of(finder, pattern, &second);
+	struct searched_file *second, *file = file_of(finder, pattern, &second);
 
 	if (!file)
 		return;
@@ -193,25 +194,23 @@ static void explain_user(struct finder *finder, const struct pattern *pattern, s
 
 static void explain_usdt(struct finder *finder, const struct pattern *pattern, struct error *error)
 {
-	struct user_file *second, *file = file_of(finder, pattern, &second);
-	struct usdt_notes notes = {0};
+	struct searched_file *second, *file = file_of(finder, pattern, &second);
+	struct probes_answer answer;
 	struct closest closest;
-	size_t i;
 
-	if (!file || usdt_notes_read(&notes, &file->image, NULL) < 0)
+	if (!file || searched_file_explain(&finder->files, file, pattern, true, &answer) < 0)
 		return;
 	(void)error_set(error, -ENOENT, "no static probe (USDT) in '%s' matches '%s'",
 			file->from.path, pattern->text);
 	closest_init(&closest, pattern->name_text);
-	for (i = 0; i < notes.nr; i++)
-		closest_offer(&closest, notes.notes[i].name);
-	if (!notes.nr)
+	offer(&answer, &closest);
+	if (!answer.head.nr_known)
 		error_hint(error, "the file has no static probes (USDT)");
 	else if (!hint_closest(&closest, error))
-		error_hint(error, "it has %zu static probes, such as '%s:%s'", notes.nr,
-			   notes.notes[0].provider, notes.notes[0].name);
+		error_hint(error, "it has %" PRIu64 " static probes, such as '%s'",
+			   answer.head.nr_known, probes_answer_text(&answer, answer.head.example));
 	closest_clear(&closest);
-	usdt_notes_clear(&notes);
+	probes_answer_clear(&answer);
 }
 
 static void explain_kernel(struct finder *finder, const struct pattern *pattern,
@@ -370,10 +369,11 @@ static int prepare_exclusions(struct finder *finder)
 				err = 0;
 		}
 		if (!err && !pattern->program &&
-		    found_files_leave_out(&finder->files, NULL, pattern) < 0)
+		    searched_files_leave_out(&finder->files, NULL, pattern) < 0)
 			err = error_no_memory(finder->error, "for probes");
 		for (k = 0; k < program.nr && !err; k++)
-			if (found_files_leave_out(&finder->files, &program.files[k], pattern) < 0)
+			if (searched_files_leave_out(&finder->files, &program.files[k], pattern) <
+			    0)
 				err = error_no_memory(finder->error, "for probes");
 		program_clear(&program);
 	}
@@ -394,22 +394,6 @@ static int take_exclusions(struct finder *finder, struct exclusions *exclusions)
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-static int choose_in_file(struct finder *finder, struct user_file *file,
-			  const struct pattern *pattern, size_t *ret_nr)
-{
-	const struct target_options *options = finder->options;
-	const struct debug_places places = {options->debug_folders, options->nr_debug_folders};
-	int err;
-
-	if (pattern->kind == PATTERN_USDT)
-		return static_probes_add(file, pattern, finder->list, ret_nr, finder->error);
-	err = user_file_read(file, &places, finder->error);
-	if (err < 0)
-		return err;
-	return user_functions_choose(file, pattern, options->force_returns, &finder->refusals,
-				     ret_nr, finder->error);
-}
-
 static int note(struct finder *finder, char *text)
 {
 	int err = text ? probe_list_note(finder->list, text) : -ENOMEM;
@@ -419,13 +403,15 @@ static int note(struct finder *finder, char *text)
 }
 
 static int choose_in_file_of(struct finder *finder, struct program_file *from,
-			     const struct pattern *pattern, struct user_file **ret_file, size_t *nr)
+			     const struct pattern *pattern, struct searched_file **ret_file,
+			     size_t *nr)
 {
 	size_t nr_here = 0;
-	int err = found_files_add(&finder->files, from, ret_file, finder->error);
+	int err = searched_files_add(&finder->files, from, ret_file, finder->error);
 
 	if (!err)
-		err = choose_in_file(finder, *ret_file, pattern, &nr_here);
+		err = searched_file_choose(&finder->files, *ret_file, pattern, &finder->refusals,
+					   finder->list, &nr_here, finder->error);
 	*nr += nr_here;
 	return err;
 }
@@ -434,10 +420,10 @@ static int choose_in_file_of(struct finder *finder, struct program_file *from,
  * Searches a library with the same name as a program if the pattern matches nothing in the program.
  * For `*` only the program is searched: it has no match if it is stripped.
  */
-static int choose_in_second(struct finder *finder, const struct user_file *first,
+static int choose_in_second(struct finder *finder, const struct searched_file *first,
 			    struct program_file *from, const struct pattern *pattern, size_t *nr)
 {
-	struct user_file *file;
+	struct searched_file *file;
 	int err;
 
 	if (*nr || (pattern->name && matcher_is_any(pattern->name)))
@@ -460,7 +446,7 @@ static int choose_in_second(struct finder *finder, const struct user_file *first
 static int choose_in_files(struct finder *finder, const struct pattern *pattern, size_t *ret_nr)
 {
 	struct program program = {0};
-	struct user_file *file = NULL;
+	struct searched_file *file = NULL;
 	size_t i;
 	int err;
 
@@ -611,7 +597,7 @@ static int check_number(struct finder *finder)
 	size_t max = finder->options->max_probes, nr = finder->list->nr_probes, i;
 
 	for (i = 0; i < finder->files.nr; i++)
-		nr += user_probes_settle(finder->files.files[i]);
+		nr += searched_file_settle(finder->files.files[i]);
 	nr += kernel_probes_settle(&finder->kernel) + tracepoints_settle(&finder->tracepoints);
 	if (!nr)
 		return nothing_to_probe(finder);
@@ -651,8 +637,9 @@ static int add_all(struct finder *finder)
 	int err = 0;
 
 	for (i = 0; i < finder->files.nr && !err; i++)
-		if (finder->files.files[i]->nr_choices)
-			err = user_probes_add(finder->files.files[i], finder->list, finder->error);
+		if (finder->files.files[i]->nr_places)
+			err = searched_file_add_probes(finder->files.files[i], finder->list,
+						       finder->error);
 	if (!err)
 		err = kernel_probes_add(&finder->kernel, finder->list, finder->error);
 	if (!err)
@@ -689,7 +676,7 @@ static void clear(struct finder *finder)
 	free(finder->patterns);
 	free(finder->has_matched);
 	refusals_clear(&finder->refusals);
-	found_files_clear(&finder->files);
+	searched_files_clear(&finder->files);
 	kernel_functions_clear(&finder->kernel);
 	tracepoints_clear(&finder->tracepoints);
 	if (finder->tracefs_fd >= 0)
@@ -698,7 +685,13 @@ static void clear(struct finder *finder)
 
 int target_find(const struct target_options *options, struct probe_list *list, struct error *error)
 {
-	struct finder finder = {.options = options, .list = list, .error = error, .tracefs_fd = -1};
+	struct finder finder = {
+		.options = options,
+		.list = list,
+		.error = error,
+		.files = {.options = options, .search = clock_now_ns()},
+		.tracefs_fd = -1,
+	};
 	int err = find_all(&finder);
 
 	clear(&finder);

@@ -1,6 +1,6 @@
 /*
- * Turns patterns into probes: finds what matches on this host and can be probed. Reads files and
- * lists of the kernel; attaches nothing.
+ * Turns patterns into probes: finds what matches on this host and can be probed. Reads lists of the kernel, and has
+ * parsers without rights read files; attaches nothing.
  *
  * Patterns match mangled and demangled names. One address is one probe: its matching names are
  * shown together, sorted, as "a|b". Functions with the same name at different addresses (static
@@ -17,7 +17,10 @@
 #include "base/error.h"
 #include "probe/expression/probe_list.h"
 
+struct worker;
+
 struct target_options {
+	struct worker *worker; /* its parsers read the files */
 	const char *const *patterns;
 	size_t nr_patterns;
 	bool is_regex;

@@ -309,6 +309,19 @@ int refusals_add(struct refusals *refusals, const char *name, const char *why)
 	return 0;
 }
 
+int refusals_add_many(struct refusals *refusals, const char *const *names, size_t nr_names,
+		      uint64_t nr, const char *why)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; i < nr_names && err == 0; i++)
+		err = refusals_add(refusals, names[i], why);
+	if (err == 0 && nr > nr_names)
+		find_reason(refusals, why)->nr += nr - nr_names;
+	return err;
+}
+
 /* "a, b, c, d and 12 more" */
 static int tell_many(const struct refused *reason, struct probe_list *list)
 {

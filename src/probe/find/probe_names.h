@@ -85,6 +85,10 @@ struct refusals {
 /* Returns 0 or -ENOMEM. */
 int refusals_add(struct refusals *refusals, const char *name, const char *why);
 
+/* Adds nr matches with one reason, of which the first nr_names have names. Returns 0 or -ENOMEM. */
+int refusals_add_many(struct refusals *refusals, const char *const *names, size_t nr_names,
+		      uint64_t nr, const char *why);
+
 /* Adds the refusals to the list. Returns 0 or -ENOMEM. */
 int refusals_list(const struct refusals *refusals, struct probe_list *list);
 

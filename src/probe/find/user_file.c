@@ -6,7 +6,6 @@
 #include "probe/find/user_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,42 +28,64 @@
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-static void user_file_close(struct user_file *file)
+struct user_file *user_file_new(const struct stat *st)
 {
-	elf_image_close(&file->image);
-	function_list_clear(&file->functions);
-	symbol_table_free(file->starts);
-	exclusions_clear(&file->exclusions);
-	free(file->readable);
-	free(file->texts);
-	free(file->choices);
-	program_file_clear(&file->from);
-	*file = (struct user_file){.from = {.fd = -1, .root_fd = -1}};
+	struct user_file *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return NULL;
+	file->device = st->st_dev;
+	file->inode = st->st_ino;
+	file->bytes = st->st_size;
+	file->changed = st->st_ctim;
+	file->image.fd = -1;
+	return file;
 }
 
-/* Takes ownership of *from, also on failure. Returns 0 or a negative errno. */
-static int user_file_open(struct user_file *file, struct program_file *from, struct error *error)
+void user_file_free(struct user_file *file)
 {
-	struct error why = {0};
-	struct stat st;
-	int err;
+	if (!file)
+		return;
+	user_file_close(file);
+	function_list_clear(&file->functions);
+	symbol_table_free(file->starts);
+	free(file->readable);
+	free(file->texts);
+	free(file);
+}
 
-	*file = (struct user_file){.from = *from};
-	*from = (struct program_file){.fd = -1, .root_fd = -1};
-	if (fstat(file->from.fd, &st) < 0)
-		err = error_set_errno(error, "cannot read '%s'", file->from.path);
-	else
-		err = elf_image_open(&file->image, file->from.fd, &why);
-	if (why.code)
-		(void)error_set(error, err, "cannot probe '%s': %s", file->from.path, why.text);
-	if (err < 0) {
-		user_file_close(file);
-		return err;
-	}
-	file->device = st.st_dev;
-	file->inode = st.st_ino;
-	file->is_go = cfi_section_is_of_go(&file->image);
-	return 0;
+bool user_file_is(const struct user_file *file, const struct stat *st)
+{
+	return file->device == st->st_dev && file->inode == st->st_ino &&
+	       file->bytes == st->st_size && file->changed.tv_sec == st->st_ctim.tv_sec &&
+	       file->changed.tv_nsec == st->st_ctim.tv_nsec;
+}
+
+uint64_t user_file_bytes(const struct user_file *file)
+{
+	const struct function_list *list = &file->functions;
+
+	return sizeof(*file) + list->capacity * (sizeof(*list->functions) + sizeof(uint32_t)) +
+	       list->string_capacity + file->cap_text_bytes;
+}
+
+int user_file_open(struct user_file *file, int fd, struct error *error)
+{
+	int err = elf_image_open(&file->image, fd, error);
+
+	if (err == 0)
+		file->is_go |= cfi_section_is_of_go(&file->image);
+	return err;
+}
+
+void user_file_close(struct user_file *file)
+{
+	elf_image_close(&file->image);
+	exclusions_clear(&file->exclusions);
+	free(file->choices);
+	file->choices = NULL;
+	file->nr_choices = file->cap_choices = 0;
+	file->path = file->library = NULL;
 }
 
 /* --- functions ------------------------------------------------------------------------------ */
@@ -88,10 +109,10 @@ static int add_table(struct user_file *file, symbol_source *read, struct error *
 /* Returns a descriptor of the file's debug file; or -ENOENT. */
 static int user_file_open_debug(const struct user_file *file, const struct debug_places *places)
 {
-	struct code_file code = {.fd = file->from.fd,
-				 .path = file->from.path,
-				 .root_fd = file->from.root_fd,
-				 .root_uid = file->from.root_uid,
+	struct code_file code = {.fd = file->image.fd,
+				 .path = "",
+				 .root_fd = -1,
+				 .uid = (uid_t)-1,
 				 .build_id_bytes = file->image.build_id_bytes,
 				 .debug_fd = -1};
 
@@ -120,17 +141,13 @@ static int add_debug_file(struct user_file *file, const struct debug_places *pla
 static int read_functions(struct user_file *file, const struct debug_places *places,
 			  struct error *error)
 {
-	struct error why = {0};
 	int err;
 
 	file->unwinds = unwinding_code_is_in(&file->image);
 	file->has_all_names = elf_image_has_section(&file->image, SHT_SYMTAB);
 	err = function_list_read(&file->functions, &file->image, SYMBOLS_STATIC | SYMBOLS_DYNAMIC,
-				 &why);
-	if (err < 0)
-		return error_set(error, err, "cannot read the functions of '%s': %s",
-				 file->from.path, why.text);
-	if (!file->has_all_names)
+				 error);
+	if (!err && !file->has_all_names)
 		err = add_debug_file(file, places, error);
 	if (!err && !file->has_all_names)
 		err = add_table(file, debug_data_read, error);
@@ -145,6 +162,7 @@ int user_file_read(struct user_file *file, const struct debug_places *places, st
 
 	if (file->is_read)
 		return 0;
+	function_list_clear(&file->functions); /* what an earlier question could not finish */
 	err = read_functions(file, places, error);
 	if (err < 0)
 		return err;
@@ -165,7 +183,7 @@ int user_file_offset(const struct user_file *file, uint64_t vaddr, uint64_t *ret
 		if (vaddr < segment->vaddr || vaddr - segment->vaddr >= segment->bytes)
 			continue;
 		*ret_offset = segment->offset + (vaddr - segment->vaddr);
-		return 0;
+		return *ret_offset < file->image.bytes ? 0 : -ENOENT; /* the file may be truncated */
 	}
 	return -ENOENT;
 }
@@ -208,13 +226,6 @@ const char *user_file_why_not_inside(const struct user_file *file, uint64_t vadd
 		return "the kernel may replace this nop by a call (Linux 6.18), which would "
 		       "overwrite data below the stack pointer (red zone)";
 	return user_file_why_not(file, vaddr);
-}
-
-int64_t user_file_list(const struct user_file *file, struct probe_list *list)
-{
-	int fd = fcntl(file->from.fd, F_DUPFD_CLOEXEC, 0);
-
-	return fd < 0 ? -errno : probe_list_add_file(list, fd, file->from.path);
 }
 
 int64_t user_file_function_at(const struct user_file *file, uint64_t vaddr)
@@ -405,88 +416,4 @@ const char *no_return_why_at(const struct user_file *file, uint64_t vaddr)
 		why = no_return_why(user_file_name(file, (uint32_t)i));
 	}
 	return why;
-}
-
-/* --- the files of one search, identified by device and inode ---------------------------------- */
-
-#define FILES_MAX 1024 /* of all programs in all selected containers */
-
-static struct user_file *find_file(const struct found_files *found, const struct stat *st)
-{
-	size_t i;
-
-	for (i = 0; i < found->nr; i++)
-		if (found->files[i]->device == st->st_dev && found->files[i]->inode == st->st_ino)
-			return found->files[i];
-	return NULL;
-}
-
-static int take_exclusions(const struct found_files *found, struct user_file *file)
-{
-	size_t i;
-
-	for (i = 0; i < found->nr_left_out; i++) {
-		const struct left_out_file *left_out = &found->left_out[i];
-
-		if (!left_out->pattern->is_any_kind &&
-		    (left_out->device != file->device || left_out->inode != file->inode))
-			continue;
-		if (exclusions_add(&file->exclusions, left_out->pattern) < 0)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-int found_files_add(struct found_files *found, struct program_file *from, struct user_file **ret,
-		    struct error *error)
-{
-	struct user_file *file;
-	struct stat st;
-	int err;
-
-	if (fstat(from->fd, &st) < 0)
-		return error_set_errno(error, "cannot read '%s'", from->path);
-	*ret = find_file(found, &st);
-	if (*ret)
-		return 0;
-	if (found->nr == FILES_MAX)
-		return error_set(error, -E2BIG, "the patterns refer to more than %u files",
-				 FILES_MAX);
-	file = calloc(1, sizeof(*file));
-	if (!file || ARRAY_RESERVE(found->files, found->capacity, found->nr + 1) < 0) {
-		free(file);
-		return error_no_memory(error, "for files");
-	}
-	err = user_file_open(file, from, error);
-	if (err < 0) {
-		free(file);
-		return err;
-	}
-	found->files[found->nr++] = file;
-	*ret = file;
-	return take_exclusions(found, file) < 0 ? error_no_memory(error, "for files") : 0;
-}
-
-int found_files_leave_out(struct found_files *found, const struct program_file *file,
-			  const struct pattern *pattern)
-{
-	struct stat st = {0};
-
-	if (file && fstat(file->fd, &st) < 0)
-		return -errno;
-	return ARRAY_ADD(found->left_out, found->nr_left_out, found->cap_left_out,
-			 (struct left_out_file){st.st_dev, st.st_ino, pattern});
-}
-
-void found_files_clear(struct found_files *found)
-{
-	size_t i;
-
-	for (i = 0; i < found->nr; i++) {
-		user_file_close(found->files[i]);
-		free(found->files[i]);
-	}
-	free(found->files);
-	free(found->left_out);
-	*found = (struct found_files){0};
 }

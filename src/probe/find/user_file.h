@@ -1,7 +1,8 @@
 /*
- * A file that is searched for functions: its functions' names, from the file itself and its
- * companions (debug file, MiniDebugInfo, Go's own table); the files of one search, each opened and
- * read once; and the choice among a file's functions and static probes.
+ * A file that is searched for functions, where it is parsed: its functions' names, from the file itself and its
+ * companions (debug file, MiniDebugInfo, Go's own table); and the choice among its functions and static probes.
+ *
+ * The functions stay in memory from one question about the file to the next (probes_task.h).
  */
 #ifndef STOOK_PROBE_FIND_USER_FILE_H
 #define STOOK_PROBE_FIND_USER_FILE_H
@@ -9,16 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
+#include <sys/stat.h>
+#include <time.h>
 
+#include "base/closest.h"
 #include "base/error.h"
 #include "base/matcher.h"
 #include "elf/image/elf_image.h"
 #include "elf/symbols/function_list.h"
-#include "probe/expression/probe_list.h"
 #include "probe/find/pattern.h"
 #include "probe/find/probe_names.h"
-#include "probe/find/program.h"
+#include "probe/find/probes_task.h"
 #include "sym/debug_files.h"
 
 #define USER_NO_FUNCTION UINT32_MAX
@@ -32,10 +34,19 @@ struct user_choice {
 };
 
 struct user_file {
-	struct program_file from; /* owned */
+	/* Identify the file. */
 	dev_t device;
 	ino_t inode;
+	off_t bytes;
+	struct timespec changed;
+	/* Of one question, until user_file_close(). */
 	struct elf_image image;
+	const char *path;    /* in its process' root; not owned */
+	const char *library; /* see loaded_library_path(); NULL: none; not owned */
+	struct exclusions exclusions;
+	struct user_choice *choices;
+	size_t nr_choices, cap_choices;
+	/* Kept. */
 	bool is_go;
 	bool is_read;	    /* the members below are filled */
 	bool unwinds;	    /* exceptions may propagate through its functions */
@@ -46,10 +57,21 @@ struct user_file {
 	uint32_t *readable; /* by function: offset in texts, or READABLE_… */
 	char *texts;
 	size_t nr_text_bytes, cap_text_bytes;
-	struct user_choice *choices;
-	size_t nr_choices, cap_choices;
-	struct exclusions exclusions;
 };
+
+/* A file without functions so far. Returns NULL when out of memory. */
+struct user_file *user_file_new(const struct stat *st);
+void user_file_free(struct user_file *file);
+
+/* True if it is this file, unchanged. */
+bool user_file_is(const struct user_file *file, const struct stat *st);
+
+/* Returns the memory that it uses, roughly. */
+uint64_t user_file_bytes(const struct user_file *file);
+
+/* Opens the file for one question; fd remains the caller's. 0 or a negative errno. */
+int user_file_open(struct user_file *file, int fd, struct error *error);
+void user_file_close(struct user_file *file);
 
 /* Reads the functions, once. Returns 0 or a negative errno. */
 int user_file_read(struct user_file *file, const struct debug_places *places, struct error *error);
@@ -62,12 +84,6 @@ const char *user_file_why_not(const struct user_file *file, uint64_t vaddr);
 
 /* Like user_file_why_not(), for an instruction that is not a function's first. */
 const char *user_file_why_not_inside(const struct user_file *file, uint64_t vaddr);
-
-/*
- * Adds the file to the list, which gets its own descriptor. Returns the file's number there, or
- * -errno.
- */
-int64_t user_file_list(const struct user_file *file, struct probe_list *list);
 
 /* True if a function's name matches: as in the file, demangled, or demangled without parameters. */
 bool user_file_matches(struct user_file *file, uint32_t function, const struct matcher *matcher);
@@ -104,35 +120,6 @@ const char *no_return_why(const char *name);
 /* Like no_return_why(), for all names in the file of the function at vaddr. */
 const char *no_return_why_at(const struct user_file *file, uint64_t vaddr);
 
-/* --- the files of one search ------------------------------------------------------------------ */
-
-/* An exclusion for a file that may not be open (yet). */
-struct left_out_file {
-	dev_t device;
-	ino_t inode;
-	const struct pattern *pattern;
-};
-
-struct found_files {
-	struct user_file **files;
-	size_t nr, capacity;
-	struct left_out_file *left_out;
-	size_t nr_left_out, cap_left_out;
-};
-
-/*
- * Takes ownership of the file in *from, and opens it unless it is already open. Returns 0 or a
- * negative errno.
- */
-int found_files_add(struct found_files *found, struct program_file *from, struct user_file **ret,
-		    struct error *error);
-
-/* Records an exclusion for a file (NULL: all files). It applies to files that are opened later. */
-int found_files_leave_out(struct found_files *found, const struct program_file *file,
-			  const struct pattern *pattern);
-
-void found_files_clear(struct found_files *found);
-
 /* --- choosing (in user_functions.c) ------------------------------------------------------------ */
 
 /*
@@ -141,20 +128,30 @@ void found_files_clear(struct found_files *found);
  * Returns 0 or a negative errno.
  */
 int user_functions_choose(struct user_file *file, const struct pattern *pattern, bool force_returns,
-			  struct refusals *refusals, size_t *ret_nr, struct error *error);
-
-/* Sorts the choices and drops excluded ones. Returns the number of places. */
-size_t user_probes_settle(struct user_file *file);
-
-/* Adds a probe for each place. Returns 0 or a negative errno. */
-int user_probes_add(struct user_file *file, struct probe_list *list, struct error *error);
+			  struct refusals *refusals, uint64_t *ret_nr, struct error *error);
 
 /*
- * Adds a probe for each place of the static probes (USDT) that match and are not excluded. A static
- * probe can have several places, which share one name, "provider:probe", and are distinguished by
- * detail. *ret_nr: number of matches. Returns 0 or a negative errno.
+ * Adds the choices that are not excluded to the answer; without texts if they have more than max_places places
+ * (0: no limit). Returns 0 or a negative errno.
  */
-int static_probes_add(struct user_file *file, const struct pattern *pattern,
-		      struct probe_list *list, size_t *ret_nr, struct error *error);
+int user_functions_describe(struct user_file *file, uint64_t max_places,
+			    struct probes_answer *answer);
+
+/* Offers all names of functions, as in the file and as shown. */
+void user_functions_offer(struct user_file *file, struct closest *closest);
+
+/*
+ * Adds the static probes (USDT) that match to the answer, unless they are excluded. Returns 0 or a negative errno.
+ */
+int static_probes_choose(struct user_file *file, const struct pattern *pattern,
+			 struct probes_answer *answer, struct error *error);
+
+void static_probes_offer(const struct user_file *file, struct closest *closest);
+
+/*
+ * The path by which the file is loaded as a library into this process, to find the functions that its IFUNCs select
+ * on this machine; NULL if it is not. A parser is executed from the same program, and has loaded the same libraries.
+ */
+const char *loaded_library_path(dev_t device, ino_t inode);
 
 #endif

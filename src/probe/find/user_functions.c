@@ -52,6 +52,16 @@ struct loaded {
 	uint64_t bias;
 };
 
+/* In a parser, which cannot look at the file at a path. */
+static int has_path(struct dl_phdr_info *info, size_t nr, void *context)
+{
+	struct loaded *loaded = context;
+
+	(void)nr;
+	loaded->bias = info->dlpi_addr;
+	return !strcmp(info->dlpi_name, loaded->path);
+}
+
 static int is_wanted(struct dl_phdr_info *info, size_t nr, void *context)
 {
 	struct loaded *loaded = context;
@@ -62,8 +72,15 @@ static int is_wanted(struct dl_phdr_info *info, size_t nr, void *context)
 	    st.st_dev != loaded->device || st.st_ino != loaded->inode)
 		return 0;
 	loaded->path = info->dlpi_name;
-	loaded->bias = info->dlpi_addr;
 	return 1;
+}
+
+const char *loaded_library_path(dev_t device, ino_t inode)
+{
+	struct loaded loaded = {.device = device, .inode = inode};
+
+	(void)dl_iterate_phdr(is_wanted, &loaded);
+	return loaded.path;
 }
 
 /*
@@ -92,12 +109,12 @@ static void *look_up(void *library, const struct user_file *file, uint32_t funct
  */
 static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64_t *ret_vaddr)
 {
-	struct loaded loaded = {.device = file->device, .inode = file->inode};
+	struct loaded loaded = {.path = file->library};
 	uint64_t offset, vaddr;
-	void *library, *code;
+	void *library = NULL, *code;
 
-	(void)dl_iterate_phdr(is_wanted, &loaded);
-	library = loaded.path ? dlopen(loaded.path, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	if (loaded.path && dl_iterate_phdr(has_path, &loaded))
+		library = dlopen(loaded.path, RTLD_LAZY | RTLD_NOLOAD);
 	if (!library)
 		return -ENOENT;
 	code = look_up(library, file, function);
@@ -112,6 +129,13 @@ static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64
 }
 
 #else
+
+const char *loaded_library_path(dev_t device, ino_t inode)
+{
+	(void)device;
+	(void)inode;
+	return NULL;
+}
 
 static int ifunc_resolve(const struct user_file *file, uint32_t function, uint64_t *ret_vaddr)
 {
@@ -166,9 +190,6 @@ static bool user_probes_leave_out(struct user_file *file, const struct user_choi
 
 /* --- choosing: places ----------------------------------------------------------------------- */
 
-/* Enough for many patterns that each match all functions of a large file. */
-#define CHOICES_MAX (8u << 20)
-
 /* Limit on decoding into a function; chromium's longest functions have some 100 KB. */
 #define CODE_MAX_BYTES (4u << 20)
 
@@ -201,10 +222,8 @@ static int choose(struct chooser *chooser, uint32_t function, uint64_t vaddr, ui
 {
 	struct user_file *file = chooser->file;
 
-	if (file->nr_choices == CHOICES_MAX)
-		return error_set(chooser->error, -E2BIG,
-				 "the patterns match more than %u functions of '%s'", CHOICES_MAX,
-				 file->from.path);
+	if (file->nr_choices == PROBES_PLACES_MAX)
+		return error_set(chooser->error, -E2BIG, "too many functions");
 	if (ARRAY_ADD(file->choices, file->nr_choices, file->cap_choices,
 		      (struct user_choice){vaddr, offset, function, chooser->pattern->is_return}) <
 	    0)
@@ -400,7 +419,7 @@ static int choose_nameless(struct chooser *chooser, uint64_t address)
 }
 
 /* Chooses an address, as linked. */
-static int choose_address(struct chooser *chooser, size_t *ret_nr)
+static int choose_address(struct chooser *chooser, uint64_t *ret_nr)
 {
 	uint64_t address = chooser->pattern->address, start;
 	int64_t function = user_file_function_at(chooser->file, address);
@@ -415,7 +434,7 @@ static int choose_address(struct chooser *chooser, size_t *ret_nr)
 }
 
 int user_functions_choose(struct user_file *file, const struct pattern *pattern, bool force_returns,
-			  struct refusals *refusals, size_t *ret_nr, struct error *error)
+			  struct refusals *refusals, uint64_t *ret_nr, struct error *error)
 {
 	struct chooser chooser = {file, pattern, force_returns, refusals, error};
 	size_t i, nr = 0;
@@ -435,9 +454,23 @@ int user_functions_choose(struct user_file *file, const struct pattern *pattern,
 	return err;
 }
 
-/* --- making probes: choices of one place become one ----------------------------------------- */
+void user_functions_offer(struct user_file *file, struct closest *closest)
+{
+	const char *name, *shown;
+	size_t i;
 
-/* Compares choices; equal ones become one probe. */
+	for (i = 0; i < file->functions.nr; i++) {
+		name = user_file_name(file, (uint32_t)i);
+		shown = user_file_shown(file, (uint32_t)i);
+		closest_offer(closest, shown);
+		if (shown != name)
+			closest_offer(closest, user_file_simple(file, (uint32_t)i));
+	}
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* Equal places become one probe. */
 static int compare_places(const struct user_choice *a, const struct user_choice *b)
 {
 	return COMPARE(a->vaddr, b->vaddr) ?: COMPARE(a->is_return, b->is_return);
@@ -450,7 +483,8 @@ static int compare_choices(const void *left, const void *right)
 	return compare_places(a, b) ?: COMPARE(a->function, b->function);
 }
 
-size_t user_probes_settle(struct user_file *file)
+/* Sorts the choices and drops excluded ones. Returns the number of places. */
+static size_t settle(struct user_file *file)
 {
 	size_t i, nr = 0, nr_places = 0;
 
@@ -469,66 +503,35 @@ size_t user_probes_settle(struct user_file *file)
 	return nr_places;
 }
 
-struct maker {
-	struct user_file *file;
-	struct probe_list *list;
-	uint32_t file_number;
-	struct joined_names joined;
-	struct twins twins;
-};
-
-static const char *source_of(const struct user_file *file, uint32_t function)
+static const char *source_of(const struct user_file *file, const struct listed_function *listed)
 {
-	const struct listed_function *listed;
-
-	if (function == USER_NO_FUNCTION)
-		return NULL;
-	listed = &file->functions.functions[function];
-	return listed->source ? function_list_text(&file->functions, listed->source) : NULL;
+	return listed && listed->source ? function_list_text(&file->functions, listed->source) : "";
 }
 
-static bool is_ifunc(const struct user_file *file, const struct user_choice *choice)
+/* Returns the name of the function that an IFUNC resolves to, if it has one. */
+static const char *implementation_of(const struct user_file *file, uint64_t vaddr)
 {
-	return choice->function != USER_NO_FUNCTION &&
-	       file->functions.functions[choice->function].is_ifunc;
-}
+	int64_t at = user_file_function_at(file, vaddr);
 
-/*
- * Returns the name of the function that IFUNCs resolve to, if it has one and was not chosen itself.
- */
-static const char *implementation_of(const struct user_file *file,
-				     const struct user_choice *choices, size_t nr)
-{
-	int64_t at;
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		if (!is_ifunc(file, &choices[i]))
-			return NULL;
-	at = user_file_function_at(file, choices[0].vaddr);
-	if (at < 0 || file->functions.functions[at].vaddr != choices[0].vaddr)
-		return NULL;
+	if (at < 0 || file->functions.functions[at].vaddr != vaddr)
+		return "";
 	return user_file_name(file, (uint32_t)at);
 }
 
 /*
- * Adds a choice's name. A nameless function gets the same name as in profiles
+ * Returns a choice's name, to be freed. A nameless function gets the same name as in profiles
  * (profile_set_start()).
  */
-static int add_name(struct maker *maker, const struct user_choice *choice)
+static char *name_of(struct user_file *file, const struct user_choice *choice)
 {
-	cleanup_free char *address = NULL;
+	const char *shown;
 
-	if (choice->function != USER_NO_FUNCTION)
-		return joined_names_add(&maker->joined,
-					user_file_shown(maker->file, choice->function),
-					choice->offset);
-	if (choice->offset)
-		address = text_printf("0x%" PRIx64, choice->vaddr);
-	else
-		address = text_printf("%s+0x%" PRIx64, text_file_name(maker->file->from.path),
-				      choice->vaddr);
-	return address ? joined_names_add(&maker->joined, address, 0) : -ENOMEM;
+	if (choice->function == USER_NO_FUNCTION && choice->offset)
+		return text_printf("0x%" PRIx64, choice->vaddr);
+	if (choice->function == USER_NO_FUNCTION)
+		return text_printf("%s+0x%" PRIx64, text_file_name(file->path), choice->vaddr);
+	shown = user_file_shown(file, choice->function);
+	return choice->offset ? text_printf("%s+0x%" PRIx64, shown, choice->offset) : strdup(shown);
 }
 
 /* True if the place is the entry of a called function. */
@@ -539,66 +542,56 @@ static bool is_entry(const struct user_file *file, const struct user_choice *cho
 		function_start_is_called(&file->image, choice->vaddr));
 }
 
-/* Adds a probe for choices that are all of one place. */
-static int add_probe(struct maker *maker, const struct user_choice *choices, size_t nr)
+static int add_texts(struct user_file *file, const struct user_choice *choice,
+		     const struct listed_function *listed, struct probes_place *place,
+		     struct probes_answer *answer)
 {
-	struct user_file *file = maker->file;
-	struct probe probe = {.kind = PROBE_USER,
-			      .is_return = choices[0].is_return,
-			      .is_entry = is_entry(file, &choices[0]),
-			      .is_go = file->is_go,
-			      .unwinds = file->unwinds,
-			      .why_no_return = no_return_why_at(file, choices[0].vaddr),
-			      .file = maker->file_number,
-			      .detail = implementation_of(file, choices, nr)};
-	int64_t number;
-	size_t i;
+	const char *why = no_return_why_at(file, choice->vaddr);
+	cleanup_free char *name = name_of(file, choice);
+	int err = name ? probes_answer_add_text(answer, name, &place->name) : -ENOMEM;
 
-	if (user_file_offset(file, choices[0].vaddr, &probe.offset) < 0)
-		return -ERANGE;
-	for (i = 0; i < nr; i++)
-		if (add_name(maker, &choices[i]) < 0)
-			return -ENOMEM;
-	probe.name = joined_names_take(&maker->joined);
-	number = probe_list_add(maker->list, &probe);
-	if (number < 0)
-		return (int)number;
-	return twins_add(&maker->twins, (uint32_t)number, choices[0].vaddr,
-			 source_of(file, choices[0].function));
-}
-
-static int add_probes(struct maker *maker)
-{
-	const struct user_file *file = maker->file;
-	size_t i, end;
-	int err = 0;
-
-	for (i = 0; i < file->nr_choices && !err; i = end) {
-		for (end = i + 1; end < file->nr_choices &&
-				  !compare_places(&file->choices[i], &file->choices[end]);)
-			end++;
-		err = add_probe(maker, &file->choices[i], end - i);
-	}
+	if (err == 0)
+		err = probes_answer_add_text(answer, source_of(file, listed), &place->source);
+	if (err == 0 && place->is_ifunc)
+		err = probes_answer_add_text(answer, implementation_of(file, choice->vaddr),
+					     &place->implementation);
+	if (err == 0 && why)
+		err = probes_answer_add_text(answer, why, &place->why_no_return);
 	return err;
 }
 
-int user_probes_add(struct user_file *file, struct probe_list *list, struct error *error)
+static int add_place(struct user_file *file, const struct user_choice *choice,
+		     struct probes_answer *answer)
 {
-	struct maker maker = {.file = file, .list = list};
-	int64_t number = user_file_list(file, list);
-	int err = number < 0 ? (int)number : 0;
+	const struct listed_function *listed =
+		choice->function == USER_NO_FUNCTION ? NULL
+						     : &file->functions.functions[choice->function];
+	struct probes_place place = {
+		.vaddr = choice->vaddr,
+		.function = choice->function,
+		.is_ifunc = listed && listed->is_ifunc,
+	};
+	int err = user_file_offset(file, choice->vaddr, &place.offset);
 
-	maker.file_number = (uint32_t)number;
-	if (!err)
-		err = add_probes(&maker);
-	if (!err)
-		err = twins_distinguish(&maker.twins, list, "+");
-	joined_names_clear(&maker.joined);
-	twins_clear(&maker.twins);
+	if (err == 0 && answer->head.has_texts) {
+		place.is_entry = is_entry(file, choice);
+		err = add_texts(file, choice, listed, &place, answer);
+	}
 	if (err < 0)
-		return error_set(error, err, "cannot list the functions of '%s': %s",
-				 file->from.path, strerror(-err));
-	return 0;
+		return err;
+	return ARRAY_ADD(answer->places, answer->head.nr_places, answer->places_capacity, place);
+}
+
+int user_functions_describe(struct user_file *file, uint64_t max_places,
+			    struct probes_answer *answer)
+{
+	size_t nr_places = settle(file), i;
+	int err = 0;
+
+	answer->head.has_texts = !max_places || nr_places <= max_places;
+	for (i = 0; i < file->nr_choices && err == 0; i++)
+		err = add_place(file, &file->choices[i], answer);
+	return err;
 }
 
 /* --- static probes -------------------------------------------------------------------------- */
@@ -620,71 +613,91 @@ static bool is_left_out(const struct user_file *file, const struct usdt_note *no
 	return false;
 }
 
-static int add(struct user_file *file, const struct usdt_note *note, uint32_t file_number,
-	       struct probe_list *list, struct twins *twins)
+static char *name_of_note(const struct usdt_note *note)
 {
-	struct probe probe = {.kind = PROBE_USDT,
-			      .is_go = file->is_go,
-			      .file = file_number,
-			      .semaphore = note->semaphore,
-			      .arguments = note->arguments};
-	cleanup_free char *name = text_printf("%s:%s", note->provider, note->name);
+	return text_printf("%s:%s", note->provider, note->name);
+}
+
+/* Each refused static probe is listed by itself. */
+static int refuse_note(struct probes_answer *answer, const char *name, const char *why)
+{
+	struct probes_refusal refusal = {.nr = 1, .nr_names = 1};
+	int err = probes_answer_add_text(answer, name, &refusal.names[0]);
+
+	if (err == 0)
+		err = probes_answer_add_text(answer, why, &refusal.why);
+	return err
+		       ?: ARRAY_ADD(answer->refusals, answer->head.nr_refusals,
+				    answer->refusals_capacity, refusal);
+}
+
+static int add_note(const struct user_file *file, const struct usdt_note *note,
+		    struct probes_answer *answer)
+{
+	struct probes_place place = {.vaddr = note->vaddr, .semaphore = note->semaphore};
+	cleanup_free char *name = name_of_note(note);
 	const char *why;
-	int64_t number;
+	int err;
 
 	if (!name)
 		return -ENOMEM;
 	why = note->is_astray ? "its semaphore is not in the file"
 			      : user_file_why_not_inside(file, note->vaddr);
 	if (why)
-		return probe_list_refuse(list, name, why);
-	if (user_file_offset(file, note->vaddr, &probe.offset) < 0)
-		return -ERANGE;
-	probe.name = name;
-	number = probe_list_add(list, &probe);
-	return number < 0 ? (int)number : twins_add(twins, (uint32_t)number, note->vaddr, NULL);
+		return refuse_note(answer, name, why);
+	err = user_file_offset(file, note->vaddr, &place.offset);
+	if (err == 0)
+		err = probes_answer_add_text(answer, name, &place.name);
+	if (err == 0)
+		err = probes_answer_add_text(answer, note->arguments, &place.arguments);
+	return err
+		       ?: ARRAY_ADD(answer->places, answer->head.nr_places, answer->places_capacity,
+				    place);
 }
 
-static int add_all(struct user_file *file, const struct usdt_notes *notes,
-		   const struct pattern *pattern, struct probe_list *list, size_t *ret_nr)
+static int choose_notes(const struct user_file *file, const struct usdt_notes *notes,
+			const struct pattern *pattern, struct probes_answer *answer)
 {
-	struct twins twins = {0};
-	int64_t number = 0;
-	size_t i, nr = 0;
+	cleanup_free char *example = notes->nr ? name_of_note(&notes->notes[0]) : NULL;
+	size_t i;
 	int err = 0;
 
-	for (i = 0; i < notes->nr && !err; i++) {
+	if (notes->nr)
+		err = example ? probes_answer_add_text(answer, example, &answer->head.example)
+			      : -ENOMEM;
+	for (i = 0; i < notes->nr && err == 0; i++) {
 		if (!fits(pattern, &notes->notes[i]))
 			continue;
-		if (!nr++)
-			number = user_file_list(file, list);
-		if (number < 0)
-			err = (int)number;
-		else if (!is_left_out(file, &notes->notes[i]))
-			err = add(file, &notes->notes[i], (uint32_t)number, list, &twins);
+		answer->head.nr_matches++;
+		if (!is_left_out(file, &notes->notes[i]))
+			err = add_note(file, &notes->notes[i], answer);
 	}
-	if (!err)
-		err = twins_distinguish(&twins, list, "+");
-	twins_clear(&twins);
-	*ret_nr = nr;
+	answer->head.nr_known = notes->nr;
+	answer->head.has_texts = 1;
 	return err;
 }
 
-int static_probes_add(struct user_file *file, const struct pattern *pattern,
-		      struct probe_list *list, size_t *ret_nr, struct error *error)
+int static_probes_choose(struct user_file *file, const struct pattern *pattern,
+			 struct probes_answer *answer, struct error *error)
 {
 	struct usdt_notes notes = {0};
-	struct error why = {0};
-	int err;
+	int err = usdt_notes_read(&notes, &file->image, error);
 
-	err = usdt_notes_read(&notes, &file->image, &why);
 	if (err < 0)
-		return error_set(error, err, "cannot read the static probes of '%s': %s",
-				 file->from.path, why.text);
-	err = add_all(file, &notes, pattern, list, ret_nr);
+		return err;
+	err = choose_notes(file, &notes, pattern, answer);
 	usdt_notes_clear(&notes);
-	if (err < 0)
-		return error_set(error, err, "cannot list the static probes of '%s': %s",
-				 file->from.path, strerror(-err));
-	return 0;
+	return err;
+}
+
+void static_probes_offer(const struct user_file *file, struct closest *closest)
+{
+	struct usdt_notes notes = {0};
+	size_t i;
+
+	if (usdt_notes_read(&notes, &file->image, NULL) < 0)
+		return;
+	for (i = 0; i < notes.nr; i++)
+		closest_offer(closest, notes.notes[i].name);
+	usdt_notes_clear(&notes);
 }
