@@ -323,7 +323,9 @@ static int preload_program(struct session *session)
 {
 	struct mappings *mappings = mappings_new();
 	struct program program = {0};
-	int err = mappings ? program_find_started(session->options.command, &program) : -ENOMEM;
+	int err =
+		mappings ? program_find_started(session->options.command, session->worker, &program)
+			 : -ENOMEM;
 	size_t i;
 
 	for (i = 0; i < program.nr && !err; i++) {

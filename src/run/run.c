@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "collect/unwind/table_worker.h"
+#include "probe/find/needed_task.h"
 #include "probe/find/probes_task.h"
 #include "proc/cgroup.h"
 #include "run/complain.h"
@@ -404,4 +405,5 @@ const struct worker_task run_tasks[NR_TASKS] = {
 	[TASK_NAMES] = {"names", names_task},
 	[TASK_LINES] = {"lines", lines_task},
 	[TASK_PROBES] = {"probes", probes_task},
+	[TASK_NEEDED] = {"needed", needed_task},
 };

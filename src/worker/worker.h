@@ -43,6 +43,7 @@ enum worker_task_number {
 	TASK_NAMES,	   /* sym/names_task */
 	TASK_LINES,	   /* sym/source_lines */
 	TASK_PROBES,	   /* probe/find/probes_task */
+	TASK_NEEDED,	   /* probe/find/needed_task */
 	NR_TASKS,
 };
 

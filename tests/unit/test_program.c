@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "probe/find/needed_task.h"
 #include "probe/find/program_test.h"
 #include "proc/mappings.h"
 #include "unit/folder.h"
@@ -340,6 +341,17 @@ static bool has_file(const struct program *program, const struct stat *st)
 	return false;
 }
 
+static int find_started(const char *command, struct program *ret)
+{
+	struct worker *worker = worker_new(NULL);
+	int err;
+
+	CHECK(worker);
+	err = program_find_started(command, worker, ret);
+	worker_free(worker);
+	return err;
+}
+
 /* The expected answer is the loader's, which has mapped the files that this test program needs. */
 TEST(program_started_and_what_it_needs)
 {
@@ -349,7 +361,7 @@ TEST(program_started_and_what_it_needs)
 	size_t nr = 0;
 
 	need_openat2();
-	CHECK_EQ(program_find_started("/proc/self/exe", &program), 0);
+	CHECK_EQ(find_started("/proc/self/exe", &program), 0);
 	CHECK(program.nr >= 1);
 	CHECK_EQ(maps_open(&maps, getpid()), 0);
 	while (maps_next(&maps, &entry)) {
@@ -375,11 +387,11 @@ TEST(program_started_by_a_script)
 	enter_folder();
 	path = in_folder("script");
 	make_file(path, "#! /bin/sh -e\necho\n");
-	CHECK_EQ(program_find_started(path, &script), 0); /* not executable */
+	CHECK_EQ(find_started(path, &script), 0); /* not executable */
 	CHECK_EQ(script.nr, 0);
 	CHECK_EQ(chmod(path, 0755), 0);
-	CHECK_EQ(program_find_started(path, &script), 0);
-	CHECK_EQ(program_find_started("sh", &shell), 0);
+	CHECK_EQ(find_started(path, &script), 0);
+	CHECK_EQ(find_started("sh", &shell), 0);
 	CHECK(shell.nr >= 1);
 	CHECK_EQ(script.nr, shell.nr);
 	for (i = 0; i < shell.nr; i++) {
@@ -391,11 +403,28 @@ TEST(program_started_by_a_script)
 	program_clear(&script);
 	program_clear(&shell);
 	make_file(path, "#!");
-	CHECK_EQ(program_find_started(path, &script), 0);
+	CHECK_EQ(find_started(path, &script), 0);
 	CHECK_EQ(script.nr, 0);
-	CHECK_EQ(program_find_started("", &script), 0);
-	CHECK_EQ(program_find_started("/no/such/program", &script), 0);
+	CHECK_EQ(find_started("", &script), 0);
+	CHECK_EQ(find_started("/no/such/program", &script), 0);
 	CHECK_EQ(script.nr, 0);
 	CHECK_EQ(unlink(path), 0);
 	leave_folder();
+}
+
+/* Texts come from a parser, which may have been compromised. */
+TEST(program_needs_by_an_answer)
+{
+	static char texts[PATH_MAX + 8] = "/lib/ld.so\0libc.so.6\0libm";
+	struct bytes answer = bytes_of(texts, sizeof("/lib/ld.so\0libc.so.6\0libm") - 1);
+
+	CHECK_STR(needed_answer_next(&answer), "/lib/ld.so");
+	CHECK_STR(needed_answer_next(&answer), "libc.so.6");
+	CHECK(needed_answer_next(&answer) == NULL); /* without a NUL */
+	CHECK(needed_answer_next(&answer) == NULL);
+	answer = bytes_of(texts, 0);
+	CHECK(needed_answer_next(&answer) == NULL);
+	memset(texts, 'x', PATH_MAX);
+	answer = bytes_of(texts, sizeof(texts));
+	CHECK(needed_answer_next(&answer) == NULL); /* too long for a path */
 }

@@ -20,13 +20,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/matcher.h"
 #include "base/text.h"
 #include "elf/image/elf_image.h"
+#include "probe/find/needed_task.h"
 #include "probe/find/program_test.h"
 #include "proc/file_open.h"
 #include "proc/mappings.h"
@@ -703,9 +707,6 @@ void program_clear(struct program *program)
 
 /* --- what a program maps at its start --------------------------------------------------------- */
 
-#define DYNAMIC_MAX_BYTES (64u << 10) /* more than in any known program */
-#define STRINGS_MAX_BYTES (4u << 20)
-
 /*
  * Adds the library with exactly this name, from the first folder that has it. Returns 1 if added.
  */
@@ -725,40 +726,44 @@ static int take_needed(struct search *search, const struct library_folders *fold
 	return found;
 }
 
-static int take_loader(struct search *search, const struct elf_image *image)
-{
-	char path[PATH_MAX] = "";
-	GElf_Phdr header;
-	size_t i = 0;
+/* Best effort: a file that gives no answer in this time needs nothing. */
+#define NEEDED_NS (5 * NS_PER_SEC)
 
-	if (!elf_segment_next(image, PT_INTERP, &i, &header) || header.p_filesz >= sizeof(path) ||
-	    elf_image_read(image, header.p_offset, path, header.p_filesz) < 0)
-		return 0;
-	return try_file(search, -1, path, 0);
+/* Asks a parser what a file needs. NULL: no answer; the caller frees it. */
+static void *ask_needed(struct worker *worker, const struct program_file *file, size_t *ret_nr)
+{
+	bool is_of_root = file_is_of_root(file->fd, file->path);
+	struct worker_question question = {
+		.task = TASK_NEEDED,
+		.bytes = "",
+		.handle = file->fd,
+		.most_ns = NEEDED_NS,
+		.most_bytes = NEEDED_MAX_BYTES,
+	};
+	void *bytes = NULL;
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return NULL;
+	question.file = (struct worker_file){major(st.st_dev), minor(st.st_dev), st.st_ino};
+	return worker_call(worker, is_of_root ? PARSER_ROOT_FILES : PARSER_OTHER_FILES, &question,
+			   -1, &bytes, ret_nr) < 0
+		       ? NULL
+		       : bytes;
 }
 
-static int take_libraries(struct search *search, const struct elf_image *image,
-			  const struct library_folders *folders)
+/* Adds the loader and the libraries that a file needs. */
+static int take_all_needed(struct search *search, const struct library_folders *folders,
+			   const struct program_file *file, struct worker *worker)
 {
-	cleanup_free uint8_t *entries = NULL, *strings = NULL;
-	GElf_Shdr dynamic, names;
-	size_t i;
-	int err = 0;
+	size_t nr = 0;
+	cleanup_free void *bytes = ask_needed(worker, file, &nr);
+	struct bytes answer = bytes_of(bytes, bytes ? nr : 0);
+	const char *name = needed_answer_next(&answer);
+	int err = name && *name ? try_file(search, -1, name, 0) : 0;
 
-	if (elf_section_find_type(image, SHT_DYNAMIC, &dynamic) < 0 ||
-	    elf_section_find(image, ".dynstr", &names) < 0 ||
-	    elf_section_read(image, &dynamic, DYNAMIC_MAX_BYTES, &entries) < 0 ||
-	    elf_section_read(image, &names, STRINGS_MAX_BYTES, &strings) < 0)
-		return 0;
-	strings[names.sh_size - 1] = '\0';
-	for (i = 0; i < dynamic.sh_size / sizeof(Elf64_Dyn) && err >= 0; i++) {
-		Elf64_Dyn entry;
-
-		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
-		if (entry.d_tag == DT_NEEDED && entry.d_un.d_val < names.sh_size)
-			err = take_needed(search, folders,
-					  (const char *)strings + entry.d_un.d_val);
-	}
+	while (err >= 0 && (name = needed_answer_next(&answer)))
+		err = take_needed(search, folders, name);
 	return err;
 }
 
@@ -798,7 +803,7 @@ static int find_started(struct search *search)
 	return found;
 }
 
-int program_find_started(const char *command, struct program *ret)
+int program_find_started(const char *command, struct worker *worker, struct program *ret)
 {
 	struct search search = {.name = command, .program = ret};
 	struct library_folders folders = {0};
@@ -808,14 +813,9 @@ int program_find_started(const char *command, struct program *ret)
 	if (!err)
 		err = find_started(&search);
 	for (i = 0; i < ret->nr && err >= 0; i++) { /* the list grows inside the loop */
-		struct elf_image image;
+		const struct program_file file = ret->files[i];
 
-		if (elf_image_open(&image, ret->files[i].fd, NULL) < 0)
-			continue;
-		err = take_loader(&search, &image);
-		if (err >= 0)
-			err = take_libraries(&search, &image, &folders);
-		elf_image_close(&image);
+		err = take_all_needed(&search, &folders, &file, worker);
 	}
 	library_folders_clear(&folders);
 	if (err < 0)

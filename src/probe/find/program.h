@@ -23,6 +23,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "worker/worker.h"
 
 struct program_file {
 	int fd;		/* for reading; a valid ELF file for this machine */
@@ -48,11 +49,11 @@ void program_clear(struct program *program);
 
 /*
  * Fills an empty program with the files that executing this command maps at its start, according to
- * ELF headers: the program (for a script: its interpreter), its loader, and the libraries that
+ * ELF headers, which a parser reads: the program (for a script: its interpreter), its loader, and the libraries that
  * these need, from the host's library folders; search paths in the files themselves are ignored.
  * Returns 0, without any file if there is no such command, or a negative errno.
  */
-int program_find_started(const char *command, struct program *ret);
+int program_find_started(const char *command, struct worker *worker, struct program *ret);
 void program_file_clear(struct program_file *file);
 
 #endif

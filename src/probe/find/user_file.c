@@ -183,7 +183,8 @@ int user_file_offset(const struct user_file *file, uint64_t vaddr, uint64_t *ret
 		if (vaddr < segment->vaddr || vaddr - segment->vaddr >= segment->bytes)
 			continue;
 		*ret_offset = segment->offset + (vaddr - segment->vaddr);
-		return *ret_offset < file->image.bytes ? 0 : -ENOENT; /* the file may be truncated */
+		return *ret_offset < file->image.bytes ? 0
+						       : -ENOENT; /* the file may be truncated */
 	}
 	return -ENOENT;
 }
