@@ -452,21 +452,6 @@ int debuginfod_place(struct debuginfod *client, const struct worker_want *want,
 	return 0;
 }
 
-int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes,
-		    const struct read_budget *budget)
-{
-	char path[PATH_BYTES];
-	cleanup_fd int fd = -1;
-
-	if (find_on_servers(client, build_id, build_id_bytes, budget, path) < 0)
-		return -ENOENT;
-	/* Servers are not trusted: check that the file in the cache has the build id. */
-	fd = file_open_below(-1, path);
-	if (fd < 0 || !elf_image_fd_has_build_id(fd, build_id, build_id_bytes))
-		return -ENOENT;
-	return take_fd(&fd);
-}
-
 int debug_files_from_server(const struct debug_places *places, const struct code_file *file)
 {
 	struct worker_want want = {.kind = WANT_FROM_SERVER,
@@ -474,11 +459,10 @@ int debug_files_from_server(const struct debug_places *places, const struct code
 	cleanup_fd int fd = -1;
 
 	if (!places->job)
-		return places->server ? debuginfod_open(places->server, file->build_id,
-							file->build_id_bytes, places->budget)
-				      : -ENOENT;
+		return -ENOENT; /* the vdso */
 	memcpy(want.build_id, file->build_id, file->build_id_bytes);
 	fd = worker_want(places->job, &want);
+	/* Servers are not trusted. */
 	if (fd < 0 || !elf_image_fd_has_build_id(fd, file->build_id, file->build_id_bytes))
 		return -ENOENT;
 	return take_fd(&fd);

@@ -70,7 +70,10 @@ int debug_files_find(const struct debug_places *places, struct code_file *file,
 		     const struct elf_image *image);
 void debug_files_forget(struct code_file *file);
 
-/* Opens the debug file that a server has. Returns a descriptor, which the caller closes, or -ENOENT. */
+/*
+ * Opens the debug file that a server has; only in a parser. Returns a descriptor, which the caller closes, or -ENOENT,
+ * also if the file has another build id.
+ */
 int debug_files_from_server(const struct debug_places *places, const struct code_file *file);
 
 /* --- from a server ---------------------------------------------------------------------------- */
@@ -83,13 +86,9 @@ struct debuginfod *debuginfod_new(void);
 void debuginfod_free(struct debuginfod *client);
 
 /*
- * Downloads the debug file. Returns a descriptor, which the caller closes, or -ENOENT, also if the
- * file has another build id. It waits no longer than the budget (NULL: none) allows.
+ * Stook's side of a parser's request: downloads the debug file, waiting no longer than the budget (NULL: none)
+ * allows. Returns 0, or -ENODATA.
  */
-int debuginfod_open(struct debuginfod *client, const uint8_t *build_id, size_t build_id_bytes,
-		    const struct read_budget *budget);
-
-/* Stook's side of a parser's request: downloads the debug file. Returns 0, or -ENODATA. */
 int debuginfod_place(struct debuginfod *client, const struct worker_want *want,
 		     const struct read_budget *budget, struct worker_place *ret);
 

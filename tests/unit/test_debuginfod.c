@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
+#include "base/clock.h"
+#include "sym/names_task.h"
 #include "unit/made_code.h"
 #include "unit/test.h"
 
@@ -58,25 +59,57 @@ static void serve(const char *name, const char *build_id)
 	CHECK(run_in_folder(command));
 }
 
-static int ask(struct debuginfod *client, const struct made_code *code)
+static int find_place(void *context, const struct worker_want *want, struct worker_place *ret)
 {
-	return debuginfod_open(client, code->file.build_id, code->file.build_id_bytes, NULL);
+	return want->kind == WANT_FROM_SERVER ? debuginfod_place(context, want, NULL, ret)
+					      : -ENODATA;
+}
+
+/* Has a parser look up the function that only the debug file names. True if it has the name. */
+static bool finds_name(struct debuginfod *client, const struct made_code *code)
+{
+	const struct elf_segment *segment = code->image.segments;
+	const struct {
+		struct names_question head;
+		uint64_t offset;
+	} asked = {
+		.head = {.max_bytes = 1 << 20, .nr = 1},
+		.offset = address_in_code("hidden") - segment->vaddr + segment->offset,
+	};
+	const struct worker_question question = {
+		.task = TASK_NAMES,
+		.bytes = &asked,
+		.nr = sizeof(asked),
+		.handle = code->file.fd,
+		.most_ns = 60 * NS_PER_SEC,
+		.most_bytes = 1 << 20,
+		.place = find_place,
+		.context = client,
+	};
+	struct worker *worker = worker_new(NULL);
+	struct names_answer answer;
+	const char *name;
+	bool has_name;
+	void *bytes;
+	size_t nr;
+
+	CHECK(worker);
+	CHECK_EQ(worker_call(worker, PARSER_OTHER_FILES, &question, -1, &bytes, &nr), 0);
+	CHECK_EQ(names_answer_parse(bytes, nr, 1, &answer), 0);
+	name = names_answer_name(&answer, 0);
+	has_name = name && !strcmp(name, "hidden");
+	names_answer_clear(&answer);
+	worker_free(worker);
+	return has_name;
 }
 
 TEST(debuginfod_brings_the_debug_file)
 {
 	struct made_code code;
 	struct debuginfod *client = start(&code);
-	struct elf_image image;
-	int fd;
 
 	serve("code.debug", build_id_of(&code));
-	fd = ask(client, &code);
-	CHECK(fd >= 0);
-	CHECK_EQ(elf_image_open(&image, fd, NULL), 0);
-	CHECK(elf_image_has_section(&image, SHT_SYMTAB));
-	elf_image_close(&image);
-	CHECK_EQ(close(fd), 0);
+	CHECK(finds_name(client, &code));
 	CHECK(debuginfod_trouble(client) == NULL);
 	finish(&code, client);
 }
@@ -88,7 +121,7 @@ TEST(debuginfod_refuses_another_build_id)
 
 	CHECK(run_in_folder("cc -g -shared -fPIC -Wl,--build-id=0x0123456789 -o other code.c"));
 	serve("other", build_id_of(&code));
-	CHECK_EQ(ask(client, &code), -ENOENT);
+	CHECK(!finds_name(client, &code));
 	CHECK(run_in_folder("test -s cache/*/debuginfo")); /* was downloaded */
 	CHECK(debuginfod_trouble(client) == NULL);
 	finish(&code, client);
@@ -100,18 +133,19 @@ TEST(debuginfod_refuses_what_is_no_elf_file)
 	struct debuginfod *client = start(&code);
 
 	serve("code.c", build_id_of(&code));
-	CHECK_EQ(ask(client, &code), -ENOENT);
+	CHECK(!finds_name(client, &code));
 	CHECK(debuginfod_trouble(client) == NULL);
 	finish(&code, client);
 }
 
 TEST(debuginfod_without_the_file)
 {
+	struct worker_place place;
 	struct made_code code;
 	struct debuginfod *client = start(&code);
 
-	CHECK_EQ(ask(client, &code), -ENOENT);
-	CHECK_EQ(debuginfod_open(client, code.file.build_id, 0, NULL), -ENOENT);
+	CHECK(!finds_name(client, &code));
+	CHECK_EQ(debuginfod_place(client, &(struct worker_want){0}, NULL, &place), -ENODATA);
 	CHECK(debuginfod_trouble(client) == NULL);
 	finish(&code, client);
 }
