@@ -2,7 +2,7 @@
  * Stook's side of the workers: starts them, sends questions, enforces deadlines.
  *
  * Only worker_call() and worker_wait_for_looks() block. The opener has a second for each file, a parser has the
- * time that its question allows, and may not wait in the kernel for more than two seconds; a worker that is late
+ * time that its question allows, and may not wait in the kernel for more than one and a half seconds; a worker that is late
  * is killed. SIGKILL has no effect on a process that waits in the kernel for some file systems, so its exit is not
  * waited for: killed processes are polled, and count as abandoned after a second.
  *
@@ -43,7 +43,7 @@
 
 #define OPEN_NS	      NS_PER_SEC       /* for one file, once the previous one is finished */
 #define MAPS_NS	      (4 * NS_PER_SEC) /* for the mappings of one process, if they keep coming */
-#define STALL_NS      (2 * NS_PER_SEC) /* how long a parser may wait in the kernel */
+#define STALL_NS      (3 * NS_PER_SEC / 2) /* how long a parser may wait in the kernel */
 #define STALL_LOOK_NS (100 * NS_PER_MS)
 #define KILLED_NS     NS_PER_SEC /* then a killed process counts as abandoned */
 #define LOOK_MS	      20	 /* interval at which worker_call() checks deadlines */
@@ -65,9 +65,9 @@
 #define ABANDONED_MAX	     16
 
 /*
- * A device that was late once has a quarter of the time, and one that was late this often is not used for a while.
- * Looks hold up samples: their deadline is halved with each that was late, down to an eighth, until none was late for
- * a while.
+ * A device on which workers waited in vain this often is not used for a while; after the first time it has a quarter
+ * of the time. The deadlines for all others are halved with each such failure, down to an eighth, until there was none
+ * for a while: samples wait for the answers.
  */
 #define DEVICE_LATE_MAX 2
 #define DEVICES_MAX	16 /* that are remembered; then the oldest is forgotten */
@@ -150,9 +150,9 @@ struct worker {
 	struct file_table *files; /* see worker_set_tables() */
 	struct process_table *processes;
 	struct runtime_table *runtimes;
-	size_t nr_looks;	/* among the calls */
-	bool has_looked;	/* see worker_has_looked() */
-	unsigned nr_late_looks; /* within DEVICE_REST_NS of the last */
+	size_t nr_looks;  /* among the calls */
+	bool has_looked;  /* see worker_has_looked() */
+	unsigned nr_late; /* workers that waited in vain, within DEVICE_REST_NS of the last */
 	uint64_t last_late_ns;
 	struct parser_process parsers[NR_PARSERS];
 	uint32_t last_job, last_delivery, last_call;
@@ -341,6 +341,8 @@ static void note_late(struct worker *worker, const struct worker_file *file)
 {
 	struct late_device *device = find_device(worker, file);
 
+	worker->nr_late++;
+	worker->last_late_ns = clock_now_ns();
 	if (!file->inode)
 		return;
 	if (!device) {
@@ -352,10 +354,15 @@ static void note_late(struct worker *worker, const struct worker_file *file)
 		worker->troubles.nr_devices_given_up++;
 }
 
-/* The time for a file is halved so many times: less is left for a device that was late before. */
+/* The time for a file is halved so many times: see DEVICE_LATE_MAX. */
 static unsigned halvings_for(struct worker *worker, const struct worker_file *file)
 {
-	return find_device(worker, file) ? LATE_HALVINGS : 0;
+	unsigned of_all;
+
+	if (clock_now_ns() - worker->last_late_ns > DEVICE_REST_NS)
+		worker->nr_late = 0;
+	of_all = worker->nr_late < MAX_HALVINGS ? worker->nr_late : MAX_HALVINGS;
+	return of_all < LATE_HALVINGS && find_device(worker, file) ? LATE_HALVINGS : of_all;
 }
 
 static bool is_device_given_up(struct worker *worker, const struct worker_file *file)
@@ -503,20 +510,13 @@ static void drop_calls(struct worker *worker, int err)
 static void set_deadline(struct worker *worker)
 {
 	const struct open_request *first = worker->calls[0];
-	uint64_t now_ns = clock_now_ns();
-	unsigned halvings, of_looks;
 
 	worker->opener_late_ns = 0;
 	if (!worker->nr_sent)
 		return;
-	if (now_ns - worker->last_late_ns > DEVICE_REST_NS)
-		worker->nr_late_looks = 0;
-	halvings = halvings_for(worker, &first->file);
-	of_looks = worker->nr_late_looks < MAX_HALVINGS ? worker->nr_late_looks : MAX_HALVINGS;
-	if (is_look(first) && of_looks > halvings)
-		halvings = of_looks;
-	worker->opener_began_ns = now_ns;
-	worker->opener_late_ns = now_ns + (OPEN_NS >> halvings);
+	worker->opener_began_ns = clock_now_ns();
+	worker->opener_late_ns =
+		worker->opener_began_ns + (OPEN_NS >> halvings_for(worker, &first->file));
 }
 
 /* Sends calls until the socket is full. */
@@ -568,8 +568,6 @@ static void note_late_look(struct worker *worker, const struct opener_call *call
 	char *silent = worker->troubles.silent;
 	const size_t room = sizeof(worker->troubles.silent);
 
-	worker->nr_late_looks++;
-	worker->last_late_ns = clock_now_ns();
 	if (silent[0])
 		return;
 	if (call->action == OPENER_LOOK)
