@@ -41,8 +41,8 @@
 #include "proc/runtime_table.h"
 #include "worker/message.h"
 
-#define OPEN_NS	      NS_PER_SEC       /* for one file, once the previous one is finished */
-#define MAPS_NS	      (4 * NS_PER_SEC) /* for the mappings of one process, if they keep coming */
+#define OPEN_NS	      NS_PER_SEC	   /* for one file, once the previous one is finished */
+#define MAPS_NS	      (4 * NS_PER_SEC)	   /* if it works, on the mappings of a large process */
 #define STALL_NS      (3 * NS_PER_SEC / 2) /* how long a parser may wait in the kernel */
 #define STALL_LOOK_NS (100 * NS_PER_MS)
 #define KILLED_NS     NS_PER_SEC /* then a killed process counts as abandoned */
@@ -773,8 +773,10 @@ static int take_look(struct worker *worker, struct opener_reply *reply, size_t b
 		file_table_looked(worker->files, call->delivery, &reply->file);
 	} else if (call->action == OPENER_LOOK_AT_MAPS) {
 		err = read_mappings(worker, call->pid, reply, bytes);
-		if (reply->is_last && err == 0)
-			err = process_table_looked(worker->processes, call->pid, &reply->maps);
+		if (err == -ENOMEM)
+			reply->maps.err = err;
+		if (reply->is_last && err != -EPROTO)
+			(void)process_table_looked(worker->processes, call->pid, &reply->maps);
 	} else if (call->action == OPENER_LOOK_AT_PROCESS) {
 		runtime_table_looked(worker->runtimes, call->delivery, &reply->process);
 	}
@@ -782,16 +784,34 @@ static int take_look(struct worker *worker, struct opener_reply *reply, size_t b
 	return err == -EPROTO ? err : 0;
 }
 
+/* True if a process waits in the kernel, or was stopped. One that the scheduler holds up is runnable. */
+static bool is_waiting(const struct process *process)
+{
+	struct process_status status;
+
+	return process_status_read(process->pid, &status) == 0 && status.state != 'R';
+}
+
+/*
+ * True if the opener hangs in its oldest call: it waits in the kernel, or it has worked for a long time, on the mappings
+ * of a large process.
+ */
+static bool is_hanging(const struct worker *worker)
+{
+	return is_waiting(&worker->opener) || clock_now_ns() - worker->opener_began_ns > MAPS_NS;
+}
+
 static void read_opener(struct worker *worker)
 {
 	static const size_t least = offsetof(struct opener_reply, mappings);
+	const uint64_t late_ns = worker->opener_late_ns;
+	const bool is_late = late_ns && clock_now_ns() >= late_ns;
 
 	while (worker->opener.pid) {
 		struct opener_reply reply;
 		int fds[MESSAGE_FDS_MAX];
 		ssize_t nr = message_receive(worker->opener.socket, &reply, sizeof(reply),
 					     MSG_DONTWAIT, fds, ARRAY_SIZE(fds));
-		uint64_t most_ns = worker->opener_began_ns + MAPS_NS;
 
 		if (nr == -EAGAIN)
 			break;
@@ -802,16 +822,13 @@ static void read_opener(struct worker *worker)
 			lose_opener(worker, -EIO);
 			continue;
 		}
-		if (!reply.is_last) { /* mappings of a large process */
-			uint64_t late_ns = clock_now_ns() + OPEN_NS;
-
-			worker->opener_late_ns = late_ns < most_ns ? late_ns : most_ns;
+		if (!reply.is_last) /* mappings of a large process */
 			continue;
-		}
 		drop_first_call(worker);
 		set_deadline(worker);
 	}
-	if (worker->opener_late_ns && clock_now_ns() >= worker->opener_late_ns) {
+	/* Unless there was a reply after all. */
+	if (is_late && worker->opener_late_ns == late_ns && is_hanging(worker)) {
 		worker->troubles.nr_openers_late++;
 		lose_opener(worker, -ETIME);
 	}
@@ -989,15 +1006,11 @@ static bool waits_for_opener(const struct worker *worker, const struct parser_pr
 	return false;
 }
 
-/*
- * True if a parser has waited in the kernel for too long: for bytes of a file that do not come. A parser that the
- * scheduler holds up is runnable.
- */
+/* True if a parser has waited in the kernel for too long: for bytes of a file that do not come. */
 static bool is_stalled(struct worker *worker, struct parser_process *parser)
 {
 	const uint64_t now_ns = clock_now_ns();
 	const uint64_t most_ns = STALL_NS >> halvings_for(worker, &parser->question.file);
-	struct process_status status;
 	uint64_t cpu_ns;
 
 	if (now_ns - parser->looked_ns < STALL_LOOK_NS)
@@ -1008,9 +1021,7 @@ static bool is_stalled(struct worker *worker, struct parser_process *parser)
 		parser->seen_cpu_ns = cpu_ns;
 		parser->seen_ns = now_ns;
 	}
-	return now_ns - parser->seen_ns >= most_ns &&
-	       process_status_read(parser->process.pid, &status) == 0 &&
-	       (status.state == 'D' || status.state == 'S');
+	return now_ns - parser->seen_ns >= most_ns && is_waiting(&parser->process);
 }
 
 static void read_parser(struct worker *worker, enum parser number)
