@@ -69,7 +69,7 @@ are_named() {
 }
 check "all run" wait_until 10 are_named
 
-profile -a -F 997 -d 2 --by comm --annotate -f
+profile -p "$file,$proc,$folder,$other,$own,$daemon" -F 997 -d 2 --by comm --annotate -f
 check_equal "the run's status" "$STATUS" 0
 
 nameless() {
