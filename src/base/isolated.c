@@ -163,6 +163,30 @@ static int drop_user(const struct isolation *limits)
 	return 0;
 }
 
+void isolated_keep_capabilities(uint64_t keep, uint64_t instead_of_admin)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = {0};
+	unsigned i;
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return;
+	if (~((uint64_t)data[1].permitted << 32 | data[0].permitted) & instead_of_admin)
+		keep |= 1ULL << CAP_SYS_ADMIN;
+	/* What root executes gets the capabilities of the bounding set. */
+	for (i = 0; i <= CAP_LAST_CAP; i++)
+		if (!(keep >> i & 1))
+			(void)prctl(PR_CAPBSET_DROP, i, 0, 0, 0);
+	for (i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		const uint32_t part = (uint32_t)(keep >> (32 * i));
+
+		data[i].effective &= part;
+		data[i].permitted &= part;
+		data[i].inheritable &= part;
+	}
+	(void)syscall(SYS_capset, &header, data);
+}
+
 /* Linux multiplies the limit by a billion, without a check for overflow. */
 static bool limit_cpu_time(uint64_t timeout_ns)
 {

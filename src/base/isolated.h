@@ -45,6 +45,12 @@ struct isolation {
  */
 int isolated_confine(const struct isolation *limits, struct error *error);
 
+/*
+ * Gives up all capabilities but `keep`, a set of bits, for this process and those that it executes. CAP_SYS_ADMIN stays
+ * if one of `instead_of_admin` is not there, which it then stands for. Not possible: all stay.
+ */
+void isolated_keep_capabilities(uint64_t keep, uint64_t instead_of_admin);
+
 /* Closes all descriptors from `first` on. */
 void isolated_close_from(int first);
 

@@ -24,6 +24,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/isolated.h"
 
 /* --- privileges --------------------------------------------------------------------------------- */
 
@@ -71,6 +72,26 @@ int privileges_check(struct error *error)
 	(void)error_set(error, -ENOTSUP, "this kernel has no BTF: cannot read %s", BTF_PATH);
 	error_hint(error, "a kernel built with CONFIG_DEBUG_INFO_BTF is needed, and /sys mounted");
 	return -ENOTSUP;
+}
+
+/*
+ * The first six are all that an ordinary user needs. The others are root's: to give helper processes another user and
+ * root directory, to signal JVMs, to write outputs everywhere, and to change priorities.
+ */
+static const unsigned kept[] = {
+	CAP_BPF,    CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE,
+	CAP_SYSLOG, CAP_SETUID,	 CAP_SETGID,	 CAP_SYS_CHROOT,      CAP_KILL,
+	CAP_CHOWN,  CAP_FOWNER,	 CAP_FSETID,	 CAP_DAC_OVERRIDE,    CAP_SYS_NICE,
+};
+
+void privileges_drop(void)
+{
+	uint64_t keep = 0;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kept); i++)
+		keep |= 1ULL << kept[i];
+	isolated_keep_capabilities(keep, 1ULL << CAP_BPF | 1ULL << CAP_PERFMON);
 }
 
 /* --- dangerous kernels -------------------------------------------------------------------------- */

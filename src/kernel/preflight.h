@@ -1,4 +1,4 @@
-/* Checks before anything is loaded: privileges, BTF, and kernels that sampling can crash. */
+/* Privileges, and checks before anything is loaded: BTF, and kernels that sampling can crash. */
 #ifndef STOOK_KERNEL_PREFLIGHT_H
 #define STOOK_KERNEL_PREFLIGHT_H
 
@@ -9,6 +9,12 @@
  * it.
  */
 int privileges_check(struct error *error);
+
+/*
+ * Gives up all capabilities but those that a run still needs once its events and probes are there, also for helper
+ * processes that are started later. Without an effect for ordinary users, who have no others. Not possible: they stay.
+ */
+void privileges_drop(void);
 
 /*
  * Returns a sentence on the known damage that reading user memory in the sampling interrupt does to

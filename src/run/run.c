@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "collect/unwind/table_worker.h"
+#include "kernel/preflight.h"
 #include "probe/find/needed_task.h"
 #include "probe/find/probes_task.h"
 #include "proc/cgroup.h"
@@ -39,6 +40,7 @@ struct running {
 	struct pollfd *fds;
 	uint64_t began_ns, deadline_ns, interval_end_ns; /* UINT64_MAX: never */
 	bool child_started, child_ended;
+	bool has_dropped;    /* capabilities that are not needed any more */
 	bool shows_progress; /* on a terminal line that is overwritten */
 };
 
@@ -247,6 +249,18 @@ static uint64_t earliest(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+/* When all events and probes are attached. The child was forked before, and keeps what it has. */
+static void drop_privileges(struct running *running)
+{
+	const struct collector *collector = running->collector;
+
+	if (running->has_dropped ||
+	    (collector->ops->is_ready && !collector->ops->is_ready(collector)))
+		return;
+	running->has_dropped = true;
+	privileges_drop();
+}
+
 /* Loops until the run ends. Returns 0 or a negative errno. */
 static int wait_for_end(struct running *running, struct error *error)
 {
@@ -261,6 +275,7 @@ static int wait_for_end(struct running *running, struct error *error)
 		err = start_child(running, error);
 		if (err)
 			break;
+		drop_privileges(running);
 		list_fds(running);
 		until_ns = earliest(running->deadline_ns, running->interval_end_ns);
 		err = collector->ops->wait(collector, earliest(tick_ns, until_ns), running->fds,

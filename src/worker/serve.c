@@ -7,11 +7,12 @@
  * the parser, and so does mapping executable memory. Since a parser cannot open files, it requests files that
  * a debug file refers to from stook; also those that libdw opens.
  *
- * The opener keeps stook's rights and parses nothing. It opens only regular files with content of their own
- * (proc/file_open).
+ * The opener keeps the rights to look at files and processes, and parses nothing. It opens only regular files with
+ * content of their own (proc/file_open).
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -212,6 +213,9 @@ static int run_opener(void)
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, 0);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	isolated_keep_capabilities(1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_READ_SEARCH |
+					   1ULL << CAP_CHECKPOINT_RESTORE,
+				   1ULL << CAP_CHECKPOINT_RESTORE);
 	for (i = 0; i < NR_PARSERS; i++)
 		inboxes[i] = -1;
 	for (;;) {

@@ -5,7 +5,7 @@
  * belongs to somebody else can block forever (a FUSE server that does not answer), and so can closing it;
  * parsing its bytes can crash or worse. So this is done by processes that may hang, crash, or be compromised:
  *
- *  - An *opener* has stook's rights. It opens files and passes the descriptors on; it parses nothing. If it
+ *  - An *opener* may read everything. It opens files and passes the descriptors on; it parses nothing. If it
  *    hangs in a file for a second, it is abandoned and replaced.
  *  - *Parsers* have no rights: no capability, their own user id, no files except the ones passed to them, and
  *    only a few dozen system calls. They answer questions about files.

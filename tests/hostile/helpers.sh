@@ -13,7 +13,7 @@ SECONDS_OF_RUN=$((KILLS / 15 + 2))
 # helpers: prints the pids of stook's helper processes.
 helpers() {
 	local child
-	for child in $(cat "/proc/$run/task/$run/children" 2>/dev/null); do
+	for child in $(cat "/proc/$run/task"/*/children 2>/dev/null); do
 		! grep -qa "^stook-${1:-}" "/proc/$child/cmdline" 2>/dev/null || echo "$child"
 	done
 }
@@ -56,6 +56,15 @@ for pid in $(helpers parser); do
 	[ "$(find "/proc/$pid/fd" -lname 'anon_inode:*' | wc -l)" -eq 0 ] || bad+=" $pid: has descriptors of stook"
 done
 check_equal "$nr_parsers parsers have no rights" "$bad" ""
+# What security.md lists for root: CAP_CHOWN to SETUID, SYS_CHROOT, SYS_PTRACE, SYS_NICE, SYSLOG, PERFMON, BPF,
+# CHECKPOINT_RESTORE.
+KEPT=0x1c4008c00ff
+for pid in $run $(helpers opener); do
+	for set in CapEff CapPrm CapBnd; do
+		check_equal "$(cat "/proc/$pid/comm") has given up the other capabilities: $set" \
+			$((0x$(field $set "$pid") & ~KEPT)) 0
+	done
+done
 for pid in $(helpers opener); do
 	check_equal "an opener gains no rights" "$(field NoNewPrivs "$pid")" 1
 done

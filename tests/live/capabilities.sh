@@ -91,3 +91,23 @@ for missing in setuid setgid; do
 	check "without $missing: no complaint" eval '! grep -q "^files" "$T/err"'
 	stop "$PID"
 done
+
+# Root without those for outputs and priorities.
+install -d -o 65533 -m 700 "$T/theirs"
+start "$PROGRAMS/spin" 60
+for missing in dac_override sys_nice; do
+	setpriv --bounding-set="-$missing" --inh-caps="-$missing" timeout -k 5 60 "$STOOK" profile -d 1 \
+		-F 199 -p "$PID" -o "$T/theirs/$missing.folded" >"$T/out" 2>"$T/err" </dev/null
+	status=$?
+	case $missing in
+	dac_override)
+		check_equal "without $missing: no output in a directory of somebody else" $status 1
+		check "without $missing: it is reported" grep -q "cannot .*$T/theirs" "$T/err"
+		;;
+	*)
+		check_equal "without $missing: status" $status 0
+		check "without $missing: names are there" grep -q ';spin_inner' "$T/theirs/$missing.folded"
+		;;
+	esac
+done
+stop "$PID"
