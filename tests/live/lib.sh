@@ -187,7 +187,7 @@ IN_SHAPE="$IN_MAIN;run_shape"
 # wrong_stacks COMM CHAIN [PERCENT]: prints errors in a thread's stacks in $T/out, which has kernel frames
 # annotated; nothing if all are correct. CHAIN is the complete user stack, an extended regular expression for
 # each frame. The last one, without a ';' in brackets, is the function that uses the time: at least PERCENT
-# (80) of it.
+# (80) of it, with the clock that its caller reads.
 #
 # Stacks that end there must be the chain, without exception. Others are on the way there or back; one in fifty
 # of these may be truncated. A process has no user stack where the kernel starts or ends it.
@@ -207,7 +207,7 @@ wrong_stacks() {
 		gsub(/;[^;]*_\[k\]/, "")
 		if ($0 == comm && bare) next
 		all += n
-		if ($0 ~ ("^" comm ";" chain "$")) right += n
+		if ($0 ~ ("^" comm ";(" chain "$|" stem ";[^;]*clock_gettime)")) right += n
 		else if ($0 ~ (";" hot "$")) { wrong += n; example = $0 }
 		else if ($0 !~ ("^" comm ";(_start|" stem ")(;|$)")) { stray += n; stray_example = $0 }
 	}
