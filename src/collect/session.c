@@ -912,6 +912,7 @@ int session_take_part(struct session *session, struct session_part *ret, struct 
 		.profile = make_profile(session), /* for now the next one */
 		.files = file_table_new(MAX_OPEN_FILES),
 		.runtimes = runtime_table_new(),
+		.ended_ns = clock_read_ns(CLOCK_REALTIME),
 	};
 	struct profile *taken = session->profile;
 

@@ -140,6 +140,7 @@ struct session_part {
 	struct profile *profile;
 	struct file_table *files;
 	struct runtime_table *runtimes;
+	uint64_t ended_ns; /* when it was taken, CLOCK_REALTIME */
 };
 
 /* Call it after session_flush() or session_stop(). 0 or a negative errno. */

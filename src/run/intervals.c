@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "profile/merge.h"
 #include "run/complain.h"
 
@@ -65,6 +66,7 @@ static int name_and_write(struct intervals *intervals, struct session_part *part
 		return error_no_memory(error, "");
 	if (session_names_apply(names, &unnamed) < 0)
 		complain_error(&unnamed);
+	intervals->outputs->ended = (time_t)(part->ended_ns / NS_PER_SEC);
 	return outputs_write(intervals->outputs, session_names_profile(names), error);
 }
 
@@ -153,6 +155,7 @@ static int join(struct intervals *intervals, struct session_part *part)
 		err = runtime_table_move(last->runtimes, part->runtimes);
 	if (err == 0)
 		err = profile_merge_part(last->profile, part->profile);
+	last->ended_ns = part->ended_ns;
 	intervals->nr_joined++;
 	session_part_clear(part);
 	return err;

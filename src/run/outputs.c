@@ -118,10 +118,9 @@ static int write_stdout(const struct outputs *outputs, const struct profile *pro
 
 	if (outputs->are_many && format != format_by_name("folded")) {
 		char text[32] = "";
-		time_t now = time(NULL);
 		struct tm local;
 
-		if (localtime_r(&now, &local))
+		if (localtime_r(&outputs->ended, &local))
 			(void)strftime(text, sizeof(text), "%H:%M:%S", &local);
 		printf("%s%s\n", outputs->number ? "\n" : "", text);
 	} else if (outputs->number) {

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "base/error.h"
 #include "base/out_file.h"
@@ -19,6 +20,7 @@ struct outputs {
 	struct format_options format;
 	unsigned kept_labels; /* labels for formats that keep labels, in place of format.labels */
 	bool are_many;	      /* one file per interval: names are numbered */
+	time_t ended;	      /* of the interval to write */
 	struct out_file files[OUTPUTS_MAX];
 	size_t nr_files;
 	unsigned number; /* number of profiles written */
