@@ -561,9 +561,9 @@ static int read_ring(struct session *session, uint64_t end)
 
 /*
  * Reads the ring, then the sideband with the events of the records' processes; has the mappings of
- * processes read that are still unknown, and new files looked at.
+ * processes read that are still unknown, and new files looked at. look_ns: the longest wait for that.
  */
-static int read_all(struct session *session)
+static int read_all(struct session *session, uint64_t look_ns)
 {
 	int err = read_ring(session, ring_producer_position(&session->ring));
 
@@ -571,8 +571,8 @@ static int read_all(struct session *session)
 		err = sideband_read(session->sideband, take_event, session);
 	if (!err)
 		err = drain_ensure_processes(session->drain);
-	worker_step(session->worker);
-	if (!err) /* an exec while maps were read: they may be the wrong program's */
+	(void)worker_wait_for_looks(session->worker, clock_now_ns() + look_ns, -1);
+	if (!err) /* an exec before the answers: maps may be the wrong program's */
 		err = sideband_read(session->sideband, take_event, session);
 	return err;
 }
@@ -596,7 +596,7 @@ static int poll_once(struct session *session)
 	int err;
 
 	session->polled_ns = clock_now_ns();
-	err = read_all(session);
+	err = read_all(session, 0);
 	choose_naps(session, has_events || session->has_raw);
 	if (!err)
 		err = drain_replay(session->drain, until_ns);
@@ -632,10 +632,9 @@ static int end_epoch(struct session *session, uint64_t look_ns, struct error *er
 	session->epoch_records = 0;
 	err = epochs_read_counters(session->epochs, &counters);
 	if (!err)
-		err = read_all(session);
+		err = read_all(session, look_ns);
 	if (!err)
 		err = epochs_read_map(session->epochs, take_count, session);
-	(void)worker_wait_for_looks(session->worker, clock_now_ns() + look_ns, -1);
 	if (!err)
 		err = drain_close_epoch(session->drain, epochs_number(session->epochs) - 1,
 					ended_ns);
