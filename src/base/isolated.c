@@ -173,7 +173,7 @@ void isolated_keep_capabilities(uint64_t keep, uint64_t instead_of_admin)
 		return;
 	if (~((uint64_t)data[1].permitted << 32 | data[0].permitted) & instead_of_admin)
 		keep |= 1ULL << CAP_SYS_ADMIN;
-	/* What root executes gets the capabilities of the bounding set. */
+	/* A program that root executes gets the capabilities of the bounding set. */
 	for (i = 0; i <= CAP_LAST_CAP; i++)
 		if (!(keep >> i & 1))
 			(void)prctl(PR_CAPBSET_DROP, i, 0, 0, 0);

@@ -132,7 +132,7 @@ int session_stop(struct session *session, struct error *error);
 struct profile *session_profile(struct session *session);
 
 /*
- * What was collected since the last call, taken away from the session: samples without names, and copies of the
+ * The harvest since the last call, taken away from the session: samples without names, and copies of the
  * entries of files and processes that are needed to name them. Another thread may work on it while the session goes
  * on.
  */

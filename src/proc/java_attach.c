@@ -528,7 +528,7 @@ static int check_reply(struct jvm *jvm, struct error *error)
 	return 0;
 }
 
-/* What is known of a perf map. */
+/* A perf map as it was seen. */
 struct seen_map {
 	struct perf_map_file file;
 	int32_t err;

@@ -105,7 +105,7 @@ struct item {
 	size_t nr_dumps;
 	size_t nr_mappings; /* at the last search */
 	size_t nr_looks;
-	/* Of a process that was not inspected yet; -1: none. */
+	/* Held until the process is inspected; -1: none. */
 	int pidfd, root_fd;
 	bool is_copy; /* see runtime_table_copy() */
 };

@@ -34,7 +34,7 @@ struct asking {
 	struct code_file *file;
 	struct names_question *question; /* the offsets follow it */
 	uint32_t *frames;		 /* the frame of each offset */
-	/* Of JIT-compiled code: */
+	/* For JIT-compiled code: */
 	const struct perf_map_file *perf_map; /* NULL: none */
 	int jitdump;			      /* -1: none */
 };

@@ -19,7 +19,7 @@ LIFETIME=20    # seconds of a server
 SIDE_BY_SIDE=2 # scenarios
 SCENARIO=${SCENARIO:-.}
 
-# What a run that gave up something says about it.
+# The words of a run that gave up something.
 GIVEN_UP='did not answer|given up|gave up|in time|too long'
 
 # --- set-up --------------------------------------------------------------------------------------------

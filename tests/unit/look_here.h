@@ -1,4 +1,4 @@
-/* What the opener does for the tables of files and processes (proc/look.h), in this process. */
+/* Does the work of the opener for the tables of files and processes (proc/look.h) in this process. */
 #ifndef STOOK_TESTS_UNIT_LOOK_HERE_H
 #define STOOK_TESTS_UNIT_LOOK_HERE_H
 

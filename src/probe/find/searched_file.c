@@ -204,7 +204,7 @@ static int no_answer(const struct asking *asking, int err, struct error *error)
 			 asking->file->from.path, worker_why_none(err));
 }
 
-/* What the parser found wrong with the file. */
+/* Reports the fault that the parser found in the file. */
 static int explain_failure(const struct asking *asking, const struct probes_answer *answer,
 			   struct error *error)
 {

@@ -39,7 +39,7 @@ struct user_file {
 	ino_t inode;
 	off_t bytes;
 	struct timespec changed;
-	/* Of one question, until user_file_close(). */
+	/* These belong to one question, until user_file_close(). */
 	struct elf_image image;
 	const char *path;    /* in its process' root; not owned */
 	const char *library; /* see loaded_library_path(); NULL: none; not owned */
