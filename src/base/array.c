@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define FIRST_CAPACITY 16
 
@@ -28,6 +29,19 @@ int array_reserve(void *items_pointer, size_t *capacity, size_t nr, size_t item_
 	*items = grown;
 	*capacity = wanted;
 	return 0;
+}
+
+int64_t array_add_text(char **texts, size_t *capacity, size_t *nr, const char *text)
+{
+	const size_t text_bytes = strlen(text) + 1, before = *nr;
+
+	if (text_bytes > UINT32_MAX - before)
+		return -EMSGSIZE;
+	if (ARRAY_RESERVE(*texts, *capacity, before + text_bytes) < 0)
+		return -ENOMEM;
+	memcpy(*texts + before, text, text_bytes);
+	*nr = before + text_bytes;
+	return (int64_t)before;
 }
 
 void array_shrink(void *items_pointer, size_t *capacity, size_t nr, size_t item_bytes)

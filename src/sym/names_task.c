@@ -136,16 +136,11 @@ static int find_name(const struct naming_work *work, uint64_t vaddr, struct file
 /* Adds a text to the answer. 0 or a negative errno. */
 static int add_text(struct names_answer *answer, const char *text, uint32_t *ret)
 {
-	size_t nr = strlen(text) + 1, before = answer->head.text_bytes;
+	int64_t at = array_add_text(&answer->text, &answer->text_capacity, &answer->head.text_bytes,
+				    text);
 
-	if (nr > UINT32_MAX - before)
-		return -EMSGSIZE;
-	if (ARRAY_RESERVE(answer->text, answer->text_capacity, before + nr) < 0)
-		return -ENOMEM;
-	memcpy(answer->text + before, text, nr);
-	answer->head.text_bytes += nr;
-	*ret = (uint32_t)before;
-	return 0;
+	*ret = at < 0 ? 0 : (uint32_t)at;
+	return at < 0 ? (int)at : 0;
 }
 
 /* Returns a name from a file or a runtime's map as it is shown, to be freed; NULL when out of memory. */

@@ -125,19 +125,13 @@ int probes_answer_parse(void *bytes, size_t nr, uint64_t file_bytes, struct prob
 
 int probes_answer_add_text(struct probes_answer *answer, const char *text, uint32_t *ret)
 {
-	size_t nr = strlen(text) + 1, before = answer->head.text_bytes;
+	int64_t at = 0;
 
-	*ret = 0;
-	if (nr == 1 && before)
-		return 0;
-	if (nr > UINT32_MAX - before)
-		return -EMSGSIZE;
-	if (ARRAY_RESERVE(answer->text, answer->text_capacity, before + nr) < 0)
-		return -ENOMEM;
-	memcpy(answer->text + before, text, nr);
-	answer->head.text_bytes += nr;
-	*ret = (uint32_t)before;
-	return 0;
+	if (*text || !answer->head.text_bytes)
+		at = array_add_text(&answer->text, &answer->text_capacity, &answer->head.text_bytes,
+				    text);
+	*ret = at < 0 ? 0 : (uint32_t)at;
+	return at < 0 ? (int)at : 0;
 }
 
 /* Adds the names that are close to the wanted one. Functions match by their shown names, too. */

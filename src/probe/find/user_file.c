@@ -262,16 +262,11 @@ static bool looks_mangled(const char *name)
 
 static int add_text(struct user_file *file, const char *text)
 {
-	size_t nr = strlen(text) + 1;
-
 	if (!file->nr_text_bytes)
 		file->nr_text_bytes = TEXTS_START;
-	if (file->nr_text_bytes + nr > UINT32_MAX ||
-	    ARRAY_RESERVE(file->texts, file->cap_text_bytes, file->nr_text_bytes + nr) < 0)
-		return -ENOMEM;
-	memcpy(file->texts + file->nr_text_bytes, text, nr);
-	file->nr_text_bytes += nr;
-	return 0;
+	return array_add_text(&file->texts, &file->cap_text_bytes, &file->nr_text_bytes, text) < 0
+		       ? -ENOMEM
+		       : 0;
 }
 
 /*
