@@ -23,6 +23,7 @@
 #include <bpf/bpf.h>
 
 #include "base/array.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/fd_io.h"
 #include "collect/drain.h"
@@ -358,25 +359,26 @@ static int preload_program(struct session *session)
 static int want_targets(struct session *session, struct error *error)
 {
 	const struct wanted_tasks *tasks = &session->options.tasks;
-	int err = sampler_want(session->sampler, tasks, error);
+	const size_t nr = tasks->nr_pids + tasks->nr_tids;
+	cleanup_free int32_t *pids = calloc(nr + 1, sizeof(*pids));
+	int err = pids ? sampler_want(session->sampler, tasks, error) : error_no_memory(error, "");
 	size_t i;
 
 	if (err)
 		return err;
-	for (i = 0; i < tasks->nr_pids && !err; i++)
-		err = process_table_ensure(session->processes, (int32_t)tasks->pids[i]);
-	for (i = 0; i < tasks->nr_tids && !err; i++) {
-		int64_t pid = process_of_thread((int32_t)tasks->tids[i]);
+	for (i = 0; i < nr && !err; i++) {
+		const bool is_thread = i >= tasks->nr_pids;
+		const uint32_t tid = is_thread ? tasks->tids[i - tasks->nr_pids] : 0;
+		int64_t pid = is_thread ? process_of_thread((int32_t)tid) : tasks->pids[i];
 
 		if (pid < 0)
-			return error_set(error, -ESRCH, "no such thread: %u", tasks->tids[i]);
-		err = process_table_ensure(session->processes, (int32_t)pid);
+			return error_set(error, -ESRCH, "no such thread: %u", tid);
+		pids[i] = (int32_t)pid;
+		err = process_table_ensure(session->processes, pids[i]);
 	}
 	(void)worker_wait_for_looks(session->worker, clock_now_ns() + LOOK_NS, -1);
-	for (i = 0; i < tasks->nr_pids && !err && session->unwinder; i++)
-		preload_target(session, (int32_t)tasks->pids[i]);
-	for (i = 0; i < tasks->nr_tids && !err && session->unwinder; i++)
-		preload_target(session, (int32_t)process_of_thread((int32_t)tasks->tids[i]));
+	for (i = 0; i < nr && !err && session->unwinder; i++)
+		preload_target(session, pids[i]);
 	if (!err && session->unwinder && session->options.command)
 		err = preload_program(session);
 	/*

@@ -67,7 +67,7 @@ static int name_and_write(struct intervals *intervals, struct session_part *part
 	if (session_names_apply(names, &unnamed) < 0)
 		complain_error(&unnamed);
 	intervals->outputs->ended = (time_t)(part->ended_ns / NS_PER_SEC);
-	return outputs_write(intervals->outputs, session_names_profile(names), error);
+	return outputs_write(intervals->outputs, names->profile, error);
 }
 
 static void note_failure(struct intervals *intervals, int err, const struct error *error)

@@ -89,11 +89,6 @@ static int make_copies(struct session_names *names)
 	return names->profile && names->files && names->runtimes ? 0 : -ENOMEM;
 }
 
-struct profile *session_names_profile(const struct session_names *names)
-{
-	return names->profile;
-}
-
 int session_names_take(struct session_names *names, struct session_part *part)
 {
 	int err = file_table_move(names->files, part->files);

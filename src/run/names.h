@@ -72,9 +72,6 @@ void session_names_clear(struct session_names *names);
 /* With --interval: replaces the samples by those of the next interval. 0 or a negative errno. */
 int session_names_take(struct session_names *names, struct session_part *part);
 
-/* Returns the profile that is named: the session's, or the current interval. */
-struct profile *session_names_profile(const struct session_names *names);
-
 /*
  * Names what the profile has so far. A JVM that cannot be asked for its symbols is reported once.
  * Returns 0 or -ENOMEM.

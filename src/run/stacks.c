@@ -254,7 +254,7 @@ static int measure(struct stacks *stacks, struct run_figures *ret, struct error 
 		ret->nr_intervals_joined = intervals_nr_joined(stacks->intervals);
 		ret->latest_interval_ns = stacks->latest_ns;
 	}
-	if (quality_judge(session_names_profile(&stacks->names), &ret->quality) < 0)
+	if (quality_judge(stacks->names.profile, &ret->quality) < 0)
 		return error_no_memory(error, "");
 	if (session_names_find_packages(&stacks->names, &ret->quality) < 0)
 		return error_no_memory(error, "");
@@ -303,7 +303,7 @@ static int print_verdict(struct stacks *stacks, struct error *error)
 
 	if (err)
 		return err;
-	err = verdict_make(&verdict, &figures, session_names_profile(&stacks->names));
+	err = verdict_make(&verdict, &figures, stacks->names.profile);
 	if (!err) {
 		verdict_add_to_sheet(&verdict, &sheet);
 		err = sheet_status(&sheet);
